@@ -75,7 +75,6 @@ private:
   llvm::SetVector<Operation *> preparationOf(wse::KernelOp kernel) const;
   /// Results of kernels before `at` that others from there on read.
   SmallVector<Value> crossing(size_t at) const;
-  bool passesStore(size_t at) const;
   double crossingCycles(size_t at, RegionShape shape) const;
   /// Fills the rows of a shape; `estimates` are of all kernels.
   void addShape(RegionShape shape, const Estimates &estimates,
@@ -86,7 +85,10 @@ private:
 
   wse::ProgramOp program;
   const Machine mesh;
-  SmallVector<wse::KernelOp> kernels;          ///< that are not prepared
+  SmallVector<wse::KernelOp> kernels; ///< that are not prepared
+  /// Whether a kernel from there on reads an intermediate that one before
+  /// stores: those stay together.
+  std::vector<bool> passesStore;
   llvm::DenseMap<Operation *, size_t> numbers; // looked up only
   /// Of the prepared kernels the stage that has them, and what other stages
   /// have instead.
@@ -125,6 +127,16 @@ Stages::Stages(wse::ProgramOp program)
     numbers[kernel] = kernels.size();
     kernels.push_back(kernel);
   }
+  passesStore.assign(kernels.size() + 1, false);
+  llvm::DenseMap<StringAttr, size_t> stored; // looked up only
+  for (auto [number, kernel] : llvm::enumerate(kernels)) {
+    if (StringAttr name = wse::tensorWritten(kernel))
+      stored.try_emplace(name, number);
+    for (StringAttr name : wse::tensorsRead(kernel))
+      if (auto by = stored.find(name); by != stored.end())
+        for (size_t at = by->second + 1; at <= number; ++at)
+          passesStore[at] = true;
+  }
 }
 
 llvm::SetVector<Operation *> Stages::preparationOf(wse::KernelOp kernel) const {
@@ -158,23 +170,8 @@ SmallVector<Value> Stages::crossing(size_t at) const {
   return sorted;
 }
 
-/// Whether a kernel from `at` on reads an intermediate that one before stores:
-/// those stay together.
-bool Stages::passesStore(size_t at) const {
-  llvm::DenseSet<StringAttr> stored; // looked up only
-  for (wse::KernelOp kernel : ArrayRef(kernels).take_front(at))
-    if (StringAttr name = wse::tensorWritten(kernel))
-      stored.insert(name);
-  return llvm::any_of(
-      ArrayRef(kernels).drop_front(at), [&](wse::KernelOp kernel) {
-        return llvm::any_of(wse::tensorsRead(kernel), [&](StringAttr name) {
-          return stored.contains(name);
-        });
-      });
-}
-
 double Stages::crossingCycles(size_t at, RegionShape shape) const {
-  if (passesStore(at))
+  if (passesStore[at])
     return std::numeric_limits<double>::infinity();
   double cycles = 0;
   for (Value value : crossing(at)) {
