@@ -173,6 +173,11 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
            visit(Expectation{
                {x, y}, RoutePort::Ramp, {tx, ty}, {tx, ty}, 1, false, false});
   };
+  /// Words of a PE that go off the mesh.
+  auto leaves = [&](int64_t x, int64_t y) {
+    return visit(
+        Expectation{{x, y}, RoutePort::Ramp, {0, 0}, {-1, -1}, 0, false, true});
+  };
   auto usedRows = [&](int64_t begin, int64_t end) {
     int64_t count = 0;
     for (int64_t y = begin; y < end; ++y)
@@ -341,25 +346,12 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
     return true;
   case RoutePattern::OutBand:
     for (const RouteChannel &band : bandsOf(region, request.rows))
-      if (band.begin != band.end && !visit(Expectation{{band.end - 1, band.row},
-                                                       RoutePort::Ramp,
-                                                       {0, 0},
-                                                       {-1, -1},
-                                                       0,
-                                                       false,
-                                                       true}))
+      if (band.begin != band.end && !leaves(band.end - 1, band.row))
         return false;
     return true;
   case RoutePattern::OutExit:
     for (const RouteChannel &channel : region.east)
-      if (channel.begin != channel.end &&
-          !visit(Expectation{{right, channel.row},
-                             RoutePort::Ramp,
-                             {0, 0},
-                             {-1, -1},
-                             0,
-                             false,
-                             true}))
+      if (channel.begin != channel.end && !leaves(right, channel.row))
         return false;
     return true;
   }

@@ -295,33 +295,12 @@ void AxisScalars::appendConditions(int guard,
   }
 }
 
-int AxisScalars::deniedHead(int node, std::vector<int> &others) const {
-  int denied = -1;
-  std::vector<int> stack{node};
-  std::set<int> seen; // conditions may share parts
-  const size_t before = others.size();
-  while (!stack.empty()) {
-    const int at = stack.back();
-    const program::ScalarNode &scalar = *nodes->Get(unsigned(at));
-    stack.pop_back();
-    ++steps;
-    if (!seen.insert(at).second)
-      continue;
-    if (axes(at) == (X | Y) && scalar.op() == ScalarOp::And) {
-      stack.push_back(scalar.b());
-      stack.push_back(scalar.a());
-    } else if (denied < 0 && axes(at) == (X | Y) &&
-               scalar.op() == ScalarOp::Not && pinnedRow(scalar.a()) >= 0) {
-      denied = scalar.a();
-    } else {
-      others.push_back(at);
-    }
-  }
-  if (denied < 0) {
-    others.resize(before);
-    others.push_back(node);
-  }
-  return denied;
+int AxisScalars::deniedHead(int condition) const {
+  const program::ScalarNode &scalar = *nodes->Get(unsigned(condition));
+  const bool denies = axes(condition) == (X | Y) &&
+                      scalar.op() == ScalarOp::Not &&
+                      pinnedRow(scalar.a()) >= 0;
+  return denies ? scalar.a() : -1;
 }
 
 } // namespace wsec::runtime

@@ -226,15 +226,12 @@ void ColorOps::add(size_t index, const program::Operand &operand,
   }
   list.push_back(index);
   for (int guard : op.guards)
-    if (int row = scalars.pinnedRow(guard); row >= 0) {
+    if (int row = scalars.pinnedRow(guard); row >= 0)
       pinned.insert(row);
-    } else {
-      std::vector<int> others;
-      if (int head = scalars.deniedHead(guard, others); head >= 0)
-        pinned.insert(scalars.pinnedRow(head));
-      for (int other : others)
-        scalars.atoms(other, atoms);
-    }
+    else if (int head = scalars.deniedHead(guard); head >= 0)
+      pinned.insert(scalars.pinnedRow(head));
+    else
+      scalars.atoms(guard, atoms);
   scalars.atoms(op.turns, atoms);
   scalars.atoms(*operand.color(), atoms);
   for (const program::Affine *size : sizesOf(op, operand))

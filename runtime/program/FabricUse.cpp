@@ -80,7 +80,7 @@ private:
   size_t readLoop(const program::Loop &loop, size_t first) {
     size_t guardsBefore = guards.size(), eventsBefore = result.events.size();
     if (loop.guard() >= 0)
-      guards.push_back(loop.guard());
+      scalars.appendConditions(loop.guard(), guards);
     turns.push_back({loop.count(), 0});
     // Once at least, to number what follows.
     size_t next = read(*loop.body(), first);
@@ -100,15 +100,15 @@ private:
   size_t readBranch(const program::If &branch, size_t first) {
     const size_t eventsBefore = result.events.size();
     if (const StatementList *body = branch.then()) {
+      const size_t guardsBefore = guards.size();
       const int guard = guardOf(*branch.condition());
       if (guard >= 0)
-        guards.push_back(guard);
+        scalars.appendConditions(guard, guards);
       else
         turns.arms.push_back({branch.condition(), true});
       first = read(*body, first);
-      if (guard >= 0)
-        guards.pop_back();
-      else
+      guards.resize(guardsBefore);
+      if (guard < 0)
         turns.arms.pop_back();
     }
     if (const StatementList *body = branch.otherwise()) {

@@ -146,9 +146,8 @@ public:
   /// Appends what has to hold for a guard, one by one where it depends on both
   /// axes.
   void appendConditions(int guard, std::vector<int> &conditions) const;
-  /// y == f(x), if `node` says that this does not hold, and perhaps some other
-  /// conditions, which are appended to `others`; else -1, and `node` is.
-  int deniedHead(int node, std::vector<int> &others) const;
+  /// y == f(x), if the condition says that this does not hold; else -1.
+  int deniedHead(int condition) const;
 
   int64_t length(Axis axis) const { return int64_t(known(axis).size()); }
   ProofSteps &steps;

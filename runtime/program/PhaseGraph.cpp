@@ -324,15 +324,12 @@ std::set<Behaviour> PhaseGraph::behaviours() const {
   auto collect = [&](const std::vector<int> &guards, const LoopTurns &turns) {
     for (int guard : guards)
       if (scalars.axes(guard) == (AxisScalars::X | AxisScalars::Y) &&
-          scalars.pinnedRow(guard) >= 0) {
+          scalars.pinnedRow(guard) >= 0)
         pinned.try_emplace(guard, pinned.size());
-      } else {
-        std::vector<int> others;
-        if (int head = scalars.deniedHead(guard, others); head >= 0)
-          pinned.try_emplace(head, pinned.size());
-        for (int other : others)
-          scalars.atoms(other, atoms);
-      }
+      else if (int head = scalars.deniedHead(guard); head >= 0)
+        pinned.try_emplace(head, pinned.size());
+      else
+        scalars.atoms(guard, atoms);
     scalars.atoms(turns, atoms);
   };
   auto guardsOf = [&](const FabricEvent &event) -> const std::vector<int> & {
@@ -365,10 +362,11 @@ std::set<Behaviour> PhaseGraph::behaviours() const {
       if (auto at = pinned.find(guard); at != pinned.end()) {
         if (!(bits >> at->second & 1))
           return;
-      } else {
-        const int head = scalars.deniedHead(guard, rest);
-        if (head >= 0 && (bits >> pinned.at(head) & 1))
+      } else if (int head = scalars.deniedHead(guard); head >= 0) {
+        if (bits >> pinned.at(head) & 1)
           return;
+      } else {
+        rest.push_back(guard);
       }
     here.happens = runsAt(rest, turnsOf(event), scalars, x, y);
     if (!here.happens || event.awaits)

@@ -186,21 +186,13 @@ private:
 };
 
 TEST(ProofForms, HeadsOfColumnsThatRelay) {
-  const Counts counts = hold(3000, [](Choices &choices) {
-    Forms forms(choices, 4, 4);
-    forms.headColumns();
-    return forms;
-  });
+  const Counts counts = hold(&Forms::headColumns, 4, 4);
   EXPECT_GT(counts.free, 1000);
   EXPECT_GT(counts.hung, 200);
 }
 
 TEST(ProofForms, ClassesWhoseRoutinesAreAlike) {
-  const Counts counts = hold(3000, [](Choices &choices) {
-    Forms forms(choices, 6, 2);
-    forms.alikeRoutines();
-    return forms;
-  });
+  const Counts counts = hold(&Forms::alikeRoutines, 6, 2);
   EXPECT_GT(counts.free, 1000);
   EXPECT_GT(counts.hung, 80);
 }

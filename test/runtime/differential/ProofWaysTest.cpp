@@ -256,31 +256,19 @@ private:
 };
 
 TEST(ProofWays, ColorsThatTurn) {
-  const Counts counts = hold(3000, [](Choices &choices) {
-    Ways forms(choices, 3, 3);
-    forms.turningColors();
-    return forms;
-  });
+  const Counts counts = hold(&Ways::turningColors, 3, 3);
   EXPECT_GT(counts.free, 1000);
   EXPECT_GT(counts.hung, 200);
 }
 
 TEST(ProofWays, WordsSideBySide) {
-  const Counts counts = hold(3000, [](Choices &choices) {
-    Ways forms(choices, 6, 5);
-    forms.bundles();
-    return forms;
-  });
+  const Counts counts = hold(&Ways::bundles, 6, 5);
   EXPECT_GT(counts.free, 500);
   EXPECT_GT(counts.hung, 100);
 }
 
 TEST(ProofWays, WaysOfTheHostThatTurn) {
-  const Counts counts = hold(3000, [](Choices &choices) {
-    Ways forms(choices, 10, 4);
-    forms.detours();
-    return forms;
-  });
+  const Counts counts = hold(&Ways::detours, 10, 4);
   EXPECT_GT(counts.free, 500);
   EXPECT_GT(counts.hung, 100);
 }
