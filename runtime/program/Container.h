@@ -21,7 +21,7 @@ inline constexpr uint64_t containerHeaderBytes = 16;
 inline constexpr uint64_t bundleAlignment = 4096;
 
 /// `Program.version` this runtime reads.
-inline constexpr uint32_t programVersion = 3;
+inline constexpr uint32_t programVersion = 4;
 
 /// Where the bundled data starts in the file.
 inline constexpr uint64_t bundleStart(uint64_t flatbufferBytes) {

@@ -73,7 +73,7 @@ TEST(ContainerTest, RefusesOtherProgramVersion) {
   ProgramBuilder builder = makeNegation(3, countUp(3));
   builder.source.version = 9;
   EXPECT_EQ(refusal(makeFile(builder)),
-            "BadProgram: program version 9, this runtime reads 3; compile the "
+            "BadProgram: program version 9, this runtime reads 4; compile the "
             "model again with the wsec of this runtime");
 }
 
