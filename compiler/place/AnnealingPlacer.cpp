@@ -372,19 +372,24 @@ static std::string chooseSetup(const PlacementProblem &problem,
   const size_t limits = curves.limits().size();
   std::string error;
   double best = infinite;
-  for (size_t i = chooses ? 0 : limits - 1; i < limits; i += 1 + limits / 16) {
+  // From the largest down: within that, pinned regions are smallest.
+  const size_t step = 1 + limits / 16;
+  for (size_t tried = 0; tried * step < (chooses ? limits : 1); ++tried) {
     AnnealingSetup its;
-    error = setUp(problem, curves.limits()[i], its);
-    if (!error.empty())
+    const size_t limit = limits - 1 - tried * step;
+    std::string here = setUp(problem, curves.limits()[limit], its);
+    if (here.empty() && its.slicing.rooms.empty() && !its.regions.empty())
+      here = "keep-outs and pinned regions leave no room for another region";
+    if (tried == 0)
+      error = here;
+    if (!here.empty())
       continue;
-    if (its.slicing.rooms.empty() && !its.regions.empty())
-      return "keep-outs and pinned regions leave no room for another region";
     std::vector<Run> runs;
     if (!its.regions.empty())
       runs = startsOf(its, curves);
     const double score =
         runs.empty() ? its.costWeight * its.leastCost : runs[0].score;
-    if (setup.fixed.regions.empty() || score < best) {
+    if (setup.fixed.regions.empty() || (score <= best && score < infinite)) {
       best = score;
       setup = std::move(its);
       starts = std::move(runs);

@@ -251,6 +251,18 @@ TEST(AnnealingPlacer, SaysThatKeepOutsLeaveNoRoom) {
             "leave; with more changes there may be one");
 }
 
+/// A pinned region whose cheapest shape leaves no room has another one.
+TEST(AnnealingPlacer, PinnedRegionsLeaveRoom) {
+  PlacementProblem problem = fourRegions(8, 8);
+  problem.regions.clear();
+  problem.edges.clear();
+  problem.shapeSets = {{{8, 7, 1}, {4, 8, 2}}, {{4, 2, 1}}};
+  problem.regions = {{"a", 0, PlacedOrigin{0, 0}}, {"b", 1}};
+  const Placement placement = solve(problem);
+  EXPECT_EQ(placement.regions[0].shape, 1u);
+  EXPECT_EQ(placement.regions[1].at, (PlacedOrigin{4, 0}));
+}
+
 /// Rooms and what is taken tile the area, PE by PE.
 TEST(FreeRooms, TileWhatIsLeft) {
   RandomNumbers random(1);
