@@ -40,9 +40,13 @@ public:
   CornerPlacer(const PlacementProblem &problem, uint64_t seed,
                Placement &placement)
       : problem(problem), placement(placement), random(seed) {
-    for (size_t i = 0; i < problem.regions.size(); ++i)
-      if (!problem.regions[i].pin)
+    for (size_t i = 0; i < problem.regions.size(); ++i) {
+      const bool isPinned = problem.regions[i].pin.has_value();
+      if (!isPinned)
         free.push_back(i);
+      if (!isPinned || problem.shapesOf(i).size() > 1)
+        open.push_back(i);
+    }
   }
 
   std::string run() {
@@ -172,6 +176,8 @@ private:
   /// with `all`, also those that pushing it west or north would leave.
   std::vector<int64_t> startsFor(size_t region, int64_t extent, bool columns,
                                  bool all) const {
+    if (const auto &pin = problem.regions[region].pin)
+      return {columns ? pin->x : pin->y};
     if (!columns && problem.regions[region].sharesChannels)
       return {sharedRow};
     if (!columns && !problem.channelRows.empty())
@@ -311,6 +317,7 @@ private:
   std::string within() {
     std::string error;
     bool found = false;
+    triedAll = true;
     for (int64_t row : sharedRows()) {
       sharedRow = row;
       std::string here = inRow();
@@ -318,7 +325,9 @@ private:
       if (error.empty())
         error = std::move(here);
     }
-    return found ? "" : error;
+    if (found)
+      return "";
+    return error + (triedAll ? "; nor is there in any other arrangement" : "");
   }
 
   /// With regions that share out channels in their row.
@@ -344,15 +353,16 @@ private:
     }
     if (found)
       return "";
-    if (tooLarge || free.size() < 2 || free.size() > allOrdersUpTo)
-      return error;
-    tries = 0;
-    if (anyPlacement(free.size())) {
-      improve();
-      return "";
+    tries = mostTries;
+    if (!tooLarge && open.size() > 1 && open.size() <= allOrdersUpTo) {
+      tries = 0;
+      takeOut(open);
+      if (anyPlacement(open.size())) {
+        improve();
+        return "";
+      }
     }
-    if (tries < mostTries)
-      error += "; nor is there in any other arrangement";
+    triedAll &= tries < mostTries;
     return error;
   }
 
@@ -381,10 +391,10 @@ private:
     current = problem.cost(placement);
     for (bool better = true; better;) {
       better = false;
-      for (size_t a : free) {
+      for (size_t a : open) {
         better |= moveIfBetter({a});
-        for (size_t b : free)
-          if (a != b && free.size() <= pairsUpTo)
+        for (size_t b : open)
+          if (a != b && open.size() <= pairsUpTo)
             better |= moveIfBetter({a, b});
       }
     }
@@ -422,7 +432,7 @@ private:
   bool anyPlacement(size_t left) {
     if (left == 0)
       return true;
-    for (size_t region : free) {
+    for (size_t region : open) {
       if (isPlaced[region])
         continue;
       for (size_t shape : smallOf(region)) {
@@ -479,11 +489,13 @@ private:
   std::vector<std::vector<size_t>> allowed, small; ///< shapes of each set
   std::vector<bool> isPlaced;
   std::vector<size_t> free; ///< regions without a pin
+  std::vector<size_t> open; ///< and pinned ones of several shapes
   PlacementCost current;    ///< of what is improved
   std::optional<Placement> best;
   PlacementCost bestCost;
   int64_t sharedRow = 0, bestRow = 0;
   int64_t tries = 0;
+  bool triedAll = false; ///< arrangements, in vain
 };
 } // namespace
 

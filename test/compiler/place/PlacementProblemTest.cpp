@@ -268,6 +268,22 @@ TEST(PlacementProblem, PinnedRegionsHaveShapes) {
   EXPECT_EQ(solve(problem).regions[0].shape, 1u);
 }
 
+/// Not the smallest one, where that leaves no room, or another costs less.
+TEST(PlacementProblem, ShapesOfPinnedRegionsSuitOthers) {
+  PlacementProblem problem;
+  problem.width = 3;
+  problem.height = 4;
+  problem.add("region @a", {{1, 4, 2}, {3, 2, 2}}, PlacedOrigin{0, 0});
+  problem.add("region @b", {{3, 2, 5}});
+  EXPECT_EQ(solve(problem).regions[0].shape, 1u);
+  problem.width = 8;
+  problem.shapeSets[0] = {{1, 4, 4}, {3, 4, 2}};
+  problem.edges = {{0, 1}};
+  const Placement placement = solve(problem);
+  EXPECT_EQ(placement.regions[0].shape, 1u);
+  EXPECT_EQ(problem.cost(placement).latency, 7);
+}
+
 /// All in one row that has room for them, though another is nearer.
 TEST(PlacementProblem, SharesLieInOneRow) {
   PlacementProblem problem = example();
