@@ -73,8 +73,6 @@ private:
   bool isPrepared(wse::KernelOp kernel) const;
   /// What is prepared for a kernel, sources first.
   llvm::SetVector<Operation *> preparationOf(wse::KernelOp kernel) const;
-  /// Results of kernels before `at` that others from there on read.
-  SmallVector<Value> crossing(size_t at) const;
   double crossingCycles(size_t at, RegionShape shape) const;
   /// Fills the rows of a shape; `estimates` are of all kernels.
   void addShape(RegionShape shape, const Estimates &estimates,
@@ -86,6 +84,8 @@ private:
   wse::ProgramOp program;
   const Machine mesh;
   SmallVector<wse::KernelOp> kernels; ///< that are not prepared
+  /// Results of kernels before that others from there on read.
+  std::vector<SmallVector<Value>> crossing;
   /// Whether a kernel from there on reads an intermediate that one before
   /// stores: those stay together.
   std::vector<bool> passesStore;
@@ -127,6 +127,15 @@ Stages::Stages(wse::ProgramOp program)
     numbers[kernel] = kernels.size();
     kernels.push_back(kernel);
   }
+  crossing.resize(kernels.size() + 1);
+  for (auto [number, kernel] : llvm::enumerate(kernels))
+    for (Value value : kernel->getResults()) {
+      size_t last = number;
+      for (Operation *user : value.getUsers())
+        last = std::max(last, numbers.lookup(user));
+      for (size_t at = number + 1; at <= last; ++at)
+        crossing[at].push_back(value);
+    }
   passesStore.assign(kernels.size() + 1, false);
   llvm::DenseMap<StringAttr, size_t> stored; // looked up only
   for (auto [number, kernel] : llvm::enumerate(kernels)) {
@@ -155,26 +164,11 @@ llvm::SetVector<Operation *> Stages::preparationOf(wse::KernelOp kernel) const {
   return {all.begin(), all.end()};
 }
 
-SmallVector<Value> Stages::crossing(size_t at) const {
-  llvm::SetVector<Value> values;
-  for (wse::KernelOp kernel : ArrayRef(kernels).drop_front(at))
-    for (Value operand : kernel->getOperands())
-      if (auto made = numbers.find(operand.getDefiningOp());
-          made != numbers.end() && made->second < at)
-        values.insert(operand);
-  SmallVector<Value> sorted = values.takeVector();
-  llvm::sort(sorted, [&](Value a, Value b) {
-    return numbers.lookup(a.getDefiningOp()) <
-           numbers.lookup(b.getDefiningOp());
-  });
-  return sorted;
-}
-
 double Stages::crossingCycles(size_t at, RegionShape shape) const {
   if (passesStore[at])
     return std::numeric_limits<double>::infinity();
   double cycles = 0;
-  for (Value value : crossing(at)) {
+  for (Value value : crossing[at]) {
     if (!canCross(value))
       return std::numeric_limits<double>::infinity();
     const auto own = wse::TokenTiling::of(value.getType());
@@ -363,7 +357,7 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting) {
   for (auto [number, stage] : llvm::enumerate(plan.stages)) {
     llvm::SetVector<Operation *> members;
     if (stage.begin > 0)
-      for (Value value : crossing(stage.begin)) {
+      for (Value value : crossing[stage.begin]) {
         Value here =
             transfer(held.lookupOrDefault(value), kernels[stage.begin]);
         held.map(value, here);
@@ -383,7 +377,6 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting) {
                              {setting.widths[stage.width], setting.rows, false,
                               shareBegin, shares[number]});
     shareBegin += shares[number];
-    // Only now, so that crossing() sees the values of the program.
     for (size_t k = stage.begin; k < stage.end; ++k)
       for (OpOperand &operand : kernels[k]->getOpOperands())
         if (!members.contains(operand.get().getDefiningOp()))
