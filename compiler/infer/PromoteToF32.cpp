@@ -4,6 +4,7 @@
 #include "compiler/infer/Passes.h"
 #include "compiler/values/OnnxValues.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <cmath>
 
 namespace wsec::infer {
 #define GEN_PASS_DEF_PROMOTETOF32
@@ -69,6 +70,16 @@ static bool isF64(Value value) {
   return tensor && tensor.getElementType().isF64();
 }
 
+/// One number, which f32 has but for a rounding: neither too large nor too
+/// small.
+static bool isNumberOfF32(onnx::ConstantOp constant) {
+  if (typeOf(constant).getNumElements() != 1)
+    return false;
+  const std::optional<double> number = values::uniformValue(constant);
+  return number && std::isinf(float(*number)) == std::isinf(*number) &&
+         (float(*number) == 0) == (*number == 0);
+}
+
 /// Whether the f64 of a function is what an exporter widened narrower floats
 /// to, such as a sum, and numbers beside it: no model in f64.
 static bool widensOnly(func::FuncOp function) {
@@ -79,8 +90,8 @@ static bool widensOnly(func::FuncOp function) {
   for (Operation &op : body.without_terminator()) {
     if (llvm::none_of(op.getResults(), isF64))
       continue;
-    if (isa<onnx::ConstantOp>(op)) {
-      if (typeOf(op.getResult(0)).getNumElements() != 1)
+    if (auto constant = dyn_cast<onnx::ConstantOp>(op)) {
+      if (!isNumberOfF32(constant))
         return false;
       continue;
     }

@@ -102,6 +102,27 @@ func.func @weights_of_f64(%x: tensor<4x8xf32>) -> !onnx.unknown {
   return %y : !onnx.unknown
 }
 
+// So are numbers that f32 has as zero or as an infinity.
+// CHECK-LABEL: func.func @least_of_f64
+// CHECK: "Max"{{.*}} -> tensor<4x8xf64>
+func.func @least_of_f64(%x: tensor<4x8xf32>) -> !onnx.unknown {
+  %least = onnx.constant dense<1.0e-300> : tensor<f64>
+  %w = onnx.node "Cast"(%x) with {to = 11 : i64} : (tensor<4x8xf32>) -> !onnx.unknown
+  %m = onnx.node "Max"(%w, %least) : (!onnx.unknown, tensor<f64>) -> !onnx.unknown
+  %y = onnx.node "Cast"(%m) with {to = 1 : i64} : (!onnx.unknown) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// CHECK-LABEL: func.func @largest_of_f64
+// CHECK: "Min"{{.*}} -> tensor<4x8xf64>
+func.func @largest_of_f64(%x: tensor<4x8xf32>) -> !onnx.unknown {
+  %largest = onnx.constant dense<-1.7976931348623157e308> : tensor<f64>
+  %w = onnx.node "Cast"(%x) with {to = 11 : i64} : (tensor<4x8xf32>) -> !onnx.unknown
+  %m = onnx.node "Min"(%w, %largest) : (!onnx.unknown, tensor<f64>) -> !onnx.unknown
+  %y = onnx.node "Cast"(%m) with {to = 1 : i64} : (!onnx.unknown) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
 // CHECK-LABEL: func.func @integers_in_f64
 // CHECK: "Cast"{{.*}} -> tensor<4xf64>
 func.func @integers_in_f64(%x: tensor<4xi64>) -> !onnx.unknown {
