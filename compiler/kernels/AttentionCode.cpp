@@ -269,15 +269,22 @@ void AttentionWriter::startGather(Place place, Round round,
                                : SmallVector<int64_t>{slice / 2, 1});
   };
   auto inWords = [&](Affine number, int64_t elements) {
+    assert(number.constant % elements == 0 && "half a word");
     number.constant /= elements;
-    for (auto &[variable, scale] : number.terms)
+    for (auto &[variable, scale] : number.terms) {
+      assert(scale % elements == 0 && "half a word");
       scale /= elements;
+    }
     return number;
   };
-  if (!features.terms.empty() && featuresOfWord > 1)
+  // What the last slice has beyond the others is one scalar, else a number.
+  if (!features.terms.empty() && featuresOfWord > 1) {
+    assert(features.terms.size() == 1 && features.constant == 0 &&
+           features.terms.front().second == 1 && "not a scalar");
     features = s.div(features.terms.front().first, featuresOfWord);
-  else
+  } else {
     features = inWords(features, featuresOfWord);
+  }
   first = inWords(first, featuresOfWord);
   Value row = s.mod(s.py(), layout.group);
   Value hears = tile.sequences;

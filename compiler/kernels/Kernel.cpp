@@ -41,12 +41,13 @@ Pairing pairingOf(llvm::ArrayRef<mlir::Value> tensors, const Machine &machine) {
   for (Pairing along : {Pairing::Channels, Pairing::Features})
     if (llvm::all_of(tensors, [&](mlir::Value tensor) {
           auto type = llvm::cast<mlir::RankedTensorType>(tensor.getType());
+          if (!isNarrow(tensor) || type.getRank() < 2)
+            return false;
           // Neighbouring tokens are neighbours in the model's tensor, too.
           const bool whole = along == Pairing::Features ||
                              type.getDimSize(type.getRank() - 2) % 2 == 0;
-          return isNarrow(tensor) && type.getRank() > 1 && whole &&
-                 Layout::of(type, machine.height)
-                     .inPairs(along, machine.width, machine.height);
+          return whole && Layout::of(type, machine.height)
+                              .inPairs(along, machine.width, machine.height);
         }))
       return along;
   return Pairing::None;
