@@ -122,9 +122,8 @@ void multicastRow(RoutineBuilder &b, const Tile &tile, ArrayRef<Affine> extents,
 double multicastRowCycles(const Machine &machine, double words) {
   CostModel model(machine);
   // Each is one of a root, or another PE's.
-  const double instructions =
-      3 * (machine.vectorSetup + machine.asyncIssue + machine.loadCycles +
-           machine.branchNotTaken);
+  const double instructions = 3 * (machine.vectorSetup + machine.asyncIssue +
+                                   machine.loadCycles + machine.branchNotTaken);
   return instructions +
          std::max(model.chain(machine.width, 0), model.thereAndBack(words)) +
          model.multicast(machine.width, 0);

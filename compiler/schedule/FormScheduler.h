@@ -15,10 +15,10 @@ namespace wsec {
 /// live one after the other are one place, with an address where nothing else
 /// is while one of them lives; scratch lies behind all results:
 ///
-///   slot             0   1   2   3   4          address  0  |aaaa|    |cccc|
-///   |eeee| a, c, e (64 B)  ___     ___     ___                 64  |    bbbbb|
-///   dddd|    | b, d (32 B)         ___     ___                     96  |ssss|
-///   |ssss|
+///     slot     0    1    2    3    4
+///     0 to 63  aaaaaaaa  cccccccc  eeee    64 bytes each
+///     to 95         bbbbbbbb  dddddddd     32 bytes each
+///     to 111   ssss      ssss              scratch of a and of c
 ///
 /// What is computed in the place of an operand keeps the oldest: what layers
 /// add to stays where it is. Nothing if the SRAM is too small for this.

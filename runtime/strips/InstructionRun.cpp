@@ -37,9 +37,8 @@ double InstructionRun::queued(const Source &source) const {
 
 double InstructionRun::wordsReceived(int index) const {
   const Source &source = sources[index];
-  return source.fabric
-             ? double(source.fabric->wordsUntil(steps / source.group))
-             : 0;
+  return source.fabric ? double(source.fabric->wordsUntil(steps / source.group))
+                       : 0;
 }
 
 int InstructionRun::echo() const {
@@ -206,7 +205,9 @@ double InstructionRun::receivedAt(size_t uses, const Source &source) const {
 /// Words that a step takes off the ramp, where those that are sent come back
 /// over it. Channels know who hears what he relays.
 double InstructionRun::rampPerStep() const {
-  return echo() < 0 || sources[0].chunk.paced ? 0 : 1 + wordsReceived() / double(steps);
+  return echo() < 0 || sources[0].chunk.paced
+             ? 0
+             : 1 + wordsReceived() / double(steps);
 }
 
 /// Words are used as soon as they are there, one step after the other.

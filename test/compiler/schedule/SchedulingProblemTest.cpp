@@ -144,10 +144,9 @@ KernelMemory formed(const char *name, std::vector<size_t> operands,
 }
 
 TEST(FormScheduler, WorkedExample) {
-  SchedulingProblem problem =
-      makeProblem({formed("a", {}, 64, 1), formed("b", {0}, 32, 2),
-                   formed("c", {1}, 64, 1), formed("d", {2}, 32, 2),
-                   formed("e", {3}, 64, 1)});
+  SchedulingProblem problem = makeProblem(
+      {formed("a", {}, 64, 1), formed("b", {0}, 32, 2), formed("c", {1}, 64, 1),
+       formed("d", {2}, 32, 2), formed("e", {3}, 64, 1)});
   problem.kernels[0].scratchBytes = problem.kernels[2].scratchBytes = 16;
   std::optional<Schedule> schedule = scheduleByForm(problem);
   ASSERT_TRUE(schedule);
@@ -159,10 +158,10 @@ TEST(FormScheduler, WorkedExample) {
 }
 TEST(FormScheduler, GivesAFormOneAddressWhereFirstFitGivesSeveral) {
   // What is alive when the three of form 1 begin differs.
-  SchedulingProblem problem = makeProblem(
-      {formed("long", {}, 32, 2), formed("x", {0}, 64, 1),
-       formed("wide", {1, 0}, 256, 3), formed("y", {2}, 64, 1),
-       formed("last", {3}, 32, 2), formed("z", {4, 3}, 64, 1)});
+  SchedulingProblem problem =
+      makeProblem({formed("long", {}, 32, 2), formed("x", {0}, 64, 1),
+                   formed("wide", {1, 0}, 256, 3), formed("y", {2}, 64, 1),
+                   formed("last", {3}, 32, 2), formed("z", {4, 3}, 64, 1)});
   Schedule first = solve(problem);
   EXPECT_NE(first.resultAddresses[1], first.resultAddresses[3]);
   std::optional<Schedule> schedule = scheduleByForm(problem);
