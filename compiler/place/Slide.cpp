@@ -34,8 +34,7 @@ public:
       better = false;
       for (size_t region = 0; region < problem.regions.size(); ++region)
         for (bool columns : {true, false})
-          if (!problem.regions[region].pin &&
-              (columns || problem.channelRows.empty()))
+          if (!problem.regions[region].pin)
             better |= slideAlong(region, columns);
     }
   }

@@ -7,13 +7,12 @@
 
 namespace wsec {
 
-/// Slides regions of a legal placement along columns and rows, each to where
-/// its wires are shortest and nothing is in the way, until none gets shorter:
+/// Slides regions of a legal placement, where they may begin at any row, along
+/// columns and rows, each to where its wires are shortest and nothing is in the
+/// way, until none gets shorter:
 ///
 ///   a . . b        a b . .        of an edge from @b to @a, where @b is not
 ///   a . . b   =>   a b . .        pinned
-///
-/// Regions that begin at channels slide along their rows only.
 void slide(const PlacementProblem &problem, Placement &placement);
 
 } // namespace wsec

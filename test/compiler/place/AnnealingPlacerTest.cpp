@@ -202,10 +202,6 @@ TEST(Slide, ShortensWires) {
   EXPECT_EQ(problem.verify(placement), "");
   EXPECT_LT(problem.cost(placement).wire, before);
   EXPECT_EQ(placement.regions[1].at, (PlacedOrigin{7, 0}));
-  problem.channelRows = {1};
-  placement.regions[1].at = {12, 1};
-  slide(problem, placement);
-  EXPECT_EQ(placement.regions[1].at, (PlacedOrigin{2, 1}));
 }
 
 TEST(AnnealingPlacer, LiesNearWhatItIsToldTo) {
