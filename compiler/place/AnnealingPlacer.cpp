@@ -6,7 +6,6 @@
 // begins at what that is worth, and ends far above it.
 #include "compiler/place/AnnealingPlacer.h"
 #include "compiler/place/AnnealingSetup.h"
-#include "compiler/place/PlacementBound.h"
 #include "compiler/place/Slide.h"
 
 #include <algorithm>
@@ -447,12 +446,33 @@ static std::vector<Run> search(const AnnealingSetup &setup,
   return runs;
 }
 
+/// Empty if the free PEs are as many as the smallest shapes have together.
+static std::string lacksPes(const PlacementProblem &problem) {
+  int64_t pes = 0;
+  for (size_t i = 0; i < problem.regions.size(); ++i) {
+    int64_t fewest = INT64_MAX;
+    for (const RegionShape &shape : problem.shapesOf(i))
+      if (problem.fits(shape))
+        fewest = std::min(fewest, shape.columns * shape.rows);
+    if (fewest == INT64_MAX)
+      return problem.regions[i].name + " has no shape that fits the mesh of " +
+             std::to_string(problem.width) + "x" +
+             std::to_string(problem.height);
+    pes += fewest;
+  }
+  const int64_t free = problem.freePes();
+  if (pes <= free)
+    return "";
+  return "the smallest shapes of all regions together have " +
+         std::to_string(pes) + " PEs, " + std::to_string(free) +
+         " are free; a larger mesh or fewer keep-outs leave more";
+}
+
 std::string wsec::anneal(const PlacementProblem &problem,
                          const PlacementOptions &options,
                          Placement &placement) {
-  if (throughputBound(problem) == infinite)
-    return "the smallest shapes of all regions together have more PEs than "
-           "are free";
+  if (std::string error = lacksPes(problem); !error.empty())
+    return error;
   const ShapeCurves curves(problem);
   AnnealingSetup setup;
   std::vector<Run> runs;

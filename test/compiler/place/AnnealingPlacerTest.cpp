@@ -139,8 +139,12 @@ TEST(AnnealingPlacer, WeighsCostAgainstWire) {
 TEST(AnnealingPlacer, SaysWhyThereIsNone) {
   Placement placement;
   EXPECT_EQ(anneal(fourRegions(8, 5), {}, placement),
-            "the smallest shapes of all regions together have more PEs than "
-            "are free");
+            "the smallest shapes of all regions together have 48 PEs, 40 are "
+            "free; a larger mesh or fewer keep-outs leave more");
+  PlacementProblem problem = fourRegions(8, 5);
+  problem.add("e", {{9, 1, 1}, {1, 6, 1}});
+  EXPECT_EQ(anneal(problem, {}, placement),
+            "e has no shape that fits the mesh of 8x5");
 }
 
 TEST(AnnealingPlacer, DependsOnTheSeedOnly) {
