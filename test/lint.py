@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rules of the tree that a compiler does not hold: which folder may include
 which, sources of more than 600 lines, what the packaged MLIR lacks, FileCheck
-lines that check nothing, rules that no check or no test names, and phases that
-know a kernel by name.
+lines that check nothing, C++ that clang-format would change, rules that no
+check or no test names, and phases that know a kernel by name.
 
 Usage: lint.py ROOT. Exit code 1 and one line per finding.
 """
@@ -24,6 +24,16 @@ DIRECTIVE = re.compile(
 # boundary. C1, C2, ... are rules of one operation, counted anew in each: those
 # are held by lint_dialects.py.
 RULE = re.compile(r"^\s*(?:///\s+([ABD-Z]\d+)|- \(([ABD-Z]\d+)\)|\| ([ABD-Z]\d*) \|) [A-Za-z]")
+
+
+def format_findings(root, files):
+    """What clang-format, of the version that set-up installs, would change."""
+    command = ["clang-format-22", "--dry-run", "--ferror-limit=1",
+               *(str(path) for path in files if path.suffix in (".h", ".cpp"))]
+    for line in subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stderr.split("\n"):
+        if "[-Wclang-format-violations]" in line:
+            yield line.replace("warning: code should be clang-formatted [-Wclang-format-violations]",
+                               "clang-format-22 -i would change this")
 
 
 def rule_findings(root, files):
@@ -160,6 +170,7 @@ def main():
             for number, line in enumerate(lines, 1):
                 if DIRECTIVE.match(line):
                     findings.append(f"{path}:{number}: directive without a colon checks nothing")
+    findings += format_findings(root, sorted(files))
     findings += rule_findings(root, files)
     findings += kernel_findings(root, sorted(files))
     print("\n".join(findings))

@@ -28,8 +28,8 @@ wse::WeightAttr select::constantOf(wse::KernelOp kernel,
 /// What is computed or given in each run cannot stay.
 static bool isTrained(wse::KernelOp kernel, wse::WeightAttr weight) {
   FlatSymbolRefAttr name = weight.getTensor();
-  return !name || SymbolTable::lookupNearestSymbolFrom<wse::ParameterOp>(
-                      kernel, name);
+  return !name ||
+         SymbolTable::lookupNearestSymbolFrom<wse::ParameterOp>(kernel, name);
 }
 
 /// How many weights of the kernel can be resident, as it is.

@@ -54,8 +54,8 @@ static StringRef formOfWord(StringRef word) {
     return form::kVector;
   if (symbolizeScalarKind(word))
     return form::kInputs;
-  for (StringRef issue : {"where", "thread", "then", "advance", "on_control",
-                          "no_wrap"})
+  for (StringRef issue :
+       {"where", "thread", "then", "advance", "on_control", "no_wrap"})
     if (word == issue)
       return form::kIssue;
   return {};

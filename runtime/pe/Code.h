@@ -92,7 +92,7 @@ struct InstructionCode {
   int activate = -1, unblock = -1; ///< tasks of the class, on completion
   bool advanceSwitch = false;
   program::OnControl onControl = program::OnControl::Task;
-  bool noWrap = false; ///< integer results have to fit
+  bool noWrap = false;  ///< integer results have to fit
   int runtimeTerms = 0; ///< of all extents, offsets, windows and colors
   int index = 0;        ///< in the class, for tables
   uint32_t routine = 0;

@@ -324,21 +324,41 @@ void apply(const RowsProblem &p, bool reduces) {
   switch (p.op) {
 #define WSEC_OP(name)                                                          \
   case Opcode::name:                                                           \
-    return run<Opcode::name>(p, reduces);
-    WSEC_OP(Mov)
-    WSEC_OP(Add)
-    WSEC_OP(Sub)
-    WSEC_OP(Mul)
-    WSEC_OP(Div)
-  WSEC_OP(Min)
-  WSEC_OP(Max) WSEC_OP(Pow) WSEC_OP(Fmac) WSEC_OP(Neg) WSEC_OP(Abs) WSEC_OP(Exp)
-      WSEC_OP(Log) WSEC_OP(Sqrt) WSEC_OP(Reciprocal) WSEC_OP(Rsqrt)
-          WSEC_OP(Tanh) WSEC_OP(Erf) WSEC_OP(Sigmoid) WSEC_OP(Sin) WSEC_OP(Cos)
-              WSEC_OP(Floor) WSEC_OP(Ceil) WSEC_OP(Round) WSEC_OP(Sign)
-                  WSEC_OP(Equal) WSEC_OP(Less) WSEC_OP(LessOrEqual) WSEC_OP(And)
-                      WSEC_OP(Or) WSEC_OP(Not) WSEC_OP(Select)
+    return run<Opcode::name>(p, reduces)
+    WSEC_OP(Mov);
+    WSEC_OP(Add);
+    WSEC_OP(Sub);
+    WSEC_OP(Mul);
+    WSEC_OP(Div);
+    WSEC_OP(Min);
+    WSEC_OP(Max);
+    WSEC_OP(Pow);
+    WSEC_OP(Fmac);
+    WSEC_OP(Neg);
+    WSEC_OP(Abs);
+    WSEC_OP(Exp);
+    WSEC_OP(Log);
+    WSEC_OP(Sqrt);
+    WSEC_OP(Reciprocal);
+    WSEC_OP(Rsqrt);
+    WSEC_OP(Tanh);
+    WSEC_OP(Erf);
+    WSEC_OP(Sigmoid);
+    WSEC_OP(Sin);
+    WSEC_OP(Cos);
+    WSEC_OP(Floor);
+    WSEC_OP(Ceil);
+    WSEC_OP(Round);
+    WSEC_OP(Sign);
+    WSEC_OP(Equal);
+    WSEC_OP(Less);
+    WSEC_OP(LessOrEqual);
+    WSEC_OP(And);
+    WSEC_OP(Or);
+    WSEC_OP(Not);
+    WSEC_OP(Select);
 #undef WSEC_OP
-                          case Opcode::BitAnd:
+  case Opcode::BitAnd:
   case Opcode::BitOr:
   case Opcode::BitXor:
     return; // of integers: refused when the code is decoded

@@ -53,8 +53,7 @@ Processor::Thread &Processor::thread(int index) {
 }
 
 std::string Processor::where(const Wafer &wafer, size_t launch) const {
-  return describeLaunch(wafer.call, launch) + ", class " +
-         inQuotes(code->name);
+  return describeLaunch(wafer.call, launch) + ", class " + inQuotes(code->name);
 }
 
 void Processor::fail(const Wafer &wafer, ErrorClass errorClass,

@@ -224,7 +224,8 @@ TEST(ParameterStoreTest, CallsThatDoNotFitAreRefused) {
   };
   refused("there is a parameter 'bias'", [&] { store.add("bias", {3}); });
   refused("no parameter 2 of 2", [&] { store.weights(2); });
-  refused("no parameter 'wieght'; there is 'weight'", [&] { store.find("wieght"); });
+  refused("no parameter 'wieght'; there is 'weight'",
+          [&] { store.find("wieght"); });
   refused("not I32",
           [&] { store.accumulate(0, ElementType::I32, ones.data(), 0, 1); });
   refused("elements [2, 5) of parameter 'weight', which has 4", [&] {

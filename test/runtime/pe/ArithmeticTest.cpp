@@ -373,7 +373,8 @@ TEST(ArithmeticTest, IntegersThatMustNotWrap) {
     return std::string(what ? what : "");
   };
   EXPECT_EQ(problem(Opcode::Add, INT32_MAX, 0, true), "");
-  EXPECT_EQ(problem(Opcode::Add, INT32_MAX, 1, true), "has a result that wraps");
+  EXPECT_EQ(problem(Opcode::Add, INT32_MAX, 1, true),
+            "has a result that wraps");
   EXPECT_EQ(problem(Opcode::Add, INT32_MAX, 1, false), "");
   EXPECT_EQ(problem(Opcode::Div, INT32_MIN, -1, true),
             "has a result that wraps");

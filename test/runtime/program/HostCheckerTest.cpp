@@ -239,8 +239,9 @@ TEST_F(HostCheckerTest, HalvesOfOtherTypes) {
 TEST_F(HostCheckerTest, HalvesOfWordsOfAnotherStream) {
   stream(1).segments[0]->halves = program::ElementType::F16;
   stream(1).type = program::ElementType::F16;
-  expectRefused("BadProgram: stream 'result', segment 0: has halves of words in "
-                "a stream that is not of F32");
+  expectRefused(
+      "BadProgram: stream 'result', segment 0: has halves of words in "
+      "a stream that is not of F32");
 }
 
 TEST_F(HostCheckerTest, SumsAndValuesInOneTensor) {
