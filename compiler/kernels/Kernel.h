@@ -17,6 +17,7 @@
 #include "llvm/Support/LogicalResult.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -144,6 +145,8 @@ struct Offer {
   /// of its kind.
   bool addsCode = false;
 
+  /// A variant that does not apply to an operation costs infinitely much.
+  bool applies() const { return std::isfinite(cost.total()); }
   /// Whether a program that did not fit does without it.
   bool isDear() const { return keepsWeights || addsCode; }
 };

@@ -8,8 +8,6 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::select;
@@ -68,11 +66,6 @@ static std::string line(StringRef first, ArrayRef<std::string> cells) {
   return StringRef(text).rtrim().str();
 }
 
-/// A variant that does not apply to an operation costs infinitely much.
-static bool applies(const Offer &offer) {
-  return std::isfinite(offer.cost.total());
-}
-
 /// Of the streams that one way of running a kernel opens, others may share
 /// them.
 static int64_t colorsOf(wse::KernelOp op, int variant, const Machine &region) {
@@ -93,7 +86,7 @@ static std::string tellOffer(wse::KernelOp op, const Offer &offer,
   if (name.empty())
     name = op->getName().stripDialect();
   name = (isChosen ? "> " : "  ") + name;
-  if (!applies(offer))
+  if (!offer.applies())
     return line(name, {"does not", " apply"}) + "\n";
   const int64_t missing =
       cheapestOffer(op, offer, region, offer.input, {limits.code}, others)

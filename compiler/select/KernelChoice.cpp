@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/SetVector.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace wsec;
 
@@ -153,6 +155,7 @@ void VariantChooser::chooseFewColors() {
       Sum sum = choose(without);
       without.pop_back();
       if (sum.colors < now.colors && sum.missing <= now.missing &&
+          std::isfinite(sum.cycles) && // Some variant applies to all kernels.
           (!best || sum.cycles < best->cycles)) {
         best = sum;
         given = variant;

@@ -21,15 +21,16 @@ int64_t bytesPerPE(mlir::Type tensor, const Machine &region);
 int64_t roomForOutput(mlir::Value input, const Machine &region,
                       int64_t code = 0);
 
-/// An offer as it is compared: the least scratch that does not fit, then the
-/// fewest cycles win.
+/// An offer as it is compared: of those that apply the least scratch that does
+/// not fit, then the fewest cycles win.
 struct Choice {
   const Offer *offer;
   int64_t missing; ///< bytes of scratch that do not fit beside the operands
   double cycles;
 
   bool operator<(const Choice &other) const {
-    return std::tie(missing, cycles) < std::tie(other.missing, other.cycles);
+    return std::tuple(!offer->applies(), missing, cycles) <
+           std::tuple(!other.offer->applies(), other.missing, other.cycles);
   }
 };
 
