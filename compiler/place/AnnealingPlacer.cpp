@@ -371,12 +371,13 @@ static std::string chooseSetup(const PlacementProblem &problem,
   const size_t limits = curves.limits().size();
   std::string error;
   double best = infinite;
-  // From the largest down: within that, pinned regions are smallest.
+  // Without a limit first, then from the largest down.
   const size_t step = 1 + limits / 16;
   for (size_t tried = 0; tried * step < (chooses ? limits : 1); ++tried) {
     AnnealingSetup its;
-    const size_t limit = limits - 1 - tried * step;
-    std::string here = setUp(problem, curves.limits()[limit], its);
+    const double limit =
+        tried ? curves.limits()[limits - 1 - tried * step] : infinite;
+    std::string here = setUp(problem, limit, its);
     if (here.empty() && its.slicing.rooms.empty() && !its.regions.empty())
       here = "keep-outs and pinned regions leave no room for another region";
     if (tried == 0)

@@ -263,6 +263,17 @@ TEST(AnnealingPlacer, PinnedRegionsLeaveRoom) {
   EXPECT_EQ(placement.regions[1].at, (PlacedOrigin{4, 0}));
 }
 
+/// Also one that costs more than any limit, of which there are not as many as
+/// costs.
+TEST(AnnealingPlacer, PinnedRegionsMayCostMost) {
+  PlacementProblem problem = fourRegions(32, 32);
+  problem.shapeSets[0].clear();
+  for (int i = 0; i < 300; ++i)
+    problem.shapeSets[0].push_back({4, 4, 1000. + i});
+  problem.add("e", {{8, 8, 1}, {4, 4, 1300}}, PlacedOrigin{28, 28});
+  EXPECT_EQ(problem.cost(solve(problem)).throughput, 1300);
+}
+
 /// Rooms and what is taken tile the area, PE by PE.
 TEST(FreeRooms, TileWhatIsLeft) {
   RandomNumbers random(1);
