@@ -326,11 +326,18 @@ TEST(PlacementProblem, ManyRegionsDependOnTheSeedOnly) {
       problem.edges.push_back({size_t(i * 7 % i), size_t(i), 1 + i % 3});
   }
   PlacementOptions options;
-  Placement first, again;
+  Placement first, again, other;
   EXPECT_EQ(solvePlacement(problem, options, first), "");
   EXPECT_EQ(solvePlacement(problem, options, again), "");
-  for (size_t i = 0; i < 20; ++i)
+  options.seed = 2;
+  EXPECT_EQ(solvePlacement(problem, options, other), "");
+  EXPECT_EQ(problem.verify(other), "");
+  bool differs = false;
+  for (size_t i = 0; i < 20; ++i) {
     EXPECT_EQ(first.regions[i].at, again.regions[i].at);
+    differs |= !(first.regions[i].at == other.regions[i].at);
+  }
+  EXPECT_TRUE(differs);
 }
 
 TEST(PlacementProblem, ChecksItsInput) {
