@@ -2,6 +2,7 @@
 
 #include "compiler/place/AnnealingSetup.h"
 #include "compiler/place/FreeRooms.h"
+#include "compiler/place/PinnedShapes.h"
 #include "compiler/place/PlacementBound.h"
 
 #include <algorithm>
@@ -13,32 +14,6 @@ static constexpr size_t mostRooms = 16;
 /// What the longest wires are worth, in the largest cost, where the score has
 /// no weights and the largest cost goes first.
 static constexpr double wireShare = 0.001;
-
-/// The smallest shape of a pinned region within the limit that hits nothing.
-static std::string choosePinned(const PlacementProblem &problem, size_t region,
-                                double limit, AnnealingSetup &setup,
-                                std::vector<PlacedRegion> &taken) {
-  const std::vector<RegionShape> &shapes = problem.shapesOf(region);
-  const PlacedOrigin at = *problem.regions[region].pin;
-  std::optional<size_t> best;
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    const PlacedRegion its{at.x, at.y, shapes[i].columns, shapes[i].rows};
-    if (shapes[i].cost <= limit && problem.fitsAtPin(region, shapes[i]) &&
-        std::none_of(taken.begin(), taken.end(),
-                     [&](auto &other) { return other.overlaps(its); }) &&
-        (!best ||
-         its.columns * its.rows < shapes[*best].columns * shapes[*best].rows))
-      best = i;
-  }
-  if (!best)
-    return problem.regions[region].name + " has no shape that fits at (" +
-           std::to_string(at.x) + "," + std::to_string(at.y) +
-           "), where it is pinned";
-  setup.fixed.regions[region] = {*best, at};
-  setup.leastCost = std::max(setup.leastCost, shapes[*best].cost);
-  taken.push_back({at.x, at.y, shapes[*best].columns, shapes[*best].rows});
-  return "";
-}
 
 /// Rooms in which a region that is not pinned has a shape.
 static void addRooms(const PlacementProblem &problem,
@@ -132,11 +107,16 @@ static void addWeights(const PlacementProblem &problem, AnnealingSetup &setup) {
 std::string wsec::setUp(const PlacementProblem &problem, double limit,
                         AnnealingSetup &setup) {
   setup.fixed.regions.resize(problem.regions.size());
+  std::string error = choosePinnedShapes(problem, limit, setup.fixed);
+  if (!error.empty())
+    return error;
   std::vector<PlacedRegion> taken = problem.keepOuts;
-  std::string error;
-  for (size_t i = 0; i < problem.regions.size() && error.empty(); ++i) {
+  for (size_t i = 0; i < problem.regions.size(); ++i) {
     if (problem.regions[i].pin) {
-      error = choosePinned(problem, i, limit, setup, taken);
+      taken.push_back(problem.cellsOf(setup.fixed, i));
+      setup.leastCost =
+          std::max(setup.leastCost,
+                   problem.shapesOf(i)[setup.fixed.regions[i].shape].cost);
       continue;
     }
     setup.regions.push_back(i);
@@ -145,5 +125,5 @@ std::string wsec::setUp(const PlacementProblem &problem, double limit,
   addRooms(problem, taken, setup);
   addWires(problem, setup);
   addWeights(problem, setup);
-  return error;
+  return "";
 }

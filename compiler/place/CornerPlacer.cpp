@@ -16,6 +16,7 @@
 // regions have room, and on if the score says what more cost is worth.
 
 #include "compiler/place/CornerPlacer.h"
+#include "compiler/place/PinnedShapes.h"
 #include "compiler/place/PlacementBound.h"
 #include "compiler/place/RandomNumbers.h"
 
@@ -39,7 +40,9 @@ class CornerPlacer {
 public:
   CornerPlacer(const PlacementProblem &problem, uint64_t seed,
                Placement &placement)
-      : problem(problem), placement(placement), random(seed) {
+      : problem(problem), placement(placement), random(seed),
+        isPlaced(problem.regions.size(), false) {
+    placement.regions.assign(problem.regions.size(), {});
     for (size_t i = 0; i < problem.regions.size(); ++i) {
       const bool isPinned = problem.regions[i].pin.has_value();
       if (!isPinned)
@@ -53,12 +56,14 @@ public:
     std::string error;
     for (double limit : limits()) {
       allow(limit);
-      error = within();
+      error = within(limit);
       if (best && !problem.hasWeights())
         break;
     }
-    if (!best)
-      return error;
+    if (!best) {
+      const std::string broken = pinsFit ? "" : brokenByPins();
+      return broken.empty() ? error : broken;
+    }
     if (free.size() > pairsUpTo)
       moveDrawn();
     placement = *best;
@@ -141,23 +146,6 @@ private:
   void takeOut(const std::vector<size_t> &regions) {
     for (size_t region : regions)
       isPlaced[region] = false;
-  }
-
-  /// In the smallest shape that hits nothing, if there is one.
-  void putPinned(size_t region) {
-    PlacedShape its{smallest(region), *problem.regions[region].pin};
-    int64_t least = INT64_MAX;
-    for (size_t shape : smallOf(region))
-      if (areaOf(region, shape) < least &&
-          problem.fitsAtPin(region, problem.shapesOf(region)[shape]) &&
-          isFree(pesOf(region, {shape, its.at})))
-        its.shape = shape, least = areaOf(region, shape);
-    put(region, its);
-  }
-
-  PlacedRegion pesOf(size_t region, const PlacedShape &its) const {
-    const RegionShape &shape = problem.shapesOf(region)[its.shape];
-    return {its.at.x, its.at.y, shape.columns, shape.rows};
   }
 
   bool isFree(const PlacedRegion &its) const {
@@ -272,6 +260,21 @@ private:
     return found.has_value();
   }
 
+  /// The rule that pins break, whatever the shapes.
+  std::string brokenByPins() {
+    PlacementProblem pins = problem;
+    pins.regions.clear();
+    Placement places;
+    allow(INFINITY);
+    for (size_t i = 0; i < problem.regions.size(); ++i)
+      if (const auto &pin = problem.regions[i].pin) {
+        pins.regions.push_back(problem.regions[i]);
+        places.regions.push_back({smallest(i), *pin});
+        placement.regions[i] = places.regions.back();
+      }
+    return pins.verify(places);
+  }
+
   //===-- Orders ----------------------------------------------------------===//
 
   /// The largest first; as they are listed; each one first.
@@ -314,8 +317,12 @@ private:
   }
 
   /// The best placement in the shapes that are allowed, or why there is none.
-  std::string within() {
-    std::string error;
+  std::string within(double limit) {
+    pinned.regions.assign(problem.regions.size(), {});
+    std::string error = choosePinnedShapes(problem, limit, pinned);
+    if (!error.empty())
+      return error;
+    pinsFit = true;
     bool found = false;
     triedAll = true;
     for (int64_t row : sharedRows()) {
@@ -332,11 +339,9 @@ private:
 
   /// With regions that share out channels in their row.
   std::string inRow() {
-    placement.regions.assign(problem.regions.size(), {});
-    isPlaced.assign(problem.regions.size(), false);
+    placement = pinned;
     for (size_t i = 0; i < problem.regions.size(); ++i)
-      if (problem.regions[i].pin)
-        putPinned(i);
+      isPlaced[i] = problem.regions[i].pin.has_value();
     std::string error;
     bool tooLarge = false, found = false;
     for (const std::vector<size_t> &order : orders()) {
@@ -487,6 +492,8 @@ private:
   Placement &placement;
   RandomNumbers random;
   std::vector<std::vector<size_t>> allowed, small; ///< shapes of each set
+  Placement pinned;                                ///< places of pinned regions
+  bool pinsFit = false;                            ///< within some limit
   std::vector<bool> isPlaced;
   std::vector<size_t> free; ///< regions without a pin
   std::vector<size_t> open; ///< and pinned ones of several shapes

@@ -8,8 +8,9 @@
 namespace wsec {
 
 /// Places the regions where PlacementProblem::cost is small: one that nothing
-/// is in the way of lies where it costs least. Pins that break a rule are left
-/// to `verify`. Returns empty and fills `placement`, or why they do not fit.
+/// is in the way of lies where it costs least. Returns empty and fills
+/// `placement`, or why they do not fit, with the rule where it is for the pins
+/// alone; whether these begin at channels is left to `verify`.
 std::string placeInCorners(const PlacementProblem &problem,
                            const PlacementOptions &options,
                            Placement &placement);

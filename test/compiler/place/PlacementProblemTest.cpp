@@ -268,6 +268,22 @@ TEST(PlacementProblem, PinnedRegionsHaveShapes) {
   EXPECT_EQ(solve(problem).regions[0].shape, 1u);
 }
 
+/// One that costs more, where cheaper ones hit something; and not the smallest
+/// one of each, where those overlap.
+TEST(PlacementProblem, PinnedRegionsFitBesideOneAnother) {
+  PlacementProblem problem = example();
+  addRegions(problem, {});
+  problem.add("region @a", {{16, 8, 1}, {8, 8, 5}}, PlacedOrigin{0, 0});
+  problem.add("region @b", {{8, 8, 3}});
+  problem.keepOuts = {{12, 4, 1, 1}};
+  EXPECT_EQ(solve(problem).regions[0].shape, 1u);
+  problem = example();
+  addRegions(problem, {});
+  problem.add("region @a", {{6, 10}, {9, 8}}, PlacedOrigin{0, 0});
+  problem.add("region @b", {{4, 16}, {16, 4}}, PlacedOrigin{4, 8});
+  EXPECT_EQ(solve(problem).regions[0].shape, 1u);
+}
+
 /// Not the smallest one, where that leaves no room, or another costs less.
 TEST(PlacementProblem, ShapesOfPinnedRegionsSuitOthers) {
   PlacementProblem problem;

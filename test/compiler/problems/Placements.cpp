@@ -345,7 +345,7 @@ void run(Random &random, Tally &tally) {
   const bool anyPin =
       std::any_of(problem.regions.begin(), problem.regions.end(),
                   [](const RegionRequest &region) { return !!region.pin; });
-  if (!error.empty() && problem.regions.size() == 2 && !breaksRule)
+  if (!error.empty() && problem.regions.size() == 2)
     checkNoRoom(problem, tally);
   if (breaksRule) {
     // What is wrong with a solution is wrong with the pins alone.
