@@ -34,21 +34,24 @@ TEST(DatapathTest, RelayAndProductsShareItToFractionsOfACycle) {
   EXPECT_LE(cycles, (before + shared) * 1.02);
 }
 
-/// Cycles of one more multiply-add of so many elements.
+/// Cycles of one more multiply-add of so many elements, which may lie apart.
 double cyclesOfFmac(int elements, program::ElementType factors,
-                    program::ElementType sums) {
+                    program::ElementType sums, int factorStride = 1,
+                    int sumStride = 1) {
   auto cycles = [&](int times) {
     TaskProgram program(1, 1);
+    program.source.machine->stride_elements = 8;
     TaskClass pe = program.pes("pe", 0, 1, 0, 1);
-    const uint16_t a = pe.typed("a", factors, elements);
+    const uint16_t a = pe.typed("a", factors, elements * factorStride);
     const uint16_t b = pe.typed("b", factors, elements);
-    const uint16_t sum = pe.typed("sum", sums, elements);
+    const uint16_t sum = pe.typed("sum", sums, elements * sumStride);
     TaskBody body = pe.body(0);
-    for (uint16_t buffer : {a, b, sum})
-      body.add(Opcode::Mov, {elements}, memory(buffer, {1}), immediate(1));
+    for (auto [buffer, stride] : {std::pair{a, factorStride}, std::pair{b, 1},
+                                  std::pair{sum, sumStride}})
+      body.add(Opcode::Mov, {elements}, memory(buffer, {stride}), immediate(1));
     for (int i = 0; i < times; ++i)
-      body.add(Opcode::Fmac, {elements}, memory(sum, {1}), memory(a, {1}),
-               memory(b, {1}));
+      body.add(Opcode::Fmac, {elements}, memory(sum, {sumStride}),
+               memory(a, {factorStride}), memory(b, {1}));
     program.launch(0);
     TensorHost host;
     return WaveletEngine(program.finish(), {}).run(host).cycles;
@@ -68,6 +71,23 @@ TEST(DatapathTest, FactorsOf16BitsAndSumsOf32HaveARateOfTheirOwn) {
   }
   EXPECT_NEAR(cyclesOfFmac(elements, ElementType::F32, ElementType::F32),
               setup + elements / 0.467, 1);
+}
+
+/// Elements of 16 bits that lie apart come at 8 a cycle over their distance, at
+/// least one; words of 32 bits lie as they like.
+TEST(DatapathTest, FactorsOf16BitsComeSlowerFromAfar) {
+  using program::ElementType;
+  constexpr int elements = 400, setup = 6;
+  auto rate = [&](int factorStride, int sumStride) {
+    return elements / (cyclesOfFmac(elements, ElementType::F16,
+                                    ElementType::F32, factorStride, sumStride) -
+                       setup);
+  };
+  EXPECT_NEAR(rate(2, 1), 2, 0.02);
+  EXPECT_NEAR(rate(5, 1), 1.6, 0.02);
+  EXPECT_NEAR(rate(8, 1), 1, 0.02);
+  EXPECT_NEAR(rate(16, 1), 1, 0.02);
+  EXPECT_NEAR(rate(1, 8), 2, 0.02);
 }
 
 } // namespace
