@@ -5,6 +5,7 @@
 #include "llvm/ADT/SetVector.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace wsec;
@@ -54,6 +55,7 @@ select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
     if (!best || choice < *best)
       best = choice;
   }
+  assert(best && "no offer is left");
   return *best;
 }
 
@@ -124,9 +126,13 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
     const Kernel &kernel = *findKernel(each.op);
     SmallVector<Offer> left;
     for (const Offer &offer : each.offers)
-      if (!llvm::is_contained(without, Variant(kernel.opName(), offer.variant)))
+      if (!llvm::is_contained(without,
+                              Variant(kernel.opName(), offer.variant)) &&
+          !(offer.isDear() && limits.littleScratch))
         left.push_back(offer);
-    if (each.offers.size() > 1) {
+    if (each.offers.size() > 1 && left.empty()) {
+      sum.cycles = std::numeric_limits<double>::infinity();
+    } else if (each.offers.size() > 1) {
       const Choice choice =
           cheapestOffer(each.op, left, region, {}, limits, each.others);
       kernel.setVariant(each.op, choice.offer->variant);
@@ -155,7 +161,7 @@ void VariantChooser::chooseFewColors() {
       Sum sum = choose(without);
       without.pop_back();
       if (sum.colors < now.colors && sum.missing <= now.missing &&
-          std::isfinite(sum.cycles) && // Some variant applies to all kernels.
+          std::isfinite(sum.cycles) && // All kernels have one that applies.
           (!best || sum.cycles < best->cycles)) {
         best = sum;
         given = variant;

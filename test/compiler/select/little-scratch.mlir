@@ -1,7 +1,10 @@
 // RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=4x3 region=4x3})' | FileCheck %s
 // RUN: wse-opt %s --wse-select-kernels="mesh=4x3 region=4x3 little-scratch" | FileCheck %s --check-prefix=LITTLE
+// RUN: echo '{"base": "wse2", "colors": 4, "reserved_colors": 1}' > %t.json
+// RUN: wse-opt %s --wse-select-kernels="mesh=4x3 region=4x3 machine=%t.json little-scratch few-colors" | FileCheck %s --check-prefix=LITTLE
 
-// Where a program did not fit, stores have no code of their own.
+// Where a program did not fit, stores have no code of their own, however few
+// colors there are.
 // CHECK: store {{.*}} to "double" by_columns on @r
 // LITTLE: store {{.*}} to "double" on @r
 func.func @main(%ids: tensor<6xi64> {onnx.name = "ids"}) -> (tensor<6x8xf32> {onnx.name = "y"}) {
