@@ -7,35 +7,12 @@ namespace wsec::runtime {
 
 using program::Port;
 
-/// Appends what must hold for the scalar not to be zero.
-static void conjunctsOf(const program::PEClass &peClass, int node,
-                        std::vector<int> &result, ProofSteps &steps) {
-  std::vector<int> stack{node};
-  std::set<int> seen; // conditions may share parts
-  while (!stack.empty()) {
-    const int at = stack.back();
-    stack.pop_back();
-    ++steps;
-    if (!seen.insert(at).second)
-      continue;
-    const program::ScalarNode &scalar = *peClass.scalars()->Get(unsigned(at));
-    if (scalar.op() != program::ScalarOp::And) {
-      result.push_back(at);
-      continue;
-    }
-    stack.push_back(scalar.b());
-    stack.push_back(scalar.a());
-  }
-}
-
 /// Positions on one axis where the op may run and name the color; too many
 /// rather than too few.
 std::vector<bool> ColorOps::findFeasible(const FabricOp &op,
                                          const program::Operand &operand,
                                          Axis which) const {
-  std::vector<int> conditions;
-  for (int guard : op.guards)
-    conjunctsOf(*program.classes()->Get(0), guard, conditions, steps);
+  std::vector<int> conditions = op.guards;
   std::erase_if(conditions,
                 [&](int node) { return scalars.axes(node) & ~which; });
   std::set<int> named;

@@ -20,12 +20,10 @@ class ColorOps {
 public:
   using Axis = AxisScalars::Axis;
 
-  ColorOps(const program::Program &program, const FabricRoutine &routine,
-           const AxisScalars &scalars, ColorRules &routes, int64_t color,
-           Axis axis)
-      : program(program), routine(routine), scalars(scalars), routes(routes),
-        color(color), cross(axis == Axis::X ? Axis::Y : Axis::X),
-        steps(scalars.steps) {}
+  ColorOps(const FabricRoutine &routine, const AxisScalars &scalars,
+           ColorRules &routes, int64_t color, Axis axis)
+      : routine(routine), scalars(scalars), routes(routes), color(color),
+        cross(axis == Axis::X ? Axis::Y : Axis::X), steps(scalars.steps) {}
 
   /// Fills the lists below.
   void collect();
@@ -62,7 +60,6 @@ private:
                             const program::Operand &operand) const;
   bool isExit(const program::RouteRule &rule) const;
 
-  const program::Program &program;
   const FabricRoutine &routine;
   const AxisScalars &scalars;
   ColorRules &routes;

@@ -38,7 +38,7 @@ public:
       : program(program), routine(routine), scalars(scalars),
         routes(table.of(color, axis)), color(color), steps(scalars.steps),
         result(result), axis(axis), cross(axis == Axis::X ? Axis::Y : Axis::X),
-        ops(program, routine, scalars, routes, color, axis),
+        ops(routine, scalars, routes, color, axis),
         pairs(routine, color, steps, result) {}
 
   void follow();
@@ -377,8 +377,8 @@ Handovers findHandovers(const program::Program &program,
     for (const auto *some : {&op.inColors, &op.outColors})
       colors.insert(some->begin(), some->end());
   for (int64_t color : colors) {
-    const ColorOps anywhere(program, routine, scalars,
-                            routes.of(color, Axis::X), color, Axis::X);
+    const ColorOps anywhere(routine, scalars, routes.of(color, Axis::X), color,
+                            Axis::X);
     if (color == program.launch_color()) {
       for (const FabricOp &op : routine.ops)
         if ((op.inColors.count(color) && anywhere.mayUse(op, *op.in)) ||
@@ -389,7 +389,7 @@ Handovers findHandovers(const program::Program &program,
     std::set<size_t> listed;
     ColorRules &rules = routes.of(color, Axis::X);
     if (rules.turn)
-      listed = followPaths(program, routine, scalars, rules, color, result);
+      listed = followPaths(routine, scalars, rules, color, result);
     for (Axis axis : {Axis::X, Axis::Y}) {
       if (rules.turn)
         break;

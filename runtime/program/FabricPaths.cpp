@@ -35,11 +35,10 @@ struct Block {
 
 class ColorPaths {
 public:
-  ColorPaths(const program::Program &program, const FabricRoutine &routine,
-             const AxisScalars &scalars, ColorRules &rules, int64_t color,
-             Handovers &result)
+  ColorPaths(const FabricRoutine &routine, const AxisScalars &scalars,
+             ColorRules &rules, int64_t color, Handovers &result)
       : scalars(scalars), rules(rules), color(color), steps(scalars.steps),
-        result(result), ops(program, routine, scalars, rules, color, Axis::X),
+        result(result), ops(routine, scalars, rules, color, Axis::X),
         pairs(routine, color, steps, result) {}
 
   std::set<size_t> follow();
@@ -289,13 +288,12 @@ std::set<size_t> ColorPaths::follow() {
   return all;
 }
 
-std::set<size_t> followPaths(const program::Program &program,
-                             const FabricRoutine &routine,
+std::set<size_t> followPaths(const FabricRoutine &routine,
                              const AxisScalars &scalars, ColorRules &rules,
                              int64_t color, Handovers &result) {
   if (!rules.problem.empty())
     throw ofColor(color, rules.problem);
-  return ColorPaths(program, routine, scalars, rules, color, result).follow();
+  return ColorPaths(routine, scalars, rules, color, result).follow();
 }
 
 } // namespace wsec::runtime

@@ -14,8 +14,7 @@ namespace wsec::runtime {
 /// that may use it. Words that turn count as a multicast, to however many: for
 /// those a proof needs no direction. Throws NotUnderstood where something does
 /// not fit: words without a route, or more or fewer than are received.
-std::set<size_t> followPaths(const program::Program &program,
-                             const FabricRoutine &routine,
+std::set<size_t> followPaths(const FabricRoutine &routine,
                              const AxisScalars &scalars, ColorRules &rules,
                              int64_t color, Handovers &result);
 
