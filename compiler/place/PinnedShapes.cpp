@@ -9,6 +9,23 @@ using namespace wsec;
 /// Shapes that are tried before the search gives up.
 static constexpr int64_t mostTries = 100'000;
 
+/// Whether it lies in the mesh, on no keep-out, and leaves other pinned regions
+/// their first PE.
+static bool fitsAtPin(const PlacementProblem &problem, size_t region,
+                      const RegionShape &shape) {
+  const PlacedOrigin at = *problem.regions[region].pin;
+  const PlacedRegion its{at.x, at.y, shape.columns, shape.rows};
+  if (at.x < 0 || at.y < 0 || at.x > problem.width - shape.columns ||
+      at.y > problem.height - shape.rows)
+    return false;
+  for (size_t i = 0; i < problem.regions.size(); ++i)
+    if (const auto &pin = problem.regions[i].pin;
+        i != region && pin && its.overlaps({pin->x, pin->y, 1, 1}))
+      return false;
+  return std::none_of(problem.keepOuts.begin(), problem.keepOuts.end(),
+                      [&](auto &other) { return other.overlaps(its); });
+}
+
 namespace {
 class Chooser {
 public:
@@ -33,7 +50,7 @@ private:
     const std::vector<RegionShape> &all = problem.shapesOf(region);
     std::vector<size_t> shapes;
     for (size_t i = 0; i < all.size(); ++i)
-      if (all[i].cost <= limit && problem.fitsAtPin(region, all[i]))
+      if (all[i].cost <= limit && fitsAtPin(problem, region, all[i]))
         shapes.push_back(i);
     auto key = [&](size_t i) {
       return std::make_tuple(all[i].columns * all[i].rows, all[i].cost, i);

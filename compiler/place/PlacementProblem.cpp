@@ -378,21 +378,6 @@ PlacementCost PlacementProblem::cost(const Placement &placement) const {
   return sum;
 }
 
-bool PlacementProblem::fitsAtPin(size_t region,
-                                 const RegionShape &shape) const {
-  const PlacedOrigin at = *regions[region].pin;
-  const PlacedRegion its{at.x, at.y, shape.columns, shape.rows};
-  if (at.x < 0 || at.y < 0 || at.x > width - shape.columns ||
-      at.y > height - shape.rows)
-    return false;
-  for (size_t i = 0; i < regions.size(); ++i)
-    if (const auto &pin = regions[i].pin;
-        i != region && pin && its.overlaps({pin->x, pin->y, 1, 1}))
-      return false;
-  return std::none_of(keepOuts.begin(), keepOuts.end(),
-                      [&](auto &other) { return other.overlaps(its); });
-}
-
 std::vector<size_t> PlacementProblem::flowOrder() const {
   const size_t count = regions.size();
   std::vector<std::vector<size_t>> readers(count);

@@ -170,9 +170,6 @@ public:
   bool fits(const RegionShape &shape) const {
     return shape.columns <= width && shape.rows <= height;
   }
-  /// Whether a pinned region in that shape lies in the mesh, on no keep-out,
-  /// and leaves other pinned regions their first PE.
-  bool fitsAtPin(size_t region, const RegionShape &shape) const;
   /// The regions depth first along the edges, each after all that it reads,
   /// cycles aside.
   std::vector<size_t> flowOrder() const;
