@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <list>
@@ -90,6 +91,9 @@ private:
 
 MpiLink::MpiLink(SystemLostHandler lost, double silenceSeconds)
     : lost(std::move(lost)), silence(silenceSeconds) {
+  // Messages go through shared memory, not out of the sender's own: Open MPI
+  // aborts when the process it reads from is dead, before anybody can name it.
+  setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", /*overwrite=*/0);
   int provided = 0, count = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
