@@ -172,8 +172,12 @@ std::optional<std::pair<unsigned, Message>> MpiLink::poll() {
   int length = 0;
   MPI_Get_count(&status, MPI_BYTE, &length);
   std::vector<uint8_t> data(static_cast<size_t>(length));
-  MPI_Recv(data.data(), length, MPI_BYTE, status.MPI_SOURCE, messageTag,
-           MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  // Its sender may die before all of it is here.
+  MPI_Request request;
+  MPI_Irecv(data.data(), length, MPI_BYTE, status.MPI_SOURCE, messageTag,
+            MPI_COMM_WORLD, &request);
+  for (int done = 0; !done; watch())
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
   peers[size_t(status.MPI_SOURCE)].heard = Clock::now();
   return std::pair(unsigned(status.MPI_SOURCE), decode(data));
 }
@@ -209,6 +213,11 @@ void MpiLink::report(unsigned rank, const std::string &how) {
   bool speaks = me == 0 || (me == 1 && rank == 0);
   for (unsigned other = 1; rank == 0 && other < peers.size(); ++other)
     speaks &= !isGone(peers[other]);
+  // It knows that by who is left, so nobody leaves before it has spoken.
+  const Clock::time_point since = Clock::now();
+  while (rank == 0 && !speaks && !isGone(peers[1]) && me != 1 &&
+         Clock::now() - since < silence)
+    std::this_thread::sleep_for(milliseconds(10));
   lost("SystemLost: process " + std::to_string(rank) + " of " +
            std::to_string(size()) + " (pid " + std::to_string(peers[rank].pid) +
            " on " + peers[rank].host + ") " + how + " before the run ended",
