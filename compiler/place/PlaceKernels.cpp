@@ -4,8 +4,8 @@
 
 #include "compiler/place/Passes.h"
 #include "compiler/place/PlacementFile.h"
-#include "compiler/place/PlacementSolver.h"
 #include "compiler/place/ReadPlacement.h"
+#include "compiler/placement/PlacementSolver.h"
 
 using namespace mlir;
 

@@ -8,7 +8,7 @@
 
 #include "compiler/kernels/Kernel.h"
 #include "compiler/machine/Machine.h"
-#include "compiler/place/PlacementProblem.h"
+#include "compiler/placement/PlacementProblem.h"
 
 #include <array>
 #include <optional>

@@ -6,7 +6,7 @@
 #ifndef WSEC_COMPILER_PLACE_PLACEMENTFILE_H
 #define WSEC_COMPILER_PLACE_PLACEMENTFILE_H
 
-#include "compiler/place/PlacementProblem.h"
+#include "compiler/placement/PlacementProblem.h"
 #include "dialects/wse/Wse.h"
 
 #include "llvm/Support/Error.h"

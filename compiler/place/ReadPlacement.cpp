@@ -2,6 +2,7 @@
 
 #include "compiler/place/ReadPlacement.h"
 #include "compiler/kernels/Kernel.h"
+#include "compiler/placement/MeshPlacement.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -83,14 +84,7 @@ static void readWishes(wse::ProgramOp program,
 }
 
 PlacementProblem wsec::readPlacementProblem(wse::ProgramOp program) {
-  Machine machine = program.targetMachine();
-  PlacementProblem problem;
-  problem.width = machine.width;
-  problem.height = machine.height;
-  for (int channel = 0; channel < machine.channelsOfMesh(); ++channel)
-    problem.channelRows.push_back(machine.channelRow(channel));
-  for (const PeRectangle &its : machine.keepOuts)
-    problem.keepOuts.push_back({its.x, its.y, its.width, its.height});
+  PlacementProblem problem = placementOn(program.targetMachine());
   auto regions = regionsOf(program);
   for (wse::RegionOp region : regions) {
     std::optional<PlacedOrigin> pin;

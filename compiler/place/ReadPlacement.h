@@ -3,7 +3,7 @@
 #ifndef WSEC_COMPILER_PLACE_READPLACEMENT_H
 #define WSEC_COMPILER_PLACE_READPLACEMENT_H
 
-#include "compiler/place/PlacementProblem.h"
+#include "compiler/placement/PlacementProblem.h"
 #include "dialects/wse/Wse.h"
 
 namespace wsec {

@@ -34,7 +34,7 @@ class RegionChooser {
 public:
   RegionChooser(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
                 bool keepWeights = false, int64_t code = 0);
-  std::vector<ShapeEstimate> estimateAll();
+  std::vector<ShapeEstimate> estimateAll(size_t widthsAtAllHeights);
   std::vector<KernelEstimate> estimateEach(RegionShape shape);
   /// `shape` with heads as they cost least.
   RegionShape chooseHeads(RegionShape shape);
@@ -353,7 +353,8 @@ std::vector<int64_t> RegionChooser::heights() const {
   return series(mesh.height, tokens, 8);
 }
 
-std::vector<ShapeEstimate> RegionChooser::estimateAll() {
+std::vector<ShapeEstimate>
+RegionChooser::estimateAll(size_t widthsAtAllHeights) {
   for (int64_t columns : widths())
     tryShape(columns, mesh.height);
   if (candidates.empty())
@@ -363,7 +364,8 @@ std::vector<ShapeEstimate> RegionChooser::estimateAll() {
   };
   llvm::sort(candidates, byKey);
   SmallVector<int64_t> best;
-  for (const Candidate &candidate : ArrayRef(candidates).take_front(2))
+  for (const Candidate &candidate :
+       ArrayRef(candidates).take_front(widthsAtAllHeights))
     best.push_back(candidate.shape.columns);
   for (int64_t rows : heights())
     for (int64_t columns : best)
@@ -402,9 +404,9 @@ RegionChoice select::chooseRegion(wse::ProgramOp program, int64_t code) {
 
 std::vector<ShapeEstimate>
 select::estimateShapes(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
-                       int64_t code) {
+                       int64_t code, size_t widths) {
   return RegionChooser(mesh, kernels, /*keepWeights=*/false, code)
-      .estimateAll();
+      .estimateAll(widths);
 }
 
 std::vector<std::vector<KernelEstimate>>

@@ -61,10 +61,10 @@ struct RegionChoice {
 RegionChoice chooseRegion(wse::ProgramOp program, int64_t code);
 
 /// Estimates for some kernels of a program that has all on the whole mesh, the
-/// best first.
+/// best first; the best `widths` at all heights.
 std::vector<ShapeEstimate> estimateShapes(const Machine &mesh,
                                           llvm::ArrayRef<wse::KernelOp> kernels,
-                                          int64_t code = 0);
+                                          int64_t code = 0, size_t widths = 2);
 
 /// What a kernel takes on a region, in its best variant.
 struct KernelEstimate {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/select/SideBySide.h"
+#include "compiler/placement/MeshPlacement.h"
+#include "compiler/placement/PlacementSolver.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -8,7 +10,6 @@
 #include "llvm/ADT/SetVector.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -19,6 +20,8 @@ using namespace wsec::select;
 static constexpr size_t kMostParts = 4;
 /// What side by side has to gain at least, of all cycles.
 static constexpr double kLeastGain = 0.02;
+/// Widths that parts are tried in at all heights, the fastest ones.
+static constexpr size_t kWidthsAtAllHeights = 8;
 
 namespace {
 
@@ -134,46 +137,20 @@ static std::vector<Kernels> share(const std::vector<Kernels> &components,
   return parts;
 }
 
-namespace {
-
-/// Widths of parts that lie next to each other on the mesh, one after the
-/// other. Regions of the same rows share the channels of these.
-class WidthSearch {
-public:
-  WidthSearch(std::vector<std::vector<ShapeEstimate>> shapes, int64_t width)
-      : shapes(std::move(shapes)), width(width), chosen(this->shapes.size()) {}
-
-  /// Fills the best shapes; infinity if there are none.
-  double run() {
-    search(0, 0, 0, 0);
-    return bestCycles;
+/// A part of each region, in any of its shapes that SRAM holds.
+static PlacementProblem
+placementOf(const Machine &mesh,
+            ArrayRef<std::vector<ShapeEstimate>> estimates) {
+  PlacementProblem problem = placementOn(mesh);
+  for (auto [part, shapes] : llvm::enumerate(estimates)) {
+    std::vector<CandidateShape> candidates;
+    for (const ShapeEstimate &its : shapes)
+      candidates.push_back(
+          {its.shape.columns, its.shape.rows, its.cycles, its.stream});
+    problem.add("part " + std::to_string(part), std::move(candidates));
   }
-  const std::vector<const ShapeEstimate *> &best() const { return bestShapes; }
-
-private:
-  void search(size_t part, int64_t columns, double cycles, double stream) {
-    if (std::max(cycles, stream) >= bestCycles)
-      return;
-    if (part == shapes.size()) {
-      bestCycles = std::max(cycles, stream);
-      bestShapes = chosen;
-      return;
-    }
-    for (const ShapeEstimate &estimate : shapes[part])
-      if (estimate.fits && columns + estimate.shape.columns <= width) {
-        chosen[part] = &estimate;
-        search(part + 1, columns + estimate.shape.columns,
-               std::max(cycles, estimate.cycles), stream + estimate.stream);
-      }
-  }
-
-  std::vector<std::vector<ShapeEstimate>> shapes;
-  int64_t width;
-  std::vector<const ShapeEstimate *> chosen, bestShapes;
-  double bestCycles = std::numeric_limits<double>::infinity();
-};
-
-} // namespace
+  return problem;
+}
 
 /// Predicted for each component on its best shape.
 static std::vector<double> cyclesOf(const Machine &mesh,
@@ -188,8 +165,7 @@ std::optional<SideBySide> select::chooseSideBySide(wse::ProgramOp program,
                                                    double cyclesOfOne) {
   const Machine mesh = program.targetMachine();
   const std::vector<Kernels> components = Components(program).take();
-  // Which regions fit around keep-outs together is not known here.
-  if (components.size() < 2 || !mesh.keepOuts.empty())
+  if (components.size() < 2)
     return std::nullopt;
   std::vector<double> cycles = cyclesOf(mesh, components);
   std::optional<SideBySide> best;
@@ -197,15 +173,23 @@ std::optional<SideBySide> select::chooseSideBySide(wse::ProgramOp program,
        ++count) {
     std::vector<Kernels> parts = share(components, cycles, count);
     std::vector<std::vector<ShapeEstimate>> shapes;
-    for (const Kernels &part : parts)
-      shapes.push_back(estimateShapes(mesh, part));
-    WidthSearch search(std::move(shapes), mesh.width);
-    double together = search.run();
+    for (const Kernels &part : parts) {
+      shapes.push_back(estimateShapes(mesh, part, 0, kWidthsAtAllHeights));
+      llvm::erase_if(shapes.back(),
+                     [](const ShapeEstimate &its) { return !its.fits; });
+    }
+    const PlacementProblem problem = placementOf(mesh, shapes);
+    Placement placement;
+    if (!problem.check().empty() ||
+        !solvePlacement(problem, {}, placement).empty())
+      continue;
+    const double together = problem.cost(placement).throughput;
     if (together > (1 - kLeastGain) * (best ? best->cycles : cyclesOfOne))
       continue;
     best = SideBySide{{}, together};
-    for (auto [part, estimate] : llvm::zip_equal(parts, search.best()))
-      best->parts.push_back({part, estimate->shape});
+    for (auto [part, estimates, placed] :
+         llvm::zip_equal(parts, shapes, placement.regions))
+      best->parts.push_back({part, estimates[placed.shape].shape, placed.at});
   }
   return best;
 }
@@ -224,7 +208,7 @@ FailureOr<SideBySide> select::sideBySideOn(wse::ProgramOp program,
   for (auto [kernels, shape] : llvm::zip_equal(
            share(components, cyclesOf(mesh, components), shapes.size()),
            shapes))
-    choice.parts.push_back({kernels, chooseHeads(mesh, kernels, shape)});
+    choice.parts.push_back({kernels, chooseHeads(mesh, kernels, shape), {}});
   return choice;
 }
 
@@ -235,7 +219,7 @@ FailureOr<SideBySide> select::sideBySideOn(wse::ProgramOp program,
 /// The region of the first part is the one that is there; others follow it in
 /// the order of the parts.
 static wse::RegionOp regionOfPart(wse::ProgramOp program, wse::RegionOp first,
-                                  size_t part, RegionShape shape) {
+                                  size_t part, const RegionPart &its) {
   wse::RegionOp region = first;
   if (part > 0) {
     wse::RegionOp last = first;
@@ -246,7 +230,12 @@ static wse::RegionOp regionOfPart(wse::ProgramOp program, wse::RegionOp first,
     // Under another name if it is taken.
     SymbolTable(program).insert(region, std::next(Block::iterator(last)));
   }
+  const RegionShape &shape = its.shape;
   region.setShape({shape.columns, shape.rows});
+  if (its.at) {
+    region.setX(its.at->x);
+    region.setY(its.at->y);
+  }
   if (shape.shareCount > 0) {
     region.setShareCount(shape.shareCount);
     region.setShareBegin(shape.shareBegin);
@@ -275,7 +264,7 @@ void select::spreadOverRegions(wse::ProgramOp program, SideBySide &choice) {
       kernel = cast<wse::KernelOp>(own);
       taken.insert(kernel);
     }
-    wse::RegionOp region = regionOfPart(program, first, number, part.shape);
+    wse::RegionOp region = regionOfPart(program, first, number, part);
     for (wse::KernelOp kernel : part.kernels)
       kernel.setRegionRef(FlatSymbolRefAttr::get(region.getSymNameAttr()));
   }

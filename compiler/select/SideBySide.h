@@ -7,6 +7,7 @@
 #ifndef WSEC_COMPILER_SELECT_SIDEBYSIDE_H
 #define WSEC_COMPILER_SELECT_SIDEBYSIDE_H
 
+#include "compiler/placement/PlacementProblem.h"
 #include "compiler/select/RegionChooser.h"
 
 #include <optional>
@@ -18,6 +19,9 @@ namespace wsec::select {
 struct RegionPart {
   llvm::SmallVector<wse::KernelOp> kernels;
   RegionShape shape;
+  /// Of its north-west PE, where that was chosen with the shape; else `place`
+  /// chooses it.
+  std::optional<PlacedOrigin> at;
 };
 
 struct SideBySide {
@@ -25,9 +29,9 @@ struct SideBySide {
   double cycles = 0; ///< predicted until the last part ends
 };
 
-/// The parts and regions, which fit next to each other, with the fewest
-/// predicted cycles; nothing if one region for all, of `cyclesOfOne`, is as
-/// good. `program` has all kernels on the whole mesh.
+/// The parts, and shapes and places of their regions on the mesh, chosen
+/// together, with the fewest predicted cycles; nothing if one region for all,
+/// of `cyclesOfOne`, is as good. `program` has all kernels on the whole mesh.
 std::optional<SideBySide> chooseSideBySide(wse::ProgramOp program,
                                            double cyclesOfOne);
 

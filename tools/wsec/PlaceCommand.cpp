@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wsec/PlaceCommand.h"
-#include "compiler/place/KernelGraph.h"
-#include "compiler/place/PlacementBound.h"
-#include "compiler/place/PlacementConstraints.h"
-#include "compiler/place/PlacementSolver.h"
+#include "compiler/placement/KernelGraph.h"
+#include "compiler/placement/PlacementBound.h"
+#include "compiler/placement/PlacementConstraints.h"
+#include "compiler/placement/PlacementSolver.h"
 #include "runtime/program/NewFile.h"
 #include "tools/flags/CommandLine.h"
 

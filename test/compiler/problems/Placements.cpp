@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "compiler/place/AnnealingPlacer.h"
-#include "compiler/place/PlacementBound.h"
-#include "compiler/place/PlacementSolver.h"
+#include "compiler/placement/AnnealingPlacer.h"
+#include "compiler/placement/PlacementBound.h"
+#include "compiler/placement/PlacementSolver.h"
 #include "test/compiler/problems/Problems.h"
 
 #include <algorithm>
@@ -27,22 +27,25 @@ const std::vector<Complaint> complaints = {
     {"P6", "share out channels"},
 };
 
-RegionShape randomShape(const PlacementProblem &problem, Random &random) {
-  RegionShape shape{random.between(1, 1 + problem.width / 3),
-                    random.between(1, 1 + problem.height / 3)};
+CandidateShape randomShape(const PlacementProblem &problem, Random &random) {
+  CandidateShape shape{random.between(1, 1 + problem.width / 3),
+                       random.between(1, 1 + problem.height / 3)};
   if (random.oneIn(8))
     shape.columns = random.between(1, problem.width + 1);
   return shape;
 }
 
 /// Mostly one shape; else several, of different costs or not.
-std::vector<RegionShape> randomShapes(const PlacementProblem &problem,
-                                      Random &random) {
-  std::vector<RegionShape> shapes{randomShape(problem, random)};
+std::vector<CandidateShape> randomShapes(const PlacementProblem &problem,
+                                         Random &random) {
+  std::vector<CandidateShape> shapes{randomShape(problem, random)};
   while (random.oneIn(3))
     shapes.push_back(randomShape(problem, random));
-  for (RegionShape &shape : shapes)
+  const bool streams = random.oneIn(4);
+  for (CandidateShape &shape : shapes) {
     shape.cost = double(random.below(4));
+    shape.stream = streams ? double(random.below(4)) : 0;
+  }
   return shapes;
 }
 
@@ -110,12 +113,13 @@ bool isChannel(const PlacementProblem &problem, int64_t row) {
 }
 
 /// Whether a shape there has the PE (x, y).
-bool covers(const RegionShape &shape, PlacedOrigin at, int64_t x, int64_t y) {
+bool covers(const CandidateShape &shape, PlacedOrigin at, int64_t x,
+            int64_t y) {
   return x >= at.x && x - at.x < shape.columns && y >= at.y &&
          y - at.y < shape.rows;
 }
 
-bool fits(const PlacementProblem &problem, const RegionShape &shape,
+bool fits(const PlacementProblem &problem, const CandidateShape &shape,
           PlacedOrigin at) {
   int64_t inside = 0;
   for (int64_t y = 0; y < problem.height; ++y)
@@ -138,7 +142,7 @@ Rules brokenRules(const PlacementProblem &problem, const Placement &placement) {
   if (placement.regions.size() != count)
     return {"P1"};
   Rules broken;
-  std::vector<RegionShape> shapes;
+  std::vector<CandidateShape> shapes;
   for (size_t i = 0; i < count; ++i) {
     const RegionRequest &region = problem.regions[i];
     const auto &[shape, at] = placement.regions[i];
@@ -195,7 +199,7 @@ int64_t mostChannels(PlacementProblem problem, int64_t rows) {
 
 /// How far from the middle of a region that is alone its wishes are, in half
 /// hops.
-int64_t wishesOf(const PlacementProblem &problem, const RegionShape &shape,
+int64_t wishesOf(const PlacementProblem &problem, const CandidateShape &shape,
                  PlacedOrigin at) {
   int64_t sum = 0, words = 1;
   for (const PlacementEdge &edge : problem.edges)
@@ -214,20 +218,24 @@ int64_t wishesOf(const PlacementProblem &problem, const RegionShape &shape,
   return sum;
 }
 
-/// What a region costs that is alone: by the score, then its cost, channels,
-/// nearness to what it is to be near, and hops.
-using Key = std::tuple<double, double, int64_t, int64_t, int64_t>;
+/// What a region costs that is alone: by the score, then the slower of it and
+/// its channel, channels lost, its cost, nearness to what it is to be near, and
+/// hops.
+using Key = std::tuple<double, double, int64_t, double, int64_t, int64_t>;
 
 Key keyOf(const PlacementProblem &problem, const PlacedShape &placed) {
   const auto &[number, at] = placed;
-  const RegionShape &shape = problem.shapesOf(0)[number];
+  const CandidateShape &shape = problem.shapesOf(0)[number];
   const int64_t wire = wishesOf(problem, shape, at);
-  return {(problem.throughputWeight + problem.latencyWeight) * shape.cost +
-              problem.wireWeight * double(wire) / 2,
-          shape.cost,
-          mostChannels(problem, shape.rows) -
-              channelsAt(problem, shape.rows, at.y),
-          wire, (at.x + at.y) * shape.columns * shape.rows};
+  const double slowest = std::max(shape.cost, shape.stream);
+  return {
+      problem.throughputWeight * slowest + problem.latencyWeight * shape.cost +
+          problem.wireWeight * double(wire) / 2,
+      slowest,
+      mostChannels(problem, shape.rows) - channelsAt(problem, shape.rows, at.y),
+      shape.cost,
+      wire,
+      (at.x + at.y) * shape.columns * shape.rows};
 }
 
 /// Calls `use` with all places of a region, in all its shapes.

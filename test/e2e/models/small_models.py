@@ -182,19 +182,25 @@ def gpt_layer(path, seed, batch=1, tokens=128, width=768, heads=12):
     return {"x": random_floats(seed, batch, tokens, width)}
 
 
-def towers(path, seed, tokens=9, width=24, heads=3):
-    """Two encoders that share nothing but an input."""
+def towers(path, seed, tokens=9, width=24, heads=3,
+           names=(("left", "x"), ("right", "z"))):
+    """Encoders that share nothing but an input."""
     g = Graph(seed)
     ends = []
-    for name, source in (("left", "x"), ("right", "z")):
+    for name, source in names:
         y = g.add("Add", source, "positions", name=f"{name}/positions")
         y = g.gpt_layer(y, 1, tokens, width, heads, name, g.tanh_gelu)
         ends.append(g.layer_norm(y, width, f"{name}/norm"))
     shape = [1, tokens, width]
-    g.save(path, [(name, FLOAT, shape) for name in ("x", "z", "positions")],
+    inputs = [source for name, source in names] + ["positions"]
+    g.save(path, [(name, FLOAT, shape) for name in inputs],
            [(end, FLOAT, shape) for end in ends])
-    return {name: random_floats(seed + i, *shape)
-            for i, name in enumerate(("x", "z", "positions"))}
+    return {name: random_floats(seed + i, *shape) for i, name in enumerate(inputs)}
+
+
+def four_towers(path, seed):
+    return towers(path, seed, tokens=16,
+                  names=[(name, name[0]) for name in ("north", "east", "south", "west")])
 
 
 def encoder_layer(path, seed, batch=1, tokens=16, width=96, heads=4):
@@ -216,6 +222,7 @@ SMALL = {
     "attention": attention_block,
     "gpt": gpt,
     "towers": towers,
+    "four-towers": four_towers,
     "gpt-batch": lambda path, seed: gpt(path, seed, batch=3, tokens=5),
     "gpt-2-layers": lambda path, seed: gpt(path, seed, layers=2, width=48),
     "gpt-24-layers": lambda path, seed: gpt(path, seed, layers=24, width=48),

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_COMPILER_PLACEMENT_ANNEALINGPLACER_H
+#define WSEC_COMPILER_PLACEMENT_ANNEALINGPLACER_H
+
+#include "compiler/placement/PlacementSolver.h"
+
+namespace wsec {
+
+/// Simulated annealing over slicing trees (SlicingTree.h) and the largest cost
+/// that regions may have, in the rooms that keep-outs and pinned regions leave.
+/// Starts are snakes: columns in the order of the flow. Several runs; the
+/// better half of them goes on, for longer. Regions may begin at any row; what
+/// is lowered is throughput and wire, not latency.
+/// Returns empty and fills `placement`, or why there is none.
+std::string anneal(const PlacementProblem &problem,
+                   const PlacementOptions &options, Placement &placement);
+
+} // namespace wsec
+
+#endif // WSEC_COMPILER_PLACEMENT_ANNEALINGPLACER_H

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is annealed of a placement problem.
+
+#ifndef WSEC_COMPILER_PLACEMENT_ANNEALINGSETUP_H
+#define WSEC_COMPILER_PLACEMENT_ANNEALINGSETUP_H
+
+#include "compiler/placement/SlicingTree.h"
+
+namespace wsec {
+
+/// Pinned regions in shapes that cost no more than a limit, and the rest.
+struct AnnealingSetup {
+  Placement fixed; ///< of the pinned ones
+  double leastCost = 0;
+  double costWeight = 0, wireWeight = 0;
+  std::vector<size_t> regions; ///< of each block
+  SlicingProblem slicing;
+};
+
+/// Pins what is pinned, in shapes that cost `limit` at most, and lists what is
+/// left to do. Returns empty, or why a pinned region has no shape.
+std::string setUp(const PlacementProblem &problem, double limit,
+                  AnnealingSetup &setup);
+
+} // namespace wsec
+
+#endif // WSEC_COMPILER_PLACEMENT_ANNEALINGSETUP_H
