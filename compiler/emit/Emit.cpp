@@ -54,9 +54,11 @@ static LogicalResult proveFree(pe::ProgramOp op, bool mustBeFree,
   if (proof.verdict == program::Verdict::Free)
     return success();
   if (mustBeFree)
-    return op.emitOpError("internal error: it is not proved that its PEs never "
-                          "wait for one another for ever: ")
-           << proof.reason << "; please report this, with the model";
+    return op.emitOpError("it is not proved that its PEs never wait for one "
+                          "another for ever: ")
+           << proof.reason
+           << "; another --mesh or --region may do; please report this, with "
+              "the model";
   if (proof.verdict == program::Verdict::Deadlock)
     op.emitWarning("every run ends in a deadlock: ") << proof.reason;
   else

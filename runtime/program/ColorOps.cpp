@@ -225,14 +225,15 @@ void ColorOps::collect() {
   }
   constexpr size_t mostPinned = 8;
   if (pinned.size() > mostPinned)
-    throw ofColor(color, "is used in too many kinds of rows");
+    throw NotUnderstood{"is used in too many kinds of rows"};
   for (int row : pinned)
     scalars.atoms(row, atoms);
   atoms.insert(sizeAtoms.begin(), sizeAtoms.end());
 }
 
-Uses ColorOps::usesAt(bool sends, int64_t x, int64_t y) const {
-  Uses found;
+std::vector<ColorOps::Moved> ColorOps::usesAt(bool sends, int64_t x,
+                                              int64_t y) const {
+  std::vector<Moved> found;
   if (!scalars.has(Axis::X, x) || !scalars.has(Axis::Y, y))
     return found;
   for (size_t i : sends ? senders : receivers) {

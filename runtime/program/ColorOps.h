@@ -5,7 +5,6 @@
 #define RUNTIME_PROGRAM_COLOROPS_H
 
 #include "runtime/program/RouteTable.h"
-#include "runtime/program/WordPairs.h"
 
 #include <map>
 #include <set>
@@ -18,6 +17,12 @@ namespace wsec::runtime {
 /// too many rather than too few.
 class ColorOps {
 public:
+  /// What one operand moves in a PE.
+  struct Moved {
+    size_t op = 0;
+    int64_t words = 0;
+  };
+
   using Axis = AxisScalars::Axis;
 
   ColorOps(const FabricRoutine &routine, const AxisScalars &scalars,
@@ -32,7 +37,7 @@ public:
   bool mayUse(const FabricOp &op, const program::Operand &operand) const;
 
   /// What PE (x, y) sends or receives of the color, in program order.
-  Uses usesAt(bool sends, int64_t x, int64_t y) const;
+  std::vector<Moved> usesAt(bool sends, int64_t x, int64_t y) const;
   /// Positions that agree in settings and in all scalars that matter; once
   /// collected.
   AxisKinds classify(Axis which) const;

@@ -36,6 +36,15 @@ const program::PEClass *onlyClass(const program::Program &program) {
   return &found;
 }
 
+/// Whether it may have phases: PEs with tasks or filters have none.
+bool mayHavePhases(const program::Program &program) {
+  return std::none_of(program.classes()->begin(), program.classes()->end(),
+                      [](const program::PEClass *each) {
+                        return (each->tasks() && each->tasks()->size() > 0) ||
+                               (each->filters() && each->filters()->size() > 0);
+                      });
+}
+
 /// Classes of a program as its proof sees them: all PEs of a class, alone or
 /// fused of several.
 struct Part {
@@ -73,10 +82,10 @@ public:
   void prove() {
     if (peClass.routines())
       for (const program::Routine *routine : *peClass.routines())
-        within(routine->id(), [&] { proveRoutine(*routine); });
+        within(nameOf(routine->id()), [&] { proveRoutine(*routine); });
     std::set<std::vector<int64_t>> seen;
     for (const program::Launch *launch : *onlyEntry(program).launches())
-      within(launch->routine(), [&] {
+      within(nameOf(launch->routine()), [&] {
         auto found = routines.find(launch->routine());
         if (found == routines.end())
           throw NotUnderstood{"no PE has it"};
@@ -98,6 +107,10 @@ private:
     std::vector<uint16_t> ranks;
   };
 
+  static std::string nameOf(uint32_t routine) {
+    return "routine " + std::to_string(routine);
+  }
+
   void proveRoutine(const program::Routine &source) {
     FabricRoutine routine =
         readRoutine(*source.body(), source.id(), scalars, false);
@@ -112,16 +125,6 @@ private:
     }
     proof.ranks.insert(proof.ranks.end(), here.ranks.begin(), here.ranks.end());
     routines[source.id()] = &here;
-  }
-
-  template <typename Body>
-  static void within(uint32_t routine, Body body) {
-    try {
-      body();
-    } catch (const NotUnderstood &problem) {
-      throw NotUnderstood{"routine " + std::to_string(routine) + ": " +
-                          problem.reason};
-    }
   }
 
   const program::Program &program;
@@ -311,8 +314,7 @@ DeadlockProof proveOneCall(const program::Program &program) {
   DeadlockProof proof = provePhases(program);
   if (proof.verdict == program::Verdict::Free)
     return proof;
-  // The shape of most programs that people write.
-  if (!onlyClass(program))
+  if (!mayHavePhases(program))
     proof.reason.clear();
   ProofSteps steps;
   try {

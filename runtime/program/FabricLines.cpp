@@ -2,10 +2,12 @@
 #include "runtime/program/FabricLines.h"
 #include "runtime/program/ColorOps.h"
 #include "runtime/program/FabricPaths.h"
+#include "runtime/program/LineUses.h"
 #include "runtime/program/Ports.h"
 #include "runtime/program/WordPairs.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 namespace wsec::runtime {
@@ -30,16 +32,23 @@ struct Cell {
 
 /// One color in one routine, as far as it goes along one axis: the rules of a
 /// color may belong to several streams that have no PE in common.
+///
+/// Lines side by side whose routers agree are followed at once, with the words
+/// of all of them: a chain of 46 columns is one walk from row to row, as long
+/// as PE by PE what is sent meets what is received in the same ops, whatever
+/// the number of words in each column. Where it does not, each half is followed
+/// by itself.
 class ColorLines {
 public:
   ColorLines(const program::Program &program, const FabricRoutine &routine,
-             const AxisScalars &scalars, RouteTable &table, int64_t color,
-             Axis axis, Handovers &result)
-      : program(program), routine(routine), scalars(scalars),
-        routes(table.of(color, axis)), color(color), steps(scalars.steps),
-        result(result), axis(axis), cross(axis == Axis::X ? Axis::Y : Axis::X),
+             const AxisScalars &scalars, RouteTable &table, SizeTables &sizes,
+             int64_t color, Axis axis, Handovers &result)
+      : program(program), routine(routine), scalars(scalars), table(table),
+        routes(table.of(color, axis)), sizes(sizes), color(color),
+        steps(scalars.steps), result(result), axis(axis),
+        cross(axis == Axis::X ? Axis::Y : Axis::X),
         ops(routine, scalars, routes, color, axis),
-        pairs(routine, color, steps, result) {}
+        pairs(routine, steps, result) {}
 
   void follow();
 
@@ -52,15 +61,17 @@ public:
 
 private:
   void makeCells();
+  std::vector<int64_t> agreementOf(int64_t across) const;
+  void followTogether(const std::vector<int64_t> &some);
+  void followLines();
   void splitRuns(int64_t across);
-  void followLine(int64_t across);
   void fillCells(int64_t across);
   void setRoutes(int64_t across);
-  uint32_t usesAt(bool sends, uint64_t key, int64_t position, int64_t across);
-  void followSource(size_t source, int64_t across);
+  void followSource(size_t source);
   void followPort(size_t source, Port port, std::vector<size_t> &receivers);
-  void enterFromHost(int64_t across);
-  void relay(const Pairing &pairing, const Cell &cell, int64_t across);
+  void enterFromHost();
+  void relay(const Pairing &pairing, const Cell &cell);
+  bool hearsHost(const Pairing &pairing);
 
   int64_t xOf(int64_t position, int64_t across) const {
     return axis == Axis::X ? position : across;
@@ -73,13 +84,15 @@ private:
                             : program.machine()->height();
   }
   [[noreturn]] void give(const std::string &what) const {
-    throw ofColor(color, what);
+    throw NotUnderstood{what};
   }
 
   const program::Program &program;
   const FabricRoutine &routine;
   const AxisScalars &scalars;
+  RouteTable &table;
   ColorRules &routes;
+  SizeTables &sizes;
   int64_t color;
   ProofSteps &steps;
   Handovers &result;
@@ -87,22 +100,16 @@ private:
   Axis axis, cross;
   ColorOps ops;
   WordPairs pairs;
-  std::vector<Cell> runs;  ///< in all lines
-  std::vector<Cell> cells; ///< of the line that is followed
+  std::optional<LineUses> uses; ///< once ops are collected
+  std::vector<int64_t> lines;   ///< that are followed
+  std::vector<Cell> runs;       ///< in all lines
+  std::vector<Cell> cells;      ///< of those that are followed
   bool onlyHeads = false;
   std::map<int64_t, std::set<int64_t>> headsOf; ///< rows; if only they matter
   std::vector<size_t> hear;
   std::set<std::tuple<const Pairing *, uint32_t, uint32_t>> relayed;
   AxisKinds lineKinds, acrossKinds;
-  const AxisKinds *useAlong = nullptr, *useAcross = nullptr;
   const AxisKinds *sizeAlong = nullptr, *sizeAcross = nullptr;
-  static constexpr uint32_t unknown = ~0u;
-  /// The numbers of uses by kind along; by direction and key.
-  std::map<uint64_t, std::vector<uint32_t>> known[2];
-  struct Row {
-    uint64_t key = 0;
-    std::vector<uint32_t> *numbers = nullptr;
-  } last[2];                               ///< of `known`
   std::vector<std::vector<int64_t>> heads; ///< by pinned f and x: y == f(x)
 };
 
@@ -118,17 +125,46 @@ void ColorLines::follow() {
     return;
   lineKinds = ops.classify(axis);
   acrossKinds = ops.classify(cross);
-  useAlong = &scalars.kinds(ops.atoms, axis);
-  useAcross = &scalars.kinds(ops.atoms, cross);
   sizeAlong = &scalars.kinds(ops.sizeAtoms, axis);
   sizeAcross = &scalars.kinds(ops.sizeAtoms, cross);
   makeCells();
-  std::vector<bool> followed(acrossKinds.count());
+  uses.emplace(routine, scalars, ops, sizes, pairs, color, axis);
+  std::vector<bool> listed(acrossKinds.count());
+  std::map<std::vector<int64_t>, std::vector<int64_t>> together;
   for (size_t i = 0; i < ops.lines.size(); ++i)
-    if (ops.lines[i] && !followed[acrossKinds.of[i]]) {
-      followed[acrossKinds.of[i]] = true;
-      followLine(int64_t(i));
+    if (ops.lines[i] && !listed[acrossKinds.of[i]]) {
+      listed[acrossKinds.of[i]] = true;
+      together[agreementOf(int64_t(i))].push_back(int64_t(i));
     }
+  for (const auto &[agreement, some] : together)
+    followTogether(some);
+}
+
+/// What lines that are followed at once agree in: settings, and where guards
+/// y == f(x) hold.
+std::vector<int64_t> ColorLines::agreementOf(int64_t across) const {
+  const AxisKinds &settings =
+      cross == Axis::X ? routes.kindOfX : routes.kindOfY;
+  std::vector<int64_t> agreement{settings.of[size_t(across)]};
+  for (int row : ops.pinned)
+    if (cross == Axis::X)
+      agreement.push_back(scalars.along(row, Axis::X, across));
+    else
+      agreement.push_back(scalars.headRows(row)[size_t(across)] ? across : -1);
+  return agreement;
+}
+
+void ColorLines::followTogether(const std::vector<int64_t> &some) {
+  try {
+    lines = some;
+    followLines();
+  } catch (const NotUnderstood &) {
+    if (some.size() == 1)
+      throw;
+    const auto middle = some.begin() + int64_t(some.size() / 2);
+    followTogether({some.begin(), middle});
+    followTogether({middle, some.end()});
+  }
 }
 
 /// Runs of equal PEs, of all lines.
@@ -196,17 +232,16 @@ void ColorLines::fillCells(int64_t across) {
     splitRuns(across);
   else
     cells = runs;
-  const uint32_t kindAcross = useAcross->of[size_t(across)];
+  uses->look(lines);
   for (Cell &cell : cells) {
     if (onlyHeads && !cell.head)
       continue;
     size_t x = size_t(xOf(cell.position, across));
-    uint64_t key = 0;
+    uint64_t here = 0;
     for (const std::vector<int64_t> &row : heads)
-      key = key << 1 | (row[x] == yOf(cell.position, across));
-    key = key << 32 | kindAcross;
-    cell.sends = usesAt(true, key, cell.position, across);
-    cell.receives = usesAt(false, key, cell.position, across);
+      here = here << 1 | (row[x] == yOf(cell.position, across));
+    cell.sends = uses->usesAt(true, here, cell.position);
+    cell.receives = uses->usesAt(false, here, cell.position);
   }
   setRoutes(across);
   steps += int64_t(cells.size());
@@ -236,29 +271,12 @@ void ColorLines::setRoutes(int64_t across) {
   }
 }
 
-/// What the PE at (position, across) sends or receives, in program order. The
-/// key: guards that hold in one row, and the kind across.
-uint32_t ColorLines::usesAt(bool sends, uint64_t key, int64_t position,
-                            int64_t across) {
-  Row &row = last[sends];
-  if (!row.numbers || row.key != key) {
-    std::vector<uint32_t> &byKind = known[sends][key];
-    byKind.resize(useAlong->count(), unknown);
-    row = {key, &byKind};
-  }
-  uint32_t &number = (*row.numbers)[useAlong->of[size_t(position)]];
-  if (number == unknown)
-    number = pairs.numberOf(
-        ops.usesAt(sends, xOf(position, across), yOf(position, across)));
-  return number;
-}
-
-void ColorLines::followLine(int64_t across) {
-  fillCells(across);
-  enterFromHost(across);
+void ColorLines::followLines() {
+  fillCells(lines.front());
+  enterFromHost();
   for (size_t i = 0; i < cells.size(); ++i) {
     if (cells[i].routed && cells[i].receive == Port::Ramp)
-      followSource(i, across);
+      followSource(i);
     else if (cells[i].sends)
       give("sent by a PE whose router does not take it from the ramp");
   }
@@ -295,7 +313,7 @@ void ColorLines::followPort(size_t source, Port port,
 }
 
 /// What enters at the west edge belongs to a host stream.
-void ColorLines::enterFromHost(int64_t across) {
+void ColorLines::enterFromHost() {
   Cell &first = cells.front();
   if (axis != Axis::X || !first.routed || first.receive != Port::West)
     return;
@@ -319,13 +337,15 @@ void ColorLines::enterFromHost(int64_t across) {
     else
       columns.emplace_back(begin, end);
   }
-  const std::vector<uint32_t> &kinds = acrossKinds.of;
-  for (size_t row = 0; row < kinds.size(); ++row)
-    if (kinds[row] == kinds[size_t(across)])
+  std::vector<bool> isHere(acrossKinds.count());
+  for (int64_t line : lines)
+    isHere[acrossKinds.of[size_t(line)]] = true;
+  for (size_t row = 0; row < acrossKinds.of.size(); ++row)
+    if (isHere[acrossKinds.of[row]])
       result.hostColumns[{color, int64_t(row)}] = columns;
 }
 
-void ColorLines::followSource(size_t source, int64_t across) {
+void ColorLines::followSource(size_t source) {
   Cell &cell = cells[source];
   bool onlyItself = cell.transmit == 1u << unsigned(Port::Ramp);
   if (cell.length != 1 && !onlyItself)
@@ -352,31 +372,40 @@ void ColorLines::followSource(size_t source, int64_t across) {
     else if (heard != &here)
       pairs.agree(*heard, here);
   }
-  if (heard && heard->relays)
-    relay(*heard, cell, across);
+  if (heard && heard->relays && hearsHost(*heard))
+    relay(*heard, cell);
   steps += int64_t(hear.size());
 }
 
+/// Whether a sender may hear the host.
+bool ColorLines::hearsHost(const Pairing &pairing) {
+  return std::any_of(
+      pairing.portions.begin(), pairing.portions.end(), [&](const auto &its) {
+        const std::set<int64_t> &from = routine.ops[its.sender].inColors;
+        return std::any_of(from.begin(), from.end(), [&](int64_t each) {
+          return table.of(each, Axis::X).enters;
+        });
+      });
+}
+
 /// Once for all PEs where the words are as many.
-void ColorLines::relay(const Pairing &pairing, const Cell &cell,
-                       int64_t across) {
-  if (relayed
-          .insert({&pairing, sizeAlong->of[size_t(cell.position)],
-                   sizeAcross->of[size_t(across)]})
-          .second)
-    result.relayed.push_back({xOf(cell.position, across),
-                              yOf(cell.position, across), pairing.portions});
+void ColorLines::relay(const Pairing &pairing, const Cell &cell) {
+  for (size_t i = 0; i < lines.size(); ++i, ++steps)
+    if (relayed
+            .insert({&pairing, sizeAlong->of[size_t(cell.position)],
+                     sizeAcross->of[size_t(lines[i])]})
+            .second)
+      result.relayed.push_back({xOf(cell.position, lines[i]),
+                                yOf(cell.position, lines[i]),
+                                pairs.portionsIn(pairing, i)});
 }
 
 Handovers findHandovers(const program::Program &program,
                         const FabricRoutine &routine,
                         const AxisScalars &scalars, RouteTable &routes) {
   Handovers result;
-  std::set<int64_t> colors;
-  for (const FabricOp &op : routine.ops)
-    for (const auto *some : {&op.inColors, &op.outColors})
-      colors.insert(some->begin(), some->end());
-  for (int64_t color : colors) {
+  SizeTables sizes(scalars);
+  auto follow = [&](int64_t color) {
     const ColorOps anywhere(routine, scalars, routes.of(color, Axis::X), color,
                             Axis::X);
     if (color == program.launch_color()) {
@@ -384,7 +413,7 @@ Handovers findHandovers(const program::Program &program,
         if ((op.inColors.count(color) && anywhere.mayUse(op, *op.in)) ||
             (op.outColors.count(color) && anywhere.mayUse(op, *op.out)))
           throw NotUnderstood{"words on the color of commands"};
-      continue;
+      return;
     }
     std::set<size_t> listed;
     ColorRules &rules = routes.of(color, Axis::X);
@@ -393,15 +422,22 @@ Handovers findHandovers(const program::Program &program,
     for (Axis axis : {Axis::X, Axis::Y}) {
       if (rules.turn)
         break;
-      ColorLines lines(program, routine, scalars, routes, color, axis, result);
+      ColorLines lines(program, routine, scalars, routes, sizes, color, axis,
+                       result);
       lines.follow();
       listed.merge(lines.listed());
     }
     for (size_t i = 0; i < routine.ops.size(); ++i)
       if (routine.ops[i].inColors.count(color) && !listed.count(i) &&
           anywhere.mayUse(routine.ops[i], *routine.ops[i].in))
-        throw ofColor(color, "received where no route leads");
-  }
+        throw NotUnderstood{"received where no route leads"};
+  };
+  std::set<int64_t> colors;
+  for (const FabricOp &op : routine.ops)
+    for (const auto *some : {&op.inColors, &op.outColors})
+      colors.insert(some->begin(), some->end());
+  for (int64_t color : colors)
+    within("color " + std::to_string(color), [&] { follow(color); });
   return result;
 }
 

@@ -39,7 +39,7 @@ public:
              ColorRules &rules, int64_t color, Handovers &result)
       : scalars(scalars), rules(rules), color(color), steps(scalars.steps),
         result(result), ops(routine, scalars, rules, color, Axis::X),
-        pairs(routine, color, steps, result) {}
+        pairs(routine, steps, result) {}
 
   std::set<size_t> follow();
 
@@ -70,7 +70,7 @@ private:
                                                     : ys[place.y].length;
   }
   [[noreturn]] void give(const std::string &what) const {
-    throw ofColor(color, what);
+    throw NotUnderstood{what};
   }
 
   const AxisScalars &scalars;
@@ -130,8 +130,12 @@ uint32_t ColorPaths::usesAt(bool sends, int64_t x, int64_t y, uint64_t heads) {
   const uint32_t kindX = scalars.kinds(ops.atoms, Axis::X).of[size_t(x)];
   const uint32_t kindY = scalars.kinds(ops.atoms, Axis::Y).of[size_t(y)];
   auto [number, isNew] = known.try_emplace({sends, kindX, kindY, heads}, 0);
-  if (isNew)
-    number->second = pairs.numberOf(ops.usesAt(sends, x, y));
+  if (!isNew)
+    return number->second;
+  Uses uses;
+  for (const auto &[op, words] : ops.usesAt(sends, x, y))
+    uses.push_back({op, pairs.numberOf(Counts{words})});
+  number->second = pairs.numberOf(std::move(uses));
   return number->second;
 }
 
@@ -237,7 +241,7 @@ void ColorPaths::relay(const Pairing &pairing, Place place) {
                    scalars.kinds(ops.sizeAtoms, Axis::X).of[size_t(x)],
                    scalars.kinds(ops.sizeAtoms, Axis::Y).of[size_t(y)]})
           .second)
-    result.relayed.push_back({x, y, pairing.portions});
+    result.relayed.push_back({x, y, pairs.portionsIn(pairing, 0)});
 }
 
 /// What enters at the west edge belongs to a host stream. It may turn on its
@@ -292,7 +296,7 @@ std::set<size_t> followPaths(const FabricRoutine &routine,
                              const AxisScalars &scalars, ColorRules &rules,
                              int64_t color, Handovers &result) {
   if (!rules.problem.empty())
-    throw ofColor(color, rules.problem);
+    throw NotUnderstood{rules.problem};
   return ColorPaths(routine, scalars, rules, color, result).follow();
 }
 

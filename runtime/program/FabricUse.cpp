@@ -249,8 +249,8 @@ static void sign(const program::Operand *operand,
   sign(operand->window_total(), signature);
 }
 
-static void sign(const std::vector<int> &guards, const LoopTurns &turns,
-                 std::vector<int64_t> &signature) {
+void sign(const std::vector<int> &guards, const LoopTurns &turns,
+          std::vector<int64_t> &signature) {
   signature.push_back(int64_t(guards.size()));
   signature.insert(signature.end(), guards.begin(), guards.end());
   signature.push_back(int64_t(turns.size()));

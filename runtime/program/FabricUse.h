@@ -21,8 +21,14 @@ struct NotUnderstood {
   std::string reason;
 };
 
-inline NotUnderstood ofColor(int64_t color, const std::string &what) {
-  return {"color " + std::to_string(color) + ": " + what};
+/// Runs `body`; what it does not understand begins with `where`.
+template <typename Body>
+void within(const std::string &where, Body body) {
+  try {
+    body();
+  } catch (const NotUnderstood &problem) {
+    throw NotUnderstood{where + ": " + problem.reason};
+  }
 }
 
 /// The work of a proof. One that takes too much is given up, so that no file
@@ -216,8 +222,10 @@ FabricRoutine readLaunches(const std::vector<const StatementList *> &bodies,
 /// All of a routine that a proof depends on. Routines of a class whose
 /// signatures are equal do the same to the fabric.
 std::vector<int64_t> signatureOf(const FabricRoutine &routine);
-/// Appends a function to a signature.
+/// Appends a function to a signature; and what decides whether an op runs.
 void sign(const program::Affine *affine, std::vector<int64_t> &signature);
+void sign(const std::vector<int> &guards, const LoopTurns &turns,
+          std::vector<int64_t> &signature);
 
 /// a * b words, both at least 0. Words are added up over ops and PEs: what no
 /// run could send is not understood.

@@ -32,6 +32,7 @@ void RouteTable::sort(ColorRules &rules, int64_t color, Axis axis) const {
   for (const program::RouteRule *rule : *program.routes()) {
     if (rule->color() != color)
       continue;
+    rules.enters |= rule->receive() == Port::West && rule->rect()->x0() == 0;
     if (rule->positions() && rule->positions()->size() > 0)
       rules.problem = "has switch positions";
     if (rules.turn) {

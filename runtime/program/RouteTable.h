@@ -30,6 +30,7 @@ struct ColorRules {
   AxisKinds kindOfX, kindOfY;
   std::string problem; ///< why words cannot be followed, if so
   bool turn = false;   ///< whether some rule does
+  bool enters = false; ///< from the west edge, by some rule
   /// What was found out for operands, by signature.
   std::map<std::vector<int64_t>, OperandReach> reach;
   std::map<std::vector<int64_t>, std::vector<bool>> feasible;

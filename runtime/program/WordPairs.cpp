@@ -8,6 +8,21 @@ namespace wsec::runtime {
 
 using program::Port;
 
+uint32_t WordPairs::numberOf(Counts words) {
+  uint64_t hash = words.size();
+  for (int64_t each : words)
+    hash = (hash ^ uint64_t(each)) * 0x9e3779b97f4a7c15u, hash ^= hash >> 32;
+  steps += int64_t(words.size());
+  const auto [first, last] = hashed.equal_range(hash);
+  for (auto at = first; at != last; ++at)
+    if (counts[at->second] == words)
+      return at->second;
+  const uint32_t number = uint32_t(counts.size());
+  hashed.emplace(hash, number);
+  counts.push_back(std::move(words));
+  return number;
+}
+
 uint32_t WordPairs::numberOf(Uses uses) {
   auto [at, isNew] =
       numbers.try_emplace(std::move(uses), uint32_t(numbers.size()));
@@ -17,42 +32,74 @@ uint32_t WordPairs::numberOf(Uses uses) {
 }
 
 Pairing &WordPairs::between(uint32_t sends, uint32_t takes) {
-  auto [at, isNew] = pairings.try_emplace(uint64_t(sends) << 32 | takes);
-  if (isNew)
-    at->second = pair(uses(sends), uses(takes));
-  return at->second;
+  const uint64_t key = uint64_t(sends) << 32 | takes;
+  const auto known = pairings.find(key);
+  if (known != pairings.end())
+    return known->second;
+  return pairings.emplace(key, pair(uses(sends), uses(takes))).first->second;
+}
+
+/// Whether in no line the second are more than the first.
+bool WordPairs::covers(uint32_t more, uint32_t fewer) {
+  const Counts &a = counts[fewer], &b = counts[more];
+  steps += int64_t(a.size());
+  return std::equal(a.begin(), a.end(), b.begin(), std::less_equal<>());
+}
+
+uint32_t WordPairs::minus(uint32_t more, uint32_t fewer) {
+  Counts left = counts[more];
+  for (size_t line = 0; line < left.size(); ++line)
+    left[line] -= counts[fewer][line];
+  return numberOf(std::move(left));
 }
 
 /// D1: both sides move the same words in the same order.
+///
+/// In three lines a sends 4, 6 and 0 words, then b 1, 1 and 0; c takes 5, 7 and
+/// 0 words: two portions, of 4, 6, 0 words and of 1, 1, 0. Did c take 3, 7 and
+/// 0, the first line would have more than one portion from a, the second not:
+/// such lines are not looked at together.
 Pairing WordPairs::pair(const Uses &sends, const Uses &takes) {
   Pairing pairing;
   pairing.sends = &sends;
   pairing.takes = &takes;
-  size_t s = 0, t = 0;
-  int64_t sent = 0, taken = 0; // of the current uses
-  while (s < sends.size() && t < takes.size()) {
-    int64_t words = std::min(sends[s].words - sent, takes[t].words - taken);
-    pairing.portions.push_back({sends[s].op, sent, words, takes[t].op});
-    bool micro = !routine.ops[sends[s].op].main();
-    pairing.fromMicrothreads |= micro;
-    const FabricOp &taker = routine.ops[takes[t].op];
-    pairing.relays |= micro && (taker.main() || !taker.out);
-    sent += words;
-    taken += words;
-    if (sent == sends[s].words) {
-      ++s;
-      sent = 0;
-    }
-    if (taken == takes[t].words) {
-      ++t;
-      taken = 0;
-    }
+  auto from = sends.begin(), to = takes.begin();
+  uint32_t sent = 0, taken = 0; // what is left of the current uses
+  bool isNewSender = true, isNewTaker = true;
+  while (from != sends.end() && to != takes.end()) {
     ++steps;
+    if (std::exchange(isNewSender, false))
+      sent = from->words;
+    if (std::exchange(isNewTaker, false))
+      taken = to->words;
+    const bool sentEnds = sent == taken || covers(taken, sent);
+    const bool takenEnds = sent == taken || (!sentEnds && covers(sent, taken));
+    if (!sentEnds && !takenEnds)
+      throw NotUnderstood{"the words of statement " +
+                          std::to_string(routine.ops[from->op].statement) +
+                          " are more or fewer than received, in turn"};
+    const uint32_t words = sentEnds ? sent : taken;
+    pairing.portions.push_back({from->op, sent, words, to->op});
+    const bool micro = !routine.ops[from->op].main();
+    pairing.fromMicrothreads |= micro;
+    const FabricOp &taker = routine.ops[to->op];
+    pairing.relays |= micro && (taker.main() || !taker.out);
+    if (!sentEnds)
+      sent = minus(sent, taken);
+    if (!takenEnds)
+      taken = minus(taken, words);
+    isNewSender = sentEnds;
+    isNewTaker = takenEnds;
+    from += sentEnds;
+    to += takenEnds;
   }
-  if (s < sends.size())
-    throw ofColor(color, "more words are sent than received");
-  if (t < takes.size())
-    throw ofColor(color, "more words are received than sent");
+  auto statement = [&](const Use &use) {
+    return ": statement " + std::to_string(routine.ops[use.op].statement);
+  };
+  if (from != sends.end())
+    throw NotUnderstood{"more words are sent than received" + statement(*from)};
+  if (to != takes.end())
+    throw NotUnderstood{"more words are received than sent" + statement(*to)};
   return pairing;
 }
 
@@ -64,7 +111,7 @@ void WordPairs::record(Pairing &pairing, bool link, Port direction) {
   auto wordsIn = [](const Uses &uses, size_t op) {
     return std::lower_bound(uses.begin(), uses.end(), Use{op, 0})->words;
   };
-  for (const Portion &portion : pairing.portions) {
+  for (const SharedPortion &portion : pairing.portions) {
     bool whole = portion.words == wordsIn(*pairing.sends, portion.sender) &&
                  portion.words == wordsIn(*pairing.takes, portion.receiver);
     result.pairs.insert(
@@ -78,15 +125,30 @@ void WordPairs::agree(const Pairing &some, const Pairing &others) {
   if (!some.fromMicrothreads)
     return;
   if (some.portions.size() != others.portions.size())
-    throw ofColor(color, "received in different portions");
+    throw NotUnderstood{"received in different portions"};
   for (size_t i = 0; i < some.portions.size(); ++i) {
-    const Portion &one = some.portions[i], &other = others.portions[i];
-    if (one.sender != other.sender || one.first != other.first ||
+    const SharedPortion &one = some.portions[i], &other = others.portions[i];
+    if (one.sender != other.sender || one.left != other.left ||
         one.words != other.words)
-      throw ofColor(color, "received in different portions");
+      throw NotUnderstood{"received in different portions"};
     if (one.receiver != other.receiver)
       result.together.insert(std::minmax(one.receiver, other.receiver));
   }
+}
+
+std::vector<Portion> WordPairs::portionsIn(const Pairing &pairing,
+                                           size_t line) const {
+  std::vector<Portion> portions;
+  int64_t first = 0;
+  for (const SharedPortion &shared : pairing.portions) {
+    if (portions.empty() || portions.back().sender != shared.sender)
+      first = 0;
+    const int64_t words = counts[shared.words][line];
+    if (words > 0)
+      portions.push_back({shared.sender, first, words, shared.receiver});
+    first += words;
+  }
+  return portions;
 }
 
 } // namespace wsec::runtime

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words that a PE sends, one by one, against those that another receives.
+// Words that PEs send, one by one, against those that others receive: of lines
+// side by side at once, where the words of all of them meet alike.
 #ifndef RUNTIME_PROGRAM_WORDPAIRS_H
 #define RUNTIME_PROGRAM_WORDPAIRS_H
 
@@ -14,10 +15,13 @@
 
 namespace wsec::runtime {
 
-/// What one operand of an op moves in a PE.
+/// How many words there are in each of the lines that are looked at.
+using Counts = std::vector<int64_t>;
+
+/// What one operand of an op moves in a PE of each line: not 0 in all of them.
 struct Use {
   size_t op = 0;
-  int64_t words = 0;
+  uint32_t words = 0; ///< number of its counts
 
   bool operator<(const Use &other) const {
     return std::tie(op, words) < std::tie(other.op, other.words);
@@ -26,10 +30,18 @@ struct Use {
 
 using Uses = std::vector<Use>;
 
-/// How what one PE sends meets what another receives.
+/// Words in order that one op gives to another, in each line.
+struct SharedPortion {
+  size_t sender = 0;
+  uint32_t left = 0;  ///< of the sender's words, these included
+  uint32_t words = 0; ///< numbers of counts
+  size_t receiver = 0;
+};
+
+/// How what PEs send meets what others receive.
 struct Pairing {
   const Uses *sends = nullptr, *takes = nullptr;
-  std::vector<Portion> portions;
+  std::vector<SharedPortion> portions;
   bool fromMicrothreads = false; ///< some words
   bool relays = false;           ///< some of those to who sends nothing
   unsigned recorded = 0;         ///< ways, as bits
@@ -39,30 +51,39 @@ struct Pairing {
 /// other at most once.
 class WordPairs {
 public:
-  WordPairs(const FabricRoutine &routine, int64_t color, ProofSteps &steps,
-            Handovers &result)
-      : routine(routine), color(color), steps(steps), result(result) {
+  static constexpr uint32_t none = ~0u; ///< no number
+
+  WordPairs(const FabricRoutine &routine, ProofSteps &steps, Handovers &result)
+      : routine(routine), steps(steps), result(result) {
     numberOf(Uses());
   }
 
+  /// Equal counts have one number.
+  uint32_t numberOf(Counts words);
   /// Equal lists have one number; that of the empty list is 0.
   uint32_t numberOf(Uses uses);
   const Uses &uses(uint32_t number) const { return *byNumber[number]; }
 
-  /// Throws NotUnderstood where one list has more words than the other.
+  /// Throws NotUnderstood where one list has more words than the other, in
+  /// some line; and where in some lines the one has, in others the other.
   Pairing &between(uint32_t sends, uint32_t takes);
   /// That words go so, in some PEs.
   void record(Pairing &pairing, bool link, program::Port direction);
   /// That PEs hear the same words.
   void agree(const Pairing &some, const Pairing &others);
+  /// As it is in one of the lines.
+  std::vector<Portion> portionsIn(const Pairing &pairing, size_t line) const;
 
 private:
   Pairing pair(const Uses &sends, const Uses &takes);
+  bool covers(uint32_t more, uint32_t fewer);
+  uint32_t minus(uint32_t more, uint32_t fewer);
 
   const FabricRoutine &routine;
-  const int64_t color;
   ProofSteps &steps;
   Handovers &result;
+  std::vector<Counts> counts;                       ///< by number
+  std::unordered_multimap<size_t, uint32_t> hashed; ///< looked up only
   std::map<Uses, uint32_t> numbers;
   std::vector<const Uses *> byNumber;
   std::unordered_map<uint64_t, Pairing> pairings;

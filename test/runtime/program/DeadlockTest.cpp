@@ -102,7 +102,8 @@ TEST_F(DeadlockTest, D1MoreWordsThanCanBeCounted) {
   send.extents.push_back(std::make_unique<AffineT>(*send.extents[0]));
   send.dst->depth = 2;
   send.a->strides = {0, 0};
-  expectUndecided("routine 0: instructions of more than 2^40 words");
+  expectUndecided("routine 0: color 2: statement 1: instructions of more "
+                  "than 2^40 words");
 }
 
 TEST_F(DeadlockTest, D1MoreReceivedThanSent) {
