@@ -170,7 +170,7 @@ KernelEstimate RegionChooser::estimate(wse::KernelOp kernel,
                                        const Machine &region) const {
   const Kernel *library = findKernel(kernel);
   KernelEstimate estimate;
-  if (!keepWeights) {
+  if (!keepWeights || wse::allWeights(kernel).empty()) {
     SmallVector<Offer> offers = library->offers(kernel, region);
     const Offer &offer =
         *cheapestOffer(kernel, offers, region, {}, {code}).offer;
