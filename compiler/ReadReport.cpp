@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Report.h"
+#include "runtime/program/Checker.h"
 #include "runtime/program/Container.h"
 #include "runtime/program/Facts.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/Residency.h"
+#include "runtime/program/Samples.h"
 #include "runtime/program/program_generated.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Endian.h"
@@ -91,6 +93,25 @@ static void readLaunches(const program::Program &program, Report &report) {
   }
 }
 
+/// How samples would follow one another through the entry `main`.
+static void readStages(const program::Program &program, Report &report) {
+  if (program.classes()->size() < 2 || report.cycles == 0 ||
+      program.launch_color() == runtime::noLaunchColor)
+    return;
+  for (uint32_t entry = 0; entry < program.entries()->size(); ++entry) {
+    if (program.entries()->Get(entry)->name()->str() != "main")
+      continue;
+    const runtime::SamplePlan plan(program, entry, /*samples=*/1);
+    if (plan.stages().size() < 2)
+      return;
+    report.latency = plan.latencies().front();
+    report.loadCycles = runtime::loadCycles(program, entry);
+    for (const runtime::StageLaunches &stage : plan.stages())
+      report.stages.push_back({report.regions[stage.peClass], stage.cycles,
+                               plan.latencies(&stage).front()});
+  }
+}
+
 /// The PEs of each class, as the smallest rectangle.
 static void readRegions(const program::Program &program, Report &report) {
   for (const program::PEClass *each : *program.classes()) {
@@ -162,6 +183,7 @@ llvm::Expected<Report> wsec::readReport(StringRef path) {
   readMemory(program, report);
   readLaunches(program, report);
   readRegions(program, report);
+  readStages(program, report);
   if (program.entries()->size() == 1)
     report.westEdge = runtime::edgeForecast(program, 0).rows;
   return report;

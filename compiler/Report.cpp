@@ -218,6 +218,36 @@ static void printRegion(const Report &report, llvm::raw_ostream &os) {
   }
 }
 
+const StageReport &Report::slowestStage() const {
+  return *llvm::max_element(
+      stages, [](const auto &a, const auto &b) { return a.cycles < b.cycles; });
+}
+
+/// What samples that follow one another take.
+static void printStages(const Report &report, llvm::raw_ostream &os) {
+  if (report.stages.empty())
+    return;
+  const StageReport &slowest = report.slowestStage();
+  os << "  stages         a sample every "
+     << llvm::format("%.0f", slowest.cycles) << " cycles, "
+     << readable(report.perSecond(slowest.cycles), "")
+     << " per second; latency of one " << llvm::format("%.0f", report.latency)
+     << " cycles";
+  if (report.loadCycles > 0)
+    os << "; weights, once, " << llvm::format("%.0f", report.loadCycles);
+  os << "\n    stage                  cycles   per second      latency\n";
+  for (const StageReport &stage : report.stages) {
+    auto [x0, y0, x1, y1] = stage.region;
+    std::string at;
+    llvm::raw_string_ostream(at)
+        << x1 - x0 << "x" << y1 - y0 << " at (" << x0 << "," << y0 << ")";
+    os << llvm::format(
+        "    %-18s %10.0f   %10s   %10.0f%s\n", at.c_str(), stage.cycles,
+        readable(report.perSecond(stage.cycles), "").c_str(), stage.latency,
+        &stage == &slowest ? "  the slowest" : "");
+  }
+}
+
 void Report::print(llvm::raw_ostream &os) const {
   os << runtime::printable(model.empty() ? "program" : model) << " on "
      << runtime::printable(machine) << ", " << width << "x" << height
@@ -256,6 +286,7 @@ void Report::print(llvm::raw_ostream &os) const {
        << readableSeconds(seconds()) << "\n";
   else
     os << "nothing: hand-written code has no cost model, a run counts\n";
+  printStages(*this, os);
   if (!deadlock.empty())
     os << "  deadlock       "
        << (deadlock == "free"       ? "proved impossible"
@@ -336,6 +367,31 @@ static void printRegion(const Report &report, llvm::json::OStream &json) {
           if (std::isfinite(shape.cycles))
             json.attribute("cycles", shape.cycles);
           json.attribute("fits_sram", shape.fitsSram);
+        });
+    });
+  });
+}
+
+static void printStages(const Report &report, llvm::json::OStream &json) {
+  if (report.stages.empty())
+    return;
+  json.attributeObject("pipeline", [&] {
+    const double cycles = report.slowestStage().cycles;
+    json.attribute("predicted_cycles_per_sample", cycles);
+    json.attribute("predicted_samples_per_second", report.perSecond(cycles));
+    json.attribute("predicted_first_latency_cycles", report.latency);
+    json.attribute("predicted_load_cycles", report.loadCycles);
+    json.attributeArray("stages", [&] {
+      for (const StageReport &stage : report.stages)
+        json.object([&] {
+          json.attributeArray("region", [&] {
+            for (int coordinate : stage.region)
+              json.value(coordinate);
+          });
+          json.attribute("predicted_cycles", stage.cycles);
+          json.attribute("predicted_samples_per_second",
+                         report.perSecond(stage.cycles));
+          json.attribute("predicted_latency_cycles", stage.latency);
         });
     });
   });
@@ -438,6 +494,7 @@ void Report::printJSON(llvm::raw_ostream &os) const {
           json.value(llvm::json::fixUTF8(note));
       });
     printRegion(*this, json);
+    printStages(*this, json);
     printChannels(*this, json);
     printRecognized(*this, json);
     json.attributeArray("kernels", [&] {

@@ -35,6 +35,15 @@ struct ShapeReport {
   bool fitsSram = true;
 };
 
+/// A region that is at work on samples of its own while others are on theirs.
+struct StageReport {
+  std::array<int, 4> region = {}; // x0, y0, x1, y1
+  double cycles = 0;              ///< of a sample
+  /// From when a sample that follows no other begins to enter until it has
+  /// left.
+  double latency = 0;
+};
+
 /// A node that looks like attention, and why it is not computed as one.
 struct UnrecognizedNode {
   std::string node, reason;
@@ -65,6 +74,10 @@ struct Report {
   /// Rows of the west edge, as the slots of streams predict them.
   std::vector<runtime::EdgeUse> westEdge;
   std::vector<KernelReport> kernels; // in launch order
+  /// If there are several: what samples that follow one another take in each;
+  /// from sample to sample the slowest of them. Latency is of one sample.
+  std::vector<StageReport> stages;
+  double latency = 0, loadCycles = 0; ///< of the entry that loads, if any
   /// What `select` compared, the best first. Not in the file.
   std::vector<ShapeReport> shapes;
   /// What `canonicalize` left as products. Not in the file.
@@ -84,6 +97,10 @@ struct Report {
   double seconds() const {
     return clockGhz > 0 ? cycles / (clockGhz * 1e9) : 0;
   }
+  double perSecond(double each) const {
+    return each > 0 ? clockGhz * 1e9 / each : 0;
+  }
+  const StageReport &slowestStage() const;
   double tokensPerSecond() const { return cycles > 0 ? tokens / seconds() : 0; }
   /// One screen for people.
   void print(llvm::raw_ostream &os) const;

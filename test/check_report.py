@@ -15,14 +15,32 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from wsec.report import findings, schema  # noqa: E402
 
 
+def unmeasured(report):
+    """Of a pipeline: what is predicted and not measured, or not as much per second as its cycles say."""
+    wrong = []
+    pipeline = report.get("pipeline", {"stages": []})
+    clock = report["machine"]["clock_ghz"] * 1e9
+    for each in (pipeline, *pipeline["stages"]):
+        for name, value in each.items():
+            measured = name.removeprefix("predicted_")
+            if "engine" in report["cycles"] and measured not in each:
+                wrong.append(f"{name}, but no {measured}")
+            if measured == "samples_per_second":
+                cycles = name.replace("samples_per_second", "cycles" if "region" in each else "cycles_per_sample")
+                if abs(value * each[cycles] - clock) > clock / max(1, each[cycles]):
+                    wrong.append(f"{value} {name} at {each[cycles]} cycles")
+    return wrong
+
+
 def inconsistencies(report):
     """Numbers of a well-formed report that contradict one another."""
     kernels, cycles = report["kernels"], report["cycles"]
-    wrong = []
+    wrong = unmeasured(report)
     if [k["cycles"] for k in kernels] != cycles["per_kernel"]:
         wrong.append("cycles.per_kernel differs from the kernels' cycles")
     total = sum(cycles["per_kernel"])
-    if kernels and abs(total - cycles["total"]) > len(kernels):  # rounding, one each
+    alone = "engine" in cycles or "pipeline" not in report  # regions work at the same time
+    if kernels and alone and abs(total - cycles["total"]) > len(kernels):  # rounding, one each
         wrong.append(f"the kernels' cycles add up to {total}, not {cycles['total']}")
     for kernel in kernels:
         took = kernel.get("span_cycles", kernel["cycles"])

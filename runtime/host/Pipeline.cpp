@@ -6,6 +6,7 @@
 #include "runtime/program/NearestNames.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace wsec::runtime {
 
@@ -32,6 +33,7 @@ Pipeline::Pipeline(const std::string &path,
   batch->setCalls(samples);
   if (const program::Entry *entry = loadingEntry(loaded->program(), index))
     load = entry->name()->str();
+  predictedLoad = loadCycles(loaded->program(), index);
 }
 
 absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::open(
@@ -102,25 +104,37 @@ PipelineRun Pipeline::runAll(const EngineOptions &options, Progress *progress,
 void Pipeline::measure(PipelineRun &run) const {
   const std::vector<LaunchTime> &times = run.run.result.launches;
   const std::vector<SampleLaunch> &order = plan->order();
-  std::vector<double> starts(samples, 0), ends(samples, 0);
-  std::vector<bool> seen(samples, false);
-  for (size_t i = 0; i < order.size(); ++i) {
-    const unsigned sample = order[i].sample;
-    starts[sample] = seen[sample] ? std::min(starts[sample], times[i].start)
-                                  : times[i].start;
-    seen[sample] = true;
-    ends[sample] = std::max(ends[sample], times[i].end);
-  }
-  run.firstLatency = ends.front() - starts.front();
-  run.lastLatency = ends.back() - starts.back();
+  std::vector<double> ends(samples, 0);
+  for (size_t i = 0; i < order.size(); ++i)
+    ends[order[i].sample] = std::max(ends[order[i].sample], times[i].end);
+  auto spanOf = [&](size_t i) {
+    const auto &[start, end] = times[i];
+    const uint32_t launch = order[i].launch;
+    return plan->isShared(launch)
+               ? SamplePlan::Span(end - plan->cyclesOf(launch), end)
+               : SamplePlan::Span(start, end);
+  };
+  const std::vector<double> all = plan->latencies(nullptr, spanOf);
+  const std::vector<double> allPredicted = plan->latencies();
+  run.firstLatency = all.front();
+  run.lastLatency = all.back();
+  run.predictedFirstLatency = allPredicted.front();
+  run.predictedLastLatency = allPredicted.back();
   const unsigned middle = (samples - 1) / 2;
+  auto mean = [&](const std::vector<double> &each) {
+    const auto first = each.begin() + (samples > 1 ? middle + 1 : 0);
+    return std::accumulate(first, each.end(), 0.0) / double(each.end() - first);
+  };
   run.measured =
       samples > 1 ? (ends.back() - ends[middle]) / double(samples - 1 - middle)
                   : run.firstLatency;
   run.predicted = plan->cyclesPerSample();
+  run.predictedLoadCycles = predictedLoad;
   for (const StageLaunches &stage : plan->stages()) {
     StageRun its;
     its.predicted = stage.cycles;
+    its.predictedLatency = mean(plan->latencies(&stage));
+    its.latency = mean(plan->latencies(&stage, spanOf));
     const program::Rect &first =
         *one->program().classes()->Get(stage.peClass)->rects()->Get(0);
     its.region = {first.x0(), first.y0(), first.x1(), first.y1()};

@@ -18,15 +18,20 @@ struct StageRun {
   double predicted = 0;            ///< cycles of a sample
   /// Cycles of a sample, without what its transfers wait for the other stage.
   double measured = 0;
+  /// From when a sample begins to enter until it has left, waiting for other
+  /// stages included.
+  double predictedLatency = 0, latency = 0;
 };
 
 /// What samples took that followed one another.
 struct PipelineRun {
   SessionRun run; ///< of all samples
   uint64_t samples = 0;
-  double loadCycles = 0;   ///< of the entry that fills resident weights
+  /// Of the entry that fills resident weights.
+  double loadCycles = 0, predictedLoadCycles = 0;
   double firstLatency = 0; ///< of the first sample, which waits for nobody
   double lastLatency = 0;
+  double predictedFirstLatency = 0, predictedLastLatency = 0;
   double predicted = 0; ///< from sample to sample
   double measured = 0;  ///< ends of the second half of the samples
   std::vector<StageRun> stages;
@@ -87,6 +92,7 @@ private:
   std::unique_ptr<Call> single, repeated;
   std::unique_ptr<Batch> batch;
   std::string load; ///< the entry to call before the samples, if any
+  double predictedLoad = 0;
 };
 
 } // namespace wsec::runtime

@@ -219,18 +219,25 @@ static bool isLowerBound(const PipelineRun &run, const std::string &engine) {
   return engine == "strips" && run.stages.size() > 1;
 }
 
+static double perSecond(double cycles, double clockGhz) {
+  return cycles > 0 ? clockGhz * 1e9 / cycles : 0;
+}
+
 static std::string pipelineText(const PipelineRun &run,
-                                const std::string &engine) {
+                                const std::string &engine, double clockGhz) {
   std::string out = absl::StrFormat(
       "%d samples in flight, %d stages\n"
       "  from sample to sample  %.0f cycles%s, predicted %.0f\n"
-      "  latency of a sample    %.0f cycles alone, %.0f behind others\n%s"
-      "  stage              measured    predicted\n",
+      "  latency of a sample    %.0f cycles alone, predicted %.0f; "
+      "%.0f behind others, predicted %.0f\n%s"
+      "  stage                cycles    predicted   per second      latency    "
+      "predicted\n",
       run.samples, run.stages.size(), run.measured,
       isLowerBound(run, engine) ? " at least (strips knows no full queues "
                                   "between stages; --engine=streams does)"
                                 : "",
-      run.predicted, run.firstLatency, run.lastLatency,
+      run.predicted, run.firstLatency, run.predictedFirstLatency,
+      run.lastLatency, run.predictedLastLatency,
       run.loadCycles > 0
           ? absl::StrFormat("  weights, once          %.0f cycles\n",
                             run.loadCycles)
@@ -241,9 +248,11 @@ static std::string pipelineText(const PipelineRun &run,
   for (auto stage = run.stages.begin(); stage != run.stages.end(); ++stage) {
     const auto &[x0, y0, x1, y1] = stage->region;
     absl::StrAppendFormat(
-        &out, "    %-14s %10.0f   %10.0f%s\n",
+        &out, "    %-14s %10.0f   %10.0f   %10s   %10.0f   %10.0f%s\n",
         absl::StrFormat("%dx%d at (%d,%d)", x1 - x0, y1 - y0, x0, y0),
         stage->measured, stage->predicted,
+        readable(perSecond(stage->measured, clockGhz), ""), stage->latency,
+        stage->predictedLatency,
         stage == slowest && run.stages.size() > 1 ? "  the slowest" : "");
   }
   return out;
@@ -337,7 +346,7 @@ std::string RunReport::text() const {
   if (systems)
     out += systemsText(*systems);
   if (pipeline)
-    out += pipelineText(*pipeline, engine);
+    out += pipelineText(*pipeline, engine, clockGhz);
   if (runs == 1)
     return out + absl::StrFormat("emulated in %.2f s\n", seconds);
   return out +
@@ -375,20 +384,33 @@ static Json systemsJson(const SystemsReport &report) {
       {"per_system", systems}};
 }
 
-static Json pipelineJson(const PipelineRun &run, const std::string &engine) {
+static Json pipelineJson(const PipelineRun &run, const std::string &engine,
+                         double clockGhz) {
   Json stages = Json::array();
   for (const StageRun &stage : run.stages)
-    stages.push_back({{"region", stage.region},
-                      {"cycles", std::llround(stage.measured)},
-                      {"predicted_cycles", std::llround(stage.predicted)}});
-  return {{"samples", run.samples},
-          {"cycles_per_sample", std::llround(run.measured)},
-          {"is_lower_bound", isLowerBound(run, engine)},
-          {"predicted_cycles_per_sample", std::llround(run.predicted)},
-          {"first_latency_cycles", std::llround(run.firstLatency)},
-          {"last_latency_cycles", std::llround(run.lastLatency)},
-          {"load_cycles", std::llround(run.loadCycles)},
-          {"stages", stages}};
+    stages.push_back(
+        {{"region", stage.region},
+         {"cycles", std::llround(stage.measured)},
+         {"predicted_cycles", std::llround(stage.predicted)},
+         {"samples_per_second", perSecond(stage.measured, clockGhz)},
+         {"predicted_samples_per_second", perSecond(stage.predicted, clockGhz)},
+         {"latency_cycles", std::llround(stage.latency)},
+         {"predicted_latency_cycles", std::llround(stage.predictedLatency)}});
+  return {
+      {"samples", run.samples},
+      {"cycles_per_sample", std::llround(run.measured)},
+      {"is_lower_bound", isLowerBound(run, engine)},
+      {"predicted_cycles_per_sample", std::llround(run.predicted)},
+      {"samples_per_second", perSecond(run.measured, clockGhz)},
+      {"predicted_samples_per_second", perSecond(run.predicted, clockGhz)},
+      {"first_latency_cycles", std::llround(run.firstLatency)},
+      {"predicted_first_latency_cycles",
+       std::llround(run.predictedFirstLatency)},
+      {"last_latency_cycles", std::llround(run.lastLatency)},
+      {"predicted_last_latency_cycles", std::llround(run.predictedLastLatency)},
+      {"load_cycles", std::llround(run.loadCycles)},
+      {"predicted_load_cycles", std::llround(run.predictedLoadCycles)},
+      {"stages", stages}};
 }
 
 static Json edgeJson(const EdgeUse &row, double cycles) {
@@ -468,7 +490,7 @@ std::string RunReport::json() const {
   if (systems)
     json["systems"] = systemsJson(*systems);
   if (pipeline)
-    json["pipeline"] = pipelineJson(*pipeline, engine);
+    json["pipeline"] = pipelineJson(*pipeline, engine, clockGhz);
   json["time"] = {{"emulate_s", seconds},
                   {"first_emulate_s", firstSeconds},
                   {"runs", runs},

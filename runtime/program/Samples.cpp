@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/Samples.h"
 
+#include "runtime/program/Call.h"
 #include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -37,7 +39,8 @@ static std::set<uint32_t> tensorsOf(const program::Program &program,
 
 SamplePlan::SamplePlan(const program::Program &program, uint32_t index,
                        uint32_t samples)
-    : program(program), entry(*program.entries()->Get(index)) {
+    : program(program), entry(*program.entries()->Get(index)),
+      samples(samples) {
   if (program.launch_color() == 255)
     throw Error(ErrorClass::BadProgram,
                 "launches of this program are calls of the host, which wait "
@@ -203,6 +206,42 @@ double SamplePlan::cyclesPerSample() const {
   for (const StageLaunches &stage : classes)
     slowest = std::max(slowest, stage.cycles);
   return slowest;
+}
+
+std::vector<double>
+SamplePlan::latencies(const StageLaunches *stage,
+                      const std::function<Span(size_t)> &spanOf) const {
+  const size_t number = stage ? size_t(stage - classes.data()) : 0;
+  std::vector<Span> each(samples, {std::numeric_limits<double>::infinity(), 0});
+  for (size_t i = 0; i < launches.size(); ++i) {
+    const auto &its = classesOf[launches[i].launch];
+    if (its.empty() ||
+        (stage && std::find(its.begin(), its.end(), number) == its.end()))
+      continue;
+    auto &[begin, end] = each[launches[i].sample];
+    const Span span = spanOf(i);
+    begin = std::min(begin, span.first);
+    end = std::max(end, span.second);
+  }
+  std::vector<double> result;
+  for (const auto &[begin, end] : each)
+    result.push_back(std::max(0.0, end - begin));
+  return result;
+}
+
+std::vector<double> SamplePlan::latencies(const StageLaunches *stage) const {
+  return latencies(stage, [&](size_t i) {
+    const double start = launches[i].start;
+    return Span(start, start + cycles[launches[i].launch]);
+  });
+}
+
+double loadCycles(const program::Program &program, uint32_t entry) {
+  const program::Entry *load = loadingEntry(program, entry);
+  if (!load)
+    return 0;
+  const uint32_t index = findEntry(program, load->name()->str());
+  return SamplePlan(program, index, /*samples=*/1).latencies().front();
 }
 
 // ---------------------------------------------------------------- the program

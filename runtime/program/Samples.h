@@ -13,8 +13,10 @@
 
 #include "runtime/program/Loader.h"
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace wsec::runtime {
@@ -54,6 +56,16 @@ public:
   /// The slowest class: cycles from sample to sample.
   double cyclesPerSample() const;
 
+  /// Begin and end of a launch.
+  using Span = std::pair<double, double>;
+  /// For each sample, from the first begin to the last end of its launches, of
+  /// a stage or (null) of all; when each launch of the order is, `spanOf` says.
+  std::vector<double>
+  latencies(const StageLaunches *stage,
+            const std::function<Span(size_t)> &spanOf) const;
+  /// As predicted.
+  std::vector<double> latencies(const StageLaunches *stage = nullptr) const;
+
 private:
   std::vector<SampleLaunch> ordered(uint32_t samples) const;
   void findPartners();
@@ -61,6 +73,7 @@ private:
 
   const program::Program &program;
   const program::Entry &entry;
+  const uint32_t samples;
   std::vector<StageLaunches> classes;
   std::vector<std::vector<uint32_t>> classesOf; ///< of each launch
   /// Launches that store what this one reads.
@@ -68,6 +81,10 @@ private:
   std::vector<double> cycles; ///< of each launch
   std::vector<SampleLaunch> launches;
 };
+
+/// Predicted for the entry that fills resident weights before the one at
+/// `entry`; 0: there is none.
+double loadCycles(const program::Program &program, uint32_t entry);
 
 /// What a tensor of the model is called for one of the samples.
 std::string sampleName(const std::string &name, uint32_t sample);

@@ -57,6 +57,19 @@ def wrong_sums(together, alone, count):
     return wrong
 
 
+def other_predictions(compiled, ran):
+    """Where a run's report repeats other predictions than the compiler's."""
+    pairs = [(compiled, ran), *zip(compiled["stages"], ran["stages"])]
+    wrong = [f"{name} {its[name]}, {ours[name]} when it was compiled"
+             for ours, its in pairs for name in ours
+             if name.startswith("predicted") and "latency" not in name
+             and abs(its[name] - ours[name]) > max(1, 1e-6 * ours[name])]
+    first = "predicted_first_latency_cycles"
+    if abs(ran[first] - compiled[first]) > 1 or len(ran["stages"]) != len(compiled["stages"]):
+        wrong.append(f"{first} {ran[first]}, {compiled[first]} when it was compiled")
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model")
@@ -77,7 +90,9 @@ def main():
               for name, value in each[0].items()]
     program, report = work / "model.wafer", work / "report.json"
     run(["wsec", model, "-o", program, f"--mesh={arguments.mesh}", "--mode=resident", "--quiet",
-         f"--dump-placement={work / 'placement.json'}", *shapes])
+         f"--dump-placement={work / 'placement.json'}", f"--report={work / 'compiled.json'}", *shapes])
+    run([sys.executable, CHECK_REPORT, work / "compiled.json"])
+    compiled = json.loads((work / "compiled.json").read_text())["pipeline"]
     problem, _ = recover_streams.difference(program, work / "placement.json")
     np.savez(work / "all.npz", **{name: np.concatenate([sample[name] for sample in each])
                                   for name in each[0]})
@@ -115,6 +130,7 @@ def main():
         bad += [f"{engine}: {what}" for what in wrong_sums(
             found, json.loads((work / "one.json").read_text()), arguments.samples)]
         found = found["pipeline"]
+        bad += [f"{engine}: {what}" for what in other_predictions(compiled, found)]
         predicted, measured = found["predicted_cycles_per_sample"], found["cycles_per_sample"]
         print(f"{arguments.model} {arguments.mesh} {engine}: {len(found['stages'])} stages, "
               f"{found['samples']} samples, weights loaded once: {found['load_cycles'] > 0}, "

@@ -122,6 +122,18 @@ function pePanel({model, pe, layers, theme}) {
   return parts;
 }
 
+function stagesPanel({pipeline}) {
+  if (!pipeline) return [];
+  return [
+    heading('stages', `a sample every ${spell(pipeline.cycles_per_sample)} cycles, ${spell(pipeline.predicted_cycles_per_sample)} predicted`),
+    table(['', 'n:predicted', 'n:cycles', '', 'n:per second', 'n:latency'], pipeline.stages.map((stage, number) => {
+      const [x0, y0, x1, y1] = stage.region;
+      return [{'data-stage': number}, `${x1 - x0}x${y1 - y0} at (${x0},${y0})`, stage.predicted_cycles, stage.cycles,
+              ratio(stage.cycles, stage.predicted_cycles), stage.samples_per_second, stage.latency_cycles];
+    })),
+  ];
+}
+
 function measuredPanel({model}) {
   const {report} = model.measured;
   if (!report) return [];
@@ -135,6 +147,7 @@ function measuredPanel({model}) {
     table(['farthest apart', 'n:predicted', 'n:measured', ''], rows.slice(0, most).map(kernel => [
       {'data-launch': kernel.launch}, kernel.name, kernel.moves, kernel.measured.cycles,
       ratio(kernel.measured.cycles, kernel.moves)])),
+    ...stagesPanel(report),
   ];
 }
 

@@ -248,6 +248,14 @@ def check_resident(chromium, model, mesh):
     rows = {row["attrs"]["data-row"]: cells(row)[1] for row in dom.all("tr", row="*")}
     expect("cycles of a launch after those of load", rows["measured"].split()[0],
            str(round(report["cycles"]["per_kernel"][launch])))
+    run("wse-run", "kept.wafer", "--inputs", "in.npz", "--samples=2", "--quiet", "--report=stages.json")
+    run(*flags, "--dump-placement=stages.html", "--counters=stages.json")
+    stages = json.loads(Path("stages.json").read_text())["pipeline"]["stages"]
+    assert len(stages) > 1, stages
+    shown = Page(chromium, Path("stages.html").resolve()).dom("launch=0").all("tr", stage="*")
+    expect("stages", [[cells(row)[i] for i in (1, 2, 4, 5)] for row in shown],
+           [[str(round(stage[key])) for key in ("predicted_cycles", "cycles", "samples_per_second", "latency_cycles")]
+            for stage in stages])
 
 
 def check_keep_outs(chromium, model, mesh):
