@@ -283,7 +283,8 @@ void Report::print(llvm::raw_ostream &os) const {
   os << "\n  predicted      ";
   if (cycles > 0)
     os << llvm::format("%.0f", cycles) << " cycles, "
-       << readableSeconds(seconds()) << "\n";
+       << readableSeconds(seconds())
+       << (loadCycles > 0 ? ", weights loaded and one sample\n" : "\n");
   else
     os << "nothing: hand-written code has no cost model, a run counts\n";
   printStages(*this, os);

@@ -101,7 +101,12 @@ struct Report {
     return each > 0 ? clockGhz * 1e9 / each : 0;
   }
   const StageReport &slowestStage() const;
-  double tokensPerSecond() const { return cycles > 0 ? tokens / seconds() : 0; }
+  /// Of runs one after the other; of a pipeline, of samples that follow one
+  /// another.
+  double tokensPerSecond() const {
+    return double(tokens) *
+           perSecond(stages.empty() ? cycles : slowestStage().cycles);
+  }
   /// One screen for people.
   void print(llvm::raw_ostream &os) const;
   /// Everything, as runtime/host/report.schema.json says.
