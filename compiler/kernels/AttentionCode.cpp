@@ -290,7 +290,7 @@ void AttentionWriter::startGather(Place place, Round round,
   Value hears = tile.sequences;
   if (shape.span() < layout.group)
     hears = s.logicalAnd(hears, s.less(row, shape.span()));
-  b.where(hears, [&] {
+  b.where(b.hears(exchange.cast, hears), [&] {
     b.start(exchange.hearing, Opcode::Mov, {round.keys / keysOfWord, features},
             kept(), {Operand::fabric(b.color(exchange.cast), 2)});
   });

@@ -46,7 +46,8 @@ void wsec::keepOwnTokens(RoutineBuilder &b, const Tile &out, bool inAllRows) {
   ScalarBuilder &s = b.scalars();
   Affine total = Affine(out.features) * out.layout.tokenCount();
   // Of no tokens it keeps nothing, and lets all words go by.
-  b.where(inAllRows ? s.constant(1) : out.active, [&] {
+  Value hears = b.hears(StreamPattern::Column, out.active);
+  b.where(inAllRows ? s.constant(1) : hears, [&] {
     b.vector(Opcode::Mov, {1, out.channels, out.features},
              Operand::memory(out.buffer, 0, {0, 1, out.pitch}),
              {b.columnWords(3).windowed(s.mul(out.firstToken, out.features),

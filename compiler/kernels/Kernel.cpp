@@ -86,6 +86,56 @@ int64_t colorsOf(wse::StreamPattern pattern) {
   }
 }
 
+bool RowSet::cover(const RowSet &other) const {
+  for (int64_t y = 0; y < other.end(); ++y)
+    if (other.contains(y) && !contains(y))
+      return false;
+  return true;
+}
+
+static bool isOfColumns(wse::StreamPattern pattern) {
+  return pattern == wse::StreamPattern::Column ||
+         pattern == wse::StreamPattern::ColumnRest;
+}
+
+std::optional<StreamNeed> streamForBoth(const StreamNeed &a,
+                                        const StreamNeed &b) {
+  if (a == b)
+    return a;
+  if (a.pattern != b.pattern || a.from != b.from)
+    return std::nullopt;
+  StreamNeed both = a;
+  if (isOfColumns(a.pattern)) {
+    const int64_t end = std::max(a.rows.end(), b.rows.end());
+    both.rows = a.rows.cover(b.rows)   ? a.rows
+                : b.rows.cover(a.rows) ? b.rows
+                                       : RowSet{1, end, end};
+    return both;
+  }
+  both.rows.groups = std::max(a.rows.groups, b.rows.groups);
+  both.rows.used = std::max(a.rows.used, b.rows.used);
+  switch (a.pattern) {
+  case wse::StreamPattern::KeyCast:
+  case wse::StreamPattern::ValueCast:
+    break;
+  case wse::StreamPattern::RootWest:
+  case wse::StreamPattern::HeadCast: // Who hears it has a use for it.
+    if (a.rows.used != b.rows.used)
+      return std::nullopt;
+    break;
+  default:
+    return std::nullopt;
+  }
+  return a.rows.pitch == b.rows.pitch ? std::optional(both) : std::nullopt;
+}
+
+RowSet rowsThatHear(const StreamNeed &stream, const StreamNeed &need) {
+  // Of other groups nobody sends.
+  return isOfColumns(stream.pattern)
+             ? stream.rows
+             : RowSet{need.rows.groups, stream.rows.pitch, stream.rows.used};
+}
+
 double startCycles(const Machine &machine, bool streams) {
   double command = machine.hopCycles * (machine.x + machine.width + machine.y +
                                         machine.height) +

@@ -52,6 +52,11 @@ struct RowSet {
   bool contains(int64_t y) const {
     return pitch > 0 && y / pitch < groups && y % pitch < used;
   }
+  int64_t count() const { return groups * used; }
+  /// That behind the last.
+  int64_t end() const { return (groups - 1) * pitch + used; }
+  /// Whether all rows of `other` are among them.
+  bool cover(const RowSet &other) const;
 };
 
 /// One route pattern that a kernel needs. `rows` matters for `column` (the rows
@@ -60,7 +65,7 @@ struct RowSet {
 /// the first), and for `root_west` and `head_cast`, whose groups are of
 /// columns; for all other patterns it is empty. The stream is one of the
 /// kernel's region, or of the region `from`: `transfer` leads from there to the
-/// kernel's. Two needs that compare equal share a stream.
+/// kernel's. Two needs that compare equal share a stream, and others may.
 struct StreamNeed {
   wse::StreamPattern pattern;
   RowSet rows;
@@ -70,6 +75,18 @@ struct StreamNeed {
     return pattern == other.pattern && rows == other.rows && from == other.from;
   }
 };
+
+/// One stream for two needs, which its sources serve alike; nothing: there is
+/// none. Where it has more rows than a kernel asked for
+/// (`RoutineBuilder::hears`), these take its words and drop them:
+///
+///   column of rows 0 1 2 3 4 5 and of 0 . 2 . 4 .     the first, for both
+///   key_cast of 4 groups of 2 rows, and of 2 of 1     the first
+///   key_cast of 4 groups of 2 rows, and of 2 of 4     none: row 2 sends in one
+std::optional<StreamNeed> streamForBoth(const StreamNeed &a,
+                                        const StreamNeed &b);
+/// Rows (or columns) that hear words of `stream` where `need` is meant.
+RowSet rowsThatHear(const StreamNeed &stream, const StreamNeed &need);
 
 /// Cycles of one launch, seen by the busiest PE of its region. What is counted
 /// by different members overlaps, except `serial`. Launches follow one another

@@ -210,7 +210,7 @@ public:
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         in(b.tile(op.getInput())), out(b.tile(op.getResult())),
         weight(shape.quantized ? HostTensor() : b.source(op.getWeight())),
-        sums(out.buffer) {
+        hears(b.hears(StreamPattern::Column, out.active)), sums(out.buffer) {
     if (shape.apart)
       sums = b.scratch("sums", out.layout.words(b.width(), b.height()));
   }
@@ -227,6 +227,8 @@ private:
   using Body =
       function_ref<void(Affine first, int64_t count, const Operand &words)>;
 
+  /// The guard of who uses weights, among those that hear them.
+  Value isUser() const { return hears == out.active ? Value() : out.active; }
   /// Weights of a buffer, over lines, own features and channels.
   Operand weightsIn(const std::string &buffer);
   /// The words they come in, over lines of words and own features.
@@ -238,7 +240,7 @@ private:
   void streamWeights(size_t lines, size_t features);
   void inStoredBuffers(Value own, Body body);
   void inBlocks(Value own, Body body);
-  void asTheyArrive(Body body);
+  void asTheyArrive(Value own, Body body);
   void inBuffers(Value own, Body body);
   void multiply(int64_t lines, Affine own, Operand sums, Operand words,
                 Operand kept);
@@ -250,6 +252,7 @@ private:
   MatmulShape shape;
   Tile in, out;
   HostTensor weight;
+  Value hears;       ///< whether weights come to this PE
   Injector injector; ///< of a plan that stores
   std::string sums;  ///< the result, or f32 that become it
   std::string scratch;
@@ -322,16 +325,21 @@ void MatmulWriter::inBlocks(Value own, Body body) {
   if (shape.stored)
     return inStoredBuffers(own, body);
   if (shape.plan.buffered)
-    return b.where(out.active, [&] { inBuffers(own, body); });
-  b.where(out.active, [&] { asTheyArrive(body); });
+    return inBuffers(own, body);
+  asTheyArrive(own, body);
 }
 
-void MatmulWriter::asTheyArrive(Body body) {
+void MatmulWriter::asTheyArrive(Value own, Body body) {
   int64_t lines = shape.lines(), block = shape.plan.block;
-  b.loop(lines / block,
-         [&](Affine i) { body(i * block, block, b.columnWords(2)); });
-  if (lines % block)
-    body(lines / block * block, lines % block, b.columnWords(2));
+  auto use = [&](Affine first, int64_t count) {
+    b.where(isUser(), [&] { body(first, count, b.columnWords(2)); });
+    b.dropColumnWords(Affine(own) * count);
+  };
+  b.where(hears, [&] {
+    b.loop(lines / block, [&](Affine i) { use(i * block, block); });
+    if (lines % block)
+      use(lines / block * block, lines % block);
+  });
 }
 
 /// The same with words in two buffers in turns. One is filled while the other
@@ -351,28 +359,32 @@ void MatmulWriter::inBuffers(Value own, Body body) {
   };
   auto use = [&](int64_t number, Affine first, int64_t lines) {
     const std::string &buffer = buffers[number % 2];
-    body(first, lines,
-         shape.quantized
-             ? shape.quantized->expand(b, buffer, first, lines, block, own)
-             : weightsIn(buffer));
+    b.where(isUser(), [&] {
+      body(first, lines,
+           shape.quantized
+               ? shape.quantized->expand(b, buffer, first, lines, block, own)
+               : weightsIn(buffer));
+    });
   };
   auto sizeOf = [&](int64_t number) { return number < whole ? block : rest; };
 
-  fill(0, sizeOf(0));
-  const int64_t pairs = std::max<int64_t>(0, whole - 1) / 2;
-  b.loop(pairs, [&](Affine pair) {
-    for (int64_t half : {0, 1}) {
+  b.where(hears, [&] {
+    fill(0, sizeOf(0));
+    const int64_t pairs = std::max<int64_t>(0, whole - 1) / 2;
+    b.loop(pairs, [&](Affine pair) {
+      for (int64_t half : {0, 1}) {
+        b.await(FillThread);
+        fill(half + 1, block);
+        use(half, pair * (2 * block) + Affine(half * block), block);
+      }
+    });
+    for (int64_t number = 2 * pairs; number < shape.blocks(); ++number) {
       b.await(FillThread);
-      fill(half + 1, block);
-      use(half, pair * (2 * block) + Affine(half * block), block);
+      if (number + 1 < shape.blocks())
+        fill(number + 1, sizeOf(number + 1));
+      use(number, number * block, sizeOf(number));
     }
   });
-  for (int64_t number = 2 * pairs; number < shape.blocks(); ++number) {
-    b.await(FillThread);
-    if (number + 1 < shape.blocks())
-      fill(number + 1, sizeOf(number + 1));
-    use(number, number * block, sizeOf(number));
-  }
 }
 
 /// With words in three buffers in turns: injectors take a block from the
@@ -389,6 +401,7 @@ void MatmulWriter::inStoredBuffers(Value own, Body body) {
   };
   auto words = [&](int64_t number) { return wordsIn(buffers[number % 3]); };
   Operand rest = Operand::fabric(b.color(StreamPattern::ColumnRest), 2);
+  Value hears = b.hears(StreamPattern::ColumnRest, out.active);
   auto take = [&](int64_t number, int64_t lines) {
     b.start(ChannelThread, Opcode::Mov, {wordLines(lines), injector.block},
             words(number), {injector.incoming}, injector.isHere);
@@ -396,7 +409,7 @@ void MatmulWriter::inStoredBuffers(Value own, Body body) {
   auto spread = [&](int64_t number, int64_t lines) {
     b.start(ColumnThread, Opcode::Mov, {wordLines(lines), injector.block}, rest,
             {words(number)}, injector.isHere);
-    b.where(out.active, [&] {
+    b.where(hears, [&] {
       b.start(FillThread, Opcode::Mov, {wordLines(lines), own}, words(number),
               {rest}, s.logicalNot(injector.isHere));
     });

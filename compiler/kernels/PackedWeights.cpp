@@ -278,8 +278,10 @@ void PackedWeights::takeTables(RoutineBuilder &b, Value own) {
                                {this->own, 1});
   };
   const SmallVector<pe::Affine> extents = {blocks(), own};
-  for (int64_t which = 0; which < vectorsEach(); ++which)
+  for (int64_t which = 0; which < vectorsEach(); ++which) {
     b.vector(pe::Opcode::Mov, extents, at(which, 0), {b.columnWords(2)});
+    b.dropColumnWords(pe::Affine(own) * blocks());
+  }
   for (int64_t field = 1; field < perHalf(); ++field) {
     const double shifted = std::ldexp(1.0, int(bits * field));
     b.vector(pe::Opcode::Mul, extents, at(0, field),

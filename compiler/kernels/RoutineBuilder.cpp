@@ -277,9 +277,9 @@ static std::optional<int64_t> known(const pe::Affine &affine) {
 /// of them holds nowhere.
 static std::optional<Value> combine(ScalarBuilder &scalars,
                                     ArrayRef<Value> guards) {
-  Value all;
+  Value all, last;
   for (Value guard : guards) {
-    if (!guard)
+    if (!guard || guard == std::exchange(last, guard))
       continue;
     if (std::optional<int64_t> value = ScalarBuilder::known(guard)) {
       if (*value == 0)

@@ -187,6 +187,11 @@ public:
   int64_t color(wse::StreamPattern pattern, unsigned parity = 0);
   /// The color a PE of this parity (scalar 0 or 1) sends on.
   Affine parityColor(wse::StreamPattern pattern, Value parity);
+  /// Whether this PE hears a stream the operation opens: `own` where no rows do
+  /// but those that it asked for.
+  Value hears(wse::StreamPattern pattern, Value own);
+  /// Whether it hears one and is in none of these; null: no PE does.
+  Value hearsInVain(wse::StreamPattern pattern);
   /// That of a stream whose colors rows take in turn, in row `row`.
   Affine rowColor(wse::StreamPattern pattern, Value row);
 
@@ -200,6 +205,9 @@ public:
   Injector injectFromBuffers(llvm::ArrayRef<ColumnWords> words);
   /// The operand words of streamToColumns arrive on.
   Operand columnWords(unsigned depth);
+  /// Beside an instruction of the main thread that takes so many of them: lets
+  /// them go by in rows that hear them in vain, whatever guards are in force.
+  void dropColumnWords(Affine words);
   /// The same for vectors with one element per feature, each in one line; those
   /// that are resident stay where they are. The operands to read them with, in
   /// this order, over features and `inner` further extents.
@@ -239,8 +247,10 @@ public:
   pe::RoutineOp getRoutine() { return routine; }
 
 private:
-  /// Those of a stream it opens; none if it opens none of the pattern.
+  /// A stream it opens; null if it opens none of the pattern.
+  wse::StreamOp streamOf(wse::StreamPattern pattern) const;
   llvm::ArrayRef<int64_t> colorsOf(wse::StreamPattern pattern) const;
+  Value isAmong(const RowSet &rows);
   /// Says what the operation lacks, unless something was said already.
   void lacks(const llvm::Twine &what);
   void awaitAll(unsigned threads);

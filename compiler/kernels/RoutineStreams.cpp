@@ -14,14 +14,63 @@ namespace wsec {
 using pe::Opcode;
 using wse::StreamPattern;
 
-ArrayRef<int64_t> RoutineBuilder::colorsOf(StreamPattern pattern) const {
+wse::StreamOp RoutineBuilder::streamOf(StreamPattern pattern) const {
   ArrayAttr streams = cast<wse::KernelOp>(op).getStreamRefs();
   for (auto name : streams.getAsRange<FlatSymbolRefAttr>()) {
     auto stream = SymbolTable::lookupNearestSymbolFrom<wse::StreamOp>(op, name);
     if (stream && stream.getPattern() == pattern)
-      return stream.getColors();
+      return stream;
   }
   return {};
+}
+
+ArrayRef<int64_t> RoutineBuilder::colorsOf(StreamPattern pattern) const {
+  wse::StreamOp stream = streamOf(pattern);
+  return stream ? stream.getColors() : ArrayRef<int64_t>();
+}
+
+/// Whether the row of this PE is one of `rows`.
+Value RoutineBuilder::isAmong(const RowSet &rows) {
+  ScalarBuilder &s = scalars();
+  Value row = s.py();
+  Value among =
+      rows.end() == height() ? s.constant(1) : s.less(row, rows.end());
+  if (rows.used < rows.pitch && rows.groups > 1)
+    among = s.logicalAnd(among, s.less(s.mod(row, rows.pitch), rows.used));
+  return among;
+}
+
+/// The rows that hear a stream, and those that the operation asked for.
+static std::pair<RowSet, RowSet> rowsOf(wse::StreamOp stream, Operation *op,
+                                        const Machine &machine) {
+  for (const StreamNeed &need : findKernel(op)->streams(op, machine))
+    if (wse::RowSetAttr rows = stream.getRowsAttr();
+        rows && need.pattern == stream.getPattern())
+      return {rowsThatHear({need.pattern,
+                            {rows.getGroups(), rows.getPitch(), rows.getUsed()},
+                            need.from},
+                           need),
+              need.rows};
+  return {};
+}
+
+Value RoutineBuilder::hears(StreamPattern pattern, Value own) {
+  wse::StreamOp stream = streamOf(pattern);
+  if (!stream)
+    return own; // `color` says what it lacks
+  const auto [rows, asked] = rowsOf(stream, op, machine());
+  return rows == asked ? own : isAmong(rows);
+}
+
+Value RoutineBuilder::hearsInVain(StreamPattern pattern) {
+  wse::StreamOp stream = streamOf(pattern);
+  if (!stream)
+    return {};
+  const auto [rows, asked] = rowsOf(stream, op, machine());
+  if (rows == asked)
+    return {};
+  ScalarBuilder &s = scalars();
+  return s.logicalAnd(isAmong(rows), s.logicalNot(isAmong(asked)));
 }
 
 int64_t RoutineBuilder::color(StreamPattern pattern, unsigned parity) {
@@ -154,6 +203,8 @@ RoutineBuilder::bringVectors(ArrayRef<wse::WeightAttr> vectors,
   }
   if (!all.empty())
     streamToColumns(all);
+  for (size_t i = 0; i < all.size(); ++i)
+    dropColumnWords(featureCount(scalars(), features));
   return operands;
 }
 
@@ -193,6 +244,21 @@ void RoutineBuilder::relayAtHeads(const Injector &injector, int64_t lines) {
 
 pe::Operand RoutineBuilder::columnWords(unsigned depth) {
   return Operand::fabric(color(StreamPattern::Column), depth);
+}
+
+void RoutineBuilder::dropColumnWords(Affine words) {
+  Value inVain = hearsInVain(StreamPattern::Column);
+  if (!inVain)
+    return;
+  SmallVector<Value> outer;
+  std::swap(outer, guards);
+  // A window of no words, of a buffer that is there.
+  where(inVain, [&] {
+    vector(Opcode::Mov, {scalars().logicalNot(inVain)},
+           Operand::memory(tile(op->getResult(0)).buffer, 0, {1}),
+           {columnWords(1).windowed(0, words)});
+  });
+  std::swap(outer, guards);
 }
 
 void RoutineBuilder::streamToRows(

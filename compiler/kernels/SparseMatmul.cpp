@@ -331,6 +331,10 @@ void SparseMatmulWriter::write() {
       stream(tensor, groups);
     // Indices are loaded where there are tokens: a guard holds up vectors only.
     b.loop(out.active, [&](Affine) { multiply(groups); });
+    if (Value inVain = b.hearsInVain(StreamPattern::Column))
+      b.loop(inVain, [&](Affine) {
+        b.loop(groups.count, [&](Affine) { fill(groups, 0); });
+      });
   }
 }
 

@@ -72,8 +72,32 @@ std::vector<StreamRequest> wsec::streamsNeededBy(
   return requests;
 }
 
-bool wsec::sameStream(const StreamRequest &a, const StreamRequest &b) {
-  return a.pattern == b.pattern && a.region == b.region &&
-         a.target == b.target && a.rows.groups == b.rows.groups &&
-         a.rows.pitch == b.rows.pitch && a.rows.used == b.rows.used;
+static bool sameRows(const RouteRows &a, const RouteRows &b) {
+  return a.groups == b.groups && a.pitch == b.pitch && a.used == b.used;
+}
+
+static StreamNeed needOf(const StreamRequest &request) {
+  const RouteRows &rows = request.rows;
+  return {wse::StreamPattern(request.pattern),
+          {rows.groups, rows.pitch, rows.used}};
+}
+
+std::optional<SharedStream> wsec::streamForBoth(const StreamRequest &a,
+                                                const StreamRequest &b) {
+  if (a.region != b.region || a.target != b.target)
+    return std::nullopt;
+  const StreamNeed needs[] = {needOf(a), needOf(b)};
+  const std::optional<StreamNeed> both = streamForBoth(needs[0], needs[1]);
+  if (!both)
+    return std::nullopt;
+  SharedStream shared{a};
+  shared.stream.rows = {both->rows.groups, both->rows.pitch, both->rows.used};
+  for (const StreamNeed &need : needs)
+    shared.inVain += rowsThatHear(*both, need).count() - need.rows.count();
+  return shared;
+}
+
+bool wsec::serves(const StreamRequest &stream, const StreamRequest &need) {
+  const std::optional<SharedStream> both = streamForBoth(stream, need);
+  return both && sameRows(both->stream.rows, stream.rows);
 }

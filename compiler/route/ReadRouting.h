@@ -6,6 +6,8 @@
 #include "compiler/route/RoutingProblem.h"
 #include "dialects/wse/Wse.h"
 
+#include <optional>
+
 namespace wsec {
 
 /// Regions, channels, colors and relays of a placed program; no streams yet.
@@ -22,7 +24,15 @@ streamsNeededBy(wse::KernelOp kernel, llvm::ArrayRef<wse::RegionOp> regions,
 size_t indexOfRegion(llvm::ArrayRef<wse::RegionOp> regions,
                      llvm::StringRef name);
 
-bool sameStream(const StreamRequest &a, const StreamRequest &b);
+/// What serves both of two requests, and how many rows then hear words in vain.
+struct SharedStream {
+  StreamRequest stream;
+  int64_t inVain = 0;
+};
+std::optional<SharedStream> streamForBoth(const StreamRequest &a,
+                                          const StreamRequest &b);
+/// Whether a kernel that needs `need` can have `stream`.
+bool serves(const StreamRequest &stream, const StreamRequest &need);
 
 } // namespace wsec
 

@@ -18,11 +18,11 @@ namespace wsec::route {
 
 using namespace wsec;
 
-/// The index of the stream that serves `request`; opens it if it is new.
+/// The index of the stream that is `request`; opens it if it is new.
 static size_t openStream(RoutingProblem &problem, StreamRequest request) {
   auto begin = problem.streams.begin(), end = problem.streams.end();
   auto it = std::find_if(begin, end, [&](const StreamRequest &other) {
-    return sameStream(request, other);
+    return serves(request, other) && serves(other, request);
   });
   if (it != end)
     return it - begin;
@@ -34,6 +34,29 @@ static size_t openStream(RoutingProblem &problem, StreamRequest request) {
     request.name += "_" + std::to_string(alike);
   problem.streams.push_back(request);
   return problem.streams.size() - 1;
+}
+
+/// Makes one stream of those two that can be one and let the fewest rows hear
+/// words in vain; `streamOf` then has their numbers. False: there are none.
+static bool shareStream(RoutingProblem &problem,
+                        std::vector<size_t> &streamOf) {
+  std::optional<SharedStream> best;
+  size_t first = 0, second = 0;
+  for (size_t j = 0; j < problem.streams.size(); ++j)
+    for (size_t i = 0; i < j; ++i)
+      if (auto both = streamForBoth(problem.streams[i], problem.streams[j]);
+          both && (!best || both->inVain < best->inVain)) {
+        best = both;
+        first = i;
+        second = j;
+      }
+  if (!best)
+    return false;
+  problem.streams[first] = best->stream;
+  problem.streams.erase(problem.streams.begin() + second);
+  for (size_t &stream : streamOf)
+    stream = stream == second ? first : stream - (stream > second);
+  return true;
 }
 
 static ArrayAttr ruleAttrs(Builder &builder, const RoutedStream &stream) {
@@ -99,29 +122,34 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
     auto regions = program.kernelRegions();
     auto machines = program.kernelMachines();
     openStream(problem, {"", RoutePattern::Launch, {}});
-    SmallVector<std::pair<wse::KernelOp, SmallVector<size_t>>> kernels;
+    std::vector<size_t> streamOf; // each need of each kernel
+    SmallVector<std::pair<wse::KernelOp, size_t>> kernels;
     for (wse::KernelOp kernel : program.kernels()) {
       if (!findKernel(kernel))
         return fail(kernel, "the kernel library has no kernel for this");
-      SmallVector<size_t> used;
-      for (const StreamRequest &need :
-           streamsNeededBy(kernel, regions, machines, problem))
-        used.push_back(openStream(problem, need));
-      kernels.push_back({kernel, used});
+      const std::vector<StreamRequest> needs =
+          streamsNeededBy(kernel, regions, machines, problem);
+      for (const StreamRequest &need : needs)
+        streamOf.push_back(openStream(problem, need));
+      kernels.push_back({kernel, needs.size()});
     }
+    if (std::string error = problem.check(); !error.empty())
+      return fail(program, error);
     Routing routing;
-    std::string error = problem.check();
-    if (error.empty())
+    std::string error = routeByColoring(problem, routing);
+    while (!error.empty() && shareStream(problem, streamOf))
       error = routeByColoring(problem, routing);
     if (!error.empty())
       return fail(program, error);
 
     SmallVector<Attribute> references =
         writeStreams(program, regions, problem, routing);
-    for (auto &[kernel, used] : kernels) {
+    ArrayRef<size_t> left = streamOf;
+    for (auto [kernel, needs] : kernels) {
       SmallVector<Attribute> streams;
-      for (size_t stream : used)
+      for (size_t stream : left.take_front(needs))
         streams.push_back(references[stream]);
+      left = left.drop_front(needs);
       kernel.setStreamRefs(ArrayAttr::get(&getContext(), streams));
     }
     program.setState(wse::State::Routed);

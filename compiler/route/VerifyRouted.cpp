@@ -62,7 +62,7 @@ checkKernel(wse::KernelOp kernel, ArrayRef<wse::RegionOp> regions,
     auto it = streams.find(symbol);
     if (it == streams.end())
       return kernel.emitError("no stream @") << symbol << " in this program";
-    if (!sameStream(need, it->second)) {
+    if (!serves(it->second, need)) {
       InFlightDiagnostic said =
           kernel.emitError("kernel needs a stream of pattern ")
           << name(need.pattern) << " where it has @" << symbol

@@ -141,11 +141,18 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
       if (left.size() > 1)
         sum.variants.insert({kernel.opName(), choice.offer->variant});
     }
-    for (const StreamNeed &need : kernel.streams(each.op, region))
-      if (!llvm::is_contained(streams, need)) {
+    for (const StreamNeed &need : kernel.streams(each.op, region)) {
+      std::optional<StreamNeed> both;
+      for (StreamNeed &stream : streams)
+        if ((both = streamForBoth(stream, need))) {
+          stream = *both;
+          break;
+        }
+      if (!both) {
         streams.push_back(need);
         sum.colors += colorsOf(need.pattern);
       }
+    }
   }
   return sum;
 }

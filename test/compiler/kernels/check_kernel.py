@@ -2,19 +2,23 @@
 """Compiles small wse programs of one kernel, runs them, compares with NumPy.
 
 usage: check_kernel.py KERNEL --work FOLDER [--mesh WxH ...] [--machine NAME|JSON]
-                       [--precision f16|bf16]
+                       [--precision f16|bf16] [--shared]
                        [--engine NAME] [--engines [--within PERCENT]]
 
 Meshes of one row, one column, fewer and more PEs than tokens and features;
 batches that share the rows, and that do not fit them. --engines: holds the
 engine to wavelet instead of NumPy, outputs to the bit, and the work.
 --precision: tensors on the wafer have 16 bits, those of the host 32.
+--shared: beside the kernel something is in all rows, and there are so few colors
+that its streams have to be the kernel's, too.
 """
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -90,6 +94,7 @@ class Program:
         self.inputs, self.expected = {}, {}
         self.equal = ()  # outputs that have the same bits
         self.exact = ()  # outputs that are as expected to the bit
+        self.shared = None  # streams that are not there with the fewest colors
 
     def encoding(self, batch, tokens, columns="balanced", head_size=0, rows="split", span=None, head_columns=1):
         group = self.height // batch if batch <= self.height else 0
@@ -154,14 +159,34 @@ class Program:
             raise RuntimeError(f"{self.engine}: {report['work']}, wavelet: {wavelet_report['work']}")
         return report["cycles"]["total"] / wavelet_report["cycles"]["total"] - 1
 
+    def share(self, array):
+        self.shared = 0
+        value = self.load("all", array, self.encoding(1, self.height))
+        self.store(value, "all_rows", array)
+        return value
+
     def compile(self, folder):
         os.makedirs(folder, exist_ok=True)
         source = f"{folder}/program.mlir"
+        if self.shared is not None:
+            first = streams, colors = self.streams(source)
+            with contextlib.suppress(RuntimeError):
+                while True:  # the last three are the host's
+                    fewest, self.machine = self.machine, json.dumps({"base": "wse2", "colors": colors + 2})
+                    streams, colors = self.streams(source)
+            self.machine, self.shared = fewest, first[0] - streams
         with open(source, "w") as file:
             file.write(self.text())
         call(["wsec", source, "-o", f"{folder}/program.wafer", "--quiet"])
         for name, array in self.inputs.items():
             np.save(f"{folder}/{name}.npy", array)
+
+    def streams(self, source):
+        """How many it has, and colors."""
+        with open(source, "w") as file:
+            file.write(self.text())
+        routed = call(["wsec", source, "--stop-after=route"])
+        return len(re.findall("stream @", routed)), len(set(re.findall("rule<color ([0-9]+)", routed)))
 
     def execute(self, folder, engine):
         command = ["wse-run", f"{folder}/program.wafer", f"--engine={engine}", "--quiet",
@@ -192,6 +217,7 @@ def call(command):
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
         raise RuntimeError(f"{command[0]}: {(result.stderr + result.stdout)[:2000]}")
+    return result.stdout
 
 
 def difference(got, expected):
@@ -208,7 +234,7 @@ class Checker:
         self.work, self.machine = arguments.work, arguments.machine
         self.engines, self.off = arguments.engines, []
         self.engine, self.precision = arguments.engine, arguments.precision
-        self.meshes = arguments.mesh or MESHES
+        self.meshes, self.shared, self.saved = arguments.mesh or MESHES, arguments.shared, 0
         self.failed = False
         self.random = np.random.default_rng(1)
 
@@ -220,17 +246,20 @@ class Checker:
 
     def check(self, program, case):
         folder = f"{self.work}/{case}-{program.mesh}"
+        if self.shared and program.shared is None:
+            program.share(self.normal(1, program.height, FEATURES))
         try:
             if self.engines:
                 self.off.append(program.run_engines(folder))
-                print(f"{case} {program.mesh} cycles {100 * self.off[-1]:+.1f} %", flush=True)
-                return
+                return print(f"{case} {program.mesh} cycles {100 * self.off[-1]:+.1f} %", flush=True)
             error = program.run(folder)
             verdict = "ok" if error <= TOLERANCES[self.precision] else "WRONG"
             print(f"{case} {program.mesh} error {error:.1e} {verdict}", flush=True)
         except RuntimeError as problem:
             verdict = "FAILED"
             print(f"{case} {program.mesh} {verdict}: {problem}", flush=True)
+        finally:
+            self.saved += program.shared or 0
         self.failed |= verdict != "ok"
 
     def cases(self):
@@ -346,6 +375,11 @@ class Checker:
                     result = tensor_type((batch, tokens, n), encoding)
                     y = p.op(f"matmul {value} weight {weight('w', w)} bias {weight('b', bias)} variant({variant}) : {type} -> {result}", result)
                     p.store(y, "y", x @ w + bias)
+                    if self.shared and variant.endswith("_stored"):
+                        value, type = p.share(x := self.normal(1, height, k))
+                        result = tensor_type((1, height, n), p.encoding(1, height))
+                        z = p.op(f"matmul {value} weight {weight('w', w)} variant({variant}) : {type} -> {result}", result)
+                        p.store(z, "z", x @ w)
                     self.check(p, f"matmul-{variant}-{columns}-{k}x{n}-{case}")
 
     def packed_matmul(self):
@@ -422,8 +456,8 @@ class Checker:
                  (2, 3, "softcap"), (2, 3, "lowest"), (2, 3, "nan"), (2, 3, "zero")]
         for mesh, batch, tokens, case in self.cases():
             for heads, size, mode in cases:
-                if mode == "lowest" and self.precision != "f32":
-                    continue  # an infinity
+                if mode == "lowest" and self.precision != "f32" or self.shared and mode not in ("plain", "more"):
+                    continue  # an infinity; what hears keys is the same
                 keys = {"fewer": 2, "more": 11}.get(mode, tokens)
                 self.attend(mesh, batch, tokens, keys, heads, size, mode, f"attention-{mode}-{case}")
                 columns = min(int(mesh.split("x")[0]) // heads, size)
@@ -441,6 +475,13 @@ class Checker:
 
     def attend(self, mesh, batch, tokens, keys, heads, size, mode, case, head_columns=1):
         p = self.program(mesh)
+        if self.shared and batch <= p.height:  # an attention in all rows of the same groups
+            other = self.normal(batch, p.height // batch, heads * size)
+            value, type = p.load("others", other, p.encoding(batch, other.shape[1], "heads", size))
+            z = p.op(f"attention {value}, {value}, {value} heads({heads}) scale(0.5) : {type}, {type}, {type} -> {type}", type)
+            oh = other.reshape(batch, -1, heads, size).transpose(0, 2, 1, 3)
+            oh = softmax(oh @ oh.transpose(0, 1, 3, 2) * np.float32(0.5)) @ oh
+            p.store(z, "z", oh.transpose(0, 2, 1, 3).reshape(other.shape))
         arrays = [self.normal(batch, count, heads * size) for count in (tokens, keys, keys)]
         q, k, v = (p.load(name, array, p.encoding(batch, array.shape[1], "heads", size, head_columns=head_columns))
                    for name, array in zip("qkv", arrays))
@@ -536,6 +577,7 @@ def main():
     parser.add_argument("--mesh", action="append")
     parser.add_argument("--machine", default="wse2")
     parser.add_argument("--precision", default="f32", choices=list(TOLERANCES))
+    parser.add_argument("--shared", action="store_true")
     parser.add_argument("--engines", action="store_true")
     parser.add_argument("--engine", default="burst")
     parser.add_argument("--within", type=float, default=100, metavar="PERCENT",
@@ -548,6 +590,8 @@ def main():
         print(f"cycles of {arguments.engine}, by which it is off: {least:+.1f} % to {most:+.1f} %, "
               f"half of {len(checker.off)} cases below {median:+.1f} %")
         checker.failed |= bool(max(-least, most) > arguments.within)
+    if checker.shared:
+        print(f"{checker.saved} streams less where they are shared")
     print("all cases agree" if not checker.failed else "some cases differ")
     return checker.failed
 

@@ -91,3 +91,23 @@ wse.program @main state(routed) mesh(2x1) machine("wse2") {
   // expected-error @below {{kernel needs a stream of pattern channel where it has @launch, or the same pattern with other rows}}
   %x = load @x on @r {streams = [@launch, @launch]} : tensor<1x1x2xf32, #tokens>
 }
+
+// -----
+
+#both = #wse.dist<rows = [0, 1], columns = [2]>
+
+// Words of @column do not come to row 1.
+wse.program @main state(routed) mesh(1x2) machine("wse2") {
+  region @r shape(1x2) at (0, 0)
+  stream @launch launch colors [0] rules [
+    #wse.rule<color 0, <x = 0 to 1, y = 0 to 1>, west to south|ramp>,
+    #wse.rule<color 0, <x = 0 to 1, y = 1 to 2>, north to ramp>]
+  stream @channel channel colors [1] rules [
+    #wse.rule<color 1, <x = 0 to 1, y = 0 to 1>, west to ramp>]
+  // expected-note @below {{the stream is here}}
+  stream @column column rows <groups = 1, pitch = 1, used = 1> colors [2] rules [
+    #wse.rule<color 2, <x = 0 to 1, y = 0 to 1>, ramp to ramp>]
+  input @x : tensor<2x2xf32>
+  // expected-error @below {{kernel needs a stream of pattern column where it has @column, or the same pattern with other rows or regions}}
+  %x = load @x on @r {streams = [@channel, @column]} : tensor<1x2x2xf32, #both>
+}
