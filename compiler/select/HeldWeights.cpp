@@ -63,13 +63,16 @@ int select::holdingVariant(wse::KernelOp kernel, const Machine &machine) {
   return best;
 }
 
-int64_t select::heldBytes(wse::KernelOp kernel, const Machine &machine) {
-  int64_t bytes = 0;
+select::HeldAmount select::heldAmount(wse::KernelOp kernel,
+                                      const Machine &machine) {
+  HeldAmount amount;
   for (wse::WeightAttr weight : wse::allWeights(kernel))
     if (auto held = findKernel(kernel)->held(kernel, weight, machine);
-        held && isTrained(kernel, weight))
-      bytes += bytesPerPE(held->type, machine);
-  return bytes;
+        held && isTrained(kernel, weight)) {
+      amount.bytes += bytesPerPE(held->type, machine);
+      amount.elements += weight.getType().getNumElements();
+    }
+  return amount;
 }
 
 select::AssumeResident::AssumeResident(wse::ProgramOp program,

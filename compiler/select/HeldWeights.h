@@ -18,8 +18,14 @@ wse::WeightAttr constantOf(wse::KernelOp kernel, wse::WeightAttr weight);
 /// machine, of such the one it has, or the cheapest.
 int holdingVariant(wse::KernelOp kernel, const Machine &machine);
 
-/// Bytes of a PE that the weights of the kernel take which it holds as it is.
-int64_t heldBytes(wse::KernelOp kernel, const Machine &machine);
+/// Weights that a kernel holds.
+struct HeldAmount {
+  int64_t bytes = 0;    ///< of a PE
+  int64_t elements = 0; ///< that are loaded, for all PEs
+};
+
+/// Those that the kernel holds as it is.
+HeldAmount heldAmount(wse::KernelOp kernel, const Machine &machine);
 
 /// While it lives the constants of some kernels count as resident, so that
 /// kernels say what they cost then.

@@ -185,9 +185,9 @@ KernelEstimate RegionChooser::estimate(wse::KernelOp kernel,
   estimate.stream = cost.stream;
   estimate.cycles = cost.total();
   estimate.working = library->scratchBytes(kernel, region);
-  estimate.held = heldBytes(kernel, region);
-  if (estimate.held)
-    estimate.held += codeOfHolder;
+  const HeldAmount held = heldAmount(kernel, region);
+  estimate.held = held.bytes ? held.bytes + codeOfHolder : 0;
+  estimate.loaded = held.elements;
   library->setVariant(kernel, before);
   return estimate;
 }

@@ -71,7 +71,8 @@ struct KernelEstimate {
   double cycles = 0;
   double stream = 0;   ///< of the busiest channel, in cycles
   int64_t working = 0; ///< bytes of a PE: tensors that live meanwhile, scratch
-  int64_t held = 0;    ///< bytes of a PE for weights that stay
+  int64_t held = 0;    ///< bytes of a PE for weights that stay, and their code
+  int64_t loaded = 0;  ///< elements of those, for all PEs
 };
 
 /// Of each of these kernels on each shape: in the variant that costs least, or,

@@ -29,8 +29,8 @@ using namespace wsec::select;
 static constexpr int64_t kMostWidths = 32;
 /// Heights that are tried, for all stages the same.
 static constexpr size_t kMostHeights = 8;
-/// Words of weights that stay are loaded once, and count as one of so many that
-/// each sample brings.
+/// Elements of weights that stay are loaded once, and so many count as one word
+/// that each sample brings.
 static constexpr double kSamplesOfLoad = 100;
 
 namespace {
@@ -282,8 +282,7 @@ std::vector<int64_t> Stages::sharesOf(const StagePlan &plan,
   const auto shares = sharesOfAll(setting);
   std::vector<double> words;
   for (const Stage &stage : plan.stages) {
-    const int64_t width = setting.widths[stage.width];
-    const Estimates estimates = estimate(setting, width);
+    const Estimates estimates = estimate(setting, setting.widths[stage.width]);
     llvm::SetVector<Operation *> members;
     for (size_t k = stage.begin; k < stage.end; ++k) {
       members.insert(kernels[k]);
@@ -292,9 +291,10 @@ std::vector<int64_t> Stages::sharesOf(const StagePlan &plan,
     double &its = words.emplace_back(1);
     for (Operation *member : members) {
       const KernelEstimate estimate = estimates.lookup(member);
-      its += estimate.stream * double(shares.lookup(member)) +
-             double(estimate.held) / 4 * double(width * setting.rows) /
-                 kSamplesOfLoad;
+      // What is stored leaves by the other edge.
+      if (!wse::tensorWritten(cast<wse::KernelOp>(member)))
+        its += estimate.stream * double(shares.lookup(member));
+      its += double(estimate.loaded) / kSamplesOfLoad;
     }
   }
   // One for each, then another for that whose channels have most to bring.
