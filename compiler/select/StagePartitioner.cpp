@@ -107,12 +107,17 @@ size_t Partitioner::solve(double limit) {
   last.assign(stages + 1, std::vector<Stage>(cuts.size()));
   before.assign(stages + 1, std::vector<size_t>(cuts.size(), 0));
   fewest[0][0] = 0;
+  // The width of a stage is the same whichever it is.
+  constexpr size_t notYet = std::numeric_limits<size_t>::max();
+  std::vector<size_t> widths(cuts.size() * cuts.size(), notYet);
   for (size_t s = 1; s <= stages; ++s) {
     for (size_t from = 0; from < cuts.size(); ++from) {
       if (fewest[s - 1][from] == none)
         continue;
       for (size_t to = from + 1; to < cuts.size(); ++to) {
-        size_t width = narrowest(cuts[from], cuts[to], limit);
+        size_t &width = widths[from * cuts.size() + to];
+        if (width == notYet)
+          width = narrowest(cuts[from], cuts[to], limit);
         if (width == problem.widths.size())
           continue;
         int64_t columns = fewest[s - 1][from] + problem.widths[width];
