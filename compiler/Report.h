@@ -39,8 +39,8 @@ struct ShapeReport {
 struct StageReport {
   std::array<int, 4> region = {}; // x0, y0, x1, y1
   double cycles = 0;              ///< of a sample
-  /// From when a sample that follows no other begins to enter until it has
-  /// left.
+  /// Of a sample that follows no other: from the start of the first launch to
+  /// the end of the last.
   double latency = 0;
 };
 

@@ -31,7 +31,7 @@ static constexpr int64_t kMostWidths = 32;
 static constexpr size_t kMostHeights = 8;
 /// Elements of weights that stay are loaded once, and so many count as one word
 /// that each sample brings.
-static constexpr double kSamplesOfLoad = 100;
+static constexpr double kSamplesOfLoad = 30;
 
 namespace {
 

@@ -18,8 +18,8 @@ struct StageRun {
   double predicted = 0;            ///< cycles of a sample
   /// Cycles of a sample, without what its transfers wait for the other stage.
   double measured = 0;
-  /// From when a sample begins to enter until it has left, waiting for other
-  /// stages included.
+  /// From the start of its first launch for a sample to the end of the last,
+  /// waiting for other stages included.
   double predictedLatency = 0, latency = 0;
 };
 
