@@ -144,7 +144,10 @@ class Report(Section):
         ]
         if "tokens" in self:
             rows.append(("tokens", f"{self.tokens.per_run:,} per run, {self.tokens.per_second:,.0f} per second"))
-        return (f"<b>{escape(self._title())}</b>" + _table([], rows)
+        stages = _table(["stage", *("predicted " * predicted + name for name in
+                                    ("cycles of a sample", "samples per second", "latency, cycles"))],
+                        self._stages(predicted)) if "pipeline" in self else ""
+        return (f"<b>{escape(self._title())}</b>" + _table([], rows) + stages
                 + _table(["kernel", "count", "cycles", "share", "vs bound", "limited by"], self._kinds())
                 + f"<details><summary>{len(self.kernels)} kernels</summary>"
                 + _table(["kernel", "kind", "ONNX nodes", "region", "cycles", "bound, cycles"], self._each())
@@ -170,6 +173,11 @@ class Report(Section):
             rows.append((cycles, (kind, str(len(kernels)), f"{cycles:,.0f}", f"{cycles / (self.cycles.total or 1):.1%}",
                                   f"{cycles / bound:.2f} x" if bound else "", longest.bound)))
         return [row for _, row in sorted(rows, key=lambda pair: -pair[0])]
+
+    def _stages(self, predicted: bool) -> list[tuple[str, ...]]:
+        return [("({},{}) to ({},{})".format(*stage.region),
+                 *(f"{stage['predicted_' * predicted + name]:,.0f}"
+                   for name in ("cycles", "samples_per_second", "latency_cycles"))) for stage in self.pipeline.stages]
 
     def _each(self) -> list[tuple[str, ...]]:
         return [(kernel.name, kernel.kind, ", ".join(kernel.onnx_nodes), "({},{}) to ({},{})".format(*kernel.region),

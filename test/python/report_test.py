@@ -95,6 +95,18 @@ class ReportTest(unittest.TestCase):
         self.assertIn("4x4 PEs of wse2", self.report.placement)
         self.assertEqual(self.program._repr_html_(), self.report._repr_html_())
 
+    def test_stages(self):
+        report = copy.deepcopy(self.report.to_dict())
+        self.assertNotIn("pipeline", report)
+        report["pipeline"] = {
+            "predicted_cycles_per_sample": 5000, "predicted_samples_per_second": 170000,
+            "predicted_first_latency_cycles": 7000, "predicted_load_cycles": 0,
+            "stages": [{"region": [0, 0, 2, 4], "predicted_cycles": 5000,
+                        "predicted_samples_per_second": 170000, "predicted_latency_cycles": 6123}]}
+        text = " ".join(Tags(wsec.Report(report)._repr_html_()).text)
+        for shown in ("(0,0) to (2,4)", "5,000", "170,000", "6,123"):
+            self.assertIn(shown, text)
+
 
 if __name__ == "__main__":
     unittest.main()
