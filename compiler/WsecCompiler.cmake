@@ -31,7 +31,7 @@ add_dependencies(WsecCompilerHeaders wsec-generated)
 function(wsec_tablegen file output)
   get_filename_component(stem ${file} NAME_WE)
   set(LLVM_TARGET_DEFINITIONS ${file})
-  mlir_tablegen(${output} ${ARGN} -I${PROJECT_SOURCE_DIR} -I${MLIR_INCLUDE_DIRS})
+  mlir_tablegen(${output} ${ARGN} -I${PROJECT_SOURCE_DIR} -I${PROJECT_BINARY_DIR} -I${MLIR_INCLUDE_DIRS})
   string(MAKE_C_IDENTIFIER "wsec-generate-${output}-${CMAKE_CURRENT_SOURCE_DIR}" target)
   add_public_tablegen_target(${target})
   add_dependencies(wsec-generated ${target})
@@ -82,7 +82,7 @@ function(wsec_dialect dialect)
   add_custom_command(OUTPUT ${reference}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/docs
     COMMAND ${MLIR_TABLEGEN_EXE} -gen-dialect-doc -dialect=${dialect}
-            ${CMAKE_CURRENT_SOURCE_DIR}/${name}Ops.td -I${PROJECT_SOURCE_DIR}
+            ${CMAKE_CURRENT_SOURCE_DIR}/${name}Ops.td -I${PROJECT_SOURCE_DIR} -I${PROJECT_BINARY_DIR}
             -I${CMAKE_CURRENT_SOURCE_DIR} -I${MLIR_INCLUDE_DIRS} -o ${reference}
     DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}Ops.td)
   add_custom_target(wsec-docs-${dialect} DEPENDS ${reference})

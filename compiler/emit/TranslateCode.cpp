@@ -11,10 +11,6 @@ using namespace mlir;
 namespace wsec::emit {
 
 // The schema's enumerations are the dialect's, number by number.
-static_assert(int(pe::Opcode::BitXor) == int(program::Opcode::BitXor) &&
-              int(pe::Opcode::Select) == int(program::Opcode::Select) &&
-              int(pe::Opcode::Fmac) == int(program::Opcode::Fmac) &&
-              int(pe::Opcode::Sigmoid) == int(program::Opcode::Sigmoid));
 static_assert(int(pe::ScalarKind::TileIndex) ==
                   int(program::ScalarOp::TileIndex) &&
               int(pe::ScalarKind::Equal) == int(program::ScalarOp::Equal));

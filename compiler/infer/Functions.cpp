@@ -64,23 +64,27 @@ static bool folded(Node &node) {
   return true;
 }
 
+/// Of functions that are instructions of a PE.
+template <UnaryKind kind>
+static double valueOf(double x) {
+  switch (kind) {
+#define WSEC_FUNCTION(Name, name, numbers, software, words, value)             \
+  case UnaryKind::Name:                                                        \
+    return value;
+#include "runtime/program/Opcodes.def"
+  default:
+    return x;
+  }
+}
+
 static double absFloat(double x) { return std::fabs(x); }
 static int64_t absInt(int64_t x) { return x < 0 ? negated(x) : x; }
 static double signFloat(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 static int64_t signInt(int64_t x) { return (x > 0) - (x < 0); }
 static double reluFloat(double x) { return x < 0 ? 0 : x; }
 static int64_t reluInt(int64_t x) { return std::max<int64_t>(x, 0); }
-static double exponential(double x) { return std::exp(x); }
-static double logarithm(double x) { return std::log(x); }
-static double squareRoot(double x) { return std::sqrt(x); }
 static double reciprocal(double x) { return 1 / x; }
-static double tangent(double x) { return std::tanh(x); }
-static double errorFunction(double x) { return std::erf(x); }
 static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-static double sine(double x) { return std::sin(x); }
-static double cosine(double x) { return std::cos(x); }
-static double roundDown(double x) { return std::floor(x); }
-static double roundUp(double x) { return std::ceil(x); }
 static double roundEven(double x) { return std::nearbyint(x); }
 static double softplus(double x) { return std::log1p(std::exp(x)); }
 static int64_t same(int64_t x) { return x; }
@@ -456,21 +460,15 @@ static bool pRelu(Legalization &n) {
 
 llvm::ArrayRef<Operator> wsec::infer::functionsOperators() {
   static const Operator operators[] = {
+#define WSEC_FUNCTION(Name, name, numbers, software, words, value)             \
+  {#Name, folded<valueOf<UnaryKind::Name>, same>, oneOperand<UnaryKind::Name>},
+#include "runtime/program/Opcodes.def"
       {"Neg", folded<negated, negated>, oneOperand<UnaryKind::Neg>},
       {"Abs", folded<absFloat, absInt>, oneOperand<UnaryKind::Abs>},
       {"Sign", folded<signFloat, signInt>, oneOperand<UnaryKind::Sign>},
-      {"Exp", folded<exponential, same>, oneOperand<UnaryKind::Exp>},
-      {"Log", folded<logarithm, same>, oneOperand<UnaryKind::Log>},
-      {"Sqrt", folded<squareRoot, same>, oneOperand<UnaryKind::Sqrt>},
       {"Reciprocal", folded<reciprocal, same>,
        oneOperand<UnaryKind::Reciprocal>},
-      {"Tanh", folded<tangent, same>, oneOperand<UnaryKind::Tanh>},
-      {"Erf", folded<errorFunction, same>, oneOperand<UnaryKind::Erf>},
       {"Sigmoid", folded<sigmoid, same>, oneOperand<UnaryKind::Sigmoid>},
-      {"Sin", folded<sine, same>, oneOperand<UnaryKind::Sin>},
-      {"Cos", folded<cosine, same>, oneOperand<UnaryKind::Cos>},
-      {"Floor", folded<roundDown, same>, oneOperand<UnaryKind::Floor>},
-      {"Ceil", folded<roundUp, same>, oneOperand<UnaryKind::Ceil>},
       {"Round", folded<roundEven, same>, oneOperand<UnaryKind::Round>},
       {"Not", folded<notFloat, notInt>, oneOperand<UnaryKind::Not>},
       {"BitwiseNot", folded<reciprocal, bitNot>, bitNot},

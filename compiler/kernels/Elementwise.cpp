@@ -12,25 +12,17 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-bool isFunction(Opcode opcode) {
+/// Cycles an element of the function that a PE calls; 0 where it calls none.
+double functionCycles(Opcode opcode, const Machine &machine) {
+  const double No = 0, Divide = machine.divideCycles,
+               Function = machine.functionCycles;
   switch (opcode) {
-  case Opcode::Exp:
-  case Opcode::Log:
-  case Opcode::Tanh:
-  case Opcode::Erf:
-  case Opcode::Sigmoid:
-  case Opcode::Sin:
-  case Opcode::Cos:
-  case Opcode::Pow:
-    return true;
-  default:
-    return false;
+#define WSEC_INSTRUCTION(Name, name, sources, numbers, software, words)        \
+  case Opcode::Name:                                                           \
+    return software;
+#include "runtime/program/Opcodes.def"
   }
-}
-
-bool isDivision(Opcode opcode) {
-  return opcode == Opcode::Div || opcode == Opcode::Sqrt ||
-         opcode == Opcode::Rsqrt || opcode == Opcode::Reciprocal;
+  return No;
 }
 
 /// Words from an element of an input to the next feature, sequence and token of
@@ -158,9 +150,9 @@ bool Elementwise::mayOverwriteOf(wse::ElementwiseOp op, unsigned index) const {
 /// Cycles of a step over so many elements, but for its set-up.
 double stepCycles(const ElementwiseStep &step, double elements, bool halves,
                   const Machine &machine) {
-  return isFunction(step.opcode)   ? elements * machine.functionCycles
-         : isDivision(step.opcode) ? elements * machine.divideCycles
-         : step.opcode == Opcode::Mov
+  if (const double cycles = functionCycles(step.opcode, machine); cycles > 0)
+    return elements * cycles;
+  return step.opcode == Opcode::Mov
              ? elements / (halves ? machine.copyRate16 : machine.copyRate)
              : elements / (halves ? machine.addRate16 : machine.addRate);
 }

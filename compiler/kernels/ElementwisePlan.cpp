@@ -32,18 +32,12 @@ static std::optional<Opcode> opcodeOf(Operation *op) {
       })
       .Case<math::AbsFOp, math::AbsIOp>([](auto) { return Opcode::Abs; })
       .Case<arith::SIToFPOp, arith::FPToSIOp>([](auto) { return Opcode::Mov; })
-      .Case([](math::ExpOp) { return Opcode::Exp; })
-      .Case([](math::LogOp) { return Opcode::Log; })
-      .Case([](math::SqrtOp) { return Opcode::Sqrt; })
       .Case([](math::RsqrtOp) { return Opcode::Rsqrt; })
-      .Case([](math::TanhOp) { return Opcode::Tanh; })
-      .Case([](math::ErfOp) { return Opcode::Erf; })
-      .Case([](math::SinOp) { return Opcode::Sin; })
-      .Case([](math::CosOp) { return Opcode::Cos; })
-      .Case([](math::FloorOp) { return Opcode::Floor; })
-      .Case([](math::CeilOp) { return Opcode::Ceil; })
       .Case([](math::RoundEvenOp) { return Opcode::Round; })
       .Case([](math::PowFOp) { return Opcode::Pow; })
+#define WSEC_FUNCTION(Name, name, numbers, software, words, value)             \
+  .Case([](math::Name##Op) { return Opcode::Name; })
+#include "runtime/program/Opcodes.def"
       .Default([](Operation *) { return std::nullopt; });
 }
 

@@ -25,21 +25,15 @@ static StringRef sameOperator(Operation *op) {
       .Case("arith.select", "Where")
       .Cases({"math.absf", "math.absi"}, "Abs")
       .Cases({"math.powf", "math.fpowi"}, "Pow")
-      .Case("math.exp", "Exp")
-      .Case("math.log", "Log")
-      .Case("math.sqrt", "Sqrt")
-      .Case("math.erf", "Erf")
-      .Case("math.sin", "Sin")
-      .Case("math.cos", "Cos")
+#define WSEC_FUNCTION(Name, name, numbers, software, words, value)             \
+  .Case("math." #name, #Name)
+#include "runtime/program/Opcodes.def"
       .Case("math.tan", "Tan")
       .Case("math.sinh", "Sinh")
       .Case("math.cosh", "Cosh")
-      .Case("math.tanh", "Tanh")
       .Case("math.asin", "Asin")
       .Case("math.acos", "Acos")
       .Case("math.atan", "Atan")
-      .Case("math.ceil", "Ceil")
-      .Case("math.floor", "Floor")
       .Case("math.roundeven", "Round")
       .Default("");
 }

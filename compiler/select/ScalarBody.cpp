@@ -174,34 +174,20 @@ static Value sign(OpBuilder &builder, Location location, Value x) {
 static Value buildUnary(OpBuilder &builder, onnx::UnaryOp op, Value x) {
   Location location = op.getLoc();
   switch (op.getKind()) {
+#define WSEC_FUNCTION(Name, name, numbers, software, words, value)             \
+  case onnx::UnaryKind::Name:                                                  \
+    return apply<math::Name##Op>(builder, location, x);
+#include "runtime/program/Opcodes.def"
   case onnx::UnaryKind::Neg:
     return apply<arith::NegFOp>(builder, location, x);
   case onnx::UnaryKind::Abs:
     return apply<math::AbsFOp>(builder, location, x);
-  case onnx::UnaryKind::Exp:
-    return apply<math::ExpOp>(builder, location, x);
-  case onnx::UnaryKind::Log:
-    return apply<math::LogOp>(builder, location, x);
-  case onnx::UnaryKind::Sqrt:
-    return apply<math::SqrtOp>(builder, location, x);
   case onnx::UnaryKind::Reciprocal:
     return reciprocal(builder, location, x);
   case onnx::UnaryKind::Rsqrt:
     return apply<math::RsqrtOp>(builder, location, x);
-  case onnx::UnaryKind::Tanh:
-    return apply<math::TanhOp>(builder, location, x);
-  case onnx::UnaryKind::Erf:
-    return apply<math::ErfOp>(builder, location, x);
   case onnx::UnaryKind::Sigmoid:
     return sigmoid(builder, location, x);
-  case onnx::UnaryKind::Sin:
-    return apply<math::SinOp>(builder, location, x);
-  case onnx::UnaryKind::Cos:
-    return apply<math::CosOp>(builder, location, x);
-  case onnx::UnaryKind::Floor:
-    return apply<math::FloorOp>(builder, location, x);
-  case onnx::UnaryKind::Ceil:
-    return apply<math::CeilOp>(builder, location, x);
   case onnx::UnaryKind::Round:
     return apply<math::RoundEvenOp>(builder, location, x);
   case onnx::UnaryKind::Sign:

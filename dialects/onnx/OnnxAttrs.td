@@ -3,6 +3,7 @@
 #define DIALECTS_ONNX_ONNXATTRS_TD
 
 include "dialects/onnx/OnnxDialect.td"
+include "dialects/onnx/OnnxFunctions.td"
 include "mlir/IR/EnumAttr.td"
 
 class Onnx_Attr<string name, string attrMnemonic>
@@ -86,18 +87,15 @@ def Onnx_QuantizedAttr : Onnx_Attr<"Quantized", "quantized"> {
   }];
 }
 
-def Onnx_UnaryKindAttr : I32EnumAttr<"UnaryKind", "function of one element", [
-    I32EnumAttrCase<"Neg", 0, "neg">, I32EnumAttrCase<"Abs", 1, "abs">,
-    I32EnumAttrCase<"Exp", 2, "exp">, I32EnumAttrCase<"Log", 3, "log">,
-    I32EnumAttrCase<"Sqrt", 4, "sqrt">,
-    I32EnumAttrCase<"Reciprocal", 5, "reciprocal">,
-    I32EnumAttrCase<"Rsqrt", 6, "rsqrt">, I32EnumAttrCase<"Tanh", 7, "tanh">,
-    I32EnumAttrCase<"Erf", 8, "erf">, I32EnumAttrCase<"Sigmoid", 9, "sigmoid">,
-    I32EnumAttrCase<"Sin", 10, "sin">, I32EnumAttrCase<"Cos", 11, "cos">,
-    I32EnumAttrCase<"Floor", 12, "floor">, I32EnumAttrCase<"Ceil", 13, "ceil">,
-    I32EnumAttrCase<"Round", 14, "round">, I32EnumAttrCase<"Sign", 15, "sign">,
-    I32EnumAttrCase<"Not", 16, "not">, I32EnumAttrCase<"BitNot", 17, "bit_not">,
-    I32EnumAttrCase<"Trunc", 18, "trunc">]> {
+def Onnx_UnaryKindAttr : I32EnumAttr<"UnaryKind", "function of one element",
+    !listconcat(Onnx_functions, [
+      I32EnumAttrCase<"Neg", 100, "neg">, I32EnumAttrCase<"Abs", 101, "abs">,
+      I32EnumAttrCase<"Reciprocal", 102, "reciprocal">,
+      I32EnumAttrCase<"Rsqrt", 103, "rsqrt">,
+      I32EnumAttrCase<"Sigmoid", 104, "sigmoid">,
+      I32EnumAttrCase<"Round", 105, "round">, I32EnumAttrCase<"Sign", 106, "sign">,
+      I32EnumAttrCase<"Not", 107, "not">, I32EnumAttrCase<"BitNot", 108, "bit_not">,
+      I32EnumAttrCase<"Trunc", 109, "trunc">])> {
   let cppNamespace = "::wsec::onnx";
 }
 

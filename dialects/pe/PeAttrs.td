@@ -3,6 +3,7 @@
 #define WSEC_DIALECTS_PE_PEATTRS_TD
 
 include "dialects/pe/PeDialect.td"
+include "dialects/pe/PeOpcodes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
@@ -81,43 +82,8 @@ def Pe_ScalarKind : I32EnumAttr<"ScalarKind",
   let cppNamespace = "::wsec::pe";
 }
 
-def Pe_Opcode : I32EnumAttr<"Opcode", "What a vector instruction computes.", [
-  I32EnumAttrCase<"Mov", 0, "mov">,
-  I32EnumAttrCase<"Add", 1, "add">,
-  I32EnumAttrCase<"Sub", 2, "sub">,
-  I32EnumAttrCase<"Mul", 3, "mul">,
-  I32EnumAttrCase<"Div", 4, "div">,
-  I32EnumAttrCase<"Min", 5, "min">,
-  I32EnumAttrCase<"Max", 6, "max">,
-  I32EnumAttrCase<"Pow", 7, "pow">,
-  I32EnumAttrCase<"Fmac", 8, "fmac">,
-  I32EnumAttrCase<"Neg", 9, "neg">,
-  I32EnumAttrCase<"Abs", 10, "abs">,
-  I32EnumAttrCase<"Exp", 11, "exp">,
-  I32EnumAttrCase<"Log", 12, "log">,
-  I32EnumAttrCase<"Sqrt", 13, "sqrt">,
-  I32EnumAttrCase<"Reciprocal", 14, "reciprocal">,
-  I32EnumAttrCase<"Rsqrt", 15, "rsqrt">,
-  I32EnumAttrCase<"Tanh", 16, "tanh">,
-  I32EnumAttrCase<"Erf", 17, "erf">,
-  I32EnumAttrCase<"Sigmoid", 18, "sigmoid">,
-  I32EnumAttrCase<"Sin", 19, "sin">,
-  I32EnumAttrCase<"Cos", 20, "cos">,
-  I32EnumAttrCase<"Floor", 21, "floor">,
-  I32EnumAttrCase<"Ceil", 22, "ceil">,
-  I32EnumAttrCase<"Round", 23, "round">,
-  I32EnumAttrCase<"Sign", 24, "sign">,
-  I32EnumAttrCase<"Equal", 25, "equal">,
-  I32EnumAttrCase<"Less", 26, "less">,
-  I32EnumAttrCase<"LessOrEqual", 27, "less_or_equal">,
-  I32EnumAttrCase<"And", 28, "and">,
-  I32EnumAttrCase<"Or", 29, "or">,
-  I32EnumAttrCase<"Not", 30, "not">,
-  I32EnumAttrCase<"Select", 31, "select">,
-  I32EnumAttrCase<"BitAnd", 32, "bit_and">,
-  I32EnumAttrCase<"BitOr", 33, "bit_or">,
-  I32EnumAttrCase<"BitXor", 34, "bit_xor">
-]> {
+def Pe_Opcode : I32EnumAttr<"Opcode", "What a vector instruction computes.",
+    Pe_opcodes> {
   let cppNamespace = "::wsec::pe";
 }
 

@@ -94,31 +94,15 @@ static int64_t codeWords(Operation *op) {
   return 0;
 }
 
-// Of the software function that an instruction calls, for elements of 32 bits;
-// runtime/program/CodeSize.cpp has the reasons.
+// Of the software function that an instruction calls, for elements of 32 bits.
 static int64_t functionWords(Opcode opcode) {
   switch (opcode) {
-  case Opcode::Pow:
-    return 96;
-  case Opcode::Erf:
-    return 56;
-  case Opcode::Tanh:
-  case Opcode::Sigmoid:
-  case Opcode::Sin:
-  case Opcode::Cos:
-    return 48;
-  case Opcode::Exp:
-  case Opcode::Log:
-    return 40;
-  case Opcode::Div:
-  case Opcode::Sqrt:
-  case Opcode::Rsqrt:
-    return 32;
-  case Opcode::Reciprocal:
-    return 24;
-  default:
-    return 0;
+#define WSEC_INSTRUCTION(Name, name, sources, numbers, software, words)        \
+  case Opcode::Name:                                                           \
+    return words;
+#include "runtime/program/Opcodes.def"
   }
+  return 0;
 }
 
 int64_t wsec::pe::codeBytes(ClassOp op) {

@@ -14,27 +14,12 @@ static constexpr int64_t kMaxThreads = 8;
 
 unsigned wsec::pe::sourceCount(Opcode opcode) {
   switch (opcode) {
-  case Opcode::Add:
-  case Opcode::Sub:
-  case Opcode::Mul:
-  case Opcode::Div:
-  case Opcode::Min:
-  case Opcode::Max:
-  case Opcode::Pow:
-  case Opcode::Fmac:
-  case Opcode::Equal:
-  case Opcode::Less:
-  case Opcode::LessOrEqual:
-  case Opcode::And:
-  case Opcode::Or:
-  case Opcode::Select:
-  case Opcode::BitAnd:
-  case Opcode::BitOr:
-  case Opcode::BitXor:
-    return 2;
-  default:
-    return 1;
+#define WSEC_INSTRUCTION(Name, name, sources, numbers, software, words)        \
+  case Opcode::Name:                                                           \
+    return sources;
+#include "runtime/program/Opcodes.def"
   }
+  return 1;
 }
 
 // A guard that is a constant would be code that always or never runs.

@@ -4,6 +4,7 @@
 #include "runtime/pe/HalfKernels.h"
 #include "runtime/pe/VectorKernels.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/Opcodes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -108,26 +109,15 @@ NumberKind numberKind(ElementType dst,
 }
 
 bool computes(Opcode op, NumberKind kind) {
-  switch (op) {
-  case Opcode::BitAnd:
-  case Opcode::BitOr:
-  case Opcode::BitXor:
+  switch (factsOf(op).numbers) {
+  case OpcodeFacts::Integers:
     return kind == NumberKind::Integer;
-  case Opcode::Pow:
-  case Opcode::Exp:
-  case Opcode::Log:
-  case Opcode::Sqrt:
-  case Opcode::Reciprocal:
-  case Opcode::Rsqrt:
-  case Opcode::Tanh:
-  case Opcode::Erf:
-  case Opcode::Sigmoid:
-  case Opcode::Sin:
-  case Opcode::Cos:
+  case OpcodeFacts::Floats:
     return kind != NumberKind::Integer;
-  default:
+  case OpcodeFacts::Any:
     return true;
   }
+  return true;
 }
 
 Number decodeElement(ElementType type, NumberKind kind, uint32_t bits) {
@@ -271,24 +261,11 @@ void evaluateHalves(Opcode op, size_t n, Number *dst, NumberSource a,
       dst[i].real = floatFromHalf(halfFromDouble(1 / std::sqrt(x)));
     }
     return;
-  case Opcode::Add:
-  case Opcode::Sub:
-  case Opcode::Mul:
-  case Opcode::Div:
-  case Opcode::Pow:
-  case Opcode::Exp:
-  case Opcode::Log:
-  case Opcode::Sqrt:
-  case Opcode::Reciprocal:
-  case Opcode::Tanh:
-  case Opcode::Erf:
-  case Opcode::Sigmoid:
-  case Opcode::Sin:
-  case Opcode::Cos:
-    applyVector(op, n, &dst->real, reals(a), reals(b));
-    return roundToHalf(n, &dst->real);
   default:
-    return applyVector(op, n, &dst->real, reals(a), reals(b));
+    applyVector(op, n, &dst->real, reals(a), reals(b));
+    if (factsOf(op).software != OpcodeFacts::No || op == Opcode::Add ||
+        op == Opcode::Sub || op == Opcode::Mul)
+      roundToHalf(n, &dst->real);
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/pe/Costs.h"
+#include "runtime/program/Opcodes.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -44,24 +45,15 @@ static double setupCycles(const Machine &machine, const InstructionCode &code,
 
 /// Cycles of a function that is software, for each element; 0: it is not.
 static double softwareCycles(const Machine &machine, Opcode op) {
-  switch (op) {
-  case Opcode::Div:
-  case Opcode::Sqrt:
-  case Opcode::Reciprocal:
-  case Opcode::Rsqrt:
+  switch (factsOf(op).software) {
+  case OpcodeFacts::Divide:
     return machine.divide_cycles();
-  case Opcode::Pow:
-  case Opcode::Exp:
-  case Opcode::Log:
-  case Opcode::Tanh:
-  case Opcode::Erf:
-  case Opcode::Sigmoid:
-  case Opcode::Sin:
-  case Opcode::Cos:
+  case OpcodeFacts::Function:
     return machine.function_cycles();
-  default:
+  case OpcodeFacts::No:
     return 0;
   }
+  return 0;
 }
 
 /// Whether its elements, if it has any, have 16 bits.

@@ -170,75 +170,94 @@ HWY_INLINE Vector propagateNaN(Vector a, Vector b, Vector result) {
                         hn::IfThenElse(hn::IsNaN(b), b, result));
 }
 
+/// A function that has no vector form: its value in the table.
+template <Opcode op>
+HWY_INLINE Vector oneByOne(Vector a) {
+  const Tag d;
+  return patch(a, hn::Eq(hn::Zero(d), hn::Zero(d)), a, a, [](float v, float) {
+    [[maybe_unused]] const double x = v;
+    switch (op) {
+#define WSEC_FUNCTION(Name, name, numbers, software, words, value)             \
+  case Opcode::Name:                                                           \
+    return float(value);
+#include "runtime/program/Opcodes.def"
+    default:
+      return v;
+    }
+  });
+}
+
 template <Opcode op>
 HWY_INLINE Vector compute(Vector a, Vector b, Vector old) {
   const Tag d;
   const Vector zero = hn::Zero(d), one = hn::Set(d, 1.0f);
   if constexpr (op == Opcode::Mov)
     return a;
-  if constexpr (op == Opcode::Add)
+  else if constexpr (op == Opcode::Add)
     return hn::Add(a, b);
-  if constexpr (op == Opcode::Sub)
+  else if constexpr (op == Opcode::Sub)
     return hn::Sub(a, b);
-  if constexpr (op == Opcode::Mul)
+  else if constexpr (op == Opcode::Mul)
     return hn::Mul(a, b);
-  if constexpr (op == Opcode::Div)
+  else if constexpr (op == Opcode::Div)
     return hn::Div(a, b);
-  if constexpr (op == Opcode::Min)
+  else if constexpr (op == Opcode::Min)
     return propagateNaN(a, b, hn::Min(a, b));
-  if constexpr (op == Opcode::Max)
+  else if constexpr (op == Opcode::Max)
     return propagateNaN(a, b, hn::Max(a, b));
-  if constexpr (op == Opcode::Pow)
+  else if constexpr (op == Opcode::Pow)
     return power(a, b);
-  if constexpr (op == Opcode::Fmac)
+  else if constexpr (op == Opcode::Fmac)
     return hn::MulAdd(a, b, old);
-  if constexpr (op == Opcode::Neg)
+  else if constexpr (op == Opcode::Neg)
     return hn::Neg(a);
-  if constexpr (op == Opcode::Abs)
+  else if constexpr (op == Opcode::Abs)
     return hn::Abs(a);
-  if constexpr (op == Opcode::Exp)
+  else if constexpr (op == Opcode::Exp)
     return viaWide(a, expWide);
-  if constexpr (op == Opcode::Log)
+  else if constexpr (op == Opcode::Log)
     return viaWide(a, logWide);
-  if constexpr (op == Opcode::Sqrt)
+  else if constexpr (op == Opcode::Sqrt)
     return hn::Sqrt(a);
-  if constexpr (op == Opcode::Reciprocal)
+  else if constexpr (op == Opcode::Reciprocal)
     return hn::Div(one, a);
-  if constexpr (op == Opcode::Rsqrt)
+  else if constexpr (op == Opcode::Rsqrt)
     return hn::Div(one, hn::Sqrt(a));
-  if constexpr (op == Opcode::Tanh)
+  else if constexpr (op == Opcode::Tanh)
     return viaWide(a, tanhWide);
-  if constexpr (op == Opcode::Erf)
+  else if constexpr (op == Opcode::Erf)
     return viaWide(a, erfWide);
-  if constexpr (op == Opcode::Sigmoid)
+  else if constexpr (op == Opcode::Sigmoid)
     return viaWide(a, sigmoidWide);
-  if constexpr (op == Opcode::Sin)
+  else if constexpr (op == Opcode::Sin)
     return sinCos<false>(a);
-  if constexpr (op == Opcode::Cos)
+  else if constexpr (op == Opcode::Cos)
     return sinCos<true>(a);
-  if constexpr (op == Opcode::Floor)
+  else if constexpr (op == Opcode::Floor)
     return hn::Floor(a);
-  if constexpr (op == Opcode::Ceil)
+  else if constexpr (op == Opcode::Ceil)
     return hn::Ceil(a);
-  if constexpr (op == Opcode::Round)
+  else if constexpr (op == Opcode::Round)
     return hn::Round(a);
-  if constexpr (op == Opcode::Sign)
+  else if constexpr (op == Opcode::Sign)
     return propagateNaN(
         a, a, hn::Sub(truth(hn::Gt(a, zero)), truth(hn::Lt(a, zero))));
-  if constexpr (op == Opcode::Equal)
+  else if constexpr (op == Opcode::Equal)
     return truth(hn::Eq(a, b));
-  if constexpr (op == Opcode::Less)
+  else if constexpr (op == Opcode::Less)
     return truth(hn::Lt(a, b));
-  if constexpr (op == Opcode::LessOrEqual)
+  else if constexpr (op == Opcode::LessOrEqual)
     return truth(hn::Le(a, b));
-  if constexpr (op == Opcode::And)
+  else if constexpr (op == Opcode::And)
     return truth(hn::And(hn::Ne(a, zero), hn::Ne(b, zero)));
-  if constexpr (op == Opcode::Or)
+  else if constexpr (op == Opcode::Or)
     return truth(hn::Or(hn::Ne(a, zero), hn::Ne(b, zero)));
-  if constexpr (op == Opcode::Not)
+  else if constexpr (op == Opcode::Not)
     return truth(hn::Eq(a, zero));
-  if constexpr (op == Opcode::Select)
+  else if constexpr (op == Opcode::Select)
     return hn::IfThenElse(hn::Ne(a, zero), b, old);
+  else
+    return oneByOne<op>(a);
 }
 
 // ------------------------------------------------ rows of vectors
@@ -322,46 +341,10 @@ void run(const RowsProblem &p, bool reduces) {
 
 void apply(const RowsProblem &p, bool reduces) {
   switch (p.op) {
-#define WSEC_OP(name)                                                          \
-  case Opcode::name:                                                           \
-    return run<Opcode::name>(p, reduces)
-    WSEC_OP(Mov);
-    WSEC_OP(Add);
-    WSEC_OP(Sub);
-    WSEC_OP(Mul);
-    WSEC_OP(Div);
-    WSEC_OP(Min);
-    WSEC_OP(Max);
-    WSEC_OP(Pow);
-    WSEC_OP(Fmac);
-    WSEC_OP(Neg);
-    WSEC_OP(Abs);
-    WSEC_OP(Exp);
-    WSEC_OP(Log);
-    WSEC_OP(Sqrt);
-    WSEC_OP(Reciprocal);
-    WSEC_OP(Rsqrt);
-    WSEC_OP(Tanh);
-    WSEC_OP(Erf);
-    WSEC_OP(Sigmoid);
-    WSEC_OP(Sin);
-    WSEC_OP(Cos);
-    WSEC_OP(Floor);
-    WSEC_OP(Ceil);
-    WSEC_OP(Round);
-    WSEC_OP(Sign);
-    WSEC_OP(Equal);
-    WSEC_OP(Less);
-    WSEC_OP(LessOrEqual);
-    WSEC_OP(And);
-    WSEC_OP(Or);
-    WSEC_OP(Not);
-    WSEC_OP(Select);
-#undef WSEC_OP
-  case Opcode::BitAnd:
-  case Opcode::BitOr:
-  case Opcode::BitXor:
-    return; // of integers: refused when the code is decoded
+#define WSEC_INSTRUCTION(Name, name, sources, numbers, software, words)        \
+  case Opcode::Name:                                                           \
+    return run<Opcode::Name>(p, reduces);
+#include "runtime/program/Opcodes.def"
   }
 }
 

@@ -3,6 +3,7 @@
 // Words of code that statements take, and the functions they call; the compiler
 // counts alike (dialects/pe/PeCodeSize.cpp).
 #include "runtime/program/Checker.h"
+#include "runtime/program/Opcodes.h"
 #include "runtime/program/StatementChecker.h"
 
 #include <set>
@@ -14,33 +15,16 @@ namespace {
 
 using Body = flatbuffers::Vector<flatbuffers::Offset<program::Statement>>;
 
-/// Software functions that vector instructions call. Nothing is published of
-/// their sizes; ours are estimates. A polynomial takes function_cycles (40), an
-/// instruction each, and some for its cases; Newton's method for divisions and
-/// roots is a short loop; pow is a log and an exp.
-struct Function {
-  program::Opcode op;
-  uint64_t words;
-};
-constexpr Function functions[] = {
-    {program::Opcode::Div, 32},   {program::Opcode::Pow, 96},
-    {program::Opcode::Exp, 40},   {program::Opcode::Log, 40},
-    {program::Opcode::Sqrt, 32},  {program::Opcode::Reciprocal, 24},
-    {program::Opcode::Rsqrt, 32}, {program::Opcode::Tanh, 48},
-    {program::Opcode::Erf, 56},   {program::Opcode::Sigmoid, 48},
-    {program::Opcode::Sin, 48},   {program::Opcode::Cos, 48},
-};
-
 /// Those that code of a class calls: one copy of each for elements of 32 bits,
 /// and one, of half the size, for elements of 16.
 using Calls = std::set<std::pair<program::Opcode, bool>>;
 
 uint64_t functionWords(const Calls &calls) {
   uint64_t words = 0;
-  for (auto [op, isHalf] : calls)
-    for (const Function &function : functions)
-      if (function.op == op)
-        words += isHalf ? function.words / 2 : function.words;
+  for (auto [op, isHalf] : calls) {
+    const auto whole = uint64_t(factsOf(op).words);
+    words += isHalf ? whole / 2 : whole;
+  }
   return words;
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/Extents.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/Opcodes.h"
 #include "runtime/program/ScalarChecker.h"
 
 #include <algorithm>
@@ -21,14 +22,6 @@ using program::OperandKind;
 constexpr size_t largestLocal = 1 << 10;
 
 constexpr Interval anyWord{INT32_MIN, INT32_MAX};
-
-/// Memory operands `op` reads besides its destination.
-int sourceCount(Opcode op) {
-  if ((op >= Opcode::Add && op <= Opcode::Fmac) ||
-      (op >= Opcode::Equal && op <= Opcode::Or) || op >= Opcode::Select)
-    return 2;
-  return 1;
-}
 
 bool isInteger(ElementType type) {
   return type == ElementType::I16 || type == ElementType::I32;
@@ -388,7 +381,7 @@ void StatementChecker::checkInstruction(const Instruction &instruction,
     throw badProgram(where, "writes neither memory nor the fabric");
   if (dst == OperandKind::Fabric && instruction.op() == Opcode::Select)
     throw badProgram(where, "selects into the fabric, which keeps no value");
-  int sources = sourceCount(instruction.op());
+  int sources = factsOf(instruction.op()).sources;
   checkOperand(instruction.dst(), extents, runs, {&where, "destination"});
   checkOperand(instruction.a(), extents, runs, {&where, "first source"});
   if (sources > 1)
@@ -402,7 +395,7 @@ void StatementChecker::checkInstruction(const Instruction &instruction,
 /// Bits are those of integers.
 void StatementChecker::checkIntegers(const Instruction &instruction,
                                      const Where &where) {
-  if (instruction.op() < Opcode::BitAnd)
+  if (factsOf(instruction.op()).numbers != OpcodeFacts::Integers)
     return;
   for (const Operand *operand :
        {instruction.dst(), instruction.a(), instruction.b()}) {

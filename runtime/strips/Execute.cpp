@@ -3,6 +3,7 @@
 
 #include "runtime/pe/UnalignedFloat.h"
 #include "runtime/pe/VectorKernels.h"
+#include "runtime/program/Opcodes.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -376,22 +377,9 @@ size_t PreparedNest::hash() const {
 
 /// Of one element, on one core: what kernels reach on short vectors.
 static double nanosecondsPerElement(Opcode op) {
-  switch (op) {
-  case Opcode::Fmac:
+  if (op == Opcode::Fmac)
     return 0.03;
-  case Opcode::Pow:
-  case Opcode::Sin:
-  case Opcode::Cos:
-    return 5;
-  case Opcode::Exp:
-  case Opcode::Log:
-  case Opcode::Tanh:
-  case Opcode::Erf:
-  case Opcode::Sigmoid:
-    return 2;
-  default:
-    return 0.2;
-  }
+  return factsOf(op).software == OpcodeFacts::Function ? 3 : 0.2;
 }
 
 double PreparedNest::estimateNanoseconds() const {

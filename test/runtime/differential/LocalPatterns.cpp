@@ -77,11 +77,12 @@ static std::vector<Value> values(const std::vector<int> &numbers) {
 static Opcode drawUnary(Assembly &a, bool integers) {
   // Integers have the first five.
   static constexpr Opcode all[] = {
-      Opcode::Mov,   Opcode::Neg,   Opcode::Abs,  Opcode::Sign,
-      Opcode::Not,   Opcode::Floor, Opcode::Ceil, Opcode::Round,
-      Opcode::Exp,   Opcode::Log,   Opcode::Sqrt, Opcode::Reciprocal,
-      Opcode::Rsqrt, Opcode::Tanh,  Opcode::Erf,  Opcode::Sigmoid,
-      Opcode::Sin,   Opcode::Cos};
+#define WSEC_FUNCTION(Name, name, numbers, software, words, value) Opcode::Name,
+      Opcode::Mov,   Opcode::Neg,        Opcode::Abs,
+      Opcode::Sign,  Opcode::Not,        Opcode::Round,
+      Opcode::Rsqrt, Opcode::Reciprocal, Opcode::Sigmoid,
+#include "runtime/program/Opcodes.def"
+  };
   return all[a.choices.draw(integers ? 5 : uint32_t(std::size(all)))];
 }
 

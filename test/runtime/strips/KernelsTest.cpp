@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/pe/Arithmetic.h"
 #include "runtime/pe/VectorKernels.h"
 
 #include "runtime/strips/Execute.h"
@@ -68,6 +69,25 @@ TEST(KernelsTest, FunctionsAreWithinOneUlp) {
   }
 }
 
+/// All functions of the table, also those that have no vector form.
+TEST(KernelsTest, FunctionsHaveTheirValuesInTheTable) {
+  std::vector<float> values = randomFloats(2000, 9, -20, 20);
+  for (float size : {0.0f, 1.0f, 1e-3f, 88.0f, 104.0f, 1e-40f, 3e38f,
+                     std::numeric_limits<float>::infinity(),
+                     std::numeric_limits<float>::quiet_NaN()})
+    values.insert(values.end(), {size, -size});
+  auto check = [&](Opcode op, auto valueOf) {
+    std::vector<float> y(values.size());
+    applyVector(op, y.size(), y.data(), {values.data(), false}, {});
+    for (size_t i = 0; i < y.size(); ++i)
+      EXPECT_LE(ulps(y[i], valueOf(values[i])), 1)
+          << program::EnumNameOpcode(op) << " of " << values[i];
+  };
+#define WSEC_FUNCTION(Name, name, numbers, software, words, value)             \
+  check(Opcode::Name, [](double x) -> double { return value; });
+#include "runtime/program/Opcodes.def"
+}
+
 TEST(KernelsTest, FunctionsOfSpecialValues) {
   const float inf = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -98,7 +118,9 @@ TEST(KernelsTest, FunctionsOfSpecialValues) {
 TEST(KernelsTest, ResultsDoNotDependOnThePlaceInAVector) {
   std::vector<float> a = randomFloats(67, 1, 0.1f, 3),
                      b = randomFloats(67, 2, -3, 3);
-  for (int op = 0; op <= int(Opcode::Select); ++op) {
+  for (int op = 0; op <= int(Opcode::MAX); ++op) {
+    if (!computes(Opcode(op), NumberKind::Single))
+      continue;
     std::vector<float> whole(a.size(), 0.5f), single(a.size(), 0.5f);
     applyVector(Opcode(op), a.size(), whole.data(), {a.data(), false},
                 {b.data(), false});
