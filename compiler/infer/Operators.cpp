@@ -6,28 +6,19 @@ using namespace wsec::infer;
 
 std::vector<Operator> wsec::infer::allOperators() {
   std::vector<Operator> all;
-  for (llvm::ArrayRef<Operator> family : {functionsOperators(),
-                                          arithmeticOperators(),
-                                          castsOperators(),
-                                          shapesOperators(),
-                                          rearrangementsOperators(),
-                                          lookupsOperators(),
-                                          sequencesOperators(),
-                                          reductionsOperators(),
-                                          normsOperators(),
-                                          productsOperators(),
-                                          quantizationOperators(),
-                                          attentionOperators(),
-                                          rotaryOperators(),
-                                          fusedAttentionOperators(),
-                                          imagesOperators(),
-                                          poolsOperators(),
-                                          channelsOperators(),
-                                          einsumOperators(),
-                                          integerProductsOperators(),
-                                          cachesOperators(),
-                                          groupedAttentionOperators(),
-                                          resizeOperators()})
+  for (llvm::ArrayRef<Operator> family :
+       {functionsOperators(),      arithmeticOperators(),
+        castsOperators(),          shapesOperators(),
+        rearrangementsOperators(), lookupsOperators(),
+        sequencesOperators(),      reductionsOperators(),
+        normsOperators(),          productsOperators(),
+        quantizationOperators(),   attentionOperators(),
+        rotaryOperators(),         fusedAttentionOperators(),
+        imagesOperators(),         poolsOperators(),
+        channelsOperators(),       einsumOperators(),
+        fourierOperators(),        integerProductsOperators(),
+        cachesOperators(),         groupedAttentionOperators(),
+        resizeOperators()})
     llvm::append_range(all, family);
   return all;
 }

@@ -46,6 +46,7 @@ llvm::ArrayRef<Operator> poolsOperators();
 llvm::ArrayRef<Operator> resizeOperators();
 llvm::ArrayRef<Operator> channelsOperators();
 llvm::ArrayRef<Operator> einsumOperators();
+llvm::ArrayRef<Operator> fourierOperators();
 llvm::ArrayRef<Operator> integerProductsOperators();
 llvm::ArrayRef<Operator> cachesOperators();
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Many nodes of a kind in one model: equations of Einsum, windows of pools and convolutions, products of
-integers, images that grow or shrink, attributes that are operands today.
+integers, images that grow or shrink, Fourier transforms, attributes that are operands today.
 
 Usage: operator_models.py WORK NAME --mesh WxH, NAME one of MODELS. All engines run the model; results are
 held against onnxruntime, or numpy where it lacks a case: integers exactly, floats to 1e-5 of the largest
@@ -138,9 +138,43 @@ def resizes():
     return nodes, {"x": x}, constants
 
 
+def spectra():
+    """Discrete Fourier transforms: of real and complex numbers, along all axes, cut off and filled up, and back."""
+    random = np.random.default_rng(6)
+    inputs = {"real": random.standard_normal((2, 6, 5, 1)).astype("f4"),
+              "complex": random.standard_normal((2, 6, 5, 2)).astype("f4")}
+    constants = {f"n{number}": np.array(number, "i8") for number in (0, 1, 2, 4, 5, 6, 7, 8, -3)}
+    nodes = []
+    for x, length, axis, attributes in [
+            ("real", "", "", {}), ("real", "", "n1", {}), ("real", "", "n0", {}), ("complex", "", "n-3", {}),
+            ("complex", "", "", {"inverse": 1}), ("complex", "n4", "n1", {}), ("complex", "n8", "n1", {"inverse": 1}),
+            ("real", "", "n1", {"onesided": 1}), ("real", "n7", "n2", {"onesided": 1}), ("real", "n4", "", {"onesided": 1}),
+            ("complex", "", "n1", {"inverse": 1, "onesided": 1}), ("complex", "n7", "n2", {"inverse": 1, "onesided": 1}),
+            ("complex", "n4", "n1", {"inverse": 1, "onesided": 1})]:
+        operands = [x, length, axis]
+        while not operands[-1]:
+            operands.pop()
+        nodes.append(h.make_node("DFT", operands, [f"y{len(nodes)}"], **attributes))
+    return nodes, inputs, constants
+
+
+def spectrum(node, values):
+    """numpy's transform."""
+    operands = [values.get(name) for name in node.input] + [None, None]
+    x, length, axis = operands[0].astype("f8"), operands[1], -2 if operands[2] is None else int(operands[2])
+    axis = axis % x.ndim
+    flags = {attribute.name for attribute in node.attribute}
+    numbers = x[..., 0] + (1j * x[..., 1] if x.shape[-1] == 2 else 0)
+    if flags == {"inverse", "onesided"}:
+        return np.fft.irfft(numbers, length, axis)[..., None].astype("f4")
+    function = np.fft.ifft if "inverse" in flags else np.fft.rfft if "onesided" in flags else np.fft.fft
+    y = function(numbers.real if function is np.fft.rfft else numbers, length, axis)
+    return np.stack([y.real, y.imag], -1).astype("f4")
+
+
 MODELS = {"einsum": einsum, "pools": pools, "integers": integers, "convolutions": convolutions,
-          "resizes": resizes, "older": older}
-OPSETS = {"older": 9}
+          "resizes": resizes, "older": older, "spectra": spectra}
+OPSETS = {"older": 9, "spectra": 20}
 
 
 def tool(*words):
@@ -166,8 +200,10 @@ def main():
     path, program = options.work / "model.onnx", options.work / "model.wafer"
     onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", OPSETS.get(options.what, 19))],
                             ir_version=9), path)
-    if options.what == "einsum":
-        values = {**inputs, **constants}
+    values = {**inputs, **constants}
+    if options.what == "spectra":
+        expected = [spectrum(node, values) for node in nodes]
+    elif options.what == "einsum":
         expected = [np.einsum(node.attribute[0].s.decode(), *(values[name] for name in node.input)) for node in nodes]
     else:
         expected = onnxruntime.InferenceSession(path).run(None, inputs)
