@@ -12,6 +12,8 @@
 #include "compiler/infer/Attention.h"
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Places.h"
+#include "compiler/values/AttentionMask.h"
+#include <limits>
 
 using namespace mlir;
 using namespace wsec;
@@ -281,6 +283,20 @@ static Value withoutPadding(Legalization &n, Value x, Value lengths) {
   return splitHeads(n, n.where(isToken, x, zero), heads);
 }
 
+/// Which keys of a first prompt are no padding, [batch, 1, 1, keys].
+static Value promptMask(Legalization &n, Value lengths, int64_t keys) {
+  const int64_t batch = shapeOf(lengths)[0];
+  std::optional<Fact> fact = factOf(lengths);
+  std::optional<Tensor> known = fact ? fact->load() : std::nullopt;
+  if (!known)
+    return n.binary(BinaryKind::Less, counted(n, {1, 1, 1, keys}, 3),
+                    n.reshape(lengths, {batch, 1, 1, 1}));
+  Tensor mask(ElementType::Bool, {batch, 1, 1, keys});
+  for (int64_t i = 0; i < mask.size(); ++i)
+    mask.setInt(i, i % keys < known->asInt(i / keys));
+  return materialize(n.builder(), n.loc(), std::move(mask));
+}
+
 /// The rule of inference has held lengths and shapes against one another.
 static bool groupQueryAttention(Legalization &n) {
   int64_t heads = n.node().intAttr("num_heads", 0);
@@ -320,13 +336,24 @@ static bool groupQueryAttention(Legalization &n) {
   // A window counts the query's own key.
   if (int64_t window = n.node().intAttr("local_window_size"); window > 0)
     a.left = window - 1;
+  a.mask = n.optional(10);
+  a.maskIsFinite = true;
   const bool seesLater = a.right < 0;
   if (total == tokens) {
     if (Value lengths = promptLengths(n, tokens)) {
       a.k = withoutPadding(n, a.k, lengths);
       a.v = withoutPadding(n, a.v, lengths);
-      // Others see no padding anyway.
-      a.lengths = seesLater ? lengths : Value();
+      // Rows of padding see no padding either, as onnxruntime's.
+      // Of a window that is all padding nothing is left: 0.
+      Value mask = promptMask(n, lengths, tokens);
+      a.maskIsFinite = a.left < 0;
+      a.mask =
+          a.mask
+              ? addMasks(n.builder(), n.loc(), a.mask,
+                         additiveMask(n.builder(), n.loc(), mask,
+                                      -std::numeric_limits<double>::infinity(),
+                                      false))
+              : mask;
     }
   } else if (starts.isUniform() &&
              !(seesLater && starts.known.front() + tokens < total)) {
@@ -334,8 +361,6 @@ static bool groupQueryAttention(Legalization &n) {
   } else {
     a.lengths = startsPlus(n, starts, tokens);
   }
-  a.mask = n.optional(10);
-  a.maskIsFinite = true;
   SmallVector<Value> results = {attend(n, a), keys, values};
   results.resize(n.op().getNumResults());
   return n.replace(results);

@@ -16,13 +16,15 @@ func.func @grouped_prompt(%q: tensor<1x3x8xf32>, %k: tensor<1x3x4xf32>, %v: tens
   return %y : !onnx.unknown
 }
 
-// What stands in the padding behind a prompt does not count; how many tokens are none is looked up, so that it has to be
+// What stands in the padding behind a prompt does not count, for queries of padding, too; how many tokens are none is looked up, so that it has to be
 // from 0 to 2, and more.
 // CHECK-LABEL: func.func @padded_prompt
 // CHECK: onnx.gather %{{.*}}, %{{.*}} : (tensor<3x1xi32>, tensor<1xi32>) -> tensor<1x1xi32>
 // CHECK-DAG: %[[K:.*]] = onnx.where %[[TOKEN:.*]], %arg1,
 // CHECK-DAG: %[[V:.*]] = onnx.where %[[TOKEN]], %arg2,
-// CHECK: onnx.attention %arg0, %[[K]], %[[V]] {causal, kv_heads = 2 : i64, num_heads = 4 : i64, scale = 0.707106769 : f32}
+// CHECK: %[[KEY:.*]] = onnx.binary less %{{.*}} : (tensor<1x1x1x3xi32>, tensor<1x1x1x1xi32>) -> tensor<1x1x1x3xi1>
+// CHECK: %[[HIDING:.*]] = onnx.where %[[KEY]],
+// CHECK: onnx.attention %arg0, %[[K]], %[[V]] bias %[[HIDING]] {causal, kv_heads = 2 : i64, num_heads = 4 : i64, scale = 0.707106769 : f32}
 // CHECK-NEXT: return
 func.func @padded_prompt(%q: tensor<1x3x8xf32>, %k: tensor<1x3x4xf32>, %v: tensor<1x3x4xf32>, %lengths: tensor<1xi32>) -> !onnx.unknown {
   %total = onnx.constant dense<3> : tensor<i32>
