@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rewrites of what exporters write that feed each other, to a fix-point
+// (FuseMatMul.cpp): a file of CMakeLists.txt's list has some, and a function
+// that adds them.
+#ifndef COMPILER_CANONICALIZE_PATTERNS_H
+#define COMPILER_CANONICALIZE_PATTERNS_H
+
+#include "compiler/values/OnnxValues.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace wsec::canonicalize {
+
+#define WSEC_PATTERNS(Name) void add##Name(mlir::RewritePatternSet &patterns);
+#include "compiler/canonicalize/Patterns.inc"
+#undef WSEC_PATTERNS
+
+/// Numbers of 16 bits are what leaves the wafer: nothing is done to them.
+inline bool narrows(mlir::Operation *op) {
+  mlir::Type element = values::typeOf(op->getResult(0)).getElementType();
+  return mlir::isa<mlir::FloatType>(element) && !element.isF32();
+}
+
+} // namespace wsec::canonicalize
+
+#endif // COMPILER_CANONICALIZE_PATTERNS_H
