@@ -4,6 +4,7 @@
 #include "compiler/Pipeline.h"
 #include "compiler/DiagnosticPrinter.h"
 #include "compiler/InputText.h"
+#include "compiler/ModuleReport.h"
 #include "compiler/OutputPaths.h"
 #include "compiler/Registration.h"
 #include "compiler/Report.h"
@@ -18,7 +19,6 @@
 #include "compiler/route/Passes.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/select/Passes.h"
-#include "compiler/values/OnnxValues.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/pe/Pe.h"
 #include "dialects/wse/Wse.h"
@@ -483,37 +483,6 @@ LogicalResult Compilation::emit(Phase first) {
   return emitProgram(*module, emission);
 }
 
-/// The shapes that `select` compared, if it did.
-static std::vector<ShapeReport> readShapes(ModuleOp module) {
-  std::vector<ShapeReport> shapes;
-  auto candidates = module->getAttrOfType<ArrayAttr>(wse::candidatesAttrName);
-  if (!candidates)
-    return shapes;
-  for (auto candidate : candidates.getAsRange<DictionaryAttr>()) {
-    auto shape = candidate.getAs<DenseI64ArrayAttr>("shape");
-    auto cycles = candidate.getAs<FloatAttr>("cycles");
-    auto fits = candidate.getAs<BoolAttr>("fits");
-    if (shape && shape.size() == 2 && cycles && fits)
-      shapes.push_back(
-          {shape[0], shape[1], cycles.getValueAsDouble(), fits.getValue()});
-  }
-  return shapes;
-}
-
-/// The nodes that `canonicalize` gave a reason for not recognizing.
-static std::vector<UnrecognizedNode> readUnrecognized(ModuleOp module) {
-  std::vector<UnrecognizedNode> nodes;
-  auto reasons = module->getAttrOfType<ArrayAttr>(values::unrecognizedAttrName);
-  if (!reasons)
-    return nodes;
-  for (auto pair : reasons.getAsRange<ArrayAttr>())
-    if (pair.size() == 2 && isa<StringAttr>(pair[0]) &&
-        isa<StringAttr>(pair[1]))
-      nodes.push_back(
-          {cast<StringAttr>(pair[0]).str(), cast<StringAttr>(pair[1]).str()});
-  return nodes;
-}
-
 /// What of resident mode the program has not.
 static void noteResidency(Report &report) {
   if (report.regions.size() == 1)
@@ -544,8 +513,7 @@ LogicalResult Compilation::report() {
                             " is taken to have it, as fast as f16");
   if (options.mode == Mode::Resident)
     noteResidency(*report);
-  report->shapes = readShapes(*module);
-  report->unrecognized = readUnrecognized(*module);
+  addWhatPassesSay(*module, options.allowF64AsF32, *report);
   report->compileSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

@@ -122,12 +122,17 @@ struct PromoteToF32Pass
   }
 
   void runOnOperation() override {
+    f64Nodes = 0;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
         runOnFunction(function);
+    if (f64Nodes > 0)
+      getOperation()->setAttr(
+          f64AsF32AttrName, Builder(&getContext()).getI64IntegerAttr(f64Nodes));
   }
 
   bool f64IsF32 = false;
+  int64_t f64Nodes = 0; ///< that compute, in f32 now
 
   void runOnFunction(func::FuncOp function) {
     f64IsF32 = allowF64AsF32 || widensOnly(function);
@@ -157,6 +162,10 @@ struct PromoteToF32Pass
   }
 
   void widenResults(Operation &op) {
+    auto computes = dyn_cast<onnx::NodeOp>(op);
+    if (f64IsF32 && computes && !isCast(computes) &&
+        llvm::any_of(op.getResults(), isF64))
+      ++f64Nodes;
     // The casts of the arguments have the type already.
     for (Value result : op.getResults())
       if (RankedTensorType type = widened(result.getType())) {

@@ -14,6 +14,8 @@ namespace wsec::values {
 inline constexpr llvm::StringLiteral reasonAttrName = "onnx.reason";
 /// Of a module: pairs of a node that became a product, and its reason.
 inline constexpr llvm::StringLiteral unrecognizedAttrName = "onnx.unrecognized";
+/// Of a module: how many nodes of f64 compute in f32.
+inline constexpr llvm::StringLiteral f64AsF32AttrName = "onnx.f64_as_f32";
 
 /// The reason of nodes behind one with a reason of its own.
 inline constexpr llvm::StringLiteral unsupportedOperand =

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/ModuleReport.h"
+#include "compiler/values/OnnxValues.h"
+#include "dialects/wse/Wse.h"
+
+using namespace mlir;
+using namespace wsec;
+
+/// The shapes that `select` compared, if it did.
+static std::vector<ShapeReport> readShapes(ModuleOp module) {
+  std::vector<ShapeReport> shapes;
+  auto candidates = module->getAttrOfType<ArrayAttr>(wse::candidatesAttrName);
+  if (!candidates)
+    return shapes;
+  for (auto candidate : candidates.getAsRange<DictionaryAttr>()) {
+    auto shape = candidate.getAs<DenseI64ArrayAttr>("shape");
+    auto cycles = candidate.getAs<FloatAttr>("cycles");
+    auto fits = candidate.getAs<BoolAttr>("fits");
+    if (shape && shape.size() == 2 && cycles && fits)
+      shapes.push_back(
+          {shape[0], shape[1], cycles.getValueAsDouble(), fits.getValue()});
+  }
+  return shapes;
+}
+
+/// The nodes that `canonicalize` gave a reason for not recognizing.
+static std::vector<UnrecognizedNode> readUnrecognized(ModuleOp module) {
+  std::vector<UnrecognizedNode> nodes;
+  auto reasons = module->getAttrOfType<ArrayAttr>(values::unrecognizedAttrName);
+  if (!reasons)
+    return nodes;
+  for (auto pair : reasons.getAsRange<ArrayAttr>())
+    if (pair.size() == 2 && isa<StringAttr>(pair[0]) &&
+        isa<StringAttr>(pair[1]))
+      nodes.push_back(
+          {cast<StringAttr>(pair[0]).str(), cast<StringAttr>(pair[1]).str()});
+  return nodes;
+}
+
+void wsec::addWhatPassesSay(ModuleOp module, bool allowF64AsF32,
+                            Report &report) {
+  report.shapes = readShapes(module);
+  report.unrecognized = readUnrecognized(module);
+  if (auto nodes = module->getAttrOfType<IntegerAttr>(values::f64AsF32AttrName))
+    report.notes.push_back(
+        std::to_string(nodes.getInt()) + " nodes of float64 compute in f32, " +
+        (allowF64AsF32 ? "as --allow-f64-as-f32 says"
+                       : "whose operands the model widened from less"));
+}

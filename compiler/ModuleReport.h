@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What passes leave on the module for the report, and the file does not have.
+#ifndef COMPILER_MODULEREPORT_H
+#define COMPILER_MODULEREPORT_H
+
+#include "compiler/Report.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace wsec {
+
+/// Shapes that were compared, attentions that were not recognized, and nodes of
+/// f64 that compute in f32, which the caller allowed or the model is none of.
+void addWhatPassesSay(mlir::ModuleOp module, bool allowF64AsF32,
+                      Report &report);
+
+} // namespace wsec
+
+#endif // COMPILER_MODULEREPORT_H
