@@ -270,15 +270,16 @@ std::string Drawing::draw() {
   int64_t bottom = std::max(top + page.height,
                             top + 110 + 20 * int64_t(view.streams.size())) +
                    40;
-  os << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << panel + 420
-     << "\" height=\"" << bottom
-     << "\" font-family=\"sans-serif\" font-size=\"12\">\n"
+  const int64_t right = panel + 420;
+  os << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << right
+     << "\" height=\"" << bottom << "\" viewBox=\"0 0 " << right << " "
+     << bottom << "\" font-family=\"sans-serif\" font-size=\"12\">\n"
      << "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" "
         "markerWidth=\"5\" markerHeight=\"5\" orient=\"auto\"><path d=\"M0 0 "
         "L8 4 L0 8 z\" fill=\"context-stroke\"/></marker><pattern id=\"out\" "
         "width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\"><path "
         "d=\"M0 6 L6 0\" stroke=\"#333\"/></pattern></defs>\n";
-  rect({0, 0}, {panel + 420, bottom}, "#fff", "");
+  rect({0, 0}, {right, bottom}, "#fff", "");
   text({left, 30},
        view.name + " (" + view.state + "), " +
            std::to_string(view.machine.width) + "x" +

@@ -144,6 +144,9 @@ class Report(Section):
         ]
         if "tokens" in self:
             rows.append(("tokens", f"{self.tokens.per_run:,} per run, {self.tokens.per_second:,.0f} per second"))
+        found = [f"{count} {what}" for what, count in self.get("recognized", {}).items() if isinstance(count, int) and count]
+        rows += [("recognized", ", ".join(found))] if found else []
+        rows += [("note", note) for note in self.get("notes", ())]
         stages = _table(["stage", *("predicted " * predicted + name for name in
                                     ("cycles of a sample", "samples per second", "latency, cycles"))],
                         self._stages(predicted)) if "pipeline" in self else ""

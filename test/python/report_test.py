@@ -93,6 +93,11 @@ class ReportTest(unittest.TestCase):
             # The map is of the compiler's report.
             self.assertEqual("svg" in shown.seen, report is self.report)
         self.assertIn("4x4 PEs of wse2", self.report.placement)
+        self.assertIn('viewBox="0 0 ', self.report.placement)  # so that a narrow page shrinks it
+        more = {"notes": ["less <i>than</i> asked"], "recognized": {"attention": 2, "norm": 0, "moved_by_host": []}}
+        shown = Tags(wsec.Report({**self.report.to_dict(), **more})._repr_html_())
+        self.assertIn("less <i>than</i> asked", shown.text)
+        self.assertIn("2 attention", shown.text)
         self.assertEqual(self.program._repr_html_(), self.report._repr_html_())
 
     def test_stages(self):
