@@ -119,7 +119,8 @@ static void addHelp(std::string &text, const absl::CommandLineFlag &flag) {
         absl::StrSplit(help, absl::MaxSplits("  ", 1));
     absl::StrAppend(&line, " ", parts.first);
     help = parts.second;
-    if (!flag.DefaultValue().empty())
+    // Some say what they are without.
+    if (!flag.DefaultValue().empty() && !absl::StrContains(help, "(default:"))
       absl::StrAppend(&help, " (default: ", flag.DefaultValue(), ")");
   }
   bool first = true;

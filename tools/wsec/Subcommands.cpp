@@ -93,11 +93,11 @@ ABSL_FLAG(std::string, preset, "",
 ABSL_FLAG(std::string, config, "",
           "FILE.yaml  model, cluster, batch_size and sequence");
 ABSL_FLAG(bool, list, false, "list the presets");
-ABSL_FLAG(std::string, o, "", "FILE  where to write the model or placement");
+ABSL_FLAG(std::string, o, "", "FILE  where to write it");
 ABSL_FLAG(std::string, weights, "absent",
           "KIND  absent: named, not there; seeded: random, in FILE.onnx.data; "
           "procedural: the same numbers, computed by the store as it streams");
-ABSL_FLAG(uint64_t, seed, 0, "N  of the weights, or of the search");
+ABSL_FLAG(uint64_t, seed, 0, "N  of what is random");
 ABSL_FLAG(Count, batch, {0},
           "B  sequences, per step in an estimate (default: the published one), "
           "of the input in a model (default: symbolic)");
@@ -108,10 +108,11 @@ ABSL_FLAG(
 ABSL_FLAG(Count, num_systems, {1}, "N  wafers");
 ABSL_FLAG(
     std::string, mesh, "",
-    "WxH  instead of a CS-2: the wafer that programs run on here, in f32, "
-    "or a part of it; for --mode=eval");
-ABSL_FLAG(std::string, machine, "",
-          "NAME|FILE  the same: wse1, wse2 (default), wse3 or a JSON file");
+    "WxH  a part of the wafer that programs run on here; for --mode=eval");
+ABSL_FLAG(
+    std::string, machine, "",
+    "NAME|FILE  instead of a CS-2: the wafer that programs run on here, in "
+    "f32: wse1, wse2, wse3 or a JSON file; for --mode=eval");
 ABSL_FLAG(Counts, systems, wsec::tools::defaultSystems(), "N,N,...  wafers");
 ABSL_FLAG(std::string, mode, "train", "MODE  train or eval");
 ABSL_FLAG(Fraction, density, {1}, "X  share of the weights that is not zero");
