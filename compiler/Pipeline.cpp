@@ -2,6 +2,7 @@
 //
 // The table of contents of the compiler.
 #include "compiler/Pipeline.h"
+#include "compiler/Attempts.h"
 #include "compiler/DiagnosticPrinter.h"
 #include "compiler/InputText.h"
 #include "compiler/ModuleReport.h"
@@ -11,7 +12,6 @@
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/emit/Emit.h"
 #include "compiler/infer/Passes.h"
-#include "compiler/kernels/RoutineSet.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/place/Passes.h"
 #include "compiler/place/PlacementFile.h"
@@ -48,16 +48,12 @@ std::optional<Phase> wsec::findPhase(StringRef name) {
   return static_cast<Phase>(place - std::begin(names));
 }
 
-/// Bytes of a PE that the stages of a pipeline leave to code and gaps, where
-/// they turned out too few: at least, from try to try, and at most.
-static constexpr int64_t leastCode = 10240, codeStep = 4096, mostCode = 32768;
-
 namespace {
 /// One run of the compiler.
 class Compilation {
 public:
   Compilation(const CompileOptions &options, MLIRContext &context)
-      : options(options), context(context) {}
+      : options(options), context(context), attempts(options, context) {}
 
   LogicalResult run();
 
@@ -90,12 +86,7 @@ private:
   const CompileOptions &options;
   MLIRContext &context;
   OwningOpRef<ModuleOp> module;
-  /// What `select` is told.
-  std::string regions;
-  bool oneRegion = false, littleScratch = false, fewColors = false;
-  bool keepWeights = false;
-  std::vector<std::string> notes; ///< what was asked for and is not there
-  int64_t stages = 1, code = 0;
+  Attempts attempts;
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
 };
@@ -207,15 +198,17 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
       target.machine = options.machine;
     target.mesh = options.mesh;
     target.keepOuts = llvm::join(options.keepOuts, ";");
-    target.region = regions;
-    target.oneRegion = oneRegion;
-    target.stages = stages;
-    target.whereFaster = options.mode == Mode::Auto;
-    target.keepWeights = keepWeights;
-    target.codeBytes = code;
+    const Attempt &now = attempts.now;
+    target.region = now.regions;
+    target.oneRegion = now.oneRegion;
+    target.stages = now.stages;
+    target.whereFaster = options.mode == Mode::Auto && !now.spreadCode;
+    target.keepWeights = now.keepWeights;
+    target.codeBytes = now.code;
+    target.spreadCode = now.spreadCode;
     target.explain = options.explain;
-    target.littleScratch = littleScratch;
-    target.fewColors = fewColors;
+    target.littleScratch = now.littleScratch;
+    target.fewColors = now.fewColors;
     target.precision = options.precision;
     target.sparsity = options.sparsity;
     target.sparsityMethod = options.sparsityMethod;
@@ -245,117 +238,10 @@ void Compilation::addPlacementDump(OpPassManager &manager) const {
   manager.addNestedPass<wse::ProgramOp>(place::createDumpPlacementPass(dump));
 }
 
-/// Stages of a pipeline at most; each has an I/O channel at least.
-static constexpr int64_t mostStages = 64;
-
-/// Bytes of code in a PE of a program that was scheduled but for room for it;
-/// 0: it was not.
-static int64_t codeOf(ModuleOp module) {
-  int64_t most = 0;
-  for (auto program : module.getOps<wse::ProgramOp>())
-    if (program.getState() == wse::State::Scheduled)
-      if (FailureOr<int64_t> code = codeBytes(program); succeeded(code))
-        most = std::max(most, *code);
-  return most;
-}
-
-static int64_t regionCount(ModuleOp module) {
-  size_t most = 0;
-  for (auto program : module.getOps<wse::ProgramOp>())
-    most = std::max(most, program.kernelRegions().size());
-  return int64_t(most);
-}
-
-/// "32x8": the one region of the module with half its rows, or nothing.
-static std::string halfAsHigh(ModuleOp module) {
-  SmallVector<wse::RegionOp> regions;
-  for (auto program : module.getOps<wse::ProgramOp>())
-    llvm::append_range(regions, program.kernelRegions());
-  if (regions.size() != 1)
-    return "";
-  const Machine machine = regions[0].machine();
-  return machine.height < 2 ? ""
-                            : std::to_string(machine.width) + "x" +
-                                  std::to_string(machine.height / 2);
-}
-
-/// How much code there is, and so how much room for scratch, is known only once
-/// kernels are selected and scheduled, and how many colors there are once they
-/// are routed. Where there is too little, kernels are selected once more: with
-/// room for as much code as there turned out to be, in fewer stages, without
-/// resident weights, or all on one region, then in variants with fewer streams,
-/// on fewer rows, over which fewer kernels share out their tokens in a way of
-/// their own, or without weights that stay in SRAM while they are used.
 LogicalResult Compilation::runPhases(Phase first, Phase last) {
-  if (options.mode != Mode::Stream)
-    stages = mostStages;
-  keepWeights = options.mode == Mode::Resident;
   if (first > Phase::Select || last < Phase::Route)
     return runPhasesOnce(first, last);
-  std::vector<Diagnostic> ofAllRows; // what is said where no height does
-  for (;;) {
-    OwningOpRef<ModuleOp> before = module->clone();
-    bool sram = false, colors = false;
-    std::vector<Diagnostic> said;
-    std::string overflow; // the first
-    LogicalResult result = failure();
-    int64_t found = 0; // of code, where it found no room
-    {
-      ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-        const std::string text = diagnostic.str();
-        const bool isSram = StringRef(text).contains("SramOverflow: ");
-        const bool isColors = StringRef(text).contains("ColorOverflow: ");
-        sram |= isSram;
-        colors |= isColors;
-        if ((isSram || isColors) && overflow.empty())
-          overflow = text;
-        said.push_back(std::move(diagnostic));
-        return success();
-      });
-      result = runPhasesOnce(first, last);
-      if (failed(result) && sram)
-        found = codeOf(*module);
-    }
-    const int64_t parts = regionCount(*module);
-    const int64_t leastStages = options.mode == Mode::Resident ? 2 : 1;
-    if (failed(result) && colors && stages > 1 && parts > leastStages &&
-        options.placement.empty()) {
-      stages = parts - 1;
-      notes.push_back("fewer than " + std::to_string(parts) +
-                      " stages: " + overflow);
-    } else if (found > code) {
-      code = found;
-    } else if (failed(result) && sram && keepWeights && parts > 1 &&
-               code < mostCode && options.placement.empty()) {
-      code = std::max(code, leastCode) + codeStep; // for gaps
-    } else if (failed(result) && sram && keepWeights) {
-      keepWeights = false;
-      notes.push_back("weights do not stay on the wafer: " + overflow);
-    } else if (failed(result) && (sram || colors) && !oneRegion && parts > 1 &&
-               options.mode != Mode::Resident && options.placement.empty()) {
-      oneRegion = true;
-      stages = 1;
-    } else if (failed(result) && colors && !fewColors) {
-      fewColors = true;
-    } else if (std::string region = halfAsHigh(*module);
-               failed(result) && colors && options.region.empty() &&
-               options.placement.empty() && !region.empty()) {
-      regions = region;
-      if (ofAllRows.empty()) {
-        ofAllRows = std::move(said);
-        notes.push_back("the region has fewer rows: " + overflow);
-      }
-    } else if (failed(result) && sram && !littleScratch) {
-      oneRegion = littleScratch = true; // but for a placement that is given
-    } else {
-      if (failed(result) && !ofAllRows.empty())
-        said = std::move(ofAllRows);
-      for (Diagnostic &diagnostic : said)
-        context.getDiagEngine().emit(std::move(diagnostic));
-      return result;
-    }
-    module = std::move(before);
-  }
+  return attempts.run(module, [&] { return runPhasesOnce(first, last); });
 }
 
 /// Runs the passes of some phases as one pipeline, so that timing, IR dumps and
@@ -427,6 +313,7 @@ LogicalResult Compilation::checkOptions(Phase first) {
 
 /// The shapes of regions that `select` is to use.
 LogicalResult Compilation::readRegions() {
+  std::string &regions = attempts.now.regions;
   regions = options.region;
   if (options.placement.empty())
     return success();
@@ -506,7 +393,7 @@ LogicalResult Compilation::report() {
     return fail(report.takeError());
   report->findWeights(options.output, weightFolders());
   report->precision = options.precision;
-  report->notes = notes;
+  report->notes = attempts.notes;
   if (options.precision == "bf16" &&
       (report->machine == "wse1" || report->machine == "wse2"))
     report->notes.push_back("bf16 is a format of wse3: " + report->machine +

@@ -65,6 +65,10 @@ struct SelectPipelineOptions
   Option<int64_t> codeBytes{
       *this, "code-bytes",
       llvm::cl::desc("Bytes of code of a PE; 0: not known"), llvm::cl::init(0)};
+  Option<bool> spreadCode{
+      *this, "spread-code",
+      llvm::cl::desc("Stages share out the code of one region"),
+      llvm::cl::init(false)};
   Option<bool> keepWeights{
       *this, "keep-weights",
       llvm::cl::desc("Weights that kernels can hold stay on the wafer"),

@@ -80,6 +80,9 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     Option<"codeBytes", "code-bytes", "int64_t", "0",
            "Bytes of code of a PE, which data leave room for; 0: not "
            "known, a guess.">,
+    Option<"spreadCode", "spread-code", "bool", "false",
+           "Those are the bytes of a program on one region, which stages share "
+           "out: each has the code of its own kernels.">,
     Option<"whereFaster", "where-faster", "bool", "false",
            "Several stages only where samples are predicted to follow one "
            "another faster than on one region.">

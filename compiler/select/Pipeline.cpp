@@ -39,6 +39,7 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.stages = options.stages;
   passOptions.keepWeights = options.keepWeights;
   passOptions.codeBytes = options.codeBytes;
+  passOptions.spreadCode = options.spreadCode;
   passOptions.whereFaster = options.whereFaster;
   passOptions.explain = options.explain;
   manager.addPass(createSelectKernelsPass(passOptions));

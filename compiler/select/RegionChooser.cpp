@@ -33,7 +33,7 @@ using Candidate = ShapeEstimate;
 class RegionChooser {
 public:
   RegionChooser(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
-                bool keepWeights = false, int64_t code = 0);
+                bool keepWeights = false, ScratchLimits limits = {});
   std::vector<ShapeEstimate> estimateAll(size_t widthsAtAllHeights);
   std::vector<KernelEstimate> estimateEach(RegionShape shape);
   /// `shape` with heads as they cost least.
@@ -62,6 +62,7 @@ private:
   // Of the shape at hand.
   llvm::DenseMap<Attribute, KernelEstimate> estimates; ///< working: scratch
   const bool keepWeights;
+  const ScratchLimits limits;
   const int64_t code;        ///< bytes of a PE; 0: not known
   int64_t leastHeadSize = 0; ///< 0: there are no heads, or all stay whole
   std::vector<Candidate> candidates;
@@ -99,8 +100,9 @@ static Attribute describe(wse::KernelOp kernel) {
 
 RegionChooser::RegionChooser(const Machine &mesh,
                              ArrayRef<wse::KernelOp> kernels, bool keepWeights,
-                             int64_t code)
-    : mesh(mesh), kernels(kernels), keepWeights(keepWeights), code(code) {
+                             ScratchLimits limits)
+    : mesh(mesh), kernels(kernels), keepWeights(keepWeights), limits(limits),
+      code(limits.code) {
   for (auto [index, kernel] : llvm::enumerate(this->kernels)) {
     KernelClass &known = classes[classOf.emplace_back(describe(kernel))];
     if (!known.count++)
@@ -173,7 +175,7 @@ KernelEstimate RegionChooser::estimate(wse::KernelOp kernel,
   if (!keepWeights || wse::allWeights(kernel).empty()) {
     SmallVector<Offer> offers = library->offers(kernel, region);
     const Offer &offer =
-        *cheapestOffer(kernel, offers, region, {}, {code}).offer;
+        *cheapestOffer(kernel, offers, region, {}, limits).offer;
     estimate.stream = offer.cost.stream;
     estimate.cycles = offer.cost.total();
     estimate.working = offer.scratchBytes;
@@ -405,18 +407,19 @@ RegionChoice select::chooseRegion(wse::ProgramOp program, int64_t code) {
 std::vector<ShapeEstimate>
 select::estimateShapes(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
                        int64_t code, size_t widths) {
-  return RegionChooser(mesh, kernels, /*keepWeights=*/false, code)
+  return RegionChooser(mesh, kernels, /*keepWeights=*/false, {code})
       .estimateAll(widths);
 }
 
 std::vector<std::vector<KernelEstimate>>
 select::estimateEach(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
-                     ArrayRef<RegionShape> shapes, bool keepWeights) {
+                     ArrayRef<RegionShape> shapes, bool keepWeights,
+                     bool littleScratch) {
   std::optional<AssumeResident> resident;
   if (keepWeights && !kernels.empty())
     resident.emplace(kernels.front()->getParentOfType<wse::ProgramOp>(),
                      kernels);
-  RegionChooser chooser(mesh, kernels, keepWeights);
+  RegionChooser chooser(mesh, kernels, keepWeights, {0, littleScratch});
   std::vector<std::vector<KernelEstimate>> estimates;
   for (RegionShape shape : shapes)
     estimates.push_back(chooser.estimateEach(shape));

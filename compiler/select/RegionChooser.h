@@ -79,7 +79,8 @@ struct KernelEstimate {
 /// with `keepWeights`, holds most of its weights.
 std::vector<std::vector<KernelEstimate>>
 estimateEach(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
-             llvm::ArrayRef<RegionShape> shapes, bool keepWeights = false);
+             llvm::ArrayRef<RegionShape> shapes, bool keepWeights = false,
+             bool littleScratch = false);
 
 /// Bytes of a PE that tensors, scratch and what stays may take: room for so
 /// much code, a guess if that is 0, and for gaps is left.

@@ -103,10 +103,16 @@ struct SelectKernelsPass
       wse::KeepOutOp::create(body, main.getLoc(),
                              ArrayRef<int64_t>{its.width, its.height}, its.x,
                              its.y);
-    if (succeeded(Selector(main, program, region, element, codeBytes).run()))
+    if (succeeded(
+            Selector(main, program, region, element, codeOfStage()).run()))
       return program;
     program.erase();
     return {};
+  }
+
+  /// About as much as a PE has.
+  int64_t codeOfStage() const {
+    return spreadCode ? codeBytes / stages : codeBytes;
   }
 
   /// Puts the kernels on several regions, if that is asked for or pays.
@@ -116,7 +122,7 @@ struct SelectKernelsPass
         spreadOverStages(program, size_t(stages),
                          whereFaster ? cyclesOfOne
                                      : std::numeric_limits<double>::infinity(),
-                         {keepWeights, codeBytes})) {
+                         {keepWeights, codeBytes, spreadCode})) {
       explanation.staged();
       return true;
     }
@@ -152,7 +158,7 @@ struct SelectKernelsPass
   /// All is chosen.
   void finish(ModuleOp module, wse::ProgramOp program,
               Explanation &explanation) {
-    const ScratchLimits limits{codeBytes, littleScratch};
+    const ScratchLimits limits{codeOfStage(), littleScratch};
     chooseVariants(program, limits, fewColors);
     if (explain.empty())
       return;
@@ -192,15 +198,16 @@ struct SelectKernelsPass
     if (oneRegion)
       explanation.withoutParts();
     if (shapes->size() > 1) {
-      if (failed(stages > 1 ? spreadOverStagesOn(program, *shapes,
-                                                 {keepWeights, codeBytes})
-                            : spreadOverPartsOn(program, *shapes)))
+      if (failed(stages > 1
+                     ? spreadOverStagesOn(program, *shapes,
+                                          {keepWeights, codeBytes, spreadCode})
+                     : spreadOverPartsOn(program, *shapes)))
         return signalPassFailure();
       main.erase();
       return finish(module, program, explanation);
     }
     if (shapes->empty()) {
-      RegionChoice choice = chooseRegion(program, codeBytes);
+      RegionChoice choice = chooseRegion(program, codeOfStage());
       module->setAttr(wse::candidatesAttrName, choice.candidates);
       explanation.compared(program, choice.estimates);
       if (spread(program, choice.cycles, explanation)) {

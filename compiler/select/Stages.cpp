@@ -86,9 +86,6 @@ private:
   SmallVector<wse::KernelOp> kernels; ///< that are not prepared
   /// Results of kernels before that others from there on read.
   std::vector<SmallVector<Value>> crossing;
-  /// Whether a kernel from there on reads an intermediate that one before
-  /// stores: those stay together.
-  std::vector<bool> passesStore;
   llvm::DenseMap<Operation *, size_t> numbers; // looked up only
   /// Of the prepared kernels the stage that has them, and what other stages
   /// have instead.
@@ -136,16 +133,6 @@ Stages::Stages(wse::ProgramOp program)
       for (size_t at = number + 1; at <= last; ++at)
         crossing[at].push_back(value);
     }
-  passesStore.assign(kernels.size() + 1, false);
-  llvm::DenseMap<StringAttr, size_t> stored; // looked up only
-  for (auto [number, kernel] : llvm::enumerate(kernels)) {
-    if (StringAttr name = wse::tensorWritten(kernel))
-      stored.try_emplace(name, number);
-    for (StringAttr name : wse::tensorsRead(kernel))
-      if (auto by = stored.find(name); by != stored.end())
-        for (size_t at = by->second + 1; at <= number; ++at)
-          passesStore[at] = true;
-  }
 }
 
 llvm::SetVector<Operation *> Stages::preparationOf(wse::KernelOp kernel) const {
@@ -165,8 +152,6 @@ llvm::SetVector<Operation *> Stages::preparationOf(wse::KernelOp kernel) const {
 }
 
 double Stages::crossingCycles(size_t at, RegionShape shape) const {
-  if (passesStore[at])
-    return std::numeric_limits<double>::infinity();
   double cycles = 0;
   for (Value value : crossing[at]) {
     if (!canCross(value))
@@ -256,7 +241,8 @@ Stages::Estimates Stages::estimate(const Setting &setting, int64_t width) {
     shapes.push_back({width, setting.rows, false, 0, count});
   Estimates estimates;
   for (auto [shape, each] : llvm::zip_equal(
-           shapes, estimateEach(mesh, all, shapes, setting.keep.weights)))
+           shapes, estimateEach(mesh, all, shapes, setting.keep.weights,
+                                setting.keep.spreadCode)))
     for (auto [kernel, its] : llvm::zip_equal(all, each))
       if (shares.lookup(kernel) == shape.shareCount)
         estimates[kernel] = its;
@@ -265,7 +251,12 @@ Stages::Estimates Stages::estimate(const Setting &setting, int64_t width) {
 
 StageProblem Stages::problem(const Setting &setting) {
   StageProblem problem;
-  problem.room = roomForData(mesh, setting.keep.code);
+  const int64_t code = setting.keep.code, count = int64_t(kernels.size());
+  // What a kernel adds to the code of its stage, on the average.
+  const int64_t codeOfKernel =
+      setting.keep.spreadCode ? (code + count - 1) / count : 0;
+  problem.room = setting.keep.spreadCode ? mesh.usableBytes() / 8 * 7
+                                         : roomForData(mesh, code);
   problem.columns = mesh.width;
   while (problem.columns > 1 &&
          !mesh.roomFor(int(problem.columns), int(setting.rows)))
@@ -274,6 +265,9 @@ StageProblem Stages::problem(const Setting &setting) {
   problem.widths = setting.widths;
   for (int64_t width : problem.widths)
     addShape({width, setting.rows}, estimate(setting, width), problem);
+  for (std::vector<int64_t> &bytes : problem.bytes)
+    for (int64_t &held : bytes)
+      held += codeOfKernel;
   return problem;
 }
 

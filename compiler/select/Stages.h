@@ -18,6 +18,8 @@ namespace wsec::select {
 struct KeepOptions {
   bool weights = false; ///< stay on the wafer, where kernels can hold them
   int64_t code = 0;     ///< bytes of a PE; 0: not known
+  /// Those are of all kernels, which a stage has its share of.
+  bool spreadCode = false;
 };
 
 /// Cuts `program`, which has all kernels on the whole mesh, into at most

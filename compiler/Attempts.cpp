@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Attempts.h"
+#include "compiler/kernels/RoutineSet.h"
+#include "dialects/wse/Wse.h"
+
+using namespace mlir;
+using namespace wsec;
+
+/// Bytes of a PE that the stages of a pipeline leave to code and gaps, where
+/// they turned out too few: at least, from try to try, and at most.
+static constexpr int64_t leastCode = 10240, codeStep = 4096, mostCode = 32768;
+/// Stages of a pipeline at most; each has an I/O channel at least. And where
+/// they are there for their code.
+static constexpr int64_t mostStages = 64, mostStagesOfCode = 6;
+
+Attempts::Attempts(const CompileOptions &options, MLIRContext &context)
+    : options(options), context(context) {
+  if (options.mode != Mode::Stream)
+    now.stages = mostStages;
+  now.keepWeights = options.mode == Mode::Resident;
+}
+
+/// Bytes of code in a PE of a program that was scheduled but for room for it;
+/// 0: it was not.
+static int64_t codeOf(ModuleOp module) {
+  int64_t most = 0;
+  for (auto program : module.getOps<wse::ProgramOp>())
+    if (program.getState() == wse::State::Scheduled)
+      if (FailureOr<int64_t> code = codeBytes(program); succeeded(code))
+        most = std::max(most, *code);
+  return most;
+}
+
+/// Whether it is for its code that a program does not fit: a third of a PE.
+static bool isMostlyCode(ModuleOp module, int64_t code) {
+  return llvm::any_of(module.getOps<wse::ProgramOp>(), [&](auto program) {
+    return 3 * code > program.targetMachine().usableBytes();
+  });
+}
+
+static int64_t regionCount(ModuleOp module) {
+  size_t most = 0;
+  for (auto program : module.getOps<wse::ProgramOp>())
+    most = std::max(most, program.kernelRegions().size());
+  return int64_t(most);
+}
+
+/// "32x8": the one region of the module with half its rows, or nothing.
+static std::string halfAsHigh(ModuleOp module) {
+  SmallVector<wse::RegionOp> regions;
+  for (auto program : module.getOps<wse::ProgramOp>())
+    llvm::append_range(regions, program.kernelRegions());
+  if (regions.size() != 1)
+    return "";
+  const Machine machine = regions[0].machine();
+  return machine.height < 2 ? ""
+                            : std::to_string(machine.width) + "x" +
+                                  std::to_string(machine.height / 2);
+}
+
+LogicalResult Attempts::run(OwningOpRef<ModuleOp> &module,
+                            function_ref<LogicalResult()> phases) {
+  for (;;) {
+    OwningOpRef<ModuleOp> before = module->clone();
+    Outcome outcome;
+    LogicalResult result = failure();
+    {
+      ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+        const std::string text = diagnostic.str();
+        const bool isSram = StringRef(text).contains("SramOverflow: ");
+        const bool isColors = StringRef(text).contains("ColorOverflow: ");
+        outcome.sram |= isSram;
+        outcome.colors |= isColors;
+        if ((isSram || isColors) && outcome.overflow.empty())
+          outcome.overflow = text;
+        outcome.said.push_back(std::move(diagnostic));
+        return success();
+      });
+      result = phases();
+      if (failed(result) && outcome.sram)
+        outcome.code = codeOf(*module);
+    }
+    outcome.parts = regionCount(*module);
+    if (succeeded(result) || !change(*module, outcome)) {
+      const bool failedFirst = failed(result) && !first.empty();
+      for (Diagnostic &diagnostic : failedFirst ? first : outcome.said)
+        context.getDiagEngine().emit(std::move(diagnostic));
+      return result;
+    }
+    module = std::move(before);
+  }
+}
+
+/// What is tried next; false: nothing is left.
+bool Attempts::change(ModuleOp module, Outcome &outcome) {
+  if (!outcome.sram && !outcome.colors)
+    return false;
+  if (now.spreadCode)
+    return spread(module, outcome);
+  if (changeRegions(outcome))
+    return true;
+  if (outcome.colors && !now.fewColors)
+    return now.fewColors = true;
+  if (std::string region = halfAsHigh(module);
+      outcome.colors && options.region.empty() && options.placement.empty() &&
+      !region.empty()) {
+    now.regions = region;
+    if (first.empty()) {
+      first = std::move(outcome.said);
+      notes.push_back("the region has fewer rows: " + outcome.overflow);
+    }
+    return true;
+  }
+  if (outcome.sram && !now.littleScratch) // but for a placement that is given
+    return now.oneRegion = now.littleScratch = true;
+  return outcome.sram && spread(module, outcome);
+}
+
+bool Attempts::changeRegions(Outcome &outcome) {
+  const bool isFree = options.placement.empty();
+  const int64_t leastStages = options.mode == Mode::Resident ? 2 : 1;
+  if (outcome.colors && now.stages > 1 && outcome.parts > leastStages &&
+      isFree) {
+    now.stages = outcome.parts - 1;
+    notes.push_back("fewer than " + std::to_string(outcome.parts) +
+                    " stages: " + outcome.overflow);
+    return true;
+  }
+  if (outcome.code > now.code) {
+    now.code = outcome.code;
+    return true;
+  }
+  if (outcome.sram && now.keepWeights && outcome.parts > 1 &&
+      now.code < mostCode && isFree) {
+    now.code = std::max(now.code, leastCode) + codeStep; // for gaps
+    return true;
+  }
+  if (outcome.sram && now.keepWeights) {
+    now.keepWeights = false;
+    notes.push_back("weights do not stay on the wafer: " + outcome.overflow);
+    return true;
+  }
+  if (!now.oneRegion && outcome.parts > 1 && options.mode != Mode::Resident &&
+      isFree) {
+    now.oneRegion = true;
+    now.stages = 1;
+    return true;
+  }
+  return false;
+}
+
+/// Regions that have the code of their own kernels: two first, then with more
+/// room for it, as they have unlike shares, then one more.
+bool Attempts::spread(ModuleOp module, Outcome &outcome) {
+  if (!now.spreadCode) {
+    if (!isMostlyCode(module, outcome.code) || !options.region.empty() ||
+        !options.placement.empty())
+      return false;
+    now.spreadCode = true;
+    now.oneRegion = false;
+    now.code = codeOfOne = outcome.code;
+    now.regions.clear();
+    now.stages = 2;
+    if (first.empty())
+      first = std::move(outcome.said);
+    notes.push_back("kernels on several regions: " + outcome.overflow);
+    return true;
+  }
+  if (outcome.sram && outcome.parts > 1 && now.code < 2 * codeOfOne) {
+    now.code += codeOfOne / 4;
+    return true;
+  }
+  if (now.stages == mostStagesOfCode)
+    return false;
+  ++now.stages;
+  now.code = codeOfOne;
+  now.fewColors |= outcome.colors;
+  return true;
+}

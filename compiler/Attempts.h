@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What `select` is told where a program does not fit at first.
+
+#ifndef COMPILER_ATTEMPTS_H
+#define COMPILER_ATTEMPTS_H
+
+#include "compiler/Pipeline.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace wsec {
+
+/// What `select` is told, beside what the user asked for.
+struct Attempt {
+  std::string regions; ///< "WxH,..."; empty: chosen
+  bool oneRegion = false, littleScratch = false, fewColors = false;
+  bool keepWeights = false, spreadCode = false;
+  int64_t stages = 1, code = 0;
+};
+
+/// How much code there is, and so how much room for scratch, is known only once
+/// kernels are selected and scheduled, and how many colors there are once they
+/// are routed. Where there is too little, kernels are selected once more: with
+/// room for as much code as there turned out to be, in fewer stages, without
+/// resident weights, or all on one region, then in variants with fewer streams,
+/// on fewer rows, over which fewer kernels share out their tokens in a way of
+/// their own, or without weights that stay in SRAM while they are used; at last
+/// on as few regions as have room for the code of their own kernels.
+class Attempts {
+public:
+  Attempts(const CompileOptions &options, mlir::MLIRContext &context);
+
+  /// Runs `phases`, which change `module`, until they succeed or nothing is
+  /// left to try; then says what they said.
+  llvm::LogicalResult run(mlir::OwningOpRef<mlir::ModuleOp> &module,
+                          llvm::function_ref<llvm::LogicalResult()> phases);
+
+  Attempt now;
+  std::vector<std::string> notes; ///< what was asked for and is not there
+
+private:
+  struct Outcome {
+    bool sram = false, colors = false; ///< there were too few
+    std::vector<mlir::Diagnostic> said;
+    std::string overflow; ///< the first
+    int64_t code = 0;     ///< bytes, where it found no room
+    int64_t parts = 0;    ///< regions
+  };
+  bool change(mlir::ModuleOp module, Outcome &outcome);
+  bool changeRegions(Outcome &outcome);
+  bool spread(mlir::ModuleOp module, Outcome &outcome);
+
+  const CompileOptions &options;
+  mlir::MLIRContext &context;
+  /// What is said where nothing helps: of an attempt before others.
+  std::vector<mlir::Diagnostic> first;
+  int64_t codeOfOne = 0; ///< of the program on one region, with `spreadCode`
+};
+
+} // namespace wsec
+
+#endif // COMPILER_ATTEMPTS_H
