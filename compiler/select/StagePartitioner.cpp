@@ -154,13 +154,16 @@ std::optional<StagePlan> Partitioner::run() {
       for (size_t width = 0; width < problem.widths.size(); ++width)
         if (problem.widths[width] <= problem.columns)
           limits.push_back(cyclesOf(width, cuts[from], cuts[to]));
-  std::sort(limits.begin(), limits.end());
-  limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
-  if (limits.empty() || solve(limits.back()) == 0)
+  if (limits.empty() ||
+      solve(*std::max_element(limits.begin(), limits.end())) == 0)
     return std::nullopt;
-  size_t low = 0, high = limits.size() - 1; // the least is one of [low, high]
+  // The least is one of [low, high]; the others are not put in order.
+  size_t low = 0, high = limits.size() - 1;
   while (low < high) {
-    size_t middle = (low + high) / 2;
+    const size_t middle = (low + high) / 2;
+    std::nth_element(limits.begin() + int64_t(low),
+                     limits.begin() + int64_t(middle),
+                     limits.begin() + int64_t(high) + 1);
     if (solve(limits[middle]))
       high = middle;
     else
