@@ -13,12 +13,15 @@ static constexpr int64_t leastCode = 10240, codeStep = 4096, mostCode = 32768;
 /// Stages of a pipeline at most; each has an I/O channel at least. And where
 /// they are there for their code.
 static constexpr int64_t mostStages = 64, mostStagesOfCode = 6;
+/// Parts of a model that run side by side, each on a region of its own.
+static constexpr int64_t mostParts = 4;
 
 Attempts::Attempts(const CompileOptions &options, MLIRContext &context)
     : options(options), context(context) {
   if (options.mode != Mode::Stream)
     now.stages = mostStages;
   now.keepWeights = options.mode == Mode::Resident;
+  now.abreast.assign(mostParts - 1, mostParts);
 }
 
 /// Bytes of code in a PE of a program that was scheduled but for room for it;
@@ -44,6 +47,22 @@ static int64_t regionCount(ModuleOp module) {
   for (auto program : module.getOps<wse::ProgramOp>())
     most = std::max(most, program.kernelRegions().size());
   return int64_t(most);
+}
+
+/// The most regions with PEs in one row of the mesh.
+static int64_t regionsInARow(ModuleOp module) {
+  int64_t most = 0;
+  for (auto program : module.getOps<wse::ProgramOp>()) {
+    const auto regions = program.kernelRegions();
+    for (wse::RegionOp first : regions)
+      most = std::max<int64_t>(
+          most, llvm::count_if(regions, [&](wse::RegionOp region) {
+            const int64_t begin = region.getY().value_or(0);
+            const int64_t row = first.getY().value_or(0);
+            return begin <= row && row < begin + region.rows();
+          }));
+  }
+  return most;
 }
 
 /// "32x8": the one region of the module with half its rows, or nothing.
@@ -98,7 +117,7 @@ bool Attempts::change(ModuleOp module, Outcome &outcome) {
     return false;
   if (now.spreadCode)
     return spread(module, outcome);
-  if (changeRegions(outcome))
+  if (changeRegions(module, outcome))
     return true;
   if (outcome.colors && !now.fewColors)
     return now.fewColors = true;
@@ -112,12 +131,14 @@ bool Attempts::change(ModuleOp module, Outcome &outcome) {
     }
     return true;
   }
-  if (outcome.sram && !now.littleScratch) // but for a placement that is given
-    return now.oneRegion = now.littleScratch = true;
+  if (outcome.sram && !now.littleScratch) {
+    now.abreast.assign(mostParts - 1, 0); // but for a placement that is given
+    return now.littleScratch = true;
+  }
   return outcome.sram && spread(module, outcome);
 }
 
-bool Attempts::changeRegions(Outcome &outcome) {
+bool Attempts::changeRegions(ModuleOp module, Outcome &outcome) {
   const bool isFree = options.placement.empty();
   const int64_t leastStages = options.mode == Mode::Resident ? 2 : 1;
   if (outcome.colors && now.stages > 1 && outcome.parts > leastStages &&
@@ -141,9 +162,15 @@ bool Attempts::changeRegions(Outcome &outcome) {
     notes.push_back("weights do not stay on the wafer: " + outcome.overflow);
     return true;
   }
-  if (!now.oneRegion && outcome.parts > 1 && options.mode != Mode::Resident &&
-      isFree) {
-    now.oneRegion = true;
+  if (now.abreast[0] > 0 && outcome.parts > 1 &&
+      options.mode != Mode::Resident && isFree) {
+    // So many as these, with as many in a row, or with as little SRAM, are not
+    // tried again.
+    const int64_t most = outcome.sram ? 0 : regionsInARow(module) - 1;
+    for (int64_t count = std::min(outcome.parts, mostParts); count <= mostParts;
+         ++count)
+      now.abreast[count - 2] =
+          std::max<int64_t>(0, std::min(now.abreast[count - 2] - 1, most));
     now.stages = 1;
     return true;
   }
@@ -158,7 +185,7 @@ bool Attempts::spread(ModuleOp module, Outcome &outcome) {
         !options.placement.empty())
       return false;
     now.spreadCode = true;
-    now.oneRegion = false;
+    now.abreast.assign(mostParts - 1, mostParts);
     now.code = codeOfOne = outcome.code;
     now.regions.clear();
     now.stages = 2;

@@ -15,7 +15,10 @@ namespace wsec {
 /// What `select` is told, beside what the user asked for.
 struct Attempt {
   std::string regions; ///< "WxH,..."; empty: chosen
-  bool oneRegion = false, littleScratch = false, fewColors = false;
+  /// Of two parts side by side, of three, and so on: regions in a row of the
+  /// mesh. Zeros: one region for all.
+  llvm::SmallVector<int64_t> abreast;
+  bool littleScratch = false, fewColors = false;
   bool keepWeights = false, spreadCode = false;
   int64_t stages = 1, code = 0;
 };
@@ -24,7 +27,8 @@ struct Attempt {
 /// kernels are selected and scheduled, and how many colors there are once they
 /// are routed. Where there is too little, kernels are selected once more: with
 /// room for as much code as there turned out to be, in fewer stages, without
-/// resident weights, or all on one region, then in variants with fewer streams,
+/// resident weights, with fewer regions that share rows of the mesh, or all on
+/// one region, then in variants with fewer streams,
 /// on fewer rows, over which fewer kernels share out their tokens in a way of
 /// their own, or without weights that stay in SRAM while they are used; at last
 /// on as few regions as have room for the code of their own kernels.
@@ -49,7 +53,7 @@ private:
     int64_t parts = 0;    ///< regions
   };
   bool change(mlir::ModuleOp module, Outcome &outcome);
-  bool changeRegions(Outcome &outcome);
+  bool changeRegions(mlir::ModuleOp module, Outcome &outcome);
   bool spread(mlir::ModuleOp module, Outcome &outcome);
 
   const CompileOptions &options;

@@ -5,6 +5,7 @@
 #include "compiler/Attempts.h"
 #include "compiler/DiagnosticPrinter.h"
 #include "compiler/InputText.h"
+#include "compiler/ModuleFacts.h"
 #include "compiler/ModuleReport.h"
 #include "compiler/OutputPaths.h"
 #include "compiler/Registration.h"
@@ -200,7 +201,8 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     target.keepOuts = llvm::join(options.keepOuts, ";");
     const Attempt &now = attempts.now;
     target.region = now.regions;
-    target.oneRegion = now.oneRegion;
+    for (int64_t regions : now.abreast)
+      target.abreast.push_back(regions);
     target.stages = now.stages;
     target.whereFaster = options.mode == Mode::Auto && !now.spreadCode;
     target.keepWeights = now.keepWeights;

@@ -6,6 +6,7 @@
 // begins at what that is worth, and ends far above it.
 #include "compiler/placement/AnnealingPlacer.h"
 #include "compiler/placement/AnnealingSetup.h"
+#include "compiler/placement/Grow.h"
 #include "compiler/placement/Slide.h"
 
 #include <algorithm>
@@ -168,7 +169,7 @@ static double costOf(const AnnealingSetup &setup, const ShapeCurves &curves,
 
 static double scoreOf(const AnnealingSetup &setup, const ShapeCurves &curves,
                       SlicingTree &tree) {
-  return costOf(setup, curves, tree.limit()) + setup.wireWeight * tree.layOut();
+  return costOf(setup, curves, tree.limit()) + setup.layoutCost(tree);
 }
 
 /// The best snake of each number of columns, the best first. Where rooms hold
@@ -249,7 +250,7 @@ public:
         temperature = start * run.heat * std::pow(cooling, done);
         price = priceAt(done);
         energy = energyNow(infinite);
-        wireCost = lastWireCost;
+        layoutCost = lastLayoutCost;
       }
       const double bar = energy + temperature * threshold.draw(random);
       if (!tryOne(random)) {
@@ -263,7 +264,7 @@ public:
       }
       tree.keep();
       energy = changed;
-      wireCost = lastWireCost;
+      layoutCost = lastLayoutCost;
       if (sticksOut == 0 && energy < run.score) {
         run.score = energy;
         run.plan = tree.plan();
@@ -287,15 +288,16 @@ private:
   }
 
   /// Infinite if there is no layout, or it is plain that none is below `bar`:
-  /// a change that shortens all wires by a quarter is not waited for.
+  /// a change that shortens all wires, and latency, by a quarter is not waited
+  /// for.
   double energyNow(double bar) {
     sticksOut = tree.overflow();
     const double rest =
         costOf(setup, curves, tree.limit()) + price * double(sticksOut);
-    if (sticksOut >= curves.reach() || !(rest + 0.75 * wireCost <= bar))
+    if (sticksOut >= curves.reach() || !(rest + 0.75 * layoutCost <= bar))
       return infinite;
-    lastWireCost = setup.wireWeight * tree.layOut();
-    return rest + lastWireCost;
+    lastLayoutCost = setup.layoutCost(tree);
+    return rest + lastLayoutCost;
   }
 
   double edgeCost() {
@@ -320,7 +322,7 @@ private:
   const ShapeCurves &curves;
   SlicingTree tree;
   Threshold threshold;
-  double price = 0, wireCost = 0, lastWireCost = 0;
+  double price = 0, layoutCost = 0, lastLayoutCost = 0;
   int32_t sticksOut = 0;
 };
 } // namespace
@@ -469,6 +471,24 @@ static std::string lacksPes(const PlacementProblem &problem) {
          " are free; a larger mesh or fewer keep-outs leave more";
 }
 
+/// Why annealing ended without a placement, as far as it is known.
+static std::string noneFound(const PlacementProblem &problem,
+                             const AnnealingSetup &setup) {
+  const bool isCut = !problem.keepOuts.empty() ||
+                     setup.regions.size() < problem.regions.size();
+  std::string error =
+      "no placement was found " +
+      std::string(isCut ? "in what keep-outs and pinned regions leave"
+                        : "that fills the mesh so far") +
+      "; with more changes, or on a larger mesh, there may be one";
+  if (setup.roomsLeftEmpty > 0)
+    error += "; " + std::to_string(setup.roomsLeftEmpty) + " of the " +
+             std::to_string(setup.slicing.rooms.size() + setup.roomsLeftEmpty) +
+             " rooms between keep-outs and pinned regions, the smallest, were "
+             "left empty";
+  return error;
+}
+
 std::string wsec::anneal(const PlacementProblem &problem,
                          const PlacementOptions &options,
                          Placement &placement) {
@@ -485,12 +505,13 @@ std::string wsec::anneal(const PlacementProblem &problem,
     return "";
   runs = search(setup, curves, runs, options);
   if (runs[0].score == infinite)
-    return "no placement was found in what keep-outs and pinned regions "
-           "leave; with more changes there may be one";
+    return noneFound(problem, setup);
   SlicingTree tree(setup.slicing, curves);
   tree.restore(runs[0].plan);
   tree.layOut();
   placeAsIn(tree, problem, setup, placement);
   slide(problem, placement);
+  if (setup.latencyWeight > 0)
+    grow(problem, placement);
   return "";
 }

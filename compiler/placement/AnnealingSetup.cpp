@@ -14,6 +14,8 @@ static constexpr size_t mostRooms = 16;
 /// What the longest wires are worth, in the largest cost, where the score has
 /// no weights and the largest cost goes first.
 static constexpr double wireShare = 0.001;
+/// What the latency of all regions one after the other is.
+static constexpr double latencyShare = 0.01;
 
 /// Rooms in which a region that is not pinned has a shape.
 static void addRooms(const PlacementProblem &problem,
@@ -32,6 +34,7 @@ static void addRooms(const PlacementProblem &problem,
                     }))
       rooms.push_back(room);
   }
+  setup.roomsLeftEmpty = rooms.size() - std::min(rooms.size(), mostRooms);
   while (rooms.size() > mostRooms)
     rooms.erase(
         std::min_element(rooms.begin(), rooms.end(), [](auto &a, auto &b) {
@@ -87,6 +90,7 @@ static void addWires(const PlacementProblem &problem, AnnealingSetup &setup) {
 /// Weights of the score, or such that the largest cost goes first.
 static void addWeights(const PlacementProblem &problem, AnnealingSetup &setup) {
   setup.costWeight = problem.throughputWeight;
+  setup.latencyWeight = problem.latencyWeight;
   setup.wireWeight = problem.wireWeight;
   if (problem.hasWeights())
     return;
@@ -97,6 +101,9 @@ static void addWeights(const PlacementProblem &problem, AnnealingSetup &setup) {
     words += pull.words;
   const double bound = throughputBound(problem);
   setup.costWeight = bound > 0 ? 1 : 0;
+  setup.latencyWeight = bound > 0 && !problem.edges.empty()
+                            ? latencyShare / double(problem.regions.size())
+                            : 0;
   setup.wireWeight =
       words == 0 ? 0
       : bound > 0
@@ -125,5 +132,6 @@ std::string wsec::setUp(const PlacementProblem &problem, double limit,
   addRooms(problem, taken, setup);
   addWires(problem, setup);
   addWeights(problem, setup);
+  setup.latency = FlowLatency(problem, setup.regions, setup.fixed);
   return "";
 }

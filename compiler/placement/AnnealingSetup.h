@@ -5,7 +5,7 @@
 #ifndef WSEC_COMPILER_PLACEMENT_ANNEALINGSETUP_H
 #define WSEC_COMPILER_PLACEMENT_ANNEALINGSETUP_H
 
-#include "compiler/placement/SlicingTree.h"
+#include "compiler/placement/FlowLatency.h"
 
 namespace wsec {
 
@@ -13,9 +13,17 @@ namespace wsec {
 struct AnnealingSetup {
   Placement fixed; ///< of the pinned ones
   double leastCost = 0;
-  double costWeight = 0, wireWeight = 0;
+  double costWeight = 0, latencyWeight = 0, wireWeight = 0;
   std::vector<size_t> regions; ///< of each block
   SlicingProblem slicing;
+  FlowLatency latency;
+  size_t roomsLeftEmpty = 0; ///< that hold a region; there are too many
+
+  /// What latency and wire weigh in a layout.
+  double layoutCost(SlicingTree &tree) const {
+    const double wire = wireWeight * tree.layOut();
+    return latencyWeight > 0 ? wire + latencyWeight * latency.of(tree) : wire;
+  }
 };
 
 /// Pins what is pinned, in shapes that cost `limit` at most, and lists what is

@@ -20,6 +20,7 @@
 #include "compiler/placement/PinnedShapes.h"
 #include "compiler/placement/PlacementBound.h"
 #include "compiler/placement/RandomNumbers.h"
+#include "compiler/placement/ShelfPlacer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -55,16 +56,7 @@ public:
   }
 
   std::string run() {
-    std::string error;
-    const std::vector<double> all = limits();
-    triesWithin = std::max(leastTries, mostTries / int64_t(all.size()));
-    for (double its : all) {
-      limit = its;
-      allow();
-      error = within();
-      if (best && !problem.hasWeights() && bestCost.throughput <= limit)
-        break;
-    }
+    std::string error = problem.hasWeights() ? underAll() : underLeast();
     if (!best) {
       const std::string broken = pinsFit ? "" : brokenByPins();
       return broken.empty() ? error : broken;
@@ -92,15 +84,43 @@ private:
     if (const double bound = throughputBound(problem); std::isfinite(bound))
       least = std::max(least, bound);
     std::vector<double> limits(costs.lower_bound(least), costs.end());
-    if (limits.empty())
-      return {0};
-    std::vector<double> some;
-    const size_t step = 1 + (limits.size() - 1) / mostLimits;
-    for (size_t i = 0; i < limits.size(); i += step)
-      some.push_back(limits[i]);
-    if (some.back() != limits.back())
-      some.push_back(limits.back());
-    return some;
+    return limits.empty() ? std::vector<double>{0} : limits;
+  }
+
+  /// Looks for the best placement under each limit, or some of many.
+  std::string underAll() {
+    const std::vector<double> all = limits();
+    const size_t step = 1 + (all.size() - 1) / mostLimits;
+    triesWithin = std::max(leastTries, mostTries / int64_t(all.size() / step));
+    std::string error;
+    for (size_t i = 0; i < all.size(); i += step)
+      error = under(all[i]);
+    return (all.size() - 1) % step ? under(all.back()) : error;
+  }
+
+  /// Looks for the least limit that can be kept, by bisection, and for the best
+  /// placement under that one.
+  std::string underLeast() {
+    const std::vector<double> all = limits();
+    triesWithin = mostTries / int64_t(2 + std::log2(double(all.size())));
+    size_t low = 0, high = all.size() - 1;
+    improves = false;
+    while (low < high) {
+      const size_t middle = (low + high) / 2;
+      under(all[middle]);
+      if (best && bestCost.throughput <= all[middle])
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    improves = true;
+    return under(all[low]);
+  }
+
+  std::string under(double its) {
+    limit = its;
+    allow();
+    return within();
   }
 
   /// Shapes that cost no more, and of these the small ones: no other has no
@@ -161,9 +181,11 @@ private:
     for (size_t i = 0; i < isPlaced.size(); ++i)
       if (isPlaced[i] && problem.cellsOf(placement, i).overlaps(its))
         return false;
-    return std::none_of(
-        problem.keepOuts.begin(), problem.keepOuts.end(),
-        [&](const PlacedRegion &other) { return other.overlaps(its); });
+    return (!problem.mostAbreast || problem.abreast(its, placement, isPlaced) <=
+                                        *problem.mostAbreast) &&
+           std::none_of(
+               problem.keepOuts.begin(), problem.keepOuts.end(),
+               [&](const PlacedRegion &other) { return other.overlaps(its); });
   }
 
   /// Columns, or rows, at which a region may begin that has so many of them;
@@ -356,7 +378,16 @@ private:
       isPlaced[i] = problem.regions[i].pin.has_value();
     std::string error;
     bool tooLarge = false, found = false, isWithin = false;
+    if (std::optional<Placement> shelves = placeOnShelves(problem, limit)) {
+      placement = *shelves;
+      isPlaced.assign(isPlaced.size(), true);
+      improve();
+      takeOut(free);
+      found = isWithin = true;
+    }
     for (const std::vector<size_t> &order : orders()) {
+      if (isWithin && !improves)
+        return "";
       size_t done = 0;
       while (done < order.size() &&
              putBest(order[done], smallOf(order[done]), !problem.hasWeights()))
@@ -411,7 +442,7 @@ private:
 
   void improve() {
     current = problem.cost(placement);
-    for (bool better = true; better;) {
+    for (bool better = improves; better;) {
       better = false;
       for (size_t a : open) {
         better |= moveIfBetter({a});
@@ -544,6 +575,7 @@ private:
   PlacementCost bestCost;
   int64_t sharedRow = 0, bestRow = 0;
   double limit = 0;
+  bool improves = true; ///< placements; else one within the limit will do
   int64_t tries = 0, triesWithin = 0;
   bool triedAll = false; ///< arrangements, in vain
 };

@@ -30,7 +30,8 @@ namespace {
 class Chooser {
 public:
   Chooser(const PlacementProblem &problem, double limit, Placement &placement)
-      : problem(problem), placement(placement) {
+      : problem(problem), placement(placement),
+        isChosen(problem.regions.size(), false) {
     for (size_t region = 0; region < problem.regions.size(); ++region)
       if (problem.regions[region].pin)
         pinned.push_back({region, shapesFor(region, limit)});
@@ -60,6 +61,11 @@ private:
     return shapes;
   }
 
+  bool mayLieIn(const PlacedRegion &its) const {
+    return !problem.mostAbreast ||
+           problem.abreast(its, placement, isChosen) <= *problem.mostAbreast;
+  }
+
   /// Shapes for pinned regions from `next` on, beside those before.
   bool choose(size_t next) {
     if (next == pinned.size())
@@ -75,8 +81,12 @@ private:
         return problem.cellsOf(placement, other.region).overlaps(its);
       };
       if (std::none_of(pinned.begin(), pinned.begin() + next, isHit) &&
-          choose(next + 1))
-        return true;
+          mayLieIn(its)) {
+        isChosen[region] = true;
+        if (choose(next + 1))
+          return true;
+        isChosen[region] = false;
+      }
     }
     return false;
   }
@@ -88,6 +98,7 @@ private:
 
   const PlacementProblem &problem;
   Placement &placement;
+  std::vector<bool> isChosen;
   std::vector<Pinned> pinned;
   size_t farthest = 0;
   int64_t tries = 0;

@@ -124,6 +124,8 @@ size_t PlacementProblem::add(const std::string &name,
 
 std::string PlacementProblem::check() const {
   std::string error = checkMesh(*this);
+  if (error.empty() && mostAbreast && *mostAbreast < 1)
+    error = std::to_string(*mostAbreast) + " regions may have PEs in one row";
   for (size_t i = 0; i < regions.size() && error.empty(); ++i)
     error = checkRegion(*this, regions[i]);
   for (size_t i = 0; i < regions.size() && error.empty(); ++i)
@@ -243,6 +245,31 @@ static std::string checkShares(const PlacementProblem &problem,
   return "";
 }
 
+/// P7.
+static std::string checkAbreast(const PlacementProblem &problem,
+                                const Placement &placement,
+                                std::vector<size_t> &about) {
+  if (!problem.mostAbreast)
+    return "";
+  // The fullest row is the first of some region.
+  for (size_t i = 0; i < problem.regions.size(); ++i) {
+    const int64_t row = placement.regions[i].at.y;
+    about.clear();
+    for (size_t j = 0; j < problem.regions.size(); ++j) {
+      const PlacedRegion its = problem.cellsOf(placement, j);
+      if (its.y <= row && row < its.y + its.rows)
+        about.push_back(j);
+    }
+    if (int64_t(about.size()) > *problem.mostAbreast)
+      return "P7: " + std::to_string(about.size()) +
+             " regions have PEs in row " + std::to_string(row) + ", " +
+             problem.regions[about.front()].name + " to " +
+             problem.regions[about.back()].name + ", " +
+             std::to_string(*problem.mostAbreast) + " may";
+  }
+  return "";
+}
+
 std::string PlacementProblem::verify(const Placement &placement,
                                      std::vector<size_t> *concerned) const {
   std::vector<size_t> none, &about = concerned ? *concerned : none;
@@ -258,7 +285,9 @@ std::string PlacementProblem::verify(const Placement &placement,
     error = checkDisjoint(*this, placement, about);
   if (error.empty())
     error = checkKeepOuts(*this, placement, about);
-  return error.empty() ? checkShares(*this, placement, about) : error;
+  if (error.empty())
+    error = checkShares(*this, placement, about);
+  return error.empty() ? checkAbreast(*this, placement, about) : error;
 }
 
 //===----------------------------------------------------------------------===//
@@ -357,6 +386,30 @@ int64_t PlacementProblem::load(const Placement &placement) const {
     for (const auto &[line, change] : more)
       most = std::max(most, words += change);
   }
+  return most;
+}
+
+int64_t PlacementProblem::abreast(const PlacedRegion &its,
+                                  const Placement &placement,
+                                  const std::vector<bool> &counted) const {
+  std::vector<PlacedRegion> beside;
+  for (size_t i = 0; i < regions.size(); ++i)
+    if (counted[i])
+      if (const PlacedRegion other = cellsOf(placement, i);
+          other.y < its.y + its.rows && its.y < other.y + other.rows)
+        beside.push_back(other);
+  // The fullest row is the first of one of them, or of `its`.
+  int64_t most = 1;
+  auto count = [&](int64_t row) {
+    int64_t here = 1;
+    for (const PlacedRegion &other : beside)
+      here += other.y <= row && row < other.y + other.rows;
+    most = std::max(most, here);
+  };
+  count(its.y);
+  for (const PlacedRegion &other : beside)
+    if (other.y > its.y)
+      count(other.y);
   return most;
 }
 

@@ -117,6 +117,9 @@ public:
   std::vector<PlacedRegion> keepOuts; // may overlap
   std::vector<NearWish> wishes;
   std::vector<PlacementEdge> edges;
+  /// Regions that may have PEs in one row: what enters and leaves those further
+  /// east passes the others, in colors of its own. None: any number.
+  std::optional<int64_t> mostAbreast;
   /// Of the score; without, the rest decides in its order.
   double throughputWeight = 0, latencyWeight = 0, wireWeight = 0;
 
@@ -139,12 +142,18 @@ public:
   ///   P4 regions are disjoint
   ///   P5 no region has a PE of a keep-out
   ///   P6 regions that share out channels begin at the same row
+  ///   P7 no more regions have PEs in one row than may
   /// `about`: the regions that it concerns, and behind all of these the
   /// keep-outs, by number.
   std::string verify(const Placement &placement,
                      std::vector<size_t> *about = nullptr) const;
 
   PlacementCost cost(const Placement &placement) const;
+
+  /// Of `its` and those regions that are in `counted`: the most with PEs in one
+  /// row of `its`.
+  int64_t abreast(const PlacedRegion &its, const Placement &placement,
+                  const std::vector<bool> &counted) const;
 
   /// Of a rectangle alone: channels whose rows no part of it has, though it is
   /// tall enough to have them.

@@ -12,7 +12,7 @@ using namespace wsec;
 static constexpr size_t fewRegions = 12, fewShapes = 16;
 
 static bool isForSearch(const PlacementProblem &problem) {
-  return !problem.channelRows.empty() ||
+  return !problem.channelRows.empty() || problem.mostAbreast ||
          (problem.regions.size() <= fewRegions &&
           std::all_of(problem.shapeSets.begin(), problem.shapeSets.end(),
                       [](const std::vector<CandidateShape> &set) {

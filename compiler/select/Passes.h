@@ -51,9 +51,10 @@ struct SelectPipelineOptions
       *this, "explain",
       llvm::cl::desc("A node: which choices there were for it, and why"),
       llvm::cl::init("")};
-  Option<bool> oneRegion{*this, "one-region",
-                         llvm::cl::desc("All kernels on one region"),
-                         llvm::cl::init(false)};
+  ListOption<int64_t> abreast{
+      *this, "abreast",
+      llvm::cl::desc("Of two, three ... parts side by side: regions that share "
+                     "rows of the mesh")};
   Option<int64_t> stages{
       *this, "stages",
       llvm::cl::desc("At most so many stages, each on a region of its own"),

@@ -68,9 +68,11 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     Option<"explain", "explain", "std::string", "\"\"",
            "A node of the model: which choices there were for its kernels and "
            "why these, as the attribute wse.explanation of the module.">,
-    Option<"oneRegion", "one-region", "bool", "false",
-           "All kernels on one region, even where parts of the model could run "
-           "side by side.">,
+    ListOption<"abreast", "abreast", "int64_t",
+               "Of two parts of the model that run side by side, of three, and "
+               "so on: how many regions share rows of the mesh, each with "
+               "colors of its own; the last one goes for more; 0: there are "
+               "never so many parts. Default: any number.">,
     Option<"stages", "stages", "int64_t", "1",
            "At most so many stages, each on a region of its own, through which "
            "samples follow one another.">,

@@ -35,7 +35,7 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.machine = options.machine;
   passOptions.littleScratch = options.littleScratch;
   passOptions.fewColors = options.fewColors;
-  passOptions.oneRegion = options.oneRegion;
+  passOptions.abreast.assign(options.abreast.begin(), options.abreast.end());
   passOptions.stages = options.stages;
   passOptions.keepWeights = options.keepWeights;
   passOptions.codeBytes = options.codeBytes;

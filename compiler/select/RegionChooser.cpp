@@ -34,7 +34,7 @@ class RegionChooser {
 public:
   RegionChooser(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
                 bool keepWeights = false, ScratchLimits limits = {});
-  std::vector<ShapeEstimate> estimateAll(size_t widthsAtAllHeights);
+  std::vector<ShapeEstimate> estimateAll(size_t widthsAtAllHeights, int bands);
   std::vector<KernelEstimate> estimateEach(RegionShape shape);
   /// `shape` with heads as they cost least.
   RegionShape chooseHeads(RegionShape shape);
@@ -355,8 +355,21 @@ std::vector<int64_t> RegionChooser::heights() const {
   return series(mesh.height, tokens, 8);
 }
 
-std::vector<ShapeEstimate>
-RegionChooser::estimateAll(size_t widthsAtAllHeights) {
+/// Rows of each of so many bands that begin at channels and have as many of
+/// them; 0: there are fewer channels.
+static int64_t bandHeight(const Machine &mesh, int bands) {
+  const int each = mesh.channelsOfMesh() / bands;
+  int64_t rows = each ? mesh.height : 0;
+  for (int band = 0; band < bands && each; ++band) {
+    const int64_t end =
+        band + 1 < bands ? mesh.channelRow((band + 1) * each) : mesh.height;
+    rows = std::min(rows, end - mesh.channelRow(band * each));
+  }
+  return rows;
+}
+
+std::vector<ShapeEstimate> RegionChooser::estimateAll(size_t widthsAtAllHeights,
+                                                      int bands) {
   for (int64_t columns : widths())
     tryShape(columns, mesh.height);
   if (candidates.empty())
@@ -369,7 +382,10 @@ RegionChooser::estimateAll(size_t widthsAtAllHeights) {
   for (const Candidate &candidate :
        ArrayRef(candidates).take_front(widthsAtAllHeights))
     best.push_back(candidate.shape.columns);
-  for (int64_t rows : heights())
+  std::vector<int64_t> heights = this->heights();
+  for (int count = 2; count <= bands; ++count)
+    heights.push_back(bandHeight(mesh, count));
+  for (int64_t rows : heights)
     for (int64_t columns : best)
       tryShape(columns, rows);
   retype({mesh.width, mesh.height});
@@ -406,9 +422,9 @@ RegionChoice select::chooseRegion(wse::ProgramOp program, int64_t code) {
 
 std::vector<ShapeEstimate>
 select::estimateShapes(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
-                       int64_t code, size_t widths) {
+                       int64_t code, size_t widths, int bands) {
   return RegionChooser(mesh, kernels, /*keepWeights=*/false, {code})
-      .estimateAll(widths);
+      .estimateAll(widths, bands);
 }
 
 std::vector<std::vector<KernelEstimate>>

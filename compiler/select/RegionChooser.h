@@ -61,10 +61,12 @@ struct RegionChoice {
 RegionChoice chooseRegion(wse::ProgramOp program, int64_t code);
 
 /// Estimates for some kernels of a program that has all on the whole mesh, the
-/// best first; the best `widths` at all heights.
+/// best first; the best `widths` at all heights, also at those of which two, or
+/// up to `bands`, lie above one another.
 std::vector<ShapeEstimate> estimateShapes(const Machine &mesh,
                                           llvm::ArrayRef<wse::KernelOp> kernels,
-                                          int64_t code = 0, size_t widths = 2);
+                                          int64_t code = 0, size_t widths = 2,
+                                          int bands = 1);
 
 /// What a kernel takes on a region, in its best variant.
 struct KernelEstimate {

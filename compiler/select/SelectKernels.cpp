@@ -127,7 +127,8 @@ struct SelectKernelsPass
       return true;
     }
     auto parts =
-        oneRegion ? std::nullopt : chooseSideBySide(program, cyclesOfOne);
+        chooseSideBySide(program, cyclesOfOne,
+                         SmallVector<int64_t>(abreast.begin(), abreast.end()));
     if (parts) {
       explanation.spread(*parts);
       spreadOverRegions(program, *parts);
@@ -195,7 +196,7 @@ struct SelectKernelsPass
     Explanation explanation(explain);
     if (!shapes->empty())
       explanation.given();
-    if (oneRegion)
+    if (llvm::is_contained(abreast, 0))
       explanation.withoutParts();
     if (shapes->size() > 1) {
       if (failed(stages > 1

@@ -162,7 +162,8 @@ static std::vector<double> cyclesOf(const Machine &mesh,
 }
 
 std::optional<SideBySide> select::chooseSideBySide(wse::ProgramOp program,
-                                                   double cyclesOfOne) {
+                                                   double cyclesOfOne,
+                                                   ArrayRef<int64_t> abreast) {
   const Machine mesh = program.targetMachine();
   const std::vector<Kernels> components = Components(program).take();
   if (components.size() < 2)
@@ -174,11 +175,14 @@ std::optional<SideBySide> select::chooseSideBySide(wse::ProgramOp program,
     std::vector<Kernels> parts = share(components, cycles, count);
     std::vector<std::vector<ShapeEstimate>> shapes;
     for (const Kernels &part : parts) {
-      shapes.push_back(estimateShapes(mesh, part, 0, kWidthsAtAllHeights));
+      shapes.push_back(
+          estimateShapes(mesh, part, 0, kWidthsAtAllHeights, int(kMostParts)));
       llvm::erase_if(shapes.back(),
                      [](const ShapeEstimate &its) { return !its.fits; });
     }
-    const PlacementProblem problem = placementOf(mesh, shapes);
+    PlacementProblem problem = placementOf(mesh, shapes);
+    if (!abreast.empty())
+      problem.mostAbreast = abreast[std::min(count - 2, abreast.size() - 1)];
     Placement placement;
     if (!problem.check().empty() ||
         !solvePlacement(problem, {}, placement).empty())

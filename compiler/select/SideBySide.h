@@ -30,10 +30,13 @@ struct SideBySide {
 };
 
 /// The parts, and shapes and places of their regions on the mesh, chosen
-/// together, with the fewest predicted cycles; nothing if one region for all,
+/// together, with the fewest predicted cycles; of two parts at most abreast[0]
+/// in a row of the mesh, of three abreast[1], and so on, of more than that as
+/// many as the last says; nothing if one region for all,
 /// of `cyclesOfOne`, is as good. `program` has all kernels on the whole mesh.
 std::optional<SideBySide> chooseSideBySide(wse::ProgramOp program,
-                                           double cyclesOfOne);
+                                           double cyclesOfOne,
+                                           llvm::ArrayRef<int64_t> abreast);
 
 /// As many parts as there are shapes, each for a region of its shape; an error
 /// if the program has fewer. `program` has all kernels on the whole mesh.

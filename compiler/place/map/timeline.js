@@ -60,7 +60,7 @@ function drawTimeline(model, {launch, lit, theme, width}) {
       svg('text', {x: left - 8, y: i * lane + 13, 'text-anchor': 'end'}, label), ...draw(i * lane + 2)));
   for (const kernel of launches.filter((kernel, i) => i && kernel.entry !== launches[i - 1].entry))
     root.append(svg('line', {class: 'limit', x1: x(kernel.start), x2: x(kernel.start), y1: 0, y2: height - 18}),
-                svg('text', {x: x(kernel.start) + 3, y: 9}, 'entry ' + kernel.entry));
+                svg('text', {class: 'entry', x: x(kernel.start) + 3, y: 9}, 'entry ' + kernel.entry));
   const now = launches[launch];
   if (now)
     root.append(svg('line', {class: 'cursor', x1: x(now.start + now.window[0]), x2: x(now.start + now.window[0]), y1: 0, y2: height - 18}));

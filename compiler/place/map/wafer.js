@@ -5,7 +5,6 @@
 // wafer of 745,500 PEs costs no more than one of 64.
 'use strict';
 
-const edgeRoom = 2.5; // PEs beside the mesh, where channels are drawn
 
 class Wafer {
   constructor(canvas, model) {
@@ -28,10 +27,12 @@ class Wafer {
     this.camera = {scale, x: x + columns / 2 - width / scale / 2, y: y + rows / 2 - height / scale / 2};
   }
 
+  /** All of the mesh, below the tools and above the scale. */
   fit() {
-    const {width, height} = this.machine;
-    const room = Math.max(edgeRoom, Math.max(width, height) / 14);
-    this.show(-room, -room * 1.2, width + 2 * room, height + room * 1.7);
+    const [width, height] = this.size(), {width: columns, height: rows} = this.machine;
+    const side = 60, top = 84, bottom = 62;
+    const scale = Math.max(.1, Math.min((width - 2 * side) / columns, (height - top - bottom) / rows));
+    this.camera = {scale, x: columns / 2 - width / scale / 2, y: rows / 2 - (height + top - bottom) / scale / 2};
   }
 
   zoom(factor, px, py) {

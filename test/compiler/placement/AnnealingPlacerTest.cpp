@@ -2,6 +2,7 @@
 
 #include "compiler/placement/AnnealingPlacer.h"
 #include "compiler/placement/FreeRooms.h"
+#include "compiler/placement/Grow.h"
 #include "compiler/placement/PlacementBound.h"
 #include "compiler/placement/SlicingTree.h"
 #include "compiler/placement/Slide.h"
@@ -248,7 +249,66 @@ TEST(AnnealingPlacer, SaysThatKeepOutsLeaveNoRoom) {
   options.changes = 2000;
   EXPECT_EQ(anneal(problem, options, placement),
             "no placement was found in what keep-outs and pinned regions "
-            "leave; with more changes there may be one");
+            "leave; with more changes, or on a larger mesh, there may be one");
+}
+
+/// As many PEs as there are, but no way to fill them.
+TEST(AnnealingPlacer, SaysThatNoneWasFoundWithoutKeepOuts) {
+  PlacementProblem problem = fourRegions(8, 8);
+  problem.shapeSets[0] = {{5, 3, 1}};
+  PlacementOptions options;
+  options.changes = 2000;
+  Placement placement;
+  EXPECT_EQ(anneal(problem, options, placement),
+            "no placement was found that fills the mesh so far; with more "
+            "changes, or on a larger mesh, there may be one");
+}
+
+/// A lattice of keep-outs leaves 36 rooms of 2x2 PEs; 16 are looked at.
+TEST(AnnealingPlacer, SaysWhichRoomsWereLeftEmpty) {
+  PlacementProblem problem;
+  problem.width = problem.height = 17;
+  for (int64_t at = 2; at < 17; at += 3) {
+    problem.keepOuts.push_back({at, 0, 1, 17});
+    problem.keepOuts.push_back({0, at, 17, 1});
+  }
+  for (int i = 0; i < 20; ++i)
+    problem.add("r" + std::to_string(i), {{2, 2, 1}});
+  PlacementOptions options;
+  options.changes = 2000;
+  Placement placement;
+  EXPECT_EQ(anneal(problem, options, placement),
+            "no placement was found in what keep-outs and pinned regions "
+            "leave; with more changes, or on a larger mesh, there may be one; "
+            "20 of the 36 rooms between keep-outs and pinned regions, the "
+            "smallest, were left empty");
+}
+
+/// Faster shapes are worth longer wires where latency counts.
+TEST(AnnealingPlacer, WeighsLatency) {
+  PlacementProblem problem = randomProblem(3, 8);
+  problem.width = problem.height = 120;
+  const double without = problem.cost(solve(problem)).latency;
+  problem.latencyWeight = 1;
+  EXPECT_LT(problem.cost(solve(problem)).latency, 0.95 * without);
+}
+
+/// Each to the side where nothing is in the way.
+TEST(Grow, TakesFreePes) {
+  PlacementProblem problem = fourRegions(32, 32);
+  problem.shapeSets[0] = {{4, 4, 2}, {10, 10, 1}};
+  problem.regions.resize(2);
+  problem.edges.resize(1);
+  problem.latencyWeight = 1;
+  problem.wireWeight = 0.01;
+  Placement placement{{{0, {10, 10}}, {0, {14, 10}}}};
+  grow(problem, placement);
+  EXPECT_EQ(problem.verify(placement), "");
+  EXPECT_EQ(problem.cost(placement).latency, 2);
+  problem.keepOuts = {{9, 0, 1, 32}};
+  placement = {{{0, {10, 10}}, {0, {14, 10}}}};
+  grow(problem, placement);
+  EXPECT_EQ(problem.cost(placement).latency, 3);
 }
 
 /// A pinned region whose cheapest shape leaves no room has another one.

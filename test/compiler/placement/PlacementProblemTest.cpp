@@ -432,6 +432,8 @@ TEST(PlacementProblem, ChecksItsInput) {
         "region @b has no cost of at least 0 as 16x8");
   EXPECT_EQ(errorOf([](PlacementProblem &p) { p.shapeSets[1][0].stream = -1; }),
             "region @b has no stream of at least 0 as 16x8");
+  EXPECT_EQ(errorOf([](PlacementProblem &p) { p.mostAbreast = 0; }),
+            "0 regions may have PEs in one row");
   EXPECT_EQ(errorOf([](PlacementProblem &p) { p.edges = {{0, 2}}; }),
             "data flow from or to a region that does not exist");
   EXPECT_EQ(errorOf([](PlacementProblem &p) { p.edges = {{0, 1, 0}}; }),
@@ -522,6 +524,21 @@ TEST(BrokenPlacement, P6SharesOfDifferentRows) {
   EXPECT_EQ(problem.verify({{{0, {0, 0}}, {0, {0, 8}}, {0, {8, 8}}}}),
             "P6: region @a, 4x8 at (0,0), and region @c, 4x8 at (8,8), share "
             "out channels and begin at different rows");
+}
+
+TEST(BrokenPlacement, P7TooManyAbreast) {
+  PlacementProblem problem = example();
+  addRegions(problem, {{"a", 4, 8}, {"b", 4, 16}, {"c", 4, 8}});
+  const Placement placement{{{0, {0, 0}}, {0, {4, 0}}, {0, {0, 8}}}};
+  problem.mostAbreast = 2;
+  EXPECT_EQ(problem.verify(placement), "");
+  problem.mostAbreast = 1;
+  EXPECT_EQ(problem.verify(placement),
+            "P7: 2 regions have PEs in row 0, region @a to region @b, 1 may");
+  const Placement stacked = solve(problem);
+  EXPECT_EQ(problem.abreast(problem.cellsOf(stacked, 1), stacked,
+                            {true, false, true}),
+            1);
 }
 
 TEST(BrokenPlacement, P5OnAKeepOut) {

@@ -25,6 +25,7 @@ const std::vector<Complaint> complaints = {
     {"P4", "overlap"},
     {"P5", "has PEs of the keep-out"},
     {"P6", "share out channels"},
+    {"P7", "regions have PEs in row"},
 };
 
 CandidateShape randomShape(const PlacementProblem &problem, Random &random) {
@@ -96,6 +97,8 @@ PlacementProblem randomProblem(Random &random) {
     problem.regions.back().sharesChannels =
         !problem.channelRows.empty() && random.oneIn(3);
   }
+  if (random.oneIn(4))
+    problem.mostAbreast = random.between(1, 3);
   addKeepOuts(problem, random);
   addWires(problem, random);
   if (random.oneIn(4)) {
@@ -162,16 +165,23 @@ Rules brokenRules(const PlacementProblem &problem, const Placement &placement) {
       shared.insert(placement.regions[i].at.y);
   if (shared.size() > 1)
     broken.insert("P6");
-  for (int64_t y = 0; y < problem.height; ++y)
+  for (int64_t y = 0; y < problem.height; ++y) {
+    std::set<size_t> inRow;
     for (int64_t x = 0; x < problem.width; ++x) {
       int64_t owners = 0;
       for (size_t i = 0; i < count; ++i)
-        owners += covers(shapes[i], placement.regions[i].at, x, y);
+        if (covers(shapes[i], placement.regions[i].at, x, y)) {
+          ++owners;
+          inRow.insert(i);
+        }
       if (owners > 1)
         broken.insert("P4");
       if (owners > 0 && isKeptOut(problem, x, y))
         broken.insert("P5");
     }
+    if (problem.mostAbreast && int64_t(inRow.size()) > *problem.mostAbreast)
+      broken.insert("P7");
+  }
   return broken;
 }
 
@@ -297,6 +307,9 @@ void breakRule(int rule, PlacementProblem &problem, Placement &placement,
   case 6:
     at = {random.below(problem.width), anyRow()};
     return;
+  case 7:
+    problem.mostAbreast = random.between(1, 2);
+    return;
   }
 }
 
@@ -319,6 +332,7 @@ void checkBounds(PlacementProblem problem, Placement placement, Random &random,
   for (bool annealed : {false, true}) {
     if (annealed) {
       problem.channelRows.clear();
+      problem.mostAbreast.reset();
       for (RegionRequest &region : problem.regions)
         region.sharesChannels = false;
       PlacementOptions options;
@@ -366,7 +380,7 @@ void run(Random &random, Tally &tally) {
   tally.expect(brokenRules(problem, placement).empty(),
                "the solver breaks a rule");
   checkBounds(problem, placement, random, tally);
-  for (int rule : {1, 2, 3, 4, 5, 6}) {
+  for (int rule : {1, 2, 3, 4, 5, 6, 7}) {
     PlacementProblem changed = problem;
     Placement moved = placement;
     breakRule(rule, changed, moved, random);
