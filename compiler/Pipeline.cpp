@@ -5,7 +5,6 @@
 #include "compiler/Attempts.h"
 #include "compiler/DiagnosticPrinter.h"
 #include "compiler/InputText.h"
-#include "compiler/ModuleFacts.h"
 #include "compiler/ModuleReport.h"
 #include "compiler/OutputPaths.h"
 #include "compiler/Registration.h"
