@@ -15,8 +15,7 @@ PersistentState::PersistentState(const program::Program &program) {
       if (!buffer->persistent())
         continue;
       const int64_t bytes = buffer->bytes() / 2 * 2;
-      its.pieces.push_back({buffer->address(), bytes, its.bytes,
-                            buffer->type() == program::ElementType::F32});
+      its.pieces.push_back({buffer->address(), bytes, its.bytes});
       its.bytes += bytes;
     }
   }

@@ -18,7 +18,6 @@ public:
   /// A persistent buffer of a class; `offset` is its place among them.
   struct Piece {
     int64_t address, bytes, offset;
-    bool words; ///< of f32
   };
   /// The persistent buffers of one PE, one behind the other.
   struct Held {

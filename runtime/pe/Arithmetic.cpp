@@ -336,6 +336,17 @@ void decodeElements(ElementType type, NumberKind kind, size_t n,
   }
   if (type == ElementType::F16 && stride == 2)
     return widenHalf(n, reinterpret_cast<const uint16_t *>(at), &numbers->real);
+  constexpr size_t most = 256;
+  if (type == ElementType::F16 && n > 1) {
+    uint16_t halves[most];
+    for (size_t done = 0; done < n; done += most) {
+      const size_t count = std::min(most, n - done);
+      for (size_t i = 0; i < count; ++i, at += stride)
+        std::memcpy(&halves[i], at, 2);
+      widenHalf(count, halves, &numbers[done].real);
+    }
+    return;
+  }
   for (size_t i = 0; i < n; ++i, at += stride) {
     uint16_t bits;
     std::memcpy(&bits, at, 2);
@@ -361,6 +372,17 @@ void encodeElements(ElementType type, NumberKind kind, size_t n,
   }
   if (type == ElementType::F16 && stride == 2)
     return narrowToHalf(n, &numbers->real, reinterpret_cast<uint16_t *>(at));
+  constexpr size_t most = 256;
+  if (type == ElementType::F16 && n > 1) {
+    uint16_t halves[most];
+    for (size_t done = 0; done < n; done += most) {
+      const size_t count = std::min(most, n - done);
+      narrowToHalf(count, &numbers[done].real, halves);
+      for (size_t i = 0; i < count; ++i, at += stride)
+        std::memcpy(at, &halves[i], 2);
+    }
+    return;
+  }
   for (size_t i = 0; i < n; ++i, at += stride) {
     auto bits = uint16_t(encodeElement(type, kind, numbers[i]));
     std::memcpy(at, &bits, 2);

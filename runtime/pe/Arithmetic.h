@@ -52,6 +52,11 @@ enum class NumberKind : uint8_t { Single, Half, Integer };
 NumberKind numberKind(program::ElementType dst,
                       std::initializer_list<program::ElementType> sources);
 
+/// Whether a result depends on what the destination holds.
+inline bool readsOld(program::Opcode op) {
+  return op == program::Opcode::Fmac || op == program::Opcode::Select;
+}
+
 /// Whether the operation has a meaning for the kind.
 bool computes(program::Opcode op, NumberKind kind);
 

@@ -15,10 +15,6 @@ using program::Packing;
 
 static constexpr int64_t rowLength = 256;
 
-static bool readsOld(Opcode op) {
-  return op == Opcode::Fmac || op == Opcode::Select;
-}
-
 int64_t VectorRun::Source::skip() {
   const int64_t before = position;
   while (outside()) {

@@ -106,23 +106,8 @@ void applyAlong(Opcode op, const Dimension &d, float *dst, const float *a,
   }
 }
 
-ElementType typeOf(WordPart part) {
-  switch (part) {
-  case WordPart::Float:
-    return ElementType::F32;
-  case WordPart::Integer:
-    return ElementType::I32;
-  case WordPart::LowerInteger:
-  case WordPart::UpperInteger:
-    return ElementType::I16;
-  }
-  return ElementType::F32;
-}
-
 /// Bytes of the word in front of the part.
-ptrdiff_t bytesBefore(WordPart part) {
-  return part == WordPart::UpperInteger ? 2 : 0;
-}
+ptrdiff_t bytesBefore(WordPart part) { return part.upper ? 2 : 0; }
 
 /// Elements as numbers: one for each, or one for all.
 NumberSource decode(const float *data, ptrdiff_t stride, WordPart part,
@@ -130,11 +115,12 @@ NumberSource decode(const float *data, ptrdiff_t stride, WordPart part,
   if (!data)
     return {};
   const bool scalar = stride == 0;
-  // Of an instruction on integers only an immediate is a float.
-  if (kind == NumberKind::Integer && part == WordPart::Float)
+  // Of an instruction on integers only an immediate is a float; one on halves
+  // has such numbers already.
+  if (kind != NumberKind::Single && scalar && part == WordPart())
     *numbers = immediateNumber(kind, *data);
   else
-    decodeElements(typeOf(part), kind, scalar ? 1 : n,
+    decodeElements(part.type, kind, scalar ? 1 : n,
                    reinterpret_cast<const char *>(data) + bytesBefore(part),
                    stride * 4, numbers);
   return {numbers, scalar};
@@ -147,7 +133,7 @@ void requireIntegers(Opcode op, const NestTypes &types, size_t n,
   for (size_t i = 0; i < n; ++i) {
     const Number x = a.data[a.scalar ? 0 : i];
     const Number y = b.data ? b.data[b.scalar ? 0 : i] : zero;
-    if (const char *what = integerProblem(op, types.numbers, typeOf(types.dst),
+    if (const char *what = integerProblem(op, types.numbers, types.dst.type,
                                           types.noWrap, x, y, old[i]))
       throw NestError(std::string(what) + ": its sources are " +
                           describeSources(types.numbers, x, y),
@@ -155,12 +141,12 @@ void requireIntegers(Opcode op, const NestTypes &types, size_t n,
   }
 }
 
-/// The same as applyAlong with integers among the operands. A destination of
-/// stride 0 has one element.
-void applyIntegers(Opcode op, const NestTypes &types, const Dimension &d,
-                   float *dst, const float *a, const float *b) {
+/// The same as applyAlong of any types. A destination of stride 0 has one
+/// element.
+void applyNumbers(Opcode op, const NestTypes &types, const Dimension &d,
+                  float *dst, const float *a, const float *b) {
   Number aNumbers[bufferLength], bNumbers[bufferLength], results[bufferLength];
-  const ElementType type = typeOf(types.dst);
+  const ElementType type = types.dst.type;
   const bool checks = types.noWrap || (op == Opcode::Div &&
                                        types.numbers == NumberKind::Integer);
   for (size_t done = 0; done < d.extent; done += bufferLength) {
@@ -198,9 +184,9 @@ void forEach(const Dimensions &dims, float *dst, const float *a, const float *b,
 
 /// A copy of integers is one of their bits.
 static NestTypes typesOf(const Nest &nest) {
-  const bool copies = nest.op == Opcode::Mov &&
-                      nest.types.dst == WordPart::Integer &&
-                      nest.types.a == WordPart::Integer;
+  constexpr WordPart integer = {ElementType::I32};
+  const bool copies = nest.op == Opcode::Mov && nest.types.dst == integer &&
+                      nest.types.a == integer;
   return copies ? NestTypes() : nest.types;
 }
 
@@ -221,7 +207,7 @@ PreparedNest::PreparedNest(const Nest &nest)
     // A vector only over the innermost dimension, the lanes.
     inner = *(all.end() - 1);
     all.erase(all.end() - 1);
-    form = types.integers()  ? Form::Integers
+    form = !types.plain()    ? Form::Numbers
            : isVector(inner) ? Form::Rows
                              : Form::Strided;
     outer = all;
@@ -229,8 +215,7 @@ PreparedNest::PreparedNest(const Nest &nest)
   }
   // A factor that is the accumulator itself changes from term to term.
   bool usesOld = nest.a.data == nest.dst.data || nest.b.data == nest.dst.data;
-  if (op != Opcode::Fmac || usesOld || types.integers() ||
-      !prepareProducts(dims))
+  if (op != Opcode::Fmac || usesOld || !types.plain() || !prepareProducts(dims))
     prepareVectors(dims);
 }
 
@@ -289,11 +274,11 @@ void PreparedNest::prepareVectors(Dimensions dims) {
     inner = *(dims.end() - 1);
     dims.erase(dims.end() - 1);
   }
-  form = types.integers()    ? Form::Integers
+  form = !types.plain()      ? Form::Numbers
          : isVector(inner)   ? Form::Rows
          : op == Opcode::Mov ? Form::Copy
                              : Form::Strided;
-  if (form != Form::Strided && form != Form::Integers && dims.size() > 0) {
+  if (form != Form::Strided && form != Form::Numbers && dims.size() > 0) {
     Dimension *best = dims.begin();
     for (Dimension &d : dims)
       if (best->reduces() ? d.reduces() : d.extent > best->extent)
@@ -336,10 +321,10 @@ void PreparedNest::run(float *dst, const float *a, const float *b) const {
                    [&](float *dst, const float *a, const float *b) {
                      applyAlong(op, inner, dst, a, b);
                    });
-  case Form::Integers:
+  case Form::Numbers:
     return forEach(outer, dst, a, b,
                    [&](float *dst, const float *a, const float *b) {
-                     applyIntegers(op, types, inner, dst, a, b);
+                     applyNumbers(op, types, inner, dst, a, b);
                    });
   case Form::Products:
     if (swapped)
@@ -364,9 +349,10 @@ size_t PreparedNest::hash() const {
     mix(size_t(d.a));
     mix(size_t(d.b));
   };
-  for (size_t part : {size_t(types.numbers), size_t(types.dst), size_t(types.a),
-                      size_t(types.b), size_t(types.noWrap)})
+  for (size_t part : {size_t(types.numbers), size_t(types.noWrap)})
     mix(part);
+  for (WordPart part : {types.dst, types.a, types.b})
+    mix(size_t(part.type) * 2 + part.upper);
   for (const Dimension &d : outer)
     mixDimension(d);
   mixDimension(inner);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Meaning of a vector instruction: a loop nest over strided operands of float32
-// or of integers of 32 or 16 bits, whose bits lie in floats.
+// Meaning of a vector instruction: a loop nest over strided operands, elements
+// of 32 bits or of 16, which lie in a half of a float.
 // Engines differ in where operands come from and when; all of them compute
 // through here.
 #ifndef RUNTIME_STRIPS_EXECUTE_H
@@ -26,29 +26,45 @@ struct Strided {
   ptrdiff_t stride[maxDimensions] = {};
 };
 
-/// What an operand has of each word.
-enum class WordPart : uint8_t { Float, Integer, LowerInteger, UpperInteger };
+/// What an operand has of each word: all of it, or of 16 bits the lower half or
+/// the upper one.
+struct WordPart {
+  program::ElementType type = program::ElementType::F32;
+  bool upper = false;
 
-/// Which operands are integers, and whether results have to fit.
+  bool operator==(const WordPart &) const = default;
+};
+
+/// The type of elements that are taken out of words, one to a word: floats are
+/// widened, integers lie in the lower half.
+inline program::ElementType takenOut(program::ElementType type) {
+  return isInteger(type) ? type : program::ElementType::F32;
+}
+
+/// Elements of the operands, what is computed with, and whether results have to
+/// fit.
 struct NestTypes {
   NumberKind numbers = NumberKind::Single;
-  WordPart dst = WordPart::Float, a = WordPart::Float, b = WordPart::Float;
+  WordPart dst, a, b;
   bool noWrap = false;
 
-  bool integers() const {
-    return dst != WordPart::Float || a != WordPart::Float ||
-           b != WordPart::Float;
+  /// Whether floats of 32 bits are all there is.
+  bool plain() const {
+    return numbers == NumberKind::Single && dst == WordPart() &&
+           a == WordPart() && b == WordPart();
   }
   bool operator==(const NestTypes &) const = default;
 };
 
-/// An IntegerError while a nest runs: what, and the element of the destination.
+/// An IntegerError while a nest runs: what, the element of the destination, and
+/// the lane that it is of, once that is known.
 struct NestError : Error {
   NestError(std::string what, const float *element)
       : Error(ErrorClass::IntegerError, "an instruction " + what), what(what),
         element(element) {}
   std::string what;
   const float *element;
+  int lane = 0;
 };
 
 struct Nest {
@@ -120,7 +136,7 @@ private:
     Reduction, ///< the same, all rows into one vector
     Copy,      ///< rows along `inner` with any strides
     Strided,   ///< vectors along `inner` with any strides
-    Integers   ///< the same, some operand of integers
+    Numbers    ///< the same, of other types than f32
   };
   bool prepareProducts(Dimensions dims);
   void prepareVectors(Dimensions dims);

@@ -2,7 +2,6 @@
 #include "runtime/strips/InstructionRun.h"
 
 #include "runtime/engine/Mesh.h"
-#include "runtime/strips/Halves.h"
 #include "runtime/strips/Recording.h"
 
 #include "runtime/program/Errors.h"
@@ -247,13 +246,15 @@ void InstructionRun::bind(const Source &source, const Block &block,
     into.data = &source.immediate;
     return;
   case OperandKind::Memory:
+    into.stride[count] = source.laneStride;
+    if (source.halves)
+      return;
     into.data = source.data;
     for (int d = 0; d <= d0 && stepDepth > 0; ++d)
       into.data +=
           ptrdiff_t(done / inner[d] % size_t(extent[d])) * source.stride[d];
     for (int d = 0; d < count; ++d)
       into.stride[d] = source.stride[d0 + d];
-    into.stride[count] = source.laneStride;
     return;
   case OperandKind::Fabric: {
     const Chunk &chunk = source.chunk;
@@ -271,10 +272,26 @@ void InstructionRun::bind(const Source &source, const Block &block,
   }
 }
 
+/// Of operands in whole words.
 static WordPart partOf(const OperandCode &operand) {
   const bool isInteger = (operand.memory() || operand.fabric()) &&
                          runtime::isInteger(operand.type);
-  return isInteger ? WordPart::Integer : WordPart::Float;
+  return isInteger ? WordPart{program::ElementType::I32} : WordPart{};
+}
+
+/// Of elements of 16 bits those that a block begins with.
+std::optional<HalfElements>
+InstructionRun::halvesOf(const std::optional<HalfElements> &all,
+                         const Block &block) const {
+  if (!all)
+    return {};
+  HalfElements elements{all->type, all->first, {}};
+  for (int d = 0; d <= block.dimension && stepDepth > 0; ++d)
+    elements.first +=
+        int64_t(done / inner[d] % size_t(extent[d])) * all->stride[d];
+  for (int d = block.dimension; d < dimensions; ++d)
+    elements.stride[d - block.dimension] = all->stride[d];
+  return elements;
 }
 
 void InstructionRun::compute(const Block &block) {
@@ -293,15 +310,15 @@ void InstructionRun::compute(const Block &block) {
   nest.extent[nest.dimensions - 1] = size_t(lanes);
   bind(sources[0], block, nest.a);
   bind(sources[1], block, nest.b);
+  HalfOperands halves{{},
+                      halvesOf(sources[0].halves, block),
+                      halvesOf(sources[1].halves, block)};
   site.world.count(0, elements * size_t(lanes));
   if (links) {
-    send(block, nest);
+    send(block, nest, halves);
   } else {
-    place(block, nest);
-    if (halves < 0)
-      carryOut(nest, site.world.sramBuffer(site.strip));
-    else
-      carryOutHalves(nest);
+    place(block, nest, halves);
+    carryOut(nest, halves, site.world.sramBuffer(site.strip));
     double first;
     advanceTime(block.steps, first);
   }
@@ -309,45 +326,35 @@ void InstructionRun::compute(const Block &block) {
   done += block.steps;
 }
 
-void InstructionRun::place(const Block &block, Nest &nest) const {
+void InstructionRun::place(const Block &block, Nest &nest,
+                           HalfOperands &halves) const {
+  halves.dst = halvesOf(targetHalves, block);
+  nest.dst.stride[nest.dimensions - 1] = targetLaneStride;
+  if (halves.dst)
+    return;
   nest.dst.data = target;
   for (int d = 0; d <= block.dimension && stepDepth > 0; ++d)
     nest.dst.data +=
         ptrdiff_t(done / inner[d] % size_t(extent[d])) * targetStride[d];
   for (int d = block.dimension; d < dimensions; ++d)
     nest.dst.stride[d - block.dimension] = targetStride[d];
-  nest.dst.stride[nest.dimensions - 1] = targetLaneStride;
 }
 
-/// The same for the lower halves of words, then for the upper ones.
-void InstructionRun::carryOutHalves(const Nest &nest) const {
-  for (const bool upper : {false, true}) {
-    Nest part = nest;
-    part.extent[halves] = 1;
-    auto take = [&](const OperandCode &operand, WordPart &of, auto &elements) {
-      if (isOfHalves(operand))
-        of = upper ? WordPart::UpperInteger : WordPart::LowerInteger;
-      else if (operand.memory() && upper)
-        elements.data += elements.stride[halves];
-    };
-    take(site.code.dst, part.types.dst, part.dst);
-    take(site.code.a, part.types.a, part.a);
-    take(site.code.b, part.types.b, part.b);
-    carryOut(part, site.world.sramBuffer(site.strip));
-  }
-}
-
-void InstructionRun::carryOut(const Nest &nest, uint32_t dstBuffer) const try {
-  if (Recording *recording = site.world.recording)
-    recording->compute(uint32_t(site.strip.index), nest, dstBuffer,
-                       recordedBuffer(sources[0]), recordedBuffer(sources[1]));
+void InstructionRun::carryOut(const Nest &nest, const HalfOperands &halves,
+                              uint32_t dstBuffer) const try {
+  Recording *recording = site.world.recording;
+  NestBuffers buffers;
+  if (recording)
+    buffers = {dstBuffer, recordedBuffer(sources[0]),
+               recordedBuffer(sources[1])};
+  const NestRunner runner(site.strip, site.lane, recording,
+                          site.world.sramBuffer(site.strip));
+  if (halves.any())
+    runner.run(nest, buffers, halves);
   else
-    execute(nest);
+    runner.run(nest, buffers);
 } catch (const NestError &error) {
-  // Lanes are innermost.
-  const size_t lane =
-      size_t(error.element - nest.dst.data) % nest.extent[nest.dimensions - 1];
-  fail(error.errorClass(), error.what, int(lane));
+  fail(error.errorClass(), error.what, error.lane);
 }
 
 uint32_t InstructionRun::recordedBuffer(const Source &source) const {
@@ -364,7 +371,8 @@ uint32_t InstructionRun::recordedBuffer(const Source &source) const {
 }
 
 /// Computes a chunk and sends it; lanes that compute the same share one copy.
-void InstructionRun::send(const Block &block, Nest &nest) {
+void InstructionRun::send(const Block &block, Nest &nest,
+                          const HalfOperands &halves) {
   const int laneDimension = nest.dimensions - 1;
   bool same =
       nest.a.stride[laneDimension] == 0 && nest.b.stride[laneDimension] == 0;
@@ -378,7 +386,7 @@ void InstructionRun::send(const Block &block, Nest &nest) {
   Chunk chunk;
   if (Recording *recording = site.world.recording)
     chunk.buffer = recording->addScratch(memory.get(), block.steps * width);
-  carryOut(nest, chunk.buffer);
+  carryOut(nest, halves, chunk.buffer);
 
   chunk.data = memory.get();
   chunk.owner = std::move(memory);

@@ -8,6 +8,7 @@
 #include "runtime/pe/Costs.h"
 #include "runtime/strips/Execute.h"
 #include "runtime/strips/FabricSource.h"
+#include "runtime/strips/Halves.h"
 #include "runtime/strips/World.h"
 
 #include "runtime/program/Errors.h"
@@ -18,22 +19,22 @@
 
 namespace wsec::runtime {
 
-/// Words of the SRAM that a memory operand touches.
+/// What a memory operand touches, in halves of words of the SRAM.
 struct MemoryPattern {
-  int64_t first = 0; ///< word of the SRAM
+  int64_t first = 0;
   int dimensions = 0;
-  int64_t extent[maxExtents] = {}, stride[maxExtents] = {};
+  int64_t extent[maxExtents + 1] = {}, stride[maxExtents + 1] = {};
 
   int64_t low() const;
   int64_t high() const;
   bool empty() const;
   bool operator==(const MemoryPattern &other) const;
-  /// Whether the spans from lowest to highest word have words in common.
+  /// Whether the spans from lowest to highest have halves in common.
   bool overlaps(const MemoryPattern &other) const {
     return low() <= other.high() && other.low() <= high();
   }
-  /// Whether some word is in both.
-  bool sharesWords(const MemoryPattern &other) const;
+  /// Whether some half of a word is in both.
+  bool sharesHalves(const MemoryPattern &other) const;
 };
 
 /// Notes that PE `lane` (-1: all) has written the words of a pattern.
@@ -91,10 +92,10 @@ public:
   int echo() const;
   /// Words that source `index` takes from the fabric, those that it drops too.
   double wordsReceived(int index) const;
-  /// Whether it reads or writes words of `pattern`.
+  /// Whether it reads or writes some of `pattern`.
   bool touches(const MemoryPattern &pattern) const;
   bool writes(const MemoryPattern &pattern) const {
-    return written && written->sharesWords(pattern);
+    return written && written->sharesHalves(pattern);
   }
   /// The color it waits on, for room or for a word.
   int waitsOn() const { return lacksRoom() ? sendColor : waitsForColor; }
@@ -105,9 +106,10 @@ public:
 private:
   struct Source {
     program::OperandKind kind = program::OperandKind::None;
-    // Memory: element (0, ..) and strides in floats.
+    // Memory: element (0, ..) and strides in floats, or in halves of words.
     const float *data = nullptr;
     ptrdiff_t stride[maxExtents] = {};
+    std::optional<HalfElements> halves;
     ptrdiff_t laneStride = 0;
     uint32_t buffer = 0; ///< of the recording
     // Fabric.
@@ -147,11 +149,14 @@ private:
   void askToForward(Actor &actor);
   void forward(size_t available);
   void compute(const Block &block);
-  void send(const Block &block, Nest &nest);
-  void place(const Block &block, Nest &nest) const;
-  void carryOut(const Nest &nest, uint32_t dstBuffer) const;
-  void carryOutHalves(const Nest &nest) const;
-  ptrdiff_t wordStride(const OperandCode &operand, int dimension) const;
+  void send(const Block &block, Nest &nest, const HalfOperands &halves);
+  void place(const Block &block, Nest &nest, HalfOperands &halves) const;
+  void carryOut(const Nest &nest, const HalfOperands &halves,
+                uint32_t dstBuffer) const;
+  std::optional<HalfElements> halvesOf(const OperandCode &operand,
+                                       const MemoryPattern &pattern) const;
+  std::optional<HalfElements> halvesOf(const std::optional<HalfElements> &all,
+                                       const Block &block) const;
   uint32_t recordedBuffer(const Source &source) const;
   void bind(const Source &source, const Block &block,
             Strided<const float> &into) const;
@@ -176,10 +181,10 @@ private:
   float *target = nullptr;
   ptrdiff_t targetStride[maxExtents] = {};
   ptrdiff_t targetLaneStride = 0;
+  std::optional<HalfElements> targetHalves;
   const Links *links = nullptr;
   int sendColor = -1;
   bool ordered = false;
-  int halves = -1; ///< dimension that goes from half to half of a word
   int waitsForColor = -1;
   bool waitsForRoom = false;
 };

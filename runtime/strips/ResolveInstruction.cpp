@@ -4,8 +4,6 @@
 // refuses about them.
 #include "runtime/strips/InstructionRun.h"
 
-#include "runtime/strips/Halves.h"
-
 #include "runtime/program/Errors.h"
 #include "runtime/program/Extents.h"
 #include "runtime/program/NearestNames.h"
@@ -44,7 +42,7 @@ bool MemoryPattern::operator==(const MemoryPattern &other) const {
          std::equal(stride, stride + dimensions, other.stride);
 }
 
-/// Calls `visit(first word, count)` for runs of consecutive words that cover a
+/// Calls `visit(first, count)` for runs of consecutive halves that cover a
 /// pattern.
 template <class Visit>
 static void forEachRun(const MemoryPattern &p, const Visit &visit) {
@@ -66,7 +64,7 @@ static void forEachRun(const MemoryPattern &p, const Visit &visit) {
     n[used] = p.extent[d];
     s[used] = p.stride[d];
     if (last == 1)
-      last = 0; // No run of more than one word.
+      last = 0; // No run of more than one half.
   }
   const int64_t run = std::max<int64_t>(1, last);
   for (int64_t h = 0; h < n[0]; ++h)
@@ -79,22 +77,22 @@ static void forEachRun(const MemoryPattern &p, const Visit &visit) {
                   run);
 }
 
-bool MemoryPattern::sharesWords(const MemoryPattern &other) const {
+bool MemoryPattern::sharesHalves(const MemoryPattern &other) const {
   if (empty() || other.empty() || !overlaps(other))
     return false;
   const int64_t from = std::max(low(), other.low());
   const int64_t to = std::min(high(), other.high());
   std::vector<bool> mine(size_t(to - from + 1));
-  forEachRun(*this, [&](int64_t word, int64_t count) {
-    for (int64_t end = std::min(word + count, to + 1),
-                 at = std::max(word, from);
+  forEachRun(*this, [&](int64_t half, int64_t count) {
+    for (int64_t end = std::min(half + count, to + 1),
+                 at = std::max(half, from);
          at < end; ++at)
       mine[size_t(at - from)] = true;
   });
   bool shared = false;
-  forEachRun(other, [&](int64_t word, int64_t count) {
-    for (int64_t end = std::min(word + count, to + 1),
-                 at = std::max(word, from);
+  forEachRun(other, [&](int64_t half, int64_t count) {
+    for (int64_t end = std::min(half + count, to + 1),
+                 at = std::max(half, from);
          at < end && !shared; ++at)
       shared = mine[size_t(at - from)];
   });
@@ -102,8 +100,8 @@ bool MemoryPattern::sharesWords(const MemoryPattern &other) const {
 }
 
 void markInitialised(Strip &strip, const MemoryPattern &pattern, int lane) {
-  forEachRun(pattern, [&](int64_t word, int64_t count) {
-    strip.markInitialised(word, count, lane);
+  forEachRun(pattern, [&](int64_t half, int64_t count) {
+    strip.markInitialised(half, count, lane);
   });
 }
 
@@ -140,8 +138,6 @@ void InstructionRun::resolve(Bindings bindings) {
   if (std::any_of(extent, extent + dimensions,
                   [](int64_t n) { return n == 0; }))
     steps = 0;
-  if (isOfHalves(code.dst) || isOfHalves(code.a) || isOfHalves(code.b))
-    halves = *halvesDimension(code);
   cost = instructionCost(site.world.image.machine, code, extent, stepDepth);
   resolveSource(sources[0], code.a, bindings);
   resolveSource(sources[1], code.b, bindings);
@@ -149,57 +145,51 @@ void InstructionRun::resolve(Bindings bindings) {
   site.world.count(uint64_t(lanes), 0);
 }
 
-/// Words from one index of a dimension to the next; both halves of a word are
-/// touched.
-ptrdiff_t InstructionRun::wordStride(const OperandCode &operand,
-                                     int dimension) const {
-  const int64_t stride = operand.strides[size_t(dimension)];
-  if (!isOfHalves(operand))
-    return stride;
-  return dimension == halves ? 0 : stride / 2;
-}
-
 MemoryPattern InstructionRun::pattern(const OperandCode &operand,
                                       Bindings bindings) const {
   const BufferCode &buffer = site.strip.code.buffers[operand.buffer];
-  int64_t offset = operand.offset.value(bindings);
+  const int64_t size = isOfHalves(operand) ? 1 : 2, base = buffer.address / 2;
   MemoryPattern result;
-  result.first = buffer.firstWord + (isOfHalves(operand) ? offset / 2 : offset);
-  result.dimensions = dimensions;
+  result.first = base + operand.offset.value(bindings) * size;
+  result.dimensions = dimensions + 1;
   std::copy(extent, extent + dimensions, result.extent);
   for (int d = 0; d < dimensions; ++d)
-    result.stride[d] = wordStride(operand, d);
-  if (!result.empty() && (result.low() < buffer.firstWord ||
-                          result.high() >= buffer.firstWord + buffer.words))
+    result.stride[d] = operand.strides[size_t(d)] * size;
+  result.extent[dimensions] = size;
+  result.stride[dimensions] = 1;
+  if (!result.empty() &&
+      (result.low() < base || result.high() >= base + buffer.elements * size))
     fail(ErrorClass::OutOfBounds,
-         "touches elements " + std::to_string(result.low() - buffer.firstWord) +
-             " to " + std::to_string(result.high() - buffer.firstWord) +
+         "touches elements " + std::to_string((result.low() - base) / size) +
+             " to " + std::to_string((result.high() - base) / size) +
              " of buffer " + inQuotes(buffer.name) + ", which has " +
-             std::to_string(buffer.words));
+             std::to_string(buffer.elements));
   return result;
 }
 
 void InstructionRun::checkInitialised(const MemoryPattern &read,
                                       const OperandCode &operand) const {
-  forEachRun(read, [&](int64_t word, int64_t count) {
-    const int64_t end = word + count;
-    while ((word = site.strip.firstUninitialised(word, end - word, site.lane)) <
+  forEachRun(read, [&](int64_t half, int64_t count) {
+    const int64_t end = half + count;
+    while ((half = site.strip.firstUninitialised(half, end - half, site.lane)) <
            end) {
       // An instruction may read what it wrote itself, element by element.
-      bool own = ordered && written && word >= written->low() &&
-                 word <= written->high();
+      bool own = ordered && written && half >= written->low() &&
+                 half <= written->high();
       if (!own)
         break;
-      ++word;
+      ++half;
     }
-    if (word == end)
+    if (half == end)
       return;
     int lane = std::max(0, site.lane);
-    while (site.strip.firstUninitialised(word, 1, lane) != word)
+    while (site.strip.firstUninitialised(half, 1, lane) != half)
       ++lane;
     const BufferCode &buffer = site.strip.code.buffers[operand.buffer];
     fail(ErrorClass::UninitializedRead,
-         "reads element " + std::to_string(word - buffer.firstWord) +
+         "reads element " +
+             std::to_string((half - buffer.address / 2) /
+                            (isOfHalves(operand) ? 1 : 2)) +
              " of buffer " + inQuotes(buffer.name) +
              ", which nothing has written",
          lane);
@@ -219,9 +209,22 @@ void InstructionRun::resolveSource(Source &source, const OperandCode &operand,
   const ptrdiff_t width = site.strip.lanes;
   source.buffer = site.world.sramBuffer(site.strip);
   source.laneStride = site.lane < 0 && lanes > 1 ? 1 : 0;
-  source.data = site.strip.sram(read.first) + std::max(0, site.lane);
+  source.halves = halvesOf(operand, read);
+  if (source.halves)
+    return;
+  source.data = site.strip.sram(read.first / 2) + std::max(0, site.lane);
   for (int d = 0; d < dimensions; ++d)
-    source.stride[d] = wordStride(operand, d) * width;
+    source.stride[d] = operand.strides[size_t(d)] * width;
+}
+
+std::optional<HalfElements>
+InstructionRun::halvesOf(const OperandCode &operand,
+                         const MemoryPattern &pattern) const {
+  if (!isOfHalves(operand))
+    return {};
+  HalfElements elements{operand.type, pattern.first, {}};
+  std::copy_n(operand.strides.begin(), dimensions, elements.stride);
+  return elements;
 }
 
 void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
@@ -286,9 +289,10 @@ void InstructionRun::resolveDestination(Bindings bindings) {
       checkSender();
   } else {
     written = pattern(dst, bindings);
-    target = site.strip.sram(written->first) + std::max(0, site.lane);
+    targetHalves = halvesOf(dst, *written);
+    target = site.strip.sram(written->first / 2) + std::max(0, site.lane);
     for (int d = 0; d < dimensions; ++d)
-      targetStride[d] = wordStride(dst, d) * site.strip.lanes;
+      targetStride[d] = dst.strides[size_t(d)] * site.strip.lanes;
     targetLaneStride = 1;
     findOverlap();
   }
@@ -310,8 +314,8 @@ void InstructionRun::touch() {
 }
 
 bool InstructionRun::touches(const MemoryPattern &pattern) const {
-  return writes(pattern) || (reads[0] && reads[0]->sharesWords(pattern)) ||
-         (reads[1] && reads[1]->sharesWords(pattern));
+  return writes(pattern) || (reads[0] && reads[0]->sharesHalves(pattern)) ||
+         (reads[1] && reads[1]->sharesHalves(pattern));
 }
 
 /// A source that shares words with the destination, but not the same ones at

@@ -66,57 +66,53 @@ const std::vector<int> &Strip::activeLanes(const InstructionCode &instruction) {
 void Strip::reset() {
   size_t words = size_t(code.endDataWord - code.firstDataWord);
   memory.reset(new float[words * size_t(lanes)]);
-  written.reset(int64_t(words), lanes);
+  written.reset(2 * int64_t(words), lanes);
 }
 
 void Strip::load(const PersistentState &state, int meshWidth) {
-  for (const PersistentState::Piece &piece : state.pieces(classIndex)) {
-    for (int64_t at = 0; piece.words && at < piece.bytes; at += 4) {
-      const int64_t word = (piece.address + at) / 4;
+  auto of = [&](int lane) {
+    return state.of(rows[size_t(lane)] * meshWidth + column);
+  };
+  for (const PersistentState::Piece &piece : state.pieces(classIndex))
+    for (int64_t at = 0; at < piece.bytes; at += 2) {
+      auto isWritten = [&](const PersistentState::Held *held) {
+        return held && held->isWritten(piece.offset + at);
+      };
       int have = 0;
       for (int lane = 0; lane < lanes; ++lane) {
-        const auto *held = state.of(rows[size_t(lane)] * meshWidth + column);
-        if (!held || !held->isWritten(piece.offset + at))
+        const auto *held = of(lane);
+        if (!isWritten(held))
           continue;
-        std::memcpy(sram(word) + lane, &held->bytes[size_t(piece.offset + at)],
-                    4);
+        std::memcpy(half((piece.address + at) / 2, lane),
+                    &held->bytes[size_t(piece.offset + at)], 2);
         ++have;
       }
+      for (int lane = 0; have < lanes && lane < lanes; ++lane)
+        if (isWritten(of(lane)))
+          markInitialised((piece.address + at) / 2, 1, lane);
       if (have == lanes)
-        markInitialised(word, 1, -1);
-      else if (have > 0)
-        for (int lane = 0; lane < lanes; ++lane)
-          if (const auto *held =
-                  state.of(rows[size_t(lane)] * meshWidth + column);
-              held && held->isWritten(piece.offset + at))
-            markInitialised(word, 1, lane);
+        markInitialised((piece.address + at) / 2, 1, -1);
     }
-  }
 }
 
 void Strip::save(PersistentState &state, int meshWidth) {
   for (const PersistentState::Piece &piece : state.pieces(classIndex))
-    for (int64_t at = 0; piece.words && at < piece.bytes; at += 4) {
-      const int64_t word = (piece.address + at) / 4;
-      for (int lane = 0; lane < lanes; ++lane) {
-        if (firstUninitialised(word, 1, lane) == word)
-          continue;
-        const int pe = rows[size_t(lane)] * meshWidth + column;
-        uint8_t bytes[4];
-        std::memcpy(bytes, sram(word) + lane, 4);
-        state.write(pe, classIndex, piece.offset + at, bytes);
-        state.write(pe, classIndex, piece.offset + at + 2, bytes + 2);
-      }
+    for (int64_t at = 0; at < piece.bytes; at += 2) {
+      const int64_t its = (piece.address + at) / 2;
+      for (int lane = 0; lane < lanes; ++lane)
+        if (firstUninitialised(its, 1, lane) != its)
+          state.write(rows[size_t(lane)] * meshWidth + column, classIndex,
+                      piece.offset + at, half(its, lane));
     }
 }
 
-int64_t Strip::firstUninitialised(int64_t word, int64_t count, int lane) {
-  return code.firstDataWord +
-         written.firstMissing(word - code.firstDataWord, count, lane);
+int64_t Strip::firstUninitialised(int64_t half, int64_t count, int lane) {
+  const int64_t first = 2 * code.firstDataWord;
+  return first + written.firstMissing(half - first, count, lane);
 }
 
-void Strip::markInitialised(int64_t word, int64_t count, int lane) {
-  written.mark(word - code.firstDataWord, count, lane);
+void Strip::markInitialised(int64_t half, int64_t count, int lane) {
+  written.mark(half - 2 * code.firstDataWord, count, lane);
 }
 
 /// Whether PEs (x, y) and (x, y + 1) get one color from different senders

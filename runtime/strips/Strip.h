@@ -54,10 +54,14 @@ public:
   float *sram(int64_t word) {
     return memory.get() + (word - code.firstDataWord) * lanes;
   }
-  /// The first of `count` words from `word` on that PE `lane` (-1: some PE) has
-  /// not written, or `word + count`.
-  int64_t firstUninitialised(int64_t word, int64_t count, int lane);
-  void markInitialised(int64_t word, int64_t count, int lane);
+  /// A half of a word of one lane.
+  uint8_t *half(int64_t half, int lane) {
+    return reinterpret_cast<uint8_t *>(sram(half / 2) + lane) + half % 2 * 2;
+  }
+  /// The first of `count` halves of words from `half` on that PE `lane` (-1:
+  /// some PE) has not written, or `half + count`.
+  int64_t firstUninitialised(int64_t half, int64_t count, int lane);
+  void markInitialised(int64_t half, int64_t count, int lane);
 
 private:
   std::unique_ptr<float[]> memory;

@@ -93,7 +93,7 @@ private:
     const int lane = laneAt(pe);
     for (size_t i = 0; i < bytes; ++i) {
       const int64_t at = address + int64_t(i), word = at / 4;
-      if (strip.firstUninitialised(word, 1, lane) == word)
+      if (strip.firstUninitialised(at / 2, 1, lane) == at / 2)
         return false;
       static_cast<uint8_t *>(into)[i] = reinterpret_cast<const uint8_t *>(
           strip.sram(word) + lane)[size_t(at % 4)];
@@ -228,39 +228,42 @@ private:
     its = {};
   }
 
-  /// Calls `visit(pe, offset, word)` for the words of persistent buffers that
-  /// `written` has, with their places in the SRAM of the replay.
+  /// Calls `visit(pe, offset, half)` for the halves of words of persistent
+  /// buffers that `written` has, with their places in the SRAM of the replay.
   template <class Visit>
-  void forEachWord(Replay &replay, const PersistentState &written,
+  void forEachHalf(Replay &replay, const PersistentState &written,
                    const Visit &visit) {
     for (const auto &[pe, held] : written.pes()) {
       const int width = image.router.width();
       const Strip &strip = *image.strips[size_t(image.stripOf[size_t(pe)])];
       const int lane = strip.laneOf({pe % width, pe / width});
       for (const auto &piece : written.pieces(strip.classIndex))
-        for (int64_t at = 0; piece.words && at < piece.bytes; at += 4)
-          if (held.isWritten(piece.offset + at))
+        for (int64_t at = 0; at < piece.bytes; at += 2)
+          if (held.isWritten(piece.offset + at)) {
+            const int64_t address = piece.address + at;
+            float *word =
+                replay.sram(size_t(strip.index)) +
+                (address / 4 - strip.code.firstDataWord) * strip.lanes + lane;
             visit(pe, piece.offset + at,
-                  replay.sram(size_t(strip.index)) +
-                      ((piece.address + at) / 4 - strip.code.firstDataWord) *
-                          strip.lanes +
-                      lane);
+                  reinterpret_cast<uint8_t *>(word) + address % 4);
+          }
     }
   }
 
   RunResult runAgain(Recorded &its, HostPort &host, PersistentState *state) {
     if (!state)
       return its.replay->run(host, options.furthestLaunch);
-    forEachWord(*its.replay, *state, [&](int pe, int64_t offset, float *word) {
-      std::memcpy(word, &state->of(pe)->bytes[size_t(offset)], 4);
-    });
+    forEachHalf(*its.replay, *state,
+                [&](int pe, int64_t offset, uint8_t *half) {
+                  std::memcpy(half, &state->of(pe)->bytes[size_t(offset)], 2);
+                });
     RunResult result = its.replay->run(host, options.furthestLaunch);
     *state = *its.after; // The same is written, with other values.
-    forEachWord(
-        *its.replay, *its.after, [&](int pe, int64_t offset, float *word) {
+    forEachHalf(
+        *its.replay, *its.after, [&](int pe, int64_t offset, uint8_t *half) {
           const int peClass =
               image.strips[size_t(image.stripOf[size_t(pe)])]->classIndex;
-          std::memcpy(&state->at(pe, peClass).bytes[size_t(offset)], word, 4);
+          std::memcpy(&state->at(pe, peClass).bytes[size_t(offset)], half, 2);
         });
     return result;
   }

@@ -5,7 +5,6 @@
 
 #include "runtime/pe/Code.h"
 #include "runtime/program/Wire.h"
-#include "runtime/strips/Halves.h"
 
 #include <algorithm>
 #include <set>
@@ -26,9 +25,8 @@ bool sameInAllTurns(const AffineFunction &function) {
 }
 
 const char *unsupportedOperand(const OperandCode &operand) {
-  if ((operand.memory() || operand.fabric()) &&
-      elementSize(operand.type) != 4 && !isOfHalves(operand))
-    return "elements of 16 bits";
+  if (operand.fabric() && elementSize(operand.type) != 4)
+    return "wavelets of 16 bits";
   if (operand.packing != program::Packing::Single || operand.indexed)
     return "wavelets with pairs or indices";
   return nullptr;
@@ -44,10 +42,6 @@ const char *unsupported(const InstructionCode &code) {
   for (const OperandCode *operand : {&code.dst, &code.a, &code.b})
     if (const char *what = unsupportedOperand(*operand))
       return what;
-  const bool hasHalves =
-      isOfHalves(code.dst) || isOfHalves(code.a) || isOfHalves(code.b);
-  if (hasHalves && !halvesDimension(code))
-    return "integers of 16 bits that are not both halves of words of SRAM";
   return nullptr;
 }
 const char *unsupported(const LoopCode &loop) {

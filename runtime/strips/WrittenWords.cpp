@@ -7,9 +7,9 @@
 
 namespace wsec::runtime {
 
-void WrittenWords::reset(int64_t words, int laneCount) {
+void WrittenWords::reset(int64_t halves, int laneCount) {
   lanes = laneCount;
-  together.assign(size_t((words + 63) / 64), 0);
+  together.assign(size_t((halves + 63) / 64), 0);
   alone.reset();
 }
 
@@ -35,8 +35,8 @@ uint64_t WrittenWords::writtenBy(int64_t group, int lane) {
   return all |= common;
 }
 
-int64_t WrittenWords::firstMissing(int64_t word, int64_t count, int lane) {
-  for (int64_t at = word, end = word + count; at < end;) {
+int64_t WrittenWords::firstMissing(int64_t half, int64_t count, int lane) {
+  for (int64_t at = half, end = half + count; at < end;) {
     uint64_t mask;
     const int64_t bits = bitRun(at, end - at, mask);
     uint64_t missing = mask & ~together[size_t(at / 64)];
@@ -46,10 +46,10 @@ int64_t WrittenWords::firstMissing(int64_t word, int64_t count, int lane) {
       return at / 64 * 64 + std::countr_zero(missing);
     at += bits;
   }
-  return word + count;
+  return half + count;
 }
 
-void WrittenWords::mark(int64_t word, int64_t count, int lane) {
+void WrittenWords::mark(int64_t half, int64_t count, int lane) {
   const bool all = lane == everyLane || lanes == 1;
   if (!all && !alone) {
     alone.reset(static_cast<uint64_t *>(
@@ -57,7 +57,7 @@ void WrittenWords::mark(int64_t word, int64_t count, int lane) {
     if (!alone)
       throw std::bad_alloc();
   }
-  for (int64_t at = word, end = word + count; at < end;) {
+  for (int64_t at = half, end = half + count; at < end;) {
     uint64_t mask;
     const int64_t bits = bitRun(at, end - at, mask);
     if (all)

@@ -280,10 +280,20 @@ TEST_F(ErrorsTest, OverlappingClasses) {
 }
 
 TEST_F(ErrorsTest, UnsupportedElementType) {
-  pes.source->buffers[0]->type = program::ElementType::F16;
-  body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(0));
+  test::Operand word = fabric(0);
+  word.type = program::ElementType::F16;
+  body.add(Opcode::Mov, {4}, word, immediate(0));
   expectError(ErrorClass::BadProgram,
-              "runs no programs with elements of 16 bits");
+              "runs no programs with wavelets of 16 bits");
+}
+
+/// Of a word that has two elements one has been written.
+TEST_F(ErrorsTest, UninitializedHalf) {
+  pes.source->buffers[0]->type = program::ElementType::F16;
+  body.add(Opcode::Mov, {5}, memory(a, {1}), immediate(1));
+  body.add(Opcode::Mov, {8}, memory(b, {1}), memory(a, {1}));
+  expectError(ErrorClass::UninitializedRead,
+              "mov reads element 5 of buffer 'a', which nothing has written");
 }
 
 TEST_F(ErrorsTest, Unsupported) {
