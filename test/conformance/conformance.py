@@ -16,7 +16,8 @@ Each case ends in one status:
 
 Numbers have to agree as ONNX's own runner asks: shapes and types exactly, floats
 to rtol 1e-3 and atol 1e-7 with NaN and infinities in place (bfloat16 to rtol 2^-6:
-its cases round after every operator, kernels once), integers and booleans exactly. What
+its cases round after every operator, kernels once; DFT to a unit in the last place of the largest element, which its
+cases, transformed by numpy in float32, are off themselves), integers and booleans exactly. What
 is stated in float64 is computed in float32 (--allow-f64-as-f32). Besides, the engines `burst` and `wavelet` have to give the same bytes
 (--engines). Inputs that shape the result are bound at compile time (cases.py).
 Exit code 1 if a case fails or a row differs from the table.
@@ -92,8 +93,10 @@ def compare(case, name, actual):
         return 0
     rtol = max(case.rtol, 2**-6) if expected.dtype.name == "bfloat16" else case.rtol
     with np.errstate(all="ignore"):
-        if not np.allclose(expected.astype(np.float64), actual.astype(np.float64), rtol,
-                           case.atol, equal_nan=True):
+        is_transform = case.name.startswith("test_dft") and np.isfinite(actual).all()
+        if not (np.allclose(expected.astype(np.float64), actual.astype(np.float64), rtol,
+                            case.atol, equal_nan=True)
+                or is_transform and error_of(expected, actual) <= 1):
             raise Failure(f"wrong numbers in {name}: off by {error_of(expected, actual):.3g} units "
                           f"in the last place of its largest element ({expected.dtype})")
         return error_of(expected, actual)
