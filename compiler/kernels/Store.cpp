@@ -29,11 +29,11 @@ namespace {
 /// A store by columns: the exits, and what they are for.
 struct Exits {
   Exits(wse::StoreOp op, const Machine &machine)
-      : machine(machine), layout(Layout::of(op.getValue(), machine.height)),
+      : machine(machine), pairing(pairingOf(op.getValue(), machine)),
+        layout(layoutOf(op.getValue(), pairing, machine)),
         rows(layout.columnRows(machine.height)),
         last((rows.groups - 1) * rows.pitch + rows.used - 1) {
-    if (op.getByColumns() && !layout.features.replicated &&
-        hostPairingOf(op.getValue(), machine) == Pairing::None)
+    if (op.getByColumns() && !layout.features.replicated)
       exits = machine.exitsOfColumns(int(last));
   }
 
@@ -58,9 +58,10 @@ struct Exits {
   KernelCost cost() const;
 
   const Machine &machine;
-  const Layout layout;
-  const RowSet rows;  ///< with tokens
-  const int64_t last; ///< of them
+  const Pairing pairing; ///< columns of several tokens have no tails
+  const Layout layout;   ///< of words
+  const RowSet rows;     ///< with tokens
+  const int64_t last;    ///< of them
   std::vector<ChannelPosition> exits;
 };
 
@@ -389,8 +390,12 @@ void sendByColumns(RoutineBuilder &b, const Tile &in, const Exits &exits) {
 /// What a channel lists of each column, at the row of its exit.
 pe::Segment columnsOut(ScalarBuilder &host, wse::StoreOp op,
                        const Exits &exits) {
-  const Layout &layout = exits.layout;
   auto [perSequence, perToken, perFeature] = op.outputStrides();
+  const bool tokenPairs = exits.pairing == Pairing::Channels;
+  const int64_t step = perToken * (tokenPairs ? 2 : 1);
+  // Features that pair up follow one another in the store as well.
+  const Layout layout =
+      tokenPairs ? exits.layout : Layout::of(op.getValue(), host.height());
   Tile tile = RoutineBuilder::describe(host, layout);
   Value here = host.logicalAnd(
       host.inColumns(),
@@ -399,10 +404,16 @@ pe::Segment columnsOut(ScalarBuilder &host, wse::StoreOp op,
   segment.tensor = op.getOutput().str();
   segment.extents = {layout.batch, layout.tokens,
                      host.mul(here, tile.features)};
-  segment.strides = {-perSequence, -perToken, perFeature};
+  segment.strides = {-perSequence, -step, perFeature};
   segment.offset = Affine(tile.firstFeature) * perFeature +
                    Affine(op.getOffset() + (layout.batch - 1) * perSequence +
-                          (layout.tokens - 1) * perToken);
+                          (layout.tokens - 1) * step);
+  if (exits.pairing != Pairing::None)
+    segment.halves = elementTypeOf(op.getValue());
+  if (tokenPairs) {
+    segment.extents.push_back(2);
+    segment.strides.push_back(perToken);
+  }
   return segment;
 }
 
@@ -421,7 +432,7 @@ LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
     b.streamFromBands(exits.exits, [&](ScalarBuilder &host) {
       return columnsOut(host, op, exits);
     });
-    sendByColumns(b, b.tile(op.getValue()), exits);
+    sendByColumns(b, b.tile(op.getValue(), exits.pairing), exits);
     return success();
   }
   const Pairing pairing = hostPairingOf(op.getValue(), b.machine());

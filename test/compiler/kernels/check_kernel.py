@@ -288,8 +288,8 @@ class Checker:
 
     def store(self):
         """By columns, which share out the channels south of all tokens."""
-        for mesh, batch, tokens, case in self.cases():
-            x, p = rounded(self.normal(batch, tokens, FEATURES), self.precision), self.program(mesh)
+        for mesh, batch, tokens, case, features in [(*case, FEATURES) for case in self.cases()] + [("8x8", 1, 6, "b1s6f32", 32), ("3x9", 3, 3, "b3s3f12", 12)]:
+            x, p = rounded(self.normal(batch, tokens, features), self.precision), self.program(mesh)
             tensor = p.load("x", x, p.encoding(batch, tokens))
             p.store(tensor, "y", x, "by_columns")
             p.store(tensor, "z", x)
