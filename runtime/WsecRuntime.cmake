@@ -48,4 +48,8 @@ function(wsec_unittest name)
     target_precompile_headers(${name} REUSE_FROM WsecTestHeaders)
   endif()
   add_test(NAME ${name} COMMAND ${name})
+  # Files of tests of another build are not in the way.
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/tmp)
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT
+    "TEST_TMPDIR=${CMAKE_CURRENT_BINARY_DIR}/tmp;TMPDIR=${CMAKE_CURRENT_BINARY_DIR}/tmp")
 endfunction()
