@@ -107,7 +107,8 @@ private:
   bool onlyHeads = false;
   std::map<int64_t, std::set<int64_t>> headsOf; ///< rows; if only they matter
   std::vector<size_t> hear;
-  std::set<std::tuple<const Pairing *, uint32_t, uint32_t>> relayed;
+  /// Sizes along and across, and what is given.
+  std::set<std::tuple<uint32_t, uint32_t, std::vector<Portion>>> relayed;
   AxisKinds lineKinds, acrossKinds;
   const AxisKinds *sizeAlong = nullptr, *sizeAcross = nullptr;
   std::vector<std::vector<int64_t>> heads; ///< by pinned f and x: y == f(x)
@@ -388,16 +389,20 @@ bool ColorLines::hearsHost(const Pairing &pairing) {
       });
 }
 
-/// Once for all PEs where the words are as many.
+/// Once for all PEs where the same words go to the same ops: of lines that are
+/// followed at once, guards decide to which.
 void ColorLines::relay(const Pairing &pairing, const Cell &cell) {
-  for (size_t i = 0; i < lines.size(); ++i, ++steps)
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::vector<Portion> portions = pairs.portionsIn(pairing, i);
+    steps += 1 + int64_t(portions.size());
     if (relayed
-            .insert({&pairing, sizeAlong->of[size_t(cell.position)],
-                     sizeAcross->of[size_t(lines[i])]})
+            .insert({sizeAlong->of[size_t(cell.position)],
+                     sizeAcross->of[size_t(lines[i])], portions})
             .second)
       result.relayed.push_back({xOf(cell.position, lines[i]),
                                 yOf(cell.position, lines[i]),
-                                pairs.portionsIn(pairing, i)});
+                                std::move(portions)});
+  }
 }
 
 Handovers findHandovers(const program::Program &program,

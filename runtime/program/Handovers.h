@@ -6,6 +6,7 @@
 
 #include "runtime/program/FabricUse.h"
 
+#include <compare>
 #include <map>
 #include <set>
 #include <tuple>
@@ -34,6 +35,8 @@ struct Portion {
   int64_t first = 0; ///< word of the sender's op
   int64_t words = 0;
   size_t receiver = 0;
+
+  auto operator<=>(const Portion &) const = default;
 };
 
 /// What microthreads of PE (x, y) give to main threads, on one color; the same

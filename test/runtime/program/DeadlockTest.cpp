@@ -331,6 +331,24 @@ TEST_F(DeadlockTest, D8ColumnsStopAtDifferentLines) {
   expectUndecided("routine 2: columns stop at different lines of the host");
 }
 
+TEST_F(DeadlockTest, D8GuardsOfColumnsStopAtDifferentLines) {
+  // The same by guards, in columns that are followed at once: sizes are equal.
+  auto &scalars = program.source().classes[0]->scalars;
+  const int16_t isOdd = 3, isEven = int16_t(scalars.size());
+  scalars.push_back({ScalarOp::Not, isOdd, 0, 0});
+  auto &list = body(P::Host);
+  for (const size_t at : {1, 3}) {
+    auto copy = std::make_unique<StatementT>(*list[at]);
+    list[at]->kind.AsInstruction()->guard = isEven;
+    copy->kind.AsInstruction()->guard = isOdd;
+    list.insert(list.begin() + long(at) + 1, std::move(copy));
+  }
+  EXPECT_EQ(prove().verdict, Verdict::Free);
+  instruction(P::Host, 2).extents[0]->constant -= P::block;
+  instruction(P::Host, 4).extents[0]->constant += 1;
+  expectUndecided("routine 2: columns stop at different lines of the host");
+}
+
 TEST_F(DeadlockTest, D8LinesThatAreSplit) {
   instruction(P::Host, 1).extents[0]->constant = 6;
   instruction(P::Host, 2).extents[0]->constant = 1;
