@@ -14,6 +14,9 @@ using namespace wsec;
 using namespace wsec::infer;
 using namespace wsec::values;
 
+/// Elements of the matrix at most.
+static constexpr int64_t mostElements = int64_t(1) << 28;
+
 namespace {
 /// What a node says, in numbers.
 struct Transform {
@@ -29,6 +32,8 @@ struct Transform {
   int64_t used() const { return std::min(in, toReal() ? half() : length); }
   int64_t out() const { return onesided && !inverse ? half() : length; }
   int64_t outParts() const { return toReal() ? 1 : 2; }
+  int64_t rows() const { return in * parts; }
+  int64_t columns() const { return out() * outParts(); }
 };
 } // namespace
 
@@ -71,6 +76,13 @@ static std::optional<Transform> transformOf(Node &node) {
   if (result.onesided && (result.parts == 1) == result.inverse)
     return refused(result.inverse ? "is one-sided, and inverse of real numbers"
                                   : "is one-sided, of complex numbers");
+  // No product of these leaves 64 bits.
+  if (result.in >= mostElements || result.length >= mostElements ||
+      result.rows() * result.columns() > mostElements)
+    return refused("transforms " + Twine(result.in) + " elements to " +
+                   Twine(result.out()) + ", by a matrix of more than " +
+                   Twine(mostElements) +
+                   " elements; transform parts of the signal");
   return result;
 }
 
@@ -87,8 +99,8 @@ static bool dft(Node &node) {
 
 /// The matrix. An element `from` is turned by the angle of `from` times `to`.
 static Tensor matrixOf(const Transform &t) {
-  const int64_t columns = t.out() * t.outParts();
-  Tensor matrix(ElementType::Float32, {t.in * t.parts, columns});
+  const int64_t columns = t.columns();
+  Tensor matrix(ElementType::Float32, {t.rows(), columns});
   for (int64_t from = 0; from < t.used(); ++from)
     for (int64_t to = 0; to < t.out(); ++to) {
       const double turns = double(from * to % t.length) / double(t.length);
@@ -135,7 +147,7 @@ static bool dft(Legalization &n) {
     return false;
   Shape outer(ArrayRef<int64_t>(shapeOf(x)).drop_back(2));
   Shape flat = outer;
-  flat.push_back(t.in * t.parts);
+  flat.push_back(t.rows());
   Value y = n.matmul(n.reshape(x, flat), matrix, nullptr);
   outer.append({t.out(), t.outParts()});
   y = n.reshape(y, outer);
