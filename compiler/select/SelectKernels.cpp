@@ -82,6 +82,15 @@ struct SelectKernelsPass
     return shapes;
   }
 
+  /// Whether several given regions are the stages of a pipeline: where that is
+  /// not said, those that may be, which are as tall as each other.
+  bool areStages(ArrayRef<RegionShape> shapes) const {
+    return stages > 1 &&
+           !(whereFaster && llvm::any_of(shapes, [&](const RegionShape &shape) {
+               return shape.rows != shapes.front().rows;
+             }));
+  }
+
   /// The program with all kernels on a region of that shape; null if some
   /// operator has no kernel.
   wse::ProgramOp select(func::FuncOp main, const Machine &target,
@@ -199,7 +208,7 @@ struct SelectKernelsPass
     if (llvm::is_contained(abreast, 0))
       explanation.withoutParts();
     if (shapes->size() > 1) {
-      if (failed(stages > 1
+      if (failed(areStages(*shapes)
                      ? spreadOverStagesOn(program, *shapes,
                                           {keepWeights, codeBytes, spreadCode})
                      : spreadOverPartsOn(program, *shapes)))
