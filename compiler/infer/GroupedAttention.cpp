@@ -343,8 +343,9 @@ static bool groupQueryAttention(Legalization &n) {
     if (Value lengths = promptLengths(n, tokens)) {
       a.k = withoutPadding(n, a.k, lengths);
       a.v = withoutPadding(n, a.v, lengths);
-      // Rows of padding see no padding either, as onnxruntime's.
-      // Of a window that is all padding nothing is left: 0.
+      // Rows of padding see no padding either, as onnxruntime's. Of a window
+      // that is all padding nothing is left: 0. Not so where scores are capped,
+      // too: there onnxruntime has other rows of padding.
       Value mask = promptMask(n, lengths, tokens);
       a.maskIsFinite = a.left < 0;
       a.mask =
