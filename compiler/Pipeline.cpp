@@ -393,12 +393,13 @@ LogicalResult Compilation::report() {
   if (!report)
     return fail(report.takeError());
   report->findWeights(options.output, weightFolders());
-  report->precision = options.precision;
   report->notes = attempts.notes;
-  if (options.precision == "bf16" &&
-      (report->machine == "wse1" || report->machine == "wse2"))
-    report->notes.push_back("bf16 is a format of wse3: " + report->machine +
-                            " is taken to have it, as fast as f16");
+  std::string error;
+  for (auto program : module->getOps<pe::ProgramOp>())
+    if (auto machine = machineFromDescription(program.getMachine(), error);
+        options.precision == "bf16" && machine && !machine->bf16)
+      report->notes.push_back("bf16 is no format of " + report->machine +
+                              ", which is taken to have it, as fast as f16");
   if (options.mode == Mode::Resident)
     noteResidency(*report);
   addWhatPassesSay(*module, options.allowF64AsF32, *report);

@@ -128,7 +128,8 @@ static void readMemory(const program::Program &program, Report &report) {
   runtime::SramPeak peak = runtime::sramPeak(program);
   report.sramPeakBytes = peak.bytes;
   report.sramOwner = llvm::json::fixUTF8(peak.owner);
-  report.streamedBytes = runtime::streamedWeightBytes(program);
+  report.precision = runtime::precisionOf(program);
+  report.streamedBytes = report.precision.streamedBytes;
   for (uint32_t entry = 0; entry < program.entries()->size(); ++entry)
     if (program.entries()->Get(entry)->name()->str() == "main")
       report.streamedByMain = runtime::streamedWeightBytes(program, entry);

@@ -261,8 +261,10 @@ void Report::print(llvm::raw_ostream &os) const {
        << " stay on the wafer\n"
        << "  buffered       at most " << readable(bufferedBytes, "B")
        << " of weights at a time\n";
-  if (precision != "f32")
-    os << "  precision      " << precision << ", sums in f32\n";
+  if (precision.elementsPerWord() > 1)
+    os << "  precision      " << precision.name() << ", sums in f32; "
+       << readable(precision.streamedBytesAsF32, "B")
+       << " of weights would stream in f32\n";
   if (!weightFolders.empty()) {
     os << "  weight files   not beside the program: wse-run wants";
     for (const std::string &folder : weightFolders)
@@ -457,7 +459,15 @@ void Report::printJSON(llvm::raw_ostream &os) const {
       });
       json.attribute("clock_ghz", clockGhz);
     });
-    json.attribute("precision", precision);
+    json.attributeObject("precision", [&] {
+      json.attribute("format", precision.name());
+      json.attribute("accumulate", "f32");
+      json.attribute("elements_per_word", precision.elementsPerWord());
+      json.attributeObject("streamed_bytes", [&] {
+        json.attribute("here", precision.streamedBytes);
+        json.attribute("in_f32", precision.streamedBytesAsF32);
+      });
+    });
     json.attributeObject("cycles", [&] {
       json.attribute("total", cycles);
       json.attributeArray("per_kernel", [&] {

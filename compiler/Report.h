@@ -54,8 +54,8 @@ struct Report {
   uint64_t parameters = 0, weightBytes = 0;
   int width = 0, height = 0;
   double clockGhz = 0;
-  std::string precision = "f32"; // of weights and activations; not in the file
-  double cycles = 0;             // predicted, all launches
+  runtime::Precision precision;
+  double cycles = 0; // predicted, all launches
   uint64_t pesUsed = 0, pesAvailable = 0;
   uint64_t sramPeakBytes = 0, sramLimitBytes = 0;
   std::string sramOwner; // ONNX node, or the buffer's name

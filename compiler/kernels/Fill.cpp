@@ -14,8 +14,25 @@ class Fill final : public KernelFor<wse::FillOp> {
     return SymbolTable::lookupNearestSymbolFrom<wse::ParameterOp>(
         op, op.getParameterAttr());
   }
+  /// How the features of a token, which are neighbours, fill words.
+  static Pairing pairingOf(wse::FillOp op, const Machine &machine) {
+    const RankedTensorType type = parameterOf(op).getHeldType();
+    if (pe::elementBytes(type.getElementType()) != 2)
+      return Pairing::None;
+    const FeatureTiling features = Layout::of(type, machine.height).features;
+    return features.inPairs(machine.width)           ? Pairing::Features
+           : features.inPairsAndTails(machine.width) ? Pairing::Tails
+                                                     : Pairing::None;
+  }
+  /// As the parameter comes.
   static Layout layoutOf(wse::FillOp op, const Machine &machine) {
-    return Layout::of(parameterOf(op).getHeldType(), machine.height);
+    Layout layout = Layout::of(parameterOf(op).getHeldType(), machine.height);
+    const Pairing pairing = pairingOf(op, machine);
+    if (pairing == Pairing::Features)
+      layout.features = *layout.features.inPairs(machine.width);
+    else if (pairing == Pairing::Tails)
+      layout.features = *layout.features.inPairsAndTails(machine.width);
+    return layout;
   }
 
   SmallVector<Relay> relays() const final { return columnRelays(); }
@@ -35,8 +52,17 @@ class Fill final : public KernelFor<wse::FillOp> {
   }
   LogicalResult lowerOp(wse::FillOp op, RoutineBuilder &b) const final {
     wse::ParameterOp parameter = parameterOf(op);
-    return bringTokens(b, parameter.getValue(), parameter.getHeldType(),
-                       b.tile(parameter), 0, {}, /*inAllRows=*/true);
+    const Pairing pairing = pairingOf(op, b.machine());
+    const Tile elements = b.tile(parameter);
+    Tile words = elements;
+    if (pairing != Pairing::None) {
+      words = RoutineBuilder::describe(b.scalars(), layoutOf(op, b.machine()));
+      words.buffer = b.wordsOf(elements.buffer);
+      words.pitch = 1;
+      words.step = elements.step / 2;
+    }
+    return bringTokens(b, parameter.getValue(), parameter.getHeldType(), words,
+                       0, {}, /*inAllRows=*/true, pairing);
   }
 };
 

@@ -49,7 +49,7 @@ void wsec::keepOwnTokens(RoutineBuilder &b, const Tile &out, bool inAllRows) {
   Value hears = b.hears(StreamPattern::Column, out.active);
   b.where(inAllRows ? s.constant(1) : hears, [&] {
     b.vector(Opcode::Mov, {1, out.channels, out.features},
-             Operand::memory(out.buffer, 0, {0, 1, out.pitch}),
+             Operand::memory(out.buffer, 0, {0, out.step, out.pitch}),
              {b.columnWords(3).windowed(s.mul(out.firstToken, out.features),
                                         total)});
   });

@@ -215,19 +215,24 @@ Tile RoutineBuilder::tile(Value tensor, Pairing pairing) {
 }
 
 Tile RoutineBuilder::tile(wse::PersistentOp held) {
-  Tile tile = describe(scalars(), Layout::of(held.getHeldType(), height()));
+  const RankedTensorType type = held.getHeldType();
+  Tile tile = describe(scalars(), Layout::of(type, height()));
+  const int64_t elementsOfWord = 4 / pe::elementBytes(type.getElementType());
+  if (isa<wse::ParameterOp>(*held)) {
+    tile.pitch = 1;
+    tile.step =
+        llvm::alignTo(tile.layout.features.largest(width()), elementsOfWord);
+  }
   // The tensor in the store has the name of the parameter.
   StringRef prefix = isa<wse::ParameterOp>(*held) ? "resident_" : "";
   if (!held.getHeldAddress())
     lacks("the address of " + held.getHeldName().getValue() +
           ", which stays on the wafer");
-  tile.buffer = shared.buffer((prefix + held.getHeldName().getValue()).str(),
-                              held.getHeldAddress().value_or(0),
-                              bytesOf(held.getHeldType().getElementType(),
-                                      tile.layout.words(width(), height())),
-                              held.getHeldType().getElementType(),
-                              firstNode(cast<wse::KernelOp>(op)),
-                              /*persistent=*/true);
+  tile.buffer = shared.buffer(
+      (prefix + held.getHeldName().getValue()).str(),
+      held.getHeldAddress().value_or(0), held.getHeldBytes(width(), height()),
+      type.getElementType(), firstNode(cast<wse::KernelOp>(op)),
+      /*persistent=*/true);
   return tile;
 }
 

@@ -42,6 +42,7 @@ struct Tile {
   Layout layout;
   std::string buffer;
   int64_t pitch = 0;        // words between neighbouring features
+  int64_t step = 1;         // and tokens
   mlir::Value active;       // whether this row holds tokens
   mlir::Value sequences;    // batch elements of this row
   mlir::Value tokens;       // tokens of each
@@ -114,7 +115,8 @@ public:
   Tile tile(Value tensor);
   /// The same as words of two elements, as it moves; of no pairing, itself.
   Tile tile(Value tensor, Pairing pairing);
-  /// That of a resident parameter or a state of its region.
+  /// That of a resident parameter or a state of its region. In a parameter the
+  /// features of a token are neighbours.
   Tile tile(wse::PersistentOp held);
   /// The scalars of a layout in any scalar scope, without a buffer.
   static Tile describe(ScalarBuilder &scalars, const Layout &layout);

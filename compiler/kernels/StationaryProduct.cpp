@@ -271,7 +271,7 @@ void StationaryWriter::placeWeights() {
     firstRow = held.firstToken;
     rowFeatures = held.channels;
     hasFeatures = shape.n < b.height() ? held.active : s.constant(1);
-    blocks.push_back({0, rowFeatures, held.buffer, 1, held.pitch});
+    blocks.push_back({0, rowFeatures, held.buffer, held.step, held.pitch});
     return;
   }
   firstRow = s.mul(s.py(), shape.rowFeatures);

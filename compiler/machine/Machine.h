@@ -95,6 +95,9 @@ struct Machine {
   double fmacRate16 = 0;
   /// Of factors of 16 bits and sums of 32.
   double fmacRateMixed = 0;
+  /// Whether bf16 is one of its formats. Where it is not, it is taken to be as
+  /// fast as f16.
+  int bf16 = 0;
   double reduceRate = 0;
   /// The same of multiply-adds.
   double dotRate = 0;

@@ -46,6 +46,7 @@ static void visitFields(MachineT &machine, Visit visit) {
   visit("add_rate_16", machine.addRate16, 0);
   visit("fmac_rate_16", machine.fmacRate16, 0);
   visit("fmac_rate_mixed", machine.fmacRateMixed, 0);
+  visit("bf16", machine.bf16, 0);
   visit("reduce_rate", machine.reduceRate, 0);
   visit("dot_rate", machine.dotRate, 0);
   visit("stride_elements", machine.strideElements, 0);

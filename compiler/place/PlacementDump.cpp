@@ -113,13 +113,11 @@ static std::vector<PlacementView::HeldView> viewHeld(wse::ProgramOp program) {
     auto region = SymbolTable::lookupNearestSymbolFrom<wse::RegionOp>(
         held, held.getHome());
     Machine machine = region.machine();
-    RankedTensorType type = held.getHeldType();
-    views.push_back(
-        {nameOf(held.getHeldName().getValue()),
-         held->getName().stripDialect().str(),
-         {machine.x, machine.y, machine.width, machine.height},
-         wse::DistAttr::bytesPerPE(type, machine.width, machine.height),
-         held.getHeldAddress()});
+    views.push_back({nameOf(held.getHeldName().getValue()),
+                     held->getName().stripDialect().str(),
+                     {machine.x, machine.y, machine.width, machine.height},
+                     held.getHeldBytes(machine.width, machine.height),
+                     held.getHeldAddress()});
   }
   return views;
 }

@@ -65,7 +65,8 @@ wsec::readSchedulingProblem(wse::ProgramOp program) {
              << held.getHome() << ", which no kernel is on";
     problem.persistents.push_back(
         {held.getHeldName().str(), region->second,
-         bytesOf(held.getHeldType(), machines[region->second])});
+         held.getHeldBytes(machines[region->second].width,
+                           machines[region->second].height)});
   }
   llvm::DenseMap<Type, size_t> forms; // looked up only
   llvm::DenseMap<Operation *, size_t> index;

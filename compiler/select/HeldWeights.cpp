@@ -69,7 +69,8 @@ select::HeldAmount select::heldAmount(wse::KernelOp kernel,
   for (wse::WeightAttr weight : wse::allWeights(kernel))
     if (auto held = findKernel(kernel)->held(kernel, weight, machine);
         held && isTrained(kernel, weight)) {
-      amount.bytes += bytesPerPE(held->type, machine);
+      amount.bytes += wse::DistAttr::heldBytesPerPE(held->type, machine.width,
+                                                    machine.height);
       amount.elements += weight.getType().getNumElements();
     }
   return amount;

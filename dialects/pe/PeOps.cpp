@@ -541,8 +541,9 @@ static LogicalResult verifyTaskIds(ClassOp peClass) {
   return success();
 }
 
-// A persistent buffer shares no byte with another one: C3 of buffer. Those
-// without an address lie behind all others.
+// A persistent buffer shares no byte with another one, unless that is the same
+// bytes under another type: C3 of buffer. Those without an address lie behind
+// all others.
 static LogicalResult verifyPersistent(ClassOp peClass) {
   for (auto kept : peClass.getOps<BufferOp>()) {
     if (!kept.getPersistent() || !kept.getAddress())
@@ -551,6 +552,9 @@ static LogicalResult verifyPersistent(ClassOp peClass) {
     for (auto other : peClass.getOps<BufferOp>()) {
       if (other == kept || !other.getAddress() || *other.getAddress() >= end ||
           *other.getAddress() + other.getBytes() <= begin)
+        continue;
+      if (!other.getPersistent() && *other.getAddress() == begin &&
+          other.getBytes() == kept.getBytes())
         continue;
       return withNote(kept.emitOpError("is persistent, and shares bytes with @")
                           << other.getSymName(),

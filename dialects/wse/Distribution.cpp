@@ -235,6 +235,14 @@ int64_t DistAttr::bytesPerPE(Type type, int64_t width, int64_t height) {
                              height));
 }
 
+int64_t DistAttr::heldBytesPerPE(Type type, int64_t width, int64_t height) {
+  const int64_t bytes = elementBytes(type);
+  const int64_t tokens = TokenTiling::of(type).tokensPerRowMax(height);
+  const int64_t elements = of(type).elementsPerPE(
+      cast<RankedTensorType>(type).getShape(), width, height);
+  return tokens == 0 ? 0 : tokens * wholeWords(bytes * elements / tokens);
+}
+
 //===----------------------------------------------------------------------===//
 // The view of kernels
 //===----------------------------------------------------------------------===//

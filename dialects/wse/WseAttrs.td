@@ -186,6 +186,10 @@ def Wse_DistAttr : Wse_Attr<"Dist", "dist",
                           int64_t height) const;
     /// SRAM that a tensor takes in the fullest PE: whole words.
     static int64_t bytesPerPE(::mlir::Type type, int64_t width, int64_t height);
+    /// The same of a parameter: the features of each token are neighbours and
+    /// begin with a word.
+    static int64_t heldBytesPerPE(::mlir::Type type, int64_t width,
+                                  int64_t height);
   }];
 }
 

@@ -78,6 +78,8 @@ def Wse_PersistentOpInterface : OpInterface<"PersistentOp"> {
       "::mlir::RankedTensorType", "getHeldType", (ins), "",
       "return ::llvm::cast<::mlir::RankedTensorType>("
       "$_op.getTypeAttr().getValue());">,
+    InterfaceMethod<"SRAM that it takes in the fullest PE of its region.",
+      "int64_t", "getHeldBytes", (ins "int64_t":$width, "int64_t":$height)>,
     InterfaceMethod<"Its name.",
       "::mlir::StringAttr", "getHeldName", (ins), "",
       "return $_op.getSymNameAttr();">,

@@ -501,6 +501,14 @@ static LogicalResult verifyHome(PersistentOp op) {
   return verifyFits(op, op.getHeldType(), region);
 }
 
+int64_t ParameterOp::getHeldBytes(int64_t width, int64_t height) {
+  return DistAttr::heldBytesPerPE(getHeldType(), width, height);
+}
+
+int64_t StateOp::getHeldBytes(int64_t width, int64_t height) {
+  return DistAttr::bytesPerPE(getHeldType(), width, height);
+}
+
 LogicalResult ParameterOp::verify() {
   // (C1)
   WeightAttr value = getValue();

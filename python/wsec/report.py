@@ -136,6 +136,7 @@ class Report(Section):
         rows = [
             ("parameters", f"{self.model.parameters:,}, {_bytes(self.model.weight_bytes)}"),
             ("streamed", f"{_bytes(self.weights.streamed_bytes)} of weights per run"),
+            ("precision", self._precision()),
             ("PEs", f"{self.pes.used:,} of {self.pes.available:,}"),
             ("SRAM peak", f"{self.sram.peak_bytes:,} of {self.sram.limit_bytes:,} bytes"
              + (f" ({self.sram.owner})" if self.sram.owner else "")),
@@ -159,6 +160,15 @@ class Report(Section):
     def _title(self) -> str:
         width, height = self.machine.mesh
         return f"{self.model.name} on {self.machine.name}, {width}x{height} PEs at {self.machine.clock_ghz} GHz"
+
+    def _precision(self) -> str:
+        its = self.precision
+        text = f"{its.format}, sums in {its.accumulate}"
+        if its.elements_per_word > 1:
+            text += f"; {_bytes(its.streamed_bytes.in_f32)} of weights would stream in f32"
+        if "error" in its:
+            text += f"; error {its.error.max:.2g} of the largest value, rms {its.error.rms:.2g}"
+        return text
 
     def _seconds(self) -> float:
         """Of a run, at the clock of the machine."""

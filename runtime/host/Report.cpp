@@ -27,6 +27,7 @@ void addMemory(const program::Program &program, RunReport &report) {
   report.sramPeakBytes = peak.bytes;
   report.sramOwner = peak.owner;
   WeightResidency residency = weightResidency(program);
+  report.precision = precisionOf(program);
   report.residentBytes = residency.residentBytes;
   report.bufferedBytes = residency.bufferedBytes;
 }
@@ -413,6 +414,29 @@ static Json pipelineJson(const PipelineRun &run, const std::string &engine,
       {"stages", stages}};
 }
 
+/// The error is that of the output that is furthest off, against its largest
+/// value: from the same model in f32, if that is what it was compared with.
+static Json precisionJson(const RunReport &report) {
+  Json json = {{"format", report.precision.name()},
+               {"accumulate", "f32"},
+               {"elements_per_word", report.precision.elementsPerWord()},
+               {"streamed_bytes",
+                {{"here", report.precision.streamedBytes},
+                 {"in_f32", report.precision.streamedBytesAsF32}}}};
+  const OutputError *worst = nullptr;
+  for (const OutputError &error : report.errors)
+    if (!worst || error.comparison.ratio() > worst->comparison.ratio())
+      worst = &error;
+  if (!worst || !std::isfinite(worst->comparison.maxError))
+    return json;
+  const double largest = worst->comparison.largest;
+  json["error"] = {{"output", worst->output},
+                   {"max", worst->comparison.ratio()},
+                   {"rms", largest > 0 ? worst->comparison.rms / largest
+                                       : worst->comparison.rms}};
+  return json;
+}
+
 static Json edgeJson(const EdgeUse &row, double cycles) {
   return {{"busy_cycles", row.words},
           {"stalled_cycles", row.stalledCycles},
@@ -470,6 +494,7 @@ std::string RunReport::json() const {
   json["weights"] = {{"resident_bytes", residentBytes},
                      {"buffered_bytes", bufferedBytes},
                      {"streamed_bytes", streamedBytes}};
+  json["precision"] = precisionJson(*this);
   if (tokens > 0)
     json["tokens"] = {{"per_run", tokens}, {"per_second", tokensPerSecond()}};
   if (Json channels = channelsJson(*this); !channels.empty())

@@ -55,6 +55,7 @@ struct RunReport {
   /// Weights: words on the wire, 4 bytes each; what of them stays from one
   /// launch to another, and is held in buffers while a launch runs.
   uint64_t streamedBytes = 0, residentBytes = 0, bufferedBytes = 0;
+  Precision precision;
   uint64_t tokens = 0; ///< of a run; 0: the model knows no tokens
   /// Rows of the west edge, as counted (not by strips) and as the compiler
   /// predicts them in a run of so many cycles; empty where nobody knows.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 namespace wsec::runtime {
 
@@ -108,20 +109,26 @@ void CodeChecker::checkBuffers() {
   checkPersistent();
 }
 
-/// A persistent buffer shares no byte with another one.
+/// A persistent buffer shares no byte with another one, unless that is the same
+/// bytes under another type.
 void CodeChecker::checkPersistent() const {
   std::vector<const program::Buffer *> inOrder;
   for (const program::Buffer *buffer : *peClass.buffers())
     if (buffer->bytes() > 0)
       inOrder.push_back(buffer);
-  std::sort(inOrder.begin(), inOrder.end(),
-            [](auto *a, auto *b) { return a->address() < b->address(); });
+  std::sort(inOrder.begin(), inOrder.end(), [](auto *a, auto *b) {
+    return std::tuple(a->address(), a->bytes(), !a->persistent()) <
+           std::tuple(b->address(), b->bytes(), !b->persistent());
+  });
   auto end = [](const program::Buffer &buffer) {
     return uint64_t(buffer.address()) + buffer.bytes();
   };
   // Of those before, the ones that reach furthest.
   const program::Buffer *any = nullptr, *kept = nullptr;
   for (const program::Buffer *buffer : inOrder) {
+    if (kept && !buffer->persistent() && buffer->address() == kept->address() &&
+        buffer->bytes() == kept->bytes())
+      continue;
     const program::Buffer *before = buffer->persistent() ? any : kept;
     if (before && buffer->address() < end(*before)) {
       const bool first = before->persistent();

@@ -43,14 +43,29 @@ SramPeak sramPeak(const program::Program &program) {
   return peak;
 }
 
-/// Words of weights that one run of a stream sends: for each column it serves,
-/// the blocks of all its segments.
-static uint64_t weightWords(const program::Program &program,
-                            const program::HostStream &stream,
-                            const std::vector<int64_t> &arguments) {
+namespace {
+
+/// Words of weights, and elements in them.
+struct Weights {
+  uint64_t words = 0, elements = 0;
+
+  Weights &operator+=(const Weights &other) {
+    words += other.words;
+    elements += other.elements;
+    return *this;
+  }
+};
+
+} // namespace
+
+/// The weights that one run of a stream sends: for each column it serves, the
+/// blocks of all its segments.
+static Weights weightsOf(const program::Program &program,
+                         const program::HostStream &stream,
+                         const std::vector<int64_t> &arguments) {
+  Weights weights;
   if (stream.direction() != program::Direction::In)
-    return 0;
-  uint64_t words = 0;
+    return weights;
   std::vector<int64_t> scalars;
   auto addColumn = [&](int column, int row) {
     evaluateScalars(stream.scalars(), column, row, scalars, arguments.data());
@@ -62,38 +77,72 @@ static uint64_t weightWords(const program::Program &program,
       uint64_t block = 1;
       for (const program::Affine *extent : *segment->extents())
         block *= uint64_t(evaluateAffine(*extent, scalars));
-      words += uint64_t(evaluateAffine(*segment->lines(), scalars)) *
-               Wire(stream, *segment).wavelets(block);
+      const auto lines = uint64_t(evaluateAffine(*segment->lines(), scalars));
+      weights +=
+          {lines * Wire(stream, *segment).wavelets(block), lines * block};
     }
   };
   for (const program::Channel *channel : *stream.channels())
     for (int column = channel->begin(); column < channel->end(); ++column)
       addColumn(column, channel->row());
-  return words;
+  return weights;
 }
 
-uint64_t streamedWeightBytes(const program::Program &program, uint32_t entry) {
+static Weights streamedWeights(const program::Program &program,
+                               uint32_t entry) {
   const Call call = largestCall(program, entry);
   // A stream may feed many launches.
-  std::map<uint32_t, uint64_t> known;
-  uint64_t words = 0;
+  std::map<uint32_t, Weights> known;
+  Weights weights;
   for (const program::Launch *launch : *call.entry().launches())
     if (launch->streams())
       for (uint32_t stream : *launch->streams()) {
         auto [at, isNew] = known.try_emplace(stream);
         if (isNew)
-          at->second = weightWords(program, *program.streams()->Get(stream),
-                                   call.carried(*launch));
-        words += at->second;
+          at->second = weightsOf(program, *program.streams()->Get(stream),
+                                 call.carried(*launch));
+        weights += at->second;
       }
-  return words * sizeof(float);
+  return weights;
+}
+
+uint64_t streamedWeightBytes(const program::Program &program, uint32_t entry) {
+  return streamedWeights(program, entry).words * sizeof(float);
 }
 
 uint64_t streamedWeightBytes(const program::Program &program) {
-  uint64_t most = 0;
-  for (uint32_t entry = 0; entry < program.entries()->size(); ++entry)
-    most = std::max(most, streamedWeightBytes(program, entry));
-  return most;
+  return precisionOf(program).streamedBytes;
+}
+
+const char *Precision::name() const {
+  switch (format) {
+  case program::ElementType::F16:
+    return "f16";
+  case program::ElementType::BF16:
+    return "bf16";
+  default:
+    return "f32";
+  }
+}
+
+Precision precisionOf(const program::Program &program) {
+  Precision precision;
+  for (const program::PEClass *peClass : *program.classes())
+    for (unsigned b = 0; peClass->buffers() && b < peClass->buffers()->size();
+         ++b) {
+      const program::ElementType type = peClass->buffers()->Get(b)->type();
+      if (type == program::ElementType::F16 ||
+          type == program::ElementType::BF16)
+        precision.format = type;
+    }
+  for (uint32_t entry = 0; entry < program.entries()->size(); ++entry) {
+    const Weights weights = streamedWeights(program, entry);
+    if (weights.words * sizeof(float) < precision.streamedBytes)
+      continue;
+    precision.streamedBytes = weights.words * sizeof(float);
+    precision.streamedBytesAsF32 = weights.elements * sizeof(float);
+  }
+  return precision;
 }
 
 SparseWeights &SparseWeights::operator+=(const SparseWeights &other) {

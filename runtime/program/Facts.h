@@ -31,6 +31,19 @@ SramPeak sramPeak(const program::Program &program);
 uint64_t streamedWeightBytes(const program::Program &program, uint32_t entry);
 uint64_t streamedWeightBytes(const program::Program &program);
 
+/// Elements of activations and weights: f16 or bf16 where buffers have such,
+/// else f32; and what streams, beside a word for each element.
+struct Precision {
+  program::ElementType format = program::ElementType::F32;
+  uint64_t streamedBytes = 0, streamedBytesAsF32 = 0;
+
+  const char *name() const; ///< "bf16"
+  int elementsPerWord() const {
+    return format == program::ElementType::F32 ? 1 : 2;
+  }
+};
+Precision precisionOf(const program::Program &program);
+
 /// Weights of matrices of which a launch streams only those that are kept.
 struct SparseWeights {
   uint64_t weights = 0; ///< of the whole matrices

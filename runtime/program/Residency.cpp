@@ -54,6 +54,24 @@ private:
   AxisScalars scalars;
 };
 
+/// For each buffer of a class the one that stands for its bytes, whatever type
+/// they are read as: a persistent one if there is one.
+std::vector<uint32_t> buffersByBytes(const program::PEClass &peClass) {
+  std::vector<uint32_t> result;
+  if (!peClass.buffers())
+    return result;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> known;
+  for (const bool persistent : {true, false})
+    for (uint32_t b = 0; b < peClass.buffers()->size(); ++b) {
+      const program::Buffer &buffer = *peClass.buffers()->Get(b);
+      if (buffer.persistent() == persistent)
+        known.insert({{buffer.address(), buffer.bytes()}, b});
+    }
+  for (const program::Buffer *buffer : *peClass.buffers())
+    result.push_back(known.at({buffer->address(), buffer->bytes()}));
+  return result;
+}
+
 /// Since when a buffer holds weights, and under which conditions it got them.
 struct Holding {
   size_t launch;
@@ -65,8 +83,10 @@ using Holdings = std::map<BufferId, Holding>;
 class Analysis {
 public:
   explicit Analysis(const program::Program &program) : program(program) {
-    for (const program::PEClass *peClass : *program.classes())
+    for (const program::PEClass *peClass : *program.classes()) {
       classColors.emplace_back(*peClass, *program.machine(), steps);
+      byBytes.push_back(buffersByBytes(*peClass));
+    }
   }
 
   WeightResidency run() {
@@ -147,7 +167,7 @@ private:
     for (uint32_t b = 0; b < peClass.buffers()->size(); ++b)
       if (peClass.buffers()->Get(b)->name()->string_view() ==
           copy.buffer()->string_view())
-        holdings[{index, b}] = {launch, {}};
+        holdings[{index, byBytes[index][b]}] = {launch, {}};
   }
 
   ColorSet streamedColors() const {
@@ -249,7 +269,7 @@ private:
         weightColors |= classColors[currentClass].colors(*dst.color());
       return;
     }
-    BufferId buffer(currentClass, dst.buffer());
+    const BufferId buffer = bufferOf(dst);
     if (weight) {
       hold(buffer);
       touched.insert(buffer);
@@ -285,13 +305,17 @@ private:
                  .any();
     if (operand->kind() != OperandKind::Memory)
       return false;
-    auto held = holdings.find({currentClass, operand->buffer()});
+    auto held = holdings.find(bufferOf(*operand));
     if (held == holdings.end())
       return false;
     touched.insert(held->first);
     if (held->second.launch < launch)
       reads.insert({held->first, held->second.launch});
     return true;
+  }
+
+  BufferId bufferOf(const program::Operand &operand) const {
+    return {currentClass, byBytes[currentClass][operand.buffer()]};
   }
 
   /// The buffer has held its weights from launch `since` until now.
@@ -311,6 +335,7 @@ private:
   const program::Program &program;
   ProofSteps steps;
   std::vector<ClassColors> classColors;
+  std::vector<std::vector<uint32_t>> byBytes; ///< by class
   const program::Launch &current() const {
     const auto [entry, number] = calls[launch];
     return *entry->launches()->Get(number);

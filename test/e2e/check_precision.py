@@ -74,6 +74,7 @@ def main():
         run(["wsec", work / "model.onnx", "-o", wafer, f"--mesh={options.mesh}", "--quiet",
              f"--precision={precision}", f"--report={work / 'compiled.json'}"])
         stated = json.loads((work / "compiled.json").read_text())["precision"]
+        streamed = stated["streamed_bytes"]
         outputs = {}
         for engine in ("streams", "wavelet"):
             run(["wse-run", wafer, "--input", f"x={work / 'x.npy'}", f"--engine={engine}",
@@ -84,8 +85,19 @@ def main():
         reports[precision] = report
         error = report["errors"][0]
         measured = np.abs(outputs["wavelet"] - expected).max()
-        if stated != precision:
+        if (stated["format"], stated["accumulate"]) != (precision, "f32") or \
+                stated["elements_per_word"] != (1 if precision == "f32" else 2):
             faults.append(f"the report of {precision} says {stated}")
+        # The last of an odd number of lines comes twice, in one word.
+        most = (1 if precision == "f32" else 1.02) * matrices + vectors
+        if not matrices + vectors <= streamed["in_f32"] <= most or \
+                streamed["here"] != report["weights"]["streamed_bytes"]:
+            faults.append(f"the report of {precision} says {stated}, of {matrices + vectors} bytes")
+        its = report["precision"]
+        if {**its, "error": None} != {**stated, "error": None} or \
+                abs(its["error"]["max"] * largest - measured) > 1e-6 * largest or \
+                abs(its["error"]["rms"] * largest - error["rms"]) > 1e-6 * largest:
+            faults.append(f"{precision}: the run says {its}")
         if not np.array_equal(outputs["streams"], outputs["wavelet"]):
             faults.append(f"{precision}: engines differ")
         if abs(error["max_abs"] - measured) > 1e-6 * largest:
