@@ -6,6 +6,7 @@
 #include "runtime/pe/UnalignedFloat.h"
 #include "runtime/pe/VectorKernels.h"
 
+#include "runtime/program/Opcodes.h"
 #include "runtime/program/program_generated.h"
 
 #include <algorithm>
@@ -170,9 +171,23 @@ HWY_INLINE Vector propagateNaN(Vector a, Vector b, Vector result) {
                         hn::IfThenElse(hn::IsNaN(b), b, result));
 }
 
+/// Whether the table says its value.
+constexpr bool isFunction(Opcode op) {
+  switch (op) {
+#define WSEC_FUNCTION(Name, name, numbers, software, words, value)             \
+  case Opcode::Name:
+#include "runtime/program/Opcodes.def"
+    return true;
+  default:
+    return false;
+  }
+}
+
 /// A function that has no vector form: its value in the table.
 template <Opcode op>
 HWY_INLINE Vector oneByOne(Vector a) {
+  static_assert(isFunction(op) || factsOf(op).numbers == OpcodeFacts::Integers,
+                "a row that nothing here computes");
   const Tag d;
   return patch(a, hn::Eq(hn::Zero(d), hn::Zero(d)), a, a, [](float v, float) {
     [[maybe_unused]] const double x = v;
