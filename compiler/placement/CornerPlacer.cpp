@@ -403,19 +403,23 @@ private:
     }
     if (isWithin)
       return "";
-    tries = triesWithin;
-    if (!tooLarge && open.size() > 1 && open.size() <= allOrdersUpTo) {
+    const bool canTryAll =
+        !tooLarge && open.size() > 1 && open.size() <= allOrdersUpTo;
+    triedAll &= found || canTryAll;
+    // A channel that brings more than the limit is better than no placement.
+    mostThroughput = limit;
+    for (bool again = canTryAll; again; mostThroughput = INFINITY) {
       tries = 0;
+      aboveMost = false;
       takeOut(open);
       if (anyPlacement(open.size())) {
         improve();
         return "";
       }
+      triedAll &= found || tries < triesWithin;
+      again = !found && aboveMost;
     }
-    if (found)
-      return "";
-    triedAll &= tries < triesWithin;
-    return error;
+    return found ? "" : error;
   }
 
   /// Takes these out and puts them back in this order if that costs less.
@@ -481,8 +485,8 @@ private:
     return drawn;
   }
 
-  /// Whether `left` regions that have no place find one, any one within the
-  /// limit.
+  /// Whether `left` regions that have no place find one, any one that
+  /// `mostThroughput` allows.
   bool anyPlacement(size_t left) {
     if (left == 0)
       return true;
@@ -501,9 +505,11 @@ private:
             if (!isFree({x, y, its.columns, its.rows}))
               continue;
             put(region, {shape, {x, y}});
-            if (problem.throughput(placement, isPlaced) <= limit &&
-                anyPlacement(left - 1))
+            const bool isAbove =
+                problem.throughput(placement, isPlaced) > mostThroughput;
+            if (!isAbove && anyPlacement(left - 1))
               return true;
+            aboveMost |= isAbove;
             isPlaced[region] = false;
           }
       }
@@ -577,7 +583,9 @@ private:
   double limit = 0;
   bool improves = true; ///< placements; else one within the limit will do
   int64_t tries = 0, triesWithin = 0;
-  bool triedAll = false; ///< arrangements, in vain
+  double mostThroughput = 0; ///< of any placement
+  bool aboveMost = false;    ///< is some placement that was met
+  bool triedAll = false;     ///< arrangements, in vain
 };
 } // namespace
 

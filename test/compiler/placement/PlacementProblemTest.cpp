@@ -110,6 +110,23 @@ TEST(PlacementProblem, FindsAnotherArrangement) {
   EXPECT_EQ(solve(problem).regions[0].at, (PlacedOrigin{5, 0}));
 }
 
+/// Where no order fits them, and one channel brings more than a region costs.
+TEST(PlacementProblem, TriesAllArrangements) {
+  PlacementProblem problem;
+  problem.width = 6;
+  problem.height = 2;
+  problem.channelRows = {0};
+  addRegions(problem, {{"a", 3, 2}, {"b", 3, 1}});
+  problem.keepOuts = {{4, 1, 1, 1}};
+  problem.wishes = {{0, NearWish::Target::Pe, 0, {2, 0}}};
+  for (double stream : {0, 3}) {
+    problem.shapeSets[0][0].stream = stream;
+    const Placement placement = solve(problem);
+    EXPECT_EQ(placement.regions[0].at, (PlacedOrigin{0, 0}));
+    EXPECT_EQ(placement.regions[1].at, (PlacedOrigin{3, 0}));
+  }
+}
+
 TEST(PlacementProblem, LiesNearWhatItIsToldTo) {
   using Target = NearWish::Target;
   auto placed = [](NearWish wish) {
