@@ -22,6 +22,14 @@ Attempts::Attempts(const CompileOptions &options, MLIRContext &context)
     now.stages = mostStages;
   now.keepWeights = options.mode == Mode::Resident;
   now.abreast.assign(mostParts - 1, mostParts);
+  now.region = options.region;
+}
+
+void Attempts::start(const PlacementFile::Selection &selection) {
+  now.code = selection.code;
+  now.fewColors = selection.fewColors;
+  now.littleScratch = selection.littleScratch;
+  now.keepWeights = selection.weightsStay;
 }
 
 /// Bytes of code in a PE of a program that was scheduled but for room for it;
@@ -124,7 +132,7 @@ bool Attempts::change(ModuleOp module, Outcome &outcome) {
   if (std::string region = halfAsHigh(module);
       outcome.colors && options.region.empty() && options.placement.empty() &&
       !region.empty()) {
-    now.regions = region;
+    now.region = region;
     if (first.empty()) {
       first = std::move(outcome.said);
       notes.push_back("the region has fewer rows: " + outcome.overflow);
@@ -187,7 +195,7 @@ bool Attempts::spread(ModuleOp module, Outcome &outcome) {
     now.spreadCode = true;
     now.abreast.assign(mostParts - 1, mostParts);
     now.code = codeOfOne = outcome.code;
-    now.regions.clear();
+    now.region.clear();
     now.stages = 2;
     if (first.empty())
       first = std::move(outcome.said);

@@ -6,6 +6,7 @@
 #define COMPILER_ATTEMPTS_H
 
 #include "compiler/Pipeline.h"
+#include "compiler/PlacementFile.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -14,7 +15,7 @@ namespace wsec {
 
 /// What `select` is told, beside what the user asked for.
 struct Attempt {
-  std::string regions; ///< "WxH,..."; empty: chosen
+  std::string region; ///< "WxH"; empty: chosen
   /// Of two parts side by side, of three, and so on: regions in a row of the
   /// mesh. Zeros: one region for all.
   llvm::SmallVector<int64_t> abreast;
@@ -35,6 +36,9 @@ struct Attempt {
 class Attempts {
 public:
   Attempts(const CompileOptions &options, mlir::MLIRContext &context);
+
+  /// Begins with what a placement was selected with.
+  void start(const PlacementFile::Selection &selection);
 
   /// Runs `phases`, which change `module`, until they succeed or nothing is
   /// left to try; then says what they said.

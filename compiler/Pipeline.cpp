@@ -14,7 +14,6 @@
 #include "compiler/infer/Passes.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/place/Passes.h"
-#include "compiler/place/PlacementFile.h"
 #include "compiler/raise/Passes.h"
 #include "compiler/route/Passes.h"
 #include "compiler/schedule/Passes.h"
@@ -63,7 +62,7 @@ private:
   LogicalResult readInput();
   LogicalResult readText();
   LogicalResult checkOptions(Phase first);
-  LogicalResult readRegions();
+  LogicalResult readPlacement(Phase first);
   LogicalResult explain();
   FailureOr<Phase> firstPhase();
   void addVerifiers(Phase first, OpPassManager &manager) const;
@@ -199,7 +198,8 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     target.mesh = options.mesh;
     target.keepOuts = llvm::join(options.keepOuts, ";");
     const Attempt &now = attempts.now;
-    target.region = now.regions;
+    target.region = now.region;
+    target.placement = options.placement;
     for (int64_t regions : now.abreast)
       target.abreast.push_back(regions);
     target.stages = now.stages;
@@ -312,19 +312,26 @@ LogicalResult Compilation::checkOptions(Phase first) {
   return success();
 }
 
-/// The shapes of regions that `select` is to use.
-LogicalResult Compilation::readRegions() {
-  std::string &regions = attempts.now.regions;
-  regions = options.region;
-  if (options.placement.empty())
+/// A placement is selected for as its file says, which must not contradict the
+/// mode.
+LogicalResult Compilation::readPlacement(Phase first) {
+  if (options.placement.empty() || first > Phase::Select)
     return success();
   llvm::Expected<PlacementFile> file = readPlacementFile(options.placement);
   if (!file)
     return fail(file.takeError());
-  for (const PlacementFile::Region &region : file->regions)
-    regions += (regions.empty() ? "" : ",") +
-               std::to_string(region.pes.columns) + "x" +
-               std::to_string(region.pes.rows);
+  if (options.mode == Mode::Stream && file->role() == wse::RegionRole::Stage)
+    return error() << "placement '" << options.placement << "': the role of @"
+                   << file->regions[0].name
+                   << " is stage, of a pipeline; that takes --mode=resident or "
+                      "auto, and with --mode=stream there is none";
+  if (options.mode != Mode::Resident && file->selection &&
+      file->selection->weightsStay)
+    return error() << "placement '" << options.placement
+                   << "': 'weights_stay' of its selection is true, and they "
+                      "stream but with --mode=resident";
+  if (file->selection)
+    attempts.start(*file->selection);
   return success();
 }
 
@@ -423,7 +430,8 @@ LogicalResult Compilation::run() {
   if (failed(checkOutputs()) || failed(readInput()))
     return failure();
   FailureOr<Phase> first = firstPhase();
-  if (failed(first) || failed(checkOptions(*first)) || failed(readRegions()))
+  if (failed(first) || failed(checkOptions(*first)) ||
+      failed(readPlacement(*first)))
     return failure();
   Phase last = std::min(options.stopAfter, Phase::Lower);
   if (*first <= last && failed(runPhases(*first, last)))

@@ -2,8 +2,8 @@
 //
 // A position for each region.
 
+#include "compiler/PlacementFile.h"
 #include "compiler/place/Passes.h"
-#include "compiler/place/PlacementFile.h"
 #include "compiler/place/ReadPlacement.h"
 #include "compiler/placement/PlacementSolver.h"
 
@@ -15,6 +15,40 @@ namespace wsec::place {
 } // namespace wsec::place
 
 using namespace wsec;
+
+/// Gives the regions of a selected program their places. Returns empty, or what
+/// of the file is not of this program.
+static std::string pinRegions(wse::ProgramOp program,
+                              const PlacementFile &file) {
+  const std::string where = "placement '" + file.path + "'";
+  if (std::string error =
+          file.meshProblem(program.meshWidth(), program.meshHeight());
+      !error.empty())
+    return error;
+  auto regions = regionsOf(program);
+  if (regions.size() != file.regions.size())
+    return where + " has " + std::to_string(file.regions.size()) +
+           " regions, the program " + std::to_string(regions.size());
+  for (wse::RegionOp region : regions) {
+    auto place = std::find_if(
+        file.regions.begin(), file.regions.end(),
+        [&](const auto &one) { return one.name == region.getSymName(); });
+    if (place == file.regions.end())
+      return where + " says nothing of region @" + region.getSymName().str();
+    const PlacedRegion &pes = place->pes;
+    auto size = [](int64_t columns, int64_t rows) {
+      return std::to_string(columns) + "x" + std::to_string(rows);
+    };
+    if (pes.columns != region.columns() || pes.rows != region.rows())
+      return where + ": region @" + place->name + " is " +
+             size(pes.columns, pes.rows) + ", kernels are selected for " +
+             size(region.columns(), region.rows()) +
+             "; another shape needs the model, or --region";
+    region.setX(pes.x);
+    region.setY(pes.y);
+  }
+  return "";
+}
 
 namespace {
 

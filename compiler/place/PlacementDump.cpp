@@ -147,11 +147,17 @@ viewRegions(wse::ProgramOp program,
   std::vector<PlacementView::RegionView> views;
   for (wse::RegionOp region : regionsOf(program)) {
     Machine machine = region.machine();
-    views.push_back({nameOf(region.getSymName()),
-                     {machine.x, machine.y, machine.width, machine.height},
-                     0});
+    PlacementView::RegionView &its = views.emplace_back();
+    its.name = nameOf(region.getSymName());
+    its.pes = {machine.x, machine.y, machine.width, machine.height};
+    its.role = wse::stringifyRegionRole(
+        region.getRole().value_or(wse::RegionRole::Whole));
+    its.firstKernel = region.getFirstKernel();
+    its.shareBegin = int64_t(region.getShareBegin().value_or(0));
+    its.shareCount = int64_t(region.getShareCount().value_or(0));
+    its.spreadHeads = region.getSpreadHeads();
     for (const PlacementView::KernelView &kernel : kernels)
-      views.back().kernels += kernel.region == views.back().name;
+      its.kernels += kernel.region == its.name;
   }
   auto key = [](const PlacementView::RegionView &view) {
     return std::make_tuple(-view.pes.columns * view.pes.rows, view.pes.x,
@@ -212,6 +218,9 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   }
   view.held = viewHeld(program);
   view.regions = viewRegions(program, view.kernels);
+  if (wse::SelectionAttr selection = program.getSelectionAttr())
+    view.selection = {selection.getCode(), selection.getFewColors(),
+                      selection.getLittleScratch(), selection.getWeightsStay()};
   for (auto stream : program.bodyBlock().getOps<wse::StreamOp>()) {
     PlacementView::StreamView &its = view.streams.emplace_back();
     its.name = nameOf(stream.getSymName());

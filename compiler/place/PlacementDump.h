@@ -87,16 +87,27 @@ struct PlacementView {
     std::string port;
     std::vector<std::string> streams;
   };
+  /// As in wse.region.
   struct RegionView {
     std::string name;
     PlacedRegion pes;
+    std::string role;
+    std::optional<int64_t> firstKernel;
+    int64_t shareBegin = 0, shareCount = 0; // none: all of its rows
+    bool spreadHeads = false;
     int64_t kernels = 0;
+  };
+  /// As in #wse.selection.
+  struct SelectionView {
+    int64_t code = 0;
+    bool fewColors = false, littleScratch = false, weightsStay = false;
   };
 
   std::string name, model, state;
   Machine machine;
   std::vector<PlacedChannel> west, east;
   std::vector<RegionView> regions; // the largest first
+  SelectionView selection;
   std::vector<KernelView> kernels;
   std::vector<HeldView> held;
   std::vector<TransferView> transfers;

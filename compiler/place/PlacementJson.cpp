@@ -124,7 +124,22 @@ std::string wsec::placementAsJson(const PlacementView &view, unsigned indent) {
         json.object([&] {
           json.attribute("name", region.name);
           writeRectangle(json, region.pes);
+          json.attribute("role", region.role);
+          if (region.firstKernel)
+            json.attribute("first_kernel", *region.firstKernel);
+          if (region.shareCount)
+            json.attributeObject("channels", [&] {
+              json.attribute("from", region.shareBegin);
+              json.attribute("count", region.shareCount);
+            });
+          json.attribute("spread_heads", region.spreadHeads);
         });
+    });
+    json.attributeObject("selection", [&] {
+      json.attribute("code_bytes", view.selection.code);
+      json.attribute("few_colors", view.selection.fewColors);
+      json.attribute("little_scratch", view.selection.littleScratch);
+      json.attribute("weights_stay", view.selection.weightsStay);
     });
     json.attributeArray("transfers", [&] {
       for (const PlacementView::TransferView &transfer : view.transfers)

@@ -78,10 +78,16 @@ static void drawMap(llvm::raw_ostream &os, const PlacementView &view) {
 
 static void listRegions(llvm::raw_ostream &os, const PlacementView &view) {
   os << "regions\n";
-  for (size_t i = 0; i < view.regions.size(); ++i)
-    os << "  " << letterOf(i) << "  @" << shown(view.regions[i].name) << " "
-       << text(view.regions[i].pes) << ", " << view.regions[i].kernels
-       << " kernels\n";
+  for (size_t i = 0; i < view.regions.size(); ++i) {
+    const PlacementView::RegionView &region = view.regions[i];
+    os << "  " << letterOf(i) << "  @" << shown(region.name) << " "
+       << text(region.pes) << ", " << region.kernels << " kernels";
+    if (view.regions.size() > 1)
+      os << ", " << region.role;
+    if (region.firstKernel)
+      os << " from " << *region.firstKernel;
+    os << "\n";
+  }
   os << "channels\n  " << view.west.size() << " in at the west edge, "
      << view.east.size() << " out at the east edge\n";
 }

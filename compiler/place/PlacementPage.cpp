@@ -3,9 +3,9 @@
 // The map for browsers. What it shows and how is in map/, as files of the page;
 // here they become one, with the placement and what was measured inside.
 
+#include "compiler/PlacementFile.h"
 #include "compiler/place/PageParts.h"
 #include "compiler/place/PlacementDump.h"
-#include "compiler/place/PlacementFile.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"

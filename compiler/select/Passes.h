@@ -30,6 +30,10 @@ struct SelectPipelineOptions
       llvm::cl::desc("Columns x rows of the region that kernels run on; chosen "
                      "by cost if empty"),
       llvm::cl::init("")};
+  Option<std::string> placement{
+      *this, "placement",
+      llvm::cl::desc("A placement's JSON: regions of these shapes and roles"),
+      llvm::cl::init("")};
   Option<std::string> machine{
       *this, "machine",
       llvm::cl::desc("Preset wse1, wse2 or wse3, or the path of a JSON file"),

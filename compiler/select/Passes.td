@@ -51,9 +51,11 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
            "Rectangles that nothing may use, besides the machine's, as "
            "x,y,columns x rows with semicolons between: 3,0,1x2;0,5,4x1.">,
     Option<"region", "region", "std::string", "\"\"",
-           "Columns x rows of the region that kernels run on, several with "
-           "commas for parts side by side; the best by predicted cycles if "
-           "empty.">,
+           "Columns x rows of the region that kernels run on; the best by "
+           "predicted cycles if empty.">,
+    Option<"placement", "placement", "std::string", "\"\"",
+           "Placement as JSON: regions of these shapes, with the kernels that "
+           "it says.">,
     Option<"machine", "machine", "std::string", "\"wse2\"",
            "Preset wse1, wse2, wse3 or wse3-silicon, or the path of a JSON file.">,
     Option<"precision", "precision", "std::string", "\"f32\"",

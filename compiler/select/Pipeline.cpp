@@ -32,6 +32,7 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.mesh = options.mesh;
   passOptions.keepOuts = options.keepOuts;
   passOptions.region = options.region;
+  passOptions.placement = options.placement;
   passOptions.machine = options.machine;
   passOptions.littleScratch = options.littleScratch;
   passOptions.fewColors = options.fewColors;

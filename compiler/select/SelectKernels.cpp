@@ -3,6 +3,7 @@
 // onnx -> wse, selected: the whole mesh first, then on the region that costs
 // least.
 
+#include "compiler/PlacementFile.h"
 #include "compiler/select/Explain.h"
 #include "compiler/select/KernelChoice.h"
 #include "compiler/select/Passes.h"
@@ -62,33 +63,34 @@ struct SelectKernelsPass
     return *read;
   }
 
-  /// The shapes that the option asks for, of regions side by side if there are
-  /// several; none: to be chosen.
-  FailureOr<SmallVector<RegionShape>> readRegions(Operation *op,
-                                                  const Machine &target) {
-    SmallVector<StringRef> texts;
-    StringRef(region).split(texts, ',', -1, /*KeepEmpty=*/false);
-    SmallVector<RegionShape> shapes;
-    for (StringRef text : texts) {
-      std::optional<std::pair<int, int>> extents = parseMesh(text.str());
+  /// The regions that options ask for; none: to be chosen.
+  FailureOr<PlacementFile> readGiven(Operation *op, const Machine &target) {
+    PlacementFile given;
+    if (!placement.empty()) {
+      llvm::Expected<PlacementFile> file = readPlacementFile(placement);
+      if (!file)
+        return op->emitError() << llvm::toString(file.takeError());
+      given = std::move(*file);
+      for (const std::string &problem :
+           {given.meshProblem(target.width, target.height),
+            given.roleProblem()})
+        if (!problem.empty())
+          return op->emitError() << problem;
+    } else if (!region.empty()) {
+      std::optional<std::pair<int, int>> extents = parseMesh(region);
       if (!extents)
-        return op->emitError()
-               << "region '" << text << "' is not columns x rows, such as 8x8";
-      if (extents->first > target.width || extents->second > target.height)
-        return op->emitError() << "region " << text << " does not fit the mesh "
-                               << "of " << target.width << "x" << target.height;
-      shapes.push_back({extents->first, extents->second});
+        return op->emitError() << "region '" << region
+                               << "' is not columns x rows, such as 8x8";
+      given.regions.emplace_back().pes = {0, 0, extents->first,
+                                          extents->second};
     }
-    return shapes;
-  }
-
-  /// Whether several given regions are the stages of a pipeline: where that is
-  /// not said, those that may be, which are as tall as each other.
-  bool areStages(ArrayRef<RegionShape> shapes) const {
-    return stages > 1 &&
-           !(whereFaster && llvm::any_of(shapes, [&](const RegionShape &shape) {
-               return shape.rows != shapes.front().rows;
-             }));
+    for (const PlacementFile::Region &its : given.regions)
+      if (its.pes.columns < 1 || its.pes.rows < 1 ||
+          its.pes.columns > target.width || its.pes.rows > target.height)
+        return op->emitError() << "region " << its.pes.columns << "x"
+                               << its.pes.rows << " does not fit the mesh of "
+                               << target.width << "x" << target.height;
+    return given;
   }
 
   /// The program with all kernels on a region of that shape; null if some
@@ -98,8 +100,8 @@ struct SelectKernelsPass
     OpBuilder builder(main);
     auto program = wse::ProgramOp::create(
         builder, main.getLoc(), "main", wse::State::Selected,
-        {target.width, target.height}, describeMachine(target), IntegerAttr(),
-        StringAttr());
+        {target.width, target.height}, describeMachine(target),
+        wse::SelectionAttr(), IntegerAttr(), StringAttr());
     auto body = OpBuilder::atBlockEnd(&program.getBody().emplaceBlock());
     Type element = precision == "f16"    ? Type(builder.getF16Type())
                    : precision == "bf16" ? Type(builder.getBF16Type())
@@ -107,7 +109,8 @@ struct SelectKernelsPass
     IntegerAttr open;
     auto region = wse::RegionOp::create(body, main.getLoc(), regionName(main),
                                         {shape.columns, shape.rows}, open, open,
-                                        open, open);
+                                        open, open, wse::RegionRoleAttr(), open,
+                                        /*spread_heads=*/false);
     for (const PeRectangle &its : target.keepOuts)
       wse::KeepOutOp::create(body, main.getLoc(),
                              ArrayRef<int64_t>{its.width, its.height}, its.x,
@@ -145,10 +148,14 @@ struct SelectKernelsPass
     return parts.has_value();
   }
 
-  /// Parts side by side, on these shapes.
-  static LogicalResult spreadOverPartsOn(wse::ProgramOp program,
-                                         ArrayRef<RegionShape> shapes) {
-    FailureOr<SideBySide> parts = sideBySideOn(program, shapes);
+  /// Puts the kernels on several regions that are given.
+  LogicalResult spreadOn(wse::ProgramOp program, const PlacementFile &given) {
+    const wse::RegionRole role = given.role();
+    if (role != wse::RegionRole::Part)
+      return spreadOverStagesOn(
+          program, given,
+          {keepWeights, codeBytes, role == wse::RegionRole::Code});
+    FailureOr<SideBySide> parts = sideBySideOn(program, given);
     if (failed(parts))
       return failure();
     spreadOverRegions(program, *parts);
@@ -170,6 +177,10 @@ struct SelectKernelsPass
               Explanation &explanation) {
     const ScratchLimits limits{codeOfStage(), littleScratch};
     chooseVariants(program, limits, fewColors);
+    if (limits.code || fewColors || littleScratch || keepWeights)
+      program.setSelectionAttr(
+          wse::SelectionAttr::get(program.getContext(), limits.code, fewColors,
+                                  littleScratch, keepWeights));
     if (explain.empty())
       return;
     FailureOr<std::string> text = explanation.tell(program, limits);
@@ -195,28 +206,28 @@ struct SelectKernelsPass
     if (failed(target))
       return signalPassFailure();
     RegionShape whole{target->width, target->height};
-    FailureOr<SmallVector<RegionShape>> shapes = readRegions(module, *target);
-    if (failed(shapes))
+    FailureOr<PlacementFile> given = readGiven(module, *target);
+    if (failed(given))
       return signalPassFailure();
-    RegionShape shape = shapes->size() == 1 ? shapes->front() : whole;
+    const size_t count = given->regions.size();
+    RegionShape shape = whole;
+    if (count == 1)
+      shape = {given->regions[0].pes.columns, given->regions[0].pes.rows};
     wse::ProgramOp program = select(main, *target, shape);
     if (!program)
       return signalPassFailure();
     Explanation explanation(explain);
-    if (!shapes->empty())
+    if (count > 0)
       explanation.given();
     if (llvm::is_contained(abreast, 0))
       explanation.withoutParts();
-    if (shapes->size() > 1) {
-      if (failed(areStages(*shapes)
-                     ? spreadOverStagesOn(program, *shapes,
-                                          {keepWeights, codeBytes, spreadCode})
-                     : spreadOverPartsOn(program, *shapes)))
+    if (count > 1) {
+      if (failed(spreadOn(program, *given)))
         return signalPassFailure();
       main.erase();
       return finish(module, program, explanation);
     }
-    if (shapes->empty()) {
+    if (count == 0) {
       RegionChoice choice = chooseRegion(program, codeOfStage());
       module->setAttr(wse::candidatesAttrName, choice.candidates);
       explanation.compared(program, choice.estimates);
@@ -229,9 +240,13 @@ struct SelectKernelsPass
         program.erase();
         program = select(main, *target, shape);
       }
+    } else if (given->regions[0].spreadHeads) {
+      shape.spreadHeads = *given->regions[0].spreadHeads;
     } else {
       shape = chooseHeads(program, shape);
     }
+    (*program.getOps<wse::RegionOp>().begin())
+        .setSpreadHeads(shape.spreadHeads);
     spreadHeads(program, shape);
     main.erase();
     finish(module, program, explanation);

@@ -198,21 +198,31 @@ std::optional<SideBySide> select::chooseSideBySide(wse::ProgramOp program,
   return best;
 }
 
+RegionShape select::shapeOf(const PlacementFile::Region &given,
+                            const Machine &mesh,
+                            ArrayRef<wse::KernelOp> kernels) {
+  const RegionShape shape{given.pes.columns, given.pes.rows,
+                          given.spreadHeads.value_or(false), given.shareBegin,
+                          given.shareCount};
+  return given.spreadHeads ? shape : chooseHeads(mesh, kernels, shape);
+}
+
 FailureOr<SideBySide> select::sideBySideOn(wse::ProgramOp program,
-                                           ArrayRef<RegionShape> shapes) {
+                                           const PlacementFile &given) {
   const Machine mesh = program.targetMachine();
   const std::vector<Kernels> components = Components(program).take();
-  if (components.size() < shapes.size())
-    return program.emitError("there are ")
-           << shapes.size() << " regions to run side by side, and "
+  if (components.size() < given.regions.size())
+    return program.emitError("placement '")
+           << given.path << "' has " << given.regions.size()
+           << " regions to run side by side (their role is part), and the "
+              "model "
            << components.size()
-           << " parts of the model that have nothing to do with one another; "
-              "for stages of a pipeline say --mode=resident";
+           << " parts that have nothing to do with one another";
   SideBySide choice;
-  for (auto [kernels, shape] : llvm::zip_equal(
-           share(components, cyclesOf(mesh, components), shapes.size()),
-           shapes))
-    choice.parts.push_back({kernels, chooseHeads(mesh, kernels, shape), {}});
+  for (auto [kernels, region] : llvm::zip_equal(
+           share(components, cyclesOf(mesh, components), given.regions.size()),
+           given.regions))
+    choice.parts.push_back({kernels, shapeOf(region, mesh, kernels), {}});
   return choice;
 }
 
@@ -240,6 +250,10 @@ static wse::RegionOp regionOfPart(wse::ProgramOp program, wse::RegionOp first,
     region.setX(its.at->x);
     region.setY(its.at->y);
   }
+  region.setRole(its.role);
+  if (region.isCut())
+    region.setFirstKernel(its.firstKernel);
+  region.setSpreadHeads(shape.spreadHeads);
   if (shape.shareCount > 0) {
     region.setShareCount(shape.shareCount);
     region.setShareBegin(shape.shareBegin);

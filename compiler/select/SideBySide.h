@@ -7,6 +7,7 @@
 #ifndef WSEC_COMPILER_SELECT_SIDEBYSIDE_H
 #define WSEC_COMPILER_SELECT_SIDEBYSIDE_H
 
+#include "compiler/PlacementFile.h"
 #include "compiler/placement/PlacementProblem.h"
 #include "compiler/select/RegionChooser.h"
 
@@ -22,6 +23,8 @@ struct RegionPart {
   /// Of its north-west PE, where that was chosen with the shape; else `place`
   /// chooses it.
   std::optional<PlacedOrigin> at;
+  wse::RegionRole role = wse::RegionRole::Part;
+  int64_t firstKernel = 0; ///< of a stage, in the list that was cut
 };
 
 struct SideBySide {
@@ -38,10 +41,15 @@ std::optional<SideBySide> chooseSideBySide(wse::ProgramOp program,
                                            double cyclesOfOne,
                                            llvm::ArrayRef<int64_t> abreast);
 
-/// As many parts as there are shapes, each for a region of its shape; an error
-/// if the program has fewer. `program` has all kernels on the whole mesh.
+/// As many parts as a placement has regions, each for one of its shapes; an
+/// error if the program has fewer. `program` has all kernels on the whole mesh.
 llvm::FailureOr<SideBySide> sideBySideOn(wse::ProgramOp program,
-                                         llvm::ArrayRef<RegionShape> shapes);
+                                         const PlacementFile &given);
+
+/// The shape of a region that is given, for these kernels of a program that has
+/// all on the whole mesh: heads as given, or as they cost least.
+RegionShape shapeOf(const PlacementFile::Region &given, const Machine &mesh,
+                    llvm::ArrayRef<wse::KernelOp> kernels);
 
 /// Gives each part its region, with distributions for it.
 void spreadOverRegions(wse::ProgramOp program, SideBySide &choice);

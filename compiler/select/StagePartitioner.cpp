@@ -21,7 +21,6 @@ public:
   explicit Partitioner(const StageProblem &problem);
 
   std::optional<StagePlan> run();
-  std::optional<StagePlan> runOn(const std::vector<size_t> &widths) const;
 
 private:
   /// Sums over [begin, end), with what crosses at both ends.
@@ -172,51 +171,6 @@ std::optional<StagePlan> Partitioner::run() {
   return plan(solve(limits[low]));
 }
 
-std::optional<StagePlan>
-Partitioner::runOn(const std::vector<size_t> &widths) const {
-  constexpr double never = std::numeric_limits<double>::infinity();
-  // Of the stages until now that end at a cut: the slowest, and where the last
-  // one begins.
-  std::vector<std::vector<double>> slowest = {
-      std::vector<double>(cuts.size(), never)};
-  std::vector<std::vector<size_t>> begins = {{}};
-  slowest[0][0] = 0;
-  for (size_t width : widths) {
-    const std::vector<double> &until = slowest.back();
-    std::vector<double> next(cuts.size(), never);
-    std::vector<size_t> from(cuts.size(), 0);
-    for (size_t begin = 0; begin < cuts.size(); ++begin)
-      for (size_t end = begin + 1; end < cuts.size(); ++end) {
-        double cycles =
-            std::max(until[begin], cyclesOf(width, cuts[begin], cuts[end]));
-        if (cycles < next[end] && fits(width, cuts[begin], cuts[end])) {
-          next[end] = cycles;
-          from[end] = begin;
-        }
-      }
-    slowest.push_back(std::move(next));
-    begins.push_back(std::move(from));
-  }
-  if (slowest.back().back() == never)
-    return std::nullopt;
-  StagePlan plan;
-  plan.cycles = slowest.back().back();
-  size_t cut = cuts.size() - 1;
-  for (size_t s = widths.size(); s > 0; --s) {
-    size_t begin = begins[s][cut];
-    plan.stages.push_back({cuts[begin], cuts[cut], widths[s - 1]});
-    cut = begin;
-  }
-  std::reverse(plan.stages.begin(), plan.stages.end());
-  return plan;
-}
-
 std::optional<StagePlan> wsec::partitionStages(const StageProblem &problem) {
   return Partitioner(problem).run();
-}
-
-std::optional<StagePlan>
-wsec::partitionStagesOn(const StageProblem &problem,
-                        const std::vector<size_t> &widths) {
-  return Partitioner(problem).runOn(widths);
 }

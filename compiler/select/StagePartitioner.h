@@ -13,11 +13,6 @@ namespace wsec {
 /// fewest stages, then the fewest columns; none if no plan is legal.
 std::optional<StagePlan> partitionStages(const StageProblem &problem);
 
-/// The same with a stage of each of these widths (numbers of the list), in this
-/// order.
-std::optional<StagePlan> partitionStagesOn(const StageProblem &problem,
-                                           const std::vector<size_t> &widths);
-
 } // namespace wsec
 
 #endif // WSEC_COMPILER_SELECT_STAGEPARTITIONER_H

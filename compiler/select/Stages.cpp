@@ -59,8 +59,13 @@ public:
   StageProblem problem(const Setting &setting);
   /// How many channels each stage should have, by the words it needs.
   std::vector<int64_t> sharesOf(const StagePlan &plan, const Setting &setting);
-  /// The kernels and regions of each stage.
-  SideBySide spread(const StagePlan &plan, const Setting &setting);
+  /// Why it cannot be cut before that kernel of the list; empty if it can.
+  std::string cutProblem(size_t at) const;
+  size_t count() const { return kernels.size(); }
+  /// The kernels and regions of each stage: `given`, or with shares of the
+  /// channels and heads as they cost least.
+  SideBySide spread(const StagePlan &plan, const Setting &setting,
+                    const PlacementFile *given = nullptr);
 
 private:
   /// A kernel's, and that of what is prepared for it.
@@ -133,6 +138,17 @@ Stages::Stages(wse::ProgramOp program)
       for (size_t at = number + 1; at <= last; ++at)
         crossing[at].push_back(value);
     }
+}
+
+std::string Stages::cutProblem(size_t at) const {
+  if (at >= kernels.size())
+    return "there are " + std::to_string(kernels.size()) + " of them";
+  for (Value value : crossing[at])
+    if (!canCross(value))
+      return "what '" +
+             cast<wse::KernelOp>(value.getDefiningOp()).getReportName() +
+             "' makes is used from there on, and cannot be transferred";
+  return "";
 }
 
 llvm::SetVector<Operation *> Stages::preparationOf(wse::KernelOp kernel) const {
@@ -342,10 +358,13 @@ Value Stages::transfer(Value value, wse::KernelOp before) {
       DenseI64ArrayAttr(), ArrayAttr());
 }
 
-SideBySide Stages::spread(const StagePlan &plan, const Setting &setting) {
+SideBySide Stages::spread(const StagePlan &plan, const Setting &setting,
+                          const PlacementFile *given) {
   SideBySide result;
   result.cycles = plan.cycles;
-  const std::vector<int64_t> shares = sharesOf(plan, setting);
+  const bool hasShares = given && given->regions.front().shareCount > 0;
+  const std::vector<int64_t> shares =
+      hasShares ? std::vector<int64_t>() : sharesOf(plan, setting);
   int64_t shareBegin = 0;
   IRMapping held; // what crossed, where the stage at hand has it
   for (auto [number, stage] : llvm::enumerate(plan.stages)) {
@@ -367,10 +386,19 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting) {
     llvm::sort(part.kernels, [](wse::KernelOp a, wse::KernelOp b) {
       return a->isBeforeInBlock(b);
     });
-    part.shape = chooseHeads(mesh, part.kernels,
-                             {setting.widths[stage.width], setting.rows, false,
-                              shareBegin, shares[number]});
-    shareBegin += shares[number];
+    part.role = setting.keep.spreadCode ? wse::RegionRole::Code
+                                        : wse::RegionRole::Stage;
+    part.firstKernel = int64_t(stage.begin);
+    PlacementFile::Region region;
+    if (given)
+      region = given->regions[number];
+    region.pes = {0, 0, setting.widths[stage.width], setting.rows};
+    if (!hasShares) {
+      region.shareBegin = shareBegin;
+      region.shareCount = shares[number];
+      shareBegin += shares[number];
+    }
+    part.shape = shapeOf(region, mesh, part.kernels);
     for (size_t k = stage.begin; k < stage.end; ++k)
       for (OpOperand &operand : kernels[k]->getOpOperands())
         if (!members.contains(operand.get().getDefiningOp()))
@@ -427,38 +455,67 @@ bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
   return true;
 }
 
-LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
-                                         ArrayRef<RegionShape> shapes,
-                                         const KeepOptions &keep) {
-  const int64_t rows = shapes.front().rows;
-  std::vector<int64_t> widths, ordered;
-  for (const RegionShape &shape : shapes) {
-    if (shape.rows != rows)
-      return program.emitError("stages of a pipeline exchange along rows and "
-                               "are as tall as each other, one has ")
-             << rows << " rows, another " << shape.rows;
-    widths.push_back(shape.columns);
+/// Channels that stages have to themselves lie one behind the other, as many as
+/// their rows have.
+static std::string sharesProblem(const PlacementFile &given, size_t channels) {
+  int64_t next = 0;
+  for (const PlacementFile::Region &region : given.regions) {
+    if ((region.shareCount > 0) != (given.regions.front().shareCount > 0))
+      return "some regions have 'channels' and others have not";
+    if (region.shareCount == 0)
+      continue;
+    if (region.shareBegin != next)
+      return "'channels' of region @" + region.name + " are from " +
+             std::to_string(region.shareBegin) + ", and those before end at " +
+             std::to_string(next);
+    next += region.shareCount;
   }
-  ordered = widths;
-  llvm::sort(ordered);
-  ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
+  if (next > int64_t(channels))
+    return "regions have " + std::to_string(next) +
+           " 'channels' to themselves, and their rows have " +
+           std::to_string(channels) + "; without any they are shared out anew";
+  return "";
+}
+
+LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
+                                         const PlacementFile &given,
+                                         const KeepOptions &keep) {
+  auto refuse = [&] {
+    return program.emitError("placement '") << given.path << "': ";
+  };
   Stages stages(program);
-  const Setting setting = stages.evenly(ordered, rows, shapes.size(), keep);
-  StageProblem problem = stages.problem(setting);
-  // Whether what stays fits is for schedule to say: the shapes are given.
-  problem.room = std::numeric_limits<int64_t>::max();
-  if (std::string error = problem.check(); !error.empty())
-    return program.emitError(error);
-  std::vector<size_t> each;
-  for (int64_t width : widths)
-    each.push_back(llvm::find(ordered, width) - ordered.begin());
-  std::optional<StagePlan> plan = partitionStagesOn(problem, each);
-  if (!plan)
-    return program.emitError("the model cannot be cut into ")
-           << shapes.size() << " stages";
-  if (std::string error = problem.verify(*plan); !error.empty())
-    return program.emitError(error);
-  SideBySide choice = stages.spread(*plan, setting);
+  const int64_t rows = given.regions.front().pes.rows;
+  std::vector<int64_t> widths;
+  StagePlan plan;
+  for (auto [number, region] : llvm::enumerate(given.regions)) {
+    if (region.pes.rows != rows)
+      return refuse() << "stages of a pipeline exchange along rows and are as "
+                         "tall as each other, one has "
+                      << rows << " rows, another " << region.pes.rows;
+    if (plan.stages.empty()
+            ? region.firstKernel != 0
+            : region.firstKernel <= int64_t(plan.stages.back().begin))
+      return refuse() << "stages have the kernels of the list in order, the "
+                         "first from 0 on; region @"
+                      << region.name << " begins with " << region.firstKernel;
+    const size_t begin = size_t(region.firstKernel);
+    if (std::string problem = stages.cutProblem(begin); !problem.empty())
+      return refuse() << "region @" << region.name << " begins with kernel "
+                      << begin << " of the list: " << problem;
+    if (!plan.stages.empty())
+      plan.stages.back().end = begin;
+    plan.stages.push_back({begin, stages.count(), number});
+    widths.push_back(region.pes.columns);
+  }
+  if (std::string problem = sharesProblem(given, stages.channels(rows));
+      !problem.empty())
+    return refuse() << problem;
+  if (given.regions.size() > stages.channels(rows))
+    return refuse() << "there are " << given.regions.size()
+                    << " stages, and their rows have " << stages.channels(rows)
+                    << " channels, of which each takes one";
+  SideBySide choice = stages.spread(
+      plan, stages.evenly(widths, rows, widths.size(), keep), &given);
   spreadOverRegions(program, choice);
   return success();
 }

@@ -18,7 +18,8 @@ namespace wsec::select {
 struct KeepOptions {
   bool weights = false; ///< stay on the wafer, where kernels can hold them
   int64_t code = 0;     ///< bytes of a PE; 0: not known
-  /// Those are of all kernels, which a stage has its share of.
+  /// Those are of all kernels, which a stage has its share of: regions are
+  /// there for their code.
   bool spreadCode = false;
 };
 
@@ -31,11 +32,11 @@ struct KeepOptions {
 bool spreadOverStages(wse::ProgramOp program, size_t mostStages, double cycles,
                       const KeepOptions &keep);
 
-/// Cuts it into as many stages as there are shapes, which are as tall as each
-/// other, such that the slowest is as fast as it can be on these; an error if
-/// there is no such cut.
+/// Cuts it into the stages of a placement, before the kernels that it names;
+/// an error if it cannot be cut there. Channels are shared out by the words
+/// that stages need where the placement does not say how.
 llvm::LogicalResult spreadOverStagesOn(wse::ProgramOp program,
-                                       llvm::ArrayRef<RegionShape> shapes,
+                                       const PlacementFile &given,
                                        const KeepOptions &keep);
 
 } // namespace wsec::select

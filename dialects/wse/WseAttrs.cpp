@@ -287,6 +287,14 @@ LogicalResult SparsityAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult
+SelectionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      int64_t code, bool, bool, bool) {
+  if (code < 0) // C1
+    return emitError() << "has " << code << " bytes of code";
+  return success();
+}
+
 /// FNV-1a of the name, mixed with the seed; not negative.
 int64_t SparsityAttr::seedOf(StringRef tensor) const {
   uint64_t hash = 0xcbf29ce484222325U;

@@ -21,6 +21,13 @@ def Wse_State : Wse_Enum<"State", "what is decided about a program", [
   I32EnumAttrCase<"Scheduled", 3, "scheduled">
 ]>;
 
+def Wse_RegionRole : Wse_Enum<"RegionRole", "which kernels of a program a region has", [
+  I32EnumAttrCase<"Whole", 0, "whole">, // all
+  I32EnumAttrCase<"Part", 1, "part">,   // that share nothing with the others
+  I32EnumAttrCase<"Stage", 2, "stage">, // of a pipeline of samples
+  I32EnumAttrCase<"Code", 3, "code">    // whose code fits, one after the other
+]>;
+
 def Wse_ColumnPlacement : Wse_Enum<"ColumnPlacement", "how columns share features", [
   I32EnumAttrCase<"Balanced", 0, "balanced">,
   I32EnumAttrCase<"Replicated", 1, "replicated">,
@@ -369,6 +376,29 @@ def Wse_SparsityAttr : Wse_Attr<"Sparsity", "sparsity"> {
     /// What the scores of the tensor of this name begin with.
     int64_t seedOf(::llvm::StringRef tensor) const;
   }];
+}
+
+def Wse_SelectionAttr : Wse_Attr<"Selection", "selection"> {
+  let summary = "Says for how much room kernels were selected.";
+  let description = [{
+    What select was told after earlier attempts did not fit: bytes of code in a
+    PE (0: not known), whether variants are those with few colors, and with
+    little scratch; and whether weights stay on the wafer. With it, a placement
+    is read back to the same program.
+
+    ```mlir
+    #wse.selection<code 8076 few_colors false little_scratch false weights_stay true>
+    ```
+
+    - (C1) Code has no negative size.
+  }];
+  let parameters = (ins "int64_t":$code, "bool":$fewColors,
+    "bool":$littleScratch, "bool":$weightsStay);
+  let assemblyFormat = [{
+    `<` `code` $code `few_colors` $fewColors `little_scratch` $littleScratch
+    `weights_stay` $weightsStay `>`
+  }];
+  let genVerifyDecl = 1;
 }
 
 #endif // WSEC_DIALECTS_WSE_WSEATTRS_TD

@@ -387,6 +387,12 @@ LogicalResult RegionOp::verify() {
       (begin < 0 || count < 1 || begin >= channels || count > channels - begin))
     return emitOpError("has ") << count << " channels from number " << begin
                                << " on, and its rows have " << channels;
+  // (C3)
+  if (isCut() != getFirstKernel().has_value() ||
+      int64_t(getFirstKernel().value_or(0)) < 0)
+    return emitOpError("begins with a kernel of the list, from 0 on, if it is "
+                       "a stage, or has a share of the code, and else with "
+                       "none");
   return success();
 }
 

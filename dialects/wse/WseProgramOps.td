@@ -58,6 +58,7 @@ def Wse_ProgramOp : Wse_Op<"program",
     Wse_State:$state,
     DenseI64ArrayAttr:$mesh,
     StrAttr:$machine,
+    OptionalAttr<Wse_SelectionAttr>:$selection,
     OptionalAttr<I64Attr>:$sram_peak,
     OptionalAttr<StrAttr>:$sram_owner);
   let regions = (region SizedRegion<1>:$body);
@@ -114,21 +115,42 @@ def Wse_RegionOp : Wse_Op<"region", [Symbol, HasParent<"ProgramOp">]> {
     region @b shape(2x4) channels(3 from 1)
     ```
 
+    Several regions have a role: parts of the model that share nothing, the
+    stages of a pipeline, or, one after the other for one sample, as many kernels
+    each as have room for their code. A stage begins with a kernel of the list
+    that select cuts: that of the whole program, without those that bring or
+    prepare words of the host. `spread_heads` says that each head has as many
+    columns as there are for it.
+
+    ```mlir
+    region @c shape(2x4) as stage from 7 spread_heads
+    ```
+
     - (C1) The shape is positive and fits the mesh; so does the region at its
       position.
     - (C2) Channels of its own are of those whose rows it has.
+    - (C3) What has a role of a list begins with one of its kernels.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$shape,
                        OptionalAttr<I64Attr>:$x, OptionalAttr<I64Attr>:$y,
                        OptionalAttr<I64Attr>:$share_count,
-                       OptionalAttr<I64Attr>:$share_begin);
+                       OptionalAttr<I64Attr>:$share_begin,
+                       OptionalAttr<Wse_RegionRole>:$role,
+                       OptionalAttr<I64Attr>:$first_kernel,
+                       UnitAttr:$spread_heads);
   let assemblyFormat = [{
     $sym_name `shape` `(` custom<MeshExtents>($shape) `)`
     (`at` ` ` `(` $x^ `,` $y `)`)?
-    (`channels` `(` $share_count^ `from` $share_begin `)`)? attr-dict
+    (`channels` `(` $share_count^ `from` $share_begin `)`)?
+    (`as` $role^)? (`from` $first_kernel^)? (`spread_heads` $spread_heads^)?
+    attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// A stage of some kind: it has its kernels from one of the list on.
+    bool isCut() {
+      return getRole() == RegionRole::Stage || getRole() == RegionRole::Code;
+    }
     int64_t columns() { return getShape()[0]; }
     int64_t rows() { return getShape()[1]; }
     bool isPlaced() { return getX().has_value(); }

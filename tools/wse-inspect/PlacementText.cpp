@@ -80,11 +80,18 @@ Json describe(const Json &placement) {
   words["predicted cycles"] = end;
   if (placement.contains("sram"))
     words["sram"] = placement["sram"];
-  for (const Json &region : placement.at("regions"))
-    words["regions"].push_back(
-        {{"name", "@" + region.at("name").get<std::string>()},
-         {"shape", sizeOf(region, "columns", "rows")},
-         {"at", placeOf(region)}});
+  for (const Json &region : placement.at("regions")) {
+    Json &its = words["regions"].emplace_back(
+        Json{{"name", "@" + region.at("name").get<std::string>()},
+             {"shape", sizeOf(region, "columns", "rows")},
+             {"at", placeOf(region)}});
+    for (const char *fact :
+         {"role", "first_kernel", "channels", "spread_heads"})
+      if (region.contains(fact))
+        its[fact] = region[fact];
+  }
+  if (placement.contains("selection"))
+    words["selection"] = placement["selection"];
   words["kernels"] = words["streams"] = Json::array();
   for (const Json &kernel : placement.at("kernels"))
     words["kernels"].push_back(describeKernel(kernel, placement.at("regions")));

@@ -770,6 +770,33 @@ wse.program @region_c2_channels state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
+wse.program @region_c3_no_kernel state(selected) mesh(4x5) machine("wse2") {
+  // expected-error @below {{begins with a kernel of the list, from 0 on, if it is a stage, or has a share of the code, and else with none}}
+  region @a shape(2x4) as stage
+}
+
+// -----
+
+wse.program @region_c3_part state(selected) mesh(4x5) machine("wse2") {
+  // expected-error @below {{begins with a kernel of the list, from 0 on}}
+  region @a shape(2x4) as part from 3
+}
+
+// -----
+
+wse.program @region_c3_negative state(selected) mesh(4x5) machine("wse2") {
+  // expected-error @below {{begins with a kernel of the list, from 0 on}}
+  region @a shape(2x4) as code from -1
+}
+
+// -----
+
+// expected-error @below {{has -1 bytes of code}}
+wse.program @selection_c1 state(selected) mesh(4x5) machine("wse2") attributes {selection = #wse.selection<code -1 few_colors false little_scratch false weights_stay false>} {
+}
+
+// -----
+
 wse.program @region_c1_position state(placed) mesh(4x5) machine("wse2") {
   // expected-error @below {{of 2x3 PEs at (1, 3) does not fit the mesh of 4x5}}
   region @r shape(2x3) at (1, 3)
