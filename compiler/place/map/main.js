@@ -118,12 +118,13 @@ function update() {
   const patterns = new Set((kernel?.flows ?? []).map(flow => model.streams.get(flow.stream)?.pattern));
   scene = {regions: placement.regions, active: kernel?.on, lit: new Set(kept.map(k => k.on)),
            streams: shownStreams(kernel, kept), layer, pe: state.pe, theme,
-           channelsIn: patterns.has('channel') || patterns.has('channel_row'), channelsOut: patterns.has('out_exit') || patterns.has('out_band'),
+           channelsIn: patterns.has('channel') || patterns.has('channel_row'), channelsOut: [...patterns].some(pattern => isOut({pattern})),
            held: region => [{address: 0, bytes: placement.machine.runtime_bytes, color: theme.grid},
                             {address: placement.machine.runtime_bytes, bytes: placement.sram?.code_bytes ?? 0, color: theme.quiet},
                             ...buffersAt(model.buffers[region], state.launch).map(
                                 b => ({...b, color: kindColor(b.owner.kind, theme)}))]};
   $('launch-panel').replaceChildren(...launchPanel(all));
+  $('regions-panel').replaceChildren(...regionsPanel(all));
   $('sram-panel').replaceChildren(...sramPanel(all));
   $('pe-panel').replaceChildren(...pePanel(all));
   $('measured-panel').replaceChildren(...measuredPanel(all));

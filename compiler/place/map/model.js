@@ -18,6 +18,8 @@ function launchesOf(placement) {
     if (launch && kernel.entry !== order[launch - 1].entry) [start, clock, end] = [start + end, 0, 0];
     kernel.start = start;
     kernel.on = placement.regions.findIndex(r => same(r, kernel.region));
+    if (kernel.kind === 'transfer')
+      kernel.from = placement.transfers.find(t => t.kernel === kernel.name && t.to === placement.regions[kernel.on]?.name)?.from;
     kernel.last = launch;
     // Before there is a schedule, one kernel follows the other.
     kernel.window ??= [clock, clock + kernel.cost.cycles];
@@ -43,6 +45,8 @@ function contains(region, x, y) {
 function inRange([begin, end, by], value) {
   return value >= begin && value < end && (value - begin) % by === 0;
 }
+
+const isOut = stream => ['out_exit', 'out_band'].includes(stream?.pattern);
 
 /** What every PE of a region holds: {owner, what, address, bytes, from, to}. */
 function buffersOf(model, region) {
@@ -110,6 +114,17 @@ function buildModel(placement, measured) {
   model.measuredLaunches = measured.report ? model.launches.filter(kernel => kernel.entry === measured.entry) : [];
   model.colors = new Set(placement.streams.flatMap(stream => stream.colors));
   model.buffers = placement.regions.map((_, region) => buffersOf(model, region));
+  // Of a call of main: what each region's launches take, with those that take a
+  // tensor from it. The first words of the host are there for later samples.
+  const main = model.launches.filter(kernel => kernel.entry === 'main');
+  const wordsIn = kernel => (kernel.flows ?? []).filter(flow => !isOut(model.streams.get(flow.stream)));
+  const latency = Math.min(...main.flatMap(wordsIn).map(flow => flow.window[0]));
+  const taken = kernel => {
+    const [begin, end] = kernel.window;
+    return end - (wordsIn(kernel).length ? Math.min(end, Math.max(begin, latency)) : begin);
+  };
+  model.busy = placement.regions.map((region, i) => main.filter(kernel => kernel.on === i || kernel.from === region.name));
+  model.busyCycles = model.busy.map(kernels => kernels.reduce((sum, kernel) => sum + taken(kernel), 0));
   // Reports list kernels in the order of their launches.
   let clock = 0;
   model.measuredLaunches.forEach((kernel, number) => {

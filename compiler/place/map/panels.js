@@ -32,12 +32,14 @@ function table(heads, rows) {
 
 function swatch(color) { return element('i', {class: 'swatch', style: `background:${color}`}); }
 
-function factsOf({placement, launches, colors, cycles, measured}) {
+function factsOf({placement, launches, colors, cycles, busyCycles, measured}) {
   const {machine, regions, sram, link_load: busiest} = placement;
   const used = regions.reduce((sum, r) => sum + r.columns * r.rows, 0);
   const facts = [['PEs', `${spell(used)} of ${spell(machine.width * machine.height)}`],
                  ['regions', regions.length], ['launches', launches.length],
                  ['cycles, predicted', spell(cycles)]];
+  if (regions[0]?.role === 'stage')
+    facts.push(['a sample every, predicted', `${spell(Math.max(...busyCycles))} cycles`]);
   if (measured.report)
     facts.push(['cycles, measured', spell(measured.report.cycles.total)]);
   if (colors.size) facts.push(['colors', `${colors.size} of ${machine.colors}`]);
@@ -61,8 +63,7 @@ function launchPanel({model, launch, theme}) {
   if (kernel.measured)
     rows.push([{'data-row': 'measured'}, 'measured',
                `${spell(kernel.measured.cycles)} cycles, ${ratio(kernel.measured.cycles, kernel.moves)} of predicted`]);
-  const transfer = model.placement.transfers.find(t => t.kernel === kernel.name && kernel.kind === 'transfer');
-  if (transfer) rows.push([{'data-row': 'from'}, 'from', `@${transfer.from}`]);
+  if (kernel.from) rows.push([{'data-row': 'from'}, 'from', `@${kernel.from}`]);
   for (const flow of kernel.flows ?? [])
     rows.push([{'data-row': 'flow'}, '@' + flow.stream, `${spell(flow.words)} words, cycles ${spell(flow.window[0])} to ${spell(flow.window[1])}`]);
   return [
@@ -79,6 +80,31 @@ function launchPanel({model, launch, theme}) {
   ];
 }
 
+/** What each region takes for a sample, so that one sees which paces; a run
+ *  of several samples says it of stages as it counted (stagesPanel). */
+function regionsPanel({model, launch, theme}) {
+  const {placement: {regions}, busy, busyCycles, launches, measured} = model;
+  if (regions.length < 2 || measured.report?.pipeline) return [];
+  const most = Math.max(1, ...busyCycles), on = launches[launch]?.on;
+  const title = {stage: 'stages', part: 'parts side by side', code: 'regions, each with its code'}[regions[0].role] ?? 'regions';
+  const together = regions[0].role === 'code'
+      ? `${spell(busyCycles.reduce((sum, cycles) => sum + cycles))} cycles one after the other`
+      : `the slowest takes ${spell(most)} cycles`;
+  const order = regions.map((_, i) => i).sort((a, b) => regions[a].x - regions[b].x || regions[a].y - regions[b].y);
+  return [
+    heading(title, together),
+    table(['', 'n:launches', 'n:cycles', '', 'the longest'], order.map(i => {
+      const longest = busy[i].reduce((a, b) => a && a.window[1] - a.window[0] >= b.window[1] - b.window[0] ? a : b, null);
+      return [{'data-region': regions[i].name, ...(longest ? {'data-launch': longest.launch} : {}),
+               class: (busyCycles[i] === most ? 'slowest ' : '') + (i === on ? 'pinned' : '')},
+              element('span', {}, swatch(regionColor(i, theme)), `@${regions[i].name} ${regions[i].columns}x${regions[i].rows}`),
+              busy[i].length, busyCycles[i],
+              element('i', {class: 'share', style: `width:${60 * busyCycles[i] / most}px;background:${regionColor(i, theme)}`}),
+              longest?.kind ?? ''];
+    })),
+  ];
+}
+
 function sramPanel(state) {
   const {model, launch, region, theme} = state;
   const {machine, sram, regions} = model.placement;
@@ -91,7 +117,7 @@ function sramPanel(state) {
     table(['owner', 'what', 'n:address', 'n:bytes'], [
       [{'data-owner': 'runtime'}, 'host runtime', '', 0, machine.runtime_bytes],
       [{'data-owner': 'code'}, 'code', '', machine.runtime_bytes, sram.code_bytes],
-      ...alive.map(b => [{...(b.owner.launch === undefined ? {} : {'data-launch': b.owner.launch}), 'data-buffer': b.what}, element('span', {},
+      ...alive.map(b => [{title: b.owner.name, ...(b.owner.launch === undefined ? {} : {'data-launch': b.owner.launch}), 'data-buffer': b.what}, element('span', {},
           swatch(kindColor(b.owner.kind, theme)), b.owner.name), b.what, b.address, b.bytes]),
       [{'data-owner': 'sum'}, 'in use in this launch', '', 'n:' + percent(total, machine.sram_bytes), total],
     ]),

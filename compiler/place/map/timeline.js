@@ -23,7 +23,9 @@ function drawTimeline(model, {launch, lit, theme, width}) {
   const {placement, launches} = model;
   const measured = model.measuredLaunches;
   const most = measured.reduce((end, kernel) => Math.max(end, kernel.start + kernel.measured.window[1]), model.cycles);
-  const left = 120, room = width - left - 14, lane = 20;
+  // All regions in view, as many as there are.
+  const lane = Math.max(9, Math.min(20, Math.floor(168 / (placement.regions.length + 3))));
+  const left = width < 600 ? 66 : 120, room = width - left - 14, thin = lane < 14 ? 1 : 4;
   const x = cycle => left + cycle / most * room;
   const lanes = [];
   const box = (kernel, [begin, end], y, height, title, fill, opacity = 1) => svg('rect', {
@@ -35,29 +37,30 @@ function drawTimeline(model, {launch, lit, theme, width}) {
   const regions = placement.regions.map((region, i) => ({region, i}));
   regions.sort((a, b) => a.region.x - b.region.x || a.region.y - b.region.y);
   regions.forEach(({region, i}) => add('@' + region.name, y => launches.filter(k => k.on === i).map(
-      k => box(k, k.window, y, lane - 4, `${k.name}: ${k.kind}, ${spell(k.window[1] - k.window[0])} cycles predicted`,
+      k => box(k, k.window, y, lane - thin, `${k.name}: ${k.kind}, ${spell(k.window[1] - k.window[0])} cycles predicted`,
                kindColor(k.kind, theme)))));
   if (measured.length)
     add('measured', y => measured.map(k => box(
-        k, k.measured.window, y, lane - 4, `${k.name}: ${spell(k.measured.cycles)} cycles measured`,
+        k, k.measured.window, y, lane - thin, `${k.name}: ${spell(k.measured.cycles)} cycles measured`,
         kindColor(k.kind, theme), .65)));
   const flows = direction => launches.flatMap(kernel => (kernel.flows ?? []).filter(
-      flow => ['out_exit', 'out_band'].includes(model.streams.get(flow.stream)?.pattern) === direction).map(flow => ({kernel, flow})));
+      flow => isOut(model.streams.get(flow.stream)) === direction).map(flow => ({kernel, flow})));
   for (const [label, out] of [['words in', false], ['words out', true]]) {
     const found = flows(out);
     if (found.length)
       add(label, y => found.map(({kernel, flow}) => box(
-          kernel, flow.window, y + 3, lane - 10, `@${flow.stream} for ${kernel.name}: ${spell(flow.words)} words`,
+          kernel, flow.window, y + thin - 1, lane - 2.5 * thin, `@${flow.stream} for ${kernel.name}: ${spell(flow.words)} words`,
           wireColor(model.streams.get(flow.stream).colors[0], theme))));
   }
   const height = lanes.length * lane + 22;
   const root = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img'});
   for (const cycle of ticks(most))
     root.append(svg('line', {class: 'axis', x1: x(cycle), x2: x(cycle), y1: 0, y2: lanes.length * lane}),
-                svg('text', {x: x(cycle), y: height - 7, 'text-anchor': cycle ? 'middle' : 'start'},
+                svg('text', {x: x(cycle), y: height - 7, 'text-anchor': !cycle ? 'start' : x(cycle) > width - 40 ? 'end' : 'middle'},
                     spell(cycle) + (cycle ? '' : ' cycles')));
   lanes.forEach(({label, draw}, i) => root.append(
-      svg('text', {x: left - 8, y: i * lane + 13, 'text-anchor': 'end'}, label), ...draw(i * lane + 2)));
+      svg('text', {x: left - 8, y: (i + .5) * lane + 3, 'text-anchor': 'end', ...(lane < 12 ? {class: 'small'} : {})}, label),
+      ...draw(i * lane + thin / 2)));
   for (const kernel of launches.filter((kernel, i) => i && kernel.entry !== launches[i - 1].entry))
     root.append(svg('line', {class: 'limit', x1: x(kernel.start), x2: x(kernel.start), y1: 0, y2: height - 18}),
                 svg('text', {class: 'entry', x: x(kernel.start) + 3, y: 9}, 'entry ' + kernel.entry));
@@ -67,11 +70,14 @@ function drawTimeline(model, {launch, lit, theme, width}) {
   return root;
 }
 
-/** Addresses downwards, launches to the right. */
+/** Addresses downwards, launches of the region to the right. */
 function drawSram(model, region, {launch, lit, theme, width}) {
   const {machine, sram} = model.placement;
-  const height = 190, left = 44, bottom = 16, count = model.launches.length;
-  const x = l => left + l / count * (width - left);
+  const own = model.launches.filter(kernel => kernel.on === region).map(kernel => kernel.launch);
+  const height = 190, left = 44, bottom = 16, count = Math.max(1, own.length);
+  /** The first of the region's launches that is not before one of all. */
+  const number = l => { const at = own.findIndex(one => one >= l); return at < 0 ? own.length : at; };
+  const x = l => left + number(l) / count * (width - left);
   // Of a program that needs little, the part that it needs.
   const most = sram.peak_bytes * 2 < machine.sram_bytes ? Math.ceil(sram.peak_bytes * 1.3 / 1024) * 1024 : machine.sram_bytes;
   const y = address => Math.min(1, address / most) * (height - bottom);
@@ -91,12 +97,13 @@ function drawSram(model, region, {launch, lit, theme, width}) {
       class: (buffer.owner.launch === undefined || lit(buffer.owner) ? '' : 'dim') + (buffer.owner.launch === launch ? ' current' : ''),
     }, svg('title', {}, `${buffer.owner.name}, ${buffer.what}: ${spell(buffer.bytes)} bytes at ` +
                         `${buffer.address}, launches ${buffer.from} to ${buffer.to}`)));
+  const now = x(launch) + (own.includes(launch) ? .5 / count * (width - left) : 0);
   for (const part of [0, .25, .5, .75, 1])
     root.append(svg('text', {x: left - 5, y: Math.max(9, y(most * part)), 'text-anchor': 'end'},
                     `${+(most * part / 1024).toFixed(1)} K`));
   root.append(svg('line', {class: 'limit', x1: left, x2: width, y1: y(sram.peak_bytes), y2: y(sram.peak_bytes)}),
-              svg('line', {class: 'cursor', x1: x(launch + .5), x2: x(launch + .5), y1: 0, y2: height - bottom}),
-              svg('text', {x: left, y: height - 3}, 'launch 0'),
-              svg('text', {x: width, y: height - 3, 'text-anchor': 'end'}, String(count - 1)));
+              svg('line', {class: 'cursor', x1: now, x2: now, y1: 0, y2: height - bottom}),
+              svg('text', {x: left, y: height - 3}, `its launches, ${own[0]}`),
+              svg('text', {x: width, y: height - 3, 'text-anchor': 'end'}, `to ${own.at(-1)}`));
   return root;
 }

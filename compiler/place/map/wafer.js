@@ -196,12 +196,20 @@ class Wafer {
       c.textBaseline = 'top';
       const [vx, vy] = [Math.max(x, 0), Math.max(y - 18, 46)]; // below the form
       const room = c.measureText(label).width + 10;
+      c.globalAlpha = 1;
       if (w >= room && vx < x + w && vy < y + h) {
-        c.globalAlpha = 1;
         c.fillStyle = theme.panel;
         c.fillRect(vx, vy, room, 18);
         c.fillStyle = regionColor(i, theme);
         c.fillText(label, vx + 5, vy + 3);
+      } else if (w >= 14 && h >= room) { // upwards, where it is narrow
+        c.save();
+        c.translate(x + w / 2, Math.min(y + h, this.size()[1]) - 6);
+        c.rotate(-Math.PI / 2);
+        c.textBaseline = 'middle';
+        c.fillStyle = theme.ink;
+        c.fillText(label, 0, 0);
+        c.restore();
       }
     });
     c.globalAlpha = 1;

@@ -235,10 +235,24 @@ def check_pe(page, placement, counters, report, kernels):
     expect("cycles of the launch", rows["measured"].split()[0], str(round(report["cycles"]["per_kernel"][launch])))
 
 
+def check_stages(dom, placement):
+    """What each stage takes for a sample, as the compiler's report says it."""
+    stages = json.loads(Path("kept-compile.json").read_text())["pipeline"]["stages"]
+    regions = sorted(placement["regions"], key=lambda region: region["x"])
+    shown = dom.all("tr", region="*")
+    expect("stages", [(row["attrs"]["data-region"], cells(row)[2]) for row in shown],
+           [(region["name"], str(round(stage["predicted_cycles"]))) for region, stage in zip(regions, stages)])
+    slowest = max(stages, key=lambda stage: stage["predicted_cycles"])
+    expect("the slowest", [cells(row)[2] for row in shown if "slowest" in row["attrs"]["class"]],
+           [str(round(slowest["predicted_cycles"]))])
+    expect("the pace", dom.all("dd", fact="a sample every, predicted")[0]["text"],
+           f"{round(slowest['predicted_cycles'])} cycles")
+
+
 def check_resident(chromium, model, mesh):
     """Of a program that keeps its weights, the map shows the run of main."""
     flags = ["wsec", model, mesh, "--mode=resident", "--quiet"]
-    run(*flags, "-o", "kept.wafer", "--dump-placement=kept.json")
+    run(*flags, "-o", "kept.wafer", "--dump-placement=kept.json", "--report=kept-compile.json")
     run("wse-run", "kept.wafer", "--inputs", "in.npz", "--quiet", "--report=kept-report.json")
     run(*flags, "--dump-placement=kept.html", "--counters=kept-report.json")
     placement, report = (json.loads(Path(name).read_text()) for name in ("kept.json", "kept-report.json"))
@@ -248,6 +262,7 @@ def check_resident(chromium, model, mesh):
     rows = {row["attrs"]["data-row"]: cells(row)[1] for row in dom.all("tr", row="*")}
     expect("cycles of a launch after those of load", rows["measured"].split()[0],
            str(round(report["cycles"]["per_kernel"][launch])))
+    check_stages(dom, placement)
     run("wse-run", "kept.wafer", "--inputs", "in.npz", "--samples=2", "--quiet", "--report=stages.json")
     run(*flags, "--dump-placement=stages.html", "--counters=stages.json")
     stages = json.loads(Path("stages.json").read_text())["pipeline"]["stages"]
