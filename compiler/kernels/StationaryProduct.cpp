@@ -2,208 +2,9 @@
 
 #include "compiler/kernels/StationaryProduct.h"
 
-#include "compiler/machine/Tiling.h"
-
-#include <limits>
-
 using namespace mlir;
 
 namespace wsec {
-
-/// Words of SRAM beside operands and result.
-static constexpr int64_t mostWords = 6144;
-/// The same where the weights are none of it: they and the code of other layers
-/// need what is left.
-static constexpr int64_t mostResidentWords = 3072;
-/// Parts in which a PE takes its weights, each with code of its own.
-static constexpr int64_t mostBlocks = 4;
-/// Rounds of rows with unlike numbers of tokens, each with code of its own.
-static constexpr int64_t mostUnlikeRounds = 8;
-
-/// Whether all rows of the region have tokens, and as many.
-static bool sharedEvenly(const Layout &layout, const Machine &machine) {
-  if (layout.group == 0)
-    return layout.batch % machine.height == 0;
-  return layout.batch * layout.group == machine.height &&
-         layout.span == layout.group && layout.tokens % layout.span == 0;
-}
-
-StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine,
-                                 bool resident)
-    : in(Layout::of(op.getInput(), machine.height)),
-      out(Layout::of(op.getResult(), machine.height)), k(in.features.total()),
-      n(out.features.total()), resident(resident),
-      element(elementTypeOf(op.getInput())) {
-  const int64_t height = machine.height, pitch = out.pitch(height);
-  if (machine.width < 2 || height < 2 || out.replicatedRows ||
-      (!resident && (n % height != 0 || machine.westCount() != height)))
-    return;
-  if (isNarrow() && !resident)
-    pairs = in.features.inPairs(machine.width);
-  rowFeatures = (n + height - 1) / height;
-  ownInputs = in.features.largest(machine.width);
-  ownResults = out.features.largest(machine.width);
-  shared = sharedEvenly(out, machine);
-  const int64_t mostRounds = shared ? pitch : mostUnlikeRounds;
-  for (int64_t count = 1; count <= mostRounds; ++count) {
-    if (shared && pitch % count != 0)
-      continue;
-    channels = pitch / count;
-    tokens = (out.tokenCount() + count - 1) / count;
-    if (words() > (resident ? mostResidentWords : mostWords))
-      continue;
-    rounds = (out.tokenCount() + tokens - 1) / tokens;
-    // While a PE multiplies with one block the next comes.
-    growth = std::max<int64_t>(
-        1, int64_t((machine.mapOverhead +
-                    CostModel(machine, isNarrow()).leastFmacs(double(tokens))) /
-                   machine.width));
-    return;
-  }
-}
-
-int64_t StationaryShape::words() const {
-  int64_t words =
-      wordsOf(element, tokens * ownInputs) + tokens * (rowFeatures + kept());
-  if (!resident) // each block in whole words
-    words += wordsOf(element, rowFeatures * ownInputs) +
-             (isNarrow() ? mostBlocks : 0);
-  return words;
-}
-
-SmallVector<int64_t> StationaryShape::blocks() const {
-  if (resident)
-    return {rowFeatures};
-  auto count = [&](int64_t size) {
-    int64_t blocks = 0;
-    for (int64_t sum = 0; sum < rowFeatures; sum += size, size *= growth)
-      ++blocks;
-    return blocks;
-  };
-  // The first comes while activations are gathered.
-  int64_t size = std::max<int64_t>(1, 2 * tokens * ownInputs / k);
-  while (count(size) > mostBlocks)
-    ++size;
-  SmallVector<int64_t> sizes;
-  for (int64_t rest = rowFeatures; rest > 0; rest -= sizes.back()) {
-    sizes.push_back(std::min(rest, size));
-    size *= growth;
-  }
-  return sizes;
-}
-
-/// Cycles of the first round, in which weights come block after block: each is
-/// multiplied, `feature` cycles for a result feature, while the next comes. A
-/// word then takes turns with the steps of the PE it is for, and holds up the
-/// row.
-static double firstRound(const StationaryShape &shape, const Machine &machine,
-                         ArrayRef<int64_t> blocks, double feature) {
-  const double tokens = shape.tokens;
-  const double words = machine.mapOverhead + tokens;
-  const double rate =
-      words / (words + CostModel(machine, shape.isNarrow()).leastFmacs(tokens));
-  const double k = double(shape.inputWords().total());
-  const double ownWords = double(shape.inputWords().largest(machine.width));
-  double cycles = std::max(k * blocks[0], 3 * tokens * double(shape.ownInputs));
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    double multiply = blocks[i] * feature;
-    double next = i + 1 < blocks.size() ? double(blocks[i + 1]) : 0;
-    multiply += next * ownWords;
-    cycles += multiply + std::max(0.0, next * k - rate * multiply);
-  }
-  return cycles;
-}
-
-KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
-  StationaryShape shape(op, machine);
-  KernelCost cost;
-  if (shape.rounds == 0) {
-    cost.compute = std::numeric_limits<double>::infinity();
-    return cost;
-  }
-  CostModel model(machine, shape.isNarrow());
-  double tokens = shape.tokens, rounds = shape.rounds, rows = shape.rowFeatures;
-  SmallVector<int64_t> blocks = shape.blocks();
-  double gathered = tokens * shape.ownInputs, sums = tokens * rows;
-  double others[] = {rows, double(shape.ownInputs - 1), tokens};
-  double product = rows * machine.mapOverhead + sums / machine.addRate +
-                   model.product(others, 1, 2, {1, 1, 1});
-  // The rows next to the first relay most of what they take: 3 cycles a word,
-  // measured on wavelet. The first block of weights comes meanwhile.
-  cost.compute = rounds * (3 * gathered + product +
-                           double(blocks.size()) * 2 * machine.vectorSetup);
-  if (!shape.resident)
-    cost.fabric = cost.stream = double(shape.inputWords().total()) * rows;
-  double latency =
-      model.chain(machine.width, 0) + model.multicast(machine.width, 0) +
-      2 * (model.chain(machine.height, 0) + model.multicast(machine.height, 0));
-  // What weights of the first round are waited for, and multiplied, beyond the
-  // longer of the two.
-  double first = 3 * gathered + product;
-  if (!shape.resident)
-    cost.serial = firstRound(shape, machine, blocks, product / rows) -
-                  std::max(cost.stream, first);
-  cost.serial += rounds * (latency + model.thereAndBack(sums) +
-                           2 * tokens * double(shape.ownResults));
-  return cost;
-}
-
-/// Weights come while activations and the blocks before them are at work: two
-/// cycles a word (1.65 to 2, measured on wavelet).
-SmallVector<Relay> stationaryRelays() {
-  using P = StreamPattern;
-  return {{P::KeyNorth, P::KeyNorth},     {P::KeyNorth, P::KeyCast},
-          {P::KeyCast, P::RowWest},       {P::RowCast, P::Column},
-          {P::ValueNorth, P::ValueNorth}, {P::ValueNorth, P::ValueCast}};
-}
-
-SmallVector<HostFlow> stationaryFlows(wse::MatmulOp op,
-                                      const Machine &machine) {
-  StationaryShape shape(op, machine);
-  KernelCost cost = stationaryCost(op, machine);
-  SmallVector<HostFlow> flows;
-  if (op.getBias() && !wse::residentOf(op, *op.getBias()))
-    flows.push_back(CostModel(machine).columnFlow(shape.out.features, 1,
-                                                  /*firstUse=*/0,
-                                                  /*lastUse=*/0));
-  if (shape.resident)
-    return flows;
-  flows.push_back({StreamPattern::ChannelRow,
-                   shape.inputWords().total() * shape.rowFeatures,
-                   /*firstUse=*/0,
-                   std::min(1.0, 2 * cost.stream / cost.total())});
-  return flows;
-}
-
-SmallVector<StreamNeed> stationaryStreams(wse::MatmulOp op,
-                                          const Machine &machine) {
-  SmallVector<StreamNeed> needs;
-  if (op.getBias() && !wse::residentOf(op, *op.getBias()))
-    needs = columnStreams(Layout::of(op.getResult(), machine.height), machine);
-  RowSet all{1, machine.height, machine.height};
-  if (!wse::residentOf(op, op.getWeight()))
-    needs.push_back({StreamPattern::ChannelRow, {}});
-  needs.append(rowStreams(machine));
-  needs.push_back({StreamPattern::KeyNorth, {}});
-  needs.push_back({StreamPattern::KeyCast, all});
-  return needs;
-}
-
-/// Result features as tokens of a tensor with the features of the input: a row
-/// holds as many of them, a column those of its inputs.
-std::optional<HeldWeight> heldStationary(wse::MatmulOp op,
-                                         const Machine &machine) {
-  StationaryShape shape(op, machine, /*resident=*/true);
-  if (shape.rounds == 0)
-    return std::nullopt;
-  auto input = wse::TokenTiling::of(op.getInput().getType());
-  const auto tiling = wse::TokenTiling(1, shape.n)
-                          .withColumns(input.getColumns(), input.getHeadSize())
-                          .withHeadColumns(input.getHeadColumns());
-  return HeldWeight{tiling.type(shape.k, elementTypeOf(op.getInput())),
-                    {1, shape.k}};
-}
-
 namespace {
 
 class StationaryWriter {
@@ -237,9 +38,19 @@ private:
   Round unlikeRound(int64_t number);
   void run(const Round &round, bool first);
   void multiply(const Block &block, int64_t tokens);
+  void multiplyPairs(const Block &block, int64_t tokens);
   void sumRow(int64_t tokens);
   void keepResults(int64_t tokens);
+  void takeOwn(const Round &round);
   void addOwn(const Round &round);
+  Operand ownActivations(const Round &round);
+  std::string asWords(const std::string &buffer) {
+    return shape.isNarrow() ? b.wordsOf(buffer) : buffer;
+  }
+  /// Words of so many elements in a row.
+  Value wordsOf(Value elements) {
+    return s.div(s.add(elements, shape.perWord() - 1), shape.perWord());
+  }
   void gather(ArrayRef<Affine> extents, const Operand &own, Value south);
 
   wse::MatmulOp op;
@@ -250,7 +61,7 @@ private:
   Value firstRow;    ///< result feature of the row
   Value rowFeatures; ///< and how many
   Value hasFeatures; ///< whether there are any
-  std::string activations, sums, kept;
+  std::string exchange, sums, sent;
   SmallVector<Block> blocks;
 };
 
@@ -330,6 +141,8 @@ void StationaryWriter::fill(const Block &block) {
 
 /// sums = activations * weights, for a block of result features.
 void StationaryWriter::multiply(const Block &block, int64_t tokens) {
+  if (shape.isNarrow())
+    return multiplyPairs(block, tokens);
   Value size = block.size;
   int64_t first = block.first * tokens;
   Value terms = in.features, hasTerms = s.constant(1);
@@ -345,13 +158,38 @@ void StationaryWriter::multiply(const Block &block, int64_t tokens) {
     b.vector(Opcode::Mul, {size, tokens},
              Operand::memory(sums, first, {tokens, 1}),
              {Operand::memory(block.weights, 0, {block.output, 0}),
-              Operand::memory(activations, 0, {0, 1})});
+              Operand::memory(exchange, 0, {0, 1})});
     if (shape.ownInputs > 1)
       b.vector(Opcode::Fmac, {size, s.sub(terms, 1), tokens},
                Operand::memory(sums, first, {tokens, 0, 1}),
                {Operand::memory(block.weights, block.input,
                                 {block.output, block.input, 0}),
-                Operand::memory(activations, tokens, {0, tokens, 1})});
+                Operand::memory(exchange, tokens, {0, tokens, 1})});
+  });
+}
+
+/// The same of activations that lie in pairs of features, a pair for each
+/// token: feature 2 i + h of token t is element (i * tokens + t) * 2 + h.
+void StationaryWriter::multiplyPairs(const Block &block, int64_t tokens) {
+  const int64_t first = block.first * tokens, weight = block.input;
+  Value odd = s.mod(in.features, 2), pairs = s.div(in.features, 2);
+  Value whole = s.sub(in.features, odd);
+  b.where(hasFeatures, [&] {
+    b.vector(Opcode::Mov, {Affine(block.size) * tokens},
+             Operand::memory(sums, first, {1}), {Operand::immediate(0)});
+    if (shape.ownInputs > 1)
+      b.vector(Opcode::Fmac, {block.size, pairs, 2, tokens},
+               Operand::memory(sums, first, {tokens, 0, 0, 1}),
+               {Operand::memory(block.weights, 0,
+                                {block.output, 2 * weight, weight, 0}),
+                Operand::memory(exchange, 0, {0, 2 * tokens, 1, 2})});
+    b.where(odd, [&] {
+      b.vector(Opcode::Fmac, {block.size, tokens},
+               Operand::memory(sums, first, {tokens, 1}),
+               {Operand::memory(block.weights, Affine(whole) * weight,
+                                {block.output, 0}),
+                Operand::memory(exchange, Affine(whole) * tokens, {0, 2})});
+    });
   });
 }
 
@@ -380,18 +218,25 @@ void StationaryWriter::keepResults(int64_t tokens) {
   Value first = s.max(out.firstFeature, firstRow);
   Value count = s.min(s.max(s.sub(s.min(end, endRow), first), 0), shape.kept());
   Value before = s.min(s.sub(first, firstRow), rowFeatures);
-  Affine words = Affine(count) * tokens, all = Affine(rowFeatures) * tokens;
-  Operand cast = Operand::fabric(b.color(StreamPattern::RowCast));
+  const int64_t words = shape.wordsOf(tokens), row = words * shape.perWord();
+  Affine all = Affine(rowFeatures) * tokens;
+  Operand cast = Operand::fabric(b.color(StreamPattern::RowCast), 3);
   b.where(hasFeatures, [&] {
-    b.start(GatherThread, Opcode::Mov, {words}, Operand::memory(kept, 0, {1}),
+    if (row != tokens)
+      b.vector(Opcode::Mov, {count}, Operand::memory(sent, tokens, {row}),
+               {Operand::immediate(0)});
+    b.start(GatherThread, Opcode::Mov, {1, count, tokens},
+            Operand::memory(sent, 0, {0, row, 1}),
             {cast.windowed(Affine(before) * tokens, all)});
   });
   b.where(s.logicalAnd(s.equal(s.px(), 0), hasFeatures), [&] {
-    b.start(RowThread, Opcode::Mov, {all}, cast,
+    b.start(RowThread, Opcode::Mov, {all},
+            Operand::fabric(b.color(StreamPattern::RowCast)),
             {Operand::memory(sums, 0, {1})});
   });
   Value south = s.max(s.sub(end, s.max(out.firstFeature, endRow)), 0);
-  gather({words}, Operand::memory(kept, 0, {1}), s.mul(south, tokens));
+  gather({Affine(count) * words}, Operand::memory(asWords(sent), 0, {1}),
+         s.mul(south, words));
 }
 
 /// Own words, then `south` words of the rows south: north, or from the first
@@ -420,12 +265,46 @@ void StationaryWriter::gather(ArrayRef<Affine> extents, const Operand &own,
   });
 }
 
-/// Adds the results of own tokens.
+/// Takes the results of own tokens as they arrive: adds them, or of 16 bits
+/// keeps the words that some of them are in.
+void StationaryWriter::takeOwn(const Round &round) {
+  Operand cast = Operand::fabric(b.color(StreamPattern::KeyCast), 2);
+  if (!shape.isNarrow()) {
+    Operand result = Operand::memory(out.buffer, round.start, {out.pitch, 1});
+    return b.start(FillThread, Opcode::Add, {out.features, round.channels},
+                   result, {result, cast.windowed(round.before, round.tokens)});
+  }
+  // Of a token alone, the word it is in; of none, none.
+  Value words = s.min(wordsOf(s.add(s.mod(round.before, 2), round.channels)),
+                      round.channels);
+  b.start(FillThread, Opcode::Mov, {out.features, words},
+          Operand::memory(asWords(exchange), 0, {shape.resultWords(), 1}),
+          {cast.windowed(s.div(round.before, 2), shape.wordsOf(round.tokens))});
+}
+
+/// Adds what was kept.
 void StationaryWriter::addOwn(const Round &round) {
   Operand result = Operand::memory(out.buffer, round.start, {out.pitch, 1});
-  b.start(FillThread, Opcode::Add, {out.features, round.channels}, result,
-          {result, Operand::fabric(b.color(StreamPattern::KeyCast), 2)
-                       .windowed(round.before, round.tokens)});
+  b.vector(Opcode::Add, {out.features, round.channels}, result,
+           {result, Operand::memory(exchange, s.mod(round.before, 2),
+                                    {2 * shape.resultWords(), 1})});
+}
+
+/// The activations of own tokens, over tokens and words. Of 16 bits they are
+/// laid out anew, such that the features of a token are neighbours.
+pe::Operand StationaryWriter::ownActivations(const Round &round) {
+  Operand own = Operand::memory(in.buffer, round.start, {1, in.pitch});
+  if (!shape.isNarrow())
+    return own;
+  const int64_t words = shape.wordsOf(shape.ownInputs), row = 2 * words;
+  b.where(s.mod(in.features, 2), [&] {
+    b.vector(Opcode::Mov, {round.channels},
+             Operand::memory(sent, in.features, {row}),
+             {Operand::immediate(0)});
+  });
+  b.vector(Opcode::Mov, {round.channels, in.features},
+           Operand::memory(sent, 0, {row, 1}), {own});
+  return Operand::memory(asWords(sent), 0, {words, 1});
 }
 
 StationaryWriter::Round StationaryWriter::sharedRound(Affine number) {
@@ -451,13 +330,12 @@ StationaryWriter::Round StationaryWriter::unlikeRound(int64_t number) {
 
 void StationaryWriter::run(const Round &round, bool first) {
   const int64_t tokens = round.tokens;
-  b.start(GatherThread, Opcode::Mov, {tokens, in.features},
-          Operand::memory(activations, 0, {1, tokens}),
+  const Value words = wordsOf(in.features);
+  b.start(GatherThread, Opcode::Mov, {tokens, words},
+          Operand::memory(asWords(exchange), 0, {1, tokens}),
           {Operand::fabric(b.color(StreamPattern::KeyCast), 2)});
   Value south = s.sub(tokens, s.add(round.before, round.channels));
-  gather({round.channels, in.features},
-         Operand::memory(in.buffer, round.start, {1, in.pitch}),
-         s.mul(south, in.features));
+  gather({round.channels, words}, ownActivations(round), s.mul(south, words));
   b.await(GatherThread);
   for (const Block &block : blocks) {
     if (first && !shape.resident) {
@@ -468,15 +346,18 @@ void StationaryWriter::run(const Round &round, bool first) {
     multiply(block, tokens);
   }
   b.where(hasFeatures, [&] { sumRow(tokens); });
-  addOwn(round);
+  takeOwn(round);
   keepResults(tokens);
+  if (shape.isNarrow())
+    addOwn(round);
 }
 
 void StationaryWriter::write() {
-  activations =
-      b.scratch("activations", shape.tokens * shape.ownInputs, shape.element);
+  const int64_t perWord = shape.perWord();
+  exchange =
+      b.scratch("exchange", perWord * shape.exchangeWords(), shape.element);
   sums = b.scratch("sums", shape.tokens * shape.rowFeatures);
-  kept = b.scratch("kept", shape.tokens * shape.kept());
+  sent = b.scratch("sent", perWord * shape.sentWords(), shape.element);
   placeWeights();
   if (!shape.resident) {
     streamWeights();
@@ -502,7 +383,7 @@ LogicalResult lowerStationary(wse::MatmulOp op, RoutineBuilder &b) {
            << " PEs: this needs several columns and rows, for weights that "
               "stream an I/O channel in each row and result features that the "
               "rows share evenly, and "
-           << 4 * mostWords << " bytes of SRAM at most";
+           << 4 * StationaryShape::mostWords << " bytes of SRAM at most";
   StationaryWriter(op, b).write();
   return success();
 }

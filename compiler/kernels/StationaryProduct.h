@@ -16,6 +16,9 @@ namespace wsec {
 /// Sizes of such a product. Tokens come in rounds: in each as many of every
 /// row, or, where rows have not as many, the next ones in order.
 struct StationaryShape {
+  /// Of SRAM beside operands and result.
+  static constexpr int64_t mostWords = 6144;
+
   Layout in, out;
   int64_t k = 0, n = 0;
   int64_t rowFeatures = 0; ///< most result features of a row
@@ -25,6 +28,7 @@ struct StationaryShape {
   bool shared = false;     ///< each has as many tokens of every row
   int64_t channels = 0;    ///< then: of a row in a round
   int64_t tokens = 0;      ///< of all rows in a round, but perhaps the last
+  int64_t rowTokens = 0;   ///< most of a row in a round
   int64_t growth = 1;      ///< of blocks, from one to the next
   bool resident = false;   ///< its weights are there from an earlier launch
   mlir::Type element;      ///< of activations and weights
@@ -41,6 +45,23 @@ struct StationaryShape {
   int64_t kept() const { return std::min(rowFeatures, ownResults); }
   int64_t words() const;
   bool isNarrow() const { return pe::elementBytes(element) == 2; }
+  /// Elements of a word, as activations and results move.
+  int64_t perWord() const { return isNarrow() ? 2 : 1; }
+  /// Words of a row of elements in the scratch memory: each begins with one.
+  int64_t wordsOf(int64_t elements) const {
+    return (elements + perWord() - 1) / perWord();
+  }
+  /// Words of a column's activations, which lie in pairs of features, for each
+  /// token; where results of 16 bits arrive once they have been used.
+  int64_t exchangeWords() const;
+  /// Words of a row's results that one column owns; before, in 16 bits, of the
+  /// activations that a PE sends.
+  int64_t sentWords() const;
+  /// Most words of a result feature that bring a row its tokens of a round:
+  /// neighbouring tokens share one, perhaps with another row.
+  int64_t resultWords() const {
+    return isNarrow() ? rowTokens / 2 + 1 : rowTokens;
+  }
   /// Features of the input, as the words of a streaming weight count them: two
   /// make a word where every column has an even number.
   FeatureTiling inputWords() const { return pairs ? *pairs : in.features; }

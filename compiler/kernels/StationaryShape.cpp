@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/StationaryProduct.h"
+
+#include "compiler/machine/Tiling.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace wsec {
+
+/// Words of SRAM beside operands and result where the weights are none of it:
+/// they and the code of other layers need what is left.
+static constexpr int64_t mostResidentWords = 3072;
+/// Parts in which a PE takes its weights, each with code of its own.
+static constexpr int64_t mostBlocks = 4;
+/// Rounds of rows with unlike numbers of tokens, each with code of its own.
+static constexpr int64_t mostUnlikeRounds = 8;
+
+/// Whether all rows of the region have tokens, and as many.
+static bool sharedEvenly(const Layout &layout, const Machine &machine) {
+  if (layout.group == 0)
+    return layout.batch % machine.height == 0;
+  return layout.batch * layout.group == machine.height &&
+         layout.span == layout.group && layout.tokens % layout.span == 0;
+}
+
+StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine,
+                                 bool resident)
+    : in(Layout::of(op.getInput(), machine.height)),
+      out(Layout::of(op.getResult(), machine.height)), k(in.features.total()),
+      n(out.features.total()), resident(resident),
+      element(elementTypeOf(op.getInput())) {
+  const int64_t height = machine.height, pitch = out.pitch(height);
+  if (machine.width < 2 || height < 2 || out.replicatedRows ||
+      (!resident && (n % height != 0 || machine.westCount() != height)))
+    return;
+  if (isNarrow() && !resident)
+    pairs = in.features.inPairs(machine.width);
+  rowFeatures = (n + height - 1) / height;
+  ownInputs = in.features.largest(machine.width);
+  ownResults = out.features.largest(machine.width);
+  shared = sharedEvenly(out, machine);
+  const int64_t mostRounds = shared ? pitch : mostUnlikeRounds;
+  for (int64_t count = 1; count <= mostRounds; ++count) {
+    if (shared && pitch % count != 0)
+      continue;
+    channels = pitch / count;
+    tokens = (out.tokenCount() + count - 1) / count;
+    rowTokens = shared ? channels : std::min(tokens, pitch);
+    if (words() > (resident ? mostResidentWords : mostWords))
+      continue;
+    rounds = (out.tokenCount() + tokens - 1) / tokens;
+    // While a PE multiplies with one block the next comes.
+    growth = std::max<int64_t>(
+        1, int64_t((machine.mapOverhead +
+                    CostModel(machine, isNarrow()).leastFmacs(double(tokens))) /
+                   machine.width));
+    return;
+  }
+}
+
+int64_t StationaryShape::exchangeWords() const {
+  const int64_t heard = tokens * wordsOf(ownInputs);
+  return isNarrow() ? std::max(heard, ownResults * resultWords()) : heard;
+}
+
+int64_t StationaryShape::sentWords() const {
+  const int64_t results = kept() * wordsOf(tokens);
+  return isNarrow() ? std::max(results, rowTokens * wordsOf(ownInputs))
+                    : results;
+}
+
+int64_t StationaryShape::words() const {
+  int64_t words = exchangeWords() + tokens * rowFeatures + sentWords();
+  if (!resident) // each block in whole words
+    words += wordsOf(rowFeatures * ownInputs) + (isNarrow() ? mostBlocks : 0);
+  return words;
+}
+
+SmallVector<int64_t> StationaryShape::blocks() const {
+  if (resident)
+    return {rowFeatures};
+  auto count = [&](int64_t size) {
+    int64_t blocks = 0;
+    for (int64_t sum = 0; sum < rowFeatures; sum += size, size *= growth)
+      ++blocks;
+    return blocks;
+  };
+  // The first comes while activations are gathered.
+  int64_t size = std::max<int64_t>(1, 2 * tokens * wordsOf(ownInputs) /
+                                          inputWords().total());
+  while (count(size) > mostBlocks)
+    ++size;
+  SmallVector<int64_t> sizes;
+  for (int64_t rest = rowFeatures; rest > 0; rest -= sizes.back()) {
+    sizes.push_back(std::min(rest, size));
+    size *= growth;
+  }
+  return sizes;
+}
+
+/// Cycles of the first round, in which weights come block after block: each is
+/// multiplied, `feature` cycles for a result feature, while the next comes. A
+/// word then takes turns with the steps of the PE it is for, and holds up the
+/// row.
+static double firstRound(const StationaryShape &shape, const Machine &machine,
+                         ArrayRef<int64_t> blocks, double feature) {
+  const double tokens = shape.tokens;
+  const double words = machine.mapOverhead + tokens;
+  const double rate =
+      words / (words + CostModel(machine, shape.isNarrow()).leastFmacs(tokens));
+  const double k = double(shape.inputWords().total());
+  const double ownWords = double(shape.inputWords().largest(machine.width));
+  double cycles = std::max(k * blocks[0],
+                           3 * tokens * double(shape.wordsOf(shape.ownInputs)));
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    double multiply = blocks[i] * feature;
+    double next = i + 1 < blocks.size() ? double(blocks[i + 1]) : 0;
+    multiply += next * ownWords;
+    cycles += multiply + std::max(0.0, next * k - rate * multiply);
+  }
+  return cycles;
+}
+
+KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
+  StationaryShape shape(op, machine);
+  KernelCost cost;
+  if (shape.rounds == 0) {
+    cost.compute = std::numeric_limits<double>::infinity();
+    return cost;
+  }
+  CostModel model(machine, shape.isNarrow());
+  double tokens = shape.tokens, rounds = shape.rounds, rows = shape.rowFeatures;
+  SmallVector<int64_t> blocks = shape.blocks();
+  double inputs = shape.ownInputs, results = shape.ownResults;
+  double gathered = tokens * double(shape.wordsOf(shape.ownInputs));
+  double sums = tokens * rows, own = shape.rowTokens;
+  double product = 0, packing = 0;
+  if (shape.isNarrow()) {
+    double sizes[] = {rows, inputs, tokens};
+    product = model.copies(1, sums) + model.product(sizes, 1, 2, {1, 1, 2});
+    packing = 2 * machine.vectorSetup + own * inputs / machine.copyRate16 +
+              own * results / machine.addRate16;
+  } else {
+    double others[] = {rows, inputs - 1, tokens};
+    product = rows * machine.mapOverhead + sums / machine.addRate +
+              model.product(others, 1, 2, {1, 1, 1});
+  }
+  // The rows next to the first relay most of what they take: 3 cycles a word,
+  // measured on wavelet. The first block of weights comes meanwhile.
+  cost.compute = rounds * (3 * gathered + product + packing +
+                           double(blocks.size()) * 2 * machine.vectorSetup);
+  if (!shape.resident)
+    cost.fabric = cost.stream = double(shape.inputWords().total()) * rows;
+  double latency =
+      model.chain(machine.width, 0) + model.multicast(machine.width, 0) +
+      2 * (model.chain(machine.height, 0) + model.multicast(machine.height, 0));
+  // What weights of the first round are waited for, and multiplied, beyond the
+  // longer of the two.
+  double first = 3 * gathered + product;
+  if (!shape.resident)
+    cost.serial = firstRound(shape, machine, blocks, product / rows) -
+                  std::max(cost.stream, first);
+  cost.serial += rounds * (latency + model.thereAndBack(sums) +
+                           2 * double(shape.wordsOf(shape.tokens)) * results);
+  return cost;
+}
+
+/// Weights come while activations and the blocks before them are at work: two
+/// cycles a word (1.65 to 2, measured on wavelet).
+SmallVector<Relay> stationaryRelays() {
+  using P = StreamPattern;
+  return {{P::KeyNorth, P::KeyNorth},     {P::KeyNorth, P::KeyCast},
+          {P::KeyCast, P::RowWest},       {P::RowCast, P::Column},
+          {P::ValueNorth, P::ValueNorth}, {P::ValueNorth, P::ValueCast}};
+}
+
+SmallVector<HostFlow> stationaryFlows(wse::MatmulOp op,
+                                      const Machine &machine) {
+  StationaryShape shape(op, machine);
+  KernelCost cost = stationaryCost(op, machine);
+  SmallVector<HostFlow> flows;
+  if (op.getBias() && !wse::residentOf(op, *op.getBias()))
+    flows.push_back(CostModel(machine).columnFlow(shape.out.features, 1,
+                                                  /*firstUse=*/0,
+                                                  /*lastUse=*/0));
+  if (shape.resident)
+    return flows;
+  flows.push_back({StreamPattern::ChannelRow,
+                   shape.inputWords().total() * shape.rowFeatures,
+                   /*firstUse=*/0,
+                   std::min(1.0, 2 * cost.stream / cost.total())});
+  return flows;
+}
+
+SmallVector<StreamNeed> stationaryStreams(wse::MatmulOp op,
+                                          const Machine &machine) {
+  SmallVector<StreamNeed> needs;
+  if (op.getBias() && !wse::residentOf(op, *op.getBias()))
+    needs = columnStreams(Layout::of(op.getResult(), machine.height), machine);
+  RowSet all{1, machine.height, machine.height};
+  if (!wse::residentOf(op, op.getWeight()))
+    needs.push_back({StreamPattern::ChannelRow, {}});
+  needs.append(rowStreams(machine));
+  needs.push_back({StreamPattern::KeyNorth, {}});
+  needs.push_back({StreamPattern::KeyCast, all});
+  return needs;
+}
+
+/// Result features as tokens of a tensor with the features of the input: a row
+/// holds as many of them, a column those of its inputs.
+std::optional<HeldWeight> heldStationary(wse::MatmulOp op,
+                                         const Machine &machine) {
+  StationaryShape shape(op, machine, /*resident=*/true);
+  if (shape.rounds == 0)
+    return std::nullopt;
+  auto input = wse::TokenTiling::of(op.getInput().getType());
+  const auto tiling = wse::TokenTiling(1, shape.n)
+                          .withColumns(input.getColumns(), input.getHeadSize())
+                          .withHeadColumns(input.getHeadColumns());
+  return HeldWeight{tiling.type(shape.k, elementTypeOf(op.getInput())),
+                    {1, shape.k}};
+}
+
+} // namespace wsec
