@@ -11,9 +11,9 @@ namespace wsec {
 
 /// Gives results of one form few addresses, so that kernels which do the same
 /// find the same, and share their code, wherever they stand in the model. That
-/// leaves holes: for programs whose code is too large otherwise. Results that
-/// live one after the other are one place, with an address where nothing else
-/// is while one of them lives; scratch lies behind all results:
+/// leaves holes, which most often are smaller than that code. Results that live
+/// one after the other are one place, with an address where nothing else is
+/// while one of them lives; scratch lies behind all results:
 ///
 ///     slot     0    1    2    3    4
 ///     0 to 63  aaaaaaaa  cccccccc  eeee    64 bytes each

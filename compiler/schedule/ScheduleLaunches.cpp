@@ -64,10 +64,10 @@ struct ScheduleLaunches final
       return failure();
     if (std::string error = problem->check(); !error.empty())
       return program.emitError(error);
-    // Few addresses make less code, and waste some room for buffers: only what
-    // does not fit otherwise needs that.
+    // Few addresses make less code, and waste some room for buffers: what does
+    // not fit so may fit by first fit.
     Overflow overflow;
-    for (Solver solver : {byFirstFit, byForm}) {
+    for (Solver solver : {byForm, byFirstFit}) {
       FailureOr<bool> fits =
           placeBehindCode(program, *problem, solver, overflow);
       if (failed(fits))
