@@ -204,11 +204,12 @@ public:
     return pes * machine.hopCycles + words + 2 * machine.rampCycles;
   }
   /// Of `words` words that each PE of a row takes in a chain and then in the
-  /// multicast of what becomes of them, without the latency of either. Both
-  /// come over its ramp, in turns once the first are back.
-  double thereAndBack(double words) const {
-    return words + std::max(0.0, words - chain(2, 0));
+  /// multicast of what becomes of them, `back` words, without the latency of
+  /// either. Both come over its ramp, in turns once the first are back.
+  double thereAndBack(double words, double back) const {
+    return words + std::max(0.0, back - chain(2, 0));
   }
+  double thereAndBack(double words) const { return thereAndBack(words, words); }
 
 private:
   /// Of `words` words in a row for one column. The injector sees each twice on

@@ -193,7 +193,8 @@ void StationaryWriter::multiplyPairs(const Block &block, int64_t tokens) {
   });
 }
 
-/// Sums over the columns, in a chain west.
+/// Sums over the columns, in a chain west. In 16 bits the first column has them
+/// rounded, where they were: each ends no further on than it began.
 void StationaryWriter::sumRow(int64_t tokens) {
   Value parity = s.mod(s.px(), 2);
   Value isFirst = s.equal(s.px(), 0);
@@ -207,7 +208,21 @@ void StationaryWriter::sumRow(int64_t tokens) {
   if (b.width() > 2)
     b.where(s.logicalNot(s.add(isFirst, isLast)),
             [&] { b.vector(Opcode::Add, {words}, west, {mine, east}); });
-  b.where(isFirst, [&] { b.vector(Opcode::Add, {words}, mine, {mine, east}); });
+  if (!shape.isNarrow())
+    return b.where(isFirst,
+                   [&] { b.vector(Opcode::Add, {words}, mine, {mine, east}); });
+  const int64_t row = 2 * shape.wordsOf(tokens);
+  const std::string rounded = b.halvesOf(sums, shape.element);
+  mine.strides = {tokens, 1};
+  east.depth = 2;
+  b.where(isFirst, [&] {
+    b.vector(Opcode::Add, {rowFeatures, tokens},
+             Operand::memory(rounded, 0, {row, 1}), {mine, east});
+    if (row != tokens)
+      b.vector(Opcode::Mov, {rowFeatures},
+               Operand::memory(rounded, tokens, {row}),
+               {Operand::immediate(0)});
+  });
 }
 
 /// Of the row's sums, which the first column multicasts, those of the features
@@ -218,25 +233,20 @@ void StationaryWriter::keepResults(int64_t tokens) {
   Value first = s.max(out.firstFeature, firstRow);
   Value count = s.min(s.max(s.sub(s.min(end, endRow), first), 0), shape.kept());
   Value before = s.min(s.sub(first, firstRow), rowFeatures);
-  const int64_t words = shape.wordsOf(tokens), row = words * shape.perWord();
-  Affine all = Affine(rowFeatures) * tokens;
-  Operand cast = Operand::fabric(b.color(StreamPattern::RowCast), 3);
+  const int64_t each = shape.wordsOf(tokens);
+  const Operand own = Operand::memory(asWords(sent), 0, {1});
+  Affine words = Affine(count) * each, all = Affine(rowFeatures) * each;
+  Operand cast = Operand::fabric(b.color(StreamPattern::RowCast));
   b.where(hasFeatures, [&] {
-    if (row != tokens)
-      b.vector(Opcode::Mov, {count}, Operand::memory(sent, tokens, {row}),
-               {Operand::immediate(0)});
-    b.start(GatherThread, Opcode::Mov, {1, count, tokens},
-            Operand::memory(sent, 0, {0, row, 1}),
-            {cast.windowed(Affine(before) * tokens, all)});
+    b.start(GatherThread, Opcode::Mov, {words}, own,
+            {cast.windowed(Affine(before) * each, all)});
   });
   b.where(s.logicalAnd(s.equal(s.px(), 0), hasFeatures), [&] {
-    b.start(RowThread, Opcode::Mov, {all},
-            Operand::fabric(b.color(StreamPattern::RowCast)),
+    b.start(RowThread, Opcode::Mov, {all}, cast,
             {Operand::memory(sums, 0, {1})});
   });
   Value south = s.max(s.sub(end, s.max(out.firstFeature, endRow)), 0);
-  gather({Affine(count) * words}, Operand::memory(asWords(sent), 0, {1}),
-         s.mul(south, words));
+  gather({words}, own, s.mul(south, each));
 }
 
 /// Own words, then `south` words of the rows south: north, or from the first

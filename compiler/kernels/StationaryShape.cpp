@@ -137,6 +137,7 @@ KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
   double inputs = shape.ownInputs, results = shape.ownResults;
   double gathered = tokens * double(shape.wordsOf(shape.ownInputs));
   double sums = tokens * rows, own = shape.rowTokens;
+  double words = double(shape.wordsOf(shape.tokens)); // of a result feature
   double product = 0, packing = 0;
   if (shape.isNarrow()) {
     double sizes[] = {rows, inputs, tokens};
@@ -163,8 +164,8 @@ KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
   if (!shape.resident)
     cost.serial = firstRound(shape, machine, blocks, product / rows) -
                   std::max(cost.stream, first);
-  cost.serial += rounds * (latency + model.thereAndBack(sums) +
-                           2 * double(shape.wordsOf(shape.tokens)) * results);
+  cost.serial += rounds * (latency + model.thereAndBack(sums, words * rows) +
+                           2 * words * results);
   return cost;
 }
 

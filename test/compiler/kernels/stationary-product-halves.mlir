@@ -21,10 +21,13 @@ wse.program @main state(selected) mesh(4x3) machine("wse2") {
   // CHECK:      vector mov [[SUMS:@[a-z0-9_]+]][0, strides = [1]] = 0.000000e+00 over (3)
   // CHECK-NEXT: vector fmac [[SUMS]][0, strides = [3, 0, 0, 1]] = [[WEIGHTS:@[a-z0-9_]+]][0, strides = [3, 2, 1, 0]], [[HEARD]][0, strides = [0, 6, 1, 2]] over ({{[0-9]+}}, %{{.*}}, 2, 3)
   // CHECK-NEXT: vector fmac [[SUMS]][0, strides = [3, 1]] = [[WEIGHTS]][%[[WHOLE:.*]], strides = [3, 0]], [[HEARD]][%[[WHOLE]] * 3, strides = [0, 2]] over ({{[0-9]+}}, 3) where
+  // The first column rounds the row's sums in their place, two to a word.
+  // CHECK:      vector add [[SUMS]]_halves[0, strides = [4, 1]] = [[SUMS]][0, strides = [3, 1]], fabric({{.*}}, depth = 2) over (4, 3) where [[FIRST:%.*]]
+  // CHECK-NEXT: vector mov [[SUMS]]_halves[3, strides = [4]] = 0.000000e+00 over (4) where [[FIRST]]
   // Of the results a row takes the word that its token shares with a neighbour.
   // CHECK:      vector mov [[HEARD]]_words[0, strides = [1, 1]] = fabric([[CAST]], depth = 2, window = %{{.*}} of 2) over (3, %{{.*}}) thread 4
-  // CHECK:      vector mov [[SENT]][3, strides = [4]] = 0.000000e+00 over (
-  // CHECK:      vector mov [[SENT]][0, strides = [0, 4, 1]] = fabric({{[0-9]+}}, depth = 3, window
+  // CHECK:      vector mov [[SENT]]_words[0, strides = [1]] = fabric([[ROW:[0-9]+]], window = %{{.*}} * 2 of 8) over (%{{.*}} * 2) thread 5
+  // CHECK:      vector mov fabric([[ROW]]) = [[SUMS]][0, strides = [1]] over (8) where %{{.*}} thread 1
   // CHECK:      vector add [[RESULT:@[a-z0-9_]+]][0, strides = [1, 1]] = [[RESULT]][0, strides = [1, 1]], [[HEARD]][%{{.*}}, strides = [2, 1]] over (3, 1)
   %y = matmul %x weight #wse.weight<"w" : tensor<11x12xf32> file "w.bin" offset 0 bytes 528> variant(stationary) on @r {nodes = ["stationary"]} : tensor<1x3x11xf16, #tokens> -> tensor<1x3x12xf16, #tokens>
   store %y to "y" on @r : tensor<1x3x12xf16, #tokens> to tensor<3x12xf32>
