@@ -14,23 +14,19 @@ class Fill final : public KernelFor<wse::FillOp> {
     return SymbolTable::lookupNearestSymbolFrom<wse::ParameterOp>(
         op, op.getParameterAttr());
   }
-  /// How the features of a token, which are neighbours, fill words.
+  /// Whether the features of a token, which are neighbours, come two to a word.
   static Pairing pairingOf(wse::FillOp op, const Machine &machine) {
     const RankedTensorType type = parameterOf(op).getHeldType();
-    if (pe::elementBytes(type.getElementType()) != 2)
-      return Pairing::None;
-    const FeatureTiling features = Layout::of(type, machine.height).features;
-    return features.inPairs(machine.width)           ? Pairing::Features
-           : features.inPairsAndTails(machine.width) ? Pairing::Tails
-                                                     : Pairing::None;
+    return pe::elementBytes(type.getElementType()) == 2 &&
+                   Layout::of(type, machine.height)
+                       .features.inPairsAndTails(machine.width)
+               ? Pairing::Tails
+               : Pairing::None;
   }
   /// As the parameter comes.
   static Layout layoutOf(wse::FillOp op, const Machine &machine) {
     Layout layout = Layout::of(parameterOf(op).getHeldType(), machine.height);
-    const Pairing pairing = pairingOf(op, machine);
-    if (pairing == Pairing::Features)
-      layout.features = *layout.features.inPairs(machine.width);
-    else if (pairing == Pairing::Tails)
+    if (pairingOf(op, machine) != Pairing::None)
       layout.features = *layout.features.inPairsAndTails(machine.width);
     return layout;
   }

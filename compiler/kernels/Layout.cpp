@@ -72,6 +72,8 @@ std::optional<FeatureTiling> FeatureTiling::inPairs(int64_t width) const {
 // the words are tiled as features are.
 std::optional<FeatureTiling>
 FeatureTiling::inPairsAndTails(int64_t width) const {
+  if (std::optional<FeatureTiling> even = inPairs(width))
+    return even;
   if (words != 1 || extra != 0 || columns != 1 || unitSize != 1)
     return std::nullopt;
   FeatureTiling pairs = *this;

@@ -56,7 +56,7 @@ struct FeatureTiling {
   bool everywhere(int64_t width) const;
   /// The tiling of pairs of features, where every column holds whole ones.
   std::optional<FeatureTiling> inPairs(int64_t width) const;
-  /// The same where the last feature of a column may be alone.
+  /// The same where the last of an odd number of features may be alone.
   std::optional<FeatureTiling> inPairsAndTails(int64_t width) const;
   bool operator==(const FeatureTiling &other) const {
     return units == other.units && unitSize == other.unitSize &&

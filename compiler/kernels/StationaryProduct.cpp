@@ -88,39 +88,36 @@ void StationaryWriter::placeWeights() {
   firstRow = s.mul(s.py(), shape.rowFeatures);
   rowFeatures = s.constant(shape.rowFeatures);
   hasFeatures = s.constant(1);
+  const int64_t each = shape.perWord() * shape.wordsOf(shape.ownInputs);
   int64_t first = 0;
   for (int64_t size : shape.blocks()) {
-    blocks.push_back(
-        {first, s.constant(size),
-         b.scratch("weights", size * shape.ownInputs, shape.element),
-         shape.ownInputs, 1});
+    blocks.push_back({first, s.constant(size),
+                      b.scratch("weights", size * each, shape.element), each,
+                      1});
     first += size;
   }
 }
 
-/// A block after the other; of each row its features, for each column what it
-/// has of the input.
+/// A block after the other, feature by feature of each row's; of each what the
+/// columns have of the input.
 void StationaryWriter::streamWeights() {
   HostTensor weight = b.source(op.getWeight());
   for (const Block &block : blocks)
     b.streamToRows([&](ScalarBuilder &host) {
-      const FeatureTiling tiling = shape.inputWords();
-      const int64_t step = weight.strides[0] * (shape.pairs ? 2 : 1);
+      const FeatureTiling &features = shape.in.features;
       pe::Segment segment;
       segment.tensor = weight.symbol;
-      segment.lines = 1;
-      segment.extents = {*ScalarBuilder::known(block.size),
-                         RoutineBuilder::featureCount(host, tiling)};
-      segment.strides = {weight.strides[1], step};
+      segment.lines = *ScalarBuilder::known(block.size);
+      segment.lineStep = weight.strides[1];
+      segment.extents = {RoutineBuilder::featureCount(host, features)};
+      segment.strides = {weight.strides[0]};
       segment.offset =
-          Affine(RoutineBuilder::featureStart(host, tiling)) * step +
+          Affine(RoutineBuilder::featureStart(host, features)) *
+              weight.strides[0] +
           Affine(host.py()) * (shape.rowFeatures * weight.strides[1]) +
           Affine(weight.offset + block.first * weight.strides[1]);
-      if (shape.pairs) {
-        segment.extents.push_back(2);
-        segment.strides.push_back(weight.strides[0]);
+      if (shape.pairs)
         segment.halves = shape.element;
-      }
       return segment;
     });
 }
@@ -129,14 +126,14 @@ void StationaryWriter::fill(const Block &block) {
   const FeatureTiling tiling = shape.inputWords();
   const std::string words =
       shape.pairs ? b.wordsOf(block.weights) : block.weights;
-  const Value first = RoutineBuilder::featureStart(s, tiling);
+  const int64_t row =
+      shape.pairs ? shape.wordsOf(shape.ownInputs) : block.output;
   b.start(
       FillThread, Opcode::Mov,
-      {1, block.size, RoutineBuilder::featureCount(s, tiling)},
-      Operand::memory(words, 0, {0, tiling.largest(b.width()), block.input}),
-      {Operand::fabric(b.color(StreamPattern::ChannelRow), 3)
-           .windowed(s.mul(first, block.size),
-                     Affine(block.size) * tiling.total())});
+      {block.size, RoutineBuilder::featureCount(s, tiling)},
+      Operand::memory(words, 0, {row, block.input}),
+      {Operand::fabric(b.color(StreamPattern::ChannelRow), 2)
+           .windowed(RoutineBuilder::featureStart(s, tiling), tiling.total())});
 }
 
 /// sums = activations * weights, for a block of result features.

@@ -63,7 +63,8 @@ struct StationaryShape {
     return isNarrow() ? rowTokens / 2 + 1 : rowTokens;
   }
   /// Features of the input, as the words of a streaming weight count them: two
-  /// make a word where every column has an even number.
+  /// make a word, but for the last of an odd number, unless the columns hold
+  /// heads of an odd number.
   FeatureTiling inputWords() const { return pairs ? *pairs : in.features; }
 };
 

@@ -37,7 +37,7 @@ StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine,
       (!resident && (n % height != 0 || machine.westCount() != height)))
     return;
   if (isNarrow() && !resident)
-    pairs = in.features.inPairs(machine.width);
+    pairs = in.features.inPairsAndTails(machine.width);
   rowFeatures = (n + height - 1) / height;
   ownInputs = in.features.largest(machine.width);
   ownResults = out.features.largest(machine.width);
@@ -74,8 +74,8 @@ int64_t StationaryShape::sentWords() const {
 
 int64_t StationaryShape::words() const {
   int64_t words = exchangeWords() + tokens * rowFeatures + sentWords();
-  if (!resident) // each block in whole words
-    words += wordsOf(rowFeatures * ownInputs) + (isNarrow() ? mostBlocks : 0);
+  if (!resident)
+    words += rowFeatures * wordsOf(ownInputs);
   return words;
 }
 
