@@ -33,6 +33,10 @@ private:
   void initialise();
   void placeWeights();
   void streamWeights();
+  /// Lines that a block streams in, all its features in one or each alone.
+  int64_t linesOf(const Block &block) const {
+    return shape.pairs ? *ScalarBuilder::known(block.size) : 1;
+  }
   void fill(const Block &block);
   Round sharedRound(Affine number);
   Round unlikeRound(int64_t number);
@@ -98,8 +102,8 @@ void StationaryWriter::placeWeights() {
   }
 }
 
-/// A block after the other, feature by feature of each row's; of each what the
-/// columns have of the input.
+/// A block after the other; of each row its features, for each column what it
+/// has of the input: line by line, where a line has to end with a word.
 void StationaryWriter::streamWeights() {
   HostTensor weight = b.source(op.getWeight());
   for (const Block &block : blocks)
@@ -107,10 +111,11 @@ void StationaryWriter::streamWeights() {
       const FeatureTiling &features = shape.in.features;
       pe::Segment segment;
       segment.tensor = weight.symbol;
-      segment.lines = *ScalarBuilder::known(block.size);
+      segment.lines = linesOf(block);
       segment.lineStep = weight.strides[1];
-      segment.extents = {RoutineBuilder::featureCount(host, features)};
-      segment.strides = {weight.strides[0]};
+      segment.extents = {*ScalarBuilder::known(block.size) / linesOf(block),
+                         RoutineBuilder::featureCount(host, features)};
+      segment.strides = {weight.strides[1], weight.strides[0]};
       segment.offset =
           Affine(RoutineBuilder::featureStart(host, features)) *
               weight.strides[0] +
@@ -128,12 +133,14 @@ void StationaryWriter::fill(const Block &block) {
       shape.pairs ? b.wordsOf(block.weights) : block.weights;
   const int64_t row =
       shape.pairs ? shape.wordsOf(shape.ownInputs) : block.output;
+  const int64_t together = *ScalarBuilder::known(block.size) / linesOf(block);
   b.start(
       FillThread, Opcode::Mov,
-      {block.size, RoutineBuilder::featureCount(s, tiling)},
-      Operand::memory(words, 0, {row, block.input}),
-      {Operand::fabric(b.color(StreamPattern::ChannelRow), 2)
-           .windowed(RoutineBuilder::featureStart(s, tiling), tiling.total())});
+      {linesOf(block), together, RoutineBuilder::featureCount(s, tiling)},
+      Operand::memory(words, 0, {row, row, block.input}),
+      {Operand::fabric(b.color(StreamPattern::ChannelRow), 3)
+           .windowed(s.mul(RoutineBuilder::featureStart(s, tiling), together),
+                     together * tiling.total())});
 }
 
 /// sums = activations * weights, for a block of result features.

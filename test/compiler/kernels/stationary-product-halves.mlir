@@ -13,7 +13,7 @@ wse.program @main state(selected) mesh(4x3) machine("wse2") {
   // CHECK-LABEL: routine @matmul {
   // Weights come two to a word, the last of three alone: seven words for the
   // eleven of a result feature.
-  // CHECK-NEXT: vector mov [[WEIGHTS:@[a-z0-9_]+]]_words[0, strides = [2, 1]] = fabric([[CHANNEL:[0-9]+]], depth = 2, window = %{{.*}} of 7) over ({{[0-9]+}}, %{{.*}}) thread 4
+  // CHECK-NEXT: vector mov [[WEIGHTS:@[a-z0-9_]+]]_words[0, strides = [2, 2, 1]] = fabric([[CHANNEL:[0-9]+]], depth = 3, window = %{{.*}} of 7) over ({{[0-9]+}}, 1, %{{.*}}) thread 4
   // Two words a token: they are heard pair of features by pair, token by token.
   // CHECK:      vector mov [[HEARD:@[a-z0-9_]+]]_words[0, strides = [1, 3]] = fabric([[CAST:[0-9]+]], depth = 2) over (3, %{{.*}}) thread 5
   // What is behind an odd number of features is 0.
@@ -37,5 +37,5 @@ wse.program @main state(selected) mesh(4x3) machine("wse2") {
 
   // A line for each result feature.
   // CHECK: stream in @to_rows_of_matmul color [[CHANNEL]]
-  // CHECK: segment @{{.*}}, strides = [12]] over (%{{.*}}) lines {{[0-9]+}} step 1 halves f16
+  // CHECK: segment @{{.*}}, strides = [1, 12]] over (1, %{{.*}}) lines {{[0-9]+}} step 1 halves f16
 }

@@ -24,7 +24,7 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
 
   // CHECK-LABEL: routine @matmul_2 {
   // The first weights of a row come while activations are gathered.
-  // CHECK:      vector mov [[WEIGHTS:@[a-z0-9_]+]][0, strides = [2, 1]] = fabric([[CHANNEL:[0-9]+]], depth = 2, window = %{{.*}} of 8) over ({{[0-9]+}}, 2) thread 4
+  // CHECK:      vector mov [[WEIGHTS:@[a-z0-9_]+]][0, strides = [2, 2, 1]] = fabric([[CHANNEL:[0-9]+]], depth = 3, window = %{{.*}} of {{[0-9]+}}) over (1, {{[0-9]+}}, 2) thread 4
   // CHECK:      vector mov [[ALL:@[a-z0-9_]+]][0, strides = [1, 3]] = fabric([[CAST:[0-9]+]], depth = 2) over (3, 2) thread 5
   // Vectors run over tokens.
   // CHECK:      vector mul [[SUMS:@[a-z0-9_]+]][0, strides = [3, 1]] = [[WEIGHTS]][0, strides = [2, 0]], [[ALL]][0, strides = [0, 1]] over ({{[0-9]+}}, 3)
