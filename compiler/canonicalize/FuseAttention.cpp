@@ -193,9 +193,13 @@ static bool isEmptyRow(Value condition, Value scores) {
          uniformValue(equal.getB()) == -std::numeric_limits<double>::infinity();
 }
 
+/// Which weights are 0 in any case: none, those of rows whose scores are all
+/// minus infinity, all that are NaN.
+enum class Guard { None, EmptyRow, NaN };
+
 /// Skips `where(isnan(p), 0, p)`, a guard for rows without any key, or one that
 /// asks their scores, and reshapes; the softmax below, or null.
-static onnx::SoftmaxOp peelProbabilities(Value value, bool &isGuarded) {
+static onnx::SoftmaxOp peelProbabilities(Value value, Guard &guard) {
   while (!value.getDefiningOp<onnx::SoftmaxOp>()) {
     if (auto reshape = value.getDefiningOp<onnx::ReshapeOp>()) {
       if (!keepsLastTwo(reshape))
@@ -208,11 +212,14 @@ static onnx::SoftmaxOp peelProbabilities(Value value, bool &isGuarded) {
       return {};
     auto softmax =
         beforeReshapes(where.getB()).getDefiningOp<onnx::SoftmaxOp>();
-    if (!isNaN(where.getCondition(), where.getB()) &&
-        !(softmax && isEmptyRow(where.getCondition(), softmax.getX())))
+    if (isNaN(where.getCondition(), where.getB()))
+      guard = Guard::NaN;
+    else if (guard == Guard::None && softmax &&
+             isEmptyRow(where.getCondition(), softmax.getX()))
+      guard = Guard::EmptyRow;
+    else
       return {};
     value = where.getB();
-    isGuarded = true;
   }
   return value.getDefiningOp<onnx::SoftmaxOp>();
 }
@@ -274,7 +281,7 @@ static std::optional<Bias> withoutConstantConditions(onnx::AttentionOp op) {
     }
     if (isConstant(condition) && !bias.causal && hidesAsCausal(*masked)) {
       Value mask = additiveMask(builder, loc, condition, *masked, false);
-      if (isCausalMask(mask, queries, keys)) {
+      if (causalMask(mask, queries, keys)) {
         changed = bias.causal = true;
         bias.strict = std::isinf(*masked);
         continue;
@@ -307,7 +314,7 @@ public:
   /// Replaces the product by V; false with a reason if it is no attention we
   /// can map, or without one if it is no attention at all.
   bool run() {
-    auto softmax = peelProbabilities(output.getInputs()[0], isGuarded);
+    auto softmax = peelProbabilities(output.getInputs()[0], guard);
     Scores scores;
     if (!softmax || !peelScores(softmax.getX(), scores))
       return false;
@@ -397,6 +404,13 @@ private:
   }
 
   void replace(OpBuilder &builder, Value bias, const Scores &scores) {
+    auto flag = [&](bool isSet) {
+      return isSet ? builder.getUnitAttr() : UnitAttr();
+    };
+    // What is added inside or outside of it is added to scores that are hidden,
+    // as well.
+    const bool replaces =
+        scores.masks.size() == 1 && scores.masks.front().isCondition;
     double scale = scores.scale * q.scale * k.scale;
     if (scores.softcap)
       scale *= scores.softcap;
@@ -410,7 +424,8 @@ private:
         k.repeats > 1 ? builder.getI64IntegerAttr(k.heads) : IntegerAttr(),
         builder.getF32FloatAttr(scale),
         scores.softcap ? builder.getF32FloatAttr(scores.softcap) : FloatAttr(),
-        UnitAttr(), UnitAttr(), isGuarded ? builder.getUnitAttr() : UnitAttr(),
+        UnitAttr(), UnitAttr(), UnitAttr(), flag(replaces),
+        flag(guard == Guard::EmptyRow), flag(guard == Guard::NaN),
         builder.getStringAttr(node));
     Operation *attention = y.getDefiningOp();
     y = splitHeads(builder, loc(), y, q.heads, node);
@@ -423,12 +438,12 @@ private:
 
   onnx::NodeOp output;
   Heads q, k, v;
-  bool isGuarded = false; // zeros instead of NaN
+  Guard guard = Guard::None;
 };
 
 struct FuseAttentionPass
     : wsec::canonicalize::impl::FuseAttentionBase<FuseAttentionPass> {
-  llvm::DenseMap<Value, bool> causal; // looked up only
+  llvm::DenseMap<Value, std::optional<double>> causal; // looked up only
 
   void runOnOperation() override {
     causal.clear();
@@ -457,13 +472,13 @@ struct FuseAttentionPass
     });
   }
 
-  /// Whether the bias is a causal mask. Layers share theirs, and masks are
-  /// large, so each is read once.
-  bool isCausal(onnx::AttentionOp op) {
+  /// Whether the bias is a causal mask, and by what it hides. Layers share
+  /// theirs, and masks are large, so each is read once.
+  std::optional<double> causalMask(onnx::AttentionOp op) {
     int64_t queries = shapeOf(op.getQ())[1], keys = shapeOf(op.getK())[1];
-    auto [known, isNew] = causal.try_emplace(op.getBias(), false);
+    auto [known, isNew] = causal.try_emplace(op.getBias(), std::nullopt);
     if (isNew)
-      known->second = isCausalMask(op.getBias(), queries, keys);
+      known->second = values::causalMask(op.getBias(), queries, keys);
     return known->second;
   }
 
@@ -473,18 +488,16 @@ struct FuseAttentionPass
     if (op.getBias() && !op.getCausal())
       takeCausal(op);
     // Without a bias every query sees a key.
-    if (!op.getBias()) {
-      op.setStrict(false);
+    if (!op.getBias())
       op.setZeroRows(false);
-    }
   }
 
   void takeCausal(onnx::AttentionOp op) {
     Bias bias{op.getBias(), false};
     if (uniformValue(op.getBias()) == 0.0)
       bias = {};
-    else if (isCausal(op))
-      bias = {nullptr, true};
+    else if (std::optional<double> hidden = causalMask(op))
+      bias = {nullptr, true, std::isinf(*hidden)};
     else if (std::optional<Bias> parts = withoutConstantConditions(op))
       bias = *parts;
     if (bias.rest != op.getBias())
@@ -492,6 +505,8 @@ struct FuseAttentionPass
                                            : ValueRange());
     op.setCausal(bias.causal);
     op.setStrict(bias.strict);
+    op.setAdded(bias.causal && !op.getReplaces());
+    op.setReplaces(op.getReplaces() && bias.rest);
   }
 };
 } // namespace

@@ -130,8 +130,9 @@ static bool isCausal(const GeneralAttention &a) {
          a.queries() == a.keys();
 }
 
-static Value attentionOp(Legalization &n, const GeneralAttention &a,
-                         Value bias) {
+/// `replaces`: the bias is minus infinity, or 0, in place of scores.
+static Value attentionOp(Legalization &n, const GeneralAttention &a, Value bias,
+                         bool replaces) {
   const bool causal = isCausal(a), mayBeEmpty = bias && !a.maskIsFinite;
   Value q = mergeHeads(n, a.q), k = mergeHeads(n, a.k), v = mergeHeads(n, a.v);
   const int64_t heads = a.queryHeads(), shared = a.keyHeads();
@@ -145,7 +146,9 @@ static Value attentionOp(Legalization &n, const GeneralAttention &a,
       shared != heads ? n.builder().getI64IntegerAttr(shared) : IntegerAttr(),
       n.builder().getF32FloatAttr(a.factor()),
       a.softcap > 0 ? n.builder().getF32FloatAttr(a.softcap) : FloatAttr(),
-      flag(causal), flag(causal && mayBeEmpty), flag(mayBeEmpty), n.nameAttr());
+      flag(causal), flag(causal && (mayBeEmpty || a.replaces)),
+      flag(causal && !a.replaces), flag(replaces), flag(mayBeEmpty), UnitAttr(),
+      n.nameAttr());
 }
 
 /// The mask as onnx.attention takes it; null if it does not.
@@ -175,7 +178,9 @@ static Value attendPlainly(Legalization &n, const GeneralAttention &a) {
   }
   if (bias)
     bias = biasOfRank4(n.builder(), n.loc(), bias, a.queries());
-  return attentionOp(n, a, bias);
+  const bool isCondition =
+      !a.mask || typeOf(a.mask).getElementType().isInteger(1);
+  return attentionOp(n, a, bias, bias && a.replaces && isCondition);
 }
 
 Value wsec::infer::attend(Legalization &n, const GeneralAttention &a) {

@@ -18,6 +18,9 @@ struct GeneralAttention {
   mlir::Value mask;
   /// The mask hides by numbers so that no query is left without a key.
   bool maskIsFinite = false;
+  /// Keys that are hidden get no weight, whatever their scores; else these are
+  /// lowered.
+  bool replaces = false;
   /// [batch], how many keys are valid, the queries' own the last of them. Null:
   /// all.
   mlir::Value lengths;

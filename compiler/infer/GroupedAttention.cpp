@@ -338,6 +338,7 @@ static bool groupQueryAttention(Legalization &n) {
     a.left = window - 1;
   a.mask = n.optional(10);
   a.maskIsFinite = true;
+  a.replaces = true;
   const bool seesLater = a.right < 0;
   if (total == tokens) {
     if (Value lengths = promptLengths(n, tokens)) {

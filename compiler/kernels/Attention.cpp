@@ -48,12 +48,14 @@ class Attention final : public KernelFor<wse::AttentionOp> {
     return needs;
   }
 
-  // Scores, and largest, sum, new largest and correction of each token; what
+  // Scores, and largest, sum, new largest and correction of each token, perhaps
+  // whether its weights are numbers; what
   // is multicast; which scores are hidden, for which partial ones make room.
   int64_t scratchWords(wse::AttentionOp op,
                        const Machine &machine) const final {
     AttentionShape shape(op, machine);
-    int64_t words = shape.scoreCount() + 4 * shape.channels +
+    int64_t perToken = op.getGuarded() ? 5 : 4;
+    int64_t words = shape.scoreCount() + perToken * shape.channels +
                     shape.weightedCount() + shape.roundedCount();
     words += shape.gatheredCount();
     if (shape.early())
@@ -127,7 +129,8 @@ Value Attention::build(Operation *user, Selection &selection) const {
       op, Type(selection.tensorType(tiling, wse::featuresOf(value))), query,
       key, value, keyBias, scoreBias, op.getNumHeadsAttr(),
       number(op.getScale()), cap ? number(*cap) : FloatAttr(),
-      op.getCausalAttr(), op.getStrictAttr(), op.getZeroRowsAttr());
+      op.getCausalAttr(), op.getStrictAttr(), op.getAddedAttr(),
+      op.getReplacesAttr(), op.getZeroRowsAttr(), op.getGuardedAttr());
 }
 
 /// Instructions of a round besides: of sums and results, and that hear and
@@ -192,6 +195,10 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   };
   double head = products(shape.headSize, 1) + products(shape.valueSize, 0) +
                 model.divides(shape.channels);
+  // A mask that is added passes once or twice more, and so does a guard.
+  head += ((op.getAdded() && (op.getStrict() || AttentionShape::isBiased(op))) +
+           op.getGuarded()) *
+          model.adds(shape.keys, shape.channels);
   if (op.getSoftcap())
     head += model.functions(scores) + model.adds(shape.keys, shape.channels);
   if (shape.spread())

@@ -63,7 +63,9 @@ public:
       mask.emplace(b, query, shape.mostKeys(), shape.channels,
                    shape.spread() ? scores
                                   : b.scratch("hidden", shape.scoreCount()),
-                   op.getStrict());
+                   op);
+    if (op.getGuarded())
+      noNumber = b.scratch("no_number", shape.channels);
   }
 
   void write();
@@ -114,9 +116,11 @@ private:
             Value tokensSouth, Affine features);
   void score(Place place, Round round);
   void exponentials(int64_t keys);
-  void addBiases(Place place, Round round);
-  void addBias(Place place, Round round, const Tile &bias, bool perQuery);
+  void hide(Place place, Round round);
+  void addBias(Place place, Round round, const Tile &bias, bool perQuery,
+               Opcode how, const std::string &into);
   void correct(Place place, int64_t keys);
+  void guard(int64_t keys);
   void multiply(int64_t keys, Affine features, int64_t mostFeatures,
                 size_t summed, Operand sums, Operand lines, Operand perChannel);
 
@@ -136,6 +140,10 @@ private:
   }
   Operand perToken(const std::string &buffer) {
     return Operand::memory(buffer, 0, {1});
+  }
+  void eachToken(Opcode opcode, const std::string &into,
+                 const SmallVector<Operand, 0> &operands) {
+    b.vector(opcode, {query.tokens}, perToken(into), operands);
   }
   Operand perScore(const std::string &buffer) {
     return Operand::memory(buffer, 0, {0, 1});
@@ -172,6 +180,7 @@ private:
   Tile keyWords, valueWords; ///< as they move
   Tile result;
   std::string scores, largest, sum, next, correction;
+  std::string noNumber; ///< where guarded: of which tokens weights are NaN
   std::string gathered, values; ///< keys or values, and values that are early
   std::string weighted;         ///< f32 sums of a head, where narrow
   std::string rounded;          ///< exponentials in 16 bits, where narrow
@@ -352,10 +361,8 @@ void AttentionWriter::attend(Place place) {
   compute([&] {
     b.vector(Opcode::Mov, {ownFeatures(value), query.tokens},
              weightedRows(place), {Operand::immediate(0)});
-    b.vector(Opcode::Mov, {query.tokens}, perToken(sum),
-             {Operand::immediate(0)});
-    b.vector(Opcode::Mov, {query.tokens}, perToken(largest),
-             {Operand::immediate(lowest)});
+    eachToken(Opcode::Mov, sum, {Operand::immediate(0)});
+    eachToken(Opcode::Mov, largest, {Operand::immediate(lowest)});
     if (mask && shape.blocked())
       mask->numberKeys(shape.rows(), largerRows(), leastTokens(), shape.tokens,
                        shape.tokens);
@@ -376,10 +383,11 @@ void AttentionWriter::attend(Place place) {
       mask->advance(-before);
     // Where a key is seen the largest score adds 1 to the sum.
     if (op.getZeroRows())
-      b.vector(Opcode::Max, {query.tokens}, perToken(sum),
-               {perToken(sum), Operand::immediate(1)});
-    b.vector(Opcode::Reciprocal, {query.tokens}, perToken(sum),
-             {perToken(sum)});
+      eachToken(Opcode::Max, sum, {perToken(sum), Operand::immediate(1)});
+    eachToken(Opcode::Reciprocal, sum, {perToken(sum)});
+    if (op.getGuarded())
+      eachToken(Opcode::Select, sum,
+                {perToken(noNumber), Operand::immediate(0)});
     b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, resultRows(place),
              {weightedRows(place), perScore(sum)});
   });
@@ -393,6 +401,8 @@ void AttentionWriter::attendRound(Place place, Round round) {
     exponentials(keys);
     b.vector(Opcode::Add, {keys, query.tokens}, perScore(sum),
              {perScore(sum), exponentialRows()});
+    if (op.getGuarded())
+      guard(keys);
   });
   inSlices(place, round, valueExchange(),
            [&](Affine first, Affine features, Operand values) {
@@ -405,6 +415,15 @@ void AttentionWriter::attendRound(Place place, Round round) {
            });
   if (mask && shape.blocked() && !round.last)
     compute([&] { mask->advance(shape.tokens); });
+}
+
+/// Weights of tokens whose sum is NaN or, of no key yet, 0 are 0: what they
+/// weigh counts only if it is no number either.
+void AttentionWriter::guard(int64_t keys) {
+  eachToken(Opcode::Less, noNumber, {Operand::immediate(0), perToken(sum)});
+  eachToken(Opcode::Not, noNumber, {perToken(noNumber)});
+  b.vector(Opcode::Select, {keys, query.tokens}, exponentialRows(),
+           {perScore(noNumber), Operand::immediate(0)});
 }
 
 /// scores = exp(scores - largest). Columns of one head share them out.
@@ -488,22 +507,32 @@ void AttentionWriter::score(Place place, Round round) {
     } else {
       apply(Opcode::Mul, scale);
     }
-    addBiases(place, round);
-    if (mask)
-      mask->apply(scores, round.keys);
+    hide(place, round);
   });
 }
 
-void AttentionWriter::addBiases(Place place, Round round) {
-  if (op.getKeyBias())
-    addBias(place, round, b.tile(op.getKeyBias()), /*perQuery=*/false);
-  if (op.getScoreBias())
-    addBias(place, round, b.tile(op.getScoreBias()), /*perQuery=*/true);
+/// Adds biases to scores, or puts them there, and hides later keys.
+void AttentionWriter::hide(Place place, Round round) {
+  auto addBiases = [&](Opcode how, const std::string &into) {
+    if (Value bias = op.getKeyBias())
+      addBias(place, round, b.tile(bias), /*perQuery=*/false, how, into);
+    if (Value bias = op.getScoreBias())
+      addBias(place, round, b.tile(bias), /*perQuery=*/true, how, into);
+  };
+  // The lowest number is added once: scores are equal where no key is seen.
+  if (mask && op.getAdded() && !op.getStrict() && AttentionShape::isBiased(op))
+    return mask->apply(scores, round.keys, [&](const std::string &hidden) {
+      addBiases(Opcode::Min, hidden);
+    });
+  addBiases(op.getReplaces() ? Opcode::Select : Opcode::Add, scores);
+  if (mask)
+    mask->apply(scores, round.keys);
 }
 
 /// Keys of a round are in order of rows. The first rows have one token more.
 void AttentionWriter::addBias(Place place, Round round, const Tile &bias,
-                              bool perQuery) {
+                              bool perQuery, Opcode how,
+                              const std::string &into) {
   int64_t token = perQuery ? 1 : 0, before = shape.rounds * shape.tokens;
   Affine start = round.first * bias.pitch + place.sequence * bias.layout.tokens;
   if (perQuery && AttentionShape::biasIsByHead(op))
@@ -514,7 +543,7 @@ void AttentionWriter::addBias(Place place, Round round, const Tile &bias,
       return;
     SmallVector<Affine> extents = {rows, tokens, query.tokens};
     Operand sums =
-        Operand::memory(scores, firstScore * shape.channels,
+        Operand::memory(into, firstScore * shape.channels,
                         {tokens * shape.channels, shape.channels, 1});
     Operand added =
         Operand::memory(bias.buffer, start + Affine(firstKey * bias.pitch),
@@ -524,7 +553,7 @@ void AttentionWriter::addBias(Place place, Round round, const Tile &bias,
       sums.strides.erase(sums.strides.begin());
       added.strides.erase(added.strides.begin());
     }
-    b.vector(Opcode::Add, extents, sums, {sums, added});
+    b.vector(how, extents, sums, {how == Opcode::Select ? added : sums, added});
   };
   if (!shape.blocked() || shape.local())
     return add(1, round.keys, 0, 0, 0);
@@ -543,18 +572,21 @@ void AttentionWriter::addBias(Place place, Round round, const Tile &bias,
 void AttentionWriter::correct(Place place, int64_t keys) {
   const std::string &target = shape.blocked() ? next : largest;
   if (shape.blocked())
-    b.vector(Opcode::Mov, {query.tokens}, perToken(next), {perToken(largest)});
+    eachToken(Opcode::Mov, next, {perToken(largest)});
   b.vector(Opcode::Max, {keys, query.tokens}, perScore(target),
            {perScore(target), scoreRows()});
   if (!shape.blocked())
     return;
-  b.vector(Opcode::Sub, {query.tokens}, perToken(correction),
-           {perToken(largest), perToken(next)});
-  b.vector(Opcode::Exp, {query.tokens}, perToken(correction),
-           {perToken(correction)});
-  b.vector(Opcode::Mov, {query.tokens}, perToken(largest), {perToken(next)});
-  b.vector(Opcode::Mul, {query.tokens}, perToken(sum),
-           {perToken(sum), perToken(correction)});
+  eachToken(Opcode::Sub, correction, {perToken(largest), perToken(next)});
+  eachToken(Opcode::Exp, correction, {perToken(correction)});
+  if (op.getGuarded()) {
+    const Operand same = perToken(correction); // NaN leaves what others gave
+    eachToken(Opcode::Sub, noNumber, {same, same});
+    eachToken(Opcode::Select, correction,
+              {perToken(noNumber), Operand::immediate(1)});
+  }
+  eachToken(Opcode::Mov, largest, {perToken(next)});
+  eachToken(Opcode::Mul, sum, {perToken(sum), perToken(correction)});
   b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, weightedRows(place),
            {weightedRows(place), perScore(correction)});
 }

@@ -56,6 +56,9 @@ struct AttentionShape {
   int64_t featuresOfWord() const {
     return pairing == Pairing::Features ? 2 : 1;
   }
+  static bool isBiased(wse::AttentionOp op) {
+    return op.getKeyBias() || op.getScoreBias();
+  }
   static bool biasIsByHead(wse::AttentionOp op) {
     return op.getScoreBias() && tilingOf(op.getScoreBias()).getColumns() ==
                                     wse::ColumnPlacement::Heads;

@@ -14,12 +14,10 @@ using pe::Operand;
 
 CausalMask::CausalMask(RoutineBuilder &builder, const Tile &queries,
                        int64_t block, int64_t channels,
-                       const std::string &hidden, bool isStrict)
+                       const std::string &hidden, wse::AttentionOp op)
     : b(builder), queries(queries), channels(channels),
-      hiddenScore(isStrict ? -std::numeric_limits<float>::infinity()
-                           : std::numeric_limits<float>::lowest()),
-      hidden(hidden), number(b.scratch("number", block)),
-      limit(b.scratch("limit", channels)) {}
+      isStrict(op.getStrict()), isAdded(op.getAdded()), hidden(hidden),
+      number(b.scratch("number", block)), limit(b.scratch("limit", channels)) {}
 
 /// Groups of `size` words from `first` on: each is the one before, `step` more.
 /// What is known, doubled.
@@ -72,14 +70,32 @@ void CausalMask::prepare() {
   countUp(limit, channels);
 }
 
-void CausalMask::apply(const std::string &scores, int64_t keys) {
+void CausalMask::apply(const std::string &scores, int64_t keys,
+                       llvm::function_ref<void(const std::string &)> lower) {
   Operand hiddenRows = Operand::memory(hidden, 0, {channels, 1});
   b.vector(
       Opcode::LessOrEqual, {keys, queries.tokens}, hiddenRows,
       {Operand::memory(limit, 0, {0, 1}), Operand::memory(number, 0, {1, 0})});
-  b.vector(Opcode::Select, {keys, queries.tokens},
-           Operand::memory(scores, 0, {channels, 1}),
-           {hiddenRows, Operand::immediate(hiddenScore)});
+  Operand rows = Operand::memory(scores, 0, {channels, 1});
+  auto combine = [&](Opcode opcode, const Operand &into, const Operand &a,
+                     const Operand &other) {
+    b.vector(opcode, {keys, queries.tokens}, into, {a, other});
+  };
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const Operand lowest =
+      Operand::immediate(std::numeric_limits<float>::lowest());
+  if (!isAdded)
+    return combine(Opcode::Select, rows, hiddenRows,
+                   isStrict ? Operand::immediate(-infinity) : lowest);
+  if (lower) {
+    combine(Opcode::Mul, hiddenRows, hiddenRows, lowest);
+    lower(hidden);
+    return combine(Opcode::Add, rows, rows, hiddenRows);
+  }
+  // 0 times minus infinity would be NaN; twice the lowest number is infinity.
+  combine(Opcode::Fmac, rows, hiddenRows, lowest);
+  if (isStrict)
+    combine(Opcode::Fmac, rows, hiddenRows, lowest);
 }
 
 void CausalMask::advance(int64_t keys) {

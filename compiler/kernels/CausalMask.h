@@ -7,12 +7,20 @@
 //   limit[v]  = first + v + 1 - (what blocks have advanced by)
 //   scores[j, v] = limit[v] <= number[j] ? lowest : scores[j, v]
 //
-// or, where it is strict, minus infinity instead of the lowest number.
+// or, where it is strict, minus infinity instead of the lowest number. What is
+// added is added as many times as makes it that: to NaN, and to infinity, too.
+//
+//   scores[j, v] += (limit[v] <= number[j]) * lowest
+//
+// Beside a bias that hides, too, scores are lowered once: by the lesser of
+// both.
 
 #ifndef COMPILER_KERNELS_CAUSALMASK_H
 #define COMPILER_KERNELS_CAUSALMASK_H
 
 #include "compiler/kernels/RoutineBuilder.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace wsec {
 
@@ -26,7 +34,7 @@ public:
 
   /// `hidden`: a buffer of `block * channels` words for apply() to use.
   CausalMask(RoutineBuilder &builder, const Tile &queries, int64_t block,
-             int64_t channels, const std::string &hidden, bool isStrict);
+             int64_t channels, const std::string &hidden, wse::AttentionOp op);
 
   /// Sets the limits, once per launch.
   void prepare();
@@ -36,7 +44,9 @@ public:
   void numberKeys(int64_t rows, int64_t larger, int64_t least,
                   int64_t tokensOfLarger, int64_t tokens);
   /// Hides keys of the block at hand in `scores`, rows of `channels` words.
-  void apply(const std::string &scores, int64_t keys);
+  /// `lower` makes what is to be added, in a buffer of as many, less still.
+  void apply(const std::string &scores, int64_t keys,
+             llvm::function_ref<void(const std::string &)> lower = nullptr);
   /// Goes on to the next block, or with a negative number back.
   void advance(int64_t keys);
 
@@ -47,7 +57,7 @@ private:
   RoutineBuilder &b;
   const Tile &queries;
   int64_t channels;
-  float hiddenScore;
+  const bool isStrict, isAdded;
   std::string hidden, number, limit;
 };
 

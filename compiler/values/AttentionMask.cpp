@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/values/AttentionMask.h"
+#include <algorithm>
+#include <limits>
+#include <optional>
 
 using namespace mlir;
 using namespace wsec;
@@ -166,20 +169,24 @@ Value wsec::values::biasOfRank4(OpBuilder &builder, Location loc, Value mask,
   return reshapeTo(builder, loc, mask, rank3, "");
 }
 
-bool wsec::values::isCausalMask(Value mask, int64_t queries, int64_t keys) {
+std::optional<double> wsec::values::causalMask(Value mask, int64_t queries,
+                                               int64_t keys) {
   // Kernels hide keys by the number of the query, so there are as many.
   if (queries != keys ||
       shapeOf(mask) != ArrayRef<int64_t>{1, 1, queries, keys})
-    return false;
+    return std::nullopt;
   std::optional<Fact> fact = factOf(mask);
   std::optional<Tensor> tensor = fact ? fact->load() : std::nullopt;
   if (!tensor)
-    return false;
+    return std::nullopt;
+  double largest = -std::numeric_limits<double>::infinity();
   for (int64_t i = 0; i < tensor->size(); ++i) {
     bool visible = i % keys <= i / keys;
     double value = tensor->asFloat(i);
     if (visible ? value != 0 : !(value <= maskedScore))
-      return false;
+      return std::nullopt;
+    if (!visible)
+      largest = std::max(largest, value);
   }
-  return true;
+  return largest;
 }

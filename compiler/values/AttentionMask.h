@@ -40,8 +40,10 @@ mlir::Value additiveMask(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value addMasks(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value a, mlir::Value b);
 
-/// Holds for a constant mask that hides exactly the keys j > i of query i.
-bool isCausalMask(mlir::Value mask, int64_t queries, int64_t keys);
+/// The largest number by which a constant mask hides exactly the keys j > i of
+/// query i; none if it does not.
+std::optional<double> causalMask(mlir::Value mask, int64_t queries,
+                                 int64_t keys);
 
 /// Scores below this are as good as minus infinity.
 inline constexpr double maskedScore = -1.0e4;

@@ -305,6 +305,8 @@ LogicalResult AttentionOp::verify() {
       cap && !(cap->convertToFloat() > 0)) // C6
     return emitOpError() << "caps scores at " << cap->convertToFloat()
                          << ", expected a positive number";
+  if ((getAdded() && !getCausal()) || (getReplaces() && !getBias())) // C7
+    return emitOpError("says how scores are hidden that nothing hides");
   return expectType(*this, "result", getY(),
                     {q[0], q[1], v[2] / shared * heads},
                     elementOf(getQ())); // C4

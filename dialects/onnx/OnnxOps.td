@@ -187,10 +187,13 @@ def Onnx_AttentionOp : Onnx_Op<"attention"> {
     fewer heads, `kv_heads`: each serves as many heads of the queries in a row.
     `softcap` c bounds scores: s becomes `c * tanh(s / c)`. Then `bias` is added,
     the same for all heads, or, of rank 3, with the keys of each head side by
-    side. With `causal`, query i takes keys j <= i only: the
+    side. Where it `replaces`, what is not 0 in it stands in place of scores. With
+    `causal`, query i takes keys j <= i only: the
     scores of others become the lowest number, or, `strict`, minus infinity. That
-    matters where a bias hides all keys up to a query's own. A query whose scores
-    are all minus infinity gets NaN or, with `zero_rows`, zeros.
+    matters where a bias hides all keys up to a query's own. `added` says that
+    this number is added, which does not hide a score that is NaN. A query whose
+    scores are all minus infinity gets NaN or, with `zero_rows`, zeros. `guarded`:
+    weights that are NaN count as 0.
 
     - (C1) `q`, `k`, `v` have rank 3 and equal batch extents.
     - (C2) `num_heads` divides the features of `q`, `kv_heads` those of `k` and
@@ -200,6 +203,7 @@ def Onnx_AttentionOp : Onnx_Op<"attention"> {
       the size of those of `v`.
     - (C5) `bias` is `[B|1, 1, S|1, T]` or `[B|1, S, num_heads*T]`.
     - (C6) `softcap` is positive.
+    - (C7) `added` needs `causal`, `replaces` a bias.
 
     ```mlir
     %a = onnx.attention %q, %k, %v bias %mask {num_heads = 4 : i64, scale = 0.5 : f32, causal}
@@ -210,8 +214,9 @@ def Onnx_AttentionOp : Onnx_Op<"attention"> {
                        AnyRankedTensor:$v, Optional<AnyRankedTensor>:$bias,
                        I64Attr:$num_heads, OptionalAttr<I64Attr>:$kv_heads,
                        F32Attr:$scale, OptionalAttr<F32Attr>:$softcap,
-                       UnitAttr:$causal, UnitAttr:$strict,
-                       UnitAttr:$zero_rows, Onnx_NodeName:$node);
+                       UnitAttr:$causal, UnitAttr:$strict, UnitAttr:$added,
+                       UnitAttr:$replaces, UnitAttr:$zero_rows,
+                       UnitAttr:$guarded, Onnx_NodeName:$node);
   let results = (outs AnyRankedTensor:$y);
   let extraClassDeclaration = [{
     /// Heads of keys and values.

@@ -272,14 +272,17 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
     Wse_Tiled:$query, Wse_Tiled:$key, Wse_Tiled:$value,
     Optional<Wse_Tiled>:$key_bias, Optional<Wse_Tiled>:$score_bias,
     I64Attr:$num_heads, F64Attr:$scale, OptionalAttr<F64Attr>:$softcap,
-    UnitAttr:$causal, UnitAttr:$strict, UnitAttr:$zero_rows), [AttrSizedOperandSegments]> {
+    UnitAttr:$causal, UnitAttr:$strict, UnitAttr:$added, UnitAttr:$replaces,
+    UnitAttr:$zero_rows, UnitAttr:$guarded), [AttrSizedOperandSegments]> {
   let summary = "Attends, head by head, within each batch element.";
   let description = [{
     For each head: `softmax(scale * Q K^T + key_bias + score_bias) V`, the
     softmax over the keys. With `softcap` c a scaled product s counts as
     `c * tanh(s / c)`. `causal` lets token s see keys 0 to s only: scores of others
-    become the lowest number or, `strict`, minus infinity. Where all scores are
-    minus infinity the result is NaN or, with `zero_rows`, 0. Heads
+    become the lowest number or, `strict`, minus infinity, or get it `added`. A bias
+    that `replaces` stands in place of scores where it is not 0. Where all scores are
+    minus infinity the result is NaN or, with `zero_rows`, 0; `guarded`: weights
+    that are NaN count as 0. Heads
     stay whole in their column; keys and values are gathered north to the group root of
     their batch element and are multicast south, block by block.
 
@@ -304,7 +307,8 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
     $query `,` $key `,` $value (`key_bias` $key_bias^)? (`score_bias` $score_bias^)?
     `heads` `(` $num_heads `)` `scale` `(` $scale `)`
     (`softcap` `(` $softcap^ `)`)? (`causal` $causal^)? (`strict` $strict^)?
-    (`zero_rows` $zero_rows^)?
+    (`added` $added^)? (`replaces` $replaces^)?
+    (`zero_rows` $zero_rows^)? (`guarded` $guarded^)?
     `on` $region attr-dict `:` type($query) `,` type($key) `,` type($value)
     (`key_bias` type($key_bias)^)? (`score_bias` type($score_bias)^)?
     `->` type($result)

@@ -155,7 +155,7 @@ func.func @cache(%q: tensor<2x3x8xf32>, %past: tensor<2x2x5x4xf32>) -> !onnx.unk
 // what a query without a key gets.
 // CHECK-LABEL: func.func @strict
 // CHECK: %[[M:.*]] = onnx.where %{{.*}} -> tensor<2x1x1x3xf32>
-// CHECK: onnx.attention %{{.*}} bias %[[M]] {causal, {{.*}}strict, zero_rows}
+// CHECK: onnx.attention %{{.*}} bias %[[M]] {added, causal, guarded, {{.*}}strict}
 func.func @strict(%q: tensor<2x3x8xf32>, %m: tensor<2x1x1x3xi1>) -> !onnx.unknown {
   %heads = onnx.constant dense<[2, 3, 2, 4]> : tensor<4xi64>
   %merged = onnx.constant dense<[2, 3, 8]> : tensor<3xi64>

@@ -66,7 +66,7 @@ func.func @shared_keys(%q: tensor<2x5x16xf32>, %k: tensor<2x5x8xf32>, %v: tensor
 // CHECK-DAG: %[[Q:.*]] = onnx.matmul %{{.*}} -> tensor<1x3x8xf32>
 // CHECK-DAG: %[[K:.*]] = onnx.matmul %{{.*}} -> tensor<1x3x8xf32>
 // CHECK-DAG: %[[V:.*]] = onnx.matmul %{{.*}} -> tensor<1x3x8xf32>
-// CHECK: %[[Y:.*]] = onnx.attention %{{.*}}, %{{.*}}, %{{.*}} {causal, {{.*}}num_heads = 2 : i64, scale = 2.500000e-01 : f32}
+// CHECK: %[[Y:.*]] = onnx.attention %{{.*}}, %{{.*}}, %{{.*}} {added, causal, guarded, {{.*}}num_heads = 2 : i64, scale = 2.500000e-01 : f32, strict}
 // CHECK-NEXT: return %[[Y]]
 func.func @fused_causal(%x: tensor<1x3x8xf32>) -> !onnx.unknown {
   %w = onnx.constant external<"none.bin", 0, 768> : tensor<8x24xf32>
@@ -109,7 +109,7 @@ func.func @fused_causal(%x: tensor<1x3x8xf32>) -> !onnx.unknown {
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<2x5x12xf32>, %[[C:[a-z0-9]+]]: tensor<1x1x5xi1>)
 // CHECK: %[[W:.*]] = onnx.where %[[C]], %{{.*}}, %{{.*}} -> tensor<1x1x5xf32>
 // CHECK: %[[M:.*]] = onnx.reshape %[[W]] : tensor<1x1x5xf32> -> tensor<1x1x1x5xf32>
-// CHECK: onnx.attention %[[Q]], %[[Q]], %[[Q]] bias %[[M]] {num_heads = 3 : i64, scale = 1.000000e+00 : f32}
+// CHECK: onnx.attention %[[Q]], %[[Q]], %[[Q]] bias %[[M]] {num_heads = 3 : i64, replaces, scale = 1.000000e+00 : f32}
 func.func @merged_heads(%q: tensor<2x5x12xf32>, %c: tensor<1x1x5xi1>) -> !onnx.unknown {
   %heads = onnx.constant dense<[2, 5, 3, 4]> : tensor<4xi64>
   %flat = onnx.constant dense<[6, 5, 4]> : tensor<3xi64>
@@ -133,7 +133,7 @@ func.func @merged_heads(%q: tensor<2x5x12xf32>, %c: tensor<1x1x5xi1>) -> !onnx.u
 // A decoder with a key mask: causal is a flag, the key mask stays a bias.
 // CHECK-LABEL: func.func @causal_and_key_mask
 // CHECK: %[[M:.*]] = onnx.where %{{.*}} : (tensor<2x1x1x3xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x1x3xf32>
-// CHECK: onnx.attention %{{.*}} bias %[[M]] {causal,
+// CHECK: onnx.attention %{{.*}} bias %[[M]] {added, causal,
 func.func @causal_and_key_mask(%q: tensor<2x3x8xf32>, %m: tensor<2x1x1x3xi1>) -> !onnx.unknown {
   %heads = onnx.constant dense<[2, 3, 2, 4]> : tensor<4xi64>
   %merged = onnx.constant dense<[2, 3, 8]> : tensor<3xi64>

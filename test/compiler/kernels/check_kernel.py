@@ -453,10 +453,10 @@ class Checker:
 
     def attention(self):
         cases = [(3, 4, "plain"), (3, 4, "key_bias"), (3, 4, "score_bias"), (2, 3, "causal"), (2, 3, "fewer"), (2, 3, "more"),
-                 (2, 3, "softcap"), (2, 3, "lowest"), (2, 3, "nan"), (2, 3, "zero")]
+                 (2, 3, "softcap"), *((2, 3, mode) for mode in EMPTY)]
         for mesh, batch, tokens, case in self.cases():
             for heads, size, mode in cases:
-                if mode == "lowest" and self.precision != "f32" or self.shared and mode not in ("plain", "more"):
+                if mode in LOWEST and self.precision != "f32" or self.shared and mode not in ("plain", "more"):
                     continue  # an infinity; what hears keys is the same
                 keys = {"fewer": 2, "more": 11}.get(mode, tokens)
                 self.attend(mesh, batch, tokens, keys, heads, size, mode, f"attention-{mode}-{case}")
@@ -468,7 +468,7 @@ class Checker:
         for mode in ("plain", "causal"):  # scores too large for one block
             self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
             self.attend("8x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks-2-columns", 2)
-        for mode in ("softcap", *["lowest"] * (self.precision == "f32"), "nan", "zero", "head_bias"):
+        for mode in ("softcap", "head_bias", *(mode for mode in EMPTY if self.precision == "f32" or mode not in LOWEST)):
             self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
         # More keys than a buffer takes of all own features.
         self.attend("4x8", 1, 200, 200, 2, 50, "causal", "attention-slices-2-columns", 2)
@@ -501,7 +501,7 @@ class Checker:
                                  (batch, tokens, heads * keys), (0, heads * keys, 1))
             bias, operand, bias_type = scores, f" score_bias {value}", f" score_bias {type}"
         if mode in EMPTY:  # the first query sees no key: the later ones hide themselves, the bias its own
-            hidden = np.float32(np.finfo(np.float32).min if mode == "lowest" else -np.inf)
+            hidden = np.float32(np.finfo(np.float32).min if mode in LOWEST else -np.inf)
             scores = np.zeros((batch, 1, keys), np.float32)
             scores[:, :, 0] = hidden
             value, type = p.load("m", scores, p.encoding(batch, 1, "replicated", rows="replicated", span=tokens))
@@ -519,9 +519,7 @@ class Checker:
             scores = np.float32(0.75) * np.tanh(scores / np.float32(0.75))
         with np.errstate(all="ignore"):
             result = softmax(scores + bias)
-        if mode == "zero":
-            result = np.nan_to_num(result)
-        result = result @ vh
+        result = (np.nan_to_num(result) if mode in ("zero", "guarded") else result) @ vh
         p.store(y, "y", result.transpose(0, 2, 1, 3).reshape(batch, tokens, heads * size))
         self.check(p, case)
 
@@ -562,7 +560,8 @@ class Checker:
 
 
 # What a query without any key gets: the mean of all values, NaN, or 0.
-EMPTY = {"lowest": " causal", "nan": " causal strict", "zero": " causal strict zero_rows"}
+LOWEST = {"lowest": " causal", "added": " causal added", "replaced": " causal replaces"}
+EMPTY = LOWEST | {"nan": " causal strict", "zero": " causal strict zero_rows", "guarded": " causal strict added guarded"}
 
 
 def softmax(x):

@@ -399,3 +399,19 @@ func.func @rotary_c4(%x: tensor<2x8x16xf32>, %a: tensor<1x8x4xf32>) {
   %y = onnx.rotary %x, %a, %a {num_heads = 4 : i64, rotary_dim = 4 : i64} : (tensor<2x8x16xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>) -> tensor<2x8x8xf32>
   return
 }
+
+// -----
+
+func.func @attention_c7_causal(%q: tensor<2x8x16xf32>) {
+  // expected-error @below {{says how scores are hidden that nothing hides}}
+  %a = onnx.attention %q, %q, %q {num_heads = 4 : i64, scale = 0.5 : f32, added} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c7_bias(%q: tensor<2x8x16xf32>) {
+  // expected-error @below {{says how scores are hidden that nothing hides}}
+  %a = onnx.attention %q, %q, %q {num_heads = 4 : i64, scale = 0.5 : f32, causal, replaces} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+  return
+}

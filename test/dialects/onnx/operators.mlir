@@ -26,8 +26,8 @@ func.func @heads(%x: tensor<2x8x24xf32>, %g: tensor<24xf32>, %bias: tensor<1x8x3
   %n = onnx.rms_norm %x, %g {epsilon = 0.5 : f32, num_heads = 4 : i64} : (tensor<2x8x24xf32>, tensor<24xf32>) -> tensor<2x8x24xf32>
   // CHECK: %[[S:.*]] = onnx.slice_heads %[[N]] {num_heads = 4 : i64, start = 2 : i64} : tensor<2x8x24xf32> -> tensor<2x8x8xf32>
   %s = onnx.slice_heads %n {num_heads = 4 : i64, start = 2 : i64} : tensor<2x8x24xf32> -> tensor<2x8x8xf32>
-  // CHECK: onnx.attention %[[S]], %[[S]], %[[S]] bias %{{.*}} {causal, num_heads = 4 : i64, scale = 5.000000e-01 : f32, softcap = 2.000000e+00 : f32, strict, zero_rows}
-  %a = onnx.attention %s, %s, %s bias %bias {num_heads = 4 : i64, scale = 0.5 : f32, softcap = 2.0 : f32, causal, strict, zero_rows} : (tensor<2x8x8xf32>, tensor<2x8x8xf32>, tensor<2x8x8xf32>, tensor<1x8x32xf32>) -> tensor<2x8x8xf32>
+  // CHECK: onnx.attention %[[S]], %[[S]], %[[S]] bias %{{.*}} {added, causal, guarded, num_heads = 4 : i64, replaces, scale = 5.000000e-01 : f32, softcap = 2.000000e+00 : f32, strict, zero_rows}
+  %a = onnx.attention %s, %s, %s bias %bias {num_heads = 4 : i64, scale = 0.5 : f32, softcap = 2.0 : f32, causal, strict, added, replaces, zero_rows, guarded} : (tensor<2x8x8xf32>, tensor<2x8x8xf32>, tensor<2x8x8xf32>, tensor<1x8x32xf32>) -> tensor<2x8x8xf32>
   return %a : tensor<2x8x8xf32>
 }
 

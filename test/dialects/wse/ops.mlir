@@ -54,8 +54,8 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   // CHECK: %turned = rotary %attend, %{{.*}}, %{{.*}} dim(2) interleaved on @r
   %angles = load <"cos" : tensor<1x6x2xf32> file "m.data" offset 240 bytes 48> on @r {nodes = ["angles"]} : tensor<1x6x2xf32, #scores>
   %turned = rotary %attend, %angles, %angles dim(2) interleaved on @r {nodes = ["turned"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x2xf32, #scores>
-  // CHECK: %capped = attention %turned, %turned, %turned score_bias %repeated heads(2) scale(5.000000e-01) softcap(2.000000e+00) causal strict zero_rows on @r
-  %capped = attention %turned, %turned, %turned score_bias %repeated heads(2) scale(0.5) softcap(2.0) causal strict zero_rows on @r {nodes = ["capped"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> score_bias tensor<1x6x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 6]>> -> tensor<1x6x6xf32, #heads>
+  // CHECK: %capped = attention %turned, %turned, %turned score_bias %repeated heads(2) scale(5.000000e-01) softcap(2.000000e+00) causal strict added replaces zero_rows guarded on @r
+  %capped = attention %turned, %turned, %turned score_bias %repeated heads(2) scale(0.5) softcap(2.0) causal strict added replaces zero_rows guarded on @r {nodes = ["capped"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> score_bias tensor<1x6x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 6]>> -> tensor<1x6x6xf32, #heads>
   // CHECK: %normal = rms_norm %capped scale {{.*}} epsilon(1.000000e-05) by_head on @r
   %normal = rms_norm %capped scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) by_head on @r {nodes = ["normal"]} : tensor<1x6x6xf32, #heads>
   // CHECK: %part = slice_heads %normal start(1) on @r
