@@ -2,6 +2,7 @@
 
 #include "compiler/select/Explain.h"
 #include "compiler/kernels/Kernel.h"
+#include "compiler/select/HeldWeights.h"
 #include "compiler/select/KernelChoice.h"
 #include "dialects/onnx/Onnx.h"
 #include "runtime/program/NearestNames.h"
@@ -136,12 +137,62 @@ static std::string tellOffers(wse::KernelOp op, const Machine &region,
   return text;
 }
 
-std::string Explanation::tellShapes(RegionShape chosen) const {
+/// The same of a kernel whose weights stay, in the variants that it may have.
+static std::string tellHeld(wse::KernelOp op, const Machine &region) {
+  const Kernel &kernel = *findKernel(op);
+  const int before = kernel.variantOf(op);
+  const size_t weights = wse::allWeights(op).size();
+  const int chosen = holdingVariant(op, region);
+  std::string text =
+      line("variants", {"cycles", "compute", "stream", "fabric", "serial",
+                        "scratch B", "colors", "held B"}) +
+      "\n";
+  KernelCost cost;
+  for (const Offer &offer : kernel.offers(op, region)) {
+    if (offer.input)
+      continue;
+    kernel.setVariant(op, offer.variant);
+    std::string name = kernel.variantName(offer.variant).str();
+    if (name.empty())
+      name = op->getName().stripDialect();
+    name = (offer.variant == chosen ? "> " : "  ") + name;
+    if (offer.variant == chosen)
+      cost = offer.cost;
+    text += (offer.applies()
+                 ? line(name,
+                        {number(offer.cost.total()), number(offer.cost.compute),
+                         number(offer.cost.stream), number(offer.cost.fabric),
+                         number(offer.cost.serial),
+                         std::to_string(offer.scratchBytes),
+                         std::to_string(colorsOf(op, offer.variant, region)),
+                         std::to_string(heldAmount(op, region).bytes)})
+                 : line(name, {"does not", " apply"})) +
+            "\n";
+  }
+  kernel.setVariant(op, before);
+  return text + "  bound by " + cost.bound().str() + ", " +
+         times(cost.total(), cost.lowerBound) + " of the lower bound of " +
+         number(cost.lowerBound) + " cycles\n  decided: the most of its " +
+         std::to_string(weights) +
+         " weights stay on the wafer; of such variants the one that it has "
+         "where they stream, else the fewest cycles\n";
+}
+
+std::string Explanation::tellKernel(wse::KernelOp kernel, const Machine &region,
+                                    ScratchLimits limits) const {
+  if (!weightsStay || wse::allWeights(kernel).empty())
+    return tellOffers(kernel, region, limits);
+  const AssumeResident resident(kernel->getParentOfType<wse::ProgramOp>(),
+                                kernel);
+  return tellHeld(kernel, region);
+}
+
+std::string Explanation::tellShapes(RegionShape chosen, size_t regions) const {
   if (isGiven)
     return "shape of the region: given\n";
   std::string text =
       line("shapes of one region", {"all cycles", "", "this node", "SRAM"}) +
-      "\n";
+      (weightsStay ? "  where weights stream\n" : "\n");
   auto isChosen = [&](const ComparedShape &shape) {
     return !sideBySide && !isStaged &&
            shape.all.shape.columns == chosen.columns &&
@@ -169,8 +220,11 @@ std::string Explanation::tellShapes(RegionShape chosen) const {
     text += "  regions side by side are ruled out: too little SRAM or too few "
             "colors\n";
   if (isStaged)
-    return text + "  decided: stages of a pipeline, the slowest as fast as any "
-                  "can be (--mode)\n";
+    return text + "  decided: " + std::to_string(regions) +
+           (isForCode ? " regions, each with the code of its own kernels, of "
+                        "which one has too much\n"
+                      : " stages of a pipeline, the slowest as fast as any can "
+                        "be (--mode)\n");
   if (sideBySide)
     return text + "  decided: regions side by side take " + number(sideBySide) +
            " cycles, the best single one " + number(shapes.front().all.cycles) +
@@ -200,7 +254,7 @@ FailureOr<std::string> Explanation::tell(wse::ProgramOp program,
   llvm::DenseSet<std::pair<Attribute, Attribute>> told; // looked up only
   for (wse::KernelOp kernel : kernels) {
     wse::RegionOp region = wse::regionOf(kernel);
-    std::string offers = tellOffers(kernel, region.machine(), limits);
+    std::string offers = tellKernel(kernel, region.machine(), limits);
     auto *context = program.getContext();
     if (!told.insert(
                  {StringAttr::get(context, offers), region.getSymNameAttr()})
@@ -208,7 +262,7 @@ FailureOr<std::string> Explanation::tell(wse::ProgramOp program,
       continue;
     size_t alike = llvm::count_if(kernels, [&](wse::KernelOp other) {
       return wse::regionOf(other) == region &&
-             tellOffers(other, region.machine(), limits) == offers;
+             tellKernel(other, region.machine(), limits) == offers;
     });
     text +=
         "node " + runtime::inQuotes(node) + ": " +
@@ -228,5 +282,6 @@ FailureOr<std::string> Explanation::tell(wse::ProgramOp program,
     text += offers;
   }
   wse::RegionOp region = wse::regionOf(kernels.front());
-  return text + tellShapes({region.columns(), region.rows()});
+  return text + tellShapes({region.columns(), region.rows()},
+                           program.kernelRegions().size());
 }

@@ -26,8 +26,13 @@ public:
                 llvm::ArrayRef<ShapeEstimate> estimates);
   /// Parts of the model get regions side by side.
   void spread(const SideBySide &parts) { sideBySide = parts.cycles; }
-  /// It became a pipeline.
-  void staged() { isStaged = true; }
+  /// It became a pipeline, or regions with the code of their own kernels.
+  void staged(bool forCode) {
+    isStaged = true;
+    isForCode = forCode;
+  }
+  /// Kernels will hold the weights that they can.
+  void keepWeights() { weightsStay = true; }
   /// Side by side has been tried and does not fit.
   void withoutParts() { noParts = true; }
   /// The regions were not chosen, but given.
@@ -38,7 +43,9 @@ public:
                                     ScratchLimits limits);
 
 private:
-  std::string tellShapes(RegionShape chosen) const;
+  std::string tellKernel(wse::KernelOp kernel, const Machine &region,
+                         ScratchLimits limits) const;
+  std::string tellShapes(RegionShape chosen, size_t regions) const;
 
   struct ComparedShape {
     ShapeEstimate all;
@@ -47,7 +54,8 @@ private:
   std::string node;
   std::vector<ComparedShape> shapes; // the best first
   double sideBySide = 0;             // cycles; 0: one region
-  bool isStaged = false, noParts = false, isGiven = false;
+  bool isStaged = false, isForCode = false, noParts = false, isGiven = false;
+  bool weightsStay = false;
 };
 
 } // namespace wsec::select

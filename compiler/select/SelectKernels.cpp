@@ -135,7 +135,7 @@ struct SelectKernelsPass
                          whereFaster ? cyclesOfOne
                                      : std::numeric_limits<double>::infinity(),
                          {keepWeights, codeBytes, spreadCode})) {
-      explanation.staged();
+      explanation.staged(spreadCode);
       return true;
     }
     auto parts =
@@ -219,6 +219,8 @@ struct SelectKernelsPass
     Explanation explanation(explain);
     if (count > 0)
       explanation.given();
+    if (keepWeights)
+      explanation.keepWeights();
     if (llvm::is_contained(abreast, 0))
       explanation.withoutParts();
     if (count > 1) {
