@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <tuple>
 #include <utility>
 
 using namespace wsec;
@@ -20,6 +21,8 @@ public:
 private:
   bool isNext(size_t kernel) const;
   double startOf(size_t kernel) const;
+  /// Which of the kernels that could be next it should be: the least.
+  std::tuple<double, double, size_t> rankOf(size_t kernel) const;
   void launch(size_t kernel);
 
   const SchedulingProblem &problem;
@@ -27,6 +30,9 @@ private:
   std::vector<std::deque<size_t>> waiting;  // kernels of each region
   std::vector<double> free;                 // when each region is
   std::vector<double> ends;                 // of each kernel
+  std::vector<std::vector<double>> work;    // that is left, of [entry][region]
+  /// The last end of the first launches of the entry, [launches].
+  std::vector<double> endOfFirst = {0};
   std::vector<bool> isLaunched;
   std::vector<size_t> left; // kernels of each entry
   size_t entry = 0;         // whose kernels are launched
@@ -50,7 +56,13 @@ Launches::Launches(const SchedulingProblem &problem)
     for (size_t region : parts)
       waiting[region].push_back(k);
     left.resize(std::max(left.size(), kernel.entry + 1));
+    work.resize(left.size());
     ++left[kernel.entry];
+    for (size_t region : parts) {
+      work[kernel.entry].resize(
+          std::max(work[kernel.entry].size(), region + 1));
+      work[kernel.entry][region] += kernel.cycles;
+    }
   }
   free.assign(waiting.size(), 0);
 }
@@ -67,7 +79,8 @@ bool Launches::isNext(size_t kernel) const {
 }
 
 double Launches::startOf(size_t kernel) const {
-  double start = 0;
+  const size_t before = endOfFirst.size() - 1;
+  double start = endOfFirst[before - std::min(before, commandsAhead)];
   for (size_t region : partsOf[kernel])
     start = std::max(start, free[region]);
   for (size_t other : problem.kernels[kernel].after)
@@ -75,11 +88,20 @@ double Launches::startOf(size_t kernel) const {
   return start;
 }
 
+std::tuple<double, double, size_t> Launches::rankOf(size_t kernel) const {
+  double most = 0;
+  for (size_t region : partsOf[kernel])
+    most = std::max(most, work[entry][region]);
+  return {startOf(kernel), -most, kernel};
+}
+
 void Launches::launch(size_t kernel) {
   ends[kernel] = startOf(kernel) + problem.kernels[kernel].cycles;
   isLaunched[kernel] = true;
   --left[problem.kernels[kernel].entry];
+  endOfFirst.push_back(std::max(endOfFirst.back(), ends[kernel]));
   for (size_t region : partsOf[kernel]) {
+    work[entry][region] -= problem.kernels[kernel].cycles;
     free[region] = ends[kernel];
     waiting[region].pop_front();
   }
@@ -88,15 +110,16 @@ void Launches::launch(size_t kernel) {
 std::vector<size_t> Launches::run() {
   std::vector<size_t> order;
   while (order.size() < problem.kernels.size()) {
-    while (left[entry] == 0)
+    while (left[entry] == 0) {
       ++entry;
+      endOfFirst = {0};
+    }
     // The first kernel of the list that is left is always one that can start.
     size_t best = problem.kernels.size();
     for (const std::deque<size_t> &queue : waiting)
       if (!queue.empty() && isNext(queue.front()) &&
           (best == problem.kernels.size() ||
-           std::make_pair(startOf(queue.front()), queue.front()) <
-               std::make_pair(startOf(best), best)))
+           rankOf(queue.front()) < rankOf(best)))
         best = queue.front();
     launch(best);
     order.push_back(best);

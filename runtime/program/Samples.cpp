@@ -38,7 +38,7 @@ static std::set<uint32_t> tensorsOf(const program::Program &program,
 }
 
 SamplePlan::SamplePlan(const program::Program &program, uint32_t index,
-                       uint32_t samples)
+                       uint32_t samples, Start start)
     : program(program), entry(*program.entries()->Get(index)),
       samples(samples) {
   if (program.launch_color() == 255)
@@ -47,7 +47,8 @@ SamplePlan::SamplePlan(const program::Program &program, uint32_t index,
                 "until all PEs are at rest; several samples at a time take "
                 "launch wavelets");
   findPartners();
-  forgetStart();
+  if (start == Start::Behind)
+    forgetStart();
   for (StageLaunches &stage : classes)
     for (uint32_t launch : stage.launches)
       stage.cycles += cycles[launch];
@@ -241,7 +242,9 @@ double loadCycles(const program::Program &program, uint32_t entry) {
   if (!load)
     return 0;
   const uint32_t index = findEntry(program, load->name()->str());
-  return SamplePlan(program, index, /*samples=*/1).latencies().front();
+  return SamplePlan(program, index, /*samples=*/1, SamplePlan::Start::First)
+      .latencies()
+      .front();
 }
 
 // ---------------------------------------------------------------- the program

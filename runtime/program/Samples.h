@@ -38,8 +38,12 @@ struct StageLaunches {
 /// How samples go through an entry.
 class SamplePlan {
 public:
+  /// What was there before: nothing, so that the first launches wait for words
+  /// of the store, or samples, behind which these words are there.
+  enum class Start { First, Behind };
   /// Throws BadProgram for a program that cannot have several in flight.
-  SamplePlan(const program::Program &program, uint32_t entry, uint32_t samples);
+  SamplePlan(const program::Program &program, uint32_t entry, uint32_t samples,
+             Start start = Start::Behind);
 
   /// The classes that launches of the entry reach.
   const std::vector<StageLaunches> &stages() const { return classes; }

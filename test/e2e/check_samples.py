@@ -8,7 +8,7 @@ many samples: the first, one in the middle and the last), on every engine.
 
 MODEL is an .onnx file or a name of models/small_models.py. With --within samples
 have to follow one another within that many percent of the slowest stage's
-prediction, by the first engine. The router tables must give back the streams
+prediction, and weights to be loaded of theirs, by the first engine. The router tables must give back the streams
 that were routed. Exit code 0 or 1.
 """
 
@@ -140,6 +140,9 @@ def main():
             if abs(off) > arguments.within:
                 bad.append(f"{engine}: {measured} cycles from sample to sample, {off:+.1f} % of "
                            f"{predicted}")
+            predicted, measured = found["predicted_load_cycles"], found["load_cycles"]
+            if abs(measured - predicted) > arguments.within / 100 * predicted:
+                bad.append(f"{engine}: {measured} cycles to load, {predicted} predicted")
     for what in bad:
         print(what)
     return 1 if bad else 0

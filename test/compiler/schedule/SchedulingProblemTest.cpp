@@ -98,7 +98,7 @@ TEST(LaunchOrder, GoesByPredictedStarts) {
                                     {{}, 1, {}, 4},
                                     {{2}, 1, {}, 4},
                                     {{3}, 1, {}, 4}})),
-            (std::vector<size_t>{0, 2, 3, 4, 1}));
+            (std::vector<size_t>{2, 0, 3, 4, 1}));
 }
 TEST(LaunchOrder, TransfersOccupyBothRegions) {
   // k2 brings k0 from region 0 to 1, after k1; k3 can start on 0 only then.
@@ -107,7 +107,28 @@ TEST(LaunchOrder, TransfersOccupyBothRegions) {
                                     {{0}, 1, {}, 1},
                                     {{0}, 0, {}, 1},
                                     {{1}, 1, {}, 1}})),
-            (std::vector<size_t>{0, 1, 2, 3, 4}));
+            (std::vector<size_t>{1, 0, 2, 3, 4}));
+}
+TEST(LaunchOrder, OfSeveralThatStartAtOnceMostLeftIsFirst) {
+  EXPECT_EQ(
+      orderLaunches(launches(
+          {{{}, 0, {}, 3}, {{}, 1, {}, 2}, {{}, 1, {}, 2}, {{}, 2, {}, 3}})),
+      (std::vector<size_t>{1, 0, 3, 2}));
+}
+TEST(LaunchOrder, CommandsWaitBehindABusyRegion) {
+  // Region 0 is busy to 100, and takes 12 commands of others meanwhile. What
+  // comes then starts at 100, whether its region is free at 11 or at 50.
+  std::vector<
+      std::tuple<std::vector<size_t>, size_t, std::vector<size_t>, double>>
+      kernels = {{{}, 0, {}, 100}, {{}, 2, {}, 50}, {{}, 2, {}, 40}};
+  std::vector<size_t> wanted = {0, 1};
+  for (size_t k = 3; k < 17; ++k) {
+    if (k == 3 + commandsAhead - 1)
+      wanted.push_back(2);
+    kernels.push_back({{}, 1, {}, 1});
+    wanted.push_back(k);
+  }
+  EXPECT_EQ(orderLaunches(launches(kernels)), wanted);
 }
 TEST(LaunchOrder, WaitsForWhatIsStored) {
   // k1 on region 1 loads what k0 on region 0 stores.
