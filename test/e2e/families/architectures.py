@@ -26,6 +26,13 @@ WHISPER = dict(vocab_size=WORDS, d_model=WIDTH, encoder_layers=1, decoder_layers
                encoder_ffn_dim=48, decoder_ffn_dim=48, num_mel_bins=8,
                max_source_positions=8, max_target_positions=16, pad_token_id=0,
                bos_token_id=1, eos_token_id=2, decoder_start_token_id=1)
+# Four stages of blocks, each on a coarser grid, and attention behind convolutions.
+SEGFORMER = dict(hidden_sizes=[8, 16, 16, WIDTH], num_attention_heads=[1, 2, 2, HEADS],
+                 depths=[1, 1, 1, 1], image_size=32)
+MOBILEVIT = dict(hidden_sizes=[16, 24, WIDTH], neck_hidden_sizes=[8, 8, 12, 16, 16, 16, 32],
+                 num_attention_heads=2, image_size=32)
+FNET = dict(vocab_size=WORDS, hidden_size=WIDTH, num_hidden_layers=2, intermediate_size=48,
+            max_position_embeddings=64)
 SPECIAL = dict(bos_token_id=1, eos_token_id=2, pad_token_id=0)
 
 
@@ -72,6 +79,9 @@ ARCHITECTURES = {
     "vit": Architecture("ViTModel", IMAGE, "pixels", "last_hidden_state"),
     "whisper-encoder": Architecture("WhisperModel", WHISPER, "spectrum", "last_hidden_state",
                                     part="encoder"),
+    "segformer": Architecture("SegformerModel", SEGFORMER, "image", "last_hidden_state"),
+    "mobilevit": Architecture("MobileViTModel", MOBILEVIT, "image", "last_hidden_state"),
+    "fnet": Architecture("FNetModel", FNET, "words", "last_hidden_state"),
 }
 
 
@@ -88,7 +98,7 @@ def input_tensors(kind):
         return torch.randn(shape, generator=generator)
 
     both = {0: "batch", 1: "sequence"}
-    if kind == "ids":
+    if kind in ("ids", "words"):  # these without a mask, ever
         return {"input_ids": ids()}, {"input_ids": both}
     if kind == "masked":
         mask = torch.ones((BATCH, TOKENS), dtype=torch.int64)
@@ -100,6 +110,8 @@ def input_tensors(kind):
                 {"input_ids": both, "decoder_input_ids": {0: "batch", 1: "decoded"}})
     if kind == "pixels":
         return {"pixel_values": numbers(BATCH, 3, 16, 16)}, {"pixel_values": {0: "batch"}}
+    if kind == "image":
+        return {"pixel_values": numbers(BATCH, 3, 32, 32)}, {"pixel_values": {0: "batch"}}
     if kind == "spectrum":
         return {"input_features": numbers(BATCH, 8, 16)}, {"input_features": {0: "batch"}}
     raise ValueError(kind)
@@ -127,7 +139,7 @@ def build(name, attention, batch, masked):
     inputs, axes = input_tensors(kind)
     inputs = {key: value[2 - batch:] for key, value in inputs.items()}
     names = list(inputs)
-    flags = {} if which.inputs in ("pixels", "spectrum") else {"use_cache": False}
+    flags = {"use_cache": False} if which.inputs in ("ids", "masked", "two") else {}
 
     class Exported(torch.nn.Module):
         def __init__(self):

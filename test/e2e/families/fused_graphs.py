@@ -38,10 +38,6 @@ class Decoder:
     bind: tuple = ()            # inputs that are constants
     lengths: tuple = ()         # of the sequences, where they differ
 
-    def is_padded(self):
-        """A prompt with rows behind the end of a sequence; what stands there nobody asks."""
-        return bool(self.lengths) and not self.past
-
 
 class FusedGraph(small_models.Graph):
     def fused(self, op, *inputs, outputs=1, **attributes):
@@ -161,12 +157,7 @@ def decoder(graph, how):
     for layer in range(2):
         y, x = graph.skip_norm(x, graph.attention(y, layer, lengths, caches, how), how)
         y, x = graph.skip_norm(x, graph.feed_forward(y, how), how)
-    last = None if how.is_padded() else "logits"
-    y = graph.add("MatMul", y, graph.weight(WIDTH, WORDS), name=last)
-    if how.is_padded():
-        is_token = graph.add("Cast", graph.add("Unsqueeze", "attention_mask", graph.constant(
-            np.array([2], np.int64))), to=TensorProto.BOOL)
-        graph.add("Where", is_token, y, graph.constant(np.float32(0)), name="logits")
+    graph.add("MatMul", y, graph.weight(WIDTH, WORDS), name="logits")
 
 
 def decoder_values(how):
@@ -185,8 +176,6 @@ def decoder_values(how):
         for part in ("key", "value"):
             inputs[f"past_key_values.{layer}.{part}"] = (
                 random.standard_normal(cache).astype(np.float32))
-            if how.is_padded():
-                continue
             outputs[f"present.{layer}.{part}"] = (how.batch, how.groups, total, SIZE)
     return inputs, outputs
 
