@@ -10,16 +10,19 @@ using namespace wsec;
 /// Bytes of a PE that the stages of a pipeline leave to code and gaps, where
 /// they turned out too few: at least, from try to try, and at most.
 static constexpr int64_t leastCode = 10240, codeStep = 4096, mostCode = 32768;
-/// Stages of a pipeline at most; each has an I/O channel at least. And where
-/// they are there for their code.
-static constexpr int64_t mostStages = 64, mostStagesOfCode = 6;
+/// Stages of a pipeline at most, in a row and rows; each has an I/O channel at
+/// least. And where they are there for their code.
+static constexpr int64_t mostStages = 64, mostStageRows = 16,
+                         mostStagesOfCode = 6;
 /// Parts of a model that run side by side, each on a region of its own.
 static constexpr int64_t mostParts = 4;
 
 Attempts::Attempts(const CompileOptions &options, MLIRContext &context)
     : options(options), context(context) {
-  if (options.mode != Mode::Stream)
+  if (options.mode != Mode::Stream) {
     now.stages = mostStages;
+    now.stageRows = mostStageRows;
+  }
   now.keepWeights = options.mode == Mode::Resident;
   now.abreast.assign(mostParts - 1, mostParts);
   now.region = options.region;
@@ -149,6 +152,12 @@ bool Attempts::change(ModuleOp module, Outcome &outcome) {
 bool Attempts::changeRegions(ModuleOp module, Outcome &outcome) {
   const bool isFree = options.placement.empty();
   const int64_t leastStages = options.mode == Mode::Resident ? 2 : 1;
+  if (outcome.colors && now.stages > 1 && now.stageRows > 1 && isFree &&
+      outcome.parts > regionsInARow(module)) {
+    now.stageRows = 1;
+    notes.push_back("stages in one row: " + outcome.overflow);
+    return true;
+  }
   if (outcome.colors && now.stages > 1 && outcome.parts > leastStages &&
       isFree) {
     now.stages = outcome.parts - 1;
@@ -197,6 +206,7 @@ bool Attempts::spread(ModuleOp module, Outcome &outcome) {
     now.code = codeOfOne = outcome.code;
     now.region.clear();
     now.stages = 2;
+    now.stageRows = 1;
     if (first.empty())
       first = std::move(outcome.said);
     notes.push_back("kernels on several regions: " + outcome.overflow);

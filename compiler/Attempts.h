@@ -21,18 +21,18 @@ struct Attempt {
   llvm::SmallVector<int64_t> abreast;
   bool littleScratch = false, fewColors = false;
   bool keepWeights = false, spreadCode = false;
-  int64_t stages = 1, code = 0;
+  int64_t stages = 1, stageRows = 1, code = 0;
 };
 
 /// How much code there is, and so how much room for scratch, is known only once
 /// kernels are selected and scheduled, and how many colors there are once they
 /// are routed. Where there is too little, kernels are selected once more: with
-/// room for as much code as there turned out to be, in fewer stages, without
-/// resident weights, with fewer regions that share rows of the mesh, or all on
-/// one region, then in variants with fewer streams, on fewer rows, over which
-/// fewer kernels share out their tokens in a way of their own, or without
-/// weights that stay in SRAM while they are used; at last on as few regions as
-/// have room for the code of their own kernels.
+/// room for as much code as there turned out to be, in one row of stages, in
+/// fewer stages, without resident weights, with fewer regions that share rows
+/// of the mesh, or all on one region, then in variants with fewer streams, on
+/// fewer rows, over which fewer kernels share out their tokens in a way of
+/// their own, or without weights that stay in SRAM while they are used; at last
+/// on as few regions as have room for the code of their own kernels.
 class Attempts {
 public:
   Attempts(const CompileOptions &options, mlir::MLIRContext &context);

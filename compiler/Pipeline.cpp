@@ -203,6 +203,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     for (int64_t regions : now.abreast)
       target.abreast.push_back(regions);
     target.stages = now.stages;
+    target.stageRows = now.stageRows;
     target.whereFaster = options.mode == Mode::Auto && !now.spreadCode;
     target.keepWeights = now.keepWeights;
     target.codeBytes = now.code;

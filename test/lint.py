@@ -73,6 +73,9 @@ NAMED_BY_SELECTION = {
     "compiler/select/ElementwiseGroup.cpp": {"Elementwise"},
     # An entry that brings the weights that stay.
     "compiler/select/KeepWeights.cpp": {"Fill"},
+    # What crosses from a row of stages to the next.
+    "compiler/select/Handovers.cpp": {"Load", "Store"},
+    "compiler/select/Handovers.h": {"Load", "Store"},
     "compiler/select/Selector.cpp": {"Load", "Redistribute", "Store"},
     # What crosses a cut is moved, unless it is computed of words of the host.
     "compiler/select/Stages.cpp": {"Elementwise", "Transfer"},

@@ -35,8 +35,8 @@ static int64_t wordsBetween(wse::KernelOp producer, wse::KernelOp kernel) {
 static void addHostWords(wse::KernelOp kernel, size_t region,
                          PlacementProblem &problem) {
   const Kernel *library = findKernel(kernel);
-  if (!problem.regions[region].sharesChannels || !library ||
-      !library->onlyMoves() || isa<wse::EntryOp>(kernel->getParentOp()))
+  if (!problem.regions[region].group || !library || !library->onlyMoves() ||
+      isa<wse::EntryOp>(kernel->getParentOp()))
     return;
   const Machine machine = wse::regionOf(kernel).machine();
   for (const HostFlow &flow : library->flows(kernel, machine)) {
@@ -83,16 +83,37 @@ static void readWishes(wse::ProgramOp program,
   }
 }
 
+/// The first group in which nobody has one of its channels, a new one if there
+/// is none; nothing for a region that shares none out.
+static std::optional<size_t>
+groupOf(wse::RegionOp region, std::vector<SmallVector<wse::RegionOp>> &groups) {
+  if (!region.getShareCount())
+    return std::nullopt;
+  auto isMet = [&](wse::RegionOp other) {
+    return *region.getShareBegin() <
+               *other.getShareBegin() + *other.getShareCount() &&
+           *other.getShareBegin() <
+               *region.getShareBegin() + *region.getShareCount();
+  };
+  auto group = llvm::find_if(
+      groups, [&](const auto &its) { return llvm::none_of(its, isMet); });
+  if (group == groups.end())
+    group = groups.insert(group, SmallVector<wse::RegionOp>());
+  group->push_back(region);
+  return size_t(group - groups.begin());
+}
+
 PlacementProblem wsec::readPlacementProblem(wse::ProgramOp program) {
   PlacementProblem problem = placementOn(program.targetMachine());
   auto regions = regionsOf(program);
+  std::vector<SmallVector<wse::RegionOp>> taken;
   for (wse::RegionOp region : regions) {
     std::optional<PlacedOrigin> pin;
     if (region.isPlaced())
       pin = {int64_t(*region.getX()), int64_t(*region.getY())};
     problem.add("region @" + region.getSymName().str(),
                 {{region.columns(), region.rows()}}, pin);
-    problem.regions.back().sharesChannels = region.getShareCount().has_value();
+    problem.regions.back().group = groupOf(region, taken);
   }
   auto numberOf = [&](FlatSymbolRefAttr name) {
     return size_t(llvm::find_if(regions,

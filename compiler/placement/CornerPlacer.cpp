@@ -17,6 +17,7 @@
 // score says what more cost is worth.
 
 #include "compiler/placement/CornerPlacer.h"
+#include "compiler/placement/GroupRows.h"
 #include "compiler/placement/PinnedShapes.h"
 #include "compiler/placement/PlacementBound.h"
 #include "compiler/placement/RandomNumbers.h"
@@ -174,13 +175,17 @@ private:
       isPlaced[region] = false;
   }
 
-  bool isFree(const PlacedRegion &its) const {
+  bool isFree(size_t region, const PlacedRegion &its) const {
     if (its.x < 0 || its.y < 0 || its.x + its.columns > problem.width ||
         its.y + its.rows > problem.height)
       return false;
-    for (size_t i = 0; i < isPlaced.size(); ++i)
-      if (isPlaced[i] && problem.cellsOf(placement, i).overlaps(its))
+    for (size_t i = 0; i < isPlaced.size(); ++i) {
+      if (!isPlaced[i])
+        continue;
+      const PlacedRegion other = problem.cellsOf(placement, i);
+      if (other.overlaps(its) || !problem.mayShareRows(region, its, i, other))
         return false;
+    }
     return (!problem.mostAbreast || problem.abreast(its, placement, isPlaced) <=
                                         *problem.mostAbreast) &&
            std::none_of(
@@ -194,8 +199,8 @@ private:
                                  bool all) const {
     if (const auto &pin = problem.regions[region].pin)
       return {columns ? pin->x : pin->y};
-    if (!columns && problem.regions[region].sharesChannels)
-      return {sharedRow};
+    if (const auto &group = problem.regions[region].group; !columns && group)
+      return {groupRows.at(*group)};
     if (!columns && !problem.channelRows.empty())
       return problem.channelRows;
     const int64_t last = (columns ? problem.width : problem.height) - extent;
@@ -271,7 +276,7 @@ private:
           startsFor(region, its.columns, true, true);
       for (int64_t y : startsFor(region, its.rows, false, true))
         for (int64_t x : columns) {
-          if (!isFree({x, y, its.columns, its.rows}))
+          if (!isFree(region, {x, y, its.columns, its.rows}))
             continue;
           put(region, {shape, {x, y}});
           const PlacementCost cost = costHere(region);
@@ -329,27 +334,6 @@ private:
     return orders;
   }
 
-  /// Rows at which regions that share out channels may begin; one if there are
-  /// no such regions.
-  std::vector<int64_t> sharedRows() const {
-    int64_t tallest = 0;
-    for (size_t i = 0; i < problem.regions.size(); ++i) {
-      if (!problem.regions[i].sharesChannels)
-        continue;
-      if (problem.regions[i].pin)
-        return {problem.regions[i].pin->y};
-      int64_t lowest = INT64_MAX;
-      for (size_t shape : smallOf(i))
-        lowest = std::min(lowest, problem.shapesOf(i)[shape].rows);
-      tallest = std::max(tallest, lowest);
-    }
-    std::vector<int64_t> rows;
-    for (int64_t y : problem.channelRows)
-      if (rows.empty() || (tallest > 0 && y + tallest <= problem.height))
-        rows.push_back(y);
-    return rows.empty() ? std::vector<int64_t>{0} : rows;
-  }
-
   /// The best placement in the shapes that are allowed, or why there is none.
   std::string within() {
     pinned.regions.assign(problem.regions.size(), {});
@@ -357,10 +341,11 @@ private:
     if (!error.empty())
       return error;
     pinsFit = true;
-    bool found = false;
-    triedAll = true;
-    for (int64_t row : sharedRows()) {
-      sharedRow = row;
+    bool found = false, isSome = false;
+    std::vector<GroupRows> choices = rowsOfGroups(problem, small, isSome);
+    triedAll = !isSome;
+    for (GroupRows &rows : choices) {
+      groupRows = std::move(rows);
       std::string here = inRow();
       found |= here.empty();
       if (error.empty())
@@ -458,7 +443,7 @@ private:
     if (!best || current.key() < bestCost.key()) {
       best = placement;
       bestCost = current;
-      bestRow = sharedRow;
+      bestRows = groupRows;
     }
   }
 
@@ -466,7 +451,7 @@ private:
   void moveDrawn() {
     placement = *best;
     current = bestCost;
-    sharedRow = bestRow;
+    groupRows = bestRows;
     isPlaced.assign(problem.regions.size(), true);
     for (size_t i = 0; i < movesPerRegion * free.size(); ++i)
       moveIfBetter(drawRegions());
@@ -502,7 +487,7 @@ private:
           for (int64_t y : rows) {
             if (++tries >= triesWithin)
               return false;
-            if (!isFree({x, y, its.columns, its.rows}))
+            if (!isFree(region, {x, y, its.columns, its.rows}))
               continue;
             put(region, {shape, {x, y}});
             const bool isAbove =
@@ -530,8 +515,7 @@ private:
     auto isTwin = [&](size_t other) {
       const RegionRequest &a = problem.regions[region],
                           &b = problem.regions[other];
-      return !isPlaced[other] && !a.pin && !b.pin &&
-             a.sharesChannels == b.sharesChannels &&
+      return !isPlaced[other] && !a.pin && !b.pin && a.group == b.group &&
              problem.shapesOf(region) == problem.shapesOf(other);
     };
     return std::any_of(open.begin(),
@@ -579,7 +563,7 @@ private:
   PlacementCost current;    ///< of what is improved
   std::optional<Placement> best;
   PlacementCost bestCost;
-  int64_t sharedRow = 0, bestRow = 0;
+  GroupRows groupRows, bestRows;
   double limit = 0;
   bool improves = true; ///< placements; else one within the limit will do
   int64_t tries = 0, triesWithin = 0;

@@ -129,7 +129,7 @@ std::string PlacementProblem::check() const {
   for (size_t i = 0; i < regions.size() && error.empty(); ++i)
     error = checkRegion(*this, regions[i]);
   for (size_t i = 0; i < regions.size() && error.empty(); ++i)
-    if (regions[i].sharesChannels && channelRows.empty())
+    if (regions[i].group && channelRows.empty())
       error = regions[i].name + " shares out channels, and there are none";
   if (error.empty())
     error = checkWishes(*this);
@@ -228,20 +228,20 @@ static std::string checkKeepOuts(const PlacementProblem &problem,
 static std::string checkShares(const PlacementProblem &problem,
                                const Placement &placement,
                                std::vector<size_t> &about) {
-  std::optional<size_t> first;
-  for (size_t i = 0; i < problem.regions.size(); ++i) {
-    if (!problem.regions[i].sharesChannels)
-      continue;
-    if (!first)
-      first = i;
-    about = {*first, i};
-    if (placement.regions[i].at.y != placement.regions[*first].at.y)
-      return "P6: " +
-             text(problem.regions[*first], problem.cellsOf(placement, *first)) +
-             ", and " +
-             text(problem.regions[i], problem.cellsOf(placement, i)) +
-             ", share out channels and begin at different rows";
-  }
+  for (size_t i = 0; i < problem.regions.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      about = {j, i};
+      const PlacedRegion a = problem.cellsOf(placement, j);
+      const PlacedRegion b = problem.cellsOf(placement, i);
+      if (problem.mayShareRows(j, a, i, b))
+        continue;
+      return "P6: " + text(problem.regions[j], a) + ", and " +
+             text(problem.regions[i], b) +
+             (problem.regions[i].group == problem.regions[j].group
+                  ? ", share out channels and begin at different rows"
+                  : ", have a row in common and share out channels with other "
+                    "regions each");
+    }
   return "";
 }
 
@@ -288,6 +288,15 @@ std::string PlacementProblem::verify(const Placement &placement,
   if (error.empty())
     error = checkShares(*this, placement, about);
   return error.empty() ? checkAbreast(*this, placement, about) : error;
+}
+
+bool PlacementProblem::mayShareRows(size_t i, const PlacedRegion &a, size_t j,
+                                    const PlacedRegion &b) const {
+  if (!regions[i].group || !regions[j].group)
+    return true;
+  return regions[i].group == regions[j].group
+             ? a.y == b.y
+             : a.y + a.rows <= b.y || b.y + b.rows <= a.y;
 }
 
 //===----------------------------------------------------------------------===//

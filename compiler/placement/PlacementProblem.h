@@ -50,7 +50,8 @@ struct RegionRequest {
   std::string name;    ///< as messages call it: `region @a`
   size_t shapeSet = 0; ///< equal regions share one
   std::optional<PlacedOrigin> pin = std::nullopt;
-  bool sharesChannels = false; ///< with all others that do
+  /// Regions of one group share out the channels of their rows.
+  std::optional<size_t> group = std::nullopt;
 };
 
 /// A region wants its centre close to that of another one, to a PE, or to a
@@ -141,7 +142,8 @@ public:
   ///   P3 the first row of every region has an I/O channel
   ///   P4 regions are disjoint
   ///   P5 no region has a PE of a keep-out
-  ///   P6 regions that share out channels begin at the same row
+  ///   P6 regions that share out channels begin at the same row, and have no
+  ///      row of the mesh in common with those of another group
   ///   P7 no more regions have PEs in one row than may
   /// `about`: the regions that it concerns, and behind all of these the
   /// keep-outs, by number.
@@ -154,6 +156,10 @@ public:
   /// row of `its`.
   int64_t abreast(const PlacedRegion &its, const Placement &placement,
                   const std::vector<bool> &counted) const;
+
+  /// Whether two regions that lie there keep P6.
+  bool mayShareRows(size_t i, const PlacedRegion &a, size_t j,
+                    const PlacedRegion &b) const;
 
   /// Of a rectangle alone: channels whose rows no part of it has, though it is
   /// tall enough to have them.

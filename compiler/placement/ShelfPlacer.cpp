@@ -137,7 +137,7 @@ std::optional<Placement> wsec::placeOnShelves(const PlacementProblem &problem,
                                               double limit) {
   const bool isFit = std::none_of(
       problem.regions.begin(), problem.regions.end(),
-      [](const RegionRequest &its) { return its.pin || its.sharesChannels; });
+      [](const RegionRequest &its) { return its.pin || its.group; });
   if (!isFit || problem.regions.size() > mostRegions)
     return std::nullopt;
   return ShelfPlacer(problem, limit).run();

@@ -106,10 +106,14 @@ void Scheduler::launch(const LaunchCost &cost, std::vector<size_t> its) {
   std::sort(its.begin(), its.end(), [&](size_t a, size_t b) {
     return std::make_pair(middle(a), a) < std::make_pair(middle(b), b);
   });
-  // It waits where it needs what the store does not have yet.
+  // It waits where it needs what the store does not have yet; it does not run
+  // while another region still stores that.
   int64_t now = 0;
   for (size_t region : cost.regions)
     now = std::max(now, freeRegion[region]);
+  for (size_t index : its)
+    for (size_t before : problem.transfers[index].after)
+      now = std::max(now, schedule.transfers[before].window.end);
   double begin = double(now) + cost.lead;
   for (size_t index : its)
     if (const HostTransfer &transfer = problem.transfers[index];

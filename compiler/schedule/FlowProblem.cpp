@@ -123,11 +123,16 @@ std::string FlowProblem::verifyAhead(const FlowSchedule &schedule) const {
 
 /// T9.
 std::string FlowProblem::verifyLaunches(const FlowSchedule &schedule) const {
-  std::map<size_t, int64_t> ends; // by region
+  std::map<size_t, int64_t> ends;                  // by region
+  std::vector<int64_t> stored(launches.size(), 0); // all that it reads
+  for (const HostTransfer &transfer : transfers)
+    for (size_t before : transfer.after)
+      stored[transfer.launch] = std::max(stored[transfer.launch],
+                                         schedule.transfers[before].window.end);
   for (size_t l = 0; l < launches.size(); ++l) {
     const LaunchCost &launch = launches[l];
     const CycleWindow &window = schedule.launches[l];
-    int64_t begin = 0;
+    int64_t begin = stored[l];
     for (size_t region : launch.regions)
       begin = std::max(begin, ends[region]);
     // Windows are whole cycles.

@@ -78,8 +78,8 @@ public:
   ///      before the wafer has sent all of it, and the latency is over
   ///   T8 a transfer ends in its launch; what enters before its launch are
   ///      `ahead` words, no more than the way holds; none leaves before it
-  ///   T9 a launch begins as the last before it ends on its regions, and is no
-  ///      shorter than its cost
+  ///   T9 a launch begins as the last before it ends on its regions, once the
+  ///      store has what it reads there, and is no shorter than its cost
   std::string verify(const FlowSchedule &schedule) const;
 
 private:

@@ -63,6 +63,10 @@ struct SelectPipelineOptions
       *this, "stages",
       llvm::cl::desc("At most so many stages, each on a region of its own"),
       llvm::cl::init(1)};
+  Option<int64_t> stageRows{
+      *this, "stage-rows",
+      llvm::cl::desc("Rows of stages at most, of which each has so many"),
+      llvm::cl::init(1)};
   Option<bool> whereFaster{
       *this, "where-faster",
       llvm::cl::desc("Several stages only where samples follow faster"),

@@ -78,6 +78,8 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     Option<"stages", "stages", "int64_t", "1",
            "At most so many stages, each on a region of its own, through which "
            "samples follow one another.">,
+    Option<"stageRows", "stage-rows", "int64_t", "1",
+           "Rows of stages at most, of which each has so many.">,
     Option<"keepWeights", "keep-weights", "bool", "false",
            "Stages are chosen for weights that stay, as wse-keep-weights will "
            "have it.">,

@@ -38,6 +38,7 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.fewColors = options.fewColors;
   passOptions.abreast.assign(options.abreast.begin(), options.abreast.end());
   passOptions.stages = options.stages;
+  passOptions.stageRows = options.stageRows;
   passOptions.keepWeights = options.keepWeights;
   passOptions.codeBytes = options.codeBytes;
   passOptions.spreadCode = options.spreadCode;

@@ -131,7 +131,7 @@ struct SelectKernelsPass
   bool spread(wse::ProgramOp program, double cyclesOfOne,
               Explanation &explanation) {
     if (stages > 1 &&
-        spreadOverStages(program, size_t(stages),
+        spreadOverStages(program, size_t(stages), size_t(stageRows),
                          whereFaster ? cyclesOfOne
                                      : std::numeric_limits<double>::infinity(),
                          {keepWeights, codeBytes, spreadCode})) {

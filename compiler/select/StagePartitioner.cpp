@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The answer is the cycles of some stage: one of kernels x kernels x widths
-// numbers, sorted. Whether all stages can be that fast is decided from left to
-// right, by the fewest columns for the first k kernels in s stages; so the
-// least is found by bisection, and is exact.
+// numbers, and of four ways to take and hand over what crosses. Whether all
+// stages can be that fast is decided row by row, from left to right, by the
+// fewest columns for the first k kernels with s stages in the row; so the least
+// is found by bisection, and is exact.
 
 #include "compiler/select/StagePartitioner.h"
 
@@ -15,6 +16,7 @@ using namespace wsec;
 namespace {
 
 constexpr int64_t none = std::numeric_limits<int64_t>::max();
+constexpr size_t notYet = std::numeric_limits<size_t>::max();
 
 class Partitioner {
 public:
@@ -23,13 +25,37 @@ public:
   std::optional<StagePlan> run();
 
 private:
+  /// What crosses at both ends of a stage passes through the store or not.
+  struct Ends {
+    bool loads = false, stores = false;
+  };
+  /// The first stages that end at a cut, with so many of them in the last row:
+  /// the fewest columns of that row, and how they end.
+  struct Prefix {
+    int64_t columns = none;
+    size_t width = 0; ///< of the last stage
+    size_t from = 0;  ///< the cut that it begins at
+  };
+  /// How the rows before the one at hand end at a cut.
+  struct Turn {
+    bool reached = false;
+    size_t width = 0, from = 0, inRow = 0; ///< of the last stage
+  };
+  /// Of one row of stages, [stages][cut]; what turns to the next one, [cut].
+  struct Row {
+    std::vector<std::vector<Prefix>> prefixes;
+    std::vector<Turn> turns;
+  };
+
   /// Sums over [begin, end), with what crosses at both ends.
-  double cyclesOf(size_t width, size_t begin, size_t end) const {
+  double cyclesOf(size_t width, size_t begin, size_t end, Ends ends) const {
     const std::vector<double> &sums = cycleSums[width];
     double all = sums[end] - sums[begin];
     if (begin > 0)
-      all += problem.entering[width][begin];
-    return end < count ? all + problem.leaving[width][end] : all;
+      all += (ends.loads ? problem.loading : problem.entering)[width][begin];
+    if (end < count)
+      all += (ends.stores ? problem.storing : problem.leaving)[width][end];
+    return all;
   }
   bool fits(size_t width, size_t begin, size_t end) const {
     return byteSums[width][end] - byteSums[width][begin] +
@@ -42,10 +68,14 @@ private:
   }
   /// The narrowest region on which [begin, end) takes no more than `limit`;
   /// the number of widths if there is none.
-  size_t narrowest(size_t begin, size_t end, double limit) const;
-  /// Fills `fewest` and `last`; the fewest stages, 0 if it cannot be done.
+  size_t narrowest(size_t begin, size_t end, Ends ends, double limit) const;
+  /// The same of cuts, asked for once for a limit.
+  size_t widthOf(size_t from, size_t to, Ends ends, double limit);
+  /// Fills `rows`; the stages in the last one, 0 if it cannot be done.
   size_t solve(double limit);
+  size_t fillRow(const std::vector<Turn> &begins, double limit);
   StagePlan plan(size_t stages) const;
+  void finish(StagePlan &plan) const;
 
   const StageProblem &problem;
   const size_t count;
@@ -54,10 +84,8 @@ private:
   std::vector<std::vector<int64_t>> byteSums;
   /// Of [begin, begin + 1), [begin, begin + 2) ..., [width][begin].
   std::vector<std::vector<std::vector<int64_t>>> mostWorking;
-  // Of the first stages that end at a cut, [stages][cut].
-  std::vector<std::vector<int64_t>> fewest;
-  std::vector<std::vector<Stage>> last;
-  std::vector<std::vector<size_t>> before; // the cut that `last` begins at
+  std::vector<Row> rows;
+  std::vector<size_t> widths; // of cuts and ends, or that it is not known
 };
 
 } // namespace
@@ -92,42 +120,73 @@ Partitioner::Partitioner(const StageProblem &problem)
       cuts.push_back(at);
 }
 
-size_t Partitioner::narrowest(size_t begin, size_t end, double limit) const {
+size_t Partitioner::narrowest(size_t begin, size_t end, Ends ends,
+                              double limit) const {
   size_t width = 0;
-  while (width < problem.widths.size() &&
-         (cyclesOf(width, begin, end) > limit || !fits(width, begin, end)))
+  while (
+      width < problem.widths.size() &&
+      (cyclesOf(width, begin, end, ends) > limit || !fits(width, begin, end)))
     ++width;
   return width;
 }
 
+size_t Partitioner::widthOf(size_t from, size_t to, Ends ends, double limit) {
+  size_t &width =
+      widths[((from * cuts.size() + to) * 2 + ends.loads) * 2 + ends.stores];
+  if (width == notYet)
+    width = narrowest(cuts[from], cuts[to], ends, limit);
+  return width;
+}
+
 size_t Partitioner::solve(double limit) {
+  rows.clear();
+  widths.assign(4 * cuts.size() * cuts.size(), notYet);
+  std::vector<Turn> begins(cuts.size());
+  begins[0].reached = true;
+  for (size_t row = 0; row < problem.mostRows; ++row) {
+    if (size_t stages = fillRow(begins, limit))
+      return stages;
+    begins = rows.back().turns;
+  }
+  return 0;
+}
+
+size_t Partitioner::fillRow(const std::vector<Turn> &begins, double limit) {
+  const bool isFirst = rows.empty(),
+             isLast = rows.size() + 1 == problem.mostRows;
+  Row &row = rows.emplace_back();
+  row.turns.resize(cuts.size());
+  row.prefixes.assign(1, std::vector<Prefix>(cuts.size()));
+  for (size_t cut = 0; cut < cuts.size(); ++cut)
+    if (begins[cut].reached)
+      row.prefixes[0][cut].columns = 0;
   const size_t stages = std::min(problem.mostStages, count);
-  fewest.assign(stages + 1, std::vector<int64_t>(cuts.size(), none));
-  last.assign(stages + 1, std::vector<Stage>(cuts.size()));
-  before.assign(stages + 1, std::vector<size_t>(cuts.size(), 0));
-  fewest[0][0] = 0;
-  // The width of a stage is the same whichever it is.
-  constexpr size_t notYet = std::numeric_limits<size_t>::max();
-  std::vector<size_t> widths(cuts.size() * cuts.size(), notYet);
   for (size_t s = 1; s <= stages; ++s) {
+    std::vector<Prefix> next(cuts.size());
     for (size_t from = 0; from < cuts.size(); ++from) {
-      if (fewest[s - 1][from] == none)
+      const int64_t before = row.prefixes.back()[from].columns;
+      if (before == none)
         continue;
-      for (size_t to = from + 1; to < cuts.size(); ++to) {
-        size_t &width = widths[from * cuts.size() + to];
-        if (width == notYet)
-          width = narrowest(cuts[from], cuts[to], limit);
-        if (width == problem.widths.size())
-          continue;
-        int64_t columns = fewest[s - 1][from] + problem.widths[width];
-        if (columns > problem.columns || columns >= fewest[s][to])
-          continue;
-        fewest[s][to] = columns;
-        last[s][to] = {cuts[from], cuts[to], width};
-        before[s][to] = from;
-      }
+      for (size_t to = from + 1; to < cuts.size(); ++to)
+        for (bool stores : {false, true}) {
+          if (stores &&
+              (isLast || to + 1 == cuts.size() || row.turns[to].reached))
+            continue;
+          const size_t width =
+              widthOf(from, to, {s == 1 && !isFirst, stores}, limit);
+          if (width == problem.widths.size())
+            continue;
+          const int64_t columns = before + problem.widths[width];
+          if (columns > problem.columns)
+            continue;
+          if (stores)
+            row.turns[to] = {true, width, from, s};
+          else if (columns < next[to].columns)
+            next[to] = {columns, width, from};
+        }
     }
-    if (fewest[s].back() != none)
+    row.prefixes.push_back(std::move(next));
+    if (row.prefixes.back().back().columns != none)
       return s;
   }
   return 0;
@@ -136,23 +195,45 @@ size_t Partitioner::solve(double limit) {
 StagePlan Partitioner::plan(size_t stages) const {
   StagePlan plan;
   size_t cut = cuts.size() - 1;
-  for (size_t s = stages; s > 0; --s) {
-    plan.stages.push_back(last[s][cut]);
-    cut = before[s][cut];
+  for (size_t row = rows.size(); row-- > 0;) {
+    for (size_t s = stages; s > 0; --s) {
+      const Prefix &its = rows[row].prefixes[s][cut];
+      plan.stages.push_back(
+          {cuts[its.from], cuts[cut], its.width, s == 1 && row > 0});
+      cut = its.from;
+    }
+    if (row == 0)
+      break;
+    const Turn &turn = rows[row - 1].turns[cut];
+    stages = turn.inRow - 1;
+    plan.stages.push_back(
+        {cuts[turn.from], cuts[cut], turn.width, stages == 0 && row > 1});
+    cut = turn.from;
   }
   std::reverse(plan.stages.begin(), plan.stages.end());
-  for (const Stage &stage : plan.stages)
-    plan.cycles = std::max(plan.cycles, problem.cyclesOf(stage));
+  finish(plan);
   return plan;
+}
+
+/// Fills in the cycles.
+void Partitioner::finish(StagePlan &plan) const {
+  for (size_t i = 0; i < plan.stages.size(); ++i)
+    plan.cycles =
+        std::max(plan.cycles, problem.cyclesOf(plan.stages[i],
+                                               i + 1 < plan.stages.size() &&
+                                                   plan.stages[i + 1].turns));
 }
 
 std::optional<StagePlan> Partitioner::run() {
   std::vector<double> limits;
+  const int ways = problem.mostRows > 1 ? 4 : 1;
   for (size_t from = 0; from < cuts.size(); ++from)
     for (size_t to = from + 1; to < cuts.size(); ++to)
       for (size_t width = 0; width < problem.widths.size(); ++width)
-        if (problem.widths[width] <= problem.columns)
-          limits.push_back(cyclesOf(width, cuts[from], cuts[to]));
+        for (int way = 0; way < ways; ++way)
+          if (problem.widths[width] <= problem.columns)
+            limits.push_back(cyclesOf(width, cuts[from], cuts[to],
+                                      {way % 2 == 1, way / 2 == 1}));
   if (limits.empty() ||
       solve(*std::max_element(limits.begin(), limits.end())) == 0)
     return std::nullopt;

@@ -10,7 +10,8 @@
 namespace wsec {
 
 /// The plan whose slowest stage is as fast as any can be, of these with the
-/// fewest stages, then the fewest columns; none if no plan is legal.
+/// fewest rows, in the last of them the fewest stages, then the fewest columns;
+/// none if no plan is legal.
 std::optional<StagePlan> partitionStages(const StageProblem &problem);
 
 } // namespace wsec

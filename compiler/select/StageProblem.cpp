@@ -7,14 +7,14 @@
 
 using namespace wsec;
 
-double StageProblem::cyclesOf(const Stage &stage) const {
+double StageProblem::cyclesOf(const Stage &stage, bool nextTurns) const {
   double sum = 0;
   for (size_t k = stage.begin; k < stage.end; ++k)
     sum += cycles[stage.width][k];
   if (stage.begin > 0)
-    sum += entering[stage.width][stage.begin];
+    sum += (stage.turns ? loading : entering)[stage.width][stage.begin];
   if (stage.end < kernelCount())
-    sum += leaving[stage.width][stage.end];
+    sum += (nextTurns ? storing : leaving)[stage.width][stage.end];
   return sum;
 }
 
@@ -41,7 +41,7 @@ static bool isTable(const std::vector<std::vector<Number>> &table, size_t rows,
 std::string StageProblem::check() const {
   if (kernelCount() == 0)
     return "there are no kernels";
-  if (mostStages == 0)
+  if (mostStages == 0 || mostRows == 0)
     return "at least one stage is needed";
   if (!std::is_sorted(widths.begin(), widths.end()) || widths.empty() ||
       widths.front() < 1)
@@ -49,6 +49,8 @@ std::string StageProblem::check() const {
   if (!isTable(cycles, widths.size(), kernelCount()) ||
       !isTable(leaving, widths.size(), kernelCount()) ||
       !isTable(entering, widths.size(), kernelCount()) ||
+      (mostRows > 1 && (!isTable(storing, widths.size(), kernelCount()) ||
+                        !isTable(loading, widths.size(), kernelCount()))) ||
       !isTable(bytes, widths.size(), kernelCount()) ||
       !isTable(working, widths.size(), kernelCount()))
     return "each kernel has cycles and bytes on each width, and what leaves "
@@ -65,32 +67,38 @@ static std::string text(size_t number) { return std::to_string(number); }
 
 std::string StageProblem::verify(const StagePlan &plan) const {
   // G1
-  size_t next = 0;
+  size_t next = 0, rows = 0, inRow = 0;
+  int64_t taken = 0;
   for (const Stage &stage : plan.stages) {
     if (stage.begin != next || stage.end <= stage.begin ||
         stage.end > kernelCount())
       return "G1: stage [" + text(stage.begin) + ", " + text(stage.end) +
              ") does not go on at kernel " + text(next) + " of " +
              text(kernelCount());
+    const bool isFirst = stage.turns || next == 0;
     next = stage.end;
-  }
-  if (next != kernelCount() || plan.stages.size() > mostStages)
-    return "G1: " + text(plan.stages.size()) + " stages, of " +
-           text(mostStages) + " at most, have " + text(next) + " of " +
-           text(kernelCount()) + " kernels";
-  // G2
-  int64_t taken = 0;
-  for (const Stage &stage : plan.stages) {
+    rows += isFirst;
+    inRow = isFirst ? 1 : inRow + 1;
+    if (rows > mostRows || inRow > mostStages)
+      return "G1: " + text(inRow) + " stages in row " + text(rows) +
+             ", there may be " + text(mostStages) + " in each of " +
+             text(mostRows);
+    // G2
     if (stage.width >= widths.size())
       return "G2: there is no width " + text(stage.width);
-    taken += widths[stage.width];
+    taken = (isFirst ? 0 : taken) + widths[stage.width];
+    if (taken > columns)
+      return "G2: " + std::to_string(taken) + " columns of " +
+             std::to_string(columns);
   }
-  if (taken > columns)
-    return "G2: " + std::to_string(taken) + " columns of " +
-           std::to_string(columns);
+  if (next != kernelCount())
+    return "G1: " + text(plan.stages.size()) + " stages have " + text(next) +
+           " of " + text(kernelCount()) + " kernels";
   double slowest = 0;
-  for (const Stage &stage : plan.stages) {
-    const double its = cyclesOf(stage);
+  for (size_t i = 0; i < plan.stages.size(); ++i) {
+    const Stage &stage = plan.stages[i];
+    const double its =
+        cyclesOf(stage, i + 1 < plan.stages.size() && plan.stages[i + 1].turns);
     if (std::isinf(its)) // G3
       return "G3: what kernels [" + text(stage.begin) + ", " + text(stage.end) +
              ") take or hand over cannot cross";
@@ -105,4 +113,18 @@ std::string StageProblem::verify(const StagePlan &plan) const {
     return "G5: the slowest stage takes " + std::to_string(slowest) +
            " cycles, not " + std::to_string(plan.cycles);
   return "";
+}
+
+std::vector<int64_t> wsec::shareOutChannels(const std::vector<double> &words,
+                                            size_t channels) {
+  std::vector<int64_t> counts(words.size(), 1);
+  for (size_t left = channels - words.size(); left > 0; --left) {
+    size_t most = 0;
+    for (size_t stage = 1; stage < words.size(); ++stage)
+      if (words[stage] / double(counts[stage]) >
+          words[most] / double(counts[most]))
+        most = stage;
+    ++counts[most];
+  }
+  return counts;
 }

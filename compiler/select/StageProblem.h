@@ -17,6 +17,9 @@ namespace wsec {
 struct Stage {
   size_t begin = 0, end = 0;
   size_t width = 0;
+  /// The first of another row of stages than the stage before it: what crosses
+  /// passes through the store.
+  bool turns = false;
 };
 
 struct StagePlan {
@@ -35,10 +38,14 @@ struct StagePlan {
 ///   what crosses before        2    2
 ///
 ///   | a, 4 columns | b c, 4 columns |        32 and 2 + 30: 32
+///
+/// Where the mesh has room for several rows of stages, those of the next one
+/// follow as lines of a text do.
 class StageProblem {
 public:
   int64_t columns = 0;   ///< of the mesh
-  size_t mostStages = 1; ///< each has colors of its own
+  size_t mostRows = 1;   ///< of stages
+  size_t mostStages = 1; ///< in a row: each has a channel
   int64_t room = 0;      ///< bytes of a PE for what stays and what kernels use
   std::vector<int64_t> widths;
   /// Of each kernel on each width, [width][kernel].
@@ -47,14 +54,17 @@ public:
   /// what is used from there on, and one that begins with it to take that,
   /// [width][k]; infinite: no region can hand it over.
   std::vector<std::vector<double>> leaving, entering;
+  /// The same through the store, to and from another row of stages; only needed
+  /// where there is more than one.
+  std::vector<std::vector<double>> storing, loading;
   /// Bytes of a PE that stay from sample to sample, and that are in use while
   /// the kernel runs, [width][kernel].
   std::vector<std::vector<int64_t>> bytes, working;
 
   size_t kernelCount() const { return cycles.empty() ? 0 : cycles[0].size(); }
 
-  /// Of one stage, with what it takes and hands over.
-  double cyclesOf(const Stage &stage) const;
+  /// Of one stage, with what it takes and hands over, to one that turns or not.
+  double cyclesOf(const Stage &stage, bool nextTurns) const;
   /// What stays, and the most that is in use beside it.
   int64_t bytesOf(const Stage &stage) const;
 
@@ -62,13 +72,20 @@ public:
   std::string check() const;
 
   /// Empty if `plan` is legal, else the first rule it breaks:
-  ///   G1 stages are at most mostStages, and have each kernel once, in order
-  ///   G2 their widths are of the list, and together at most the mesh's columns
+  ///   G1 stages have each kernel once, in order, in at most mostRows rows of
+  ///   at
+  ///      most mostStages
+  ///   G2 their widths are of the list, and in a row at most the mesh's columns
   ///   G3 what crosses from one to the next can be handed over
   ///   G4 what stays in a PE fits beside what each kernel uses
   ///   G5 its cycles are those of the slowest
   std::string verify(const StagePlan &plan) const;
 };
+
+/// Of so many channels one for each stage, then another for that whose channels
+/// have most words to bring.
+std::vector<int64_t> shareOutChannels(const std::vector<double> &words,
+                                      size_t channels);
 
 } // namespace wsec
 

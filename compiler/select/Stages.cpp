@@ -11,6 +11,7 @@
 //   crosses                                        add
 
 #include "compiler/select/Stages.h"
+#include "compiler/select/Handovers.h"
 #include "compiler/select/StagePartitioner.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -32,6 +33,7 @@ static constexpr size_t kMostHeights = 8;
 /// Elements of weights that stay are loaded once, and so many count as one word
 /// that each sample brings.
 static constexpr double kSamplesOfLoad = 30;
+static constexpr double never = std::numeric_limits<double>::infinity();
 
 namespace {
 
@@ -39,7 +41,8 @@ namespace {
 struct Setting {
   std::vector<int64_t> widths; ///< that are tried; they ascend
   int64_t rows = 0;
-  size_t mostStages = 1;
+  size_t mostStages = 1; ///< in a row of stages
+  size_t mostRows = 1;   ///< of stages
   KeepOptions keep;
   /// Channels that each kernel of the list counts on.
   std::vector<int64_t> shares = {};
@@ -48,14 +51,16 @@ struct Setting {
 class Stages {
 public:
   explicit Stages(wse::ProgramOp program);
+  /// The values that may cross are passed on no more.
+  void removeHandovers() { handovers.remove(); }
 
-  /// That so many rows have: one for each stage at least.
-  size_t channels(int64_t rows) const {
-    return size_t(mesh.region(0, 0, mesh.width, int(rows)).channelsInUse());
-  }
+  /// Where rows of stages of that height begin, `most` at most.
+  std::vector<int64_t> beginsOf(int64_t rows, size_t most) const;
+  /// That each of these has at least: one for each of its stages at least.
+  size_t channels(int64_t rows, size_t mostRows) const;
   /// The setting in which all have the same share of them.
   Setting evenly(std::vector<int64_t> widths, int64_t rows, size_t mostStages,
-                 const KeepOptions &keep) const;
+                 size_t mostRows, const KeepOptions &keep) const;
   StageProblem problem(const Setting &setting);
   /// How many channels each stage should have, by the words it needs.
   std::vector<int64_t> sharesOf(const StagePlan &plan, const Setting &setting);
@@ -92,6 +97,7 @@ private:
   /// Results of kernels before that others from there on read.
   std::vector<SmallVector<Value>> crossing;
   llvm::DenseMap<Operation *, size_t> numbers; // looked up only
+  Handovers handovers;
   /// Of the prepared kernels the stage that has them, and what other stages
   /// have instead.
   llvm::DenseMap<Operation *, size_t> owner;
@@ -122,7 +128,7 @@ bool Stages::isPrepared(wse::KernelOp kernel) const {
 }
 
 Stages::Stages(wse::ProgramOp program)
-    : program(program), mesh(program.targetMachine()) {
+    : program(program), mesh(program.targetMachine()), handovers(program) {
   for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {
     if (isPrepared(kernel))
       continue;
@@ -137,6 +143,8 @@ Stages::Stages(wse::ProgramOp program)
         last = std::max(last, numbers.lookup(user));
       for (size_t at = number + 1; at <= last; ++at)
         crossing[at].push_back(value);
+      if (last > number && canCross(value))
+        handovers.add(value);
     }
 }
 
@@ -149,6 +157,26 @@ std::string Stages::cutProblem(size_t at) const {
              cast<wse::KernelOp>(value.getDefiningOp()).getReportName() +
              "' makes is used from there on, and cannot be transferred";
   return "";
+}
+
+std::vector<int64_t> Stages::beginsOf(int64_t rows, size_t most) const {
+  std::vector<int64_t> begins;
+  for (int channel = 0; channel < mesh.channelsOfMesh(); ++channel) {
+    const int64_t row = mesh.channelRow(channel);
+    if (row + rows <= mesh.height && begins.size() < most &&
+        (begins.empty() || row >= begins.back() + rows))
+      begins.push_back(row);
+  }
+  return begins;
+}
+
+size_t Stages::channels(int64_t rows, size_t mostRows) const {
+  int least = mesh.channelsOfMesh();
+  for (int64_t begin : beginsOf(rows, mostRows))
+    least = std::min(
+        least,
+        mesh.region(0, int(begin), mesh.width, int(rows)).channelsInUse());
+  return size_t(least);
 }
 
 llvm::SetVector<Operation *> Stages::preparationOf(wse::KernelOp kernel) const {
@@ -171,7 +199,7 @@ double Stages::crossingCycles(size_t at, RegionShape shape) const {
   double cycles = 0;
   for (Value value : crossing[at]) {
     if (!canCross(value))
-      return std::numeric_limits<double>::infinity();
+      return never;
     const auto own = wse::TokenTiling::of(value.getType());
     const wse::TokenTiling tiling(own.getBatch(), own.getTokens());
     cycles +=
@@ -209,13 +237,24 @@ void Stages::addShape(RegionShape shape, const Estimates &estimates,
     }
   }
   std::vector<double> leaving(count, 0), entering(count, 0);
+  std::vector<double> storing(count, 0), loading(count, 0);
   for (size_t at = 1; at < count; ++at) {
     leaving[at] = crossingCycles(at, shape);
     entering[at] = leaving[at] + again[at];
+    loading[at] = again[at];
+    for (Value value : crossing[at]) {
+      const bool can = handovers.storeOf(value);
+      storing[at] +=
+          can ? estimates.lookup(handovers.storeOf(value)).cycles : never;
+      loading[at] +=
+          can ? estimates.lookup(handovers.loadOf(value)).cycles : never;
+    }
   }
   problem.cycles.push_back(std::move(own));
   problem.leaving.push_back(std::move(leaving));
   problem.entering.push_back(std::move(entering));
+  problem.storing.push_back(std::move(storing));
+  problem.loading.push_back(std::move(loading));
   problem.bytes.push_back(std::move(held));
   problem.working.push_back(std::move(working));
 }
@@ -231,10 +270,16 @@ static std::vector<int64_t> widthsOf(const Machine &mesh) {
 }
 
 Setting Stages::evenly(std::vector<int64_t> widths, int64_t rows,
-                       size_t mostStages, const KeepOptions &keep) const {
-  const size_t most = std::min(mostStages, channels(rows));
-  return {std::move(widths), rows, most, keep,
-          std::vector<int64_t>(kernels.size(), int64_t(channels(rows) / most))};
+                       size_t mostStages, size_t mostRows,
+                       const KeepOptions &keep) const {
+  const size_t channels = this->channels(rows, mostRows);
+  const size_t most = std::min(mostStages, channels);
+  return {std::move(widths),
+          rows,
+          most,
+          beginsOf(rows, mostRows).size(),
+          keep,
+          std::vector<int64_t>(kernels.size(), int64_t(channels / most))};
 }
 
 llvm::DenseMap<Operation *, int64_t>
@@ -244,6 +289,9 @@ Stages::sharesOfAll(const Setting &setting) const {
     shares[kernel] = share;
     for (Operation *before : preparationOf(kernel))
       shares.try_emplace(before, share);
+    for (Value value : kernel->getResults())
+      if (Operation *store = handovers.storeOf(value))
+        shares[store] = shares[handovers.loadOf(value)] = share;
   }
   return shares;
 }
@@ -278,6 +326,7 @@ StageProblem Stages::problem(const Setting &setting) {
          !mesh.roomFor(int(problem.columns), int(setting.rows)))
     --problem.columns;
   problem.mostStages = setting.mostStages;
+  problem.mostRows = setting.mostRows;
   problem.widths = setting.widths;
   for (int64_t width : problem.widths)
     addShape({width, setting.rows}, estimate(setting, width), problem);
@@ -298,6 +347,9 @@ std::vector<int64_t> Stages::sharesOf(const StagePlan &plan,
       members.insert(kernels[k]);
       members.insert_range(preparationOf(kernels[k]));
     }
+    if (stage.turns)
+      for (Value value : crossing[stage.begin])
+        members.insert(handovers.loadOf(value));
     double &its = words.emplace_back(1);
     for (Operation *member : members) {
       const KernelEstimate estimate = estimates.lookup(member);
@@ -307,15 +359,15 @@ std::vector<int64_t> Stages::sharesOf(const StagePlan &plan,
       its += double(estimate.loaded) / kSamplesOfLoad;
     }
   }
-  // One for each, then another for that whose channels have most to bring.
-  std::vector<int64_t> counts(words.size(), 1);
-  for (size_t left = channels(setting.rows) - words.size(); left > 0; --left) {
-    size_t most = 0;
-    for (size_t stage = 1; stage < words.size(); ++stage)
-      if (words[stage] / double(counts[stage]) >
-          words[most] / double(counts[most]))
-        most = stage;
-    ++counts[most];
+  std::vector<int64_t> counts;
+  for (size_t first = 0; first < words.size();) {
+    size_t end = first + 1;
+    while (end < words.size() && !plan.stages[end].turns)
+      ++end;
+    llvm::append_range(
+        counts, shareOutChannels({words.begin() + first, words.begin() + end},
+                                 channels(setting.rows, setting.mostRows)));
+    first = end;
   }
   return counts;
 }
@@ -369,10 +421,19 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting,
   IRMapping held; // what crossed, where the stage at hand has it
   for (auto [number, stage] : llvm::enumerate(plan.stages)) {
     llvm::SetVector<Operation *> members;
+    if (stage.turns)
+      shareBegin = 0;
     if (stage.begin > 0)
       for (Value value : crossing[stage.begin]) {
-        Value here =
-            transfer(held.lookupOrDefault(value), kernels[stage.begin]);
+        Value before = held.lookupOrDefault(value), here;
+        if (stage.turns) {
+          auto [store, load] =
+              handovers.passOn(value, before, kernels[stage.begin]);
+          result.parts.back().kernels.push_back(store);
+          here = load;
+        } else {
+          here = transfer(before, kernels[stage.begin]);
+        }
         held.map(value, here);
         members.insert(here.getDefiningOp());
       }
@@ -404,6 +465,7 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting,
         if (!members.contains(operand.get().getDefiningOp()))
           operand.set(held.lookupOrDefault(operand.get()));
   }
+  removeHandovers();
   return result;
 }
 
@@ -427,7 +489,8 @@ static std::vector<size_t> stageCounts(size_t most) {
 }
 
 bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
-                              double cycles, const KeepOptions &keep) {
+                              size_t mostRows, double cycles,
+                              const KeepOptions &keep) {
   Stages stages(program);
   const Machine mesh = program.targetMachine();
   std::optional<std::pair<Setting, StagePlan>> best;
@@ -443,11 +506,13 @@ bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
   };
   for (int64_t rows : heightsOf(mesh))
     for (size_t count :
-         stageCounts(std::min(mostStages, stages.channels(rows))))
-      tryTo(stages.evenly(widthsOf(mesh), rows, count, keep));
+         stageCounts(std::min(mostStages, stages.channels(rows, mostRows))))
+      tryTo(stages.evenly(widthsOf(mesh), rows, count, mostRows, keep));
   // Where SRAM holds them nowhere they will have to stream.
-  if (!best && keep.weights)
-    return spreadOverStages(program, mostStages, cycles, {});
+  if (!best && keep.weights) {
+    stages.removeHandovers();
+    return spreadOverStages(program, mostStages, mostRows, cycles, {});
+  }
   if (!best || best->second.cycles >= cycles)
     return false;
   SideBySide choice = stages.spread(best->second, best->first);
@@ -458,8 +523,11 @@ bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
 /// Channels that stages have to themselves lie one behind the other, as many as
 /// their rows have.
 static std::string sharesProblem(const PlacementFile &given, size_t channels) {
-  int64_t next = 0;
+  int64_t next = 0, row = given.regions.front().pes.y;
   for (const PlacementFile::Region &region : given.regions) {
+    if (region.pes.y != row)
+      next = 0;
+    row = region.pes.y;
     if ((region.shareCount > 0) != (given.regions.front().shareCount > 0))
       return "some regions have 'channels' and others have not";
     if (region.shareCount == 0)
@@ -469,11 +537,12 @@ static std::string sharesProblem(const PlacementFile &given, size_t channels) {
              std::to_string(region.shareBegin) + ", and those before end at " +
              std::to_string(next);
     next += region.shareCount;
+    if (next > int64_t(channels))
+      return "regions have " + std::to_string(next) +
+             " 'channels' to themselves, and their rows have " +
+             std::to_string(channels) +
+             "; without any they are shared out anew";
   }
-  if (next > int64_t(channels))
-    return "regions have " + std::to_string(next) +
-           " 'channels' to themselves, and their rows have " +
-           std::to_string(channels) + "; without any they are shared out anew";
   return "";
 }
 
@@ -487,7 +556,13 @@ LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
   const int64_t rows = given.regions.front().pes.rows;
   std::vector<int64_t> widths;
   StagePlan plan;
+  size_t inRow = 0, mostInRow = 0, rowCount = 1;
   for (auto [number, region] : llvm::enumerate(given.regions)) {
+    const bool turns =
+        number > 0 && region.pes.y != given.regions[number - 1].pes.y;
+    rowCount += turns;
+    inRow = turns ? 1 : inRow + 1;
+    mostInRow = std::max(mostInRow, inRow);
     if (region.pes.rows != rows)
       return refuse() << "stages of a pipeline exchange along rows and are as "
                          "tall as each other, one has "
@@ -504,18 +579,18 @@ LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
                       << begin << " of the list: " << problem;
     if (!plan.stages.empty())
       plan.stages.back().end = begin;
-    plan.stages.push_back({begin, stages.count(), number});
+    plan.stages.push_back({begin, stages.count(), number, turns});
     widths.push_back(region.pes.columns);
   }
-  if (std::string problem = sharesProblem(given, stages.channels(rows));
-      !problem.empty())
+  const size_t channels = stages.channels(rows, rowCount);
+  if (std::string problem = sharesProblem(given, channels); !problem.empty())
     return refuse() << problem;
-  if (given.regions.size() > stages.channels(rows))
-    return refuse() << "there are " << given.regions.size()
-                    << " stages, and their rows have " << stages.channels(rows)
+  if (mostInRow > channels)
+    return refuse() << "there are " << mostInRow
+                    << " stages, and their rows have " << channels
                     << " channels, of which each takes one";
   SideBySide choice = stages.spread(
-      plan, stages.evenly(widths, rows, widths.size(), keep), &given);
+      plan, stages.evenly(widths, rows, mostInRow, rowCount, keep), &given);
   spreadOverRegions(program, choice);
   return success();
 }

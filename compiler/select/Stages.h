@@ -23,14 +23,14 @@ struct KeepOptions {
   bool spreadCode = false;
 };
 
-/// Cuts `program`, which has all kernels on the whole mesh, into at most
-/// `mostStages` stages whose slowest is as fast as any can be, with the
-/// transfers between them. Where weights are
-/// kept the SRAM of each stage holds them. False, and nothing is changed, if
-/// that is one stage, or samples would not follow one another in fewer than
-/// `cycles`.
-bool spreadOverStages(wse::ProgramOp program, size_t mostStages, double cycles,
-                      const KeepOptions &keep);
+/// Cuts `program`, which has all kernels on the whole mesh, into stages, at
+/// most `mostStages` in each of `mostRows` rows, whose slowest is as fast as
+/// any can be, with the transfers between them; from row to row through the
+/// store. Where weights are kept the SRAM of each stage holds them. False, and
+/// nothing is changed, if that is one stage, or samples would not follow one
+/// another in fewer than `cycles`.
+bool spreadOverStages(wse::ProgramOp program, size_t mostStages,
+                      size_t mostRows, double cycles, const KeepOptions &keep);
 
 /// Cuts it into the stages of a placement, before the kernels that it names;
 /// an error if it cannot be cut there. Channels are shared out by the words

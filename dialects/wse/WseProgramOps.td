@@ -108,7 +108,8 @@ def Wse_RegionOp : Wse_Op<"region", [Symbol, HasParent<"ProgramOp">]> {
     that take turns with samples share out those of the west edge: a region has
     a number of neighbouring ones to itself, counted from the first whose row it
     has. So no PE passes words of two regions on, and their streams need one
-    color, however many regions there are.
+    color, however many regions there are. Regions that share out the same ones
+    have no row in common.
 
     ```mlir
     region @a shape(2x4) channels(1 from 0)

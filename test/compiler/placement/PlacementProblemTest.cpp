@@ -342,7 +342,7 @@ TEST(PlacementProblem, SharesLieInOneRow) {
                        {"e", 3, 8},
                        {"f", 4, 8}});
   for (size_t i = 0; i < 6; ++i) {
-    problem.regions[i].sharesChannels = true;
+    problem.regions[i].group = 0;
     if (i > 0)
       problem.edges.push_back({i - 1, i, 10});
   }
@@ -467,7 +467,7 @@ TEST(PlacementProblem, ChecksItsInput) {
             }),
             "more than 2^46 words flow, or wishes weigh as much");
   EXPECT_EQ(errorOf([](PlacementProblem &p) {
-              p.regions[1].sharesChannels = true;
+              p.regions[1].group = 0;
               p.channelRows.clear();
             }),
             "region @b shares out channels, and there are none");
@@ -536,11 +536,17 @@ TEST(BrokenPlacement, P4Overlap) {
 TEST(BrokenPlacement, P6SharesOfDifferentRows) {
   PlacementProblem problem = example();
   addRegions(problem, {{"a", 4, 8}, {"b", 4, 8}, {"c", 4, 8}});
-  problem.regions[0].sharesChannels = problem.regions[2].sharesChannels = true;
+  problem.regions[0].group = problem.regions[2].group = 0;
   EXPECT_EQ(problem.verify({{{0, {0, 0}}, {0, {0, 8}}, {0, {8, 0}}}}), "");
   EXPECT_EQ(problem.verify({{{0, {0, 0}}, {0, {0, 8}}, {0, {8, 8}}}}),
             "P6: region @a, 4x8 at (0,0), and region @c, 4x8 at (8,8), share "
             "out channels and begin at different rows");
+  // Another group has rows of its own.
+  problem.regions[1].group = 1;
+  EXPECT_EQ(problem.verify({{{0, {0, 0}}, {0, {4, 8}}, {0, {8, 0}}}}), "");
+  EXPECT_EQ(problem.verify({{{0, {0, 0}}, {0, {4, 0}}, {0, {8, 0}}}}),
+            "P6: region @a, 4x8 at (0,0), and region @b, 4x8 at (4,0), have a "
+            "row in common and share out channels with other regions each");
 }
 
 TEST(BrokenPlacement, P7TooManyAbreast) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <tuple>
 
 using namespace wsec;
@@ -24,7 +25,8 @@ const std::vector<Complaint> complaints = {
     {"P3", "without an I/O channel"},
     {"P4", "overlap"},
     {"P5", "has PEs of the keep-out"},
-    {"P6", "share out channels"},
+    {"P6", "share out channels and begin at different rows"},
+    {"P6", "have a row in common and share out channels"},
     {"P7", "regions have PEs in row"},
 };
 
@@ -94,8 +96,8 @@ PlacementProblem randomProblem(Random &random) {
                  : random.of(problem.channelRows)};
     problem.add("region @r" + std::to_string(i), randomShapes(problem, random),
                 pin);
-    problem.regions.back().sharesChannels =
-        !problem.channelRows.empty() && random.oneIn(3);
+    if (!problem.channelRows.empty() && random.oneIn(3))
+      problem.regions.back().group = size_t(random.oneIn(4));
   }
   if (random.oneIn(4))
     problem.mostAbreast = random.between(1, 3);
@@ -159,26 +161,31 @@ Rules brokenRules(const PlacementProblem &problem, const Placement &placement) {
     if (!isChannel(problem, at.y))
       broken.insert("P3");
   }
-  std::set<int64_t> shared;
+  std::map<size_t, std::set<int64_t>> begins;
   for (size_t i = 0; i < count; ++i)
-    if (problem.regions[i].sharesChannels)
-      shared.insert(placement.regions[i].at.y);
-  if (shared.size() > 1)
-    broken.insert("P6");
+    if (auto group = problem.regions[i].group)
+      begins[*group].insert(placement.regions[i].at.y);
+  for (const auto &[group, rows] : begins)
+    if (rows.size() > 1)
+      broken.insert("P6");
   for (int64_t y = 0; y < problem.height; ++y) {
-    std::set<size_t> inRow;
+    std::set<size_t> inRow, groups;
     for (int64_t x = 0; x < problem.width; ++x) {
       int64_t owners = 0;
       for (size_t i = 0; i < count; ++i)
         if (covers(shapes[i], placement.regions[i].at, x, y)) {
           ++owners;
           inRow.insert(i);
+          if (auto group = problem.regions[i].group)
+            groups.insert(*group);
         }
       if (owners > 1)
         broken.insert("P4");
       if (owners > 0 && isKeptOut(problem, x, y))
         broken.insert("P5");
     }
+    if (groups.size() > 1)
+      broken.insert("P6");
     if (problem.mostAbreast && int64_t(inRow.size()) > *problem.mostAbreast)
       broken.insert("P7");
   }
@@ -334,7 +341,7 @@ void checkBounds(PlacementProblem problem, Placement placement, Random &random,
       problem.channelRows.clear();
       problem.mostAbreast.reset();
       for (RegionRequest &region : problem.regions)
-        region.sharesChannels = false;
+        region.group.reset();
       PlacementOptions options;
       options.changes = 600;
       options.seed = uint64_t(random.below(1000));

@@ -242,6 +242,19 @@ TEST(BrokenFlows, T9AGapBetweenLaunches) {
             "'b' runs in [131,230), expected it from cycle 130 on for 100 or "
             "more");
 }
+TEST(BrokenFlows, T9BeforeAnotherRegionHasStored) {
+  FlowProblem problem = throughTheStore();
+  problem.launches[1].regions = {1};
+  const FlowSchedule schedule = solve(problem);
+  const int64_t stored = schedule.transfers[1].window.end;
+  EXPECT_GE(stored, 130);
+  EXPECT_EQ(schedule.launches[1].begin, stored);
+  EXPECT_LE(schedule.launches[1].end, stored + problem.storeLatency + 101);
+  EXPECT_EQ(errorOf([](FlowSchedule &s) { s.launches[1].begin = 0; }, problem)
+                    .find("expected it from cycle " + std::to_string(stored) +
+                          " on") != std::string::npos,
+            true);
+}
 TEST(BrokenFlows, T9ShorterThanItCosts) {
   EXPECT_EQ(errorOf([](FlowSchedule &s) { s.launches[1].end = 225; }),
             "'b' runs in [130,225), expected it from cycle 130 on for 100 or "

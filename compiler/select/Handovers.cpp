@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/select/Handovers.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::select;
+
+/// A name that no tensor of the program has.
+static std::string freeName(wse::ProgramOp program, StringRef name) {
+  std::set<std::string> taken;
+  program.walk([&](Operation *op) {
+    if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+      taken.insert(symbol.getName().str());
+    if (auto store = dyn_cast<wse::StoreOp>(op))
+      taken.insert(store.getOutput().str());
+    if (auto alias = dyn_cast<wse::AliasOp>(op))
+      taken.insert(alias.getOutput().str());
+  });
+  std::string fresh = name.str();
+  for (int number = 1; taken.count(fresh); ++number)
+    fresh = name.str() + "_" + std::to_string(number);
+  return fresh;
+}
+
+/// Right behind the kernel that makes it, so that nothing lives longer.
+void Handovers::add(Value value) {
+  auto producer = cast<wse::KernelOp>(value.getDefiningOp());
+  OpBuilder builder(producer);
+  auto its = cast<RankedTensorType>(value.getType());
+  Type element = its.getElementType().isInteger() ? its.getElementType()
+                                                  : builder.getF32Type();
+  auto tensor = wse::IntermediateOp::create(
+      builder, value.getLoc(), freeName(program, producer.getReportName()),
+      RankedTensorType::get(its.getShape(), element));
+  builder.setInsertionPointAfter(producer);
+  IntegerAttr open;
+  auto store = wse::StoreOp::create(
+      builder, value.getLoc(), value, tensor.getSymNameAttr(),
+      builder.getI64IntegerAttr(0), DenseI64ArrayAttr(), tensor.getTypeAttr(),
+      UnitAttr(), producer.getNodeNames(), producer.getRegionRef(), ArrayAttr(),
+      open, open, open, open, DenseI64ArrayAttr(), ArrayAttr());
+  auto load = wse::LoadOp::create(
+      builder, value.getLoc(), value.getType(),
+      FlatSymbolRefAttr::get(tensor.getSymNameAttr()),
+      builder.getI64IntegerAttr(0), DenseI64ArrayAttr(),
+      producer.getNodeNames(), producer.getRegionRef(), ArrayAttr(), open, open,
+      open, open, DenseI64ArrayAttr(), ArrayAttr());
+  all[value] = {tensor, store, load};
+}
+
+void Handovers::remove() {
+  for (auto &[value, its] : all) {
+    its.load.erase();
+    its.store.erase();
+    its.tensor.erase();
+  }
+  all.clear();
+}
+
+Operation *Handovers::storeOf(Value value) const {
+  auto its = all.find(value);
+  return its == all.end() ? nullptr
+                          : wse::StoreOp(its->second.store).getOperation();
+}
+
+Operation *Handovers::loadOf(Value value) const {
+  auto its = all.find(value);
+  return its == all.end() ? nullptr
+                          : wse::LoadOp(its->second.load).getOperation();
+}
+
+std::pair<wse::KernelOp, Value> Handovers::passOn(Value value, Value held,
+                                                  wse::KernelOp before) {
+  Handover its = all.find(value)->second;
+  OpBuilder builder(its.tensor);
+  auto tensor = cast<wse::IntermediateOp>(builder.clone(*its.tensor));
+  tensor.setSymName(freeName(program, its.tensor.getSymName()));
+  builder.setInsertionPoint(before);
+  auto store = cast<wse::StoreOp>(builder.clone(*its.store));
+  store.getValueMutable().assign(held);
+  store.setOutputAttr(tensor.getSymNameAttr());
+  auto load = cast<wse::LoadOp>(builder.clone(*its.load));
+  load.setSourceAttr(FlatSymbolRefAttr::get(tensor.getSymNameAttr()));
+  return {cast<wse::KernelOp>(store.getOperation()), load.getResult()};
+}
