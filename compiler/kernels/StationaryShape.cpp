@@ -149,18 +149,25 @@ KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
     product = rows * machine.mapOverhead + sums / machine.addRate +
               model.product(others, 1, 2, {1, 1, 1});
   }
-  // The rows next to the first relay most of what they take: 3 cycles a word,
-  // measured on wavelet. The first block of weights comes meanwhile.
-  cost.compute = rounds * (3 * gathered + product + packing +
+  // The rows next to the first relay most of what they take, and hear it again
+  // as the first one multicasts it: 2 cycles a word, and 3 where weights come
+  // meanwhile (slopes, measured on wavelet).
+  double gather = gathered * (shape.resident ? 2 : 3);
+  cost.compute = rounds * (gather + product + packing +
                            double(blocks.size()) * 2 * machine.vectorSetup);
   if (!shape.resident)
     cost.fabric = cost.stream = double(shape.inputWords().total()) * rows;
-  double latency =
-      model.chain(machine.width, 0) + model.multicast(machine.width, 0) +
-      2 * (model.chain(machine.height, 0) + model.multicast(machine.height, 0));
+  // Activations come from rows with tokens, and go to those with result
+  // features; sums go the other way.
+  double holders = double(shape.out.rows(machine.height).end());
+  double features = double(std::min<int64_t>(shape.n, machine.height));
+  double latency = model.chain(machine.width, 0) +
+                   model.multicast(machine.width, 0) + model.chain(holders, 0) +
+                   model.multicast(features, 0) + model.chain(features, 0) +
+                   model.multicast(holders, 0);
   // What weights of the first round are waited for, and multiplied, beyond the
   // longer of the two.
-  double first = 3 * gathered + product;
+  double first = gather + product;
   if (!shape.resident)
     cost.serial = firstRound(shape, machine, blocks, product / rows) -
                   std::max(cost.stream, first);

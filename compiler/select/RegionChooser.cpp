@@ -62,6 +62,7 @@ private:
   // Of the shape at hand.
   llvm::DenseMap<Attribute, KernelEstimate> estimates; ///< working: scratch
   const bool keepWeights;
+  std::optional<AssumeResident> resident; ///< with `keepWeights`
   const ScratchLimits limits;
   const int64_t code;        ///< bytes of a PE; 0: not known
   int64_t leastHeadSize = 0; ///< 0: there are no heads, or all stay whole
@@ -103,6 +104,9 @@ RegionChooser::RegionChooser(const Machine &mesh,
                              ScratchLimits limits)
     : mesh(mesh), kernels(kernels), keepWeights(keepWeights), limits(limits),
       code(limits.code) {
+  if (keepWeights && !kernels.empty())
+    resident.emplace(this->kernels.front()->getParentOfType<wse::ProgramOp>(),
+                     kernels);
   for (auto [index, kernel] : llvm::enumerate(this->kernels)) {
     KernelClass &known = classes[classOf.emplace_back(describe(kernel))];
     if (!known.count++)
@@ -431,10 +435,6 @@ std::vector<std::vector<KernelEstimate>>
 select::estimateEach(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
                      ArrayRef<RegionShape> shapes, bool keepWeights,
                      bool littleScratch) {
-  std::optional<AssumeResident> resident;
-  if (keepWeights && !kernels.empty())
-    resident.emplace(kernels.front()->getParentOfType<wse::ProgramOp>(),
-                     kernels);
   RegionChooser chooser(mesh, kernels, keepWeights, {0, littleScratch});
   std::vector<std::vector<KernelEstimate>> estimates;
   for (RegionShape shape : shapes)
@@ -453,8 +453,9 @@ RegionShape select::chooseHeads(wse::ProgramOp program, RegionShape shape) {
 
 RegionShape select::chooseHeads(const Machine &mesh,
                                 ArrayRef<wse::KernelOp> kernels,
-                                RegionShape shape) {
-  RegionChooser chooser(mesh, kernels);
+                                RegionShape shape, bool keepWeights,
+                                bool littleScratch) {
+  RegionChooser chooser(mesh, kernels, keepWeights, {0, littleScratch});
   RegionShape chosen = chooser.chooseHeads(shape);
   chooser.retype({mesh.width, mesh.height});
   return chosen;

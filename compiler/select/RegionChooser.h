@@ -95,10 +95,12 @@ void retype(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
 /// `shape` with the heads of a program selected for it as they cost least.
 RegionShape chooseHeads(wse::ProgramOp program, RegionShape shape);
 
-/// The same for some kernels of a program that has all on the whole mesh.
+/// The same for some kernels of a program that has all on the whole mesh, in
+/// the variants that `estimateEach` counts.
 RegionShape chooseHeads(const Machine &mesh,
                         llvm::ArrayRef<wse::KernelOp> kernels,
-                        RegionShape shape);
+                        RegionShape shape, bool keepWeights = false,
+                        bool littleScratch = false);
 
 /// Gives the values of a program selected for `shape` its heads.
 void spreadHeads(wse::ProgramOp program, RegionShape shape);

@@ -200,11 +200,14 @@ std::optional<SideBySide> select::chooseSideBySide(wse::ProgramOp program,
 
 RegionShape select::shapeOf(const PlacementFile::Region &given,
                             const Machine &mesh,
-                            ArrayRef<wse::KernelOp> kernels) {
+                            ArrayRef<wse::KernelOp> kernels, bool keepWeights,
+                            bool littleScratch) {
   const RegionShape shape{given.pes.columns, given.pes.rows,
                           given.spreadHeads.value_or(false), given.shareBegin,
                           given.shareCount};
-  return given.spreadHeads ? shape : chooseHeads(mesh, kernels, shape);
+  return given.spreadHeads
+             ? shape
+             : chooseHeads(mesh, kernels, shape, keepWeights, littleScratch);
 }
 
 FailureOr<SideBySide> select::sideBySideOn(wse::ProgramOp program,

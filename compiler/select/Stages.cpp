@@ -459,7 +459,8 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting,
       region.shareCount = shares[number];
       shareBegin += shares[number];
     }
-    part.shape = shapeOf(region, mesh, part.kernels);
+    part.shape = shapeOf(region, mesh, part.kernels, setting.keep.weights,
+                         setting.keep.spreadCode);
     for (size_t k = stage.begin; k < stage.end; ++k)
       for (OpOperand &operand : kernels[k]->getOpOperands())
         if (!members.contains(operand.get().getDefiningOp()))
