@@ -8,6 +8,7 @@
 // few colors what goes straight past other regions.
 
 #include "compiler/route/ColoringRouter.h"
+#include "compiler/route/PathRouter.h"
 #include "compiler/route/RoutePlan.h"
 #include "compiler/route/RouteRules.h"
 #include "compiler/route/SearchedRoutes.h"
@@ -157,6 +158,11 @@ static std::string checkLaunches(const RoutingProblem &problem) {
     return error + "; place it elsewhere, or leave a lane of PEs free";
   }
   return "";
+}
+
+bool wsec::lacksColors(const std::string &error) {
+  return error.rfind("ColorOverflow: ", 0) == 0 ||
+         error.find(noColorLeft) != std::string::npos;
 }
 
 std::string wsec::routeByColoring(const RoutingProblem &problem,

@@ -13,6 +13,10 @@ namespace wsec {
 /// `routing`, or why the streams do not fit the machine.
 std::string routeByColoring(const RoutingProblem &problem, Routing &routing);
 
+/// Whether `error` of the above says that colors are what is missing, so that
+/// fewer streams might do.
+bool lacksColors(const std::string &error);
+
 } // namespace wsec
 
 #endif // WSEC_COMPILER_ROUTE_COLORINGROUTER_H

@@ -33,6 +33,7 @@ public:
 private:
   std::string describeCrowd() const;
   std::string describeLink(int64_t link) const;
+  std::string describeLinks() const;
   std::string describePlace(size_t net, PathPE pe) const;
   std::string describeNoWay(size_t net, int64_t color, PathPE pe);
   bool isOutOfSteps() const { return search.steps() >= problem.mostSteps; }
@@ -74,8 +75,7 @@ private:
 static std::string quoted(const std::string &name) { return "'" + name + "'"; }
 
 std::string Negotiation::remedy(const Bundle &bundle) const {
-  std::string text =
-      "; of " + std::to_string(problem.colors) + " colors none is left for ";
+  std::string text = "; of " + std::to_string(problem.colors) + noColorLeft;
   text += quoted(problem.nets[bundle.nets.front()].name);
   if (bundle.nets.size() > 1)
     text += " and the " + std::to_string(bundle.nets.size() - 1) +
@@ -91,7 +91,15 @@ std::string Negotiation::describePlace(size_t net, PathPE pe) const {
   return quoted(problem.nets[net].name);
 }
 
-/// The PE that most nets of a color want.
+/// The link that has to pass too many words; or nothing.
+std::string Negotiation::describeLinks() const {
+  for (const auto &[number, link] : demand.links())
+    if (demand.isOverloaded(number))
+      return describeLink(number);
+  return "";
+}
+
+/// The PE that most nets of a color want; or nothing.
 std::string Negotiation::describeCrowd() const {
   int64_t most = 1, color = 0;
   PathPE where = 0;
@@ -200,10 +208,15 @@ bool Negotiation::routeNet(size_t net, int64_t pressure) {
   }
   walled = net;
   if (isOutOfSteps()) {
-    kind = PathFailure::Effort;
     reason = "the search for " + quoted(problem.nets[net].name) +
              " and the others has looked at " +
              std::to_string(problem.mostSteps) + " PEs and gives up";
+    std::string crowd = describeCrowd();
+    if (crowd.empty())
+      crowd = describeLinks();
+    if (!crowd.empty())
+      reason += "; " + crowd;
+    kind = PathFailure::Effort;
   } else {
     reason = describeNoWay(net, color, search.missed());
   }
@@ -252,9 +265,7 @@ bool Negotiation::settle() {
   reason = describeCrowd();
   if (reason.empty()) {
     kind = PathFailure::Link;
-    for (const auto &[number, link] : demand.links())
-      if (reason.empty() && demand.isOverloaded(number))
-        reason = describeLink(number);
+    reason = describeLinks();
   }
   return false;
 }

@@ -21,6 +21,9 @@ struct PathFailure {
   } kind = Settings;
 };
 
+/// What `reason` says where a bundle has tried all colors.
+constexpr const char *noColorLeft = " colors none is left for ";
+
 /// Searches a tree for every net and a color for every bundle (McMurchie and
 /// Ebeling, "PathFinder", 1995). Trees grow from their source by the cheapest
 /// way to the nearest destination they lack. At first nets may cross and links

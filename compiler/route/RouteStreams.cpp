@@ -137,7 +137,7 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
       return fail(program, error);
     Routing routing;
     std::string error = routeByColoring(problem, routing);
-    while (!error.empty() && shareStream(problem, streamOf))
+    while (lacksColors(error) && shareStream(problem, streamOf))
       error = routeByColoring(problem, routing);
     if (!error.empty())
       return fail(program, error);

@@ -152,6 +152,8 @@ public:
   std::vector<StreamRequest> streams;
   /// PEs that no word passes, as rectangles without steps.
   std::vector<RouteRect> keepOuts;
+  /// PEs that each search for ways may look at before it gives up.
+  int64_t searchSteps = int64_t(1) << 26;
   /// (a, b): some PE forwards what it receives on a stream of pattern a to one
   /// of pattern b and so stops taking a while b is blocked.
   std::vector<std::pair<RoutePattern, RoutePattern>> relays;

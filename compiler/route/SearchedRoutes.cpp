@@ -106,6 +106,7 @@ void SearchedRouter::findWindow() {
   paths.meshWidth = window.x1 - window.x0;
   paths.meshHeight = window.y1 - window.y0;
   paths.colors = problem.colors;
+  paths.mostSteps = problem.searchSteps;
 }
 
 /// The part of a progression from `begin` on and below `end`.

@@ -190,6 +190,34 @@ RoutingProblem otherHeights(bool back, int64_t tokens) {
   return problem;
 }
 
+TEST(RoutingProblem, SearchThatGivesUpSaysWhoCompetes) {
+  // One lane between the regions, for four rows each way.
+  RoutingProblem problem = twoRegions(1);
+  problem.meshHeight = 6;
+  problem.regions[1].y = 2;
+  Routing routing = solve(problem);
+  problem.searchSteps = 400;
+  const std::string error = routeByColoring(problem, routing);
+  EXPECT_EQ(error.rfind("RouteEffort: the search for 'row ", 0), 0u) << error;
+  EXPECT_NE(error.find(" compete for "), std::string::npos) << error;
+  EXPECT_NE(error.find("; place regions in the same rows, or leave columns "
+                       "free between them"),
+            std::string::npos);
+}
+
+TEST(RoutingProblem, OnlyStreamsThatLackColorsMayBecomeOne) {
+  RoutingProblem problem = twoRegions(1);
+  Routing routing;
+  problem.colors = 5;
+  std::string error = routeByColoring(problem, routing);
+  EXPECT_TRUE(lacksColors(error)) << error;
+  problem = otherHeights(false, 4);
+  problem.colors = 1;
+  error = routeByColoring(problem, routing);
+  EXPECT_FALSE(lacksColors(error)) << error;
+  EXPECT_FALSE(lacksColors(""));
+}
+
 TEST(RoutingProblem, RowsThatMeetHaveDifferentColors) {
   // Tokens 0 to 3 of four rows: 0 and 1 meet in row 0 of the other region.
   RoutingProblem problem = otherHeights(false, 4);
