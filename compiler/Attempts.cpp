@@ -10,8 +10,8 @@ using namespace wsec;
 /// Bytes of a PE that the stages of a pipeline leave to code and gaps, where
 /// they turned out too few: at least, from try to try, and at most.
 static constexpr int64_t leastCode = 10240, codeStep = 4096, mostCode = 32768;
-/// Stages of a pipeline at most, in a row and rows; each has an I/O channel at
-/// least. And where they are there for their code.
+/// Stages of a pipeline at most, each of which has an I/O channel at least;
+/// rows of them; and stages where they are there for their code.
 static constexpr int64_t mostStages = 64, mostStageRows = 16,
                          mostStagesOfCode = 6;
 /// Parts of a model that run side by side, each on a region of its own.
@@ -104,6 +104,9 @@ LogicalResult Attempts::run(OwningOpRef<ModuleOp> &module,
         outcome.colors |= isColors;
         if ((isSram || isColors) && outcome.overflow.empty())
           outcome.overflow = text;
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+            outcome.error.empty())
+          outcome.error = text;
         outcome.said.push_back(std::move(diagnostic));
         return success();
       });
@@ -124,8 +127,10 @@ LogicalResult Attempts::run(OwningOpRef<ModuleOp> &module,
 
 /// What is tried next; false: nothing is left.
 bool Attempts::change(ModuleOp module, Outcome &outcome) {
+  // Stages in several rows that have no place or no routes, as beside
+  // keep-outs.
   if (!outcome.sram && !outcome.colors)
-    return false;
+    return outcome.parts > 1 && intoOneRow(outcome.error);
   if (now.spreadCode)
     return spread(module, outcome);
   if (changeRegions(module, outcome))
@@ -149,15 +154,22 @@ bool Attempts::change(ModuleOp module, Outcome &outcome) {
   return outcome.sram && spread(module, outcome);
 }
 
+/// Puts stages into one row, if they may be in several.
+bool Attempts::intoOneRow(const std::string &why) {
+  if (now.stages < 2 || now.stageRows < 2 || now.spreadCode ||
+      !options.placement.empty())
+    return false;
+  now.stageRows = 1;
+  notes.push_back("stages in one row: " + why);
+  return true;
+}
+
 bool Attempts::changeRegions(ModuleOp module, Outcome &outcome) {
   const bool isFree = options.placement.empty();
   const int64_t leastStages = options.mode == Mode::Resident ? 2 : 1;
-  if (outcome.colors && now.stages > 1 && now.stageRows > 1 && isFree &&
-      outcome.parts > regionsInARow(module)) {
-    now.stageRows = 1;
-    notes.push_back("stages in one row: " + outcome.overflow);
+  if (outcome.colors && outcome.parts > regionsInARow(module) &&
+      intoOneRow(outcome.overflow))
     return true;
-  }
   if (outcome.colors && now.stages > 1 && outcome.parts > leastStages &&
       isFree) {
     now.stages = outcome.parts - 1;

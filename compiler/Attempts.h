@@ -53,10 +53,12 @@ private:
     bool sram = false, colors = false; ///< there were too few
     std::vector<mlir::Diagnostic> said;
     std::string overflow; ///< the first
+    std::string error;    ///< the first, whatever it is
     int64_t code = 0;     ///< bytes, where it found no room
     int64_t parts = 0;    ///< regions
   };
   bool change(mlir::ModuleOp module, Outcome &outcome);
+  bool intoOneRow(const std::string &why);
   bool changeRegions(mlir::ModuleOp module, Outcome &outcome);
   bool spread(mlir::ModuleOp module, Outcome &outcome);
 

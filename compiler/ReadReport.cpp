@@ -52,42 +52,52 @@ classesOfRoutines(const program::Program &program) {
   return classes;
 }
 
-/// Whether words of a launch are of a tensor that the program has computed, or
-/// become one.
-static bool movesIntermediate(const program::Program &program,
-                              const program::Launch &launch) {
-  if (!launch.streams())
-    return false;
-  return llvm::any_of(*launch.streams(), [&](uint32_t stream) {
-    return llvm::any_of(
-        *program.streams()->Get(stream)->segments(), [&](auto *segment) {
-          return program.tensors()->Get(segment->tensor())->role() ==
-                 program::TensorRole::Intermediate;
-        });
-  });
+/// Tensors of the program's own of which words of a launch are, or become one.
+static llvm::SmallVector<uint32_t>
+intermediatesOf(const program::Program &program, const program::Launch &launch,
+                program::Direction direction) {
+  llvm::SmallVector<uint32_t> tensors;
+  if (launch.streams())
+    for (uint32_t stream : *launch.streams())
+      if (const auto *its = program.streams()->Get(stream);
+          its->direction() == direction)
+        for (const program::Segment *segment : *its->segments())
+          if (program.tensors()->Get(segment->tensor())->role() ==
+              program::TensorRole::Intermediate)
+            tensors.push_back(segment->tensor());
+  return tensors;
 }
 
 static void readLaunches(const program::Program &program, Report &report) {
   const auto classes = classesOfRoutines(program);
-  // Of several entries, one call each. A kernel begins once its PEs are free.
+  // Of several entries, one call each. A kernel begins once its PEs are
+  // free and what it reads is stored.
   for (const program::Entry *entry : *program.entries()) {
     std::vector<double> free(program.classes()->size(), 0);
+    std::vector<double> stored(sizeOf(program.tensors()), 0);
     for (const program::Launch *launch : *entry->launches())
       if (launch->kernel() < sizeOf(program.kernels())) {
         report.kernels.push_back(
             readKernel(*program.kernels()->Get(launch->kernel())));
         report.kernels.back().sparse = runtime::sparseWeights(program, *launch);
-        report.kernels.back().throughStore =
-            movesIntermediate(program, *launch);
+        const auto read =
+            intermediatesOf(program, *launch, program::Direction::In);
+        const auto written =
+            intermediatesOf(program, *launch, program::Direction::Out);
+        report.kernels.back().throughStore = !read.empty() || !written.empty();
         auto parts = classes.find(launch->routine());
         if (parts == classes.end())
           continue;
         double end = 0;
         for (unsigned part : parts->second)
           end = std::max(end, free[part]);
+        for (uint32_t tensor : read)
+          end = std::max(end, stored[tensor]);
         end += report.kernels.back().cycles;
         for (unsigned part : parts->second)
           free[part] = end;
+        for (uint32_t tensor : written)
+          stored[tensor] = std::max(stored[tensor], end);
       }
     report.cycles += *llvm::max_element(free);
   }

@@ -195,10 +195,12 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   };
   double head = products(shape.headSize, 1) + products(shape.valueSize, 0) +
                 model.divides(shape.channels);
-  // A mask that is added passes once or twice more, and so does a guard.
-  head += ((op.getAdded() && (op.getStrict() || AttentionShape::isBiased(op))) +
-           op.getGuarded()) *
-          model.adds(shape.keys, shape.channels);
+  // A mask that is added passes up to four times, a guard once.
+  const int more = !op.getAdded()                 ? 0
+                   : op.getStrict()               ? 1
+                   : AttentionShape::isBiased(op) ? 3
+                                                  : 0;
+  head += (more + op.getGuarded()) * model.adds(shape.keys, shape.channels);
   if (op.getSoftcap())
     head += model.functions(scores) + model.adds(shape.keys, shape.channels);
   if (shape.spread())

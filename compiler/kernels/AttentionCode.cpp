@@ -499,13 +499,12 @@ void AttentionWriter::score(Place place, Round round) {
     b.vector(opcode, {round.keys, query.tokens}, scoreRows(), operands);
   };
   compute([&] {
-    double scale = op.getScale().convertToDouble();
-    if (std::optional<APFloat> cap = op.getSoftcap()) {
-      apply(Opcode::Mul, scale / cap->convertToDouble());
+    std::optional<APFloat> cap = op.getSoftcap();
+    const double unit = cap ? cap->convertToDouble() : 1;
+    apply(Opcode::Mul, op.getScale().convertToDouble() / unit);
+    if (cap) {
       apply(Opcode::Tanh);
-      apply(Opcode::Mul, cap->convertToDouble());
-    } else {
-      apply(Opcode::Mul, scale);
+      apply(Opcode::Mul, unit);
     }
     hide(place, round);
   });
@@ -513,18 +512,21 @@ void AttentionWriter::score(Place place, Round round) {
 
 /// Adds biases to scores, or puts them there, and hides later keys.
 void AttentionWriter::hide(Place place, Round round) {
-  auto addBiases = [&](Opcode how, const std::string &into) {
-    if (Value bias = op.getKeyBias())
-      addBias(place, round, b.tile(bias), /*perQuery=*/false, how, into);
-    if (Value bias = op.getScoreBias())
-      addBias(place, round, b.tile(bias), /*perQuery=*/true, how, into);
+  Value keys = op.getKeyBias(), each = op.getScoreBias();
+  auto add = [&](Value bias, Opcode how, const std::string &into) {
+    if (bias)
+      addBias(place, round, b.tile(bias), bias == each, how, into);
   };
+  const Opcode how = op.getReplaces() ? Opcode::Select : Opcode::Add;
   // The lowest number is added once: scores are equal where no key is seen.
-  if (mask && op.getAdded() && !op.getStrict() && AttentionShape::isBiased(op))
+  const bool once = mask && op.getAdded() && !op.getStrict() && (keys || each);
+  if (!once || each)
+    add(keys, how, scores);
+  if (once)
     return mask->apply(scores, round.keys, [&](const std::string &hidden) {
-      addBiases(Opcode::Min, hidden);
+      add(each ? each : keys, Opcode::Min, hidden);
     });
-  addBiases(op.getReplaces() ? Opcode::Select : Opcode::Add, scores);
+  add(each, how, scores);
   if (mask)
     mask->apply(scores, round.keys);
 }
@@ -548,11 +550,9 @@ void AttentionWriter::addBias(Place place, Round round, const Tile &bias,
     Operand added =
         Operand::memory(bias.buffer, start + Affine(firstKey * bias.pitch),
                         {apart * bias.pitch, bias.pitch, token});
-    if (rows == 1) {
-      extents.erase(extents.begin());
-      sums.strides.erase(sums.strides.begin());
-      added.strides.erase(added.strides.begin());
-    }
+    auto dropOuter = [](auto &list) { list.erase(list.begin()); };
+    if (rows == 1)
+      dropOuter(extents), dropOuter(sums.strides), dropOuter(added.strides);
     b.vector(how, extents, sums, {how == Opcode::Select ? added : sums, added});
   };
   if (!shape.blocked() || shape.local())

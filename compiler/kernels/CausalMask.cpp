@@ -88,7 +88,10 @@ void CausalMask::apply(const std::string &scores, int64_t keys,
     return combine(Opcode::Select, rows, hiddenRows,
                    isStrict ? Operand::immediate(-infinity) : lowest);
   if (lower) {
-    combine(Opcode::Mul, hiddenRows, hiddenRows, lowest);
+    // 0 and 1 become infinity and the lowest number.
+    combine(Opcode::Sub, hiddenRows, hiddenRows, Operand::immediate(0.5f));
+    combine(Opcode::Mul, hiddenRows, hiddenRows, Operand::immediate(-infinity));
+    combine(Opcode::Max, hiddenRows, hiddenRows, lowest);
     lower(hidden);
     return combine(Opcode::Add, rows, rows, hiddenRows);
   }

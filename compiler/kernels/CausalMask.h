@@ -12,8 +12,9 @@
 //
 //   scores[j, v] += (limit[v] <= number[j]) * lowest
 //
-// Beside a bias that hides, too, scores are lowered once: by the lesser of
-// both.
+// Beside a bias, which may hide, too, the lowest number is not added twice:
+//
+//   scores[j, v] += min(bias[j, v], limit[v] <= number[j] ? lowest : infinity)
 
 #ifndef COMPILER_KERNELS_CAUSALMASK_H
 #define COMPILER_KERNELS_CAUSALMASK_H
@@ -44,7 +45,8 @@ public:
   void numberKeys(int64_t rows, int64_t larger, int64_t least,
                   int64_t tokensOfLarger, int64_t tokens);
   /// Hides keys of the block at hand in `scores`, rows of `channels` words.
-  /// `lower` makes what is to be added, in a buffer of as many, less still.
+  /// `lower` takes the lesser of what is in a buffer of as many, infinity where
+  /// keys are seen, and a bias; the result is added.
   void apply(const std::string &scores, int64_t keys,
              llvm::function_ref<void(const std::string &)> lower = nullptr);
   /// Goes on to the next block, or with a negative number back.

@@ -146,14 +146,14 @@ def operator(mask=None, **attributes):
     return g
 
 
-def multi_head(keys=False, bias=None, **attributes):
-    """onnxruntime's."""
+def multi_head(keys=False, bias=None, known=True, **attributes):
+    """onnxruntime's; its bias is known, or an input."""
     g = Graph()
     operands = ["q", "k", "v", "", "", ""]
     if keys:
         operands[4] = g.input("mask", KEYS.astype(np.int32))
     if bias is not None:
-        operands[5] = g.constant(bias)
+        operands[5] = g.constant(bias) if known else g.input("bias", bias)
     g.node("MultiHeadAttention", *operands, name="y", fused=True, num_heads=HEADS, **attributes)
     return g
 
@@ -179,6 +179,8 @@ def grouped(last=(TOKENS - 1,) * BATCH, **attributes):
 
 
 ADDED = np.where(CAUSAL, 0, -INFINITY).astype("f4")[None, None]
+# Of relative positions: not a mask.
+RELATIVE = 3 * np.random.default_rng(3).standard_normal((1, HEADS, TOKENS, TOKENS)).astype("f4")
 FORMS = {
     "plain": plain(),
     "lowest added": added(LOWEST),
@@ -206,6 +208,9 @@ FORMS = {
     "MultiHeadAttention, keys": multi_head(keys=True),
     "MultiHeadAttention, causal keys": multi_head(keys=True, unidirectional=1),
     "MultiHeadAttention, known bias": multi_head(bias=np.maximum(ADDED, LOWEST)),
+    **{f"MultiHeadAttention, {'causal ' * causal}{'keys, ' * keys}{'known ' * known}positions":
+       multi_head(keys, RELATIVE, known, unidirectional=int(causal))
+       for causal, keys, known in itertools.product((False, True), repeat=3)},
     "packed Attention, causal": packed(unidirectional=1),
     "packed Attention, keys": packed(KEYS),
     "GroupQueryAttention": grouped(),
