@@ -49,8 +49,8 @@ class Attention final : public KernelFor<wse::AttentionOp> {
   }
 
   // Scores, and largest, sum, new largest and correction of each token, perhaps
-  // whether its weights are numbers; what is multicast; which scores are hidden,
-  // for which partial ones make room.
+  // whether its weights are numbers; what is multicast; which scores are
+  // hidden, for which partial ones make room.
   int64_t scratchWords(wse::AttentionOp op,
                        const Machine &machine) const final {
     AttentionShape shape(op, machine);
