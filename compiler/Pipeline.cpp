@@ -14,6 +14,7 @@
 #include "compiler/infer/Passes.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/place/Passes.h"
+#include "compiler/place/PlacementDump.h"
 #include "compiler/raise/Passes.h"
 #include "compiler/route/Passes.h"
 #include "compiler/schedule/Passes.h"
@@ -67,9 +68,10 @@ private:
   FailureOr<Phase> firstPhase();
   void addVerifiers(Phase first, OpPassManager &manager) const;
   void addPhase(Phase phase, OpPassManager &manager) const;
-  void addPlacementDump(OpPassManager &manager) const;
   LogicalResult runPhases(Phase first, Phase last);
   LogicalResult runPhasesOnce(Phase first, Phase last);
+  LogicalResult runPasses(Phase first, Phase last, bool verifies);
+  LogicalResult dumpPlacement();
   LogicalResult writeIR();
   LogicalResult emit(Phase first);
   LogicalResult report();
@@ -86,6 +88,7 @@ private:
   MLIRContext &context;
   OwningOpRef<ModuleOp> module;
   Attempts attempts;
+  std::optional<PlacementView> placed; ///< if it is to be dumped
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
 };
@@ -233,22 +236,43 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
   }
 }
 
-void Compilation::addPlacementDump(OpPassManager &manager) const {
-  place::DumpPlacementPassOptions dump;
-  dump.file = options.placementDump;
-  dump.measured.assign(options.measured.begin(), options.measured.end());
-  manager.addNestedPass<wse::ProgramOp>(place::createDumpPlacementPass(dump));
-}
-
 LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (first > Phase::Select || last < Phase::Route)
     return runPhasesOnce(first, last);
   return attempts.run(module, [&] { return runPhasesOnce(first, last); });
 }
 
+/// Regions are known once placed; streams and SRAM until lowering ends wse.
+LogicalResult Compilation::runPhasesOnce(Phase first, Phase last) {
+  if (options.placementDump.empty())
+    return runPasses(first, last, /*verifies=*/true);
+  const Phase dumpAfter = std::min(last, Phase::Schedule);
+  if (failed(runPasses(first, dumpAfter, /*verifies=*/true)))
+    return failure();
+  for (auto program : module->getOps<wse::ProgramOp>())
+    placed = viewPlacement(program);
+  return last == dumpAfter ? success()
+                           : runPasses(Phase::Lower, last, /*verifies=*/false);
+}
+
+/// What crosses links is in the code.
+LogicalResult Compilation::dumpPlacement() {
+  if (!placed)
+    return success();
+  if (!module->getOps<pe::ProgramOp>().empty()) {
+    FailureOr<runtime::LinkWords> words = countLinkWords(*module);
+    if (failed(words))
+      return failure();
+    addLinkWords(*words, *placed);
+  }
+  std::string problem =
+      writePlacement(*placed, options.placementDump, options.measured);
+  return problem.empty() ? success() : LogicalResult(error() << problem);
+}
+
 /// Runs the passes of some phases as one pipeline, so that timing, IR dumps and
 /// reproducers see them together.
-LogicalResult Compilation::runPhasesOnce(Phase first, Phase last) {
+LogicalResult Compilation::runPasses(Phase first, Phase last, bool verifies) {
   PassManager manager(&context);
   if (failed(applyPassManagerCLOptions(manager)))
     return failure();
@@ -256,18 +280,10 @@ LogicalResult Compilation::runPhasesOnce(Phase first, Phase last) {
   if (!options.reproducer.empty())
     manager.enableCrashReproducerGeneration(options.reproducer);
 
-  addVerifiers(first, manager);
-  // Regions are known once placed; streams and SRAM until lowering ends wse.
-  bool dumps = !options.placementDump.empty();
-  if (dumps && first == Phase::Lower)
-    addPlacementDump(manager);
-  Phase dumpAfter = std::min(last, Phase::Schedule);
-  for (int index = int(first); index <= int(last); ++index) {
-    Phase phase = static_cast<Phase>(index);
-    addPhase(phase, manager);
-    if (dumps && phase == dumpAfter)
-      addPlacementDump(manager);
-  }
+  if (verifies)
+    addVerifiers(first, manager);
+  for (int index = int(first); index <= int(last); ++index)
+    addPhase(static_cast<Phase>(index), manager);
   return manager.run(*module);
 }
 
@@ -437,7 +453,7 @@ LogicalResult Compilation::run() {
   Phase last = std::min(options.stopAfter, Phase::Lower);
   if (*first <= last && failed(runPhases(*first, last)))
     return failure();
-  if (failed(explain()))
+  if (failed(dumpPlacement()) || failed(explain()))
     return failure();
   if (options.stopAfter != Phase::Emit)
     return options.printsIR ? writeIR() : success();

@@ -23,6 +23,11 @@ wsec::emit::findDeadlock(std::string_view flatbuffer) {
   return runtime::proveDeadlockFree(*program::GetProgram(flatbuffer.data()));
 }
 
+wsec::runtime::LinkWords
+wsec::emit::findLinkWords(std::string_view flatbuffer) {
+  return runtime::countLinkWords(*program::GetProgram(flatbuffer.data()));
+}
+
 wsec::emit::FileFacts wsec::emit::readFileFacts(const std::string &path,
                                                 bool hash) {
   try {

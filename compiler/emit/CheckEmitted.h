@@ -4,6 +4,7 @@
 
 #include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/LinkWords.h"
 
 #include <optional>
 #include <string>
@@ -31,6 +32,9 @@ FileFacts readFileFacts(const std::string &path, bool hash);
 
 /// What can be proved about deadlock in a flatbuffer that would load.
 runtime::DeadlockProof findDeadlock(std::string_view flatbuffer);
+
+/// Words on links, of a flatbuffer whose code and routes are the compiler's.
+runtime::LinkWords findLinkWords(std::string_view flatbuffer);
 
 } // namespace wsec::emit
 

@@ -66,6 +66,17 @@ static LogicalResult proveFree(pe::ProgramOp op, bool mustBeFree,
   return success();
 }
 
+FailureOr<runtime::LinkWords> wsec::countLinkWords(ModuleOp module) {
+  FailureOr<pe::ProgramOp> op = findProgram(module);
+  if (failed(op))
+    return failure();
+  expandChains(*op);
+  program::ProgramT program;
+  if (failed(translateProgram(*op, program)))
+    return failure();
+  return findLinkWords(pack(program));
+}
+
 LogicalResult wsec::emitProgram(ModuleOp module, const EmitOptions &options) {
   FailureOr<pe::ProgramOp> op = findProgram(module);
   if (failed(op))

@@ -5,6 +5,7 @@
 #define COMPILER_EMIT_EMIT_H
 
 #include "mlir/Support/LLVM.h"
+#include "runtime/program/LinkWords.h"
 #include "runtime/program/WeightFolders.h"
 
 #include <cstdint>
@@ -37,6 +38,10 @@ struct EmitOptions {
 /// refuse the result. What is proved about deadlock goes into the file.
 llvm::LogicalResult emitProgram(mlir::ModuleOp module,
                                 const EmitOptions &options);
+
+/// Words on the links of the one pe.program of `module`, which the compiler
+/// wrote; no weight file is looked at.
+llvm::FailureOr<runtime::LinkWords> countLinkWords(mlir::ModuleOp module);
 
 } // namespace wsec
 

@@ -27,9 +27,12 @@ struct DumpPlacement final : place::impl::DumpPlacementPassBase<DumpPlacement> {
       llvm::outs() << placementAsText(viewPlacement(program));
       return;
     }
-    std::string path = file.empty() ? "placement.txt" : file.getValue();
-    if (std::string error = dumpPlacement(program, path, measured);
-        !error.empty()) {
+    std::string error =
+        program.getState() < wse::State::Placed
+            ? "cannot show where a program is placed that is only " +
+                  wse::stringifyState(program.getState()).str()
+            : writePlacement(viewPlacement(program), file, measured);
+    if (!error.empty()) {
       program.emitError(error);
       signalPassFailure();
     }

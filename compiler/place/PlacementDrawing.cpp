@@ -75,7 +75,7 @@ private:
   void arrow(Pixel from, Pixel to, const std::string &color);
   void drawRegions();
   void drawKeepOuts();
-  void drawBusiest();
+  void drawFullest();
   void drawChannels();
   void drawSram();
   void drawStreams();
@@ -136,17 +136,22 @@ void Drawing::drawKeepOuts() {
   }
 }
 
-void Drawing::drawBusiest() {
-  const PlacementView::LinkView &link = view.busiest;
-  if (link.words == 0)
-    return;
-  std::string streams;
-  for (const std::string &stream : link.streams)
-    streams += " @" + stream;
-  text({panel, top + 68},
-       "busiest link: " + std::to_string(link.words) +
-           " words of a call out of (" + std::to_string(link.x) + "," +
-           std::to_string(link.y) + ") to the " + link.port + ", of" + streams);
+/// One line for each entry.
+void Drawing::drawFullest() {
+  int64_t line = top + 68;
+  for (const PlacementView::LoadView &load : view.loads) {
+    if (load.fullest.empty())
+      continue;
+    const PlacementView::LinkView &link = load.fullest.front();
+    std::string streams;
+    for (const auto &[stream, words] : link.streams)
+      streams += " @" + stream + " " + std::to_string(words);
+    text({panel, line},
+         "fullest link of " + load.entry + ": " + std::to_string(link.words) +
+             " words out of (" + std::to_string(link.x) + "," +
+             std::to_string(link.y) + ") to the " + link.port + ":" + streams);
+    line += 16;
+  }
 }
 
 void Drawing::drawChannels() {
@@ -289,7 +294,7 @@ std::string Drawing::draw() {
   drawKeepOuts();
   drawChannels();
   drawSram();
-  drawBusiest();
+  drawFullest();
   drawStreams();
   os << "</svg>\n";
   return buffer;

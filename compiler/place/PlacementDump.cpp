@@ -51,26 +51,6 @@ viewFlows(wse::KernelOp kernel, const Kernel &library, const Machine &machine) {
   return views;
 }
 
-/// Words of a call, by stream: of the busiest channel, or of the row with most
-/// tokens on its way to another region.
-static void addWords(wse::KernelOp kernel, const Machine &machine,
-                     llvm::StringMap<int64_t> &words) {
-  const Kernel *library = findKernel(kernel);
-  ArrayAttr refs = kernel.getStreamRefs();
-  if (!library || !refs)
-    return;
-  for (auto ref : refs.getAsRange<FlatSymbolRefAttr>()) {
-    auto stream =
-        SymbolTable::lookupNearestSymbolFrom<wse::StreamOp>(kernel, ref);
-    int64_t &its = words[ref.getValue()];
-    if (stream && stream.getPattern() == wse::StreamPattern::Transfer)
-      its += library->wordsBetween(kernel, machine);
-    for (const HostFlow &flow : library->flows(kernel, machine))
-      if (stream && flow.pattern == stream.getPattern())
-        its += flow.words;
-  }
-}
-
 static PlacementView::KernelView viewKernel(wse::KernelOp kernel,
                                             const Machine &machine) {
   PlacementView::KernelView view;
@@ -199,10 +179,8 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   for (wse::RegionOp region : program.kernelRegions())
     machines[region.getSymNameAttr()] = region.machine();
   llvm::DenseMap<Operation *, int64_t> numbers; // looked up only
-  llvm::StringMap<int64_t> words;               // looked up only
   for (wse::KernelOp kernel : program.kernels()) {
     FlatSymbolRefAttr region = kernel.getRegionRef();
-    addWords(kernel, machines[region.getAttr()], words);
     numbers[kernel] = int64_t(view.kernels.size());
     view.kernels.push_back(viewKernel(kernel, machines[region.getAttr()]));
     for (Value operand : kernel->getOperands()) {
@@ -227,13 +205,11 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
     its.pattern = wse::stringifyStreamPattern(stream.getPattern()).str();
     its.colors = std::vector<int64_t>(stream.getColors());
     its.routes = viewRoutes(stream);
-    its.words = words.lookup(stream.getSymName());
     its.region = nameOf(stream.getRegion().value_or(""));
     its.target = nameOf(stream.getTarget().value_or(""));
     if (wse::RowSetAttr rows = stream.getRowsAttr())
       its.groups = {rows.getGroups(), rows.getPitch(), rows.getUsed()};
   }
-  view.busiest = busiestLink(view);
   if (auto peak = program.getSramPeak()) {
     view.sramPeak = int64_t(*peak);
     view.codeBytes = codeBytes(view);
@@ -256,11 +232,9 @@ static std::string renderPlacement(const PlacementView &view, StringRef file,
                                 : placementAsHtml(view, run);
 }
 
-std::string wsec::dumpPlacement(wse::ProgramOp program, const std::string &path,
-                                const std::vector<std::string> &measured) {
-  if (program.getState() < wse::State::Placed)
-    return "cannot show where a program is placed that is only " +
-           wse::stringifyState(program.getState()).str();
+std::string wsec::writePlacement(const PlacementView &view,
+                                 const std::string &path,
+                                 llvm::ArrayRef<std::string> measured) {
   StringRef file(path);
   if (!llvm::any_of(ArrayRef<StringRef>{".txt", ".json", ".svg", ".html"},
                     [&](StringRef end) { return file.ends_with(end); }))
@@ -268,7 +242,6 @@ std::string wsec::dumpPlacement(wse::ProgramOp program, const std::string &path,
            "': expected a name that ends in .txt, .json, .svg or .html";
   if (!measured.empty() && !file.ends_with(".html"))
     return "what a run measured is shown in .html, not in '" + path + "'";
-  PlacementView view = viewPlacement(program);
   MeasuredRun run;
   for (const std::string &name : measured)
     if (std::string error = readMeasured(name, view, run); !error.empty())

@@ -9,8 +9,12 @@
 #include "compiler/kernels/Kernel.h"
 #include "compiler/machine/Machine.h"
 #include "compiler/placement/PlacementProblem.h"
+#include "runtime/program/LinkWords.h"
+
+#include "llvm/ADT/ArrayRef.h"
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +54,8 @@ struct PlacementView {
     int64_t bytes = 0, scratchBytes = 0;
     std::optional<std::array<int64_t, 2>> window;
     std::vector<FlowView> flows;
+    std::vector<uint32_t> passed; // numbers of what its launch has routers pass
+    std::string passedUnknown;    // if not empty, why that is not known
   };
   /// Routers at x and y (begin, end, step) pass words of `color` from the port
   /// `receive` to those of `transmit`.
@@ -64,8 +70,8 @@ struct PlacementView {
     std::vector<int64_t> colors;
     std::vector<RouteView> routes;
     std::string region, target; // empty: of all, or the only one; no transfer
-    int64_t words = 0; // of a call to or from the host or another region, on
-                       // each of its links at most
+    std::map<std::string, int64_t> words; // by entry: of a call and one of the
+                                          // colors, on the link that has most
     std::vector<int64_t> groups; // number, pitch, used; if it depends on them
   };
   /// A kernel that moves a tensor from one region to another.
@@ -80,12 +86,20 @@ struct PlacementView {
     int64_t bytes = 0;
     std::optional<int64_t> address;
   };
-  /// The link that most words of a call pass, of streams that say how many.
+  /// Of the links out of routers by one port that the same streams use, those
+  /// that most words of a call pass.
   struct LinkView {
     int64_t words = 0;
-    int64_t x = 0, y = 0; // of the router that it leaves
+    int64_t links = 0;
+    int64_t x = 0, y = 0; // the router that the first of them leaves
     std::string port;
-    std::vector<std::string> streams;
+    std::vector<std::pair<std::string, int64_t>> streams; // with their words
+  };
+  /// The fullest links of an entry, from the fullest down.
+  struct LoadView {
+    std::string entry;
+    std::vector<LinkView> fullest;
+    int64_t unknown = 0; // launches of which words are not known
   };
   /// As in wse.region.
   struct RegionView {
@@ -112,7 +126,8 @@ struct PlacementView {
   std::vector<HeldView> held;
   std::vector<TransferView> transfers;
   std::vector<StreamView> streams;
-  LinkView busiest;
+  std::vector<runtime::PassedWords> passed; // of one launch; from lowering on
+  std::vector<LoadView> loads;              // by entry, likewise
   std::optional<int64_t> sramPeak;
   std::string sramOwner;
   int64_t codeBytes = 0; // between the host runtime and the lowest buffer
@@ -128,8 +143,8 @@ struct MeasuredRun {
 /// Reads a program that is at least placed.
 PlacementView viewPlacement(wse::ProgramOp program);
 
-/// Of streams that say how many words they move; 0 words if none does.
-PlacementView::LinkView busiestLink(const PlacementView &view);
+/// Adds what crosses links, counted in the program that became of it.
+void addLinkWords(const runtime::LinkWords &words, PlacementView &view);
 
 std::string placementAsText(const PlacementView &view);
 std::string placementAsJson(const PlacementView &view, unsigned indent = 2);
@@ -142,11 +157,11 @@ std::string placementAsHtml(const PlacementView &view, const MeasuredRun &run);
 std::string readMeasured(const std::string &path, const PlacementView &view,
                          MeasuredRun &run);
 
-/// Writes `program` to `path`, in the format its ending names: .txt, .json,
-/// .svg or .html; this one with the files of a run in `measured`. Returns empty
-/// or what went wrong.
-std::string dumpPlacement(wse::ProgramOp program, const std::string &path,
-                          const std::vector<std::string> &measured);
+/// Writes to `path`, in the format its ending names: .txt, .json, .svg or
+/// .html; this one with the files of a run in `measured`. Returns empty or what
+/// went wrong.
+std::string writePlacement(const PlacementView &view, const std::string &path,
+                           llvm::ArrayRef<std::string> measured);
 
 } // namespace wsec
 

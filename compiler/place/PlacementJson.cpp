@@ -7,6 +7,8 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <numeric>
+
 using namespace wsec;
 using llvm::StringRef;
 
@@ -79,6 +81,10 @@ static void writeKernel(llvm::json::OStream &json,
           writeArray(json, "window", flow.window);
         });
     });
+  if (!kernel.passed.empty())
+    writeArray(json, "passed_words", kernel.passed);
+  if (!kernel.passedUnknown.empty())
+    json.attribute("passed_unknown", kernel.passedUnknown);
   if (kernel.address) {
     json.attribute("address", *kernel.address);
     json.attribute("bytes", kernel.bytes);
@@ -103,6 +109,89 @@ static void writeMachine(llvm::json::OStream &json, const Machine &machine) {
           writeRectangle(json, {its.x, its.y, its.width, its.height});
         });
     });
+  });
+}
+
+namespace {
+/// What routers pass, as JSON. Rows are mostly multiples of a few: words of a
+/// row are, say, its tokens times the features of each column.
+class PassedText {
+public:
+  void add(const runtime::PassedWords &passed) {
+    std::string rows;
+    for (const runtime::PassedWords::Rows &its : passed.rows) {
+      int64_t times = 0;
+      for (const runtime::PassedWords::Run &run : its.runs)
+        times = std::gcd(times, run.words);
+      rows += (rows.empty() ? "[" : ",[") + std::to_string(its.begin) + "," +
+              std::to_string(its.end) + "," + number(its.runs, times) + "," +
+              std::to_string(times) + "]";
+    }
+    tables.push_back({passed.color, "[" + rows + "]"});
+  }
+
+  /// Arrays on one line: nobody reads these numbers one by one.
+  void write(llvm::json::OStream &json) const {
+    json.attributeArray("runs", [&] {
+      for (const std::string &text : runs)
+        json.rawValue(text);
+    });
+    json.attributeArray("tables", [&] {
+      for (const auto &table : tables)
+        json.object([&] {
+          json.attribute("color", table.first);
+          json.attributeBegin("rows");
+          json.rawValue(table.second);
+          json.attributeEnd();
+        });
+    });
+  }
+
+private:
+  /// Of the runs with words divided by `times`.
+  std::string number(const std::vector<runtime::PassedWords::Run> &row,
+                     int64_t times) {
+    std::string text;
+    for (const runtime::PassedWords::Run &run : row)
+      text += (text.empty() ? "[" : ",") + std::to_string(run.begin) + "," +
+              std::to_string(run.end) + "," + std::to_string(run.words / times);
+    const auto [at, isNew] = numbers.try_emplace(text + "]", runs.size());
+    if (isNew)
+      runs.push_back(at->first);
+    return std::to_string(at->second);
+  }
+
+  std::map<std::string, size_t> numbers;
+  std::vector<std::string> runs;
+  std::vector<std::pair<int64_t, std::string>> tables; // colors and rows
+};
+} // namespace
+
+static void writeLoads(llvm::json::OStream &json, const PlacementView &view) {
+  PassedText passed;
+  for (const runtime::PassedWords &table : view.passed)
+    passed.add(table);
+  json.attributeObject("passed_words", [&] { passed.write(json); });
+  json.attributeArray("link_load", [&] {
+    for (const PlacementView::LoadView &load : view.loads)
+      json.object([&] {
+        json.attribute("entry", load.entry);
+        json.attribute("unknown_launches", load.unknown);
+        json.attributeArray("fullest", [&] {
+          for (const PlacementView::LinkView &link : load.fullest)
+            json.object([&] {
+              json.attribute("words", link.words);
+              json.attribute("links", link.links);
+              json.attribute("x", link.x);
+              json.attribute("y", link.y);
+              json.attribute("port", link.port);
+              json.attributeObject("streams", [&] {
+                for (const auto &[stream, words] : link.streams)
+                  json.attribute(stream, words);
+              });
+            });
+        });
+      });
   });
 }
 
@@ -175,8 +264,11 @@ std::string wsec::placementAsJson(const PlacementView &view, unsigned indent) {
             json.attribute("target", stream.target);
           if (!stream.groups.empty())
             writeArray(json, "groups", stream.groups);
-          if (stream.words > 0)
-            json.attribute("words", stream.words);
+          if (!stream.words.empty())
+            json.attributeObject("words", [&] {
+              for (const auto &[entry, words] : stream.words)
+                json.attribute(entry, words);
+            });
           writeArray(json, "colors", stream.colors);
           json.attribute("rules", int64_t(stream.routes.size()));
           json.attributeArray("routes", [&] {
@@ -191,14 +283,8 @@ std::string wsec::placementAsJson(const PlacementView &view, unsigned indent) {
           });
         });
     });
-    if (view.busiest.words > 0)
-      json.attributeObject("link_load", [&] {
-        json.attribute("words", view.busiest.words);
-        json.attribute("x", view.busiest.x);
-        json.attribute("y", view.busiest.y);
-        json.attribute("port", view.busiest.port);
-        writeArray(json, "streams", view.busiest.streams);
-      });
+    if (!view.loads.empty())
+      writeLoads(json, view);
     if (view.sramPeak)
       json.attributeObject("sram", [&] {
         json.attribute("peak_bytes", *view.sramPeak);

@@ -92,6 +92,15 @@ static void listRegions(llvm::raw_ostream &os, const PlacementView &view) {
      << view.east.size() << " out at the east edge\n";
 }
 
+/// Those of a call of main, and of other entries by name.
+static std::string wordsText(const PlacementView::StreamView &stream) {
+  std::string text;
+  for (const auto &[entry, words] : stream.words)
+    text += ", " + std::to_string(words) + " words" +
+            (entry == "main" ? "" : " of " + shown(entry));
+  return text;
+}
+
 static void listStreams(llvm::raw_ostream &os, const PlacementView &view) {
   if (view.streams.empty())
     return;
@@ -106,20 +115,27 @@ static void listStreams(llvm::raw_ostream &os, const PlacementView &view) {
        << llvm::left_justify(stream.pattern, 12)
        << (stream.colors.size() > 1 ? "colors " : "color ")
        << join(stream.colors) << ", " << stream.routes.size() << " rules"
-       << (stream.words ? ", " + std::to_string(stream.words) + " words" : "")
-       << "\n";
+       << wordsText(stream) << "\n";
 }
 
-static void listBusiest(llvm::raw_ostream &os, const PlacementView &view) {
-  const PlacementView::LinkView &link = view.busiest;
-  if (link.words == 0)
-    return;
-  os << "busiest link, of words of the host and between regions\n  "
-     << link.words << " words of a call out of (" << link.x << "," << link.y
-     << ") to the " << link.port << ", of";
-  for (const std::string &stream : link.streams)
-    os << " @" << shown(stream);
-  os << "\n";
+static void listLoads(llvm::raw_ostream &os, const PlacementView &view) {
+  for (const PlacementView::LoadView &load : view.loads) {
+    os << "fullest links in a call of " << shown(load.entry) << "\n";
+    if (load.unknown)
+      os << "  without the words of " << load.unknown
+         << " launches, which are not known before it\n";
+    for (const PlacementView::LinkView &link : load.fullest) {
+      os << "  " << link.words << " words out of (" << link.x << "," << link.y
+         << ") to the " << link.port;
+      if (link.links > 1)
+        os << ", and " << link.links - 1 << " more like it";
+      os << ":";
+      for (const auto &[stream, words] : link.streams)
+        os << (&stream == &link.streams.front().first ? " @" : ", @")
+           << shown(stream) << " " << words;
+      os << "\n";
+    }
+  }
 }
 
 static void listSram(llvm::raw_ostream &os, const PlacementView &view) {
@@ -161,7 +177,7 @@ std::string wsec::placementAsText(const PlacementView &view) {
   drawMap(os, view);
   listRegions(os, view);
   listStreams(os, view);
-  listBusiest(os, view);
+  listLoads(os, view);
   listSram(os, view);
   listKernels(os, view);
   return result;

@@ -317,7 +317,8 @@ static bool readStages(const Flags &flags, CompileOptions &options) {
     if ((options.placementDump.empty() && options.explain.empty()) ||
         !options.report.empty())
       return usageError("say where to write the program: -o FILE.wafer");
-    options.stopAfter = Phase::Schedule;
+    options.stopAfter =
+        options.placementDump.empty() ? Phase::Schedule : Phase::Lower;
     options.printsIR = false;
   }
   if (options.stopAfter == Phase::Emit && options.output == "-")

@@ -110,8 +110,7 @@ function update() {
   const kernel = launches[state.launch];
   const kept = launches.filter(lit);
   const layer = layers.find(one => one.name === state.fill);
-  if (layer.make && layer.most === undefined)
-    layer.most = layer.make().values.reduce((most, value) => Math.max(most, value), 0);
+  layer.make?.(state.launch);
   const inside = state.pe ? placement.regions.findIndex(r => contains(r, state.pe.x, state.pe.y)) : -1;
   const all = {model, launch: state.launch, lit, theme, pe: state.pe, layers, pinned: state.pinned,
                region: inside < 0 ? kernel?.on ?? 0 : inside};
@@ -128,6 +127,7 @@ function update() {
   $('sram-panel').replaceChildren(...sramPanel(all));
   $('pe-panel').replaceChildren(...pePanel(all));
   $('measured-panel').replaceChildren(...measuredPanel(all));
+  $('links-panel').replaceChildren(...linksPanel(all));
   $('streams-panel').replaceChildren(...streamsPanel(all));
   $('timeline').replaceChildren(drawTimeline(model, {...all, width: $('timeline').clientWidth || 1200}));
   $('slider').value = state.launch;
@@ -237,8 +237,9 @@ function listen() {
     update();
   };
   document.addEventListener('click', event => {
-    const {launch, stream} = event.target.closest('[data-launch], [data-stream]')?.dataset ?? {};
+    const {launch, stream, link} = event.target.closest('[data-launch], [data-stream], [data-link]')?.dataset ?? {};
     if (launch !== undefined) { setLaunch(launch); update(); }
+    if (link !== undefined) { const [x, y] = link.split(',').map(Number); change({pe: {x, y}}); }
     if (stream !== undefined) change({pinned: state.pinned === stream ? '' : stream});
   });
   document.addEventListener('keydown', event => {

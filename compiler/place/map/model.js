@@ -75,21 +75,41 @@ function buffersAt(buffers, launch) {
       .sort((a, b) => a.address - b.address);
 }
 
-/** Numbers of the routers' links out, by port, from the rules of streams: each
- *  rule adds `amount(stream)` to its links. */
-function linksOf(model, streams, amount) {
-  const {width, height} = model.placement.machine;
+/** Words that routers pass in some launches, by color. */
+function passedIn(placement, kernels) {
+  const {machine: {width, height}, passed_words: passed} = placement;
+  const times = new Map();
+  for (const kernel of kernels)
+    for (const number of kernel.passed_words ?? []) times.set(number, (times.get(number) ?? 0) + 1);
+  const colors = new Map();
+  for (const [number, launches] of times) {
+    const {color, rows} = passed.tables[number];
+    if (!colors.has(color)) colors.set(color, new Float64Array(width * height));
+    const words = colors.get(color);
+    for (const [begin, end, runs, factor] of rows)
+      for (let y = begin; y < end; ++y)
+        for (let run = passed.runs[runs], i = 0; i < run.length; i += 3)
+          for (let at = y * width + run[i]; at < y * width + run[i + 1]; ++at)
+            words[at] += launches * factor * run[i + 2];
+  }
+  return colors;
+}
+
+/** Words on the routers' links out in some launches, by port: what a router
+ *  passes leaves by all ports that the rule of its color sends to. */
+function linksOf(placement, kernels) {
+  const {width, height} = placement.machine;
   const links = Object.fromEntries(ports.map(port => [port, new Float64Array(width * height)]));
-  for (const stream of streams) {
-    const words = amount(stream);
+  const passed = passedIn(placement, kernels);
+  for (const rule of placement.streams.flatMap(stream => stream.routes)) {
+    const words = passed.get(rule.color);
     if (!words) continue;
-    for (const rule of stream.routes)
-      for (const port of rule.transmit) {
-        if (port === 'ramp') continue;
-        for (let y = rule.y[0]; y < rule.y[1]; y += rule.y[2])
-          for (let x = rule.x[0]; x < rule.x[1]; x += rule.x[2])
-            links[port][y * width + x] += words;
-      }
+    for (const port of rule.transmit) {
+      if (port === 'ramp') continue;
+      for (let y = rule.y[0]; y < rule.y[1]; y += rule.y[2])
+        for (let x = rule.x[0]; x < rule.x[1]; x += rule.x[2])
+          links[port][y * width + x] += words[y * width + x];
+    }
   }
   return links;
 }
@@ -131,7 +151,6 @@ function buildModel(placement, measured) {
     const cycles = measured.report.cycles.per_kernel[number];
     kernel.measured = {cycles, window: [clock, clock += cycles]};
   });
-  model.words = new Map(placement.streams.filter(stream => stream.words).map(stream => [stream.name, stream.words]));
   return model;
 }
 
@@ -145,7 +164,8 @@ function matches(kernel, filter) {
   return [kernel.name, ...kernel.onnx_nodes].some(name => name.toLowerCase().includes(text));
 }
 
-/** Numbers to fill PEs with: {name, label, values, links, unit}; made when wanted. */
+/** Numbers to fill PEs with: {name, label, values, links, unit}; made when wanted,
+ *  those of a launch for each anew. */
 function layersOf(model) {
   const {width, height} = model.placement.machine;
   const layers = [{name: 'regions', label: 'regions'}];
@@ -155,20 +175,23 @@ function layersOf(model) {
       links[port].forEach((value, i) => { if (value > values[i]) values[i] = value; });
     return values;
   };
-  const add = (name, label, unit, make) => layers.push({name, label, unit, make() {
-    if (!this.values) Object.assign(this, make());
+  const add = (name, label, unit, make, changes = false) => layers.push({name, label, unit, make(launch) {
+    if (!this.values || (changes && this.launch !== launch)) Object.assign(this, make(launch), {launch, most: undefined});
+    this.most ??= this.values.reduce((most, value) => Math.max(most, value), 0);
     return this;
   }});
-  const byLinks = (name, label, unit, make) => add(name, label, unit, () => {
-    const links = make();
+  const byLinks = (name, label, make, changes) => add(name, label, 'words', launch => {
+    const links = make(launch);
     return {links, values: worst(links)};
-  });
-  if (model.words.size)
-    byLinks('predicted', 'words on a link, predicted', 'words',
-            () => linksOf(model, model.placement.streams, stream => model.words.get(stream.name)));
+  }, changes);
+  for (const {entry} of model.placement.link_load ?? [])
+    byLinks('predicted' + (entry === 'main' ? '' : '-' + entry), `words on a link, predicted, ${entry}`,
+            () => linksOf(model.placement, model.launches.filter(kernel => kernel.entry === entry)));
+  if (model.placement.link_load)
+    byLinks('launch', 'words on a link, of the launch', launch => linksOf(model.placement, [model.launches[launch]]), true);
   const maps = model.measured.counters?.maps;
   if (maps) {
-    byLinks('measured', 'words on a link, measured', 'words', () => Object.fromEntries(
+    byLinks('measured', 'words on a link, measured', () => Object.fromEntries(
         ports.map(port => [port, unpack(maps[`link_words_${port}`], width, height)])));
     for (const name of Object.keys(maps))
       if (!name.startsWith('link_'))

@@ -33,7 +33,7 @@ function table(heads, rows) {
 function swatch(color) { return element('i', {class: 'swatch', style: `background:${color}`}); }
 
 function factsOf({placement, launches, colors, cycles, busyCycles, measured}) {
-  const {machine, regions, sram, link_load: busiest} = placement;
+  const {machine, regions, sram, link_load: loads} = placement;
   const used = regions.reduce((sum, r) => sum + r.columns * r.rows, 0);
   const facts = [['PEs', `${spell(used)} of ${spell(machine.width * machine.height)}`],
                  ['regions', regions.length], ['launches', launches.length],
@@ -43,7 +43,8 @@ function factsOf({placement, launches, colors, cycles, busyCycles, measured}) {
   if (measured.report)
     facts.push(['cycles, measured', spell(measured.report.cycles.total)]);
   if (colors.size) facts.push(['colors', `${colors.size} of ${machine.colors}`]);
-  if (busiest) facts.push(['busiest link', `${spell(busiest.words)} words, ${busiest.port} of (${busiest.x}, ${busiest.y})`]);
+  const fullest = loads?.find(load => load.entry === 'main')?.fullest[0];
+  if (fullest) facts.push(['fullest link', `${spell(fullest.words)} words, ${fullest.port} of (${fullest.x}, ${fullest.y})`]);
   if (sram) facts.push(['fullest PE', `${spell(sram.peak_bytes)} of ${spell(sram.limit_bytes)} B`]);
   return facts.map(([what, value]) => element('div', {}, element('dt', {}, what), element('dd', {'data-fact': what}, String(value))));
 }
@@ -124,7 +125,7 @@ function sramPanel(state) {
   ];
 }
 
-function pePanel({model, pe, layers, theme}) {
+function pePanel({model, launch, pe, layers, theme}) {
   const {machine, regions, streams} = model.placement;
   if (!pe) return [];
   const on = regions.find(r => contains(r, pe.x, pe.y));
@@ -136,12 +137,12 @@ function pePanel({model, pe, layers, theme}) {
     parts.push(table(['color', 'stream', 'from', 'to'], routes.map(({stream, route}) => [
       {'data-route': route.color}, element('span', {}, swatch(wireColor(route.color, theme)), String(route.color)),
       '@' + stream.name, route.receive, route.transmit.join(', ')])));
-  const numbers = layers.filter(layer => layer.make && !layer.links).map(layer => layer.make());
-  const links = layers.filter(layer => layer.make).map(layer => layer.make()).filter(layer => layer.links);
+  const made = layers.filter(layer => layer.make).map(layer => layer.make(launch));
+  const links = made.filter(layer => layer.links);
   if (links.length)
     parts.push(table(['links out', ...ports.map(port => 'n:' + port)], links.map(layer => [
       {'data-links': layer.name}, layer.label, ...ports.map(port => layer.links[port][i])])));
-  const counted = numbers.filter(layer => !layer.links);
+  const counted = made.filter(layer => !layer.links);
   if (counted.length)
     parts.push(table(['counted', 'n:' + '', ''], counted.map(layer => [
       {'data-counter': layer.name}, layer.label.replace(', measured', ''), layer.values[i], layer.unit])));
@@ -177,8 +178,24 @@ function measuredPanel({model}) {
   ];
 }
 
+/** Of the entry of the launch: the links that carry most, and whose words. */
+function linksPanel({model, launch, pe}) {
+  const entry = model.launches[launch]?.entry;
+  const load = model.placement.link_load?.find(load => load.entry === entry);
+  if (!load) return [];
+  return [
+    heading('fullest links', `words of a call of ${entry}`),
+    element('p', {class: 'quiet'}, load.unknown_launches ? `without those of ${load.unknown_launches} launches` : ''),
+    table(['out of', 'n:links', 'n:words', 'whose'], load.fullest.map(link => [
+      {'data-link': `${link.x},${link.y}`, 'data-port': link.port, class: pe?.x === link.x && pe?.y === link.y ? 'pinned' : ''},
+      `(${link.x}, ${link.y}) ${link.port}`, link.links, link.words,
+      Object.entries(link.streams).map(([name, words]) => `@${name} ${percent(words, link.words)}`).join(', ')])),
+  ];
+}
+
 function streamsPanel({model, launch, theme, pinned}) {
   const {streams, machine} = model.placement;
+  const entry = model.launches[launch]?.entry;
   if (!streams.length) return [];
   const used = new Set(model.launches[launch]?.streams);
   return [
@@ -186,6 +203,6 @@ function streamsPanel({model, launch, theme, pinned}) {
     table(['', 'stream', 'pattern', 'n:rules', 'n:words'], streams.map(stream => [
       {'data-stream': stream.name, class: (used.has(stream.name) ? 'used ' : '') + (pinned === stream.name ? 'pinned' : '')},
       element('span', {}, ...stream.colors.flatMap(color => [swatch(wireColor(color, theme)), `${color} `])),
-      '@' + stream.name, stream.pattern, stream.rules, model.words.has(stream.name) ? model.words.get(stream.name) : ''])),
+      '@' + stream.name, stream.pattern, stream.rules, stream.words?.[entry] ?? ''])),
   ];
 }

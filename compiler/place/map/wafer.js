@@ -127,9 +127,10 @@ class Wafer {
     const bars = layer.links && this.camera.scale >= 34;
     if (layer.values && !bars) {
       const key = layer.name + theme.name;
-      if (!this.images.has(key)) this.images.set(key, this.paint(layer, theme));
+      if (this.images.get(key)?.values !== layer.values)
+        this.images.set(key, {values: layer.values, image: this.paint(layer, theme)});
       this.context.imageSmoothingEnabled = false;
-      this.context.drawImage(this.images.get(key), this.px(0), this.py(0), this.machine.width * this.camera.scale,
+      this.context.drawImage(this.images.get(key).image, this.px(0), this.py(0), this.machine.width * this.camera.scale,
                              this.machine.height * this.camera.scale);
     }
     this.drawGrid(scene);

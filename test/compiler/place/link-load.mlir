@@ -1,43 +1,44 @@
-// RUN: wse-opt %S/../route/two-regions.mlir --split-input-file --wsec-route --wse-dump-placement -o /dev/null | FileCheck %s
-// RUN: wse-opt %s --wsec-route --wse-dump-placement=file=%t.json -o /dev/null
+// What crosses links is in the code: it is known once that is written.
+// RUN: wsec %s --dump-placement=%t.txt
+// RUN: FileCheck %s --input-file=%t.txt
+// RUN: wsec %s --dump-placement=%t.json
 // RUN: %python %S/../../check_placement.py %t.json
 // RUN: FileCheck %s --check-prefix=JSON --input-file=%t.json
-// RUN: wse-opt %s --wsec-route --wse-dump-placement=file=%t.svg -o /dev/null
+// RUN: wsec %s --dump-placement=%t.svg
 // RUN: FileCheck %s --check-prefix=SVG --input-file=%t.svg
+// RUN: wsec %s --stop-after=schedule --dump-placement=%t.routed.txt -o %t.mlir
+// RUN: FileCheck %s --check-prefix=ROUTED --input-file=%t.routed.txt
 
-// Words of channels, and of rows that go to another region; not those that PEs
-// of a region exchange.
-// CHECK: @launch         launch      color 0, 9 rules{{$}}
-// CHECK: @channel        channel     color {{[0-9]+}}, 3 rules, 4 words
-// CHECK: @row_east       row_east {{.*}}rules{{$}}
-// CHECK: @transfer       transfer    color {{[0-9]+}}, 4 rules, 4 words
-// CHECK: busiest link, of words of the host and between regions
-// CHECK-NEXT: 4 words of a call out of (1,0) to the east, of @transfer{{$}}
-// CHECK: @channel_1      channel     color 1, 6 rules, 8 words
-// CHECK: 16 words of a call out of (0,0) to the east, of @channel{{$}}
+// Both tensors of 8 words a row pass the link between the regions. In a region
+// of two columns, softmax sends a maximum and a sum west, and what they come to
+// goes back east.
+// CHECK: @channel        channel     color {{[0-9]+}}, {{[0-9]+}} rules, 8 words
+// CHECK: @transfer       transfer    color {{[0-9]+}}, {{[0-9]+}} rules, 16 words
+// CHECK: fullest links in a call of main
+// CHECK-NEXT: 18 words out of (3,0) to the east, and 1 more like it: @transfer 16, @row_cast_1 2{{$}}
+// CHECK: 16 words out of (1,0) to the east, and 3 more like it: @transfer 16{{$}}
 
-// Both tensors pass the link between the regions, in the upper row as in the
-// lower one; that row is a wide one.
+// ROUTED: @transfer       transfer    color {{[0-9]+}}, {{[0-9]+}} rules{{$}}
+// ROUTED-NOT: fullest links
+
 // JSON: "keep_outs": [
 // JSON-NEXT: {
 // JSON-NEXT: "x": 5,
 // JSON-NEXT: "y": 0,
 // JSON-NEXT: "columns": 1,
 // JSON-NEXT: "rows": 2
-// JSON: "words": 16,
-// JSON: "link_load": {
-// JSON-NEXT: "words": 16,
-// JSON-NEXT: "x": 1,
-// JSON-NEXT: "y": 0,
-// JSON-NEXT: "port": "east",
-// JSON-NEXT: "streams": [
-// JSON-NEXT: "transfer"
-// JSON-NEXT: ]
+// JSON: "link_load": [
+// JSON-NEXT: {
+// JSON-NEXT: "entry": "main",
+// JSON-NEXT: "unknown_launches": 0,
+// JSON-NEXT: "fullest": [
+// JSON-NEXT: {
+// JSON-NEXT: "words": 18,
 
 // SVG: <pattern id="out"
 // SVG: <title>kept out: 1x2 at (5,0)</title>
 // SVG: class="keep-out"
-// SVG: busiest link: 16 words of a call out of (1,0) to the east, of @transfer<
+// SVG: fullest link of main: 18 words out of (3,0) to the east: @transfer 16 @row_cast_1 2<
 !tokens = tensor<1x2x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
 wse.program @two state(placed) mesh(6x2) machine("wse2") {
   keep_out shape(1x2) at (5, 0)

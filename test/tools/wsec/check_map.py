@@ -21,7 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "e2e" / "models"))
+import check_placement  # noqa: E402
 import small_models  # noqa: E402
 
 MESH = (24, 12)
@@ -199,9 +201,18 @@ def check_filter(page, kernels):
     assert "dim" in dom.all("rect", launch=first)[0]["attrs"]["class"], "a block should be dim"
 
 
-def words_on(placement, x, y, port):
-    return sum(stream.get("words", 0) for stream in placement["streams"] for route in stream["routes"]
-               if port in route["transmit"] and in_range(x, route["x"]) and in_range(y, route["y"]))
+def check_fullest(dom, placement, entry):
+    """The links that carry most, and who uses them, as the placement lists them."""
+    fullest, = (load["fullest"] for load in placement["link_load"] if load["entry"] == entry)
+    shown = dom.all("tr", link="*")
+    expect("fullest links", [cells(row)[:3] for row in shown],
+           [[f"({link['x']}, {link['y']}) {link['port']}", str(link["links"]), str(link["words"])]
+            for link in fullest])
+    expect("who uses them", [re.findall(r"@(\S+)", cells(row)[3]) for row in shown],
+           [list(link["streams"]) for link in fullest])
+    if entry == "main":
+        expect("the fact of it", dom.all("dd", fact="fullest link")[0]["text"].split()[0],
+               str(fullest[0]["words"]))
 
 
 def check_pe(page, placement, counters, report, kernels):
@@ -218,14 +229,11 @@ def check_pe(page, placement, counters, report, kernels):
     ports = ("north", "south", "east", "west")
     expect("words on links", links["measured"],
            [str(round(counted_at(counters, "link_words_" + port, x, y))) for port in ports])
-    expect("words on links, predicted", links["predicted"],
-           [str(words_on(placement, x, y, port)) for port in ports])
-    busiest = placement["link_load"]
-    expect("words of the busiest link", busiest["words"], max(
-        words_on(placement, column, row, port) for column in range(MESH[0]) for row in range(MESH[1])
-        for port in ports))
-    expect("the busiest link", busiest["words"], words_on(placement, *(busiest[key] for key in ("x", "y", "port"))))
-    expect("the fact of it", dom.all("dd", fact="busiest link")[0]["text"].split()[0], str(busiest["words"]))
+    expect("words on links, predicted", links["predicted"], links["measured"])
+    ran = {**placement, "kernels": [kernels[launch]]}
+    expect("words on links, of the launch", links["launch"],
+           [str(words[y, x]) for words in map(check_placement.words_of_links(ran, "main").get, ports)])
+    check_fullest(dom, placement, "main")
     for row in dom.all("tr", counter="*"):
         name = row["attrs"]["data-counter"]
         expect(name, cells(row)[1], str(round(counted_at(counters, name, x, y))))
@@ -249,6 +257,19 @@ def check_stages(dom, placement):
            f"{round(slowest['predicted_cycles'])} cycles")
 
 
+def check_loading(chromium, placement, kernels):
+    """Words of loading are shown apart from those of main."""
+    assert kernels[0]["entry"] == "load", kernels[0]
+    link = next(load for load in placement["link_load"] if load["entry"] == "load")["fullest"][0]
+    dom = Page(chromium, Path("kept.html").resolve()).dom(f"pe={link['x']},{link['y']}&fill=predicted-load")
+    check_fullest(dom, placement, "load")
+    links = {row["attrs"]["data-links"]: cells(row)[1:] for row in dom.all("tr", links="*")}
+    for entry, name in (("main", "predicted"), ("load", "predicted-load")):
+        words = check_placement.words_of_links(placement, entry)
+        expect(f"words on links, {entry}", links[name],
+               [str(words[port][link["y"], link["x"]]) for port in check_placement.PORTS[:4]])
+
+
 def check_resident(chromium, model, mesh):
     """Of a program that keeps its weights, the map shows the run of main."""
     flags = ["wsec", model, mesh, "--mode=resident", "--quiet"]
@@ -263,6 +284,8 @@ def check_resident(chromium, model, mesh):
     expect("cycles of a launch after those of load", rows["measured"].split()[0],
            str(round(report["cycles"]["per_kernel"][launch])))
     check_stages(dom, placement)
+    check_fullest(dom, placement, "main")
+    check_loading(chromium, placement, kernels)
     run("wse-run", "kept.wafer", "--inputs", "in.npz", "--samples=2", "--quiet", "--report=stages.json")
     run(*flags, "--dump-placement=stages.html", "--counters=stages.json")
     stages = json.loads(Path("stages.json").read_text())["pipeline"]["stages"]
