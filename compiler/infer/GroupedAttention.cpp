@@ -283,18 +283,32 @@ static Value withoutPadding(Legalization &n, Value x, Value lengths) {
   return splitHeads(n, n.where(isToken, x, zero), heads);
 }
 
-/// Which keys of a first prompt are no padding, [batch, 1, 1, keys].
-static Value promptMask(Legalization &n, Value lengths, int64_t keys) {
-  const int64_t batch = shapeOf(lengths)[0];
+/// Which keys of a first prompt are no padding, [batch, 1, 1, keys]; with a
+/// window, also among the last so many that a query sees, [batch, 1, keys,
+/// keys]: one that is padding sees those of the last token.
+static Value promptMask(Legalization &n, Value lengths, int64_t keys,
+                        int64_t window) {
+  const int64_t batch = shapeOf(lengths)[0], queries = window ? keys : 1;
   std::optional<Fact> fact = factOf(lengths);
-  std::optional<Tensor> known = fact ? fact->load() : std::nullopt;
-  if (!known)
-    return n.binary(BinaryKind::Less, counted(n, {1, 1, 1, keys}, 3),
-                    n.reshape(lengths, {batch, 1, 1, 1}));
-  Tensor mask(ElementType::Bool, {batch, 1, 1, keys});
-  for (int64_t i = 0; i < mask.size(); ++i)
-    mask.setInt(i, i % keys < known->asInt(i / keys));
-  return materialize(n.builder(), n.loc(), std::move(mask));
+  if (std::optional<Tensor> known = fact ? fact->load() : std::nullopt) {
+    Tensor mask(ElementType::Bool, {batch, 1, queries, keys});
+    for (int64_t i = 0; i < mask.size(); ++i) {
+      const int64_t key = i % keys, length = known->asInt(i / keys / queries);
+      const int64_t own = std::min(i / keys % queries, length - 1);
+      mask.setInt(i, key < length && (!window || own < key + window));
+    }
+    return materialize(n.builder(), n.loc(), std::move(mask));
+  }
+  Value key = counted(n, {1, 1, 1, keys}, 3);
+  Value length = n.reshape(lengths, {batch, 1, 1, 1});
+  Value isToken = n.binary(BinaryKind::Less, key, length);
+  if (!window)
+    return isToken;
+  Value own = n.binary(BinaryKind::Min, counted(n, {1, 1, keys, 1}, 2),
+                       n.binary(BinaryKind::Sub, length, 1.0));
+  Value isNear = n.binary(BinaryKind::Less, own,
+                          n.binary(BinaryKind::Add, key, double(window)));
+  return n.binary(BinaryKind::And, isToken, isNear);
 }
 
 /// The rule of inference has held lengths and shapes against one another.
@@ -345,9 +359,13 @@ static bool groupQueryAttention(Legalization &n) {
       a.k = withoutPadding(n, a.k, lengths);
       a.v = withoutPadding(n, a.v, lengths);
       // Rows of padding see no padding either, as onnxruntime's. Of a window
-      // that is all padding nothing is left: 0. Not so where scores are capped,
-      // too: there onnxruntime has other rows of padding.
-      Value mask = promptMask(n, lengths, tokens);
+      // that is all padding nothing is left: 0. But where scores are capped,
+      // onnxruntime's windows of padding end with the last token.
+      int64_t window =
+          a.softcap > 0 ? std::min<int64_t>(a.left + 1, tokens) : 0;
+      Value mask = promptMask(n, lengths, tokens, window);
+      if (window)
+        a.left = -1;
       a.maskIsFinite = a.left < 0;
       a.mask =
           a.mask

@@ -15,9 +15,6 @@ using namespace mlir;
 using namespace wsec;
 using namespace wsec::raise;
 
-/// The operators that nodes are of.
-static constexpr int64_t opset = 21;
-
 namespace {
 struct RaiseLinalgPass : wsec::raise::impl::RaiseLinalgBase<RaiseLinalgPass> {
   void runOnOperation() override {

@@ -11,6 +11,9 @@
 
 namespace wsec::raise {
 
+/// The operators that nodes are of.
+inline constexpr int64_t opset = 21;
+
 /// Extents of a tensor, or the order of its dimensions.
 using Extents = llvm::SmallVector<int64_t>;
 

@@ -2,6 +2,7 @@
 //
 // Operations of arith and math, and the operators that mean the same.
 #include "compiler/raise/Raiser.h"
+#include "dialects/onnx/OnnxSchemas.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -12,9 +13,19 @@ using namespace mlir;
 using namespace wsec;
 using namespace wsec::raise;
 
+/// ONNX's function of one element of the same name, if it has one. Of the same
+/// name but not the same is only math.round, whose halves go away from zero.
+static StringRef sameFunction(StringRef mathOp) {
+  if (!mathOp.consume_front("math.") || mathOp == "round")
+    return "";
+  std::string name = mathOp.take_front().upper() + mathOp.drop_front().str();
+  const onnx::OperatorSchema *schema = onnx::findSchema(name, opset);
+  return schema && schema->maxInputs == 1 ? StringRef(schema->name) : "";
+}
+
 /// Operators with the same operands, NaNs and zeros included.
-static StringRef sameOperator(Operation *op) {
-  return llvm::StringSwitch<StringRef>(op->getName().getStringRef())
+static StringRef sameOperator(StringRef op) {
+  return llvm::StringSwitch<StringRef>(op)
       .Cases({"arith.addf", "arith.addi"}, "Add")
       .Cases({"arith.subf", "arith.subi"}, "Sub")
       .Cases({"arith.mulf", "arith.muli"}, "Mul")
@@ -25,17 +36,8 @@ static StringRef sameOperator(Operation *op) {
       .Case("arith.select", "Where")
       .Cases({"math.absf", "math.absi"}, "Abs")
       .Cases({"math.powf", "math.fpowi"}, "Pow")
-#define WSEC_FUNCTION(Name, name, numbers, software, words, value)             \
-  .Case("math." #name, #Name)
-#include "runtime/program/Opcodes.def"
-      .Case("math.tan", "Tan")
-      .Case("math.sinh", "Sinh")
-      .Case("math.cosh", "Cosh")
-      .Case("math.asin", "Asin")
-      .Case("math.acos", "Acos")
-      .Case("math.atan", "Atan")
       .Case("math.roundeven", "Round")
-      .Default("");
+      .Default(sameFunction(op));
 }
 
 /// The operator of a comparison, and whether its answer is turned round: what
@@ -161,7 +163,7 @@ FailureOr<Term> Raiser::scalar(Operation *op, ArrayRef<Term> operands) {
                    : converted(operands[0], elementOf(op.getResult()));
       })
       .Default([&](Operation *op) -> FailureOr<Term> {
-        StringRef type = sameOperator(op);
+        StringRef type = sameOperator(op->getName().getStringRef());
         if (type.empty())
           return refuse("no operator means the same as " +
                         op->getName().getStringRef());

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Holds every function of one element in the table of instructions (runtime/program/Opcodes.def) against numpy:
+"""Holds every function of one element against others: those in the table of instructions (runtime/program/Opcodes.def)
+against numpy, those in the table of chains (compiler/infer/Functions.cpp) against onnxruntime, or, of what it lacks, ONNX:
 of special values, of the ends of what floats can be, and of random bits.
 
 Usage: functions.py WORK
 
 As PEs compute it, in f32 and f16, to a unit in the last place, by all engines with the same bits;
-of a row that ONNX has, too, its operator in a model, computed and folded. A line a function.
+of a row that ONNX has, too, its operator in a model, computed and folded. Chains to 1e-5 in f32, of few numbers also
+in f16, to 32 units in the last place. A line a function.
 """
 
 import math
@@ -16,10 +18,14 @@ import sys
 
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import TensorProto as T
 from onnx import helper as h
+from onnx.reference import ReferenceEvaluator
 
-TABLE = pathlib.Path(__file__).resolve().parents[2] / "runtime/program/Opcodes.def"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TABLE = ROOT / "runtime/program/Opcodes.def"
+CHAINS = ROOT / "compiler/infer/Functions.cpp"
 ENGINES = ["streams", "wavelet"]  # strips runs no calls of the host
 # What is not numpy's function of the same name, and what is none of numbers.
 REFERENCES = {"erf": np.vectorize(math.erf, [float]), "neg": np.negative, "reciprocal": lambda x: 1 / x,
@@ -27,6 +33,8 @@ REFERENCES = {"erf": np.vectorize(math.erf, [float]), "neg": np.negative, "recip
               "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
 OTHERS = {"mov", "not"}
 ELEMENTS = ["f32", "f16"]
+SCALED = {"ScaledSiLU"}  # whose second operand is a number
+UNKNOWN = {"SwiGLU"}  # to onnxruntime
 ROUNDINGS = {"rsqrt": 2}  # units in the last place, of what is two instructions of a processor; 1 of others
 
 
@@ -81,6 +89,62 @@ def model(rows, x):
     graph = h.make_graph(nodes, "functions", [h.make_tensor_value_info("x", kind, [len(x)])], outputs,
                          [onnx.numpy_helper.from_array(x, "c")])
     return h.make_model(graph, opset_imports=[h.make_opsetid("", 21)], ir_version=10)
+
+
+def chains():
+    """What the second table has: (domain, name) -> names of operands."""
+    rows = re.findall(r'WSEC_CHAIN\("(?:([a-z.]+)\.)?(\w+)", \(?(\w+)', CHAINS.read_text())
+    return {(domain, name): ["x"] + ["factor" if name in SCALED else "other"] * ("two" in infer.lower())
+            for domain, name, infer in rows}
+
+
+def chain_models(rows, x):
+    """A model of each, and one of all."""
+    constants = {"other": np.linspace(0.5, 2, len(x), dtype="f4"), "factor": np.array(0.75, "f4")}
+    nodes = [h.make_node(name, operands, [name + domain], name + domain, domain=domain)
+             for (domain, name), operands in rows.items()]
+
+    def model_of(nodes, opset):
+        boolean = {"IsNaN", "IsInf"}
+        outputs = [h.make_tensor_value_info(node.output[0], T.BOOL if node.op_type in boolean else T.FLOAT, [len(x)])
+                   for node in nodes]
+        graph = h.make_graph(nodes, "chains", [h.make_tensor_value_info("x", T.FLOAT, [len(x)])], outputs,
+                             [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()
+                              if any(name in node.input for node in nodes)])
+        return h.make_model(graph, ir_version=11, opset_imports=[h.make_opsetid("", opset),
+                                                                 h.make_opsetid("com.microsoft", 1)])
+    newest = onnx.defs.onnx_opset_version()
+    return {node.output[0]: model_of([node], newest if node.op_type in UNKNOWN else 24) for node in nodes}, \
+        model_of(nodes, newest)
+
+
+def reference(model, x):
+    if model.graph.node[0].op_type in UNKNOWN:
+        session = ReferenceEvaluator(model)
+    else:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    with np.errstate(all="ignore"):
+        return session.run(None, {"x": x})[0]
+
+
+def check_chains(work):
+    """name -> problems"""
+    found = {}
+    near = (3 * np.random.default_rng(1).standard_normal(100)).astype("f2").astype("f4")
+    for element, x, tolerance in (("f32", values(), 1e-5), ("f16", near, 32 * 2.0**-11)):
+        models, whole = chain_models(chains(), x)
+        onnx.save(whole, work / "c.onnx")
+        outputs = run(work / "c.onnx", x, work, "streams", "--mesh=4x4", f"--precision={element}")
+        for name, model in models.items():
+            expected, got = reference(model, x).astype("f8"), outputs[name].astype("f8")
+            with np.errstate(all="ignore"):
+                close = np.abs(got - expected) <= tolerance * np.maximum(1, np.abs(expected))
+            wrong = ~(close | (got == expected) | (np.isnan(got) & np.isnan(expected)))
+            problems = found.setdefault(name, [])
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                problems.append(f"{element}: of {x[at]!r} is {got[at]!r}, expected {expected[at]!r} ({wrong.sum()} wrong)")
+    return found
 
 
 def call(*command):
@@ -147,6 +211,10 @@ def main():
     for name, problems in found.items():
         where = "PE and ONNX" if name in operators else "PE"
         print(f"{name} on {where}: {'wrong: ' + '; '.join(problems) if problems else 'ok'}")
+    others = check_chains(work)
+    for name, problems in others.items():
+        print(f"{name}: {'wrong: ' + '; '.join(problems) if problems else 'a chain, ok'}")
+    found |= others
     print(f"{sum(not problems for problems in found.values())} of {len(found)} functions")
     return any(found.values())
 

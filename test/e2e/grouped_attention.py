@@ -51,6 +51,7 @@ CASES = [
     Case((1, 3), 4, 4, past=9, packed=True),                     # into a cache with room
     Case((2, 4), 5, 5, rotary=False, flags={"local_window_size": 2}),
     Case((1, 3), 4, 4, rotary=False, flags={"causal": 0}),       # padding that would be seen
+    Case((1, 4), 6, 6, flags={"local_window_size": 2, "softcap": 5.0}),  # whose window ends with the last token
     Case((3, 3), 4, 4, ids=((2, 7, 7, 7), (1, 1, 1, 1))),        # the first one's position
     Case((6, 2, 0), 1, 7, past=6),                               # one more token each
     Case((6, 2), 1, 7, past=6, rotary=False, groups=4, flags={"causal": 0}),
@@ -65,8 +66,8 @@ CASES = [
 ]
 
 # A case, and lengths that it cannot have.
-IMPOSSIBLE = [(CASES[0], (4, 1, 1)), (CASES[0], (-1, 1, 1)), (CASES[5], (7, 2, 0)), (CASES[5], (-1, 2, 0)),
-              (CASES[13], (9,)), (CASES[13], (1,))]
+IMPOSSIBLE = [(CASES[0], (4, 1, 1)), (CASES[0], (-1, 1, 1)), (CASES[6], (7, 2, 0)), (CASES[6], (-1, 2, 0)),
+              (CASES[14], (9,)), (CASES[14], (1,))]
 
 
 def hide(array, is_hidden):

@@ -170,6 +170,7 @@ func.func @softmax(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
 // CHECK:      onnx.node "Concat"(%[[D]], %arg0, %[[E]]) with {axis = 1 : i64}
 // CHECK:      onnx.node "Pad"
 // CHECK:      onnx.node "Tanh"
+// CHECK:      onnx.node "Acosh"
 // TYPES: return %{{.*}} : tensor<4x5xf32>
 func.func @tensors(%x: tensor<2x2xf32>, %y: tensor<2x3xf32>) -> tensor<4x5xf32> {
   %zero = arith.constant 0.0 : f32
@@ -182,7 +183,8 @@ func.func @tensors(%x: tensor<2x2xf32>, %y: tensor<2x3xf32>) -> tensor<4x5xf32> 
     tensor.yield %zero : f32
   } : tensor<2x5xf32> to tensor<4x5xf32>
   %t = math.tanh %p : tensor<4x5xf32>
-  return %t : tensor<4x5xf32>
+  %u = math.acosh %t : tensor<4x5xf32>
+  return %u : tensor<4x5xf32>
 }
 
 // -----
