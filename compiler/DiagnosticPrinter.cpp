@@ -98,13 +98,22 @@ static std::string shortened(StringRef text, size_t longest) {
       .str();
 }
 
-/// A quote may end a name or begin one: both are tried.
+/// Whether a piece of a line that begins with a quote, or with the line, is
+/// what stands between names: the quote ends one.
+static bool isProse(StringRef piece) {
+  return piece.size() < 2 || !StringRef("'\"").contains(piece.front()) ||
+         StringRef(" ,.;:)]").contains(piece[1]);
+}
+
+/// A quote may end a name or begin one, and be part of it: what comes after
+/// one is a name unless it reads on like prose.
 static std::string withShortNames(StringRef line) {
   constexpr size_t longestName = 200, longestLine = 2000;
   std::string result;
   for (size_t at = 0; at < line.size();) {
     size_t next = line.find_first_of("'\"", at + 1);
-    result += shortened(line.slice(at, next), longestName + 1);
+    StringRef piece = line.slice(at, next);
+    result += isProse(piece) ? piece.str() : shortened(piece, longestName + 1);
     at = std::min(next, line.size());
   }
   return shortened(result, longestLine);
