@@ -29,10 +29,17 @@ def passed_by_routers(placement, entry):
         for number in kernel.get("passed_words", []) if kernel["entry"] == entry else []:
             table = passed["tables"][number]
             its = colors.setdefault(table["color"], np.zeros(shape, int))
-            for y0, y1, runs, times in table["rows"]:
-                its_runs = iter(passed["runs"][runs])
-                for x0, x1, words in zip(its_runs, its_runs, its_runs):
-                    its[y0:y1, x0:x1] += words * times
+            row, end = np.zeros(shape[1], int), 0
+            for begin, rows, count, runs, times in table["rows"]:
+                if begin != end:
+                    row[:] = 0
+                more, runs = np.zeros_like(row), iter(passed["runs"][runs])
+                for x0, x1, words in zip(runs, runs, runs):
+                    more[x0:x1] = words * times
+                end = begin + rows * count
+                for y in range(begin, end, rows):
+                    row += more
+                    its[y:y + rows] += row
     return colors
 
 

@@ -7,7 +7,9 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <map>
 #include <numeric>
+#include <utility>
 
 using namespace wsec;
 using llvm::StringRef;
@@ -113,21 +115,30 @@ static void writeMachine(llvm::json::OStream &json, const Machine &machine) {
 }
 
 namespace {
-/// What routers pass, as JSON. Rows are mostly multiples of a few: words of a
-/// row are, say, its tokens times the features of each column.
+/// What routers pass, as JSON: each row by what it has more than the row
+/// before. That is mostly a multiple of a few: the tokens of a row, say, times
+/// the features of each column, which a chain has gathered so far.
 class PassedText {
 public:
+  explicit PassedText(const PlacementView &view)
+      : row(size_t(view.machine.width)) {}
+
   void add(const runtime::PassedWords &passed) {
-    std::string rows;
+    std::vector<Band> bands;
+    int end = 0;
     for (const runtime::PassedWords::Rows &its : passed.rows) {
-      int64_t times = 0;
-      for (const runtime::PassedWords::Run &run : its.runs)
-        times = std::gcd(times, run.words);
-      rows += (rows.empty() ? "[" : ",[") + std::to_string(its.begin) + "," +
-              std::to_string(its.end) + "," + number(its.runs, times) + "," +
-              std::to_string(times) + "]";
+      if (its.begin != end)
+        std::fill(row.begin(), row.end(), 0);
+      auto [more, times] = change(its.runs);
+      const Band next{its.begin, its.end - its.begin, 1, number(more), times};
+      if (!bands.empty() && its.begin == end && bands.back().isAlike(next))
+        ++bands.back().count;
+      else
+        bands.push_back(next);
+      end = its.end;
     }
-    tables.push_back({passed.color, "[" + rows + "]"});
+    std::fill(row.begin(), row.end(), 0);
+    tables.push_back({passed.color, textOf(bands)});
   }
 
   /// Arrays on one line: nobody reads these numbers one by one.
@@ -148,19 +159,71 @@ public:
   }
 
 private:
-  /// Of the runs with words divided by `times`.
-  std::string number(const std::vector<runtime::PassedWords::Run> &row,
-                     int64_t times) {
+  using Runs = std::vector<runtime::PassedWords::Run>;
+  /// So often, one below the other, so many rows that have that much more than
+  /// what is above them.
+  struct Band {
+    int begin, rows;
+    int64_t count;
+    size_t more;
+    int64_t times;
+
+    bool isAlike(const Band &next) const {
+      return rows == next.rows && more == next.more && times == next.times;
+    }
+  };
+
+  static std::string textOf(const std::vector<Band> &bands) {
     std::string text;
-    for (const runtime::PassedWords::Run &run : row)
+    for (const Band &band : bands) {
+      text += text.empty() ? "[[" : ",[";
+      for (int64_t part : {int64_t(band.begin), int64_t(band.rows), band.count,
+                           int64_t(band.more)})
+        text += std::to_string(part) + ",";
+      text += std::to_string(band.times) + "]";
+    }
+    return text + "]";
+  }
+
+  /// From `row` to what it has next, as runs and how many times their words.
+  std::pair<Runs, int64_t> change(const Runs &next) {
+    Runs more;
+    int64_t times = 0;
+    auto add = [&](int x, int64_t words) {
+      const int64_t its = words - std::exchange(row[size_t(x)], words);
+      if (its == 0)
+        return;
+      times = std::gcd(times, its);
+      if (!more.empty() && more.back().end == x && more.back().words == its)
+        ++more.back().end;
+      else
+        more.push_back({x, x + 1, its});
+    };
+    auto run = next.begin();
+    for (int x = 0; x < int(row.size()); ++x) {
+      while (run != next.end() && run->end <= x)
+        ++run;
+      add(x, run != next.end() && run->begin <= x ? run->words : 0);
+    }
+    if (!more.empty() && more.front().words < 0)
+      times = -times;
+    for (runtime::PassedWords::Run &its : more)
+      its.words /= times;
+    return {std::move(more), times};
+  }
+
+  size_t number(const Runs &more) {
+    std::string text;
+    for (const runtime::PassedWords::Run &run : more)
       text += (text.empty() ? "[" : ",") + std::to_string(run.begin) + "," +
-              std::to_string(run.end) + "," + std::to_string(run.words / times);
+              std::to_string(run.end) + "," + std::to_string(run.words);
     const auto [at, isNew] = numbers.try_emplace(text + "]", runs.size());
     if (isNew)
       runs.push_back(at->first);
-    return std::to_string(at->second);
+    return at->second;
   }
 
+  std::vector<int64_t> row; // what it has so far, by column
   std::map<std::string, size_t> numbers;
   std::vector<std::string> runs;
   std::vector<std::pair<int64_t, std::string>> tables; // colors and rows
@@ -168,7 +231,7 @@ private:
 } // namespace
 
 static void writeLoads(llvm::json::OStream &json, const PlacementView &view) {
-  PassedText passed;
+  PassedText passed(view);
   for (const runtime::PassedWords &table : view.passed)
     passed.add(table);
   json.attributeObject("passed_words", [&] { passed.write(json); });

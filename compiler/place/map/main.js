@@ -112,7 +112,7 @@ function update() {
   const layer = layers.find(one => one.name === state.fill);
   layer.make?.(state.launch);
   const inside = state.pe ? placement.regions.findIndex(r => contains(r, state.pe.x, state.pe.y)) : -1;
-  const all = {model, launch: state.launch, lit, theme, pe: state.pe, layers, pinned: state.pinned,
+  const all = {model, launch: state.launch, lit, theme, pe: state.pe, layer, layers, pinned: state.pinned,
                region: inside < 0 ? kernel?.on ?? 0 : inside};
   const patterns = new Set((kernel?.flows ?? []).map(flow => model.streams.get(flow.stream)?.pattern));
   scene = {regions: placement.regions, active: kernel?.on, lit: new Set(kept.map(k => k.on)),

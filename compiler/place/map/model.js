@@ -85,12 +85,22 @@ function passedIn(placement, kernels) {
   for (const [number, launches] of times) {
     const {color, rows} = passed.tables[number];
     if (!colors.has(color)) colors.set(color, new Float64Array(width * height));
-    const words = colors.get(color);
-    for (const [begin, end, runs, factor] of rows)
-      for (let y = begin; y < end; ++y)
-        for (let run = passed.runs[runs], i = 0; i < run.length; i += 3)
-          for (let at = y * width + run[i]; at < y * width + run[i + 1]; ++at)
-            words[at] += launches * factor * run[i + 2];
+    const words = colors.get(color), row = new Float64Array(width);
+    let last = 0, from = width, to = 0; // columns that have been met
+    for (const [begin, height, count, number, factor] of rows) {
+      if (begin !== last) row.fill(0);
+      last = begin + height * count;
+      const runs = passed.runs[number];
+      for (let y = begin; y < last; ++y) {
+        if ((y - begin) % height === 0)
+          for (let i = 0; i < runs.length; i += 3) {
+            from = Math.min(from, runs[i]);
+            to = Math.max(to, runs[i + 1]);
+            for (let x = runs[i]; x < runs[i + 1]; ++x) row[x] += factor * runs[i + 2];
+          }
+        for (let x = from; x < to; ++x) words[y * width + x] += launches * row[x];
+      }
+    }
   }
   return colors;
 }
@@ -181,18 +191,18 @@ function layersOf(model) {
     return this;
   }});
   const byLinks = (name, label, make, changes) => add(name, label, 'words', launch => {
-    const links = make(launch);
-    return {links, values: worst(links)};
+    const {links, entry} = make(launch);
+    return {links, entry, values: worst(links)};
   }, changes);
   for (const {entry} of model.placement.link_load ?? [])
-    byLinks('predicted' + (entry === 'main' ? '' : '-' + entry), `words on a link, predicted, ${entry}`,
-            () => linksOf(model.placement, model.launches.filter(kernel => kernel.entry === entry)));
+    byLinks('predicted' + (entry === 'main' ? '' : '-' + entry), `words on a link, ${entry}`,
+            () => ({entry, links: linksOf(model.placement, model.launches.filter(kernel => kernel.entry === entry))}));
   if (model.placement.link_load)
-    byLinks('launch', 'words on a link, of the launch', launch => linksOf(model.placement, [model.launches[launch]]), true);
+    byLinks('launch', 'words on a link, launch', launch => ({links: linksOf(model.placement, [model.launches[launch]])}), true);
   const maps = model.measured.counters?.maps;
   if (maps) {
-    byLinks('measured', 'words on a link, measured', () => Object.fromEntries(
-        ports.map(port => [port, unpack(maps[`link_words_${port}`], width, height)])));
+    byLinks('measured', 'words on a link, measured', () => ({links: Object.fromEntries(
+        ports.map(port => [port, unpack(maps[`link_words_${port}`], width, height)]))}));
     for (const name of Object.keys(maps))
       if (!name.startsWith('link_'))
         add(name, name.replaceAll('_', ' ') + ', measured', maps[name].unit,

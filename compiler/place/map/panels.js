@@ -44,7 +44,7 @@ function factsOf({placement, launches, colors, cycles, busyCycles, measured}) {
     facts.push(['cycles, measured', spell(measured.report.cycles.total)]);
   if (colors.size) facts.push(['colors', `${colors.size} of ${machine.colors}`]);
   const fullest = loads?.find(load => load.entry === 'main')?.fullest[0];
-  if (fullest) facts.push(['fullest link', `${spell(fullest.words)} words, ${fullest.port} of (${fullest.x}, ${fullest.y})`]);
+  if (fullest) facts.push(['fullest link', `${spell(fullest.words)} words at (${fullest.x}, ${fullest.y})`]);
   if (sram) facts.push(['fullest PE', `${spell(sram.peak_bytes)} of ${spell(sram.limit_bytes)} B`]);
   return facts.map(([what, value]) => element('div', {}, element('dt', {}, what), element('dd', {'data-fact': what}, String(value))));
 }
@@ -178,18 +178,18 @@ function measuredPanel({model}) {
   ];
 }
 
-/** Of the entry of the launch: the links that carry most, and whose words. */
-function linksPanel({model, launch, pe}) {
-  const entry = model.launches[launch]?.entry;
+/** Where links are shown: those that carry most, and whose words. */
+function linksPanel({model, launch, layer, pe}) {
+  const entry = layer.entry ?? model.launches[launch]?.entry;
   const load = model.placement.link_load?.find(load => load.entry === entry);
-  if (!load) return [];
+  if (!load || !layer.links) return [];
   return [
     heading('fullest links', `words of a call of ${entry}`),
     element('p', {class: 'quiet'}, load.unknown_launches ? `without those of ${load.unknown_launches} launches` : ''),
     table(['out of', 'n:links', 'n:words', 'whose'], load.fullest.map(link => [
       {'data-link': `${link.x},${link.y}`, 'data-port': link.port, class: pe?.x === link.x && pe?.y === link.y ? 'pinned' : ''},
       `(${link.x}, ${link.y}) ${link.port}`, link.links, link.words,
-      Object.entries(link.streams).map(([name, words]) => `@${name} ${percent(words, link.words)}`).join(', ')])),
+      Object.entries(link.streams).map(([name, words]) => `@${name} ${Math.round(100 * words / link.words) || '<1'} %`).join(', ')])),
   ];
 }
 

@@ -263,6 +263,7 @@ def check_loading(chromium, placement, kernels):
     link = next(load for load in placement["link_load"] if load["entry"] == "load")["fullest"][0]
     dom = Page(chromium, Path("kept.html").resolve()).dom(f"pe={link['x']},{link['y']}&fill=predicted-load")
     check_fullest(dom, placement, "load")
+    check_fullest(Page(chromium, Path("kept.html").resolve()).dom("fill=predicted"), placement, "main")
     links = {row["attrs"]["data-links"]: cells(row)[1:] for row in dom.all("tr", links="*")}
     for entry, name in (("main", "predicted"), ("load", "predicted-load")):
         words = check_placement.words_of_links(placement, entry)
@@ -284,7 +285,6 @@ def check_resident(chromium, model, mesh):
     expect("cycles of a launch after those of load", rows["measured"].split()[0],
            str(round(report["cycles"]["per_kernel"][launch])))
     check_stages(dom, placement)
-    check_fullest(dom, placement, "main")
     check_loading(chromium, placement, kernels)
     run("wse-run", "kept.wafer", "--inputs", "in.npz", "--samples=2", "--quiet", "--report=stages.json")
     run(*flags, "--dump-placement=stages.html", "--counters=stages.json")
