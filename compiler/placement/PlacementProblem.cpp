@@ -377,20 +377,46 @@ static double latencyOf(const PlacementProblem &problem,
   return latency;
 }
 
+/// Where words of a wish end that begin at `middle`, along an axis, doubled: at
+/// a side of the mesh they end in the same row or column.
+static int64_t endOf(const PlacementProblem &problem, const NearWish &wish,
+                     int64_t middle, int64_t other, bool rows) {
+  switch (wish.target) {
+  case NearWish::Target::Region:
+    return other;
+  case NearWish::Target::Pe:
+    return 2 * (rows ? wish.pe.y : wish.pe.x) + 1;
+  case NearWish::Target::North:
+    return rows ? 0 : middle;
+  case NearWish::Target::South:
+    return rows ? 2 * problem.height : middle;
+  case NearWish::Target::East:
+    return rows ? middle : 2 * problem.width;
+  case NearWish::Target::West:
+    return rows ? middle : 0;
+  }
+  return middle;
+}
+
 int64_t PlacementProblem::load(const Placement &placement) const {
   int64_t most = 0;
   for (bool rows : {false, true}) {
     std::map<int64_t, int64_t> more; // words, from a line on; doubled
-    for (const PlacementEdge &edge : edges) {
-      auto middle = [&](size_t region) {
-        const PlacedRegion its = cellsOf(placement, region);
-        return rows ? 2 * its.y + its.rows : 2 * its.x + its.columns;
-      };
-      const auto [low, high] =
-          std::minmax({middle(edge.from), middle(edge.to)});
-      more[low] += edge.words;
-      more[high] -= edge.words;
-    }
+    auto middle = [&](size_t region) {
+      const PlacedRegion its = cellsOf(placement, region);
+      return rows ? 2 * its.y + its.rows : 2 * its.x + its.columns;
+    };
+    auto add = [&](int64_t from, int64_t to, int64_t words) {
+      more[std::min(from, to)] += words;
+      more[std::max(from, to)] -= words;
+    };
+    for (const PlacementEdge &edge : edges)
+      add(middle(edge.from), middle(edge.to), edge.words);
+    for (const NearWish &wish : wishes)
+      if (wish.words > 0)
+        add(middle(wish.region),
+            endOf(*this, wish, middle(wish.region), middle(wish.other), rows),
+            wish.words);
     int64_t words = 0;
     for (const auto &[line, change] : more)
       most = std::max(most, words += change);

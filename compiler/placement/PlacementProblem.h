@@ -181,7 +181,7 @@ public:
   /// Words that a wish counts as.
   int64_t wordsOf(const NearWish &wish) const;
   /// Words across the line between two columns, or two rows, that most words
-  /// cross on a shortest way.
+  /// cross on a shortest way: of edges, and of wishes that have words.
   int64_t load(const Placement &placement) const;
 
   const std::vector<CandidateShape> &shapesOf(size_t region) const {

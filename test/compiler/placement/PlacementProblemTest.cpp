@@ -199,6 +199,21 @@ TEST(PlacementProblem, LoadIsOfTheLineThatMostWordsCross) {
   EXPECT_EQ(problem.cost(column).load, 15);
 }
 
+/// Words of the host pass the regions between the edge and theirs.
+TEST(PlacementProblem, LoadHasTheWordsOfTheHost) {
+  PlacementProblem problem = example();
+  addRegions(problem, {{"a", 4, 8}, {"b", 4, 8}});
+  problem.edges = {{0, 1, 10}};
+  problem.wishes = {{1, NearWish::Target::West}, {0, NearWish::Target::East}};
+  const Placement row{{{0, {0, 0}}, {0, {4, 0}}}};
+  EXPECT_EQ(problem.cost(row).load, 10); // those wishes have no words
+  problem.wishes[0].words = 100;
+  problem.wishes[1].words = 1000;
+  EXPECT_EQ(problem.cost(row).load, 1110);
+  const Placement back{{{0, {4, 0}}, {0, {0, 0}}}};
+  EXPECT_EQ(problem.cost(back).load, 1000);
+}
+
 TEST(PlacementProblem, ThroughputThenLatencyThenWireThenLoad) {
   const PlacementCost base{1, 8, 2, 20, 100, 50, 7};
   auto isWorse = [&](PlacementCost other) { return base.key() < other.key(); };

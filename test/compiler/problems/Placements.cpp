@@ -72,6 +72,8 @@ void addWires(PlacementProblem &problem, Random &random) {
         NearWish::Target(random.between(wish.other == wish.region, 5));
     wish.pe = {random.below(problem.width), random.below(problem.height)};
     wish.weight = random.between(1, 3);
+    if (random.oneIn(3))
+      wish.words = random.between(1, 30);
     problem.wishes.push_back(wish);
   }
   for (int64_t i = random.below(4); i > 0; --i)
@@ -230,9 +232,51 @@ int64_t wishesOf(const PlacementProblem &problem, const CandidateShape &shape,
         2 * problem.height - y,
         2 * problem.width - x,
         x};
-    sum += words * wish.weight * distances[size_t(wish.target)];
+    sum += (wish.words > 0 ? wish.words : words * wish.weight) *
+           distances[size_t(wish.target)];
   }
   return sum;
+}
+
+/// Words across each line, half a column or row after the other: a word that
+/// goes from one place to another crosses all lines between.
+int64_t loadOf(const PlacementProblem &problem, const Placement &placement) {
+  const int64_t width = 2 * problem.width, height = 2 * problem.height;
+  std::vector<int64_t> columns(size_t(width), 0), rows(size_t(height), 0);
+  auto cross = [](std::vector<int64_t> &lines, int64_t a, int64_t b,
+                  int64_t words) {
+    for (int64_t line = 0; line < int64_t(lines.size()); ++line)
+      if ((a <= line) != (b <= line))
+        lines[size_t(line)] += words;
+  };
+  auto middle = [&](size_t region) {
+    const PlacedShape &its = placement.regions[region];
+    const CandidateShape &shape = problem.shapesOf(region)[its.shape];
+    return std::make_pair(2 * its.at.x + shape.columns,
+                          2 * its.at.y + shape.rows);
+  };
+  auto flow = [&](std::pair<int64_t, int64_t> a, std::pair<int64_t, int64_t> b,
+                  int64_t words) {
+    cross(columns, a.first, b.first, words);
+    cross(rows, a.second, b.second, words);
+  };
+  for (const PlacementEdge &edge : problem.edges)
+    flow(middle(edge.from), middle(edge.to), edge.words);
+  for (const NearWish &wish : problem.wishes) {
+    if (wish.words == 0)
+      continue;
+    const auto [x, y] = middle(wish.region);
+    const std::array<std::pair<int64_t, int64_t>, 6> ends = {
+        middle(wish.other),
+        std::make_pair(2 * wish.pe.x + 1, 2 * wish.pe.y + 1),
+        std::make_pair(x, int64_t(0)),
+        std::make_pair(x, height),
+        std::make_pair(width, y),
+        std::make_pair(int64_t(0), y)};
+    flow({x, y}, ends[size_t(wish.target)], wish.words);
+  }
+  columns.insert(columns.end(), rows.begin(), rows.end());
+  return *std::max_element(columns.begin(), columns.end());
 }
 
 /// What a region costs that is alone: by the score, then the slower of it and
@@ -369,6 +413,9 @@ void run(Random &random, Tally &tally) {
       error.size() > 1 && error[0] == 'P' && error[2] == ':';
   if (problem.regions.size() == 1 && !problem.regions[0].pin)
     checkOptimum(problem, error, placement, tally);
+  if (error.empty())
+    tally.expect(problem.cost(placement).load == loadOf(problem, placement),
+                 "link load");
   tally.met("problems without a placement", !error.empty() && !breaksRule);
   tally.met("problems with impossible pins", breaksRule);
   const bool anyPin =
