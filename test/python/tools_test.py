@@ -17,7 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 import wsec
-from wsec import tools
+from wsec import sentences, tools
 
 # As wse-run: progress only for those who look on.
 SLOW = r"""#!/bin/sh
@@ -42,6 +42,11 @@ class ToolsTest(unittest.TestCase):
         self.assertLessEqual({"wsec", "wse-run"}, called)
         built = re.search(r"--for=quickstart\) targets=\(([^)]*)\)", (root / "tools" / "setup.sh").read_text())
         self.assertEqual(set(built[1].split()), called)
+
+    def test_a_sentence_of_more_tokens_than_positions(self):
+        self.assertEqual(sentences.encode(["word " * 510, "b"])["input_ids"].shape, (2, 512))
+        with self.assertRaisesRegex(SystemExit, "^error: sentence 2 has 513 tokens, the model takes at most 512"):
+            sentences.encode(["a", "word " * 511])
 
     def make(self, name, text):
         path = self.folder / name
