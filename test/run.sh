@@ -19,7 +19,7 @@ part() {
 # sanitized_runtime FOLDER FLAGS [CMAKE OPTION ...]: configures the runtime alone.
 sanitized_runtime() {
   cmake -S runtime -B "$1" -G Ninja \
-    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g" \
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -gline-tables-only" \
     -DCMAKE_CXX_FLAGS="$2" -DCMAKE_TOOLCHAIN_FILE="$PWD/tools/Toolchain.cmake" \
     "${@:3}" > "$1.log" 2>&1 || { cat "$1.log"; exit 1; }
 }

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a compiled model on two engines: the outputs have the same bits, and
+"""Runs a compiled model on some engines: the outputs have the same bits, and
 the PEs execute the same instructions; with --counters every PE does, and every
 link carries the same words, and the traces are well formed.
 
-  check_engines.py MODEL... --mesh 4x4 [--mesh 8x8] [--within LOW:HIGH]
-                            [--engine burst] [--reference wavelet] [--counters] [--work DIR]
+  check_engines.py MODEL... --mesh 4x4 [--mesh 8x8] [--engine NAME[:LOW:HIGH] ...]
+                            [--reference wavelet] [--counters] [--work DIR]
 
 A MODEL is an .onnx file with its inputs beside it as .npz, or a name of
-models/small_models.py. Prints the cycles of both, by how much --engine is off
+models/small_models.py. Prints the cycles of each, by how much an --engine is off
 those of wavelet (or of --reference), and how many vector instructions and
-elements per second, of all PEs together. --within: by how many percent it may
+elements per second, of all PEs together. LOW:HIGH: by how many percent it may
 be off. Exit code 0 or 1.
 """
 
@@ -62,8 +62,8 @@ def speed(report):
             f"{work['elements'] / seconds:.2g} elements/s")
 
 
-def check(model, mesh, engine, reference, within, observed, work):
-    """Whether the engines agree on a model."""
+def check(model, mesh, engines, reference, observed, work):
+    """Whether the engines agree with the reference on a model."""
     work.mkdir(parents=True, exist_ok=True)
     path, inputs = obtain(model, work)
     np.savez(work / "inputs.npz", **inputs)
@@ -72,38 +72,42 @@ def check(model, mesh, engine, reference, within, observed, work):
     ]
     program = work / "program.wafer"
     run(["wsec", path, "-o", program, f"--mesh={mesh}", f"--region={mesh}", "--quiet", *shapes])
-    found, found_outputs = run_engine(engine, program, Path(path).parent, work, observed)
     expected, expected_outputs = run_engine(reference, program, Path(path).parent, work, observed)
-    if observed:
-        run([sys.executable, CHECK_COUNTERS, work / f"{engine}-counters.json",
-             work / f"{reference}-counters.json"])
-    same = found_outputs == expected_outputs and found["work"] == expected["work"]
-    cycles = [report["cycles"]["total"] for report in (found, expected)]
-    off = 100 * (cycles[0] / cycles[1] - 1)
-    inside = within[0] <= off <= within[1]
-    print(f"{Path(model).stem} {mesh}: {'equal' if same else 'DIFFERENT'}, "
-          f"{reference} {cycles[1]:.0f} cycles ({speed(expected)}), "
-          f"{engine} {cycles[0]:.0f} ({speed(found)}), {off:+.1f} %"
-          f"{'' if inside else f' OUTSIDE {within[0]:g} to {within[1]:g} %'}", flush=True)
-    return same and inside
+    agree = True
+    for engine, low, high in engines:
+        found, found_outputs = run_engine(engine, program, Path(path).parent, work, observed)
+        if observed:
+            run([sys.executable, CHECK_COUNTERS, work / f"{engine}-counters.json",
+                 work / f"{reference}-counters.json"])
+        same = found_outputs == expected_outputs and found["work"] == expected["work"]
+        cycles = [report["cycles"]["total"] for report in (found, expected)]
+        off = 100 * (cycles[0] / cycles[1] - 1)
+        inside = low <= off <= high
+        agree &= same and inside
+        print(f"{Path(model).stem} {mesh}: {'equal' if same else 'DIFFERENT'}, "
+              f"{reference} {cycles[1]:.0f} cycles ({speed(expected)}), "
+              f"{engine} {cycles[0]:.0f} ({speed(found)}), {off:+.1f} %"
+              f"{'' if inside else f' OUTSIDE {low:g} to {high:g} %'}", flush=True)
+    return agree
 
 
-def percents(text):
-    low, high = text.split(":")
-    return float(low), float(high)
+def engine_within(text):
+    name, *band = text.split(":")
+    low, high = map(float, band or (-100, 1000))
+    return name, low, high
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", nargs="+")
     parser.add_argument("--mesh", action="append", required=True)
-    parser.add_argument("--engine", default="burst")
+    parser.add_argument("--engine", nargs="+", type=engine_within, default=[engine_within("burst")],
+                        metavar="NAME[:LOW:HIGH]")
     parser.add_argument("--reference", default="wavelet")
-    parser.add_argument("--within", type=percents, default=(-100, 1000), metavar="LOW:HIGH")
     parser.add_argument("--counters", action="store_true")
     parser.add_argument("--work", default="work")
     arguments = parser.parse_args()
-    agree = [check(model, mesh, arguments.engine, arguments.reference, arguments.within, arguments.counters,
+    agree = [check(model, mesh, arguments.engine, arguments.reference, arguments.counters,
                    Path(arguments.work) / f"{Path(model).stem}-{mesh}")
              for model in arguments.model for mesh in arguments.mesh]
     return 0 if all(agree) else 1
