@@ -163,62 +163,61 @@ private:
 };
 
 /// What the PEs of a class send on a color in a routine. PEs that agree in all
-/// scalars that matter, and in which guards y == f(x) hold, send the same.
+/// scalars that matter send the same.
 class Senders {
 public:
   Senders(const FabricRoutine &routine, const AxisScalars &scalars, int color)
       : scalars(scalars), color(color) {
-    std::set<int> atoms, heads;
+    std::set<int> atoms;
     for (const FabricOp &op : routine.ops)
       if (op.outColors.count(color))
-        add(op, atoms, heads);
-    pinned.assign(heads.begin(), heads.end());
+        add(op, atoms);
     xs = &scalars.kinds(atoms, Axis::X);
     ys = &scalars.kinds(atoms, Axis::Y);
-    known.assign(xs->count() * ys->count() << pinned.size(), -1);
+    // Where guards y == f(x) tell one row of each column there are too many
+    // kinds to remember, and few senders.
+    if (const size_t kinds = xs->count() * ys->count(); kinds <= mostKinds)
+      known.assign(kinds, -1);
   }
 
   bool empty() const { return ops.empty(); }
 
   int64_t wordsAt(int x, int y) {
-    size_t kind = ys->of[size_t(y)] * xs->count() + xs->of[size_t(x)];
-    for (int row : pinned)
-      kind = kind << 1 | size_t(scalars.along(row, Axis::X, x) == y);
-    int64_t &words = known[kind];
-    if (words < 0) {
-      words = 0;
-      for (const FabricOp *op : ops)
-        if (runsAt(op->guards, op->turns, scalars, x, y) &&
-            scalars.value(*op->out->color(), x, y) == color)
-          words += wordsOf(*op, *op->out, scalars, x, y);
-    }
+    if (known.empty())
+      return count(x, y);
+    int64_t &words = known[ys->of[size_t(y)] * xs->count() + xs->of[size_t(x)]];
+    if (words < 0)
+      words = count(x, y);
     return words;
   }
 
 private:
-  void add(const FabricOp &op, std::set<int> &atoms, std::set<int> &heads) {
-    constexpr size_t mostHeads = 4;
+  static constexpr size_t mostKinds = 1 << 16;
+
+  void add(const FabricOp &op, std::set<int> &atoms) {
     ops.push_back(&op);
-    for (int guard : op.guards) {
-      const int denied = scalars.deniedHead(guard);
-      const int row = scalars.pinnedRow(denied >= 0 ? denied : guard);
-      if (row >= 0 && (heads.count(row) || heads.size() < mostHeads))
-        heads.insert(row);
-      else
-        scalars.atoms(guard, atoms);
-    }
+    for (int guard : op.guards)
+      scalars.atoms(guard, atoms);
     scalars.atoms(op.turns, atoms);
     scalars.atoms(*op.out->color(), atoms);
     for (const program::Affine *size : sizesOf(op, *op.out))
       scalars.atoms(*size, atoms);
   }
 
+  int64_t count(int x, int y) const {
+    int64_t words = 0;
+    for (const FabricOp *op : ops)
+      if (runsAt(op->guards, op->turns, scalars, x, y) &&
+          scalars.value(*op->out->color(), x, y) == color)
+        words += wordsOf(*op, *op->out, scalars, x, y);
+    return words;
+  }
+
   const AxisScalars &scalars;
   const int color;
   std::vector<const FabricOp *> ops;
-  std::vector<int> pinned; ///< f of guards y == f(x)
   const AxisKinds *xs = nullptr, *ys = nullptr;
-  std::vector<int64_t> known; ///< by kinds and guards; -1: not yet
+  std::vector<int64_t> known; ///< by kinds; -1: not yet
 };
 
 /// Launches that bring the same words to the same code.
@@ -370,10 +369,11 @@ private:
     for (const auto &[code, routine] : work.code)
       countSent(*code, *routine, routers, color, box);
     countEntering(*work.launch, routers, color, box);
-    if (sending.empty())
+    PassedWords table = makeTable(routers, color, box);
+    if (table.rows.empty())
       return;
-    const auto [at, isNew] = tables.try_emplace(makeTable(routers, color, box),
-                                                uint32_t(tables.size()));
+    const auto [at, isNew] =
+        tables.try_emplace(std::move(table), uint32_t(tables.size()));
     if (isNew)
       result.tables.emplace_back();
     work.tables.push_back(at->second);
