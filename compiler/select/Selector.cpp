@@ -493,9 +493,8 @@ void Selector::storeOutput(OpOperand &output, StringRef name) {
   std::optional<HostView> host;
   if (hostValues.contains(value))
     host = hostValues.view(value);
-  // All elements of an input or a constant, in order: nothing has to move.
-  if (host && !host->tensor && host->isWhole() &&
-      host->storedType() == type.getElementType()) {
+  // The host has all its elements, in order: nothing has to move.
+  if (host && host->isWhole() && host->storedType() == type.getElementType()) {
     host->view = View::dense(shapeOf(value));
     wse::AliasOp::create(kernels, user->getLoc(), kernels.getStringAttr(name),
                          host->source(), TypeAttr::get(type));

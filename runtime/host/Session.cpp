@@ -380,14 +380,18 @@ absl::StatusOr<HostTensor> Session::output(const std::string &name) const {
   return asStatusOr([&] { return readOutput(name); });
 }
 
-/// Whether a call has given it its value. What equals no output has one then.
+/// Whether a call has given it its value. What equals a tensor that no call
+/// writes has one then.
 bool Session::isKnown(uint32_t output) const {
   const int alias = store.tensor(output).alias();
-  if (alias < 0)
-    return known.count(output) > 0;
-  return store.tensor(uint32_t(alias)).role() == program::TensorRole::Output
-             ? known.count(uint32_t(alias)) > 0
-             : ran;
+  const auto source = alias < 0 ? output : uint32_t(alias);
+  switch (store.tensor(source).role()) {
+  case program::TensorRole::Output:
+  case program::TensorRole::Intermediate:
+    return known.count(source) > 0;
+  default:
+    return ran;
+  }
 }
 
 std::vector<std::string> Session::written() const {

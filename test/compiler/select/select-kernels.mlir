@@ -92,6 +92,19 @@ func.func @main(%x: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<3x2xf32> {onnx
 
 // -----
 
+// So do those that kernels have stored, element by element in order.
+// CHECK-LABEL: wse.program @main
+// CHECK: intermediate @p : tensor<2x8x24xf32>
+// CHECK-COUNT-2: store {{.*}} to "p" {{.*}}strides [0, 24, 1]
+// CHECK-NOT: load @p
+// CHECK: alias "y" = @p : tensor<2x8x24xf32>
+func.func @main(%a: tensor<2x8x16xf32> {onnx.name = "a"}, %b: tensor<2x16x24xf32> {onnx.name = "b"}) -> (tensor<2x8x24xf32> {onnx.name = "y"}) {
+  %y = onnx.batch_matmul %a, %b {node = "p"} : (tensor<2x8x16xf32>, tensor<2x16x24xf32>) -> tensor<2x8x24xf32>
+  return %y : tensor<2x8x24xf32>
+}
+
+// -----
+
 // Broadcasts load no more than they repeat: one token per batch element, one
 // feature per token, a vector for constants.
 // CHECK-DAG: #[[$TOKEN:.*]] = #wse.dist<rows = [0, replicated over 1], columns = [2]>

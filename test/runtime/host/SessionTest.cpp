@@ -54,6 +54,21 @@ TEST(SessionTest, RunsAndRunsAgain) {
   }
 }
 
+TEST(SessionTest, AnOutputIsWhatPassesThroughTheStore) {
+  std::vector<float> bundle = countUp(4);
+  ProgramBuilder builder = makeNegation(4, bundle);
+  builder.source.tensors[2]->role = program::TensorRole::Intermediate;
+  addTensor(builder, "result", program::TensorRole::Output, {4}).alias = 2;
+  const auto session =
+      Session::open(LoadedProgram::fromBytes(makeFile(builder, bundle)))
+          .value();
+  ASSERT_TRUE(session->bind("x", floats({1, 2, 3, 4})).ok());
+  EXPECT_NE(refusal(session->output("result")).find("after a run only"),
+            std::string::npos);
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_EQ(session->output("result")->number(3), -7);
+}
+
 TEST(SessionTest, EnginesGiveTheSame) {
   const auto session = open();
   ASSERT_TRUE(session->bind("x", floats({1, 2, 3, 4})).ok());
