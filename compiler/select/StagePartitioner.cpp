@@ -9,7 +9,10 @@
 #include "compiler/select/StagePartitioner.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
+#include <tuple>
+#include <utility>
 
 using namespace wsec;
 
@@ -23,6 +26,7 @@ public:
   explicit Partitioner(const StageProblem &problem);
 
   std::optional<StagePlan> run();
+  std::optional<StagePlan> within(double limit);
 
 private:
   /// What crosses at both ends of a stage passes through the store or not.
@@ -217,11 +221,17 @@ StagePlan Partitioner::plan(size_t stages) const {
 
 /// Fills in the cycles.
 void Partitioner::finish(StagePlan &plan) const {
-  for (size_t i = 0; i < plan.stages.size(); ++i)
-    plan.cycles =
-        std::max(plan.cycles, problem.cyclesOf(plan.stages[i],
-                                               i + 1 < plan.stages.size() &&
-                                                   plan.stages[i + 1].turns));
+  for (size_t i = 0; i < plan.stages.size(); ++i) {
+    const double its = problem.cyclesOf(
+        plan.stages[i], i + 1 < plan.stages.size() && plan.stages[i + 1].turns);
+    plan.cycles = std::max(plan.cycles, its);
+    plan.latency += its;
+  }
+}
+
+std::optional<StagePlan> Partitioner::within(double limit) {
+  const size_t stages = solve(limit);
+  return stages ? std::optional(plan(stages)) : std::nullopt;
 }
 
 std::optional<StagePlan> Partitioner::run() {
@@ -249,9 +259,43 @@ std::optional<StagePlan> Partitioner::run() {
     else
       low = middle + 1;
   }
-  return plan(solve(limits[low]));
+  return within(limits[low]);
 }
 
 std::optional<StagePlan> wsec::partitionStages(const StageProblem &problem) {
   return Partitioner(problem).run();
+}
+
+void StageChoice::add(StageProblem problem) {
+  const size_t number = count++;
+  if (!problem.check().empty())
+    return;
+  std::optional<StagePlan> plan = partitionStages(problem);
+  assert((!plan || problem.verify(*plan).empty()) && "a plan breaks no rule");
+  if (!plan || plan->stages.size() < 2)
+    return;
+  fewest = std::min(fewest, plan->cycles);
+  candidates.push_back({number, std::move(problem), std::move(*plan)});
+  candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
+                                  [&](const Candidate &each) {
+                                    return each.fastest.cycles > limit();
+                                  }),
+                   candidates.end());
+}
+
+std::optional<StageChoice::Chosen> StageChoice::best() const {
+  std::optional<Chosen> best;
+  auto consider = [&](const Candidate &candidate, const StagePlan &plan) {
+    if (plan.stages.size() > 1 &&
+        (!best || std::tie(plan.latency, plan.cycles) <
+                      std::tie(best->plan.latency, best->plan.cycles)))
+      best = {candidate.number, plan};
+  };
+  for (const Candidate &each : candidates) {
+    consider(each, each.fastest);
+    // None at the very limit, where sums of another order are rounded up.
+    if (auto plan = Partitioner(each.problem).within(limit()))
+      consider(each, *plan);
+  }
+  return best;
 }

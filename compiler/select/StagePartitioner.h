@@ -5,7 +5,9 @@
 
 #include "compiler/select/StageProblem.h"
 
+#include <limits>
 #include <optional>
+#include <vector>
 
 namespace wsec {
 
@@ -13,6 +15,41 @@ namespace wsec {
 /// fewest rows, in the last of them the fewest stages, then the fewest columns;
 /// none if no plan is legal.
 std::optional<StagePlan> partitionStages(const StageProblem &problem);
+
+/// Chooses from the plans of several problems: of other heights, or with other
+/// shares of the channels.
+class StageChoice {
+public:
+  /// Of the cycles from sample to sample: so much more is given for a shorter
+  /// latency. Predictions are off by more than that.
+  static constexpr double nearTie = 0.02;
+
+  struct Chosen {
+    size_t problem; ///< in the order in which they were added
+    StagePlan plan;
+  };
+
+  /// One that makes no sense has no plan.
+  void add(StageProblem problem);
+  /// Of all plans of more than one stage the one with the fewest cycles from
+  /// sample to sample; but with the least latency of those that are within
+  /// `nearTie` of these: the fastest of each problem, and the one that then
+  /// gets by with the fewest rows and stages.
+  std::optional<Chosen> best() const;
+
+private:
+  /// A problem whose fastest plan is within the limit so far.
+  struct Candidate {
+    size_t number;
+    StageProblem problem;
+    StagePlan fastest;
+  };
+  double limit() const { return fewest * (1 + nearTie); }
+
+  std::vector<Candidate> candidates;
+  size_t count = 0;
+  double fewest = std::numeric_limits<double>::infinity();
+};
 
 } // namespace wsec
 

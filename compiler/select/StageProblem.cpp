@@ -94,7 +94,7 @@ std::string StageProblem::verify(const StagePlan &plan) const {
   if (next != kernelCount())
     return "G1: " + text(plan.stages.size()) + " stages have " + text(next) +
            " of " + text(kernelCount()) + " kernels";
-  double slowest = 0;
+  double slowest = 0, all = 0;
   for (size_t i = 0; i < plan.stages.size(); ++i) {
     const Stage &stage = plan.stages[i];
     const double its =
@@ -107,11 +107,15 @@ std::string StageProblem::verify(const StagePlan &plan) const {
              ") hold " + std::to_string(bytesOf(stage)) + " bytes in a PE of " +
              std::to_string(room);
     slowest = std::max(slowest, its);
+    all += its;
   }
   // G5, but for the order of the sums.
   if (std::abs(slowest - plan.cycles) > 1e-6 * (1 + slowest))
     return "G5: the slowest stage takes " + std::to_string(slowest) +
            " cycles, not " + std::to_string(plan.cycles);
+  if (std::abs(all - plan.latency) > 1e-6 * (1 + all))
+    return "G5: all stages take " + std::to_string(all) + " cycles, not " +
+           std::to_string(plan.latency);
   return "";
 }
 

@@ -24,7 +24,8 @@ struct Stage {
 
 struct StagePlan {
   std::vector<Stage> stages;
-  double cycles = 0; ///< of the slowest: from sample to sample
+  double cycles = 0;  ///< of the slowest: from sample to sample
+  double latency = 0; ///< of all: a sample alone goes from one to the next
 };
 
 /// Samples follow one another through the stages, which lie side by side, so
@@ -78,7 +79,7 @@ public:
   ///   G2 their widths are of the list, and in a row at most the mesh's columns
   ///   G3 what crosses from one to the next can be handed over
   ///   G4 what stays in a PE fits beside what each kernel uses
-  ///   G5 its cycles are those of the slowest
+  ///   G5 its cycles are those of the slowest, its latency is that of all
   std::string verify(const StagePlan &plan) const;
 };
 

@@ -28,8 +28,8 @@ using namespace wsec::select;
 
 /// Widths that are tried for each stage.
 static constexpr int64_t kMostWidths = 32;
-/// Heights that are tried, for all stages the same.
-static constexpr size_t kMostHeights = 8;
+/// Rows of stages that heights are tried for.
+static constexpr size_t kMostHeights = 16;
 /// Elements of weights that stay are loaded once, and so many count as one word
 /// that each sample brings.
 static constexpr double kSamplesOfLoad = 30;
@@ -56,6 +56,9 @@ public:
 
   /// Where rows of stages of that height begin, `most` at most.
   std::vector<int64_t> beginsOf(int64_t rows, size_t most) const;
+  /// Heights that are tried, for all stages the same: for 1, 2, ... rows of
+  /// stages the greatest that they have room for.
+  std::vector<int64_t> heights() const;
   /// That each of these has at least: one for each of its stages at least.
   size_t channels(int64_t rows, size_t mostRows) const;
   /// The setting in which all have the same share of them.
@@ -168,6 +171,18 @@ std::vector<int64_t> Stages::beginsOf(int64_t rows, size_t most) const {
       begins.push_back(row);
   }
   return begins;
+}
+
+std::vector<int64_t> Stages::heights() const {
+  std::vector<int64_t> heights;
+  for (size_t count = 1; count <= kMostHeights; ++count) {
+    int64_t rows = mesh.height / int64_t(count);
+    while (rows > 1 && beginsOf(rows, count).size() < count)
+      --rows;
+    if (rows > 1 && (heights.empty() || rows < heights.back()))
+      heights.push_back(rows);
+  }
+  return heights;
 }
 
 size_t Stages::channels(int64_t rows, size_t mostRows) const {
@@ -441,6 +456,10 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting,
       prepare(number, kernels[k], members);
       members.insert(kernels[k]);
     }
+    for (size_t k = stage.begin; k < stage.end; ++k)
+      for (OpOperand &operand : kernels[k]->getOpOperands())
+        if (!members.contains(operand.get().getDefiningOp()))
+          operand.set(held.lookupOrDefault(operand.get()));
     RegionPart &part = result.parts.emplace_back();
     for (Operation *member : members)
       part.kernels.push_back(cast<wse::KernelOp>(member));
@@ -461,22 +480,9 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting,
     }
     part.shape = shapeOf(region, mesh, part.kernels, setting.keep.weights,
                          setting.keep.spreadCode);
-    for (size_t k = stage.begin; k < stage.end; ++k)
-      for (OpOperand &operand : kernels[k]->getOpOperands())
-        if (!members.contains(operand.get().getDefiningOp()))
-          operand.set(held.lookupOrDefault(operand.get()));
   }
   removeHandovers();
   return result;
-}
-
-/// From the mesh's down in steps of the root of two.
-static std::vector<int64_t> heightsOf(const Machine &mesh) {
-  std::vector<int64_t> heights;
-  for (double rows = mesh.height; rows >= 2 && heights.size() < kMostHeights;
-       rows /= std::sqrt(2.0))
-    heights.push_back(int64_t(rows));
-  return heights;
 }
 
 /// So many stages at most, up to one for each channel.
@@ -494,30 +500,25 @@ bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
                               const KeepOptions &keep) {
   Stages stages(program);
   const Machine mesh = program.targetMachine();
-  std::optional<std::pair<Setting, StagePlan>> best;
-  auto tryTo = [&](Setting setting) {
-    const StageProblem problem = stages.problem(setting);
-    if (!problem.check().empty())
-      return;
-    std::optional<StagePlan> plan = partitionStages(problem);
-    assert((!plan || problem.verify(*plan).empty()) && "a plan breaks no rule");
-    if (plan && plan->stages.size() > 1 &&
-        (!best || plan->cycles < best->second.cycles))
-      best.emplace(std::move(setting), std::move(*plan));
-  };
-  for (int64_t rows : heightsOf(mesh))
+  std::vector<Setting> settings;
+  StageChoice choice;
+  for (int64_t rows : stages.heights())
     for (size_t count :
-         stageCounts(std::min(mostStages, stages.channels(rows, mostRows))))
-      tryTo(stages.evenly(widthsOf(mesh), rows, count, mostRows, keep));
+         stageCounts(std::min(mostStages, stages.channels(rows, mostRows)))) {
+      settings.push_back(
+          stages.evenly(widthsOf(mesh), rows, count, mostRows, keep));
+      choice.add(stages.problem(settings.back()));
+    }
+  const std::optional<StageChoice::Chosen> best = choice.best();
   // Where SRAM holds them nowhere they will have to stream.
   if (!best && keep.weights) {
     stages.removeHandovers();
     return spreadOverStages(program, mostStages, mostRows, cycles, {});
   }
-  if (!best || best->second.cycles >= cycles)
+  if (!best || best->plan.cycles >= cycles)
     return false;
-  SideBySide choice = stages.spread(best->second, best->first);
-  spreadOverRegions(program, choice);
+  SideBySide spread = stages.spread(best->plan, settings[best->problem]);
+  spreadOverRegions(program, spread);
   return true;
 }
 

@@ -157,6 +157,10 @@ TEST_F(Broken, G5Cycles) {
   plan.cycles = 31;
   EXPECT_EQ(problem.verify(plan).substr(0, 21), "G5: the slowest stage");
 }
+TEST_F(Broken, G5Latency) {
+  plan.latency = 31;
+  EXPECT_EQ(problem.verify(plan).substr(0, 14), "G5: all stages");
+}
 
 /// All plans, one after the other.
 class Oracle {
@@ -168,12 +172,14 @@ private:
   void extend() {
     const size_t next = plan.stages.empty() ? 0 : plan.stages.back().end;
     if (next == problem.kernelCount()) {
-      plan.cycles = 0;
-      for (size_t i = 0; i < plan.stages.size(); ++i)
-        plan.cycles = std::max(
-            plan.cycles,
+      plan.cycles = plan.latency = 0;
+      for (size_t i = 0; i < plan.stages.size(); ++i) {
+        const double its =
             problem.cyclesOf(plan.stages[i], i + 1 < plan.stages.size() &&
-                                                 plan.stages[i + 1].turns));
+                                                 plan.stages[i + 1].turns);
+        plan.cycles = std::max(plan.cycles, its);
+        plan.latency += its;
+      }
       if (problem.verify(plan).empty())
         least = std::min(least, plan.cycles);
       return;
@@ -245,6 +251,59 @@ TEST(StagePartitioner, AsFastAsAnyPlan) {
   }
   EXPECT_GT(solved, 500);
   EXPECT_GT(turns, 200);
+}
+
+/// a 100, b `middle`, c 100, on one width; a quarter to take or hand over.
+StageProblem twoLong(double middle) {
+  StageProblem problem;
+  problem.columns = 3;
+  problem.mostStages = 3;
+  problem.widths = {1};
+  problem.cycles = {{100, middle, 100}};
+  problem.leaving = problem.entering = {{0, 0.25, 0.25}};
+  problem.bytes = problem.working = {{0, 0, 0}};
+  return problem;
+}
+
+StageChoice::Chosen chosenOf(std::vector<StageProblem> problems) {
+  StageChoice choice;
+  for (StageProblem &problem : problems)
+    choice.add(std::move(problem));
+  return choice.best().value();
+}
+
+TEST(StageChoice, ANearTieGoesToLatency) {
+  // | a | b | c | takes 100.25, a sample alone 202; | a b | c | 101.25 and
+  // 201.5, which is 1 % more.
+  StagePlan plan = chosenOf({twoLong(1)}).plan;
+  EXPECT_EQ(plan.stages.size(), 2u);
+  EXPECT_EQ(plan.cycles, 101.25);
+  EXPECT_EQ(plan.latency, 201.5);
+}
+TEST(StageChoice, ThroughputComesFirst) {
+  // | a b | c | takes 3 % more than | a | b | c |.
+  StagePlan plan = chosenOf({twoLong(3)}).plan;
+  EXPECT_EQ(plan.stages.size(), 3u);
+  EXPECT_EQ(plan.cycles, 100.25);
+}
+TEST(StageChoice, OfSeveralProblems) {
+  // The second is faster by 1 % than the first, which has less latency; the
+  // third has no plan, the fourth takes 20 % more.
+  StageProblem faster = twoLong(1), slower = twoLong(1), none = twoLong(1);
+  faster.cycles = {{99, 99, 99}};
+  slower.cycles = {{120, 1, 0}};
+  none.widths = {4};
+  EXPECT_EQ(chosenOf({twoLong(1), faster}).problem, 0u);
+  EXPECT_EQ(chosenOf({faster, twoLong(1)}).problem, 1u);
+  EXPECT_EQ(chosenOf({faster, none, slower}).problem, 0u);
+  EXPECT_FALSE(StageChoice().best());
+}
+TEST(StageChoice, OneStageIsNoPipeline) {
+  StageProblem problem = twoLong(1);
+  problem.mostStages = 1;
+  StageChoice choice;
+  choice.add(problem);
+  EXPECT_FALSE(choice.best());
 }
 
 } // namespace

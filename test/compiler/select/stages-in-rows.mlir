@@ -27,7 +27,7 @@
 
 // PLACED: region @r shape({{.*}}) at (0, 0)
 // PLACED: region @r1 shape({{.*}}) at (1, 0)
-// PLACED: region @r2 shape({{.*}}) at (0, 3)
+// PLACED: region @r2 shape({{.*}}) at (0, 4)
 
 // ONE-NOT: intermediate
 func.func @main(%x: tensor<4x48xf32> {onnx.name = "x"})

@@ -292,12 +292,34 @@ def encode(sentences):
     }
 
 
+MOST_IDS = 100
+
+
+def id_counts(model):
+    """For each input that selects rows of tables how many the smallest of them has."""
+    rows = {tensor.name: tensor.dims[0] for tensor in model.graph.initializer if tensor.dims}
+    makers = {output: node for node in model.graph.node for output in node.output}
+    counts = {}
+    for node in model.graph.node:
+        if node.op_type != "Gather" or node.input[0] not in rows or any(
+                a.name == "axis" and a.i != 0 for a in node.attribute):
+            continue
+        name = node.input[1]
+        while name in makers and makers[name].op_type in (
+                "Cast", "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze"):
+            name = makers[name].input[0]
+        counts[name] = min(counts.get(name, MOST_IDS), rows[node.input[0]])
+    return counts
+
+
 def random_inputs(path, seed):
-    """Inputs for a file with static shapes: small token ids, or normal floats."""
+    """Inputs for a file with static shapes: small token ids that its tables have, or normal
+    floats."""
     random = np.random.default_rng(seed)
     inputs = {}
     model = onnx.load(path, load_external_data=False)
     known = {tensor.name for tensor in model.graph.initializer}
+    counts = id_counts(model)
     for value in model.graph.input:
         if value.name in known:
             continue
@@ -306,7 +328,8 @@ def random_inputs(path, seed):
         if "mask" in value.name:
             inputs[value.name] = np.ones(shape, helper.tensor_dtype_to_np_dtype(tensor.elem_type))
         elif tensor.elem_type == INT64:
-            inputs[value.name] = random.integers(0, 100, shape).astype(np.int64)
+            most = counts.get(value.name, MOST_IDS)
+            inputs[value.name] = random.integers(0, most, shape).astype(np.int64)
         else:
             inputs[value.name] = random.standard_normal(shape).astype(np.float32)
     return inputs
