@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/LaunchOrder.h"
+#include "runtime/program/CommandRoom.h"
 
 #include <algorithm>
 #include <deque>
@@ -29,10 +30,9 @@ private:
   std::vector<std::vector<size_t>> partsOf; // regions of each kernel
   std::vector<std::deque<size_t>> waiting;  // kernels of each region
   std::vector<double> free;                 // when each region is
+  runtime::CommandLine commands;            // of the entry
   std::vector<double> ends;                 // of each kernel
   std::vector<std::vector<double>> work;    // that is left, of [entry][region]
-  /// The last end of the first launches of the entry, [launches].
-  std::vector<double> endOfFirst = {0};
   std::vector<bool> isLaunched;
   std::vector<size_t> left; // kernels of each entry
   size_t entry = 0;         // whose kernels are launched
@@ -42,7 +42,7 @@ private:
 
 Launches::Launches(const SchedulingProblem &problem)
     : problem(problem), partsOf(problem.kernels.size()),
-      ends(problem.kernels.size(), 0),
+      commands(problem.commandsAhead), ends(problem.kernels.size(), 0),
       isLaunched(problem.kernels.size(), false) {
   for (size_t k = 0; k < problem.kernels.size(); ++k) {
     const KernelMemory &kernel = problem.kernels[k];
@@ -64,7 +64,7 @@ Launches::Launches(const SchedulingProblem &problem)
       work[kernel.entry][region] += kernel.cycles;
     }
   }
-  free.assign(waiting.size(), 0);
+  free.assign(std::max(waiting.size(), problem.commandsAhead.size()), 0);
 }
 
 bool Launches::isNext(size_t kernel) const {
@@ -79,10 +79,9 @@ bool Launches::isNext(size_t kernel) const {
 }
 
 double Launches::startOf(size_t kernel) const {
-  const size_t before = endOfFirst.size() - 1;
-  double start = endOfFirst[before - std::min(before, commandsAhead)];
+  double start = 0;
   for (size_t region : partsOf[kernel])
-    start = std::max(start, free[region]);
+    start = std::max({start, free[region], commands.reaches(region)});
   for (size_t other : problem.kernels[kernel].after)
     start = std::max(start, ends[other]);
   return start;
@@ -99,12 +98,12 @@ void Launches::launch(size_t kernel) {
   ends[kernel] = startOf(kernel) + problem.kernels[kernel].cycles;
   isLaunched[kernel] = true;
   --left[problem.kernels[kernel].entry];
-  endOfFirst.push_back(std::max(endOfFirst.back(), ends[kernel]));
   for (size_t region : partsOf[kernel]) {
     work[entry][region] -= problem.kernels[kernel].cycles;
     free[region] = ends[kernel];
     waiting[region].pop_front();
   }
+  commands.give(free);
 }
 
 std::vector<size_t> Launches::run() {
@@ -112,7 +111,7 @@ std::vector<size_t> Launches::run() {
   while (order.size() < problem.kernels.size()) {
     while (left[entry] == 0) {
       ++entry;
-      endOfFirst = {0};
+      commands.clear();
     }
     // The first kernel of the list that is left is always one that can start.
     size_t best = problem.kernels.size();
@@ -127,6 +126,99 @@ std::vector<size_t> Launches::run() {
   return order;
 }
 
+namespace {
+
+/// Kernels of which none uses what another makes, in any order.
+class FreeLaunches {
+public:
+  FreeLaunches(const SchedulingProblem &problem,
+               std::vector<size_t>::iterator begin,
+               std::vector<size_t>::iterator end)
+      : problem(problem), begin(begin), end(end),
+        commands(problem.commandsAhead) {}
+
+  /// Moves single ones as long as the last ends earlier for it, or all of them
+  /// in sum.
+  void improve();
+
+private:
+  using Rank = std::pair<double, double>;
+  Rank rank();
+  bool moves(size_t from, size_t to);
+
+  /// Launches that are tried out, times regions: about a second of a core.
+  static constexpr size_t mostSteps = 100'000'000;
+
+  const SchedulingProblem &problem;
+  const std::vector<size_t>::iterator begin, end;
+  runtime::CommandLine commands;
+  std::vector<double> free;
+  Rank best;
+};
+
+} // namespace
+
+/// When the last region is done, and the sum of all ends.
+FreeLaunches::Rank FreeLaunches::rank() {
+  commands.clear();
+  free.assign(problem.commandsAhead.size(), 0);
+  double sum = 0;
+  for (auto kernel = begin; kernel != end; ++kernel) {
+    const KernelMemory &its = problem.kernels[*kernel];
+    double &when = free[its.region];
+    when = std::max(when, commands.reaches(its.region)) + its.cycles;
+    sum += when;
+    commands.give(free);
+  }
+  return {*std::max_element(free.begin(), free.end()), sum};
+}
+
+bool FreeLaunches::moves(size_t from, size_t to) {
+  auto move = [&](size_t from, size_t to) {
+    const auto first = begin + long(std::min(from, to)),
+               last = begin + long(std::max(from, to)) + 1;
+    std::rotate(first, from < to ? first + 1 : last - 1, last);
+  };
+  move(from, to);
+  const Rank its = rank();
+  if (its < best) {
+    best = its;
+    return true;
+  }
+  move(to, from);
+  return false;
+}
+
+void FreeLaunches::improve() {
+  const size_t count = size_t(end - begin);
+  size_t left = mostSteps / (count * problem.commandsAhead.size());
+  best = rank();
+  for (bool moved = true; moved && left > 0;) {
+    moved = false;
+    for (size_t from = 0; from < count; ++from)
+      for (size_t to = 0; to < count && left > 0; ++to)
+        if (from != to) {
+          --left;
+          moved |= moves(from, to);
+        }
+  }
+}
+
 std::vector<size_t> wsec::orderLaunches(const SchedulingProblem &problem) {
-  return Launches(problem).run();
+  std::vector<size_t> order = Launches(problem).run();
+  if (problem.commandsAhead.size() < 2)
+    return order;
+  auto entryOf = [&](size_t kernel) { return problem.kernels[kernel].entry; };
+  for (auto begin = order.begin(); begin != order.end();) {
+    const auto end = std::find_if(begin, order.end(), [&](size_t kernel) {
+      return entryOf(kernel) != entryOf(*begin);
+    });
+    if (std::all_of(begin, end, [&](size_t kernel) {
+          return problem.kernels[kernel].operands.empty() &&
+                 problem.kernels[kernel].after.empty();
+        }))
+      FreeLaunches(problem, begin, end).improve();
+    begin = end;
+  }
+  return order;
 }

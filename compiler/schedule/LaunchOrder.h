@@ -7,22 +7,21 @@
 
 namespace wsec {
 
-/// Commands on their way to a busy PE, in its queue of six and in the routers
-/// before it: with 12, `streams` takes as long as predicted to load 7 to 18
-/// regions, to 12 %.
-inline constexpr size_t commandsAhead = 12;
-
 /// The kernels in the order of their launches. Kernels of one region keep the
 /// order of the list. Regions run at the same time, but commands reach all of
 /// them in one order, and a region that is busy holds up those behind, once
-/// queues are full: a launch starts when all but the last `commandsAhead`
-/// before it have ended. So the next launch is the one that is predicted to
+/// queues are full (`commandsAhead` of the problem). So the next launch is the
+/// one that is predicted to
 /// start first, of several that on whose regions most is left to be done, then
 /// the first of the list. A kernel takes part on its own region and on those of
 /// its operands.
 ///
 ///   @a   [load   ][softmax][transfer]          load, load_1, softmax,
 ///   @b   [load_1     ]     [transfer][norm]    transfer, norm
+///
+/// Kernels of an entry of which none uses what another makes, such as those
+/// that load weights, are free to change places, on one region too: single ones
+/// are moved as long as the entry ends earlier for it.
 std::vector<size_t> orderLaunches(const SchedulingProblem &problem);
 
 } // namespace wsec

@@ -2,6 +2,7 @@
 #include "runtime/program/Samples.h"
 
 #include "runtime/program/Call.h"
+#include "runtime/program/CommandRoom.h"
 #include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
 
@@ -47,6 +48,7 @@ SamplePlan::SamplePlan(const program::Program &program, uint32_t index,
                 "until all PEs are at rest; several samples at a time take "
                 "launch wavelets");
   findPartners();
+  findCommandRoom();
   if (start == Start::Behind)
     forgetStart();
   for (StageLaunches &stage : classes)
@@ -92,6 +94,30 @@ void SamplePlan::findPartners() {
   }
 }
 
+/// How far commands get ahead of a class that is busy.
+void SamplePlan::findCommandRoom() {
+  const program::Machine &machine = *program.machine();
+  CommandQueues queues;
+  if (const auto *words = machine.input_queue_words())
+    queues.inputQueueWords.assign(words->begin(), words->end());
+  queues.reservedInputQueues = machine.reserved_input_queues();
+  queues.routerWords = machine.router_buffer_words();
+  queues.rampCycles = machine.ramp_cycles();
+  queues.hopCycles = machine.hop_cycles();
+  std::vector<CommandTarget> targets;
+  for (const StageLaunches &stage : classes) {
+    const auto &rects = *program.classes()->Get(stage.peClass)->rects();
+    CommandTarget all = {INT64_MAX, INT64_MAX, 0, 0};
+    for (const program::Rect *rect : rects)
+      all = {std::min<int64_t>(all.x0, rect->x0()),
+             std::min<int64_t>(all.y0, rect->y0()),
+             std::max<int64_t>(all.x1, rect->x1()),
+             std::max<int64_t>(all.y1, rect->y1())};
+    targets.push_back(all);
+  }
+  ahead = commandsAhead(queues, targets);
+}
+
 /// Launches at the start of a run wait for the first words of the store, which
 /// later samples find there.
 void SamplePlan::forgetStart() {
@@ -111,9 +137,13 @@ class Filling {
 public:
   Filling(const std::vector<std::vector<uint32_t>> &classesOf,
           const std::vector<std::vector<uint32_t>> &after,
-          const std::vector<double> &cycles, size_t classes, uint32_t samples)
-      : classesOf(classesOf), after(after), cycles(cycles), free(classes, 0),
-        waiting(classes), ends(samples, std::vector<double>(cycles.size(), -1)),
+          const std::vector<double> &cycles,
+          const std::vector<std::vector<size_t>> &commandsAhead,
+          uint32_t samples)
+      : classesOf(classesOf), after(after), cycles(cycles),
+        commands(commandsAhead), free(commandsAhead.size(), 0),
+        waiting(commandsAhead.size()),
+        ends(samples, std::vector<double>(cycles.size(), -1)),
         samples(samples) {
     for (uint32_t sample = 0; sample < samples; ++sample)
       for (uint32_t launch = 0; launch < cycles.size(); ++launch)
@@ -122,6 +152,8 @@ public:
   }
 
   std::vector<SampleLaunch> run();
+  /// The end of the last launch of the first sample, in the entry's order.
+  double runEntry();
 
 private:
   bool isNext(const SampleLaunch &launch) const;
@@ -130,6 +162,7 @@ private:
 
   const std::vector<std::vector<uint32_t>> &classesOf, &after;
   const std::vector<double> &cycles;
+  CommandLine commands;
   std::vector<double> free; ///< when each class is
   std::vector<std::deque<SampleLaunch>> waiting;
   std::vector<std::vector<double>> ends; ///< of each sample and launch
@@ -153,7 +186,7 @@ bool Filling::isNext(const SampleLaunch &its) const {
 double Filling::startOf(const SampleLaunch &its) const {
   double start = 0;
   for (uint32_t c : classesOf[its.launch])
-    start = std::max(start, free[c]);
+    start = std::max({start, free[c], commands.reaches(c)});
   for (uint32_t other : after[its.launch])
     start = std::max(start, ends[its.sample][other]);
   return start;
@@ -167,6 +200,7 @@ void Filling::take(SampleLaunch its) {
     free[c] = end;
     waiting[c].pop_front();
   }
+  commands.give(free);
   order.push_back(its);
 }
 
@@ -196,10 +230,20 @@ std::vector<SampleLaunch> Filling::run() {
   }
 }
 
+double Filling::runEntry() {
+  for (uint32_t launch = 0; launch < cycles.size(); ++launch)
+    take({0, launch, 0});
+  return *std::max_element(free.begin(), free.end());
+}
+
 } // namespace
 
+double SamplePlan::cyclesOfEntry() const {
+  return Filling(classesOf, after, cycles, ahead, /*samples=*/1).runEntry();
+}
+
 std::vector<SampleLaunch> SamplePlan::ordered(uint32_t samples) const {
-  return Filling(classesOf, after, cycles, classes.size(), samples).run();
+  return Filling(classesOf, after, cycles, ahead, samples).run();
 }
 
 double SamplePlan::cyclesPerSample() const {
@@ -243,8 +287,7 @@ double loadCycles(const program::Program &program, uint32_t entry) {
     return 0;
   const uint32_t index = findEntry(program, load->name()->str());
   return SamplePlan(program, index, /*samples=*/1, SamplePlan::Start::First)
-      .latencies()
-      .front();
+      .cyclesOfEntry();
 }
 
 // ---------------------------------------------------------------- the program

@@ -57,6 +57,8 @@ public:
   /// could be next, the one predicted to start first is: commands reach all
   /// PEs in one order.
   const std::vector<SampleLaunch> &order() const { return launches; }
+  /// Predicted for a call of the entry as it is, in the order of its launches.
+  double cyclesOfEntry() const;
   /// The slowest class: cycles from sample to sample.
   double cyclesPerSample() const;
 
@@ -73,6 +75,7 @@ public:
 private:
   std::vector<SampleLaunch> ordered(uint32_t samples) const;
   void findPartners();
+  void findCommandRoom();
   void forgetStart();
 
   const program::Program &program;
@@ -82,6 +85,8 @@ private:
   std::vector<std::vector<uint32_t>> classesOf; ///< of each launch
   /// Launches that store what this one reads.
   std::vector<std::vector<uint32_t>> after;
+  /// Commands that get ahead of a busy class, [busy][other].
+  std::vector<std::vector<size_t>> ahead;
   std::vector<double> cycles; ///< of each launch
   std::vector<SampleLaunch> launches;
 };

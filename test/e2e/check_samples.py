@@ -58,14 +58,15 @@ def wrong_sums(together, alone, count):
 
 
 def other_predictions(compiled, ran):
-    """Where a run's report repeats other predictions than the compiler's."""
+    """Where a run's report repeats other predictions than the compiler's. The first sample takes
+    as long as alone, or longer: commands of others wait before it."""
     pairs = [(compiled, ran), *zip(compiled["stages"], ran["stages"])]
     wrong = [f"{name} {its[name]}, {ours[name]} when it was compiled"
              for ours, its in pairs for name in ours
              if name.startswith("predicted") and "latency" not in name
              and abs(its[name] - ours[name]) > max(1, 1e-6 * ours[name])]
     first = "predicted_first_latency_cycles"
-    if abs(ran[first] - compiled[first]) > 1 or len(ran["stages"]) != len(compiled["stages"]):
+    if ran[first] < compiled[first] - 1 or len(ran["stages"]) != len(compiled["stages"]):
         wrong.append(f"{first} {ran[first]}, {compiled[first]} when it was compiled")
     return wrong
 

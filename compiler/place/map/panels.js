@@ -91,7 +91,7 @@ function regionsPanel({model, launch, theme}) {
   const together = regions[0].role === 'code'
       ? `${spell(busyCycles.reduce((sum, cycles) => sum + cycles))} cycles one after the other`
       : `the slowest takes ${spell(most)} cycles`;
-  const order = regions.map((_, i) => i).sort((a, b) => regions[a].x - regions[b].x || regions[a].y - regions[b].y);
+  const order = regions.map((_, i) => i).sort((a, b) => regions[a].y - regions[b].y || regions[a].x - regions[b].x);
   return [
     heading(title, together),
     table(['', 'n:launches', 'n:cycles', '', 'the longest'], order.map(i => {

@@ -35,7 +35,7 @@ function drawTimeline(model, {launch, lit, theme, width}) {
   }, svg('title', {}, title));
   const add = (label, draw) => lanes.push({label, draw});
   const regions = placement.regions.map((region, i) => ({region, i}));
-  regions.sort((a, b) => a.region.x - b.region.x || a.region.y - b.region.y);
+  regions.sort((a, b) => a.region.y - b.region.y || a.region.x - b.region.x);
   regions.forEach(({region, i}) => add('@' + region.name, y => launches.filter(k => k.on === i).map(
       k => box(k, k.window, y, lane - thin, `${k.name}: ${k.kind}, ${spell(k.window[1] - k.window[0])} cycles predicted`,
                kindColor(k.kind, theme)))));

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <tuple>
 
@@ -116,19 +117,40 @@ TEST(LaunchOrder, OfSeveralThatStartAtOnceMostLeftIsFirst) {
       (std::vector<size_t>{1, 0, 3, 2}));
 }
 TEST(LaunchOrder, CommandsWaitBehindABusyRegion) {
-  // Region 0 is busy to 100, and takes 12 commands of others meanwhile. What
-  // comes then starts at 100, whether its region is free at 11 or at 50.
+  // Region 0 is busy to 100, and 12 commands of others get ahead meanwhile.
+  // What comes then starts at 100, whether its region is free at 11 or at 50.
+  constexpr size_t ahead = 12;
   std::vector<
       std::tuple<std::vector<size_t>, size_t, std::vector<size_t>, double>>
       kernels = {{{}, 0, {}, 100}, {{}, 2, {}, 50}, {{}, 2, {}, 40}};
   std::vector<size_t> wanted = {0, 1};
   for (size_t k = 3; k < 17; ++k) {
-    if (k == 3 + commandsAhead - 1)
+    if (k == 3 + ahead - 1)
       wanted.push_back(2);
     kernels.push_back({{}, 1, {}, 1});
     wanted.push_back(k);
   }
-  EXPECT_EQ(orderLaunches(launches(kernels)), wanted);
+  SchedulingProblem problem = launches(kernels);
+  problem.commandsAhead.assign(3, std::vector<size_t>(3, ahead));
+  // So they are not free to change places.
+  problem.kernels.back().after = {3};
+  EXPECT_EQ(orderLaunches(problem), wanted);
+}
+TEST(LaunchOrder, FreeKernelsAreMovedWhereTheEndIsEarlier) {
+  // One command gets ahead of a busy region. In the order of predicted starts,
+  // the longest first, k1 and its followers wait for k0: 120. With k0 last of
+  // all but one it takes as long as k0.
+  SchedulingProblem problem = launches(
+      {{{}, 0, {}, 100}, {{}, 1, {}, 10}, {{}, 1, {}, 10}, {{}, 1, {}, 10}});
+  problem.commandsAhead.assign(2, std::vector<size_t>(2, 1));
+  const std::vector<size_t> order = orderLaunches(problem);
+  auto place = [&](size_t kernel) {
+    return std::find(order.begin(), order.end(), kernel) - order.begin();
+  };
+  EXPECT_GE(place(0), 2);
+  // What uses another's result stays where it is.
+  problem.kernels[3].operands = {2};
+  EXPECT_EQ(orderLaunches(problem)[0], 0u);
 }
 TEST(LaunchOrder, WaitsForWhatIsStored) {
   // k1 on region 1 loads what k0 on region 0 stores.

@@ -246,7 +246,7 @@ def check_pe(page, placement, counters, report, kernels):
 def check_stages(dom, placement):
     """What each stage takes for a sample, as the compiler's report says it."""
     stages = json.loads(Path("kept-compile.json").read_text())["pipeline"]["stages"]
-    regions = sorted(placement["regions"], key=lambda region: region["x"])
+    regions = sorted(placement["regions"], key=lambda region: (region["y"], region["x"]))
     shown = dom.all("tr", region="*")
     expect("stages", [(row["attrs"]["data-region"], cells(row)[2]) for row in shown],
            [(region["name"], str(round(stage["predicted_cycles"]))) for region, stage in zip(regions, stages)])
