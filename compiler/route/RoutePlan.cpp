@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/route/RoutePlan.h"
+#include "runtime/program/CommandRoom.h"
 
 #include <algorithm>
 
@@ -91,15 +92,10 @@ static RoutePlan planChannelRow(const Frame &region) {
 
 /// A comb over all regions: from PE (0,0) of the mesh east along its first row,
 /// and south down each column as far as a region goes.
-static RoutePlan planLaunch(const RoutingProblem &problem) {
+static RoutePlan planLaunchDown(const RoutingProblem &problem,
+                                const std::vector<int64_t> &cuts) {
   RoutePlan plan;
-  std::vector<int64_t> cuts = {0};
-  for (const RouteRegion &region : problem.regions)
-    cuts.insert(cuts.end(), {region.x, region.x + region.width - 1,
-                             region.x + region.width});
-  std::sort(cuts.begin(), cuts.end());
   const int64_t end = cuts.back();
-  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   for (size_t i = 0; i + 1 < cuts.size(); ++i) {
     auto meets = [&](const RouteRegion &region) {
       return region.x <= cuts[i] && cuts[i] < region.x + region.width;
@@ -122,6 +118,53 @@ static RoutePlan planLaunch(const RoutingProblem &problem) {
     });
   }
   return plan;
+}
+
+/// The same from PE (0,0) south down the first column, and east along each row.
+static RoutePlan planLaunchAlong(const RoutingProblem &problem,
+                                 const std::vector<int64_t> &cuts) {
+  RoutePlan plan;
+  std::vector<int64_t> ends(problem.meshHeight, 0); // of regions, by row
+  int64_t last = 0;
+  for (const RouteRegion &region : problem.regions) {
+    last = std::max(last, region.y + region.height - 1);
+    for (int64_t y = region.y; y < region.y + region.height; ++y)
+      ends[size_t(y)] = std::max(ends[size_t(y)], region.x + region.width);
+  }
+  for (size_t i = 0; i + 1 < cuts.size(); ++i)
+    addMeshBand(plan, problem, {cuts[i], cuts[i + 1], 1}, [&](int64_t y) {
+      const bool isFirst = cuts[i] == 0;
+      uint8_t transmit = isFirst && y < last ? toSouth : 0;
+      if (cuts[i + 1] < ends[size_t(y)])
+        transmit |= toEast;
+      for (const RouteRegion &region : problem.regions)
+        if (region.x <= cuts[i] && cuts[i] < region.x + region.width &&
+            region.y <= y && y < region.y + region.height)
+          transmit |= toRamp;
+      return transmit ? RouteSetting{isFirst && y > 0 ? RoutePort::North
+                                                      : RoutePort::West,
+                                     transmit}
+                      : RouteSetting{};
+    });
+  return plan;
+}
+
+static RoutePlan planLaunch(const RoutingProblem &problem) {
+  std::vector<int64_t> cuts = {0};
+  std::vector<runtime::CommandTarget> targets;
+  for (const RouteRegion &region : problem.regions) {
+    const int64_t end = region.x + region.width;
+    cuts.insert(cuts.end(), {region.x, end - 1, end});
+    targets.push_back({region.x, region.y, end, region.y + region.height});
+  }
+  const bool alongRows =
+      runtime::commandWays(targets) == runtime::CommandWays::Rows;
+  if (alongRows)
+    cuts.push_back(1);
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  return alongRows ? planLaunchAlong(problem, cuts)
+                   : planLaunchDown(problem, cuts);
 }
 
 /// From the end of each row of the region, past PEs of no region and of others,

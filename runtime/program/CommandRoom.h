@@ -2,8 +2,8 @@
 //
 // How far commands get while a region is busy. All PEs take all commands in
 // turn, so those for others wait behind one that is at work, once its queue and
-// the routers before it are full. They come along the first row of the mesh,
-// and down its columns:
+// the routers before it are full. They come along the first row of the mesh and
+// down its columns, or down the first column and along its rows:
 //
 //    > . . . . . .     c is busy: two words wait in each router between the
 //      .   .   .       first row and c, and more in the ramp and the queue of
@@ -35,11 +35,21 @@ struct CommandTarget {
   int64_t x0 = 0, y0 = 0, x1 = 0, y1 = 0;
 };
 
+/// Down the columns from the first row, or along the rows from the first
+/// column.
+enum class CommandWays { Columns, Rows };
+
+/// As commands go to these regions: those ways on which fewer pairs of regions
+/// have no router between what is busy and where the other one's way leaves.
+/// Stages in several rows: along rows, where each is in the way of its own row
+/// only.
+CommandWays commandWays(const std::vector<CommandTarget> &regions);
+
 /// How many commands behind the one that `busy` is at work on reach all PEs of
 /// `other` before `busy` is done. Keep-outs make ways longer, on which more
 /// wait.
-size_t commandsAhead(const CommandQueues &queues, const CommandTarget &busy,
-                     const CommandTarget &other);
+size_t commandsAhead(const CommandQueues &queues, CommandWays ways,
+                     const CommandTarget &busy, const CommandTarget &other);
 
 /// The same of all pairs, [busy][other]; of a region and itself any number.
 std::vector<std::vector<size_t>>

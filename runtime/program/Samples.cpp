@@ -137,12 +137,10 @@ class Filling {
 public:
   Filling(const std::vector<std::vector<uint32_t>> &classesOf,
           const std::vector<std::vector<uint32_t>> &after,
-          const std::vector<double> &cycles,
-          const std::vector<std::vector<size_t>> &commandsAhead,
-          uint32_t samples)
+          const std::vector<double> &cycles, size_t classes, uint32_t samples,
+          CommandLine commands = CommandLine())
       : classesOf(classesOf), after(after), cycles(cycles),
-        commands(commandsAhead), free(commandsAhead.size(), 0),
-        waiting(commandsAhead.size()),
+        commands(std::move(commands)), free(classes, 0), waiting(classes),
         ends(samples, std::vector<double>(cycles.size(), -1)),
         samples(samples) {
     for (uint32_t sample = 0; sample < samples; ++sample)
@@ -152,8 +150,8 @@ public:
   }
 
   std::vector<SampleLaunch> run();
-  /// The end of the last launch of the first sample, in the entry's order.
-  double runEntry();
+  /// Says when launches start that are commanded in this order.
+  void play(std::vector<SampleLaunch> &launches);
 
 private:
   bool isNext(const SampleLaunch &launch) const;
@@ -230,20 +228,37 @@ std::vector<SampleLaunch> Filling::run() {
   }
 }
 
-double Filling::runEntry() {
-  for (uint32_t launch = 0; launch < cycles.size(); ++launch)
-    take({0, launch, 0});
-  return *std::max_element(free.begin(), free.end());
+void Filling::play(std::vector<SampleLaunch> &launches) {
+  for (SampleLaunch &each : launches) {
+    take(each);
+    each = order.back();
+  }
 }
 
 } // namespace
 
-double SamplePlan::cyclesOfEntry() const {
-  return Filling(classesOf, after, cycles, ahead, /*samples=*/1).runEntry();
+/// By when they could start if commands did not wait for one another: that
+/// keeps the pace of the slowest class. One that is put off because commands
+/// wait just then makes later samples wait, too.
+std::vector<SampleLaunch> SamplePlan::ordered(uint32_t samples) const {
+  const size_t count = classes.size();
+  std::vector<SampleLaunch> order =
+      Filling(classesOf, after, cycles, count, samples).run();
+  Filling(classesOf, after, cycles, count, samples, CommandLine(ahead))
+      .play(order);
+  return order;
 }
 
-std::vector<SampleLaunch> SamplePlan::ordered(uint32_t samples) const {
-  return Filling(classesOf, after, cycles, ahead, samples).run();
+double SamplePlan::cyclesOfEntry() const {
+  std::vector<SampleLaunch> order;
+  for (uint32_t launch = 0; launch < cycles.size(); ++launch)
+    order.push_back({0, launch, 0});
+  Filling(classesOf, after, cycles, classes.size(), 1, CommandLine(ahead))
+      .play(order);
+  double end = 0;
+  for (const SampleLaunch &each : order)
+    end = std::max(end, each.start + cycles[each.launch]);
+  return end;
 }
 
 double SamplePlan::cyclesPerSample() const {

@@ -55,7 +55,8 @@ public:
   /// entry's order, and sample after sample, so that no buffer of one is
   /// overwritten by the next before it has been read, or sent. Of launches that
   /// could be next, the one predicted to start first is: commands reach all
-  /// PEs in one order.
+  /// PEs in one order. Starts count what they wait for one another
+  /// (CommandRoom).
   const std::vector<SampleLaunch> &order() const { return launches; }
   /// Predicted for a call of the entry as it is, in the order of its launches.
   double cyclesOfEntry() const;
