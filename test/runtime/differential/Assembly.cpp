@@ -163,7 +163,7 @@ std::vector<Coordinate> Assembly::path(bool straight) {
 
 ElementType Assembly::elementType() {
   if (commanded())
-    return ElementType::F32;
+    return hostType();
   static constexpr ElementType types[] = {ElementType::F32, ElementType::F16,
                                           ElementType::BF16, ElementType::I32,
                                           ElementType::I16};

@@ -86,7 +86,7 @@ public:
   /// The routine is launched one time only.
   void runOnce(int routine) { once.insert(routine); }
   /// Whether the program is one as the compiler emits them: launch wavelets,
-  /// only f32, no tasks.
+  /// no integers, no tasks.
   bool commanded() const { return launching == Launching::Commands; }
   /// ... or one launch of all the language by a launch wavelet.
   bool byWavelets() const { return launching != Launching::RemoteCalls; }

@@ -2,6 +2,7 @@
 //
 // Channels of the host, and the code that spreads what comes in and sends out
 // what is left, as compiled programs do it.
+#include "runtime/pe/Arithmetic.h"
 #include "test/runtime/ExampleFile.h"
 #include "test/runtime/differential/Assembly.h"
 #include "test/runtime/differential/Patterns.h"
@@ -56,6 +57,10 @@ std::vector<uint16_t> Assembly::streamed(Coordinate pe, Access access) const {
   return result;
 }
 
+static int elementsOf(const program::BufferT &buffer) {
+  return int(buffer.bytes / elementSize(buffer.type));
+}
+
 /// Each row gets its words on one channel; every PE keeps a window of each line
 /// of them, one line for a buffer of each PE.
 void Assembly::fillBuffers(int routine) {
@@ -78,8 +83,8 @@ void Assembly::fillBuffers(int routine) {
         const std::vector<uint16_t> its = streamed({x, y}, In);
         const program::PEClassT &code = *classes[size_t(key({x, y}))];
         starts.push_back(words);
-        sizes.push_back(
-            line < its.size() ? int(code.buffers[its[line]]->bytes / 4) : 0);
+        sizes.push_back(line < its.size() ? elementsOf(*code.buffers[its[line]])
+                                          : 0);
         words += sizes.back();
       }
       for (int x = 0; x < width; ++x) {
@@ -118,7 +123,7 @@ void Assembly::sendBuffers(int routine) {
       TaskBody body = pe.routine(routine);
       int own = 0;
       for (uint16_t buffer : streamed({x, y}, Out)) {
-        const int words = int(pe.source.buffers[buffer]->bytes / 4);
+        const int words = elementsOf(*pe.source.buffers[buffer]);
         body.add(Opcode::Mov, {words}, wire(to, form), memory(buffer, {1}));
         own += words;
       }

@@ -36,6 +36,25 @@ TEST(RandomProgramTest, WellFormedProgramsRun) {
   }
 }
 
+/// Programs with commands compute in 16 bits, too, and the host fills and reads
+/// such buffers.
+TEST(RandomProgramTest, CommandsHaveElementsOf16Bits) {
+  int singles = 0, pairs = 0;
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    Choices choices(seed);
+    RandomProgram random =
+        randomProgram(choices, Break::Nothing, Launching::Commands);
+    for (const auto &code : random.source.classes)
+      for (const auto &buffer : code->buffers)
+        singles += buffer->type == program::ElementType::F16 ||
+                   buffer->type == program::ElementType::BF16;
+    pairs += random.text().find("pair") != std::string::npos;
+    EXPECT_EQ(outcome(random), std::nullopt) << "seed " << seed;
+  }
+  EXPECT_GT(singles, 20);
+  EXPECT_GT(pairs, 10);
+}
+
 /// Each fault shows in most programs that have it, as one of these classes.
 TEST(RandomProgramTest, FaultsShow) {
   using Class = ErrorClass;
