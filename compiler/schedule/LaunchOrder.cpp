@@ -193,10 +193,16 @@ void FreeLaunches::improve() {
   const size_t count = size_t(end - begin);
   size_t left = mostSteps / (count * problem.commandsAhead.size());
   best = rank();
-  for (bool moved = true; moved && left > 0;) {
+  std::vector<double> work(problem.commandsAhead.size(), 0);
+  for (auto kernel = begin; kernel != end; ++kernel)
+    work[problem.kernels[*kernel].region] += problem.kernels[*kernel].cycles;
+  // No region is done before it has done all that is its own.
+  const double least = *std::max_element(work.begin(), work.end());
+  auto goesOn = [&] { return left > 0 && best.first > least * (1 + 1e-9); };
+  for (bool moved = true; moved && goesOn();) {
     moved = false;
     for (size_t from = 0; from < count; ++from)
-      for (size_t to = 0; to < count && left > 0; ++to)
+      for (size_t to = 0; to < count && goesOn(); ++to)
         if (from != to) {
           --left;
           moved |= moves(from, to);
