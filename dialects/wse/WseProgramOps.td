@@ -361,7 +361,7 @@ def Wse_IntermediateOp : Wse_Op<"intermediate", [Symbol, HasParent<"ProgramOp">]
 }
 
 def Wse_AliasOp : Wse_Op<"alias", [HasParent<"ProgramOp">]> {
-  let summary = "Declares an output that equals an input or constant unchanged.";
+  let summary = "Declares an output that equals another tensor of the host.";
   let description = [{
     Nothing moves on the wafer; the host hands out the tensor itself.
 
@@ -370,7 +370,7 @@ def Wse_AliasOp : Wse_Op<"alias", [HasParent<"ProgramOp">]> {
     alias "c" = <"c" : tensor<2xf32> data dense<1.0> : tensor<2xf32>> : tensor<2xf32>
     ```
 
-    - (C1) The source is a declared input or a constant.
+    - (C1) The source is a declared input or intermediate, or a constant.
     - (C2) It has as many elements as the output, of the same type.
   }];
   let arguments = (ins StrAttr:$output, Wse_SourceAttr:$source,
