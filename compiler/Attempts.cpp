@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Attempts.h"
+#include "compiler/Shortage.h"
 #include "compiler/kernels/RoutineSet.h"
 #include "dialects/wse/Wse.h"
 
@@ -97,16 +98,14 @@ LogicalResult Attempts::run(OwningOpRef<ModuleOp> &module,
     LogicalResult result = failure();
     {
       ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-        const std::string text = diagnostic.str();
-        const bool isSram = StringRef(text).contains("SramOverflow: ");
-        const bool isColors = StringRef(text).contains("ColorOverflow: ");
-        outcome.sram |= isSram;
-        outcome.colors |= isColors;
-        if ((isSram || isColors) && outcome.overflow.empty())
-          outcome.overflow = text;
-        if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
-            outcome.error.empty())
-          outcome.error = text;
+        if (const std::optional<Shortage> what = shortageOf(diagnostic)) {
+          outcome.sram |= what == Shortage::Sram;
+          outcome.colors |= what == Shortage::Colors;
+          outcome.place |= what == Shortage::Place;
+          outcome.ways |= what == Shortage::Ways;
+          if (outcome.overflow.empty())
+            outcome.overflow = diagnostic.str();
+        }
         outcome.said.push_back(std::move(diagnostic));
         return success();
       });
@@ -127,10 +126,10 @@ LogicalResult Attempts::run(OwningOpRef<ModuleOp> &module,
 
 /// What is tried next; false: nothing is left.
 bool Attempts::change(ModuleOp module, Outcome &outcome) {
-  // Stages in several rows that have no place or no routes, as beside
-  // keep-outs.
+  // Stages that have no place or no routes, as beside keep-outs.
   if (!outcome.sram && !outcome.colors)
-    return outcome.parts > 1 && intoOneRow(outcome.error);
+    return (outcome.place || outcome.ways) && outcome.parts > 1 &&
+           intoOtherRows(module, outcome.overflow);
   if (now.spreadCode)
     return spread(module, outcome);
   if (changeRegions(module, outcome))
@@ -154,10 +153,19 @@ bool Attempts::change(ModuleOp module, Outcome &outcome) {
   return outcome.sram && spread(module, outcome);
 }
 
-/// Puts stages into one row, if they may be in several.
-bool Attempts::intoOneRow(const std::string &why) {
-  if (now.stages < 2 || now.stageRows < 2 || now.spreadCode ||
-      !options.placement.empty())
+/// Puts stages into rows without keep-outs, and if they are that into one row.
+bool Attempts::intoOtherRows(ModuleOp module, const std::string &why) {
+  if (now.stages < 2 || now.spreadCode || !options.placement.empty())
+    return false;
+  const bool hasKeepOuts =
+      llvm::any_of(module.getOps<wse::ProgramOp>(), [](wse::ProgramOp program) {
+        return !program.bodyBlock().getOps<wse::KeepOutOp>().empty();
+      });
+  if (hasKeepOuts && !now.clearRows) {
+    notes.push_back("stages in rows without keep-outs: " + why);
+    return now.clearRows = true;
+  }
+  if (now.stageRows < 2)
     return false;
   now.stageRows = 1;
   notes.push_back("stages in one row: " + why);
@@ -168,7 +176,7 @@ bool Attempts::changeRegions(ModuleOp module, Outcome &outcome) {
   const bool isFree = options.placement.empty();
   const int64_t leastStages = options.mode == Mode::Resident ? 2 : 1;
   if (outcome.colors && outcome.parts > regionsInARow(module) &&
-      intoOneRow(outcome.overflow))
+      intoOtherRows(module, outcome.overflow))
     return true;
   if (outcome.colors && now.stages > 1 && outcome.parts > leastStages &&
       isFree) {

@@ -22,12 +22,14 @@ struct Attempt {
   bool littleScratch = false, fewColors = false;
   bool keepWeights = false, spreadCode = false;
   int64_t stages = 1, stageRows = 1, code = 0;
+  bool clearRows = false; ///< no keep-out lies in a row of stages
 };
 
 /// How much code there is, and so how much room for scratch, is known only once
 /// kernels are selected and scheduled, and how many colors there are once they
 /// are routed. Where there is too little, kernels are selected once more: with
-/// room for as much code as there turned out to be, in one row of stages, in
+/// room for as much code as there turned out to be, in rows of stages that no
+/// keep-out lies in, in one row, in
 /// fewer stages, without resident weights, with fewer regions that share rows
 /// of the mesh, or all on one region, then in variants with fewer streams, on
 /// fewer rows, over which fewer kernels share out their tokens in a way of
@@ -51,14 +53,14 @@ public:
 private:
   struct Outcome {
     bool sram = false, colors = false; ///< there were too few
+    bool place = false, ways = false;  ///< there were none
     std::vector<mlir::Diagnostic> said;
-    std::string overflow; ///< the first
-    std::string error;    ///< the first, whatever it is
+    std::string overflow; ///< the first that says so
     int64_t code = 0;     ///< bytes, where it found no room
     int64_t parts = 0;    ///< regions
   };
   bool change(mlir::ModuleOp module, Outcome &outcome);
-  bool intoOneRow(const std::string &why);
+  bool intoOtherRows(mlir::ModuleOp module, const std::string &why);
   bool changeRegions(mlir::ModuleOp module, Outcome &outcome);
   bool spread(mlir::ModuleOp module, Outcome &outcome);
 

@@ -207,6 +207,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
       target.abreast.push_back(regions);
     target.stages = now.stages;
     target.stageRows = now.stageRows;
+    target.clearRows = now.clearRows;
     target.whereFaster = options.mode == Mode::Auto && !now.spreadCode;
     target.keepWeights = now.keepWeights;
     target.codeBytes = now.code;

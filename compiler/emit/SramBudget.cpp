@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/emit/SramBudget.h"
+#include "compiler/Shortage.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -48,13 +49,18 @@ static LogicalResult checkClass(pe::ClassOp op, const program::PEClassT &table,
                  << machine.runtime_bytes
                  << "); a larger mesh makes each PE's share smaller";
     noteLargest(error, op, table);
+    setShortage(error, Shortage::Sram);
     return failure();
   }
-  if (lowest && lowest->address < codeEnd)
-    return op.emitOpError("SramOverflow: code and host runtime take the first ")
-           << codeEnd << " bytes of each PE, but buffer @" << lowest->name
-           << " starts at " << lowest->address
-           << "; without an address it lies behind the code";
+  if (lowest && lowest->address < codeEnd) {
+    auto error =
+        op.emitOpError("SramOverflow: code and host runtime take the first ")
+        << codeEnd << " bytes of each PE, but buffer @" << lowest->name
+        << " starts at " << lowest->address
+        << "; without an address it lies behind the code";
+    setShortage(error, Shortage::Sram);
+    return error;
+  }
   return success();
 }
 

@@ -3,6 +3,7 @@
 // A position for each region.
 
 #include "compiler/PlacementFile.h"
+#include "compiler/Shortage.h"
 #include "compiler/place/Passes.h"
 #include "compiler/place/ReadPlacement.h"
 #include "compiler/placement/PlacementSolver.h"
@@ -77,10 +78,13 @@ struct PlaceKernels final : place::impl::PlaceKernelsPassBase<PlaceKernels> {
     std::string error = placement.empty() ? "" : takePlaces(program);
     PlacementProblem problem = readPlacementProblem(program);
     Placement solution;
-    if (error.empty())
-      error = solvePlacement(problem, {}, solution);
     if (!error.empty()) {
       program.emitError(error);
+      return signalPassFailure();
+    }
+    if (error = solvePlacement(problem, {}, solution); !error.empty()) {
+      auto refused = program.emitError(error);
+      setShortage(refused, Shortage::Place);
       return signalPassFailure();
     }
     for (auto [region, placed] :

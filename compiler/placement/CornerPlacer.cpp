@@ -363,12 +363,11 @@ private:
       isPlaced[i] = problem.regions[i].pin.has_value();
     std::string error;
     bool tooLarge = false, found = false, isWithin = false;
-    if (std::optional<Placement> shelves = placeOnShelves(problem, limit)) {
-      placement = *shelves;
+    if (startInOrder()) {
+      found = isWithin = true;
       isPlaced.assign(isPlaced.size(), true);
       improve();
       takeOut(free);
-      found = isWithin = true;
     }
     for (const std::vector<size_t> &order : orders()) {
       if (isWithin && !improves)
@@ -405,6 +404,19 @@ private:
       again = !found && aboveMost;
     }
     return found ? "" : error;
+  }
+
+  /// On shelves or in the rows of their groups, within the limit.
+  bool startInOrder() {
+    if (std::optional<Placement> shelves = placeOnShelves(problem, limit)) {
+      placement = std::move(*shelves);
+      return true;
+    }
+    if (groupRows.empty() ||
+        !placeInRows(problem, groupRows, small, isPlaced, placement))
+      return false;
+    const std::vector<bool> all(isPlaced.size(), true);
+    return problem.throughput(placement, all) <= limit;
   }
 
   /// Takes these out and puts them back in this order if that costs less.

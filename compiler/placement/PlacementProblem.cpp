@@ -315,13 +315,18 @@ int64_t PlacementProblem::lostChannels(const PlacedRegion &pes) const {
     if (row + pes.rows <= height)
       most = std::max(most, channelsIn(channelRows, row, row + pes.rows));
   int64_t lost = most - channelsIn(channelRows, pes.y, pes.y + pes.rows);
+  auto isMet = [&](const PlacedRegion &cells) {
+    return std::any_of(
+        keepOuts.begin(), keepOuts.end(),
+        [&](const PlacedRegion &its) { return its.overlaps(cells); });
+  };
   for (int64_t row : channelRows)
-    lost += row >= pes.y && row < pes.y + pes.rows &&
-            std::any_of(
-                keepOuts.begin(), keepOuts.end(),
-                [&](const PlacedRegion &its) {
-                  return row >= its.y && row < its.y + its.rows;
-                });
+    if (row < pes.y || row >= pes.y + pes.rows)
+      continue;
+    else if (isMet({0, row, 1, 1}) || isMet({width - 1, row, 1, 1}))
+      lost += int64_t(channelRows.size());
+    else
+      lost += isMet({0, row, width, 1});
   return lost;
 }
 

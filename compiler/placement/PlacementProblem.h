@@ -162,7 +162,8 @@ public:
                     const PlacedRegion &b) const;
 
   /// Of a rectangle alone: channels whose rows no part of it has, though it is
-  /// tall enough to have them.
+  /// tall enough to have them, or that have keep-outs in their rows; as many as
+  /// there are for one that leads nowhere, with a keep-out at an edge.
   int64_t lostChannels(const PlacedRegion &pes) const;
   /// Of a rectangle alone: hops of launches and words on their way to it, x its
   /// PEs. Words leave by the east edge: together, way in and way out are as

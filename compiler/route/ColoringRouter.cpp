@@ -160,13 +160,10 @@ static std::string checkLaunches(const RoutingProblem &problem) {
   return "";
 }
 
-bool wsec::lacksColors(const std::string &error) {
-  return error.rfind("ColorOverflow: ", 0) == 0 ||
-         error.find(noColorLeft) != std::string::npos;
-}
-
 std::string wsec::routeByColoring(const RoutingProblem &problem,
-                                  Routing &routing) {
+                                  Routing &routing, RouteLack *lack) {
+  RouteLack none, &its = lack ? *lack : none;
+  its = RouteLack::Ways;
   if (std::string error = checkLaunches(problem); !error.empty())
     return error;
   std::vector<bool> searched(problem.streams.size(), false);
@@ -175,8 +172,10 @@ std::string wsec::routeByColoring(const RoutingProblem &problem,
   for (int64_t needed = straight; needed > problem.colors;
        needed = colorGraph(nodes, searched)) {
     const std::optional<size_t> other = worthSearching(problem, nodes);
-    if (!other)
+    if (!other) {
+      its = RouteLack::Colors;
       return tooManyColors(problem, straight);
+    }
     searched[*other] = true;
   }
   routing.streams.assign(problem.streams.size(), {});
@@ -188,8 +187,15 @@ std::string wsec::routeByColoring(const RoutingProblem &problem,
     for (const RouteRule &rule : makeRules(node.plan, node.color))
       stream.rules.push_back(rule);
   }
-  const std::string error = routeSearched(problem, searched, routing);
-  return error.empty() || straight <= problem.colors
-             ? error
-             : tooManyColors(problem, straight) + "; and " + error;
+  bool inColors = false;
+  const std::string error = routeSearched(problem, searched, routing, inColors);
+  if (error.empty())
+    its = RouteLack::Nothing;
+  else if (straight > problem.colors)
+    its = RouteLack::Colors;
+  else if (inColors)
+    its = RouteLack::WayColors;
+  return its == RouteLack::Colors
+             ? tooManyColors(problem, straight) + "; and " + error
+             : error;
 }

@@ -7,15 +7,20 @@
 
 namespace wsec {
 
+/// What there is too little of where streams have no routes.
+enum class RouteLack {
+  Nothing,
+  Colors,    ///< for streams that go straight
+  WayColors, ///< a way in a color of its own, for what is searched
+  Ways,      ///< in any color, or steps to search for them
+};
+
 /// Routes every stream by its pattern and gives colors by graph colouring:
 /// streams with a PE in common need different ones. The stream with the most
 /// conflicts chooses first, the lowest free color. Returns empty and fills
-/// `routing`, or why the streams do not fit the machine.
-std::string routeByColoring(const RoutingProblem &problem, Routing &routing);
-
-/// Whether `error` of the above says that colors are what is missing, so that
-/// fewer streams might do.
-bool lacksColors(const std::string &error);
+/// `routing`, or why the streams do not fit the machine, and what they lack.
+std::string routeByColoring(const RoutingProblem &problem, Routing &routing,
+                            RouteLack *lack = nullptr);
 
 } // namespace wsec
 

@@ -64,6 +64,7 @@ private:
   size_t failed = 0;               ///< the bundle that has no color left
   std::string reason;
   PathFailure::Kind kind = PathFailure::Settings; ///< of the trouble
+  bool lacksColors = false;                       ///< the one that failed
 };
 
 } // namespace
@@ -75,7 +76,8 @@ private:
 static std::string quoted(const std::string &name) { return "'" + name + "'"; }
 
 std::string Negotiation::remedy(const Bundle &bundle) const {
-  std::string text = "; of " + std::to_string(problem.colors) + noColorLeft;
+  std::string text =
+      "; of " + std::to_string(problem.colors) + " colors none is left for ";
   text += quoted(problem.nets[bundle.nets.front()].name);
   if (bundle.nets.size() > 1)
     text += " and the " + std::to_string(bundle.nets.size() - 1) +
@@ -275,6 +277,7 @@ bool Negotiation::settle() {
 bool Negotiation::moveSome() {
   if (isOutOfSteps()) {
     failed = walled ? bundleIndex[*walled] : 0;
+    lacksColors = false;
     return false;
   }
   const std::string why = reason;
@@ -302,6 +305,7 @@ bool Negotiation::moveSome() {
       demand.claim(net, bundle.color);
   }
   reason = why + full;
+  lacksColors = !full.empty();
   return false;
 }
 
@@ -338,6 +342,7 @@ bool Negotiation::attempt() {
     if (!nextColor(bundles[i])) {
       failed = i;
       reason += remedy(bundles[i]);
+      lacksColors = true;
       return false;
     }
   while (!settle())
@@ -356,7 +361,7 @@ std::optional<PathFailure> Negotiation::run() {
     if (attempt())
       return std::nullopt;
     if (!first)
-      first = {reason, bundles[failed].number, kind};
+      first = {reason, bundles[failed].number, kind, lacksColors};
     if (failed == 0 || isOutOfSteps())
       break; // it had the first choice already
     prefer(failed);

@@ -19,10 +19,8 @@ struct PathFailure {
     Link,     ///< that would have to pass too many words
     Effort,   ///< the search has looked at PathProblem::mostSteps PEs
   } kind = Settings;
+  bool lacksColors = false; ///< the bundle has tried all
 };
-
-/// What `reason` says where a bundle has tried all colors.
-constexpr const char *noColorLeft = " colors none is left for ";
 
 /// Searches a tree for every net and a color for every bundle (McMurchie and
 /// Ebeling, "PathFinder", 1995). Trees grow from their source by the cheapest

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Shortage.h"
 #include "compiler/kernels/Kernel.h"
 #include "compiler/route/ColoringRouter.h"
 #include "compiler/route/Passes.h"
@@ -136,11 +137,17 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
     if (std::string error = problem.check(); !error.empty())
       return fail(program, error);
     Routing routing;
-    std::string error = routeByColoring(problem, routing);
-    while (lacksColors(error) && shareStream(problem, streamOf))
-      error = routeByColoring(problem, routing);
-    if (!error.empty())
-      return fail(program, error);
+    RouteLack lack;
+    std::string error = routeByColoring(problem, routing, &lack);
+    while ((lack == RouteLack::Colors || lack == RouteLack::WayColors) &&
+           shareStream(problem, streamOf))
+      error = routeByColoring(problem, routing, &lack);
+    if (lack != RouteLack::Nothing) {
+      auto refused = program.emitError(error);
+      setShortage(refused, lack == RouteLack::Colors ? Shortage::Colors
+                                                     : Shortage::Ways);
+      return signalPassFailure();
+    }
 
     SmallVector<Attribute> references =
         writeStreams(program, regions, problem, routing);

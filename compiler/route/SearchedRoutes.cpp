@@ -35,8 +35,12 @@ public:
                  const std::vector<bool> &searched, Routing &routing);
 
   std::string run();
+  /// Of a failure: whether another color would do.
+  bool lacksColors = false;
 
 private:
+  int64_t firstColors(const Searched &its) const;
+  int64_t leastLinkWords() const;
   void findWindow();
   void addObstacles();
   void addNets();
@@ -79,7 +83,35 @@ SearchedRouter::SearchedRouter(const RoutingProblem &problem,
       all.push_back({i, 1, {}});
   for (Searched &its : all)
     if (isTransfer(its))
-      its.colors = problem.leastColors(requestOf(its));
+      its.colors = firstColors(its);
+}
+
+/// Rows that go straight but for keep-outs fill their lanes: those in the way
+/// turn aside into lanes of rows that have another color.
+int64_t SearchedRouter::firstColors(const Searched &its) const {
+  const StreamRequest &request = requestOf(its);
+  const int64_t least = problem.leastColors(request);
+  return problem.isSearched(request) || sourceOf(its).height == 1
+             ? least
+             : std::max<int64_t>(2, least);
+}
+
+/// That some link passes at a time wherever the ways lie: of a transfer that
+/// goes past a keep-out more rows may have words than there are rows beside it.
+int64_t SearchedRouter::leastLinkWords() const {
+  int64_t most = 1;
+  for (const Searched &its : all) {
+    if (!isTransfer(its) || problem.isSearched(requestOf(its)))
+      continue;
+    const RouteRegion &from = sourceOf(its), &to = targetOf(its);
+    const int64_t begin = std::min(from.x + from.width, to.x + to.width);
+    const int64_t end = std::max(from.x, to.x);
+    for (const RouteRect &keepOut : problem.keepOuts)
+      if (const int64_t lanes = problem.meshHeight - (keepOut.y1 - keepOut.y0);
+          keepOut.x0 < end && keepOut.x1 > begin && lanes > 0)
+        most = std::max(most, (from.height + lanes - 1) / lanes);
+  }
+  return most;
 }
 
 /// Around all regions that take part, with room to pass beside them; all of
@@ -341,6 +373,7 @@ std::string SearchedRouter::run() {
              std::to_string(problem.colors) +
              "; place both in regions whose heights differ less";
   findWindow();
+  paths.linkWords = leastLinkWords();
   addObstacles();
   for (;;) {
     addNets();
@@ -350,13 +383,18 @@ std::string SearchedRouter::run() {
       write(found);
       return "";
     }
-    if (!yield(*failure))
-      return describe(*failure);
+    if (yield(*failure))
+      continue;
+    lacksColors = failure->lacksColors;
+    return describe(*failure);
   }
 }
 
 std::string wsec::routeSearched(const RoutingProblem &problem,
                                 const std::vector<bool> &searched,
-                                Routing &routing) {
-  return SearchedRouter(problem, searched, routing).run();
+                                Routing &routing, bool &lacksColors) {
+  SearchedRouter router(problem, searched, routing);
+  const std::string error = router.run();
+  lacksColors = router.lacksColors;
+  return error;
 }

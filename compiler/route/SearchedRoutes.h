@@ -12,9 +12,10 @@ namespace wsec {
 /// to one color. A transfer has one color if its rows
 /// find ways that meet nowhere, else two, three, five, and so on, which the
 /// rows take in turn. Empty, or which stream finds no way, why, and what would
-/// help.
+/// help; `lacksColors`: whether it has tried all colors.
 std::string routeSearched(const RoutingProblem &problem,
-                          const std::vector<bool> &searched, Routing &routing);
+                          const std::vector<bool> &searched, Routing &routing,
+                          bool &lacksColors);
 
 } // namespace wsec
 

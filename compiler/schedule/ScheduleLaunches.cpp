@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Shortage.h"
 #include "compiler/kernels/RoutineSet.h"
 #include "compiler/schedule/BackPressureScheduler.h"
 #include "compiler/schedule/FirstFitScheduler.h"
@@ -78,7 +79,9 @@ struct ScheduleLaunches final
     // As it lies without code, for who asks how much of it there is.
     Overflow again;
     (void)byFirstFit(program, *problem, again);
-    return overflow.op->emitError(overflow.message);
+    auto error = overflow.op->emitError(overflow.message);
+    setShortage(error, Shortage::Sram);
+    return error;
   }
 
   /// Why a program does not fit.

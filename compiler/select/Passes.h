@@ -67,6 +67,9 @@ struct SelectPipelineOptions
       *this, "stage-rows",
       llvm::cl::desc("Rows of stages at most, of which each has so many"),
       llvm::cl::init(1)};
+  Option<bool> clearRows{*this, "clear-rows",
+                         llvm::cl::desc("No keep-out lies in a row of stages"),
+                         llvm::cl::init(false)};
   Option<bool> whereFaster{
       *this, "where-faster",
       llvm::cl::desc("Several stages only where samples follow faster"),

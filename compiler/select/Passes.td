@@ -80,6 +80,8 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
            "samples follow one another.">,
     Option<"stageRows", "stage-rows", "int64_t", "1",
            "Rows of stages at most, of which each has so many.">,
+    Option<"clearRows", "clear-rows", "bool", "false",
+           "No keep-out lies in a row of stages.">,
     Option<"keepWeights", "keep-weights", "bool", "false",
            "Stages are chosen for weights that stay, as wse-keep-weights will "
            "have it.">,

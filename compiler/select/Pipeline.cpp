@@ -39,6 +39,7 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.abreast.assign(options.abreast.begin(), options.abreast.end());
   passOptions.stages = options.stages;
   passOptions.stageRows = options.stageRows;
+  passOptions.clearRows = options.clearRows;
   passOptions.keepWeights = options.keepWeights;
   passOptions.codeBytes = options.codeBytes;
   passOptions.spreadCode = options.spreadCode;

@@ -134,7 +134,7 @@ struct SelectKernelsPass
         spreadOverStages(program, size_t(stages), size_t(stageRows),
                          whereFaster ? cyclesOfOne
                                      : std::numeric_limits<double>::infinity(),
-                         {keepWeights, codeBytes, spreadCode})) {
+                         {keepWeights, codeBytes, spreadCode, clearRows})) {
       explanation.staged(spreadCode);
       return true;
     }

@@ -3,8 +3,8 @@
 // The answer is the cycles of some stage: one of kernels x kernels x widths
 // numbers, and of four ways to take and hand over what crosses. Whether all
 // stages can be that fast is decided row by row, from left to right, by the
-// fewest columns for the first k kernels with s stages in the row; so the least
-// is found by bisection, and is exact.
+// westernmost column at which the first k kernels end with s stages in the row;
+// so the least is found by bisection, and is exact.
 
 #include "compiler/select/StagePartitioner.h"
 
@@ -34,9 +34,9 @@ private:
     bool loads = false, stores = false;
   };
   /// The first stages that end at a cut, with so many of them in the last row:
-  /// the fewest columns of that row, and how they end.
+  /// the westernmost column at which they end, and how.
   struct Prefix {
-    int64_t columns = none;
+    int64_t column = none;
     size_t width = 0; ///< of the last stage
     size_t from = 0;  ///< the cut that it begins at
   };
@@ -147,7 +147,7 @@ size_t Partitioner::solve(double limit) {
   widths.assign(4 * cuts.size() * cuts.size(), notYet);
   std::vector<Turn> begins(cuts.size());
   begins[0].reached = true;
-  for (size_t row = 0; row < problem.mostRows; ++row) {
+  for (size_t row = 0; row < problem.rows.size(); ++row) {
     if (size_t stages = fillRow(begins, limit))
       return stages;
     begins = rows.back().turns;
@@ -157,18 +157,19 @@ size_t Partitioner::solve(double limit) {
 
 size_t Partitioner::fillRow(const std::vector<Turn> &begins, double limit) {
   const bool isFirst = rows.empty(),
-             isLast = rows.size() + 1 == problem.mostRows;
+             isLast = rows.size() + 1 == problem.rows.size();
+  const FreeColumns &free = problem.rows[rows.size()];
   Row &row = rows.emplace_back();
   row.turns.resize(cuts.size());
   row.prefixes.assign(1, std::vector<Prefix>(cuts.size()));
   for (size_t cut = 0; cut < cuts.size(); ++cut)
     if (begins[cut].reached)
-      row.prefixes[0][cut].columns = 0;
+      row.prefixes[0][cut].column = 0;
   const size_t stages = std::min(problem.mostStages, count);
   for (size_t s = 1; s <= stages; ++s) {
     std::vector<Prefix> next(cuts.size());
     for (size_t from = 0; from < cuts.size(); ++from) {
-      const int64_t before = row.prefixes.back()[from].columns;
+      const int64_t before = row.prefixes.back()[from].column;
       if (before == none)
         continue;
       for (size_t to = from + 1; to < cuts.size(); ++to)
@@ -180,17 +181,18 @@ size_t Partitioner::fillRow(const std::vector<Turn> &begins, double limit) {
               widthOf(from, to, {s == 1 && !isFirst, stores}, limit);
           if (width == problem.widths.size())
             continue;
-          const int64_t columns = before + problem.widths[width];
-          if (columns > problem.columns)
+          const int64_t columns = problem.widths[width];
+          const std::optional<int64_t> at = free.firstFor(columns, before);
+          if (!at)
             continue;
           if (stores)
             row.turns[to] = {true, width, from, s};
-          else if (columns < next[to].columns)
-            next[to] = {columns, width, from};
+          else if (*at + columns < next[to].column)
+            next[to] = {*at + columns, width, from};
         }
     }
     row.prefixes.push_back(std::move(next));
-    if (row.prefixes.back().back().columns != none)
+    if (row.prefixes.back().back().column != none)
       return s;
   }
   return 0;
@@ -235,13 +237,18 @@ std::optional<StagePlan> Partitioner::within(double limit) {
 }
 
 std::optional<StagePlan> Partitioner::run() {
+  auto hasRoom = [&](int64_t columns) {
+    return std::any_of(
+        problem.rows.begin(), problem.rows.end(),
+        [&](const FreeColumns &row) { return row.firstFor(columns, 0); });
+  };
   std::vector<double> limits;
-  const int ways = problem.mostRows > 1 ? 4 : 1;
-  for (size_t from = 0; from < cuts.size(); ++from)
-    for (size_t to = from + 1; to < cuts.size(); ++to)
-      for (size_t width = 0; width < problem.widths.size(); ++width)
-        for (int way = 0; way < ways; ++way)
-          if (problem.widths[width] <= problem.columns)
+  const int ways = problem.rows.size() > 1 ? 4 : 1;
+  for (size_t width = 0; width < problem.widths.size(); ++width)
+    if (hasRoom(problem.widths[width]))
+      for (size_t from = 0; from < cuts.size(); ++from)
+        for (size_t to = from + 1; to < cuts.size(); ++to)
+          for (int way = 0; way < ways; ++way)
             limits.push_back(cyclesOf(width, cuts[from], cuts[to],
                                       {way % 2 == 1, way / 2 == 1}));
   if (limits.empty() ||

@@ -41,7 +41,7 @@ static bool isTable(const std::vector<std::vector<Number>> &table, size_t rows,
 std::string StageProblem::check() const {
   if (kernelCount() == 0)
     return "there are no kernels";
-  if (mostStages == 0 || mostRows == 0)
+  if (mostStages == 0 || rows.empty())
     return "at least one stage is needed";
   if (!std::is_sorted(widths.begin(), widths.end()) || widths.empty() ||
       widths.front() < 1)
@@ -49,8 +49,8 @@ std::string StageProblem::check() const {
   if (!isTable(cycles, widths.size(), kernelCount()) ||
       !isTable(leaving, widths.size(), kernelCount()) ||
       !isTable(entering, widths.size(), kernelCount()) ||
-      (mostRows > 1 && (!isTable(storing, widths.size(), kernelCount()) ||
-                        !isTable(loading, widths.size(), kernelCount()))) ||
+      (rows.size() > 1 && (!isTable(storing, widths.size(), kernelCount()) ||
+                           !isTable(loading, widths.size(), kernelCount()))) ||
       !isTable(bytes, widths.size(), kernelCount()) ||
       !isTable(working, widths.size(), kernelCount()))
     return "each kernel has cycles and bytes on each width, and what leaves "
@@ -67,8 +67,8 @@ static std::string text(size_t number) { return std::to_string(number); }
 
 std::string StageProblem::verify(const StagePlan &plan) const {
   // G1
-  size_t next = 0, rows = 0, inRow = 0;
-  int64_t taken = 0;
+  size_t next = 0, row = 0, inRow = 0;
+  int64_t column = 0;
   for (const Stage &stage : plan.stages) {
     if (stage.begin != next || stage.end <= stage.begin ||
         stage.end > kernelCount())
@@ -77,19 +77,22 @@ std::string StageProblem::verify(const StagePlan &plan) const {
              text(kernelCount());
     const bool isFirst = stage.turns || next == 0;
     next = stage.end;
-    rows += isFirst;
+    row += isFirst;
     inRow = isFirst ? 1 : inRow + 1;
-    if (rows > mostRows || inRow > mostStages)
-      return "G1: " + text(inRow) + " stages in row " + text(rows) +
+    if (row > rows.size() || inRow > mostStages)
+      return "G1: " + text(inRow) + " stages in row " + text(row) +
              ", there may be " + text(mostStages) + " in each of " +
-             text(mostRows);
+             text(rows.size());
     // G2
     if (stage.width >= widths.size())
       return "G2: there is no width " + text(stage.width);
-    taken = (isFirst ? 0 : taken) + widths[stage.width];
-    if (taken > columns)
-      return "G2: " + std::to_string(taken) + " columns of " +
-             std::to_string(columns);
+    const int64_t from = isFirst ? 0 : column;
+    const auto at = rows[row - 1].firstFor(widths[stage.width], from);
+    if (!at)
+      return "G2: no " + std::to_string(widths[stage.width]) +
+             " columns are free in row " + text(row) + " from column " +
+             std::to_string(from) + " on";
+    column = *at + widths[stage.width];
   }
   if (next != kernelCount())
     return "G1: " + text(plan.stages.size()) + " stages have " + text(next) +

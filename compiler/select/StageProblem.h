@@ -6,6 +6,8 @@
 #ifndef WSEC_COMPILER_SELECT_STAGEPROBLEM_H
 #define WSEC_COMPILER_SELECT_STAGEPROBLEM_H
 
+#include "compiler/placement/FreeColumns.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -41,13 +43,12 @@ struct StagePlan {
 ///   | a, 4 columns | b c, 4 columns |        32 and 2 + 30: 32
 ///
 /// Where the mesh has room for several rows of stages, those of the next one
-/// follow as lines of a text do.
+/// follow as lines of a text do. In a row they step over what is kept out.
 class StageProblem {
 public:
-  int64_t columns = 0;   ///< of the mesh
-  size_t mostRows = 1;   ///< of stages
-  size_t mostStages = 1; ///< in a row: each has a channel
-  int64_t room = 0;      ///< bytes of a PE for what stays and what kernels use
+  std::vector<FreeColumns> rows; ///< of stages, from north to south
+  size_t mostStages = 1;         ///< in a row: each has a channel
+  int64_t room = 0; ///< bytes of a PE for what stays and what kernels use
   std::vector<int64_t> widths;
   /// Of each kernel on each width, [width][kernel].
   std::vector<std::vector<double>> cycles;
@@ -73,10 +74,10 @@ public:
   std::string check() const;
 
   /// Empty if `plan` is legal, else the first rule it breaks:
-  ///   G1 stages have each kernel once, in order, in at most mostRows rows of
-  ///   at
-  ///      most mostStages
-  ///   G2 their widths are of the list, and in a row at most the mesh's columns
+  ///   G1 stages have each kernel once, in order, in these rows, at most
+  ///      mostStages in each
+  ///   G2 their widths are of the list, and those of a row lie in its columns,
+  ///      one behind the other
   ///   G3 what crosses from one to the next can be handed over
   ///   G4 what stays in a PE fits beside what each kernel uses
   ///   G5 its cycles are those of the slowest, its latency is that of all

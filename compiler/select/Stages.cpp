@@ -11,8 +11,10 @@
 //   crosses                                        add
 
 #include "compiler/select/Stages.h"
+#include "compiler/placement/MeshPlacement.h"
 #include "compiler/select/Handovers.h"
 #include "compiler/select/StagePartitioner.h"
+#include "compiler/select/StageRows.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseMap.h"
@@ -42,7 +44,7 @@ struct Setting {
   std::vector<int64_t> widths; ///< that are tried; they ascend
   int64_t rows = 0;
   size_t mostStages = 1; ///< in a row of stages
-  size_t mostRows = 1;   ///< of stages
+  std::vector<StageRow> stageRows;
   KeepOptions keep;
   /// Channels that each kernel of the list counts on.
   std::vector<int64_t> shares = {};
@@ -54,16 +56,13 @@ public:
   /// The values that may cross are passed on no more.
   void removeHandovers() { handovers.remove(); }
 
-  /// Where rows of stages of that height begin, `most` at most.
-  std::vector<int64_t> beginsOf(int64_t rows, size_t most) const;
   /// Heights that are tried, for all stages the same: for 1, 2, ... rows of
   /// stages the greatest that they have room for.
-  std::vector<int64_t> heights() const;
-  /// That each of these has at least: one for each of its stages at least.
-  size_t channels(int64_t rows, size_t mostRows) const;
+  std::vector<int64_t> heights(bool isClear) const;
   /// The setting in which all have the same share of them.
   Setting evenly(std::vector<int64_t> widths, int64_t rows, size_t mostStages,
-                 size_t mostRows, const KeepOptions &keep) const;
+                 std::vector<StageRow> stageRows,
+                 const KeepOptions &keep) const;
   StageProblem problem(const Setting &setting);
   /// How many channels each stage should have, by the words it needs.
   std::vector<int64_t> sharesOf(const StagePlan &plan, const Setting &setting);
@@ -74,6 +73,8 @@ public:
   /// channels and heads as they cost least.
   SideBySide spread(const StagePlan &plan, const Setting &setting,
                     const PlacementFile *given = nullptr);
+
+  const PlacementProblem onMesh; ///< no regions
 
 private:
   /// A kernel's, and that of what is prepared for it.
@@ -131,7 +132,8 @@ bool Stages::isPrepared(wse::KernelOp kernel) const {
 }
 
 Stages::Stages(wse::ProgramOp program)
-    : program(program), mesh(program.targetMachine()), handovers(program) {
+    : onMesh(placementOn(program.targetMachine())), program(program),
+      mesh(program.targetMachine()), handovers(program) {
   for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {
     if (isPrepared(kernel))
       continue;
@@ -162,36 +164,17 @@ std::string Stages::cutProblem(size_t at) const {
   return "";
 }
 
-std::vector<int64_t> Stages::beginsOf(int64_t rows, size_t most) const {
-  std::vector<int64_t> begins;
-  for (int channel = 0; channel < mesh.channelsOfMesh(); ++channel) {
-    const int64_t row = mesh.channelRow(channel);
-    if (row + rows <= mesh.height && begins.size() < most &&
-        (begins.empty() || row >= begins.back() + rows))
-      begins.push_back(row);
-  }
-  return begins;
-}
-
-std::vector<int64_t> Stages::heights() const {
+std::vector<int64_t> Stages::heights(bool isClear) const {
   std::vector<int64_t> heights;
   for (size_t count = 1; count <= kMostHeights; ++count) {
     int64_t rows = mesh.height / int64_t(count);
-    while (rows > 1 && beginsOf(rows, count).size() < count)
+    while (rows > 1 &&
+           rowsOfStages(onMesh, rows, count, isClear).size() < count)
       --rows;
     if (rows > 1 && (heights.empty() || rows < heights.back()))
       heights.push_back(rows);
   }
   return heights;
-}
-
-size_t Stages::channels(int64_t rows, size_t mostRows) const {
-  int least = mesh.channelsOfMesh();
-  for (int64_t begin : beginsOf(rows, mostRows))
-    least = std::min(
-        least,
-        mesh.region(0, int(begin), mesh.width, int(rows)).channelsInUse());
-  return size_t(least);
 }
 
 llvm::SetVector<Operation *> Stages::preparationOf(wse::KernelOp kernel) const {
@@ -285,14 +268,14 @@ static std::vector<int64_t> widthsOf(const Machine &mesh) {
 }
 
 Setting Stages::evenly(std::vector<int64_t> widths, int64_t rows,
-                       size_t mostStages, size_t mostRows,
+                       size_t mostStages, std::vector<StageRow> stageRows,
                        const KeepOptions &keep) const {
-  const size_t channels = this->channels(rows, mostRows);
+  const size_t channels = channelsOf(onMesh, rows, stageRows);
   const size_t most = std::min(mostStages, channels);
   return {std::move(widths),
           rows,
           most,
-          beginsOf(rows, mostRows).size(),
+          std::move(stageRows),
           keep,
           std::vector<int64_t>(kernels.size(), int64_t(channels / most))};
 }
@@ -336,12 +319,9 @@ StageProblem Stages::problem(const Setting &setting) {
       setting.keep.spreadCode ? (code + count - 1) / count : 0;
   problem.room = setting.keep.spreadCode ? mesh.usableBytes() / 8 * 7
                                          : roomForData(mesh, code);
-  problem.columns = mesh.width;
-  while (problem.columns > 1 &&
-         !mesh.roomFor(int(problem.columns), int(setting.rows)))
-    --problem.columns;
   problem.mostStages = setting.mostStages;
-  problem.mostRows = setting.mostRows;
+  for (const StageRow &row : setting.stageRows)
+    problem.rows.push_back(row.free);
   problem.widths = setting.widths;
   for (int64_t width : problem.widths)
     addShape({width, setting.rows}, estimate(setting, width), problem);
@@ -380,8 +360,9 @@ std::vector<int64_t> Stages::sharesOf(const StagePlan &plan,
     while (end < words.size() && !plan.stages[end].turns)
       ++end;
     llvm::append_range(
-        counts, shareOutChannels({words.begin() + first, words.begin() + end},
-                                 channels(setting.rows, setting.mostRows)));
+        counts,
+        shareOutChannels({words.begin() + first, words.begin() + end},
+                         channelsOf(onMesh, setting.rows, setting.stageRows)));
     first = end;
   }
   return counts;
@@ -502,18 +483,24 @@ bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
   const Machine mesh = program.targetMachine();
   std::vector<Setting> settings;
   StageChoice choice;
-  for (int64_t rows : stages.heights())
-    for (size_t count :
-         stageCounts(std::min(mostStages, stages.channels(rows, mostRows)))) {
+  for (int64_t rows : stages.heights(keep.clear)) {
+    const std::vector<StageRow> stageRows =
+        rowsOfStages(stages.onMesh, rows, mostRows, keep.clear);
+    if (stageRows.empty())
+      continue;
+    for (size_t count : stageCounts(std::min(
+             mostStages, channelsOf(stages.onMesh, rows, stageRows)))) {
       settings.push_back(
-          stages.evenly(widthsOf(mesh), rows, count, mostRows, keep));
+          stages.evenly(widthsOf(mesh), rows, count, stageRows, keep));
       choice.add(stages.problem(settings.back()));
     }
+  }
   const std::optional<StageChoice::Chosen> best = choice.best();
   // Where SRAM holds them nowhere they will have to stream.
   if (!best && keep.weights) {
     stages.removeHandovers();
-    return spreadOverStages(program, mostStages, mostRows, cycles, {});
+    return spreadOverStages(program, mostStages, mostRows, cycles,
+                            {false, 0, false, keep.clear});
   }
   if (!best || best->plan.cycles >= cycles)
     return false;
@@ -558,11 +545,13 @@ LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
   const int64_t rows = given.regions.front().pes.rows;
   std::vector<int64_t> widths;
   StagePlan plan;
-  size_t inRow = 0, mostInRow = 0, rowCount = 1;
+  std::vector<StageRow> stageRows;
+  size_t inRow = 0, mostInRow = 0;
   for (auto [number, region] : llvm::enumerate(given.regions)) {
     const bool turns =
         number > 0 && region.pes.y != given.regions[number - 1].pes.y;
-    rowCount += turns;
+    if (number == 0 || turns)
+      stageRows.push_back(stageRowAt(stages.onMesh, region.pes.y, rows));
     inRow = turns ? 1 : inRow + 1;
     mostInRow = std::max(mostInRow, inRow);
     if (region.pes.rows != rows)
@@ -584,7 +573,7 @@ LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
     plan.stages.push_back({begin, stages.count(), number, turns});
     widths.push_back(region.pes.columns);
   }
-  const size_t channels = stages.channels(rows, rowCount);
+  const size_t channels = channelsOf(stages.onMesh, rows, stageRows);
   if (std::string problem = sharesProblem(given, channels); !problem.empty())
     return refuse() << problem;
   if (mostInRow > channels)
@@ -592,7 +581,8 @@ LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
                     << " stages, and their rows have " << channels
                     << " channels, of which each takes one";
   SideBySide choice = stages.spread(
-      plan, stages.evenly(widths, rows, mostInRow, rowCount, keep), &given);
+      plan, stages.evenly(widths, rows, mostInRow, std::move(stageRows), keep),
+      &given);
   spreadOverRegions(program, choice);
   return success();
 }

@@ -21,6 +21,7 @@ struct KeepOptions {
   /// Those are of all kernels, which a stage has its share of: regions are
   /// there for their code.
   bool spreadCode = false;
+  bool clear = false; ///< no keep-out lies in a row of stages
 };
 
 /// Cuts `program`, which has all kernels on the whole mesh, into stages, at

@@ -194,14 +194,20 @@ Rules brokenRules(const PlacementProblem &problem, const Placement &placement) {
   return broken;
 }
 
-/// Channels in so many rows from `y` on that no keep-out shuts.
+/// Channels in so many rows from `y` on that no keep-out shuts, less all others
+/// for each that has one at an edge.
 int64_t channelsAt(const PlacementProblem &problem, int64_t rows, int64_t y) {
   int64_t count = 0;
   for (int64_t row = y; row < y + rows; ++row) {
     bool open = !problem.channelRows.empty();
     for (int64_t x = 0; x < problem.width; ++x)
       open &= !isKeptOut(problem, x, row);
-    count += isChannel(problem, row) && open;
+    if (problem.channelRows.empty() || !isChannel(problem, row))
+      continue;
+    count += open;
+    if (isKeptOut(problem, 0, row) ||
+        isKeptOut(problem, problem.width - 1, row))
+      count -= int64_t(problem.channelRows.size()) - 1;
   }
   return count;
 }
@@ -404,7 +410,69 @@ void checkBounds(PlacementProblem problem, Placement placement, Random &random,
   }
 }
 
+/// Groups from one on, with regions of so many rows: each south of the one
+/// before, its regions one behind the other in their order.
+bool lieInOrder(const PlacementProblem &problem, size_t group, int64_t from,
+                int64_t rows) {
+  if (group > *problem.regions.back().group)
+    return true;
+  for (int64_t y : problem.channelRows) {
+    if (y < from || y + rows > problem.height)
+      continue;
+    int64_t x = 0, placed = 0, wanted = 0;
+    for (size_t i = 0; i < problem.regions.size(); ++i) {
+      if (problem.regions[i].group != group)
+        continue;
+      ++wanted;
+      const int64_t columns = problem.shapesOf(i)[0].columns;
+      for (int64_t free = 0; free < columns && x < problem.width; ++x) {
+        bool isKept = false;
+        for (int64_t row = y; row < y + rows; ++row)
+          isKept |= isKeptOut(problem, x, row);
+        free = isKept ? 0 : free + 1;
+        placed += free == columns;
+      }
+    }
+    if (placed == wanted && lieInOrder(problem, group + 1, y + rows, rows))
+      return true;
+  }
+  return false;
+}
+
+/// Many groups between keep-outs: they have places where they have some in
+/// their order.
+void checkRows(Random &random, Tally &tally) {
+  PlacementProblem problem;
+  problem.width = random.between(4, 12);
+  problem.height = random.between(6, 24);
+  for (int64_t row = 0; row < problem.height; ++row)
+    if (!random.oneIn(4))
+      problem.channelRows.push_back(row);
+  addKeepOuts(problem, random);
+  addKeepOuts(problem, random);
+  const int64_t rows = random.between(1, 5), groups = random.between(1, 5);
+  for (int64_t group = 0; group < groups; ++group)
+    for (int64_t i = random.between(1, 3); i > 0; --i) {
+      problem.add("region @r" + std::to_string(group) + "_" + std::to_string(i),
+                  {{random.between(1, 4), rows}});
+      problem.regions.back().group = size_t(group);
+    }
+  if (problem.channelRows.empty())
+    return;
+  tally.expect(problem.check().empty(), problem.check());
+  Placement placement;
+  const std::string error = solvePlacement(problem, {}, placement);
+  const bool exists = lieInOrder(problem, 0, 0, rows);
+  tally.expect(error.empty() || !exists, "the solver misses rows: " + error);
+  tally.expect(!error.empty() || brokenRules(problem, placement).empty(),
+               "rows break a rule");
+  tally.met("groups in rows", error.empty());
+  tally.met("groups that have no rows", !error.empty());
+}
+
 void run(Random &random, Tally &tally) {
+  if (random.oneIn(8))
+    return checkRows(random, tally);
   const PlacementProblem problem = randomProblem(random);
   tally.expect(problem.check().empty(), problem.check());
   Placement placement;

@@ -81,6 +81,23 @@ TEST(RoutingProblem, WaysThatKeepOutsShutOffAreNamed) {
             std::string::npos);
 }
 
+// Rows of the whole mesh fill its lanes: those that a keep-out is in the way of
+// pass through the lanes of others on another color, which takes no search.
+TEST(RoutingProblem, TransferOfAllRowsPastAKeepOut) {
+  RoutingProblem problem;
+  problem.meshWidth = 14;
+  problem.meshHeight = 90;
+  problem.colors = 4;
+  problem.regions = {{0, 0, 4, 90, {{0, 0, 4}}, {{0, 0, 90}}, "a"},
+                     {10, 0, 4, 90, {{0, 0, 4}}, {{0, 0, 90}}, "b"}};
+  problem.streams = {{"east", RoutePattern::Transfer, {}, 0, 1}};
+  problem.keepOuts = {{6, 9, 1, 40, 42, 1}};
+  problem.searchSteps = 4000;
+  const Routing routing = solve(problem);
+  EXPECT_EQ(problem.verify(routing), "");
+  EXPECT_EQ(routing.streams[0].colors.size(), 2u);
+}
+
 TEST(RoutingProblem, TooFewColorsToGoStraight) {
   // Words for @b could pass @a on a second color; on the first they go round.
   RoutingProblem problem = twoRegions(1);

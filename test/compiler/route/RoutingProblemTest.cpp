@@ -209,13 +209,16 @@ TEST(RoutingProblem, OnlyStreamsThatLackColorsMayBecomeOne) {
   RoutingProblem problem = twoRegions(1);
   Routing routing;
   problem.colors = 5;
-  std::string error = routeByColoring(problem, routing);
-  EXPECT_TRUE(lacksColors(error)) << error;
+  RouteLack lack;
+  std::string error = routeByColoring(problem, routing, &lack);
+  EXPECT_EQ(lack, RouteLack::Colors) << error;
   problem = otherHeights(false, 4);
   problem.colors = 1;
-  error = routeByColoring(problem, routing);
-  EXPECT_FALSE(lacksColors(error)) << error;
-  EXPECT_FALSE(lacksColors(""));
+  error = routeByColoring(problem, routing, &lack);
+  EXPECT_EQ(lack, RouteLack::Ways) << error;
+  problem.colors = 2;
+  error = routeByColoring(problem, routing, &lack);
+  EXPECT_EQ(lack, RouteLack::Nothing) << error;
 }
 
 TEST(RoutingProblem, RowsThatMeetHaveDifferentColors) {

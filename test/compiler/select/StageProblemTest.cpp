@@ -17,7 +17,7 @@ constexpr double never = std::numeric_limits<double>::infinity();
 /// The worked example of StageProblem.h.
 StageProblem example() {
   StageProblem problem;
-  problem.columns = 8;
+  problem.rows = {{{{0, 8}}}};
   problem.mostStages = 3;
   problem.widths = {2, 4, 8};
   problem.cycles = {{60, 20, 40}, {30, 10, 20}, {20, 8, 15}};
@@ -42,7 +42,7 @@ TEST(StageProblem, WhatDoesNotFitAlone) {
   problem.room = 10;
   problem.bytes = {{20, 20, 20}, {10, 10, 10}, {5, 5, 5}};
   EXPECT_FALSE(partitionStages(problem));
-  problem.columns = 12;
+  problem.rows = {{{{0, 12}}}};
   std::optional<StagePlan> plan = partitionStages(problem);
   ASSERT_TRUE(plan);
   EXPECT_EQ(problem.verify(*plan), "");
@@ -131,7 +131,8 @@ TEST_F(Broken, G1TooManyRows) {
 }
 TEST_F(Broken, G2TooWide) {
   plan.stages[1].width = 2;
-  EXPECT_EQ(problem.verify(plan), "G2: 12 columns of 8");
+  EXPECT_EQ(problem.verify(plan),
+            "G2: no 8 columns are free in row 1 from column 4 on");
 }
 TEST_F(Broken, G2NoWidth) {
   plan.stages[1].width = 3;
@@ -187,7 +188,7 @@ private:
     for (size_t end = next + 1; end <= problem.kernelCount(); ++end)
       for (size_t width = 0; width < problem.widths.size(); ++width)
         for (bool turns : {false, true}) {
-          if (turns && (next == 0 || problem.mostRows == 1))
+          if (turns && (next == 0 || problem.rows.size() == 1))
             continue;
           plan.stages.push_back({next, end, width, turns});
           extend();
@@ -202,9 +203,14 @@ private:
 StageProblem randomProblem(std::mt19937 &random) {
   auto number = [&](int most) { return int(random() % unsigned(most + 1)); };
   StageProblem problem;
-  problem.columns = 1 + number(11);
+  const int64_t columns = 1 + number(11);
+  for (int row = number(2); row >= 0; --row) {
+    std::vector<PlacedRegion> keepOuts;
+    for (int i = number(2); i > 0; --i)
+      keepOuts.push_back({number(int(columns) - 1), number(2), 1, 1});
+    problem.rows.push_back(freeColumns(columns, row, 1, keepOuts));
+  }
   problem.mostStages = 1 + size_t(number(4));
-  problem.mostRows = 1 + size_t(number(2));
   problem.room = number(16);
   const size_t kernels = 1 + size_t(number(5));
   int64_t width = 0;
@@ -256,7 +262,7 @@ TEST(StagePartitioner, AsFastAsAnyPlan) {
 /// a 100, b `middle`, c 100, on one width; a quarter to take or hand over.
 StageProblem twoLong(double middle) {
   StageProblem problem;
-  problem.columns = 3;
+  problem.rows = {{{{0, 3}}}};
   problem.mostStages = 3;
   problem.widths = {1};
   problem.cycles = {{100, middle, 100}};

@@ -2,6 +2,8 @@
 // RUN: FileCheck %s --input-file=%t.mlir
 // RUN: wse-opt %t.mlir --wsec-place | FileCheck %s --check-prefix=PLACED
 // RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=2x8 stages=2})' | FileCheck %s --check-prefix=ONE
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=5x3 stages=2 stage-rows=2 keep-outs=2,1,1x1},wsec-place)' | FileCheck %s --check-prefix=OVER
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=3x9 stages=2 stage-rows=2 keep-outs=1,4,1x1},wsec-place)' | FileCheck %s --check-prefix=BESIDE
 
 // Stages in two rows. What crosses from one row to the next passes through the
 // store, also what came by transfer to the last stage of the row; each row
@@ -28,6 +30,14 @@
 // PLACED: region @r shape({{.*}}) at (0, 0)
 // PLACED: region @r1 shape({{.*}}) at (1, 0)
 // PLACED: region @r2 shape({{.*}}) at (0, 4)
+
+// A broken PE: in a row of all that stages step over it; of several, none has
+// it.
+// OVER: region @r shape(1x3) at (0, 0)
+// OVER: region @r1 shape(2x3) at (3, 0)
+// BESIDE: region @r shape(2x4) at (0, 0)
+// BESIDE: region @r1 shape(1x4) at (2, 0)
+// BESIDE: region @r2 shape(2x4) at (0, 5)
 
 // ONE-NOT: intermediate
 func.func @main(%x: tensor<4x48xf32> {onnx.name = "x"})

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an error says there is too little of, for who could do with less.
+
+#ifndef COMPILER_SHORTAGE_H
+#define COMPILER_SHORTAGE_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Diagnostics.h"
+
+#include <optional>
+
+namespace wsec {
+
+enum class Shortage {
+  Sram,   ///< of a PE
+  Colors, ///< for the streams of a program
+  Place,  ///< for a region
+  Ways,   ///< for words, whatever their color, or steps to search for them
+};
+
+/// Says it of an error; no text shows it.
+inline void setShortage(mlir::InFlightDiagnostic &error, Shortage what) {
+  mlir::Diagnostic &diagnostic = *error.getUnderlyingDiagnostic();
+  mlir::MLIRContext *context = diagnostic.getLocation().getContext();
+  diagnostic.getMetadata().push_back(
+      mlir::DiagnosticArgument(mlir::IntegerAttr::get(
+          mlir::IntegerType::get(context, 32), int64_t(what))));
+}
+
+inline std::optional<Shortage> shortageOf(mlir::Diagnostic &diagnostic) {
+  for (mlir::DiagnosticArgument &argument : diagnostic.getMetadata())
+    if (argument.getKind() ==
+        mlir::DiagnosticArgument::DiagnosticArgumentKind::Attribute)
+      if (auto what =
+              llvm::dyn_cast<mlir::IntegerAttr>(argument.getAsAttribute()))
+        return Shortage(what.getInt());
+  return std::nullopt;
+}
+
+} // namespace wsec
+
+#endif // COMPILER_SHORTAGE_H
