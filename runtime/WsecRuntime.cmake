@@ -6,6 +6,10 @@
 # scripts of this repository have them precompiled; without, sources compile,
 # too, and share their ccache entries with other checkouts.
 set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON CACHE BOOL "Parse headers in every source")
+# Without the headers' own name behind, whose path ccache does not know for one.
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
+endif()
 
 # wsec_precompiled_headers(Name HEADERS a.h ... [LINK libraries ...])
 # Headers for all targets with the same flags: REUSE_FROM Name. Without a
@@ -19,6 +23,8 @@ function(wsec_precompiled_headers name)
   target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
   if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
     target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+    set_target_properties(${name} PROPERTIES
+      CXX_COMPILER_LAUNCHER ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../tools/precompile.sh)
   endif()
 endfunction()
 
