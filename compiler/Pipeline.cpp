@@ -402,9 +402,9 @@ static void noteResidency(Report &report) {
     report.notes.push_back(
         "one stage: the model has no place where it can be cut in two whose "
         "parts the mesh holds side by side; a larger --mesh may");
-  if (report.streamedByMain > 0)
+  if (report.streamedBytes > 0)
     report.notes.push_back(
-        std::to_string(report.streamedByMain) +
+        std::to_string(report.streamedBytes) +
         " bytes of weights stream in every run: their stage has no SRAM for "
         "them, or their kernel cannot keep them; a larger --mesh may");
 }

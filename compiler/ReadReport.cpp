@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Report.h"
+#include "runtime/program/Call.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Container.h"
 #include "runtime/program/Facts.h"
@@ -141,8 +142,12 @@ static void readMemory(const program::Program &program, Report &report) {
   report.precision = runtime::precisionOf(program);
   report.streamedBytes = report.precision.streamedBytes;
   for (uint32_t entry = 0; entry < program.entries()->size(); ++entry)
-    if (program.entries()->Get(entry)->name()->str() == "main")
-      report.streamedByMain = runtime::streamedWeightBytes(program, entry);
+    if (program.entries()->Get(entry)->name()->str() == "main") {
+      report.streamedBytes = runtime::streamedWeightBytes(program, entry);
+      if (const program::Entry *load = runtime::loadingEntry(program, entry))
+        report.loadedBytes = runtime::streamedWeightBytes(
+            program, runtime::findEntry(program, load->name()->str()));
+    }
   runtime::WeightResidency residency = runtime::weightResidency(program);
   report.residentBytes = residency.residentBytes;
   report.bufferedBytes = residency.bufferedBytes;

@@ -257,8 +257,9 @@ void Report::print(llvm::raw_ostream &os) const {
        << readable(weightBytes, "B") << "\n";
   if (parameters || streamedBytes)
     os << "  streamed       " << readable(streamedBytes, "B")
-       << " of weights per run, " << readable(residentBytes, "B")
-       << " stay on the wafer\n"
+       << " of weights per run, "
+       << (loadedBytes ? readable(loadedBytes, "B") + " once; " : "")
+       << readable(residentBytes, "B") << " stay on the wafer\n"
        << "  buffered       at most " << readable(bufferedBytes, "B")
        << " of weights at a time\n";
   if (precision.elementsPerWord() > 1)
@@ -488,6 +489,8 @@ void Report::printJSON(llvm::raw_ostream &os) const {
       json.attribute("resident_bytes", residentBytes);
       json.attribute("buffered_bytes", bufferedBytes);
       json.attribute("streamed_bytes", streamedBytes);
+      if (loadedBytes)
+        json.attribute("loaded_bytes", loadedBytes);
     });
     if (!deadlock.empty())
       json.attributeObject("deadlock", [&] {

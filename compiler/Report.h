@@ -59,12 +59,11 @@ struct Report {
   uint64_t pesUsed = 0, pesAvailable = 0;
   uint64_t sramPeakBytes = 0, sramLimitBytes = 0;
   std::string sramOwner; // ONNX node, or the buffer's name
-  /// Words on the wire, 4 bytes each; what of them stays from one launch to
-  /// another, and is held in buffers while a launch runs
-  /// (runtime/program/Residency.h).
-  uint64_t streamedBytes = 0, residentBytes = 0, bufferedBytes = 0;
-  /// Of what streams, that of each call of `main`.
-  uint64_t streamedByMain = 0;
+  /// Words on the wire, 4 bytes each, of each run, and once before the first;
+  /// what of them stays from one launch to another, and is held in buffers
+  /// while a launch runs (runtime/program/Residency.h).
+  uint64_t streamedBytes = 0, loadedBytes = 0;
+  uint64_t residentBytes = 0, bufferedBytes = 0;
   uint64_t tokens = 0; // of a run; 0: the model knows no tokens
   /// What is proved about deadlock: free, undecided or deadlock; and why not
   /// free.

@@ -135,7 +135,8 @@ class Report(Section):
         predicted = "engine" not in self.cycles
         rows = [
             ("parameters", f"{self.model.parameters:,}, {_bytes(self.model.weight_bytes)}"),
-            ("streamed", f"{_bytes(self.weights.streamed_bytes)} of weights per run"),
+            ("streamed", f"{_bytes(self.weights.streamed_bytes)} of weights per run"
+             + (f", {_bytes(self.weights.loaded_bytes)} once" if "loaded_bytes" in self.weights else "")),
             ("precision", self._precision()),
             ("PEs", f"{self.pes.used:,} of {self.pes.available:,}"),
             ("SRAM peak", f"{self.sram.peak_bytes:,} of {self.sram.limit_bytes:,} bytes"

@@ -10,8 +10,10 @@
 #ifndef RUNTIME_PROGRAM_CONTAINER_H
 #define RUNTIME_PROGRAM_CONTAINER_H
 
+#include "runtime/program/Opcodes.h"
 #include <array>
 #include <cstdint>
+#include <string>
 
 namespace wsec::runtime {
 
@@ -20,8 +22,16 @@ inline constexpr std::array<uint8_t, 8> containerMagic = {'W', 'A', 'F', 'E',
 inline constexpr uint64_t containerHeaderBytes = 16;
 inline constexpr uint64_t bundleAlignment = 4096;
 
-/// `Program.version` this runtime reads.
-inline constexpr uint32_t programVersion = 4;
+/// `Program.version` this runtime reads: the number of the format, and 24 bits
+/// for the instructions, whose numbers a row more in their table changes.
+inline constexpr uint32_t programVersion =
+    5u << 24 | (opcodesDigest() & 0xffffff);
+
+inline std::string versionText(uint32_t version) {
+  const uint32_t format = version >> 24;
+  return (format ? std::to_string(format) + "." : "") +
+         std::to_string(version & 0xffffff);
+}
 
 /// Where the bundled data starts in the file.
 inline constexpr uint64_t bundleStart(uint64_t flatbufferBytes) {

@@ -58,8 +58,8 @@ const program::Program *readProgram(const uint8_t *data, uint64_t bytes) {
     throw badFile("the .wafer file is damaged: its tables do not verify");
   const program::Program *root = program::GetProgram(data);
   if (root->version() != programVersion)
-    throw badFile("program version " + std::to_string(root->version()) +
-                  ", this runtime reads " + std::to_string(programVersion) +
+    throw badFile("program version " + versionText(root->version()) +
+                  ", this runtime reads " + versionText(programVersion) +
                   recompile);
   return root;
 }

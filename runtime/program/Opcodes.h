@@ -29,6 +29,20 @@ constexpr OpcodeFacts factsOf(program::Opcode opcode) {
   return {};
 }
 
+/// Of the names of all instructions in order: programs call them by number.
+constexpr uint32_t opcodesDigest() {
+  uint32_t digest = 2166136261; // FNV-1a
+  auto add = [&](const char *name) {
+    do
+      digest = (digest ^ uint8_t(*name)) * 16777619;
+    while (*name++);
+  };
+#define WSEC_INSTRUCTION(Name, name, sources, numbers, software, words)        \
+  add(#Name);
+#include "runtime/program/Opcodes.def"
+  return digest;
+}
+
 } // namespace wsec::runtime
 
 #endif // RUNTIME_PROGRAM_OPCODES_H

@@ -73,8 +73,16 @@ TEST(ContainerTest, RefusesOtherProgramVersion) {
   ProgramBuilder builder = makeNegation(3, countUp(3));
   builder.source.version = 9;
   EXPECT_EQ(refusal(makeFile(builder)),
-            "BadProgram: program version 9, this runtime reads 4; compile the "
-            "model again with the wsec of this runtime");
+            "BadProgram: program version 9, this runtime reads " +
+                versionText(programVersion) +
+                "; compile the model again with the wsec of this runtime");
+}
+
+TEST(ContainerTest, RefusesOtherInstructions) {
+  ProgramBuilder builder = makeNegation(3, countUp(3));
+  builder.source.version = programVersion ^ 1;
+  EXPECT_NE(refusal(makeFile(builder)).find("BadProgram: program version 5."),
+            std::string::npos);
 }
 
 TEST(ContainerTest, NamesAFolder) {
