@@ -5,7 +5,7 @@
 #ifndef COMPILER_SHORTAGE_H
 #define COMPILER_SHORTAGE_H
 
-#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 
 #include <optional>
@@ -23,18 +23,20 @@ enum class Shortage {
 inline void setShortage(mlir::InFlightDiagnostic &error, Shortage what) {
   mlir::Diagnostic &diagnostic = *error.getUnderlyingDiagnostic();
   mlir::MLIRContext *context = diagnostic.getLocation().getContext();
+  mlir::Builder builder(context);
   diagnostic.getMetadata().push_back(
-      mlir::DiagnosticArgument(mlir::IntegerAttr::get(
-          mlir::IntegerType::get(context, 32), int64_t(what))));
+      mlir::DiagnosticArgument(builder.getDictionaryAttr(builder.getNamedAttr(
+          "shortage", builder.getI32IntegerAttr(int32_t(what))))));
 }
 
 inline std::optional<Shortage> shortageOf(mlir::Diagnostic &diagnostic) {
   for (mlir::DiagnosticArgument &argument : diagnostic.getMetadata())
     if (argument.getKind() ==
         mlir::DiagnosticArgument::DiagnosticArgumentKind::Attribute)
-      if (auto what =
-              llvm::dyn_cast<mlir::IntegerAttr>(argument.getAsAttribute()))
-        return Shortage(what.getInt());
+      if (auto all =
+              llvm::dyn_cast<mlir::DictionaryAttr>(argument.getAsAttribute()))
+        if (auto what = all.getAs<mlir::IntegerAttr>("shortage"))
+          return Shortage(what.getInt());
   return std::nullopt;
 }
 

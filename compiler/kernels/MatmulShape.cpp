@@ -62,7 +62,7 @@ MatmulPlan MatmulShape::buffered(const Machine &machine, int64_t block) const {
   MatmulPlan plan;
   plan.buffered = true;
   plan.paired = narrow && !quantized;
-  CostModel model(machine, plan.paired);
+  CostModel model(machine, plan.paired && mixed);
   plan.block = block;
   size_t summed = reduce ? 1 : 0;
   double channels = pitch, lines = this->lines();
@@ -177,8 +177,9 @@ double productBound(wse::MatmulOp op, const Machine &machine) {
   double weights =
       double(wse::featuresOf(op.getInput())) * wse::featuresOf(op.getResult());
   double tokens = Layout::of(op.getResult(), machine.height).tokenCount();
-  double products = CostModel(machine, isNarrow(op.getResult()))
-                        .leastFmacs(weights * tokens / machine.peCount());
+  double products =
+      CostModel(machine, isNarrow(op.getInput()) && isNarrow(op.getResult()))
+          .leastFmacs(weights * tokens / machine.peCount());
   if (wse::residentOf(op, op.getWeight()))
     return products;
   if (auto packed = PackedWeights::of(op, machine); packed && op.getPacked())

@@ -35,6 +35,7 @@ struct MatmulShape {
   double own;  ///< most features of a PE that words of a line are for
   std::optional<PackedWeights> quantized;
   mlir::Type narrow; ///< of weights of 16 bits; null: f32
+  bool mixed;        ///< activations are of 16 bits, too, so SIMD multiplies
   bool apart;        ///< sums are made in f32, beside a result of 16 bits
   Pairing pairing;   ///< of activations that are exchanged
   MatmulPlan plan;
@@ -49,6 +50,7 @@ struct MatmulShape {
         stored(op.getVariant() == wse::MatmulVariant::ReduceStored ||
                op.getVariant() == wse::MatmulVariant::BroadcastStored),
         own(tiling().largest(machine.width)),
+        mixed(isNarrow(op.getInput()) && isNarrow(op.getResult())),
         apart(isNarrow(op.getResult()) && !partial()),
         pairing(pairingOf(op.getInput(), machine)) {
     if (isNarrow(op.getResult()))

@@ -63,7 +63,8 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     ```
     channel      in at the west edge of the mesh, east along the channel's row to the injectors of the columns it serves
     channel_row  in likewise, and into every PE of the row
-    launch       from PE (0,0) of the mesh east along its first row, south down every column to the PEs of all regions
+    launch       from PE (0,0) of the mesh to the PEs of all regions: east along its first row and south down every column, or south along its first
+                 column and east along every row, or past keep-outs
     column       from the channel's row up and down each column, into the PEs of `rows`
     column_rest  the same, but not into the PE that sends
     row_west     from x to its neighbour x - 1; the color is that of the sender's x mod 2

@@ -7,7 +7,8 @@
 //
 //    > . . . . . .     c is busy: two words wait in each router between the
 //      .   .   .       first row and c, and more in the ramp and the queue of
-//      a   b   c       its PEs; the next one holds up a and b, too.
+//      a   b   c       its PEs; the next one holds up a and b, too. (Here down
+//                      the columns.)
 #ifndef RUNTIME_PROGRAM_COMMANDROOM_H
 #define RUNTIME_PROGRAM_COMMANDROOM_H
 
