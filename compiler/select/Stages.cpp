@@ -499,8 +499,9 @@ bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
   // Where SRAM holds them nowhere they will have to stream.
   if (!best && keep.weights) {
     stages.removeHandovers();
-    return spreadOverStages(program, mostStages, mostRows, cycles,
-                            {false, 0, false, keep.clear});
+    KeepOptions streaming;
+    streaming.clear = keep.clear;
+    return spreadOverStages(program, mostStages, mostRows, cycles, streaming);
   }
   if (!best || best->plan.cycles >= cycles)
     return false;

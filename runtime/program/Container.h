@@ -27,6 +27,7 @@ inline constexpr uint64_t bundleAlignment = 4096;
 inline constexpr uint32_t programVersion =
     5u << 24 | (opcodesDigest() & 0xffffff);
 
+/// As errors say it: "5.8471203", or "4" of a format without instructions.
 inline std::string versionText(uint32_t version) {
   const uint32_t format = version >> 24;
   return (format ? std::to_string(format) + "." : "") +

@@ -30,6 +30,7 @@ TEST(CommandRoom, FurtherEast) {
       commandsAhead(wse2, CommandWays::Columns, {0, 20, 4, 39}, {4, 20, 8, 39}),
       8u + 2 * 20);
 }
+
 TEST(CommandRoom, FurtherWest) {
   // Three routers more from column 3 to column 6.
   EXPECT_EQ(
@@ -39,6 +40,7 @@ TEST(CommandRoom, FurtherWest) {
       commandsAhead(wse2, CommandWays::Columns, {6, 20, 8, 39}, {0, 20, 4, 39}),
       8u + 2 * (3 + 20));
 }
+
 TEST(CommandRoom, InTheSameColumns) {
   // Below the busy one, and above it, where row 18 is two routers away.
   EXPECT_EQ(
@@ -48,6 +50,7 @@ TEST(CommandRoom, InTheSameColumns) {
       commandsAhead(wse2, CommandWays::Columns, {0, 20, 4, 39}, {0, 0, 4, 19}),
       8u + 2 * 2);
 }
+
 TEST(CommandRoom, AlongRows) {
   // West and east change places with above and below.
   EXPECT_EQ(
@@ -59,6 +62,7 @@ TEST(CommandRoom, AlongRows) {
       commandsAhead(wse2, CommandWays::Rows, {4, 20, 8, 39}, {0, 0, 4, 19}),
       8u + 2 * (2 + 4));
 }
+
 TEST(CommandRoom, WaysOnWhichFewerAreInTheWay) {
   // In one row of stages each is in the way of those further east.
   const CommandTarget a = {0, 0, 4, 19}, b = {4, 0, 8, 19}, c = {8, 0, 12, 19};
@@ -68,6 +72,7 @@ TEST(CommandRoom, WaysOnWhichFewerAreInTheWay) {
   const CommandTarget d = {0, 20, 6, 39}, e = {6, 20, 12, 39};
   EXPECT_EQ(commandWays({a, b, c, d, e}), CommandWays::Rows);
 }
+
 TEST(CommandRoom, OfAllPairs) {
   const auto ahead = commandsAhead(wse2, {{0, 0, 4, 19}, {6, 0, 8, 19}});
   ASSERT_EQ(ahead.size(), 2u);
