@@ -62,6 +62,7 @@ public:
 private:
   void makeCells();
   std::vector<int64_t> agreementOf(int64_t across) const;
+  std::vector<std::vector<int64_t>> alike() const;
   void followTogether(const std::vector<int64_t> &some);
   void followLines();
   void splitRuns(int64_t across);
@@ -110,6 +111,7 @@ private:
   /// Sizes along and across, and what is given.
   std::set<std::tuple<uint32_t, uint32_t, std::vector<Portion>>> relayed;
   AxisKinds lineKinds, acrossKinds;
+  std::vector<std::vector<int64_t>> members; ///< lines, by kind across
   const AxisKinds *sizeAlong = nullptr, *sizeAcross = nullptr;
   std::vector<std::vector<int64_t>> heads; ///< by pinned f and x: y == f(x)
 };
@@ -130,6 +132,9 @@ void ColorLines::follow() {
   sizeAcross = &scalars.kinds(ops.sizeAtoms, cross);
   makeCells();
   uses.emplace(routine, scalars, ops, sizes, pairs, color, axis);
+  members.resize(acrossKinds.count());
+  for (size_t i = 0; i < acrossKinds.of.size(); ++i)
+    members[acrossKinds.of[i]].push_back(int64_t(i));
   std::vector<bool> listed(acrossKinds.count());
   std::map<std::vector<int64_t>, std::vector<int64_t>> together;
   for (size_t i = 0; i < ops.lines.size(); ++i)
@@ -153,6 +158,14 @@ std::vector<int64_t> ColorLines::agreementOf(int64_t across) const {
     else
       agreement.push_back(scalars.headRows(row)[size_t(across)] ? across : -1);
   return agreement;
+}
+
+/// All lines that are of the kinds of those that are followed.
+std::vector<std::vector<int64_t>> ColorLines::alike() const {
+  std::vector<std::vector<int64_t>> result;
+  for (int64_t line : lines)
+    result.push_back(members[acrossKinds.of[size_t(line)]]);
+  return result;
 }
 
 void ColorLines::followTogether(const std::vector<int64_t> &some) {
@@ -234,6 +247,7 @@ void ColorLines::fillCells(int64_t across) {
   else
     cells = runs;
   uses->look(lines);
+  pairs.look(alike());
   for (Cell &cell : cells) {
     if (onlyHeads && !cell.head)
       continue;
@@ -338,12 +352,9 @@ void ColorLines::enterFromHost() {
     else
       columns.emplace_back(begin, end);
   }
-  std::vector<bool> isHere(acrossKinds.count());
-  for (int64_t line : lines)
-    isHere[acrossKinds.of[size_t(line)]] = true;
-  for (size_t row = 0; row < acrossKinds.of.size(); ++row)
-    if (isHere[acrossKinds.of[row]])
-      result.hostColumns[{color, int64_t(row)}] = columns;
+  for (const std::vector<int64_t> &rows : alike())
+    for (int64_t row : rows)
+      result.hostColumns[{color, row}] = columns;
 }
 
 void ColorLines::followSource(size_t source) {

@@ -5,6 +5,7 @@
 #include "runtime/program/WordPairs.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 namespace wsec::runtime {
@@ -69,6 +70,8 @@ private:
     return port == Port::East || port == Port::West ? xs[place.x].length
                                                     : ys[place.y].length;
   }
+  /// Lines of a block that words which leave it by the port are in.
+  std::vector<int64_t> linesAcross(Place place, Port port) const;
   [[noreturn]] void give(const std::string &what) const {
     throw NotUnderstood{what};
   }
@@ -205,6 +208,14 @@ bool ColorPaths::followFrom(Place source, std::vector<Place> &hear) {
   return ways & (ways - 1);
 }
 
+std::vector<int64_t> ColorPaths::linesAcross(Place place, Port port) const {
+  const Run &run =
+      port == Port::East || port == Port::West ? ys[place.y] : xs[place.x];
+  std::vector<int64_t> lines(size_t(run.length));
+  std::iota(lines.begin(), lines.end(), run.begin);
+  return lines;
+}
+
 void ColorPaths::followSource(Place place) {
   Block &source = at(place);
   std::vector<Place> hear;
@@ -220,6 +231,8 @@ void ColorPaths::followSource(Place place) {
     source.fed = true;
     hear.push_back(place);
   }
+  if (link)
+    pairs.look({linesAcross(place, direction)});
   const Pairing *heard = nullptr;
   for (Place each : hear) {
     Pairing &here = pairs.between(source.sends, at(each).receives);

@@ -29,6 +29,10 @@ struct Handover {
   }
 };
 
+/// Lines across the direction of a link, by position: columns of one that leads
+/// north or south, rows of the others.
+using LinkLines = std::vector<bool>;
+
 /// Words in order that one op gives to another.
 struct Portion {
   size_t sender = 0;
@@ -48,7 +52,8 @@ struct Relayed {
 
 /// All that is paired in a routine.
 struct Handovers {
-  std::set<Handover> pairs;
+  /// With the lines in which there are words; only of links.
+  std::map<Handover, LinkLines> pairs;
   /// Ops of main threads that receive the same words.
   std::set<std::pair<size_t, size_t>> together;
   std::vector<Relayed> relayed;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/PhaseGraph.h"
+#include "runtime/program/PhaseGroup.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 #include <queue>
 
 namespace wsec::runtime {
@@ -12,28 +12,6 @@ namespace wsec::runtime {
 namespace {
 
 using program::Port;
-
-/// Disjoint sets of ops.
-class OpSets {
-public:
-  explicit OpSets(size_t count) : parents(count) {
-    std::iota(parents.begin(), parents.end(), size_t(0));
-  }
-  size_t find(size_t op) {
-    while (parents[op] != op)
-      op = parents[op] = parents[parents[op]];
-    return op;
-  }
-  /// The smaller number stays the name of the set.
-  void join(size_t a, size_t b) {
-    a = find(a);
-    b = find(b);
-    parents[std::max(a, b)] = std::min(a, b);
-  }
-
-private:
-  std::vector<size_t> parents;
-};
 
 /// A set that is mostly told what it has: sorted now and then.
 class NodeSet {
@@ -53,14 +31,6 @@ public:
 private:
   std::vector<size_t> nodes;
   size_t sorted = 0; // so many
-};
-/// Ops of main threads that are one phase; or of microthreads that hand words
-/// to one another.
-struct Group {
-  std::set<Port> directions;  ///< of its links
-  std::set<size_t> exchanges; ///< groups of main threads; if of microthreads
-  bool sink = false;          ///< hears main threads
-  bool hearsHost = false;
 };
 
 /// An event in PEs of one kind.
@@ -90,8 +60,8 @@ public:
   std::vector<uint16_t> rank() {
     findFills();
     form();
-    for (const Handover &handover : handovers.pairs)
-      note(handover);
+    for (const auto &[handover, lines] : handovers.pairs)
+      note(handover, lines);
     for (size_t i : hostRelays)
       noteHost(i);
     for (size_t i = 0; i < routine.ops.size(); ++i)
@@ -117,7 +87,7 @@ private:
 
   void findFills();
   void form();
-  void note(const Handover &handover);
+  void note(const Handover &handover, const LinkLines &lines);
   void checkPace(size_t op) const;
   void noteHost(size_t op);
   void checkGroup(size_t op);
@@ -144,8 +114,8 @@ private:
   const size_t launchRoom;
   OpSets sets;
   std::set<size_t> hostRelays;
-  std::set<size_t> fills;    ///< microthreads that only hear others' multicasts
-  std::vector<Group> groups; ///< by first op
+  std::set<size_t> fills; ///< microthreads that only hear others' multicasts
+  std::vector<PhaseGroup> groups; ///< by first op
   std::vector<unsigned> receivers;
   std::vector<NodeSet> nodes; ///< and what comes after each
 };
@@ -209,7 +179,7 @@ std::string PhaseGraph::name(size_t i) const {
 /// A microthread that sends nothing and hears a multicast of microthreads, or
 /// words of the host, meets them like a main thread.
 void PhaseGraph::findFills() {
-  for (const Handover &handover : handovers.pairs)
+  for (const auto &[handover, lines] : handovers.pairs)
     if (!op(handover.sender).main() && !op(handover.receiver).main() &&
         !op(handover.receiver).out &&
         (!handover.link || hostRelays.count(handover.sender)))
@@ -218,7 +188,7 @@ void PhaseGraph::findFills() {
 
 /// Joins what is one phase or one chain, and D2 for main threads.
 void PhaseGraph::form() {
-  for (const Handover &handover : handovers.pairs) {
+  for (const auto &[handover, lines] : handovers.pairs) {
     const FabricOp &from = op(handover.sender), &to = op(handover.receiver);
     if (from.main() != to.main() || fills.count(handover.receiver))
       continue;
@@ -238,7 +208,7 @@ void PhaseGraph::form() {
   }
   // Microthreads that feed one phase in turn.
   std::map<std::pair<size_t, int>, size_t> feeders;
-  for (const Handover &handover : handovers.pairs) {
+  for (const auto &[handover, lines] : handovers.pairs) {
     const FabricOp &from = op(handover.sender);
     if (from.main() || !isPhase(handover.receiver))
       continue;
@@ -259,13 +229,13 @@ void PhaseGraph::checkPace(size_t i) const {
 }
 
 /// D2 to D4: who may hear whom.
-void PhaseGraph::note(const Handover &handover) {
+void PhaseGraph::note(const Handover &handover, const LinkLines &lines) {
   size_t sender = handover.sender, receiver = handover.receiver;
   const FabricOp &from = op(sender), &to = op(receiver);
   checkPace(sender);
   checkPace(receiver);
   if (from.main() == isPhase(receiver))
-    groups[sets.find(receiver)].directions.insert(handover.direction);
+    groups[sets.find(receiver)].add(handover.direction, lines);
   if (!from.main())
     receivers[sender] |= isPhase(receiver) ? Phases : Microthreads;
   if (from.main() && !to.main()) {
@@ -290,14 +260,13 @@ void PhaseGraph::noteHost(size_t i) {
 
 /// D2 to D4: the links of a group.
 void PhaseGraph::checkGroup(size_t first) {
-  const Group &group = groups[first];
-  auto count = [&](Port a, Port b) {
-    return group.directions.count(a) + group.directions.count(b);
-  };
-  size_t rows = count(Port::East, Port::West);
-  size_t columns = count(Port::North, Port::South);
-  bool main = op(first).main();
-  if (rows > 1 || columns > 1 || (main && rows + columns > 1))
+  const PhaseGroup &group = groups[first];
+  const bool alongRows = group.has(Port::East) || group.has(Port::West);
+  const bool alongColumns = group.has(Port::North) || group.has(Port::South);
+  const bool main = op(first).main();
+  if (group.bothWays(Port::East, Port::West) ||
+      group.bothWays(Port::North, Port::South) ||
+      (main && alongRows && alongColumns))
     give(first, "and its neighbours send to each other both ways");
   if (group.sink && (!group.directions.empty() || group.hearsHost))
     give(first, "hears main threads and others");

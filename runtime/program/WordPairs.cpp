@@ -8,6 +8,11 @@ namespace wsec::runtime {
 
 using program::Port;
 
+void WordPairs::look(std::vector<std::vector<int64_t>> lines) {
+  alike = std::move(lines);
+  ++looks;
+}
+
 uint32_t WordPairs::numberOf(Counts words) {
   uint64_t hash = words.size();
   for (int64_t each : words)
@@ -103,7 +108,21 @@ Pairing WordPairs::pair(const Uses &sends, const Uses &takes) {
   return pairing;
 }
 
+/// Adds the lines in which there are some of the words.
+void WordPairs::addLines(uint32_t words, LinkLines &lines) {
+  for (size_t i = 0; i < alike.size(); ++i) {
+    if (counts[words][i] == 0)
+      continue;
+    lines.resize(std::max(lines.size(), size_t(alike[i].back()) + 1));
+    for (int64_t line : alike[i])
+      lines[size_t(line)] = true;
+    steps += int64_t(alike[i].size());
+  }
+}
+
 void WordPairs::record(Pairing &pairing, bool link, Port direction) {
+  if (std::exchange(pairing.look, looks) != looks)
+    pairing.recorded = 0;
   unsigned way = 1u << (2 * unsigned(direction) + link);
   if (pairing.recorded & way)
     return;
@@ -114,8 +133,11 @@ void WordPairs::record(Pairing &pairing, bool link, Port direction) {
   for (const SharedPortion &portion : pairing.portions) {
     bool whole = portion.words == wordsIn(*pairing.sends, portion.sender) &&
                  portion.words == wordsIn(*pairing.takes, portion.receiver);
-    result.pairs.insert(
-        {portion.sender, portion.receiver, direction, link, whole});
+    LinkLines &lines =
+        result
+            .pairs[{portion.sender, portion.receiver, direction, link, whole}];
+    if (link)
+      addLines(portion.words, lines);
   }
 }
 

@@ -44,7 +44,8 @@ struct Pairing {
   std::vector<SharedPortion> portions;
   bool fromMicrothreads = false; ///< some words
   bool relays = false;           ///< some of those to who sends nothing
-  unsigned recorded = 0;         ///< ways, as bits
+  unsigned recorded = 0;         ///< ways, as bits, of the lines `look`ed at
+  uint64_t look = 0;
 };
 
 /// The lists of what PEs send or receive of one color, each paired with each
@@ -58,6 +59,10 @@ public:
     numberOf(Uses());
   }
 
+  /// The lines that counts are of from now on, each with all those that it
+  /// stands for.
+  void look(std::vector<std::vector<int64_t>> alike);
+
   /// Equal counts have one number.
   uint32_t numberOf(Counts words);
   /// Equal lists have one number; that of the empty list is 0.
@@ -67,7 +72,7 @@ public:
   /// Throws NotUnderstood where one list has more words than the other, in
   /// some line; and where in some lines the one has, in others the other.
   Pairing &between(uint32_t sends, uint32_t takes);
-  /// That words go so, in some PEs.
+  /// That words go so, in some PEs of the lines that are looked at.
   void record(Pairing &pairing, bool link, program::Port direction);
   /// That PEs hear the same words.
   void agree(const Pairing &some, const Pairing &others);
@@ -78,10 +83,13 @@ private:
   Pairing pair(const Uses &sends, const Uses &takes);
   bool covers(uint32_t more, uint32_t fewer);
   uint32_t minus(uint32_t more, uint32_t fewer);
+  void addLines(uint32_t words, LinkLines &lines);
 
   const FabricRoutine &routine;
   ProofSteps &steps;
   Handovers &result;
+  std::vector<std::vector<int64_t>> alike;
+  uint64_t looks = 0;
   std::vector<Counts> counts;                       ///< by number
   std::unordered_multimap<size_t, uint32_t> hashed; ///< looked up only
   std::map<Uses, uint32_t> numbers;

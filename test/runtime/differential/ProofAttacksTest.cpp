@@ -161,6 +161,44 @@ TEST_F(ProofAttacks, RelaysOfPartsOfASegment) {
   }
 }
 
+/// Microthreads hand words on around 2 x 2 PEs, in another direction in each
+/// row and each column; or the first sends them and the third takes them.
+TEST_F(ProofAttacks, ChainsThatCloseInACircle) {
+  for (bool closed : {false, true}) {
+    using enum Port;
+    ProgramBuilder builder(2, 2);
+    builder.route(1, 0, 1, 0, 1, Ramp, {East});
+    builder.route(1, 1, 2, 0, 1, West, {Ramp});
+    builder.route(2, 1, 2, 0, 1, Ramp, {South});
+    builder.route(2, 1, 2, 1, 2, North, {Ramp});
+    builder.route(3, 1, 2, 1, 2, Ramp, {West});
+    builder.route(3, 0, 1, 1, 2, East, {Ramp});
+    builder.route(4, 0, 1, 1, 2, Ramp, {North});
+    builder.route(4, 0, 1, 0, 1, South, {Ramp});
+    ClassBuilder pes = builder.addClass("pes", 0, 2, 0, 2);
+    const Scalar x = pes.px(), y = pes.py();
+    const uint16_t a = pes.buffer("a", 64);
+    BodyBuilder body = pes.routine(0);
+    body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(1));
+    auto add = [&](int column, int row, const test::Operand &to,
+                   const test::Operand &from) {
+      auto &made = body.add(Opcode::Mov, {4}, to, from);
+      made.guard =
+          int16_t(pes.both(pes.equal(x, column), pes.equal(y, row)).index);
+      made.thread = 0;
+    };
+    add(0, 0, fabric(1), closed ? fabric(4) : memory(a, {1}));
+    add(1, 0, fabric(2), fabric(1));
+    add(1, 1, closed ? fabric(3) : memory(a, {1}), fabric(2));
+    if (closed)
+      add(0, 1, fabric(4), fabric(3));
+    body.await(1);
+    builder.launch(0);
+    VectorHost host;
+    expect(builder, host, closed);
+  }
+}
+
 /// Conditions whose parts are shared 200 times over are looked at once.
 TEST_F(ProofAttacks, ConditionsThatShareParts) {
   for (bool mixed : {false, true}) {

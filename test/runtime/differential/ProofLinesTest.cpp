@@ -117,6 +117,93 @@ TEST(ProofLines, OtherNumbersInEachLine) {
   EXPECT_GT(counts.hung, 200);
 }
 
+/// Each chain has a direction of its own, although all run the same statements:
+/// its first PE sends, the last takes, those between hand on. In one of them
+/// two neighbours may hand on to each other instead.
+class Directions : public ProgramForm {
+public:
+  Directions(Choices &choices, int width, int height)
+      : ProgramForm(choices, width, height), chainsAreRows(chance(2)),
+        chains(chainsAreRows ? height : width),
+        length(chainsAreRows ? width : height), forward(draw(chains + 1)),
+        circle(chance(3) ? draw(chains) : -1),
+        pes(builder.addClass("pes", 0, width, 0, height)),
+        place(chainsAreRows ? pes.px() : pes.py()),
+        chain(chainsAreRows ? pes.py() : pes.px()) {}
+
+  void make() {
+    for (int line = 0; line < chains; ++line)
+      routeChain(line);
+    const Scalar ahead = pes.less(chain, forward), back = pes.negate(ahead);
+    const Scalar low = pes.equal(place, 0), high = pes.equal(place, length - 1);
+    const Scalar whole = pes.negate(pes.equal(chain, circle));
+    const Scalar pair = pes.both(pes.equal(chain, circle), pes.less(place, 2));
+    const Scalar first = either(pes.both(ahead, low), pes.both(back, high));
+    const Scalar last = either(pes.both(ahead, high), pes.both(back, low));
+    const Scalar between = pes.negate(either(first, last));
+    const Scalar odd = pes.parity(place);
+    const Value to = Value(1) + Value(odd),
+                from = Value(2) + Value(odd).times(-1);
+    const uint16_t a = pes.buffer("a", 64), b = pes.buffer("b", 64);
+    const int words = 1 + draw(8), thread = draw(2) - 1;
+    BodyBuilder body = pes.routine(0);
+    body.add(Opcode::Mov, {64}, memory(a, {1}), immediate(1));
+    auto add = [&](const test::Operand &target, const test::Operand &source,
+                   Scalar where) {
+      auto &made = body.add(Opcode::Mov, {words}, target, source);
+      made.guard = int16_t(guardOf(where));
+      made.thread = int8_t(thread);
+    };
+    add(fabric(to), memory(a, {1}), pes.both(first, whole));
+    add(fabric(to), fabric(from), either(pes.both(between, whole), pair));
+    add(memory(b, {1}), fabric(from), pes.both(last, whole));
+    body.await(1);
+    builder.launch(0);
+  }
+
+private:
+  Scalar either(Scalar a, Scalar b) {
+    return pes.scalar(ScalarOp::Max, a.index, b.index);
+  }
+
+  void routeChain(int line) {
+    using enum Port;
+    auto route = [&](int color, int at, Port receive, Port to) {
+      if (chainsAreRows)
+        builder.route(color, at, at + 1, line, line + 1, receive, {to});
+      else
+        builder.route(color, line, line + 1, at, at + 1, receive, {to});
+    };
+    const Port up = chainsAreRows ? East : South,
+               down = chainsAreRows ? West : North;
+    if (line == circle) {
+      route(1, 0, Ramp, up);
+      route(1, 1, down, Ramp);
+      route(2, 1, Ramp, down);
+      route(2, 0, up, Ramp);
+      return;
+    }
+    const bool ahead = line < forward;
+    for (int at = 0; at < length; ++at) {
+      if (ahead ? at + 1 < length : at > 0)
+        route(1 + at % 2, at, Ramp, ahead ? up : down);
+      if (ahead ? at > 0 : at + 1 < length)
+        route(2 - at % 2, at, ahead ? down : up, Ramp);
+    }
+  }
+
+  const bool chainsAreRows;
+  const int chains, length, forward, circle;
+  ClassBuilder pes;
+  const Scalar place, chain;
+};
+
+TEST(ProofLines, DirectionsOfTheirOwn) {
+  const Counts counts = hold(&Directions::make, 4, 4);
+  EXPECT_GT(counts.free, 1000);
+  EXPECT_GT(counts.hung, 800);
+}
+
 /// A chain down each of many columns, each of which has another number of
 /// words; in column `odd` the last row takes one more.
 DeadlockProof proveColumns(int columns, int odd) {
