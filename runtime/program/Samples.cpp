@@ -50,7 +50,7 @@ SamplePlan::SamplePlan(const program::Program &program, uint32_t index,
   findPartners();
   findCommandRoom();
   if (start == Start::Behind)
-    forgetStart();
+    forgetWaits();
   for (StageLaunches &stage : classes)
     for (uint32_t launch : stage.launches)
       stage.cycles += cycles[launch];
@@ -118,16 +118,29 @@ void SamplePlan::findCommandRoom() {
   ahead = commandsAhead(queues, targets);
 }
 
-/// Launches at the start of a run wait for the first words of the store, which
-/// later samples find there.
-void SamplePlan::forgetStart() {
+/// In one sample a launch waits for the first words of the store, at the start
+/// of the run or after those that it reads have been stored. Of many samples a
+/// class is at work on others meanwhile: it takes the launch when words are
+/// there.
+void SamplePlan::forgetWaits() {
   const double latency = program.machine()->store_latency_cycles();
-  for (const SampleLaunch &each : ordered(1))
+  const std::vector<SampleLaunch> once = ordered(1);
+  std::vector<double> ends(cycles.size(), 0), waits(cycles.size(), 0);
+  for (const SampleLaunch &each : once)
+    ends[each.launch] = each.start + cycles[each.launch];
+  for (const SampleLaunch &each : once) {
+    double stored = 0;
+    for (uint32_t other : after[each.launch])
+      stored = std::max(stored, ends[other]);
     if (!tensorsOf(program, *entry.launches()->Get(each.launch),
                    program::Direction::In)
              .empty())
-      cycles[each.launch] -=
-          std::clamp(latency - each.start, 0.0, cycles[each.launch]);
+      waits[each.launch] =
+          std::clamp(stored + latency - each.start, 0.0, cycles[each.launch]);
+  }
+  for (size_t launch = 0; launch < cycles.size(); ++launch)
+    cycles[launch] -= waits[launch];
+  storeLatency = latency;
 }
 
 namespace {
@@ -137,10 +150,12 @@ class Filling {
 public:
   Filling(const std::vector<std::vector<uint32_t>> &classesOf,
           const std::vector<std::vector<uint32_t>> &after,
-          const std::vector<double> &cycles, size_t classes, uint32_t samples,
+          const std::vector<double> &cycles, double storeLatency,
+          size_t classes, uint32_t samples,
           CommandLine commands = CommandLine())
       : classesOf(classesOf), after(after), cycles(cycles),
-        commands(std::move(commands)), free(classes, 0), waiting(classes),
+        storeLatency(storeLatency), commands(std::move(commands)),
+        free(classes, 0), waiting(classes),
         ends(samples, std::vector<double>(cycles.size(), -1)),
         samples(samples) {
     for (uint32_t sample = 0; sample < samples; ++sample)
@@ -160,6 +175,7 @@ private:
 
   const std::vector<std::vector<uint32_t>> &classesOf, &after;
   const std::vector<double> &cycles;
+  const double storeLatency;
   CommandLine commands;
   std::vector<double> free; ///< when each class is
   std::vector<std::deque<SampleLaunch>> waiting;
@@ -186,7 +202,7 @@ double Filling::startOf(const SampleLaunch &its) const {
   for (uint32_t c : classesOf[its.launch])
     start = std::max({start, free[c], commands.reaches(c)});
   for (uint32_t other : after[its.launch])
-    start = std::max(start, ends[its.sample][other]);
+    start = std::max(start, ends[its.sample][other] + storeLatency);
   return start;
 }
 
@@ -243,8 +259,9 @@ void Filling::play(std::vector<SampleLaunch> &launches) {
 std::vector<SampleLaunch> SamplePlan::ordered(uint32_t samples) const {
   const size_t count = classes.size();
   std::vector<SampleLaunch> order =
-      Filling(classesOf, after, cycles, count, samples).run();
-  Filling(classesOf, after, cycles, count, samples, CommandLine(ahead))
+      Filling(classesOf, after, cycles, storeLatency, count, samples).run();
+  Filling(classesOf, after, cycles, storeLatency, count, samples,
+          CommandLine(ahead))
       .play(order);
   return order;
 }
@@ -253,7 +270,8 @@ double SamplePlan::cyclesOfEntry() const {
   std::vector<SampleLaunch> order;
   for (uint32_t launch = 0; launch < cycles.size(); ++launch)
     order.push_back({0, launch, 0});
-  Filling(classesOf, after, cycles, classes.size(), 1, CommandLine(ahead))
+  Filling(classesOf, after, cycles, storeLatency, classes.size(), 1,
+          CommandLine(ahead))
       .play(order);
   double end = 0;
   for (const SampleLaunch &each : order)

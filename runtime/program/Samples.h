@@ -77,7 +77,7 @@ private:
   std::vector<SampleLaunch> ordered(uint32_t samples) const;
   void findPartners();
   void findCommandRoom();
-  void forgetStart();
+  void forgetWaits();
 
   const program::Program &program;
   const program::Entry &entry;
@@ -89,6 +89,9 @@ private:
   /// Commands that get ahead of a busy class, [busy][other].
   std::vector<std::vector<size_t>> ahead;
   std::vector<double> cycles; ///< of each launch
+  /// From when something is stored to when it is sent, where `cycles` leave out
+  /// what launches wait for that.
+  double storeLatency = 0;
   std::vector<SampleLaunch> launches;
 };
 
