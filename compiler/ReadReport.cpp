@@ -116,6 +116,10 @@ static void readStages(const program::Program &program, Report &report) {
     if (plan.stages().size() < 2)
       return;
     report.latency = plan.latencies().front();
+    // So many that the last ones follow a pipeline that has been full for long.
+    const runtime::SamplePlan many(program, entry,
+                                   uint32_t(4 * plan.stages().size()));
+    report.pace = many.cyclesPerSample();
     report.loadCycles = runtime::loadCycles(program, entry);
     for (const runtime::StageLaunches &stage : plan.stages())
       report.stages.push_back({report.regions[stage.peClass], stage.cycles,

@@ -228,11 +228,11 @@ static void printStages(const Report &report, llvm::raw_ostream &os) {
   if (report.stages.empty())
     return;
   const StageReport &slowest = report.slowestStage();
-  os << "  stages         a sample every "
-     << llvm::format("%.0f", slowest.cycles) << " cycles, "
-     << readable(report.perSecond(slowest.cycles), "")
-     << " per second; latency of one " << llvm::format("%.0f", report.latency)
-     << " cycles";
+  os << "  stages         a sample every " << llvm::format("%.0f", report.pace)
+     << " cycles, " << readable(report.perSecond(report.pace), "")
+     << " per second (" << llvm::format("%.0f", slowest.cycles)
+     << " cycles if commands never waited); latency of one "
+     << llvm::format("%.0f", report.latency) << " cycles";
   if (report.loadCycles > 0)
     os << "; weights, once, " << llvm::format("%.0f", report.loadCycles);
   os << "\n    stage                  cycles   per second      latency\n";
@@ -380,9 +380,9 @@ static void printStages(const Report &report, llvm::json::OStream &json) {
   if (report.stages.empty())
     return;
   json.attributeObject("pipeline", [&] {
-    const double cycles = report.slowestStage().cycles;
-    json.attribute("predicted_cycles_per_sample", cycles);
-    json.attribute("predicted_samples_per_second", report.perSecond(cycles));
+    json.attribute("predicted_cycles_per_sample", report.pace);
+    json.attribute("predicted_samples_per_second",
+                   report.perSecond(report.pace));
     json.attribute("predicted_first_latency_cycles", report.latency);
     json.attribute("predicted_load_cycles", report.loadCycles);
     json.attributeArray("stages", [&] {

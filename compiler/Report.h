@@ -73,9 +73,11 @@ struct Report {
   /// Rows of the west edge, as the slots of streams predict them.
   std::vector<runtime::EdgeUse> westEdge;
   std::vector<KernelReport> kernels; // in launch order
-  /// If there are several: what samples that follow one another take in each;
-  /// from sample to sample the slowest of them. Latency is of one sample.
+  /// If there are several: what samples that follow one another take in each.
   std::vector<StageReport> stages;
+  /// Of many samples, from one to the next: the slowest stage, and what
+  /// commands wait for one another. Latency is of one sample.
+  double pace = 0;
   double latency = 0, loadCycles = 0; ///< of the entry that loads, if any
   /// What `select` compared, the best first. Not in the file.
   std::vector<ShapeReport> shapes;
@@ -103,8 +105,7 @@ struct Report {
   /// Of runs one after the other; of a pipeline, of samples that follow one
   /// another.
   double tokensPerSecond() const {
-    return double(tokens) *
-           perSecond(stages.empty() ? cycles : slowestStage().cycles);
+    return double(tokens) * perSecond(stages.empty() ? cycles : pace);
   }
   /// One screen for people.
   void print(llvm::raw_ostream &os) const;

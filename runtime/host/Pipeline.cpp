@@ -125,10 +125,9 @@ void Pipeline::measure(PipelineRun &run) const {
     const auto first = each.begin() + (samples > 1 ? middle + 1 : 0);
     return std::accumulate(first, each.end(), 0.0) / double(each.end() - first);
   };
-  run.measured =
-      samples > 1 ? (ends.back() - ends[middle]) / double(samples - 1 - middle)
-                  : run.firstLatency;
+  run.measured = meanPace(ends);
   run.predicted = plan->cyclesPerSample();
+  run.predictedSlowest = plan->slowestStage();
   run.predictedLoadCycles = predictedLoad;
   for (const StageLaunches &stage : plan->stages()) {
     StageRun its;

@@ -220,6 +220,11 @@ static bool isLowerBound(const PipelineRun &run, const std::string &engine) {
   return engine == "strips" && run.stages.size() > 1;
 }
 
+/// What the engine should count from sample to sample.
+static double predictedPace(const PipelineRun &run, const std::string &engine) {
+  return isLowerBound(run, engine) ? run.predictedSlowest : run.predicted;
+}
+
 static double perSecond(double cycles, double clockGhz) {
   return cycles > 0 ? clockGhz * 1e9 / cycles : 0;
 }
@@ -237,7 +242,7 @@ static std::string pipelineText(const PipelineRun &run,
       isLowerBound(run, engine) ? " at least (strips knows no full queues "
                                   "between stages; --engine=streams does)"
                                 : "",
-      run.predicted, run.firstLatency, run.predictedFirstLatency,
+      predictedPace(run, engine), run.firstLatency, run.predictedFirstLatency,
       run.lastLatency, run.predictedLastLatency,
       run.loadCycles > 0
           ? absl::StrFormat("  weights, once          %.0f cycles\n",
@@ -401,9 +406,10 @@ static Json pipelineJson(const PipelineRun &run, const std::string &engine,
       {"samples", run.samples},
       {"cycles_per_sample", std::llround(run.measured)},
       {"is_lower_bound", isLowerBound(run, engine)},
-      {"predicted_cycles_per_sample", std::llround(run.predicted)},
+      {"predicted_cycles_per_sample", std::llround(predictedPace(run, engine))},
       {"samples_per_second", perSecond(run.measured, clockGhz)},
-      {"predicted_samples_per_second", perSecond(run.predicted, clockGhz)},
+      {"predicted_samples_per_second",
+       perSecond(predictedPace(run, engine), clockGhz)},
       {"first_latency_cycles", std::llround(run.firstLatency)},
       {"predicted_first_latency_cycles",
        std::llround(run.predictedFirstLatency)},

@@ -7,7 +7,6 @@
 #include "runtime/program/Errors.h"
 
 #include <algorithm>
-#include <deque>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -49,19 +48,20 @@ SamplePlan::SamplePlan(const program::Program &program, uint32_t index,
                 "launch wavelets");
   findPartners();
   findCommandRoom();
+  flow.classes = classes.size();
   if (start == Start::Behind)
     forgetWaits();
   for (StageLaunches &stage : classes)
     for (uint32_t launch : stage.launches)
-      stage.cycles += cycles[launch];
-  launches = ordered(samples);
+      stage.cycles += flow.cycles[launch];
+  launches = orderSamples(flow, samples);
 }
 
 /// Which classes take part in a launch, and which launches it has to follow.
 void SamplePlan::findPartners() {
   const uint32_t count = entry.launches()->size();
-  classesOf.resize(count);
-  after.resize(count);
+  flow.classesOf.resize(count);
+  flow.after.resize(count);
   for (uint32_t c = 0; c < program.classes()->size(); ++c) {
     std::set<uint32_t> routines;
     const auto *its = program.classes()->Get(c)->routines();
@@ -74,7 +74,7 @@ void SamplePlan::findPartners() {
     if (stage.launches.empty())
       continue;
     for (uint32_t l : stage.launches)
-      classesOf[l].push_back(uint32_t(classes.size()));
+      flow.classesOf[l].push_back(uint32_t(classes.size()));
     stage.peClass = c;
     classes.push_back(std::move(stage));
   }
@@ -83,11 +83,11 @@ void SamplePlan::findPartners() {
     const program::Launch &launch = *entry.launches()->Get(l);
     for (uint32_t tensor : tensorsOf(program, launch, program::Direction::In))
       if (const auto writers = stored.find(tensor); writers != stored.end())
-        after[l].insert(after[l].end(), writers->second.begin(),
-                        writers->second.end());
+        flow.after[l].insert(flow.after[l].end(), writers->second.begin(),
+                             writers->second.end());
     for (uint32_t tensor : tensorsOf(program, launch, program::Direction::Out))
       stored[tensor].push_back(l);
-    cycles.push_back(
+    flow.cycles.push_back(
         program.kernels()
             ? program.kernels()->Get(launch.kernel())->predicted_cycles()
             : 0);
@@ -115,7 +115,7 @@ void SamplePlan::findCommandRoom() {
              std::max<int64_t>(all.y1, rect->y1())};
     targets.push_back(all);
   }
-  ahead = commandsAhead(queues, targets);
+  flow.ahead = commandsAhead(queues, targets);
 }
 
 /// In one sample a launch waits for the first words of the store, at the start
@@ -124,166 +124,52 @@ void SamplePlan::findCommandRoom() {
 /// there.
 void SamplePlan::forgetWaits() {
   const double latency = program.machine()->store_latency_cycles();
-  const std::vector<SampleLaunch> once = ordered(1);
-  std::vector<double> ends(cycles.size(), 0), waits(cycles.size(), 0);
+  std::vector<SampleLaunch> once = inOrder();
+  playUnhindered(flow, 1, once);
+  std::vector<double> ends(flow.cycles.size(), 0), waits(flow.cycles.size(), 0);
   for (const SampleLaunch &each : once)
-    ends[each.launch] = each.start + cycles[each.launch];
+    ends[each.launch] = each.start + flow.cycles[each.launch];
   for (const SampleLaunch &each : once) {
     double stored = 0;
-    for (uint32_t other : after[each.launch])
+    for (uint32_t other : flow.after[each.launch])
       stored = std::max(stored, ends[other]);
     if (!tensorsOf(program, *entry.launches()->Get(each.launch),
                    program::Direction::In)
              .empty())
-      waits[each.launch] =
-          std::clamp(stored + latency - each.start, 0.0, cycles[each.launch]);
+      waits[each.launch] = std::clamp(stored + latency - each.start, 0.0,
+                                      flow.cycles[each.launch]);
   }
-  for (size_t launch = 0; launch < cycles.size(); ++launch)
-    cycles[launch] -= waits[launch];
-  storeLatency = latency;
+  for (size_t launch = 0; launch < flow.cycles.size(); ++launch)
+    flow.cycles[launch] -= waits[launch];
+  flow.storeLatency = latency;
 }
 
-namespace {
-
-/// Classes as they fill up, launch by launch.
-class Filling {
-public:
-  Filling(const std::vector<std::vector<uint32_t>> &classesOf,
-          const std::vector<std::vector<uint32_t>> &after,
-          const std::vector<double> &cycles, double storeLatency,
-          size_t classes, uint32_t samples,
-          CommandLine commands = CommandLine())
-      : classesOf(classesOf), after(after), cycles(cycles),
-        storeLatency(storeLatency), commands(std::move(commands)),
-        free(classes, 0), waiting(classes),
-        ends(samples, std::vector<double>(cycles.size(), -1)),
-        samples(samples) {
-    for (uint32_t sample = 0; sample < samples; ++sample)
-      for (uint32_t launch = 0; launch < cycles.size(); ++launch)
-        for (uint32_t c : classesOf[launch])
-          waiting[c].push_back({sample, launch, 0});
-  }
-
-  std::vector<SampleLaunch> run();
-  /// Says when launches start that are commanded in this order.
-  void play(std::vector<SampleLaunch> &launches);
-
-private:
-  bool isNext(const SampleLaunch &launch) const;
-  double startOf(const SampleLaunch &launch) const;
-  void take(SampleLaunch launch);
-
-  const std::vector<std::vector<uint32_t>> &classesOf, &after;
-  const std::vector<double> &cycles;
-  const double storeLatency;
-  CommandLine commands;
-  std::vector<double> free; ///< when each class is
-  std::vector<std::deque<SampleLaunch>> waiting;
-  std::vector<std::vector<double>> ends; ///< of each sample and launch
-  const uint32_t samples;
+/// The launches of one sample as the entry has them.
+std::vector<SampleLaunch> SamplePlan::inOrder() const {
   std::vector<SampleLaunch> order;
-};
-
-bool isSame(const SampleLaunch &a, const SampleLaunch &b) {
-  return a.sample == b.sample && a.launch == b.launch;
-}
-
-bool Filling::isNext(const SampleLaunch &its) const {
-  return std::all_of(
-             classesOf[its.launch].begin(), classesOf[its.launch].end(),
-             [&](uint32_t c) { return isSame(waiting[c].front(), its); }) &&
-         std::all_of(
-             after[its.launch].begin(), after[its.launch].end(),
-             [&](uint32_t other) { return ends[its.sample][other] >= 0; });
-}
-
-double Filling::startOf(const SampleLaunch &its) const {
-  double start = 0;
-  for (uint32_t c : classesOf[its.launch])
-    start = std::max({start, free[c], commands.reaches(c)});
-  for (uint32_t other : after[its.launch])
-    start = std::max(start, ends[its.sample][other] + storeLatency);
-  return start;
-}
-
-void Filling::take(SampleLaunch its) {
-  its.start = startOf(its);
-  const double end = its.start + cycles[its.launch];
-  ends[its.sample][its.launch] = end;
-  for (uint32_t c : classesOf[its.launch]) {
-    free[c] = end;
-    waiting[c].pop_front();
-  }
-  commands.give(free);
-  order.push_back(its);
-}
-
-std::vector<SampleLaunch> Filling::run() {
-  // Launches that reach nobody go first.
-  for (uint32_t sample = 0; sample < samples; ++sample)
-    for (uint32_t launch = 0; launch < cycles.size(); ++launch)
-      if (classesOf[launch].empty())
-        take({sample, launch, 0});
-  for (;;) {
-    // The first of the list that is left is always one that can start.
-    const SampleLaunch *best = nullptr;
-    double bestStart = 0;
-    for (const std::deque<SampleLaunch> &queue : waiting) {
-      if (queue.empty() || !isNext(queue.front()))
-        continue;
-      const double start = startOf(queue.front());
-      if (!best || start < bestStart ||
-          (start == bestStart && queue.front().sample < best->sample)) {
-        best = &queue.front();
-        bestStart = start;
-      }
-    }
-    if (!best)
-      return order;
-    take(*best);
-  }
-}
-
-void Filling::play(std::vector<SampleLaunch> &launches) {
-  for (SampleLaunch &each : launches) {
-    take(each);
-    each = order.back();
-  }
-}
-
-} // namespace
-
-/// By when they could start if commands did not wait for one another: that
-/// keeps the pace of the slowest class. One that is put off because commands
-/// wait just then makes later samples wait, too.
-std::vector<SampleLaunch> SamplePlan::ordered(uint32_t samples) const {
-  const size_t count = classes.size();
-  std::vector<SampleLaunch> order =
-      Filling(classesOf, after, cycles, storeLatency, count, samples).run();
-  Filling(classesOf, after, cycles, storeLatency, count, samples,
-          CommandLine(ahead))
-      .play(order);
+  for (uint32_t launch = 0; launch < flow.cycles.size(); ++launch)
+    order.push_back({0, launch, 0});
   return order;
 }
 
 double SamplePlan::cyclesOfEntry() const {
-  std::vector<SampleLaunch> order;
-  for (uint32_t launch = 0; launch < cycles.size(); ++launch)
-    order.push_back({0, launch, 0});
-  Filling(classesOf, after, cycles, storeLatency, classes.size(), 1,
-          CommandLine(ahead))
-      .play(order);
+  std::vector<SampleLaunch> order = inOrder();
+  playSamples(flow, 1, order);
   double end = 0;
   for (const SampleLaunch &each : order)
-    end = std::max(end, each.start + cycles[each.launch]);
+    end = std::max(end, each.start + flow.cycles[each.launch]);
   return end;
 }
 
-double SamplePlan::cyclesPerSample() const {
+double SamplePlan::slowestStage() const {
   double slowest = 0;
   for (const StageLaunches &stage : classes)
     slowest = std::max(slowest, stage.cycles);
   return slowest;
+}
+
+double SamplePlan::cyclesPerSample() const {
+  return wsec::runtime::cyclesPerSample(flow, samples, launches);
 }
 
 std::vector<double>
@@ -292,7 +178,7 @@ SamplePlan::latencies(const StageLaunches *stage,
   const size_t number = stage ? size_t(stage - classes.data()) : 0;
   std::vector<Span> each(samples, {std::numeric_limits<double>::infinity(), 0});
   for (size_t i = 0; i < launches.size(); ++i) {
-    const auto &its = classesOf[launches[i].launch];
+    const auto &its = flow.classesOf[launches[i].launch];
     if (its.empty() ||
         (stage && std::find(its.begin(), its.end(), number) == its.end()))
       continue;
@@ -310,7 +196,7 @@ SamplePlan::latencies(const StageLaunches *stage,
 std::vector<double> SamplePlan::latencies(const StageLaunches *stage) const {
   return latencies(stage, [&](size_t i) {
     const double start = launches[i].start;
-    return Span(start, start + cycles[launches[i].launch]);
+    return Span(start, start + flow.cycles[launches[i].launch]);
   });
 }
 

@@ -12,6 +12,7 @@
 #define RUNTIME_PROGRAM_SAMPLES_H
 
 #include "runtime/program/Loader.h"
+#include "runtime/program/SampleOrder.h"
 
 #include <functional>
 #include <memory>
@@ -20,12 +21,6 @@
 #include <vector>
 
 namespace wsec::runtime {
-
-/// A launch of an entry, for one of the samples.
-struct SampleLaunch {
-  uint32_t sample = 0, launch = 0;
-  double start = 0; ///< as predicted, in cycles of the run
-};
 
 /// PEs that share a class: what of an entry they take part in.
 struct StageLaunches {
@@ -48,19 +43,18 @@ public:
   /// The classes that launches of the entry reach.
   const std::vector<StageLaunches> &stages() const { return classes; }
   /// The launch that moves words between classes.
-  bool isShared(uint32_t launch) const { return classesOf[launch].size() > 1; }
+  bool isShared(uint32_t launch) const {
+    return flow.classesOf[launch].size() > 1;
+  }
   /// Predicted for a launch, when all it needs is there.
-  double cyclesOf(uint32_t launch) const { return cycles[launch]; }
-  /// All launches of all samples. Each class takes those of a sample in the
-  /// entry's order, and sample after sample, so that no buffer of one is
-  /// overwritten by the next before it has been read, or sent. Of launches that
-  /// could be next, the one predicted to start first is: commands reach all
-  /// PEs in one order. Starts count what they wait for one another
-  /// (CommandRoom).
+  double cyclesOf(uint32_t launch) const { return flow.cycles[launch]; }
+  /// All launches of all samples, as orderSamples() puts them.
   const std::vector<SampleLaunch> &order() const { return launches; }
   /// Predicted for a call of the entry as it is, in the order of its launches.
   double cyclesOfEntry() const;
-  /// The slowest class: cycles from sample to sample.
+  /// Cycles of a sample in the slowest class: the least from sample to sample.
+  double slowestStage() const;
+  /// From sample to sample, in this order; of one sample its latency.
   double cyclesPerSample() const;
 
   /// Begin and end of a launch.
@@ -74,7 +68,7 @@ public:
   std::vector<double> latencies(const StageLaunches *stage = nullptr) const;
 
 private:
-  std::vector<SampleLaunch> ordered(uint32_t samples) const;
+  std::vector<SampleLaunch> inOrder() const;
   void findPartners();
   void findCommandRoom();
   void forgetWaits();
@@ -83,15 +77,7 @@ private:
   const program::Entry &entry;
   const uint32_t samples;
   std::vector<StageLaunches> classes;
-  std::vector<std::vector<uint32_t>> classesOf; ///< of each launch
-  /// Launches that store what this one reads.
-  std::vector<std::vector<uint32_t>> after;
-  /// Commands that get ahead of a busy class, [busy][other].
-  std::vector<std::vector<size_t>> ahead;
-  std::vector<double> cycles; ///< of each launch
-  /// From when something is stored to when it is sent, where `cycles` leave out
-  /// what launches wait for that.
-  double storeLatency = 0;
+  SampleFlow flow;
   std::vector<SampleLaunch> launches;
 };
 

@@ -145,13 +145,12 @@ function buildModel(placement, measured) {
   model.colors = new Set(placement.streams.flatMap(stream => stream.colors));
   model.buffers = placement.regions.map((_, region) => buffersOf(model, region));
   // Of a call of main: what each region's launches take, with those that take a
-  // tensor from it. The first words of the host are there for later samples.
+  // tensor from it. Words that one sample waits for are there for later ones.
   const main = model.launches.filter(kernel => kernel.entry === 'main');
   const wordsIn = kernel => (kernel.flows ?? []).filter(flow => !isOut(model.streams.get(flow.stream)));
-  const latency = Math.min(...main.flatMap(wordsIn).map(flow => flow.window[0]));
   const taken = kernel => {
-    const [begin, end] = kernel.window;
-    return end - (wordsIn(kernel).length ? Math.min(end, Math.max(begin, latency)) : begin);
+    const [begin, end] = kernel.window, words = wordsIn(kernel).map(flow => flow.window[0]);
+    return end - (words.length ? Math.min(end, Math.max(begin, Math.min(...words))) : begin);
   };
   model.busy = placement.regions.map((region, i) => main.filter(kernel => kernel.on === i || kernel.from === region.name));
   model.busyCycles = model.busy.map(kernels => kernels.reduce((sum, kernel) => sum + taken(kernel), 0));

@@ -39,7 +39,7 @@ function factsOf({placement, launches, colors, cycles, busyCycles, measured}) {
                  ['regions', regions.length], ['launches', launches.length],
                  ['cycles, predicted', spell(cycles)]];
   if (regions[0]?.role === 'stage')
-    facts.push(['a sample every, predicted', `${spell(Math.max(...busyCycles))} cycles`]);
+    facts.push(['a sample in the slowest stage, predicted', `${spell(Math.max(...busyCycles))} cycles`]);
   if (measured.report)
     facts.push(['cycles, measured', spell(measured.report.cycles.total)]);
   if (colors.size) facts.push(['colors', `${colors.size} of ${machine.colors}`]);

@@ -253,7 +253,7 @@ def check_stages(dom, placement):
     slowest = max(stages, key=lambda stage: stage["predicted_cycles"])
     expect("the slowest", [cells(row)[2] for row in shown if "slowest" in row["attrs"]["class"]],
            [str(round(slowest["predicted_cycles"]))])
-    expect("the pace", dom.all("dd", fact="a sample every, predicted")[0]["text"],
+    expect("the pace", dom.all("dd", fact="a sample in the slowest stage, predicted")[0]["text"],
            f"{round(slowest['predicted_cycles'])} cycles")
 
 
