@@ -59,6 +59,8 @@ wse::WeightAttr Selection::asWeight(Value value, Operation *user) {
 
 void Selection::store(Value tensor, wse::IntermediateOp into, int64_t offset,
                       ArrayRef<int64_t> strides, Operation *user) {
+  if (cast<RankedTensorType>(tensor.getType()).getElementType().isF32())
+    storedExactly.insert(into.getSymNameAttr());
   createFor<wse::StoreOp>(
       user, tensor, into.getSymNameAttr(), builder().getI64IntegerAttr(offset),
       strides.empty() ? DenseI64ArrayAttr()

@@ -10,6 +10,7 @@
 #include "compiler/kernels/Sources.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace wsec {
 
@@ -118,7 +119,8 @@ public:
   virtual wse::IntermediateOp declare(llvm::ArrayRef<int64_t> shape,
                                       mlir::Value like,
                                       mlir::Operation *user) = 0;
-  /// Stores `tensor` into (part of) an intermediate.
+  /// Stores `tensor` into (part of) an intermediate. What is stored in f32 is
+  /// loaded in f32.
   void store(mlir::Value tensor, wse::IntermediateOp into, int64_t offset,
              llvm::ArrayRef<int64_t> strides, mlir::Operation *user);
   /// From now on the host provides `value` as that intermediate.
@@ -133,6 +135,16 @@ public:
   /// Stores `tensor` as the features from `offset` on of an output of @main.
   virtual void storePiece(mlir::Value tensor, mlir::OpOperand &output,
                           int64_t offset, mlir::Operation *user) = 0;
+
+protected:
+  /// Does an element of what the host holds need all bits of an f32?
+  bool isStoredExactly(const HostView &host) const {
+    return host.tensor && storedExactly.contains(host.tensor.getAttr());
+  }
+
+private:
+  // Looked up only, never walked.
+  llvm::DenseSet<mlir::Attribute> storedExactly;
 };
 
 } // namespace wsec

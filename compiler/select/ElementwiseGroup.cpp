@@ -291,6 +291,22 @@ Value ElementwiseGroup::emitWafer(Value onnxValue, Value tensor,
 // The kernel
 //===----------------------------------------------------------------------===//
 
+/// Would a number of the body become infinite as a float of this type? Masks
+/// are made of the lowest f32, and a row of minus infinities has no softmax.
+static bool hasNumbersBeyond(Block &body, Type element) {
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(element).getFloatSemantics();
+  return llvm::any_of(body.getOps<arith::ConstantOp>(), [&](auto constant) {
+    auto number = dyn_cast<FloatAttr>(constant.getValue());
+    if (!number || !number.getValue().isFinite())
+      return false;
+    APFloat rounded = number.getValue();
+    bool inexact;
+    rounded.convert(semantics, APFloat::rmNearestTiesToEven, &inexact);
+    return rounded.isInfinity();
+  });
+}
+
 Value ElementwiseGroup::finish(Value result) {
   // Nothing to compute, as when integers become floats: the operand itself.
   for (const Leaf &leaf : leaves)
@@ -332,7 +348,8 @@ Value ElementwiseGroup::finish(Value result) {
   // A float of 16 bits does not hold what integers become.
   const bool hasIntegers = llvm::any_of(
       block->getArgumentTypes(), [](Type type) { return type.isInteger(32); });
-  if (hasIntegers && !integers)
+  if (!integers &&
+      (hasIntegers || hasNumbersBeyond(*block, type.getElementType())))
     type = type.clone(body.getF32Type());
   auto kernel = selector.create<wse::ElementwiseOp>(
       user, nodes, Type(type), ValueRange(tensors), body.getArrayAttr(vectors));

@@ -269,6 +269,7 @@ Value Selector::brought(Value value, wse::TokenTiling tiling) {
 Value Selector::load(const HostView &host, wse::TokenTiling tiling,
                      Operation *user) {
   Builder attributes(main.getContext());
+  llvm::SaveAndRestore restore(exactly, exactly || isStoredExactly(host));
   RankedTensorType type = tensorType(host.view.shape, tiling, host.base);
   if (type.getRank() != int64_t(host.view.shape.size()))
     return loadReshaped(host, type.getShape(), tiling, user);
