@@ -12,8 +12,12 @@ void wsec::canonicalize::buildCanonicalizePipeline(mlir::OpPassManager &pm) {
   // Exporters repeat subexpressions that patterns expect to be one value.
   pm.addPass(createCommonSubexpressions());
   pm.addPass(createFuseNorms());
-  // Transposes around projections have to be out of attention's way, and
-  // attention leaves some that cancel.
+  // The angles of one token are a vector, with which one of the two products of
+  // a rotary embedding would move out of the layout of heads without the other.
+  pm.addPass(createFuseRotary());
+  // Transposes around projections and norms of heads have to be out of the way
+  // of attention and of other rotary embeddings, and attention leaves some that
+  // cancel.
   pm.addPass(createFuseMatMul());
   pm.addPass(createFuseRotary());
   pm.addPass(createFuseAttention());
