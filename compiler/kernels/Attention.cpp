@@ -135,7 +135,7 @@ Value Attention::build(Operation *user, Selection &selection) const {
 
 /// Instructions of a round besides: of sums and results, and that hear and
 /// send.
-constexpr double otherInstructions = 14;
+constexpr double otherInstructions = 8;
 
 /// Softmax of the scores of a head over several columns: they are summed up and
 /// multicast in each round, and so are their exponentials.

@@ -338,19 +338,14 @@ void AttentionWriter::send(const Exchange &exchange, const Operand &own,
   Value parity = s.mod(s.py(), 2);
   Value isHead = s.equal(s.mod(s.py(), layout.group), 0);
   Affine incoming = b.parityColor(exchange.north, s.logicalNot(parity));
-  auto either = [&](auto part) {
-    b.where(isHead, [&] { part(b.color(exchange.cast)); });
-    b.where(s.logicalNot(isHead),
-            [&] { part(b.parityColor(exchange.north, parity)); });
-  };
-  either(sendOwn);
-  either([&](Affine onward) {
-    Affine words = features.terms.empty()
-                       ? Affine(tokensSouth) * features.constant
-                       : s.mul(tokensSouth, features.terms.front().first);
-    b.start(exchange.thread, Opcode::Mov, {words}, Operand::fabric(onward),
-            {Operand::fabric(incoming)}, s.less(0, tokensSouth));
-  });
+  const Affine onward = b.eitherColor(isHead, b.color(exchange.cast),
+                                      b.parityColor(exchange.north, parity));
+  sendOwn(onward);
+  Affine words = features.terms.empty()
+                     ? Affine(tokensSouth) * features.constant
+                     : s.mul(tokensSouth, features.terms.front().first);
+  b.start(exchange.thread, Opcode::Mov, {words}, Operand::fabric(onward),
+          {Operand::fabric(incoming)}, s.less(0, tokensSouth));
 }
 
 //===----------------------------------------------------------------------===//

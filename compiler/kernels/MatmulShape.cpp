@@ -158,8 +158,13 @@ MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
     most = std::min(most, partialWords / pitch);
   const int64_t least = leastBlock(step);
   most = std::max(std::min(most, lines()), least);
-  for (int64_t size = least; size <= most;
-       size += std::max<int64_t>(1, size / step / 4) * step) {
+  // One block, where it fits: its code is half of two.
+  const bool all = !stored && most == lines();
+  auto next = [&](int64_t size) {
+    const int64_t larger = size + std::max<int64_t>(1, size / step / 4) * step;
+    return all && size < most ? std::min(larger, most) : larger;
+  };
+  for (int64_t size = least; size <= most; size = next(size)) {
     int64_t count = (lines() + size - 1) / size;
     const int64_t even = (lines() + count - 1) / count;
     MatmulPlan plan = buffered(machine, int64_t(llvm::alignTo(even, step)));

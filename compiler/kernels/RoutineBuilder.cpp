@@ -301,15 +301,22 @@ InstructionUse RoutineBuilder::useOf(const Operand &dst,
                                      int thread) const {
   InstructionUse use;
   use.thread = thread;
+  auto addColor = [&](SmallVector<Affine, 2> &colors, const Affine &color) {
+    auto found = color.terms.empty() ? either.end()
+                                     : either.find(color.terms.front().first);
+    if (found == either.end())
+      return colors.push_back(color);
+    colors.append({found->second.first, found->second.second});
+  };
   if (dst.kind == Operand::Kind::Memory)
     use.writes.push_back(shared.range(dst.buffer));
   else
-    use.sends.push_back(dst.color);
+    addColor(use.sends, dst.color);
   for (const Operand &source : sources)
     if (source.kind == Operand::Kind::Memory)
       use.reads.push_back(shared.range(source.buffer));
     else if (source.kind == Operand::Kind::Fabric)
-      use.receives.push_back(source.color);
+      addColor(use.receives, source.color);
   return use;
 }
 

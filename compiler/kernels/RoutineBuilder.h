@@ -189,6 +189,9 @@ public:
   int64_t color(wse::StreamPattern pattern, unsigned parity = 0);
   /// The color a PE of this parity (scalar 0 or 1) sends on.
   Affine parityColor(wse::StreamPattern pattern, Value parity);
+  /// One color where `condition` holds, and another elsewhere: who ends a chain
+  /// sends what the others do, on a stream of its own, with one instruction.
+  Affine eitherColor(Value condition, const Affine &first, const Affine &other);
   /// Whether this PE hears a stream the operation opens: `own` where no rows do
   /// but those that it asked for.
   Value hears(wse::StreamPattern pattern, Value own);
@@ -277,6 +280,8 @@ private:
   bool incomplete = false; ///< it lacks something
   mlir::Type wire;         ///< of the words that the operation moves; null: f32
   llvm::SmallDenseMap<Value, Value> carried; ///< arguments of the entry
+  /// What an `eitherColor` may be.
+  llvm::SmallDenseMap<Value, std::pair<Affine, Affine>> either;
   MicrothreadDiscipline discipline;
   pe::StreamOp input, rowInput, output;
   wse::StreamPattern outputPattern = wse::StreamPattern::OutExit;

@@ -86,6 +86,20 @@ pe::Affine RoutineBuilder::parityColor(StreamPattern pattern, Value parity) {
   return Affine(parity) * (odd - even) + Affine(even);
 }
 
+pe::Affine RoutineBuilder::eitherColor(Value condition, const Affine &first,
+                                       const Affine &other) {
+  ScalarBuilder &s = scalars();
+  auto scalar = [&](const Affine &color) {
+    Value sum = s.constant(color.constant);
+    for (auto [value, scale] : color.terms)
+      sum = s.add(sum, s.mul(value, scale));
+    return sum;
+  };
+  Value chosen = s.choose(condition, scalar(first), scalar(other));
+  either[chosen] = {first, other};
+  return Affine(chosen);
+}
+
 pe::Affine RoutineBuilder::rowColor(StreamPattern pattern, Value row) {
   ArrayRef<int64_t> colors = colorsOf(pattern);
   if (colors.size() < 2)

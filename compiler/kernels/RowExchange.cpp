@@ -83,23 +83,16 @@ struct Chain {
 void multicastBlocks(RoutineBuilder &b, const ColumnGroups &groups,
                      const GroupBlock &block, ArrayRef<Affine> extents,
                      const Operand &kept, const Operand &heard) {
-  ScalarBuilder &s = b.scalars();
   Place place(b, groups);
   // Everybody hears while he sends, so that the own block can be awaited before
   // the others' are relayed.
   b.start(GatherThread, Opcode::Mov, extents, kept, {heard});
-  auto send = [&](auto part) {
-    b.where(place.isRoot, [&] { part(b.color(groups.cast)); });
-    b.where(s.logicalNot(place.isRoot), [&] { part(place.onward); });
-  };
-  send([&](Affine onward) {
-    b.start(RowThread, Opcode::Mov, block.extents, Operand::fabric(onward, 2),
-            {block.own});
-  });
-  send([&](Affine onward) {
-    b.start(RowThread, Opcode::Mov, {block.wordsEast}, Operand::fabric(onward),
-            {Operand::fabric(place.incoming)}, block.anyEast);
-  });
+  const Affine onward =
+      b.eitherColor(place.isRoot, b.color(groups.cast), place.onward);
+  b.start(RowThread, Opcode::Mov, block.extents, Operand::fabric(onward, 2),
+          {block.own});
+  b.start(RowThread, Opcode::Mov, {block.wordsEast}, Operand::fabric(onward),
+          {Operand::fabric(place.incoming)}, block.anyEast);
   b.await(GatherThread);
 }
 
@@ -121,9 +114,9 @@ void multicastRow(RoutineBuilder &b, const Tile &tile, ArrayRef<Affine> extents,
 /// the last is on its way while the others have their turn.
 double multicastRowCycles(const Machine &machine, double words) {
   CostModel model(machine);
-  // Each is one of a root, or another PE's.
-  const double instructions = 3 * (machine.vectorSetup + machine.asyncIssue +
-                                   machine.loadCycles + machine.branchNotTaken);
+  // The last column relays nothing.
+  const double instructions = 3 * (machine.vectorSetup + machine.asyncIssue) +
+                              machine.loadCycles + machine.branchNotTaken;
   return instructions +
          std::max(model.chain(machine.width, 0), model.thereAndBack(words)) +
          model.multicast(machine.width, 0);
@@ -257,21 +250,19 @@ void passRowSums(RoutineBuilder &b, const Tile &result, StringRef partial,
   Value isFirst = s.equal(s.px(), 0);
   Value isLast = s.equal(s.px(), b.width() - 1);
   Operand mine = Operand::memory(partial, 0, {result.pitch, 1});
-  Operand west =
-      Operand::fabric(b.parityColor(StreamPattern::RowWest, parity), 2);
+  Operand onward = Operand::fabric(
+      b.eitherColor(isFirst, b.color(StreamPattern::RowCast),
+                    b.parityColor(StreamPattern::RowWest, parity)),
+      2);
   Operand east = Operand::fabric(
       b.parityColor(StreamPattern::RowWest, s.logicalNot(parity)), 2);
-  Operand cast = Operand::fabric(b.color(StreamPattern::RowCast), 2);
-  auto send = [&](Value guard, Opcode opcode, const Operand &onward,
-                  ArrayRef<Operand> sources) {
+  auto send = [&](Value guard, Opcode opcode, ArrayRef<Operand> sources) {
     b.where(guard, [&] {
       b.vector(opcode, {features, result.channels}, onward, sources);
     });
   };
-  send(isLast, Opcode::Mov, west, {mine});
-  if (b.width() > 2)
-    send(s.logicalNot(s.add(isFirst, isLast)), Opcode::Add, west, {mine, east});
-  send(isFirst, Opcode::Add, cast, {mine, east});
+  send(isLast, Opcode::Mov, {mine});
+  send(s.logicalNot(isLast), Opcode::Add, {mine, east});
 }
 
 //===----------------------------------------------------------------------===//

@@ -49,6 +49,11 @@ public:
   Value less(Value a, Value b);
   Value logicalAnd(Value a, Value b);
   Value logicalNot(Value a);
+  /// The first of two numbers, neither below 0, where `condition` holds, which
+  /// is 0 or 1; the other elsewhere.
+  Value choose(Value condition, Value first, Value other) {
+    return max(mul(condition, first), mul(logicalNot(condition), other));
+  }
   Value add(Value a, int64_t b) { return add(a, constant(b)); }
   Value sub(Value a, int64_t b) { return sub(a, constant(b)); }
   Value sub(int64_t a, Value b) { return sub(constant(a), b); }

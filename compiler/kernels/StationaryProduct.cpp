@@ -264,19 +264,13 @@ void StationaryWriter::gather(ArrayRef<Affine> extents, const Operand &own,
   Value hasSouth = s.less(s.py(), b.height() - 1);
   Affine incoming =
       b.parityColor(StreamPattern::KeyNorth, s.logicalNot(parity));
-  auto either = [&](auto part) {
-    b.where(isRoot, [&] { part(b.color(StreamPattern::KeyCast)); });
-    b.where(s.logicalNot(isRoot),
-            [&] { part(b.parityColor(StreamPattern::KeyNorth, parity)); });
-  };
-  either([&](Affine onward) {
-    b.start(KeyThread, Opcode::Mov, extents,
-            Operand::fabric(onward, extents.size()), {own});
-  });
-  either([&](Affine onward) {
-    b.start(KeyThread, Opcode::Mov, {south}, Operand::fabric(onward),
-            {Operand::fabric(incoming)}, hasSouth);
-  });
+  const Affine onward =
+      b.eitherColor(isRoot, b.color(StreamPattern::KeyCast),
+                    b.parityColor(StreamPattern::KeyNorth, parity));
+  b.start(KeyThread, Opcode::Mov, extents,
+          Operand::fabric(onward, extents.size()), {own});
+  b.start(KeyThread, Opcode::Mov, {south}, Operand::fabric(onward),
+          {Operand::fabric(incoming)}, hasSouth);
 }
 
 /// Takes the results of own tokens as they arrive: adds them, or of 16 bits

@@ -275,14 +275,6 @@ void relayRow(RoutineBuilder &b, const Tile &in, Affine onward) {
 void sendLastColumn(RoutineBuilder &b, const Tile &in) {
   ScalarBuilder &s = b.scalars();
   int64_t channels = b.machine().channelsInUse();
-  int64_t exit = b.color(StreamPattern::OutExit);
-  if (channels == b.height()) {
-    b.where(in.active, [&] {
-      sendOwn(b, in, exit);
-      relayRow(b, in, exit);
-    });
-    return;
-  }
   Value channel = s.channelOfRow();
   Value isChannelRow = s.equal(s.pyOfMesh(), s.channelRowOfMesh(channel));
   Value parity = s.mod(s.py(), 2);
@@ -297,23 +289,17 @@ void sendLastColumn(RoutineBuilder &b, const Tile &in) {
   Value tokensSouth =
       s.sub(RoutineBuilder::tokensBefore(s, in.layout, end),
             RoutineBuilder::tokensBefore(s, in.layout, s.add(s.py(), 1)));
-  auto either = [&](auto part) {
-    b.where(isChannelRow, [&] { part(exit); });
-    b.where(s.logicalNot(isChannelRow),
-            [&] { part(b.parityColor(StreamPattern::OutNorth, parity)); });
-  };
-  either([&](Affine onward) {
-    b.where(in.active, [&] { sendOwn(b, in, onward); });
+  const Affine onward =
+      b.eitherColor(isChannelRow, b.color(StreamPattern::OutExit),
+                    b.parityColor(StreamPattern::OutNorth, parity));
+  b.where(in.active, [&] {
+    sendOwn(b, in, onward);
+    relayRow(b, in, onward);
   });
-  either([&](Affine onward) {
-    b.where(in.active, [&] { relayRow(b, in, onward); });
-  });
-  either([&](Affine onward) {
-    b.start(RowThread, Opcode::Mov,
-            {Affine(tokensSouth) * in.layout.features.total()},
-            Operand::fabric(onward), {Operand::fabric(incoming)},
-            s.less(0, tokensSouth));
-  });
+  b.start(RowThread, Opcode::Mov,
+          {Affine(tokensSouth) * in.layout.features.total()},
+          Operand::fabric(onward), {Operand::fabric(incoming)},
+          s.less(0, tokensSouth));
 }
 
 /// The row of the mesh with the exit of a column, in any scalar scope; and the
@@ -475,16 +461,21 @@ LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
 
   if (pairing == Pairing::Tails)
     fillTail(b, b.tile(op.getValue()));
+  const bool exitsInEachRow = b.machine().channelsInUse() == b.height();
   Value isLast = s.equal(s.px(), b.width() - 1);
-  if (b.width() > 1)
-    b.where(s.logicalNot(isLast), [&] {
-      b.where(in.active, [&] {
-        Affine east = b.parityColor(StreamPattern::RowEast, s.mod(s.px(), 2));
-        sendOwn(b, in, east);
-        relayRow(b, in, east);
-      });
+  Affine onward = b.color(StreamPattern::OutExit);
+  if (b.width() > 1) {
+    Affine east = b.parityColor(StreamPattern::RowEast, s.mod(s.px(), 2));
+    onward = exitsInEachRow ? b.eitherColor(isLast, onward, east) : east;
+  }
+  b.where(exitsInEachRow ? Value() : s.logicalNot(isLast), [&] {
+    b.where(in.active, [&] {
+      sendOwn(b, in, onward);
+      relayRow(b, in, onward);
     });
-  b.where(isLast, [&] { sendLastColumn(b, in); });
+  });
+  if (!exitsInEachRow)
+    b.where(isLast, [&] { sendLastColumn(b, in); });
   return success();
 }
 

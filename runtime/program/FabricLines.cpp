@@ -378,7 +378,7 @@ void ColorLines::followSource(size_t source) {
   const Pairing *heard = nullptr;
   for (size_t i : hear) {
     Pairing &here = pairs.between(cell.sends, cells[i].receives);
-    pairs.record(here, link, direction);
+    pairs.record(here, color, link, direction);
     if (!heard)
       heard = &here;
     else if (heard != &here)

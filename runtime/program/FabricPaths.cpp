@@ -236,7 +236,7 @@ void ColorPaths::followSource(Place place) {
   const Pairing *heard = nullptr;
   for (Place each : hear) {
     Pairing &here = pairs.between(source.sends, at(each).receives);
-    pairs.record(here, link, direction);
+    pairs.record(here, color, link, direction);
     if (!heard)
       heard = &here;
     else if (heard != &here)

@@ -15,17 +15,18 @@
 
 namespace wsec::runtime {
 
-/// Op `sender` gives words to op `receiver`, in some PEs.
+/// Op `sender` gives words to op `receiver` on a color, in some PEs.
 struct Handover {
   size_t sender = 0, receiver = 0;
+  int64_t color = 0;
   program::Port direction = program::Port::East; ///< of a link
   bool link = false;  ///< to one PE, perhaps past others, not to several
   bool whole = false; ///< all of one are all of the other
 
   bool operator<(const Handover &other) const {
-    return std::tie(sender, receiver, direction, link, whole) <
-           std::tie(other.sender, other.receiver, other.direction, other.link,
-                    other.whole);
+    return std::tie(sender, receiver, color, direction, link, whole) <
+           std::tie(other.sender, other.receiver, other.color, other.direction,
+                    other.link, other.whole);
   }
 };
 

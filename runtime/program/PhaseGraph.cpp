@@ -51,7 +51,7 @@ public:
              const AxisScalars &scalars, size_t launchRoom)
       : routine(routine), handovers(handovers), scalars(scalars),
         launchRoom(launchRoom), sets(routine.ops.size()),
-        groups(routine.ops.size()), receivers(routine.ops.size(), 0),
+        groups(routine.ops.size()),
         nodes(2 * routine.ops.size() + launchCount()) {
     for (const auto &[color, ops] : handovers.fromHost)
       hostRelays.insert(ops.begin(), ops.end());
@@ -116,7 +116,8 @@ private:
   std::set<size_t> hostRelays;
   std::set<size_t> fills; ///< microthreads that only hear others' multicasts
   std::vector<PhaseGroup> groups; ///< by first op
-  std::vector<unsigned> receivers;
+  /// By op and color: who chooses one by its place may have others on each.
+  std::map<std::pair<size_t, int64_t>, unsigned> receivers;
   std::vector<NodeSet> nodes; ///< and what comes after each
 };
 
@@ -237,7 +238,8 @@ void PhaseGraph::note(const Handover &handover, const LinkLines &lines) {
   if (from.main() == isPhase(receiver))
     groups[sets.find(receiver)].add(handover.direction, lines);
   if (!from.main())
-    receivers[sender] |= isPhase(receiver) ? Phases : Microthreads;
+    receivers[{sender, handover.color}] |=
+        isPhase(receiver) ? Phases : Microthreads;
   if (from.main() && !to.main()) {
     if (to.out)
       give(receiver, "is a microthread that hears a main thread and sends");
@@ -448,8 +450,9 @@ void Walk::useColor(size_t op, int64_t color,
 /// D3: all that a PE's part of a chain does is to send on one color, to
 /// receivers of one kind; or to receive.
 void Walk::checkTree(size_t op, int64_t out) {
+  const unsigned receivers = graph.receivers[{op, out}];
   auto [at, isNew] =
-      trees.try_emplace(graph.beginOf(op), Tree{op, out, graph.receivers[op]});
+      trees.try_emplace(graph.beginOf(op), Tree{op, out, receivers});
   if (isNew)
     return;
   Tree &tree = at->second;
@@ -457,7 +460,7 @@ void Walk::checkTree(size_t op, int64_t out) {
     graph.give(op, "is part of a chain that another microthread is part of");
   if (tree.out != out)
     graph.give(op, "and another part of its chain send on two colors");
-  tree.receivers |= graph.receivers[op];
+  tree.receivers |= receivers;
   if (tree.receivers == (Phases | Microthreads))
     graph.give(op, "is heard by main threads and by microthreads");
 }

@@ -120,7 +120,8 @@ void WordPairs::addLines(uint32_t words, LinkLines &lines) {
   }
 }
 
-void WordPairs::record(Pairing &pairing, bool link, Port direction) {
+void WordPairs::record(Pairing &pairing, int64_t color, bool link,
+                       Port direction) {
   if (std::exchange(pairing.look, looks) != looks)
     pairing.recorded = 0;
   unsigned way = 1u << (2 * unsigned(direction) + link);
@@ -133,9 +134,8 @@ void WordPairs::record(Pairing &pairing, bool link, Port direction) {
   for (const SharedPortion &portion : pairing.portions) {
     bool whole = portion.words == wordsIn(*pairing.sends, portion.sender) &&
                  portion.words == wordsIn(*pairing.takes, portion.receiver);
-    LinkLines &lines =
-        result
-            .pairs[{portion.sender, portion.receiver, direction, link, whole}];
+    LinkLines &lines = result.pairs[{portion.sender, portion.receiver, color,
+                                     direction, link, whole}];
     if (link)
       addLines(portion.words, lines);
   }

@@ -73,7 +73,8 @@ public:
   /// some line; and where in some lines the one has, in others the other.
   Pairing &between(uint32_t sends, uint32_t takes);
   /// That words go so, in some PEs of the lines that are looked at.
-  void record(Pairing &pairing, bool link, program::Port direction);
+  void record(Pairing &pairing, int64_t color, bool link,
+              program::Port direction);
   /// That PEs hear the same words.
   void agree(const Pairing &some, const Pairing &others);
   /// As it is in one of the lines.

@@ -16,16 +16,18 @@ wse.program @main state(selected) mesh(2x2) machine("wse2") {
   %x = load @x on @r {nodes = ["x"]} : tensor<1x8x8xf32, #heads>
   // CHECK-LABEL: routine @attention {
   // CHECK:         vector mov [[ALL:@[a-z0-9_]+]][0, strides = [4, 1]] = fabric([[KEYS:[0-9]+]], depth = 2) over (8, 4) thread 5
-  // CHECK-NEXT:    vector mov fabric([[KEYS]], depth = 2) = [[X:@[a-z0-9_]+]][0, strides = [1, 4]] over (4, 4) where %[[HEAD:.*]] thread 2
-  // CHECK-NEXT:    vector mov fabric({{.*}}, depth = 2) = [[X]][0, strides = [1, 4]] over (4, 4) where %{{.*}} thread 2
+  // The root sends on the color of the multicast, the others on those of a chain.
+  // CHECK-NEXT:    vector mov fabric([[ONWARD:%[a-z0-9_]+]], depth = 2) = [[X:@[a-z0-9_]+]][0, strides = [1, 4]] over (4, 4) thread 2
   // CHECK-NEXT:    await [2]
-  // CHECK-NEXT:    vector mov fabric([[KEYS]]) = fabric({{.*}}) over ({{.*}}) where %{{.*}} thread 2
+  // CHECK-NEXT:    vector mov fabric([[ONWARD]]) = fabric({{.*}}) over ({{.*}}) where %{{.*}} thread 2
   // CHECK:         await [5]
   // CHECK-NEXT:    vector fmac [[SCORES:@[a-z0-9_]+]][0, strides = [0, 1, 4]] = [[ALL]][0, strides = [1, 0, 4]], [[X]][0, strides = [4, 1, 0]] over (4, 4, 8)
   // CHECK-NEXT:    vector mul [[SCORES]]{{.*}}, 5.000000e-01 over (8, 4)
   // CHECK:         vector exp [[SCORES]]
   // CHECK:         vector mov [[ALL]][0, strides = [4, 1]] = fabric([[VALUES:[0-9]+]], depth = 2) over (8, 4) thread 5
-  // CHECK-NEXT:    vector mov fabric([[VALUES]], depth = 2) = [[X]][0, strides = [1, 4]] over (4, 4) where %[[HEAD]] thread 3
+  // CHECK-NEXT:    vector mov fabric([[NORTH:%[a-z0-9_]+]], depth = 2) = [[X]][0, strides = [1, 4]] over (4, 4) thread 3
+  // CHECK-NEXT:    await [3]
+  // CHECK-NEXT:    vector mov fabric([[NORTH]]) = fabric({{.*}}) over ({{.*}}) where %{{.*}} thread 3
   // CHECK:         await [5]
   // CHECK-NEXT:    vector fmac [[RESULT:@[a-z0-9_]+]][0, strides = [4, 1, 0]] = [[ALL]][0, strides = [1, 0, 4]], [[SCORES]][0, strides = [0, 1, 4]] over (4, 4, 8)
   // CHECK:         vector mul [[RESULT]]

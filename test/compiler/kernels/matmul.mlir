@@ -23,11 +23,9 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NEXT:    await [0]
   // CHECK-NEXT:    vector mov fabric([[$COLUMN]], depth = 2) = fabric([[CHANNEL]], depth = 2, window = {{.*}}) over (8, 3) where %{{.*}} thread 0
   // CHECK-NEXT:    vector mov [[ALL:@[a-z0-9_]+]][0, strides = [4, 1]] = fabric([[$CAST:[0-9]+]], depth = 2) over (8, 4) thread 5
-  // CHECK-NEXT:    vector mov fabric([[$CAST]], depth = 2) = [[X:@[a-z0-9_]+]][0, strides = [4, 1]] over (2, 4) where %{{.*}} thread 1
-  // CHECK-NEXT:    vector mov fabric({{.*}}, depth = 2) = [[X]][0, strides = [4, 1]] over (2, 4) where %{{.*}} thread 1
+  // CHECK-NEXT:    vector mov fabric([[$ONWARD:%[a-z0-9_]+]], depth = 2) = [[X:@[a-z0-9_]+]][0, strides = [4, 1]] over (2, 4) thread 1
   // CHECK-NEXT:    await [1]
-  // CHECK-NEXT:    vector mov fabric([[$CAST]]) = fabric({{.*}}) over ({{.*}}) where %{{.*}} thread 1
-  // CHECK-NEXT:    vector mov fabric({{.*}}) = fabric({{.*}}) over ({{.*}}) where %{{.*}} thread 1
+  // CHECK-NEXT:    vector mov fabric([[$ONWARD]]) = fabric({{.*}}) over ({{.*}}) where %{{.*}} thread 1
   // CHECK-NEXT:    await [5]
   // CHECK-NEXT:    vector mov [[WEIGHTS:@[a-z0-9_]+]][0, strides = [3, 1]] = fabric([[$COLUMN]], depth = 2) over (8, 3) thread 4
   // CHECK-NEXT:    await [4]
@@ -45,9 +43,8 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NEXT:    await [4]
   // CHECK-NEXT:    vector mul [[PARTIAL:@[a-z0-9_]+]][0, strides = [1, 4]] = [[WEIGHTS]][0, strides = [0, 3]], [[Y:@[a-z0-9_]+]][0, strides = [1, 0]] over (4, 8)
   // CHECK-NEXT:    vector fmac [[PARTIAL]][0, strides = [0, 1, 4]] = [[WEIGHTS]][1, strides = [1, 0, 3]], [[Y]][4, strides = [4, 1, 0]] over (2, 4, 8)
-  // CHECK-NEXT:    vector mov fabric([[WEST:.*]], depth = 2) = [[PARTIAL]][0, strides = [4, 1]] over (8, 4) where %{{.*}}
-  // CHECK-NEXT:    vector add fabric([[WEST]], depth = 2) = [[PARTIAL]][0, strides = [4, 1]], fabric([[EAST:.*]], depth = 2) over (8, 4) where %{{.*}}
-  // CHECK-NEXT:    vector add fabric([[$CAST]], depth = 2) = [[PARTIAL]][0, strides = [4, 1]], fabric([[EAST]], depth = 2) over (8, 4) where %{{.*}}
+  // CHECK-NEXT:    vector mov fabric([[$ONWARD]], depth = 2) = [[PARTIAL]][0, strides = [4, 1]] over (8, 4) where %{{.*}}
+  // CHECK-NEXT:    vector add fabric([[$ONWARD]], depth = 2) = [[PARTIAL]][0, strides = [4, 1]], fabric({{.*}}, depth = 2) over (8, 4) where %{{.*}}
   // CHECK-NEXT:    await [0, 1]
   %z = matmul %y weight #wse.weight<"v" : tensor<12x8xf32> file "w.bin" offset 384 bytes 384> variant(reduce) on @r {nodes = ["fc2"]} : tensor<1x8x12xf32, #tokens> -> tensor<1x8x8xf32, #tokens>
   store %z to "z" on @r : tensor<1x8x8xf32, #tokens> to tensor<8x8xf32>

@@ -19,7 +19,7 @@ wse.program @main state(selected) mesh(4x3) machine("wse2") {
   // What is behind an odd number of features is 0.
   // CHECK-NEXT: vector mov [[SENT:@[a-z0-9_]+]][%{{.*}}, strides = [4]] = 0.000000e+00 over (1) where
   // CHECK-NEXT: vector mov [[SENT]][0, strides = [4, 1]] = @{{[a-z0-9_]+}}[0, strides = [1, 1]] over (1, %{{.*}})
-  // CHECK:      vector mov fabric({{[0-9]+}}, depth = 2) = [[SENT]]_words[0, strides = [2, 1]] over (1, %{{.*}}) where
+  // CHECK:      vector mov fabric(%{{[a-z0-9_]+}}, depth = 2) = [[SENT]]_words[0, strides = [2, 1]] over (1, %{{.*}}) thread 2
   // Vectors run over tokens, whose factors are two elements apart.
   // CHECK:      vector mov [[SUMS:@[a-z0-9_]+]][0, strides = [1]] = 0.000000e+00 over (3)
   // CHECK-NEXT: vector fmac [[SUMS]][0, strides = [3, 0, 0, 1]] = [[WEIGHTS]][0, strides = [4, 2, 1, 0]], [[HEARD]][0, strides = [0, 6, 1, 2]] over ({{[0-9]+}}, %{{.*}}, 2, 3)

@@ -13,13 +13,13 @@ wse.program @main state(selected) mesh(4x2) machine("{\"base\": \"wse2\", \"chan
   // CHECK-NEXT:    vector mov fabric([[EAST:.*]], depth = 2) = [[X:@[a-z0-9_]+]][0, strides = [1, 4]] over (4, 2) where %{{.*}} thread 1
   // CHECK-NEXT:    await [1]
   // CHECK-NEXT:    vector mov fabric([[EAST]]) = fabric([[FROM_WEST:.*]]) over (%{{.*}}) where %{{.*}} thread 1
-  // CHECK-NEXT:    vector mov fabric([[EXIT:[0-9]+]], depth = 2) = [[X]][0, strides = [1, 4]] over (4, 2) where %{{.*}} thread 1
+  // CHECK-NEXT:    vector mov fabric([[ONWARD:%[a-z0-9_]+]], depth = 2) = [[X]][0, strides = [1, 4]] over (4, 2) where %{{.*}} thread 1
   // CHECK:         await [1]
-  // CHECK-NEXT:    vector mov fabric([[EXIT]]) = fabric([[FROM_WEST]]) over (%{{.*}}) where %{{.*}} thread 1
+  // CHECK-NEXT:    vector mov fabric([[ONWARD]]) = fabric([[FROM_WEST]]) over (%{{.*}}) where %{{.*}} thread 1
   // CHECK:         await [1]
-  // CHECK-NEXT:    vector mov fabric([[EXIT]]) = fabric({{.*}}) over (%{{.*}} * 8) where %{{.*}} thread 1
+  // CHECK-NEXT:    vector mov fabric([[ONWARD]]) = fabric({{.*}}) over (%{{.*}} * 8) where %{{.*}} thread 1
   // CHECK:         await [1]
-  // CHECK:       stream out @from_store color [[EXIT]] channels [0 -> 0:2]
+  // CHECK:       stream out @from_store color {{[0-9]+}} channels [0 -> 0:2]
   // CHECK:         segment @y[{{.*}}, strides = [8, 1]] over (4, 2)
   store %x to "y" on @r : tensor<1x8x8xf32, #tokens> to tensor<8x8xf32>
 }
