@@ -171,6 +171,39 @@ TEST_F(DeadlockTest, D3OwnWordsAndOthersOnTwoMicrothreads) {
   expectUndecided("is part of a chain that another microthread is part of");
 }
 
+// The first column multicasts with the instructions that the others send to
+// their neighbours with.
+TEST_F(DeadlockTest, D3ColorByPlace) {
+  for (size_t index : {1, 3}) {
+    InstructionT &send = instruction(P::ChainGather, index);
+    send.dst->color =
+        std::make_unique<AffineT>(*instruction(P::ChainGather, 4).dst->color);
+    send.dst->color->terms.emplace_back(TermKind::Scalar, uint16_t(send.guard),
+                                        int32_t(P::Cast - P::Even));
+    send.guard = -1;
+  }
+  for (int others = 0; others < 3; ++others)
+    erase(P::ChainGather, 4);
+  DeadlockProof proof = prove();
+  EXPECT_EQ(proof.verdict, Verdict::Free) << proof.reason;
+}
+
+// The main thread of the first column takes its neighbour's own words, and a
+// microthread what comes behind.
+TEST_F(DeadlockTest, D3ReceiversOfTwoKindsOnOneColor) {
+  InstructionT &relay = instruction(P::ChainGather, 3);
+  relay.extents[0]->constant -= P::words;
+  instruction(P::ChainGather, 0).extents[0]->constant -= P::words;
+  auto &statements = body(P::ChainGather);
+  auto taken = std::make_unique<StatementT>(*statements[3]);
+  InstructionT &take = *taken->kind.AsInstruction();
+  take.thread = -1;
+  take.extents[0] = Value(P::words).build();
+  take.dst = std::make_unique<OperandT>(*instruction(P::AllReduce, 5).dst);
+  statements.insert(statements.begin() + 3, std::move(taken));
+  expectUndecided("is heard by main threads and by microthreads");
+}
+
 TEST_F(DeadlockTest, D4MicrothreadHearsMainThreadAndSends) {
   // Relays of a funnel hear what main threads send first.
   instruction(P::Store, 0).thread = -1;
