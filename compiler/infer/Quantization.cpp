@@ -62,6 +62,113 @@ static bool matMulNBits(Node &node) {
   return node.setOutputs({unknown(x.type, shape)});
 }
 
+/// The table of a GatherBlockQuantized: rows of integers of 4 or 8 bits, in
+/// blocks with a scale each. Bytes hold two of 4 bits, lowest first, as zero
+/// points do.
+namespace {
+struct QuantizedTable {
+  explicit QuantizedTable(const Node &node)
+      : bits(node.intAttr("bits")), block(node.intAttr("block_size")),
+        inBytes(node.input(0).type == ElementType::UInt8) {
+    const Shape &shape = node.input(0).shape;
+    each = inBytes ? 8 / bits : 1;
+    rows = shape.front();
+    columns = shape.back() * each;
+    blocks = (columns + block - 1) / block;
+  }
+
+  int64_t field(const Tensor &x, int64_t row, int64_t pitch, int64_t i) const {
+    const int64_t value = x.asInt(row * pitch + i / each);
+    return each == 1 ? value : value >> (i % each * bits) & 15;
+  }
+  double number(const Tensor &x, const Tensor &scales,
+                const std::optional<Tensor> &zeros, int64_t row,
+                int64_t column) const {
+    const int64_t its = column / block;
+    int64_t zero = inBytes ? 1 << (bits - 1) : 0;
+    if (zeros)
+      zero = field(*zeros, row, (blocks + each - 1) / each, its);
+    return double(field(x, row, columns / each, column) - zero) *
+           scales.asFloat(row * blocks + its);
+  }
+
+  int64_t bits, block, each, rows, columns, blocks;
+  bool inBytes;
+};
+} // namespace
+
+/// The given rows of the table as f32, or nothing where they are not constants.
+static std::optional<Tensor> rowsOf(const Node &node, ArrayRef<int64_t> which) {
+  std::optional<Tensor> x = node.input(0).load(), scales = node.input(2).load();
+  std::optional<Tensor> zeros =
+      node.has(3) ? node.input(3).load() : std::nullopt;
+  if (!x || !scales || (node.has(3) && !zeros))
+    return std::nullopt;
+  const QuantizedTable table(node);
+  Tensor result(ElementType::Float32, {int64_t(which.size()), table.columns});
+  int64_t place = 0;
+  for (int64_t row : which)
+    for (int64_t column = 0; column < table.columns; ++column)
+      result.setFloat(place++, table.number(*x, *scales, zeros, row, column));
+  return result;
+}
+
+static bool gatherQuantized(Node &node) {
+  const Fact &x = node.input(0), &ids = node.input(1);
+  const int64_t bits = node.intAttr("bits");
+  const int64_t block = node.intAttr("block_size");
+  const int64_t along = node.intAttr("quantize_axis");
+  if (x.rank() != 2 || node.intAttr("gather_axis") != 0 ||
+      (along != 1 && along != -1))
+    return node.fail("picks along axis " + Twine(node.intAttr("gather_axis")) +
+                     " of " + printShape(x.shape) + ", quantised along " +
+                     Twine(along) + ", expected rows of a table, axes 0 and 1");
+  if ((bits != 4 && bits != 8) || block < 16 || !llvm::isPowerOf2_64(block))
+    return node.fail(Twine(bits) + " bits in blocks of " + Twine(block) +
+                     ", expected 4 or 8 bits in blocks of 16, 32, ...");
+  const QuantizedTable table(node);
+  if (!node.hasShape(2, "scales", {table.rows, table.blocks}) ||
+      !node.hasShape(
+          3, "zero points",
+          {table.rows, (table.blocks + table.each - 1) / table.each}))
+    return false;
+  Shape shape = ids.shape;
+  shape.push_back(table.columns);
+  const Fact result = unknown(node.input(2).type, shape);
+  std::optional<Shape> known =
+      ids.constant ? node.ints(1, "indices") : std::nullopt;
+  if (!known)
+    return node.setOutputs({result});
+  for (int64_t &id : *known) {
+    if (id < -table.rows || id >= table.rows)
+      return node.fail("index " + Twine(id) + " is outside extent " +
+                       Twine(table.rows));
+    id += id < 0 ? table.rows : 0;
+  }
+  std::optional<Tensor> picked = rowsOf(node, *known);
+  if (!picked)
+    return node.setOutputs({result});
+  Fact constant = reshapeFact(Fact::ofTensor(picked->cast(result.type)), shape);
+  return node.setOutputs({constant});
+}
+
+/// A lookup in the table as f32, as large as it is without quantisation.
+static bool gatherQuantized(Legalization &n) {
+  std::optional<Tensor> all = rowsOf(
+      n.node(),
+      llvm::to_vector(llvm::seq<int64_t>(0, n.node().input(0).shape.front())));
+  if (!all)
+    return n.fail("its table is not a constant, or too large to expand");
+  Value ids = n.input(1);
+  Shape shape(shapeOf(ids));
+  shape.push_back(all->shape().back());
+  Value table = materialize(n.builder(), n.loc(),
+                            Fact::ofTensor(std::move(*all)), n.name());
+  Value y = onnx::GatherOp::create(
+      n.builder(), n.loc(), withShape(table, shape), table, ids, n.nameAttr());
+  return n.replace(n.cast(y, n.resultType().getElementType()));
+}
+
 /// Whether `scale` is one number, one for each index of the axis, or one for
 /// each block of `block_size` of them.
 static bool scaleFits(Node &node) {
@@ -398,6 +505,8 @@ llvm::ArrayRef<Operator> wsec::infer::quantizationOperators() {
       {"DynamicQuantizeLinear", dynamicQuantizeLinear, dynamicQuantizeLinear},
       {"com.microsoft.MatMulNBits", matMulNBits, matMulNBits,
        "K N bits block_size accuracy_level"},
+      {"com.microsoft.GatherBlockQuantized", gatherQuantized, gatherQuantized,
+       "bits block_size gather_axis quantize_axis"},
   };
   return operators;
 }

@@ -75,6 +75,21 @@ def dequantized(random, kind, scales_shape, transposed=False, **attributes):
     return model(nodes, tensors)
 
 
+def table(random, kind, bits, points):
+    """GatherBlockQuantized: rows of a table, at the places of the largest inputs."""
+    blocks, in_bytes = -(-N // 16), kind == T.UINT8 and bits == 4
+    shape, zeros = (K, N // 2 if in_bytes else N), (K, -(-blocks // 2) if in_bytes else blocks)
+    low, high = (-8, 8) if kind == T.INT4 else (0, 16 if kind == T.UINT4 else 256)
+    tensors = [integers("w", kind, random.integers(low, high, shape)),
+               numpy_helper.from_array((0.01 + 0.1 * random.random((K, blocks))).astype("f4"), "s")]
+    if points:
+        tensors.append(integers("z", kind, random.integers(low, high, zeros)))
+    nodes = [h.make_node("ArgMax", ["x"], ["ids"], name="largest", axis=2, keepdims=0),
+             h.make_node("GatherBlockQuantized", ["w", "ids", "s"] + ["z"] * points, ["y"], name="table",
+                         domain="com.microsoft", bits=bits, block_size=16, gather_axis=0, quantize_axis=1)]
+    return model(nodes, tensors)
+
+
 def static(random, work, per_channel):
     """What quantize_static makes of two layers: pairs of QuantizeLinear and DequantizeLinear around each."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
@@ -109,6 +124,11 @@ def models(random, work):
     yield "dequantized-int8-tensor", dequantized(random, T.INT8, ()), TOLERANCE
     # A scale for each input feature: PEs make no f32 of that.
     yield "dequantized-int8-inputs", dequantized(random, T.INT8, (K,), axis=0), TOLERANCE
+    yield "table-int4", table(random, T.INT4, 4, False), 0
+    yield "table-uint4-points", table(random, T.UINT4, 4, True), 0
+    yield "table-bytes", table(random, T.UINT8, 4, False), 0
+    yield "table-bytes-points", table(random, T.UINT8, 4, True), 0
+    yield "table-uint8", table(random, T.UINT8, 8, False), 0
     yield "static", static(random, work, False), STEP
     yield "static-per-channel", static(random, work, True), STEP
 
