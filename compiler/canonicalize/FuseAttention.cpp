@@ -22,7 +22,6 @@
 #include "compiler/values/ValueNames.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <array>
 #include <cmath>
 #include <limits>
@@ -51,13 +50,13 @@ static onnx::NodeOp productOf(Value value) {
 }
 
 namespace {
-/// Something added to the scores, of shape `scores` where that happens.
+/// What acts on the scores, of shape `scores` where that happens.
 struct Mask {
-  Value value;
+  onnx::TermKind kind;
+  Value value; // that is added, or a condition, true where scores are kept...
   Shape scores;
-  bool isCondition = false; // true where scores are kept...
-  bool isInverted = false;  // ...or where they are replaced
-  double masked = 0;        // by this.
+  bool isInverted = false; // ...or where they are replaced
+  double number = 0;       // by this. Or the least that is left.
 };
 
 struct Scores {
@@ -100,14 +99,15 @@ static bool peelScores(Value value, Scores &scores, unsigned depth = 0) {
   if (auto reshape = dyn_cast_or_null<onnx::ReshapeOp>(op))
     return keepsLastTwo(reshape) && inside(reshape.getX());
   if (auto where = dyn_cast_or_null<onnx::WhereOp>(op)) {
-    Mask mask{where.getCondition(), Shape(shapeOf(value)), true};
+    Mask mask{onnx::TermKind::Replace, where.getCondition(),
+              Shape(shapeOf(value))};
     for (auto [x, other] : {std::pair(where.getA(), where.getB()),
                             std::pair(where.getB(), where.getA())}) {
-      std::optional<double> masked = uniformValue(other);
+      std::optional<double> number = uniformValue(other);
       mask.isInverted = x == where.getB();
-      if (!masked || !(*masked <= maskedScore))
+      if (!number || std::isnan(*number))
         continue;
-      mask.masked = *masked;
+      mask.number = *number;
       return withMask(mask, x);
     }
     return false;
@@ -126,8 +126,8 @@ static bool peelScores(Value value, Scores &scores, unsigned depth = 0) {
   Value a = binary.getA(), b = binary.getB();
   switch (binary.getKind()) {
   case BinaryKind::Add:
-    return withMask({b, Shape(shapeOf(value))}, a) ||
-           withMask({a, Shape(shapeOf(value))}, b);
+    return withMask({onnx::TermKind::Add, b, Shape(shapeOf(value))}, a) ||
+           withMask({onnx::TermKind::Add, a, Shape(shapeOf(value))}, b);
   case BinaryKind::Mul:
     for (auto [x, c] : {std::pair(a, b), std::pair(b, a)})
       if (std::optional<double> factor = uniformValue(c)) {
@@ -141,17 +141,14 @@ static bool peelScores(Value value, Scores &scores, unsigned depth = 0) {
       return inside(a);
     }
     return false;
-  case BinaryKind::Max: // a clamp to the lowest float
-    if (std::optional<double> low = uniformValue(b); low && *low < -1e30)
-      return inside(a);
+  case BinaryKind::Max: // a clamp, usually to the lowest float
+    if (std::optional<double> low = uniformValue(b); low && !std::isnan(*low))
+      return withMask({onnx::TermKind::Raise, {}, {}, false, *low}, a);
     return false;
   default:
     return false;
   }
 }
-
-/// Whether a score plus this is this, whatever the score.
-static bool absorbsScores(double masked) { return masked < -1e30; }
 
 /// Behind reshapes of what stands in front of the last two dimensions.
 static Value beforeReshapes(Value value) {
@@ -193,13 +190,10 @@ static bool isEmptyRow(Value condition, Value scores) {
          uniformValue(equal.getB()) == -std::numeric_limits<double>::infinity();
 }
 
-/// Which weights are 0 in any case: none, those of rows whose scores are all
-/// minus infinity, all that are NaN.
-enum class Guard { None, EmptyRow, NaN };
-
 /// Skips `where(isnan(p), 0, p)`, a guard for rows without any key, or one that
 /// asks their scores, and reshapes; the softmax below, or null.
-static onnx::SoftmaxOp peelProbabilities(Value value, Guard &guard) {
+static onnx::SoftmaxOp peelProbabilities(Value value,
+                                         std::optional<onnx::TermKind> &guard) {
   while (!value.getDefiningOp<onnx::SoftmaxOp>()) {
     if (auto reshape = value.getDefiningOp<onnx::ReshapeOp>()) {
       if (!keepsLastTwo(reshape))
@@ -213,10 +207,10 @@ static onnx::SoftmaxOp peelProbabilities(Value value, Guard &guard) {
     auto softmax =
         beforeReshapes(where.getB()).getDefiningOp<onnx::SoftmaxOp>();
     if (isNaN(where.getCondition(), where.getB()))
-      guard = Guard::NaN;
-    else if (guard == Guard::None && softmax &&
+      guard = onnx::TermKind::ZeroNaN;
+    else if (!guard && softmax &&
              isEmptyRow(where.getCondition(), softmax.getX()))
-      guard = Guard::EmptyRow;
+      guard = onnx::TermKind::ZeroEmpty;
     else
       return {};
     value = where.getB();
@@ -245,61 +239,67 @@ static SmallVector<Value> conditionsOf(Value value) {
   return all;
 }
 
-namespace {
-/// A bias and whether "causal" was taken out of it.
-struct Bias {
-  Value rest; // null: nothing is left
-  bool causal = false;
-  bool strict = false; // hides by minus infinity
-};
-} // namespace
-
-static bool hidesAsCausal(double masked) {
-  return masked == -std::numeric_limits<float>::max() || std::isinf(masked);
-}
-
 /// Takes constant parts out of `where(condition and ..., 0, masked)`, as
 /// decoders with a key mask have it: what is always true, and what is causal.
-/// A token that sees no key then gets what all its scores alike give, so causal
-/// is only what hides by the lowest number, or by minus infinity, throughout.
-static std::optional<Bias> withoutConstantConditions(onnx::AttentionOp op) {
-  auto where = op.getBias().getDefiningOp<onnx::WhereOp>();
+static void takeConstantConditions(onnx::AttentionOp op, MaskTerm &term) {
+  auto where = term.operand.getDefiningOp<onnx::WhereOp>();
   if (!where || uniformValue(where.getA()) != 0.0)
-    return std::nullopt;
+    return;
   std::optional<double> masked = uniformValue(where.getB());
-  if (!masked || !(*masked <= maskedScore))
-    return std::nullopt;
+  if (!masked || !(*masked < 0))
+    return;
   OpBuilder builder(op);
   Location loc = op.getLoc();
   int64_t queries = shapeOf(op.getQ())[1], keys = shapeOf(op.getK())[1];
-  Bias bias;
+  MaskTerm taken{term.kind, nullptr};
+  Value rest;
   bool changed = false;
   for (Value condition : conditionsOf(where.getCondition())) {
     if (uniformValue(condition) == 1.0) {
       changed = true;
       continue;
     }
-    if (isConstant(condition) && !bias.causal && hidesAsCausal(*masked)) {
+    if (isConstant(condition) && !taken.later) {
       Value mask = additiveMask(builder, loc, condition, *masked, false);
-      if (causalMask(mask, queries, keys)) {
-        changed = bias.causal = true;
-        bias.strict = std::isinf(*masked);
+      taken.later = causalMask(mask, queries, keys);
+      if (taken.later) {
+        changed = true;
         continue;
       }
     }
-    bias.rest = bias.rest ? binary(builder, loc, BinaryKind::And, bias.rest,
-                                   condition, where.getNode())
-                          : condition;
+    rest = rest ? binary(builder, loc, BinaryKind::And, rest, condition,
+                         where.getNode())
+                : condition;
   }
   if (!changed)
-    return std::nullopt;
-  if (!bias.rest)
-    return bias;
-  ArrayRef<int64_t> shape = shapeOf(bias.rest);
-  if (shape.size() != 4 || shape[1] != 1 || shape[3] != keys)
-    return std::nullopt;
-  bias.rest = additiveMask(builder, loc, bias.rest, *masked, false);
-  return bias;
+    return;
+  if (rest) {
+    ArrayRef<int64_t> shape = shapeOf(rest);
+    if (shape.size() != 4 || shape[1] != 1 || shape[3] != keys)
+      return;
+    taken.operand = additiveMask(builder, loc, rest, *masked, false);
+  }
+  term = taken;
+}
+
+/// Sums of neighbours that are added and known, where that makes no difference.
+static void mergeAdded(onnx::AttentionOp op, MaskTerms &terms) {
+  OpBuilder builder(op);
+  auto isAdded = [](const MaskTerm &term) {
+    return term.kind == onnx::TermKind::Add && term.operand && !term.later;
+  };
+  for (size_t i = 1; i < terms.size();) {
+    Value sum = isAdded(terms[i - 1]) && isAdded(terms[i])
+                    ? sumInPlaceOf(builder, op.getLoc(), terms[i - 1].operand,
+                                   terms[i].operand)
+                    : Value();
+    if (!sum) {
+      ++i;
+      continue;
+    }
+    terms[i].operand = sum;
+    terms.erase(&terms[i - 1]);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -320,16 +320,13 @@ public:
       return false;
     if (!matchOperands(scores))
       return false;
-    OpBuilder builder(output);
-    Value bias;
-    for (const Mask &mask : llvm::reverse(scores.masks)) {
-      bias = maskBias(builder, mask, bias);
-      if (!bias)
+    MaskTerms terms;
+    for (const Mask &mask : llvm::reverse(scores.masks))
+      if (!addTerm(mask, terms))
         return false;
-    }
-    if (bias)
-      bias = biasOfRank4(builder, loc(), bias, q.tokens);
-    replace(builder, bias, scores);
+    if (guard)
+      terms.push_back({*guard, nullptr});
+    replace(terms, scores);
     return true;
   }
 
@@ -384,50 +381,46 @@ private:
     return true;
   }
 
-  /// A mask as additive bias of rank 4, with the masks inside of it.
-  Value maskBias(OpBuilder &builder, const Mask &mask, Value inner) {
+  bool addTerm(const Mask &mask, MaskTerms &terms) {
+    if (mask.kind == onnx::TermKind::Raise) {
+      terms.push_back({mask.kind, nullptr, std::nullopt, mask.number});
+      return true;
+    }
+    OpBuilder builder(output);
     AttentionExtents extents{q.batch, q.heads, q.tokens, k.tokens};
     Value value =
         maskOfRank4(builder, loc(), mask.value, mask.scores, extents, why);
-    if (!value || !mask.isCondition)
-      return value && inner ? addMasks(builder, loc(), inner, value) : value;
-    // What replaces scores is not what is added to them, unless they vanish in
-    // it: of scores that differ by more, a hidden one could be the largest.
-    if (!absorbsScores(mask.masked)) {
-      why = "scores are replaced by " +
-            llvm::formatv("{0}", mask.masked).str() +
-            ", which is not the lowest number";
-      return nullptr;
+    if (!value)
+      return false;
+    const bool replaces = mask.kind == onnx::TermKind::Replace;
+    if (replaces && mask.number == 0) {
+      why = "scores are replaced by 0, where a mask says 0 for those that stay";
+      return false;
     }
-    return additiveMask(builder, loc(), value, mask.masked, mask.isInverted,
-                        inner);
+    if (replaces)
+      value = additiveMask(builder, loc(), value, mask.number, mask.isInverted);
+    terms.push_back({mask.kind, biasOfRank4(builder, loc(), value, q.tokens)});
+    return true;
   }
 
-  void replace(OpBuilder &builder, Value bias, const Scores &scores) {
-    auto flag = [&](bool isSet) {
-      return isSet ? builder.getUnitAttr() : UnitAttr();
-    };
-    // What is added inside or outside of it is added to scores that are hidden,
-    // as well.
-    const bool replaces =
-        scores.masks.size() == 1 && scores.masks.front().isCondition;
+  void replace(const MaskTerms &terms, const Scores &scores) {
+    OpBuilder builder(output);
     double scale = scores.scale * q.scale * k.scale;
     if (scores.softcap)
       scale *= scores.softcap;
     StringRef node = output.getNode();
     Value x = toRank3(builder, loc(), q, node);
     auto type = withShape(x, {q.batch, q.tokens, q.heads * v.size});
-    Value y = onnx::AttentionOp::create(
+    auto attention = onnx::AttentionOp::create(
         builder, loc(), type, x, toRank3(builder, loc(), k, node),
-        toRank3(builder, loc(), v, node), bias,
+        toRank3(builder, loc(), v, node), ValueRange(),
         builder.getI64IntegerAttr(q.heads),
         k.repeats > 1 ? builder.getI64IntegerAttr(k.heads) : IntegerAttr(),
         builder.getF32FloatAttr(scale),
         scores.softcap ? builder.getF32FloatAttr(scores.softcap) : FloatAttr(),
-        UnitAttr(), UnitAttr(), UnitAttr(), flag(replaces),
-        flag(guard == Guard::EmptyRow), flag(guard == Guard::NaN),
-        builder.getStringAttr(node));
-    Operation *attention = y.getDefiningOp();
+        ArrayAttr(), builder.getStringAttr(node));
+    setMaskTerms(attention, terms);
+    Value y = attention;
     y = splitHeads(builder, loc(), y, q.heads, node);
     y = reshapeTo(builder, loc(), y, shapeOf(output.getResult(0)), node);
     moveValueNames(output.getResult(0), y);
@@ -438,15 +431,15 @@ private:
 
   onnx::NodeOp output;
   Heads q, k, v;
-  Guard guard = Guard::None;
+  std::optional<onnx::TermKind> guard;
 };
 
 struct FuseAttentionPass
     : wsec::canonicalize::impl::FuseAttentionBase<FuseAttentionPass> {
-  llvm::DenseMap<Value, std::optional<double>> causal; // looked up only
+  llvm::DenseMap<Value, std::optional<double>> later; // looked up only
 
   void runOnOperation() override {
-    causal.clear();
+    later.clear();
     // From the last: the inner products lose their users first.
     SmallVector<onnx::NodeOp> products;
     getOperation().walk([&](onnx::NodeOp op) {
@@ -460,7 +453,7 @@ struct FuseAttentionPass
         op->setAttr(reasonAttrName, StringAttr::get(&getContext(), fusion.why));
     }
     getOperation().walk([&](onnx::AttentionOp op) {
-      simplifyMask(op);
+      simplifyMasks(op);
       const int64_t queries = op.getNumHeads(), keys = op.keyHeads();
       for (auto [number, heads] :
            llvm::enumerate(std::array<int64_t, 3>{queries, keys, keys})) {
@@ -472,41 +465,48 @@ struct FuseAttentionPass
     });
   }
 
-  /// Whether the bias is a causal mask, and by what it hides. Layers share
+  /// By what number a mask hides later keys, if it is causal. Layers share
   /// theirs, and masks are large, so each is read once.
-  std::optional<double> causalMask(onnx::AttentionOp op) {
+  std::optional<double> laterOf(onnx::AttentionOp op, Value mask) {
     int64_t queries = shapeOf(op.getQ())[1], keys = shapeOf(op.getK())[1];
-    auto [known, isNew] = causal.try_emplace(op.getBias(), std::nullopt);
+    auto [known, isNew] = later.try_emplace(mask, std::nullopt);
     if (isNew)
-      known->second = values::causalMask(op.getBias(), queries, keys);
+      known->second = causalMask(mask, queries, keys);
     return known->second;
   }
 
-  /// A bias that says "causal", alone or together with other conditions,
-  /// becomes the flag.
-  void simplifyMask(onnx::AttentionOp op) {
-    if (op.getBias() && !op.getCausal())
-      takeCausal(op);
-    // Without a bias every query sees a key.
-    if (!op.getBias())
-      op.setZeroRows(false);
+  /// A mask that is causal, alone or together with other conditions, becomes
+  /// the number for later keys; one that does nothing goes.
+  void simplifyMasks(onnx::AttentionOp op) {
+    MaskTerms terms = maskTerms(op);
+    for (MaskTerm &term : terms) {
+      if (!term.operand || term.later)
+        continue;
+      if (uniformValue(term.operand) == 0.0)
+        term.operand = nullptr;
+      else if ((term.later = laterOf(op, term.operand)))
+        term.operand = nullptr;
+      else
+        takeConstantConditions(op, term);
+    }
+    llvm::erase_if(terms, [](const MaskTerm &term) {
+      return term.kind <= onnx::TermKind::Replace && !term.operand &&
+             !term.later;
+    });
+    mergeAdded(op, terms);
+    if (!terms.empty() && terms.back().kind == onnx::TermKind::ZeroHidden &&
+        !maySeeNothing(op, terms.front()))
+      terms.pop_back();
+    setMaskTerms(op, terms);
   }
 
-  void takeCausal(onnx::AttentionOp op) {
-    Bias bias{op.getBias(), false};
-    if (uniformValue(op.getBias()) == 0.0)
-      bias = {};
-    else if (std::optional<double> hidden = causalMask(op))
-      bias = {nullptr, true, std::isinf(*hidden)};
-    else if (std::optional<Bias> parts = withoutConstantConditions(op))
-      bias = *parts;
-    if (bias.rest != op.getBias())
-      op.getBiasMutable().assign(bias.rest ? ValueRange(bias.rest)
-                                           : ValueRange());
-    op.setCausal(bias.causal);
-    op.setStrict(bias.strict);
-    op.setAdded(bias.causal && !op.getReplaces());
-    op.setReplaces(op.getReplaces() && bias.rest);
+  /// Whether what is added may hide all keys of a query: of what is later none
+  /// is its own.
+  static bool maySeeNothing(onnx::AttentionOp op, const MaskTerm &term) {
+    const bool laterHidden =
+        term.later && *term.later <= std::numeric_limits<float>::lowest();
+    return term.operand && mayHideAll(term.operand, shapeOf(op.getQ())[1],
+                                      shapeOf(op.getK())[1], laterHidden);
   }
 };
 } // namespace

@@ -78,7 +78,8 @@ def FuseAttention : Pass<"onnx-fuse-attention", "::mlir::ModuleOp"> {
     tensors. The layouts are not matched by their operators: what lies between
     a product and the tensor with the projections is composed into one strided
     view, and its strides say which dimension is batch, head, token and
-    feature. A constant mask that is exactly lower triangular becomes `causal`.
+    feature. Masks become its terms (`#onnx.term`), in
+    their order; of one that hides exactly later keys the number is left.
 
     ```mlir
     // wse-opt --onnx-fuse-attention --onnx-fuse-matmul --onnx-common-subexpressions

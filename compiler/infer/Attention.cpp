@@ -105,8 +105,6 @@ static bool attention(Node &node) {
 // Legalization
 //===----------------------------------------------------------------------===//
 
-static constexpr double hidden = -std::numeric_limits<double>::infinity();
-
 Value wsec::infer::mergeHeads(Legalization &n, Value x) {
   // What `splitHeads` made is there already.
   auto transpose = x.getDefiningOp<onnx::TransposeOp>();
@@ -124,63 +122,37 @@ Value wsec::infer::splitHeads(Legalization &n, Value x, int64_t heads) {
   return values::splitHeads(n.builder(), n.loc(), x, heads, n.name());
 }
 
-/// onnx.attention hides later keys itself where queries and keys are as many.
-static bool isCausal(const GeneralAttention &a) {
-  return a.right == 0 && a.left < 0 && a.past == 0 && !a.lengths &&
-         a.queries() == a.keys();
-}
-
-/// `replaces`: the bias is minus infinity, or 0, in place of scores.
-static Value attentionOp(Legalization &n, const GeneralAttention &a, Value bias,
-                         bool replaces) {
-  const bool causal = isCausal(a), mayBeEmpty = bias && !a.maskIsFinite;
+static Value attentionOp(Legalization &n, const GeneralAttention &a,
+                         ArrayRef<MaskTerm> terms) {
   Value q = mergeHeads(n, a.q), k = mergeHeads(n, a.k), v = mergeHeads(n, a.v);
   const int64_t heads = a.queryHeads(), shared = a.keyHeads();
-  auto flag = [&](bool isSet) {
-    return isSet ? n.builder().getUnitAttr() : UnitAttr();
-  };
   Shape shape{shapeOf(q)[0], shapeOf(q)[1], shapeOf(v)[2] / shared * heads};
-  return onnx::AttentionOp::create(
-      n.builder(), n.loc(), withShape(q, shape), q, k, v, bias,
+  auto op = onnx::AttentionOp::create(
+      n.builder(), n.loc(), withShape(q, shape), q, k, v, ValueRange(),
       n.builder().getI64IntegerAttr(heads),
       shared != heads ? n.builder().getI64IntegerAttr(shared) : IntegerAttr(),
       n.builder().getF32FloatAttr(a.factor()),
       a.softcap > 0 ? n.builder().getF32FloatAttr(a.softcap) : FloatAttr(),
-      flag(causal), flag(causal && (mayBeEmpty || a.replaces)),
-      flag(causal && !a.replaces), flag(replaces), flag(mayBeEmpty), UnitAttr(),
-      n.nameAttr());
-}
-
-/// The mask as onnx.attention takes it; null if it does not.
-static Value plainMask(Legalization &n, const GeneralAttention &a) {
-  AttentionExtents e = {shapeOf(a.q)[0], a.queryHeads(), a.queries(), a.keys()};
-  bool isWhole = !shapeOf(a.mask).empty() && shapeOf(a.mask).back() == e.keys;
-  std::string why;
-  Value bias =
-      maskOfRank4(n.builder(), n.loc(), isWhole ? a.mask : maskOfAllKeys(n, a),
-                  {e.batch, e.heads, e.queries, e.keys}, e, why);
-  if (bias && typeOf(bias).getElementType().isInteger(1))
-    bias = additiveMask(n.builder(), n.loc(), bias, hidden, false);
-  return bias;
+      ArrayAttr(), n.nameAttr());
+  setMaskTerms(op, terms);
+  return op;
 }
 
 /// As onnx.attention; null if that does not do it.
 static Value attendPlainly(Legalization &n, const GeneralAttention &a) {
-  Value bias = a.mask ? plainMask(n, a) : Value();
-  if (a.mask && !bias)
+  AttentionExtents e = {shapeOf(a.q)[0], a.queryHeads(), a.queries(), a.keys()};
+  std::optional<MaskTerms> terms = termsOf(n, a, [&](Value mask) {
+    std::string why;
+    return maskOfRank4(n.builder(), n.loc(), mask,
+                       {e.batch, e.heads, e.queries, e.keys}, e, why);
+  });
+  if (!terms)
     return nullptr;
-  if (Value keep = isCausal(a) ? Value() : visibleKeys(n, a)) {
-    Value hiding = additiveMask(n.builder(), n.loc(), keep, hidden, false);
-    Shape shape(4 - shapeOf(hiding).size(), 1);
-    llvm::append_range(shape, shapeOf(hiding));
-    hiding = n.reshape(hiding, shape);
-    bias = bias ? addMasks(n.builder(), n.loc(), bias, hiding) : hiding;
-  }
-  if (bias)
-    bias = biasOfRank4(n.builder(), n.loc(), bias, a.queries());
-  const bool isCondition =
-      !a.mask || typeOf(a.mask).getElementType().isInteger(1);
-  return attentionOp(n, a, bias, bias && a.replaces && isCondition);
+  for (MaskTerm &term : *terms)
+    if (term.operand)
+      term.operand =
+          biasOfRank4(n.builder(), n.loc(), term.operand, a.queries());
+  return attentionOp(n, a, *terms);
 }
 
 Value wsec::infer::attend(Legalization &n, const GeneralAttention &a) {
@@ -209,6 +181,7 @@ static bool attention(Legalization &n) {
     a.right = a.right < 0 ? 0 : std::min<int64_t>(a.right, 0);
   a.scale = n.node().floatAttr("scale", 0);
   a.softcap = n.node().floatAttr("softcap", 0);
+  a.guard = onnx::TermKind::ZeroHidden;
   bool onlyFirst = llvm::all_of(n.op().getResults().drop_front(),
                                 [](Value other) { return other.use_empty(); });
   if (Value y = onlyFirst ? attendPlainly(n, a) : Value())

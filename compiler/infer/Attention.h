@@ -5,8 +5,12 @@
 #define COMPILER_INFER_ATTENTION_H
 
 #include "compiler/infer/Legalization.h"
+#include "compiler/values/AttentionMask.h"
+#include <limits>
 
 namespace wsec::infer {
+
+inline constexpr double lowestNumber = std::numeric_limits<float>::lowest();
 
 /// Attention with all that its operators may ask for.
 struct GeneralAttention {
@@ -16,11 +20,17 @@ struct GeneralAttention {
   /// Bool (true takes part) or something to add; keys behind its last one are
   /// hidden. Null: none.
   mlir::Value mask;
-  /// The mask hides by numbers so that no query is left without a key.
-  bool maskIsFinite = false;
-  /// Keys that are hidden get no weight, whatever their scores; else these are
-  /// lowered.
+  /// More that is added; of all keys. Null: nothing.
+  mlir::Value positions;
+  /// Bool, which keys are no padding. Null: all.
+  mlir::Value tokens;
+  /// What keys get that the mask, if it is bool, padding, windows, causality
+  /// and lengths hide.
+  double hidden = lowestNumber;
+  /// It stands in place of their scores; else it is added.
   bool replaces = false;
+  /// What acts on weights.
+  std::optional<onnx::TermKind> guard;
   /// [batch], how many keys are valid, the queries' own the last of them. Null:
   /// all.
   mlir::Value lengths;
@@ -62,17 +72,14 @@ mlir::Value splitHeads(Legalization &legalization, mlir::Value x,
 mlir::Value behindPast(Legalization &legalization, mlir::Value past,
                        mlir::Value x);
 
-/// The mask as something to add to the scores of all keys: those that it does
-/// not speak of are hidden. Null: none.
-mlir::Value maskOfAllKeys(Legalization &legalization,
-                          const GeneralAttention &attention);
+/// What acts on the scores of an attention, with masks that `arrange` has
+/// brought to a form and that fit the scores; none if it returned null.
+std::optional<values::MaskTerms>
+termsOf(Legalization &legalization, const GeneralAttention &attention,
+        llvm::function_ref<mlir::Value(mlir::Value)> arrange);
 
-/// Which keys windows, causality and lengths allow, as a condition that fits
-/// the scores: a constant, or, where lengths are computed, a comparison with
-/// them.
-/// Null: all.
-mlir::Value visibleKeys(Legalization &legalization,
-                        const GeneralAttention &attention);
+/// Whether only keys up to a query's own are seen, where both are as many.
+bool isCausal(const GeneralAttention &attention);
 
 /// Turns pairs of the first features of each head of `x` [batch, heads, tokens,
 /// size], those at i and i + half or, interleaved, at 2i and 2i + 1, by angles

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention in products, a bias and a softmax, for what onnx.attention does not
-// do: masks that differ between heads, scores as a result. Follows the text of
-// ONNX's operator (versions 23 to 25):
+// What masks an attention; and attention in products, masks and a softmax, for
+// what onnx.attention does not do, such as scores as a result. Follows the text
+// of ONNX's operator (versions 23 to 25):
 //
-//   scores = scale * Q K^T -> softcap -> + bias -> softmax -> 0 in rows whose
-//   bias is -inf everywhere -> times V
+//   scores = scale * Q K^T -> softcap -> + mask -> softmax -> 0 in rows whose
+//   mask hides everything -> times V
+//
+// What hides is minus infinity there. In onnxruntime it is the lowest number,
+// and so here: that differs where all scores that are seen are minus infinity,
+// and where a mask of numbers has the lowest one for all keys.
 #include "compiler/infer/Attention.h"
-#include "compiler/values/AttentionMask.h"
 #include <cmath>
 #include <limits>
 
@@ -17,8 +20,6 @@ using namespace wsec::infer;
 using namespace wsec::values;
 using onnx::BinaryKind;
 using onnx::UnaryKind;
-
-static constexpr double hidden = -std::numeric_limits<double>::infinity();
 
 double GeneralAttention::factor() const {
   return scale != 0 ? scale : 1 / std::sqrt(double(shapeOf(q)[3]));
@@ -50,22 +51,26 @@ Value wsec::infer::behindPast(Legalization &n, Value past, Value x) {
 // What hides keys
 //===----------------------------------------------------------------------===//
 
-Value wsec::infer::maskOfAllKeys(Legalization &n, const GeneralAttention &a) {
-  Value mask = a.mask;
-  if (!mask)
-    return mask;
-  bool isCondition = typeOf(mask).getElementType().isInteger(1);
-  Shape missing(shapeOf(mask));
+bool wsec::infer::isCausal(const GeneralAttention &a) {
+  return a.right == 0 && a.left < 0 && a.past == 0 && !a.lengths &&
+         a.queries() == a.keys();
+}
+
+static bool isCondition(Value mask) {
+  return typeOf(mask).getElementType().isInteger(1);
+}
+
+/// The mask with keys that it does not speak of: these are hidden.
+static Value maskOfAllKeys(Legalization &n, const GeneralAttention &a) {
+  Shape missing(shapeOf(a.mask));
   missing.back() = a.keys() - missing.back();
-  if (missing.back() > 0) {
-    Tensor rest(*elementTypeOf(typeOf(mask).getElementType()), missing);
-    for (int64_t i = 0; !isCondition && i < rest.size(); ++i)
-      rest.setFloat(i, hidden);
-    mask = n.concat({mask, materialize(n.builder(), n.loc(), std::move(rest))},
-                    missing.size() - 1);
-  }
-  return isCondition ? additiveMask(n.builder(), n.loc(), mask, hidden, false)
-                     : mask;
+  if (missing.back() <= 0)
+    return a.mask;
+  Tensor rest(*elementTypeOf(typeOf(a.mask).getElementType()), missing);
+  for (int64_t i = 0; !isCondition(a.mask) && i < rest.size(); ++i)
+    rest.setFloat(i, a.hidden);
+  return n.concat({a.mask, materialize(n.builder(), n.loc(), std::move(rest))},
+                  missing.size() - 1);
 }
 
 /// Of each batch element, or, where no lengths are stated, of all.
@@ -93,9 +98,11 @@ static Value knownVisibleKeys(Legalization &n, const GeneralAttention &a,
   return all ? Value() : materialize(n.builder(), n.loc(), std::move(keep));
 }
 
-/// Query i stands at position i + past, or, where lengths are stated, i +
-/// length - queries.
-Value wsec::infer::visibleKeys(Legalization &n, const GeneralAttention &a) {
+/// Which keys windows, causality and lengths allow, as a condition that fits
+/// the scores: a constant, or, where lengths are computed, a comparison with
+/// them. Null: all. Query i stands at position i + past, or, where lengths are
+/// stated, i + length - queries.
+static Value visibleKeys(Legalization &n, const GeneralAttention &a) {
   int64_t queries = a.queries(), keys = a.keys();
   if (!a.lengths)
     return knownVisibleKeys(n, a, nullptr);
@@ -123,16 +130,71 @@ Value wsec::infer::visibleKeys(Legalization &n, const GeneralAttention &a) {
   return result;
 }
 
-static Value biasOf(Legalization &n, const GeneralAttention &a) {
-  Value mask = maskOfAllKeys(n, a), keep = visibleKeys(n, a);
-  if (!keep)
-    return mask;
-  Value hiding = additiveMask(n.builder(), n.loc(), keep, hidden, false);
-  return mask ? addMasks(n.builder(), n.loc(), mask, hiding) : hiding;
+/// Whether a mask is known to have numbers below that for hidden keys, which
+/// stands in place of them.
+static bool hasLess(Value mask, double hidden) {
+  std::optional<Fact> fact = mask ? factOf(mask) : std::nullopt;
+  std::optional<Tensor> known = fact ? fact->load() : std::nullopt;
+  for (int64_t i = 0; known && i < known->size(); ++i)
+    if (known->asFloat(i) < hidden)
+      return true;
+  return false;
 }
 
-/// Which rows the bias hides from end to end; null if it is known that none.
-static Value rowsWithoutKey(Legalization &n, Value bias) {
+std::optional<MaskTerms>
+wsec::infer::termsOf(Legalization &n, const GeneralAttention &a,
+                     llvm::function_ref<Value(Value)> arrange) {
+  bool fits = true;
+  auto arranged = [&](Value mask) -> Value {
+    if (mask)
+      fits &= bool(mask = arrange(mask));
+    return mask;
+  };
+  Value mask = arranged(a.mask ? maskOfAllKeys(n, a) : Value());
+  Value positions = arranged(a.positions), tokens = arranged(a.tokens);
+  std::optional<double> later;
+  if (isCausal(a) && (a.replaces || !hasLess(mask, a.hidden)))
+    later = a.hidden;
+  Value keep = arranged(later ? Value() : visibleKeys(n, a));
+  if (!fits)
+    return std::nullopt;
+  // Conditions become what hides keys: other numbers, 0 if there are none, or
+  // the number for hidden ones.
+  auto hiding = [&](Value condition, Value others = nullptr) {
+    return condition ? additiveMask(n.builder(), n.loc(), condition, a.hidden,
+                                    false, others)
+                     : others;
+  };
+  if (mask && isCondition(mask))
+    mask = hiding(mask);
+  MaskTerms terms;
+  auto add = [&](onnx::TermKind kind, Value operand,
+                 std::optional<double> number = std::nullopt) {
+    if (operand || number)
+      terms.push_back({kind, operand, number});
+  };
+  if (a.replaces)
+    add(onnx::TermKind::Add, mask);
+  else
+    add(onnx::TermKind::Add, hiding(keep, mask), later);
+  add(onnx::TermKind::Add, positions);
+  if (a.replaces) {
+    Value padding = hiding(tokens);
+    if (padding && keep)
+      padding = combineMasks(n.builder(), n.loc(), BinaryKind::Min, padding,
+                             hiding(keep));
+    add(onnx::TermKind::Replace, padding ? padding : hiding(keep), later);
+  }
+  // Who sees at least itself is never without a key.
+  const bool isHiding = a.guard == onnx::TermKind::ZeroHidden;
+  if (a.guard && !(isHiding && (terms.empty() || !terms.front().operand)))
+    terms.push_back({*a.guard, nullptr});
+  return terms;
+}
+
+/// In which rows `bias` is `hidden` or less from end to end; null if it is
+/// known that in none.
+static Value rowsWithoutKey(Legalization &n, Value bias, double hidden) {
   Shape shape(shapeOf(bias));
   int64_t keys = shape.back();
   std::optional<Fact> fact = factOf(bias);
@@ -143,7 +205,7 @@ static Value rowsWithoutKey(Legalization &n, Value bias) {
     for (int64_t row = 0; row < empty.size(); ++row) {
       bool all = true;
       for (int64_t key = 0; key < keys; ++key)
-        all &= known->asFloat(row * keys + key) == hidden;
+        all &= known->asFloat(row * keys + key) <= hidden;
       empty.setInt(row, all);
       any |= all;
     }
@@ -153,7 +215,22 @@ static Value rowsWithoutKey(Legalization &n, Value bias) {
   Value most = onnx::ReduceOp::create(
       n.builder(), n.loc(), withShape(bias, shape), onnx::ReduceKind::Max, bias,
       last, true, n.nameAttr());
-  return n.binary(BinaryKind::Equal, most, hidden);
+  return n.binary(BinaryKind::LessOrEqual, most, hidden);
+}
+
+/// What a term has for each score, as a tensor that fits these.
+static Value valueOf(Legalization &n, const GeneralAttention &a,
+                     const MaskTerm &term) {
+  if (!term.later)
+    return term.operand;
+  const double others =
+      term.operand ? std::numeric_limits<double>::infinity() : 0;
+  Value later = numbers(n, a.queries(), a.keys(), [&](int64_t i, int64_t j) {
+    return j > i ? *term.later : others;
+  });
+  return term.operand ? combineMasks(n.builder(), n.loc(), BinaryKind::Min,
+                                     term.operand, later)
+                      : later;
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,10 +249,24 @@ DissolvedAttention wsec::infer::dissolve(Legalization &n,
     scores = n.binary(BinaryKind::Mul, scores, a.softcap);
   }
   result.scores.push_back(scores);
-  Value hiding = biasOf(n, a), empty;
-  if (hiding) {
-    scores = n.binary(BinaryKind::Add, scores, hiding);
-    empty = rowsWithoutKey(n, hiding);
+  Value value, empty;
+  const std::optional<MaskTerms> terms =
+      termsOf(n, a, [](Value x) { return x; });
+  for (const MaskTerm &term : *terms) {
+    if (term.kind == onnx::TermKind::ZeroHidden) {
+      empty = rowsWithoutKey(n, value, lowestNumber); // of the term before
+      continue;
+    }
+    if (term.kind == onnx::TermKind::ZeroEmpty) {
+      empty =
+          rowsWithoutKey(n, scores, -std::numeric_limits<double>::infinity());
+      continue;
+    }
+    value = valueOf(n, a, term);
+    if (term.kind == onnx::TermKind::Add)
+      scores = n.binary(BinaryKind::Add, scores, value);
+    else
+      scores = n.where(n.binary(BinaryKind::Equal, value, 0.0), scores, value);
   }
   result.scores.push_back(scores);
   Value weights = onnx::SoftmaxOp::create(

@@ -4,7 +4,6 @@
 #include "compiler/infer/Attention.h"
 #include "compiler/infer/Operators.h"
 #include "compiler/values/Arithmetic.h"
-#include "compiler/values/AttentionMask.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -206,11 +205,6 @@ static Value keyMask(Legalization &n, Value mask, int64_t batch, int64_t keys) {
   return n.binary(BinaryKind::Mul, bias, -filter);
 }
 
-/// The sum of masks, each of which may be null.
-static Value sumOf(Legalization &n, Value a, Value b) {
-  return a && b ? addMasks(n.builder(), n.loc(), a, b) : a ? a : b;
-}
-
 /// Part `i` of three of a bias for Q, K and V, added to `x`.
 static Value addBiasPart(Legalization &n, Value x, Value bias, int64_t start) {
   int64_t width = shapeOf(x)[2];
@@ -243,10 +237,9 @@ static bool multiHeadAttention(Legalization &n) {
   a.past = n.has(6) ? shapeOf(n.input(6))[2] : 0;
   a.scale = n.node().floatAttr("scale", 0);
   a.right = n.node().intAttr("unidirectional") ? 0 : -1;
-  a.maskIsFinite = true;
-  Value keyed =
-      n.has(4) ? keyMask(n, n.input(4), shapeOf(a.q)[0], a.keys()) : Value();
-  a.mask = sumOf(n, keyed, n.optional(5));
+  if (n.has(4))
+    a.mask = keyMask(n, n.input(4), shapeOf(a.q)[0], a.keys());
+  a.positions = n.optional(5);
   SmallVector<Value> results = {attend(n, a), a.k, a.v};
   results.resize(n.op().getNumResults());
   return n.replace(results);
@@ -284,10 +277,9 @@ static bool packedAttention(Legalization &n) {
   a.past = a.keys() - a.queries();
   a.scale = n.node().floatAttr("scale", 0);
   a.right = n.node().intAttr("unidirectional") ? 0 : -1;
-  a.maskIsFinite = true;
-  Value keyed =
-      n.has(3) ? keyMask(n, n.input(3), shapeOf(a.q)[0], a.keys()) : Value();
-  a.mask = sumOf(n, keyed, n.optional(5));
+  if (n.has(3))
+    a.mask = keyMask(n, n.input(3), shapeOf(a.q)[0], a.keys());
+  a.positions = n.optional(5);
   SmallVector<Value> results = {attend(n, a)};
   if (n.op().getNumResults() > 1) {
     Shape shape(shapeOf(a.k));

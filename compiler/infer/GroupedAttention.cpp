@@ -12,7 +12,6 @@
 #include "compiler/infer/Attention.h"
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Places.h"
-#include "compiler/values/AttentionMask.h"
 #include <limits>
 
 using namespace mlir;
@@ -351,7 +350,7 @@ static bool groupQueryAttention(Legalization &n) {
   if (int64_t window = n.node().intAttr("local_window_size"); window > 0)
     a.left = window - 1;
   a.mask = n.optional(10);
-  a.maskIsFinite = true;
+  a.hidden = -std::numeric_limits<double>::infinity();
   a.replaces = true;
   const bool seesLater = a.right < 0;
   if (total == tokens) {
@@ -363,17 +362,11 @@ static bool groupQueryAttention(Legalization &n) {
       // onnxruntime's windows of padding end with the last token.
       int64_t window =
           a.softcap > 0 ? std::min<int64_t>(a.left + 1, tokens) : 0;
-      Value mask = promptMask(n, lengths, tokens, window);
+      a.tokens = promptMask(n, lengths, tokens, window);
       if (window)
         a.left = -1;
-      a.maskIsFinite = a.left < 0;
-      a.mask =
-          a.mask
-              ? addMasks(n.builder(), n.loc(), a.mask,
-                         additiveMask(n.builder(), n.loc(), mask,
-                                      -std::numeric_limits<double>::infinity(),
-                                      false))
-              : mask;
+      if (a.left >= 0)
+        a.guard = onnx::TermKind::ZeroEmpty;
     }
   } else if (starts.isUniform() &&
              !(seesLater && starts.known.front() + tokens < total)) {

@@ -5,8 +5,7 @@
 // them south; every PE of the group takes all of them into a buffer, some
 // features at a time. Where a row holds whole batch elements, nothing moves.
 
-#include "compiler/kernels/AttentionShape.h"
-#include "compiler/kernels/CausalMask.h"
+#include "compiler/kernels/AttentionTerms.h"
 #include "compiler/kernels/Heads.h"
 
 using namespace mlir;
@@ -48,56 +47,49 @@ class Attention final : public KernelFor<wse::AttentionOp> {
     return needs;
   }
 
-  // Scores, and largest, sum, new largest and correction of each token, perhaps
-  // whether its weights are numbers; what is multicast; which scores are
-  // hidden, for which partial ones make room.
+  // Scores, and largest, sum, new largest and correction of each token; what is
+  // multicast; what the terms of the mask need.
   int64_t scratchWords(wse::AttentionOp op,
                        const Machine &machine) const final {
     AttentionShape shape(op, machine);
-    int64_t perToken = op.getGuarded() ? 5 : 4;
-    int64_t words = shape.scoreCount() + perToken * shape.channels +
+    int64_t words = shape.scoreCount() + 4 * shape.channels +
                     shape.weightedCount() + shape.roundedCount();
     words += shape.gatheredCount();
     if (shape.early())
       words += wordsOf(shape.element,
                        shape.mostKeys() * shape.slice(shape.valueSize));
-    if (op.getCausal())
-      words += CausalMask::scratchWords(shape.mostKeys(), shape.channels);
-    if (op.getCausal() && !shape.spread())
-      words += shape.scoreCount();
-    return words;
+    return words + AttentionTerms::scratchWords(op, shape);
   }
 
-  // All keys of a head have their bias in one column; and where heads of some
+  // All keys of a head have their mask in one column; and where heads of some
   // tensors have one feature, those of the others are not spread either.
   bool needsWholeHeads(Operation *op) const final {
     auto attention = cast<wse::AttentionOp>(op);
     auto hasSingles = [&](Value tensor) {
       return wse::featuresOf(tensor) == int64_t(attention.getNumHeads());
     };
-    return AttentionShape::biasIsByHead(attention) ||
+    return llvm::any_of(attention.getMasks(), AttentionShape::isByHead) ||
            hasSingles(attention.getKey()) != hasSingles(attention.getValue());
   }
 
   LogicalResult lowerOp(wse::AttentionOp op, RoutineBuilder &b) const final;
 };
 
-/// A bias per key is one row of keys for each batch element; any other one row
+/// A mask per key is one row of keys for each batch element; any other one row
 /// of keys for each query, or for each of its heads.
-Value biasOf(onnx::AttentionOp op, wse::TokenTiling query, int64_t keys,
-             bool &perKey, Selection &selection) {
-  Value bias = op.getBias();
-  if (!selection.host().contains(bias) && !selection.toStore(bias, op))
+Value maskOf(onnx::AttentionOp op, Value mask, wse::TokenTiling query,
+             int64_t keys, Selection &selection) {
+  if (!selection.host().contains(mask) && !selection.toStore(mask, op))
     return {};
-  if (shapeOf(bias).size() == 3)
+  if (shapeOf(mask).size() == 3)
     return selection.bring(
-        bias, {query.getBatch(), query.getTokens(), shapeOf(bias)[2]},
+        mask, {query.getBatch(), query.getTokens(), shapeOf(mask)[2]},
         query.withColumns(wse::ColumnPlacement::Heads, keys), op);
-  perKey = shapeOf(bias)[2] == 1;
+  const bool perKey = shapeOf(mask)[2] == 1;
   wse::TokenTiling rows =
       perKey ? query.perBatchElement(selection.machine().height) : query;
   return selection.bring(
-      bias, {query.getBatch(), 1, perKey ? 1 : query.getTokens(), keys},
+      mask, {query.getBatch(), 1, perKey ? 1 : query.getTokens(), keys},
       rows.withColumns(wse::ColumnPlacement::Replicated), op, /*exact=*/true);
 }
 
@@ -110,14 +102,12 @@ Value Attention::build(Operation *user, Selection &selection) const {
   if (!query || !key || !value)
     return {};
   wse::TokenTiling queryTiling = tilingOf(query);
-  Value keyBias, scoreBias;
-  if (op.getBias()) {
-    bool perKey = false;
-    Value bias =
-        biasOf(op, queryTiling, tilingOf(key).getTokens(), perKey, selection);
-    if (!bias)
+  SmallVector<Value> masks;
+  for (Value mask : op.getMasks()) {
+    masks.push_back(
+        maskOf(op, mask, queryTiling, tilingOf(key).getTokens(), selection));
+    if (!masks.back())
       return {};
-    (perKey ? keyBias : scoreBias) = bias;
   }
   wse::TokenTiling tiling = queryTiling.withColumns(
       wse::ColumnPlacement::Heads, tilingOf(value).getHeadSize());
@@ -127,10 +117,8 @@ Value Attention::build(Operation *user, Selection &selection) const {
   std::optional<APFloat> cap = op.getSoftcap();
   return selection.createFor<wse::AttentionOp>(
       op, Type(selection.tensorType(tiling, wse::featuresOf(value))), query,
-      key, value, keyBias, scoreBias, op.getNumHeadsAttr(),
-      number(op.getScale()), cap ? number(*cap) : FloatAttr(),
-      op.getCausalAttr(), op.getStrictAttr(), op.getAddedAttr(),
-      op.getReplacesAttr(), op.getZeroRowsAttr(), op.getGuardedAttr());
+      key, value, masks, op.getNumHeadsAttr(), number(op.getScale()),
+      cap ? number(*cap) : FloatAttr(), op.getTermsAttr());
 }
 
 /// Instructions of a round besides: of sums and results, and that hear and
@@ -195,16 +183,11 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   };
   double head = products(shape.headSize, 1) + products(shape.valueSize, 0) +
                 model.divides(shape.channels);
-  // A mask that is added passes up to four times, a guard once.
-  const int more = !op.getAdded()                 ? 0
-                   : op.getStrict()               ? 1
-                   : AttentionShape::isBiased(op) ? 3
-                                                  : 0;
-  head += (more + op.getGuarded()) * model.adds(shape.keys, shape.channels);
+  head += AttentionTerms::passes(op) * model.adds(shape.keys, shape.channels);
   if (op.getSoftcap())
     head += model.functions(scores) + model.adds(shape.keys, shape.channels);
   if (shape.spread())
-    head += spreadCycles(shape, machine, op.getCausal());
+    head += spreadCycles(shape, machine, AttentionTerms::hidesLater(op));
   else
     head += 4 * model.adds(shape.keys, shape.channels) +
             model.functions(scores) +
@@ -221,7 +204,7 @@ KernelCost Attention::costOf(wse::AttentionOp op,
         elementsOfWord;
   // Two products, the largest and the sum of the scores, and one exponential;
   // of keys after its own a causal token needs none.
-  if (op.getCausal())
+  if (AttentionTerms::hidesLater(op))
     scores =
         std::max(0.0, scores - shape.channels * (shape.channels - 1) / 2.0);
   cost.lowerBound =

@@ -4,7 +4,7 @@
 //
 // Per head and sequence, `scores` holds keys x own tokens:
 //
-//   scores = scale * K Q^T, capped, (+ biases), masked
+//   scores = scale * K Q^T, capped, after the terms of the mask
 //   largest', correction = exp(largest - largest')
 //   scores = exp(scores - largest')
 //   sum    = sum * correction + sum of scores
@@ -20,8 +20,7 @@
 // exponentials of some keys, and all columns gather them. Of keys and values it
 // takes its own features only.
 
-#include "compiler/kernels/AttentionShape.h"
-#include "compiler/kernels/CausalMask.h"
+#include "compiler/kernels/AttentionTerms.h"
 
 #include <limits>
 
@@ -59,29 +58,14 @@ public:
       values =
           b.scratch("values", shape.mostKeys() * shape.slice(shape.valueSize),
                     shape.element);
-    if (op.getCausal())
-      mask.emplace(b, query, shape.mostKeys(), shape.channels,
-                   shape.spread() ? scores
-                                  : b.scratch("hidden", shape.scoreCount()),
-                   op);
-    if (op.getGuarded())
-      noNumber = b.scratch("no_number", shape.channels);
+    terms.emplace(op, b, shape, query, scores);
   }
 
   void write();
 
 private:
-  /// One head of one sequence.
-  struct Place {
-    Affine head, sequence;
-  };
-  /// Keys whose scores are there at a time: of each row the tokens from `first`
-  /// on, `tokens` or, in the last round, all.
-  struct Round {
-    Affine first;
-    int64_t keys;
-    bool last;
-  };
+  using Place = AttentionPlace;
+  using Round = AttentionRound;
   struct Exchange {
     Thread thread, hearing;
     const Tile &tile, &words;
@@ -116,20 +100,12 @@ private:
             Value tokensSouth, Affine features);
   void score(Place place, Round round);
   void exponentials(int64_t keys);
-  void hide(Place place, Round round);
-  void addBias(Place place, Round round, const Tile &bias, bool perQuery,
-               Opcode how, const std::string &into);
   void correct(Place place, int64_t keys);
-  void guard(int64_t keys);
   void multiply(int64_t keys, Affine features, int64_t mostFeatures,
                 size_t summed, Operand sums, Operand lines, Operand perChannel);
 
   /// Rows without queries only take part in the exchange.
   void compute(function_ref<void()> body) { b.where(query.active, body); }
-  /// Tokens of a row, and how many rows have one more.
-  int64_t leastTokens() const { return shape.keys / shape.rows(); }
-  int64_t largerRows() const { return shape.keys % shape.rows(); }
-
   Operand scoreRows() {
     return Operand::memory(scores, 0, {shape.channels, 1});
   }
@@ -180,13 +156,12 @@ private:
   Tile keyWords, valueWords; ///< as they move
   Tile result;
   std::string scores, largest, sum, next, correction;
-  std::string noNumber; ///< where guarded: of which tokens weights are NaN
   std::string gathered, values; ///< keys or values, and values that are early
   std::string weighted;         ///< f32 sums of a head, where narrow
   std::string rounded;          ///< exponentials in 16 bits, where narrow
   std::string other;            ///< where scores go next
   ColumnGroups groups;          ///< of the columns of a head
-  std::optional<CausalMask> mask;
+  std::optional<AttentionTerms> terms;
 };
 
 void AttentionWriter::write() {
@@ -196,12 +171,7 @@ void AttentionWriter::write() {
       return attend({head, Affine(0)});
     b.loop(query.sequences, [&](Affine sequence) { attend({head, sequence}); });
   };
-  if (mask)
-    compute([&] {
-      mask->prepare();
-      if (!shape.blocked())
-        mask->numberKeys(1, 0, shape.keys, 0, shape.keys);
-    });
+  terms->prepare();
   if (shape.spread())
     return b.where(RoutineBuilder::inSomeUnit(s, heads),
                    [&] { attendAll(Affine(0)); });
@@ -358,31 +328,11 @@ void AttentionWriter::attend(Place place) {
              weightedRows(place), {Operand::immediate(0)});
     eachToken(Opcode::Mov, sum, {Operand::immediate(0)});
     eachToken(Opcode::Mov, largest, {Operand::immediate(lowest)});
-    if (mask && shape.blocked())
-      mask->numberKeys(shape.rows(), largerRows(), leastTokens(), shape.tokens,
-                       shape.tokens);
   });
-  b.loop(shape.rounds, [&](Affine number) {
-    attendRound(place, {number * shape.tokens, shape.tokens * shape.rows(),
-                        /*last=*/false});
-  });
-  int64_t before = shape.rounds * shape.tokens;
-  if (mask && shape.blocked())
-    compute([&] {
-      mask->numberKeys(shape.rows(), largerRows(), leastTokens(),
-                       leastTokens() + 1 - before, leastTokens() - before);
-    });
-  attendRound(place, {before, shape.lastKeys(), /*last=*/true});
+  terms->begin(place);
+  terms->eachRound([&](Round round) { attendRound(place, round); });
   compute([&] {
-    if (mask && shape.blocked())
-      mask->advance(-before);
-    // Where a key is seen the largest score adds 1 to the sum.
-    if (op.getZeroRows())
-      eachToken(Opcode::Max, sum, {perToken(sum), Operand::immediate(1)});
-    eachToken(Opcode::Reciprocal, sum, {perToken(sum)});
-    if (op.getGuarded())
-      eachToken(Opcode::Select, sum,
-                {perToken(noNumber), Operand::immediate(0)});
+    terms->divide(sum);
     b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, resultRows(place),
              {weightedRows(place), perScore(sum)});
   });
@@ -396,8 +346,7 @@ void AttentionWriter::attendRound(Place place, Round round) {
     exponentials(keys);
     b.vector(Opcode::Add, {keys, query.tokens}, perScore(sum),
              {perScore(sum), exponentialRows()});
-    if (op.getGuarded())
-      guard(keys);
+    terms->guard(sum, keys, exponentialRows());
   });
   inSlices(place, round, valueExchange(),
            [&](Affine first, Affine features, Operand values) {
@@ -408,17 +357,6 @@ void AttentionWriter::attendRound(Place place, Round round) {
                       Operand::memory(exponentialRows().buffer, 0,
                                       {shape.channels, 0, 1}));
            });
-  if (mask && shape.blocked() && !round.last)
-    compute([&] { mask->advance(shape.tokens); });
-}
-
-/// Weights of tokens whose sum is NaN or, of no key yet, 0 are 0: what they
-/// weigh counts only if it is no number either.
-void AttentionWriter::guard(int64_t keys) {
-  eachToken(Opcode::Less, noNumber, {Operand::immediate(0), perToken(sum)});
-  eachToken(Opcode::Not, noNumber, {perToken(noNumber)});
-  b.vector(Opcode::Select, {keys, query.tokens}, exponentialRows(),
-           {perScore(noNumber), Operand::immediate(0)});
 }
 
 /// scores = exp(scores - largest). Columns of one head share them out.
@@ -501,66 +439,8 @@ void AttentionWriter::score(Place place, Round round) {
       apply(Opcode::Tanh);
       apply(Opcode::Mul, unit);
     }
-    hide(place, round);
+    terms->apply(place, round, scores);
   });
-}
-
-/// Adds biases to scores, or puts them there, and hides later keys.
-void AttentionWriter::hide(Place place, Round round) {
-  Value keys = op.getKeyBias(), each = op.getScoreBias();
-  auto add = [&](Value bias, Opcode how, const std::string &into) {
-    if (bias)
-      addBias(place, round, b.tile(bias), bias == each, how, into);
-  };
-  const Opcode how = op.getReplaces() ? Opcode::Select : Opcode::Add;
-  // The lowest number is added once: scores are equal where no key is seen.
-  const bool once = mask && op.getAdded() && !op.getStrict() && (keys || each);
-  if (!once || each)
-    add(keys, how, scores);
-  if (once)
-    return mask->apply(scores, round.keys, [&](const std::string &hidden) {
-      add(each ? each : keys, Opcode::Min, hidden);
-    });
-  add(each, how, scores);
-  if (mask)
-    mask->apply(scores, round.keys);
-}
-
-/// Keys of a round are in order of rows. The first rows have one token more.
-void AttentionWriter::addBias(Place place, Round round, const Tile &bias,
-                              bool perQuery, Opcode how,
-                              const std::string &into) {
-  int64_t token = perQuery ? 1 : 0, before = shape.rounds * shape.tokens;
-  Affine start = round.first * bias.pitch + place.sequence * bias.layout.tokens;
-  if (perQuery && AttentionShape::biasIsByHead(op))
-    start = start + place.head * (shape.keys * bias.pitch);
-  auto add = [&](int64_t rows, int64_t tokens, int64_t apart, int64_t firstKey,
-                 int64_t firstScore) {
-    if (rows == 0 || tokens == 0)
-      return;
-    SmallVector<Affine> extents = {rows, tokens, query.tokens};
-    Operand sums =
-        Operand::memory(into, firstScore * shape.channels,
-                        {tokens * shape.channels, shape.channels, 1});
-    Operand added =
-        Operand::memory(bias.buffer, start + Affine(firstKey * bias.pitch),
-                        {apart * bias.pitch, bias.pitch, token});
-    auto dropOuter = [](auto &list) { list.erase(list.begin()); };
-    if (rows == 1)
-      dropOuter(extents), dropOuter(sums.strides), dropOuter(added.strides);
-    b.vector(how, extents, sums, {how == Opcode::Select ? added : sums, added});
-  };
-  if (!shape.blocked() || shape.local())
-    return add(1, round.keys, 0, 0, 0);
-  int64_t least = leastTokens(), larger = largerRows();
-  int64_t of[] = {shape.tokens, shape.tokens};
-  if (round.last) {
-    of[0] = least + 1 - before;
-    of[1] = least - before;
-  }
-  add(larger, of[0], least + 1, 0, 0);
-  add(shape.rows() - larger, of[1], least, larger * (least + 1),
-      larger * of[0]);
 }
 
 /// Brings what earlier blocks gave to the scale of the new maximum.
@@ -574,12 +454,7 @@ void AttentionWriter::correct(Place place, int64_t keys) {
     return;
   eachToken(Opcode::Sub, correction, {perToken(largest), perToken(next)});
   eachToken(Opcode::Exp, correction, {perToken(correction)});
-  if (op.getGuarded()) {
-    const Operand same = perToken(correction); // NaN leaves what others gave
-    eachToken(Opcode::Sub, noNumber, {same, same});
-    eachToken(Opcode::Select, correction,
-              {perToken(noNumber), Operand::immediate(1)});
-  }
+  terms->keepEarlier(correction);
   eachToken(Opcode::Mov, largest, {perToken(next)});
   eachToken(Opcode::Mul, sum, {perToken(sum), perToken(correction)});
   b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, weightedRows(place),

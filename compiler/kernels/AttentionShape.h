@@ -56,12 +56,14 @@ struct AttentionShape {
   int64_t featuresOfWord() const {
     return pairing == Pairing::Features ? 2 : 1;
   }
-  static bool isBiased(wse::AttentionOp op) {
-    return op.getKeyBias() || op.getScoreBias();
+  /// Of masks: whether heads have their own; whether all queries of a batch
+  /// element have one.
+  static bool isByHead(mlir::Value mask) {
+    return tilingOf(mask).getColumns() == wse::ColumnPlacement::Heads;
   }
-  static bool biasIsByHead(wse::AttentionOp op) {
-    return op.getScoreBias() && tilingOf(op.getScoreBias()).getColumns() ==
-                                    wse::ColumnPlacement::Heads;
+  static bool isKeyMask(wse::AttentionOp op, mlir::Value mask, int64_t height) {
+    return tilingOf(mask).sameRows(
+        tilingOf(op.getQuery()).perBatchElement(height));
   }
 
   /// Rows whose keys take part in a round.

@@ -12,12 +12,15 @@ using pe::Affine;
 using pe::Opcode;
 using pe::Operand;
 
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float lowest = std::numeric_limits<float>::lowest();
+
 CausalMask::CausalMask(RoutineBuilder &builder, const Tile &queries,
                        int64_t block, int64_t channels,
-                       const std::string &hidden, wse::AttentionOp op)
-    : b(builder), queries(queries), channels(channels),
-      isStrict(op.getStrict()), isAdded(op.getAdded()), hidden(hidden),
-      number(b.scratch("number", block)), limit(b.scratch("limit", channels)) {}
+                       const std::string &hidden)
+    : b(builder), queries(queries), channels(channels), hidden(hidden),
+      number(b.scratch("number", block)), limits(b.scratch("limit", channels)) {
+}
 
 /// Groups of `size` words from `first` on: each is the one before, `step` more.
 /// What is known, doubled.
@@ -48,7 +51,7 @@ void CausalMask::numberKeys(int64_t rows, int64_t larger, int64_t least,
 
 void CausalMask::prepare() {
   ScalarBuilder &s = b.scalars();
-  Operand first = Operand::memory(limit, 0, {1});
+  Operand first = Operand::memory(limits, 0, {1});
   b.vector(Opcode::Mov, {1}, first, {Operand::immediate(1)});
   const Layout &layout = queries.layout;
   if (layout.group != 0) {
@@ -59,7 +62,7 @@ void CausalMask::prepare() {
     Value rowsLarger = larger ? s.min(row, larger) : s.constant(0);
     // On a microthread, so that all rows run the same main thread.
     auto skip = [&](Value rows, float tokens) {
-      b.start(RowThread, Opcode::Fmac, {rows}, Operand::memory(limit, 0, {0}),
+      b.start(RowThread, Opcode::Fmac, {rows}, Operand::memory(limits, 0, {0}),
               {Operand::immediate(tokens), Operand::immediate(1)});
     };
     if (larger)
@@ -67,44 +70,47 @@ void CausalMask::prepare() {
     skip(s.sub(row, rowsLarger), size);
     b.await(RowThread);
   }
-  countUp(limit, channels);
+  countUp(limits, channels);
 }
 
-void CausalMask::apply(const std::string &scores, int64_t keys,
-                       llvm::function_ref<void(const std::string &)> lower) {
-  Operand hiddenRows = Operand::memory(hidden, 0, {channels, 1});
+/// `hidden` becomes 1 for later keys, 0 for others.
+void CausalMask::findLater(int64_t keys) {
   b.vector(
-      Opcode::LessOrEqual, {keys, queries.tokens}, hiddenRows,
-      {Operand::memory(limit, 0, {0, 1}), Operand::memory(number, 0, {1, 0})});
-  Operand rows = Operand::memory(scores, 0, {channels, 1});
-  auto combine = [&](Opcode opcode, const Operand &into, const Operand &a,
-                     const Operand &other) {
-    b.vector(opcode, {keys, queries.tokens}, into, {a, other});
+      Opcode::LessOrEqual, {keys, queries.tokens}, rows(hidden),
+      {Operand::memory(limits, 0, {0, 1}), Operand::memory(number, 0, {1, 0})});
+}
+
+void CausalMask::replace(const std::string &scores, int64_t keys,
+                         float number) {
+  findLater(keys);
+  b.vector(Opcode::Select, {keys, queries.tokens}, rows(scores),
+           {rows(hidden), Operand::immediate(number)});
+}
+
+void CausalMask::add(const std::string &scores, int64_t keys, float number) {
+  findLater(keys);
+  const bool isInfinite = number == -infinity;
+  for (int times = 0; times < (isInfinite ? 2 : 1); ++times)
+    b.vector(Opcode::Fmac, {keys, queries.tokens}, rows(scores),
+             {rows(hidden), Operand::immediate(isInfinite ? lowest : number)});
+}
+
+void CausalMask::limit(int64_t keys, float number) {
+  findLater(keys);
+  auto apply = [&](Opcode opcode, float other) {
+    b.vector(opcode, {keys, queries.tokens}, rows(hidden),
+             {rows(hidden), Operand::immediate(other)});
   };
-  constexpr float infinity = std::numeric_limits<float>::infinity();
-  const Operand lowest =
-      Operand::immediate(std::numeric_limits<float>::lowest());
-  if (!isAdded)
-    return combine(Opcode::Select, rows, hiddenRows,
-                   isStrict ? Operand::immediate(-infinity) : lowest);
-  if (lower) {
-    // 0 and 1 become infinity and the lowest number.
-    combine(Opcode::Sub, hiddenRows, hiddenRows, Operand::immediate(0.5f));
-    combine(Opcode::Mul, hiddenRows, hiddenRows, Operand::immediate(-infinity));
-    combine(Opcode::Max, hiddenRows, hiddenRows, lowest);
-    lower(hidden);
-    return combine(Opcode::Add, rows, rows, hiddenRows);
-  }
-  // 0 times minus infinity would be NaN; twice the lowest number is infinity.
-  combine(Opcode::Fmac, rows, hiddenRows, lowest);
-  if (isStrict)
-    combine(Opcode::Fmac, rows, hiddenRows, lowest);
+  apply(Opcode::Sub, 0.5f);
+  apply(Opcode::Mul, -infinity);
+  if (number != -infinity)
+    apply(Opcode::Max, number);
 }
 
 void CausalMask::advance(int64_t keys) {
-  Operand limits = Operand::memory(limit, 0, {1});
-  b.vector(Opcode::Sub, {queries.tokens}, limits,
-           {limits, Operand::immediate(keys)});
+  Operand first = Operand::memory(limits, 0, {1});
+  b.vector(Opcode::Sub, {queries.tokens}, first,
+           {first, Operand::immediate(keys)});
 }
 
 } // namespace wsec

@@ -4,24 +4,16 @@
 // first token only as a scalar, so it counts up to it once per launch:
 //
 //   number[j] = key j of the block, less what blocks have advanced by
-//   limit[v]  = first + v + 1 - (what blocks have advanced by)
-//   scores[j, v] = limit[v] <= number[j] ? lowest : scores[j, v]
+//   limits[v]  = first + v + 1 - (what blocks have advanced by)
+//   later[j, v] = limits[v] <= number[j]
 //
-// or, where it is strict, minus infinity instead of the lowest number. What is
-// added is added as many times as makes it that: to NaN, and to infinity, too.
-//
-//   scores[j, v] += (limit[v] <= number[j]) * lowest
-//
-// Beside a bias, which may hide, too, the lowest number is not added twice:
-//
-//   scores[j, v] += min(bias[j, v], limit[v] <= number[j] ? lowest : infinity)
+// What is added is added as often as makes it that, to NaN and infinity, too;
+// 0 times minus infinity would be NaN, twice the lowest number is infinity.
 
 #ifndef COMPILER_KERNELS_CAUSALMASK_H
 #define COMPILER_KERNELS_CAUSALMASK_H
 
 #include "compiler/kernels/RoutineBuilder.h"
-
-#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace wsec {
 
@@ -35,7 +27,7 @@ public:
 
   /// `hidden`: a buffer of `block * channels` words for apply() to use.
   CausalMask(RoutineBuilder &builder, const Tile &queries, int64_t block,
-             int64_t channels, const std::string &hidden, wse::AttentionOp op);
+             int64_t channels, const std::string &hidden);
 
   /// Sets the limits, once per launch.
   void prepare();
@@ -44,23 +36,27 @@ public:
   /// more.
   void numberKeys(int64_t rows, int64_t larger, int64_t least,
                   int64_t tokensOfLarger, int64_t tokens);
-  /// Hides keys of the block at hand in `scores`, rows of `channels` words.
-  /// `lower` takes the lesser of what is in a buffer of as many, infinity where
-  /// keys are seen, and a bias; the result is added.
-  void apply(const std::string &scores, int64_t keys,
-             llvm::function_ref<void(const std::string &)> lower = nullptr);
+  /// Of the block at hand: later scores, in rows of `channels` words, become
+  /// `number`, or it is added to them.
+  void replace(const std::string &scores, int64_t keys, float number);
+  void add(const std::string &scores, int64_t keys, float number);
+  /// `hidden` becomes `number` for later keys, infinity for others.
+  void limit(int64_t keys, float number);
   /// Goes on to the next block, or with a negative number back.
   void advance(int64_t keys);
 
 private:
+  void findLater(int64_t keys);
+  pe::Operand rows(const std::string &buffer) const {
+    return pe::Operand::memory(buffer, 0, {channels, 1});
+  }
   void countUp(const std::string &buffer, int64_t count, int64_t first = 0,
                int64_t size = 1, int64_t step = 1);
 
   RoutineBuilder &b;
   const Tile &queries;
   int64_t channels;
-  const bool isStrict, isAdded;
-  std::string hidden, number, limit;
+  std::string hidden, number, limits;
 };
 
 } // namespace wsec

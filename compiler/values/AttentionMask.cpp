@@ -1,12 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/values/AttentionMask.h"
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <optional>
 
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::values;
+
+MaskTerms wsec::values::maskTerms(onnx::AttentionOp op) {
+  MaskTerms terms;
+  auto number = [](FloatAttr value) {
+    return value ? std::optional(value.getValueAsDouble()) : std::nullopt;
+  };
+  for (onnx::TermAttr term : op.eachTerm())
+    terms.push_back(
+        {term.getKind(),
+         term.getOperand() ? op.getMasks()[*term.getOperand()] : Value(),
+         number(term.getLater()), number(term.getTo())});
+  return terms;
+}
+
+void wsec::values::setMaskTerms(onnx::AttentionOp op,
+                                ArrayRef<MaskTerm> terms) {
+  Builder builder(op);
+  auto number = [&](std::optional<double> value) {
+    return value ? builder.getF32FloatAttr(float(*value)) : FloatAttr();
+  };
+  SmallVector<Value> masks;
+  SmallVector<Attribute> attributes;
+  for (const MaskTerm &term : terms) {
+    std::optional<int64_t> operand;
+    if (term.operand)
+      operand = masks.size(), masks.push_back(term.operand);
+    attributes.push_back(onnx::TermAttr::get(op.getContext(), term.kind,
+                                             operand, number(term.later),
+                                             number(term.to)));
+  }
+  op.getMasksMutable().assign(masks);
+  op.setTermsAttr(builder.getArrayAttr(attributes));
+}
 
 Value wsec::values::withoutRepeats(OpBuilder &builder, Location loc, Value mask,
                                    size_t dim) {
@@ -94,28 +127,30 @@ Value wsec::values::maskOfRank4(OpBuilder &builder, Location loc, Value mask,
   return reshapeMask(builder, loc, mask, rank4);
 }
 
+/// The elements of a constant, as often as `shape` repeats them.
+static std::optional<Tensor> knownAs(Value value, ArrayRef<int64_t> shape) {
+  std::optional<Fact> fact = factOf(value);
+  std::optional<Tensor> tensor = fact ? fact->load() : std::nullopt;
+  if (tensor)
+    tensor = tensor->viewed(
+        StridedView::whole(tensor->shape()).expanded(Shape(shape)));
+  return tensor;
+}
+
 Value wsec::values::additiveMask(OpBuilder &builder, Location loc, Value keep,
                                  double masked, bool inverted, Value kept) {
   Shape shape(shapeOf(keep));
   if (kept)
     shape = *broadcastShapes(shape, shapeOf(kept));
-  auto broadcast = [&](Value value) -> std::optional<Tensor> {
-    std::optional<Fact> fact = factOf(value);
-    std::optional<Tensor> tensor = fact ? fact->load() : std::nullopt;
-    if (tensor)
-      tensor =
-          tensor->viewed(StridedView::whole(tensor->shape()).expanded(shape));
-    return tensor;
-  };
-  std::optional<Tensor> tensor = broadcast(keep);
-  std::optional<Tensor> inner = kept ? broadcast(kept) : std::nullopt;
+  std::optional<Tensor> tensor = knownAs(keep, shape);
+  std::optional<Tensor> inner = kept ? knownAs(kept, shape) : std::nullopt;
   if (tensor && (inner || !kept)) {
-    Tensor bias(ElementType::Float32, shape);
-    for (int64_t i = 0; i < bias.size(); ++i) {
+    Tensor mask(ElementType::Float32, shape);
+    for (int64_t i = 0; i < mask.size(); ++i) {
       bool isKept = tensor->asBool(i) != inverted;
-      bias.setFloat(i, isKept ? (inner ? inner->asFloat(i) : 0) : masked);
+      mask.setFloat(i, isKept ? (inner ? inner->asFloat(i) : 0) : masked);
     }
-    return materialize(builder, loc, std::move(bias));
+    return materialize(builder, loc, std::move(mask));
   }
   auto scalar = [&](double value) {
     return materialize(builder, loc,
@@ -129,20 +164,38 @@ Value wsec::values::additiveMask(OpBuilder &builder, Location loc, Value keep,
                                builder.getStringAttr(""));
 }
 
-Value wsec::values::addMasks(OpBuilder &builder, Location loc, Value a,
-                             Value b) {
-  std::optional<Fact> x = factOf(a), y = factOf(b);
-  std::optional<Tensor> left = x ? x->load() : std::nullopt;
-  std::optional<Tensor> right = y ? y->load() : std::nullopt;
-  if (!left || !right)
-    return binary(builder, loc, onnx::BinaryKind::Add, a, b, "");
-  Shape shape = *broadcastShapes(left->shape(), right->shape());
-  Tensor sum = left->viewed(StridedView::whole(left->shape()).expanded(shape));
-  Tensor other =
-      right->viewed(StridedView::whole(right->shape()).expanded(shape));
-  for (int64_t i = 0; i < sum.size(); ++i)
-    sum.setFloat(i, sum.asFloat(i) + other.asFloat(i));
-  return materialize(builder, loc, std::move(sum));
+Value wsec::values::combineMasks(OpBuilder &builder, Location loc,
+                                 onnx::BinaryKind kind, Value a, Value b) {
+  Shape shape = *broadcastShapes(shapeOf(a), shapeOf(b));
+  std::optional<Tensor> x = knownAs(a, shape), y = knownAs(b, shape);
+  if (!x || !y)
+    return binary(builder, loc, kind, a, b, "");
+  Tensor result(ElementType::Float32, shape);
+  for (int64_t i = 0; i < result.size(); ++i)
+    result.setFloat(i, kind == onnx::BinaryKind::Min
+                           ? std::min(x->asFloat(i), y->asFloat(i))
+                           : x->asFloat(i) + y->asFloat(i));
+  return materialize(builder, loc, std::move(result));
+}
+
+Value wsec::values::sumInPlaceOf(OpBuilder &builder, Location loc, Value a,
+                                 Value b) {
+  if (!isConstant(a) || !isConstant(b) ||
+      shapeOf(a).size() != shapeOf(b).size())
+    return nullptr;
+  std::optional<Shape> shape = broadcastShapes(shapeOf(a), shapeOf(b));
+  if (!shape || (*shape != Shape(shapeOf(a)) && *shape != Shape(shapeOf(b))))
+    return nullptr;
+  std::optional<Tensor> x = knownAs(a, *shape), y = knownAs(b, *shape);
+  if (!x || !y)
+    return nullptr;
+  constexpr double absorbs = 1e30;
+  for (int64_t i = 0; i < x->size(); ++i) {
+    const double one = std::abs(x->asFloat(i)), other = std::abs(y->asFloat(i));
+    if (one != 0 && other != 0 && !(std::max(one, other) >= absorbs))
+      return nullptr;
+  }
+  return combineMasks(builder, loc, onnx::BinaryKind::Add, a, b);
 }
 
 Value wsec::values::biasOfRank4(OpBuilder &builder, Location loc, Value mask,
@@ -179,14 +232,35 @@ std::optional<double> wsec::values::causalMask(Value mask, int64_t queries,
   std::optional<Tensor> tensor = fact ? fact->load() : std::nullopt;
   if (!tensor)
     return std::nullopt;
-  double largest = -std::numeric_limits<double>::infinity();
+  std::optional<double> number;
   for (int64_t i = 0; i < tensor->size(); ++i) {
-    bool visible = i % keys <= i / keys;
-    double value = tensor->asFloat(i);
-    if (visible ? value != 0 : !(value <= maskedScore))
+    const bool visible = i % keys <= i / keys;
+    const double value = tensor->asFloat(i);
+    if (visible ? value != 0 : !(value < 0 && value == number.value_or(value)))
       return std::nullopt;
     if (!visible)
-      largest = std::max(largest, value);
+      number = value;
   }
-  return largest;
+  return number;
+}
+
+bool wsec::values::mayHideAll(Value mask, int64_t queries, int64_t keys,
+                              bool laterHidden) {
+  Shape shape(shapeOf(mask));
+  const int64_t row = shape.back(); // of all heads, perhaps
+  if (laterHidden)
+    shape[shape.size() - 2] = queries;
+  std::optional<Tensor> tensor = knownAs(mask, shape);
+  if (!tensor)
+    return true;
+  int64_t hidden = 0;
+  for (int64_t i = 0; i < tensor->size(); ++i) {
+    const int64_t key = i % row % keys, query = i / row % queries;
+    hidden = key == 0 ? 0 : hidden;
+    hidden += (laterHidden && key > query) ||
+              tensor->asFloat(i) <= std::numeric_limits<float>::lowest();
+    if (hidden == keys)
+      return true;
+  }
+  return false;
 }

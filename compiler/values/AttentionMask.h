@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks in the forms onnx.attention takes: additive f32 of rank 4, or of rank 3
-// by head.
+// Masks in the forms onnx.attention takes: f32 of rank 4, or of rank 3 by head,
+// and the terms by which they act.
 #ifndef COMPILER_VALUES_ATTENTIONMASK_H
 #define COMPILER_VALUES_ATTENTIONMASK_H
 
 #include "compiler/values/OnnxValues.h"
+#include <optional>
 
 namespace wsec::values {
 
@@ -13,6 +14,17 @@ namespace wsec::values {
 struct AttentionExtents {
   int64_t batch, heads, queries, keys;
 };
+
+/// One #onnx.term with the mask it takes, if any.
+struct MaskTerm {
+  onnx::TermKind kind;
+  mlir::Value operand;
+  std::optional<double> later = std::nullopt, to = std::nullopt;
+};
+using MaskTerms = llvm::SmallVector<MaskTerm, 2>;
+
+MaskTerms maskTerms(onnx::AttentionOp op);
+void setMaskTerms(onnx::AttentionOp op, llvm::ArrayRef<MaskTerm> terms);
 
 /// A constant that repeats along a dimension, with that dimension taken once;
 /// any other value as it is.
@@ -36,17 +48,25 @@ mlir::Value additiveMask(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value keep, double masked, bool inverted,
                          mlir::Value kept = {});
 
-/// The sum of two masks of rank 4; constants are added now.
-mlir::Value addMasks(mlir::OpBuilder &builder, mlir::Location loc,
-                     mlir::Value a, mlir::Value b);
+/// The sum, or the lesser, of two masks; of constants it is found now.
+mlir::Value combineMasks(mlir::OpBuilder &builder, mlir::Location loc,
+                         onnx::BinaryKind kind, mlir::Value a, mlir::Value b);
 
-/// The largest number by which a constant mask hides exactly the keys j > i of
-/// query i; none if it does not.
+/// The sum of two constant masks, no larger than one of them, that may be added
+/// to scores in their place: of each two elements one is 0 or absorbs the other
+/// and any score. Null elsewhere.
+mlir::Value sumInPlaceOf(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value a, mlir::Value b);
+
+/// The number, below 0, by which a constant mask hides exactly the keys j > i
+/// of query i; none if it does not, or not all by one.
 std::optional<double> causalMask(mlir::Value mask, int64_t queries,
                                  int64_t keys);
 
-/// Scores below this are as good as minus infinity.
-inline constexpr double maskedScore = -1.0e4;
+/// Whether a mask may be the lowest number or less for all keys of a query: for
+/// those up to its own if later ones are hidden anyway.
+bool mayHideAll(mlir::Value mask, int64_t queries, int64_t keys,
+                bool laterHidden);
 
 } // namespace wsec::values
 

@@ -41,6 +41,10 @@ inline constexpr llvm::StringLiteral valuesAttrName = "onnx.values";
 inline constexpr llvm::StringLiteral weightBytesAttrName = "onnx.weight_bytes";
 inline constexpr llvm::StringLiteral nameAttrName = "onnx.name";
 
+/// (C7) to (C9) of onnx.attention, for an `op` with so many masks.
+llvm::LogicalResult verifyTerms(mlir::Operation *op, mlir::ArrayAttr terms,
+                                int64_t masks, int64_t queries, int64_t keys);
+
 } // namespace wsec::onnx
 
 #endif // DIALECTS_ONNX_ONNX_H

@@ -26,6 +26,29 @@ ExternalAttr::verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
   return mlir::success();
 }
 
+mlir::LogicalResult
+TermAttr::verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+                 TermKind kind, std::optional<int64_t> operand,
+                 mlir::FloatAttr later, mlir::FloatAttr to) {
+  const bool hasValue = operand || later;
+  const bool takesValue = kind == TermKind::Add || kind == TermKind::Replace;
+  if (hasValue != takesValue) // C1
+    return emitError() << stringifyTermKind(kind)
+                       << (takesValue ? " needs" : " does not take")
+                       << " an operand or a number for later keys";
+  if (bool(to) != (kind == TermKind::Raise)) // C2
+    return emitError() << stringifyTermKind(kind)
+                       << (to ? " does not take" : " needs")
+                       << " a number to raise to";
+  if ((later && !later.getType().isF32()) ||
+      (to && !to.getType().isF32())) // C3
+    return emitError() << "numbers of a term are f32";
+  if (later && !(later.getValueAsDouble() < 0)) // C3
+    return emitError() << "later keys get " << later.getValueAsDouble()
+                       << ", expected a number below 0";
+  return mlir::success();
+}
+
 //===----------------------------------------------------------------------===//
 // #onnx.quantized
 //===----------------------------------------------------------------------===//

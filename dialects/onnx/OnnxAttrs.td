@@ -121,4 +121,59 @@ def Onnx_ReduceKindAttr : I32EnumAttr<"ReduceKind", "how elements are combined",
   let cppNamespace = "::wsec::onnx";
 }
 
+def Onnx_TermKindAttr : I32EnumAttr<"TermKind", "how a mask acts", [
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Replace", 1, "replace">,
+    I32EnumAttrCase<"Raise", 2, "raise">,
+    I32EnumAttrCase<"ZeroNaN", 3, "zero_nan">,
+    I32EnumAttrCase<"ZeroEmpty", 4, "zero_empty">,
+    I32EnumAttrCase<"ZeroHidden", 5, "zero_hidden">]> {
+  let cppNamespace = "::wsec::onnx";
+}
+
+def Onnx_TermAttr : Onnx_Attr<"Term", "term"> {
+  let summary = "Says how one part of an attention's mask acts.";
+  let description = [{
+    On a score s of a query and a key, first:
+
+    - `add`: s becomes s + v, so that what is no number stays none,
+    - `replace`: s becomes v where v is not 0, whatever it was,
+    - `raise`: s becomes the larger of s and `to`.
+
+    v is that element of the attention's `operand`th mask, or 0; for keys behind
+    the query's own it is the lesser of that and `later`. Then on weights, what
+    the softmax makes of scores:
+
+    - `zero_nan`: those that are NaN become 0,
+    - `zero_empty`: those of a query whose scores are all minus infinity,
+    - `zero_hidden`: those of a query for which all of the mask that is added is
+      the lowest number or minus infinity, whatever its scores.
+
+    Rules:
+
+    - (C1) `add` and `replace` have an operand, a number for later keys, or both;
+      others have neither.
+    - (C2) `raise` has a number to raise to, others have none.
+    - (C3) the number for later keys is below 0. Numbers are f32.
+
+    ```mlir
+    #onnx.term<add operand 0 later -1.000000e+04 : f32>
+    ```
+  }];
+  let parameters = (ins EnumParameter<Onnx_TermKindAttr>:$kind,
+                        OptionalParameter<"std::optional<int64_t>">:$operand,
+                        OptionalParameter<"::mlir::FloatAttr">:$later,
+                        OptionalParameter<"::mlir::FloatAttr">:$to);
+  let assemblyFormat = [{
+    `<` $kind (`operand` $operand^)? (`later` $later^)? (`to` $to^)? `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether it acts on scores, not on weights.
+    bool isOfScores() const { return getKind() <= TermKind::Raise; }
+  }];
+}
+
+/// Terms in the order in which they act.
+def Onnx_Terms : TypedArrayAttrBase<Onnx_TermAttr, "terms of a mask">;
+
 #endif // DIALECTS_ONNX_ONNXATTRS_TD

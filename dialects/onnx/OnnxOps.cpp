@@ -270,6 +270,36 @@ static LogicalResult verifyHeads(Operation *op, StringRef what, Value value,
                            << " are not a multiple of " << heads << " heads";
 }
 
+LogicalResult wsec::onnx::verifyTerms(Operation *op, ArrayAttr terms,
+                                      int64_t masks, int64_t queries,
+                                      int64_t keys) {
+  int64_t taken = 0;
+  const size_t last = terms.size() - 1;
+  for (auto [number, term] : llvm::enumerate(terms.getAsRange<TermAttr>())) {
+    if (term.getOperand() && *term.getOperand() != taken++) // C7
+      return op->emitOpError()
+             << "term " << number << " takes mask " << *term.getOperand()
+             << ", expected " << taken - 1;
+    if (!term.isOfScores() && number != last) // C8
+      return op->emitOpError()
+             << "term " << number << " of weights, "
+             << stringifyTermKind(term.getKind()) << ", is not the last one";
+    if (term.getKind() == TermKind::ZeroHidden) { // C8
+      auto before = number == 1 ? cast<TermAttr>(terms[0]) : TermAttr();
+      if (!before || before.getKind() != TermKind::Add || !before.getOperand())
+        return op->emitOpError("zero_hidden needs one term before it, which "
+                               "adds a mask");
+    }
+    if (term.getLater() && queries != keys) // C9
+      return op->emitOpError() << "hides later keys of " << queries
+                               << " queries and " << keys << " keys";
+  }
+  if (taken != masks) // C7
+    return op->emitOpError()
+           << masks << " masks, of which terms take " << taken;
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   ArrayRef<int64_t> q = shapeOf(getQ()), k = shapeOf(getK()),
                     v = shapeOf(getV());
@@ -290,23 +320,23 @@ LogicalResult AttentionOp::verify() {
     return emitOpError("q and k differ in features or k and v in tokens: ")
            << getQ().getType() << ", " << getK().getType() << ", "
            << getV().getType();
-  if (getBias()) {
-    ArrayRef<int64_t> bias = shapeOf(getBias());
-    bool fits = bias.size() == 4 && bias[1] == 1 &&
-                (bias[2] == q[1] || bias[2] == 1) && bias[3] == k[1];
-    fits |= bias.size() == 3 && bias[1] == q[1] && bias[2] == heads * k[1];
-    if (!fits || (bias[0] != q[0] && bias[0] != 1)) // C5
-      return emitOpError() << "bias is " << getBias().getType()
-                           << ", expected [" << q[0] << " or 1, 1, " << q[1]
-                           << " or 1, " << k[1] << "], or [" << q[0]
-                           << " or 1, " << q[1] << ", " << heads * k[1] << "]";
+  for (Value mask : getMasks()) {
+    ArrayRef<int64_t> shape = shapeOf(mask);
+    bool fits = shape.size() == 4 && shape[1] == 1 &&
+                (shape[2] == q[1] || shape[2] == 1) && shape[3] == k[1];
+    fits |= shape.size() == 3 && shape[1] == q[1] && shape[2] == heads * k[1];
+    if (!fits || (shape[0] != q[0] && shape[0] != 1)) // C5
+      return emitOpError() << "mask is " << mask.getType() << ", expected ["
+                           << q[0] << " or 1, 1, " << q[1] << " or 1, " << k[1]
+                           << "], or [" << q[0] << " or 1, " << q[1] << ", "
+                           << heads * k[1] << "]";
   }
   if (std::optional<APFloat> cap = getSoftcap();
       cap && !(cap->convertToFloat() > 0)) // C6
     return emitOpError() << "caps scores at " << cap->convertToFloat()
                          << ", expected a positive number";
-  if ((getAdded() && !getCausal()) || (getReplaces() && !getBias())) // C7
-    return emitOpError("says how scores are hidden that nothing hides");
+  if (failed(verifyTerms(*this, getTerms(), getMasks().size(), q[1], k[1])))
+    return failure();
   return expectType(*this, "result", getY(),
                     {q[0], q[1], v[2] / shared * heads},
                     elementOf(getQ())); // C4

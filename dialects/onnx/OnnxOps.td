@@ -185,15 +185,10 @@ def Onnx_AttentionOp : Onnx_Op<"attention"> {
     Heads lie side by side in the last dimension: head `h` of a tensor with
     heads of size D is features `[h*D, (h+1)*D)`. Keys and values may have
     fewer heads, `kv_heads`: each serves as many heads of the queries in a row.
-    `softcap` c bounds scores: s becomes `c * tanh(s / c)`. Then `bias` is added,
-    the same for all heads, or, of rank 3, with the keys of each head side by
-    side. Where it `replaces`, what is not 0 in it stands in place of scores. With
-    `causal`, query i takes keys j <= i only: the
-    scores of others become the lowest number, or, `strict`, minus infinity. That
-    matters where a bias hides all keys up to a query's own. `added` says that
-    this number is added, which does not hide a score that is NaN. A query whose
-    scores are all minus infinity gets NaN or, with `zero_rows`, zeros. `guarded`:
-    weights that are NaN count as 0.
+    `softcap` c bounds scores: s becomes `c * tanh(s / c)`. Then the `terms` act
+    on them, in order, with the `masks` (`#onnx.term`): masks that are added or
+    that replace scores, causality, guards against NaN. A mask is the same for all
+    heads, or, of rank 3, has the keys of each head side by side.
 
     - (C1) `q`, `k`, `v` have rank 3 and equal batch extents.
     - (C2) `num_heads` divides the features of `q`, `kv_heads` those of `k` and
@@ -201,31 +196,35 @@ def Onnx_AttentionOp : Onnx_Op<"attention"> {
     - (C3) heads of `q` and `k` have equal size; `k` and `v` equal tokens.
     - (C4) the result has the batch and tokens of `q` and `num_heads` heads of
       the size of those of `v`.
-    - (C5) `bias` is `[B|1, 1, S|1, T]` or `[B|1, S, num_heads*T]`.
+    - (C5) each mask is `[B|1, 1, S|1, T]` or `[B|1, S, num_heads*T]`.
     - (C6) `softcap` is positive.
-    - (C7) `added` needs `causal`, `replaces` a bias.
+    - (C7) the terms take the masks in order, each once.
+    - (C8) terms of weights, at most one, stand behind those of scores;
+      `zero_hidden` behind a single one, which adds a mask.
+    - (C9) where later keys are hidden there are as many keys as queries.
 
     ```mlir
-    %a = onnx.attention %q, %k, %v bias %mask {num_heads = 4 : i64, scale = 0.5 : f32, causal}
+    %a = onnx.attention %q, %k, %v masks %mask {num_heads = 4 : i64, scale = 0.5 : f32,
+        terms = [#onnx.term<add operand 0>, #onnx.term<replace later 0xFF800000 : f32>]}
         : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x1x1x8xf32>) -> tensor<2x8x16xf32>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
-                       AnyRankedTensor:$v, Optional<AnyRankedTensor>:$bias,
+                       AnyRankedTensor:$v, Variadic<AnyRankedTensor>:$masks,
                        I64Attr:$num_heads, OptionalAttr<I64Attr>:$kv_heads,
                        F32Attr:$scale, OptionalAttr<F32Attr>:$softcap,
-                       UnitAttr:$causal, UnitAttr:$strict, UnitAttr:$added,
-                       UnitAttr:$replaces, UnitAttr:$zero_rows,
-                       UnitAttr:$guarded, Onnx_NodeName:$node);
+                       DefaultValuedAttr<Onnx_Terms, "{}">:$terms,
+                       Onnx_NodeName:$node);
   let results = (outs AnyRankedTensor:$y);
   let extraClassDeclaration = [{
     /// Heads of keys and values.
     int64_t keyHeads() { return getKvHeads().value_or(getNumHeads()); }
     /// Heads of the queries that share one of them.
     int64_t headsPerKey() { return getNumHeads() / keyHeads(); }
+    auto eachTerm() { return getTerms().getAsRange<TermAttr>(); }
   }];
   let assemblyFormat = [{
-    $q `,` $k `,` $v (`bias` $bias^)? attr-dict `:`
+    $q `,` $k `,` $v (`masks` $masks^)? attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;

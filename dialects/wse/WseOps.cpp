@@ -360,34 +360,30 @@ LogicalResult AttentionOp::verify() {
                        "in the same rows, all of one batch");
   int64_t keys = key.getTokens();
   // (C3)
-  const int64_t rows = rowsOf(*this);
-  if (Value bias = getKeyBias())
-    if (!tilingOf(bias).sameRows(query.perBatchElement(rows)) ||
-        !isReplicatedColumns(tilingOf(bias)) || featuresOf(bias) != keys)
-      return withMaker(emitOpError("needs a key bias of one token with ")
-                           << keys << " features for each of "
-                           << query.getBatch()
-                           << " batch elements, replicated over "
-                           << query.rowsUsed(rows) << " rows and all columns",
-                       bias);
-  // (C4)
-  if (Value bias = getScoreBias())
-    if (!tilingOf(bias).sameRows(query) ||
-        !(isReplicatedColumns(tilingOf(bias))
-              ? featuresOf(bias) == keys
-              : hasWholeHeads(bias) && query.getHeadColumns() == 1 &&
-                    tilingOf(bias).getHeadSize() == keys &&
-                    featuresOf(bias) == keys * int64_t(getNumHeads())))
+  const TokenTiling once = query.perBatchElement(rowsOf(*this));
+  for (Value mask : getMasks()) {
+    const TokenTiling tiling = tilingOf(mask);
+    const bool isWhole =
+        isReplicatedColumns(tiling) && featuresOf(mask) == keys;
+    const bool isByHead = hasWholeHeads(mask) && query.getHeadColumns() == 1 &&
+                          tiling.getHeadSize() == keys &&
+                          featuresOf(mask) == keys * int64_t(getNumHeads());
+    if (!(isWhole && tiling.sameRows(once)) &&
+        !((isWhole || isByHead) && tiling.sameRows(query)))
       return withMaker(
-          emitOpError("needs a score bias with the tokens of the query and ")
+          emitOpError("needs a mask with ")
               << keys << " features, replicated over the columns, or so many "
-              << "for each of " << getNumHeads() << " whole heads",
-          bias);
+              << "for each of " << getNumHeads()
+              << " whole heads; with the tokens of the query, or one in all of "
+              << query.rowsUsed(rowsOf(*this)) << " rows for each of "
+              << query.getBatch() << " batch elements",
+          mask);
+  }
+  // (C4)
+  if (failed(onnx::verifyTerms(*this, getTerms(), getMasks().size(),
+                               query.getTokens(), keys)))
+    return failure();
   // (C5)
-  if (getCausal() && query.getTokens() != keys)
-    return emitOpError("is causal with ")
-           << query.getTokens() << " queries and " << keys << " keys";
-  // (C6)
   if (std::optional<APFloat> cap = getSoftcap();
       cap && !(cap->convertToDouble() > 0))
     return emitOpError("caps scores at ")

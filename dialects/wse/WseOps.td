@@ -268,21 +268,22 @@ def Wse_SparseMatmulOp : Wse_KernelOp<"sparse_matmul", (ins
   let hasVerifier = 1;
 }
 
+/// Terms of a mask, in the order in which they act: the onnx dialect's, which
+/// this file does not include.
+def Wse_Terms : TypedArrayAttrBase<
+    Attr<CPred<"::llvm::isa<::wsec::onnx::TermAttr>($_self)">, "#onnx.term">,
+    "terms of a mask">;
+
 def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
     Wse_Tiled:$query, Wse_Tiled:$key, Wse_Tiled:$value,
-    Optional<Wse_Tiled>:$key_bias, Optional<Wse_Tiled>:$score_bias,
+    Variadic<Wse_Tiled>:$masks,
     I64Attr:$num_heads, F64Attr:$scale, OptionalAttr<F64Attr>:$softcap,
-    UnitAttr:$causal, UnitAttr:$strict, UnitAttr:$added, UnitAttr:$replaces,
-    UnitAttr:$zero_rows, UnitAttr:$guarded), [AttrSizedOperandSegments]> {
+    DefaultValuedAttr<Wse_Terms, "{}">:$terms)> {
   let summary = "Attends, head by head, within each batch element.";
   let description = [{
-    For each head: `softmax(scale * Q K^T + key_bias + score_bias) V`, the
-    softmax over the keys. With `softcap` c a scaled product s counts as
-    `c * tanh(s / c)`. `causal` lets token s see keys 0 to s only: scores of others
-    become the lowest number or, `strict`, minus infinity, or get it `added`. A bias
-    that `replaces` stands in place of scores where it is not 0. Where all scores are
-    minus infinity the result is NaN or, with `zero_rows`, 0; `guarded`: weights
-    that are NaN count as 0. Heads
+    For each head: `softmax(scale * Q K^T) V`, the softmax over the keys. With
+    `softcap` c a scaled product s counts as `c * tanh(s / c)`. Then the `terms` act on
+    scores and weights, in order, with the `masks`, as `#onnx.term` says. Heads
     stay whole in their column; keys and values are gathered north to the group root of
     their batch element and are multicast south, block by block.
 
@@ -294,26 +295,25 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
       them; query and key have the same head size, value and result another.
     - (C2) Query and result have the same tokens; key and value have the same
       tokens; all have the same batch.
-    - (C3) The key bias has one token per batch element and the keys as
-      features, replicated over rows and columns.
-    - (C4) The score bias has the tokens of the query and the keys as features,
-      replicated over the columns; or it has the heads of the query, whole in
-      their columns, with the keys as features of each.
-    - (C5) Causal attention has as many keys as queries.
-    - (C6) A softcap is positive.
+    - (C3) A mask has one token per batch element and the keys as features,
+      replicated over rows and columns; or the tokens of the query and the keys
+      as features, replicated over the columns; or the heads of the query, whole
+      in their columns, with the keys as features of each.
+    - (C4) (C7) to (C9) of `onnx.attention`.
+    - (C5) A softcap is positive.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`key_bias` $key_bias^)? (`score_bias` $score_bias^)?
+    $query `,` $key `,` $value (`masks` $masks^)?
     `heads` `(` $num_heads `)` `scale` `(` $scale `)`
-    (`softcap` `(` $softcap^ `)`)? (`causal` $causal^)? (`strict` $strict^)?
-    (`added` $added^)? (`replaces` $replaces^)?
-    (`zero_rows` $zero_rows^)? (`guarded` $guarded^)?
+    (`softcap` `(` $softcap^ `)`)? (`terms` $terms^)?
     `on` $region attr-dict `:` type($query) `,` type($key) `,` type($value)
-    (`key_bias` type($key_bias)^)? (`score_bias` type($score_bias)^)?
-    `->` type($result)
+    (`masks` type($masks)^)? `->` type($result)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    auto eachTerm() { return getTerms().getAsRange<::wsec::onnx::TermAttr>(); }
+  }];
 }
 
 class Wse_RowKernelOp<string mnemonic, dag extra>

@@ -7,10 +7,6 @@ value of the first token, which all queries see, or of the last, which masks hid
 from some. NaN and infinities have to be where onnxruntime has them, in each case
 by one of the engines, and numbers equal to 1e-5 of the largest. A line a form;
 exit code 0 or 1.
-
-Not here, for what compiler/infer/README.md says of them: an Attention with
-causality and a mask beside it, a mask that is added to scores and another that
-replaces them.
 """
 
 import argparse
@@ -131,6 +127,28 @@ def padded(hidden, causal, replace=False, guard=False):
     return g.weigh(g.node("Add", g.scores(), g.bias(keep, hidden)), guard)
 
 
+def twice(*masks):
+    """Masks one after the other: numbers to add, or (keep, hidden) in place of scores where keep is false."""
+    g = Graph()
+    scores = g.scores()
+    for mask in masks:
+        if isinstance(mask, tuple):
+            keep, hidden = mask
+            keep = g.keys() if keep is KEYS else g.constant(keep[None, None])
+            scores = g.node("Where", keep, scores, g.constant(np.float32(hidden)))
+        else:
+            scores = g.node("Add", scores, g.constant(mask))
+    return g.weigh(scores)
+
+
+def clamped(hidden, low):
+    """A causal mask and one of keys, both added, and a clamp, as OPT has it."""
+    g = Graph()
+    scores = g.node("Add", g.scores(), g.constant(np.where(CAUSAL, 0, hidden).astype("f4")[None, None]))
+    scores = g.node("Add", scores, g.bias(g.keys(), hidden))
+    return g.weigh(g.node("Max", scores, g.constant(np.float32(low))))
+
+
 def plain():
     g = Graph()
     return g.weigh(g.scores())
@@ -179,6 +197,8 @@ def grouped(last=(TOKENS - 1,) * BATCH, **attributes):
 
 
 ADDED = np.where(CAUSAL, 0, -INFINITY).astype("f4")[None, None]
+# Of one query all keys, of another all up to its own.
+EMPTY = np.where([[0, 1, 1, 1], [0, 0, 0, 0], [1, 1, 0, 0], [1, 0, 0, 0]], 0, -INFINITY).astype("f4")[None, None]
 # Of relative positions: not a mask.
 RELATIVE = 3 * np.random.default_rng(3).standard_normal((1, HEADS, TOKENS, TOKENS)).astype("f4")
 FORMS = {
@@ -190,19 +210,38 @@ FORMS = {
     "lowest in place": replaced(LOWEST),
     "infinity in place": replaced(-INFINITY),
     "infinity in place, guarded": replaced(-INFINITY, guard=True),
+    "ten thousand added": added(-1e4),
+    "ten thousand in place": replaced(-1e4),
     "lowest filled": filled(LOWEST),
     "infinity filled": filled(-INFINITY),
     "lowest in a triangle": triangle(LOWEST),
     **{f"{'causal ' * causal}padding by {name}{' in place' * replace}{', guarded' * guard}":
        padded(hidden, causal, replace, guard)
-       for name, hidden in (("lowest", LOWEST), ("infinity", -INFINITY))
+       for name, hidden in (("lowest", LOWEST), ("infinity", -INFINITY), ("ten thousand", -1e4))
        for causal, replace, guard in itertools.product((False, True), repeat=3)},
+    **{f"positions added, {name}": twice(RELATIVE, (keep, hidden))
+       for name, keep, hidden in (("lowest in place", CAUSAL, LOWEST), ("infinity in place", CAUSAL, -INFINITY),
+                                  ("keys in place", KEYS, LOWEST), ("ten thousand in place", CAUSAL, -1e4))},
+    **{f"{name} in place, positions added": twice((keep, hidden), RELATIVE)
+       for name, keep, hidden in (("lowest", CAUSAL, LOWEST), ("keys", KEYS, -INFINITY), ("five", CAUSAL, 5.0))},
+    "infinity in place, keys by lowest": twice((CAUSAL, -INFINITY), (KEYS, LOWEST)),
+    "positions and ten thousand added": twice(RELATIVE, np.where(CAUSAL, 0, -1e4).astype("f4")[None, None]),
+    "all ten thousand": twice(np.full((1, 1, TOKENS, TOKENS), -1e4, "f4")),
+    "all but the last key by ten thousand and lowest": twice(
+        np.array([-1e4, LOWEST, -1e4, 0], "f4").reshape(1, 1, 1, TOKENS)),
+    **{f"{name}, clamped": clamped(hidden, LOWEST)
+       for name, hidden in (("lowest", LOWEST), ("infinity", -INFINITY), ("ten thousand", -1e4))},
     "Attention": operator(),
     "Attention, causal": operator(is_causal=1),
     "Attention, causal, capped": operator(is_causal=1, softcap=5.0),
     "Attention, known bias": operator(ADDED),
     "Attention, lowest bias": operator(np.maximum(ADDED, LOWEST)),
     "Attention, padding": operator(KEYS),
+    "Attention, causal padding": operator(KEYS, is_causal=1),
+    "Attention, causal bias": operator(ADDED, is_causal=1),
+    "Attention, a query without keys": operator(EMPTY),
+    "Attention, causal, queries without keys": operator(EMPTY, is_causal=1),
+    "Attention, causal positions": operator(RELATIVE, is_causal=1),
     "MultiHeadAttention": multi_head(),
     "MultiHeadAttention, causal": multi_head(unidirectional=1),
     "MultiHeadAttention, keys": multi_head(keys=True),

@@ -66,10 +66,11 @@ func.func @no_softcap(%q: tensor<2x3x8xf32>) -> !onnx.unknown {
 }
 
 // Biases that differ between heads, as T5 has them: the keys of each head side
-// by side. A key mask of the input is added to it.
+// by side. A key mask of the input is another term.
 // CHECK-LABEL: func.func @bias_by_head
-// CHECK: %[[B:.*]] = onnx.reshape %{{.*}} -> tensor<2x3x6xf32>
-// CHECK: onnx.attention %{{.*}}, %{{.*}}, %{{.*}} bias %[[B]] {
+// CHECK-DAG: %[[M:.*]] = onnx.constant dense<{{.*}}> : tensor<2x1x1x3xf32>
+// CHECK-DAG: %[[B:.*]] = onnx.reshape %{{.*}} -> tensor<1x3x6xf32>
+// CHECK: onnx.attention %{{.*}}, %{{.*}}, %{{.*}} masks %[[B]], %[[M]] {{{.*}}terms = [#onnx.term<add operand 0>, #onnx.term<add operand 1>]}
 func.func @bias_by_head(%q: tensor<2x3x8xf32>, %position: tensor<1x2x3x3xf32>) -> !onnx.unknown {
   %heads = onnx.constant dense<[2, 3, 2, 4]> : tensor<4xi64>
   %merged = onnx.constant dense<[2, 3, 8]> : tensor<3xi64>
@@ -155,7 +156,7 @@ func.func @cache(%q: tensor<2x3x8xf32>, %past: tensor<2x2x5x4xf32>) -> !onnx.unk
 // what a query without a key gets.
 // CHECK-LABEL: func.func @strict
 // CHECK: %[[M:.*]] = onnx.where %{{.*}} -> tensor<2x1x1x3xf32>
-// CHECK: onnx.attention %{{.*}} bias %[[M]] {added, causal, guarded, {{.*}}strict}
+// CHECK: onnx.attention %{{.*}} masks %[[M]] {{{.*}}terms = [#onnx.term<add operand 0 later 0xFF800000 : f32>, #onnx.term<zero_nan>]}
 func.func @strict(%q: tensor<2x3x8xf32>, %m: tensor<2x1x1x3xi1>) -> !onnx.unknown {
   %heads = onnx.constant dense<[2, 3, 2, 4]> : tensor<4xi64>
   %merged = onnx.constant dense<[2, 3, 8]> : tensor<3xi64>
@@ -178,12 +179,10 @@ func.func @strict(%q: tensor<2x3x8xf32>, %m: tensor<2x1x1x3xi1>) -> !onnx.unknow
   return %y : !onnx.unknown
 }
 
-// Neither minus infinity nor the lowest number: a query without a key tells
-// what is causal from what is hidden, so the mask stays whole.
+// Neither minus infinity nor the lowest number: of a query without a key the
+// scores tell, so what hides is added once, and is that number.
 // CHECK-LABEL: func.func @finite
-// CHECK: onnx.attention
-// CHECK-NOT: causal
-// CHECK: return
+// CHECK: onnx.attention {{.*}}terms = [#onnx.term<add operand 0 later -1.000000e+09 : f32>]
 func.func @finite(%q: tensor<2x3x8xf32>, %m: tensor<2x1x1x3xi1>) -> !onnx.unknown {
   %heads = onnx.constant dense<[2, 3, 2, 4]> : tensor<4xi64>
   %merged = onnx.constant dense<[2, 3, 8]> : tensor<3xi64>
@@ -204,11 +203,10 @@ func.func @finite(%q: tensor<2x3x8xf32>, %m: tensor<2x1x1x3xi1>) -> !onnx.unknow
   return %y : !onnx.unknown
 }
 
-// Scores replaced by a number in which they do not vanish: a query without a
-// key gets another mean than by adding it.
+// Scores replaced by a number in which they do not vanish.
 // CHECK-LABEL: func.func @replaced
-// CHECK-NOT: onnx.attention
-// CHECK: onnx.softmax
+// CHECK: %[[M:.*]] = onnx.where %{{.*}} -> tensor<2x1x1x3xf32>
+// CHECK: onnx.attention %{{.*}} masks %[[M]] {{{.*}}terms = [#onnx.term<replace operand 0>]}
 func.func @replaced(%q: tensor<2x3x8xf32>, %m: tensor<2x1x1x3xi1>) -> !onnx.unknown {
   %heads = onnx.constant dense<[2, 3, 2, 4]> : tensor<4xi64>
   %merged = onnx.constant dense<[2, 3, 8]> : tensor<3xi64>

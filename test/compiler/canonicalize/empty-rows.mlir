@@ -4,7 +4,7 @@ module attributes {onnx.opset = 21 : i64} {
 
 // Rows that see no key are asked for by their scores, as torch-mlir has it.
 // CHECK-LABEL: func.func @empty_rows
-// CHECK: onnx.attention %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} {{{.*}}zero_rows
+// CHECK: onnx.attention %{{.*}}, %{{.*}}, %{{.*}} masks %{{.*}} {{{.*}}terms = [#onnx.term<add operand 0>, #onnx.term<zero_empty>]
 // CHECK-NOT: onnx.where
 // CHECK: return
 func.func @empty_rows(%q: tensor<2x3x8xf32>, %mask: tensor<2x1x3x3xf32>) -> !onnx.unknown {

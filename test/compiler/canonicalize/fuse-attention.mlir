@@ -5,7 +5,7 @@ module attributes {onnx.opset = 17 : i64} {
 // BERT's form: K transposed in one step, division by a root, a key mask.
 // CHECK-LABEL: func.func @key_mask
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<2x5x12xf32>, %[[K:[a-z0-9]+]]: tensor<2x5x12xf32>, %[[V:[a-z0-9]+]]: tensor<2x5x12xf32>, %[[M:[a-z0-9]+]]: tensor<2x1x1x5xf32>)
-// CHECK-NEXT: %[[Y:.*]] = onnx.attention %[[Q]], %[[K]], %[[V]] bias %[[M]] {node = "pv", num_heads = 3 : i64, onnx.absorbed = ["by_head", "scores", "scale", "softmax"], scale = 5.000000e-01 : f32}
+// CHECK-NEXT: %[[Y:.*]] = onnx.attention %[[Q]], %[[K]], %[[V]] masks %[[M]] {node = "pv", num_heads = 3 : i64, onnx.absorbed = ["by_head", "scores", "scale", "softmax"], scale = 5.000000e-01 : f32, terms = [#onnx.term<add operand 0>]}
 // CHECK-NEXT: return %[[Y]]
 func.func @key_mask(%q: tensor<2x5x12xf32>, %k: tensor<2x5x12xf32>, %v: tensor<2x5x12xf32>, %m: tensor<2x1x1x5xf32>) -> !onnx.unknown {
   %heads = onnx.constant dense<[0, 0, 3, 4]> : tensor<4xi64>
@@ -66,7 +66,7 @@ func.func @shared_keys(%q: tensor<2x5x16xf32>, %k: tensor<2x5x8xf32>, %v: tensor
 // CHECK-DAG: %[[Q:.*]] = onnx.matmul %{{.*}} -> tensor<1x3x8xf32>
 // CHECK-DAG: %[[K:.*]] = onnx.matmul %{{.*}} -> tensor<1x3x8xf32>
 // CHECK-DAG: %[[V:.*]] = onnx.matmul %{{.*}} -> tensor<1x3x8xf32>
-// CHECK: %[[Y:.*]] = onnx.attention %{{.*}}, %{{.*}}, %{{.*}} {added, causal, guarded, {{.*}}num_heads = 2 : i64, scale = 2.500000e-01 : f32, strict}
+// CHECK: %[[Y:.*]] = onnx.attention %{{.*}}, %{{.*}}, %{{.*}} {{{.*}}num_heads = 2 : i64, scale = 2.500000e-01 : f32, terms = [#onnx.term<add later 0xFF800000 : f32>, #onnx.term<zero_nan>]}
 // CHECK-NEXT: return %[[Y]]
 func.func @fused_causal(%x: tensor<1x3x8xf32>) -> !onnx.unknown {
   %w = onnx.constant external<"none.bin", 0, 768> : tensor<8x24xf32>
@@ -109,7 +109,7 @@ func.func @fused_causal(%x: tensor<1x3x8xf32>) -> !onnx.unknown {
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<2x5x12xf32>, %[[C:[a-z0-9]+]]: tensor<1x1x5xi1>)
 // CHECK: %[[W:.*]] = onnx.where %[[C]], %{{.*}}, %{{.*}} -> tensor<1x1x5xf32>
 // CHECK: %[[M:.*]] = onnx.reshape %[[W]] : tensor<1x1x5xf32> -> tensor<1x1x1x5xf32>
-// CHECK: onnx.attention %[[Q]], %[[Q]], %[[Q]] bias %[[M]] {num_heads = 3 : i64, replaces, scale = 1.000000e+00 : f32}
+// CHECK: onnx.attention %[[Q]], %[[Q]], %[[Q]] masks %[[M]] {num_heads = 3 : i64, scale = 1.000000e+00 : f32, terms = [#onnx.term<replace operand 0>]}
 func.func @merged_heads(%q: tensor<2x5x12xf32>, %c: tensor<1x1x5xi1>) -> !onnx.unknown {
   %heads = onnx.constant dense<[2, 5, 3, 4]> : tensor<4xi64>
   %flat = onnx.constant dense<[6, 5, 4]> : tensor<3xi64>
@@ -130,10 +130,10 @@ func.func @merged_heads(%q: tensor<2x5x12xf32>, %c: tensor<1x1x5xi1>) -> !onnx.u
   return %y : !onnx.unknown
 }
 
-// A decoder with a key mask: causal is a flag, the key mask stays a bias.
+// A decoder with a key mask: what is causal is a number, the key mask stays one.
 // CHECK-LABEL: func.func @causal_and_key_mask
 // CHECK: %[[M:.*]] = onnx.where %{{.*}} : (tensor<2x1x1x3xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x1x3xf32>
-// CHECK: onnx.attention %{{.*}} bias %[[M]] {added, causal,
+// CHECK: onnx.attention %{{.*}} masks %[[M]] {{{.*}}terms = [#onnx.term<add operand 0 later -3.40282347E+38 : f32>]}
 func.func @causal_and_key_mask(%q: tensor<2x3x8xf32>, %m: tensor<2x1x1x3xi1>) -> !onnx.unknown {
   %heads = onnx.constant dense<[2, 3, 2, 4]> : tensor<4xi64>
   %merged = onnx.constant dense<[2, 3, 8]> : tensor<3xi64>

@@ -40,16 +40,16 @@ func.func @main(%x: tensor<4xf64> {onnx.name = "x"}, %p: tensor<4xui8> {onnx.nam
   return %z, %f, %g, %high : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
 }
 
-// No attention takes what replaces scores by a number like others: its products
-// stay, and the report says why.
-// HEADS: onnx.unrecognized = {{.*}}["pv", "scores are replaced by -10000.00, which is not the lowest number"]
+// No attention takes what replaces scores by 0: its products stay, and the
+// report says why.
+// HEADS: onnx.unrecognized = {{.*}}["pv", "scores are replaced by 0, where a mask says 0 for those that stay"]
 // HEADS: batch_matmul {{.*}} {node = "qk"}
 // HEADS: softmax
 // HEADS: batch_matmul {{.*}} {node = "pv"}
 
 //--- heads.mlir
 func.func @main(%q: tensor<2x3x8xf32>, %m: tensor<1x2x3x3xi1>) -> !onnx.unknown {
-  %low = onnx.constant dense<-1.0e4> : tensor<f32>
+  %low = onnx.constant dense<0.0> : tensor<f32>
   %heads = onnx.constant dense<[2, 3, 2, 4]> : tensor<4xi64>
   %q4 = onnx.node "Reshape"(%q, %heads) : (tensor<2x3x8xf32>, tensor<4xi64>) -> !onnx.unknown
   %qt = onnx.node "Transpose"(%q4) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown

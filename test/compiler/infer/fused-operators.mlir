@@ -6,7 +6,7 @@ module attributes {onnx.opset = 21 : i64} {
 
 // Two heads share their keys; later ones are hidden.
 // CHECK-LABEL: func.func @grouped_prompt
-// CHECK-NEXT: onnx.attention %arg0, %arg1, %arg2 {causal, kv_heads = 2 : i64, num_heads = 4 : i64, scale = 0.707106769 : f32, strict}
+// CHECK-NEXT: onnx.attention %arg0, %arg1, %arg2 {kv_heads = 2 : i64, num_heads = 4 : i64, scale = 0.707106769 : f32, terms = [#onnx.term<replace later 0xFF800000 : f32>]}
 // CHECK-NEXT: return
 func.func @grouped_prompt(%q: tensor<1x3x8xf32>, %k: tensor<1x3x4xf32>, %v: tensor<1x3x4xf32>) -> !onnx.unknown {
   %total = onnx.constant dense<3> : tensor<i32>
@@ -24,7 +24,7 @@ func.func @grouped_prompt(%q: tensor<1x3x8xf32>, %k: tensor<1x3x4xf32>, %v: tens
 // CHECK-DAG: %[[V:.*]] = onnx.where %[[TOKEN]], %arg2,
 // CHECK: %[[KEY:.*]] = onnx.binary less %{{.*}} : (tensor<1x1x1x3xi32>, tensor<1x1x1x1xi32>) -> tensor<1x1x1x3xi1>
 // CHECK: %[[HIDING:.*]] = onnx.where %[[KEY]],
-// CHECK: onnx.attention %arg0, %[[K]], %[[V]] bias %[[HIDING]] {causal, kv_heads = 2 : i64, num_heads = 4 : i64, replaces, scale = 0.707106769 : f32, strict}
+// CHECK: onnx.attention %arg0, %[[K]], %[[V]] masks %[[HIDING]] {kv_heads = 2 : i64, num_heads = 4 : i64, scale = 0.707106769 : f32, terms = [#onnx.term<replace operand 0 later 0xFF800000 : f32>]}
 // CHECK-NEXT: return
 func.func @padded_prompt(%q: tensor<1x3x8xf32>, %k: tensor<1x3x4xf32>, %v: tensor<1x3x4xf32>, %lengths: tensor<1xi32>) -> !onnx.unknown {
   %total = onnx.constant dense<3> : tensor<i32>
@@ -38,7 +38,7 @@ func.func @padded_prompt(%q: tensor<1x3x8xf32>, %k: tensor<1x3x4xf32>, %v: tenso
 // CHECK-DAG: onnx.concat {{.*}} {axis = 2 : i64} : (tensor<1x2x5x4xf32>, tensor<1x2x1x4xf32>) -> tensor<1x2x6x4xf32>
 // CHECK-DAG: onnx.concat {{.*}} {axis = 2 : i64} : (tensor<1x2x3x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x2x4xf32>) -> tensor<1x2x6x4xf32>
 // CHECK: %[[BIAS:.*]] = onnx.constant dense<{{.*}}0.000000e+00, 0xFF800000, 0xFF800000]{{.*}}> : tensor<2x1x1x6xf32>
-// CHECK: onnx.attention %arg0, %{{.*}} bias %[[BIAS]] {num_heads = 2 : i64, replaces, scale = 5.000000e-01 : f32}
+// CHECK: onnx.attention %arg0, %{{.*}} masks %[[BIAS]] {num_heads = 2 : i64, scale = 5.000000e-01 : f32, terms = [#onnx.term<replace operand 0>]}
 func.func @decode_apart(%q: tensor<2x1x8xf32>, %cache: tensor<2x2x5x4xf32>) -> !onnx.unknown {
   %total = onnx.constant dense<6> : tensor<i32>
   %lengths = onnx.constant dense<[5, 3]> : tensor<2xi32>
@@ -103,7 +103,7 @@ func.func @empty_cache(%q: tensor<1x3x8xf32>, %cache: tensor<1x2x0x4xf32>) -> (!
 // CHECK-DAG: %[[NUMBERS:.*]] = onnx.constant dense<[0.000000e+00, 1.000000e+00, 2.000000e+00]>
 // CHECK: %[[KEEP:.*]] = onnx.binary less %[[NUMBERS]], %{{.*}} -> tensor<2x1x1x3xi1>
 // CHECK: %[[MASK:.*]] = onnx.where %[[KEEP]]
-// CHECK: onnx.attention {{.*}} bias %[[MASK]]
+// CHECK: onnx.attention {{.*}} masks %[[MASK]] {{.*}}terms = [#onnx.term<add operand 0>]
 func.func @lengths_as_mask(%x: tensor<2x3x8xf32>, %lengths: tensor<2xi32>) -> !onnx.unknown {
   %w = onnx.constant dense<1.0> : tensor<8x24xf32>
   %absent = onnx.none

@@ -23,6 +23,7 @@ import subprocess
 import sys
 
 import numpy as np
+from attention_cases import AttentionCases
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../e2e/models"))
 import sparse_masks  # noqa: E402
@@ -230,7 +231,7 @@ def difference(got, expected):
         return np.nanmax(np.abs(got - expected), initial=0) / max(1, np.nanmax(np.abs(expected), initial=0))
 
 
-class Checker:
+class Checker(AttentionCases):
     def __init__(self, arguments):
         self.work, self.machine = arguments.work, arguments.machine
         self.engines = {name: float(percent) for name, percent in (text.split(":") for text in arguments.engines)}
@@ -454,78 +455,6 @@ class Checker:
                 p.store(y, "y", x @ (w * sparse_masks.highest(score, group, kept, rest)) + bias)
                 self.check(p, f"sparse_matmul-{method}-{columns}-{k}x{n}-{case}")
 
-    def attention(self):
-        cases = [(3, 4, "plain"), (3, 4, "key_bias"), (3, 4, "score_bias"), (2, 3, "causal"), (2, 3, "fewer"), (2, 3, "more"),
-                 (2, 3, "softcap"), *((2, 3, mode) for mode in EMPTY)]
-        for mesh, batch, tokens, case in self.cases():
-            for heads, size, mode in cases:
-                if mode in LOWEST and self.precision != "f32" or self.shared and mode not in ("plain", "more"):
-                    continue  # an infinity; what hears keys is the same
-                keys = {"fewer": 2, "more": 11}.get(mode, tokens)
-                self.attend(mesh, batch, tokens, keys, heads, size, mode, f"attention-{mode}-{case}")
-                columns = min(int(mesh.split("x")[0]) // heads, size)
-                for spread in {columns, 2} if columns > 1 else {}:  # all that there are, and two
-                    self.attend(mesh, batch, tokens, keys, heads, size, mode,
-                                f"attention-{mode}-{spread}-columns-{case}", spread)
-            self.attend(mesh, batch, tokens, tokens + 2, 3, 4, "head_bias", f"attention-head_bias-{case}")
-        for mode in ("plain", "causal"):  # scores too large for one block
-            self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
-            self.attend("8x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks-2-columns", 2)
-        for mode in ("softcap", "head_bias", *(mode for mode in EMPTY if self.precision == "f32" or mode not in LOWEST)):
-            self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
-        # More keys than a buffer takes of all own features.
-        self.attend("4x8", 1, 200, 200, 2, 50, "causal", "attention-slices-2-columns", 2)
-
-    def attend(self, mesh, batch, tokens, keys, heads, size, mode, case, head_columns=1):
-        p = self.program(mesh)
-        if self.shared and batch <= p.height:  # an attention in all rows of the same groups
-            other = self.normal(batch, p.height // batch, heads * size)
-            value, type = p.load("others", other, p.encoding(batch, other.shape[1], "heads", size))
-            z = p.op(f"attention {value}, {value}, {value} heads({heads}) scale(0.5) : {type}, {type}, {type} -> {type}", type)
-            oh = other.reshape(batch, -1, heads, size).transpose(0, 2, 1, 3)
-            oh = softmax(oh @ oh.transpose(0, 1, 3, 2) * np.float32(0.5)) @ oh
-            p.store(z, "z", oh.transpose(0, 2, 1, 3).reshape(other.shape))
-        arrays = [self.normal(batch, count, heads * size) for count in (tokens, keys, keys)]
-        q, k, v = (p.load(name, array, p.encoding(batch, array.shape[1], "heads", size, head_columns=head_columns))
-                   for name, array in zip("qkv", arrays))
-        bias, operand, bias_type = 0, "", ""
-        if mode == "key_bias":
-            mask = np.where(self.random.random((batch, 1, keys)) < 0.3, -1e4, 0).astype(np.float32)
-            value, type = p.load("m", mask, p.encoding(batch, 1, "replicated", rows="replicated", span=tokens))
-            bias, operand, bias_type = mask[:, None], f" key_bias {value}", f" key_bias {type}"
-        if mode == "score_bias":
-            scores = self.normal(1, tokens, keys)
-            value, type = p.load("m", scores, p.encoding(batch, tokens, "replicated"), (batch, tokens, keys), (0, keys, 1))
-            bias, operand, bias_type = scores[:, None], f" score_bias {value}", f" score_bias {type}"
-        if mode == "head_bias":
-            scores = self.normal(1, heads, tokens, keys)
-            by_token = scores.transpose(0, 2, 1, 3).reshape(1, tokens, heads * keys)
-            value, type = p.load("m", by_token, p.encoding(batch, tokens, "heads", keys),
-                                 (batch, tokens, heads * keys), (0, heads * keys, 1))
-            bias, operand, bias_type = scores, f" score_bias {value}", f" score_bias {type}"
-        if mode in EMPTY:  # the first query sees no key: the later ones hide themselves, the bias its own
-            hidden = np.float32(np.finfo(np.float32).min if mode in LOWEST else -np.inf)
-            scores = np.zeros((batch, 1, keys), np.float32)
-            scores[:, :, 0] = hidden
-            value, type = p.load("m", scores, p.encoding(batch, 1, "replicated", rows="replicated", span=tokens))
-            bias = scores[:, None] + np.triu(np.full((tokens, keys), hidden, np.float32), 1)
-            bias = np.maximum(bias, hidden)
-            operand, bias_type = f" key_bias {value}", f" key_bias {type}"
-        if mode == "causal":
-            bias = np.triu(np.full((tokens, keys), -1e30, np.float32), 1)
-        flags = " softcap(0.75)" if mode == "softcap" else EMPTY.get(mode, " causal" if mode == "causal" else "")
-        y = p.op(f"attention {q[0]}, {k[0]}, {v[0]}{operand} heads({heads}) scale(0.5){flags}"
-                 f" : {q[1]}, {k[1]}, {v[1]}{bias_type} -> {q[1]}", q[1])
-        qh, kh, vh = (a.reshape(batch, -1, heads, size).transpose(0, 2, 1, 3) for a in arrays)
-        scores = qh @ kh.transpose(0, 1, 3, 2) * np.float32(0.5)
-        if mode == "softcap":
-            scores = np.float32(0.75) * np.tanh(scores / np.float32(0.75))
-        with np.errstate(all="ignore"):
-            result = softmax(scores + bias)
-        result = (np.nan_to_num(result) if mode in ("zero", "guarded") else result) @ vh
-        p.store(y, "y", result.transpose(0, 2, 1, 3).reshape(batch, tokens, heads * size))
-        self.check(p, case)
-
     def reduce_tokens(self):
         for mesh, batch, tokens, case in self.cases():
             for kind, function in (("sum", np.sum), ("mean", np.mean), ("max", np.max)):
@@ -560,16 +489,6 @@ class Checker:
                 result = tensor_type(x.shape, p.encoding(batch, tokens, columns))
                 p.store(p.op(f"redistribute {value} : {type} -> {result}", result), name, x)
             self.check(p, f"redistribute-{case}")
-
-
-# What a query without any key gets: the mean of all values, NaN, or 0.
-LOWEST = {"lowest": " causal", "added": " causal added", "replaced": " causal replaces"}
-EMPTY = LOWEST | {"nan": " causal strict", "zero": " causal strict zero_rows", "guarded": " causal strict added guarded"}
-
-
-def softmax(x):
-    powers = np.exp(x - x.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
 
 
 def main():

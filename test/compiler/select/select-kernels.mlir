@@ -21,7 +21,7 @@
 // CHECK: %[[K:.*]] = matmul %[[LN]] weight <"w" : tensor<8x8xf32> file "m.data" offset 512 bytes 256 view 0 strides [1, 8]>
 // CHECK: %[[MASK:.*]] = load @mask on @r {nodes = ["attend"]} : !tokens_1x1x6xi32_replicated
 // CHECK: %[[BIAS:.*]] = elementwise(%[[MASK]]) on @r {nodes = ["to_float", "not_mask", "padding"]} : (!tokens_1x1x6xi32_replicated) -> !tokens_1x1x6_replicated
-// CHECK: %[[ATTEND:.*]] = attention %[[Q]], %[[K]], %[[K]] key_bias %[[BIAS]] heads(2) scale(5.000000e-01) on @r {nodes = ["attend"]}
+// CHECK: %[[ATTEND:.*]] = attention %[[Q]], %[[K]], %[[K]] masks %[[BIAS]] heads(2) scale(5.000000e-01) terms [#onnx.term<add operand 0>] on @r {nodes = ["attend"]}
 // CHECK: %[[UP:.*]] = matmul %[[ATTEND]] {{.*}} !tokens_1x6x8_heads -> !tokens_1x6x8_balanced
 // CHECK: %[[GELU:.*]] = elementwise(%[[UP]]) on @r {nodes = ["div", "erf", "plus", "times", "gelu"]}
 // CHECK-NEXT: ^bb0
@@ -48,7 +48,7 @@ func.func @main(%ids: tensor<1x6xi64> {onnx.name = "ids"}, %mask: tensor<1x6xi64
   %mask_float = onnx.cast %mask4 {node = "to_float"} : tensor<1x1x1x6xi64> -> tensor<1x1x1x6xf32>
   %not_mask = onnx.binary sub %one, %mask_float {node = "not_mask"} : (tensor<f32>, tensor<1x1x1x6xf32>) -> tensor<1x1x1x6xf32>
   %padding = onnx.binary mul %not_mask, %low {node = "padding"} : (tensor<1x1x1x6xf32>, tensor<f32>) -> tensor<1x1x1x6xf32>
-  %attend = onnx.attention %q, %k, %k bias %padding {num_heads = 2 : i64, scale = 0.5 : f32, node = "attend"} : (tensor<1x6x8xf32>, tensor<1x6x8xf32>, tensor<1x6x8xf32>, tensor<1x1x1x6xf32>) -> tensor<1x6x8xf32>
+  %attend = onnx.attention %q, %k, %k masks %padding {num_heads = 2 : i64, scale = 0.5 : f32, terms = [#onnx.term<add operand 0>], node = "attend"} : (tensor<1x6x8xf32>, tensor<1x6x8xf32>, tensor<1x6x8xf32>, tensor<1x1x1x6xf32>) -> tensor<1x6x8xf32>
   %up = onnx.matmul %attend, %w {node = "up"} : (tensor<1x6x8xf32>, tensor<8x8xf32>) -> tensor<1x6x8xf32>
   %div = onnx.binary div %up, %root {node = "div"} : (tensor<1x6x8xf32>, tensor<1xf32>) -> tensor<1x6x8xf32>
   %erf = onnx.unary erf %div {node = "erf"} : tensor<1x6x8xf32>

@@ -74,17 +74,17 @@ func.func @attention_c4(%q: tensor<2x8x16xf32>, %v: tensor<2x8x32xf32>) {
 
 // -----
 
-func.func @attention_c5(%q: tensor<2x8x16xf32>, %bias: tensor<2x4x8x8xf32>) {
-  // expected-error @below {{bias is 'tensor<2x4x8x8xf32>', expected [2 or 1, 1, 8 or 1, 8], or [2 or 1, 8, 32]}}
-  %a = onnx.attention %q, %q, %q bias %bias {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x4x8x8xf32>) -> tensor<2x8x16xf32>
+func.func @attention_c5(%q: tensor<2x8x16xf32>, %mask: tensor<2x4x8x8xf32>) {
+  // expected-error @below {{mask is 'tensor<2x4x8x8xf32>', expected [2 or 1, 1, 8 or 1, 8], or [2 or 1, 8, 32]}}
+  %a = onnx.attention %q, %q, %q masks %mask {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<add operand 0>]} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x4x8x8xf32>) -> tensor<2x8x16xf32>
   return
 }
 
 // -----
 
-func.func @attention_c5_by_head(%q: tensor<2x8x16xf32>, %bias: tensor<2x1x32xf32>) {
-  // expected-error @below {{bias is 'tensor<2x1x32xf32>', expected [2 or 1, 1, 8 or 1, 8], or [2 or 1, 8, 32]}}
-  %a = onnx.attention %q, %q, %q bias %bias {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x1x32xf32>) -> tensor<2x8x16xf32>
+func.func @attention_c5_by_head(%q: tensor<2x8x16xf32>, %mask: tensor<2x1x32xf32>) {
+  // expected-error @below {{mask is 'tensor<2x1x32xf32>', expected [2 or 1, 1, 8 or 1, 8], or [2 or 1, 8, 32]}}
+  %a = onnx.attention %q, %q, %q masks %mask {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<add operand 0>]} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x1x32xf32>) -> tensor<2x8x16xf32>
   return
 }
 
@@ -397,21 +397,5 @@ func.func @rotary_c3(%x: tensor<2x8x16xf32>, %a: tensor<1x8x3xf32>) {
 func.func @rotary_c4(%x: tensor<2x8x16xf32>, %a: tensor<1x8x4xf32>) {
   // expected-error @below {{result is 'tensor<2x8x8xf32>', expected 'tensor<2x8x16xf32>'}}
   %y = onnx.rotary %x, %a, %a {num_heads = 4 : i64, rotary_dim = 4 : i64} : (tensor<2x8x16xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>) -> tensor<2x8x8xf32>
-  return
-}
-
-// -----
-
-func.func @attention_c7_causal(%q: tensor<2x8x16xf32>) {
-  // expected-error @below {{says how scores are hidden that nothing hides}}
-  %a = onnx.attention %q, %q, %q {num_heads = 4 : i64, scale = 0.5 : f32, added} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
-  return
-}
-
-// -----
-
-func.func @attention_c7_bias(%q: tensor<2x8x16xf32>) {
-  // expected-error @below {{says how scores are hidden that nothing hides}}
-  %a = onnx.attention %q, %q, %q {num_heads = 4 : i64, scale = 0.5 : f32, causal, replaces} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
   return
 }

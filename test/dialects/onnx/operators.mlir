@@ -26,15 +26,15 @@ func.func @heads(%x: tensor<2x8x24xf32>, %g: tensor<24xf32>, %bias: tensor<1x8x3
   %n = onnx.rms_norm %x, %g {epsilon = 0.5 : f32, num_heads = 4 : i64} : (tensor<2x8x24xf32>, tensor<24xf32>) -> tensor<2x8x24xf32>
   // CHECK: %[[S:.*]] = onnx.slice_heads %[[N]] {num_heads = 4 : i64, start = 2 : i64} : tensor<2x8x24xf32> -> tensor<2x8x8xf32>
   %s = onnx.slice_heads %n {num_heads = 4 : i64, start = 2 : i64} : tensor<2x8x24xf32> -> tensor<2x8x8xf32>
-  // CHECK: onnx.attention %[[S]], %[[S]], %[[S]] bias %{{.*}} {added, causal, guarded, num_heads = 4 : i64, replaces, scale = 5.000000e-01 : f32, softcap = 2.000000e+00 : f32, strict, zero_rows}
-  %a = onnx.attention %s, %s, %s bias %bias {num_heads = 4 : i64, scale = 0.5 : f32, softcap = 2.0 : f32, causal, strict, added, replaces, zero_rows, guarded} : (tensor<2x8x8xf32>, tensor<2x8x8xf32>, tensor<2x8x8xf32>, tensor<1x8x32xf32>) -> tensor<2x8x8xf32>
+  // CHECK: onnx.attention %[[S]], %[[S]], %[[S]] masks %{{.*}} {num_heads = 4 : i64, scale = 5.000000e-01 : f32, softcap = 2.000000e+00 : f32, terms = [#onnx.term<add operand 0 later -1.000000e+04 : f32>, #onnx.term<raise to -3.40282347E+38 : f32>, #onnx.term<replace later 0xFF800000 : f32>, #onnx.term<zero_nan>]}
+  %a = onnx.attention %s, %s, %s masks %bias {num_heads = 4 : i64, scale = 0.5 : f32, softcap = 2.0 : f32, terms = [#onnx.term<add operand 0 later -1.0e4 : f32>, #onnx.term<raise to -3.40282347e38 : f32>, #onnx.term<replace later 0xFF800000 : f32>, #onnx.term<zero_nan>]} : (tensor<2x8x8xf32>, tensor<2x8x8xf32>, tensor<2x8x8xf32>, tensor<1x8x32xf32>) -> tensor<2x8x8xf32>
   return %a : tensor<2x8x8xf32>
 }
 
 // CHECK-LABEL: func.func @attention
 func.func @attention(%q: tensor<2x8x16xf32>, %k: tensor<2x8x16xf32>, %v: tensor<2x8x16xf32>, %mask: tensor<2x1x1x8xf32>) -> tensor<2x8x16xf32> {
-  // CHECK: onnx.attention %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} {causal, num_heads = 4 : i64, scale = 5.000000e-01 : f32}
-  %a = onnx.attention %q, %k, %v bias %mask {num_heads = 4 : i64, scale = 0.5 : f32, causal}
+  // CHECK: onnx.attention %{{.*}}, %{{.*}}, %{{.*}} masks %{{.*}} {num_heads = 4 : i64, scale = 5.000000e-01 : f32, terms = [#onnx.term<add operand 0>, #onnx.term<zero_hidden>]}
+  %a = onnx.attention %q, %k, %v masks %mask {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<add operand 0>, #onnx.term<zero_hidden>]}
       : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x1x1x8xf32>) -> tensor<2x8x16xf32>
   return %a : tensor<2x8x16xf32>
 }

@@ -541,14 +541,14 @@ wse.program @attention_c1 state(selected) mesh(4x5) machine("wse2") {
 
 #heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
 #long = #wse.dist<rows = [0, 1], columns = [2 by 3]>
-wse.program @attention_c5 state(selected) mesh(4x5) machine("wse2") {
+wse.program @attention_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
   input @z : tensor<7x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #heads>
   %z = load @z on @r : tensor<1x7x6xf32, #long>
-  // expected-error@below {{is causal with 6 queries and 7 keys}}
-  %y = attention %x, %z, %z heads(2) scale(1.0) causal on @r : tensor<1x6x6xf32, #heads>, tensor<1x7x6xf32, #long>, tensor<1x7x6xf32, #long> -> tensor<1x6x6xf32, #heads>
+  // expected-error@below {{hides later keys of 6 queries and 7 keys}}
+  %y = attention %x, %z, %z heads(2) scale(1.0) terms [#onnx.term<replace later -1.0 : f32>] on @r : tensor<1x6x6xf32, #heads>, tensor<1x7x6xf32, #long>, tensor<1x7x6xf32, #long> -> tensor<1x6x6xf32, #heads>
 }
 
 // -----
@@ -573,20 +573,8 @@ wse.program @attention_c3 state(selected) mesh(4x5) machine("wse2") {
   input @x : tensor<6x6xf32>
   // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #heads>
-  // expected-error@below {{needs a key bias of one token with 6 features for each of 1 batch elements, replicated over 5 rows and all columns}}
-  %y = attention %x, %x, %x key_bias %x heads(2) scale(1.0) on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> key_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
-}
-
-// -----
-
-#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
-wse.program @attention_c4 state(selected) mesh(4x5) machine("wse2") {
-  region @r shape(4x5)
-  input @x : tensor<6x6xf32>
-  // expected-note@below {{the operand is made here}}
-  %x = load @x on @r : tensor<1x6x6xf32, #heads>
-  // expected-error@below {{needs a score bias with the tokens of the query and 6 features, replicated over the columns, or so many for each of 2 whole heads}}
-  %y = attention %x, %x, %x score_bias %x heads(2) scale(1.0) on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> score_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
+  // expected-error@below {{needs a mask with 6 features, replicated over the columns, or so many for each of 2 whole heads; with the tokens of the query, or one in all of 5 rows for each of 1 batch elements}}
+  %y = attention %x, %x, %x masks %x heads(2) scale(1.0) terms [#onnx.term<add operand 0>] on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> masks tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
 }
 
 // -----
@@ -1063,7 +1051,7 @@ wse.program @rms_norm_c3 state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 #heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
-wse.program @attention_c6 state(selected) mesh(4x5) machine("wse2") {
+wse.program @attention_c5 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #heads>

@@ -47,15 +47,15 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   %q = matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144 view 0 strides [1, 6]> bias <"bq" : tensor<6xf32> data dense<0.0> : tensor<6xf32>> variant(reduce) on @r {nodes = ["q"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
   // CHECK: %sparse = sparse_matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144> bias {{.*}} sparsity <keep 1 of 4 rest 1 random seed 3>
   %sparse = sparse_matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144> bias <"bq" : tensor<6xf32> data dense<0.0> : tensor<6xf32>> sparsity <keep 1 of 4 rest 1 random seed 3> on @r {nodes = ["sparse"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
-  // CHECK: %attend = attention %q, %q, %q key_bias %mask score_bias %mask_0 heads(2) scale(5.000000e-01) causal
-  %attend = attention %q, %q, %q key_bias %mask score_bias %bias heads(2) scale(0.5) causal on @r {nodes = ["attend"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> key_bias tensor<1x1x6xf32, #keys> score_bias tensor<1x6x6xf32, #scores> -> tensor<1x6x6xf32, #heads>
+  // CHECK: %attend = attention %q, %q, %q masks %mask, %mask_0 heads(2) scale(5.000000e-01) terms [#onnx.term<add operand 0>, #onnx.term<replace operand 1 later 0xFF800000 : f32>]
+  %attend = attention %q, %q, %q masks %mask, %bias heads(2) scale(0.5) terms [#onnx.term<add operand 0>, #onnx.term<replace operand 1 later 0xFF800000 : f32>] on @r {nodes = ["attend"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> masks tensor<1x1x6xf32, #keys>, tensor<1x6x6xf32, #scores> -> tensor<1x6x6xf32, #heads>
   // CHECK: %repeated = redistribute %attend repeat(2)
   %repeated = redistribute %attend repeat(2) on @r {nodes = ["repeated"]} : tensor<1x6x6xf32, #heads> -> tensor<1x6x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 6]>>
   // CHECK: %turned = rotary %attend, %{{.*}}, %{{.*}} dim(2) interleaved on @r
   %angles = load <"cos" : tensor<1x6x2xf32> file "m.data" offset 240 bytes 48> on @r {nodes = ["angles"]} : tensor<1x6x2xf32, #scores>
   %turned = rotary %attend, %angles, %angles dim(2) interleaved on @r {nodes = ["turned"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x2xf32, #scores>
-  // CHECK: %capped = attention %turned, %turned, %turned score_bias %repeated heads(2) scale(5.000000e-01) softcap(2.000000e+00) causal strict added replaces zero_rows guarded on @r
-  %capped = attention %turned, %turned, %turned score_bias %repeated heads(2) scale(0.5) softcap(2.0) causal strict added replaces zero_rows guarded on @r {nodes = ["capped"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> score_bias tensor<1x6x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 6]>> -> tensor<1x6x6xf32, #heads>
+  // CHECK: %capped = attention %turned, %turned, %turned masks %repeated heads(2) scale(5.000000e-01) softcap(2.000000e+00) terms [#onnx.term<add operand 0 later -1.000000e+04 : f32>, #onnx.term<raise to -3.40282347E+38 : f32>, #onnx.term<zero_nan>] on @r
+  %capped = attention %turned, %turned, %turned masks %repeated heads(2) scale(0.5) softcap(2.0) terms [#onnx.term<add operand 0 later -1.0e4 : f32>, #onnx.term<raise to -3.40282347e38 : f32>, #onnx.term<zero_nan>] on @r {nodes = ["capped"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> masks tensor<1x6x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 6]>> -> tensor<1x6x6xf32, #heads>
   // CHECK: %normal = rms_norm %capped scale {{.*}} epsilon(1.000000e-05) by_head on @r
   %normal = rms_norm %capped scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) by_head on @r {nodes = ["normal"]} : tensor<1x6x6xf32, #heads>
   // CHECK: %part = slice_heads %normal start(1) on @r

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The cases of check_kernel.py for attention."""
+
+import numpy as np
+
+# What terms there are, by mode.
+LATER = "later {} : f32"
+LOW, INFINITE = LATER.format("-3.40282347e38"), LATER.format("0xFF800000")
+TERMS = {
+    "key_bias": ["add operand 0"], "score_bias": ["add operand 0"], "head_bias": ["add operand 0"],
+    "both": ["add operand 0", "replace operand 1"], "causal": [f"add {LOW}"], "raised": ["raise to -2.0 : f32"],
+    "lowest": ["add operand 0", f"replace {LOW}"], "added": [f"add operand 0 {LOW}"],
+    "replaced": [f"replace operand 0 {LOW}"], "ten thousand": [f"add operand 0 {LATER.format('-1.0e4')}"],
+    "nan": ["add operand 0", f"replace {INFINITE}"], "zero": ["add operand 0", f"replace {INFINITE}", "zero_empty"],
+    "guarded": [f"add operand 0 {INFINITE}", "zero_nan"], "hidden": [f"add operand 0 {INFINITE}", "zero_hidden"],
+}
+# By what all keys of the first query are hidden, and modes in which it gets 0 then, not the mean of all values, or
+# that by its scores, or NaN.
+LOWEST = dict.fromkeys(("lowest", "added", "replaced"), np.finfo(np.float32).min)
+EMPTY = LOWEST | {"ten thousand": -1e4} | dict.fromkeys(("nan", "zero", "guarded", "hidden"), -np.inf)
+ZEROS = ("zero", "guarded", "hidden")
+
+
+def softmax(x):
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+class AttentionCases:
+    """What a Checker tries of it."""
+
+    def attention(self):
+        cases = [(3, 4, "plain"), (3, 4, "key_bias"), (3, 4, "score_bias"), (2, 3, "causal"), (2, 3, "fewer"), (2, 3, "more"),
+                 (2, 3, "softcap"), (2, 3, "raised"), (3, 4, "both"), *((2, 3, mode) for mode in EMPTY)]
+        for mesh, batch, tokens, case in self.cases():
+            for heads, size, mode in cases:
+                if mode in LOWEST and self.precision != "f32" or self.shared and mode not in ("plain", "more"):
+                    continue  # an infinity; what hears keys is the same
+                keys = {"fewer": 2, "more": 11}.get(mode, tokens)
+                self.attend(mesh, batch, tokens, keys, heads, size, mode, f"attention-{mode}-{case}")
+                columns = min(int(mesh.split("x")[0]) // heads, size)
+                for spread in {columns, 2} if columns > 1 else {}:  # all that there are, and two
+                    self.attend(mesh, batch, tokens, keys, heads, size, mode,
+                                f"attention-{mode}-{spread}-columns-{case}", spread)
+            self.attend(mesh, batch, tokens, tokens + 2, 3, 4, "head_bias", f"attention-head_bias-{case}")
+        for mode in ("plain", "causal"):  # scores too large for one block
+            self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
+            self.attend("8x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks-2-columns", 2)
+        for mode in ("softcap", "head_bias", "both", *(mode for mode in EMPTY if self.precision == "f32" or mode not in LOWEST)):
+            self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
+        # More keys than a buffer takes of all own features.
+        self.attend("4x8", 1, 200, 200, 2, 50, "causal", "attention-slices-2-columns", 2)
+
+    def attend(self, mesh, batch, tokens, keys, heads, size, mode, case, head_columns=1):
+        p = self.program(mesh)
+        if self.shared and batch <= p.height:  # an attention in all rows of the same groups
+            other = self.normal(batch, p.height // batch, heads * size)
+            value, type = p.load("others", other, p.encoding(batch, other.shape[1], "heads", size))
+            z = p.op(f"attention {value}, {value}, {value} heads({heads}) scale(0.5) : {type}, {type}, {type} -> {type}", type)
+            oh = other.reshape(batch, -1, heads, size).transpose(0, 2, 1, 3)
+            oh = softmax(oh @ oh.transpose(0, 1, 3, 2) * np.float32(0.5)) @ oh
+            p.store(z, "z", oh.transpose(0, 2, 1, 3).reshape(other.shape))
+        arrays = [self.normal(batch, count, heads * size) for count in (tokens, keys, keys)]
+        q, k, v = (p.load(name, array, p.encoding(batch, array.shape[1], "heads", size, head_columns=head_columns))
+                   for name, array in zip("qkv", arrays))
+        bias, placed, masks, mask_types, terms = 0, 0, [], [], TERMS.get(mode)
+        if mode in ("key_bias", "both"):
+            mask = np.where(self.random.random((batch, 1, keys)) < 0.3, -1e4, 0).astype(np.float32)
+            value, type = p.load("m", mask, p.encoding(batch, 1, "replicated", rows="replicated", span=tokens))
+            bias, masks, mask_types = mask[:, None], [value], [type]
+        if mode in ("score_bias", "both"):
+            scores = self.normal(1, tokens, keys)
+            if mode == "both":  # half of which stand in place of scores
+                scores = placed = scores * (self.random.random(scores.shape) < 0.5)
+            else:
+                bias = scores[:, None]
+            value, type = p.load("s", scores, p.encoding(batch, tokens, "replicated"), (batch, tokens, keys), (0, keys, 1))
+            masks.append(value)
+            mask_types.append(type)
+        if mode == "head_bias":
+            scores = self.normal(1, heads, tokens, keys)
+            by_token = scores.transpose(0, 2, 1, 3).reshape(1, tokens, heads * keys)
+            value, type = p.load("m", by_token, p.encoding(batch, tokens, "heads", keys),
+                                 (batch, tokens, heads * keys), (0, heads * keys, 1))
+            bias, masks, mask_types = scores, [value], [type]
+        if mode in EMPTY:  # the first query sees no key: the later ones hide themselves, the bias its own
+            hidden = np.float32(EMPTY[mode])
+            scores = np.zeros((batch, 1, keys), np.float32)
+            scores[:, :, 0] = hidden
+            value, type = p.load("m", scores, p.encoding(batch, 1, "replicated", rows="replicated", span=tokens))
+            bias = scores[:, None] + np.triu(np.full((tokens, keys), hidden, np.float32), 1)
+            bias = np.maximum(bias, hidden)
+            masks, mask_types = [value], [type]
+        if mode == "causal":
+            bias = np.triu(np.full((tokens, keys), -1e30, np.float32), 1)
+        operand, types = ((f" masks {', '.join(words)}" if words else "" for words in (masks, mask_types)))
+        flags = " softcap(0.75)" if mode == "softcap" else ""
+        if terms:
+            flags += f" terms [{', '.join(f'#onnx.term<{term}>' for term in terms)}]"
+        y = p.op(f"attention {q[0]}, {k[0]}, {v[0]}{operand} heads({heads}) scale(0.5){flags}"
+                 f" : {q[1]}, {k[1]}, {v[1]}{types} -> {q[1]}", q[1])
+        qh, kh, vh = (a.reshape(batch, -1, heads, size).transpose(0, 2, 1, 3) for a in arrays)
+        scores = qh @ kh.transpose(0, 1, 3, 2) * np.float32(0.5)
+        if mode == "softcap":
+            scores = np.float32(0.75) * np.tanh(scores / np.float32(0.75))
+        with np.errstate(all="ignore"):
+            scores = np.where(placed != 0, placed, scores + bias)
+            result = softmax(np.maximum(scores, -2) if mode == "raised" else scores)
+        result = (np.nan_to_num(result) if mode in ZEROS else result) @ vh
+        p.store(y, "y", result.transpose(0, 2, 1, 3).reshape(batch, tokens, heads * size))
+        self.check(p, case)
