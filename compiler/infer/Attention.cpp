@@ -186,6 +186,9 @@ static bool attention(Legalization &n) {
                                 [](Value other) { return other.use_empty(); });
   if (Value y = onlyFirst ? attendPlainly(n, a) : Value())
     return n.replace(byHead ? splitHeads(n, y, a.queryHeads()) : y);
+  // Scores that are results have what ONNX's text says.
+  if (n.op().getNumResults() > 3 && !n.op().getResult(3).use_empty())
+    a.hidden = -std::numeric_limits<double>::infinity();
   DissolvedAttention parts = dissolve(n, a);
   Value y = byHead ? parts.y : mergeHeads(n, parts.y);
   SmallVector<Value> results = {

@@ -249,8 +249,10 @@ void AttentionTerms::guard(const std::string &sum, int64_t keys,
 
 void AttentionTerms::divide(const std::string &sum) {
   // Where a key is seen the largest score adds 1 to the sum.
-  if (!unseen.empty() || has(op, TermKind::ZeroEmpty))
+  if (has(op, TermKind::ZeroEmpty))
     eachToken(Opcode::Max, sum, {perToken(sum), Operand::immediate(1)});
+  if (!unseen.empty())
+    eachToken(Opcode::Select, sum, {perToken(unseen), Operand::immediate(1)});
   eachToken(Opcode::Reciprocal, sum, {perToken(sum)});
   if (!noNumber.empty())
     eachToken(Opcode::Select, sum, {perToken(noNumber), Operand::immediate(0)});

@@ -3,8 +3,8 @@
 // What the terms of an attention's mask (#onnx.term) do to scores and weights.
 //
 // `zero_hidden` asks of which queries the mask hides all keys before any score
-// is there; their scores become minus infinity, so that of them no NaN is left.
-// Sums of weights that are 0 then count as 1.
+// is there; their scores become minus infinity, so that of them no NaN is left,
+// and the sum of their weights, which is 0, counts as 1.
 
 #ifndef COMPILER_KERNELS_ATTENTIONTERMS_H
 #define COMPILER_KERNELS_ATTENTIONTERMS_H
