@@ -23,7 +23,7 @@ import subprocess
 import sys
 
 import numpy as np
-from attention_cases import AttentionCases
+from attention_cases import AttentionCases, softmax
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../e2e/models"))
 import sparse_masks  # noqa: E402
