@@ -68,9 +68,15 @@ static llvm::Error readRole(const llvm::json::Object &object,
   if (!isCut && object.get("first_kernel"))
     return createStringError(
         where + " has a 'first_kernel', and its role is not stage or code");
+  if (isCut && !object.getInteger("group"))
+    return createStringError(
+        where + " is a stage and has no number 'group', which says in which "
+                "row of stages it is, from 0 on; --dump-placement of this "
+                "wsec writes it");
   if (isCut)
     if (llvm::Error error = readNumbers(
-            &object, where, {{"first_kernel", &region.firstKernel}}))
+            &object, where,
+            {{"first_kernel", &region.firstKernel}, {"group", &region.group}}))
       return error;
   if (!object.get("channels"))
     return llvm::Error::success();

@@ -24,6 +24,7 @@ struct PlacementFile {
     PlacedRegion pes;
     wse::RegionRole role = wse::RegionRole::Whole;
     int64_t firstKernel = 0; ///< of a stage, see wse.region
+    int64_t group = 0;       ///< of a stage: its row of them
     /// Channels of its own; none: all of its rows, or those that `select`
     /// chooses for a stage.
     int64_t shareBegin = 0, shareCount = 0;

@@ -135,6 +135,7 @@ viewRegions(wse::ProgramOp program,
     its.firstKernel = region.getFirstKernel();
     its.shareBegin = int64_t(region.getShareBegin().value_or(0));
     its.shareCount = int64_t(region.getShareCount().value_or(0));
+    its.group = region.getGroup();
     its.spreadHeads = region.getSpreadHeads();
     for (const PlacementView::KernelView &kernel : kernels)
       its.kernels += kernel.region == its.name;

@@ -108,6 +108,7 @@ struct PlacementView {
     std::string role;
     std::optional<int64_t> firstKernel;
     int64_t shareBegin = 0, shareCount = 0; // none: all of its rows
+    std::optional<int64_t> group;           // with which it shares them out
     bool spreadHeads = false;
     int64_t kernels = 0;
   };

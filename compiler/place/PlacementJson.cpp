@@ -279,6 +279,8 @@ std::string wsec::placementAsJson(const PlacementView &view, unsigned indent) {
           json.attribute("role", region.role);
           if (region.firstKernel)
             json.attribute("first_kernel", *region.firstKernel);
+          if (region.group)
+            json.attribute("group", *region.group);
           if (region.shareCount)
             json.attributeObject("channels", [&] {
               json.attribute("from", region.shareBegin);

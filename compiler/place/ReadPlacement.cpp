@@ -83,37 +83,16 @@ static void readWishes(wse::ProgramOp program,
   }
 }
 
-/// The first group in which nobody has one of its channels, a new one if there
-/// is none; nothing for a region that shares none out.
-static std::optional<size_t>
-groupOf(wse::RegionOp region, std::vector<SmallVector<wse::RegionOp>> &groups) {
-  if (!region.getShareCount())
-    return std::nullopt;
-  auto isMet = [&](wse::RegionOp other) {
-    return *region.getShareBegin() <
-               *other.getShareBegin() + *other.getShareCount() &&
-           *other.getShareBegin() <
-               *region.getShareBegin() + *region.getShareCount();
-  };
-  auto group = llvm::find_if(
-      groups, [&](const auto &its) { return llvm::none_of(its, isMet); });
-  if (group == groups.end())
-    group = groups.insert(group, SmallVector<wse::RegionOp>());
-  group->push_back(region);
-  return size_t(group - groups.begin());
-}
-
 PlacementProblem wsec::readPlacementProblem(wse::ProgramOp program) {
   PlacementProblem problem = placementOn(program.targetMachine());
   auto regions = regionsOf(program);
-  std::vector<SmallVector<wse::RegionOp>> taken;
   for (wse::RegionOp region : regions) {
     std::optional<PlacedOrigin> pin;
     if (region.isPlaced())
       pin = {int64_t(*region.getX()), int64_t(*region.getY())};
     problem.add("region @" + region.getSymName().str(),
                 {{region.columns(), region.rows()}}, pin);
-    problem.regions.back().group = groupOf(region, taken);
+    problem.regions.back().group = region.getGroup();
   }
   auto numberOf = [&](FlatSymbolRefAttr name) {
     return size_t(llvm::find_if(regions,

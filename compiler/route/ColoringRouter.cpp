@@ -155,7 +155,7 @@ static std::string checkLaunches(const RoutingProblem &problem) {
     error += " " + describeKeepOut(problem.keepOuts.front());
     if (size_t others = problem.keepOuts.size() - 1)
       error += " and " + std::to_string(others) + " more";
-    return error + "; place it elsewhere, or leave a lane of PEs free";
+    return error + "\nplace it elsewhere, or leave a lane of PEs free";
   }
   return "";
 }
@@ -196,6 +196,6 @@ std::string wsec::routeByColoring(const RoutingProblem &problem,
   else if (inColors)
     its = RouteLack::WayColors;
   return its == RouteLack::Colors
-             ? tooManyColors(problem, straight) + "; and " + error
+             ? tooManyColors(problem, straight) + "\n" + error
              : error;
 }

@@ -18,7 +18,8 @@ enum class RouteLack {
 /// Routes every stream by its pattern and gives colors by graph colouring:
 /// streams with a PE in common need different ones. The stream with the most
 /// conflicts chooses first, the lowest free color. Returns empty and fills
-/// `routing`, or why the streams do not fit the machine, and what they lack.
+/// `routing`, or why the streams do not fit the machine, and what they lack: a
+/// line that says what cannot be routed, then lines why, and what to do.
 std::string routeByColoring(const RoutingProblem &problem, Routing &routing,
                             RouteLack *lack = nullptr);
 

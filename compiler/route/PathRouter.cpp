@@ -77,7 +77,7 @@ static std::string quoted(const std::string &name) { return "'" + name + "'"; }
 
 std::string Negotiation::remedy(const Bundle &bundle) const {
   std::string text =
-      "; of " + std::to_string(problem.colors) + " colors none is left for ";
+      "\nof " + std::to_string(problem.colors) + " colors none is left for ";
   text += quoted(problem.nets[bundle.nets.front()].name);
   if (bundle.nets.size() > 1)
     text += " and the " + std::to_string(bundle.nets.size() - 1) +
@@ -217,7 +217,7 @@ bool Negotiation::routeNet(size_t net, int64_t pressure) {
     if (crowd.empty())
       crowd = describeLinks();
     if (!crowd.empty())
-      reason += "; " + crowd;
+      reason += "\n" + crowd;
     kind = PathFailure::Effort;
   } else {
     reason = describeNoWay(net, color, search.missed());

@@ -12,8 +12,8 @@ namespace wsec {
 /// Why no solution was found: the PE or the link that is too much in demand,
 /// and the nets that compete for it.
 struct PathFailure {
-  std::string reason;
-  size_t bundle = 0; ///< that does not get through
+  std::string reason; ///< of one line or more
+  size_t bundle = 0;  ///< that does not get through
   enum Kind {
     Settings, ///< of a PE, that several want
     Link,     ///< that would have to pass too many words

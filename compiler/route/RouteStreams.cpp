@@ -143,7 +143,12 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
            shareStream(problem, streamOf))
       error = routeByColoring(problem, routing, &lack);
     if (lack != RouteLack::Nothing) {
-      auto refused = program.emitError(error);
+      auto [what, rest] = StringRef(error).split('\n');
+      auto refused = program.emitError(what);
+      SmallVector<StringRef> notes;
+      rest.split(notes, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+      for (StringRef note : notes)
+        refused.attachNote() << note;
       setShortage(refused, lack == RouteLack::Colors ? Shortage::Colors
                                                      : Shortage::Ways);
       return signalPassFailure();

@@ -349,17 +349,17 @@ std::string SearchedRouter::describe(const PathFailure &failure) const {
   const Searched &its = all[ownerOf(failure.bundle)];
   if (failure.kind == PathFailure::Effort)
     return "RouteEffort: " + failure.reason +
-           "; place regions in the same rows, or leave columns free between "
+           "\nplace regions in the same rows, or leave columns free between "
            "them";
   if (!isTransfer(its))
     return "RouteCongestion: there are no ways for stream '" +
-           requestOf(its).name + "' of " + ::describe(sourceOf(its)) + ": " +
+           requestOf(its).name + "' of " + ::describe(sourceOf(its)) + "\n" +
            failure.reason +
-           "; place it elsewhere, or leave a lane of PEs free to the edge";
+           "\nplace it elsewhere, or leave a lane of PEs free to the edge";
   return "RouteCongestion: there are no ways for a transfer from " +
-         ::describe(sourceOf(its)) + " to " + ::describe(targetOf(its)) + ": " +
+         ::describe(sourceOf(its)) + " to " + ::describe(targetOf(its)) + "\n" +
          failure.reason +
-         "; place both in the same rows, or leave columns free between them";
+         "\nplace both in the same rows, or leave columns free between them";
 }
 
 std::string SearchedRouter::run() {
@@ -371,7 +371,7 @@ std::string SearchedRouter::run() {
              ::describe(sourceOf(its)) + " meet in one of " +
              ::describe(targetOf(its)) + ", each in a color of its own, of " +
              std::to_string(problem.colors) +
-             "; place both in regions whose heights differ less";
+             "\nplace both in regions whose heights differ less";
   findWindow();
   paths.linkWords = leastLinkWords();
   addObstacles();

@@ -109,8 +109,8 @@ struct SelectKernelsPass
     IntegerAttr open;
     auto region = wse::RegionOp::create(body, main.getLoc(), regionName(main),
                                         {shape.columns, shape.rows}, open, open,
-                                        open, open, wse::RegionRoleAttr(), open,
-                                        /*spread_heads=*/false);
+                                        open, open, open, wse::RegionRoleAttr(),
+                                        open, /*spread_heads=*/false);
     for (const PeRectangle &its : target.keepOuts)
       wse::KeepOutOp::create(body, main.getLoc(),
                              ArrayRef<int64_t>{its.width, its.height}, its.x,

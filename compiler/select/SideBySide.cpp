@@ -260,6 +260,7 @@ static wse::RegionOp regionOfPart(wse::ProgramOp program, wse::RegionOp first,
   if (shape.shareCount > 0) {
     region.setShareCount(shape.shareCount);
     region.setShareBegin(shape.shareBegin);
+    region.setGroup(its.group);
   }
   return region;
 }

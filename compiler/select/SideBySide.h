@@ -25,6 +25,7 @@ struct RegionPart {
   std::optional<PlacedOrigin> at;
   wse::RegionRole role = wse::RegionRole::Part;
   int64_t firstKernel = 0; ///< of a stage, in the list that was cut
+  int64_t group = 0;       ///< of a stage: its row of them
 };
 
 struct SideBySide {

@@ -7,9 +7,14 @@
 using namespace wsec;
 using namespace wsec::select;
 
-StageRow select::stageRowAt(const PlacementProblem &mesh, int64_t begin,
-                            int64_t rows) {
-  return {begin, freeColumns(mesh.width, begin, rows, mesh.keepOuts)};
+std::vector<StageRow> select::stageRowsAt(const PlacementProblem &mesh,
+                                          const std::vector<int64_t> &begins,
+                                          int64_t rows) {
+  std::vector<StageRow> stageRows;
+  for (int64_t begin : begins)
+    stageRows.push_back(
+        {begin, freeColumns(mesh.width, begin, rows, mesh.keepOuts)});
+  return stageRows;
 }
 
 /// Whether words of all its channels enter and leave the mesh.
@@ -29,13 +34,16 @@ static bool isOpen(const PlacementProblem &mesh, int64_t begin, int64_t rows) {
 std::vector<StageRow> select::rowsOfStages(const PlacementProblem &mesh,
                                            int64_t rows, size_t most,
                                            bool isClear) {
-  std::vector<StageRow> all;
-  for (int64_t row : mesh.channelRows) {
-    StageRow its = stageRowAt(mesh, row, rows);
-    if (row + rows <= mesh.height && isOpen(mesh, row, rows) &&
-        its.free.count() >= (isClear ? mesh.width : 1))
-      all.push_back(std::move(its));
-  }
+  std::vector<int64_t> begins;
+  for (int64_t row : mesh.channelRows)
+    if (row + rows <= mesh.height && isOpen(mesh, row, rows))
+      begins.push_back(row);
+  std::vector<StageRow> all = stageRowsAt(mesh, begins, rows);
+  const int64_t least = isClear ? mesh.width : 1;
+  all.erase(std::remove_if(
+                all.begin(), all.end(),
+                [&](const StageRow &its) { return its.free.count() < least; }),
+            all.end());
   // Of those from one on, so many at most: the most columns, and which comes
   // first.
   struct Best {

@@ -14,8 +14,10 @@ struct StageRow {
   FreeColumns free;
 };
 
-/// The one of so many rows of `mesh` that begins there.
-StageRow stageRowAt(const PlacementProblem &mesh, int64_t begin, int64_t rows);
+/// Those of so many rows of `mesh` each that begin there.
+std::vector<StageRow> stageRowsAt(const PlacementProblem &mesh,
+                                  const std::vector<int64_t> &begins,
+                                  int64_t rows);
 
 /// `most` of so many rows each at most, which begin at channels, from north to
 /// south: those with the most columns together that are free. None has a

@@ -12,6 +12,7 @@
 
 #include "compiler/select/Stages.h"
 #include "compiler/placement/MeshPlacement.h"
+#include "compiler/select/GivenStages.h"
 #include "compiler/select/Handovers.h"
 #include "compiler/select/StagePartitioner.h"
 #include "compiler/select/StageRows.h"
@@ -413,12 +414,14 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting,
   const bool hasShares = given && given->regions.front().shareCount > 0;
   const std::vector<int64_t> shares =
       hasShares ? std::vector<int64_t>() : sharesOf(plan, setting);
-  int64_t shareBegin = 0;
+  int64_t shareBegin = 0, group = 0;
   IRMapping held; // what crossed, where the stage at hand has it
   for (auto [number, stage] : llvm::enumerate(plan.stages)) {
     llvm::SetVector<Operation *> members;
-    if (stage.turns)
+    if (stage.turns) {
       shareBegin = 0;
+      ++group;
+    }
     if (stage.begin > 0)
       for (Value value : crossing[stage.begin]) {
         Value before = held.lookupOrDefault(value), here;
@@ -450,6 +453,7 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting,
     part.role = setting.keep.spreadCode ? wse::RegionRole::Code
                                         : wse::RegionRole::Stage;
     part.firstKernel = int64_t(stage.begin);
+    part.group = group;
     PlacementFile::Region region;
     if (given)
       region = given->regions[number];
@@ -510,32 +514,6 @@ bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
   return true;
 }
 
-/// Channels that stages have to themselves lie one behind the other, as many as
-/// their rows have.
-static std::string sharesProblem(const PlacementFile &given, size_t channels) {
-  int64_t next = 0, row = given.regions.front().pes.y;
-  for (const PlacementFile::Region &region : given.regions) {
-    if (region.pes.y != row)
-      next = 0;
-    row = region.pes.y;
-    if ((region.shareCount > 0) != (given.regions.front().shareCount > 0))
-      return "some regions have 'channels' and others have not";
-    if (region.shareCount == 0)
-      continue;
-    if (region.shareBegin != next)
-      return "'channels' of region @" + region.name + " are from " +
-             std::to_string(region.shareBegin) + ", and those before end at " +
-             std::to_string(next);
-    next += region.shareCount;
-    if (next > int64_t(channels))
-      return "regions have " + std::to_string(next) +
-             " 'channels' to themselves, and their rows have " +
-             std::to_string(channels) +
-             "; without any they are shared out anew";
-  }
-  return "";
-}
-
 LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
                                          const PlacementFile &given,
                                          const KeepOptions &keep) {
@@ -544,15 +522,16 @@ LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
   };
   Stages stages(program);
   const int64_t rows = given.regions.front().pes.rows;
+  if (std::string problem = groupsProblem(given); !problem.empty())
+    return refuse() << problem;
+  std::vector<StageRow> stageRows =
+      stageRowsAt(stages.onMesh, beginsOfGroups(given), rows);
   std::vector<int64_t> widths;
   StagePlan plan;
-  std::vector<StageRow> stageRows;
   size_t inRow = 0, mostInRow = 0;
   for (auto [number, region] : llvm::enumerate(given.regions)) {
     const bool turns =
-        number > 0 && region.pes.y != given.regions[number - 1].pes.y;
-    if (number == 0 || turns)
-      stageRows.push_back(stageRowAt(stages.onMesh, region.pes.y, rows));
+        number > 0 && region.group != given.regions[number - 1].group;
     inRow = turns ? 1 : inRow + 1;
     mostInRow = std::max(mostInRow, inRow);
     if (region.pes.rows != rows)

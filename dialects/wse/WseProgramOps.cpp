@@ -363,6 +363,12 @@ Machine RegionOp::machine() {
                  int(getShareCount().value_or(0)));
 }
 
+bool RegionOp::sharesChannelsWith(RegionOp other) {
+  return getGroup() && getGroup() == other.getGroup() &&
+         *getShareBegin() < *other.getShareBegin() + *other.getShareCount() &&
+         *other.getShareBegin() < *getShareBegin() + *getShareCount();
+}
+
 LogicalResult RegionOp::verify() {
   // (C1)
   auto program = (*this)->getParentOfType<ProgramOp>();
@@ -377,9 +383,11 @@ LogicalResult RegionOp::verify() {
            << columns() << "x" << rows() << " PEs at (" << x << ", " << y
            << ") does not fit the mesh of " << width << "x" << height;
   // (C2)
-  if (getShareCount().has_value() != getShareBegin().has_value())
-    return emitOpError("has channels of its own from one on, or all of its "
-                       "rows");
+  if (getShareCount().has_value() != getShareBegin().has_value() ||
+      getShareCount().has_value() != getGroup().has_value() ||
+      int64_t(getGroup().value_or(0)) < 0)
+    return emitOpError("has channels of its own from one on, in a group from 0 "
+                       "on, or all of its rows");
   const int64_t begin = getShareBegin().value_or(0);
   const int64_t count = getShareCount().value_or(1);
   const int64_t channels = machine().channelsInUse();
@@ -387,6 +395,14 @@ LogicalResult RegionOp::verify() {
       (begin < 0 || count < 1 || begin >= channels || count > channels - begin))
     return emitOpError("has ") << count << " channels from number " << begin
                                << " on, and its rows have " << channels;
+  for (auto other : program.bodyBlock().getOps<RegionOp>()) {
+    if (other == *this)
+      break;
+    if (sharesChannelsWith(other))
+      return emitOpError("has a channel of group ")
+             << *getGroup() << " that @" << other.getSymName()
+             << " has to itself";
+  }
   // (C3)
   if (isCut() != getFirstKernel().has_value() ||
       int64_t(getFirstKernel().value_or(0)) < 0)

@@ -109,11 +109,13 @@ def Wse_RegionOp : Wse_Op<"region", [Symbol, HasParent<"ProgramOp">]> {
     a number of neighbouring ones to itself, counted from the first whose row it
     has. So no PE passes words of two regions on, and their streams need one
     color, however many regions there are. Regions that share out the same ones
-    have no row in common.
+    are of one group, lie in the same rows, and have no row in common with those
+    of another.
 
     ```mlir
-    region @a shape(2x4) channels(1 from 0)
-    region @b shape(2x4) channels(3 from 1)
+    region @a shape(2x4) channels(1 from 0 group 0)
+    region @b shape(2x4) channels(3 from 1 group 0)
+    region @c shape(3x4) channels(4 from 0 group 1)
     ```
 
     Several regions have a role: parts of the model that share nothing, the
@@ -129,20 +131,22 @@ def Wse_RegionOp : Wse_Op<"region", [Symbol, HasParent<"ProgramOp">]> {
 
     - (C1) The shape is positive and fits the mesh; so does the region at its
       position.
-    - (C2) Channels of its own are of those whose rows it has.
+    - (C2) Channels of its own are of those whose rows it has, and no other
+      region of its group has one of them.
     - (C3) What has a role of a list begins with one of its kernels.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$shape,
                        OptionalAttr<I64Attr>:$x, OptionalAttr<I64Attr>:$y,
                        OptionalAttr<I64Attr>:$share_count,
                        OptionalAttr<I64Attr>:$share_begin,
+                       OptionalAttr<I64Attr>:$group,
                        OptionalAttr<Wse_RegionRole>:$role,
                        OptionalAttr<I64Attr>:$first_kernel,
                        UnitAttr:$spread_heads);
   let assemblyFormat = [{
     $sym_name `shape` `(` custom<MeshExtents>($shape) `)`
     (`at` ` ` `(` $x^ `,` $y `)`)?
-    (`channels` `(` $share_count^ `from` $share_begin `)`)?
+    (`channels` `(` $share_count^ `from` $share_begin `group` $group `)`)?
     (`as` $role^)? (`from` $first_kernel^)? (`spread_heads` $spread_heads^)?
     attr-dict
   }];
@@ -155,6 +159,8 @@ def Wse_RegionOp : Wse_Op<"region", [Symbol, HasParent<"ProgramOp">]> {
     int64_t columns() { return getShape()[0]; }
     int64_t rows() { return getShape()[1]; }
     bool isPlaced() { return getX().has_value(); }
+    /// Whether both have one of the channels of their group to themselves.
+    bool sharesChannelsWith(RegionOp other);
     /// What the machine is to its kernels; until it is placed, as at (0, 0).
     ::wsec::Machine machine();
   }];

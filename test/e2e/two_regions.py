@@ -127,9 +127,10 @@ def check(text, x, work, engines):
                f"--dump-placement={work / 'two.json'}"]
     compiled = subprocess.run(command, capture_output=True, text=True, check=False)
     if "RouteCongestion" in compiled.stderr:
-        assert re.search(r"from @[abc] in rows .* to @[abc] in rows .* compete for .* place both in|"
-                         r"rows of @[abc] in rows .* meet in one of @[abc] .* differ less",
-                         compiled.stderr), compiled.stderr
+        assert re.search(r"error: .*from @[abc] in rows .* to @[abc] in rows .*\n"
+                         r"note: .* compete for .*\n(note: .*\n)*note: .*place both in|"
+                         r"error: .*rows of @[abc] in rows .* meet in one of @[abc] .*\n"
+                         r"note: .* differ less", compiled.stderr), compiled.stderr
         return False
     assert compiled.returncode == 0, (compiled.stderr, text)
     placement = json.loads((work / "two.json").read_text())

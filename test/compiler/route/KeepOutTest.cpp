@@ -62,12 +62,12 @@ TEST(RoutingProblem, WaysThatKeepOutsShutOffAreNamed) {
   Routing routing;
   EXPECT_EQ(routeByColoring(problem, routing),
             "RouteCongestion: launches do not reach @r: no way leads from PE "
-            "(0,0) around the keep-out of columns 2 to 3 and rows 0 to 5; "
+            "(0,0) around the keep-out of columns 2 to 3 and rows 0 to 5\n"
             "place it elsewhere, or leave a lane of PEs free");
   problem.keepOuts = {{10, 11, 1, 0, 6, 1}};
   const std::string error = routeByColoring(problem, routing);
   EXPECT_EQ(error.rfind("RouteCongestion: there are no ways for stream "
-                        "'out_exit' of @r in rows 1 to 4: on color ",
+                        "'out_exit' of @r in rows 1 to 4\non color ",
                         0),
             0u)
       << error;
@@ -76,7 +76,7 @@ TEST(RoutingProblem, WaysThatKeepOutsShutOffAreNamed) {
                        "10 and rows 0 to 5"),
             std::string::npos)
       << error;
-  EXPECT_NE(error.find("; place it elsewhere, or leave a lane of PEs free to "
+  EXPECT_NE(error.find("\nplace it elsewhere, or leave a lane of PEs free to "
                        "the edge"),
             std::string::npos);
 }

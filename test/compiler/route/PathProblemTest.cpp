@@ -154,7 +154,7 @@ TEST(PathRouterTest, FailureNamesThePlaceAndWhoCompetes) {
   problem.obstacles = {{0, pes(2, 3, 1, 2)}};
   EXPECT_TRUE(has(whyNot(problem),
                   "'a' from WEST and 'b' from WEST compete for color 0 of PE "
-                  "(3,0); of 1 colors none is left for 'a' and the 1 others "
+                  "(3,0)\nof 1 colors none is left for 'a' and the 1 others "
                   "that share its color"))
       << whyNot(problem);
 }
@@ -164,7 +164,7 @@ TEST(PathRouterTest, FailureNamesSharedEnds) {
       has(whyNot(mesh(2, 2, 1,
                       {net("a", 0, 0, pes(1, 2, 0, 1)),
                        net("b", 0, 1, pes(1, 2, 0, 1))})),
-          "'b' and 'a' compete for color 0 of PE (1,0); of 1 colors "
+          "'b' and 'a' compete for color 0 of PE (1,0)\nof 1 colors "
           "none is left for 'a' and the 1 others that share its color"));
 }
 

@@ -165,11 +165,11 @@ TEST(RoutingProblem, TransferWithoutAWayNamesWhoCompetes) {
   const std::string error = routeByColoring(problem, routing);
   EXPECT_EQ(
       error.rfind("RouteCongestion: there are no ways for a transfer from "
-                  "@b in rows 4 to 7 to @a in rows 0 to 3: ",
+                  "@b in rows 4 to 7 to @a in rows 0 to 3\n",
                   0),
       0u)
       << error;
-  EXPECT_NE(error.find("; place both in the same rows, or leave columns free "
+  EXPECT_NE(error.find("\nplace both in the same rows, or leave columns free "
                        "between them"),
             std::string::npos);
 }
@@ -200,7 +200,7 @@ TEST(RoutingProblem, SearchThatGivesUpSaysWhoCompetes) {
   const std::string error = routeByColoring(problem, routing);
   EXPECT_EQ(error.rfind("RouteEffort: the search for 'row ", 0), 0u) << error;
   EXPECT_NE(error.find(" compete for "), std::string::npos) << error;
-  EXPECT_NE(error.find("; place regions in the same rows, or leave columns "
+  EXPECT_NE(error.find("\nplace regions in the same rows, or leave columns "
                        "free between them"),
             std::string::npos);
 }
@@ -235,7 +235,7 @@ TEST(RoutingProblem, RowsThatMeetHaveDifferentColors) {
   Routing none;
   EXPECT_EQ(routeByColoring(problem, none),
             "RouteCongestion: 2 rows of @a in rows 0 to 3 meet in one of @b in "
-            "rows 1 to 2, each in a color of its own, of 1; place both in "
+            "rows 1 to 2, each in a color of its own, of 1\nplace both in "
             "regions whose heights differ less");
 }
 

@@ -27,12 +27,12 @@ wse.program @two state(placed) mesh(6x2) machine("wse2") {
 // Channels that are shared out: words for both regions have one color.
 // CHECK-LABEL: wse.program @shares
 wse.program @shares state(placed) mesh(6x4) machine("wse2") {
-  region @a shape(3x4) at (0, 0) channels(1 from 0)
-  region @b shape(3x4) at (3, 0) channels(3 from 1)
+  region @a shape(3x4) at (0, 0) channels(1 from 0 group 0)
+  region @b shape(3x4) at (3, 0) channels(3 from 1 group 0)
   input @x : tensor<4x4xf32>
   // CHECK: stream @channel channel on @a colors [[[C:[0-9]+]]] rules [#wse.rule<color [[C]], <x = 0 to 2, y = 0 to 1>, west to east|ramp>
   // CHECK: stream @channel_1 channel on @b colors [[[C]]] rules [#wse.rule<color [[C]], <x = 0 to 3, y = 1 to 2>, west to east>
-  // CHECK: region @a shape(3x4) at (0, 0) channels(1 from 0)
+  // CHECK: region @a shape(3x4) at (0, 0) channels(1 from 0 group 0)
   %x = load @x on @a : tensor<1x4x4xf32, #split>
   %s = softmax %x on @a : tensor<1x4x4xf32, #split>
   %y = load @x on @b : tensor<1x4x4xf32, #split>

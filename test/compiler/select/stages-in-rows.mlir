@@ -9,9 +9,9 @@
 // store, also what came by transfer to the last stage of the row; each row
 // shares out its channels anew.
 
-// CHECK: region @r shape(1x[[ROWS:[0-9]+]]) channels([[C:[0-9]+]] from 0) as stage
-// CHECK: region @r1 shape(1x[[ROWS]]) channels({{[0-9]+}} from [[C]]) as stage
-// CHECK: region @r2 shape(2x[[ROWS]]) channels({{[0-9]+}} from 0) as stage
+// CHECK: region @r shape(1x[[ROWS:[0-9]+]]) channels([[C:[0-9]+]] from 0 group 0) as stage
+// CHECK: region @r1 shape(1x[[ROWS]]) channels({{[0-9]+}} from [[C]] group 0) as stage
+// CHECK: region @r2 shape(2x[[ROWS]]) channels({{[0-9]+}} from 0 group 1) as stage
 // CHECK: %[[S0:.*]] = softmax {{.*}} on @r {
 // CHECK: %[[T0:.*]] = transfer %[[S0]] on @r1 {nodes = ["s0"]}
 // CHECK: %[[S1:.*]] = softmax %[[T0]] on @r1 {

@@ -7,7 +7,7 @@
 // stay or not: here a store by columns, which stages are chosen for. What is
 // stored needs no channel of the west edge.
 
-// CHECK-DAG: region @r shape({{.*}}) channels({{[0-9]+}} from 0)
+// CHECK-DAG: region @r shape({{.*}}) channels({{[0-9]+}} from 0 group 0)
 // CHECK-DAG: region @r1 shape({{.*}}) channels(1 from
 func.func @main(%x: tensor<4x4096xf32> {onnx.name = "x"})
     -> (tensor<4x4096xf32> {onnx.name = "y"}) {

@@ -751,9 +751,25 @@ wse.program @region_c1_shape state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 wse.program @region_c2_channels state(selected) mesh(4x5) machine("wse2") {
-  region @a shape(2x4) channels(3 from 1)
+  region @a shape(2x4) channels(3 from 1 group 0)
   // expected-error @below {{has 3 channels from number 2 on, and its rows have 4}}
-  region @b shape(2x4) channels(3 from 2)
+  region @b shape(2x4) channels(3 from 2 group 0)
+}
+
+// -----
+
+wse.program @region_c2_shared state(selected) mesh(4x5) machine("wse2") {
+  region @a shape(2x4) channels(3 from 1 group 0)
+  region @b shape(2x4) channels(2 from 0 group 1)
+  // expected-error @below {{has a channel of group 0 that @a has to itself}}
+  region @c shape(2x4) channels(2 from 0 group 0)
+}
+
+// -----
+
+wse.program @region_c2_group state(selected) mesh(4x5) machine("wse2") {
+  // expected-error @below {{has channels of its own from one on, in a group from 0 on, or all of its rows}}
+  region @a shape(2x4) channels(1 from 0 group -1)
 }
 
 // -----
