@@ -57,6 +57,18 @@ static bool fitsFeatures(Node &node, size_t i, int64_t count) {
                    llvm::Twine(count) + " elements, one for each feature");
 }
 
+/// Whether a scale or bias is the same for all that is normalized: one number,
+/// or one for each feature. Others, such as those of heads, broadcast to `x`.
+static bool isByFeature(ArrayRef<int64_t> shape, ArrayRef<int64_t> x,
+                        int64_t axis) {
+  const int64_t elements = numElements(shape);
+  if (elements != numElements(x.drop_front(axis)) || shape.size() == 1)
+    return elements == 1 || elements == numElements(x.drop_front(axis));
+  const int64_t features = x.size() - axis;
+  return int64_t(shape.size()) <= features ||
+         numElements(shape.drop_back(features)) == 1;
+}
+
 /// The first result is like the first operand. Other results (statistics)
 /// are rarely used; they get the shape the operator gives them.
 static bool norm(Node &node) {
@@ -65,8 +77,11 @@ static bool norm(Node &node) {
   if (!axis)
     return false;
   int64_t features = numElements(ArrayRef(x.shape).drop_front(*axis));
-  if (!fitsFeatures(node, 1, features) || !fitsFeatures(node, 2, features))
-    return false;
+  for (size_t i : {1, 2})
+    if (node.has(i) &&
+        broadcastShapes(node.input(i).shape, x.shape) != x.shape &&
+        !fitsFeatures(node, i, features))
+      return false;
   Shape statistics = x.shape;
   std::fill(statistics.begin() + *axis, statistics.end(), 1);
   for (Fact &output : node.outputs)
@@ -236,6 +251,22 @@ static Value rmsNormOf(Legalization &n, Value x, int64_t axis, Value scale,
   });
 }
 
+/// Do the operators' own scale and bias say it?
+static bool hasVectors(Legalization &n, Value scale, Value bias, int64_t axis) {
+  return llvm::all_of(ArrayRef<Value>{scale, bias}, [&](Value value) {
+    return !value || isByFeature(shapeOf(value), shapeOf(n.input(0)), axis);
+  });
+}
+
+/// The norm `build` makes with a scale of one, scaled and shifted behind it.
+template <typename Build>
+static Value scaledBehind(Legalization &n, Value scale, Value bias,
+                          Build build) {
+  Value one = scalarLike(n.builder(), n.loc(), scale, 1);
+  Value y = n.binary(BinaryKind::Mul, build(one), scale);
+  return bias ? n.binary(BinaryKind::Add, y, bias) : y;
+}
+
 /// The mean of `x` from `axis` on.
 static Value meanFrom(Legalization &n, Value x, int64_t axis) {
   Shape shape(shapeOf(x)), axes;
@@ -254,8 +285,13 @@ static bool layerNorm(Legalization &n) {
   if (!axis)
     return false;
   double epsilon = n.node().floatAttr("epsilon");
+  Value scale = n.input(1), bias = n.optional(2);
   SmallVector<Value> results = {
-      layerNormOf(n, x, *axis, n.input(1), n.optional(2), epsilon)};
+      hasVectors(n, scale, bias, *axis)
+          ? layerNormOf(n, x, *axis, scale, bias, epsilon)
+          : scaledBehind(n, scale, bias, [&](Value one) {
+              return layerNormOf(n, x, *axis, one, Value(), epsilon);
+            })};
   results.resize(n.op().getNumResults());
   // The mean, and one over the root of the variance, for those who ask.
   for (size_t i = 1; i < results.size(); ++i) {
@@ -274,9 +310,16 @@ static bool layerNorm(Legalization &n) {
 }
 
 static bool rmsNorm(Legalization &n) {
-  std::optional<int64_t> axis = n.node().axisAttr(shapeOf(n.input(0)).size());
-  return axis && n.replace(rmsNormOf(n, n.input(0), *axis, n.input(1),
-                                     n.node().floatAttr("epsilon")));
+  Value x = n.input(0), scale = n.input(1);
+  std::optional<int64_t> axis = n.node().axisAttr(shapeOf(x).size());
+  if (!axis)
+    return false;
+  auto scaledBy = [&](Value scale) {
+    return rmsNormOf(n, x, *axis, scale, n.node().floatAttr("epsilon"));
+  };
+  return n.replace(hasVectors(n, scale, Value(), *axis)
+                       ? scaledBy(scale)
+                       : scaledBehind(n, scale, Value(), scaledBy));
 }
 
 /// input + skip (+ bias); the sum is result 3.

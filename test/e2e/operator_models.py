@@ -172,9 +172,25 @@ def spectrum(node, values):
     return np.stack([y.real, y.imag], -1).astype("f4")
 
 
+def norms():
+    """Scales and biases that differ between heads, as many as features or not, by several axes, computed or not."""
+    random = np.random.default_rng(8)
+    x = random.standard_normal((2, 3, 4, 8)).astype("f4")
+    inputs, constants, nodes = {"x": x, "square": x[..., :4].copy()}, {}, []
+    for operator in ("LayerNormalization", "RMSNormalization"):
+        for of, shape, axis, where in [("x", (4, 8), -1, constants), ("square", (4, 1), -1, constants),
+                                       ("x", (4, 8), -1, inputs), ("x", (8,), -2, constants),
+                                       ("x", (4, 8), -2, constants), ("x", (1, 1, 8), -1, constants)]:
+            number = len(nodes)
+            names = [f"s{number}", f"b{number}"][:2 if operator[0] == "L" else 1]
+            where.update({name: random.standard_normal(shape).astype("f4") for name in names})
+            nodes.append(h.make_node(operator, [of, *names], [f"y{number}"], axis=axis, epsilon=1e-3))
+    return nodes, inputs, constants
+
+
 MODELS = {"einsum": einsum, "pools": pools, "integers": integers, "convolutions": convolutions,
-          "resizes": resizes, "older": older, "spectra": spectra}
-OPSETS = {"older": 9, "spectra": 20}
+          "resizes": resizes, "older": older, "spectra": spectra, "norms": norms}
+OPSETS = {"older": 9, "spectra": 20, "norms": 23}
 
 
 def tool(*words):
@@ -199,7 +215,7 @@ def main():
                          [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()])
     path, program = options.work / "model.onnx", options.work / "model.wafer"
     onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", OPSETS.get(options.what, 19))],
-                            ir_version=9), path)
+                            ir_version=10), path)
     values = {**inputs, **constants}
     if options.what == "spectra":
         expected = [spectrum(node, values) for node in nodes]
