@@ -84,7 +84,8 @@ Value maskOf(onnx::AttentionOp op, Value mask, wse::TokenTiling query,
   if (shapeOf(mask).size() == 3)
     return selection.bring(
         mask, {query.getBatch(), query.getTokens(), shapeOf(mask)[2]},
-        query.withColumns(wse::ColumnPlacement::Heads, keys), op);
+        query.withColumns(wse::ColumnPlacement::Heads, keys), op,
+        /*exact=*/true);
   const bool perKey = shapeOf(mask)[2] == 1;
   wse::TokenTiling rows =
       perKey ? query.perBatchElement(selection.machine().height) : query;

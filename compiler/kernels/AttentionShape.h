@@ -59,7 +59,8 @@ struct AttentionShape {
   /// Of masks: whether heads have their own; whether all queries of a batch
   /// element have one.
   static bool isByHead(mlir::Value mask) {
-    return tilingOf(mask).getColumns() == wse::ColumnPlacement::Heads;
+    // With one key its heads are of one feature, which is no head of a tiling.
+    return tilingOf(mask).getColumns() != wse::ColumnPlacement::Replicated;
   }
   static bool isKeyMask(wse::AttentionOp op, mlir::Value mask, int64_t height) {
     return tilingOf(mask).sameRows(

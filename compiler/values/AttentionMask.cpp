@@ -191,8 +191,8 @@ Value wsec::values::sumInPlaceOf(OpBuilder &builder, Location loc, Value a,
     return nullptr;
   constexpr double absorbs = 1e30;
   for (int64_t i = 0; i < x->size(); ++i) {
-    const double one = std::abs(x->asFloat(i)), other = std::abs(y->asFloat(i));
-    if (one != 0 && other != 0 && !(std::max(one, other) >= absorbs))
+    const double one = x->asFloat(i), other = y->asFloat(i);
+    if (one != 0 && other != 0 && !(std::abs(one + other) >= absorbs))
       return nullptr;
   }
   return combineMasks(builder, loc, onnx::BinaryKind::Add, a, b);

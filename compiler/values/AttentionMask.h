@@ -53,8 +53,8 @@ mlir::Value combineMasks(mlir::OpBuilder &builder, mlir::Location loc,
                          onnx::BinaryKind kind, mlir::Value a, mlir::Value b);
 
 /// The sum of two constant masks, no larger than one of them, that may be added
-/// to scores in their place: of each two elements one is 0 or absorbs the other
-/// and any score. Null elsewhere.
+/// to scores in their place: of each two elements one is 0, or their sum
+/// absorbs any score. Null elsewhere.
 mlir::Value sumInPlaceOf(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value a, mlir::Value b);
 

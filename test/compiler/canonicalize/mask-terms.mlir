@@ -150,6 +150,27 @@ func.func @apart(%q: tensor<2x3x8xf32>) -> !onnx.unknown {
   return %y : !onnx.unknown
 }
 
+// So do numbers of which each absorbs a score, and their sum does not.
+// CHECK-LABEL: func.func @opposite
+// CHECK: onnx.attention {{.*}}terms = [#onnx.term<add operand 0>, #onnx.term<add operand 1>]
+func.func @opposite(%q: tensor<2x3x8xf32>) -> !onnx.unknown {
+  %heads = onnx.constant dense<[2, 3, 2, 4]> : tensor<4xi64>
+  %merged = onnx.constant dense<[2, 3, 8]> : tensor<3xi64>
+  %q4 = onnx.node "Reshape"(%q, %heads) : (tensor<2x3x8xf32>, tensor<4xi64>) -> !onnx.unknown
+  %qt = onnx.node "Transpose"(%q4) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown
+  %kt = onnx.node "Transpose"(%q4) with {perm = [0, 2, 3, 1]} : (!onnx.unknown) -> !onnx.unknown
+  %s0 = onnx.node "MatMul"(%qt, %kt) : (!onnx.unknown, !onnx.unknown) -> !onnx.unknown
+  %a = onnx.constant dense<[[[[-3.0e38, 0.0, 0.0]]]]> : tensor<1x1x1x3xf32>
+  %b = onnx.constant dense<[[[[3.0e38, 1.0, 2.0]]]]> : tensor<1x1x1x3xf32>
+  %s1 = onnx.node "Add"(%s0, %a) : (!onnx.unknown, tensor<1x1x1x3xf32>) -> !onnx.unknown
+  %s2 = onnx.node "Add"(%s1, %b) : (!onnx.unknown, tensor<1x1x1x3xf32>) -> !onnx.unknown
+  %p = onnx.node "Softmax"(%s2) : (!onnx.unknown) -> !onnx.unknown
+  %pv = onnx.node "MatMul"(%p, %qt) : (!onnx.unknown, !onnx.unknown) -> !onnx.unknown
+  %t = onnx.node "Transpose"(%pv) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown
+  %y = onnx.node "Reshape"(%t, %merged) : (!onnx.unknown, tensor<3xi64>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
 // ONNX's own operator: a query whose mask hides all keys gets 0; of a known mask it is seen whether one does.
 // CHECK-LABEL: func.func @hidden
 // CHECK: onnx.attention {{.*}}terms = [#onnx.term<add operand 0>, #onnx.term<zero_hidden>]

@@ -12,13 +12,13 @@ TERMS = {
     "lowest": ["add operand 0", f"replace {LOW}"], "added": [f"add operand 0 {LOW}"],
     "replaced": [f"replace operand 0 {LOW}"], "ten thousand": [f"add operand 0 {LATER.format('-1.0e4')}"],
     "nan": ["add operand 0", f"replace {INFINITE}"], "zero": ["add operand 0", f"replace {INFINITE}", "zero_empty"],
-    "guarded": [f"add operand 0 {INFINITE}", "zero_nan"], "hidden": [f"add operand 0 {INFINITE}", "zero_hidden"],
+    "one key": ["replace operand 0", "zero_nan"], "guarded": [f"add operand 0 {INFINITE}", "zero_nan"], "hidden": [f"add operand 0 {INFINITE}", "zero_hidden"],
 }
 # By what all keys of the first query are hidden, and modes in which it gets 0 then, not the mean of all values, or
 # that by its scores, or NaN.
 LOWEST = dict.fromkeys(("lowest", "added", "replaced"), np.finfo(np.float32).min)
 EMPTY = LOWEST | {"ten thousand": -1e4} | dict.fromkeys(("nan", "zero", "guarded", "hidden"), -np.inf)
-ZEROS = ("zero", "guarded", "hidden")
+ZEROS = ("zero", "guarded", "hidden", "one key")
 
 
 def softmax(x):
@@ -43,6 +43,7 @@ class AttentionCases:
                     self.attend(mesh, batch, tokens, keys, heads, size, mode,
                                 f"attention-{mode}-{spread}-columns-{case}", spread)
             self.attend(mesh, batch, tokens, tokens + 2, 3, 4, "head_bias", f"attention-head_bias-{case}")
+            self.attend(mesh, batch, tokens, 1, 3, 4, "one key", f"attention-one_key-{case}")
         for mode in ("plain", "causal"):  # scores too large for one block
             self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
             self.attend("8x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks-2-columns", 2)
@@ -77,12 +78,14 @@ class AttentionCases:
             value, type = p.load("s", scores, p.encoding(batch, tokens, "replicated"), (batch, tokens, keys), (0, keys, 1))
             masks.append(value)
             mask_types.append(type)
-        if mode == "head_bias":
+        if mode in ("head_bias", "one key"):
             scores = self.normal(1, heads, tokens, keys)
+            if mode == "one key":  # which some heads see, and others do not
+                scores = placed = np.where(scores < 0, -np.inf, 0).astype(np.float32)
             by_token = scores.transpose(0, 2, 1, 3).reshape(1, tokens, heads * keys)
             value, type = p.load("m", by_token, p.encoding(batch, tokens, "heads", keys),
                                  (batch, tokens, heads * keys), (0, heads * keys, 1))
-            bias, masks, mask_types = scores, [value], [type]
+            bias, masks, mask_types = 0 if mode == "one key" else scores, [value], [type]
         if mode in EMPTY:  # the first query sees no key: the later ones hide themselves, the bias its own
             hidden = np.float32(EMPTY[mode])
             scores = np.zeros((batch, 1, keys), np.float32)
