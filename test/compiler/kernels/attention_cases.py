@@ -10,14 +10,14 @@ TERMS = {
     "key_bias": ["add operand 0"], "score_bias": ["add operand 0"], "head_bias": ["add operand 0"],
     "both": ["add operand 0", "replace operand 1"], "causal": [f"add {LOW}"], "raised": ["raise to -2.0 : f32"],
     "lowest": ["add operand 0", f"replace {LOW}"], "added": [f"add operand 0 {LOW}"],
-    "replaced": [f"replace operand 0 {LOW}"], "ten thousand": [f"add operand 0 {LATER.format('-1.0e4')}"],
+    "replaced": [f"replace operand 0 {LOW}"], "ten thousand": [f"add operand 0 {LATER.format('-9984.0')}"],
     "nan": ["add operand 0", f"replace {INFINITE}"], "zero": ["add operand 0", f"replace {INFINITE}", "zero_empty"],
     "one key": ["replace operand 0", "zero_nan"], "guarded": [f"add operand 0 {INFINITE}", "zero_nan"], "hidden": [f"add operand 0 {INFINITE}", "zero_hidden"],
 }
 # By what all keys of the first query are hidden, and modes in which it gets 0 then, not the mean of all values, or
-# that by its scores, or NaN.
+# that by its scores, or NaN. Of ten thousand it is the nearest number that bfloat16 has, as the mask is loaded in it.
 LOWEST = dict.fromkeys(("lowest", "added", "replaced"), np.finfo(np.float32).min)
-EMPTY = LOWEST | {"ten thousand": -1e4} | dict.fromkeys(("nan", "zero", "guarded", "hidden"), -np.inf)
+EMPTY = LOWEST | {"ten thousand": -9984} | dict.fromkeys(("nan", "zero", "guarded", "hidden"), -np.inf)
 ZEROS = ("zero", "guarded", "hidden", "one key")
 
 
