@@ -78,10 +78,11 @@ static bool norm(Node &node) {
     return false;
   int64_t features = numElements(ArrayRef(x.shape).drop_front(*axis));
   for (size_t i : {1, 2})
-    if (node.has(i) &&
-        broadcastShapes(node.input(i).shape, x.shape) != x.shape &&
-        !fitsFeatures(node, i, features))
-      return false;
+    if (node.has(i) && broadcastShapes(node.input(i).shape, x.shape) != x.shape)
+      return fitsFeatures(node, i, features) &&
+             node.fail("input " + llvm::Twine(i) + " of shape " +
+                       printShape(node.input(i).shape) +
+                       " does not broadcast to " + printShape(x.shape));
   Shape statistics = x.shape;
   std::fill(statistics.begin() + *axis, statistics.end(), 1);
   for (Fact &output : node.outputs)
@@ -251,10 +252,15 @@ static Value rmsNormOf(Legalization &n, Value x, int64_t axis, Value scale,
   });
 }
 
-/// Do the operators' own scale and bias say it?
+/// Do the operators' own scale and bias say it? Of one number a vector is made
+/// only where it is known.
 static bool hasVectors(Legalization &n, Value scale, Value bias, int64_t axis) {
+  const ArrayRef<int64_t> x = shapeOf(n.input(0));
+  const int64_t features = numElements(x.drop_front(axis));
   return llvm::all_of(ArrayRef<Value>{scale, bias}, [&](Value value) {
-    return !value || isByFeature(shapeOf(value), shapeOf(n.input(0)), axis);
+    return !value ||
+           (isByFeature(shapeOf(value), x, axis) &&
+            (isConstant(value) || numElements(shapeOf(value)) == features));
   });
 }
 

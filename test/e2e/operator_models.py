@@ -180,7 +180,8 @@ def norms():
     for operator in ("LayerNormalization", "RMSNormalization"):
         for of, shape, axis, where in [("x", (4, 8), -1, constants), ("square", (4, 1), -1, constants),
                                        ("x", (4, 8), -1, inputs), ("x", (8,), -2, constants),
-                                       ("x", (4, 8), -2, constants), ("x", (1, 1, 8), -1, constants)]:
+                                       ("x", (4, 8), -2, constants), ("x", (1, 1, 8), -1, constants),
+                                       ("x", (1,), -1, inputs)]:
             number = len(nodes)
             names = [f"s{number}", f"b{number}"][:2 if operator[0] == "L" else 1]
             where.update({name: random.standard_normal(shape).astype("f4") for name in names})

@@ -120,6 +120,14 @@ func.func @wrong_kinds(%x: tensor<1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !o
 
 module attributes {onnx.opset = 24 : i64} {
 
+// As many as features, and yet not of their shape.
+// CHECK-LABEL: func.func @scale_that_does_not_broadcast
+// CHECK: "LayerNormalization"{{.*}}onnx.reason = "input 1 of shape 16 does not broadcast to 2x4x4"
+func.func @scale_that_does_not_broadcast(%x: tensor<2x4x4xf32>, %s: tensor<16xf32>, %b: tensor<4xf32>) -> !onnx.unknown {
+  %y = onnx.node "LayerNormalization"(%x, %s, %b) with {axis = 1 : i64} : (tensor<2x4x4xf32>, tensor<16xf32>, tensor<4xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
 // What the operators' second and third operands have to be, naming relies on.
 // CHECK-LABEL: func.func @operands_that_do_not_fit
 // CHECK: "PRelu"{{.*}}onnx.reason = "input 1 is missing"
