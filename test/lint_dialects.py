@@ -43,11 +43,12 @@ def definitions(folder):
 
 
 def functions(folder):
-    """Top-level functions of a dialect: (name, class, text with the comment above)."""
+    """Top-level functions of a dialect: (name, class, text with the comment above).
+    What a lower-case name qualifies is in a namespace, and no member."""
     for path in sorted(folder.glob("*.cpp")):
         for block in re.split(r"(?<=^}\n)", path.read_text(encoding="utf-8"), flags=re.M):
             body = block[block.rfind("//===---") + 1:]
-            head = re.search(r"^[\w:<>,&* \n]*?\b(?:(\w+)::)?(\w+)\(", body, re.M)
+            head = re.search(r"^[\w:<>,&* \n]*?\b(?:([A-Z]\w*)::)?(\w+)\(", body, re.M)
             if head:
                 yield head[2], head[1], body
 

@@ -299,7 +299,7 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
       replicated over rows and columns; or the tokens of the query and the keys
       as features, replicated over the columns; or the heads of the query, whole
       in their columns, with the keys as features of each.
-    - (C4) (C7) to (C9) of `onnx.attention`.
+    - (C4) The terms obey the rules of `onnx.attention`.
     - (C5) A softcap is positive.
   }];
   let results = (outs Wse_Tiled:$result);

@@ -1,6 +1,6 @@
 // RUN: wse-opt %s --split-input-file --verify-diagnostics
 
-func.func @c1_nothing(%q: tensor<2x8x16xf32>) {
+func.func @term_c1_nothing(%q: tensor<2x8x16xf32>) {
   // expected-error @below {{add needs an operand or a number for later keys}}
   %a = onnx.attention %q, %q, %q {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<add>]} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
   return
@@ -8,7 +8,7 @@ func.func @c1_nothing(%q: tensor<2x8x16xf32>) {
 
 // -----
 
-func.func @c1_guard(%q: tensor<2x8x16xf32>) {
+func.func @term_c1_guard(%q: tensor<2x8x16xf32>) {
   // expected-error @below {{zero_nan does not take an operand or a number for later keys}}
   %a = onnx.attention %q, %q, %q {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<zero_nan later -1.0 : f32>]} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
   return
@@ -16,7 +16,7 @@ func.func @c1_guard(%q: tensor<2x8x16xf32>) {
 
 // -----
 
-func.func @c2_none(%q: tensor<2x8x16xf32>) {
+func.func @term_c2_none(%q: tensor<2x8x16xf32>) {
   // expected-error @below {{raise needs a number to raise to}}
   %a = onnx.attention %q, %q, %q {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<raise>]} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
   return
@@ -24,7 +24,7 @@ func.func @c2_none(%q: tensor<2x8x16xf32>) {
 
 // -----
 
-func.func @c2_added(%q: tensor<2x8x16xf32>) {
+func.func @term_c2_added(%q: tensor<2x8x16xf32>) {
   // expected-error @below {{replace does not take a number to raise to}}
   %a = onnx.attention %q, %q, %q {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<replace later -1.0 : f32 to -2.0 : f32>]} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
   return
@@ -32,7 +32,7 @@ func.func @c2_added(%q: tensor<2x8x16xf32>) {
 
 // -----
 
-func.func @c3_type(%q: tensor<2x8x16xf32>) {
+func.func @term_c3_type(%q: tensor<2x8x16xf32>) {
   // expected-error @below {{numbers of a term are f32}}
   %a = onnx.attention %q, %q, %q {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<add later -1.0 : f64>]} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
   return
@@ -40,7 +40,7 @@ func.func @c3_type(%q: tensor<2x8x16xf32>) {
 
 // -----
 
-func.func @c3_positive(%q: tensor<2x8x16xf32>) {
+func.func @term_c3_positive(%q: tensor<2x8x16xf32>) {
   // expected-error @below {{later keys get 1.000000e+00, expected a number below 0}}
   %a = onnx.attention %q, %q, %q {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<add later 1.0 : f32>]} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
   return
