@@ -26,8 +26,12 @@ static Expected<APFloat> floatOf(StringRef text,
 static Expected<APInt> integerOf(StringRef text, Type type) {
   unsigned bits = type.getIntOrFloatBitWidth();
   int64_t value;
-  if (text.getAsInteger(10, value))
-    return createStringError("'" + text + "' is no integer");
+  if (bits == 1 && (text == "true" || text == "false"))
+    value = text == "true";
+  else if (text.getAsInteger(10, value))
+    return createStringError(
+        "'" + text +
+        (bits == 1 ? "' is neither true nor false" : "' is no integer"));
   // One bit is a truth value, not a sign.
   bool isSigned = bits > 1 && !type.isUnsignedInteger();
   if (isSigned ? !llvm::isIntN(bits, value)

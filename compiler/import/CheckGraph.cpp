@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/import/CheckGraph.h"
 #include "compiler/Refusals.h"
+#include "compiler/import/Subgraphs.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -34,8 +35,8 @@ FailureOr<int64_t> wsec::checkOpsets(const OnnxModel &model,
 }
 
 /// Every node applies an operator and has a result, if only an unnamed one.
-static void checkNodes(const OnnxModel &model, Refusals &refusals) {
-  for (auto [index, node] : llvm::enumerate(model.proto.graph().node())) {
+static void checkNodes(const GraphProto &graph, Refusals &refusals) {
+  for (auto [index, node] : llvm::enumerate(graph.node())) {
     std::string which = std::to_string(index) + " '" + node.name() + "'";
     if (node.op_type().empty())
       refusals.add("no operator is stated", "node", which);
@@ -49,8 +50,18 @@ static void checkNodes(const OnnxModel &model, Refusals &refusals) {
 static constexpr size_t graphItself = ~size_t(0);
 using Definitions = llvm::StringMap<size_t>;
 
-static Definitions findDefinitions(const OnnxModel &model, Refusals &refusals) {
-  const GraphProto &graph = model.proto.graph();
+/// The definitions of a graph, and those of the graphs around it.
+struct Scope {
+  Definitions definitions;
+  const Scope *outer = nullptr;
+
+  bool knows(StringRef value) const {
+    return definitions.count(value) || (outer && outer->knows(value));
+  }
+};
+
+static Definitions findDefinitions(const GraphProto &graph,
+                                   Refusals &refusals) {
   Definitions definitions;
   auto nameOf = [&](size_t definer) {
     return definer == graphItself
@@ -82,17 +93,17 @@ static Definitions findDefinitions(const OnnxModel &model, Refusals &refusals) {
   return definitions;
 }
 
-static void checkUses(const OnnxModel &model, const Definitions &definitions,
+static void checkUses(const GraphProto &graph, const Scope &scope,
                       Refusals &refusals) {
   auto use = [&](StringRef value, const Twine &by) {
-    if (!value.empty() && !definitions.count(value))
+    if (!value.empty() && !scope.knows(value))
       refusals.add("values are used, not defined", "value",
                    "'" + value + "' by " + by);
   };
-  for (const NodeProto &node : model.proto.graph().node())
+  for (const NodeProto &node : graph.node())
     for (StringRef input : node.input())
       use(input, "node '" + node.name() + "' (" + operatorName(node) + ")");
-  for (auto [index, output] : llvm::enumerate(model.proto.graph().output())) {
+  for (auto [index, output] : llvm::enumerate(graph.output())) {
     if (output.name().empty())
       refusals.add("outputs of the graph have no name", "output",
                    Twine(index + 1));
@@ -100,15 +111,27 @@ static void checkUses(const OnnxModel &model, const Definitions &definitions,
   }
 }
 
+/// Checks a graph and the branches in it.
+static void checkGraph(const GraphProto &graph, const Scope *outer,
+                       Refusals &refusals) {
+  checkNodes(graph, refusals);
+  const Scope scope{findDefinitions(graph, refusals), outer};
+  checkUses(graph, scope, refusals);
+  for (const NodeProto &node : graph.node())
+    for (const GraphProto *branch : branchesOf(node))
+      checkGraph(*branch, &scope, refusals);
+}
+
 /// A cycle among the nodes that could not be ordered: follow undefined inputs
 /// from any of them until a node comes again.
 static LogicalResult reportCycle(const OnnxModel &model,
+                                 const GraphProto &graph,
                                  ArrayRef<unsigned> missing,
                                  const Definitions &definitions,
                                  MLIRContext *context) {
-  const auto &nodes = model.proto.graph().node();
+  const auto &nodes = graph.node();
   auto blockedInput = [&](size_t node) {
-    for (StringRef input : nodes[int(node)].input()) {
+    for (StringRef input : usedValues(nodes[int(node)])) {
       auto place = definitions.find(input);
       if (place != definitions.end() && place->second != graphItself &&
           missing[place->second])
@@ -136,13 +159,15 @@ static LogicalResult reportCycle(const OnnxModel &model,
 }
 
 /// Takes, each time, the first node in file order whose inputs are all there.
-static LogicalResult sortNodes(OnnxModel &model, const Definitions &definitions,
+static LogicalResult sortNodes(OnnxModel &model, GraphProto &graph,
                                MLIRContext *context) {
-  auto &nodes = *model.proto.mutable_graph()->mutable_node();
+  Refusals none;
+  const Definitions definitions = findDefinitions(graph, none);
+  auto &nodes = *graph.mutable_node();
   SmallVector<unsigned> missing(nodes.size(), 0);
   std::vector<SmallVector<size_t, 2>> users(nodes.size());
   for (auto [index, node] : llvm::enumerate(nodes)) {
-    for (StringRef input : node.input()) {
+    for (StringRef input : usedValues(node)) {
       auto place = definitions.find(input);
       if (place == definitions.end() || place->second == graphItself)
         continue;
@@ -164,31 +189,40 @@ static LogicalResult sortNodes(OnnxModel &model, const Definitions &definitions,
         ready.push(user);
   }
   if (order.size() != missing.size())
-    return reportCycle(model, missing, definitions, context);
+    return reportCycle(model, graph, missing, definitions, context);
   std::vector<NodeProto *> unsorted(missing.size());
   nodes.ExtractSubrange(0, nodes.size(), unsorted.data());
   for (size_t index : order)
     nodes.AddAllocated(unsorted[index]);
+  for (NodeProto &node : nodes)
+    for (GraphProto *branch : branchesOf(node))
+      if (failed(sortNodes(model, *branch, context)))
+        return failure();
   return success();
 }
 
+static void refuseSparse(const GraphProto &graph, Refusals &refusals) {
+  for (const auto &initializer : graph.sparse_initializer())
+    refusals.add("sparse initializers are not supported; store them dense",
+                 "tensor", "'" + initializer.values().name() + "'");
+  for (const NodeProto &node : graph.node())
+    for (const GraphProto *branch : branchesOf(node))
+      refuseSparse(*branch, refusals);
+}
+
 LogicalResult wsec::checkAndSortGraph(OnnxModel &model, MLIRContext *context) {
-  const GraphProto &graph = model.proto.graph();
+  GraphProto &graph = *model.proto.mutable_graph();
   if (graph.node().empty())
     return fileError(model, context) << "the graph has no nodes";
   if (graph.output().empty())
     return fileError(model, context) << "the graph has no outputs";
   Refusals sparse(model.path);
-  for (const auto &initializer : graph.sparse_initializer())
-    sparse.add("sparse initializers are not supported; store them dense",
-               "tensor", "'" + initializer.values().name() + "'");
+  refuseSparse(graph, sparse);
   if (failed(sparse.report(context)))
     return failure();
   Refusals refusals(model.path);
-  checkNodes(model, refusals);
-  Definitions definitions = findDefinitions(model, refusals);
-  checkUses(model, definitions, refusals);
+  checkGraph(graph, nullptr, refusals);
   if (failed(refusals.report(context)))
     return failure();
-  return sortNodes(model, definitions, context);
+  return sortNodes(model, graph, context);
 }

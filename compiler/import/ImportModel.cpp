@@ -6,6 +6,7 @@
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/InlineFunctions.h"
 #include "compiler/import/InputShapes.h"
+#include "compiler/import/Subgraphs.h"
 #include "compiler/import/TensorData.h"
 #include "dialects/onnx/Onnx.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -41,16 +42,24 @@ private:
   func::FuncOp createFunction(ArrayRef<const ValueInfoProto *> inputs,
                               ArrayRef<RankedTensorType> types,
                               const llvm::StringMap<DenseElementsAttr> &bound);
-  void importInitializers();
+  SmallVector<Value> importBody(const GraphProto &graph);
   void importInitializer(const TensorProto &tensor);
   void importNode(const NodeProto &node);
+  void importIf(const NodeProto &node);
+  std::string branchProblem(const NodeProto &node) const;
+  FlatSymbolRefAttr importBranch(const GraphProto &branch, StringRef name,
+                                 ArrayRef<StringRef> captured);
+  void addNode(const NodeProto &node, ArrayRef<Value> inputs,
+               const NamedAttrList &attributes);
   bool importConstant(const NodeProto &node);
   void addConstant(const TensorConstant &constant, StringRef node,
                    StringRef value);
   Attribute convertAttribute(const NodeProto &node,
                              const AttributeProto &attribute);
   Value absent();
-  void finishFunction(func::FuncOp function);
+  void finishFunction(func::FuncOp function, ArrayRef<Value> results);
+  void finishMain(func::FuncOp function, ArrayRef<Value> results);
+  void stateWeights(Operation *of, int64_t parameters, int64_t bytes);
 
   void nodeProblem(const NodeProto &node, const Twine &what) {
     refusals.add(what, "node",
@@ -67,6 +76,7 @@ private:
   llvm::StringMap<Value> values;
   Value none;
   int64_t parameters = 0, weightBytes = 0;
+  unsigned depth = 0; // in branches
 };
 } // namespace
 
@@ -134,16 +144,23 @@ void ModuleBuilder::importInitializer(const TensorProto &tensor) {
   addConstant(*constant, tensor.name(), tensor.name());
 }
 
-void ModuleBuilder::importInitializers() {
+/// The graph's outputs; null for one that had problems.
+SmallVector<Value> ModuleBuilder::importBody(const GraphProto &graph) {
   llvm::StringSet<> used;
   for (const NodeProto &node : graph.node())
-    for (StringRef input : node.input())
-      used.insert(input);
+    for (StringRef value : usedValues(node))
+      used.insert(value);
   for (const ValueInfoProto &output : graph.output())
     used.insert(output.name());
   for (const TensorProto &tensor : graph.initializer())
     if (used.contains(tensor.name()))
       importInitializer(tensor);
+  for (const NodeProto &node : graph.node())
+    importNode(node);
+  SmallVector<Value> results;
+  for (const ValueInfoProto &output : graph.output())
+    results.push_back(values.lookup(output.name()));
+  return results;
 }
 
 Value ModuleBuilder::absent() {
@@ -247,6 +264,8 @@ bool ModuleBuilder::importConstant(const NodeProto &node) {
 void ModuleBuilder::importNode(const NodeProto &node) {
   if (importConstant(node))
     return;
+  if (isIf(node))
+    return importIf(node);
   SmallVector<Value> inputs;
   for (StringRef input : node.input())
     inputs.push_back(input.empty() ? absent() : values.lookup(input));
@@ -262,6 +281,11 @@ void ModuleBuilder::importNode(const NodeProto &node) {
   // Values of inputs that had problems are missing; they were noted.
   if (llvm::is_contained(inputs, Value()))
     return;
+  addNode(node, inputs, attributes);
+}
+
+void ModuleBuilder::addNode(const NodeProto &node, ArrayRef<Value> inputs,
+                            const NamedAttrList &attributes) {
   SmallVector<Type> types(node.output_size(), onnx::UnknownType::get(context));
   auto op = onnx::NodeOp::create(
       builder, namedLocation(node.name(), context), types, node.op_type(),
@@ -278,17 +302,102 @@ void ModuleBuilder::importNode(const NodeProto &node) {
   op->setAttr(onnx::valuesAttrName, builder.getArrayAttr(names));
 }
 
-void ModuleBuilder::finishFunction(func::FuncOp function) {
-  SmallVector<Value> results;
-  SmallVector<DictionaryAttr> names;
-  for (const ValueInfoProto &output : graph.output()) {
-    results.push_back(values.lookup(output.name()));
-    names.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
-        onnx::nameAttrName, builder.getStringAttr(output.name()))));
+/// Why an If is none, or nothing.
+std::string ModuleBuilder::branchProblem(const NodeProto &node) const {
+  if (depth == maxNestedSubgraphs)
+    return "inside of " + std::to_string(maxNestedSubgraphs) +
+           " others, the most that are supported";
+  if (node.input_size() != 1 || node.input(0).empty())
+    return "expected one operand, its condition";
+  llvm::StringSet<> names;
+  for (const AttributeProto &attribute : node.attribute()) {
+    const std::string &name = attribute.name();
+    if (!attribute.has_g() || (name != "then_branch" && name != "else_branch"))
+      return "attribute '" + name + "' is no then_branch or else_branch";
+    if (!names.insert(name).second)
+      return "attribute '" + name + "' is stated twice";
+    if (attribute.g().input_size())
+      return name + " has inputs, which only other subgraphs have";
+    if (attribute.g().output_size() != node.output_size())
+      return name + " has " + std::to_string(attribute.g().output_size()) +
+             " results, the node " + std::to_string(node.output_size());
   }
+  return names.size() == 2 ? "" : "a branch is missing";
+}
+
+/// An If is a node whose attributes are functions of what its branches use:
+/// which branch is taken, inference finds out.
+void ModuleBuilder::importIf(const NodeProto &node) {
+  if (std::string problem = branchProblem(node); !problem.empty())
+    return nodeProblem(node, problem);
+  const std::vector<StringRef> captured = capturedValues(node);
+  SmallVector<Value> inputs{values.lookup(node.input(0))};
+  for (StringRef value : captured)
+    inputs.push_back(values.lookup(value));
+  if (llvm::is_contained(inputs, Value()))
+    return;
+  NamedAttrList attributes;
+  for (const AttributeProto &attribute : node.attribute())
+    attributes.set(attribute.name(),
+                   importBranch(attribute.g(),
+                                node.name() + "/" + attribute.name(),
+                                captured));
+  addNode(node, inputs, attributes);
+}
+
+FlatSymbolRefAttr ModuleBuilder::importBranch(const GraphProto &branch,
+                                              StringRef name,
+                                              ArrayRef<StringRef> captured) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto module =
+      builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  SmallVector<Type> types;
+  for (StringRef value : captured)
+    types.push_back(values.lookup(value).getType());
+  builder.setInsertionPointToEnd(module.getBody());
+  auto function =
+      func::FuncOp::create(builder, namedLocation(branch.name(), context), name,
+                           builder.getFunctionType(types, {}));
+  function.setPrivate();
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  llvm::StringMap<Value> outer = std::exchange(values, {});
+  const Value outerNone = std::exchange(none, {});
+  const int64_t outerParameters = std::exchange(parameters, 0);
+  const int64_t outerBytes = std::exchange(weightBytes, 0);
+  for (auto [value, argument] : llvm::zip(captured, function.getArguments()))
+    values[value] = argument;
+  ++depth;
+  SmallVector<Value> results = importBody(branch);
+  --depth;
+  if (!llvm::is_contained(results, Value()))
+    finishFunction(function, results);
+  stateWeights(function, parameters, weightBytes);
+  values = std::move(outer);
+  none = outerNone;
+  parameters = outerParameters;
+  weightBytes = outerBytes;
+  return FlatSymbolRefAttr::get(context, name);
+}
+
+void ModuleBuilder::stateWeights(Operation *of, int64_t parameters,
+                                 int64_t bytes) {
+  of->setAttr(onnx::parametersAttrName, builder.getI64IntegerAttr(parameters));
+  of->setAttr(onnx::weightBytesAttrName, builder.getI64IntegerAttr(bytes));
+}
+
+void ModuleBuilder::finishFunction(func::FuncOp function,
+                                   ArrayRef<Value> results) {
   func::ReturnOp::create(builder, function.getLoc(), results);
   function.setType(builder.getFunctionType(function.getArgumentTypes(),
                                            ValueRange(results).getTypes()));
+}
+
+void ModuleBuilder::finishMain(func::FuncOp function, ArrayRef<Value> results) {
+  SmallVector<DictionaryAttr> names;
+  for (const ValueInfoProto &output : graph.output())
+    names.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+        onnx::nameAttrName, builder.getStringAttr(output.name()))));
+  finishFunction(function, results);
   function.setAllResultAttrs(names);
 }
 
@@ -306,19 +415,15 @@ OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
       ModuleOp::create(namedLocation(model.path, context), name);
   builder.setInsertionPointToStart(module->getBody());
   func::FuncOp function = createFunction(inputs, *types, *bound);
-  importInitializers();
-  for (const NodeProto &node : graph.node())
-    importNode(node);
+  const SmallVector<Value> results = importBody(graph);
   if (failed(refusals.report(context)))
     return nullptr;
-  finishFunction(function);
+  finishMain(function, results);
 
   Operation *op = *module;
   op->setAttr(onnx::modelAttrName, builder.getStringAttr(name));
   op->setAttr(onnx::opsetAttrName, builder.getI64IntegerAttr(opset));
-  op->setAttr(onnx::parametersAttrName, builder.getI64IntegerAttr(parameters));
-  op->setAttr(onnx::weightBytesAttrName,
-              builder.getI64IntegerAttr(weightBytes));
+  stateWeights(op, parameters, weightBytes);
   return module;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/import/InlineFunctions.h"
+#include "compiler/import/Subgraphs.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -8,13 +9,24 @@
 using namespace wsec;
 using llvm::StringRef;
 
+/// The nodes of a graph and of the branches in it.
+static void collectNodes(GraphProto &graph, std::vector<NodeProto *> &nodes) {
+  for (NodeProto &node : *graph.mutable_node()) {
+    nodes.push_back(&node);
+    for (GraphProto *branch : branchesOf(node))
+      collectNodes(*branch, nodes);
+  }
+}
+
 void wsec::nameNodes(OnnxModel &model) {
+  std::vector<NodeProto *> nodes;
+  collectNodes(*model.proto.mutable_graph(), nodes);
   llvm::StringSet<> taken;
-  auto &nodes = *model.proto.mutable_graph()->mutable_node();
-  for (const NodeProto &node : nodes)
-    taken.insert(node.name());
+  for (const NodeProto *node : nodes)
+    taken.insert(node->name());
   llvm::StringSet<> seen;
-  for (auto [index, node] : llvm::enumerate(nodes)) {
+  for (auto [index, place] : llvm::enumerate(nodes)) {
+    NodeProto &node = *place;
     if (!node.name().empty() && seen.insert(node.name()).second)
       continue;
     StringRef stem = node.name().empty() ? node.op_type() : node.name();
@@ -28,6 +40,7 @@ void wsec::nameNodes(OnnxModel &model) {
 
 namespace {
 using NodeList = google::protobuf::RepeatedPtrField<NodeProto>;
+using ValueNames = llvm::StringMap<std::string>;
 
 class FunctionInliner {
 public:
@@ -38,9 +51,11 @@ public:
           &function);
   }
 
-  llvm::Error expand(const NodeProto &node, NodeList &result);
+  /// Replaces the calls in a graph, and in branches of its nodes.
+  llvm::Error expand(GraphProto &graph);
 
 private:
+  llvm::Error expand(const NodeProto &node, NodeList &result);
   static std::string key(StringRef domain, StringRef name, StringRef overload) {
     return (normalizedDomain(domain) + "\n" + name + "\n" + overload).str();
   }
@@ -49,7 +64,10 @@ private:
                          NodeList &result);
   NodeProto instantiate(const NodeProto &node, const NodeProto &call,
                         const FunctionProto &function, size_t index,
-                        const llvm::StringMap<std::string> &values);
+                        const ValueNames &values);
+  void instantiateBranch(GraphProto &branch, const NodeProto &call,
+                         const FunctionProto &function,
+                         const ValueNames &values);
 
   OnnxModel &model;
   llvm::StringMap<const FunctionProto *> functions;
@@ -104,21 +122,28 @@ static const AttributeProto *resolve(StringRef name, const NodeProto &call,
   return nullptr;
 }
 
-NodeProto
-FunctionInliner::instantiate(const NodeProto &node, const NodeProto &call,
-                             const FunctionProto &function, size_t index,
-                             const llvm::StringMap<std::string> &values) {
+/// A formal name becomes the caller's, any other name is local to the call.
+static void rename(std::string &value, const NodeProto &call,
+                   const ValueNames &values) {
+  if (value.empty())
+    return;
+  auto formal = values.find(value);
+  value = formal == values.end() ? call.name() + "/" + value : formal->second;
+}
+
+NodeProto FunctionInliner::instantiate(const NodeProto &node,
+                                       const NodeProto &call,
+                                       const FunctionProto &function,
+                                       size_t index, const ValueNames &values) {
   NodeProto copy = node;
   copy.set_name(call.name() + "/" +
                 (node.name().empty()
                      ? node.op_type() + "_" + std::to_string(index)
                      : node.name()));
-  auto rename = [&](std::string &value) {
-    if (!value.empty())
-      value = values.lookup(value);
-  };
-  llvm::for_each(*copy.mutable_input(), rename);
-  llvm::for_each(*copy.mutable_output(), rename);
+  for (std::string &value : *copy.mutable_input())
+    rename(value, call, values);
+  for (std::string &value : *copy.mutable_output())
+    rename(value, call, values);
   copy.clear_attribute();
   for (const AttributeProto &attribute : node.attribute()) {
     if (attribute.ref_attr_name().empty()) {
@@ -129,7 +154,21 @@ FunctionInliner::instantiate(const NodeProto &node, const NodeProto &call,
       copy.mutable_attribute()->rbegin()->set_name(attribute.name());
     }
   }
+  for (GraphProto *branch : branchesOf(copy))
+    instantiateBranch(*branch, call, function, values);
   return copy;
+}
+
+void FunctionInliner::instantiateBranch(GraphProto &branch,
+                                        const NodeProto &call,
+                                        const FunctionProto &function,
+                                        const ValueNames &values) {
+  for (TensorProto &initializer : *branch.mutable_initializer())
+    rename(*initializer.mutable_name(), call, values);
+  for (ValueInfoProto &output : *branch.mutable_output())
+    rename(*output.mutable_name(), call, values);
+  for (auto [index, node] : llvm::enumerate(*branch.mutable_node()))
+    node = instantiate(NodeProto(node), call, function, index, values);
 }
 
 llvm::Error FunctionInliner::inlineCall(const NodeProto &call,
@@ -137,7 +176,7 @@ llvm::Error FunctionInliner::inlineCall(const NodeProto &call,
                                         NodeList &result) {
   // Formal names -> names in the caller. An input that the call leaves out is
   // an empty name; an output that it leaves out is local to the body.
-  llvm::StringMap<std::string> values;
+  ValueNames values;
   for (int i = 0; i < function.input_size(); ++i)
     values[function.input(i)] =
         i < call.input_size() ? call.input(i) : std::string();
@@ -155,14 +194,6 @@ llvm::Error FunctionInliner::inlineCall(const NodeProto &call,
     identity.add_input(place->second);
     identity.add_output(call.output(i));
   }
-  auto addLocal = [&](StringRef value) {
-    if (!value.empty() && !values.count(value))
-      values[value] = call.name() + "/" + value.str();
-  };
-  for (const NodeProto &node : function.node()) {
-    llvm::for_each(node.input(), addLocal);
-    llvm::for_each(node.output(), addLocal);
-  }
   for (auto [index, node] : llvm::enumerate(function.node())) {
     NodeProto copy = instantiate(node, call, function, index, values);
     if (llvm::Error error = expand(copy, result))
@@ -176,7 +207,11 @@ llvm::Error FunctionInliner::expand(const NodeProto &node, NodeList &result) {
   const FunctionProto *function =
       functions.lookup(key(node.domain(), node.op_type(), node.overload()));
   if (!function) {
-    *result.Add() = node;
+    NodeProto &kept = *result.Add();
+    kept = node;
+    for (GraphProto *branch : branchesOf(kept))
+      if (llvm::Error error = expand(*branch))
+        return error;
     return llvm::Error::success();
   }
   if (llvm::Error error = checkCall(node, *function))
@@ -187,16 +222,21 @@ llvm::Error FunctionInliner::expand(const NodeProto &node, NodeList &result) {
   return error;
 }
 
+llvm::Error FunctionInliner::expand(GraphProto &graph) {
+  NodeList nodes;
+  for (const NodeProto &node : graph.node())
+    if (llvm::Error error = expand(node, nodes))
+      return error;
+  graph.mutable_node()->Swap(&nodes);
+  return llvm::Error::success();
+}
+
 llvm::Error wsec::inlineFunctions(OnnxModel &model) {
   if (model.proto.functions().empty())
     return llvm::Error::success();
   FunctionInliner inliner(model);
-  GraphProto &graph = *model.proto.mutable_graph();
-  NodeList nodes;
-  for (const NodeProto &node : graph.node())
-    if (llvm::Error error = inliner.expand(node, nodes))
-      return llvm::createStringError(model.path + ": " +
-                                     llvm::toString(std::move(error)));
-  graph.mutable_node()->Swap(&nodes);
+  if (llvm::Error error = inliner.expand(*model.proto.mutable_graph()))
+    return llvm::createStringError(model.path + ": " +
+                                   llvm::toString(std::move(error)));
   return llvm::Error::success();
 }

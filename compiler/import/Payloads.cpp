@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/import/Payloads.h"
 #include "compiler/import/ModelFile.h"
+#include "compiler/import/Subgraphs.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/Twine.h"
@@ -32,8 +33,9 @@ public:
   Stripper(StringRef file, StringRef name, ModelWithoutPayloads &result)
       : file(file), name(name), result(result) {}
 
-  /// The message without what it need not hold, appended to `to`.
-  void strip(StringRef message, Message kind, std::string &to);
+  /// The message without what it need not hold, appended to `to`; it lies in
+  /// `depth` subgraphs.
+  void strip(StringRef message, Message kind, unsigned depth, std::string &to);
 
 private:
   bool next(StringRef &rest, Field &field);
@@ -77,17 +79,14 @@ static std::optional<Message> messageIn(Message holder, int field) {
     if (field == AttributeProto::kTFieldNumber ||
         field == AttributeProto::kTensorsFieldNumber)
       return Message::Tensor;
+    if (field == AttributeProto::kGFieldNumber ||
+        field == AttributeProto::kGraphsFieldNumber)
+      return Message::Graph;
     break;
   case Message::Tensor:
     break;
   }
   return std::nullopt;
-}
-
-static bool isSubgraph(Message holder, int field) {
-  return holder == Message::Attribute &&
-         (field == AttributeProto::kGFieldNumber ||
-          field == AttributeProto::kGraphsFieldNumber);
 }
 
 bool Stripper::fail(StringRef rest, const Twine &what, bool endsEarly) {
@@ -191,7 +190,8 @@ void Stripper::stripTensor(llvm::ArrayRef<Field> fields, std::string &to) {
   reference.AppendToString(&to);
 }
 
-void Stripper::strip(StringRef message, Message kind, std::string &to) {
+void Stripper::strip(StringRef message, Message kind, unsigned depth,
+                     std::string &to) {
   llvm::SmallVector<Field, 8> tensor;
   Field field{};
   while (next(message, field)) {
@@ -200,12 +200,13 @@ void Stripper::strip(StringRef message, Message kind, std::string &to) {
       result.irVersion = int64_t(field.bits);
     if (kind == Message::Tensor) {
       tensor.push_back(field);
-    } else if (isSubgraph(kind, field.number)) {
-      appendHead(field.number, 0, to);
     } else if (auto held = messageIn(kind, field.number);
                held && field.isBytes()) {
+      const unsigned inside =
+          depth + (kind == Message::Attribute && *held == Message::Graph);
       std::string stripped;
-      strip(field.content, *held, stripped);
+      if (inside <= maxNestedSubgraphs)
+        strip(field.content, *held, inside, stripped);
       appendHead(field.number, stripped.size(), to);
       to += stripped;
     } else {
@@ -217,6 +218,6 @@ void Stripper::strip(StringRef message, Message kind, std::string &to) {
 
 ModelWithoutPayloads wsec::withoutPayloads(StringRef file, StringRef name) {
   ModelWithoutPayloads result;
-  Stripper(file, name, result).strip(file, Message::Model, result.bytes);
+  Stripper(file, name, result).strip(file, Message::Model, 0, result.bytes);
   return result;
 }

@@ -16,8 +16,8 @@ namespace wsec {
 inline constexpr uint64_t largestCopiedPayload = 1024;
 
 /// A ModelProto in which the elements of large tensors are references: external
-/// data whose file is the model itself. Subgraphs are empty, nothing enters
-/// them.
+/// data whose file is the model itself. Subgraphs that lie deeper than
+/// `maxNestedSubgraphs` are empty.
 struct ModelWithoutPayloads {
   std::string bytes;
   int64_t irVersion = 0;

@@ -4,6 +4,7 @@
 // each node's rule turns facts about operands into facts about results;
 // backwards, nodes whose results are all known become constants, which then
 // are made only where something that stays reads them.
+#include "compiler/infer/Branches.h"
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Passes.h"
 #include "compiler/infer/Statement.h"
@@ -28,9 +29,10 @@ class Inference {
 public:
   explicit Inference(int64_t opset) : opset(opset) {}
 
+  /// An If may end with its visit, and what its branch does stand before it.
   void visit(Operation &op) {
     if (auto node = dyn_cast<onnx::NodeOp>(op))
-      return visitNode(node);
+      return isIf(node) ? visitIf(node) : visitNode(node);
     for (Value result : op.getResults())
       remember(result);
   }
@@ -47,13 +49,27 @@ public:
   }
 
 private:
+  static void refuse(onnx::NodeOp op, StringRef why) {
+    op->setAttr(reasonAttrName, StringAttr::get(op.getContext(), why));
+  }
+
   void visitNode(onnx::NodeOp op) {
     std::string why;
-    if (!infer(op, why)) {
-      op->setAttr(reasonAttrName, StringAttr::get(op.getContext(), why));
-      return;
-    }
+    if (!infer(op, why))
+      return refuse(op, why);
     op->removeAttr(reasonAttrName);
+  }
+
+  void visitIf(onnx::NodeOp op) {
+    std::string why;
+    func::FuncOp branch = chosenBranch(op, lookup(op.getInputs().front()), why);
+    if (!branch)
+      return refuse(op, why);
+    SmallVector<Operation *> copies = copyBranch(op, branch);
+    Operation *last = copies.pop_back_val();
+    for (Operation *copy : copies)
+      visit(*copy);
+    replaceIf(op, last);
   }
 
   /// Runs the rule of `op`; on success its results have types and facts.
@@ -107,14 +123,24 @@ private:
     return true;
   }
 
+  /// What onnxruntime's quantiser makes of nodes in its other formats.
+  static bool isQuantized(StringRef name) {
+    name.consume_front("com.microsoft.");
+    return name.starts_with("QLinear") ||
+           llvm::is_contained({"ConvInteger", "QGemm", "QAttention"}, name);
+  }
+
   /// What there is to say, and to do, about an operator without rules.
   static std::string whyUnknown(onnx::NodeOp op, StringRef name) {
     // The importer leaves of a subgraph that there is one.
     if (llvm::any_of(op.getOnnxAttributes(), [](NamedAttribute attribute) {
           return isa<UnitAttr>(attribute.getValue());
         }))
-      return "subgraphs are not supported; export the model with its branches "
-             "and loops resolved";
+      return "subgraphs are not supported; export the model with its loops "
+             "unrolled";
+    if (isQuantized(name))
+      return "the operator is not supported; quantise with QuantFormat.QDQ, "
+             "whose weights stay integers, or leave these nodes out of it";
     constexpr int64_t newest = std::numeric_limits<int64_t>::max();
     if (onnx::findSchema(name, newest))
       return "the operator is not supported; write it with other operators, or "
@@ -142,8 +168,13 @@ struct InferAndFoldPass
     : wsec::infer::impl::InferAndFoldBase<InferAndFoldPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal())
+      if (!function.isExternal() && !function.isPrivate())
         runOnFunction(function);
+    // Branches are where they are taken, or nowhere.
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (function.isPrivate())
+        function.erase();
   }
 
   void runOnFunction(func::FuncOp function) {
@@ -153,7 +184,7 @@ struct InferAndFoldPass
       forgetIfEmpty(argument);
     for (Value argument : body.getArguments())
       inference.remember(argument);
-    for (Operation &op : body)
+    for (Operation &op : llvm::make_early_inc_range(body))
       inference.visit(op);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
       if (auto node = dyn_cast<onnx::NodeOp>(op))

@@ -37,7 +37,7 @@ from wsec.tools import CompileError
 BOUND_OPERANDS = {
     "AffineGrid": [1], "BlackmanWindow": [0], "CenterCropPad": [1], "Col2Im": [1, 2],
     "ConstantOfShape": [0], "CumProd": [1], "CumSum": [1], "DFT": [1, 2], "Dropout": [1, 2],
-    "Expand": [1], "HammingWindow": [0], "HannWindow": [0], "MaxUnpool": [2],
+    "Expand": [1], "HammingWindow": [0], "HannWindow": [0], "If": [0], "MaxUnpool": [2],
     "MelWeightMatrix": [0, 1, 2, 3, 4], "NonMaxSuppression": [2, 3, 4], "OneHot": [1],
     "Pad": [1, 3], "Range": [0, 1, 2], "Reshape": [1], "Resize": [1, 2, 3], "STFT": [1, 3],
     "Slice": [1, 2, 3, 4], "Split": [1], "SplitToSequence": [1], "Squeeze": [1], "Tile": [1],
@@ -47,13 +47,18 @@ BOUND_OPERANDS = {
 }
 
 
+def graphs_of(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+    """The graphs in a node's attributes."""
+    for attribute in node.attribute:
+        yield from [attribute.g] if attribute.HasField("g") else attribute.graphs
+
+
 def nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    """The nodes of a graph, and of the graphs in their attributes."""
+    """The nodes of a graph, each behind those of the graphs in its attributes."""
     for node in graph.node:
+        for inner in graphs_of(node):
+            yield from nodes_of(inner)
         yield node
-        for attribute in node.attribute:
-            for inner in [attribute.g] if attribute.HasField("g") else attribute.graphs:
-                yield from nodes_of(inner)
 
 
 def bound_inputs(model: onnx.ModelProto) -> list[str]:
@@ -62,9 +67,9 @@ def bound_inputs(model: onnx.ModelProto) -> list[str]:
               for index in BOUND_OPERANDS.get(node.op_type, []) if index < len(node.input)}
     behind = set(direct)
     # Shapes are known without what has them.
-    for node in reversed(model.graph.node):
+    for node in reversed([*nodes_of(model.graph)]):
         if node.op_type not in ("Shape", "Size") and behind.intersection(node.output):
-            behind.update(node.input)
+            behind.update(node.input, *([value.name for value in graph.output] for graph in graphs_of(node)))
     integers = {value.name for value in model.graph.input
                 if value.type.tensor_type.elem_type in (onnx.TensorProto.INT32, onnx.TensorProto.INT64)}
     names = direct | (behind & integers)

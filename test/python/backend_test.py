@@ -55,7 +55,7 @@ class BackendTest(unittest.TestCase):
             g (float[4] x, int64[1] reps, bool c) => (float[8] y) {
                 y = If (c) <then_branch = a () => (float[8] p) { p = Tile(x, reps) },
                             else_branch = b () => (float[8] q) { q = Concat <axis = 0> (x, x) }> }""")
-        self.assertEqual(bound_inputs(model), ["reps"])
+        self.assertEqual(bound_inputs(model), ["reps", "c"])
 
     def test_refusals(self):
         x = np.eye(3, dtype="f4")

@@ -222,12 +222,81 @@ def domain():
 
 
 def subgraph():
-    def branch(op):
-        node = helper.make_node(op, ["x"], [op])
-        return helper.make_graph([node], op, [], [value(op, (4,))])
-    node = helper.make_node("If", ["c"], ["y"], name="choice", then_branch=branch("Relu"),
-                            else_branch=branch("Neg"))
-    return model([node], [value("x", (4,)), value("c", (), TensorProto.BOOL)], [value("y", (4,))])
+    body = helper.make_graph([helper.make_node("Relu", ["x"], ["t"])], "body",
+                             [value("i", (), TensorProto.INT64), value("c", (), TensorProto.BOOL)],
+                             [value("c", (), TensorProto.BOOL), value("t", (4,))])
+    node = helper.make_node("Loop", ["n", "c"], ["y"], name="again", body=body)
+    return model([node], [value("x", (4,)), value("n", (), TensorProto.INT64),
+                          value("c", (), TensorProto.BOOL)], [value("y", (4,))])
+
+
+def branch(nodes, outputs, initializers=()):
+    return helper.make_graph(nodes, "branch", [], [value(name, None) for name in outputs], initializers)
+
+
+def choice(then, otherwise, name="choice", condition="c", outputs=("y",)):
+    return helper.make_node("If", [condition], outputs, name=name, then_branch=then, else_branch=otherwise)
+
+
+def choosing(*nodes, initializers=()):
+    return model(nodes, [value("x", (4,)), value("c", ("one",), TensorProto.BOOL)], [value("y", None)],
+                 initializers)
+
+
+def nested_branches():
+    """Both branches name nodes and values alike; the inner one uses values of all graphs around it, and a
+    weight of its own that stays in the file. The nodes are not in order."""
+    inner = branch([helper.make_node("Gemm", ["t", "w"], ["g"], name="weigh"),
+                    helper.make_node("Add", ["g", "outer"], ["s"])], ["s"],
+                   [save("w", np.ones((256, 256), np.float32))])
+    then = branch([choice(inner, branch([helper.make_node("Neg", ["t"], ["s"])], ["s"]), "inner", "c", ["r"]),
+                   helper.make_node("Relu", ["x"], ["t"], name="same")], ["r"])
+    otherwise = branch([helper.make_node("Sub", ["x", "outer"], ["t"], name="same")], ["t"])
+    return model([choice(then, otherwise), helper.make_node("Abs", ["x"], ["outer"], name="outer")],
+                 [value("x", (2, 256)), value("c", ("one",), TensorProto.BOOL)], [value("y", None)])
+
+
+def branch_of_function():
+    """A function decides; its branch calls another and uses values of the function."""
+    local = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
+    twice = helper.make_function("local", "twice", ["a"], ["b"], [helper.make_node("Add", ["a", "a"], ["b"])], local)
+    then = branch([helper.make_node("twice", ["h"], ["b"], name="call", domain="local")], ["b"])
+    otherwise = branch([], ["one"], [save("one", np.float32([1, 1, 1, 1]))])
+    decide = helper.make_function(
+        "local", "decide", ["a", "c"], ["b"],
+        [helper.make_node("Neg", ["a"], ["h"], name="neg"), choice(then, otherwise, outputs=["b"])], local)
+    nodes = [helper.make_node("decide", ["x", "c"], ["y"], name="use", domain="local")]
+    return model(nodes, [value("x", (4,)), value("c", (), TensorProto.BOOL)], [value("y", None)],
+                 functions=[twice, decide], opsets=[helper.make_opsetid("local", 1)])
+
+
+RELU = helper.make_node("Relu", ["x"], ["t"], name="relu")
+
+
+def branch_undefined():
+    neg = helper.make_node("Neg", ["nothing"], ["t"], name="neg")
+    return choosing(choice(branch([RELU], ["t"]), branch([neg], ["t"])))
+
+
+def branch_cycle():
+    neg = helper.make_node("Neg", ["y"], ["t"], name="neg")
+    return choosing(choice(branch([RELU], ["t"]), branch([neg], ["t"])))
+
+
+def branch_results():
+    return choosing(choice(branch([RELU], ["t", "t"]), branch([RELU], ["t"])))
+
+
+def branch_inputs():
+    then = branch([RELU], ["t"])
+    then.input.append(value("i", (4,)))
+    return choosing(choice(then, branch([RELU], ["t"])))
+
+
+def branch_missing():
+    node = choice(branch([RELU], ["t"]), branch([RELU], ["t"]))
+    del node.attribute[1]
+    return choosing(node)
 
 
 def sequence_input():
@@ -294,12 +363,17 @@ def giant():
 
 def nested_subgraphs():
     """Deeper than Python's protobuf can write."""
+    def attribute(name, graph):
+        kind = onnx.AttributeProto(name=name, type=onnx.AttributeProto.GRAPH)
+        return field(5, kind.SerializeToString() + field(6, graph))
+    result = onnx.GraphProto(output=[value("y", None)]).SerializeToString()
+    relu = helper.make_node("Relu", ["x"], ["y"]).SerializeToString()
     choice = helper.make_node("If", ["c"], ["y"], name="choice").SerializeToString()
-    branch = onnx.AttributeProto(name="then_branch", type=onnx.AttributeProto.GRAPH)
-    node = choice
+    node = relu
     for _ in range(500):
-        node = choice + field(5, branch.SerializeToString() + field(6, field(1, node)))
-    result = model([], [value("c", (), TensorProto.BOOL)], [value("y", None)])
+        node = choice + attribute("then_branch", result + field(1, node)) + attribute(
+            "else_branch", result + field(1, relu))
+    result = model([], [value("x", (4,)), value("c", (), TensorProto.BOOL)], [value("y", None)])
     return result.SerializeToString() + field(7, field(1, node))
 
 

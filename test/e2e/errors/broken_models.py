@@ -140,8 +140,7 @@ CASES = {
     "nameless": Case(says="Det: the operator is not supported: node 'Det_0', and 1 node that needs it" + WRITE,
                      nodes=tuple(helper.make_node(op, [a], [b]) for op, a, b in
                                  (("Det", "x", "t"), ("Relu", "t", "y"))), shape=(2, 2)),
-    "branches": Case(says="If: subgraphs are not supported: node 'n'; export the model with its branches and loops "
-                     "resolved", nodes=branches("If", then_branch=1, else_branch=1), shape=()),
+    "branches": Case(says="If: its condition is not one truth value: node 'n'", nodes=branches("If", then_branch=1, else_branch=1), shape=()),
     "sequence": Case(says="SequenceConstruct: the operator is not supported: node 'first', and 1 node that needs it" +
                      WRITE, nodes=two("SequenceConstruct", "Identity")),
     "type-too-new": Case("Conv", "Conv: input 0 is of bf16, which the operator does not take: node 'n'; opset 22 does, "
