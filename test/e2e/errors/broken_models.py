@@ -140,7 +140,11 @@ CASES = {
     "nameless": Case(says="Det: the operator is not supported: node 'Det_0', and 1 node that needs it" + WRITE,
                      nodes=tuple(helper.make_node(op, [a], [b]) for op, a, b in
                                  (("Det", "x", "t"), ("Relu", "t", "y"))), shape=(2, 2)),
-    "branches": Case(says="If: its condition is not one truth value: node 'n'", nodes=branches("If", then_branch=1, else_branch=1), shape=()),
+    "quantized": Case("ConvInteger", "ConvInteger: the operator is not supported: node 'n'; quantise with QuantFormat.QDQ, whose "
+                      "weights stay integers, or leave these nodes out of it", shape=(1, 1, 4, 4), type=TensorProto.UINT8,
+                      constants=(np.ones((1, 1, 2, 2), "u1"),)),
+    "branches": Case(says="If: its condition is not one truth value: node 'n'",
+                     nodes=branches("If", then_branch=1, else_branch=1), shape=()),
     "sequence": Case(says="SequenceConstruct: the operator is not supported: node 'first', and 1 node that needs it" +
                      WRITE, nodes=two("SequenceConstruct", "Identity")),
     "type-too-new": Case("Conv", "Conv: input 0 is of bf16, which the operator does not take: node 'n'; opset 22 does, "
