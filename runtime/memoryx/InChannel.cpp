@@ -169,6 +169,28 @@ void InChannel::findHalves(Part &part) const {
   }
 }
 
+/// Asks the memory for elements that lie far from one another.
+void InChannel::prefetch(const Part &part, const Block &block) const {
+  const program::Segment &segment = *part.segment;
+  if (block.rank != 2 || store.computed(segment.tensor()) ||
+      segment.index_tensor() >= 0)
+    return;
+  const uint64_t size = elementBytes(store.tensor(segment.tensor()).type());
+  const uint8_t *data =
+      store.elements(segment.tensor()) +
+      uint64_t(block.offset + line * segment.line_stride()) * size;
+  const bool runs = std::abs(block.strides[0]) > std::abs(block.strides[1]);
+  const int far = runs ? 0 : 1;
+  const int64_t bytes = (block.extents[1 - far] - 1) *
+                        std::abs(block.strides[1 - far]) * int64_t(size);
+  if (bytes >= 4096)
+    return;
+  for (int64_t i = 0; i < block.extents[far]; ++i)
+    for (int64_t at = 0; at < bytes + 64; at += 64)
+      __builtin_prefetch(data + i * block.strides[far] * int64_t(size) +
+                         std::min(at, bytes));
+}
+
 WordView InChannel::writeLines(Part &part) {
   findHalves(part);
   uint64_t most = std::max<uint64_t>(1, writtenWords / part.lineWords);
@@ -176,7 +198,10 @@ WordView InChannel::writeLines(Part &part) {
   std::shared_ptr<float[]> words(
       new float[size_t(lines) * size_t(part.lineWords)]);
   float *column = words.get();
-  for (const Block &block : part.blocks) {
+  for (size_t i = 0; i < part.blocks.size(); ++i) {
+    const Block &block = part.blocks[i];
+    if (i + 1 < part.blocks.size())
+      prefetch(part, part.blocks[i + 1]);
     if (part.wire.plain())
       writeBlock(part, block, lines, column);
     else
@@ -197,6 +222,12 @@ WordView InChannel::writeLines(Part &part) {
 /// sides in the first-level cache.
 static void transpose(const uint8_t *from, int64_t fromStride, size_t count,
                       size_t lines, float *to, size_t toStride) {
+  if (lines == 1) {
+    const UnalignedFloat *element = reinterpret_cast<const float *>(from);
+    for (size_t i = 0; i < count; ++i, element += fromStride)
+      to[i] = *element;
+    return;
+  }
   constexpr size_t tile = 16;
   for (size_t i0 = 0; i0 < count; i0 += tile)
     for (size_t l0 = 0; l0 < lines; l0 += tile) {

@@ -60,6 +60,7 @@ private:
   WordView viewInPlace(const Part &part);
   /// Writes out the next lines of a part.
   WordView writeLines(Part &part);
+  void prefetch(const Part &part, const Block &block) const;
   void writeBlock(const Part &part, const Block &block, int64_t lines,
                   float *words) const;
   /// The same, as elements of the wire that are put into words.

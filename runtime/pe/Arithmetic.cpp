@@ -336,17 +336,8 @@ void decodeElements(ElementType type, NumberKind kind, size_t n,
   }
   if (type == ElementType::F16 && stride == 2)
     return widenHalf(n, reinterpret_cast<const uint16_t *>(at), &numbers->real);
-  constexpr size_t most = 256;
-  if (type == ElementType::F16 && n > 1) {
-    uint16_t halves[most];
-    for (size_t done = 0; done < n; done += most) {
-      const size_t count = std::min(most, n - done);
-      for (size_t i = 0; i < count; ++i, at += stride)
-        std::memcpy(&halves[i], at, 2);
-      widenHalf(count, halves, &numbers[done].real);
-    }
-    return;
-  }
+  if (!isInteger(type) && stride == 4)
+    return widenApart(type == ElementType::BF16, n, at, &numbers->real);
   for (size_t i = 0; i < n; ++i, at += stride) {
     uint16_t bits;
     std::memcpy(&bits, at, 2);
@@ -372,21 +363,19 @@ void encodeElements(ElementType type, NumberKind kind, size_t n,
   }
   if (type == ElementType::F16 && stride == 2)
     return narrowToHalf(n, &numbers->real, reinterpret_cast<uint16_t *>(at));
-  constexpr size_t most = 256;
-  if (type == ElementType::F16 && n > 1) {
-    uint16_t halves[most];
-    for (size_t done = 0; done < n; done += most) {
-      const size_t count = std::min(most, n - done);
-      narrowToHalf(count, &numbers[done].real, halves);
-      for (size_t i = 0; i < count; ++i, at += stride)
-        std::memcpy(at, &halves[i], 2);
-    }
-    return;
-  }
+  if (!isInteger(type) && stride == 4)
+    return narrowApart(type == ElementType::BF16, n, &numbers->real, at);
   for (size_t i = 0; i < n; ++i, at += stride) {
     auto bits = uint16_t(encodeElement(type, kind, numbers[i]));
     std::memcpy(at, &bits, 2);
   }
+}
+
+void roundElements(ElementType type, size_t n, float *values) {
+  if (type == ElementType::F16)
+    roundToHalf(n, values);
+  else if (type == ElementType::BF16)
+    roundToBfloat(n, values);
 }
 
 void requireProcessor() {

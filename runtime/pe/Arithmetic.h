@@ -93,6 +93,9 @@ void decodeElements(program::ElementType type, NumberKind kind, size_t n,
 void encodeElements(program::ElementType type, NumberKind kind, size_t n,
                     const Number *numbers, void *elements, ptrdiff_t stride);
 
+/// Rounds floats to a type; F32: leaves them.
+void roundElements(program::ElementType type, size_t n, float *values);
+
 /// A source: a number per result, or one number for all.
 struct NumberSource {
   const Number *data = nullptr;

@@ -291,7 +291,7 @@ private:
   }
 
   /// An asynchronous instruction may differ from PE to PE; of a synchronous
-  /// one, only the colors and where a window begins.
+  /// one, only the colors, where operands lie and where a window begins.
   void classifyScalars(InstructionCode &instruction) {
     std::set<uint16_t> loose;
     std::set<uint16_t> &shape = instruction.asynchronous() ? loose : strict;
@@ -301,7 +301,7 @@ private:
       shape.insert(uint16_t(instruction.guard));
     for (const OperandCode *operand :
          {&instruction.dst, &instruction.a, &instruction.b}) {
-      collect(operand->offset, shape);
+      collect(operand->offset, loose);
       collect(operand->windowTotal, shape);
       collect(operand->color, loose);
       // Strip-wide instructions handle offsets per PE; see FabricSource.

@@ -392,6 +392,19 @@ void copyStrided(const CopyProblem &p) {
   }
 }
 
+void interleave(const InterleaveProblem &p, float *dst,
+                const float *const *sources) {
+  for (size_t r = 0; r < p.rows; ++r)
+    for (size_t i = 0; i < p.columns; ++i) {
+      float *to = dst + ptrdiff_t(r) * p.dstRow + ptrdiff_t(i * p.sources);
+      const ptrdiff_t at = ptrdiff_t(r) * p.row + ptrdiff_t(i) * p.column;
+      for (size_t l = 0; l < p.sources; ++l) {
+        const UnalignedFloat *from = sources[l] + at;
+        to[l] = *from;
+      }
+    }
+}
+
 bool processorSupported() {
 #if HWY_ARCH_X86
   return (hwy::SupportedTargets() & (HWY_AVX2 | (HWY_AVX2 - 1))) != 0;

@@ -22,114 +22,205 @@ using Tag = hn::ScalableTag<float>;
 using HalfTag = hn::Half<Tag>;
 using Vector = hn::Vec<Tag>;
 
-/// One tile: `tileRows` x `vectors` accumulators, depth terms each.
+/// Where the vectors of a tile lie, from the first column of the first block.
+template <int vectors>
+struct Places {
+  ptrdiff_t c[vectors], b[vectors];
+};
+
+/// Calls `visit(a, b)` for each term, in order.
+template <class Visit>
+HWY_INLINE void forEachTerm(const FmacProblem &p,
+                            const UnalignedFloat *HWY_RESTRICT a,
+                            const float *HWY_RESTRICT b, const Visit &visit) {
+  for (size_t k = 0; k < p.outer.extent; ++k) {
+    const UnalignedFloat *aTerm = a;
+    const float *bTerm = b;
+    for (size_t l = 0; l < p.inner.extent; ++l) {
+      visit(aTerm, bTerm);
+      aTerm += p.inner.a;
+      bTerm += p.inner.b;
+    }
+    a += p.outer.a;
+    b += p.outer.b;
+  }
+}
+
+/// One tile: `tileRows` x `vectors` accumulators.
 template <int tileRows, int vectors>
-HWY_NOINLINE void tile(size_t depth, float *HWY_RESTRICT c, ptrdiff_t cRow,
-                       const UnalignedFloat *HWY_RESTRICT a, ptrdiff_t aRow,
-                       ptrdiff_t aDepth, const float *HWY_RESTRICT b,
-                       ptrdiff_t bDepth) {
+HWY_NOINLINE void tile(const FmacProblem &p, float *HWY_RESTRICT c,
+                       const UnalignedFloat *HWY_RESTRICT a,
+                       const Places<vectors> &at) {
   const Tag d;
-  const size_t width = hn::Lanes(d);
+  const ptrdiff_t cRow = p.cRow, aRow = p.aRow;
   Vector sums[tileRows][vectors];
   for (int i = 0; i < tileRows; ++i)
     for (int v = 0; v < vectors; ++v)
-      sums[i][v] = hn::LoadU(d, c + i * cRow + v * width);
-  for (size_t k = 0; k < depth; ++k) {
+      sums[i][v] = hn::LoadU(d, c + i * cRow + at.c[v]);
+  ptrdiff_t bAt[vectors];
+  for (int v = 0; v < vectors; ++v)
+    bAt[v] = at.b[v];
+  forEachTerm(p, a, p.b, [&](const UnalignedFloat *aTerm, const float *bTerm)
+                             HWY_ATTR {
     Vector terms[vectors];
     for (int v = 0; v < vectors; ++v)
-      terms[v] = hn::LoadU(d, b + v * width);
+      terms[v] = hn::LoadU(d, bTerm + bAt[v]);
     for (int i = 0; i < tileRows; ++i) {
-      const Vector factor = hn::Set(d, a[i * aRow]);
+      const Vector factor = hn::Set(d, aTerm[i * aRow]);
       for (int v = 0; v < vectors; ++v)
         sums[i][v] = hn::MulAdd(factor, terms[v], sums[i][v]);
     }
-    a += aDepth;
-    b += bDepth;
-  }
+  });
   for (int i = 0; i < tileRows; ++i)
     for (int v = 0; v < vectors; ++v)
-      hn::StoreU(sums[i][v], d, c + i * cRow + v * width);
+      hn::StoreU(sums[i][v], d, c + i * cRow + at.c[v]);
 }
 
-/// The last columns, fewer than a vector of tag `D`.
+/// The last columns of a block, fewer than a vector of tag `D`.
 template <class D, int tileRows>
-HWY_NOINLINE void tailTile(size_t columns, size_t depth, float *HWY_RESTRICT c,
-                           ptrdiff_t cRow, const UnalignedFloat *HWY_RESTRICT a,
-                           ptrdiff_t aRow, ptrdiff_t aDepth,
-                           const float *HWY_RESTRICT b, ptrdiff_t bDepth) {
+HWY_NOINLINE void tailTile(const FmacProblem &p, float *HWY_RESTRICT c,
+                           const UnalignedFloat *HWY_RESTRICT a,
+                           const Places<1> &at, size_t columns) {
   const D d;
   const auto mask = hn::FirstN(d, columns);
+  const ptrdiff_t cRow = p.cRow, aRow = p.aRow;
   hn::Vec<D> sums[tileRows];
   for (int i = 0; i < tileRows; ++i)
-    sums[i] = hn::MaskedLoad(mask, d, c + i * cRow);
-  for (size_t k = 0; k < depth; ++k) {
-    const auto term = hn::MaskedLoad(mask, d, b);
-    for (int i = 0; i < tileRows; ++i)
-      sums[i] = hn::MulAdd(hn::Set(d, a[i * aRow]), term, sums[i]);
-    a += aDepth;
-    b += bDepth;
-  }
+    sums[i] = hn::MaskedLoad(mask, d, c + i * cRow + at.c[0]);
+  forEachTerm(p, a, p.b + at.b[0],
+              [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
+                const auto term = hn::MaskedLoad(mask, d, bTerm);
+                for (int i = 0; i < tileRows; ++i)
+                  sums[i] = hn::MulAdd(hn::Set(d, aTerm[i * aRow]), term, sums[i]);
+              });
   for (int i = 0; i < tileRows; ++i)
-    hn::BlendedStore(sums[i], mask, d, c + i * cRow);
+    hn::BlendedStore(sums[i], mask, d, c + i * cRow + at.c[0]);
 }
 
-/// All rows of a block of `vectors` vectors, or of a tail (vectors == 0).
-template <int vectors>
-void columnBlock(const FmacProblem &p, size_t tail, size_t depth, float *c,
-                 const UnalignedFloat *a, const float *b) {
+/// Rows of one column. What they read lies apart, so that each is computed by
+/// itself; several at a time, since one waits for its own sum.
+template <int tileRows>
+HWY_NOINLINE void scalarTile(const FmacProblem &p, float *HWY_RESTRICT c,
+                             const UnalignedFloat *HWY_RESTRICT a) {
+  const hn::CappedTag<float, 1> d;
+  const ptrdiff_t cRow = p.cRow, aRow = p.aRow;
+  hn::Vec<decltype(d)> sums[tileRows];
+  for (int i = 0; i < tileRows; ++i)
+    sums[i] = hn::Set(d, c[i * cRow]);
+  forEachTerm(p, a, p.b,
+              [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
+                const UnalignedFloat *factor = bTerm;
+                const auto term = hn::Set(d, *factor);
+                for (int i = 0; i < tileRows; ++i)
+                  sums[i] = hn::MulAdd(hn::Set(d, aTerm[i * aRow]), term, sums[i]);
+              });
+  for (int i = 0; i < tileRows; ++i)
+    c[i * cRow] = hn::GetLane(sums[i]);
+}
+
+/// All rows of some columns: tiles of as many rows as registers hold.
+template <int most, class Step>
+HWY_INLINE void forEachTile(const FmacProblem &p, const Step &step) {
   size_t row = 0;
-  // Half a vector costs some processors half the time.
-  const bool narrow = tail <= hn::Lanes(HalfTag());
-  auto step = [&](auto count) {
+  auto tiles = [&](auto count) {
     constexpr int n = decltype(count)::value;
-    for (; row + n <= p.rows; row += n) {
-      float *cTile = c + ptrdiff_t(row) * p.cRow;
-      const UnalignedFloat *aTile = a + ptrdiff_t(row) * p.aRow;
-      if constexpr (vectors == 0)
-        (narrow ? tailTile<HalfTag, n>
-                : tailTile<Tag, n>)(tail, depth, cTile, p.cRow, aTile, p.aRow,
-                                    p.aDepth, b, p.bDepth);
-      else
-        tile<n, vectors>(depth, cTile, p.cRow, aTile, p.aRow, p.aDepth, b,
-                         p.bDepth);
-    }
+    if constexpr (n <= most)
+      for (; row + n <= p.rows; row += n)
+        step(count, p.c + ptrdiff_t(row) * p.cRow,
+             static_cast<const UnalignedFloat *>(p.a) + ptrdiff_t(row) * p.aRow);
   };
-  if constexpr (vectors <= 1)
-    step(std::integral_constant<int, 12>());
-  if constexpr (vectors == 2)
-    step(std::integral_constant<int, 8>());
-  if constexpr (vectors <= 4)
-    step(std::integral_constant<int, 6>());
-  step(std::integral_constant<int, 4>());
-  step(std::integral_constant<int, 2>());
-  step(std::integral_constant<int, 1>());
+  tiles(std::integral_constant<int, 12>());
+  tiles(std::integral_constant<int, 8>());
+  tiles(std::integral_constant<int, 6>());
+  tiles(std::integral_constant<int, 4>());
+  tiles(std::integral_constant<int, 2>());
+  tiles(std::integral_constant<int, 1>());
 }
 
-/// Rows of `b` that stay in the first-level cache while all rows of a column
-/// block use them.
-constexpr size_t depthBlock = 128;
+/// Vectors of all blocks, one after the other.
+class Vectors {
+public:
+  explicit Vectors(const FmacProblem &p)
+      : p(p), perBlock(p.columns / hn::Lanes(Tag())) {}
 
-void accumulate(const FmacProblem &p) {
-  const size_t width = hn::Lanes(Tag());
+  size_t left() const { return perBlock * p.blocks - next; }
+  template <int vectors>
+  Places<vectors> take() {
+    Places<vectors> places;
+    for (int v = 0; v < vectors; ++v, ++next) {
+      const auto block = ptrdiff_t(next / perBlock);
+      const auto column = ptrdiff_t(next % perBlock * hn::Lanes(Tag()));
+      places.c[v] = block * p.cBlock + column;
+      places.b[v] = block * p.bBlock + column;
+    }
+    return places;
+  }
+
+private:
+  const FmacProblem &p;
+  const size_t perBlock;
+  size_t next = 0;
+};
+
+template <int vectors, int rows>
+HWY_INLINE void columnTiles(const FmacProblem &p, Vectors &all) {
+  while (all.left() >= vectors) {
+    const Places<vectors> at = all.take<vectors>();
+    forEachTile<rows>(p, [&](auto count, float *c, const UnalignedFloat *a) {
+      tile<decltype(count)::value, vectors>(p, c, a, at);
+    });
+  }
+}
+
+/// The columns behind the last vector of each block.
+void tails(const FmacProblem &p) {
+  const size_t columns = p.columns % hn::Lanes(Tag());
+  if (columns == 0)
+    return;
+  // Half a vector costs some processors half the time.
+  const bool narrow = columns <= hn::Lanes(HalfTag());
+  const auto first = ptrdiff_t(p.columns - columns);
+  for (size_t block = 0; block < p.blocks; ++block) {
+    const Places<1> at = {{ptrdiff_t(block) * p.cBlock + first},
+                          {ptrdiff_t(block) * p.bBlock + first}};
+    forEachTile<12>(p, [&](auto count, float *c, const UnalignedFloat *a) {
+      constexpr int n = decltype(count)::value;
+      (narrow ? tailTile<HalfTag, n> : tailTile<Tag, n>)(p, c, a, at, columns);
+    });
+  }
+}
+
+/// As many terms as `b` has in the first-level cache while all rows use them.
+void accumulateBlock(const FmacProblem &p) {
+  if (p.columns * p.blocks == 1)
+    return forEachTile<12>(p, [&](auto count, float *c, const UnalignedFloat *a) {
+      scalarTile<decltype(count)::value>(p, c, a);
+    });
   // Registers: 4 vectors need 24 accumulators and 4 terms.
   constexpr bool wide = HWY_TARGET <= HWY_AVX3;
-  for (size_t k = 0; k < p.depth; k += depthBlock) {
-    const size_t depth = std::min(depthBlock, p.depth - k);
-    const UnalignedFloat *a = p.a + ptrdiff_t(k) * p.aDepth;
-    const float *b = p.b + ptrdiff_t(k) * p.bDepth;
-    size_t m = 0;
-    if constexpr (wide)
-      for (; m + 4 * width <= p.columns; m += 4 * width)
-        columnBlock<4>(p, 0, depth, p.c + m, a, b + m);
-    for (; m + 2 * width <= p.columns; m += 2 * width)
-      columnBlock<2>(p, 0, depth, p.c + m, a, b + m);
-    if (m + width <= p.columns) {
-      columnBlock<1>(p, 0, depth, p.c + m, a, b + m);
-      m += width;
+  Vectors all(p);
+  if constexpr (wide)
+    columnTiles<4, 6>(p, all);
+  columnTiles<2, wide ? 12 : 6>(p, all);
+  columnTiles<1, 12>(p, all);
+  tails(p);
+}
+
+void accumulate(const FmacProblem &p) {
+  constexpr size_t terms = 128;
+  FmacProblem part = p;
+  const size_t mostInner = std::min(p.inner.extent, terms);
+  const size_t mostOuter =
+      mostInner < p.inner.extent ? 1 : std::max<size_t>(1, terms / mostInner);
+  for (size_t k = 0; k < p.outer.extent; k += mostOuter)
+    for (size_t l = 0; l < p.inner.extent; l += mostInner) {
+      part.outer.extent = std::min(mostOuter, p.outer.extent - k);
+      part.inner.extent = std::min(mostInner, p.inner.extent - l);
+      const UnalignedFloat *a = p.a;
+      part.a = a + ptrdiff_t(k) * p.outer.a + ptrdiff_t(l) * p.inner.a;
+      part.b = p.b + ptrdiff_t(k) * p.outer.b + ptrdiff_t(l) * p.inner.b;
+      accumulateBlock(part);
     }
-    if (m < p.columns)
-      columnBlock<0>(p, p.columns - m, depth, p.c + m, a, b + m);
-  }
 }
 
 } // namespace wsec::runtime::HWY_NAMESPACE

@@ -10,8 +10,9 @@
 
 namespace wsec::runtime {
 
-/// values[i] rounded to F16.
+/// values[i] rounded to F16, or to BF16; NaNs keep the bits that fit.
 void roundToHalf(size_t n, float *values);
+void roundToBfloat(size_t n, float *values);
 
 /// dst[i] = a[i] * b[i] + dst[i], rounded once to F16.
 void fmacHalf(size_t n, float *dst, VectorSource a, VectorSource b);
@@ -19,6 +20,11 @@ void fmacHalf(size_t n, float *dst, VectorSource a, VectorSource b);
 /// Contiguous conversions; NaNs keep the bits that fit.
 void widenHalf(size_t n, const uint16_t *halves, float *values);
 void narrowToHalf(size_t n, const float *values, uint16_t *halves);
+
+/// The same of elements of 16 bits that lie four bytes apart, F16 or BF16: the
+/// lower or the upper halves of words.
+void widenApart(bool bfloat, size_t n, const void *halves, float *values);
+void narrowApart(bool bfloat, size_t n, const float *values, void *halves);
 
 } // namespace wsec::runtime
 

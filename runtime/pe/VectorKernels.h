@@ -55,16 +55,34 @@ struct CopyProblem {
 };
 void copyStrided(const CopyProblem &problem);
 
-/// c[i][m] = fma(a[i][k], b[k][m], c[i][m]) for k = 0, 1, ... in this order,
-/// for each i < rows, m < columns.
+/// dst[r][i][l] = sources[l][r][i]: words of several, side by side.
+struct InterleaveProblem {
+  size_t rows, columns, sources;
+  ptrdiff_t dstRow; ///< of `dst`; columns are `sources` apart
+  ptrdiff_t row, column; ///< of each source
+
+  bool operator==(const InterleaveProblem &) const = default;
+};
+void interleave(const InterleaveProblem &problem, float *dst,
+                const float *const *sources);
+
+/// c[i][p][m] = fma(a[i][k][l], b[k][l][p][m], c[i][p][m]) for all k, l in
+/// lexicographic order, for each i < rows, p < blocks, m < columns. Elements m
+/// lie side by side.
 struct FmacProblem {
-  size_t rows, depth, columns;
-  float *c;
-  ptrdiff_t cRow;
-  const float *a;
-  ptrdiff_t aRow, aDepth;
-  const float *b;
-  ptrdiff_t bDepth;
+  struct Depth {
+    size_t extent = 1;
+    ptrdiff_t a = 0, b = 0;
+  };
+  size_t rows = 1;
+  ptrdiff_t cRow = 0, aRow = 0;
+  Depth outer, inner; ///< k, l
+  size_t blocks = 1;
+  ptrdiff_t cBlock = 0, bBlock = 0;
+  size_t columns = 0;
+  float *c = nullptr;
+  const float *a = nullptr;
+  const float *b = nullptr;
 };
 void accumulateProducts(const FmacProblem &problem);
 

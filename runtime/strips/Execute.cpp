@@ -163,8 +163,26 @@ void applyNumbers(Opcode op, const NestTypes &types, const Dimension &d,
     if (checks)
       requireIntegers(op, types, n, x, y, results, target, d.dst);
     evaluateElements(op, types.numbers, n, results, x, y);
+    roundElements(types.rounded, n, &results->real);
     encodeElements(type, types.numbers, n, results, elements, d.dst * 4);
   }
+}
+
+/// The same of vectors of floats, where they lie.
+void applyFloats(Opcode op, const NestTypes &types, const Dimension &d,
+                 float *dst, const float *a, const float *b) {
+  Number one[2];
+  auto source = [&](const float *data, ptrdiff_t stride,
+                    Number &only) -> NumberSource {
+    if (!data || stride != 0)
+      return {reinterpret_cast<const Number *>(data), false};
+    only = immediateNumber(types.numbers, *data); // It may be one.
+    return {&only, true};
+  };
+  const NumberSource x = source(a, d.a, one[0]), y = source(b, d.b, one[1]);
+  evaluateElements(op, types.numbers, d.extent, reinterpret_cast<Number *>(dst),
+                   x, y);
+  roundElements(types.rounded, d.extent, dst);
 }
 
 /// Whether elements along `d` are vectors for each operand, or one element.
@@ -207,9 +225,7 @@ PreparedNest::PreparedNest(const Nest &nest)
     // A vector only over the innermost dimension, the lanes.
     inner = *(all.end() - 1);
     all.erase(all.end() - 1);
-    form = !types.plain()    ? Form::Numbers
-           : isVector(inner) ? Form::Rows
-                             : Form::Strided;
+    form = formOf(inner);
     outer = all;
     return;
   }
@@ -217,6 +233,28 @@ PreparedNest::PreparedNest(const Nest &nest)
   bool usesOld = nest.a.data == nest.dst.data || nest.b.data == nest.dst.data;
   if (op != Opcode::Fmac || usesOld || !types.plain() || !prepareProducts(dims))
     prepareVectors(dims);
+}
+
+/// How vectors along a dimension are computed.
+PreparedNest::Form PreparedNest::formOf(const Dimension &vectors) const {
+  if (types.plain())
+    return isVector(vectors) ? Form::Rows : Form::Strided;
+  const bool isFloats = types.floats() && types.numbers != NumberKind::Integer &&
+                        !types.noWrap;
+  return isFloats && isVector(vectors) ? Form::Floats : Form::Numbers;
+}
+
+/// Whether sums take factors that lie apart, and others that are the same for
+/// all of them.
+static bool isOneColumn(const Dimensions &dims) {
+  bool reduces = false, apart = false;
+  for (const Dimension &d : dims) {
+    reduces |= d.reduces();
+    apart |= !d.reduces() && d.a != 0 && d.a != 1 && d.b == 0;
+    if (!d.reduces() && d.b != 0)
+      return false;
+  }
+  return reduces && apart;
 }
 
 /// dst = fma(a, b, dst) where one source is the same for a whole vector of
@@ -230,32 +268,52 @@ bool PreparedNest::prepareProducts(Dimensions dims) {
     for (Dimension &d : dims)
       std::swap(d.a, d.b);
     found = std::find_if(dims.begin(), dims.end(), isColumns);
-    if (found == dims.end())
-      return false;
     swapped = true;
   }
-  form = Form::Products;
-  columns = found->extent;
-  dims.erase(found);
-
-  // Reductions keep their order; all else may be walked in any order. The
-  // innermost reduction is the depth, the longest dimension that `b` does not
-  // depend on the rows.
-  auto best = dims.end();
-  for (auto d = dims.begin(); d != dims.end(); ++d)
-    if (!d->reduces() && d->b == 0 &&
-        (best == dims.end() || d->extent > best->extent))
-      best = d;
-  if (best != dims.end()) {
-    row = *best;
-    dims.erase(best);
-  }
-  for (auto d = dims.end(); d != dims.begin();)
-    if ((--d)->reduces()) {
-      inner = *d;
-      dims.erase(d);
-      break;
+  columns = 1;
+  if (found != dims.end()) {
+    columns = found->extent;
+    dims.erase(found);
+  } else if (!isOneColumn(dims)) {
+    for (Dimension &d : dims)
+      std::swap(d.a, d.b);
+    swapped = false;
+    if (!isOneColumn(dims)) {
+      columns = 0;
+      return false;
     }
+  }
+  form = Form::Products;
+
+  // Reductions keep their order; all else may be walked in any order. What
+  // continues the columns joins them.
+  auto take = [&](const auto &fits) {
+    auto best = dims.end();
+    for (auto d = dims.begin(); d != dims.end(); ++d)
+      if (!d->reduces() && fits(*d) &&
+          (best == dims.end() || d->extent > best->extent))
+        best = d;
+    Dimension result;
+    if (best != dims.end()) {
+      result = *best;
+      dims.erase(best);
+    }
+    return result;
+  };
+  auto continues = [&](const Dimension &d) {
+    return d.a == 0 && d.dst == ptrdiff_t(columns) && d.b == d.dst;
+  };
+  for (Dimension more; (more = take(continues)).extent > 1;)
+    columns *= more.extent;
+  block = take([](const Dimension &d) { return d.a == 0; });
+  row = take([](const Dimension &d) { return d.b == 0; });
+  for (Dimension *depth : {&inner, &second})
+    for (auto d = dims.end(); d != dims.begin();)
+      if ((--d)->reduces()) {
+        *depth = *d;
+        dims.erase(d);
+        break;
+      }
   sortBy(dims, [](const Dimension &d) { return d.reduces(); });
   outer = dims;
   return true;
@@ -274,11 +332,10 @@ void PreparedNest::prepareVectors(Dimensions dims) {
     inner = *(dims.end() - 1);
     dims.erase(dims.end() - 1);
   }
-  form = !types.plain()      ? Form::Numbers
-         : isVector(inner)   ? Form::Rows
-         : op == Opcode::Mov ? Form::Copy
-                             : Form::Strided;
-  if (form != Form::Strided && form != Form::Numbers && dims.size() > 0) {
+  form = formOf(inner);
+  if (form == Form::Strided && op == Opcode::Mov)
+    form = Form::Copy;
+  if ((form == Form::Rows || form == Form::Copy) && dims.size() > 0) {
     Dimension *best = dims.begin();
     for (Dimension &d : dims)
       if (best->reduces() ? d.reduces() : d.extent > best->extent)
@@ -321,6 +378,11 @@ void PreparedNest::run(float *dst, const float *a, const float *b) const {
                    [&](float *dst, const float *a, const float *b) {
                      applyAlong(op, inner, dst, a, b);
                    });
+  case Form::Floats:
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *a, const float *b) {
+                     applyFloats(op, types, inner, dst, a, b);
+                   });
   case Form::Numbers:
     return forEach(outer, dst, a, b,
                    [&](float *dst, const float *a, const float *b) {
@@ -331,10 +393,33 @@ void PreparedNest::run(float *dst, const float *a, const float *b) const {
       std::swap(a, b);
     return forEach(
         outer, dst, a, b, [&](float *dst, const float *a, const float *b) {
-          accumulateProducts({row.extent, inner.extent, columns, dst, row.dst,
-                              a, row.a, inner.a, b, inner.b});
+          accumulateProducts({row.extent, row.dst, row.a,
+                              {second.extent, second.a, second.b},
+                              {inner.extent, inner.a, inner.b},
+                              block.extent, block.dst, block.b, columns,
+                              dst, a, b});
         });
   }
+}
+
+void PreparedNest::prefetch(const float *a, const float *b) const {
+  if (form != Form::Products || outer.size() > 0)
+    return;
+  constexpr ptrdiff_t line = 16;   // floats
+  constexpr ptrdiff_t most = 2048; // lines
+  const float *factors = swapped ? b : a;
+  // The shorter stride is that of the pieces.
+  Dimension piece = inner, next = row;
+  if (std::abs(next.a) < std::abs(piece.a))
+    std::swap(piece, next);
+  if (std::abs(next.a) < line)
+    return; // The processor finds out by itself.
+  const ptrdiff_t length = std::abs(piece.a) * ptrdiff_t(piece.extent - 1) + 1;
+  const ptrdiff_t lines = length / line + 1;
+  const auto pieces = std::min(ptrdiff_t(next.extent), most / lines);
+  for (ptrdiff_t i = 0; i < pieces; ++i)
+    for (ptrdiff_t at = 0; at < length + line; at += line)
+      __builtin_prefetch(factors + i * next.a + at, 0, 2);
 }
 
 size_t PreparedNest::hash() const {
@@ -349,14 +434,15 @@ size_t PreparedNest::hash() const {
     mix(size_t(d.a));
     mix(size_t(d.b));
   };
-  for (size_t part : {size_t(types.numbers), size_t(types.noWrap)})
+  for (size_t part : {size_t(types.numbers), size_t(types.noWrap),
+                      size_t(types.rounded)})
     mix(part);
   for (WordPart part : {types.dst, types.a, types.b})
     mix(size_t(part.type) * 2 + part.upper);
   for (const Dimension &d : outer)
     mixDimension(d);
-  mixDimension(inner);
-  mixDimension(row);
+  for (const Dimension &d : {inner, row, second, block})
+    mixDimension(d);
   mix(columns);
   return result;
 }
@@ -372,7 +458,9 @@ double PreparedNest::estimateNanoseconds() const {
   double vectors = 1;
   for (const Dimension &d : outer)
     vectors *= double(d.extent);
-  double elements = vectors * double(inner.extent * row.extent) *
+  double elements = vectors *
+                    double(inner.extent * row.extent * second.extent *
+                           block.extent) *
                     double(std::max<size_t>(columns, 1));
   return 20 + 10 * vectors + elements * nanosecondsPerElement(op);
 }

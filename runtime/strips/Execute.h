@@ -16,8 +16,9 @@
 
 namespace wsec::runtime {
 
-/// Four extents of an instruction and the lanes of a strip, innermost.
-inline constexpr int maxDimensions = 5;
+/// Four extents of an instruction and the lanes of a strip, innermost; before
+/// them a loop over nests that were joined.
+inline constexpr int maxDimensions = 6;
 
 /// data + sum(index[d] * stride[d]); no data: the operand is absent.
 template <class Float>
@@ -47,11 +48,17 @@ struct NestTypes {
   NumberKind numbers = NumberKind::Single;
   WordPart dst, a, b;
   bool noWrap = false;
+  /// Results of 32 bits are rounded to this type.
+  program::ElementType rounded = program::ElementType::F32;
 
-  /// Whether floats of 32 bits are all there is.
+  /// Whether floats of 32 bits are all that is read and written.
+  bool floats() const {
+    return dst == WordPart() && a == WordPart() && b == WordPart();
+  }
+  /// Whether they are computed with and written as they are.
   bool plain() const {
-    return numbers == NumberKind::Single && dst == WordPart() &&
-           a == WordPart() && b == WordPart();
+    return numbers == NumberKind::Single && floats() &&
+           rounded == program::ElementType::F32;
   }
   bool operator==(const NestTypes &) const = default;
 };
@@ -92,6 +99,10 @@ public:
   /// gives the same bits.
   void run(float *dst, const float *a, const float *b) const;
 
+  /// Asks the memory for the weights of a product that will run soon: what is
+  /// read once, in short pieces far from one another.
+  void prefetch(const float *a, const float *b) const;
+
   /// Whether there are no elements.
   bool empty() const { return form == Form::Nothing; }
   bool operator==(const PreparedNest &) const = default;
@@ -131,13 +142,15 @@ public:
 private:
   enum class Form : uint8_t {
     Nothing,   ///< no elements
-    Products,  ///< rows x depth x columns; `inner` is the depth
+    Products,  ///< rows x depth x columns; `inner` and `second` are the depth
     Rows,      ///< rows of vectors along `inner`
     Reduction, ///< the same, all rows into one vector
     Copy,      ///< rows along `inner` with any strides
     Strided,   ///< vectors along `inner` with any strides
-    Numbers    ///< the same, of other types than f32
+    Floats,    ///< vectors along `inner`, computed or rounded to 16 bits
+    Numbers    ///< vectors along `inner` with any strides and types
   };
+  Form formOf(const Dimension &vectors) const;
   bool prepareProducts(Dimensions dims);
   void prepareVectors(Dimensions dims);
 
@@ -147,6 +160,7 @@ private:
   bool swapped = false; ///< Products: `b` is the scalar
   Dimensions outer;
   Dimension inner, row;
+  Dimension second, block; ///< Products: a loop around `inner`; of columns
   size_t columns = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "runtime/strips/FabricSource.h"
 
 #include "runtime/pe/UnalignedFloat.h"
+#include "runtime/strips/GatheredWords.h"
 #include "runtime/strips/Recording.h"
 
 #include <algorithm>
@@ -11,6 +12,12 @@ namespace wsec::runtime {
 bool FabricSource::front(Chunk &words, Actor &reader) {
   return lane < 0 ? queue->front(words, reader)
                   : queue->front(words, lane, reader);
+}
+
+/// Words that are to be read.
+static void bring(Chunk &words) {
+  if (words.gathered)
+    words = words.gathered->bring(words);
 }
 
 void FabricSource::take(size_t words) {
@@ -76,10 +83,13 @@ static bool viewPeriods(Chunk &words, const Window &window, size_t left) {
 }
 
 bool FabricSource::peek(Chunk &words, Actor &reader) {
-  if (!windowed)
-    return front(words, reader);
-  return window.laneOffsets.empty() ? peekWindow(words, reader)
-                                    : peekLaneWindows(words, reader);
+  const bool there = !windowed ? front(words, reader)
+                     : window.laneOffsets.empty()
+                         ? peekWindow(words, reader)
+                         : peekLaneWindows(words, reader);
+  if (there)
+    bring(words);
+  return there;
 }
 
 bool FabricSource::peekWindow(Chunk &words, Actor &reader) {
@@ -114,6 +124,7 @@ bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
       have = periods * window.total;
     }
     in = in.part(0, have);
+    bring(in);
     have = in.words();
     if (at == 0) {
       std::shared_ptr<float[]> memory(

@@ -17,6 +17,37 @@ using program::OperandKind;
 /// cache until it is read, large enough to be worth its handling.
 static constexpr size_t chunkFloats = 1 << 14;
 
+namespace {
+
+struct FreeRuns {
+  static constexpr size_t most = 2048;
+  std::vector<void *> memory;
+
+  ~FreeRuns() {
+    for (void *its : memory)
+      ::operator delete(its);
+  }
+};
+thread_local FreeRuns freeRuns;
+
+} // namespace
+
+void *InstructionRun::operator new(size_t bytes) {
+  std::vector<void *> &memory = freeRuns.memory;
+  if (memory.empty())
+    return ::operator new(bytes);
+  void *last = memory.back();
+  memory.pop_back();
+  return last;
+}
+
+void InstructionRun::operator delete(void *memory, size_t) {
+  if (freeRuns.memory.size() < FreeRuns::most)
+    freeRuns.memory.push_back(memory);
+  else
+    ::operator delete(memory);
+}
+
 void InstructionRun::start(double time) {
   began = time;
   now = time + cost.setup;
@@ -234,42 +265,57 @@ void InstructionRun::popSources(size_t count) {
     }
 }
 
-/// Data and strides of a source within a block.
-void InstructionRun::bind(const Source &source, const Block &block,
-                          Strided<const float> &into) const {
-  const int d0 = block.dimension;
-  const int count = dimensions - d0;
+/// Of an operand in SRAM the elements that a block touches.
+std::optional<SramElements>
+InstructionRun::within(const std::optional<SramElements> &all,
+                       const Block &block) const {
+  if (!all)
+    return {};
+  SramElements elements = *all;
+  std::fill_n(elements.stride, maxDimensions, 0);
+  for (int d = 0; d <= block.dimension && stepDepth > 0; ++d)
+    elements.first +=
+        int64_t(done / inner[d] % size_t(extent[d])) * all->stride[d];
+  for (int d = block.dimension; d < dimensions; ++d)
+    elements.stride[d - block.dimension] = all->stride[d];
+  return elements;
+}
+
+/// A source within a block.
+NestOperand InstructionRun::operand(const Source &source,
+                                    const Block &block) const {
+  NestOperand result;
+  StripMemory::Place &place = result.place;
   switch (source.kind) {
   case OperandKind::None:
-    return;
-  case OperandKind::Immediate:
-    into.data = &source.immediate;
-    return;
+    break;
+  case OperandKind::Immediate: {
+    const OperandCode &code = &source == sources ? site.code.a : site.code.b;
+    place.data = &code.immediate;
+    if (site.world.recording)
+      place.buffer = site.world.recording->addConstant(code.immediate);
+    break;
+  }
   case OperandKind::Memory:
-    into.stride[count] = source.laneStride;
-    if (source.halves)
-      return;
-    into.data = source.data;
-    for (int d = 0; d <= d0 && stepDepth > 0; ++d)
-      into.data +=
-          ptrdiff_t(done / inner[d] % size_t(extent[d])) * source.stride[d];
-    for (int d = 0; d < count; ++d)
-      into.stride[d] = source.stride[d0 + d];
-    return;
+    result.sram = within(source.sram, block);
+    break;
   case OperandKind::Fabric: {
     const Chunk &chunk = source.chunk;
-    into.data = chunk.data;
-    into.stride[count] = chunk.laneStride;
+    place.data = chunk.data;
+    place.laneStride = chunk.laneStride;
+    place.buffer = chunk.buffer;
+    place.owner = chunk.owner;
     if (source.group > 1)
-      return;
-    for (int d = d0; d < stepDepth; ++d)
-      into.stride[d - d0] =
+      break;
+    for (int d = block.dimension; d < stepDepth; ++d)
+      place.stride[d - block.dimension] =
           !chunk.linear() && inner[d] >= chunk.length
               ? ptrdiff_t(inner[d] / chunk.length) * chunk.rowStride
               : ptrdiff_t(inner[d]) * chunk.wordStride;
-    return;
+    break;
   }
   }
+  return result;
 }
 
 /// Of operands in whole words.
@@ -279,22 +325,8 @@ static WordPart partOf(const OperandCode &operand) {
   return isInteger ? WordPart{program::ElementType::I32} : WordPart{};
 }
 
-/// Of elements of 16 bits those that a block begins with.
-std::optional<HalfElements>
-InstructionRun::halvesOf(const std::optional<HalfElements> &all,
-                         const Block &block) const {
-  if (!all)
-    return {};
-  HalfElements elements{all->type, all->first, {}};
-  for (int d = 0; d <= block.dimension && stepDepth > 0; ++d)
-    elements.first +=
-        int64_t(done / inner[d] % size_t(extent[d])) * all->stride[d];
-  for (int d = block.dimension; d < dimensions; ++d)
-    elements.stride[d - block.dimension] = all->stride[d];
-  return elements;
-}
-
-void InstructionRun::compute(const Block &block) {
+/// The loops of a block, without its operands.
+Nest InstructionRun::nestOf(const Block &block) const {
   Nest nest;
   nest.op = site.code.op;
   nest.ordered = ordered;
@@ -302,98 +334,80 @@ void InstructionRun::compute(const Block &block) {
                 partOf(site.code.b), site.code.noWrap};
   nest.dimensions = dimensions - block.dimension + 1;
   nest.extent[0] = block.count;
-  size_t elements = block.count;
-  for (int d = block.dimension + 1; d < dimensions; ++d) {
+  for (int d = block.dimension + 1; d < dimensions; ++d)
     nest.extent[d - block.dimension] = size_t(extent[d]);
-    elements *= size_t(extent[d]);
-  }
   nest.extent[nest.dimensions - 1] = size_t(lanes);
-  bind(sources[0], block, nest.a);
-  bind(sources[1], block, nest.b);
-  HalfOperands halves{{},
-                      halvesOf(sources[0].halves, block),
-                      halvesOf(sources[1].halves, block)};
-  site.world.count(0, elements * size_t(lanes));
+  return nest;
+}
+
+void InstructionRun::compute(const Block &block) try {
+  const Nest nest = nestOf(block);
+  NestRunner::Operands operands{
+      {within(target, block), {}},
+      operand(sources[0], block),
+      operand(sources[1], block)};
+  size_t elements = 1;
+  for (int d = 0; d < nest.dimensions; ++d)
+    elements *= nest.extent[d];
+  site.world.count(0, elements);
   if (links) {
-    send(block, nest, halves);
+    send(block, nest, std::move(operands));
   } else {
-    place(block, nest, halves);
-    carryOut(nest, halves, site.world.sramBuffer(site.strip));
+    NestRunner(site.strip, site.lane).run(nest, std::move(operands));
     double first;
     advanceTime(block.steps, first);
   }
   popSources(block.steps);
   done += block.steps;
-}
-
-void InstructionRun::place(const Block &block, Nest &nest,
-                           HalfOperands &halves) const {
-  halves.dst = halvesOf(targetHalves, block);
-  nest.dst.stride[nest.dimensions - 1] = targetLaneStride;
-  if (halves.dst)
-    return;
-  nest.dst.data = target;
-  for (int d = 0; d <= block.dimension && stepDepth > 0; ++d)
-    nest.dst.data +=
-        ptrdiff_t(done / inner[d] % size_t(extent[d])) * targetStride[d];
-  for (int d = block.dimension; d < dimensions; ++d)
-    nest.dst.stride[d - block.dimension] = targetStride[d];
-}
-
-void InstructionRun::carryOut(const Nest &nest, const HalfOperands &halves,
-                              uint32_t dstBuffer) const try {
-  Recording *recording = site.world.recording;
-  NestBuffers buffers;
-  if (recording)
-    buffers = {dstBuffer, recordedBuffer(sources[0]),
-               recordedBuffer(sources[1])};
-  const NestRunner runner(site.strip, site.lane, recording,
-                          site.world.sramBuffer(site.strip));
-  if (halves.any())
-    runner.run(nest, buffers, halves);
-  else
-    runner.run(nest, buffers);
 } catch (const NestError &error) {
   fail(error.errorClass(), error.what, error.lane);
 }
 
-uint32_t InstructionRun::recordedBuffer(const Source &source) const {
-  switch (source.kind) {
-  case OperandKind::Immediate:
-    return site.world.recording->addConstant(source.immediate);
-  case OperandKind::Memory:
-    return source.buffer;
-  case OperandKind::Fabric:
-    return source.chunk.buffer;
-  default:
-    return Recording::nothing;
-  }
+/// Sends words that lie one behind the other, and last, as they are.
+bool InstructionRun::sendView(const Nest &nest,
+                              const StripMemory::Place &place,
+                              Chunk &chunk) const {
+  if (!copiesWords(nest) || !place.owner || dimensions != stepDepth)
+    return false;
+  const std::optional<WordRows> rows =
+      rowsOf(nest.extent, place.stride, nest.dimensions - 1);
+  if (!rows || rows->rows != 1)
+    return false;
+  chunk.data = place.data;
+  chunk.owner = place.owner;
+  chunk.buffer = place.buffer;
+  chunk.wordStride = rows->wordStride;
+  chunk.laneStride = place.laneStride;
+  return true;
 }
 
 /// Computes a chunk and sends it; lanes that compute the same share one copy.
-void InstructionRun::send(const Block &block, Nest &nest,
-                          const HalfOperands &halves) {
-  const int laneDimension = nest.dimensions - 1;
-  bool same =
-      nest.a.stride[laneDimension] == 0 && nest.b.stride[laneDimension] == 0;
-  size_t width = same ? 1 : size_t(lanes);
-  nest.extent[laneDimension] = width;
-  std::shared_ptr<float[]> memory(new float[block.steps * width]);
-  nest.dst.data = memory.get();
-  for (int d = block.dimension; d < dimensions; ++d)
-    nest.dst.stride[d - block.dimension] = ptrdiff_t(inner[d] * width);
-  nest.dst.stride[laneDimension] = 1;
+void InstructionRun::send(const Block &block, Nest nest,
+                          NestRunner::Operands operands) {
+  const NestRunner runner(site.strip, site.lane);
+  const bool same = runner.locateSources(nest, operands);
   Chunk chunk;
-  if (Recording *recording = site.world.recording)
-    chunk.buffer = recording->addScratch(memory.get(), block.steps * width);
-  carryOut(nest, halves, chunk.buffer);
-
-  chunk.data = memory.get();
-  chunk.owner = std::move(memory);
+  if (!sendView(nest, operands.a.place, chunk)) {
+    const size_t width = same ? 1 : size_t(lanes);
+    nest.extent[nest.dimensions - 1] = width;
+    std::shared_ptr<float[]> memory(new float[block.steps * width]);
+    StripMemory::Place &to = operands.dst.place;
+    to.data = memory.get();
+    to.laneStride = same ? 0 : 1;
+    for (int d = block.dimension; d < dimensions; ++d)
+      to.stride[d - block.dimension] = ptrdiff_t(inner[d] * width);
+    if (Recording *recording = site.world.recording)
+      to.buffer = recording->addScratch(memory.get(), block.steps * width);
+    runner.runLocated(nest, operands);
+    site.strip.memory.executor().flush();
+    chunk.data = memory.get();
+    chunk.owner = std::move(memory);
+    chunk.buffer = to.buffer;
+    chunk.wordStride = ptrdiff_t(width);
+    chunk.laneStride = to.laneStride;
+  }
   chunk.rows = 1;
   chunk.length = block.steps;
-  chunk.wordStride = ptrdiff_t(width);
-  chunk.laneStride = same ? 0 : 1;
   advanceTime(block.steps, chunk.first);
   chunk.last = now;
   if (site.lane < 0)

@@ -8,7 +8,7 @@
 #include "runtime/pe/Costs.h"
 #include "runtime/strips/Execute.h"
 #include "runtime/strips/FabricSource.h"
-#include "runtime/strips/Halves.h"
+#include "runtime/strips/NestRunner.h"
 #include "runtime/strips/World.h"
 
 #include "runtime/program/Errors.h"
@@ -25,9 +25,14 @@ struct MemoryPattern {
   int dimensions = 0;
   int64_t extent[maxExtents + 1] = {}, stride[maxExtents + 1] = {};
 
-  int64_t low() const;
-  int64_t high() const;
-  bool empty() const;
+  int64_t lowest = 0, highest = 0; ///< of all its halves
+  bool none = false;               ///< there are no halves
+
+  /// Finds the span, once the rest is known.
+  void close();
+  int64_t low() const { return lowest; }
+  int64_t high() const { return highest; }
+  bool empty() const { return none; }
   bool operator==(const MemoryPattern &other) const;
   /// Whether the spans from lowest to highest have halves in common.
   bool overlaps(const MemoryPattern &other) const {
@@ -51,6 +56,10 @@ struct RunSite {
 
 class InstructionRun {
 public:
+  /// Memory of those that are done is used again, while it is in the cache.
+  static void *operator new(size_t bytes);
+  static void operator delete(void *memory, size_t bytes);
+
   /// Resolves and checks the operands. Called by the main thread.
   InstructionRun(const RunSite &site, Bindings bindings);
   /// Throws UninitializedRead if it reads what nothing has written; notes what
@@ -106,12 +115,7 @@ public:
 private:
   struct Source {
     program::OperandKind kind = program::OperandKind::None;
-    // Memory: element (0, ..) and strides in floats, or in halves of words.
-    const float *data = nullptr;
-    ptrdiff_t stride[maxExtents] = {};
-    std::optional<HalfElements> halves;
-    ptrdiff_t laneStride = 0;
-    uint32_t buffer = 0; ///< of the recording
+    std::optional<SramElements> sram;
     // Fabric.
     std::optional<FabricSource> fabric;
     int depth = 0;
@@ -148,18 +152,16 @@ private:
   bool forwards() const;
   void askToForward(Actor &actor);
   void forward(size_t available);
+  Nest nestOf(const Block &block) const;
   void compute(const Block &block);
-  void send(const Block &block, Nest &nest, const HalfOperands &halves);
-  void place(const Block &block, Nest &nest, HalfOperands &halves) const;
-  void carryOut(const Nest &nest, const HalfOperands &halves,
-                uint32_t dstBuffer) const;
-  std::optional<HalfElements> halvesOf(const OperandCode &operand,
-                                       const MemoryPattern &pattern) const;
-  std::optional<HalfElements> halvesOf(const std::optional<HalfElements> &all,
-                                       const Block &block) const;
-  uint32_t recordedBuffer(const Source &source) const;
-  void bind(const Source &source, const Block &block,
-            Strided<const float> &into) const;
+  void send(const Block &block, Nest nest, NestRunner::Operands operands);
+  bool sendView(const Nest &nest, const StripMemory::Place &place,
+                Chunk &chunk) const;
+  NestOperand operand(const Source &source, const Block &block) const;
+  std::optional<SramElements> within(const std::optional<SramElements> &all,
+                                     const Block &block) const;
+  SramElements elementsOf(const OperandCode &operand,
+                          const MemoryPattern &pattern) const;
   double queued(const Source &source) const;
   double receivedAt(size_t uses, const Source &source) const;
   double rampPerStep() const;
@@ -178,10 +180,7 @@ private:
   int lanes = 1;     ///< executed together
   Source sources[2]; ///< a, b
   std::optional<MemoryPattern> written, reads[2];
-  float *target = nullptr;
-  ptrdiff_t targetStride[maxExtents] = {};
-  ptrdiff_t targetLaneStride = 0;
-  std::optional<HalfElements> targetHalves;
+  std::optional<SramElements> target;
   const Links *links = nullptr;
   int sendColor = -1;
   bool ordered = false;

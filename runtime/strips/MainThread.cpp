@@ -9,7 +9,7 @@
 namespace wsec::runtime {
 
 MainThread::MainThread(World &world, Strip &strip)
-    : world(world), strip(strip), datapath(strip.lanes),
+    : Actor(group), world(world), strip(strip), datapath(strip.lanes),
       loops(size_t(strip.code.loopDepth) + 1), pending(strip.lanes) {}
 
 void MainThread::run() {
@@ -166,7 +166,7 @@ void MainThread::giveWork(const InstructionRun &run) {
 Microthread &MainThread::microthread(int index) {
   std::unique_ptr<Microthread> &slot = microthreads[index];
   if (!slot)
-    slot = std::make_unique<Microthread>(world, *this);
+    slot = std::make_unique<Microthread>(world, *this, group);
   return *slot;
 }
 
@@ -183,7 +183,8 @@ void MainThread::execute(const InstructionCode &code) {
     return;
   }
   const bool runs = code.guard < 0 || strip.scalars[code.guard] != 0;
-  if (runs && code.asynchronous() && !awaitMicrothread(code, {-1}))
+  static const std::vector<int> all{-1};
+  if (runs && code.asynchronous() && !awaitMicrothread(code, all))
     return;
   if (!entersGuarded(code.guard, runs))
     return;

@@ -63,6 +63,7 @@ private:
   /// on this microthread, which is awaited at once.
   static constexpr int laneThread = 8;
 
+  ActorGroup group; ///< this thread and its microthreads
   World &world;
   Strip &strip;
   size_t launch = 0;

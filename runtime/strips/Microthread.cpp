@@ -8,16 +8,11 @@ namespace wsec::runtime {
 /// Runs one instruction of the strip, or of one lane, after the other.
 class Microthread::Worker : public Actor {
 public:
-  explicit Worker(Microthread &thread) : thread(thread) {}
+  explicit Worker(Microthread &thread) : Actor(thread.group), thread(thread) {}
 
   void run() override {
-    // A wake of what it waited for before may come as it gets new work.
-    InstructionRun *run;
-    {
-      std::lock_guard<std::mutex> guard(thread.lock);
-      run = current.get();
-    }
-    if (run && run->advance(*this))
+    // What it waited for before may wake it when it has no work.
+    if (current && current->advance(*this))
       thread.complete(*this);
   }
 
@@ -25,15 +20,17 @@ public:
   std::unique_ptr<InstructionRun> current;
 };
 
-Microthread::Microthread(World &world, Actor &owner)
-    : world(world), owner(owner) {}
+Microthread::Microthread(World &world, Actor &owner, ActorGroup &strip)
+    : world(world), owner(owner), group(strip) {}
 Microthread::~Microthread() = default;
 
 void Microthread::issue(std::vector<std::unique_ptr<InstructionRun>> runs,
                         double time) {
-  std::lock_guard<std::mutex> guard(lock);
   for (std::unique_ptr<InstructionRun> &run : runs) {
-    std::unique_ptr<Worker> &worker = workers[run->lane()];
+    const size_t index = size_t(run->lane() + 1);
+    if (workers.size() <= index)
+      workers.resize(index + 1);
+    std::unique_ptr<Worker> &worker = workers[index];
     if (!worker) {
       worker = std::make_unique<Worker>(*this);
       worker->order = owner.order;
@@ -46,7 +43,6 @@ void Microthread::issue(std::vector<std::unique_ptr<InstructionRun>> runs,
 }
 
 void Microthread::complete(Worker &worker) {
-  std::lock_guard<std::mutex> guard(lock);
   const InstructionRun &run = *worker.current;
   latest = std::max(latest, run.time());
   world.recordLaunch(run.launch(), run.time(), run.time());
@@ -56,15 +52,14 @@ void Microthread::complete(Worker &worker) {
 }
 
 bool Microthread::idle() {
-  std::lock_guard<std::mutex> guard(lock);
   ownerWaits = inWork > 0;
   return inWork == 0;
 }
 
 std::vector<const InstructionRun *> Microthread::waiting() const {
   std::vector<const InstructionRun *> runs;
-  for (const auto &[lane, worker] : workers)
-    if (worker->current)
+  for (const auto &worker : workers)
+    if (worker && worker->current)
       runs.push_back(worker->current.get());
   return runs;
 }

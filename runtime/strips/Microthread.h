@@ -6,18 +6,16 @@
 
 #include "runtime/strips/InstructionRun.h"
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace wsec::runtime {
 
 /// Runs an instruction for the strip as a whole, or one for each of some
-/// lanes, each at its own pace.
+/// lanes, each at its own pace. Of the group of its strip, as its owner is.
 class Microthread {
 public:
-  Microthread(World &world, Actor &owner);
+  Microthread(World &world, Actor &owner, ActorGroup &strip);
   ~Microthread();
 
   /// Starts instructions that were issued at `time` in lanes that are idle.
@@ -35,9 +33,9 @@ private:
 
   World &world;
   Actor &owner;
-  mutable std::mutex lock;
-  std::map<int, std::unique_ptr<Worker>> workers; ///< by lane; -1: the strip
-  size_t inWork = 0;                              ///< runs
+  ActorGroup &group;
+  std::vector<std::unique_ptr<Worker>> workers; ///< the strip's, each lane's
+  size_t inWork = 0;                            ///< runs
   double latest = 0;
   bool ownerWaits = false;
 };

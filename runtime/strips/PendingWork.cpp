@@ -6,26 +6,28 @@
 namespace wsec::runtime {
 
 void PendingWork::note(const InstructionRun &run) {
-  Use use{run.code().thread,
-          run.destination(),
-          {run.source(0), run.source(1)},
-          run.receives(),
-          run.sends()};
+  atWork |= 1u << run.code().thread;
+  auto use = std::make_unique<Use>(Use{run.code().thread,
+                                       run.destination(),
+                                       {run.source(0), run.source(1)},
+                                       run.receives(),
+                                       run.sends()});
   if (run.lane() < 0) {
-    ofAll.push_back(std::move(use));
+    ofAll.emplace_back(run.code().thread, std::move(use));
     return;
   }
-  std::vector<Use> &uses = ofLane[size_t(run.lane())];
+  Uses &uses = ofLane[size_t(run.lane())];
   if (uses.empty())
     lanesInUse.push_back(run.lane());
-  uses.push_back(std::move(use));
+  uses.emplace_back(run.code().thread, std::move(use));
 }
 
 template <class Visit>
 bool PendingWork::anyIn(int lane, const Visit &visit) const {
-  auto any = [&](int where, const std::vector<Use> &uses) {
-    return std::any_of(uses.begin(), uses.end(),
-                       [&](const Use &use) { return visit(where, use); });
+  auto any = [&](int where, const Uses &uses) {
+    return std::any_of(uses.begin(), uses.end(), [&](const auto &use) {
+      return visit(where, *use.second);
+    });
   };
   if (any(-1, ofAll))
     return true;
@@ -38,6 +40,8 @@ bool PendingWork::anyIn(int lane, const Visit &visit) const {
 
 std::optional<int> PendingWork::busy(int thread, int lane) const {
   std::optional<int> found;
+  if (!(atWork >> thread & 1))
+    return found;
   anyIn(lane, [&](int where, const Use &use) {
     if (use.thread == thread)
       found = where;
@@ -47,15 +51,15 @@ std::optional<int> PendingWork::busy(int thread, int lane) const {
 }
 
 std::string PendingWork::conflict(const Use &use, const InstructionRun &run) {
-  const std::string other = "microthread " + std::to_string(use.thread);
+  auto other = [&] { return "microthread " + std::to_string(use.thread); };
   if (use.written && run.touches(*use.written))
-    return "touches what " + other + " writes";
+    return "touches what " + other() + " writes";
   for (const std::optional<MemoryPattern> &read : use.read)
     if (read && run.writes(*read))
-      return "writes what " + other + " reads";
+      return "writes what " + other() + " reads";
   auto color = [&](const char *does, int which) {
     return std::string(does) + " color " + std::to_string(which) + " as " +
-           other + " does";
+           other() + " does";
   };
   for (int receives : run.receives())
     if (receives >= 0 &&
@@ -68,6 +72,8 @@ std::string PendingWork::conflict(const Use &use, const InstructionRun &run) {
 
 std::string PendingWork::conflict(const InstructionRun &run) const {
   std::string what;
+  if (atWork == 0)
+    return what;
   anyIn(run.lane(), [&](int, const Use &use) {
     what = conflict(use, run);
     return !what.empty();
@@ -76,11 +82,17 @@ std::string PendingWork::conflict(const InstructionRun &run) const {
 }
 
 void PendingWork::settle(int thread, Strip &strip) {
-  auto settleIn = [&](int lane, std::vector<Use> &uses) {
-    for (const Use &use : uses)
-      if (use.thread == thread && use.written)
-        markInitialised(strip, *use.written, lane);
-    std::erase_if(uses, [&](const Use &use) { return use.thread == thread; });
+  if (!(atWork >> thread & 1))
+    return;
+  atWork &= ~(1u << thread);
+  auto settleIn = [&](int lane, Uses &uses) {
+    std::erase_if(uses, [&](const auto &use) {
+      if (use.first != thread)
+        return false;
+      if (use.second->written)
+        markInitialised(strip, *use.second->written, lane);
+      return true;
+    });
   };
   settleIn(-1, ofAll);
   for (int lane : lanesInUse)

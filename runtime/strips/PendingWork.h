@@ -6,8 +6,10 @@
 
 #include "runtime/strips/InstructionRun.h"
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace wsec::runtime {
@@ -40,9 +42,11 @@ private:
   template <class Visit>
   bool anyIn(int lane, const Visit &visit) const;
 
-  std::vector<Use> ofAll;
-  std::vector<std::vector<Use>> ofLane;
+  using Uses = std::vector<std::pair<int, std::unique_ptr<Use>>>; ///< by thread
+  Uses ofAll;
+  std::vector<Uses> ofLane;
   std::vector<int> lanesInUse; ///< in order of their first use
+  unsigned atWork = 0;         ///< threads, a bit set
 };
 
 } // namespace wsec::runtime

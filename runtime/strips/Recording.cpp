@@ -15,7 +15,8 @@ void Recording::add(Operation operation) {
     return;
   operations.push_back(operation);
   overflown =
-      operations.size() * sizeof(Operation) + buffers.size() * sizeof(Buffer) >
+      operations.size() * sizeof(Operation) + buffers.size() * sizeof(Buffer) +
+          partBytes >
       limitBytes;
   if (overflown)
     operations = {};
@@ -66,8 +67,18 @@ void Recording::note(uint32_t actor, const PreparedNest &prepared,
        operand(b, nest.b.data)});
 }
 
+Recording::Part Recording::part(const Nest &nest, BufferId a, BufferId b) {
+  if (overflown)
+    return {};
+  return {indexOf(PreparedNest(nest)),
+          operand(a, nest.a.data),
+          operand(b, nest.b.data),
+          reinterpret_cast<intptr_t>(nest.a.data),
+          reinterpret_cast<intptr_t>(nest.b.data)};
+}
+
 void Recording::compute(uint32_t actor, const Nest &nest, BufferId dst,
-                        BufferId a, BufferId b) {
+                        BufferId a, BufferId b, std::vector<Part> parts) {
   PreparedNest prepared(nest);
   prepared.run(nest.dst.data, nest.a.data, nest.b.data);
   if (overflown || prepared.empty())
@@ -79,6 +90,15 @@ void Recording::compute(uint32_t actor, const Nest &nest, BufferId dst,
   if (buffers[b].kind == Buffer::Kind::Constant)
     lasting.b.data = buffers[b].base;
   note(actor, prepared, lasting, dst, a, b);
+  if (parts.empty() || overflown)
+    return;
+  for (Part &part : parts) {
+    part.aOffset -= reinterpret_cast<intptr_t>(nest.a.data);
+    part.bOffset -= reinterpret_cast<intptr_t>(nest.b.data);
+  }
+  partBytes += parts.size() * sizeof(Part);
+  joined.push_back(std::move(parts));
+  operations.back().parts = uint32_t(joined.size());
 }
 
 void Recording::copy(uint32_t actor, size_t rows, size_t length,
@@ -96,6 +116,25 @@ void Recording::copy(uint32_t actor, size_t rows, size_t length,
   PreparedNest prepared(nest);
   if (!prepared.empty())
     note(actor, prepared, nest, dstBuffer, fromBuffer, nothing);
+}
+
+void Recording::interleave(uint32_t actor, const InterleaveProblem &problem,
+                           float *dst, BufferId dstBuffer,
+                           const std::vector<const float *> &sources,
+                           const std::vector<BufferId> &buffers) {
+  if (overflown)
+    return;
+  Interleaved its{problem, {}};
+  for (size_t i = 0; i < sources.size(); ++i)
+    its.sources.push_back(operand(buffers[i], sources[i]));
+  partBytes += its.sources.size() * sizeof(Operand) + sizeof(Interleaved);
+  interleaved.push_back(std::move(its));
+  add({Operation::Kind::Interleave,
+       actor,
+       uint32_t(interleaved.size() - 1),
+       operand(dstBuffer, dst),
+       {},
+       {}});
 }
 
 void Recording::store(uint32_t actor, uint32_t stream, uint32_t channel,

@@ -7,6 +7,7 @@
 #define RUNTIME_STRIPS_RECORDING_H
 
 #include "runtime/engine/HostPort.h"
+#include "runtime/pe/VectorKernels.h"
 #include "runtime/strips/Execute.h"
 
 #include <cstdint>
@@ -47,12 +48,30 @@ public:
       Compute, ///< nest `index`
       Next,    ///< takes view `index` from the host
       Store,   ///< gives view `index` of `a` to the host
-      Launch   ///< the first PE enters launch `index`
+      Launch,  ///< the first PE enters launch `index`
+      Interleave ///< words of lanes, `index` of `interleaved`
     };
     Kind kind;
     uint32_t actor; ///< whose operations follow one another
     uint32_t index;
     Operand dst, a, b;
+    /// Compute: 0, or one more than its place in `joined`.
+    uint32_t parts = 0;
+  };
+
+  /// One of several nests into the same destination that were executed as one,
+  /// since the views that they read lie evenly apart. If those of a later run
+  /// do not, each is executed by itself.
+  struct Part {
+    uint32_t index; ///< of the nest
+    Operand a, b;
+    ptrdiff_t aOffset, bOffset; ///< of its sources from the first's, in bytes
+  };
+
+  /// Words that lanes got from different senders, brought side by side.
+  struct Interleaved {
+    InterleaveProblem problem;
+    std::vector<Operand> sources;
   };
 
   /// Holds at most about `limitBytes`; a longer run is not recorded.
@@ -64,13 +83,19 @@ public:
   BufferId addView(uint32_t actor, uint32_t stream, uint32_t channel,
                    size_t maxWords, const WordView &view);
 
-  /// Executes a nest and notes it.
+  /// Executes a nest and notes it. `parts` are of a nest that was joined.
   void compute(uint32_t actor, const Nest &nest, BufferId dst, BufferId a,
-               BufferId b);
+               BufferId b, std::vector<Part> parts = {});
+  /// A part of a joined nest; the offsets are set as that is computed.
+  Part part(const Nest &nest, BufferId a, BufferId b);
   /// Notes a copy, made elsewhere: `rows` x `length` words. Strides of rows
   /// and words.
   void copy(uint32_t actor, size_t rows, size_t length, Strided<float> dst,
             BufferId dstBuffer, Strided<const float> from, BufferId fromBuffer);
+  /// Notes an interleaving, made elsewhere.
+  void interleave(uint32_t actor, const InterleaveProblem &problem, float *dst,
+                  BufferId dstBuffer, const std::vector<const float *> &sources,
+                  const std::vector<BufferId> &buffers);
   void store(uint32_t actor, uint32_t stream, uint32_t channel,
              const WordView &words, BufferId buffer);
   void enterLaunch(uint32_t launch);
@@ -82,6 +107,8 @@ public:
   std::vector<View> views;
   std::vector<PreparedNest> nests;
   std::vector<Operation> operations;
+  std::vector<std::vector<Part>> joined;
+  std::vector<Interleaved> interleaved;
   std::deque<float> constants; ///< that buffers point to
   /// Of each stream, the tensors that are written and read in the same call.
   std::vector<std::vector<uint32_t>> passing;
@@ -100,10 +127,28 @@ private:
     size_t operator()(const PreparedNest &nest) const { return nest.hash(); }
   };
   const size_t limitBytes;
+  size_t partBytes = 0;
   bool overflown = false;
   std::unordered_map<PreparedNest, uint32_t, Hash> nestIndex;
   std::unordered_map<uint32_t, BufferId> constantIndex; ///< by bits
 };
+
+/// Calls `visit` for all that an operation reads.
+template <class Visit>
+void forEachSource(const Recording &recording,
+                   const Recording::Operation &operation, const Visit &visit) {
+  visit(operation.a);
+  visit(operation.b);
+  if (operation.kind == Recording::Operation::Kind::Interleave)
+    for (const Recording::Operand &source :
+         recording.interleaved[operation.index].sources)
+      visit(source);
+  if (operation.parts)
+    for (const Recording::Part &part : recording.joined[operation.parts - 1]) {
+      visit(part.a);
+      visit(part.b);
+    }
+}
 
 } // namespace wsec::runtime
 

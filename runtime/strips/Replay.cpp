@@ -76,9 +76,10 @@ private:
   void forEachBuffer(const ReplayTask &task, const Visit &visit) {
     for (uint32_t index : task.operations) {
       const Recording::Operation &operation = recording.operations[index];
-      for (const Recording::Operand *operand :
-           {&operation.dst, &operation.a, &operation.b})
-        visit(operand->buffer);
+      visit(operation.dst.buffer);
+      forEachSource(
+          recording, operation,
+          [&](const Recording::Operand &source) { visit(source.buffer); });
     }
   }
 
@@ -187,11 +188,36 @@ private:
       float *dst = places[operation.dst.buffer].data + operation.dst.offset;
       worker.steps.push_back(
           {&replay.nests[operation.index], dst, a, b, aView, bView});
+      if (operation.parts)
+        addParts(worker, recording.joined[operation.parts - 1]);
       return;
     }
     worker.steps.push_back(
         {nullptr, nullptr, 0, 0, uint32_t(replay.events.size()), 0});
-    replay.events.push_back({operation.kind, operation.index, a, aView});
+    uint32_t index = operation.index;
+    if (operation.kind == Kind::Interleave)
+      index = addInterleaved(operation);
+    replay.events.push_back({operation.kind, index, a, aView});
+  }
+
+  uint32_t addInterleaved(const Recording::Operation &operation) {
+    const Recording::Interleaved &its = recording.interleaved[operation.index];
+    float *dst = places[operation.dst.buffer].data + operation.dst.offset;
+    replay.interleaved.push_back({its.problem, dst, {}});
+    for (const Recording::Operand &source : its.sources)
+      replay.interleaved.back().sources.push_back(locate(source));
+    return uint32_t(replay.interleaved.size() - 1);
+  }
+
+  void addParts(Worker &worker, const std::vector<Recording::Part> &parts) {
+    worker.steps.back().partBegin = uint32_t(worker.parts.size());
+    for (const Recording::Part &part : parts) {
+      const auto [a, aView] = locate(part.a);
+      const auto [b, bView] = locate(part.b);
+      worker.parts.push_back({&replay.nests[part.index], a, b, aView, bView,
+                              part.aOffset, part.bOffset});
+    }
+    worker.steps.back().partEnd = uint32_t(worker.parts.size());
   }
 
   /// Views the task uses, each once: the last task of all lets go of it.
@@ -220,11 +246,11 @@ private:
   std::vector<Pool> pools; ///< of each worker
 };
 
-Replay::Replay(const Recording &recording, RunResult result, unsigned workers)
-    : nests(recording.nests), views(recording.views),
+Replay::Replay(const Recording &recording, RunResult result, WorkerPool &pool)
+    : pool(pool), nests(recording.nests), views(recording.views),
       result(std::move(result)) {
   this->result.replayed = true;
-  Builder(*this, recording, workers).build();
+  Builder(*this, recording, pool.size()).build();
 }
 
 Replay::~Replay() = default;
@@ -233,7 +259,11 @@ size_t Replay::bytes() const {
   size_t sum = floats * sizeof(float) + nests.size() * sizeof(PreparedNest);
   for (const Worker &worker : workers)
     sum +=
-        worker.steps.size() * sizeof(Step) + worker.tasks.size() * sizeof(Task);
+        worker.steps.size() * sizeof(Step) +
+        worker.parts.size() * sizeof(Part) + worker.tasks.size() * sizeof(Task);
+  for (const Interleaved &its : interleaved)
+    sum += sizeof(Interleaved) +
+           its.sources.size() * sizeof(std::pair<uintptr_t, uint32_t>);
   return sum;
 }
 
@@ -251,12 +281,8 @@ public:
   }
 
   void run() {
-    std::vector<std::thread> others;
-    for (unsigned i = 1; i < replay.workers.size(); ++i)
-      others.emplace_back([this, i] { work(i); });
-    work(0);
-    for (std::thread &thread : others)
-      thread.join();
+    replay.pool.run(unsigned(replay.workers.size()),
+                    [this](unsigned index) { work(index); });
     if (error)
       std::rethrow_exception(error);
   }
@@ -277,8 +303,11 @@ private:
       if (task.order > failed.load(std::memory_order_relaxed))
         return;
       try {
-        for (; step < task.stepEnd; ++step)
-          execute(worker.steps[step]);
+        for (; step < task.stepEnd; ++step) {
+          if (step + 1 < worker.steps.size())
+            prefetch(worker.steps[step + 1]);
+          execute(worker, worker.steps[step]);
+        }
       } catch (...) {
         return fail(task.order);
       }
@@ -319,17 +348,45 @@ private:
     return reinterpret_cast<const float *>(bases[view] + data);
   }
 
-  void execute(const Step &step) {
-    if (step.nest)
-      step.nest->run(step.dst, address(step.a, step.aView),
-                     address(step.b, step.bView));
-    else
-      handle(replay.events[step.aView]);
+  /// Of a product that reads a view that is there.
+  void prefetch(const Step &step) const {
+    const bool reads = step.nest && (step.aView || step.bView) &&
+                       (!step.aView || bases[step.aView]) &&
+                       (!step.bView || bases[step.bView]);
+    if (reads)
+      step.nest->prefetch(address(step.a, step.aView),
+                          address(step.b, step.bView));
+  }
+
+  void execute(const Worker &worker, const Step &step) {
+    if (!step.nest)
+      return handle(replay.events[step.aView]);
+    const float *a = address(step.a, step.aView),
+                *b = address(step.b, step.bView);
+    const Part *first = worker.parts.data() + step.partBegin,
+               *end = worker.parts.data() + step.partEnd;
+    const bool together = std::all_of(first, end, [&](const Part &part) {
+      return liesBehind(address(part.a, part.aView), a, part.aOffset) &&
+             liesBehind(address(part.b, part.bView), b, part.bOffset);
+    });
+    if (together)
+      return step.nest->run(step.dst, a, b);
+    for (const Part *part = first; part != end; ++part)
+      part->nest->run(step.dst, address(part->a, part->aView),
+                      address(part->b, part->bView));
+  }
+
+  static bool liesBehind(const float *data, const float *first,
+                         ptrdiff_t bytes) {
+    return reinterpret_cast<uintptr_t>(data) ==
+           reinterpret_cast<uintptr_t>(first) + uintptr_t(bytes);
   }
 
   void handle(const Event &event) {
     if (event.kind == Kind::Next)
       return take(event.index);
+    if (event.kind == Kind::Interleave)
+      return interleaveWords(replay.interleaved[event.index]);
     if (event.kind == Kind::Store) {
       const Recording::View &view = replay.views[event.index];
       return host.store(view.stream, view.channel,
@@ -341,6 +398,20 @@ private:
            seen < event.index &&
            !furthestLaunch->compare_exchange_weak(seen, event.index);) {
       }
+  }
+
+  void interleaveWords(const Interleaved &its) const {
+    constexpr size_t most = 64;
+    const float *sources[most];
+    std::vector<const float *> more;
+    const float **at = sources;
+    if (its.sources.size() > most) {
+      more.resize(its.sources.size());
+      at = more.data();
+    }
+    for (size_t i = 0; i < its.sources.size(); ++i)
+      at[i] = address(its.sources[i].first, its.sources[i].second);
+    interleave(its.problem, its.dst, at);
   }
 
   void take(uint32_t index) {

@@ -7,6 +7,7 @@
 
 #include "runtime/engine/Engine.h"
 #include "runtime/strips/Recording.h"
+#include "runtime/strips/WorkerPool.h"
 
 #include <memory>
 #include <vector>
@@ -34,7 +35,7 @@ std::vector<uint32_t> scheduleTasks(std::vector<ReplayTask> &tasks,
 class Replay {
 public:
   /// `result` is that of the recorded run, and of every replay.
-  Replay(const Recording &recording, RunResult result, unsigned workers);
+  Replay(const Recording &recording, RunResult result, WorkerPool &pool);
   ~Replay();
 
   RunResult run(HostPort &host, std::atomic<uint64_t> *furthestLaunch);
@@ -54,12 +55,26 @@ private:
     float *dst;
     uintptr_t a, b;
     uint32_t aView, bView; ///< that a, b are offsets into; 0: addresses
+    uint32_t partBegin = 0, partEnd = 0; ///< of a nest that was joined
+  };
+  /// A nest among those that were joined, where its sources lie `aOffset` and
+  /// `bOffset` bytes behind those of all.
+  struct Part {
+    const PreparedNest *nest;
+    uintptr_t a, b;
+    uint32_t aView, bView;
+    ptrdiff_t aOffset, bOffset;
   };
   struct Event {
     Recording::Operation::Kind kind;
-    uint32_t index; ///< of the view or launch
+    uint32_t index; ///< of the view, the launch or the interleaving
     uintptr_t data;
     uint32_t dataView;
+  };
+  struct Interleaved {
+    InterleaveProblem problem;
+    float *dst;
+    std::vector<std::pair<uintptr_t, uint32_t>> sources; ///< as of a step
   };
   /// A worker waits until another has completed `count` tasks.
   struct Wait {
@@ -73,14 +88,17 @@ private:
   struct Worker {
     std::vector<Task> tasks;
     std::vector<Step> steps;
+    std::vector<Part> parts;
     std::vector<Wait> waits;
     std::vector<uint32_t> lastViews; ///< that tasks use
   };
 
+  WorkerPool &pool;
   std::vector<PreparedNest> nests;
   std::vector<Recording::View> views;
   std::vector<uint32_t> viewUses; ///< tasks that use a view
   std::vector<Event> events;
+  std::vector<Interleaved> interleaved;
   std::vector<Worker> workers;
   std::vector<std::unique_ptr<float[]>> memory;
   size_t floats = 0; ///< in `memory`

@@ -18,6 +18,11 @@ using Buffer = Recording::Buffer;
 
 /// Nanoseconds, roughly.
 double estimateCost(const Recording &recording, const Operation &operation) {
+  if (operation.kind == Kind::Interleave) {
+    const InterleaveProblem &its =
+        recording.interleaved[operation.index].problem;
+    return 20 + 0.3 * double(its.rows * its.columns * its.sources);
+  }
   if (operation.kind != Kind::Compute)
     return operation.kind == Kind::Launch ? 0 : 200;
   return recording.nests[operation.index].estimateNanoseconds();
@@ -44,13 +49,16 @@ public:
       if (operation.kind == Kind::Next)
         continue;
       startTask(operation);
-      takeView(operation.a);
-      takeView(operation.b);
+      forEachSource(recording, operation, [&](const Recording::Operand &source) {
+        takeView(source);
+      });
       add(i);
     }
     for (auto &[key, channel] : channels)
       if (channel.taken < channel.waiting.size())
         takeUntil(channel, channel.waiting.back());
+    for (ReplayTask &task : tasks)
+      takeFirst(task);
     return std::move(tasks);
   }
 
@@ -73,6 +81,20 @@ private:
   std::pair<uint32_t, uint32_t> channelOf(const Operation &operation) const {
     const Recording::View &view = recording.views[operation.index];
     return {view.stream, view.channel};
+  }
+
+  /// Words that no operation of the call stores are taken before anything is
+  /// computed, so that their memory can be asked for them in time.
+  void takeFirst(ReplayTask &task) const {
+    std::vector<uint32_t> taken, others;
+    for (uint32_t index : task.operations) {
+      const Operation &operation = recording.operations[index];
+      const bool first = operation.kind == Kind::Next &&
+                         recording.passing[channelOf(operation).first].empty();
+      (first ? taken : others).push_back(index);
+    }
+    taken.insert(taken.end(), others.begin(), others.end());
+    task.operations = std::move(taken);
   }
 
   void startTask(const Operation &operation) {
@@ -106,8 +128,9 @@ private:
     ReplayTask &task = tasks.back();
     task.operations.push_back(index);
     task.cost += estimateCost(recording, operation);
-    read(operation.a);
-    read(operation.b);
+    forEachSource(recording, operation, [&](const Recording::Operand &source) {
+      read(source);
+    });
     if (operation.dst.buffer != Recording::nothing)
       write(resources[operation.dst.buffer]);
     if (operation.kind != Kind::Next && operation.kind != Kind::Store)

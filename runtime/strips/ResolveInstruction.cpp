@@ -15,25 +15,19 @@ namespace wsec::runtime {
 using program::Opcode;
 using program::OperandKind;
 
+static bool isOfHalves(const OperandCode &operand) {
+  return operand.memory() && elementSize(operand.type) == 2;
+}
+
 // ---------------------------------------------------------------- patterns
 
-int64_t MemoryPattern::low() const {
-  int64_t word = first;
-  for (int d = 0; d < dimensions; ++d)
-    word += std::min<int64_t>(0, stride[d]) * (extent[d] - 1);
-  return word;
-}
-
-int64_t MemoryPattern::high() const {
-  int64_t word = first;
-  for (int d = 0; d < dimensions; ++d)
-    word += std::max<int64_t>(0, stride[d]) * (extent[d] - 1);
-  return word;
-}
-
-bool MemoryPattern::empty() const {
-  return std::any_of(extent, extent + dimensions,
-                     [](int64_t n) { return n <= 0; });
+void MemoryPattern::close() {
+  lowest = highest = first;
+  for (int d = 0; d < dimensions; ++d) {
+    const int64_t reach = stride[d] * (extent[d] - 1);
+    (reach < 0 ? lowest : highest) += reach;
+    none |= extent[d] <= 0;
+  }
 }
 
 bool MemoryPattern::operator==(const MemoryPattern &other) const {
@@ -157,6 +151,7 @@ MemoryPattern InstructionRun::pattern(const OperandCode &operand,
     result.stride[d] = operand.strides[size_t(d)] * size;
   result.extent[dimensions] = size;
   result.stride[dimensions] = 1;
+  result.close();
   if (!result.empty() &&
       (result.low() < base || result.high() >= base + buffer.elements * size))
     fail(ErrorClass::OutOfBounds,
@@ -206,23 +201,16 @@ void InstructionRun::resolveSource(Source &source, const OperandCode &operand,
     return;
   MemoryPattern read = pattern(operand, bindings);
   reads[&source - sources] = read;
-  const ptrdiff_t width = site.strip.lanes;
-  source.buffer = site.world.sramBuffer(site.strip);
-  source.laneStride = site.lane < 0 && lanes > 1 ? 1 : 0;
-  source.halves = halvesOf(operand, read);
-  if (source.halves)
-    return;
-  source.data = site.strip.sram(read.first / 2) + std::max(0, site.lane);
-  for (int d = 0; d < dimensions; ++d)
-    source.stride[d] = operand.strides[size_t(d)] * width;
+  source.sram = elementsOf(operand, read);
 }
 
-std::optional<HalfElements>
-InstructionRun::halvesOf(const OperandCode &operand,
-                         const MemoryPattern &pattern) const {
-  if (!isOfHalves(operand))
-    return {};
-  HalfElements elements{operand.type, pattern.first, {}};
+SramElements InstructionRun::elementsOf(const OperandCode &operand,
+                                        const MemoryPattern &pattern) const {
+  const BufferCode &buffer = site.strip.code.buffers[operand.buffer];
+  const int64_t size = isOfHalves(operand) ? 1 : 2;
+  SramElements elements{operand.type, pattern.first / size};
+  elements.bufferBegin = buffer.firstWord;
+  elements.bufferEnd = buffer.firstWord + buffer.words;
   std::copy_n(operand.strides.begin(), dimensions, elements.stride);
   return elements;
 }
@@ -289,11 +277,7 @@ void InstructionRun::resolveDestination(Bindings bindings) {
       checkSender();
   } else {
     written = pattern(dst, bindings);
-    targetHalves = halvesOf(dst, *written);
-    target = site.strip.sram(written->first / 2) + std::max(0, site.lane);
-    for (int d = 0; d < dimensions; ++d)
-      targetStride[d] = dst.strides[size_t(d)] * site.strip.lanes;
-    targetLaneStride = 1;
+    target = elementsOf(dst, *written);
     findOverlap();
   }
   for (std::optional<MemoryPattern> *p : {&written, &reads[0], &reads[1]})

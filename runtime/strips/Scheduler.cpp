@@ -3,29 +3,46 @@
 
 #include "runtime/program/Errors.h"
 
-#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 namespace wsec::runtime {
 
+/// Ends the list of a group that a thread has, or that waits for one.
+class Busy : public Actor {
+  void run() override {}
+};
+static Busy busy;
+
+thread_local Scheduler::Worker *Scheduler::current = nullptr;
+
 void Scheduler::wake(Actor &actor) {
-  using State = Actor::State;
-  State state = actor.state.load();
-  for (;;) {
-    if (state == State::Queued || state == State::RunAgain)
-      return;
-    State next = state == State::Idle ? State::Queued : State::RunAgain;
-    if (!actor.state.compare_exchange_weak(state, next))
-      continue;
-    if (next == State::RunAgain)
-      return;
-    break;
+  if (actor.isAwake.exchange(true))
+    return;
+  ActorGroup &group = *actor.group;
+  Actor *before = group.awake.load();
+  do
+    actor.next = before;
+  while (!group.awake.compare_exchange_weak(before, &actor));
+  // From now on the actor may run.
+  if (!before)
+    add(group);
+}
+
+/// Lets a worker run the group: this one, or before the start the first.
+void Scheduler::add(ActorGroup &group) {
+  Worker &worker = current ? *current : workers[0];
+  size_t count;
+  {
+    std::lock_guard<SpinLock> guard(worker.lock);
+    worker.awake.push_back(&group);
+    worker.count = count = worker.awake.size();
   }
-  std::lock_guard<std::mutex> guard(lock);
-  awake.push_back(&actor);
-  changed.notify_one();
+  if (count >= plenty && asleep > 0) {
+    std::lock_guard<std::mutex> guard(lock);
+    changed.notify_one();
+  }
 }
 
 void Scheduler::countStripQueueBytes(ptrdiff_t change) {
@@ -35,16 +52,49 @@ void Scheduler::countStripQueueBytes(ptrdiff_t change) {
   }
 }
 
+/// Those of a group that are awake, the first woken first; null, and the group
+/// is free, if there are none.
+Actor *Scheduler::take(ActorGroup &group) {
+  Actor *last = &busy;
+  if (group.awake.compare_exchange_strong(last, nullptr))
+    return nullptr;
+  last = group.awake.exchange(&busy);
+  Actor *first = nullptr;
+  while (last && last != &busy) {
+    Actor *before = std::exchange(last->next, first);
+    first = std::exchange(last, before);
+  }
+  return first;
+}
+
+void Scheduler::run(ActorGroup &group) {
+  while (Actor *actor = take(group))
+    while (actor) {
+      Actor &current = *std::exchange(actor, actor->next);
+      current.isAwake = false;
+      if (!current.failed && !stopped)
+        runOne(current);
+    }
+}
+
 void Scheduler::runOne(Actor &actor) {
-  using State = Actor::State;
-  actor.state = State::Running;
-  actor.run();
-  State expected = State::Running;
-  if (actor.state.compare_exchange_strong(expected, State::Idle))
-    return;
-  actor.state = State::Queued;
+  Failure its{actor.order, {}, nullptr};
+  bool stop = false;
+  try {
+    return actor.run();
+  } catch (const Error &error) {
+    its.text = error.what();
+    stop = error.errorClass() == ErrorClass::WorkLimit;
+    its.thrown = std::current_exception();
+  } catch (...) { // no memory, or an observer ends the run
+    its = {-1, {}, std::current_exception()};
+    stop = true;
+  }
+  actor.failed = true;
   std::lock_guard<std::mutex> guard(lock);
-  awake.push_back(&actor);
+  note(std::move(its));
+  if (stop)
+    stopped = true;
 }
 
 void Scheduler::note(Failure its) {
@@ -53,49 +103,80 @@ void Scheduler::note(Failure its) {
     failure = std::move(its);
 }
 
-void Scheduler::work() {
-  std::unique_lock<std::mutex> guard(lock);
-  for (;;) {
-    changed.wait(guard, [&] { return !awake.empty() || running == 0; });
-    if (awake.empty()) {
-      changed.notify_all();
-      return;
-    }
-    Actor *actor = awake.front();
-    awake.pop_front();
-    ++running;
-    guard.unlock();
-    Failure its{actor->order, {}, nullptr};
-    bool stop = false;
-    try {
-      runOne(*actor);
-    } catch (const Error &error) {
-      its.text = error.what();
-      stop = error.errorClass() == ErrorClass::WorkLimit;
-      its.thrown = std::current_exception();
-    } catch (...) { // no memory, or an observer ends the run
-      its = {-1, {}, std::current_exception()};
-      stop = true;
-    }
-    guard.lock();
-    --running;
-    if (its.thrown)
-      note(std::move(its));
-    stopped |= stop;
-    if (stopped)
-      awake.clear();
-    if (running == 0 && awake.empty())
-      changed.notify_all();
-  }
+ActorGroup *Scheduler::next(Worker &worker) {
+  std::lock_guard<SpinLock> guard(worker.lock);
+  if (worker.awake.empty())
+    return nullptr;
+  ActorGroup *group = worker.awake.front();
+  worker.awake.pop_front();
+  worker.count = worker.awake.size();
+  return group;
 }
 
-void Scheduler::runUntilIdle(unsigned threads) {
-  std::vector<std::thread> others;
-  for (unsigned i = 1; i < threads; ++i)
-    others.emplace_back([this] { work(); });
-  work();
-  for (std::thread &thread : others)
-    thread.join();
+/// Takes half of what another worker has; false if it is not worth it.
+bool Scheduler::takeFrom(Worker &other, Worker &worker) {
+  if (other.count < 2)
+    return false;
+  std::vector<ActorGroup *> taken;
+  {
+    std::lock_guard<SpinLock> guard(other.lock);
+    for (size_t half = other.awake.size() / 2; taken.size() < half;) {
+      taken.push_back(other.awake.front());
+      other.awake.pop_front();
+    }
+    other.count = other.awake.size();
+  }
+  std::lock_guard<SpinLock> guard(worker.lock);
+  worker.awake.insert(worker.awake.end(), taken.begin(), taken.end());
+  worker.count = worker.awake.size();
+  return !taken.empty();
+}
+
+bool Scheduler::takeFromOthers(Worker &worker) {
+  for (size_t i = 0; i < active; ++i)
+    if (&workers[i] != &worker && takeFrom(workers[i], worker))
+      return true;
+  return false;
+}
+
+/// Waits until there is something to run; false if nothing will be: all workers
+/// wait, for only they wake actors, each its own.
+bool Scheduler::await(Worker &worker) {
+  constexpr unsigned patience = 2000;
+  for (unsigned tries = 0; tries < patience && active > 1; ++tries) {
+    if (takeFromOthers(worker))
+      return true;
+    __builtin_ia32_pause();
+  }
+  std::unique_lock<std::mutex> guard(lock);
+  if (++idle == active) {
+    done = true;
+    changed.notify_all();
+  }
+  ++asleep;
+  changed.wait(guard, [&] { return done || takeFromOthers(worker); });
+  --asleep;
+  if (done)
+    return false;
+  --idle;
+  return true;
+}
+
+void Scheduler::work(unsigned index) {
+  Worker &worker = workers[index];
+  current = &worker;
+  do
+    while (ActorGroup *group = next(worker))
+      run(*group);
+  while (await(worker));
+  current = nullptr;
+}
+
+void Scheduler::runUntilIdle(bool alone) {
+  active = alone ? 1 : workers.size();
+  idle = 0;
+  done = false;
+  pool.run(unsigned(active), [this](unsigned index) { work(index); });
   if (failure.thrown)
     std::rethrow_exception(failure.thrown);
 }

@@ -18,7 +18,8 @@ Strip::Strip(int index, int classIndex, const ClassCode &code, int column,
     : index(index), classIndex(classIndex), code(code), column(column),
       rows(std::move(rowsOfLanes)), lanes(int(rows.size())),
       scalars(std::move(values)), varying(std::move(varying)),
-      active(code.instructions) {}
+      memory(code.firstDataWord, code.endDataWord, lanes),
+      alike(code.instructions), active(code.instructions) {}
 
 int Strip::laneOf(Coordinate pe) const {
   return int(std::lower_bound(rows.begin(), rows.end(), pe.y) - rows.begin());
@@ -44,10 +45,12 @@ const std::vector<int64_t> &Strip::laneScalars(int lane) {
   return scalarsOfLane;
 }
 
-bool Strip::uniform(const InstructionCode &instruction) const {
-  return std::none_of(instruction.looseScalars.begin(),
-                      instruction.looseScalars.end(),
-                      [&](uint16_t scalar) { return varying[scalar]; });
+bool Strip::findUniform(const InstructionCode &instruction) {
+  const bool isUniform = std::none_of(
+      instruction.looseScalars.begin(), instruction.looseScalars.end(),
+      [&](uint16_t scalar) { return varying[scalar]; });
+  alike[size_t(instruction.index)] = isUniform ? Alike::Yes : Alike::No;
+  return isUniform;
 }
 
 const std::vector<int> &Strip::activeLanes(const InstructionCode &instruction) {
@@ -63,10 +66,9 @@ const std::vector<int> &Strip::activeLanes(const InstructionCode &instruction) {
   return *lanesOf;
 }
 
-void Strip::reset() {
-  size_t words = size_t(code.endDataWord - code.firstDataWord);
-  memory.reset(new float[words * size_t(lanes)]);
-  written.reset(2 * int64_t(words), lanes);
+void Strip::reset(Recording *recording) {
+  memory.reset(recording, uint32_t(index));
+  written.reset(2 * (code.endDataWord - code.firstDataWord), lanes);
 }
 
 void Strip::load(const PersistentState &state, int meshWidth) {
@@ -96,6 +98,8 @@ void Strip::load(const PersistentState &state, int meshWidth) {
 }
 
 void Strip::save(PersistentState &state, int meshWidth) {
+  memory.bringAllHome();
+  memory.executor().flush();
   for (const PersistentState::Piece &piece : state.pieces(classIndex))
     for (int64_t at = 0; at < piece.bytes; at += 2) {
       const int64_t its = (piece.address + at) / 2;

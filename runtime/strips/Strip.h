@@ -9,6 +9,7 @@
 #include "runtime/engine/PersistentState.h"
 #include "runtime/engine/Router.h"
 #include "runtime/pe/Code.h"
+#include "runtime/strips/StripMemory.h"
 #include "runtime/strips/WrittenWords.h"
 
 #include <memory>
@@ -38,25 +39,25 @@ public:
   /// main thread only.
   const std::vector<int64_t> &laneScalars(int lane);
   /// Whether all lanes do the same in `instruction`.
-  bool uniform(const InstructionCode &instruction) const;
+  bool uniform(const InstructionCode &instruction) {
+    const Alike known = alike[size_t(instruction.index)];
+    return known == Alike::Unknown ? findUniform(instruction)
+                                   : known == Alike::Yes;
+  }
   /// Lanes in which the guard of `instruction` holds.
   const std::vector<int> &activeLanes(const InstructionCode &instruction);
 
+  StripMemory memory;
+
   /// Forgets the contents of the SRAM.
-  void reset();
+  void reset(Recording *recording);
   /// What persistent buffers hold goes to the SRAM, and back.
   void load(const PersistentState &state, int meshWidth);
   void save(PersistentState &state, int meshWidth);
-  /// Of the SRAM of all lanes.
-  size_t floats() const {
-    return size_t(code.endDataWord - code.firstDataWord) * size_t(lanes);
-  }
-  float *sram(int64_t word) {
-    return memory.get() + (word - code.firstDataWord) * lanes;
-  }
-  /// A half of a word of one lane.
+  /// A half of a word of one lane that is at home.
   uint8_t *half(int64_t half, int lane) {
-    return reinterpret_cast<uint8_t *>(sram(half / 2) + lane) + half % 2 * 2;
+    return reinterpret_cast<uint8_t *>(memory.home(half / 2) + lane) +
+           half % 2 * 2;
   }
   /// The first of `count` halves of words from `half` on that PE `lane` (-1:
   /// some PE) has not written, or `half + count`.
@@ -64,8 +65,12 @@ public:
   void markInitialised(int64_t half, int64_t count, int lane);
 
 private:
-  std::unique_ptr<float[]> memory;
+  bool findUniform(const InstructionCode &instruction);
+
   WrittenWords written;
+  // By instruction, once somebody asked.
+  enum class Alike : uint8_t { Unknown, Yes, No };
+  std::vector<Alike> alike; ///< whether it is uniform
   std::vector<std::unique_ptr<std::vector<int>>> active;
   /// Which scalars vary and their values, lane by lane, once somebody asked.
   std::vector<size_t> varyingIndices;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/StripQueue.h"
 
-#include "runtime/pe/UnalignedFloat.h"
-#include "runtime/strips/Recording.h"
+#include "runtime/strips/GatheredWords.h"
 #include "runtime/strips/Scheduler.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace wsec::runtime {
@@ -32,6 +32,29 @@ Chunk Chunk::part(size_t from, size_t count) const {
   return result;
 }
 
+std::optional<WordRows> rowsOf(const size_t *extent, const ptrdiff_t *stride,
+                               int dimensions) {
+  WordRows result;
+  for (int d = dimensions; d-- > 0;) {
+    if (extent[d] == 1)
+      continue;
+    if (result.length == 1)
+      result.wordStride = stride[d];
+    const bool oneRow = result.rows == 1;
+    if (oneRow && stride[d] == ptrdiff_t(result.length) * result.wordStride) {
+      result.length *= extent[d];
+    } else if (oneRow) {
+      result.rows = extent[d];
+      result.rowStride = stride[d];
+    } else if (stride[d] == ptrdiff_t(result.rows) * result.rowStride) {
+      result.rows *= extent[d];
+    } else {
+      return {};
+    }
+  }
+  return result;
+}
+
 Chunk Chunk::shifted(ptrdiff_t lane, bool broadcast) const {
   Chunk result = *this;
   result.data += lane * laneStride;
@@ -49,8 +72,13 @@ StripQueue::Lane &StripQueue::lane(int index) {
 }
 
 void StripQueue::hold(ptrdiff_t words) {
-  held += words;
-  scheduler.countStripQueueBytes(words * ptrdiff_t(sizeof(float)));
+  // Of the sum for all queues, which is for the report, only what matters.
+  constexpr ptrdiff_t few = 1 << 10;
+  const ptrdiff_t now = held.load(std::memory_order_relaxed) + words;
+  held.store(now, std::memory_order_relaxed);
+  if (std::abs(now - counted) >= few)
+    scheduler.countStripQueueBytes((now - std::exchange(counted, now)) *
+                                   ptrdiff_t(sizeof(float)));
 }
 
 void StripQueue::pushLane(Chunk chunk, int index) {
@@ -76,7 +104,7 @@ void StripQueue::give(size_t words, int from, int count) {
 }
 
 void StripQueue::ask(const Demand &demand, size_t words, int lane) {
-  std::lock_guard<std::mutex> guard(lock);
+  std::lock_guard<SpinLock> guard(lock);
   if (lane >= 0)
     askedOfLane.resize(size_t(lanes));
   Asked &its = lane < 0 ? askedOfAll : askedOfLane[size_t(lane)];
@@ -91,7 +119,7 @@ void StripQueue::ask(const Demand &demand, size_t words, int lane) {
 }
 
 size_t StripQueue::asked(int from, int count, Actor &sender, Demand &slowest) {
-  std::lock_guard<std::mutex> guard(lock);
+  std::lock_guard<SpinLock> guard(lock);
   slowest = askedOfAll.demand;
   ptrdiff_t words = PTRDIFF_MAX;
   // Lanes ask one after the other: the last is likely to be the last.
@@ -114,7 +142,7 @@ size_t StripQueue::asked(int from, int count, Actor &sender, Demand &slowest) {
 }
 
 void StripQueue::push(Chunk chunk, int from, int count) {
-  std::lock_guard<std::mutex> guard(lock);
+  std::lock_guard<SpinLock> guard(lock);
   give(chunk.words(), from, count);
   if (from == 0 && count == lanes && busyLanes == 0 && laneReaders == 0) {
     hold(sharedWords(chunk, chunk.words()));
@@ -134,6 +162,8 @@ void StripQueue::splitShared() {
   std::vector<Chunk> chunks;
   while (!shared.empty()) {
     chunks.push_back(shared.front());
+    if (GatheredWords *gathered = chunks.back().gathered)
+      chunks.back() = gathered->bring(chunks.back());
     size_t words = chunks.back().words();
     hold(ptrdiff_t(words) * lanes - sharedWords(chunks.back(), words));
     shared.pop(words);
@@ -164,60 +194,38 @@ void StripQueue::gather() {
   for (Chunk &chunk : fronts)
     words = std::min(words, chunk.part(0, words).words());
   bool same = true;
-  double first = 0, last = 0;
   for (Chunk &chunk : fronts) {
     chunk = chunk.part(0, words);
-    first = std::max(first, chunk.first);
-    last = std::max(last, chunk.last);
     same &= chunk.data == fronts[0].data && chunk.rows == fronts[0].rows &&
             chunk.length == fronts[0].length &&
             chunk.rowStride == fronts[0].rowStride &&
             chunk.wordStride == fronts[0].wordStride;
   }
-  Chunk result = fronts[0];
-  result.laneStride = 0;
-  if (!same) {
-    std::shared_ptr<float[]> copy(new float[words * lanes]);
-    for (int i = 0; i < lanes; ++i) {
-      const Chunk &c = fronts[i];
-      float *to = copy.get() + i;
-      for (size_t row = 0; row < c.rows; ++row) {
-        const UnalignedFloat *from = c.data + ptrdiff_t(row) * c.rowStride;
-        for (size_t w = 0; w < c.length; ++w, to += lanes)
-          *to = from[ptrdiff_t(w) * c.wordStride];
-      }
-    }
-    result.data = copy.get();
-    result.owner = copy;
-    result.rows = 1;
-    result.length = words;
-    result.rowStride = 0;
-    result.wordStride = lanes;
-    result.laneStride = 1;
-    if (recording)
-      recordGather(fronts, result);
-  }
-  result.first = first;
-  result.last = last;
   for (int i = 0; i < lanes; ++i) {
     perLane[i]->fifo.pop(words);
     busyLanes -= perLane[i]->fifo.empty();
+  }
+  Chunk result;
+  if (same) {
+    result = fronts[0];
+    result.laneStride = 0;
+    for (const Chunk &chunk : fronts) {
+      result.first = std::max(result.first, chunk.first);
+      result.last = std::max(result.last, chunk.last);
+    }
+  } else {
+    auto gathered =
+        std::make_shared<GatheredWords>(std::move(fronts), words, *this);
+    result = gathered->chunk();
+    result.gathered = gathered.get();
+    result.owner = std::move(gathered);
   }
   hold(sharedWords(result, words) - ptrdiff_t(words) * lanes);
   shared.push(std::move(result));
 }
 
-void StripQueue::recordGather(const std::vector<Chunk> &fronts, Chunk &result) {
-  float *to = const_cast<float *>(result.data);
-  result.buffer = recording->addScratch(to, result.length * size_t(lanes));
-  for (const Chunk &c : fronts)
-    recording->copy(uint32_t(readerIndex), c.rows, c.length,
-                    {to++, {ptrdiff_t(c.length) * lanes, lanes}}, result.buffer,
-                    {c.data, {c.rowStride, c.wordStride}}, c.buffer);
-}
-
 bool StripQueue::front(Chunk &chunk, Actor &actor) {
-  std::lock_guard<std::mutex> guard(lock);
+  std::lock_guard<SpinLock> guard(lock);
   if (shared.empty() && busyLanes == lanes)
     gather();
   if (shared.empty()) {
@@ -229,14 +237,14 @@ bool StripQueue::front(Chunk &chunk, Actor &actor) {
 }
 
 void StripQueue::pop(size_t words) {
-  std::lock_guard<std::mutex> guard(lock);
+  std::lock_guard<SpinLock> guard(lock);
   hold(-sharedWords(shared.front(), words));
   shared.pop(words);
   wakeWriters();
 }
 
 bool StripQueue::front(Chunk &chunk, int index, Actor &actor) {
-  std::lock_guard<std::mutex> guard(lock);
+  std::lock_guard<SpinLock> guard(lock);
   splitShared();
   Lane &l = lane(index);
   if (l.fifo.empty()) {
@@ -249,7 +257,7 @@ bool StripQueue::front(Chunk &chunk, int index, Actor &actor) {
 }
 
 void StripQueue::pop(size_t words, int index) {
-  std::lock_guard<std::mutex> guard(lock);
+  std::lock_guard<SpinLock> guard(lock);
   Lane &l = lane(index);
   hold(-ptrdiff_t(words));
   l.fifo.pop(words);
@@ -266,7 +274,10 @@ void StripQueue::wakeWriters() {
 }
 
 bool StripQueue::full(Actor &writer) {
-  std::lock_guard<std::mutex> guard(lock);
+  // Looked at without the lock: it bounds memory, more or less.
+  if (held.load(std::memory_order_relaxed) < capacity)
+    return false;
+  std::lock_guard<SpinLock> guard(lock);
   if (held < capacity)
     return false;
   if (std::find(writers.begin(), writers.end(), &writer) == writers.end())
@@ -275,16 +286,16 @@ bool StripQueue::full(Actor &writer) {
 }
 
 bool StripQueue::grow() {
-  std::lock_guard<std::mutex> guard(lock);
+  std::lock_guard<SpinLock> guard(lock);
   if (writers.empty())
     return false;
-  capacity = std::max(capacity, held) * 2;
+  capacity = std::max<ptrdiff_t>(capacity, held) * 2;
   wakeWriters();
   return true;
 }
 
 std::vector<int> StripQueue::lanesWithWords() {
-  std::lock_guard<std::mutex> guard(lock);
+  std::lock_guard<SpinLock> guard(lock);
   std::vector<int> result;
   for (int i = 0; i < lanes; ++i)
     if (!shared.empty() ||

@@ -4,15 +4,21 @@
 #ifndef RUNTIME_STRIPS_STRIPQUEUE_H
 #define RUNTIME_STRIPS_STRIPQUEUE_H
 
+#include "runtime/strips/SpinLock.h"
+
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace wsec::runtime {
 
 class Actor;
+class GatheredWords;
 class Recording;
 class Scheduler;
 
@@ -27,6 +33,8 @@ struct Chunk {
   std::shared_ptr<const void> owner;
   uint32_t buffer = 0; ///< of the recording, if there is one
   bool paced = false;  ///< by a channel, as those it is for take them
+  /// Who brings the words where they are to be read, if they are not there.
+  GatheredWords *gathered = nullptr;
 
   size_t words() const { return rows * length; }
   /// Whether word i lies at data + i * wordStride.
@@ -44,6 +52,15 @@ struct Chunk {
   /// The same words for the lanes from `lane` on, or that lane's for all.
   Chunk shifted(ptrdiff_t lane, bool broadcast) const;
 };
+
+/// Words of nested loops, in order, as rows.
+struct WordRows {
+  size_t rows = 1, length = 1;
+  ptrdiff_t rowStride = 0, wordStride = 0;
+};
+/// None if they are no rectangle; strides and extents from the outermost loop.
+std::optional<WordRows> rowsOf(const size_t *extent, const ptrdiff_t *stride,
+                               int dimensions);
 
 /// How a reader takes the words that it asks for. The next one comes no earlier
 /// than there is room for it behind those that it has not taken.
@@ -78,8 +95,13 @@ public:
 
 private:
   static constexpr size_t mostPopped = 64;
+  /// There are millions of queues, most of them empty most of the time.
+  static constexpr size_t mostKept = 4;
   void forgetPopped() {
-    chunks.erase(chunks.begin(), chunks.begin() + ptrdiff_t(oldest));
+    if (empty() && chunks.capacity() > mostKept)
+      std::vector<Chunk>().swap(chunks);
+    else
+      chunks.erase(chunks.begin(), chunks.begin() + ptrdiff_t(oldest));
     oldest = 0;
   }
 
@@ -105,8 +127,8 @@ public:
   /// Adds words for lanes [from, from + count).
   void push(Chunk chunk, int from, int count);
 
-  /// The next words for all lanes; false, and `reader` is woken later, if
-  /// some lane has none.
+  /// The next words for all lanes, which may have to be gathered; false, and
+  /// `reader` is woken later, if some lane has none.
   bool front(Chunk &chunk, Actor &reader);
   void pop(size_t words);
 
@@ -125,6 +147,8 @@ public:
   bool full(Actor &writer);
   /// More room; returns whether anybody waited for it.
   bool grow();
+  /// Of the words that wait, while nobody adds or takes some.
+  size_t waitingBytes() const { return size_t(held) * sizeof(float); }
 
   /// Words left, for the check at the end: lanes with data.
   std::vector<int> lanesWithWords();
@@ -138,7 +162,6 @@ private:
   void pushLane(Chunk chunk, int index);
   void splitShared();
   void gather();
-  void recordGather(const std::vector<Chunk> &fronts, Chunk &result);
   void hold(ptrdiff_t words);
   void give(size_t words, int from, int count);
   ptrdiff_t lacking(int lane) const {
@@ -151,7 +174,7 @@ private:
   void wakeWriters();
 
   Scheduler &scheduler;
-  std::mutex lock;
+  SpinLock lock;
   const int lanes;
   Fifo shared;
   std::vector<std::unique_ptr<Lane>> perLane; ///< behind `shared`
@@ -159,7 +182,9 @@ private:
   int laneReaders = 0;                        ///< waiting
   Actor *reader = nullptr;
   std::vector<Actor *> writers;
-  ptrdiff_t held = 0; ///< words waiting, per lane where lanes differ
+  std::atomic<ptrdiff_t> held{
+      0};                ///< words waiting, per lane where lanes differ
+  ptrdiff_t counted = 0; ///< of `held`, by the scheduler
   ptrdiff_t capacity;
 
   /// Words that were asked for and not sent, and the last demand.

@@ -22,17 +22,20 @@ namespace {
 class Run : public Inspection {
 public:
   Run(ProgramImage &image, const Call &call, const EngineOptions &options,
-      HostPort &host, Recording *recording = nullptr)
-      : world(image, call, options, recording),
+      WorkerPool &pool, HostPort &host, Recording *recording = nullptr)
+      : world(image, call, options, pool, recording),
         channels(makeHostChannels(world, host)) {
     for (const auto &strip : image.strips)
       if (!strip->code.routines.empty())
         mains.push_back(std::make_unique<MainThread>(world, *strip));
   }
 
-  RunResult run(unsigned threads) {
+  RunResult run() {
     const bool stopped = observeRun(world.observer, *this, [&] {
-      runActors(world.observer ? 1 : threads);
+      // Observers and recordings want one order.
+      runActors(world.observer || world.recording);
+      for (const auto &strip : world.image.strips)
+        strip->memory.executor().flush();
       if (world.observer && world.observer->untilLaunch < world.call.launches())
         throw StopRun{};
       checkDone();
@@ -44,7 +47,7 @@ public:
   }
 
 private:
-  void runActors(unsigned threads) {
+  void runActors(bool alone) {
     int64_t order = 0;
     auto start = [&](Actor &actor) {
       actor.order = order++;
@@ -58,7 +61,7 @@ private:
       start(*main);
     // Senders that wait for room while nothing else can run get it.
     do
-      world.scheduler.runUntilIdle(threads);
+      world.scheduler.runUntilIdle(alone);
     while (world.growStripQueues() || releaseChannels());
   }
 
@@ -91,12 +94,14 @@ private:
   bool read(int pe, int64_t address, size_t bytes, void *into) const override {
     Strip &strip = *world.image.strips[size_t(world.image.stripOf[size_t(pe)])];
     const int lane = laneAt(pe);
+    strip.memory.bringHome(address / 4, (address + int64_t(bytes) + 3) / 4);
+    strip.memory.executor().flush();
     for (size_t i = 0; i < bytes; ++i) {
       const int64_t at = address + int64_t(i), word = at / 4;
       if (strip.firstUninitialised(at / 2, 1, lane) == at / 2)
         return false;
       static_cast<uint8_t *>(into)[i] = reinterpret_cast<const uint8_t *>(
-          strip.sram(word) + lane)[size_t(at % 4)];
+          strip.memory.home(word) + lane)[size_t(at % 4)];
     }
     return true;
   }
@@ -164,7 +169,7 @@ private:
 class StripsEngine::Implementation {
 public:
   Implementation(const program::Program &program, EngineOptions options)
-      : image(program), options(options),
+      : image(program), options(options), pool(options.threads),
         records(options.replay && !options.observer) {}
 
   RunResult run(HostPort &host, const Call &call, PersistentState *state) {
@@ -195,12 +200,12 @@ private:
 
   RunResult runOnce(HostPort &host, const Call &call, PersistentState *state,
                     Recording *recording) {
-    Run run(image, call, options, host, recording);
+    Run run(image, call, options, pool, host, recording);
     const int width = image.router.width();
     if (state)
       for (const auto &strip : image.strips)
         strip->load(*state, width);
-    RunResult result = run.run(recording ? 1 : options.threads);
+    RunResult result = run.run();
     if (state && !result.stopped)
       for (const auto &strip : image.strips)
         strip->save(*state, width);
@@ -217,7 +222,7 @@ private:
     if (state)
       its.after = std::make_unique<PersistentState>(*state);
     if (recording.complete()) {
-      its.replay = std::make_unique<Replay>(recording, result, options.threads);
+      its.replay = std::make_unique<Replay>(recording, result, pool);
       recordedBytes += its.replay->bytes();
     }
     return result;
@@ -270,6 +275,7 @@ private:
 
   ProgramImage image;
   EngineOptions options;
+  WorkerPool pool;
   const bool records;
   std::map<Call, Recorded> recorded;
   size_t recordedBytes = 0;

@@ -8,6 +8,7 @@
 #include "runtime/strips/Recording.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace wsec::runtime {
 
@@ -75,16 +76,32 @@ void Links::push(const Chunk &chunk) const {
   }
 }
 
-/// Whether `link` carries words of `lane`.
-static bool carries(const Link &link, int lane) {
-  return lane >= link.from &&
-         lane < link.from + (link.broadcast ? 1 : link.count);
+/// How many lanes a link carries words of, from `link.from` on.
+static int lanesOf(const Link &link) { return link.broadcast ? 1 : link.count; }
+
+void Links::sortByLane(int lanes) {
+  firstOfLane.assign(size_t(lanes) + 1, 0);
+  for (const Link &link : links)
+    for (int i = 0; i < lanesOf(link); ++i)
+      ++firstOfLane[size_t(link.from + i) + 1];
+  std::partial_sum(firstOfLane.begin(), firstOfLane.end(), firstOfLane.begin());
+  ofLane.resize(firstOfLane.back());
+  std::vector<uint32_t> next = firstOfLane;
+  for (size_t l = 0; l < links.size(); ++l)
+    for (int i = 0; i < lanesOf(links[l]); ++i)
+      ofLane[next[size_t(links[l].from + i)]++] = uint32_t(l);
+}
+
+template <class Visit>
+bool Links::anyOf(int lane, const Visit &visit) const {
+  const auto first = ofLane.begin();
+  return std::any_of(first + firstOfLane[size_t(lane)],
+                     first + firstOfLane[size_t(lane) + 1],
+                     [&](uint32_t link) { return visit(links[link]); });
 }
 
 void Links::push(const Chunk &chunk, int lane) const {
-  for (const Link &link : links) {
-    if (!carries(link, lane))
-      continue;
+  anyOf(lane, [&](const Link &link) {
     Chunk sent = chunk;
     sent.first += link.latency;
     sent.last += link.latency;
@@ -92,34 +109,38 @@ void Links::push(const Chunk &chunk, int lane) const {
       link.queue->push(std::move(sent), link.to, link.count);
     else
       link.queue->push(std::move(sent), link.to + lane - link.from, 1);
-  }
+    return false;
+  });
 }
 
 size_t Links::asked(Actor &sender, int lane, Demand &slowest) const {
   size_t words = SIZE_MAX;
-  for (const Link &link : links) {
-    if (lane >= 0 && !carries(link, lane))
-      continue;
+  auto lacks = [&](const Link &link) {
     const bool one = lane >= 0 && !link.broadcast;
     Demand its;
     words = std::min(
         words, link.queue->asked(one ? link.to + lane - link.from : link.to,
                                  one ? 1 : link.count, sender, its));
     if (words == 0)
-      return 0;
+      return true;
     slowest.start = std::max(slowest.start, its.start - link.latency);
     slowest.queued = std::min(slowest.queued, its.queued);
     slowest.perWord = std::max(slowest.perWord, its.perWord * double(its.used) /
                                                     double(its.total));
-  }
-  return words;
+    return false;
+  };
+  const bool none = lane < 0 ? std::any_of(links.begin(), links.end(), lacks)
+                             : anyOf(lane, lacks);
+  return none ? 0 : words;
 }
 
 bool Links::reach(const StripQueue &queue, int lane) const {
-  return std::any_of(links.begin(), links.end(), [&](const Link &link) {
-    return link.queue == &queue &&
-           (lane < 0 || (carries(link, lane) && link.to <= lane &&
-                         lane < link.to + link.count));
+  if (lane < 0)
+    return std::any_of(links.begin(), links.end(),
+                       [&](const Link &link) { return link.queue == &queue; });
+  return anyOf(lane, [&](const Link &link) {
+    return link.queue == &queue && link.to <= lane &&
+           lane < link.to + link.count;
   });
 }
 
@@ -130,57 +151,57 @@ bool Links::full(Actor &writer) const {
 }
 
 bool Links::full(Actor &writer, int lane) const {
-  return std::any_of(links.begin(), links.end(), [&](const Link &link) {
-    return carries(link, lane) && link.queue->full(writer);
-  });
+  return anyOf(lane,
+               [&](const Link &link) { return link.queue->full(writer); });
 }
 
 // ---------------------------------------------------------------- world
 
 World::World(ProgramImage &image, const Call &call,
-             const EngineOptions &options, Recording *recording)
+             const EngineOptions &options, WorkerPool &pool,
+             Recording *recording)
     : image(image), call(call), recording(recording),
-      observer(options.observer),
+      observer(options.observer), scheduler(pool),
       launches(call.launches(), options.furthestLaunch),
       queueWords(options.queueWords), queueBytes(options.queueBytes),
-      workLimit(options.workLimit) {
+      workLimit(options.workLimit),
+      knownWiring(image.strips.size() * size_t(image.machine.colors())) {
   for (const auto &strip : image.strips) {
-    strip->reset();
+    strip->reset(recording);
     if (observer) {
       std::vector<int> &pes = pesOfStrip.emplace_back();
       for (int row : strip->rows)
         pes.push_back(row * image.router.width() + strip->column);
     }
-    wiring.push_back(std::make_unique<Wiring>(image.machine.colors()));
-    if (recording) {
-      uint32_t buffer = recording->addSram(
-          strip->sram(strip->code.firstDataWord), strip->floats());
-      firstSram = strip->index == 0 ? buffer : firstSram;
-    }
+    wiring.push_back(std::make_unique<Wiring>());
   }
 }
 
-void World::checkColor(int color, const std::string &who) const {
-  if (color < 0 || color >= image.machine.colors())
-    throw Error(ErrorClass::BadProgram,
-                who + " uses color " + std::to_string(color) +
-                    ", the machine has " +
-                    std::to_string(image.machine.colors()));
+void World::refuseColor(int color, const Strip &strip) const {
+  throw Error(ErrorClass::BadProgram,
+              "class " + inQuotes(strip.code.name) + " uses color " +
+                  std::to_string(color) + ", the machine has " +
+                  std::to_string(image.machine.colors()));
+}
+
+World::Known &World::known(const Strip &strip, int color) {
+  const int colors = image.machine.colors();
+  if (color < 0 || color >= colors)
+    refuseColor(color, strip);
+  return knownWiring[size_t(strip.index) * size_t(colors) + size_t(color)];
 }
 
 StripQueue &World::queue(const Strip &strip, int color) {
-  if (color < 0 || color >= image.machine.colors())
-    checkColor(color, "class " + inQuotes(strip.code.name));
-  Wiring &w = *wiring[size_t(strip.index)];
-  std::atomic<StripQueue *> &known = w.queueOf[size_t(color)];
-  if (StripQueue *queue = known.load(std::memory_order_acquire))
+  Known &its = known(strip, color);
+  if (StripQueue *queue = its.queue.load(std::memory_order_acquire))
     return *queue;
+  Wiring &w = *wiring[size_t(strip.index)];
   std::lock_guard<std::mutex> guard(w.lock);
   std::unique_ptr<StripQueue> &slot = w.queues[color];
   if (!slot)
     slot = std::make_unique<StripQueue>(scheduler, strip.lanes, queueWords,
                                         recording, strip.index);
-  known.store(slot.get(), std::memory_order_release);
+  its.queue.store(slot.get(), std::memory_order_release);
   return *slot;
 }
 
@@ -248,11 +269,8 @@ void World::connect(Links &result, int color, const Flow &flow, int fromLane,
 }
 
 const Links &World::links(const Strip &strip, int color) {
-  if (color < 0 || color >= image.machine.colors())
-    checkColor(color, "class " + inQuotes(strip.code.name));
-  Wiring &w = *wiring[size_t(strip.index)];
-  std::atomic<const Links *> &known = w.linksOf[size_t(color)];
-  if (const Links *links = known.load(std::memory_order_acquire))
+  Known &its = known(strip, color);
+  if (const Links *links = its.links.load(std::memory_order_acquire))
     return *links;
   // Traced without the lock: a flow may come back to its own strip.
   auto result = std::make_unique<Links>();
@@ -274,9 +292,11 @@ const Links &World::links(const Strip &strip, int color) {
     else
       result->mute.push_back(lane);
   }
+  result->sortByLane(strip.lanes);
+  Wiring &w = *wiring[size_t(strip.index)];
   std::lock_guard<std::mutex> guard(w.lock);
   const Links &made = *w.links.emplace(color, std::move(result)).first->second;
-  known.store(&made, std::memory_order_release);
+  its.links.store(&made, std::memory_order_release);
   return made;
 }
 
@@ -289,15 +309,19 @@ Links World::hostLinks(int color, int row) {
 
 bool World::growStripQueues() {
   bool any = false;
+  size_t waiting = 0;
+  auto growOne = [&](StripQueue &queue) {
+    any |= queue.grow();
+    waiting += queue.waitingBytes();
+  };
   for (const auto &w : wiring)
     for (const auto &[color, queue] : w->queues)
-      any |= queue->grow();
+      growOne(*queue);
   for (const auto &[where, queue] : exits)
-    any |= queue->grow();
-  if (any && scheduler.waitingBytes() > queueBytes)
+    growOne(*queue);
+  if (any && waiting > queueBytes)
     throw Error(ErrorClass::HostLimit,
-                "words that wait between PEs take " +
-                    std::to_string(scheduler.waitingBytes()) +
+                "words that wait between PEs take " + std::to_string(waiting) +
                     " bytes of the host's memory, allowed are " +
                     std::to_string(queueBytes) +
                     " (EngineOptions::queueBytes); the streams and wavelet "
@@ -354,7 +378,7 @@ std::string World::describeLaunch(size_t launch) const {
 }
 
 void World::recordLaunch(size_t launch, double start, double end) {
-  std::lock_guard<std::mutex> guard(launchLock);
+  std::lock_guard<SpinLock> guard(launchLock);
   if (launches.note(launch, start, end) && recording)
     recording->enterLaunch(uint32_t(launch));
 }

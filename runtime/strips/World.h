@@ -68,13 +68,25 @@ public:
   std::vector<Link> links;
   /// Lanes whose PE has no valid route to send on.
   std::vector<int> mute;
+
+  /// Makes ready for calls with one of `lanes` lanes, once all links are there.
+  void sortByLane(int lanes);
+
+private:
+  /// Calls `visit(link)` for those that carry words of a lane, in order, until
+  /// it says true; whether it did.
+  template <class Visit>
+  bool anyOf(int lane, const Visit &visit) const;
+
+  /// Links of lane l are ofLane[firstOfLane[l]] up to that of l + 1.
+  std::vector<uint32_t> firstOfLane, ofLane;
 };
 
 /// One run. StripQueues and links appear when first used.
 class World {
 public:
   World(ProgramImage &image, const Call &call, const EngineOptions &options,
-        Recording *recording = nullptr);
+        WorkerPool &pool, Recording *recording = nullptr);
 
   ProgramImage &image;
   const Call call;
@@ -88,10 +100,6 @@ public:
     return lane < 0 ? all : all.subspan(size_t(lane), 1);
   }
 
-  /// The SRAM of a strip in the recording.
-  uint32_t sramBuffer(const Strip &strip) const {
-    return recording ? firstSram + uint32_t(strip.index) : 0;
-  }
   /// Who reads exit queues at `row`, in the recording.
   int exitReader(int row) const { return int(image.strips.size()) + row; }
 
@@ -131,17 +139,19 @@ public:
   std::atomic<uint64_t> vectorInstructions{0}, operations{0};
 
 private:
-  /// StripQueues and links of one strip by color. Looked up without the lock.
+  /// StripQueues and links of one strip by color.
   struct Wiring {
-    explicit Wiring(int colors)
-        : queueOf(size_t(colors)), linksOf(size_t(colors)) {}
     std::mutex lock;
-    std::vector<std::atomic<StripQueue *>> queueOf;
-    std::vector<std::atomic<const Links *>> linksOf;
     std::map<int, std::unique_ptr<StripQueue>> queues;
     std::map<int, std::unique_ptr<Links>> links;
   };
-  void checkColor(int color, const std::string &who) const;
+  /// The same, looked up without the lock.
+  struct Known {
+    std::atomic<StripQueue *> queue{nullptr};
+    std::atomic<const Links *> links{nullptr};
+  };
+  Known &known(const Strip &strip, int color);
+  [[noreturn]] void refuseColor(int color, const Strip &strip) const;
   void connect(Links &links, int color, const Flow &flow, int fromLane,
                bool fromHost);
 
@@ -149,11 +159,12 @@ private:
 
   const size_t queueWords, queueBytes;
   std::vector<std::vector<int>> pesOfStrip; ///< if there is an observer
-  uint32_t firstSram = 0;
   const uint64_t workLimit;
   std::atomic<uint64_t> spent{0};
   std::vector<std::unique_ptr<Wiring>> wiring;
-  std::mutex exitLock, launchLock;
+  std::vector<Known> knownWiring; ///< by strip and color
+  std::mutex exitLock;
+  SpinLock launchLock;
   std::map<std::pair<int, int>, std::unique_ptr<StripQueue>> exits;
 };
 

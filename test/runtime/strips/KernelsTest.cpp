@@ -145,9 +145,16 @@ TEST(KernelsTest, ProductsEqualThePlainLoopBitForBit) {
               expected[i * columns + m] =
                   std::fma(a[i * depth + k], b[k * columns + m],
                            expected[i * columns + m]);
-        accumulateProducts({rows, depth, columns, c.data(), ptrdiff_t(columns),
-                            a.data(), ptrdiff_t(depth), 1, b.data(),
-                            ptrdiff_t(columns)});
+        FmacProblem problem;
+        problem.rows = rows;
+        problem.cRow = ptrdiff_t(columns);
+        problem.aRow = ptrdiff_t(depth);
+        problem.inner = {depth, 1, ptrdiff_t(columns)};
+        problem.columns = columns;
+        problem.c = c.data();
+        problem.a = a.data();
+        problem.b = b.data();
+        accumulateProducts(problem);
         EXPECT_EQ(std::memcmp(c.data(), expected.data(), c.size() * 4), 0)
             << rows << " x " << depth << " x " << columns;
       }

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/strips/NestExecutor.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace wsec::runtime {
+
+using program::Opcode;
+
+void NestExecutor::reset(Recording *recording, uint32_t its) {
+  records = recording;
+  actor = its;
+  holds = false;
+  memory = {};
+  owners.clear();
+  parts.clear();
+}
+
+/// Takes the outermost loop out of a nest whose iterations go into the same
+/// accumulators; false if its nests cannot be joined.
+bool NestExecutor::splitDepth(const Nest &nest, Terms &terms) {
+  if (nest.op != Opcode::Fmac || nest.ordered || !nest.types.plain() ||
+      nest.dimensions == maxDimensions || nest.a.data == nest.dst.data ||
+      nest.b.data == nest.dst.data)
+    return false;
+  terms = {nest, {}};
+  const int lanes = nest.dimensions - 1;
+  for (int d = 0; d < lanes; ++d) {
+    if (nest.dst.stride[d] != 0 || nest.extent[d] == 1)
+      continue;
+    terms.depth = {nest.extent[d], nest.a.stride[d], nest.b.stride[d]};
+    terms.rest.extent[d] = 1;
+    terms.rest.a.stride[d] = terms.rest.b.stride[d] = 0;
+    break;
+  }
+  return true;
+}
+
+Nest NestExecutor::joinDepth(const Terms &terms) {
+  Nest nest;
+  nest.op = terms.rest.op;
+  nest.types = terms.rest.types;
+  nest.dst.data = terms.rest.dst.data;
+  nest.a.data = terms.rest.a.data;
+  nest.b.data = terms.rest.b.data;
+  auto push = [&](size_t extent, ptrdiff_t dst, ptrdiff_t a, ptrdiff_t b) {
+    const int d = nest.dimensions++;
+    nest.extent[d] = extent;
+    nest.dst.stride[d] = dst;
+    nest.a.stride[d] = a;
+    nest.b.stride[d] = b;
+  };
+  push(terms.depth.extent, 0, terms.depth.a, terms.depth.b);
+  for (int d = 0; d < terms.rest.dimensions; ++d)
+    push(terms.rest.extent[d], terms.rest.dst.stride[d], terms.rest.a.stride[d],
+         terms.rest.b.stride[d]);
+  return nest;
+}
+
+/// Whether loops are the same but for what they read.
+static bool sameLoops(const Nest &x, const Nest &y) {
+  if (x.dimensions != y.dimensions || x.dst.data != y.dst.data)
+    return false;
+  for (int d = 0; d < x.dimensions; ++d)
+    if (x.extent[d] != y.extent[d] ||
+        (x.extent[d] > 1 && (x.dst.stride[d] != y.dst.stride[d] ||
+                             x.a.stride[d] != y.a.stride[d] ||
+                             x.b.stride[d] != y.b.stride[d])))
+      return false;
+  return true;
+}
+
+/// The stride of a loop whose first `extent` terms begin at `from` and go on at
+/// `to`; `stride` of those before and after, where there are several.
+static std::optional<ptrdiff_t> joinedStride(const float *from, size_t extent,
+                                             ptrdiff_t stride, const float *to,
+                                             size_t more, ptrdiff_t after) {
+  const intptr_t bytes =
+      reinterpret_cast<intptr_t>(to) - reinterpret_cast<intptr_t>(from);
+  if (bytes % intptr_t(sizeof(float)) != 0)
+    return {};
+  const ptrdiff_t distance = bytes / intptr_t(sizeof(float));
+  const ptrdiff_t its = extent > 1 ? stride : more > 1 ? after : distance;
+  if (distance != its * ptrdiff_t(extent) || (more > 1 && after != its))
+    return {};
+  return its;
+}
+
+/// Whether what lies in `other` stays where it is beside `buffer`, as words of
+/// one file do. In a recording memory that happens to lie well does not.
+bool NestExecutor::sameView(Recording::BufferId buffer, const void *owner,
+                            Recording::BufferId other,
+                            const void *otherOwner) const {
+  using Kind = Recording::Buffer::Kind;
+  return !records || buffer == other ||
+         (owner && owner == otherOwner &&
+          records->buffers[buffer].kind == Kind::View &&
+          records->buffers[other].kind == Kind::View);
+}
+
+bool NestExecutor::continues(const Terms &terms, const NestMemory &its,
+                             Depth &joined) const {
+  if (!sameLoops(held.rest, terms.rest) ||
+      !sameView(memory.a, memory.aOwner.get(), its.a, its.aOwner.get()) ||
+      !sameView(memory.b, memory.bOwner.get(), its.b, its.bOwner.get()))
+    return false;
+  const Depth &before = held.depth, &more = terms.depth;
+  const std::optional<ptrdiff_t> a =
+      joinedStride(held.rest.a.data, before.extent, before.a, terms.rest.a.data,
+                   more.extent, more.a);
+  const std::optional<ptrdiff_t> b =
+      joinedStride(held.rest.b.data, before.extent, before.b, terms.rest.b.data,
+                   more.extent, more.b);
+  if (!a || !b)
+    return false;
+  joined = {before.extent + more.extent, *a, *b};
+  return true;
+}
+
+void NestExecutor::hold(const Terms &terms, NestMemory its) {
+  held = terms;
+  memory = std::move(its);
+  holds = true;
+  parts.clear();
+  if (records)
+    parts.push_back({terms.depth.extent, terms.rest.a.data, terms.rest.b.data,
+                     memory.a, memory.b});
+}
+
+void NestExecutor::add(const Terms &terms, NestMemory its) {
+  if (records)
+    parts.push_back({terms.depth.extent, terms.rest.a.data, terms.rest.b.data,
+                     its.a, its.b});
+  auto keep = [&](std::shared_ptr<const void> &owner,
+                  std::shared_ptr<const void> &next) {
+    if (owner == next)
+      return;
+    owners.push_back(std::move(owner));
+    owner = std::move(next);
+  };
+  keep(memory.aOwner, its.aOwner);
+  keep(memory.bOwner, its.bOwner);
+}
+
+void NestExecutor::run(const Nest &nest, NestMemory its) {
+  Terms terms;
+  const bool joins = splitDepth(nest, terms);
+  if (Depth joined; holds && joins && continues(terms, its, joined)) {
+    held.depth = joined;
+    add(terms, std::move(its));
+    return;
+  }
+  flush();
+  if (joins) {
+    hold(terms, std::move(its));
+  } else if (records) {
+    records->compute(actor, nest, its.dst, its.a, its.b);
+  } else {
+    execute(nest);
+  }
+}
+
+/// The nests that were joined, if they read several views: each by itself.
+std::vector<Recording::Part> NestExecutor::recordedParts() const {
+  std::vector<Recording::Part> result;
+  const bool several =
+      std::any_of(parts.begin(), parts.end(), [&](const Part &part) {
+        return part.aBuffer != memory.a || part.bBuffer != memory.b;
+      });
+  if (!several)
+    return result;
+  Terms terms = held;
+  for (const Part &part : parts) {
+    terms.depth.extent = part.extent;
+    terms.rest.a.data = part.a;
+    terms.rest.b.data = part.b;
+    result.push_back(records->part(joinDepth(terms), part.aBuffer, part.bBuffer));
+  }
+  return result;
+}
+
+void NestExecutor::flush() {
+  if (!std::exchange(holds, false))
+    return;
+  const Nest nest = joinDepth(held);
+  if (records)
+    records->compute(actor, nest, memory.dst, memory.a, memory.b,
+                     recordedParts());
+  else
+    execute(nest);
+  memory = {};
+  owners.clear();
+}
+
+} // namespace wsec::runtime

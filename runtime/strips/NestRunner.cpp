@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/strips/NestRunner.h"
+
+#include <algorithm>
+
+namespace wsec::runtime {
+
+using program::ElementType;
+using program::Opcode;
+using Place = StripMemory::Place;
+
+/// Takes of dimension `dimension` the `extent` indices from `first` on.
+static void cut(Nest &nest, NestRunner::Operands &operands, int dimension,
+                size_t first, size_t extent) {
+  nest.extent[dimension] = extent;
+  for (NestOperand *operand : {&operands.dst, &operands.a, &operands.b})
+    if (operand->sram)
+      operand->sram->first +=
+          int64_t(first) * operand->sram->stride[dimension];
+    else if (operand->place.data)
+      operand->place.data += ptrdiff_t(first) * operand->place.stride[dimension];
+}
+
+static bool isOfHalves(const NestOperand &operand) {
+  return operand.sram && operand.sram->halves();
+}
+
+static ptrdiff_t strideOf(const NestOperand &operand, int dimension) {
+  return operand.sram ? ptrdiff_t(operand.sram->stride[dimension])
+                      : operand.place.stride[dimension];
+}
+
+/// The dimension along which elements have to be computed one by one: what is
+/// rounded, or copied, stays in one place, or elements of 16 bits read one
+/// another.
+static int dimensionInOrder(const Nest &nest,
+                            const NestRunner::Operands &operands) {
+  const bool halves = isOfHalves(operands.dst) || isOfHalves(operands.a) ||
+                      isOfHalves(operands.b);
+  for (int d = 0; halves && d + 1 < nest.dimensions; ++d) {
+    const bool stays =
+        strideOf(operands.dst, d) == 0 &&
+        (isOfHalves(operands.dst) || nest.op == Opcode::Mov);
+    if (nest.extent[d] > 1 && (nest.ordered || stays))
+      return d;
+  }
+  return -1;
+}
+
+/// Whether the loops of a nest go over elements one behind the other.
+static bool inOrder(const SramElements &elements, const Nest &nest) {
+  int64_t next = 1;
+  for (int d = nest.dimensions - 1; d-- > 0;) {
+    if (nest.extent[d] > 1 && elements.stride[d] != next)
+      return false;
+    next *= int64_t(nest.extent[d]);
+  }
+  return true;
+}
+
+/// Whether a source of words lies no earlier than the elements of 16 bits that
+/// are made of it, one for one: each word is read before it is written.
+static bool narrowsInPlace(const NestOperand &source, const NestOperand &dst,
+                           const Nest &nest) {
+  return !source.sram || (!source.sram->halves() && isOfHalves(dst) &&
+                          inOrder(*source.sram, nest) &&
+                          inOrder(*dst.sram, nest) &&
+                          2 * source.sram->first >= dst.sram->first);
+}
+
+bool copiesWords(const Nest &nest) {
+  return nest.op == Opcode::Mov && nest.types.dst == nest.types.a &&
+         elementSize(nest.types.a.type) == 4;
+}
+
+/// Lets the words of a copy stay where they are, if they last.
+bool NestRunner::views(const Nest &nest, const Operands &operands) const {
+  return lane < 0 && copiesWords(nest) && !nest.ordered &&
+         operands.a.place.owner && !operands.dst.sram->halves() &&
+         memory.view(*operands.dst.sram, nest, operands.a.place);
+}
+
+Place NestRunner::locate(const SramElements &elements,
+                         const Nest &nest) const {
+  std::optional<Place> found = memory.find(elements, nest);
+  Place place = found ? *found : memory.gather(elements, nest);
+  if (lane >= 0)
+    place.data += lane * place.laneStride;
+  if (lane >= 0 || strip.lanes == 1)
+    place.laneStride = 0;
+  return place;
+}
+
+/// Runs a nest piece by piece where a source lies in several views, such as
+/// lines that came one after the other. Sums keep the order of their terms: it
+/// is cut along its outermost loop over them, or along one over results.
+bool NestRunner::splits(const Nest &nest, const Operands &operands,
+                        const SramElements &source) const {
+  if (source.halves() || memory.find(source, nest))
+    return false;
+  int along = -1;
+  bool sums = false;
+  for (int d = 0; d + 1 < nest.dimensions; ++d) {
+    if (nest.extent[d] < 2)
+      continue;
+    const bool reduces = strideOf(operands.dst, d) == 0;
+    const bool keepsOrder = !reduces || !sums;
+    sums |= reduces;
+    if (keepsOrder && source.stride[d] != 0 &&
+        (along < 0 ||
+         std::abs(source.stride[d]) > std::abs(source.stride[along])))
+      along = d;
+  }
+  if (along < 0)
+    return false;
+  auto part = [&](size_t first, size_t extent) {
+    std::pair<Nest, Operands> its{nest, operands};
+    cut(its.first, its.second, along, first, extent);
+    return its;
+  };
+  auto lies = [&](size_t first, size_t extent) {
+    Nest piece = nest;
+    piece.extent[along] = extent;
+    SramElements elements = source;
+    elements.first += int64_t(first) * source.stride[along];
+    return memory.find(elements, piece).has_value();
+  };
+  for (size_t i = 0; i < nest.extent[along]; ++i)
+    if (!lies(i, 1))
+      return false;
+  for (size_t i = 0, count; i < nest.extent[along]; i += count) {
+    for (count = 1; i + count < nest.extent[along] && lies(i, count + 1);)
+      ++count;
+    auto [piece, its] = part(i, count);
+    run(piece, its);
+  }
+  return true;
+}
+
+bool NestRunner::splits(const Nest &nest, const Operands &operands) const {
+  return !nest.ordered &&
+         ((operands.a.sram && splits(nest, operands, *operands.a.sram)) ||
+          (operands.b.sram && splits(nest, operands, *operands.b.sram)));
+}
+
+/// Whether a source has elements of the destination.
+bool NestRunner::touchesResult(const NestOperand &source,
+                               const NestOperand &dst,
+                               const Nest &nest) const {
+  if (!source.sram || source.sram->halves() != dst.sram->halves())
+    return false;
+  auto words = [&](const SramElements &elements) {
+    int64_t low = elements.first, high = low;
+    for (int d = 0; d + 1 < nest.dimensions; ++d) {
+      const int64_t last = int64_t(nest.extent[d]) - 1;
+      low += std::min<int64_t>(0, elements.stride[d]) * last;
+      high += std::max<int64_t>(0, elements.stride[d]) * last;
+    }
+    const int shift = elements.halves() ? 1 : 0;
+    return std::pair(low >> shift, high >> shift);
+  };
+  const auto [low, high] = words(*source.sram);
+  const auto [first, last] = words(*dst.sram);
+  return low <= last && first <= high;
+}
+
+bool NestRunner::locateSources(Nest &nest, Operands &operands) const {
+  bool alike = true;
+  auto source = [&](NestOperand &operand, WordPart &part) {
+    if (operand.sram) {
+      operand.place = locate(*operand.sram, nest);
+      if (operand.sram->halves())
+        part = {takenOut(operand.sram->type)};
+    }
+    alike &= !operand.place.data || operand.place.laneStride == 0;
+  };
+  source(operands.a, nest.types.a);
+  source(operands.b, nest.types.b);
+  return alike;
+}
+
+static void bind(const Place &place, int dimensions, Strided<const float> &to) {
+  to.data = place.data;
+  std::copy_n(place.stride, dimensions - 1, to.stride);
+  to.stride[dimensions - 1] = place.laneStride;
+}
+
+void NestRunner::runLocated(Nest nest, const Operands &operands) const {
+  bind(operands.a.place, nest.dimensions, nest.a);
+  bind(operands.b.place, nest.dimensions, nest.b);
+  const Place &dst = operands.dst.place;
+  nest.dst.data = const_cast<float *>(dst.data);
+  std::copy_n(dst.stride, nest.dimensions - 1, nest.dst.stride);
+  nest.dst.stride[nest.dimensions - 1] = dst.laneStride;
+  try {
+    memory.executor().run(
+        nest, {dst.buffer, operands.a.place.buffer, operands.b.place.buffer,
+               operands.a.place.owner, operands.b.place.owner});
+  } catch (NestError &error) {
+    // Lanes are innermost.
+    error.lane = int(size_t(error.element - nest.dst.data) %
+                     nest.extent[nest.dimensions - 1]);
+    throw;
+  }
+}
+
+void NestRunner::run(Nest nest, Operands operands) const {
+  if (std::any_of(nest.extent, nest.extent + nest.dimensions,
+                  [](size_t n) { return n == 0; }))
+    return;
+  if (nest.ordered && !readsOld(nest.op) &&
+      narrowsInPlace(operands.a, operands.dst, nest) &&
+      narrowsInPlace(operands.b, operands.dst, nest))
+    nest.ordered = false;
+  if (const int d = dimensionInOrder(nest, operands); d >= 0) {
+    for (size_t i = 0; i < nest.extent[d]; ++i) {
+      Nest part = nest;
+      Operands its = operands;
+      cut(part, its, d, i, 1);
+      run(part, its);
+    }
+    return;
+  }
+  if (views(nest, operands) || splits(nest, operands))
+    return;
+  const SramElements &dst = *operands.dst.sram;
+  // Words and elements of 16 bits lie apart, even of the same SRAM.
+  const bool readsResult =
+      readsOld(nest.op) || touchesResult(operands.a, operands.dst, nest) ||
+      touchesResult(operands.b, operands.dst, nest);
+  const bool alike = locateSources(nest, operands) && !nest.ordered;
+  operands.dst.place = memory.write(
+      dst, nest,
+      {alike, readsResult, lane < 0, nest.ordered});
+  Place &target = operands.dst.place;
+  for (NestOperand *source : {&operands.a, &operands.b}) // Its words may have moved.
+    if (readsResult && touchesResult(*source, operands.dst, nest))
+      source->place = locate(*source->sram, nest);
+  if (target.laneStride == 0)
+    nest.extent[nest.dimensions - 1] = 1;
+  else if (lane >= 0)
+    target.data += lane;
+  if (dst.halves()) {
+    nest.types.dst = {takenOut(dst.type)};
+    nest.types.rounded = nest.types.dst.type == ElementType::F32
+                             ? dst.type
+                             : ElementType::F32;
+  }
+  runLocated(nest, operands);
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/strips/StripMemory.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace wsec::runtime {
+
+using program::ElementType;
+using program::Opcode;
+
+void StripMemory::reset(Recording *recording, uint32_t actor) {
+  nests.reset(recording, actor);
+  for (Area &area : areas)
+    area = {};
+  forms.assign(size_t(end - first), Home);
+  views.clear();
+  area(Words);
+}
+
+/// The memory of a form, which there is once something has it.
+StripMemory::Area &StripMemory::area(AreaKind which) {
+  Area &its = areas[which];
+  if (its.data)
+    return its;
+  const bool each = which == Words || which == Halves;
+  const size_t perWord = (each ? size_t(lanes) : 1) * (which >= Halves ? 2 : 1);
+  const size_t floats = size_t(end - first) * perWord;
+  its.data.reset(new float[floats]);
+  if (Recording *recording = nests.recording())
+    its.buffer = recording->addSram(its.data.get(), floats);
+  return its;
+}
+
+// ---------------------------------------------------------------- forms
+
+StripMemory::Form StripMemory::elementsOf(ElementType type, bool alike) {
+  const int kind = type == ElementType::F16 ? 0 : type == ElementType::BF16 ? 1 : 2;
+  return Form(Elements + 2 * kind + (alike ? 1 : 0));
+}
+
+ElementType StripMemory::typeOf(Form form) {
+  static constexpr ElementType types[] = {ElementType::F16, ElementType::BF16,
+                                          ElementType::I16};
+  return isElements(form) ? types[(form - Elements) / 2] : ElementType::F32;
+}
+
+/// Whether words of a form are known to be the same in all lanes.
+bool StripMemory::isAlike(Form form) const {
+  if (form >= Views)
+    return views[size_t(form - Views)].laneStride == 0;
+  return form == Alike || (isElements(form) && (form - Elements) % 2 != 0);
+}
+
+/// A form for a view; Home if there are too many of them.
+StripMemory::Form StripMemory::newView() {
+  constexpr size_t most = Mixed - Views;
+  for (size_t i = 0; i < views.size(); ++i)
+    if (views[i].words == 0)
+      return Form(Views + i);
+  if (views.size() == most)
+    return Home;
+  views.emplace_back();
+  return Form(Views + views.size() - 1);
+}
+
+/// The end of the words from `from` on that have one form.
+int64_t StripMemory::sameForm(int64_t from, int64_t to) const {
+  const Form *at = forms.data() + (from - first);
+  const Form *last = forms.data() + (to - first);
+  return from + (std::find_if(at, last, [&](Form f) { return f != *at; }) - at);
+}
+
+void StripMemory::set(int64_t from, int64_t to, Form its) {
+  for (int64_t at = from, until; at < to; at = until) {
+    until = sameForm(at, to);
+    const Form old = form(at);
+    if (old < Views)
+      continue;
+    View &view = viewOf(old);
+    view.words -= until - at;
+    if (view.words == 0)
+      view = {};
+  }
+  std::fill_n(forms.begin() + (from - first), to - from, its);
+}
+
+// ---------------------------------------------------------------- operands
+
+/// Runs of consecutive words, in loops; those of elements of 16 bits have all
+/// words of which one element is in it.
+struct StripMemory::Runs {
+  Runs(const SramElements &elements, const Nest &nest) : first(elements.first) {
+    for (int d = 0; d + 1 < nest.dimensions; ++d) {
+      if (elements.stride[d] == 0 || nest.extent[d] == 1)
+        continue;
+      const int64_t stride = std::abs(elements.stride[d]),
+                    extent = int64_t(nest.extent[d]);
+      first += std::min<int64_t>(0, elements.stride[d]) * (extent - 1);
+      int at = loops++;
+      for (; at > 0 && strides[at - 1] < stride; --at) {
+        strides[at] = strides[at - 1];
+        extents[at] = extents[at - 1];
+      }
+      strides[at] = stride;
+      extents[at] = extent;
+    }
+    while (loops > 0 && strides[loops - 1] <= length) {
+      --loops;
+      length += strides[loops] * (extents[loops] - 1);
+    }
+    if (!elements.halves())
+      return;
+    whole = first % 2 == 0 && length % 2 == 0;
+    for (int d = 0; d < loops; ++d)
+      whole &= strides[d] % 2 == 0;
+    halves = true;
+  }
+
+  /// Whether `visit(from, to)` is true for all runs.
+  template <class Visit>
+  bool all(const Visit &visit, int d = 0, int64_t offset = 0) const {
+    if (d == loops) {
+      const int64_t begin = first + offset, end = begin + length;
+      return halves ? visit(begin >> 1, (end + 1) >> 1) : visit(begin, end);
+    }
+    for (int64_t i = 0; i < extents[d]; ++i)
+      if (!all(visit, d + 1, offset + i * strides[d]))
+        return false;
+    return true;
+  }
+
+  int64_t first, length = 1; ///< of the first run, in elements
+  int loops = 0;
+  int64_t strides[maxDimensions], extents[maxDimensions];
+  bool halves = false, whole = true; ///< no word has another element
+};
+
+/// The form that all words have, or Mixed.
+StripMemory::Form StripMemory::formOf(const Runs &runs) {
+  Form its = Mixed;
+  const bool same = runs.all([&](int64_t from, int64_t to) {
+    its = its == Mixed ? form(from) : its;
+    return form(from) == its && sameForm(from, to) == to;
+  });
+  return same ? its : Form(Mixed);
+}
+
+/// Calls `visit(from, to)` for pieces of one form.
+template <class Visit>
+void StripMemory::forEachForm(const Runs &runs, const Visit &visit) {
+  runs.all([&](int64_t from, int64_t to) {
+    for (int64_t until; from < to; from = until) {
+      until = sameForm(from, to);
+      visit(from, until);
+    }
+    return true;
+  });
+}
+
+bool StripMemory::allAlike(const Runs &runs) {
+  bool alike = lanes > 1;
+  forEachForm(runs, [&](int64_t from, int64_t) { alike &= isAlike(form(from)); });
+  return alike;
+}
+
+/// The place of an operand in memory that has an address for each element.
+StripMemory::Place StripMemory::placeIn(AreaKind which,
+                                        const SramElements &elements,
+                                        const Nest &nest) {
+  const Area &its = area(which);
+  const bool each = which == Words || which == Halves;
+  const ptrdiff_t pitch = each ? lanes : 1;
+  const int64_t origin = which >= Halves ? 2 * first : first;
+  Place place;
+  place.data = its.data.get() + (elements.first - origin) * pitch;
+  for (int d = 0; d + 1 < nest.dimensions; ++d)
+    place.stride[d] = elements.stride[d] * pitch;
+  place.laneStride = each ? 1 : 0;
+  place.buffer = its.buffer;
+  return place;
+}
+
+/// The place of words of a view: each dimension goes along its rows or along
+/// its columns.
+bool StripMemory::placeInView(const View &view, const SramElements &elements,
+                              const Nest &nest, Place &place) const {
+  const int64_t from = elements.first - view.origin;
+  const int64_t column = from % view.length;
+  const bool linear = view.rowStride == view.length * view.wordStride;
+  int64_t low = column, high = column;
+  for (int d = 0; d + 1 < nest.dimensions; ++d) {
+    const int64_t stride = elements.stride[d],
+                  last = int64_t(nest.extent[d]) - 1;
+    if (linear) {
+      place.stride[d] = stride * view.wordStride;
+    } else if (stride % view.length == 0) {
+      place.stride[d] = stride / view.length * view.rowStride;
+    } else {
+      place.stride[d] = stride * view.wordStride;
+      low += std::min<int64_t>(0, stride) * last;
+      high += std::max<int64_t>(0, stride) * last;
+    }
+  }
+  if (low < 0 || high >= view.length)
+    return false;
+  place.data = view.data + from / view.length * view.rowStride +
+               column * view.wordStride;
+  place.laneStride = view.laneStride;
+  place.buffer = view.buffer;
+  place.owner = view.owner;
+  return true;
+}
+
+std::optional<StripMemory::Place>
+StripMemory::find(const SramElements &elements, const Nest &nest) {
+  const Form its = formOf(Runs(elements, nest));
+  if (elements.halves()) {
+    if (!isElements(its) || typeOf(its) != elements.type)
+      return {};
+    return placeIn(isAlike(its) ? HalvesOnce : Halves, elements, nest);
+  }
+  if (its == Home || its == Alike)
+    return placeIn(its == Home ? Words : Once, elements, nest);
+  Place place;
+  if (its == Mixed || isElements(its) ||
+      !placeInView(viewOf(its), elements, nest, place))
+    return {};
+  return place;
+}
+
+StripMemory::Place StripMemory::gather(const SramElements &elements,
+                                       const Nest &nest) {
+  const Runs runs(elements, nest);
+  const bool alike = allAlike(runs);
+  bring(runs,
+        elements.halves() ? elementsOf(elements.type, alike)
+                          : Form(alike ? Alike : Home),
+        elements);
+  return *find(elements, nest);
+}
+
+StripMemory::Place StripMemory::write(const SramElements &elements,
+                                      const Nest &nest, Writing how) {
+  const Runs runs(elements, nest);
+  const bool halves = elements.halves();
+  const bool fills =
+      how.allLanes && !how.readsOld && !how.ordered && runs.whole;
+  const bool alike = how.alike && how.allLanes && !how.ordered && lanes > 1 &&
+                     (fills || allAlike(runs));
+  const Form to = halves ? elementsOf(elements.type, alike)
+                         : Form(alike ? Alike : Home);
+  if (fills)
+    runs.all([&](int64_t from, int64_t until) {
+      set(from, until, to);
+      return true;
+    });
+  else
+    bring(runs, to, elements);
+  return placeIn(halves  ? (alike ? HalvesOnce : Halves)
+                 : alike ? Once
+                         : Words,
+                 elements, nest);
+}
+
+bool StripMemory::view(const SramElements &elements, const Nest &nest,
+                       const Place &from) {
+  // The loops in the order of the SRAM, the innermost last.
+  size_t extents[maxDimensions];
+  ptrdiff_t strides[maxDimensions];
+  int used = maxDimensions;
+  int64_t words = 1, count = 1;
+  for (int d = 0; d + 1 < nest.dimensions; ++d)
+    count *= int64_t(nest.extent[d]);
+  for (bool found = true; found && words < count;) {
+    found = false;
+    for (int d = 0; d + 1 < nest.dimensions && !found; ++d) {
+      found = nest.extent[d] > 1 && elements.stride[d] == words;
+      if (!found)
+        continue;
+      --used;
+      extents[used] = nest.extent[d];
+      strides[used] = from.stride[d];
+      words *= int64_t(nest.extent[d]);
+    }
+  }
+  const std::optional<WordRows> rows =
+      rowsOf(extents + used, strides + used, maxDimensions - used);
+  if (words < count || !rows)
+    return false;
+  const int64_t begin = elements.first;
+  set(begin, begin + words, Home);
+  const Form its = newView();
+  if (its == Home)
+    return false;
+  View &view = viewOf(its);
+  view.words = words;
+  view.origin = begin;
+  view.data = from.data;
+  view.length = int64_t(rows->length);
+  view.wordStride = rows->wordStride;
+  view.rowStride =
+      rows->rows == 1 ? view.length * rows->wordStride : rows->rowStride;
+  view.laneStride = from.laneStride;
+  view.buffer = from.buffer;
+  view.owner = from.owner;
+  set(begin, begin + words, its);
+  return true;
+}
+
+// ---------------------------------------------------------------- changes
+
+namespace {
+
+/// Words of one lane and the next, as rows and columns.
+struct WordGrid {
+  const float *data;
+  ptrdiff_t row, column, lane;
+};
+
+Nest copyNest(int64_t rows, int64_t columns, size_t width, float *to,
+              const WordGrid &target, const WordGrid &from) {
+  Nest nest;
+  nest.op = Opcode::Mov;
+  nest.dimensions = 3;
+  nest.extent[0] = size_t(rows);
+  nest.extent[1] = size_t(columns);
+  nest.extent[2] = width;
+  nest.dst = {to, {target.row, target.column, target.lane}};
+  nest.a = {from.data, {from.row, from.column, from.lane}};
+  return nest;
+}
+
+/// Calls `visit(word, rows, columns)` for rectangles that hold words
+/// [begin, end) of rows of `length` words.
+template <class Visit>
+void forEachRectangle(int64_t begin, int64_t end, int64_t length,
+                      const Visit &visit) {
+  while (begin < end) {
+    const int64_t column = begin % length, left = end - begin;
+    const bool rows = column == 0 && left >= length;
+    const int64_t columns = rows ? length : std::min(left, length - column);
+    const int64_t count = rows ? left / length : 1;
+    visit(begin, count, columns);
+    begin += count * columns;
+  }
+}
+
+} // namespace
+
+/// Gives words [from, to) of one form another: words become elements, elements
+/// words, either once for all lanes or for each.
+void StripMemory::move(int64_t from, int64_t to, Form its) {
+  const Form old = form(from);
+  const bool toElements = isElements(its), ofElements = isElements(old);
+  if (toElements && ofElements && typeOf(its) != typeOf(old)) {
+    move(from, to, isAlike(old) && isAlike(its) ? Alike : Home);
+    return move(from, to, its);
+  }
+  const bool once = isAlike(its);
+  const Area &target = area(toElements ? (once ? HalvesOnce : Halves)
+                                       : (once ? Once : Words));
+  const ptrdiff_t pitch = once ? 1 : lanes;
+  View source;
+  source.origin = from;
+  source.length = to - from;
+  if (old >= Views) {
+    source = viewOf(old);
+  } else {
+    const Area &at = area(ofElements ? (isAlike(old) ? HalvesOnce : Halves)
+                                     : (old == Alike ? Once : Words));
+    const ptrdiff_t lane = isAlike(old) ? 1 : lanes;
+    const ptrdiff_t perWord = ofElements ? 2 : 1;
+    source.data = at.data.get() + (from - first) * perWord * lane;
+    source.wordStride = perWord * lane;
+    source.laneStride = isAlike(old) ? 0 : 1;
+    source.buffer = at.buffer;
+  }
+  const ElementType type = typeOf(toElements ? its : old);
+  const NumberKind numbers =
+      isInteger(type) ? NumberKind::Integer : NumberKind::Single;
+  const ptrdiff_t wordPitch = toElements ? 2 * pitch : pitch;
+  const ptrdiff_t half = ofElements ? source.wordStride / 2 : 0;
+  forEachRectangle(
+      from - source.origin, to - source.origin, source.length,
+      [&](int64_t word, int64_t rows, int64_t columns) {
+        const float *data = source.data + word / source.length * source.rowStride +
+                            word % source.length * source.wordStride;
+        float *at =
+            target.data.get() + (word + source.origin - first) * wordPitch;
+        const bool halves = toElements || ofElements;
+        for (int part = 0; part <= (halves ? 1 : 0); ++part) {
+          Nest nest = copyNest(
+              rows, columns, once ? 1 : size_t(lanes),
+              at + (toElements ? part * pitch : 0),
+              {nullptr, columns * wordPitch, wordPitch, 1},
+              {data + part * half, source.rowStride, source.wordStride,
+               source.laneStride});
+          if (toElements && !ofElements)
+            nest.types = {numbers, {takenOut(type)}, {type, part == 1}, {}};
+          else if (ofElements && !toElements)
+            nest.types = {numbers, {type, part == 1}, {takenOut(type)}, {}};
+          nests.run(nest, {target.buffer, source.buffer, Recording::nothing,
+                           source.owner, {}});
+        }
+      });
+  set(from, to, its);
+}
+
+/// Lets all words have a form. Those that become elements take words of their
+/// buffer beside them along, which are likely to be read next.
+void StripMemory::bring(const Runs &runs, Form to,
+                        const SramElements &elements) {
+  for (;;) {
+    std::pair<int64_t, int64_t> next(0, 0);
+    runs.all([&](int64_t from, int64_t until) {
+      for (; from < until && form(from) == to;)
+        from = sameForm(from, until);
+      next = {from, until};
+      return from >= until;
+    });
+    auto [from, until] = next;
+    if (from >= until)
+      return;
+    until = sameForm(from, until);
+    const Form old = form(from);
+    if (isElements(to) && !isElements(old)) {
+      while (from > elements.bufferBegin && form(from - 1) == old)
+        --from;
+      until = sameForm(from, std::max(until, elements.bufferEnd));
+    }
+    move(from, until, to);
+  }
+}
+
+void StripMemory::bringHome(int64_t from, int64_t to) {
+  for (int64_t until; from < to; from = until) {
+    until = sameForm(from, to);
+    if (form(from) != Home)
+      move(from, until, Home);
+  }
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The SRAM of the PEs of a strip. At home, word w of lane l lies beside that of
+// lane l + 1, so one instruction on all PEs is one long vector operation. What
+// need not lie there does not. A word has one form:
+//
+//   home      [word][lane]
+//   alike     all lanes hold the same: it lies once
+//   elements  two elements of 16 bits, one to a float: [element][lane], or once
+//             if all lanes hold the same; made when they are first read as such
+//   view      it was copied from the fabric and stays where it came from, such
+//             as a block of weights in its file
+//
+// Which form a word has does not change what a PE reads. Operands are found
+// where they are if all their words have one form, and else brought together.
+#ifndef RUNTIME_STRIPS_STRIPMEMORY_H
+#define RUNTIME_STRIPS_STRIPMEMORY_H
+
+#include "runtime/strips/NestExecutor.h"
+#include "runtime/strips/StripQueue.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// Elements in SRAM that a nest walks over with its dimensions but for the
+/// lanes; in units of their size.
+struct SramElements {
+  program::ElementType type = program::ElementType::F32;
+  int64_t first = 0;
+  int64_t stride[maxDimensions] = {};
+  /// Words of the buffer, which may change their form together.
+  int64_t bufferBegin = 0, bufferEnd = 0;
+
+  bool halves() const { return elementSize(type) == 2; }
+};
+
+class StripMemory {
+public:
+  /// Words [first, end) of each PE.
+  StripMemory(int64_t first, int64_t end, int lanes)
+      : first(first), end(end), lanes(lanes) {}
+
+  /// Forgets all contents. Operations are noted as those of `actor`.
+  void reset(Recording *recording, uint32_t actor);
+  NestExecutor &executor() { return nests; }
+
+  /// Word of lane 0; of other lanes behind it.
+  float *home(int64_t word) {
+    return areas[Words].data.get() + (word - first) * lanes;
+  }
+  /// Brings words [from, to) home, for those who know no other form.
+  void bringHome(int64_t from, int64_t to);
+  void bringAllHome() { bringHome(first, end); }
+
+  /// Where the elements of an operand lie.
+  struct Place {
+    const float *data = nullptr;
+    ptrdiff_t stride[maxDimensions] = {};
+    ptrdiff_t laneStride = 0;
+    Recording::BufferId buffer = Recording::nothing;
+    std::shared_ptr<const void> owner;
+  };
+  /// Where a nest reads elements of lane 0; none if they lie in several places.
+  std::optional<Place> find(const SramElements &elements, const Nest &nest);
+  /// Brings them together, and finds them.
+  Place gather(const SramElements &elements, const Nest &nest);
+
+  /// How elements are written.
+  struct Writing {
+    bool alike;    ///< the same in all lanes
+    bool readsOld; ///< the result depends on what is there
+    bool allLanes;
+    bool ordered; ///< others read them as they are written
+  };
+  /// Where a nest writes elements, which have no other form from now on. They
+  /// lie once for all lanes if `laneStride` is 0.
+  Place write(const SramElements &elements, const Nest &nest, Writing how);
+  /// Lets words that last be those that a nest would copy to `elements`; false
+  /// if these do not fill a piece of the SRAM.
+  bool view(const SramElements &elements, const Nest &nest, const Place &from);
+
+private:
+  /// Of a word; those from `Views` on are views.
+  using Form = uint8_t;
+  enum : Form { Home, Alike, Elements, AlikeElements, Views = 8, Mixed = 255 };
+  /// Elements of each type have forms of their own, two apart.
+  static Form elementsOf(program::ElementType type, bool alike);
+  static program::ElementType typeOf(Form form);
+  static bool isElements(Form form) { return form >= Elements && form < Views; }
+  bool isAlike(Form form) const;
+
+  /// The memory of a form.
+  enum AreaKind { Words, Once, Halves, HalvesOnce };
+  struct Area {
+    std::unique_ptr<float[]> data;
+    Recording::BufferId buffer = Recording::nothing;
+  };
+  /// Word i, counted from `origin`, lies at i / length rows and i % length
+  /// columns.
+  struct View {
+    int64_t words = 0; ///< that have this form; 0: there is none
+    int64_t origin = 0;
+    const float *data = nullptr;
+    int64_t length = 1;
+    ptrdiff_t rowStride = 0, wordStride = 0, laneStride = 0;
+    Recording::BufferId buffer = Recording::nothing;
+    std::shared_ptr<const void> owner = {};
+  };
+  /// The words of an operand, as runs.
+  struct Runs;
+
+  Area &area(AreaKind which);
+  Place placeIn(AreaKind which, const SramElements &elements, const Nest &nest);
+  bool placeInView(const View &view, const SramElements &elements,
+                   const Nest &nest, Place &place) const;
+  View &viewOf(Form form) { return views[size_t(form - Views)]; }
+  Form newView();
+
+  Form &form(int64_t word) { return forms[size_t(word - first)]; }
+  int64_t sameForm(int64_t from, int64_t to) const;
+  Form formOf(const Runs &runs);
+  void set(int64_t from, int64_t to, Form its);
+  template <class Visit>
+  void forEachForm(const Runs &runs, const Visit &visit);
+  bool allAlike(const Runs &runs);
+  void bring(const Runs &runs, Form to, const SramElements &elements);
+  void move(int64_t from, int64_t to, Form its);
+
+  const int64_t first, end;
+  const int lanes;
+  Area areas[4];
+  std::vector<Form> forms; ///< by word
+  std::vector<View> views;
+  NestExecutor nests;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_STRIPS_STRIPMEMORY_H

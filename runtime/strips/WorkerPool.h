@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Threads of the host that live as long as the engine.
+#ifndef RUNTIME_STRIPS_WORKERPOOL_H
+#define RUNTIME_STRIPS_WORKERPOOL_H
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace wsec::runtime {
+
+class WorkerPool {
+public:
+  /// `workers` of them, of which the caller of `run` is one. Threads start with
+  /// the first work for them.
+  explicit WorkerPool(unsigned workers) : workers(workers) {}
+  ~WorkerPool();
+  WorkerPool(const WorkerPool &) = delete;
+  WorkerPool &operator=(const WorkerPool &) = delete;
+
+  unsigned size() const { return workers; }
+  /// Calls `work(i)` for each i < count, at most size(): 0 here, the others on
+  /// threads of their own. Returns when all have returned. `work` throws
+  /// nothing.
+  void run(unsigned count, const std::function<void(unsigned)> &work);
+
+private:
+  void serve(unsigned index);
+
+  const unsigned workers;
+  std::vector<std::thread> threads;
+  std::mutex lock;
+  std::condition_variable changed;
+  const std::function<void(unsigned)> *work = nullptr;
+  uint64_t turn = 0;    ///< of `work`
+  unsigned count = 0;   ///< of the workers that take part
+  unsigned running = 0; ///< of the threads that do
+  bool ends = false;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_STRIPS_WORKERPOOL_H
