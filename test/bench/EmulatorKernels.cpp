@@ -151,7 +151,7 @@ void streamedProduct(benchmark::State &state) {
   for (int i = 0; i < launches; ++i) {
     uint32_t stream = builder.stream("w", program::Direction::In, lane, {});
     for (int l = 0; l < lanes; ++l) {
-      builder.source.streams[stream]->lanes.push_back(
+      builder.source.streams[stream]->channels.push_back(
           {tileStart(rows, lanes, l), 0, 1});
       host.feed(stream, uint32_t(l),
                 std::vector<float>(size_t(K * share * servedBy[size_t(l)]), 1),
@@ -241,7 +241,7 @@ void chainedProduct(benchmark::State &state) {
   VectorHost host;
   uint32_t stream = builder.stream("w", program::Direction::In, lane, {});
   for (int i = 0; i < size; ++i) {
-    builder.source.streams[stream]->lanes.push_back({i, 0, 1});
+    builder.source.streams[stream]->channels.push_back({i, 0, 1});
     host.feed(stream, uint32_t(i),
               std::vector<float>(size_t(blocks * tile * tile), 1),
               size_t(tile));

@@ -1,245 +1,211 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Benchmarks of compiler and emulator: where we are, beside the bar we aim at.
+"""How fast the emulator is, beside what it was and the bar we aim at.
 
-  bench.py [--repeat N] [--threads N] [MODEL ...]
+  bench.py [--list] [ROW ...]          measures all rows, or those named (gpt2-*), and prints them
+  bench.py --check [--quick] [ROW ...] exit code 1 if a ratio is more than 1.5 times that of the table
+  bench.py --update [ROW ...]          writes what was measured into the table, with the commit
 
-MODEL: minilm, all-minilm-l6, gpt2, an .onnx file or another name of
-small_models.py. For each: compile time and peak memory, compile time of the
-whole wse2 mesh against 32x32, emulation time of repeated runs of one session
-against onnxruntime's on the same number of threads (a single run, which shares
-nothing with others, is shown too), cycles against the report's lower bound. The
-one for the whole wafer is gpt2-layer: time and memory of its emulation on all
-PEs; the one for all engines is small-layer: PE instructions per second.
-
-products is the share of the host's peak that matrix products reach in the strips
-engine, on one thread. The peak is measured in the same run: a bare loop over
-weights in stream order, f32, all in L1, the terms of every sum in the machine's
-order; of the form whose accumulators lie in memory and the one that keeps a tile
-of them in registers, the faster. A product's rate is 2 M N K over the shortest of
-100 N runs of one session on 32x32 PEs; all but the first replay its schedule. It
-needs the target wsec-bench-kernels.
-
-Times are the smallest of N repeats. A bar missed is printed, never an error:
-speed is for benchmarks, not for tests.
+README.md says what a row is. A bar missed is printed and no error. What is slower than its row is measured twice
+more before --check says so. --quick: those rows that need nothing but what the default set-up installs, in two minutes
+on two cores.
 """
 
 import argparse
+import fnmatch
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
+sys.path.insert(0, str(Path(__file__).parent))
+import measure  # noqa: E402
+import rows  # noqa: E402
 
-root = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(root / "python"), str(root / "test/e2e/models")]
-import make_torch_models  # noqa: E402
-import small_models  # noqa: E402
-import wsec  # noqa: E402
-
-
-def obtain(name, folder):
-    cached = make_torch_models.cache() / f"{name}.onnx"
-    if name in make_torch_models.MODELS:
-        if not cached.exists():
-            sys.exit(f"error: {cached} is missing: run test/e2e/models/make_torch_models.py")
-        name = cached
-    return small_models.obtain(str(name), folder)
+TABLE = Path(__file__).with_name("ratios.json")
+README = Path(__file__).with_name("README.md")
+BEGIN, END = "<!-- the table: bench.py --update -->\n", "<!-- end -->\n"
+SOURCES = ("compiler", "dialects", "runtime", "tools/wsec", "tools/wse-run")
+SLOWER = 1.5
+TRIES = 3
 
 
-def timed(command):
-    """Wall seconds and peak resident MB of a child process."""
-    before = time.perf_counter()
-    process = subprocess.Popen([str(word) for word in command])
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - before
-    if status:
-        sys.exit(f"error: {' '.join(map(str, command))} failed")
-    return seconds, usage.ru_maxrss / 1024
+class Bench:
+    """A folder of programs that rows share."""
+
+    def __init__(self, folder, threads, quick):
+        self.folder, self.threads = Path(folder), threads
+        # Seconds for repeated runs of a program, in each round.
+        self.span = 0.5 if quick else 2.0
+        self.quick = quick
+        self.programs, self.sessions = {}, {}
+
+    def program(self, model, mesh, flags=(), run=(), variant=None):
+        key = (model.name, mesh, flags, run, variant)
+        if key not in self.programs:
+            self.programs[key] = measure.Program(self, model, mesh, flags, run, variant)
+        return self.programs[key]
+
+    def onnxruntime(self, model):
+        if model.name not in self.sessions:
+            self.sessions = {model.name: measure.OnnxRuntime(self, model)}
+        return self.sessions[model.name]
 
 
-def best(repeat, command):
-    runs = [timed(command) for _ in range(repeat)]
-    return min(s for s, _ in runs), max(m for _, m in runs)
+@dataclass
+class Measured:
+    """Medians of the rounds: of their ratios, and of both sides."""
+
+    ratio: float
+    ours: float
+    theirs: float
 
 
-def onnxruntime_seconds(path, inputs, threads, repeat):
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    session = onnxruntime.InferenceSession(str(path), options)
-    session.run(None, inputs)
-    seconds = []
-    for _ in range(max(10, 5 * repeat)):
-        start = time.perf_counter()
-        session.run(None, inputs)
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+def measured(row, bench):
+    ours, theirs = row.sides(bench)
+    rounds = min(row.rounds, 3) if bench.quick else row.rounds
+    pairs = [(ours(), theirs()) for _ in range(rounds)]
+    return Measured(*(statistics.median(values) for values in
+                      ([a / b for a, b in pairs], [a for a, _ in pairs], [b for _, b in pairs])))
 
 
-def line(what, value, bar, good):
-    print(f"  {what:<44}{value:>22}   bar {bar:<12}{'ok' if good else 'not yet'}", flush=True)
+def text(value):
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def bench_wafer(name, arguments):
-    """Emulation on every PE that a wse2 program can use."""
-    print(f"{name} on 750x994 PEs")
-    with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        path, inputs = obtain(name, folder)
-        np.savez(folder / "in.npz", **inputs)
-        program, report = folder / "p.wafer", folder / "run.json"
-        compiling, _ = best(arguments.repeat, [wsec.tool("wsec"), path, "-o", program,
-                                               "--mesh=750x994", "--quiet"])
-        seconds, memory = best(arguments.repeat,
-                               [wsec.tool("wse-run"), program, f"--weights={path.parent}", "--inputs", folder / "in.npz",
-                                "--outputs", folder / "out.npz", f"--report={report}", "--quiet",
-                                f"--threads={arguments.threads}"])
-        run = json.loads(report.read_text())
-        rate = run["work"]["instructions"] / seconds / 1e6
-        line("compile", f"{compiling:.2f} s", "< 2 s", compiling < 2)
-        line("emulate, with loading", f"{seconds:.2f} s", "< 60 s", seconds < 60)
-        line("emulate, peak memory", f"{memory / 1024:.2f} GB", "< 16 GB", memory < 16 * 1024)
-        line("PEs that compute", f"{run['pes']['used']} of {run['pes']['available']}", "", True)
-        line("PE instructions per second", f"{rate:.1f} M", "", True)
-        line("cycles on the wafer", str(run["cycles"]["total"]), "", True)
-        kinds = {}
-        for kernel in run["kernels"]:
-            cycles, least = kinds.get(kernel["kind"], (0, 0))
-            kinds[kernel["kind"]] = cycles + kernel["cycles"], least + kernel["lower_bound_cycles"]
-        for kind, (cycles, least) in sorted(kinds.items()):
-            line(f"{kind}, cycles against the bound", f"{cycles / max(1, least):.2f} x", "< 10 x", cycles < 10 * least)
+def bar_text(row):
+    if row.bar is None:
+        return "none"
+    if row.against == "the bare loop":
+        return f"< {text(row.bar)} x ({1 / row.bar:.0%} of the peak)"
+    return f"< {text(row.bar)} {row.unit}"
 
 
-def bench(name, arguments):
-    print(name)
-    with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        path, inputs = obtain(name, folder)
-        np.savez(folder / "in.npz", **inputs)
-        shapes = [f"--shape={n}={'x'.join(map(str, v.shape))}" for n, v in inputs.items()]
-        program = folder / "p.wafer"
-
-        def compile_command(mesh):
-            return [wsec.tool("wsec"), path, "-o", program, f"--mesh={mesh}", "--quiet", *shapes]
-
-        whole, whole_memory = best(arguments.repeat, compile_command("750x994"))
-        seconds, memory = best(arguments.repeat, compile_command("32x32"))
-        memory = max(memory, whole_memory)
-        line("compile, 32x32", f"{seconds:.2f} s", "< 2 s", seconds < 2)
-        line("compile, peak memory", f"{memory:.0f} MB", "< 2048 MB", memory < 2048)
-        line("compile, 750x994 against 32x32", f"{whole / seconds:.2f} x", "< 1.5 x",
-             whole < 1.5 * seconds)
-        report = folder / "run.json"
-        run = [wsec.tool("wse-run"), program, f"--weights={path.parent}", "--inputs", folder / "in.npz", "--outputs",
-               folder / "out.npz", f"--report={report}", "--quiet",
-               f"--threads={arguments.threads}"]
-
-        def emulate(*flags):
-            timed(run + list(flags))
-            return json.loads(report.read_text())["time"]["emulate_s"]
-
-        once = min(emulate() for _ in range(arguments.repeat))
-        repeated = emulate(f"--repeat={max(10, 5 * arguments.repeat)}")
-        reference = onnxruntime_seconds(path, inputs, arguments.threads, arguments.repeat)
-        ratio = repeated / reference
-        line("emulate, 32x32, a single run", f"{once:.4f} s", "", True)
-        line("emulate, 32x32, repeated runs", f"{repeated:.4f} s", "", True)
-        line("onnxruntime, repeated runs", f"{reference:.4f} s", "", True)
-        line("emulate against onnxruntime", f"{ratio:.1f} x", "< 3 x", ratio < 3)
-        rate = json.loads(report.read_text())["work"]["instructions"] / repeated / 1e6
-        line("PE instructions per second, repeated runs", f"{rate:.1f} M", "", True)
-        kernels = [k for k in json.loads(report.read_text())["kernels"]
-                   if k.get("lower_bound_cycles")]
-        for kind in sorted({k["kind"] for k in kernels}):
-            mine = [k for k in kernels if k["kind"] == kind]
-            quality = sum(k["cycles"] for k in mine) / sum(k["lower_bound_cycles"] for k in mine)
-            aim = 1.3 if "matmul" in kind else float("inf")
-            line(f"cycles against lower bound, {kind}", f"{quality:.2f} x",
-                 "< 1.3 x" if aim < 2 else "", quality < aim)
+def met(row, ratio, ours):
+    if row.bar is None:
+        return ""
+    return "yes" if (ratio if row.unit == "x" else ours) < row.bar else "not yet"
 
 
-def bench_engines(name, arguments):
-    """Single runs of all engines on a mesh small enough for the stepping one."""
-    print(f"{name} on 8x8 PEs")
-    with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        path, inputs = obtain(name, folder)
-        np.savez(folder / "in.npz", **inputs)
-        program, report = folder / "p.wafer", folder / "run.json"
-        timed([wsec.tool("wsec"), path, "-o", program, "--mesh=8x8", "--quiet"])
-        for engine in ("strips", "streams", "wavelet"):
-            runs = []
-            for _ in range(arguments.repeat):
-                timed([wsec.tool("wse-run"), program, f"--weights={path.parent}", "--inputs", folder / "in.npz", "--outputs",
-                       folder / "out.npz", f"--report={report}", "--quiet",
-                       f"--engine={engine}", f"--threads={arguments.threads}"])
-                runs.append(json.loads(report.read_text()))
-            seconds = min(run["time"]["emulate_s"] for run in runs)
-            line(f"emulate, a single run, {engine}", f"{seconds:.4f} s", "", True)
-            rate = runs[0]["work"]["instructions"] / seconds / 1e6
-            line(f"PE instructions per second, {engine}", f"{rate:.3f} M", "", True)
+def cells(row, ratio, ours, commit):
+    """A line of the table: what it is, the number, the bar, and when it was measured."""
+    value = f"{text(ours)} MB" if row.unit == "MB" else f"{text(ratio)} x {row.against}"
+    if row.unit == "s":
+        value += f", {text(ours)} s"
+    if row.against == "the bare loop" and row.bar:
+        value = f"{text(ratio)} x the bare loop, {1 / ratio:.1%} of the peak"
+    return [f"`{row.name}`", row.what, value, bar_text(row), met(row, ratio, ours), commit]
 
 
-def bare_rates():
-    """GFLOP/s of one core without an emulator: form of the loop -> rate, and the
-    instruction set."""
-    try:
-        kernels = wsec.tool("wsec-bench-kernels")
-    except wsec.Error:
-        sys.exit("error: products needs cmake --build build/release --target wsec-bench-kernels")
-    text = subprocess.run([kernels, "--benchmark_filter=bareProduct", "--benchmark_format=json"],
-                          check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
-    rates, label = {}, ""
-    for run in json.loads(text)["benchmarks"]:
-        if run["run_type"] == "iteration":
-            form, label = run["run_name"].split("/")[1], run["label"]
-            rates[form] = max(rates.get(form, 0), run["GFLOP/s"])
-    return rates, label
+def complaint(row, found, kept):
+    """What --check says of a row that has become slower; nothing of others."""
+    if not kept:
+        return f"{row.name} is not in {TABLE.name}: test/bench/bench.py --update {row.name}"
+    limit = SLOWER * kept["ratio"]
+    if found.ratio <= limit:
+        return None
+    return (f"{row.name} ({row.what}): {text(found.ratio)} x {row.against}, and commit {kept['commit']} took "
+            f"{text(kept['ratio'])} x; at most {SLOWER} times that, {text(limit)} x, is allowed. Find what made it slower "
+            f"(git bisect start HEAD {kept['commit']}, with test/bench/bench.py --check {row.name} behind each build); "
+            f"if it has to be, test/bench/bench.py --update {row.name}, and say why in the commit")
 
 
-def bench_products(name, arguments):
-    """Matrix products on one thread beside the peak of the core they ran on."""
-    print(f"{name} on 32x32 PEs, one thread")
-    rates, label = bare_rates()
-    peak = max(rates.values())
-    for form, rate in rates.items():
-        line(f"bare loop, {label}, sums in {form}", f"{rate:.1f} GFLOP/s", "", True)
-    for rows, inner, columns in ((512, 512, 512), (128, 768, 3072)):
-        with tempfile.TemporaryDirectory() as folder:
-            folder = Path(folder)
-            path = folder / "matmul.onnx"
-            inputs = small_models.matmul(path, 0, rows, inner, columns)
-            np.savez(folder / "in.npz", **inputs)
-            program, report = folder / "p.wafer", folder / "run.json"
-            timed([wsec.tool("wsec"), path, "-o", program, "--mesh=32x32", "--quiet"])
-            timed([wsec.tool("wse-run"), program, f"--weights={path.parent}", "--inputs", folder / "in.npz", "--outputs",
-                   folder / "out.npz", f"--report={report}", "--quiet", "--threads=1",
-                   f"--repeat={100 * arguments.repeat}"])
-            seconds = json.loads(report.read_text())["time"]["emulate_s"]
-        rate = 2e-9 * rows * inner * columns / seconds
-        what = f"product {rows}x{inner} by {inner}x{columns}"
-        line(f"{what}, replayed", f"{rate:.1f} GFLOP/s", "", True)
-        line(f"{what}, share of the peak", f"{rate / peak:.1%}", "", True)
+def chosen(patterns, quick):
+    found = [row for row in rows.ROWS if (row.quick or not quick) and
+             (not patterns or any(fnmatch.fnmatch(row.name, pattern) for pattern in patterns))]
+    if not found:
+        sys.exit(f"error: no row is called {' or '.join(patterns)}: see bench.py --list")
+    return found
+
+
+def commit():
+    """The last one that changed what is measured, without changes on top."""
+    def git(*words):
+        return subprocess.run(["git", *words, "--", *SOURCES], cwd=measure.root, check=True, capture_output=True,
+                              text=True).stdout.strip()
+
+    if git("status", "--porcelain"):
+        sys.exit(f"error: {', '.join(SOURCES)} are not those of a commit, which the table would name: commit them first")
+    return git("log", "-1", "--format=%h", "--abbrev=7")
+
+
+def update(table, measures):
+    its, names = commit(), {row.name for row in rows.ROWS}
+    kept = {name: entry for name, entry in table["rows"].items() if name in names}
+    for row, found in measures.items():
+        kept[row.name] = {"ratio": float(text(found.ratio)), "ours": float(text(found.ours)), "commit": its}
+    _, isa = measure.bare_rates()
+    table = {"host": f"{os.cpu_count()} cores, {isa}",
+             "rows": {row.name: kept[row.name] for row in rows.ROWS if row.name in kept}}
+    TABLE.write_text(json.dumps(table, indent=1) + "\n")
+    before, rest = README.read_text().split(BEGIN)
+    README.write_text(before + BEGIN + written(table) + END + rest.split(END)[1])
+
+
+def written(table):
+    """The table, as README.md shows it."""
+    lines = [f"On {table['host']}.\n", "| row | what | measured | bar | met | commit |", "|---|---|---|---|---|---|"]
+    for row in rows.ROWS:
+        if kept := table["rows"].get(row.name):
+            lines.append(f"| {' | '.join(cells(row, kept['ratio'], kept['ours'], kept['commit']))} |")
+    return "\n".join(lines) + "\n"
+
+
+def run(row, bench, table, check):
+    """What was measured, and the complaint; again if there is one, for a host has other things to do, too."""
+    kept, wrong, best = table["rows"].get(row.name), None, None
+    for _ in range(TRIES if check else 1):
+        found = measured(row, bench)
+        if best is None or found.ratio < best.ratio:
+            best = found
+        wrong = complaint(row, best, kept) if check else None
+        if not wrong or not kept:
+            break
+        print(f"  {row.name}: {text(found.ratio)} x, measured again", flush=True)
+    was = f"{text(kept['ratio'])} x of {kept['commit']}" if kept else "not in the table"
+    _, _, value, bar, state, _ = cells(row, best.ratio, best.ours, "")
+    print(f"{row.name:24}{value:46} was {was:24} bar {bar:32} {state}", flush=True)
+    return best, wrong
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=["small-layer", "minilm", "all-minilm-l6", "gpt2", "gpt2-layer", "products"])
-    parser.add_argument("--repeat", type=int, default=3)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", nargs="*", metavar="ROW")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--update", action="store_true")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    arguments = parser.parse_args()
-    benchmarks = {"gpt2-layer": bench_wafer, "small-layer": bench_engines,
-                  "products": bench_products}
-    for name in arguments.models:
-        benchmarks.get(name, bench)(name, arguments)
+    options = parser.parse_args()
+    selected = chosen(options.rows, options.quick)
+    if options.list:
+        for row in selected:
+            print(f"{row.name:24}{row.what}, against {row.against}")
+        return 0
+    table = json.loads(TABLE.read_text()) if TABLE.exists() else {"rows": {}}
+    if options.update:
+        commit()
+    measures, faults = {}, []
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(folder, options.threads, options.quick)
+        for row in selected:
+            try:
+                measures[row], wrong = run(row, bench, table, options.check)
+            except measure.Missing as missing:
+                print(f"{row.name:24}skipped: {missing}", flush=True)
+                continue
+            if wrong:
+                faults.append(wrong)
+    if options.update:
+        update(table, measures)
+    for fault in faults:
+        print(f"error: {fault}")
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
