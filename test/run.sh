@@ -3,7 +3,7 @@
 #
 # Sets up, builds and runs every test; says how long each part took. Usage: test/run.sh [--quick]
 #   --quick  without the models that PyTorch makes, what ctest calls slow, the
-#            sanitizers, fuzzing, and the wheel
+#            sanitizers, fuzzing, the wheel, and how fast the emulator is
 set -euo pipefail
 cd "$(dirname "$0")/.."
 quick=0
@@ -27,7 +27,7 @@ sanitized_runtime() {
 build_for_addresses() {
   sanitized_runtime build/runtime-asan \
     "-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
-    -DWSEC_MUTATIONS=30000 -DWSEC_RANDOM_PROGRAMS=700
+    -DWSEC_MUTATIONS=30000 -DWSEC_RANDOM_PROGRAMS=700 -DWSEC_TEST_OPTIONS=-O0
   cmake --build build/runtime-asan
 }
 
@@ -37,7 +37,7 @@ test_addresses() {
 }
 
 test_threads() {
-  sanitized_runtime build/runtime-tsan -fsanitize=thread
+  sanitized_runtime build/runtime-tsan -fsanitize=thread -DWSEC_TEST_OPTIONS=-O0
   cmake --build build/runtime-tsan --target StripsTest
   build/runtime-tsan/bin/StripsTest --gtest_brief=1
 }
@@ -62,3 +62,5 @@ part "The emulator's threads, under the thread sanitizer" test_threads
 part "All tests" ctest --preset release --parallel "$(nproc)" -LE few
 sort -gr build/release/test/.lit_test_times.txt | sed -n '1,20p'
 part "Hostile input, led by coverage, under sanitizers" tools/fuzz.sh 90 LoaderFuzz EmulatorFuzz WaveletFuzz
+# Last, when nothing else runs.
+part "Speed" .venv/bin/python test/bench/bench.py --check --quick

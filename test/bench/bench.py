@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,9 +40,8 @@ class Bench:
 
     def __init__(self, folder, threads, quick):
         self.folder, self.threads = Path(folder), threads
-        # Seconds for repeated runs of a program, in each round.
-        self.span = 0.5 if quick else 2.0
-        self.quick = quick
+        # Seconds for repeated runs of a program in a round, and of all rounds of a row: after these none begins.
+        self.span, self.most = (0.5, 4.0) if quick else (2.0, 60.0)
         self.programs, self.sessions = {}, {}
 
     def program(self, model, mesh, flags=(), run=(), variant=None):
@@ -67,8 +67,9 @@ class Measured:
 
 def measured(row, bench):
     ours, theirs = row.sides(bench)
-    rounds = min(row.rounds, 3) if bench.quick else row.rounds
-    pairs = [(ours(), theirs()) for _ in range(rounds)]
+    end, pairs = time.perf_counter() + bench.most, []
+    while not pairs or len(pairs) < row.rounds and time.perf_counter() < end:
+        pairs.append((ours(), theirs()))
     return Measured(*(statistics.median(values) for values in
                       ([a / b for a, b in pairs], [a for a, _ in pairs], [b for _, b in pairs])))
 
@@ -133,14 +134,11 @@ def commit():
     return git("log", "-1", "--format=%h", "--abbrev=7")
 
 
-def update(table, measures):
-    its, names = commit(), {row.name for row in rows.ROWS}
-    kept = {name: entry for name, entry in table["rows"].items() if name in names}
-    for row, found in measures.items():
-        kept[row.name] = {"ratio": float(text(found.ratio)), "ours": float(text(found.ours)), "commit": its}
-    _, isa = measure.bare_rates()
-    table = {"host": f"{os.cpu_count()} cores, {isa}",
-             "rows": {row.name: kept[row.name] for row in rows.ROWS if row.name in kept}}
+def update(table, row, found, its):
+    """The row in the table and the README; those that are rows no more go."""
+    kept = {**table["rows"], row.name: {"ratio": float(text(found.ratio)), "ours": float(text(found.ours)), "commit": its}}
+    table.update(host=f"{os.cpu_count()} cores, {measure.bare_rates()[1]}",
+                 rows={row.name: kept[row.name] for row in rows.ROWS if row.name in kept})
     TABLE.write_text(json.dumps(table, indent=1) + "\n")
     before, rest = README.read_text().split(BEGIN)
     README.write_text(before + BEGIN + written(table) + END + rest.split(END)[1])
@@ -186,22 +184,20 @@ def main():
         for row in selected:
             print(f"{row.name:24}{row.what}, against {row.against}")
         return 0
-    table = json.loads(TABLE.read_text()) if TABLE.exists() else {"rows": {}}
-    if options.update:
-        commit()
-    measures, faults = {}, []
+    table = json.loads(TABLE.read_text()) if TABLE.exists() else {"host": "", "rows": {}}
+    its, faults = commit() if options.update else None, []
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(folder, options.threads, options.quick)
         for row in selected:
             try:
-                measures[row], wrong = run(row, bench, table, options.check)
+                found, wrong = run(row, bench, table, options.check)
             except measure.Missing as missing:
                 print(f"{row.name:24}skipped: {missing}", flush=True)
                 continue
             if wrong:
                 faults.append(wrong)
-    if options.update:
-        update(table, measures)
+            if options.update:
+                update(table, row, found, its)
     for fault in faults:
         print(f"error: {fault}")
     return 1 if faults else 0

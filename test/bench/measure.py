@@ -76,10 +76,10 @@ class Program:
         return self.run()[0]["time"]["emulate_s"]
 
     def repeated(self):
-        """Seconds of the shortest of runs that replay the first, for two seconds or so."""
+        """Seconds of the shortest of runs that replay the first, for as long as a round should take."""
         if not hasattr(self, "runs"):
             once = self.run("--repeat=2")[0]["time"]["emulate_s"]
-            self.runs = int(min(200, max(4, self.bench.span / once)))
+            self.runs = int(min(200, max(2, self.bench.span / once)))
         return self.run(f"--repeat={self.runs}")[0]["time"]["emulate_s"]
 
     def process(self):
