@@ -323,12 +323,17 @@ InstructionUse RoutineBuilder::useOf(const Operand &dst,
 void RoutineBuilder::vector(Opcode opcode, ArrayRef<Affine> extents,
                             const Operand &dst, ArrayRef<Operand> sources,
                             pe::Issue issue) {
+  emit(useOf(dst, sources, issue.thread), opcode, extents, dst, sources, issue);
+}
+
+void RoutineBuilder::emit(InstructionUse use, Opcode opcode,
+                          ArrayRef<Affine> extents, const Operand &dst,
+                          ArrayRef<Operand> sources, pe::Issue issue) {
   where(issue.guard, [&] {
     std::optional<Value> guard = combine(scalars(), guards);
     if (!guard)
       return;
     issue.guard = *guard;
-    InstructionUse use = useOf(dst, sources, issue.thread);
     for (Value held : guards)
       if (held)
         use.guards.push_back(held);

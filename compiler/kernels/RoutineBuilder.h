@@ -261,6 +261,10 @@ private:
   void awaitAll(unsigned threads);
   InstructionUse useOf(const Operand &dst, llvm::ArrayRef<Operand> sources,
                        int thread) const;
+  /// An instruction, behind awaits of what its use must wait for.
+  void emit(InstructionUse use, pe::Opcode opcode,
+            llvm::ArrayRef<Affine> extents, const Operand &dst,
+            llvm::ArrayRef<Operand> sources, pe::Issue issue);
   pe::StreamOp hostStream(wse::StreamPattern pattern,
                           llvm::ArrayRef<ChannelPosition> channels);
   void streamOut(wse::StreamPattern pattern,

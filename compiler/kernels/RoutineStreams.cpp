@@ -266,11 +266,15 @@ void RoutineBuilder::dropColumnWords(Affine words) {
     return;
   SmallVector<Value> outer;
   std::swap(outer, guards);
-  // A window of no words, of a buffer that is there.
+  // A window of no words: the buffer is not touched, and who fills it is not
+  // waited for. A row in use would wait here for sums of words to come.
   where(inVain, [&] {
-    vector(Opcode::Mov, {scalars().logicalNot(inVain)},
-           Operand::memory(tile(op->getResult(0)).buffer, 0, {1}),
-           {columnWords(1).windowed(0, words)});
+    Operand buffer = Operand::memory(tile(op->getResult(0)).buffer, 0, {1});
+    Operand dropped = columnWords(1).windowed(0, words);
+    InstructionUse use = useOf(buffer, {dropped}, /*thread=*/-1);
+    use.writes.clear();
+    emit(use, Opcode::Mov, {scalars().logicalNot(inVain)}, buffer, {dropped},
+         {});
   });
   std::swap(outer, guards);
 }

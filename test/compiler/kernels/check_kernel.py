@@ -2,7 +2,7 @@
 """Compiles small wse programs of one kernel, runs them, compares with NumPy.
 
 usage: check_kernel.py KERNEL --work FOLDER [--mesh WxH ...] [--machine NAME|JSON]
-                       [--precision f16|bf16] [--shared]
+                       [--precision f16|bf16] [--shared] [--few]
                        [--engine NAME] [--engines NAME:PERCENT ...]
 
 Meshes of one row, one column, fewer and more PEs than tokens and features;
@@ -11,6 +11,7 @@ to wavelet instead of NumPy, outputs to the bit, the work, and cycles to so many
 --precision: tensors on the wafer have 16 bits, those of the host 32.
 --shared: beside the kernel something is in all rows, and there are so few colors
 that its streams have to be the kernel's, too.
+--few: fewer tokens than rows, and one; products have several blocks of each.
 """
 
 import argparse
@@ -31,6 +32,7 @@ import sparse_masks  # noqa: E402
 MESHES = ["1x1", "1x5", "6x1", "3x2", "8x8", "13x7"]
 BATCHES = [(1, 6), (2, 5), (9, 3)]  # batch elements, tokens of each
 PAIRED = [(1, 16), (2, 8), (9, 4)]  # whose tokens of 16 bits pair up in words
+FEW = [(1, 1), (1, 3), (2, 1)]
 FEATURES = 17
 # Of the largest value. Each rounding to 16 bits is half a unit in the last
 # place; a kernel makes a few, of operands, weights and results.
@@ -238,6 +240,7 @@ class Checker(AttentionCases):
         self.off, self.failed = {engine: [] for engine in self.engines}, False
         self.engine, self.precision = arguments.engine, arguments.precision
         self.meshes, self.shared, self.saved = arguments.mesh or MESHES, arguments.shared, 0
+        self.few = arguments.few
         self.random = np.random.default_rng(1)
 
     def normal(self, *shape):
@@ -268,7 +271,7 @@ class Checker(AttentionCases):
 
     def cases(self):
         for mesh in self.meshes:
-            for batch, tokens in BATCHES + (PAIRED if self.precision != "f32" else []):
+            for batch, tokens in FEW if self.few else BATCHES + (PAIRED if self.precision != "f32" else []):
                 yield mesh, batch, tokens, f"b{batch}s{tokens}"
 
     def channels(self):
@@ -361,13 +364,15 @@ class Checker(AttentionCases):
     def matmul(self):
         # More and fewer features than columns; whole heads on both sides.
         sizes = [("balanced", 0, 17, 23), ("balanced", 0, 4, 5), ("heads", 4, 12, 20)]
+        if self.few:
+            sizes += [("balanced", 0, 17, 1100), ("balanced", 0, 1100, 17)]
         for mesh, batch, tokens, case in self.cases():
             width, height = (int(extent) for extent in mesh.split("x"))
             # Weights stay where all rows have as many result features.
             rows = [("balanced", 0, 17, 3 * height), ("balanced", 0, 4, height), ("heads", 4, 12, 4 * height)]
             for variant in ("reduce", "broadcast", "stationary", "reduce_stored", "broadcast_stored"):
                 # Injectors keep words for other rows of their column.
-                if variant.endswith("_stored") and height == 1:
+                if variant.endswith("_stored") and (height == 1 or batch * tokens == 1):
                     continue
                 if variant == "stationary" and (min(width, height) == 1 or self.channels() < height):
                     continue
@@ -391,10 +396,12 @@ class Checker(AttentionCases):
         kinds = [("ui4", 8, "each"), ("i4", 16, "none"), ("ui8", 4, "each"), ("i8", 0, "none"),
                  ("ui8", -1, "one"), ("ui4", 0, "one")]
         sizes = [("balanced", 0, 17, 23), ("balanced", 0, 4, 5), ("heads", 4, 12, 20), ("balanced", 0, 67, 9)]
+        if self.few:
+            sizes = [("balanced", 0, 67, 600), ("balanced", 0, 600, 67)]
         forms = itertools.cycle(itertools.product(kinds, sizes))
         for mesh, batch, tokens, case in self.cases():
             for variant in ("reduce", "broadcast"):
-                for (kind, block, points), (columns, head, k, n) in itertools.islice(forms, 10):
+                for (kind, block, points), (columns, head, k, n) in itertools.islice(forms, 3 if self.few else 10):
                     bits, signed = int(kind.strip("ui")), not kind.startswith("u")
                     low, high = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)
                     shape = (1, 1) if block < 0 else (1, n) if block == 0 else ((k - 1) // block + 1, n)
@@ -440,7 +447,7 @@ class Checker(AttentionCases):
     def sparse_matmul(self):
         # One group, several with a rest and without; nothing kept of the rest.
         sizes = [("balanced", 0, 17, 23, 8, 3, 2), ("balanced", 0, 4, 5, 8, 0, 2), ("heads", 4, 12, 20, 4, 1, 0),
-                 ("balanced", 0, 9, 31, 5, 5, 0)]
+                 ("balanced", 0, 9, 31, 5, 5, 0)] + [("balanced", 0, 17, 1100, 64, 3, 1)] * self.few
         for mesh, batch, tokens, case in self.cases():
             methods = itertools.cycle(("random", "topk", "topk"))
             for method, (columns, head, k, n, group, kept, rest) in zip(methods, sizes):
@@ -499,6 +506,7 @@ def main():
     parser.add_argument("--machine", default="wse2")
     parser.add_argument("--precision", default="f32", choices=list(TOLERANCES))
     parser.add_argument("--shared", action="store_true")
+    parser.add_argument("--few", action="store_true")
     parser.add_argument("--engines", nargs="+", default=[], metavar="NAME:PERCENT")
     parser.add_argument("--engine", default="burst")
     arguments = parser.parse_args()
