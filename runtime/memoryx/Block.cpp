@@ -46,13 +46,26 @@ bool Block::append(const Block &next) {
   return true;
 }
 
+Error blockTooLarge() {
+  return Error(ErrorClass::BadProgram, "a block of a host stream is too large");
+}
+
 Block makeBlock(const program::Segment &segment,
                 const std::vector<int64_t> &scalars) {
+  std::array<int64_t, largestSegmentRank> extents;
+  for (flatbuffers::uoffset_t d = 0; d < segment.extents()->size(); ++d)
+    extents[d] = evaluateAffine(*segment.extents()->Get(d), scalars);
+  return makeBlock(segment, evaluateAffine(*segment.offset(), scalars),
+                   extents.data());
+}
+
+Block makeBlock(const program::Segment &segment, int64_t offset,
+                const int64_t *extents) {
   Block block;
-  block.offset = evaluateAffine(*segment.offset(), scalars);
+  block.offset = offset;
   block.elements = 1;
   for (flatbuffers::uoffset_t d = 0; d < segment.extents()->size(); ++d) {
-    int64_t extent = evaluateAffine(*segment.extents()->Get(d), scalars);
+    int64_t extent = extents[d];
     int64_t stride = segment.strides()->Get(d);
     if (extent <= 0) {
       block.elements = 0;
@@ -61,8 +74,7 @@ Block makeBlock(const program::Segment &segment,
     if (__builtin_mul_overflow(block.elements, uint64_t(extent),
                                &block.elements) ||
         block.elements > largestStreamWords)
-      throw Error(ErrorClass::BadProgram,
-                  "a block of a host stream is too large");
+      throw blockTooLarge();
     if (extent == 1)
       continue;
     uint32_t last = block.rank - 1;

@@ -3,6 +3,7 @@
 #define RUNTIME_MEMORYX_BLOCK_H
 
 #include "runtime/program/Checker.h"
+#include "runtime/program/Errors.h"
 
 #include <array>
 #include <cstdint>
@@ -41,10 +42,15 @@ struct Block {
 /// More words than any stream carries.
 inline constexpr uint64_t largestStreamWords = uint64_t(1) << 48;
 
+Error blockTooLarge();
+
 /// The block of a segment where its stream's scalars have these values. Throws
 /// BadProgram when it is absurdly large.
 Block makeBlock(const program::Segment &segment,
                 const std::vector<int64_t> &scalars);
+/// The same of a segment whose offset and extents are these.
+Block makeBlock(const program::Segment &segment, int64_t offset,
+                const int64_t *extents);
 
 /// Throws OutOfBounds when the block, moved by every multiple of `lineStride`
 /// below `lines` and of `rowStride` below `rows`, leaves the tensor.

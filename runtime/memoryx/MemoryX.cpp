@@ -16,7 +16,7 @@ MemoryX::MemoryX(TensorStore &store, const Call &which)
     : call(which), program(store.program()), tensors(store) {
   if (!program.streams())
     return;
-  streams.resize(program.streams()->size());
+  streams = std::vector<Stream>(program.streams()->size());
   uint64_t blocks = 0;
   const std::map<uint32_t, uint64_t> used = launched();
   for (uint32_t index = 0; index < streams.size(); ++index) {
@@ -25,13 +25,16 @@ MemoryX::MemoryX(TensorStore &store, const Call &which)
       continue;
     const program::HostStream &stream = *program.streams()->Get(index);
     const std::vector<int64_t> arguments = call.carriedBy(index);
+    if (stream.direction() == program::Direction::Out)
+      streams[index].blocks =
+          OutBlocks::of(stream, program.machine()->width(), arguments);
     for (const program::Channel *channel : *stream.channels())
       if (stream.direction() == program::Direction::In)
         streams[index].in.push_back(std::make_unique<InChannel>(
             store, stream, *channel, arguments, blocks));
       else
-        streams[index].out.push_back(
-            std::make_unique<OutChannel>(store, stream, *channel, arguments));
+        streams[index].out.push_back(std::make_unique<OutChannel>(
+            store, stream, *channel, streams[index].blocks));
   }
   separateSums();
 }

@@ -14,6 +14,7 @@
 namespace wsec::runtime {
 
 class InChannel;
+class OutBlocks;
 class OutChannel;
 
 /// The parameter store as the wafer sees it in one call: streams weights,
@@ -52,6 +53,7 @@ public:
 private:
   struct Stream {
     std::vector<std::unique_ptr<InChannel>> in;
+    std::vector<OutBlocks> blocks; ///< of an Out stream, by segment
     std::vector<std::unique_ptr<OutChannel>> out;
   };
   InChannel &inChannel(uint32_t stream, uint32_t channel);

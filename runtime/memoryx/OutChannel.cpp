@@ -3,7 +3,6 @@
 #include "runtime/memoryx/Elements.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
-#include "runtime/program/Scalars.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,83 +11,109 @@ namespace wsec::runtime {
 
 OutChannel::OutChannel(TensorStore &store, const program::HostStream &stream,
                        const program::Channel &channel,
-                       std::vector<int64_t> arguments)
-    : tensors(store), stream(stream), channel(channel),
-      arguments(std::move(arguments)),
-      width(store.program().machine()->width()), x(width), y(channel.begin()),
+                       const std::vector<OutBlocks> &segments)
+    : tensors(store), stream(stream), channel(channel), segments(segments),
       wire(stream) {}
 
-Block OutChannel::blockHere(const program::Segment &segment,
-                            int64_t lines) const {
-  Block block = makeBlock(segment, scalars);
-  checkBounds(block, stream, tensors.tensor(segment.tensor()), lines,
-              segment.line_stride());
-  return block;
-}
-
-/// Adds the block where the scalars are; `lines` is that of the blocks before,
-/// or -1.
-void OutChannel::count(const program::Segment &segment, int64_t &lines) {
-  const int64_t here =
-      std::max<int64_t>(0, evaluateAffine(*segment.lines(), scalars));
-  const Block block = blockHere(segment, here);
-  if (block.elements == 0)
-    return;
-  if (lines >= 0 && lines != here)
-    throw Error(ErrorClass::BadProgram,
-                "stream " + inQuotes(stream.name()->string_view()) +
-                    " has blocks of one channel with " + std::to_string(lines) +
-                    " and " + std::to_string(here) + " lines");
-  lines = here;
-  if (here == 0)
-    return;
-  uint64_t words;
-  if (__builtin_mul_overflow(Wire(stream, segment).wavelets(block.elements),
-                             uint64_t(here), &words) ||
-      words > largestStreamWords - total)
+void OutChannel::add(const program::Segment &its, uint64_t elements,
+                     uint64_t number, int64_t lines) {
+  uint64_t words, all;
+  if (__builtin_mul_overflow(Wire(stream, its).wavelets(elements), number,
+                             &words) ||
+      __builtin_mul_overflow(words, uint64_t(lines), &all) ||
+      all > largestStreamWords - total)
     throw Error(ErrorClass::BadProgram,
                 "stream " + inQuotes(stream.name()->string_view()) +
                     " is too long");
-  total += words;
-  auto [low, high] = block.span(here, segment.line_stride());
-  auto [at, isNew] = byTensor.try_emplace(segment.tensor());
-  Share &share = at->second;
-  share.low = isNew ? low : std::min(share.low, low);
-  share.high = isNew ? high : std::max(share.high, high);
-  share.accumulates |= segment.accumulate();
+  total += all;
   // Lines that go to the same place write it again.
-  share.elements +=
-      block.elements * uint64_t(segment.line_stride() == 0 ? 1 : here);
+  if (lines > 0)
+    byTensor[its.tensor()].elements +=
+        elements * number * uint64_t(its.line_stride() == 0 ? 1 : lines);
+}
+
+void OutChannel::touch(const program::Segment &its, const Block &low,
+                       const Block &high, int64_t lines) {
+  for (const Block &block : {low, high})
+    checkBounds(block, stream, tensors.tensor(its.tensor()), lines,
+                its.line_stride());
+  if (lines == 0)
+    return;
+  const auto [at, isNew] = byTensor.try_emplace(its.tensor());
+  Share &share = at->second;
+  const int64_t least = low.span(lines, its.line_stride()).first;
+  const int64_t greatest = high.span(lines, its.line_stride()).second;
+  share.low = isNew ? least : std::min(share.low, least);
+  share.high = isNew ? greatest : std::max(share.high, greatest);
+  share.accumulates |= its.accumulate();
+}
+
+void OutChannel::countSeparable(size_t number) {
+  const program::Segment &its = *stream.segments()->Get(unsigned(number));
+  const OutBlocks &blocks = segments[number];
+  const OutBlocks::Rows rows = blocks.rowsOf(channel);
+  if (rows.begin == rows.end || blocks.columnCount() == 0)
+    return;
+  const int64_t lines = linesOf[number] = blocks.lines(0, rows.begin);
+  const auto [low, high] = blocks.extremes(rows);
+  touch(its, low, high, lines);
+  for (auto [elements, count] : blocks.sizes(rows))
+    add(its, elements, count, lines);
+}
+
+void OutChannel::countBlocks(size_t number) {
+  const program::Segment &its = *stream.segments()->Get(unsigned(number));
+  const OutBlocks &blocks = segments[number];
+  const OutBlocks::Rows rows = blocks.rowsOf(channel);
+  int64_t &lines = linesOf[number];
+  for (size_t row = rows.begin; row < rows.end; ++row)
+    for (size_t column = 0; column < blocks.columnCount(); ++column) {
+      const Block block = blocks.block(column, row);
+      if (block.elements == 0)
+        continue;
+      const int64_t here = blocks.lines(column, row);
+      if (lines >= 0 && lines != here)
+        throw Error(ErrorClass::BadProgram,
+                    "stream " + inQuotes(stream.name()->string_view()) +
+                        " has blocks of one channel with " +
+                        std::to_string(lines) + " and " + std::to_string(here) +
+                        " lines");
+      lines = here;
+      touch(its, block, block, lines);
+      add(its, block.elements, 1, lines);
+    }
 }
 
 uint64_t OutChannel::words() {
   if (counted)
     return total;
   counted = true;
-  linesOf.assign(stream.segments()->size(), -1);
-  for (int32_t row = channel.begin(); row < channel.end(); ++row)
-    for (int32_t column = 0; column < width; ++column) {
-      evaluateScalars(stream.scalars(), column, row, scalars, arguments.data());
-      for (unsigned i = 0; i < linesOf.size(); ++i)
-        count(*stream.segments()->Get(i), linesOf[i]);
-    }
+  linesOf.assign(segments.size(), -1);
+  for (size_t i = 0; i < segments.size(); ++i)
+    if (segments[i].isSeparable())
+      countSeparable(i);
+    else
+      countBlocks(i);
   return total;
 }
 
 bool OutChannel::nextBlockOfLaunch() {
-  const auto &segments = *stream.segments();
-  for (; segment < segments.size(); ++segment, line = 0)
-    for (; line < linesOf[segment]; ++line, y = channel.begin())
-      for (; y < channel.end(); ++y, x = width)
-        while (x > 0) {
-          evaluateScalars(stream.scalars(), --x, y, scalars, arguments.data());
-          block = makeBlock(*segments.Get(segment), scalars);
-          block.offset += line * segments.Get(segment)->line_stride();
-          wire = Wire(stream, *segments.Get(segment));
+  for (; segment < segments.size(); ++segment, line = 0) {
+    const OutBlocks &blocks = segments[segment];
+    const OutBlocks::Rows rows = blocks.rowsOf(channel);
+    const program::Segment &its = *stream.segments()->Get(segment);
+    for (; line < linesOf[segment]; ++line, rowsDone = 0)
+      for (; rows.begin + rowsDone < rows.end; ++rowsDone, columnsDone = 0)
+        while (columnsDone < blocks.columnCount()) {
+          block = blocks.block(blocks.columnCount() - ++columnsDone,
+                               rows.begin + rowsDone);
+          block.offset += line * its.line_stride();
+          wire = Wire(stream, its);
           filled = 0;
           if (block.elements > 0)
             return true;
         }
+  }
   segment = 0;
   return false;
 }

@@ -3,7 +3,7 @@
 #define RUNTIME_MEMORYX_OUTCHANNEL_H
 
 #include "runtime/engine/HostPort.h"
-#include "runtime/memoryx/Block.h"
+#include "runtime/memoryx/OutBlocks.h"
 #include "runtime/memoryx/TensorStore.h"
 #include "runtime/program/Wire.h"
 
@@ -26,9 +26,10 @@ public:
     std::vector<float> sums;
   };
 
-  /// `arguments` are those of the stream's launches.
+  /// `segments`: the blocks of each, which must outlive this.
   OutChannel(TensorStore &store, const program::HostStream &stream,
-             const program::Channel &channel, std::vector<int64_t> arguments);
+             const program::Channel &channel,
+             const std::vector<OutBlocks> &segments);
 
   /// Words expected for a launch, and what they do to each tensor.
   uint64_t words();
@@ -43,10 +44,16 @@ private:
   /// first; false if there is none.
   bool nextBlock();
   bool nextBlockOfLaunch();
-  /// The block of a segment, once the scalars are those of the PE; of the lines
-  /// that it is moved by.
-  Block blockHere(const program::Segment &segment, int64_t lines) const;
-  void count(const program::Segment &segment, int64_t &lines);
+  /// Counts a segment: by the sizes of its blocks, or block by block.
+  void count(size_t segment);
+  void countSeparable(size_t segment);
+  void countBlocks(size_t segment);
+  /// Adds `number` blocks of a segment with so many elements.
+  void add(const program::Segment &segment, uint64_t elements, uint64_t number,
+           int64_t lines);
+  /// Elements of a segment from that of `low` to that of `high`, in all lines.
+  void touch(const program::Segment &segment, const Block &low,
+             const Block &high, int64_t lines);
   void storeRow(const WordView &words, size_t row);
   /// Stores elements of the current block, of one run.
   void storeRun(const void *elements, uint64_t first, size_t count);
@@ -56,19 +63,18 @@ private:
   TensorStore &tensors;
   const program::HostStream &stream;
   const program::Channel &channel;
-  const std::vector<int64_t> arguments;
-  int32_t width;
-  std::vector<int64_t> scalars;
+  const std::vector<OutBlocks> &segments;
   uint64_t total = 0;
   std::map<uint32_t, Share> byTensor;
   std::vector<int64_t> linesOf; ///< by segment
   bool counted = false;
   uint64_t taken = 0;
 
-  // The block being filled: line `line` of `segment`, in PE (x, y).
+  // The block being filled: line `line` of `segment`, behind so many rows of
+  // the channel, and in its row the last of so many columns, from the east.
   flatbuffers::uoffset_t segment = 0;
   int64_t line = 0;
-  int32_t x, y;
+  size_t rowsDone = 0, columnsDone = 0;
   Block block;
   Wire wire;           ///< of `segment`
   uint64_t filled = 0; ///< elements of `block` stored so far

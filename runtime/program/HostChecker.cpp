@@ -5,6 +5,7 @@
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/ProceduralFile.h"
 #include "runtime/program/ScalarChecker.h"
+#include "runtime/program/Scalars.h"
 #include "runtime/program/WeightFolders.h"
 #include "runtime/program/Wire.h"
 
@@ -128,18 +129,25 @@ void checkNames(const program::Program &program) {
 }
 
 /// Steps to plan the words of a stream: its scalars and blocks are evaluated in
-/// every column of an In stream, and in every PE of an Out stream.
+/// every column of an In stream, in every column and every row of an Out
+/// stream, and in every PE where they ask for both coordinates.
 void addPlan(const program::HostStream &stream, const program::Machine &machine,
              CheckerWork &work, const Where &where) {
   const bool in = stream.direction() == program::Direction::In;
-  const uint64_t scalars = stream.scalars() ? stream.scalars()->size() : 0;
-  uint64_t blocks = 0;
-  for (const program::Segment *segment : *stream.segments())
-    blocks += 2 + segment->extents()->size();
+  const std::vector<uint8_t> axes = axesOf(stream.scalars());
+  uint64_t steps = axes.size(), served = 0;
+  bool separable = true;
+  for (const program::Segment *segment : *stream.segments()) {
+    steps += 2 + segment->extents()->size();
+    separable &= in || isSeparable(*segment, axes);
+  }
   for (const program::Channel *channel : *stream.channels())
-    work.add(uint64_t(channel->end() - channel->begin()) *
-                 uint64_t(in ? 1 : machine.width()),
-             scalars + blocks, "to plan its words", where);
+    served += uint64_t(channel->end() - channel->begin());
+  const uint64_t width = uint64_t(machine.width());
+  work.add(in          ? served
+           : separable ? served + width
+                       : served * width,
+           steps, "to plan its words", where);
 }
 
 /// One direction of one stream: channels lie in rows of their own, inside the

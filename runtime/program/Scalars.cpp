@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/Scalars.h"
 
+#include "runtime/program/ScalarChecker.h"
+
 #include <algorithm>
 
 namespace wsec::runtime {
@@ -104,6 +106,44 @@ int64_t evaluateAffine(const program::Affine &affine,
     for (const program::Term *term : *affine.terms())
       value += term->scale() * scalars[term->index()];
   return value;
+}
+
+std::vector<uint8_t> axesOf(const ScalarList *nodes) {
+  std::vector<uint8_t> axes;
+  for (unsigned i = 0; nodes && i < nodes->size(); ++i) {
+    const program::ScalarNode &node = *nodes->Get(i);
+    const int32_t operands[] = {node.a(), node.b(), node.c()};
+    uint8_t its = node.op() == program::ScalarOp::Px   ? AxisX
+                  : node.op() == program::ScalarOp::Py ? AxisY
+                                                       : NoAxis;
+    for (int k = 0; k < operandCount(node.op()); ++k)
+      its |= axes[size_t(operands[k])];
+    axes.push_back(its);
+  }
+  return axes;
+}
+
+uint8_t axesOf(const program::Affine &affine,
+               const std::vector<uint8_t> &axes) {
+  uint8_t its = NoAxis;
+  if (affine.terms())
+    for (const program::Term *term : *affine.terms())
+      its |= axes[size_t(term->index())];
+  return its;
+}
+
+bool isSeparable(const program::Segment &segment,
+                 const std::vector<uint8_t> &axes) {
+  if (axesOf(*segment.lines(), axes) != NoAxis)
+    return false;
+  for (const program::Affine *extent : *segment.extents())
+    if (axesOf(*extent, axes) == BothAxes)
+      return false;
+  if (segment.offset()->terms())
+    for (const program::Term *term : *segment.offset()->terms())
+      if (axes[size_t(term->index())] == BothAxes)
+        return false;
+  return true;
 }
 
 } // namespace wsec::runtime

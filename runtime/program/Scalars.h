@@ -36,6 +36,19 @@ void evaluateScalars(const ScalarList *nodes, int64_t x, int64_t y,
 int64_t evaluateAffine(const program::Affine &affine,
                        const std::vector<int64_t> &scalars);
 
+/// The coordinates that a number depends on, as bits.
+enum ScalarAxes : uint8_t { NoAxis = 0, AxisX = 1, AxisY = 2, BothAxes = 3 };
+
+/// Those of each scalar of a list (or null).
+std::vector<uint8_t> axesOf(const ScalarList *nodes);
+/// Those of an affine function of these scalars.
+uint8_t axesOf(const program::Affine &affine, const std::vector<uint8_t> &axes);
+/// Whether what a segment has in a PE is put together of what it has in the
+/// column and what it has in the row: each extent depends on one coordinate,
+/// each term of the offset, too, and lines are the same everywhere.
+bool isSeparable(const program::Segment &segment,
+                 const std::vector<uint8_t> &axes);
+
 } // namespace wsec::runtime
 
 #endif // RUNTIME_PROGRAM_SCALARS_H

@@ -106,15 +106,31 @@ TEST_F(HostileTest, ScalarsThatAreBuiltOnOneAnother) {
   }
 }
 
-/// Classes and streams that share one list of scalars.
-TEST_F(HostileTest, StreamsThatAreEvaluatedEverywhere) {
-  addTensor(builder, "y", program::TensorRole::Output, {4});
-  uint32_t index = builder.stream("out", Direction::Out, 0, {});
-  program::HostStreamT &out = *builder.source.streams[index];
-  out.channels = {{0, 0, side}};
-  for (uint32_t i = 0; i < 4000; ++i)
-    addScalar(out, ScalarOp::Px);
-  out.segments.push_back(makeSegment(0, 1, 0, {4}, {1}, 0));
+/// A stream out of all PEs, with many scalars.
+class HostileOutStreamTest : public HostileTest {
+protected:
+  HostileOutStreamTest() {
+    addTensor(builder, "y", program::TensorRole::Output, {4});
+    uint32_t index = builder.stream("out", Direction::Out, 0, {});
+    out = builder.source.streams[index].get();
+    out->channels = {{0, 0, side}};
+    for (uint32_t i = 0; i < 3998; ++i)
+      addScalar(*out, ScalarOp::Px);
+  }
+
+  program::HostStreamT *out;
+};
+
+TEST_F(HostileOutStreamTest, IsEvaluatedInColumnsAndRows) {
+  const Scalar last = addScalar(*out, ScalarOp::Py);
+  out->segments.push_back(makeSegment(0, 1, 0, {4}, {1}, Value(last).times(0)));
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(HostileOutStreamTest, IsEvaluatedEverywhereIfItAsksForBoth) {
+  const Scalar y = addScalar(*out, ScalarOp::Py);
+  const Scalar both = addScalar(*out, ScalarOp::Mul, 0, y.index);
+  out->segments.push_back(makeSegment(0, 1, 0, {4}, {1}, Value(both).times(0)));
   expectRefused("WorkLimit: stream 'out': to plan its words takes 4194304 "
                 "times 4003 steps");
 }

@@ -321,7 +321,11 @@ TEST_F(InStreamTest, BeginsAgainForEachLaunch) {
   EXPECT_NO_THROW(memory->finish());
 }
 
-TEST(OutStreamTest, ScattersBlocksFromEastToWest) {
+/// Blocks by columns and rows, or each by a number of both coordinates.
+class OutStreamTest : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Separable, OutStreamTest, testing::Bool());
+
+TEST_P(OutStreamTest, ScattersBlocksFromEastToWest) {
   // A [4, 10] result: rows over the PE rows, features over 3 columns.
   constexpr int width = 3, height = 4, features = 10;
   ProgramBuilder builder(width, height);
@@ -340,8 +344,12 @@ TEST(OutStreamTest, ScattersBlocksFromEastToWest) {
       addScalar(stream, ScalarOp::TileSize, n.index, w.index, x.index);
   Scalar start =
       addScalar(stream, ScalarOp::TileStart, n.index, w.index, x.index);
-  stream.segments.push_back(makeSegment(
-      0, 1, 0, {size}, {1}, Value(start) + Value(y).times(features)));
+  Value offset = Value(start) + Value(y).times(features);
+  if (!GetParam()) {
+    Scalar row = addScalar(stream, ScalarOp::Mul, y.index, n.index);
+    offset = addScalar(stream, ScalarOp::Add, start.index, row.index);
+  }
+  stream.segments.push_back(makeSegment(0, 1, 0, {size}, {1}, offset));
   stateCodeBytes(builder);
   auto loaded = LoadedProgram::fromBytes(makeFile(builder));
   TensorStore store(loaded);
