@@ -30,7 +30,9 @@ struct KernelClass {
 
 using Candidate = ShapeEstimate;
 
-class RegionChooser {
+} // namespace
+
+class select::RegionChooser {
 public:
   RegionChooser(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
                 bool keepWeights = false, ScratchLimits limits = {});
@@ -58,7 +60,12 @@ private:
   llvm::MapVector<Attribute, KernelClass> classes;
   SmallVector<Attribute> classOf;                         // of each kernel
   SmallVector<std::pair<Value, RankedTensorType>> values; // on the whole mesh
-  llvm::DenseMap<Value, size_t> lastUse;
+  /// Values that live from a kernel on, and those that do up to it.
+  struct Lives {
+    SmallVector<Value, 1> born, dead;
+  };
+  std::vector<Lives> lives;      // of each kernel
+  llvm::DenseSet<Value> leaving; // results that only leave the wafer
   // Of the shape at hand.
   llvm::DenseMap<Attribute, KernelEstimate> estimates; ///< working: scratch
   const bool keepWeights;
@@ -68,8 +75,6 @@ private:
   int64_t leastHeadSize = 0; ///< 0: there are no heads, or all stay whole
   std::vector<Candidate> candidates;
 };
-
-} // namespace
 
 /// All that a cost can depend on: the kernel, its types, its attributes and
 /// body; of constants their types, and no names.
@@ -107,6 +112,7 @@ RegionChooser::RegionChooser(const Machine &mesh,
   if (keepWeights && !kernels.empty())
     resident.emplace(this->kernels.front()->getParentOfType<wse::ProgramOp>(),
                      kernels);
+  llvm::DenseMap<Value, size_t> lastUse;
   for (auto [index, kernel] : llvm::enumerate(this->kernels)) {
     KernelClass &known = classes[classOf.emplace_back(describe(kernel))];
     if (!known.count++)
@@ -116,7 +122,22 @@ RegionChooser::RegionChooser(const Machine &mesh,
     for (Value result : kernel->getResults()) {
       values.emplace_back(result, cast<RankedTensorType>(result.getType()));
       lastUse[result] = index;
+      if (findKernel(kernel)->leavesInPieces() &&
+          llvm::all_of(result.getUsers(), [](Operation *user) {
+            return user->getNumResults() == 0;
+          }))
+        leaving.insert(result);
     }
+  }
+  for (auto [index, kernel] : llvm::enumerate(this->kernels)) {
+    Lives &its = lives.emplace_back();
+    llvm::append_range(its.born, kernel->getResults());
+    SmallVector<Value> used(kernel->getOperands());
+    llvm::append_range(used, kernel->getResults());
+    for (Value value : used)
+      if (lastUse.lookup(value) == index &&
+          !llvm::is_contained(its.dead, value))
+        its.dead.push_back(value);
   }
   for (auto [value, type] : values)
     if (TokenTiling tiling = TokenTiling::of(type);
@@ -212,15 +233,12 @@ void RegionChooser::estimateCycles(const Machine &region,
 
 /// A result that only leaves the wafer is cut to fit.
 int64_t RegionChooser::bytesOf(Value value, const Machine &region) const {
-  int64_t bytes = bytesPerPE(value.getType(), region);
-  Operation *producer = value.getDefiningOp();
-  bool leaves = findKernel(producer)->leavesInPieces() &&
-                llvm::all_of(value.getUsers(), [](Operation *user) {
-                  return user->getNumResults() == 0;
-                });
-  return leaves ? std::min(bytes,
-                           roomForOutput(producer->getOperand(0), region, code))
-                : bytes;
+  const int64_t bytes = bytesPerPE(value.getType(), region);
+  return leaving.contains(value)
+             ? std::min(bytes,
+                        roomForOutput(value.getDefiningOp()->getOperand(0),
+                                      region, code))
+             : bytes;
 }
 
 /// Code of a PE, where it is not known.
@@ -231,21 +249,23 @@ int64_t select::roomForData(const Machine &region, int64_t code) {
 }
 
 std::vector<int64_t> RegionChooser::working(const Machine &region) const {
+  llvm::DenseMap<Type, int64_t> byType;
+  auto bytes = [&](Value value) {
+    if (leaving.contains(value))
+      return bytesOf(value, region);
+    auto [known, isNew] = byType.try_emplace(value.getType(), 0);
+    if (isNew)
+      known->second = bytesOf(value, region);
+    return known->second;
+  };
   std::vector<int64_t> each;
   int64_t live = 0;
-  for (auto [index, kernel] : llvm::enumerate(kernels)) {
-    for (Value result : kernel->getResults())
-      live += bytesOf(result, region);
-    each.push_back(live + estimates.lookup(classOf[index]).working);
-    llvm::SetVector<Value> dead;
-    for (Value operand : kernel->getOperands())
-      if (lastUse.lookup(operand) == index)
-        dead.insert(operand);
-    for (Value result : kernel->getResults())
-      if (lastUse.lookup(result) == index)
-        dead.insert(result);
-    for (Value value : dead)
-      live -= bytesOf(value, region);
+  for (auto [its, description] : llvm::zip_equal(lives, classOf)) {
+    for (Value value : its.born)
+      live += bytes(value);
+    each.push_back(live + estimates.lookup(description).working);
+    for (Value value : its.dead)
+      live -= bytes(value);
   }
   return each;
 }
@@ -271,9 +291,11 @@ RegionShape RegionChooser::chooseHeads(RegionShape shape) {
 
 std::vector<KernelEstimate> RegionChooser::estimateEach(RegionShape shape) {
   shape = chooseHeads(shape);
-  estimate(shape);
   retype(shape);
-  std::vector<int64_t> bytes = working(shape.machineOn(mesh));
+  const Machine region = shape.machineOn(mesh);
+  Candidate candidate;
+  estimateCycles(region, candidate);
+  std::vector<int64_t> bytes = working(region);
   retype({mesh.width, mesh.height});
   std::vector<KernelEstimate> each;
   for (auto [description, its] : llvm::zip_equal(classOf, bytes)) {
@@ -435,11 +457,23 @@ std::vector<std::vector<KernelEstimate>>
 select::estimateEach(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
                      ArrayRef<RegionShape> shapes, bool keepWeights,
                      bool littleScratch) {
-  RegionChooser chooser(mesh, kernels, keepWeights, {0, littleScratch});
+  KernelEstimator estimator(mesh, kernels, keepWeights, littleScratch);
   std::vector<std::vector<KernelEstimate>> estimates;
   for (RegionShape shape : shapes)
-    estimates.push_back(chooser.estimateEach(shape));
+    estimates.push_back(estimator.on(shape));
   return estimates;
+}
+
+KernelEstimator::KernelEstimator(const Machine &mesh,
+                                 ArrayRef<wse::KernelOp> kernels,
+                                 bool keepWeights, bool littleScratch)
+    : chooser(std::make_unique<RegionChooser>(
+          mesh, kernels, keepWeights, ScratchLimits{0, littleScratch})) {}
+
+KernelEstimator::~KernelEstimator() = default;
+
+std::vector<KernelEstimate> KernelEstimator::on(RegionShape shape) {
+  return chooser->estimateEach(shape);
 }
 
 void select::retype(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,

@@ -10,6 +10,7 @@
 #include "compiler/machine/Machine.h"
 #include "dialects/wse/Wse.h"
 
+#include <memory>
 #include <tuple>
 #include <vector>
 
@@ -83,6 +84,24 @@ std::vector<std::vector<KernelEstimate>>
 estimateEach(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
              llvm::ArrayRef<RegionShape> shapes, bool keepWeights = false,
              bool littleScratch = false);
+
+class RegionChooser;
+
+/// Asks for some kernels on one shape after the other; they are looked at once.
+/// While it lives they are in nobody else's hands: with `keepWeights` their
+/// weights count as resident.
+class KernelEstimator {
+public:
+  KernelEstimator(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
+                  bool keepWeights, bool littleScratch);
+  ~KernelEstimator();
+
+  /// Of each kernel, as `estimateEach` says.
+  std::vector<KernelEstimate> on(RegionShape shape);
+
+private:
+  std::unique_ptr<RegionChooser> chooser;
+};
 
 /// Bytes of a PE that tensors, scratch and what stays may take: room for so
 /// much code, a guess if that is 0, and for gaps is left.

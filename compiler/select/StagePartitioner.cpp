@@ -63,8 +63,14 @@ private:
   }
   bool fits(size_t width, size_t begin, size_t end) const {
     return byteSums[width][end] - byteSums[width][begin] +
-               mostWorking[width][begin][end - begin - 1] <=
+               mostWorkingOf(width, begin, end) <=
            problem.room;
+  }
+  /// Of [begin, end): of two runs of a power of two that cover it.
+  int64_t mostWorkingOf(size_t width, size_t begin, size_t end) const {
+    const size_t log = 63 - size_t(__builtin_clzll(end - begin));
+    const std::vector<int64_t> &runs = mostWorking[width][log];
+    return std::max(runs[begin], runs[end - (size_t(1) << log)]);
   }
   bool canCut(size_t at) const {
     return at == 0 || at == count ||
@@ -86,7 +92,7 @@ private:
   std::vector<size_t> cuts; // 0, where stages may begin, and the end
   std::vector<std::vector<double>> cycleSums;
   std::vector<std::vector<int64_t>> byteSums;
-  /// Of [begin, begin + 1), [begin, begin + 2) ..., [width][begin].
+  /// Of [begin, begin + 2^log): [width][log][begin].
   std::vector<std::vector<std::vector<int64_t>>> mostWorking;
   std::vector<Row> rows;
   std::vector<size_t> widths; // of cuts and ends, or that it is not known
@@ -110,13 +116,12 @@ Partitioner::Partitioner(const StageProblem &problem)
     : problem(problem), count(problem.kernelCount()),
       cycleSums(sumsOf(problem.cycles)), byteSums(sumsOf(problem.bytes)) {
   for (const std::vector<int64_t> &row : problem.working) {
-    auto &its = mostWorking.emplace_back();
-    for (auto begin = row.begin(); begin != row.end(); ++begin) {
-      int64_t most = 0;
-      its.emplace_back();
-      std::for_each(begin, row.end(), [&](int64_t bytes) {
-        its.back().push_back(most = std::max(most, bytes));
-      });
+    auto &its = mostWorking.emplace_back(1, row);
+    for (size_t half = 1; 2 * half <= count; half *= 2) {
+      std::vector<int64_t> runs;
+      for (size_t begin = 0; begin + 2 * half <= count; ++begin)
+        runs.push_back(std::max(its.back()[begin], its.back()[begin + half]));
+      its.push_back(std::move(runs));
     }
   }
   for (size_t at = 0; at <= count; ++at)
@@ -273,11 +278,21 @@ std::optional<StagePlan> wsec::partitionStages(const StageProblem &problem) {
   return Partitioner(problem).run();
 }
 
+bool wsec::hasPlan(const StageProblem &problem) {
+  return problem.check().empty() &&
+         Partitioner(problem).within(std::numeric_limits<double>::max());
+}
+
 void StageChoice::add(StageProblem problem) {
   const size_t number = count++;
   if (!problem.check().empty())
     return;
-  std::optional<StagePlan> plan = partitionStages(problem);
+  Partitioner partitioner(problem);
+  // One that is too slow is known by one question, not by the least of all.
+  if (fewest < std::numeric_limits<double>::infinity() &&
+      !partitioner.within(limit()))
+    return;
+  std::optional<StagePlan> plan = partitioner.run();
   assert((!plan || problem.verify(*plan).empty()) && "a plan breaks no rule");
   if (!plan || plan->stages.size() < 2)
     return;

@@ -16,6 +16,9 @@ namespace wsec {
 /// none if no plan is legal.
 std::optional<StagePlan> partitionStages(const StageProblem &problem);
 
+/// Whether there is a legal plan, however slow.
+bool hasPlan(const StageProblem &problem);
+
 /// Chooses from the plans of several problems: of other heights, or with other
 /// shares of the channels.
 class StageChoice {

@@ -55,7 +55,10 @@ class Stages {
 public:
   explicit Stages(wse::ProgramOp program);
   /// The values that may cross are passed on no more.
-  void removeHandovers() { handovers.remove(); }
+  void removeHandovers() {
+    estimator.reset();
+    handovers.remove();
+  }
 
   /// Heights that are tried, for all stages the same: for 1, 2, ... rows of
   /// stages the greatest that they have room for.
@@ -82,7 +85,8 @@ private:
   llvm::DenseMap<Operation *, int64_t>
   sharesOfAll(const Setting &setting) const;
   using Estimates = llvm::DenseMap<Operation *, KernelEstimate>;
-  /// Of all kernels, where a stage has that width.
+  /// Of all kernels, where a stage has that width; all settings are of one kind
+  /// of `keep`.
   Estimates estimate(const Setting &setting, int64_t width);
 
   bool isPrepared(wse::KernelOp kernel) const;
@@ -99,6 +103,8 @@ private:
   wse::ProgramOp program;
   const Machine mesh;
   SmallVector<wse::KernelOp> kernels; ///< that are not prepared
+  /// Of each, as long as nothing is spread.
+  std::vector<llvm::SetVector<Operation *>> preparations;
   /// Results of kernels before that others from there on read.
   std::vector<SmallVector<Value>> crossing;
   llvm::DenseMap<Operation *, size_t> numbers; // looked up only
@@ -107,6 +113,7 @@ private:
   /// have instead.
   llvm::DenseMap<Operation *, size_t> owner;
   llvm::DenseMap<std::pair<size_t, Operation *>, Operation *> copies;
+  std::optional<KernelEstimator> estimator; ///< until something is spread
 };
 
 } // namespace
@@ -141,6 +148,8 @@ Stages::Stages(wse::ProgramOp program)
     numbers[kernel] = kernels.size();
     kernels.push_back(kernel);
   }
+  for (wse::KernelOp kernel : kernels)
+    preparations.push_back(preparationOf(kernel));
   crossing.resize(kernels.size() + 1);
   for (auto [number, kernel] : llvm::enumerate(kernels))
     for (Value value : kernel->getResults()) {
@@ -224,7 +233,7 @@ void Stages::addShape(RegionShape shape, const Estimates &estimates,
       return estimate.cycles;
     };
     own[number] += add(kernel);
-    for (Operation *before : preparationOf(kernel)) {
+    for (Operation *before : preparations[number]) {
       const double cycles = add(before);
       auto [use, isFirst] = lastUse.try_emplace(before, number);
       if (isFirst)
@@ -284,9 +293,10 @@ Setting Stages::evenly(std::vector<int64_t> widths, int64_t rows,
 llvm::DenseMap<Operation *, int64_t>
 Stages::sharesOfAll(const Setting &setting) const {
   llvm::DenseMap<Operation *, int64_t> shares;
-  for (auto [kernel, share] : llvm::zip_equal(kernels, setting.shares)) {
+  for (auto [kernel, preparation, share] :
+       llvm::zip_equal(kernels, preparations, setting.shares)) {
     shares[kernel] = share;
-    for (Operation *before : preparationOf(kernel))
+    for (Operation *before : preparation)
       shares.try_emplace(before, share);
     for (Value value : kernel->getResults())
       if (Operation *store = handovers.storeOf(value))
@@ -302,11 +312,11 @@ Stages::Estimates Stages::estimate(const Setting &setting, int64_t width) {
   std::vector<RegionShape> shapes;
   for (int64_t count : counts)
     shapes.push_back({width, setting.rows, false, 0, count});
+  if (!estimator)
+    estimator.emplace(mesh, all, setting.keep.weights, setting.keep.spreadCode);
   Estimates estimates;
-  for (auto [shape, each] : llvm::zip_equal(
-           shapes, estimateEach(mesh, all, shapes, setting.keep.weights,
-                                setting.keep.spreadCode)))
-    for (auto [kernel, its] : llvm::zip_equal(all, each))
+  for (RegionShape shape : shapes)
+    for (auto [kernel, its] : llvm::zip_equal(all, estimator->on(shape)))
       if (shares.lookup(kernel) == shape.shareCount)
         estimates[kernel] = its;
   return estimates;
@@ -414,6 +424,7 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting,
   const bool hasShares = given && given->regions.front().shareCount > 0;
   const std::vector<int64_t> shares =
       hasShares ? std::vector<int64_t>() : sharesOf(plan, setting);
+  estimator.reset();
   int64_t shareBegin = 0, group = 0;
   IRMapping held; // what crossed, where the stage at hand has it
   for (auto [number, stage] : llvm::enumerate(plan.stages)) {
@@ -492,12 +503,22 @@ bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
         rowsOfStages(stages.onMesh, rows, mostRows, keep.clear);
     if (stageRows.empty())
       continue;
-    for (size_t count : stageCounts(std::min(
-             mostStages, channelsOf(stages.onMesh, rows, stageRows)))) {
+    const size_t most =
+        std::min(mostStages, channelsOf(stages.onMesh, rows, stageRows));
+    auto problem = [&](size_t count) {
       settings.push_back(
           stages.evenly(widthsOf(mesh), rows, count, stageRows, keep));
-      choice.add(stages.problem(settings.back()));
+      return stages.problem(settings.back());
+    };
+    // What SRAM does not hold with the most stages it does not with fewer.
+    if (keep.weights) {
+      const bool holds = hasPlan(problem(most));
+      settings.pop_back();
+      if (!holds)
+        continue;
     }
+    for (size_t count : stageCounts(most))
+      choice.add(problem(count));
   }
   const std::optional<StageChoice::Chosen> best = choice.best();
   // Where SRAM holds them nowhere they will have to stream.
