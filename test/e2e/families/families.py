@@ -91,7 +91,7 @@ def load(path):
         return {name: file[name] for name in file}
 
 
-def compile_model(path, inputs, folder, seconds, precision, mesh=MESH, mode="stream"):
+def compile_model(path, inputs, folder, seconds, precision, mesh=MESH, mode="stream", prefix=()):
     """Compiles; inputs that are bound leave `inputs`. Returns the refusal, or None."""
     bound = path.with_suffix(".bind")
     flags = []
@@ -100,7 +100,7 @@ def compile_model(path, inputs, folder, seconds, precision, mesh=MESH, mode="str
         flags.append(f"--bind={name}={folder / f'{name}.npy'}")
     flags += [f"--shape={name}={'x'.join(map(str, value.shape))}"
               for name, value in inputs.items() if value.ndim]
-    result = call([tool("wsec"), str(path), "-o", str(folder / "model.wafer"), f"--mesh={mesh}",
+    result = call([*prefix, tool("wsec"), str(path), "-o", str(folder / "model.wafer"), f"--mesh={mesh}",
                    f"--mode={mode}", f"--precision={precision}", "--quiet", f"--report={folder / 'compile.json'}",
                    *flags], seconds)
     return refusal_of(result)

@@ -9,8 +9,8 @@
 
 On a narrow, small, odd and large mesh, one with more rows than I/O channels, and
 the whole wafer; in 32 and 16 bits; streamed, and with weights that stay. Each is
-compiled, or refused for want of SRAM, within 20 seconds; a sample runs, with
-onnxruntime's numbers. Models are those of make_families.py, in its cache.
+compiled, or refused for want of SRAM, within 20 seconds of one core; a sample runs,
+with onnxruntime's numbers. Models are those of make_families.py, in its cache.
 """
 
 import argparse
@@ -19,7 +19,6 @@ import os
 import re
 import sys
 import tempfile
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -55,18 +54,16 @@ def judge(model, precision, mode, mesh, runs, seconds):
     path = cache() / "families" / f"{model}.onnx"
     inputs = load(path.with_suffix(".npz"))
     with tempfile.TemporaryDirectory() as folder:
-        began = time.monotonic()
-        refusal = compile_model(path, inputs, Path(folder), 10 * seconds, precision, mesh, mode)
-        took = time.monotonic() - began
-        if took > seconds:
-            raise Failure(f"takes {took:.0f} s to {'refuse' if refusal else 'compile'}")
+        # Not by the clock: other tests run, too. Who takes more ends by SIGXCPU.
+        limit = ["sh", "-c", f'ulimit -t {seconds}; exec "$@"', "sh"]
+        refusal = compile_model(path, inputs, Path(folder), 30 * seconds, precision, mesh, mode, limit)
         if refusal:
             if not FITS_NOT.search(refusal):
                 raise Failure(refusal)
             return "no room"
         if not runs:
             return "compiled"
-        outputs = run_model(path, inputs, Path(folder), 10 * seconds)
+        outputs = run_model(path, inputs, Path(folder), 30 * seconds)
     for name, expected in load(path.with_suffix(".expected.npz")).items():
         difference(name, expected, outputs[name], TOLERANCES[precision])
     return "ran"
@@ -76,7 +73,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="")
     parser.add_argument("--few", action="store_true")
-    parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--seconds", type=int, default=SECONDS)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
     chosen = [case for case in cases() if re.search(arguments.only, " ".join(case[:4]))
