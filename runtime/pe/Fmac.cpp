@@ -60,17 +60,17 @@ HWY_NOINLINE void tile(const FmacProblem &p, float *HWY_RESTRICT c,
   ptrdiff_t bAt[vectors];
   for (int v = 0; v < vectors; ++v)
     bAt[v] = at.b[v];
-  forEachTerm(p, a, p.b, [&](const UnalignedFloat *aTerm, const float *bTerm)
-                             HWY_ATTR {
-    Vector terms[vectors];
-    for (int v = 0; v < vectors; ++v)
-      terms[v] = hn::LoadU(d, bTerm + bAt[v]);
-    for (int i = 0; i < tileRows; ++i) {
-      const Vector factor = hn::Set(d, aTerm[i * aRow]);
-      for (int v = 0; v < vectors; ++v)
-        sums[i][v] = hn::MulAdd(factor, terms[v], sums[i][v]);
-    }
-  });
+  forEachTerm(p, a, p.b,
+              [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
+                Vector terms[vectors];
+                for (int v = 0; v < vectors; ++v)
+                  terms[v] = hn::LoadU(d, bTerm + bAt[v]);
+                for (int i = 0; i < tileRows; ++i) {
+                  const Vector factor = hn::Set(d, aTerm[i * aRow]);
+                  for (int v = 0; v < vectors; ++v)
+                    sums[i][v] = hn::MulAdd(factor, terms[v], sums[i][v]);
+                }
+              });
   for (int i = 0; i < tileRows; ++i)
     for (int v = 0; v < vectors; ++v)
       hn::StoreU(sums[i][v], d, c + i * cRow + at.c[v]);
@@ -91,7 +91,8 @@ HWY_NOINLINE void tailTile(const FmacProblem &p, float *HWY_RESTRICT c,
               [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
                 const auto term = hn::MaskedLoad(mask, d, bTerm);
                 for (int i = 0; i < tileRows; ++i)
-                  sums[i] = hn::MulAdd(hn::Set(d, aTerm[i * aRow]), term, sums[i]);
+                  sums[i] =
+                      hn::MulAdd(hn::Set(d, aTerm[i * aRow]), term, sums[i]);
               });
   for (int i = 0; i < tileRows; ++i)
     hn::BlendedStore(sums[i], mask, d, c + i * cRow + at.c[0]);
@@ -107,13 +108,13 @@ HWY_NOINLINE void scalarTile(const FmacProblem &p, float *HWY_RESTRICT c,
   hn::Vec<decltype(d)> sums[tileRows];
   for (int i = 0; i < tileRows; ++i)
     sums[i] = hn::Set(d, c[i * cRow]);
-  forEachTerm(p, a, p.b,
-              [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
-                const UnalignedFloat *factor = bTerm;
-                const auto term = hn::Set(d, *factor);
-                for (int i = 0; i < tileRows; ++i)
-                  sums[i] = hn::MulAdd(hn::Set(d, aTerm[i * aRow]), term, sums[i]);
-              });
+  forEachTerm(
+      p, a, p.b, [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
+        const UnalignedFloat *factor = bTerm;
+        const auto term = hn::Set(d, *factor);
+        for (int i = 0; i < tileRows; ++i)
+          sums[i] = hn::MulAdd(hn::Set(d, aTerm[i * aRow]), term, sums[i]);
+      });
   for (int i = 0; i < tileRows; ++i)
     c[i * cRow] = hn::GetLane(sums[i]);
 }
@@ -127,7 +128,8 @@ HWY_INLINE void forEachTile(const FmacProblem &p, const Step &step) {
     if constexpr (n <= most)
       for (; row + n <= p.rows; row += n)
         step(count, p.c + ptrdiff_t(row) * p.cRow,
-             static_cast<const UnalignedFloat *>(p.a) + ptrdiff_t(row) * p.aRow);
+             static_cast<const UnalignedFloat *>(p.a) +
+                 ptrdiff_t(row) * p.aRow);
   };
   tiles(std::integral_constant<int, 12>());
   tiles(std::integral_constant<int, 8>());
@@ -193,9 +195,10 @@ void tails(const FmacProblem &p) {
 /// As many terms as `b` has in the first-level cache while all rows use them.
 void accumulateBlock(const FmacProblem &p) {
   if (p.columns * p.blocks == 1)
-    return forEachTile<12>(p, [&](auto count, float *c, const UnalignedFloat *a) {
-      scalarTile<decltype(count)::value>(p, c, a);
-    });
+    return forEachTile<12>(p,
+                           [&](auto count, float *c, const UnalignedFloat *a) {
+                             scalarTile<decltype(count)::value>(p, c, a);
+                           });
   // Registers: 4 vectors need 24 accumulators and 4 terms.
   constexpr bool wide = HWY_TARGET <= HWY_AVX3;
   Vectors all(p);

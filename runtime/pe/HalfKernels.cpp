@@ -165,14 +165,15 @@ void widenAllApart(bool bfloat, size_t n, const void *halves, float *values) {
   const auto *at = static_cast<const char *>(halves);
   size_t i = 0;
   for (; i + hn::Lanes(d) < n; i += hn::Lanes(d)) {
-    const auto u = hn::LoadU(bits, reinterpret_cast<const uint32_t *>(at + 4 * i));
+    const auto u =
+        hn::LoadU(bits, reinterpret_cast<const uint32_t *>(at + 4 * i));
     if (bfloat) {
       hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(u)), d, values + i);
       continue;
     }
     const auto low = hn::And(u, hn::Set(bits, 0xffffu));
-    const auto narrow = hn::DemoteTo(
-        halfBits, hn::BitCast(hn::RebindToSigned<BitsTag>(), low));
+    const auto narrow =
+        hn::DemoteTo(halfBits, hn::BitCast(hn::RebindToSigned<BitsTag>(), low));
     const Vector x = hn::PromoteTo(d, hn::BitCast(HalfTag(), narrow));
     hn::StoreU(x, d, values + i);
     if (HWY_UNLIKELY(!hn::AllFalse(d, hn::IsNaN(x))))
@@ -205,8 +206,8 @@ void narrowAllApart(bool bfloat, size_t n, const float *values, void *halves) {
     auto *words = reinterpret_cast<uint32_t *>(at + 4 * i);
     const auto its =
         bfloat ? hn::ShiftRight<16>(bfloatBits(x))
-               : hn::PromoteTo(bits, hn::BitCast(halfBits,
-                                                 hn::DemoteTo(HalfTag(), x)));
+               : hn::PromoteTo(
+                     bits, hn::BitCast(halfBits, hn::DemoteTo(HalfTag(), x)));
     const auto rest =
         hn::And(hn::LoadU(bits, words), hn::Set(bits, 0xffff0000u));
     hn::StoreU(hn::Or(rest, its), bits, words);

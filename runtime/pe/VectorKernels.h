@@ -58,7 +58,7 @@ void copyStrided(const CopyProblem &problem);
 /// dst[r][i][l] = sources[l][r][i]: words of several, side by side.
 struct InterleaveProblem {
   size_t rows, columns, sources;
-  ptrdiff_t dstRow; ///< of `dst`; columns are `sources` apart
+  ptrdiff_t dstRow;      ///< of `dst`; columns are `sources` apart
   ptrdiff_t row, column; ///< of each source
 
   bool operator==(const InterleaveProblem &) const = default;

@@ -42,23 +42,6 @@ void coalesce(Dimensions &dims) {
   }
 }
 
-/// Whether different indices of the non-reducing dimensions name different
-/// elements of the destination (sufficient condition).
-bool injective(const Dimensions &dims) {
-  Dimensions kept;
-  for (const Dimension &d : dims)
-    if (!d.reduces())
-      kept.push(d);
-  sortBy(kept, [](const Dimension &d) { return std::abs(d.dst); });
-  ptrdiff_t reach = 0;
-  for (const Dimension &d : kept) {
-    if (std::abs(d.dst) <= reach)
-      return false;
-    reach += std::abs(d.dst) * ptrdiff_t(d.extent - 1);
-  }
-  return true;
-}
-
 /// Runs `body(dst, a, b)` for each index of `dims` in lexicographic order.
 template <class Body>
 void forEach(const Dimension *dims, size_t count, float *dst, const float *a,
@@ -200,6 +183,25 @@ void forEach(const Dimensions &dims, float *dst, const float *a, const float *b,
 
 } // namespace
 
+bool namesEachOnce(int dimensions, const size_t *extent,
+                   const ptrdiff_t *stride) {
+  // From the shortest stride on: each is longer than all before reach.
+  bool seen[maxDimensions] = {};
+  for (ptrdiff_t reach = 0;;) {
+    int next = -1;
+    for (int d = 0; d < dimensions; ++d)
+      if (!seen[d] && extent[d] > 1 && stride[d] != 0 &&
+          (next < 0 || std::abs(stride[d]) < std::abs(stride[next])))
+        next = d;
+    if (next < 0)
+      return true;
+    seen[next] = true;
+    if (std::abs(stride[next]) <= reach)
+      return false;
+    reach += std::abs(stride[next]) * ptrdiff_t(extent[next] - 1);
+  }
+}
+
 /// A copy of integers is one of their bits.
 static NestTypes typesOf(const Nest &nest) {
   constexpr WordPart integer = {ElementType::I32};
@@ -221,7 +223,8 @@ PreparedNest::PreparedNest(const Nest &nest)
       dims.push(*(all.end() - 1));
   }
   coalesce(dims);
-  if (nest.ordered || !injective(dims)) {
+  if (nest.ordered ||
+      !namesEachOnce(nest.dimensions, nest.extent, nest.dst.stride)) {
     // A vector only over the innermost dimension, the lanes.
     inner = *(all.end() - 1);
     all.erase(all.end() - 1);
@@ -239,8 +242,8 @@ PreparedNest::PreparedNest(const Nest &nest)
 PreparedNest::Form PreparedNest::formOf(const Dimension &vectors) const {
   if (types.plain())
     return isVector(vectors) ? Form::Rows : Form::Strided;
-  const bool isFloats = types.floats() && types.numbers != NumberKind::Integer &&
-                        !types.noWrap;
+  const bool isFloats =
+      types.floats() && types.numbers != NumberKind::Integer && !types.noWrap;
   return isFloats && isVector(vectors) ? Form::Floats : Form::Numbers;
 }
 
@@ -391,14 +394,21 @@ void PreparedNest::run(float *dst, const float *a, const float *b) const {
   case Form::Products:
     if (swapped)
       std::swap(a, b);
-    return forEach(
-        outer, dst, a, b, [&](float *dst, const float *a, const float *b) {
-          accumulateProducts({row.extent, row.dst, row.a,
-                              {second.extent, second.a, second.b},
-                              {inner.extent, inner.a, inner.b},
-                              block.extent, block.dst, block.b, columns,
-                              dst, a, b});
-        });
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *a, const float *b) {
+                     accumulateProducts({row.extent,
+                                         row.dst,
+                                         row.a,
+                                         {second.extent, second.a, second.b},
+                                         {inner.extent, inner.a, inner.b},
+                                         block.extent,
+                                         block.dst,
+                                         block.b,
+                                         columns,
+                                         dst,
+                                         a,
+                                         b});
+                   });
   }
 }
 
@@ -434,8 +444,8 @@ size_t PreparedNest::hash() const {
     mix(size_t(d.a));
     mix(size_t(d.b));
   };
-  for (size_t part : {size_t(types.numbers), size_t(types.noWrap),
-                      size_t(types.rounded)})
+  for (size_t part :
+       {size_t(types.numbers), size_t(types.noWrap), size_t(types.rounded)})
     mix(part);
   for (WordPart part : {types.dst, types.a, types.b})
     mix(size_t(part.type) * 2 + part.upper);
@@ -458,10 +468,10 @@ double PreparedNest::estimateNanoseconds() const {
   double vectors = 1;
   for (const Dimension &d : outer)
     vectors *= double(d.extent);
-  double elements = vectors *
-                    double(inner.extent * row.extent * second.extent *
-                           block.extent) *
-                    double(std::max<size_t>(columns, 1));
+  double elements =
+      vectors *
+      double(inner.extent * row.extent * second.extent * block.extent) *
+      double(std::max<size_t>(columns, 1));
   return 20 + 10 * vectors + elements * nanosecondsPerElement(op);
 }
 

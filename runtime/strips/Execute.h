@@ -164,6 +164,11 @@ private:
   size_t columns = 0;
 };
 
+/// Whether loops name each element but once, those that stay where they are
+/// left out (a sufficient condition): then they may be walked in any order.
+bool namesEachOnce(int dimensions, const size_t *extent,
+                   const ptrdiff_t *stride);
+
 /// Prepares and runs.
 void execute(const Nest &nest);
 

@@ -109,8 +109,7 @@ bool GatheredWords::interleaves(const Block &block) const {
     buffers.push_back(front.buffer);
   }
   const InterleaveProblem problem{
-      block.rows,       block.length,
-      lanes,            ptrdiff_t(block.pitch() * lanes),
+      block.rows,        block.length,  lanes, ptrdiff_t(block.pitch() * lanes),
       rowOf(block, one), one.wordStride};
   float *to = block.memory.get();
   interleave(problem, to, sources.data());

@@ -342,10 +342,9 @@ Nest InstructionRun::nestOf(const Block &block) const {
 
 void InstructionRun::compute(const Block &block) try {
   const Nest nest = nestOf(block);
-  NestRunner::Operands operands{
-      {within(target, block), {}},
-      operand(sources[0], block),
-      operand(sources[1], block)};
+  NestRunner::Operands operands{{within(target, block), {}},
+                                operand(sources[0], block),
+                                operand(sources[1], block)};
   size_t elements = 1;
   for (int d = 0; d < nest.dimensions; ++d)
     elements *= nest.extent[d];
@@ -364,8 +363,7 @@ void InstructionRun::compute(const Block &block) try {
 }
 
 /// Sends words that lie one behind the other, and last, as they are.
-bool InstructionRun::sendView(const Nest &nest,
-                              const StripMemory::Place &place,
+bool InstructionRun::sendView(const Nest &nest, const StripMemory::Place &place,
                               Chunk &chunk) const {
   if (!copiesWords(nest) || !place.owner || dimensions != stepDepth)
     return false;

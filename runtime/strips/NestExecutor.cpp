@@ -23,7 +23,8 @@ void NestExecutor::reset(Recording *recording, uint32_t its) {
 bool NestExecutor::splitDepth(const Nest &nest, Terms &terms) {
   if (nest.op != Opcode::Fmac || nest.ordered || !nest.types.plain() ||
       nest.dimensions == maxDimensions || nest.a.data == nest.dst.data ||
-      nest.b.data == nest.dst.data)
+      nest.b.data == nest.dst.data ||
+      !namesEachOnce(nest.dimensions, nest.extent, nest.dst.stride))
     return false;
   terms = {nest, {}};
   const int lanes = nest.dimensions - 1;
@@ -65,9 +66,9 @@ static bool sameLoops(const Nest &x, const Nest &y) {
     return false;
   for (int d = 0; d < x.dimensions; ++d)
     if (x.extent[d] != y.extent[d] ||
-        (x.extent[d] > 1 && (x.dst.stride[d] != y.dst.stride[d] ||
-                             x.a.stride[d] != y.a.stride[d] ||
-                             x.b.stride[d] != y.b.stride[d])))
+        (x.extent[d] > 1 &&
+         (x.dst.stride[d] != y.dst.stride[d] ||
+          x.a.stride[d] != y.a.stride[d] || x.b.stride[d] != y.b.stride[d])))
       return false;
   return true;
 }
@@ -176,7 +177,8 @@ std::vector<Recording::Part> NestExecutor::recordedParts() const {
     terms.depth.extent = part.extent;
     terms.rest.a.data = part.a;
     terms.rest.b.data = part.b;
-    result.push_back(records->part(joinDepth(terms), part.aBuffer, part.bBuffer));
+    result.push_back(
+        records->part(joinDepth(terms), part.aBuffer, part.bBuffer));
   }
   return result;
 }

@@ -15,10 +15,10 @@ static void cut(Nest &nest, NestRunner::Operands &operands, int dimension,
   nest.extent[dimension] = extent;
   for (NestOperand *operand : {&operands.dst, &operands.a, &operands.b})
     if (operand->sram)
-      operand->sram->first +=
-          int64_t(first) * operand->sram->stride[dimension];
+      operand->sram->first += int64_t(first) * operand->sram->stride[dimension];
     else if (operand->place.data)
-      operand->place.data += ptrdiff_t(first) * operand->place.stride[dimension];
+      operand->place.data +=
+          ptrdiff_t(first) * operand->place.stride[dimension];
 }
 
 static bool isOfHalves(const NestOperand &operand) {
@@ -35,13 +35,17 @@ static ptrdiff_t strideOf(const NestOperand &operand, int dimension) {
 /// another.
 static int dimensionInOrder(const Nest &nest,
                             const NestRunner::Operands &operands) {
-  const bool halves = isOfHalves(operands.dst) || isOfHalves(operands.a) ||
-                      isOfHalves(operands.b);
-  for (int d = 0; halves && d + 1 < nest.dimensions; ++d) {
+  const bool rounds = isOfHalves(operands.dst);
+  if (!rounds && !isOfHalves(operands.a) && !isOfHalves(operands.b))
+    return -1;
+  const bool inOrder =
+      nest.ordered ||
+      (rounds && !namesEachOnce(nest.dimensions - 1, nest.extent,
+                                operands.dst.sram->stride));
+  for (int d = 0; d + 1 < nest.dimensions; ++d) {
     const bool stays =
-        strideOf(operands.dst, d) == 0 &&
-        (isOfHalves(operands.dst) || nest.op == Opcode::Mov);
-    if (nest.extent[d] > 1 && (nest.ordered || stays))
+        strideOf(operands.dst, d) == 0 && (rounds || nest.op == Opcode::Mov);
+    if (nest.extent[d] > 1 && (inOrder || stays))
       return d;
   }
   return -1;
@@ -62,10 +66,10 @@ static bool inOrder(const SramElements &elements, const Nest &nest) {
 /// are made of it, one for one: each word is read before it is written.
 static bool narrowsInPlace(const NestOperand &source, const NestOperand &dst,
                            const Nest &nest) {
-  return !source.sram || (!source.sram->halves() && isOfHalves(dst) &&
-                          inOrder(*source.sram, nest) &&
-                          inOrder(*dst.sram, nest) &&
-                          2 * source.sram->first >= dst.sram->first);
+  return !source.sram ||
+         (!source.sram->halves() && isOfHalves(dst) &&
+          inOrder(*source.sram, nest) && inOrder(*dst.sram, nest) &&
+          2 * source.sram->first >= dst.sram->first);
 }
 
 bool copiesWords(const Nest &nest) {
@@ -80,8 +84,7 @@ bool NestRunner::views(const Nest &nest, const Operands &operands) const {
          memory.view(*operands.dst.sram, nest, operands.a.place);
 }
 
-Place NestRunner::locate(const SramElements &elements,
-                         const Nest &nest) const {
+Place NestRunner::locate(const SramElements &elements, const Nest &nest) const {
   std::optional<Place> found = memory.find(elements, nest);
   Place place = found ? *found : memory.gather(elements, nest);
   if (lane >= 0)
@@ -143,12 +146,9 @@ bool NestRunner::splits(const Nest &nest, const Operands &operands) const {
           (operands.b.sram && splits(nest, operands, *operands.b.sram)));
 }
 
-/// Whether a source has elements of the destination.
-bool NestRunner::touchesResult(const NestOperand &source,
-                               const NestOperand &dst,
-                               const Nest &nest) const {
-  if (!source.sram || source.sram->halves() != dst.sram->halves())
-    return false;
+/// Whether two operands have words in common, as far as their ends tell.
+static bool shareWords(const NestOperand &one, const NestOperand &other,
+                       const Nest &nest) {
   auto words = [&](const SramElements &elements) {
     int64_t low = elements.first, high = low;
     for (int d = 0; d + 1 < nest.dimensions; ++d) {
@@ -159,9 +159,53 @@ bool NestRunner::touchesResult(const NestOperand &source,
     const int shift = elements.halves() ? 1 : 0;
     return std::pair(low >> shift, high >> shift);
   };
-  const auto [low, high] = words(*source.sram);
-  const auto [first, last] = words(*dst.sram);
+  if (!one.sram || !other.sram)
+    return false;
+  const auto [low, high] = words(*one.sram);
+  const auto [first, last] = words(*other.sram);
   return low <= last && first <= high;
+}
+
+/// Whether a source lies where the destination does. Words and elements of 16
+/// bits lie apart, even of the same SRAM.
+static bool touchesResult(const NestOperand &source, const NestOperand &dst,
+                          const Nest &nest) {
+  return source.sram && source.sram->halves() == dst.sram->halves() &&
+         shareWords(source, dst, nest);
+}
+
+/// Whether words would have to be elements of two types at once.
+static bool differInType(const NestOperand &one, const NestOperand &other,
+                         const Nest &nest) {
+  return isOfHalves(one) && isOfHalves(other) &&
+         one.sram->type != other.sram->type && shareWords(one, other, nest);
+}
+
+/// Copies a source to memory of its own.
+void NestRunner::copyOut(NestOperand &source, WordPart &part,
+                         const Nest &nest) const {
+  const int lanesAt = nest.dimensions - 1;
+  Nest copy;
+  copy.op = Opcode::Mov;
+  copy.dimensions = nest.dimensions;
+  std::copy_n(nest.extent, nest.dimensions, copy.extent);
+  Operands operands{{}, source, {}};
+  locateSources(copy, operands);
+  copy.types = {}; // Words, whatever is in them.
+  Place place;
+  size_t size = nest.extent[lanesAt];
+  for (int d = lanesAt; d-- > 0; size *= nest.extent[d])
+    place.stride[d] = ptrdiff_t(size);
+  std::shared_ptr<float[]> words(new float[size]);
+  place.data = words.get();
+  place.laneStride = lane < 0 && strip.lanes > 1 ? 1 : 0;
+  place.owner = words;
+  if (Recording *recording = memory.executor().recording())
+    place.buffer = recording->addScratch(words.get(), size);
+  operands.dst.place = place;
+  runLocated(copy, operands);
+  part = {takenOut(source.sram->type)};
+  source = {{}, place};
 }
 
 bool NestRunner::locateSources(Nest &nest, Operands &operands) const {
@@ -223,17 +267,21 @@ void NestRunner::run(Nest nest, Operands operands) const {
   }
   if (views(nest, operands) || splits(nest, operands))
     return;
+  if (differInType(operands.a, operands.dst, nest) ||
+      differInType(operands.a, operands.b, nest))
+    copyOut(operands.a, nest.types.a, nest);
+  if (differInType(operands.b, operands.dst, nest))
+    copyOut(operands.b, nest.types.b, nest);
   const SramElements &dst = *operands.dst.sram;
-  // Words and elements of 16 bits lie apart, even of the same SRAM.
-  const bool readsResult =
-      readsOld(nest.op) || touchesResult(operands.a, operands.dst, nest) ||
-      touchesResult(operands.b, operands.dst, nest);
+  const bool readsResult = readsOld(nest.op) ||
+                           touchesResult(operands.a, operands.dst, nest) ||
+                           touchesResult(operands.b, operands.dst, nest);
   const bool alike = locateSources(nest, operands) && !nest.ordered;
-  operands.dst.place = memory.write(
-      dst, nest,
-      {alike, readsResult, lane < 0, nest.ordered});
+  operands.dst.place =
+      memory.write(dst, nest, {alike, readsResult, lane < 0, nest.ordered});
   Place &target = operands.dst.place;
-  for (NestOperand *source : {&operands.a, &operands.b}) // Its words may have moved.
+  for (NestOperand *source :
+       {&operands.a, &operands.b}) // Its words may have moved.
     if (readsResult && touchesResult(*source, operands.dst, nest))
       source->place = locate(*source->sram, nest);
   if (target.laneStride == 0)
@@ -242,9 +290,8 @@ void NestRunner::run(Nest nest, Operands operands) const {
     target.data += lane;
   if (dst.halves()) {
     nest.types.dst = {takenOut(dst.type)};
-    nest.types.rounded = nest.types.dst.type == ElementType::F32
-                             ? dst.type
-                             : ElementType::F32;
+    nest.types.rounded =
+        nest.types.dst.type == ElementType::F32 ? dst.type : ElementType::F32;
   }
   runLocated(nest, operands);
 }

@@ -23,7 +23,8 @@ struct NestOperand {
 bool copiesWords(const Nest &nest);
 
 /// Runs nests of a strip, or of one of its lanes (-1: of all). Their dimensions
-/// and types of whole words are given; operands and parts of words are set here.
+/// and types of whole words are given; operands and parts of words are set
+/// here.
 class NestRunner {
 public:
   NestRunner(Strip &strip, int lane)
@@ -47,9 +48,7 @@ private:
   bool views(const Nest &nest, const Operands &operands) const;
   StripMemory::Place locate(const SramElements &elements,
                             const Nest &nest) const;
-  void place(Nest &nest, Operands &operands) const;
-  bool touchesResult(const NestOperand &source, const NestOperand &dst,
-                     const Nest &nest) const;
+  void copyOut(NestOperand &source, WordPart &part, const Nest &nest) const;
 
   Strip &strip;
   StripMemory &memory;

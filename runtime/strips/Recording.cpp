@@ -14,10 +14,9 @@ void Recording::add(Operation operation) {
   if (overflown)
     return;
   operations.push_back(operation);
-  overflown =
-      operations.size() * sizeof(Operation) + buffers.size() * sizeof(Buffer) +
-          partBytes >
-      limitBytes;
+  overflown = operations.size() * sizeof(Operation) +
+                  buffers.size() * sizeof(Buffer) + partBytes >
+              limitBytes;
   if (overflown)
     operations = {};
 }
@@ -70,10 +69,8 @@ void Recording::note(uint32_t actor, const PreparedNest &prepared,
 Recording::Part Recording::part(const Nest &nest, BufferId a, BufferId b) {
   if (overflown)
     return {};
-  return {indexOf(PreparedNest(nest)),
-          operand(a, nest.a.data),
-          operand(b, nest.b.data),
-          reinterpret_cast<intptr_t>(nest.a.data),
+  return {indexOf(PreparedNest(nest)), operand(a, nest.a.data),
+          operand(b, nest.b.data), reinterpret_cast<intptr_t>(nest.a.data),
           reinterpret_cast<intptr_t>(nest.b.data)};
 }
 

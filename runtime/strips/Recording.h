@@ -45,10 +45,10 @@ public:
 
   struct Operation {
     enum class Kind : uint8_t {
-      Compute, ///< nest `index`
-      Next,    ///< takes view `index` from the host
-      Store,   ///< gives view `index` of `a` to the host
-      Launch,  ///< the first PE enters launch `index`
+      Compute,   ///< nest `index`
+      Next,      ///< takes view `index` from the host
+      Store,     ///< gives view `index` of `a` to the host
+      Launch,    ///< the first PE enters launch `index`
       Interleave ///< words of lanes, `index` of `interleaved`
     };
     Kind kind;

@@ -258,9 +258,9 @@ Replay::~Replay() = default;
 size_t Replay::bytes() const {
   size_t sum = floats * sizeof(float) + nests.size() * sizeof(PreparedNest);
   for (const Worker &worker : workers)
-    sum +=
-        worker.steps.size() * sizeof(Step) +
-        worker.parts.size() * sizeof(Part) + worker.tasks.size() * sizeof(Task);
+    sum += worker.steps.size() * sizeof(Step) +
+           worker.parts.size() * sizeof(Part) +
+           worker.tasks.size() * sizeof(Task);
   for (const Interleaved &its : interleaved)
     sum += sizeof(Interleaved) +
            its.sources.size() * sizeof(std::pair<uintptr_t, uint32_t>);

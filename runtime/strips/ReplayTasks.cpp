@@ -49,9 +49,9 @@ public:
       if (operation.kind == Kind::Next)
         continue;
       startTask(operation);
-      forEachSource(recording, operation, [&](const Recording::Operand &source) {
-        takeView(source);
-      });
+      forEachSource(
+          recording, operation,
+          [&](const Recording::Operand &source) { takeView(source); });
       add(i);
     }
     for (auto &[key, channel] : channels)
@@ -128,9 +128,8 @@ private:
     ReplayTask &task = tasks.back();
     task.operations.push_back(index);
     task.cost += estimateCost(recording, operation);
-    forEachSource(recording, operation, [&](const Recording::Operand &source) {
-      read(source);
-    });
+    forEachSource(recording, operation,
+                  [&](const Recording::Operand &source) { read(source); });
     if (operation.dst.buffer != Recording::nothing)
       write(resources[operation.dst.buffer]);
     if (operation.kind != Kind::Next && operation.kind != Kind::Store)

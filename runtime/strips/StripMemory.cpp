@@ -35,7 +35,9 @@ StripMemory::Area &StripMemory::area(AreaKind which) {
 // ---------------------------------------------------------------- forms
 
 StripMemory::Form StripMemory::elementsOf(ElementType type, bool alike) {
-  const int kind = type == ElementType::F16 ? 0 : type == ElementType::BF16 ? 1 : 2;
+  const int kind = type == ElementType::F16    ? 0
+                   : type == ElementType::BF16 ? 1
+                                               : 2;
   return Form(Elements + 2 * kind + (alike ? 1 : 0));
 }
 
@@ -160,7 +162,8 @@ void StripMemory::forEachForm(const Runs &runs, const Visit &visit) {
 
 bool StripMemory::allAlike(const Runs &runs) {
   bool alike = lanes > 1;
-  forEachForm(runs, [&](int64_t from, int64_t) { alike &= isAlike(form(from)); });
+  forEachForm(runs,
+              [&](int64_t from, int64_t) { alike &= isAlike(form(from)); });
   return alike;
 }
 
@@ -236,7 +239,7 @@ StripMemory::Place StripMemory::gather(const SramElements &elements,
   bring(runs,
         elements.halves() ? elementsOf(elements.type, alike)
                           : Form(alike ? Alike : Home),
-        elements);
+        elements.bufferBegin, elements.bufferEnd);
   return *find(elements, nest);
 }
 
@@ -248,15 +251,15 @@ StripMemory::Place StripMemory::write(const SramElements &elements,
       how.allLanes && !how.readsOld && !how.ordered && runs.whole;
   const bool alike = how.alike && how.allLanes && !how.ordered && lanes > 1 &&
                      (fills || allAlike(runs));
-  const Form to = halves ? elementsOf(elements.type, alike)
-                         : Form(alike ? Alike : Home);
+  const Form to =
+      halves ? elementsOf(elements.type, alike) : Form(alike ? Alike : Home);
   if (fills)
     runs.all([&](int64_t from, int64_t until) {
       set(from, until, to);
       return true;
     });
   else
-    bring(runs, to, elements);
+    bring(runs, to, 0, 0); // No others: sources have been found among them.
   return placeIn(halves  ? (alike ? HalvesOnce : Halves)
                  : alike ? Once
                          : Words,
@@ -358,8 +361,8 @@ void StripMemory::move(int64_t from, int64_t to, Form its) {
     return move(from, to, its);
   }
   const bool once = isAlike(its);
-  const Area &target = area(toElements ? (once ? HalvesOnce : Halves)
-                                       : (once ? Once : Words));
+  const Area &target =
+      area(toElements ? (once ? HalvesOnce : Halves) : (once ? Once : Words));
   const ptrdiff_t pitch = once ? 1 : lanes;
   View source;
   source.origin = from;
@@ -384,33 +387,36 @@ void StripMemory::move(int64_t from, int64_t to, Form its) {
   forEachRectangle(
       from - source.origin, to - source.origin, source.length,
       [&](int64_t word, int64_t rows, int64_t columns) {
-        const float *data = source.data + word / source.length * source.rowStride +
+        const float *data = source.data +
+                            word / source.length * source.rowStride +
                             word % source.length * source.wordStride;
         float *at =
             target.data.get() + (word + source.origin - first) * wordPitch;
         const bool halves = toElements || ofElements;
         for (int part = 0; part <= (halves ? 1 : 0); ++part) {
-          Nest nest = copyNest(
-              rows, columns, once ? 1 : size_t(lanes),
-              at + (toElements ? part * pitch : 0),
-              {nullptr, columns * wordPitch, wordPitch, 1},
-              {data + part * half, source.rowStride, source.wordStride,
-               source.laneStride});
+          Nest nest = copyNest(rows, columns, once ? 1 : size_t(lanes),
+                               at + (toElements ? part * pitch : 0),
+                               {nullptr, columns * wordPitch, wordPitch, 1},
+                               {data + part * half, source.rowStride,
+                                source.wordStride, source.laneStride});
           if (toElements && !ofElements)
             nest.types = {numbers, {takenOut(type)}, {type, part == 1}, {}};
           else if (ofElements && !toElements)
             nest.types = {numbers, {type, part == 1}, {takenOut(type)}, {}};
-          nests.run(nest, {target.buffer, source.buffer, Recording::nothing,
-                           source.owner, {}});
+          nests.run(nest, {target.buffer,
+                           source.buffer,
+                           Recording::nothing,
+                           source.owner,
+                           {}});
         }
       });
   set(from, to, its);
 }
 
-/// Lets all words have a form. Those that become elements take words of their
-/// buffer beside them along, which are likely to be read next.
-void StripMemory::bring(const Runs &runs, Form to,
-                        const SramElements &elements) {
+/// Lets all words have a form. Those that become elements take words beside
+/// them along, from `begin` to `last`, which are likely to be read next.
+void StripMemory::bring(const Runs &runs, Form to, int64_t begin,
+                        int64_t last) {
   for (;;) {
     std::pair<int64_t, int64_t> next(0, 0);
     runs.all([&](int64_t from, int64_t until) {
@@ -425,9 +431,9 @@ void StripMemory::bring(const Runs &runs, Form to,
     until = sameForm(from, until);
     const Form old = form(from);
     if (isElements(to) && !isElements(old)) {
-      while (from > elements.bufferBegin && form(from - 1) == old)
+      while (begin < last && from > begin && form(from - 1) == old)
         --from;
-      until = sameForm(from, std::max(until, elements.bufferEnd));
+      until = sameForm(from, std::max(until, last));
     }
     move(from, until, to);
   }

@@ -126,7 +126,7 @@ private:
   template <class Visit>
   void forEachForm(const Runs &runs, const Visit &visit);
   bool allAlike(const Runs &runs);
-  void bring(const Runs &runs, Form to, const SramElements &elements);
+  void bring(const Runs &runs, Form to, int64_t begin, int64_t last);
   void move(int64_t from, int64_t to, Form its);
 
   const int64_t first, end;

@@ -379,6 +379,10 @@ public:
     std::vector<float> words;
     size_t line = 0; ///< > 0: views of whole lines of that length
     size_t next = 0;
+    /// Of the views, which then last until the next feed; null: until the end
+    /// of the call.
+    std::shared_ptr<const void> owner = {};
+    bool apart = false; ///< each view lies in memory of its own
   };
 
   void feed(uint32_t stream, uint32_t channel, std::vector<float> words,
@@ -405,7 +409,15 @@ public:
     view.rows = input.line ? std::max<size_t>(1, count / input.line) : 1;
     view.length = input.line ? std::min(count, input.line) : count;
     view.stride = view.length;
+    view.owner = input.owner;
     input.next += view.words();
+    if (input.apart) {
+      const float *words = view.data;
+      std::shared_ptr<float[]> copy(new float[view.words()]);
+      std::copy_n(words, view.words(), copy.get());
+      view.data = copy.get();
+      view.owner = copy;
+    }
     return view;
   }
   void store(uint32_t stream, uint32_t channel, const WordView &view) override {

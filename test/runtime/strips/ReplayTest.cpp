@@ -164,6 +164,29 @@ TEST(ReplayTest, WordsInOtherViewsAreTheSameWords) {
     }
 }
 
+/// Lines of weights that lie evenly apart are one product; those of a later run
+/// need not lie so.
+TEST(ReplayTest, LinesThatWereJoinedMayLieApart) {
+  Product product;
+  const program::Program &program = product.builder.finish();
+  auto feed = [&](unsigned seed, bool apart) {
+    product.feed(seed, Product::width * Product::outputs);
+    for (auto &[key, input] : product.host.inputs) {
+      input.owner = std::make_shared<int>();
+      input.apart = apart;
+    }
+  };
+  StripsEngine replaying(program, {.threads = 2, .replay = true});
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    feed(seed, seed % 2 != 0);
+    StripsEngine(program).run(product.host);
+    auto values = product.host.outputs;
+    feed(seed, seed % 2 != 0);
+    EXPECT_EQ(replaying.run(product.host).replayed, seed > 0);
+    EXPECT_EQ(product.host.outputs, values);
+  }
+}
+
 /// Fails on the lanes of `rows`.
 class FailingHost : public VectorHost {
 public:
