@@ -2,25 +2,23 @@
 
 #include "compiler/select/Handovers.h"
 
-#include <set>
-
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::select;
 
 /// A name that no tensor of the program has.
-static std::string freeName(wse::ProgramOp program, StringRef name) {
-  std::set<std::string> taken;
-  program.walk([&](Operation *op) {
-    if (auto symbol = dyn_cast<SymbolOpInterface>(op))
-      taken.insert(symbol.getName().str());
-    if (auto store = dyn_cast<wse::StoreOp>(op))
-      taken.insert(store.getOutput().str());
-    if (auto alias = dyn_cast<wse::AliasOp>(op))
-      taken.insert(alias.getOutput().str());
-  });
+std::string Handovers::freeName(StringRef name) {
+  if (taken.empty())
+    program.walk([&](Operation *op) {
+      if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+        taken.insert(symbol.getName());
+      if (auto store = dyn_cast<wse::StoreOp>(op))
+        taken.insert(store.getOutput());
+      if (auto alias = dyn_cast<wse::AliasOp>(op))
+        taken.insert(alias.getOutput());
+    });
   std::string fresh = name.str();
-  for (int number = 1; taken.count(fresh); ++number)
+  for (int number = 1; !taken.insert(fresh).second; ++number)
     fresh = name.str() + "_" + std::to_string(number);
   return fresh;
 }
@@ -33,7 +31,7 @@ void Handovers::add(Value value) {
   Type element = its.getElementType().isInteger() ? its.getElementType()
                                                   : builder.getF32Type();
   auto tensor = wse::IntermediateOp::create(
-      builder, value.getLoc(), freeName(program, producer.getReportName()),
+      builder, value.getLoc(), freeName(producer.getReportName()),
       RankedTensorType::get(its.getShape(), element));
   builder.setInsertionPointAfter(producer);
   IntegerAttr open;
@@ -77,7 +75,7 @@ std::pair<wse::KernelOp, Value> Handovers::passOn(Value value, Value held,
   Handover its = all.find(value)->second;
   OpBuilder builder(its.tensor);
   auto tensor = cast<wse::IntermediateOp>(builder.clone(*its.tensor));
-  tensor.setSymName(freeName(program, its.tensor.getSymName()));
+  tensor.setSymName(freeName(its.tensor.getSymName()));
   builder.setInsertionPoint(before);
   auto store = cast<wse::StoreOp>(builder.clone(*its.store));
   store.getValueMutable().assign(held);

@@ -10,6 +10,7 @@
 #include "dialects/wse/Wse.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace wsec::select {
 
@@ -37,8 +38,11 @@ private:
     wse::LoadOp load;
   };
 
+  std::string freeName(llvm::StringRef name);
+
   wse::ProgramOp program;
   llvm::MapVector<mlir::Value, Handover> all;
+  llvm::StringSet<> taken; ///< names of the program, and those given here
 };
 
 } // namespace wsec::select

@@ -114,6 +114,7 @@ private:
   llvm::DenseMap<Operation *, size_t> owner;
   llvm::DenseMap<std::pair<size_t, Operation *>, Operation *> copies;
   std::optional<KernelEstimator> estimator; ///< until something is spread
+  SmallVector<wse::KernelOp> all;           ///< that it was asked for
 };
 
 } // namespace
@@ -306,14 +307,15 @@ Stages::sharesOfAll(const Setting &setting) const {
 }
 
 Stages::Estimates Stages::estimate(const Setting &setting, int64_t width) {
-  SmallVector<wse::KernelOp> all(program.bodyBlock().getOps<wse::KernelOp>());
   const auto shares = sharesOfAll(setting);
   std::set<int64_t> counts(setting.shares.begin(), setting.shares.end());
   std::vector<RegionShape> shapes;
   for (int64_t count : counts)
     shapes.push_back({width, setting.rows, false, 0, count});
-  if (!estimator)
+  if (!estimator) {
+    all = llvm::to_vector(program.bodyBlock().getOps<wse::KernelOp>());
     estimator.emplace(mesh, all, setting.keep.weights, setting.keep.spreadCode);
+  }
   Estimates estimates;
   for (RegionShape shape : shapes)
     for (auto [kernel, its] : llvm::zip_equal(all, estimator->on(shape)))
