@@ -382,7 +382,8 @@ public:
     /// Of the views, which then last until the next feed; null: until the end
     /// of the call.
     std::shared_ptr<const void> owner = {};
-    bool apart = false; ///< each view lies in memory of its own
+    bool apart = false;  ///< each view lies in memory of its own
+    bool single = false; ///< and has one line
   };
 
   void feed(uint32_t stream, uint32_t channel, std::vector<float> words,
@@ -408,6 +409,8 @@ public:
     view.data = input.words.data() + input.next;
     view.rows = input.line ? std::max<size_t>(1, count / input.line) : 1;
     view.length = input.line ? std::min(count, input.line) : count;
+    if (input.single)
+      view.rows = 1;
     view.stride = view.length;
     view.owner = input.owner;
     input.next += view.words();

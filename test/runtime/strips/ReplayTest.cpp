@@ -174,6 +174,7 @@ TEST(ReplayTest, LinesThatWereJoinedMayLieApart) {
     for (auto &[key, input] : product.host.inputs) {
       input.owner = std::make_shared<int>();
       input.apart = apart;
+      input.single = true;
     }
   };
   StripsEngine replaying(program, {.threads = 2, .replay = true});
