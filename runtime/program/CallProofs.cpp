@@ -112,7 +112,7 @@ public:
   }
 
   /// One call.
-  DeadlockProof prove(const Call &call) const {
+  DeadlockProof prove(const Call &call, const TokenLimits &limits = {}) const {
     ProgramT one = alone(call.entryIndex());
     EntryT &entry = *one.entries[0];
     std::map<std::pair<uint32_t, Values>, uint32_t> routines;
@@ -141,7 +141,7 @@ public:
                     [](const auto &routine) { return routine->arguments > 0; });
     for (auto &stream : one.streams)
       setArguments(*stream, {});
-    return prove(one);
+    return prove(one, limits);
   }
 
   /// Whether the words of the entry's streams depend on arguments.
@@ -178,10 +178,11 @@ private:
       }
   }
 
-  static DeadlockProof prove(const ProgramT &one) {
+  static DeadlockProof prove(const ProgramT &one,
+                             const TokenLimits &limits = {}) {
     flatbuffers::FlatBufferBuilder builder;
     FinishProgramBuffer(builder, Program::Pack(builder, &one));
-    return proveOneCall(*GetProgram(builder.GetBufferPointer()));
+    return proveOneCall(*GetProgram(builder.GetBufferPointer()), limits);
   }
 
   ProgramT whole;
@@ -277,6 +278,10 @@ DeadlockProof proveEntry(const Program &program, const Calls &calls,
 }
 
 } // namespace
+
+DeadlockProof proveCall(const Call &call, const TokenLimits &limits) {
+  return Calls(call.program()).prove(call, limits);
+}
 
 DeadlockProof proveAllCalls(const Program &program) {
   const Calls calls(program);

@@ -17,6 +17,9 @@ inline constexpr uint64_t mostProvedCalls = 64;
 /// `mostProvedCalls`. A verdict holds for all entries. There are no ranks.
 DeadlockProof proveAllCalls(const program::Program &program);
 
+/// One of them.
+DeadlockProof proveCall(const Call &call, const TokenLimits &limits);
+
 } // namespace wsec::runtime
 
 #endif // RUNTIME_PROGRAM_CALLPROOFS_H

@@ -7,6 +7,7 @@
 #include "runtime/program/Errors.h"
 #include "runtime/program/FusedClasses.h"
 #include "runtime/program/HostWords.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/PhaseGraph.h"
 #include "runtime/program/TokenRun.h"
 
@@ -43,6 +44,26 @@ bool mayHavePhases(const program::Program &program) {
                         return (each->tasks() && each->tasks()->size() > 0) ||
                                (each->filters() && each->filters()->size() > 0);
                       });
+}
+
+/// " (store of 'node_linear')": what launches are for, as far as the program
+/// says.
+std::string kernelsOf(const program::Program &program,
+                      const std::vector<const program::Launch *> &launches) {
+  std::set<std::string> names;
+  for (const program::Launch *launch : launches) {
+    if (!program.kernels() || launch->kernel() >= program.kernels()->size())
+      continue;
+    const program::Kernel &kernel = *program.kernels()->Get(launch->kernel());
+    const auto *nodes = kernel.onnx_nodes();
+    if (nodes && nodes->size() > 0)
+      names.insert((kernel.kind() ? printable(kernel.kind()->str()) : "") +
+                   " of " + inQuotes(nodes->Get(0)->str()));
+  }
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? " (" : ", ") + name;
+  return text.empty() ? "" : text + ")";
 }
 
 /// Classes of a program as its proof sees them: all PEs of a class, alone or
@@ -82,20 +103,22 @@ public:
   void prove() {
     if (peClass.routines())
       for (const program::Routine *routine : *peClass.routines())
-        within(nameOf(routine->id()), [&] { proveRoutine(*routine); });
+        within([&] { return nameOf(routine->id()); },
+               [&] { proveRoutine(*routine); });
     std::set<std::vector<int64_t>> seen;
     for (const program::Launch *launch : *onlyEntry(program).launches())
-      within(nameOf(launch->routine()), [&] {
-        auto found = routines.find(launch->routine());
-        if (found == routines.end())
-          throw NotUnderstood{"no PE has it"};
-        const Proven &proven = *found->second;
-        std::vector<int64_t> signature = signatureOf(program, *launch);
-        signature.push_back(proven.number);
-        if (seen.insert(std::move(signature)).second)
-          checkLaunchWords(program, {launch}, proven.routine, proven.handovers,
-                           scalars);
-      });
+      within([&] { return nameOf(launch->routine()); },
+             [&] {
+               auto found = routines.find(launch->routine());
+               if (found == routines.end())
+                 throw NotUnderstood{"no PE has it"};
+               const Proven &proven = *found->second;
+               std::vector<int64_t> signature = signatureOf(program, *launch);
+               signature.push_back(proven.number);
+               if (seen.insert(std::move(signature)).second)
+                 checkLaunchWords(program, {launch}, proven.routine,
+                                  proven.handovers, scalars);
+             });
   }
 
 private:
@@ -107,8 +130,12 @@ private:
     std::vector<uint16_t> ranks;
   };
 
-  static std::string nameOf(uint32_t routine) {
-    return "routine " + std::to_string(routine);
+  std::string nameOf(uint32_t routine) const {
+    std::vector<const program::Launch *> launches;
+    for (const program::Launch *launch : *onlyEntry(program).launches())
+      if (launch->routine() == routine)
+        launches.push_back(launch);
+    return "routine " + std::to_string(routine) + kernelsOf(program, launches);
   }
 
   void proveRoutine(const program::Routine &source) {
@@ -188,10 +215,16 @@ private:
         return length;
       } catch (const NotUnderstood &problem) {
         if (length == most)
-          throw NotUnderstood{"launches " + std::to_string(first) + " to " +
-                              std::to_string(first + length - 1) + ": " +
-                              problem.reason};
+          throw NotUnderstood{nameOf(first, length) + ": " + problem.reason};
       }
+  }
+
+  std::string nameOf(size_t first, size_t length) const {
+    std::vector<const program::Launch *> launches;
+    for (size_t i = first; i < first + length; ++i)
+      launches.push_back(onlyEntry(source).launches()->Get(unsigned(i)));
+    return "launches " + std::to_string(first) + " to " +
+           std::to_string(first + length - 1) + kernelsOf(source, launches);
   }
 
   void proveWindow(size_t first, size_t length) {
@@ -310,21 +343,28 @@ DeadlockProof proveDeadlockFree(const program::Program &program) {
   return isPlain(program) ? proveOneCall(program) : proveAllCalls(program);
 }
 
-DeadlockProof proveOneCall(const program::Program &program) {
+DeadlockProof proveOneCall(const program::Program &program,
+                           const TokenLimits &limits) {
   DeadlockProof proof = provePhases(program);
   if (proof.verdict == program::Verdict::Free)
     return proof;
   if (!mayHavePhases(program))
     proof.reason.clear();
-  ProofSteps steps;
+  ProofSteps steps(limits.moves + ProofSteps::usual);
   try {
-    decideByTokens(program, proof, steps);
+    decideByTokens(program, proof, steps, limits);
   } catch (const NotUnderstood &problem) {
     proof.reason += (proof.reason.empty() ? "" : "; word by word: ");
     proof.reason += problem.reason;
   }
   proof.steps += steps.taken();
   return proof;
+}
+
+DeadlockProof decideCall(const Call &call, int64_t moves) {
+  const TokenLimits limits{1 << 24, moves};
+  return isPlain(call.program()) ? proveOneCall(call.program(), limits)
+                                 : proveCall(call, limits);
 }
 
 void checkProof(const program::Program &program) {

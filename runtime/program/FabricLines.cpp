@@ -453,7 +453,8 @@ Handovers findHandovers(const program::Program &program,
     for (const auto *some : {&op.inColors, &op.outColors})
       colors.insert(some->begin(), some->end());
   for (int64_t color : colors)
-    within("color " + std::to_string(color), [&] { follow(color); });
+    within([&] { return "color " + std::to_string(color); },
+           [&] { follow(color); });
   return result;
 }
 

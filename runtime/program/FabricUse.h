@@ -21,13 +21,13 @@ struct NotUnderstood {
   std::string reason;
 };
 
-/// Runs `body`; what it does not understand begins with `where`.
-template <typename Body>
-void within(const std::string &where, Body body) {
+/// Runs `body`; what it does not understand begins with what `where` returns.
+template <typename Where, typename Body>
+void within(Where where, Body body) {
   try {
     body();
   } catch (const NotUnderstood &problem) {
-    throw NotUnderstood{where + ": " + problem.reason};
+    throw NotUnderstood{where() + ": " + problem.reason};
   }
 }
 
@@ -35,7 +35,9 @@ void within(const std::string &where, Body body) {
 /// keeps its reader busy.
 class ProofSteps {
 public:
-  static constexpr int64_t most = int64_t(1) << 28;
+  static constexpr int64_t usual = int64_t(1) << 28;
+
+  explicit ProofSteps(int64_t most = usual) : most(most) {}
 
   void operator+=(int64_t more) {
     count += more;
@@ -47,6 +49,7 @@ public:
   int64_t taken() const { return count; }
 
 private:
+  const int64_t most;
   int64_t count = 0;
 };
 

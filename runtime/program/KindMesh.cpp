@@ -4,8 +4,6 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/Ports.h"
 
-#include <array>
-
 namespace wsec::runtime {
 
 namespace {
@@ -22,19 +20,6 @@ bool hasLinks(const program::Program &program, Axis axis) {
     if (everTransmits(*rule) & ports)
       return true;
   return false;
-}
-
-/// Splits kinds until neighbours of a kind are of one kind.
-void refine(AxisKinds &kinds) {
-  for (size_t count = 0; kinds.count() != count;) {
-    count = kinds.count();
-    auto kindAt = [&](size_t i) {
-      return i < kinds.of.size() ? int64_t(kinds.of[i]) : -1;
-    };
-    kinds = kindsBy(kinds.of.size(), [&](size_t i) {
-      return std::array<int64_t, 3>{kindAt(i), kindAt(i - 1), kindAt(i + 1)};
-    });
-  }
 }
 
 KindMesh::Line lineOf(const program::Program &program,
@@ -80,11 +65,13 @@ KindMesh::Line lineOf(const program::Program &program,
       });
       ++number;
     }
-  KindMesh::Line line{
-      kindsBy(keys.size(), [&](size_t i) -> const auto & { return keys[i]; })};
+  // Seen from the edge of the mesh no two neighbourhoods are alike.
   if (hasLinks(program, axis))
-    refine(line);
-  return line;
+    for (size_t i = 0; i < keys.size(); ++i)
+      if (!keys[i].empty())
+        keys[i].push_back(int64_t(i));
+  return {
+      kindsBy(keys.size(), [&](size_t i) -> const auto & { return keys[i]; })};
 }
 
 } // namespace

@@ -9,19 +9,15 @@
 namespace wsec::runtime {
 
 /// Columns and rows by kind. Columns of a kind lie in the same rules and
-/// classes, agree in all scalars that matter and, if words travel along rows,
-/// have neighbours of the same kinds; likewise rows. So what PEs of one kind of
-/// column and one of row do is the same for all of them.
+/// classes and agree in all scalars that matter; if words travel along rows,
+/// each column that lies in any is of its own. Likewise rows. So what PEs of
+/// one kind of column and one of row do is the same for all of them.
 struct KindMesh {
   struct Line : AxisKinds {
     /// "0..3, 7": the positions of a kind.
     std::string describe(size_t kind) const;
   };
   Line columns, rows;
-
-  size_t cells() const {
-    return columns.representative.size() * rows.representative.size();
-  }
 };
 
 /// `atoms`: by class, the scalars that its code depends on, each on one axis.

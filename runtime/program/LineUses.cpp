@@ -139,9 +139,10 @@ uint32_t LineUses::countsOf(Rule &rule, int64_t position) {
   for (int64_t line : lines) {
     const int64_t x = axis == Axis::X ? position : line;
     const int64_t y = axis == Axis::X ? line : position;
-    within("statement " + std::to_string(rule.op->statement), [&] {
-      counts.push_back(runsAt(rule, x, y) ? rule.size->at(x, y) : 0);
-    });
+    within([&] { return "statement " + std::to_string(rule.op->statement); },
+           [&] {
+             counts.push_back(runsAt(rule, x, y) ? rule.size->at(x, y) : 0);
+           });
   }
   steps += 2 * int64_t(lines.size());
   const bool moves = std::any_of(counts.begin(), counts.end(),

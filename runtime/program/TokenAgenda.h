@@ -4,7 +4,7 @@
 #ifndef RUNTIME_PROGRAM_TOKENAGENDA_H
 #define RUNTIME_PROGRAM_TOKENAGENDA_H
 
-#include "runtime/program/FabricUse.h"
+#include "runtime/program/TokenRun.h"
 
 #include <deque>
 #include <optional>
@@ -21,7 +21,15 @@ public:
     size_t index;
   };
 
-  explicit Agenda(ProofSteps &steps) : steps(steps) {}
+  Agenda(const TokenLimits &limits, ProofSteps &steps)
+      : steps(steps), limits(limits) {}
+
+  /// Throws NotUnderstood if there are too many of something.
+  void requireFew(size_t count, const std::string &what) const {
+    if (int64_t(count) > limits.routes)
+      throw NotUnderstood{std::to_string(count) + " " + what + ", at most " +
+                          std::to_string(limits.routes) + " are followed"};
+  }
 
   void wakeRoute(size_t route) { wake({true, route}); }
   void wakeCell(size_t cell) { wake({false, cell}); }
@@ -39,17 +47,14 @@ public:
   void spend(int64_t count) {
     moves += count;
     steps += count;
-    if (moves > mostMoves)
-      throw NotUnderstood{"more than " + std::to_string(mostMoves) +
+    if (moves > limits.moves)
+      throw NotUnderstood{"more than " + std::to_string(limits.moves) +
                           " words to follow"};
   }
 
   ProofSteps &steps;
 
 private:
-  /// Words moved that are worth the time.
-  static constexpr int64_t mostMoves = 1 << 22;
-
   void wake(Due which) {
     std::vector<bool> &known = isDue[which.isRoute];
     if (known.size() <= which.index)
@@ -60,6 +65,7 @@ private:
     due.push_back(which);
   }
 
+  const TokenLimits limits;
   int64_t moves = 0;
   std::deque<Due> due;
   std::vector<bool> isDue[2]; ///< cells, routes

@@ -10,9 +10,9 @@ namespace wsec::runtime::tokens {
 Cells::Cells(const Code &code, Fabric &fabric, Agenda &agenda)
     : code(code), fabric(fabric), agenda(agenda) {
   for (const Place &place : fabric.places()) {
+    if (place.peClass == none)
+      break; // the others have none either
     Cell &cell = cells.emplace_back(place);
-    if (!cell.hasCode())
-      continue;
     const auto *tasks =
         code.program.classes()->Get(unsigned(place.peClass))->tasks();
     for (unsigned i = 0; tasks && i < tasks->size(); ++i) {
@@ -29,7 +29,7 @@ static const FabricRoutine nothing;
 
 void Cells::awaitCommands() {
   for (Cell &cell : cells) {
-    cell.routine = cell.hasCode() ? &nothing : nullptr;
+    cell.routine = &nothing;
     if (cell.place.dropsLaunches)
       cell.launches = fabric.commands();
   }
@@ -37,8 +37,6 @@ void Cells::awaitCommands() {
 
 void Cells::call(const program::Launch &launch) {
   for (Cell &cell : cells) {
-    if (!cell.hasCode())
-      continue;
     // Tasks may run in PEs that are not called.
     const FabricRoutine *called =
         code.routine(cell.place.peClass, launch.routine());
@@ -61,6 +59,8 @@ bool Cells::allLaunched() const {
 }
 
 void Cells::work(size_t index) {
+  if (index >= cells.size())
+    return; // it has no code
   Cell &cell = cells[index];
   for (bool progress = true; progress;) {
     progress = false;
@@ -140,6 +140,8 @@ bool Cells::runMain(Cell &cell) {
   if (!op.main())
     issue(cell, op);
   thread.now = begin(*cell.routine, op, cell.place, scalars, fabric);
+  if (thread.now->in != none)
+    fabric.setTaker(thread.now->in, &*thread.now);
   ++thread.issues;
   return true;
 }
@@ -191,6 +193,8 @@ void Cells::complete(Cell &cell, size_t thread) {
         task.causes.push_back(cause);
     }
   }
+  if (progress.in != none)
+    fabric.setTaker(progress.in, nullptr);
   cell.threads[thread].now.reset();
 }
 
@@ -202,7 +206,7 @@ void Cells::complete(Cell &cell, size_t thread) {
 bool Cells::mayStart(const Cell &cell, const TaskState &task) const {
   if (task.color < 0)
     return task.starts() > 0;
-  return cell.place.routes.count(task.color) &&
+  return fabric.hasRoute(cell.place, task.color) &&
          (!task.blocked || task.unblocking > 0);
 }
 
@@ -252,10 +256,13 @@ bool Cells::startTask(Cell &cell) {
 
 /// Takes the next launch wavelet, if it has come.
 bool Cells::startLaunch(Cell &cell) {
-  const auto found = cell.place.routes.find(code.program.launch_color());
-  if (found == cell.place.routes.end() || !fabric.hasWord(found->second))
+  const int64_t color = code.program.launch_color();
+  if (!fabric.hasRoute(cell.place, color))
     return false;
-  fabric.takeWord(found->second);
+  const size_t route = fabric.routeOf(cell.place, color);
+  if (!fabric.hasWord(route))
+    return false;
+  fabric.takeWord(route);
   const auto &launch =
       *onlyEntry(code.program).launches()->Get(unsigned(cell.launches++));
   if (const FabricRoutine *its =

@@ -43,8 +43,6 @@ struct Cell {
   std::array<Thread, microthreads + 1> threads; ///< 0: the main one
   /// Microthreads that may still use a color: by direction and color.
   std::map<std::pair<bool, int64_t>, int> users;
-
-  bool hasCode() const { return place.peClass != none; }
 };
 
 /// All cells. Each does what it can until it waits for a word or for room.

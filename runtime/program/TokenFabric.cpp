@@ -6,6 +6,7 @@
 #include "runtime/program/Ports.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace wsec::runtime::tokens {
 
@@ -24,53 +25,92 @@ Fabric::Fabric(const program::Program &program, const KindMesh &mesh,
   buildRoutes();
 }
 
-static bool contains(const program::Rect &rect, int64_t x, int64_t y) {
-  return x >= rect.x0() && x < rect.x1() &&
-         (x - rect.x0()) % rect.xstep() == 0 && y >= rect.y0() &&
-         y < rect.y1() && (y - rect.y0()) % rect.ystep() == 0;
+/// Visits the kinds of a rectangle.
+template <typename Visit>
+void Fabric::cover(const program::Rect &rect, Visit visit) const {
+  const auto inside = [](const AxisKinds &kinds, const Span &span) {
+    std::vector<size_t> result;
+    for (size_t i = 0; i < kinds.count(); ++i)
+      if (span.has(kinds.representative[i]))
+        result.push_back(i);
+    return result;
+  };
+  const std::vector<size_t> columns =
+      inside(mesh.columns, spanOf(rect, AxisScalars::X));
+  for (size_t row : inside(mesh.rows, spanOf(rect, AxisScalars::Y)))
+    for (size_t column : columns)
+      visit(row * mesh.columns.count() + column);
+}
+
+void Fabric::addPlace(size_t kind, size_t peClass) {
+  placeOf[kind] = kinds.size();
+  Place &place = kinds.emplace_back();
+  place.index = placeOf[kind];
+  place.peClass = peClass;
+  place.x = mesh.columns.representative[kind % mesh.columns.count()];
+  place.y = mesh.rows.representative[kind / mesh.columns.count()];
+  if (peClass == none)
+    return;
+  const auto *routines = program.classes()->Get(unsigned(peClass))->routines();
+  place.dropsLaunches = !routines || routines->size() == 0;
 }
 
 void Fabric::buildPlaces() {
-  for (int64_t y : mesh.rows.representative)
-    for (int64_t x : mesh.columns.representative) {
-      Place &place = kinds.emplace_back();
-      place.index = kinds.size() - 1;
-      place.x = x;
-      place.y = y;
-      for (unsigned c = 0; c < program.classes()->size(); ++c)
-        for (const program::Rect *rect : *program.classes()->Get(c)->rects())
-          if (contains(*rect, x, y))
-            place.peClass = c;
-      if (place.peClass == none)
-        continue;
-      const auto *routines =
-          program.classes()->Get(unsigned(place.peClass))->routines();
-      place.dropsLaunches = !routines || routines->size() == 0;
-    }
+  const size_t all = mesh.columns.count() * mesh.rows.count();
+  agenda.requireFew(all, "kinds of PEs");
+  agenda.steps += int64_t(all);
+  std::vector<size_t> classOf(all, none);
+  std::vector<bool> routed(all);
+  for (unsigned c = 0; c < program.classes()->size(); ++c)
+    for (const program::Rect *rect : *program.classes()->Get(c)->rects())
+      cover(*rect, [&](size_t kind) { classOf[kind] = c; });
+  size_t count = 0;
+  for (const program::RouteRule *rule : *program.routes())
+    cover(*rule->rect(), [&](size_t kind) {
+      routed[kind] = true;
+      ++count;
+    });
+  agenda.requireFew(count, "routes");
+  routes.reserve(count);
+  placeOf.assign(all, none);
+  for (size_t kind = 0; kind < all; ++kind)
+    if (classOf[kind] != none)
+      addPlace(kind, classOf[kind]);
+  for (size_t kind = 0; kind < all; ++kind)
+    if (classOf[kind] == none && routed[kind])
+      addPlace(kind, none);
+}
+
+size_t Fabric::routeAt(size_t place, int64_t color) const {
+  return color >= 0 && size_t(color) < byColor.size() &&
+                 !byColor[size_t(color)].empty()
+             ? byColor[size_t(color)][place]
+             : none;
 }
 
 void Fabric::buildRoutes() {
   for (const program::RouteRule *rule : *program.routes()) {
-    const program::Rect &rect = *rule->rect();
-    for (size_t i = 0; i < kinds.size(); ++i) {
-      if (!contains(rect, kinds[i].x, kinds[i].y))
-        continue;
-      Route route;
-      route.cell = i;
+    if (byColor.size() <= rule->color())
+      byColor.resize(size_t(rule->color()) + 1);
+    std::vector<size_t> &mine = byColor[rule->color()];
+    mine.resize(kinds.size(), none);
+    cover(*rule->rect(), [&](size_t kind) {
+      mine[placeOf[kind]] = routes.size();
+      Route &route = routes.emplace_back();
+      route.cell = placeOf[kind];
       route.rule = rule;
       route.go(rule->initial());
-      for (Input &input : route.in)
-        input.room = depths.router;
-      route.in[size_t(Port::Ramp)].room = depths.out;
-      route.inbox.room = depths.in;
-      kinds[i].routes[rule->color()] = routes.size();
-      routes.push_back(std::move(route));
+      route.makeQueues(depths);
       colors.push_back(rule->color());
-    }
-    agenda.steps += int64_t(kinds.size());
+    });
   }
+  agenda.steps += int64_t(routes.size());
+  takers.assign(routes.size(), nullptr);
   for (size_t i = 0; i < routes.size(); ++i)
     connect(i);
+  for (size_t i = 0; i < routes.size(); ++i)
+    if (!routes[i].onlyPasses() || routes[i].input().from == none)
+      skipPassing(i);
 }
 
 /// A word that has nowhere to go ends the run with another error.
@@ -85,22 +125,53 @@ void Fabric::connect(size_t index) {
     int64_t y = place.y + (port == Port::South) - (port == Port::North);
     if (x < 0 || y < 0 || x >= machine.width() || y >= machine.height())
       continue;
-    const Place &neighbour = kinds[placeAt(x, y)];
-    auto next = neighbour.routes.find(colors[index]);
-    if (next == neighbour.routes.end() ||
-        !routes[next->second].mayReceive(opposite(port)))
+    const size_t neighbour = placeAt(x, y);
+    const size_t next =
+        neighbour == none ? none : routeAt(neighbour, colors[index]);
+    if (next == none || !routes[next].mayReceive(opposite(port)))
       continue;
-    routes[index].next[size_t(port)] = next->second;
-    routes[next->second].in[size_t(opposite(port))].from = index;
+    routes[index].links[size_t(port)] = {next, opposite(port)};
+    routes[next].in(opposite(port)).from = index;
+  }
+}
+
+/// Routers that only pass words on are one queue with the next one that does
+/// more: it holds as many words as they all do.
+void Fabric::skipPassing(size_t index) {
+  for (Link &link : routes[index].links) {
+    int64_t room = 0;
+    while (link.to != none && routes[link.to].onlyPasses()) {
+      const Route &passed = routes[link.to];
+      const Link &onward =
+          passed.links[size_t(std::countr_zero(passed.transmit))];
+      if (onward.to == none)
+        break; // an exit
+      room += passed.input().room;
+      link = onward;
+      ++agenda.steps;
+    }
+    if (room == 0)
+      continue;
+    Input &input = routes[link.to].in(link.port);
+    input.room += room;
+    input.from = index;
   }
 }
 
 size_t Fabric::routeOf(const Place &place, int64_t color) const {
-  auto found = place.routes.find(color);
-  if (found == place.routes.end())
+  const size_t route = routeAt(place.index, color);
+  if (route == none)
     throw NotUnderstood{"words of color " + std::to_string(color) +
                         " in PEs without a route for it"};
-  return found->second;
+  return route;
+}
+
+/// Where a stream, or the launch wavelets, meet the edge.
+size_t Fabric::edgeRoute(int64_t x, int64_t y, int64_t color) const {
+  const size_t place = placeAt(x, y);
+  if (place == none)
+    throw NotUnderstood{"words of the host that meet no route"};
+  return routeOf(kinds[place], color);
 }
 
 void Fabric::addChannels(const program::Launch &launch) {
@@ -119,8 +190,7 @@ void Fabric::addChannels(const program::Launch &launch) {
       if (words == 0)
         continue;
       const int64_t column = in ? 0 : machine.width() - 1;
-      const size_t route =
-          routeOf(kinds[placeAt(column, channel->row())], stream.color());
+      const size_t route = edgeRoute(column, channel->row(), stream.color());
       (in ? west : east)[route] += words;
       enter(route);
     }
@@ -128,7 +198,7 @@ void Fabric::addChannels(const program::Launch &launch) {
 }
 
 void Fabric::addCommands() {
-  const size_t first = routeOf(kinds[placeAt(0, 0)], program.launch_color());
+  const size_t first = edgeRoute(0, 0, program.launch_color());
   west[first] = int64_t(launchWavelets);
   enter(first);
 }
@@ -142,7 +212,7 @@ void Fabric::takeWord(size_t index) {
 bool Fabric::send(size_t index, const Token &token) {
   if (!routes[index].mayReceive(Port::Ramp))
     throw NotUnderstood{"words sent where the router hears no ramp"};
-  Input &outbox = routes[index].in[size_t(Port::Ramp)];
+  Input &outbox = routes[index].in(Port::Ramp);
   if (outbox.free() == 0)
     return false;
   outbox.push(token);
@@ -153,8 +223,15 @@ bool Fabric::send(size_t index, const Token &token) {
 void Fabric::advanceSwitch(size_t index) {
   Token mark;
   mark.kind = Token::Advance;
-  routes[index].in[size_t(Port::Ramp)].push(mark);
+  routes[index].in(Port::Ramp).push(mark);
   agenda.wakeRoute(index);
+}
+
+/// What of the host's words can go as far as somebody takes it.
+void Fabric::flowIn(size_t route, int64_t &left) {
+  const int64_t words = std::min(left, canFlow(route, Port::West));
+  flow(route, Port::West, words);
+  left -= words;
 }
 
 /// As many words of the host as there is room for.
@@ -164,7 +241,8 @@ void Fabric::enter(size_t route) {
     return;
   if (!routes[route].mayReceive(Port::West))
     throw NotUnderstood{"words of the host that meet no route"};
-  Input &input = routes[route].in[size_t(Port::West)];
+  flowIn(route, channel->second);
+  Input &input = routes[route].in(Port::West);
   const int64_t words = std::min(channel->second, input.free());
   if (words == 0)
     return;
@@ -201,13 +279,13 @@ bool Fabric::passFirst(size_t index) {
   for (Port port : {Port::North, Port::South, Port::East, Port::West}) {
     if (!route.transmits(port))
       continue;
-    const size_t next = route.next[size_t(port)];
-    if (next == none && port == Port::East && words && east.count(index))
+    const auto [to, into] = route.links[size_t(port)];
+    if (to == none && port == Port::East && words && east.count(index))
       continue;
-    if (next == none)
+    if (to == none)
       throw NotUnderstood{"words of color " + std::to_string(colors[index]) +
                           " that leave the mesh or meet no route"};
-    limit(routes[next].in[size_t(opposite(port))]);
+    limit(routes[to].in(into));
   }
   if (passed.count == 0)
     return false;
@@ -232,13 +310,13 @@ bool Fabric::passFirst(size_t index) {
   for (Port port : {Port::North, Port::South, Port::East, Port::West}) {
     if (!(ways >> unsigned(port) & 1))
       continue;
-    const size_t next = route.next[size_t(port)];
-    if (next == none) {
+    const auto [to, into] = route.links[size_t(port)];
+    if (to == none) {
       east.at(index) -= passed.count;
       continue;
     }
-    routes[next].in[size_t(opposite(port))].push(passed);
-    agenda.wakeRoute(next);
+    routes[to].in(into).push(passed);
+    agenda.wakeRoute(to);
   }
   return true;
 }
@@ -246,7 +324,7 @@ bool Fabric::passFirst(size_t index) {
 void Fabric::requireRead(const std::string &who) const {
   for (size_t i = 0; i < routes.size(); ++i)
     if (hasWord(i) ||
-        std::any_of(routes[i].in.begin(), routes[i].in.end(),
+        std::any_of(routes[i].inputs.begin(), routes[i].inputs.end(),
                     [](const Input &input) { return input.count > 0; }))
       throw NotUnderstood{"words of color " + std::to_string(colors[i]) +
                           " that " + who + " unread"};

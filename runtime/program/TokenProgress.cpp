@@ -37,8 +37,47 @@ bool Progress::step(Fabric &fabric) {
   return true;
 }
 
+int64_t Progress::inside(int64_t words) const {
+  return words / total * used +
+         std::clamp<int64_t>(words % total - offset, 0, used);
+}
+
+int64_t Progress::takes(int64_t most) const {
+  if (out == none)
+    most = steps - done;
+  const int64_t used = std::min(most, steps - done) / perWord;
+  if (total == 0)
+    return used;
+  const int64_t kept = inside(received) + used, all = total * periods;
+  // All before the word that would be one too many.
+  return (kept == this->used * periods
+              ? all
+              : kept / this->used * total + offset + kept % this->used) -
+         received;
+}
+
+int64_t Progress::takeAtOnce(int64_t words) {
+  const int64_t kept =
+      total == 0 ? words : inside(received + words) - inside(received);
+  received += words;
+  done += kept * perWord;
+  return kept * perWord;
+}
+
+/// Sends what can go as far as somebody takes it.
+bool Progress::flow(Fabric &fabric) {
+  if (in != none || pairOut || op->control)
+    return false;
+  const int64_t words = std::min(steps - done, fabric.canFlow(out, Port::Ramp));
+  fabric.flow(out, Port::Ramp, words);
+  done += words;
+  return words > 0;
+}
+
 bool Progress::advance(Fabric &fabric, Agenda &agenda) {
   while (!finished()) {
+    if (flow(fabric))
+      continue;
     if (!step(fabric))
       return false;
     agenda.spend(1);

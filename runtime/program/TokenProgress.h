@@ -33,6 +33,17 @@ struct Progress {
   }
   bool finished() const { return done == steps && !outside(); }
 
+  /// Whether what it does next is to take a word and, perhaps, send one.
+  bool waitsForWords() const {
+    return (outside() || (!finished() && needsWord())) && !pairIn && !pairOut;
+  }
+  /// How many words it takes if it may send `most`.
+  int64_t takes(int64_t most) const;
+  /// Takes words that have come; how many it sends for them.
+  int64_t takeAtOnce(int64_t words);
+  /// Being asked how many words it takes.
+  bool looking = false;
+
   /// As many steps as words and room allow; false: it has to wait.
   bool advance(Fabric &fabric, Agenda &agenda);
   /// Whether what it waits for is room, not a word.
@@ -41,6 +52,9 @@ struct Progress {
   }
 
 private:
+  /// Of the first words of a window's stream, those inside.
+  int64_t inside(int64_t words) const;
+  bool flow(Fabric &fabric);
   bool step(Fabric &fabric);
   void take(Fabric &fabric);
 };

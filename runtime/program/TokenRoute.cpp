@@ -4,6 +4,7 @@
 #include "runtime/program/Ports.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace wsec::runtime::tokens {
 
@@ -31,6 +32,22 @@ Depths mostDepths(const program::Machine &machine) {
   return {router + hop + slack,
           most(machine.input_queue_words()) + ramp + slack,
           most(machine.output_queue_words()) + ramp + router + slack, false};
+}
+
+void Route::makeQueues(const Depths &depths) {
+  for (size_t port = 0; port < ports; ++port) {
+    if (!mayReceive(Port(port)))
+      continue;
+    inputAt[port] = uint8_t(inputs.size());
+    inputs.emplace_back().room =
+        Port(port) == Port::Ramp ? depths.out : depths.router;
+  }
+  inbox.room = depths.in;
+}
+
+bool Route::onlyPasses() const {
+  return furtherPositions(*rule) == 0 && receive != Port::Ramp &&
+         !transmits(Port::Ramp) && std::has_single_bit(transmit);
 }
 
 void Route::go(unsigned to) {

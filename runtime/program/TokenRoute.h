@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 namespace wsec::runtime::tokens {
@@ -47,8 +46,8 @@ struct Token {
 
 /// An input of a router.
 struct Input : Queue {
-  std::deque<Token> tokens;
-  size_t from = none; ///< the neighbour's route that fills it
+  std::vector<Token> tokens; ///< few: words behind words are one
+  size_t from = none;        ///< the route that fills it
 
   void push(const Token &token) {
     if (token.kind != Token::Advance)
@@ -65,11 +64,17 @@ struct Input : Queue {
     if (token.kind != Token::Advance)
       count -= words;
     if ((token.count -= words) == 0)
-      tokens.pop_front();
+      tokens.erase(tokens.begin());
   }
 };
 
 constexpr size_t ports = 5;
+
+/// Where words that leave by a port come in.
+struct Link {
+  size_t to = none; ///< route
+  Port port = Port::Ramp;
+};
 
 /// A color in the router of a PE, with the position of its switch.
 struct Route {
@@ -78,15 +83,21 @@ struct Route {
   unsigned position = 0;
   Port receive = Port::Ramp;
   unsigned transmit = 0;
-  std::array<Input, ports> in;
-  std::array<size_t, ports> next{none, none, none, none, none};
+  std::vector<Input> inputs; ///< of ports that some position receives from
+  std::array<uint8_t, ports> inputAt{};
+  std::array<Link, ports> links;
   Queue inbox;
 
-  Input &input() { return in[size_t(receive)]; }
-  const Input &input() const { return in[size_t(receive)]; }
+  Input &in(Port port) { return inputs[inputAt[size_t(port)]]; }
+  const Input &in(Port port) const { return inputs[inputAt[size_t(port)]]; }
+  Input &input() { return in(receive); }
+  const Input &input() const { return in(receive); }
   bool transmits(Port port) const { return transmit >> unsigned(port) & 1; }
 
+  void makeQueues(const Depths &depths);
   void go(unsigned to);
+  /// Whether all that it ever does is to pass words on over one link.
+  bool onlyPasses() const;
   /// Whether there was a position to go to.
   bool advance();
   /// Does what the first command says, and takes off what the rule pops.

@@ -7,17 +7,14 @@ namespace wsec::runtime {
 
 using namespace tokens;
 
-/// PEs of different kinds that are worth the time.
-static constexpr size_t mostCells = 1 << 14;
-
 namespace {
 
 /// One run of a program, with queues of a certain length.
 class TokenRun {
 public:
   TokenRun(const Code &code, const KindMesh &mesh, Depths depths,
-           ProofSteps &steps)
-      : code(code), mesh(mesh), agenda(steps),
+           const TokenLimits &limits, ProofSteps &steps)
+      : code(code), mesh(mesh), agenda(limits, steps),
         fabric(code.program, mesh, depths, agenda),
         cells(code, fabric, agenda) {}
 
@@ -80,20 +77,16 @@ std::string TokenRun::runLaunch(const std::string &name) {
 }
 
 void decideByTokens(const program::Program &program, DeadlockProof &proof,
-                    ProofSteps &steps) {
+                    ProofSteps &steps, const TokenLimits &limits) {
   Code code(program, steps);
   KindMesh mesh = kindsOfPes(program, code.atoms, code.scalars, steps);
-  if (mesh.cells() > mostCells)
-    throw NotUnderstood{std::to_string(mesh.cells()) +
-                        " kinds of PEs, at most " + std::to_string(mostCells) +
-                        " are followed"};
-  TokenRun least(code, mesh, leastDepths(*program.machine()), steps);
+  TokenRun least(code, mesh, leastDepths(*program.machine()), limits, steps);
   if (least.run().empty()) {
     proof.verdict = program::Verdict::Free;
     proof.reason.clear();
     return;
   }
-  TokenRun most(code, mesh, mostDepths(*program.machine()), steps);
+  TokenRun most(code, mesh, mostDepths(*program.machine()), limits, steps);
   std::string stuck = most.run();
   if (stuck.empty())
     throw NotUnderstood{"whether it ends depends on how many words the queues "

@@ -14,7 +14,7 @@ namespace wsec::runtime {
 /// Sets the verdict and, unless it is free, the reason. Throws NotUnderstood
 /// where the order of words may depend on data or on time.
 void decideByTokens(const program::Program &program, DeadlockProof &proof,
-                    ProofSteps &steps);
+                    ProofSteps &steps, const TokenLimits &limits);
 
 } // namespace wsec::runtime
 

@@ -9,9 +9,9 @@ namespace wsec::runtime::tokens {
 
 static std::string describeCell(const Code &code, const KindMesh &mesh,
                                 const Place &place) {
-  const size_t width = mesh.columns.representative.size();
-  return "PEs x " + mesh.columns.describe(place.index % width) + ", y " +
-         mesh.rows.describe(place.index / width) + " (class " +
+  return "PEs x " + mesh.columns.describe(mesh.columns.of[size_t(place.x)]) +
+         ", y " + mesh.rows.describe(mesh.rows.of[size_t(place.y)]) +
+         " (class " +
          inQuotes(code.program.classes()
                       ->Get(unsigned(place.peClass))
                       ->name()
@@ -48,11 +48,11 @@ static size_t waitsFor(const Fabric &fabric, const Progress &progress) {
       return route.cell;
     size_t full = none;
     for (Port port : {Port::North, Port::South, Port::East, Port::West})
-      if (const size_t next = route.next[size_t(port)];
-          full == none && route.transmits(port) && next != none &&
-          fabric.route(next).receive == opposite(port) &&
-          fabric.route(next).input().free() == 0)
-        full = next;
+      if (const auto [to, into] = route.links[size_t(port)];
+          full == none && route.transmits(port) && to != none &&
+          fabric.route(to).receive == into &&
+          fabric.route(to).input().free() == 0)
+        full = to;
     if (full == none)
       return none;
     at = full;
@@ -86,7 +86,7 @@ std::string describeStuck(const Code &code, const KindMesh &mesh,
     text += (text.empty() ? "" : "; from ") + describe(at) + ", where " +
             describeWait(code, fabric, cells[at], progress);
     size_t next = waitsFor(fabric, progress);
-    if (next == none)
+    if (next >= cells.size())
       return text + ", which nobody does";
     if (!blocked(next))
       return text + ", and " + describe(next) + " has ended";
