@@ -392,7 +392,7 @@ LogicalResult Compilation::emit(Phase first) {
   emission.weightFolders = weightFolders();
   emission.bundle = options.bundle;
   emission.allowAbsentWeights = options.import.allowAbsentWeights;
-  emission.mustBeFree = first <= Phase::Lower;
+  emission.isCompiled = first <= Phase::Lower;
   return emitProgram(*module, emission);
 }
 

@@ -44,7 +44,7 @@ static LogicalResult checkConstants(pe::ProgramOp op,
 }
 
 // Writes the verdict into the program.
-static LogicalResult proveFree(pe::ProgramOp op, bool mustBeFree,
+static LogicalResult proveFree(pe::ProgramOp op, bool isCompiled,
                                program::ProgramT &program) {
   runtime::DeadlockProof proof = findDeadlock(pack(program));
   program.proof = std::make_unique<program::ProofT>();
@@ -53,16 +53,20 @@ static LogicalResult proveFree(pe::ProgramOp op, bool mustBeFree,
   program.proof->reason = proof.reason;
   if (proof.verdict == program::Verdict::Free)
     return success();
-  if (mustBeFree)
-    return op.emitOpError("it is not proved that its PEs never wait for one "
-                          "another for ever: ")
+  constexpr const char *certain = "every run ends in a deadlock: ";
+  const bool isStuck = proof.verdict == program::Verdict::Deadlock;
+  if (isStuck && isCompiled)
+    return op.emitOpError(certain)
            << proof.reason
-           << "; another --mesh or --region may do; please report this, with "
-              "the model";
-  if (proof.verdict == program::Verdict::Deadlock)
-    op.emitWarning("every run ends in a deadlock: ") << proof.reason;
-  else
-    op.emitWarning("it is undecided whether it can deadlock: ") << proof.reason;
+           << "; another --mesh, --region or --mode may do; please report "
+              "this, with the model";
+  InFlightDiagnostic warning = op.emitWarning(
+      isStuck ? certain : "it is undecided whether it can deadlock: ");
+  warning << proof.reason;
+  if (isCompiled)
+    warning << "; runs on engines without finite queues begin with a check of "
+               "all its words, which takes longer; another --mesh, --region or "
+               "--mode may need none";
   return success();
 }
 
@@ -93,7 +97,7 @@ LogicalResult wsec::emitProgram(ModuleOp module, const EmitOptions &options) {
     reportLoadError(*op, *error);
     return failure();
   }
-  if (failed(proveFree(*op, options.mustBeFree, program)))
+  if (failed(proveFree(*op, options.isCompiled, program)))
     return failure();
 
   auto packWith = [&](uint64_t bundleDigest) {

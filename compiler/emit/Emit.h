@@ -27,9 +27,10 @@ struct EmitOptions {
   /// Compiles although weight files are absent: for sizing models nobody has
   /// trained. The program cannot run.
   bool allowAbsentWeights = false;
-  /// The compiler wrote the program: it fails unless it is proved free of
-  /// deadlock. What people wrote may hang; they are warned.
-  bool mustBeFree = false;
+  /// The compiler wrote the program: it fails if every run ends in a deadlock.
+  /// What people wrote may hang; they are warned. So is everybody where this is
+  /// undecided: engines without finite queues then check each call.
+  bool isCompiled = false;
 };
 
 /// Writes the one pe.program of `module`. Fails, with errors at the ops to

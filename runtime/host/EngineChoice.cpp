@@ -2,6 +2,8 @@
 #include "runtime/host/EngineChoice.h"
 
 #include "runtime/pe/Code.h"
+#include "runtime/program/DeadlockChecker.h"
+#include "runtime/program/Errors.h"
 #include "runtime/program/Scalars.h"
 #include "runtime/streams/StreamsEngine.h"
 #include "runtime/strips/StripsEngine.h"
@@ -142,9 +144,35 @@ Engine resolveEngine(Engine engine, const Call &call) {
              : Engine::Strips;
 }
 
+static bool isProvedFree(const program::Program &program) {
+  const program::Proof *proof = program.proof();
+  return proof && proof->verdict() == program::Verdict::Free;
+}
+
+Engine chooseEngine(Engine engine, const Call &call,
+                    const EngineOptions &options) {
+  const Engine resolved = resolveEngine(engine, call);
+  if (resolved != Engine::Strips || isProvedFree(call.program()))
+    return resolved;
+  const DeadlockProof proof = decideCall(
+      call, options.workLimit ? int64_t(options.workLimit) : int64_t(1) << 62);
+  if (proof.verdict == program::Verdict::Free)
+    return Engine::Strips;
+  if (proof.verdict == program::Verdict::Deadlock)
+    throw Error(ErrorClass::Deadlock, call.prefix() + proof.reason);
+  if (engine == Engine::Burst)
+    return Engine::Streams;
+  throw Error(ErrorClass::BadProgram,
+              call.prefix() +
+                  "the strips engine runs programs only that are known to end "
+                  "with queues as short as the machine's, and here this is "
+                  "undecided: " +
+                  proof.reason + "; take --engine=streams or --engine=burst");
+}
+
 RunResult emulateOnce(Engine engine, const Call &call, PersistentState *held,
                       const EngineOptions &options, HostPort &port) {
-  switch (resolveEngine(engine, call)) {
+  switch (engine) {
   case Engine::Wavelet:
     return WaveletEngine(call.program(), options).run(port, call, held);
   case Engine::Strips:

@@ -17,6 +17,8 @@ namespace wsec::runtime {
 /// (runtime/wavelet): the reference for cycles, for small meshes.
 /// Burst is Streams, or Strips for programs that it can run, on more than 256
 /// PEs or with more steps to take than Streams takes in seconds.
+/// Strips holds up no sender, so it would give numbers where full queues end in
+/// a deadlock: it runs programs that are proved free, and calls that are.
 enum class Engine { Burst, Streams, Strips, Wavelet };
 
 /// By its name in small letters; nothing: there is none.
@@ -29,7 +31,13 @@ extern const char *const engineNames;
 /// the program alone.
 Engine resolveEngine(Engine engine, const Call &call);
 
-/// A call on an engine that has not run it before.
+/// What runs a call: that, or Streams where it is Strips for Burst and the call
+/// is not shown to end, word by word if the program carries no proof of it.
+/// Throws Deadlock where the call cannot end, but Strips would not notice.
+Engine chooseEngine(Engine engine, const Call &call,
+                    const EngineOptions &options);
+
+/// A call on an engine, chosen, that has not run it before.
 RunResult emulateOnce(Engine engine, const Call &call, PersistentState *held,
                       const EngineOptions &options, HostPort &port);
 

@@ -251,14 +251,22 @@ RunResult Session::emulateReplayed(const Call &call, PersistentState *held,
 RunResult Session::emulate(const Call &call, PersistentState *held,
                            const EngineOptions &options, Engine engine,
                            HostPort &port) {
-  const Engine resolved = resolveEngine(engine, call);
-  if (engine == Engine::Burst && resolved == Engine::Streams &&
-      options.replay && !options.observer &&
-      StripsEngine::unsupported(program()).empty())
+  const Engine chosen = engineOf(call, options, engine);
+  if (engine == Engine::Burst && chosen == Engine::Streams && options.replay &&
+      !options.observer && StripsEngine::unsupported(program()).empty())
     return emulateReplayed(call, held, options, port);
-  return resolved == Engine::Strips
+  return chosen == Engine::Strips
              ? emulateStrips(call, held, options, port)
-             : emulateOnce(resolved, call, held, options, port);
+             : emulateOnce(chosen, call, held, options, port);
+}
+
+/// Chosen once for all of its calls.
+Engine Session::engineOf(const Call &call, const EngineOptions &options,
+                         Engine engine) {
+  const auto known = chosen.find({call, engine});
+  if (known != chosen.end())
+    return known->second;
+  return chosen[{call, engine}] = chooseEngine(engine, call, options);
 }
 
 // ---------------------------------------------------------------- calls
@@ -326,7 +334,7 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
     return emulate(call, hasState() ? &after : nullptr, options, engine, port);
   };
   run.result = relay ? relay(memory, wafer) : wafer(memory);
-  run.countedBy = resolveEngine(engine, call);
+  run.countedBy = engineOf(call, options, engine);
   if (!run.result.stopped)
     memory.finish();
   store.checkUnchanged();

@@ -152,6 +152,8 @@ private:
   RunResult emulate(const Call &call, PersistentState *held,
                     const EngineOptions &options, Engine engine,
                     HostPort &port);
+  Engine engineOf(const Call &call, const EngineOptions &options,
+                  Engine engine);
   RunResult emulateStrips(const Call &call, PersistentState *held,
                           const EngineOptions &options, HostPort &port);
   RunResult emulateReplayed(const Call &call, PersistentState *held,
@@ -163,6 +165,7 @@ private:
   std::map<std::string, HostTensor> readOff; ///< by the last calls
   std::unique_ptr<StripsEngine> strips;      ///< of the last run
   EngineOptions stripsOptions;
+  std::map<std::pair<Call, Engine>, Engine> chosen;
   std::map<Call, RunResult> timed; ///< by streams, for cycles of its replays
   PersistentState state;
   std::set<uint32_t> known; ///< outputs that the last call of theirs wrote

@@ -340,10 +340,11 @@ static int serve(Link &link, const Flags &flags) {
         argumentValues(*program.entries()->Get(entry), flags.arguments));
     EngineOptions options;
     options.threads = 1;
+    const Engine engine = chooseEngine(flags.engine, call, options);
     return serveSystems(link, call, flags.systems, threadsHere(flags),
                         [&](HostPort &port) {
-                          return emulateOnce(flags.engine, call, nullptr,
-                                             options, port);
+                          return emulateOnce(engine, call, nullptr, options,
+                                             port);
                         })
                ? 0
                : 1;

@@ -124,6 +124,79 @@ TEST(SessionTest, BurstIsChosenByTheProgram) {
   EXPECT_EQ(engine(257, 1), Engine::Strips);
 }
 
+/// Sends words of one color, then of another, to who takes them in the other
+/// order: more than a queue holds never get there.
+ProgramBuilder twoColors(int width, int words, bool bothAtOnce) {
+  using program::Port;
+  ProgramBuilder builder(width, 1);
+  for (int color : {1, 2}) {
+    builder.route(color, 0, 1, 0, 1, Port::Ramp, {Port::East});
+    builder.route(color, 1, 2, 0, 1, Port::West, {Port::Ramp});
+  }
+  ClassBuilder sends = builder.addClass("sends", 0, 1, 0, 1);
+  ClassBuilder takes = builder.addClass("takes", 1, 2, 0, 1);
+  const uint16_t taken = takes.buffer("v", uint32_t(words));
+  BodyBuilder sender = sends.routine(0), taker = takes.routine(0);
+  for (int color : {1, 2}) {
+    sender
+        .add(program::Opcode::Mov, {words}, fabric(bothAtOnce ? 1 : color),
+             immediate(1))
+        .thread = int8_t(bothAtOnce ? color : -1);
+    taker.add(program::Opcode::Mov, {words}, memory(taken, {1}),
+              fabric(bothAtOnce ? 1 : 3 - color));
+  }
+  if (bothAtOnce)
+    sender.await(1 << 1 | 1 << 2);
+  builder.launch(0);
+  stateCodeBytes(builder);
+  return builder;
+}
+
+/// Nobody knows full queues there.
+TEST(SessionTest, StripsRunsWhatIsKnownToEnd) {
+  const auto run = [](int width, int words, Engine engine) {
+    ProgramBuilder builder = twoColors(width, words, false);
+    const auto session =
+        Session::open(LoadedProgram::fromBytes(makeFile(builder))).value();
+    return session->run({}, nullptr, engine).status();
+  };
+  {
+    ProgramBuilder builder = twoColors(2, 100, false);
+    VectorHost host;
+    EXPECT_GT(StripsEngine(builder.finish()).run(host).cycles, 0);
+  }
+  EXPECT_TRUE(run(2, 2, Engine::Strips).ok());
+  EXPECT_TRUE(run(257, 2, Engine::Burst).ok());
+  for (const auto &[width, engine] : {std::pair(2, Engine::Strips),
+                                      {2, Engine::Streams},
+                                      {257, Engine::Burst}})
+    EXPECT_EQ(errorClassOf(run(width, 100, engine)), ErrorClass::Deadlock);
+}
+
+/// Which of two threads sends first is not known: engines that step know.
+TEST(SessionTest, BurstStepsWhatIsUndecided) {
+  ProgramBuilder builder = twoColors(257, 8, true);
+  const Call call(builder.finish());
+  EXPECT_EQ(resolveEngine(Engine::Burst, call), Engine::Strips);
+  EXPECT_EQ(chooseEngine(Engine::Burst, call, {}), Engine::Streams);
+  try {
+    chooseEngine(Engine::Strips, call, {});
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.errorClass(), ErrorClass::BadProgram);
+    EXPECT_NE(error.message().find("color 1, which two threads of a PE use at "
+                                   "a time; take --engine=streams"),
+              std::string::npos)
+        << error.message();
+  }
+  // Words that nobody wants to wait for are undecided, too.
+  ProgramBuilder many = twoColors(257, 8000, false);
+  EngineOptions little;
+  little.workLimit = 4;
+  EXPECT_EQ(chooseEngine(Engine::Burst, Call(many.finish()), little),
+            Engine::Streams);
+}
+
 TEST(SessionTest, NamesWhatDoesNotFit) {
   const auto session = open();
   EXPECT_EQ(refusal(session->bind("z", floats({1}))),
