@@ -42,15 +42,12 @@ endfunction()
 
 # wsec_unittest(NameTest SOURCES a.cpp ... [LINK libraries ...])
 # One GoogleTest program, registered with ctest under its own name. Built
-# without NDEBUG, so that asserts in headers fire. Of tests under sanitizers most
-# of the time to compile goes into optimising GoogleTest's templates.
-set(WSEC_TEST_OPTIONS "" CACHE STRING "Options to compile unit tests with, as -O0")
+# without NDEBUG, so that asserts in headers fire.
 function(wsec_unittest name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${arg_SOURCES})
-  target_compile_options(${name} PRIVATE -Wall -Wextra -Werror -UNDEBUG
-    ${WSEC_TEST_OPTIONS})
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Werror -UNDEBUG)
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest_main)
   # The compiler's tests are of another standard of C++.
   if(CMAKE_CXX_STANDARD EQUAL 20)

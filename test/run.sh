@@ -27,7 +27,7 @@ sanitized_runtime() {
 build_for_addresses() {
   sanitized_runtime build/runtime-asan \
     "-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
-    -DWSEC_MUTATIONS=30000 -DWSEC_RANDOM_PROGRAMS=700 -DWSEC_TEST_OPTIONS=-O0
+    -DWSEC_MUTATIONS=30000 -DWSEC_RANDOM_PROGRAMS=700
   cmake --build build/runtime-asan
 }
 
@@ -37,7 +37,7 @@ test_addresses() {
 }
 
 test_threads() {
-  sanitized_runtime build/runtime-tsan -fsanitize=thread -DWSEC_TEST_OPTIONS=-O0
+  sanitized_runtime build/runtime-tsan -fsanitize=thread
   cmake --build build/runtime-tsan --target StripsTest
   build/runtime-tsan/bin/StripsTest --gtest_brief=1
 }
