@@ -69,8 +69,14 @@ void Recording::note(uint32_t actor, const PreparedNest &prepared,
 Recording::Part Recording::part(const Nest &nest, BufferId a, BufferId b) {
   if (overflown)
     return {};
-  return {indexOf(PreparedNest(nest)), operand(a, nest.a.data),
-          operand(b, nest.b.data), reinterpret_cast<intptr_t>(nest.a.data),
+  // Immediates lie in the instruction, as in `compute`.
+  auto lasting = [&](BufferId buffer, const float *data) {
+    return buffers[buffer].kind == Buffer::Kind::Constant
+               ? Operand{buffer, 0}
+               : operand(buffer, data);
+  };
+  return {indexOf(PreparedNest(nest)), lasting(a, nest.a.data),
+          lasting(b, nest.b.data), reinterpret_cast<intptr_t>(nest.a.data),
           reinterpret_cast<intptr_t>(nest.b.data)};
 }
 
