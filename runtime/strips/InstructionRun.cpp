@@ -292,8 +292,11 @@ NestOperand InstructionRun::operand(const Source &source,
   case OperandKind::Immediate: {
     const OperandCode &code = &source == sources ? site.code.a : site.code.b;
     place.data = &code.immediate;
-    if (site.world.recording)
-      place.buffer = site.world.recording->addConstant(code.immediate);
+    if (Recording *recording = site.world.recording) {
+      // That of the recording, of which all instructions have the same.
+      place.buffer = recording->addConstant(code.immediate);
+      place.data = recording->buffers[place.buffer].base;
+    }
     break;
   }
   case OperandKind::Memory:

@@ -69,14 +69,8 @@ void Recording::note(uint32_t actor, const PreparedNest &prepared,
 Recording::Part Recording::part(const Nest &nest, BufferId a, BufferId b) {
   if (overflown)
     return {};
-  // Immediates lie in the instruction, as in `compute`.
-  auto lasting = [&](BufferId buffer, const float *data) {
-    return buffers[buffer].kind == Buffer::Kind::Constant
-               ? Operand{buffer, 0}
-               : operand(buffer, data);
-  };
-  return {indexOf(PreparedNest(nest)), lasting(a, nest.a.data),
-          lasting(b, nest.b.data), reinterpret_cast<intptr_t>(nest.a.data),
+  return {indexOf(PreparedNest(nest)), operand(a, nest.a.data),
+          operand(b, nest.b.data), reinterpret_cast<intptr_t>(nest.a.data),
           reinterpret_cast<intptr_t>(nest.b.data)};
 }
 
@@ -86,13 +80,7 @@ void Recording::compute(uint32_t actor, const Nest &nest, BufferId dst,
   prepared.run(nest.dst.data, nest.a.data, nest.b.data);
   if (overflown || prepared.empty())
     return;
-  // Immediates lie in the instruction, which does not last.
-  Nest lasting = nest;
-  if (buffers[a].kind == Buffer::Kind::Constant)
-    lasting.a.data = buffers[a].base;
-  if (buffers[b].kind == Buffer::Kind::Constant)
-    lasting.b.data = buffers[b].base;
-  note(actor, prepared, lasting, dst, a, b);
+  note(actor, prepared, nest, dst, a, b);
   if (parts.empty() || overflown)
     return;
   for (Part &part : parts) {

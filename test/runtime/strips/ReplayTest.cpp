@@ -237,6 +237,41 @@ TEST(ReplayTest, LinesThatWereJoinedMayLieApart) {
   }
 }
 
+/// Instructions that have one number in common are joined as if they were one.
+TEST(ReplayTest, InstructionsMayShareAnImmediate) {
+  constexpr int words = 24, in = 0, out = 1;
+  ProgramBuilder builder(1, 2);
+  builder.route(in, 0, 1, 0, 2, Port::West, {Port::Ramp});
+  builder.route(out, 0, 1, 0, 2, Port::Ramp, {Port::East});
+  ClassBuilder pes = builder.addClass("pe", 0, 1, 0, 2);
+  uint16_t own = pes.buffer("own", words), sum = pes.buffer("sum", words);
+  BodyBuilder body = pes.routine(0);
+  body.add(Opcode::Mov, {words}, memory(own, {1}), fabric(in));
+  body.add(Opcode::Mov, {words}, memory(sum, {1}), immediate(1));
+  for (int i = 0; i < 3; ++i)
+    body.add(Opcode::Fmac, {words}, memory(sum, {1}), memory(own, {1}),
+             immediate(0.5f));
+  body.add(Opcode::Mov, {words}, fabric(out), memory(sum, {1}));
+  uint32_t inStream = builder.stream("in", Direction::In, in, {});
+  uint32_t outStream = builder.stream("out", Direction::Out, out, {});
+  VectorHost host;
+  for (uint32_t row = 0; row < 2; ++row) {
+    for (uint32_t stream : {inStream, outStream})
+      builder.source.streams[stream]->channels.push_back({int(row), 0, 1});
+    host.feed(inStream, row, std::vector<float>(words, float(2 + row)));
+    host.expect(outStream, row, words);
+  }
+  builder.launch(0, {inStream, outStream});
+  StripsEngine replaying(builder.finish(), {.threads = 2, .replay = true});
+  for (int run = 0; run < 3; ++run) {
+    host.rewind();
+    EXPECT_EQ(replaying.run(host).replayed, run > 0);
+    for (uint32_t row = 0; row < 2; ++row)
+      EXPECT_EQ(host.outputs.at({outStream, row}),
+                std::vector<float>(words, 1 + 1.5f * float(2 + row)));
+  }
+}
+
 /// Fails on the lanes of `rows`.
 class FailingHost : public VectorHost {
 public:
