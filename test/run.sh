@@ -58,8 +58,8 @@ fi
 part "The runtime alone, for the address sanitizer" build_for_addresses
 part "Its tests, with damaged and random programs" test_addresses
 part "The emulator's threads, under the thread sanitizer" test_threads
-# Suites that are run whole need not be run in part.
-part "All tests" ctest --preset release --parallel "$(nproc)" -LE few
+# Suites that are run whole need not be run in part; what takes hours is run on request.
+part "All tests" ctest --preset release --parallel "$(nproc)" -LE "few|hours"
 sort -gr build/release/test/.lit_test_times.txt | sed -n '1,20p'
 part "Hostile input, led by coverage, under sanitizers" tools/fuzz.sh 90 LoaderFuzz EmulatorFuzz WaveletFuzz
 # Last, when nothing else runs.
