@@ -308,6 +308,7 @@ NestOperand InstructionRun::operand(const Source &source,
     place.laneStride = chunk.laneStride;
     place.buffer = chunk.buffer;
     place.owner = chunk.owner;
+    place.lasts = chunk.owner != nullptr;
     if (source.group > 1)
       break;
     for (int d = block.dimension; d < stepDepth; ++d)

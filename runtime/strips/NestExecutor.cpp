@@ -147,8 +147,9 @@ void NestExecutor::add(const Terms &terms, NestMemory its) {
 
 void NestExecutor::run(const Nest &nest, NestMemory its) {
   Terms terms;
-  const bool joins = splitDepth(nest, terms);
-  if (Depth joined; holds && joins && continues(terms, its, joined)) {
+  const bool joins = its.lasts && splitDepth(nest, terms);
+  if (Depth joined; holds && joins && owners.size() < mostOwners &&
+                    continues(terms, its, joined)) {
     held.depth = joined;
     add(terms, std::move(its));
     return;

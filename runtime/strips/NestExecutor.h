@@ -23,8 +23,9 @@ namespace wsec::runtime {
 struct NestMemory {
   Recording::BufferId dst = Recording::nothing, a = Recording::nothing,
                       b = Recording::nothing;
-  /// Keep sources alive that a nest may read later; null: they last.
+  /// Keep sources alive that a nest may read later; null: nobody has to.
   std::shared_ptr<const void> aOwner = {}, bOwner = {};
+  bool lasts = true; ///< sources stay as they are until later
 };
 
 class NestExecutor {
@@ -58,6 +59,10 @@ private:
                  Depth &joined) const;
   bool sameView(Recording::BufferId buffer, const void *owner,
                 Recording::BufferId other, const void *otherOwner) const;
+  /// Owners of words that are kept alive at a time. Words of a file have one;
+  /// lines that the host converts have one each.
+  static constexpr size_t mostOwners = 64;
+
   void hold(const Terms &terms, NestMemory memory);
   void add(const Terms &terms, NestMemory memory);
   std::vector<Recording::Part> recordedParts() const;

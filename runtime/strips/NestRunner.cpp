@@ -99,7 +99,9 @@ Place NestRunner::locate(const SramElements &elements, const Nest &nest) const {
 /// is cut along its outermost loop over them, or along one over results.
 bool NestRunner::splits(const Nest &nest, const Operands &operands,
                         const SramElements &source) const {
-  if (source.halves() || memory.find(source, nest))
+  if (source.halves() || memory.find(source, nest) ||
+      !namesEachOnce(nest.dimensions - 1, nest.extent,
+                     operands.dst.sram->stride))
     return false;
   int along = -1;
   bool sums = false;
@@ -237,9 +239,9 @@ void NestRunner::runLocated(Nest nest, const Operands &operands) const {
   std::copy_n(dst.stride, nest.dimensions - 1, nest.dst.stride);
   nest.dst.stride[nest.dimensions - 1] = dst.laneStride;
   try {
-    memory.executor().run(
-        nest, {dst.buffer, operands.a.place.buffer, operands.b.place.buffer,
-               operands.a.place.owner, operands.b.place.owner});
+    const Place &a = operands.a.place, &b = operands.b.place;
+    memory.executor().run(nest, {dst.buffer, a.buffer, b.buffer, a.owner,
+                                 b.owner, a.lasts && b.lasts});
   } catch (NestError &error) {
     // Lanes are innermost.
     error.lane = int(size_t(error.element - nest.dst.data) %

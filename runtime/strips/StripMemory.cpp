@@ -34,6 +34,7 @@ StripMemory::Area &StripMemory::area(AreaKind which) {
 
 // ---------------------------------------------------------------- forms
 
+/// The form of elements of a type, of each lane or the same in all.
 StripMemory::Form StripMemory::elementsOf(ElementType type, bool alike) {
   const int kind = type == ElementType::F16    ? 0
                    : type == ElementType::BF16 ? 1

@@ -62,6 +62,7 @@ public:
     ptrdiff_t laneStride = 0;
     Recording::BufferId buffer = Recording::nothing;
     std::shared_ptr<const void> owner;
+    bool lasts = true; ///< beyond the nest: in SRAM, or as long as its owner
   };
   /// Where a nest reads elements of lane 0; none if they lie in several places.
   std::optional<Place> find(const SramElements &elements, const Nest &nest);
@@ -83,10 +84,10 @@ public:
   bool view(const SramElements &elements, const Nest &nest, const Place &from);
 
 private:
-  /// Of a word; those from `Views` on are views.
+  /// Of a word. Elements of each type have two forms, from `Elements` on; views
+  /// one each, from `Views` on.
   using Form = uint8_t;
-  enum : Form { Home, Alike, Elements, AlikeElements, Views = 8, Mixed = 255 };
-  /// Elements of each type have forms of their own, two apart.
+  enum : Form { Home, Alike, Elements, Views = 8, Mixed = 255 };
   static Form elementsOf(program::ElementType type, bool alike);
   static program::ElementType typeOf(Form form);
   static bool isElements(Form form) { return form >= Elements && form < Views; }

@@ -19,6 +19,14 @@ using program::Direction;
 using program::Opcode;
 using program::Port;
 
+std::vector<float> randomWords(std::mt19937 &random, size_t count) {
+  std::uniform_real_distribution<float> values(-1, 1);
+  std::vector<float> result(count);
+  for (float &word : result)
+    word = values(random);
+  return result;
+}
+
 /// y = x W by columns: each PE takes its line of x from the west and keeps it,
 /// multiplies it with the weights its column is sent, and sends the sums west
 /// to east through a chain of adds, whose end is rooted and exponentiated.
@@ -57,13 +65,7 @@ public:
   /// New words, in views of `line` words.
   void feed(unsigned seed, size_t line = 0) {
     std::mt19937 random(seed);
-    std::uniform_real_distribution<float> values(-1, 1);
-    auto words = [&](size_t count) {
-      std::vector<float> result(count);
-      for (float &word : result)
-        word = values(random);
-      return result;
-    };
+    auto words = [&](size_t count) { return randomWords(random, count); };
     for (uint32_t row = 0; row < height; ++row) {
       host.feed(xStream, row, words(width * depth), line);
       host.feed(weightStream, row, words(width * depth * outputs), line);
@@ -197,13 +199,7 @@ public:
   /// Lines of weights one by one, of one piece of memory or each of its own.
   void feed(unsigned seed, bool apart) {
     std::mt19937 random(seed);
-    std::uniform_real_distribution<float> values(-1, 1);
-    auto words = [&](size_t count) {
-      std::vector<float> result(count);
-      for (float &word : result)
-        word = values(random);
-      return result;
-    };
+    auto words = [&](size_t count) { return randomWords(random, count); };
     host.feed(weightStream, 0, words(depth * outputs), outputs);
     VectorHost::Input &lines = host.inputs.at({weightStream, 0});
     lines.owner = std::make_shared<int>();
