@@ -141,8 +141,9 @@ ROWS = [
     *model_rows("minilm", "MiniLM, 4 x 11 tokens", cold=0.15, unit="s", repeated=3, quick=True),
     *model_rows("gpt2-layer", "a layer of GPT-2, 128 tokens", cold=4, repeated=1.5, quick=True),
     *flag_rows("gpt2-layer-f16", "the same in f16", "gpt2-layer", ("--precision=f16",), "f32", quick=True),
+    # Not quick: with all weights a replay takes 0.3 ms, and the ratio has been 559 to 1,002 on one idle host.
     *flag_rows("sparse-layer", "a small layer, half of its weights kept", "small-layer",
-               ("--sparsity=0.5", "--sparsity-filter=*.weight"), "all weights", quick=True),
+               ("--sparsity=0.5", "--sparsity-filter=*.weight"), "all weights"),
     *model_rows("gpt2", "GPT-2 124M, 128 tokens", TORCH, cold=4, repeated=1.5),
     *flag_rows("gpt2-f16", "the same in f16", "gpt2", ("--precision=f16",), "f32", TORCH),
     memory("gpt2", "GPT-2 124M", TORCH, "32x32"),
