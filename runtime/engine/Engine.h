@@ -70,6 +70,7 @@ struct RunResult {
   /// Largest sum of bytes waiting in queues. The only number here that
   /// depends on scheduling.
   uint64_t peakQueueBytes = 0;
+  uint64_t rememberedLaunches = 0; ///< done as equal ones before them were
   bool replayed = false; ///< the operations of the first run on new data
   bool stopped = false;  ///< by the observer; outputs are not complete
 };

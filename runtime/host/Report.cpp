@@ -168,6 +168,7 @@ RunReport makeReport(const Call &call, const std::vector<SessionRun> &runs) {
     report.seconds = std::min(report.seconds, each.seconds);
   report.runs = runs.size();
   report.replayed = run.result.replayed;
+  report.rememberedLaunches = run.result.rememberedLaunches;
   report.tokens = tokensPerRun(program);
   report.westEdge = run.result.westEdge;
   const EdgeForecast forecast = edgeForecast(program, call.entryIndex());
@@ -525,7 +526,8 @@ std::string RunReport::json() const {
   json["time"] = {{"emulate_s", seconds},
                   {"first_emulate_s", firstSeconds},
                   {"runs", runs},
-                  {"replayed", replayed}};
+                  {"replayed", replayed},
+                  {"remembered_launches", rememberedLaunches}};
   // Names come out of model files and may hold any bytes.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -66,6 +66,7 @@ struct RunReport {
   double seconds = 0; ///< of the host: the shortest of `runs`
   double firstSeconds = 0;
   uint64_t runs = 1;
+  uint64_t rememberedLaunches = 0; ///< done as equal ones before them were
   bool replayed = false; ///< runs after the first replay its operations
   std::vector<OutputError> errors; ///< against references, where there are any
   std::optional<SystemsReport> systems; ///< the rest is of one call then

@@ -3,6 +3,7 @@
 #include "runtime/program/NearestNames.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace wsec::runtime {
 
@@ -16,7 +17,15 @@ std::string describeLaunch(const Call &call, size_t launch) {
   return call.prefix() + text;
 }
 
+/// Without what sums of fractions lose: equal times are equal numbers.
+static double exact(double cycles) {
+  constexpr double fractions = 1 << 16;
+  return std::round(cycles * fractions) / fractions;
+}
+
 bool LaunchLog::note(size_t launch, double start, double end) {
+  start = exact(start);
+  end = exact(end);
   LaunchTime &time = times[launch];
   const bool first = !noted[launch];
   time.start = first ? start : std::min(time.start, start);

@@ -37,6 +37,8 @@ public:
   /// datapath for `work` of them: for each lane, or one number for all. Returns
   /// the cycles by which microthreads make it longer in the slowest lane.
   double share(double elapsed, const std::vector<double> &work);
+  /// Whether microthreads have nothing to do.
+  bool idle() const { return owed.empty() && flows.empty() && words.empty(); }
   /// Microthread `thread` is known to have done all it was given.
   void settle(int thread);
 

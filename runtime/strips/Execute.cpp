@@ -130,8 +130,7 @@ void applyNumbers(Opcode op, const NestTypes &types, const Dimension &d,
                   float *dst, const float *a, const float *b) {
   Number aNumbers[bufferLength], bNumbers[bufferLength], results[bufferLength];
   const ElementType type = types.dst.type;
-  const bool checks = types.noWrap || (op == Opcode::Div &&
-                                       types.numbers == NumberKind::Integer);
+  const bool checks = types.checks(op);
   for (size_t done = 0; done < d.extent; done += bufferLength) {
     const size_t n = std::min(bufferLength, d.extent - done);
     const ptrdiff_t at = ptrdiff_t(done);

@@ -60,6 +60,11 @@ struct NestTypes {
     return numbers == NumberKind::Single && floats() &&
            rounded == program::ElementType::F32;
   }
+  /// Whether some numbers are refused.
+  bool checks(program::Opcode op) const {
+    return noWrap ||
+           (op == program::Opcode::Div && numbers == NumberKind::Integer);
+  }
   bool operator==(const NestTypes &) const = default;
 };
 
@@ -103,6 +108,8 @@ public:
   /// read once, in short pieces far from one another.
   void prefetch(const float *a, const float *b) const;
 
+  /// Whether it throws NestError for some numbers.
+  bool mayFail() const { return types.checks(op); }
   /// Whether there are no elements.
   bool empty() const { return form == Form::Nothing; }
   bool operator==(const PreparedNest &) const = default;

@@ -202,14 +202,14 @@ void FabricSource::pop(size_t words) {
 }
 
 bool FabricSource::finish(Actor &reader) {
-  if (!windowed)
-    return true;
-  while (received < window.periods * window.total) {
+  while (windowed && received < window.periods * window.total) {
     Chunk words;
     if (!front(words, reader))
       return false;
     drop(words, window.periods * window.total - received);
   }
+  if (received > wordsAsked)
+    queue->takeUnasked(received - std::exchange(wordsAsked, received), lane);
   return true;
 }
 

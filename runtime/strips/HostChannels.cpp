@@ -80,6 +80,8 @@ void InputChannel::run() {
       deliveredOfUse = 0;
       continue;
     }
+    if (use.launch >= world.untilLaunch)
+      return;
     if (deliveredOfUse == 0) {
       const std::optional<double> complete = order.complete(use.stream);
       if (!complete)
@@ -125,6 +127,12 @@ void InputChannel::run() {
   }
 }
 
+void InputChannel::skip(size_t launch, double cycles) {
+  for (; !done() && uses[next].launch < launch; ++next)
+    delivered += uses[next].words;
+  now += cycles;
+}
+
 std::string InputChannel::describe() const {
   return describeChannel(world.image.program,
                          uses[std::min(next, uses.size() - 1)], color, row);
@@ -168,10 +176,17 @@ void OutputChannel::run() {
     stored += chunk.words();
     world.recordLaunch(use.launch, chunk.last, chunk.last);
     queue.pop(chunk.words());
+    if (storedOfUse == use.words && world.recording)
+      world.arrivals.emplace_back(use.stream, chunk.last);
     if (storedOfUse == use.words && order.arrived(use.stream, chunk.last))
       for (Actor *actor : waiting)
         world.scheduler.wake(*actor);
   }
+}
+
+void OutputChannel::skip(size_t launch) {
+  for (; !done() && uses[next].launch < launch; ++next)
+    stored += uses[next].words;
 }
 
 void OutputChannel::record(const ChannelUse &use, const Chunk &from,

@@ -26,6 +26,16 @@ public:
   /// Lets it go on without those that have not asked for words, if there are
   /// some.
   bool release();
+  /// Whether it has brought all that it may.
+  bool rests() const {
+    return done() ||
+           (deliveredOfUse == 0 && uses[next].launch >= world.untilLaunch);
+  }
+  /// When it can bring the next word.
+  double clock() const { return now; }
+  /// Goes on behind the uses of launches below `launch`, `cycles` later. Only
+  /// while it rests.
+  void skip(size_t launch, double cycles);
 
   std::vector<ChannelUse> uses;
   uint64_t delivered = 0;
@@ -48,7 +58,7 @@ private:
   size_t next = 0;
   uint64_t deliveredOfUse = 0;
   bool waits = false, released = false;
-  double now; ///< when it can bring the next word
+  double now;
 };
 
 /// Hands the words that leave at one row to the host.
@@ -58,6 +68,12 @@ public:
                 int row);
   void run() override;
   bool done() const { return next == uses.size(); }
+  bool rests() const {
+    return done() ||
+           (storedOfUse == 0 && uses[next].launch >= world.untilLaunch);
+  }
+  /// Goes on behind the uses of launches below `launch`.
+  void skip(size_t launch);
   /// Adds what the channel lacks.
   void addTo(WaitGraph &graph) const;
 

@@ -21,16 +21,18 @@ void MainThread::run() {
     else if (running)
       endLaunch();
     else if (!nextLaunch())
-      finished = true;
+      return;
   }
 }
 
-/// Starts the next launch that concerns this class; false after the last.
+/// Starts the next launch that concerns this class; false if there is none that
+/// may begin.
 bool MainThread::nextLaunch() {
   const size_t count = world.call.launches();
-  const size_t end = world.observer
-                         ? std::min<size_t>(count, world.observer->untilLaunch)
-                         : count;
+  const size_t last = world.observer
+                          ? std::min<size_t>(count, world.observer->untilLaunch)
+                          : count;
+  const size_t end = std::min(last, world.untilLaunch);
   for (; launch < end; ++launch) {
     const std::vector<int64_t> carried =
         world.call.carried(world.call.launch(launch));
@@ -41,8 +43,11 @@ bool MainThread::nextLaunch() {
     carriedBefore += carried.size();
     const RoutineCode *routine =
         strip.code.routine(world.call.launch(launch).routine());
-    if (!carried.empty() || routine)
+    if (!carried.empty() || routine) {
+      if (command > now)
+        world.awaitsCommands.store(true, std::memory_order_relaxed);
       now = std::max(now, command) + double(carried.size());
+    }
     if (!routine)
       continue;
     locals.assign(carried.begin(), carried.end());
@@ -54,7 +59,19 @@ bool MainThread::nextLaunch() {
     running = true;
     return true;
   }
+  finished = end == last;
   return false;
+}
+
+bool MainThread::rests() const {
+  return !running && !current && awaited == 0 && pending.empty() &&
+         datapath.idle();
+}
+
+void MainThread::skip(size_t launches, double cycles) {
+  for (const size_t end = launch + launches; launch < end; ++launch)
+    carriedBefore += world.call.carried(world.call.launch(launch)).size();
+  now += cycles;
 }
 
 void MainThread::endLaunch() {

@@ -28,6 +28,12 @@ public:
   void addTo(WaitGraph &graph) const;
   const Strip &where() const { return strip; }
 
+  /// Whether it has done all that it may begin, as have its microthreads.
+  bool rests() const;
+  double clock() const { return now; }
+  /// Goes on behind further launches, `cycles` later. Only while it rests.
+  void skip(size_t launches, double cycles);
+
 private:
   /// A body in execution; the outermost is the routine's.
   struct Frame {

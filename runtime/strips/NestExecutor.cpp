@@ -9,9 +9,13 @@ namespace wsec::runtime {
 
 using program::Opcode;
 
-void NestExecutor::reset(Recording *recording, uint32_t its) {
-  records = recording;
+void NestExecutor::record(Recording *into, uint32_t its) {
+  records = into;
   actor = its;
+}
+
+void NestExecutor::reset(Recording *recording, uint32_t its) {
+  record(recording, its);
   holds = false;
   memory = {};
   owners.clear();

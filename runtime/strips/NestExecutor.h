@@ -33,6 +33,10 @@ public:
   /// Forgets what is held back. Operations are noted as those of `actor`.
   void reset(Recording *recording, uint32_t actor);
 
+  /// From now on operations are noted there, or nowhere. Only while nothing is
+  /// held back.
+  void record(Recording *into, uint32_t actor);
+
   /// Executes a nest, now or before the next that is no continuation of it.
   /// What it reads and writes must not change meanwhile but through here.
   void run(const Nest &nest, NestMemory memory);

@@ -21,6 +21,8 @@ class PendingWork {
 public:
   explicit PendingWork(int lanes) : ofLane(size_t(lanes)) {}
 
+  /// Whether no microthread may be at work.
+  bool empty() const { return atWork == 0; }
   void note(const InstructionRun &run);
   /// A lane in which a microthread is at work; -1 is all lanes, for the
   /// argument too.

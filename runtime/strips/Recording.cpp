@@ -29,6 +29,10 @@ Recording::BufferId Recording::addScratch(const float *base, size_t floats) {
   return overflown ? nothing : add({Buffer::Kind::Scratch, base, floats});
 }
 
+Recording::BufferId Recording::addExternal(const float *base) {
+  return add({Buffer::Kind::External, base, 0});
+}
+
 Recording::BufferId Recording::addConstant(float value) {
   auto [known, isNew] =
       constantIndex.emplace(std::bit_cast<uint32_t>(value), nothing);

@@ -10,6 +10,7 @@
 #include "runtime/pe/VectorKernels.h"
 #include "runtime/strips/Execute.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <unordered_map>
@@ -25,7 +26,14 @@ public:
 
   /// Memory that operands lie in.
   struct Buffer {
-    enum class Kind : uint8_t { Nothing, Constant, Sram, Scratch, View };
+    enum class Kind : uint8_t {
+      Nothing,
+      Constant,
+      External, ///< what was there before, and does not change
+      Sram,
+      Scratch,
+      View
+    };
     Kind kind = Kind::Nothing;
     const float *base = nullptr;
     size_t floats = 0; ///< of Sram and Scratch
@@ -80,6 +88,7 @@ public:
   BufferId addSram(const float *base, size_t floats);
   BufferId addScratch(const float *base, size_t floats);
   BufferId addConstant(float value);
+  BufferId addExternal(const float *base);
   BufferId addView(uint32_t actor, uint32_t stream, uint32_t channel,
                    size_t maxWords, const WordView &view);
 
@@ -102,6 +111,11 @@ public:
 
   /// Whether all of the run is here.
   bool complete() const { return !overflown; }
+  /// Whether it depends on numbers if an instruction is refused.
+  bool mayFail() const {
+    return std::any_of(nests.begin(), nests.end(),
+                       [](const PreparedNest &nest) { return nest.mayFail(); });
+  }
 
   std::vector<Buffer> buffers{Buffer{}};
   std::vector<View> views;

@@ -20,11 +20,12 @@ using BufferKind = Recording::Buffer::Kind;
 /// Lays the tasks out for the workers and finds memory for their buffers.
 class Replay::Builder {
 public:
-  Builder(Replay &replay, const Recording &recording, unsigned workers)
-      : replay(replay), recording(recording), tasks(makeTasks(recording)),
-        order(scheduleTasks(tasks, workers)), places(recording.buffers.size()),
-        ordinals(tasks.size()), known(workers, std::vector<uint32_t>(workers)),
-        pools(workers) {
+  Builder(Replay &replay, const Recording &recording, unsigned workers,
+          const Lasting *lasting)
+      : replay(replay), recording(recording), lasting(lasting),
+        tasks(makeTasks(recording)), order(scheduleTasks(tasks, workers)),
+        places(recording.buffers.size()), ordinals(tasks.size()),
+        known(workers, std::vector<uint32_t>(workers)), pools(workers) {
     replay.workers.resize(workers);
     replay.viewUses.resize(recording.views.size());
   }
@@ -65,10 +66,30 @@ private:
       if (buffer.kind == BufferKind::Constant) {
         replay.constants.push_back(*buffer.base);
         places[i].data = &replay.constants.back();
+      } else if (lasting && (buffer.kind == BufferKind::External ||
+                             buffer.kind == BufferKind::Sram)) {
+        const auto moved = lasting->before.find(Recording::BufferId(i));
+        places[i].data = const_cast<float *>(
+            moved == lasting->before.end() ? buffer.base : moved->second);
       } else if (buffer.kind == BufferKind::Sram) {
         places[i].data = allocate(buffer.floats);
         replay.srams.push_back(places[i].data);
       }
+    }
+    for (auto &[buffer, its] : replay.kept)
+      keep(buffer, its);
+  }
+
+  void keep(Recording::BufferId index, Kept &its) {
+    const Recording::Buffer &buffer = recording.buffers[index];
+    if (buffer.kind == BufferKind::View) {
+      its.view = buffer.viewIndex + 1;
+      ++replay.viewUses[buffer.viewIndex];
+    } else if (buffer.kind == BufferKind::Scratch) {
+      its.data = places[index].data = allocate(buffer.floats);
+      its.owner = replay.memory.back();
+    } else {
+      its.data = places[index].data;
     }
   }
 
@@ -97,7 +118,7 @@ private:
     for (uint32_t other : task.before)
       waitFor(task.worker, other);
     forEachBuffer(task, [&](uint32_t buffer) {
-      if (recording.buffers[buffer].kind == BufferKind::Scratch)
+      if (isReused(buffer))
         useScratch(buffer, index);
     });
     for (uint32_t operation : task.operations)
@@ -108,8 +129,7 @@ private:
                             uint32_t(worker.lastViews.size()), false});
     forEachBuffer(task, [&](uint32_t buffer) {
       Place &place = places[buffer];
-      if (recording.buffers[buffer].kind == BufferKind::Scratch &&
-          place.lastUse == position && !place.users.empty())
+      if (isReused(buffer) && place.lastUse == position && !place.users.empty())
         release(buffer, task);
     });
   }
@@ -122,6 +142,11 @@ private:
     known[worker][where] = count;
     replay.workers[worker].waits.push_back({where, count});
     replay.workers[where].tasks[count - 1].awaited = true;
+  }
+
+  bool isReused(Recording::BufferId buffer) const {
+    return recording.buffers[buffer].kind == BufferKind::Scratch &&
+           !replay.kept.contains(buffer);
   }
 
   static size_t roundedSize(size_t floats) {
@@ -237,6 +262,7 @@ private:
 
   Replay &replay;
   const Recording &recording;
+  const Lasting *lasting; ///< or null
   std::vector<ReplayTask> tasks;
   std::vector<uint32_t> order;
   std::vector<Place> places;
@@ -246,11 +272,17 @@ private:
   std::vector<Pool> pools; ///< of each worker
 };
 
-Replay::Replay(const Recording &recording, RunResult result, WorkerPool &pool)
-    : pool(pool), nests(recording.nests), views(recording.views),
-      result(std::move(result)) {
-  this->result.replayed = true;
-  Builder(*this, recording, pool.size()).build();
+Replay::Replay(const Recording &recording, WorkerPool &pool)
+    : pool(pool), nests(recording.nests), views(recording.views) {
+  Builder(*this, recording, pool.size(), nullptr).build();
+}
+
+Replay::Replay(const Recording &recording, WorkerPool &pool,
+               const Lasting &lasting)
+    : pool(pool), nests(recording.nests), views(recording.views) {
+  for (Recording::BufferId buffer : lasting.after)
+    kept[buffer] = {};
+  Builder(*this, recording, pool.size(), &lasting).build();
 }
 
 Replay::~Replay() = default;
@@ -272,10 +304,11 @@ size_t Replay::bytes() const {
 class Replay::Execution {
 public:
   Execution(Replay &replay, HostPort &host,
-            std::atomic<uint64_t> *furthestLaunch)
+            std::atomic<uint64_t> *furthestLaunch, const Shift *shift)
       : replay(replay), host(host), furthestLaunch(furthestLaunch),
-        bases(replay.views.size() + 1), owners(replay.views.size()),
-        uses(replay.views.size()), progress(replay.workers.size()) {
+        shift(shift), bases(replay.views.size() + 1),
+        owners(replay.views.size()), uses(replay.views.size()),
+        progress(replay.workers.size()) {
     for (size_t i = 0; i < uses.size(); ++i)
       uses[i] = replay.viewUses[i];
   }
@@ -285,6 +318,11 @@ public:
                     [this](unsigned index) { work(index); });
     if (error)
       std::rethrow_exception(error);
+    for (auto &[buffer, its] : replay.kept)
+      if (its.view > 0) {
+        its.data = reinterpret_cast<const float *>(bases[its.view]);
+        its.owner = std::move(owners[its.view - 1]);
+      }
   }
 
 private:
@@ -389,15 +427,20 @@ private:
       return interleaveWords(replay.interleaved[event.index]);
     if (event.kind == Kind::Store) {
       const Recording::View &view = replay.views[event.index];
-      return host.store(view.stream, view.channel,
+      return host.store(streamOf(view), view.channel,
                         {address(event.data, event.dataView), view.rows,
                          view.length, view.stride, nullptr});
     }
+    const uint64_t launch = event.index + (shift ? shift->launches : 0);
     if (furthestLaunch)
       for (uint64_t seen = *furthestLaunch;
-           seen < event.index &&
-           !furthestLaunch->compare_exchange_weak(seen, event.index);) {
+           seen < launch &&
+           !furthestLaunch->compare_exchange_weak(seen, launch);) {
       }
+  }
+
+  uint32_t streamOf(const Recording::View &view) const {
+    return shift ? shift->streams[view.stream] : view.stream;
   }
 
   void interleaveWords(const Interleaved &its) const {
@@ -416,7 +459,7 @@ private:
 
   void take(uint32_t index) {
     const Recording::View &view = replay.views[index];
-    WordView words = host.next(view.stream, view.channel, view.maxWords);
+    WordView words = host.next(streamOf(view), view.channel, view.maxWords);
     bool same = words.rows == view.rows && words.length == view.length &&
                 (words.rows == 1 || words.stride == view.stride) &&
                 (words.length == 1 || words.wordStride == view.wordStride);
@@ -436,7 +479,7 @@ private:
     size_t used = 0;
     for (size_t i = 0; i < most; ++i, ++used) {
       if (used == words.words()) {
-        words = host.next(view.stream, view.channel, most - i);
+        words = host.next(streamOf(view), view.channel, most - i);
         used = 0;
         if (words.empty())
           throw Error(ErrorClass::BadProgram,
@@ -460,6 +503,7 @@ private:
   Replay &replay;
   HostPort &host;
   std::atomic<uint64_t> *furthestLaunch;
+  const Shift *shift;           ///< or null
   std::vector<uintptr_t> bases; ///< of views; 0 for addresses
   std::vector<std::shared_ptr<const void>> owners;
   std::vector<std::atomic<uint32_t>> uses; ///< of views, still to come
@@ -469,9 +513,15 @@ private:
   std::exception_ptr error;
 };
 
-RunResult Replay::run(HostPort &host, std::atomic<uint64_t> *furthestLaunch) {
-  Execution(*this, host, furthestLaunch).run();
-  return result;
+void Replay::run(HostPort &host, std::atomic<uint64_t> *furthestLaunch,
+                 const Shift *shift) {
+  Execution(*this, host, furthestLaunch, shift).run();
+}
+
+std::pair<const float *, std::shared_ptr<const void>>
+Replay::find(Recording::BufferId buffer) const {
+  const Kept &its = kept.at(buffer);
+  return {its.data, its.owner};
 }
 
 } // namespace wsec::runtime

@@ -5,11 +5,13 @@
 #ifndef RUNTIME_STRIPS_REPLAY_H
 #define RUNTIME_STRIPS_REPLAY_H
 
-#include "runtime/engine/Engine.h"
 #include "runtime/strips/Recording.h"
 #include "runtime/strips/WorkerPool.h"
 
+#include <map>
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace wsec::runtime {
@@ -34,11 +36,32 @@ std::vector<uint32_t> scheduleTasks(std::vector<ReplayTask> &tasks,
 
 class Replay {
 public:
-  /// `result` is that of the recorded run, and of every replay.
-  Replay(const Recording &recording, RunResult result, WorkerPool &pool);
+  /// Buffers that do not live in one replay alone.
+  struct Lasting {
+    /// Where those lie that were there before, if not where the recorded run
+    /// found them.
+    std::map<Recording::BufferId, const float *> before;
+    /// Of the host's words and of words under way, those that `find` finds
+    /// behind a replay.
+    std::set<Recording::BufferId> after;
+  };
+  /// In memory of its own or, where some buffers last, in that of the recorded
+  /// run.
+  Replay(const Recording &recording, WorkerPool &pool);
+  Replay(const Recording &recording, WorkerPool &pool, const Lasting &lasting);
   ~Replay();
 
-  RunResult run(HostPort &host, std::atomic<uint64_t> *furthestLaunch);
+  /// The launches that a replay stands for: those of the recording `launches`
+  /// later, whose streams are others.
+  struct Shift {
+    uint32_t launches = 0;
+    std::vector<uint32_t> streams; ///< by that of the recording
+  };
+  void run(HostPort &host, std::atomic<uint64_t> *furthestLaunch,
+           const Shift *shift = nullptr);
+  /// Where a buffer that lasts lies behind the last replay.
+  std::pair<const float *, std::shared_ptr<const void>>
+  find(Recording::BufferId buffer) const;
 
   /// The SRAM of a strip, of all lanes, word by word as in the strip.
   float *sram(size_t strip) { return srams[strip]; }
@@ -100,11 +123,16 @@ private:
   std::vector<Event> events;
   std::vector<Interleaved> interleaved;
   std::vector<Worker> workers;
-  std::vector<std::unique_ptr<float[]>> memory;
+  std::vector<std::shared_ptr<float[]>> memory;
   size_t floats = 0; ///< in `memory`
   std::vector<float *> srams;
   std::vector<float> constants;
-  RunResult result;
+  struct Kept {
+    const float *data = nullptr;
+    std::shared_ptr<const void> owner;
+    uint32_t view = 0; ///< one more than its index; 0: it is none
+  };
+  std::map<Recording::BufferId, Kept> kept;
 };
 
 } // namespace wsec::runtime

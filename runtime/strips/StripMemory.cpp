@@ -18,14 +18,91 @@ void StripMemory::reset(Recording *recording, uint32_t actor) {
   area(Words);
 }
 
+void StripMemory::record(Recording *into, uint32_t actor) {
+  nests.record(into, actor);
+  const size_t words = size_t(end - first);
+  for (size_t i = 0; i < std::size(areas); ++i) {
+    Area &its = areas[i];
+    its.buffer =
+        into && its.data
+            ? into->addSram(its.data.get(), words * floatsPerWord(AreaKind(i)))
+            : Recording::nothing;
+  }
+  for (View &view : views)
+    view.buffer = into && view.words > 0 ? into->addExternal(view.data)
+                                         : Recording::nothing;
+}
+
+void StripMemory::sortViews() {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < views.size(); ++i)
+    if (views[i].words > 0)
+      order.push_back(i);
+  // Words of a view that was written over in part begin further on.
+  auto begin = [&](size_t view) {
+    return std::find(forms.begin(), forms.end(), Form(Views + view));
+  };
+  std::vector<std::pair<ptrdiff_t, size_t>> byWord;
+  for (size_t view : order)
+    byWord.emplace_back(begin(view) - forms.begin(), view);
+  std::sort(byWord.begin(), byWord.end());
+  std::vector<View> sorted;
+  std::vector<Form> renamed(views.size());
+  for (const auto &[word, view] : byWord) {
+    renamed[view] = Form(Views + sorted.size());
+    sorted.push_back(std::move(views[view]));
+  }
+  for (Form &form : forms)
+    if (form >= Views)
+      form = renamed[size_t(form - Views)];
+  views = std::move(sorted);
+}
+
+StripMemory::Layout StripMemory::layout() const {
+  return {forms, {views.begin(), views.end()}};
+}
+
+std::vector<StripMemory::ViewPlace> StripMemory::viewPlaces() const {
+  std::vector<ViewPlace> places;
+  for (size_t i = 0; i < views.size(); ++i)
+    if (views[i].words > 0)
+      places.push_back({i, views[i].data, views[i].buffer, spanOf(i)});
+  return places;
+}
+
+size_t StripMemory::spanOf(size_t index) const {
+  const View &view = views[index];
+  if (view.rowStride < 0 || view.wordStride < 0 || view.laneStride < 0)
+    return 0;
+  const auto last =
+      std::find(forms.rbegin(), forms.rend(), Form(Views + index));
+  const int64_t word = first + (forms.rend() - last) - 1 - view.origin;
+  const int64_t row = word / view.length;
+  const int64_t end =
+      std::max(row * view.rowStride + word % view.length * view.wordStride,
+               row == 0 ? 0
+                        : (row - 1) * view.rowStride +
+                              (view.length - 1) * view.wordStride);
+  return size_t(end + (lanes - 1) * view.laneStride + 1);
+}
+
+void StripMemory::moveView(size_t index, const float *data,
+                           std::shared_ptr<const void> owner) {
+  views[index].data = data;
+  views[index].owner = std::move(owner);
+}
+
+size_t StripMemory::floatsPerWord(AreaKind which) const {
+  const bool each = which == Words || which == Halves;
+  return (each ? size_t(lanes) : 1) * (which >= Halves ? 2 : 1);
+}
+
 /// The memory of a form, which there is once something has it.
 StripMemory::Area &StripMemory::area(AreaKind which) {
   Area &its = areas[which];
   if (its.data)
     return its;
-  const bool each = which == Words || which == Halves;
-  const size_t perWord = (each ? size_t(lanes) : 1) * (which >= Halves ? 2 : 1);
-  const size_t floats = size_t(end - first) * perWord;
+  const size_t floats = size_t(end - first) * floatsPerWord(which);
   its.data.reset(new float[floats]);
   if (Recording *recording = nests.recording())
     its.buffer = recording->addSram(its.data.get(), floats);

@@ -46,6 +46,15 @@ public:
   /// Forgets all contents. Operations are noted as those of `actor`.
   void reset(Recording *recording, uint32_t actor);
   NestExecutor &executor() { return nests; }
+  /// Notes operations from now on, or no longer. What there is gets buffers of
+  /// the recording. Only while the executor holds nothing back.
+  void record(Recording *into, uint32_t actor);
+
+  /// The forms of all words, and where views lie.
+  struct Layout;
+  Layout layout() const;
+  /// Numbers the views in the order of their words.
+  void sortViews();
 
   /// Word of lane 0; of other lanes behind it.
   float *home(int64_t word) {
@@ -83,6 +92,18 @@ public:
   /// if these do not fill a piece of the SRAM.
   bool view(const SramElements &elements, const Nest &nest, const Place &from);
 
+  /// A view, by its place among the views.
+  struct ViewPlace {
+    size_t index;
+    const float *data;
+    Recording::BufferId buffer;
+    size_t floats; ///< that its words lie in, from `data` on; 0: before it, too
+  };
+  std::vector<ViewPlace> viewPlaces() const;
+  /// The words of a view lie elsewhere from now on.
+  void moveView(size_t index, const float *data,
+                std::shared_ptr<const void> owner);
+
 private:
   /// Of a word. Elements of each type have two forms, from `Elements` on; views
   /// one each, from `Views` on.
@@ -101,12 +122,14 @@ private:
   };
   /// Word i, counted from `origin`, lies at i / length rows and i % length
   /// columns.
-  struct View {
+  struct ViewForm {
     int64_t words = 0; ///< that have this form; 0: there is none
-    int64_t origin = 0;
-    const float *data = nullptr;
-    int64_t length = 1;
+    int64_t origin = 0, length = 1;
     ptrdiff_t rowStride = 0, wordStride = 0, laneStride = 0;
+    bool operator==(const ViewForm &) const = default;
+  };
+  struct View : ViewForm {
+    const float *data = nullptr;
     Recording::BufferId buffer = Recording::nothing;
     std::shared_ptr<const void> owner = {};
   };
@@ -114,9 +137,11 @@ private:
   struct Runs;
 
   Area &area(AreaKind which);
+  size_t floatsPerWord(AreaKind which) const;
   Place placeIn(AreaKind which, const SramElements &elements, const Nest &nest);
   bool placeInView(const View &view, const SramElements &elements,
                    const Nest &nest, Place &place) const;
+  size_t spanOf(size_t view) const;
   View &viewOf(Form form) { return views[size_t(form - Views)]; }
   Form newView();
 
@@ -136,6 +161,12 @@ private:
   std::vector<Form> forms; ///< by word
   std::vector<View> views;
   NestExecutor nests;
+};
+
+struct StripMemory::Layout {
+  std::vector<Form> forms;
+  std::vector<ViewForm> views;
+  bool operator==(const Layout &) const = default;
 };
 
 } // namespace wsec::runtime

@@ -118,6 +118,13 @@ void StripQueue::ask(const Demand &demand, size_t words, int lane) {
   });
 }
 
+void StripQueue::takeUnasked(size_t words, int lane) {
+  std::lock_guard<SpinLock> guard(lock);
+  if (lane >= 0)
+    askedOfLane.resize(size_t(lanes));
+  (lane < 0 ? askedOfAll : askedOfLane[size_t(lane)]).words += ptrdiff_t(words);
+}
+
 size_t StripQueue::asked(int from, int count, Actor &sender, Demand &slowest) {
   std::lock_guard<SpinLock> guard(lock);
   slowest = askedOfAll.demand;
@@ -292,6 +299,13 @@ bool StripQueue::grow() {
   capacity = std::max<ptrdiff_t>(capacity, held) * 2;
   wakeWriters();
   return true;
+}
+
+bool StripQueue::rests() const {
+  bool rests = held == 0 && lacking(0) == 0;
+  for (size_t lane = 1; lane < askedOfLane.size(); ++lane)
+    rests = rests && lacking(int(lane)) == 0;
+  return rests;
 }
 
 std::vector<int> StripQueue::lanesWithWords() {

@@ -121,8 +121,8 @@ public:
       : recording(recording), readerIndex(reader), scheduler(scheduler),
         lanes(lanes), capacity(ptrdiff_t(capacity)) {}
 
-  Recording *const recording; ///< or null
-  const int readerIndex;      ///< who reads, in a recording
+  Recording *recording;  ///< or null
+  const int readerIndex; ///< who reads, in a recording
 
   /// Adds words for lanes [from, from + count).
   void push(Chunk chunk, int from, int count);
@@ -138,6 +138,8 @@ public:
 
   /// A reader of a lane (-1: of all) asks for further words.
   void ask(const Demand &demand, size_t words, int lane);
+  /// It got words that it had not asked for.
+  void takeUnasked(size_t words, int lane);
   /// How many words all lanes in [from, from + count) have asked for beyond
   /// those they got, and how the slowest takes them; 0: some lane has not, and
   /// `sender` is woken when it does.
@@ -150,6 +152,9 @@ public:
   /// Of the words that wait, while nobody adds or takes some.
   size_t waitingBytes() const { return size_t(held) * sizeof(float); }
 
+  /// Whether no words wait, and none are lacking. While nobody adds, takes or
+  /// asks.
+  bool rests() const;
   /// Words left, for the check at the end: lanes with data.
   std::vector<int> lanesWithWords();
 

@@ -5,9 +5,7 @@
 #include "runtime/pe/VectorKernels.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
-#include "runtime/strips/HostChannels.h"
-#include "runtime/strips/MainThread.h"
-#include "runtime/strips/Replay.h"
+#include "runtime/strips/LaunchMemory.h"
 
 #include <algorithm>
 #include <cstring>
@@ -24,7 +22,11 @@ public:
   Run(ProgramImage &image, const Call &call, const EngineOptions &options,
       WorkerPool &pool, HostPort &host, Recording *recording = nullptr)
       : world(image, call, options, pool, recording),
-        channels(makeHostChannels(world, host)) {
+        channels(makeHostChannels(world, host)),
+        memory(
+            world, host, pool, channels, mains,
+            [this](size_t limit, bool alone) { return runUntil(limit, alone); },
+            options.furthestLaunch) {
     for (const auto &strip : image.strips)
       if (!strip->code.routines.empty())
         mains.push_back(std::make_unique<MainThread>(world, *strip));
@@ -33,9 +35,11 @@ public:
   RunResult run() {
     const bool stopped = observeRun(world.observer, *this, [&] {
       // Observers and recordings want one order.
-      runActors(world.observer || world.recording);
-      for (const auto &strip : world.image.strips)
-        strip->memory.executor().flush();
+      const bool alone = world.observer || world.recording;
+      setOrder();
+      if (!alone)
+        memory.run();
+      runUntil(SIZE_MAX, alone);
       if (world.observer && world.observer->untilLaunch < world.call.launches())
         throw StopRun{};
       checkDone();
@@ -47,22 +51,36 @@ public:
   }
 
 private:
-  void runActors(bool alone) {
-    int64_t order = 0;
-    auto start = [&](Actor &actor) {
-      actor.order = order++;
-      world.scheduler.wake(actor);
-    };
+  template <class Visit>
+  void forEachActor(const Visit &visit) {
     for (const auto &channel : channels.inputs)
-      start(*channel);
+      visit(*channel);
     for (const auto &channel : channels.outputs)
-      start(*channel);
+      visit(*channel);
     for (const auto &main : mains)
-      start(*main);
+      visit(*main);
+  }
+
+  void setOrder() {
+    int64_t order = 0;
+    forEachActor([&](Actor &actor) { actor.order = order++; });
+  }
+
+  /// Runs launches below `limit`. Whether nothing is under way then.
+  bool runUntil(size_t limit, bool alone) {
+    world.untilLaunch = limit;
+    forEachActor([&](Actor &actor) { world.scheduler.wake(actor); });
     // Senders that wait for room while nothing else can run get it.
     do
       world.scheduler.runUntilIdle(alone);
     while (world.growStripQueues() || releaseChannels());
+    for (const auto &strip : world.image.strips)
+      strip->memory.executor().flush();
+    bool rests = true;
+    world.forEachQueue(
+        [&](StripQueue &queue) { rests = rests && queue.rests(); });
+    forEachActor([&](auto &actor) { rests = rests && actor.rests(); });
+    return rests;
   }
 
   /// Where a column asks for its words only once another has got some, which
@@ -155,6 +173,7 @@ private:
       result.hostWordsOut += channel->stored;
     result.vectorInstructions = world.vectorInstructions;
     result.operations = world.operations;
+    result.rememberedLaunches = memory.launches();
     result.peakQueueBytes = world.scheduler.peakQueueBytes();
     return result;
   }
@@ -162,6 +181,7 @@ private:
   World world;
   HostChannels channels;
   std::vector<std::unique_ptr<MainThread>> mains;
+  LaunchMemory memory;
 };
 
 } // namespace
@@ -193,6 +213,7 @@ private:
   /// The first run of a call.
   struct Recorded {
     std::unique_ptr<Replay> replay;
+    RunResult result;
     /// What persistent buffers held before and after.
     std::unique_ptr<PersistentState> before, after;
     bool given = false; ///< up
@@ -222,7 +243,9 @@ private:
     if (state)
       its.after = std::make_unique<PersistentState>(*state);
     if (recording.complete()) {
-      its.replay = std::make_unique<Replay>(recording, result, pool);
+      its.replay = std::make_unique<Replay>(recording, pool);
+      its.result = result;
+      its.result.replayed = true;
       recordedBytes += its.replay->bytes();
     }
     return result;
@@ -256,13 +279,15 @@ private:
   }
 
   RunResult runAgain(Recorded &its, HostPort &host, PersistentState *state) {
-    if (!state)
-      return its.replay->run(host, options.furthestLaunch);
+    if (!state) {
+      its.replay->run(host, options.furthestLaunch);
+      return its.result;
+    }
     forEachHalf(*its.replay, *state,
                 [&](int pe, int64_t offset, uint8_t *half) {
                   std::memcpy(half, &state->of(pe)->bytes[size_t(offset)], 2);
                 });
-    RunResult result = its.replay->run(host, options.furthestLaunch);
+    its.replay->run(host, options.furthestLaunch);
     *state = *its.after; // The same is written, with other values.
     forEachHalf(
         *its.replay, *its.after, [&](int pe, int64_t offset, uint8_t *half) {
@@ -270,7 +295,7 @@ private:
               image.strips[size_t(image.stripOf[size_t(pe)])]->classIndex;
           std::memcpy(&state->at(pe, peClass).bytes[size_t(offset)], half, 2);
         });
-    return result;
+    return its.result;
   }
 
   ProgramImage image;

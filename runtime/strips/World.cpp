@@ -335,6 +335,15 @@ void World::refuseWork() const {
                   " elements and statements that are allowed");
 }
 
+void World::record(Recording *into) {
+  recording = into;
+  for (const auto &strip : image.strips)
+    strip->memory.record(into, uint32_t(strip->index));
+  forEachQueue([&](StripQueue &queue) { queue.recording = into; });
+  for (const auto &[where, queue] : exits)
+    queue->recording = into;
+}
+
 void World::checkAllRead() {
   std::map<int, std::vector<Coordinate>> unread;
   for (size_t i = 0; i < wiring.size(); ++i)

@@ -90,9 +90,19 @@ public:
 
   ProgramImage &image;
   const Call call;
-  Recording *const recording; ///< or null
-  Observer *const observer;   ///< or null
+  Recording *recording;     ///< or null
+  Observer *const observer; ///< or null
   Scheduler scheduler;
+
+  /// What follows is written down, or no longer. Only while nothing runs.
+  void record(Recording *into);
+  /// Launches from this one on wait.
+  size_t untilLaunch = SIZE_MAX;
+  /// Whether some PE has waited for its launch wavelet.
+  std::atomic<bool> awaitsCommands{false};
+  /// Of each stream that had brought all its words of a channel, when; noted
+  /// while there is a recording.
+  std::vector<std::pair<uint32_t, double>> arrivals;
 
   /// The PEs of a strip, or that of one lane, for the observer.
   ObservedPes observedPes(const Strip &strip, int lane = -1) const {
@@ -112,6 +122,13 @@ public:
   /// Makes room in full queues, unless they hold too much; whether any
   /// sender waited.
   bool growStripQueues();
+  /// Calls `visit(queue)` for those of PEs, in order.
+  template <class Visit>
+  void forEachQueue(const Visit &visit) const {
+    for (const auto &w : wiring)
+      for (const auto &[color, queue] : w->queues)
+        visit(*queue);
+  }
   /// Throws UnreadTraffic if a queue holds words.
   void checkAllRead();
 
@@ -134,6 +151,15 @@ public:
     if (workLimit != 0 && (work > workLimit || (spent += work) > workLimit))
       refuseWork();
   }
+
+  /// The same work again, `times`.
+  void repeat(uint64_t times, uint64_t instructions, uint64_t elements,
+              uint64_t work) {
+    spend(times * work);
+    vectorInstructions += times * instructions;
+    operations += times * elements;
+  }
+  uint64_t spentWork() const { return spent; }
 
   LaunchLog launches;
   std::atomic<uint64_t> vectorInstructions{0}, operations{0};

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/strips/LaunchMemory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace wsec::runtime {
+
+/// The first layer brings the wafer into the state that the others find, the
+/// second is written down, on one thread: fewer are not worth it.
+static constexpr size_t leastLayers = 4;
+/// Layers written down before it is given up to find equal states.
+static constexpr int mostAttempts = 3;
+/// Memory for one layer.
+static constexpr size_t recordingBytes = size_t(1) << 28;
+/// Clocks are sums of what is no binary fraction.
+static constexpr double tolerance = 1e-6;
+/// No queue holds words for so many cycles.
+static constexpr double longAgo = 1e5;
+
+void LaunchMemory::run() {
+  for (const RepeatedLaunches &layers :
+       findRepeatedLaunches(world.call, host, leastLayers))
+    run(layers);
+}
+
+LaunchMemory::State LaunchMemory::state() const {
+  State its{{},
+            {},
+            {},
+            world.vectorInstructions,
+            world.operations,
+            world.spentWork()};
+  for (const auto &strip : world.image.strips) {
+    strip->memory.sortViews();
+    its.layouts.push_back(strip->memory.layout());
+  }
+  for (const auto &main : mains)
+    its.mains.push_back(main->clock());
+  for (const auto &input : channels.inputs)
+    its.inputs.push_back(input->clock());
+  return its;
+}
+
+/// Whether a stream may have waited for a tensor that was in the store before
+/// the layers, for which the next one does not wait as long.
+bool LaunchMemory::awaitsStore(const RepeatedLaunches &layers, size_t layer,
+                               const State &before, const State &after) const {
+  double start = INFINITY;
+  for (size_t i = 0; i < mains.size(); ++i)
+    if (after.mains[i] != before.mains[i])
+      start = std::min(start, before.mains[i]);
+  const size_t from = layers.first + layer * layers.period;
+  const std::vector<uint32_t> streams = streamsFromBefore(
+      world.call, *channels.order, from, layers.period, from - layers.period);
+  return std::any_of(streams.begin(), streams.end(), [&](uint32_t stream) {
+    const std::optional<double> complete = channels.order->complete(stream);
+    return complete && *complete + longAgo > start;
+  });
+}
+
+/// The cycles by which all clocks that moved did. None if they differ, or if
+/// the layer waited for what later ones do not wait for.
+std::optional<double>
+LaunchMemory::cyclesBetween(const RepeatedLaunches &layers, size_t layer,
+                            const State &before, const State &after) const {
+  std::optional<double> cycles;
+  auto same = [&](const std::vector<double> &from,
+                  const std::vector<double> &to) {
+    for (size_t i = 0; i < from.size(); ++i) {
+      const double its = to[i] - from[i];
+      if (its == 0)
+        continue;
+      if (cycles && std::abs(its - *cycles) > tolerance)
+        return false;
+      cycles = cycles.value_or(its);
+    }
+    return true;
+  };
+  if (!same(before.mains, after.mains) || !same(before.inputs, after.inputs) ||
+      !cycles || world.awaitsCommands ||
+      awaitsStore(layers, layer, before, after))
+    return {};
+  // Launch wavelets come earlier and earlier before they are awaited.
+  size_t words = layers.period;
+  for (size_t i = 0; i < layers.period; ++i) {
+    const size_t launch = layers.first + layer * layers.period + i;
+    words += world.call.carried(world.call.launch(launch)).size();
+  }
+  return *cycles >= double(words) ? cycles : std::nullopt;
+}
+
+/// What lasts from layer to layer, of one that was written down. None if a view
+/// of one place came to another.
+std::optional<LaunchMemory::Lasting>
+LaunchMemory::lasting(const Recording &recording, const Views &before) const {
+  using Kind = Recording::Buffer::Kind;
+  std::set<Recording::BufferId> used;
+  for (const Recording::Operation &operation : recording.operations)
+    forEachSource(recording, operation, [&](const Recording::Operand &source) {
+      if (recording.buffers[source.buffer].kind == Kind::External)
+        used.insert(source.buffer);
+    });
+  Lasting result;
+  result.views = views();
+  for (size_t i = 0; i < before.size(); ++i) {
+    const Recording::BufferId old = before[i].place.buffer;
+    const StripMemory::ViewPlace &place = result.views[i].place;
+    if (place.buffer == old)
+      continue;
+    if (recording.buffers[place.buffer].kind == Kind::External)
+      return {};
+    result.kept.insert(place.buffer);
+    if (!used.contains(old))
+      continue;
+    if (place.floats == 0)
+      return {};
+    result.carried.push_back(
+        {old, i, std::unique_ptr<float[]>(new float[place.floats])});
+  }
+  return result;
+}
+
+LaunchMemory::Views LaunchMemory::views() const {
+  Views result;
+  for (const auto &strip : world.image.strips)
+    for (const StripMemory::ViewPlace &place : strip->memory.viewPlaces())
+      result.push_back({strip.get(), place});
+  return result;
+}
+
+void LaunchMemory::run(const RepeatedLaunches &layers) {
+  if (!runUntil(layers.first + layers.period, false))
+    return;
+  State before = state();
+  for (size_t layer = 1; layer <= mostAttempts && layer + 1 < layers.count;
+       ++layer)
+    if (runOne(layers, layer, before))
+      return;
+}
+
+/// Replays a layer for others, and leaves the SRAM as the last of them does.
+void LaunchMemory::replay(const Recording &recording, const Lasting &lasts,
+                          const std::vector<Replay::Shift> &others) {
+  Replay::Lasting buffers{{}, lasts.kept};
+  for (const Lasting::Carried &its : lasts.carried) {
+    const StripMemory::ViewPlace &place = lasts.views[its.view].place;
+    std::copy_n(place.data, place.floats, its.words.get());
+    buffers.before[its.buffer] = its.words.get();
+  }
+  Replay layer(recording, pool, buffers);
+  const auto find = [&](const StripMemory::ViewPlace &place) {
+    auto [data, owner] = layer.find(place.buffer);
+    return std::pair(data + (place.data - recording.buffers[place.buffer].base),
+                     std::move(owner));
+  };
+  for (const Replay::Shift &shift : others) {
+    layer.run(host, furthestLaunch, &shift);
+    for (const Lasting::Carried &its : lasts.carried) {
+      const StripMemory::ViewPlace &place = lasts.views[its.view].place;
+      std::copy_n(find(place).first, place.floats, its.words.get());
+    }
+  }
+  for (const View &view : lasts.views)
+    if (lasts.kept.contains(view.place.buffer)) {
+      auto [data, owner] = find(view.place);
+      view.strip->memory.moveView(view.place.index, data, std::move(owner));
+    }
+}
+
+/// What the layers behind one take and bring in place of its streams.
+std::vector<Replay::Shift>
+LaunchMemory::othersBehind(const RepeatedLaunches &layers, size_t layer) const {
+  const size_t from = layers.first + layer * layers.period;
+  std::vector<Replay::Shift> others;
+  for (size_t i = layer + 1; i < layers.count; ++i) {
+    const size_t its = layers.first + i * layers.period;
+    auto streams =
+        matchStreams(world.call, *channels.order, from, its, layers.period);
+    if (!streams)
+      break;
+    others.push_back({uint32_t(its - from), std::move(*streams)});
+  }
+  return others;
+}
+
+/// Runs a layer in state `before`, which becomes that behind it, and writes it
+/// down. True if nothing is left to do for these layers.
+bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
+                          State &before) {
+  const std::vector<Replay::Shift> others = othersBehind(layers, layer);
+  if (others.empty())
+    return true;
+  const size_t from = layers.first + layer * layers.period,
+               to = from + layers.period;
+  Recording recording(recordingBytes);
+  recording.passing = channels.order->byStream();
+  world.awaitsCommands = false;
+  world.arrivals.clear();
+  world.record(&recording);
+  const Views viewsBefore = views();
+  const bool rests = runUntil(to, true);
+  const bool usable = rests && recording.complete() && !recording.mayFail();
+  State after = state();
+  std::optional<Lasting> lasts;
+  if (usable && after.layouts == before.layouts)
+    lasts = lasting(recording, viewsBefore);
+  const std::optional<double> cycles =
+      lasts ? cyclesBetween(layers, layer, before, after) : std::nullopt;
+  if (cycles) {
+    replay(recording, *lasts, others);
+    skip(layers, layer, others, before, after, *cycles);
+  }
+  world.record(nullptr);
+  before = std::move(after);
+  return cycles || !usable;
+}
+
+/// Brings all but the SRAM into the state behind the others.
+void LaunchMemory::skip(const RepeatedLaunches &layers, size_t layer,
+                        const std::vector<Replay::Shift> &others,
+                        const State &before, const State &after,
+                        double cycles) {
+  const auto count = uint64_t(others.size());
+  const size_t from = layers.first + layer * layers.period,
+               to = from + layers.period, skipped = count * layers.period;
+  world.repeat(count, after.instructions - before.instructions,
+               after.operations - before.operations,
+               after.spent - before.spent);
+  auto later = [&](double clockBefore, double clock) {
+    return clock == clockBefore ? 0 : double(count) * cycles;
+  };
+  for (size_t i = 0; i < mains.size(); ++i)
+    mains[i]->skip(skipped, later(before.mains[i], after.mains[i]));
+  for (size_t i = 0; i < channels.inputs.size(); ++i)
+    channels.inputs[i]->skip(to + skipped,
+                             later(before.inputs[i], after.inputs[i]));
+  for (const auto &output : channels.outputs)
+    output->skip(to + skipped);
+  for (const Replay::Shift &shift : others) {
+    const double behind = cycles * shift.launches / double(layers.period);
+    for (size_t l = from; l < to; ++l) {
+      const LaunchTime &time = world.launches.all()[l];
+      world.launches.note(l + shift.launches, time.start + behind,
+                          time.end + behind);
+    }
+    for (const auto &[stream, when] : world.arrivals)
+      channels.order->arrived(shift.streams[stream], when + behind);
+  }
+  remembered += skipped;
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Layers that are replayed in place of equal ones give what they would by themselves.
+
+Usage: remembered_layers.py FOLDER
+
+An observed run remembers nothing; outputs and all that the report counts must be those of one that does.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "models")]
+import numpy as np  # noqa: E402
+import small_models  # noqa: E402
+from commands import run  # noqa: E402
+
+COUNTED = ["cycles", "work", "kernels", "sram", "weights"]
+
+
+def run_once(folder, program, inputs, name, *flags):
+    report, outputs = folder / f"{name}.json", folder / f"{name}-out.npz"
+    run(["wse-run", program, "--engine=strips", "--inputs", inputs, f"--outputs={outputs}", f"--report={report}",
+         "--quiet", *flags])
+    return json.loads(report.read_text()), outputs.read_bytes()
+
+
+def check(folder, text, mesh, flags, layers, **sizes):
+    model, program, inputs = folder / "model.onnx", folder / "model.wafer", folder / "in.npz"
+    np.savez(inputs, **small_models.gpt(model, 0, layers=layers, **sizes))
+    run(["wsec", model, "-o", program, f"--mesh={mesh}", "--quiet", *flags])
+    seen, expected = run_once(folder, program, inputs, "seen", f"--counters={folder / 'counters.json'}")
+    assert seen["time"]["remembered_launches"] == 0
+    for threads in 1, 2:
+        found, values = run_once(folder, program, inputs, "found", f"--threads={threads}")
+        remembered = found["time"]["remembered_launches"]
+        wrong = [key for key in COUNTED if found[key] != seen[key]]
+        wrong += ["outputs"] * (values != expected)
+        print(f"{text}, {mesh}, {threads} threads: {remembered} launches remembered:",
+              f"{', '.join(wrong)} DIFFER" if wrong else "ok")
+
+
+def main():
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    check(folder, "6 layers", "8x8", [], 6)
+    check(folder, "f16", "8x8", ["--precision=f16"], 6)
+    check(folder, "batch", "6x5", [], 5, batch=2, tokens=7)
+    check(folder, "a token", "4x8", [], 7, tokens=1)
+    check(folder, "a column", "1x3", [], 5)
+    check(folder, "heads", "12x7", ["--precision=bf16"], 5, tokens=13, width=72, heads=6)
+    check(folder, "3 layers", "8x8", [], 3)
+
+
+if __name__ == "__main__":
+    main()
