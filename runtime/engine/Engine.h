@@ -33,9 +33,9 @@ struct EngineOptions {
   /// Elements to compute and statements to start, over all PEs, after which a
   /// run is refused with WorkLimit; 0: no limit. For programs nobody trusts.
   uint64_t workLimit = 0;
-  /// Whether the first run is recorded, on one thread, and later ones replay
-  /// it: for a program that runs more than once. Programs whose control can
-  /// depend on data always run as the first time.
+  /// Whether the first run is recorded, and later ones replay it: for a program
+  /// that runs more than once. Programs whose control can depend on data always
+  /// run as the first time.
   bool replay = false;
   /// Memory a recording may take; a run that needs more is not recorded, and
   /// all runs are like the first.

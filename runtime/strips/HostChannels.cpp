@@ -177,7 +177,7 @@ void OutputChannel::run() {
     world.recordLaunch(use.launch, chunk.last, chunk.last);
     queue.pop(chunk.words());
     if (storedOfUse == use.words && world.recording)
-      world.arrivals.emplace_back(use.stream, chunk.last);
+      world.noteArrival(use.stream, chunk.last);
     if (storedOfUse == use.words && order.arrived(use.stream, chunk.last))
       for (Actor *actor : waiting)
         world.scheduler.wake(*actor);

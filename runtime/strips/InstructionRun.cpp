@@ -7,6 +7,7 @@
 #include "runtime/program/Errors.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace wsec::runtime {
 
@@ -292,11 +293,10 @@ NestOperand InstructionRun::operand(const Source &source,
   case OperandKind::Immediate: {
     const OperandCode &code = &source == sources ? site.code.a : site.code.b;
     place.data = &code.immediate;
-    if (Recording *recording = site.world.recording) {
+    if (Recording *recording = site.world.recording)
       // That of the recording, of which all instructions have the same.
-      place.buffer = recording->addConstant(code.immediate);
-      place.data = recording->buffers[place.buffer].base;
-    }
+      std::tie(place.buffer, place.data) =
+          recording->addConstant(code.immediate);
     break;
   }
   case OperandKind::Memory:

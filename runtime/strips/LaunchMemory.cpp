@@ -8,7 +8,7 @@
 namespace wsec::runtime {
 
 /// The first layer brings the wafer into the state that the others find, the
-/// second is written down, on one thread: fewer are not worth it.
+/// second is written down: fewer are not worth it.
 static constexpr size_t leastLayers = 4;
 /// Layers written down before it is given up to find equal states.
 static constexpr int mostAttempts = 3;
@@ -131,7 +131,7 @@ LaunchMemory::Views LaunchMemory::views() const {
 }
 
 void LaunchMemory::run(const RepeatedLaunches &layers) {
-  if (!runUntil(layers.first + layers.period, false))
+  if (!runUntil(layers.first + layers.period))
     return;
   State before = state();
   for (size_t layer = 1; layer <= mostAttempts && layer + 1 < layers.count;
@@ -200,7 +200,7 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   world.arrivals.clear();
   world.record(&recording);
   const Views viewsBefore = views();
-  const bool rests = runUntil(to, true);
+  const bool rests = runUntil(to);
   const bool usable = rests && recording.complete() && !recording.mayFail();
   State after = state();
   std::optional<Lasting> lasts;

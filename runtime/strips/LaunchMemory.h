@@ -26,9 +26,8 @@ namespace wsec::runtime {
 class LaunchMemory {
 public:
   using MainThreads = std::vector<std::unique_ptr<MainThread>>;
-  /// Runs the launches below `limit`, on one thread or on all; whether nothing
-  /// is under way then.
-  using RunUntil = std::function<bool(size_t limit, bool alone)>;
+  /// Runs the launches below `limit`; whether nothing is under way then.
+  using RunUntil = std::function<bool(size_t limit)>;
 
   LaunchMemory(World &world, HostPort &host, WorkerPool &pool,
                HostChannels &channels, MainThreads &mains, RunUntil runUntil,

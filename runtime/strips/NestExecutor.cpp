@@ -98,11 +98,9 @@ static std::optional<ptrdiff_t> joinedStride(const float *from, size_t extent,
 bool NestExecutor::sameView(Recording::BufferId buffer, const void *owner,
                             Recording::BufferId other,
                             const void *otherOwner) const {
-  using Kind = Recording::Buffer::Kind;
   return !records || buffer == other ||
          (owner && owner == otherOwner &&
-          records->buffers[buffer].kind == Kind::View &&
-          records->buffers[other].kind == Kind::View);
+          records->areViews(buffer, other));
 }
 
 bool NestExecutor::continues(const Terms &terms, const NestMemory &its,

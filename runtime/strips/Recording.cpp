@@ -22,30 +22,42 @@ void Recording::add(Operation operation) {
 }
 
 Recording::BufferId Recording::addSram(const float *base, size_t floats) {
+  Guard guard(lock);
   return add({Buffer::Kind::Sram, base, floats});
 }
 
 Recording::BufferId Recording::addScratch(const float *base, size_t floats) {
+  Guard guard(lock);
   return overflown ? nothing : add({Buffer::Kind::Scratch, base, floats});
 }
 
 Recording::BufferId Recording::addExternal(const float *base) {
+  Guard guard(lock);
   return add({Buffer::Kind::External, base, 0});
 }
 
-Recording::BufferId Recording::addConstant(float value) {
+bool Recording::areViews(BufferId a, BufferId b) {
+  Guard guard(lock);
+  return buffers[a].kind == Buffer::Kind::View &&
+         buffers[b].kind == Buffer::Kind::View;
+}
+
+std::pair<Recording::BufferId, const float *>
+Recording::addConstant(float value) {
+  Guard guard(lock);
   auto [known, isNew] =
       constantIndex.emplace(std::bit_cast<uint32_t>(value), nothing);
   if (isNew) {
     constants.push_back(value);
     known->second = add({Buffer::Kind::Constant, &constants.back(), 1});
   }
-  return known->second;
+  return {known->second, buffers[known->second].base};
 }
 
 Recording::BufferId Recording::addView(uint32_t actor, uint32_t stream,
                                        uint32_t channel, size_t maxWords,
                                        const WordView &view) {
+  Guard guard(lock);
   if (overflown)
     return nothing;
   uint32_t index = uint32_t(views.size());
@@ -71,6 +83,7 @@ void Recording::note(uint32_t actor, const PreparedNest &prepared,
 }
 
 Recording::Part Recording::part(const Nest &nest, BufferId a, BufferId b) {
+  Guard guard(lock);
   if (overflown)
     return {};
   return {indexOf(PreparedNest(nest)), operand(a, nest.a.data),
@@ -82,6 +95,7 @@ void Recording::compute(uint32_t actor, const Nest &nest, BufferId dst,
                         BufferId a, BufferId b, std::vector<Part> parts) {
   PreparedNest prepared(nest);
   prepared.run(nest.dst.data, nest.a.data, nest.b.data);
+  Guard guard(lock);
   if (overflown || prepared.empty())
     return;
   note(actor, prepared, nest, dst, a, b);
@@ -99,8 +113,6 @@ void Recording::compute(uint32_t actor, const Nest &nest, BufferId dst,
 void Recording::copy(uint32_t actor, size_t rows, size_t length,
                      Strided<float> dst, BufferId dstBuffer,
                      Strided<const float> from, BufferId fromBuffer) {
-  if (overflown)
-    return;
   Nest nest;
   nest.op = program::Opcode::Mov;
   nest.dimensions = 2;
@@ -109,19 +121,21 @@ void Recording::copy(uint32_t actor, size_t rows, size_t length,
   nest.dst = dst;
   nest.a = from;
   PreparedNest prepared(nest);
-  if (!prepared.empty())
+  Guard guard(lock);
+  if (!overflown && !prepared.empty())
     note(actor, prepared, nest, dstBuffer, fromBuffer, nothing);
 }
 
 void Recording::interleave(uint32_t actor, const InterleaveProblem &problem,
                            float *dst, BufferId dstBuffer,
                            const std::vector<const float *> &sources,
-                           const std::vector<BufferId> &buffers) {
+                           const std::vector<BufferId> &sourceBuffers) {
+  Guard guard(lock);
   if (overflown)
     return;
   Interleaved its{problem, {}};
   for (size_t i = 0; i < sources.size(); ++i)
-    its.sources.push_back(operand(buffers[i], sources[i]));
+    its.sources.push_back(operand(sourceBuffers[i], sources[i]));
   partBytes += its.sources.size() * sizeof(Operand) + sizeof(Interleaved);
   interleaved.push_back(std::move(its));
   add({Operation::Kind::Interleave,
@@ -134,6 +148,7 @@ void Recording::interleave(uint32_t actor, const InterleaveProblem &problem,
 
 void Recording::store(uint32_t actor, uint32_t stream, uint32_t channel,
                       const WordView &words, BufferId buffer) {
+  Guard guard(lock);
   if (overflown)
     return;
   uint32_t index = uint32_t(views.size());
@@ -148,6 +163,7 @@ void Recording::store(uint32_t actor, uint32_t stream, uint32_t channel,
 }
 
 void Recording::enterLaunch(uint32_t launch) {
+  Guard guard(lock);
   add({Operation::Kind::Launch, 0, launch, {}, {}, {}});
 }
 

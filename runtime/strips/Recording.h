@@ -9,16 +9,20 @@
 #include "runtime/engine/HostPort.h"
 #include "runtime/pe/VectorKernels.h"
 #include "runtime/strips/Execute.h"
+#include "runtime/strips/SpinLock.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace wsec::runtime {
 
-/// Made by a run on one thread, so that its operations have an order.
+/// Threads of a run write into it at the same time, operations behind those
+/// whose results they read. It is read when they are done.
 class Recording {
 public:
   using BufferId = uint32_t;
@@ -87,10 +91,14 @@ public:
 
   BufferId addSram(const float *base, size_t floats);
   BufferId addScratch(const float *base, size_t floats);
-  BufferId addConstant(float value);
+  /// A constant, and where it is read.
+  std::pair<BufferId, const float *> addConstant(float value);
   BufferId addExternal(const float *base);
   BufferId addView(uint32_t actor, uint32_t stream, uint32_t channel,
                    size_t maxWords, const WordView &view);
+
+  /// Whether both hold words of the host.
+  bool areViews(BufferId a, BufferId b);
 
   /// Executes a nest and notes it. `parts` are of a nest that was joined.
   void compute(uint32_t actor, const Nest &nest, BufferId dst, BufferId a,
@@ -104,7 +112,7 @@ public:
   /// Notes an interleaving, made elsewhere.
   void interleave(uint32_t actor, const InterleaveProblem &problem, float *dst,
                   BufferId dstBuffer, const std::vector<const float *> &sources,
-                  const std::vector<BufferId> &buffers);
+                  const std::vector<BufferId> &sourceBuffers);
   void store(uint32_t actor, uint32_t stream, uint32_t channel,
              const WordView &words, BufferId buffer);
   void enterLaunch(uint32_t launch);
@@ -131,6 +139,7 @@ private:
   Operand operand(BufferId buffer, const float *data) const {
     return {buffer, buffer == nothing ? 0 : data - buffers[buffer].base};
   }
+  using Guard = std::lock_guard<SpinLock>;
   BufferId add(Buffer buffer);
   void add(Operation operation);
   uint32_t indexOf(const PreparedNest &nest);
@@ -140,6 +149,7 @@ private:
   struct Hash {
     size_t operator()(const PreparedNest &nest) const { return nest.hash(); }
   };
+  SpinLock lock;
   const size_t limitBytes;
   size_t partBytes = 0;
   bool overflown = false;

@@ -25,7 +25,7 @@ public:
         channels(makeHostChannels(world, host)),
         memory(
             world, host, pool, channels, mains,
-            [this](size_t limit, bool alone) { return runUntil(limit, alone); },
+            [this](size_t limit) { return runUntil(limit); },
             options.furthestLaunch) {
     for (const auto &strip : image.strips)
       if (!strip->code.routines.empty())
@@ -34,12 +34,10 @@ public:
 
   RunResult run() {
     const bool stopped = observeRun(world.observer, *this, [&] {
-      // Observers and recordings want one order.
-      const bool alone = world.observer || world.recording;
       setOrder();
-      if (!alone)
+      if (!world.observer && !world.recording)
         memory.run();
-      runUntil(SIZE_MAX, alone);
+      runUntil(SIZE_MAX);
       if (world.observer && world.observer->untilLaunch < world.call.launches())
         throw StopRun{};
       checkDone();
@@ -67,12 +65,12 @@ private:
   }
 
   /// Runs launches below `limit`. Whether nothing is under way then.
-  bool runUntil(size_t limit, bool alone) {
+  bool runUntil(size_t limit) {
     world.untilLaunch = limit;
     forEachActor([&](Actor &actor) { world.scheduler.wake(actor); });
     // Senders that wait for room while nothing else can run get it.
     do
-      world.scheduler.runUntilIdle(alone);
+      world.scheduler.runUntilIdle(world.observer); // Observers want one order.
     while (world.growStripQueues() || releaseChannels());
     for (const auto &strip : world.image.strips)
       strip->memory.executor().flush();

@@ -386,6 +386,11 @@ std::string World::describeLaunch(size_t launch) const {
   return runtime::describeLaunch(call, launch);
 }
 
+void World::noteArrival(uint32_t stream, double when) {
+  std::lock_guard<SpinLock> guard(launchLock);
+  arrivals.emplace_back(stream, when);
+}
+
 void World::recordLaunch(size_t launch, double start, double end) {
   std::lock_guard<SpinLock> guard(launchLock);
   if (launches.note(launch, start, end) && recording)

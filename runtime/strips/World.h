@@ -140,6 +140,7 @@ public:
 
   std::string describeLaunch(size_t launch) const;
   void recordLaunch(size_t launch, double start, double end);
+  void noteArrival(uint32_t stream, double when);
   void count(uint64_t instructions, uint64_t elements) {
     spend(elements);
     vectorInstructions.fetch_add(instructions, std::memory_order_relaxed);
