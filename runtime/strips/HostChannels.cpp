@@ -214,8 +214,6 @@ void OutputChannel::addTo(WaitGraph &graph) const {
 HostChannels makeHostChannels(World &world, HostPort &host) {
   HostChannels result;
   result.order = std::make_unique<StoreOrder>(world.call, host);
-  if (world.recording)
-    world.recording->passing = result.order->byStream();
   std::vector<Actor *> inputs;
   for (auto &[where, uses] : channelUses(world.call, host, Direction::In)) {
     result.inputs.push_back(std::make_unique<InputChannel>(

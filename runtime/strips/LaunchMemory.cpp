@@ -13,7 +13,7 @@ static constexpr size_t leastLayers = 4;
 /// Layers written down before it is given up to find equal states.
 static constexpr int mostAttempts = 3;
 /// Memory for one layer.
-static constexpr size_t recordingBytes = size_t(1) << 28;
+static constexpr size_t layerBytes = size_t(1) << 28;
 /// Clocks are sums of what is no binary fraction.
 static constexpr double tolerance = 1e-6;
 /// No queue holds words for so many cycles.
@@ -91,43 +91,19 @@ LaunchMemory::cyclesBetween(const RepeatedLaunches &layers, size_t layer,
   return *cycles >= double(words) ? cycles : std::nullopt;
 }
 
-/// What lasts from layer to layer, of one that was written down. None if a view
-/// of one place came to another.
-std::optional<LaunchMemory::Lasting>
-LaunchMemory::lasting(const Recording &recording, const Views &before) const {
-  using Kind = Recording::Buffer::Kind;
-  std::set<Recording::BufferId> used;
-  for (const Recording::Operation &operation : recording.operations)
-    forEachSource(recording, operation, [&](const Recording::Operand &source) {
-      if (recording.buffers[source.buffer].kind == Kind::External)
-        used.insert(source.buffer);
-    });
-  Lasting result;
-  result.views = views();
-  for (size_t i = 0; i < before.size(); ++i) {
-    const Recording::BufferId old = before[i].place.buffer;
-    const StripMemory::ViewPlace &place = result.views[i].place;
-    if (place.buffer == old)
-      continue;
-    if (recording.buffers[place.buffer].kind == Kind::External)
-      return {};
-    result.kept.insert(place.buffer);
-    if (!used.contains(old))
-      continue;
-    if (place.floats == 0)
-      return {};
-    result.carried.push_back(
-        {old, i, std::unique_ptr<float[]>(new float[place.floats])});
-  }
-  return result;
+void LaunchMemory::keep(size_t limitBytes) {
+  keepsBytes = limitBytes;
+  open = std::make_unique<RecordedPart>(limitBytes);
+  open->begin(world, *channels.order);
 }
 
-LaunchMemory::Views LaunchMemory::views() const {
-  Views result;
-  for (const auto &strip : world.image.strips)
-    for (const StripMemory::ViewPlace &place : strip->memory.viewPlaces())
-      result.push_back({strip.get(), place});
-  return result;
+std::vector<std::unique_ptr<RecordedPart>> LaunchMemory::takeParts() {
+  open->end(world);
+  parts.push_back(std::move(open));
+  for (const auto &part : parts)
+    if (!part->prepared() && !part->usable())
+      return {};
+  return std::move(parts);
 }
 
 void LaunchMemory::run(const RepeatedLaunches &layers) {
@@ -138,35 +114,6 @@ void LaunchMemory::run(const RepeatedLaunches &layers) {
        ++layer)
     if (runOne(layers, layer, before))
       return;
-}
-
-/// Replays a layer for others, and leaves the SRAM as the last of them does.
-void LaunchMemory::replay(const Recording &recording, const Lasting &lasts,
-                          const std::vector<Replay::Shift> &others) {
-  Replay::Lasting buffers{{}, lasts.kept};
-  for (const Lasting::Carried &its : lasts.carried) {
-    const StripMemory::ViewPlace &place = lasts.views[its.view].place;
-    std::copy_n(place.data, place.floats, its.words.get());
-    buffers.before[its.buffer] = its.words.get();
-  }
-  Replay layer(recording, pool, buffers);
-  const auto find = [&](const StripMemory::ViewPlace &place) {
-    auto [data, owner] = layer.find(place.buffer);
-    return std::pair(data + (place.data - recording.buffers[place.buffer].base),
-                     std::move(owner));
-  };
-  for (const Replay::Shift &shift : others) {
-    layer.run(host, furthestLaunch, &shift);
-    for (const Lasting::Carried &its : lasts.carried) {
-      const StripMemory::ViewPlace &place = lasts.views[its.view].place;
-      std::copy_n(find(place).first, place.floats, its.words.get());
-    }
-  }
-  for (const View &view : lasts.views)
-    if (lasts.kept.contains(view.place.buffer)) {
-      auto [data, owner] = find(view.place);
-      view.strip->memory.moveView(view.place.index, data, std::move(owner));
-    }
 }
 
 /// What the layers behind one take and bring in place of its streams.
@@ -189,30 +136,51 @@ LaunchMemory::othersBehind(const RepeatedLaunches &layers, size_t layer) const {
 /// down. True if nothing is left to do for these layers.
 bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
                           State &before) {
-  const std::vector<Replay::Shift> others = othersBehind(layers, layer);
+  std::vector<Replay::Shift> others = othersBehind(layers, layer);
   if (others.empty())
     return true;
-  const size_t from = layers.first + layer * layers.period,
-               to = from + layers.period;
-  Recording recording(recordingBytes);
-  recording.passing = channels.order->byStream();
+  if (open) {
+    open->end(world);
+    parts.push_back(std::move(open));
+  }
   world.awaitsCommands = false;
   world.arrivals.clear();
-  world.record(&recording);
-  const Views viewsBefore = views();
-  const bool rests = runUntil(to);
-  const bool usable = rests && recording.complete() && !recording.mayFail();
-  State after = state();
-  std::optional<Lasting> lasts;
-  if (usable && after.layouts == before.layouts)
-    lasts = lasting(recording, viewsBefore);
-  const std::optional<double> cycles =
-      lasts ? cyclesBetween(layers, layer, before, after) : std::nullopt;
-  if (cycles) {
-    replay(recording, *lasts, others);
-    skip(layers, layer, others, before, after, *cycles);
+  auto part = std::make_unique<RecordedPart>(keepsBytes.value_or(layerBytes));
+  part->begin(world, *channels.order);
+  const bool rests = runUntil(layers.first + (layer + 1) * layers.period);
+  if (!rests && keepsBytes) {
+    open = std::move(part);
+    return true;
   }
-  world.record(nullptr);
+  State after = state();
+  part->end(world);
+  const bool usable = rests && part->usable() && !part->recorded().mayFail();
+  std::optional<double> cycles;
+  if (usable && after.layouts == before.layouts && part->repeats())
+    cycles = cyclesBetween(layers, layer, before, after);
+  if (cycles) {
+    part->prepare(pool);
+    Locations locations;
+    for (const auto &strip : world.image.strips)
+      for (const StripMemory::ViewPlace &view : strip->memory.viewPlaces())
+        locations.push_back({view.data});
+    for (const Replay::Shift &shift : others)
+      part->replay(host, furthestLaunch, &shift, locations);
+    auto location = locations.begin();
+    for (const auto &strip : world.image.strips)
+      for (const StripMemory::ViewPlace &view : strip->memory.viewPlaces()) {
+        if (view.data != location->data)
+          strip->memory.moveView(view.index, location->data, location->owner);
+        ++location;
+      }
+    skip(layers, layer, others, before, after, *cycles);
+    part->shifts = std::move(others);
+  }
+  if (keepsBytes) {
+    parts.push_back(std::move(part));
+    open = std::make_unique<RecordedPart>(*keepsBytes);
+    open->begin(world, *channels.order);
+  }
   before = std::move(after);
   return cycles || !usable;
 }

@@ -8,13 +8,12 @@
 
 #include "runtime/strips/HostChannels.h"
 #include "runtime/strips/MainThread.h"
+#include "runtime/strips/RecordedPart.h"
 #include "runtime/strips/RepeatedLaunches.h"
-#include "runtime/strips/Replay.h"
 
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 namespace wsec::runtime {
@@ -35,8 +34,14 @@ public:
       : world(world), host(host), pool(pool), channels(channels), mains(mains),
         runUntil(std::move(runUntil)), furthestLaunch(furthestLaunch) {}
 
+  /// From now on all that runs is written down, in parts of at most about
+  /// `limitBytes`.
+  void keep(size_t limitBytes);
   /// Runs up to the end of layers, as far as it can.
   void run();
+  /// What was written down, which is one run; nothing if some part cannot be
+  /// replayed.
+  std::vector<std::unique_ptr<RecordedPart>> takeParts();
   /// Launches that were replayed.
   size_t launches() const { return remembered; }
 
@@ -55,30 +60,8 @@ private:
                                       const State &after) const;
   bool awaitsStore(const RepeatedLaunches &layers, size_t layer,
                    const State &before, const State &after) const;
-  /// The views of all strips.
-  struct View {
-    Strip *strip;
-    StripMemory::ViewPlace place;
-  };
-  using Views = std::vector<View>;
-  Views views() const;
-  struct Lasting {
-    Views views;                        ///< behind the layer
-    std::set<Recording::BufferId> kept; ///< in which they lie
-    /// What a layer reads that the one before it brought.
-    struct Carried {
-      Recording::BufferId buffer;
-      size_t view;
-      std::unique_ptr<float[]> words;
-    };
-    std::vector<Carried> carried;
-  };
-  std::optional<Lasting> lasting(const Recording &recording,
-                                 const Views &before) const;
   std::vector<Replay::Shift> othersBehind(const RepeatedLaunches &layers,
                                           size_t layer) const;
-  void replay(const Recording &recording, const Lasting &lasts,
-              const std::vector<Replay::Shift> &others);
   void skip(const RepeatedLaunches &layers, size_t layer,
             const std::vector<Replay::Shift> &others, const State &before,
             const State &after, double cycles);
@@ -91,6 +74,9 @@ private:
   const RunUntil runUntil;
   std::atomic<uint64_t> *const furthestLaunch; ///< or null
   size_t remembered = 0;
+  std::optional<size_t> keepsBytes;
+  std::vector<std::unique_ptr<RecordedPart>> parts;
+  std::unique_ptr<RecordedPart> open;
 };
 
 } // namespace wsec::runtime

@@ -99,8 +99,7 @@ bool NestExecutor::sameView(Recording::BufferId buffer, const void *owner,
                             Recording::BufferId other,
                             const void *otherOwner) const {
   return !records || buffer == other ||
-         (owner && owner == otherOwner &&
-          records->areViews(buffer, other));
+         (owner && owner == otherOwner && records->areViews(buffer, other));
 }
 
 bool NestExecutor::continues(const Terms &terms, const NestMemory &its,

@@ -21,7 +21,7 @@ using BufferKind = Recording::Buffer::Kind;
 class Replay::Builder {
 public:
   Builder(Replay &replay, const Recording &recording, unsigned workers,
-          const Lasting *lasting)
+          const Lasting &lasting)
       : replay(replay), recording(recording), lasting(lasting),
         tasks(makeTasks(recording)), order(scheduleTasks(tasks, workers)),
         places(recording.buffers.size()), ordinals(tasks.size()),
@@ -66,14 +66,11 @@ private:
       if (buffer.kind == BufferKind::Constant) {
         replay.constants.push_back(*buffer.base);
         places[i].data = &replay.constants.back();
-      } else if (lasting && (buffer.kind == BufferKind::External ||
-                             buffer.kind == BufferKind::Sram)) {
-        const auto moved = lasting->before.find(Recording::BufferId(i));
+      } else if (buffer.kind == BufferKind::External ||
+                 buffer.kind == BufferKind::Sram) {
+        const auto moved = lasting.before.find(Recording::BufferId(i));
         places[i].data = const_cast<float *>(
-            moved == lasting->before.end() ? buffer.base : moved->second);
-      } else if (buffer.kind == BufferKind::Sram) {
-        places[i].data = allocate(buffer.floats);
-        replay.srams.push_back(places[i].data);
+            moved == lasting.before.end() ? buffer.base : moved->second);
       }
     }
     for (auto &[buffer, its] : replay.kept)
@@ -262,7 +259,7 @@ private:
 
   Replay &replay;
   const Recording &recording;
-  const Lasting *lasting; ///< or null
+  const Lasting &lasting;
   std::vector<ReplayTask> tasks;
   std::vector<uint32_t> order;
   std::vector<Place> places;
@@ -272,17 +269,12 @@ private:
   std::vector<Pool> pools; ///< of each worker
 };
 
-Replay::Replay(const Recording &recording, WorkerPool &pool)
-    : pool(pool), nests(recording.nests), views(recording.views) {
-  Builder(*this, recording, pool.size(), nullptr).build();
-}
-
 Replay::Replay(const Recording &recording, WorkerPool &pool,
                const Lasting &lasting)
     : pool(pool), nests(recording.nests), views(recording.views) {
   for (Recording::BufferId buffer : lasting.after)
     kept[buffer] = {};
-  Builder(*this, recording, pool.size(), &lasting).build();
+  Builder(*this, recording, pool.size(), lasting).build();
 }
 
 Replay::~Replay() = default;

@@ -45,9 +45,7 @@ public:
     /// behind a replay.
     std::set<Recording::BufferId> after;
   };
-  /// In memory of its own or, where some buffers last, in that of the recorded
-  /// run.
-  Replay(const Recording &recording, WorkerPool &pool);
+  /// Takes place in the SRAM of the recorded run.
   Replay(const Recording &recording, WorkerPool &pool, const Lasting &lasting);
   ~Replay();
 
@@ -63,8 +61,6 @@ public:
   std::pair<const float *, std::shared_ptr<const void>>
   find(Recording::BufferId buffer) const;
 
-  /// The SRAM of a strip, of all lanes, word by word as in the strip.
-  float *sram(size_t strip) { return srams[strip]; }
   /// Memory it takes, about.
   size_t bytes() const;
 
@@ -125,7 +121,6 @@ private:
   std::vector<Worker> workers;
   std::vector<std::shared_ptr<float[]>> memory;
   size_t floats = 0; ///< in `memory`
-  std::vector<float *> srams;
   std::vector<float> constants;
   struct Kept {
     const float *data = nullptr;

@@ -66,8 +66,8 @@ const std::vector<int> &Strip::activeLanes(const InstructionCode &instruction) {
   return *lanesOf;
 }
 
-void Strip::reset(Recording *recording) {
-  memory.reset(recording, uint32_t(index));
+void Strip::reset() {
+  memory.reset(nullptr, uint32_t(index));
   written.reset(2 * (code.endDataWord - code.firstDataWord), lanes);
 }
 

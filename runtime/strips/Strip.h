@@ -50,7 +50,7 @@ public:
   StripMemory memory;
 
   /// Forgets the contents of the SRAM.
-  void reset(Recording *recording);
+  void reset();
   /// What persistent buffers hold goes to the SRAM, and back.
   void load(const PersistentState &state, int meshWidth);
   void save(PersistentState &state, int meshWidth);

@@ -33,6 +33,13 @@ void StripMemory::record(Recording *into, uint32_t actor) {
                                          : Recording::nothing;
 }
 
+std::vector<std::unique_ptr<float[]>> StripMemory::takeMemory() {
+  std::vector<std::unique_ptr<float[]>> memory;
+  for (Area &its : areas)
+    memory.push_back(std::move(its.data));
+  return memory;
+}
+
 void StripMemory::sortViews() {
   std::vector<size_t> order;
   for (size_t i = 0; i < views.size(); ++i)

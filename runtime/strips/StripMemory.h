@@ -50,6 +50,10 @@ public:
   /// the recording. Only while the executor holds nothing back.
   void record(Recording *into, uint32_t actor);
 
+  /// The memory of all forms, that of words at home first, for replays behind
+  /// the run. There is none until the next `reset`.
+  std::vector<std::unique_ptr<float[]>> takeMemory();
+
   /// The forms of all words, and where views lie.
   struct Layout;
   Layout layout() const;

@@ -16,12 +16,14 @@ namespace wsec::runtime {
 
 namespace {
 
+using Parts = std::vector<std::unique_ptr<RecordedPart>>;
+
 /// One run of a program: all actors and what they share.
 class Run : public Inspection {
 public:
   Run(ProgramImage &image, const Call &call, const EngineOptions &options,
-      WorkerPool &pool, HostPort &host, Recording *recording = nullptr)
-      : world(image, call, options, pool, recording),
+      WorkerPool &pool, HostPort &host)
+      : world(image, call, options, pool),
         channels(makeHostChannels(world, host)),
         memory(
             world, host, pool, channels, mains,
@@ -32,10 +34,14 @@ public:
         mains.push_back(std::make_unique<MainThread>(world, *strip));
   }
 
+  /// Writes down all that it does, until `takeParts`.
+  void record(size_t limitBytes) { memory.keep(limitBytes); }
+  Parts takeParts() { return memory.takeParts(); }
+
   RunResult run() {
     const bool stopped = observeRun(world.observer, *this, [&] {
       setOrder();
-      if (!world.observer && !world.recording)
+      if (!world.observer)
         memory.run();
       runUntil(SIZE_MAX);
       if (world.observer && world.observer->untilLaunch < world.call.launches())
@@ -195,10 +201,10 @@ public:
       return runOnce(host, call, state, nullptr);
     Recorded &its = recorded.try_emplace(call).first->second;
     // What a run reads must have been written in the recorded one, too.
-    if (its.replay && state &&
+    if (!its.parts.empty() && state &&
         (!its.before || !its.before->sameWritten(*state)))
       forget(its);
-    if (its.replay)
+    if (!its.parts.empty())
       return runAgain(its, host, state);
     if (its.given || recordedBytes >= options.recordingBytes)
       return runOnce(host, call, state, nullptr);
@@ -210,16 +216,22 @@ public:
 private:
   /// The first run of a call.
   struct Recorded {
-    std::unique_ptr<Replay> replay;
+    Parts parts; ///< of the run, one behind the other; none: it is not kept
+    /// The SRAM they lie in, of each strip that of each form.
+    std::vector<std::vector<std::unique_ptr<float[]>>> memory;
     RunResult result;
     /// What persistent buffers held before and after.
     std::unique_ptr<PersistentState> before, after;
     bool given = false; ///< up
+    size_t bytes = 0;
   };
 
+  /// A run, which is written down if there is a place for it.
   RunResult runOnce(HostPort &host, const Call &call, PersistentState *state,
-                    Recording *recording) {
-    Run run(image, call, options, pool, host, recording);
+                    Recorded *into) {
+    Run run(image, call, options, pool, host);
+    if (into)
+      run.record(options.recordingBytes - recordedBytes);
     const int width = image.router.width();
     if (state)
       for (const auto &strip : image.strips)
@@ -228,48 +240,65 @@ private:
     if (state && !result.stopped)
       for (const auto &strip : image.strips)
         strip->save(*state, width);
+    if (into)
+      into->parts = run.takeParts();
     return result;
   }
 
   RunResult record(Recorded &its, HostPort &host, const Call &call,
                    PersistentState *state) {
     its.given = true; // Once, whatever comes of it.
-    Recording recording(options.recordingBytes - recordedBytes);
     if (state)
       its.before = std::make_unique<PersistentState>(*state);
-    RunResult result = runOnce(host, call, state, &recording);
+    RunResult result = runOnce(host, call, state, &its);
     if (state)
       its.after = std::make_unique<PersistentState>(*state);
-    if (recording.complete()) {
-      its.replay = std::make_unique<Replay>(recording, pool);
-      its.result = result;
-      its.result.replayed = true;
-      recordedBytes += its.replay->bytes();
+    if (its.parts.empty())
+      return result;
+    its.result = result;
+    its.result.replayed = true;
+    for (const auto &part : its.parts) {
+      if (!part->prepared())
+        part->prepare(pool);
+      its.bytes += part->bytes();
     }
+    for (const auto &strip : image.strips)
+      its.memory.push_back(strip->memory.takeMemory());
+    recordedBytes += its.bytes;
     return result;
   }
 
+  void replay(Recorded &its, HostPort &host) {
+    Locations views;
+    for (const auto &part : its.parts) {
+      part->replay(host, options.furthestLaunch, nullptr, views);
+      for (const Replay::Shift &shift : part->shifts)
+        part->replay(host, options.furthestLaunch, &shift, views);
+    }
+  }
+
   void forget(Recorded &its) {
-    recordedBytes -= its.replay->bytes();
+    recordedBytes -= its.bytes;
     its = {};
   }
 
   /// Calls `visit(pe, offset, half)` for the halves of words of persistent
   /// buffers that `written` has, with their places in the SRAM of the replay.
   template <class Visit>
-  void forEachHalf(Replay &replay, const PersistentState &written,
+  void forEachHalf(Recorded &its, const PersistentState &written,
                    const Visit &visit) {
     for (const auto &[pe, held] : written.pes()) {
       const int width = image.router.width();
       const Strip &strip = *image.strips[size_t(image.stripOf[size_t(pe)])];
       const int lane = strip.laneOf({pe % width, pe / width});
+      float *home = its.memory[size_t(strip.index)][0].get();
       for (const auto &piece : written.pieces(strip.classIndex))
         for (int64_t at = 0; at < piece.bytes; at += 2)
           if (held.isWritten(piece.offset + at)) {
             const int64_t address = piece.address + at;
             float *word =
-                replay.sram(size_t(strip.index)) +
-                (address / 4 - strip.code.firstDataWord) * strip.lanes + lane;
+                home + (address / 4 - strip.code.firstDataWord) * strip.lanes +
+                lane;
             visit(pe, piece.offset + at,
                   reinterpret_cast<uint8_t *>(word) + address % 4);
           }
@@ -278,21 +307,19 @@ private:
 
   RunResult runAgain(Recorded &its, HostPort &host, PersistentState *state) {
     if (!state) {
-      its.replay->run(host, options.furthestLaunch);
+      replay(its, host);
       return its.result;
     }
-    forEachHalf(*its.replay, *state,
-                [&](int pe, int64_t offset, uint8_t *half) {
-                  std::memcpy(half, &state->of(pe)->bytes[size_t(offset)], 2);
-                });
-    its.replay->run(host, options.furthestLaunch);
+    forEachHalf(its, *state, [&](int pe, int64_t offset, uint8_t *half) {
+      std::memcpy(half, &state->of(pe)->bytes[size_t(offset)], 2);
+    });
+    replay(its, host);
     *state = *its.after; // The same is written, with other values.
-    forEachHalf(
-        *its.replay, *its.after, [&](int pe, int64_t offset, uint8_t *half) {
-          const int peClass =
-              image.strips[size_t(image.stripOf[size_t(pe)])]->classIndex;
-          std::memcpy(&state->at(pe, peClass).bytes[size_t(offset)], half, 2);
-        });
+    forEachHalf(its, *its.after, [&](int pe, int64_t offset, uint8_t *half) {
+      const int peClass =
+          image.strips[size_t(image.stripOf[size_t(pe)])]->classIndex;
+      std::memcpy(&state->at(pe, peClass).bytes[size_t(offset)], half, 2);
+    });
     return its.result;
   }
 

@@ -158,16 +158,14 @@ bool Links::full(Actor &writer, int lane) const {
 // ---------------------------------------------------------------- world
 
 World::World(ProgramImage &image, const Call &call,
-             const EngineOptions &options, WorkerPool &pool,
-             Recording *recording)
-    : image(image), call(call), recording(recording),
-      observer(options.observer), scheduler(pool),
+             const EngineOptions &options, WorkerPool &pool)
+    : image(image), call(call), observer(options.observer), scheduler(pool),
       launches(call.launches(), options.furthestLaunch),
       queueWords(options.queueWords), queueBytes(options.queueBytes),
       workLimit(options.workLimit),
       knownWiring(image.strips.size() * size_t(image.machine.colors())) {
   for (const auto &strip : image.strips) {
-    strip->reset(recording);
+    strip->reset();
     if (observer) {
       std::vector<int> &pes = pesOfStrip.emplace_back();
       for (int row : strip->rows)

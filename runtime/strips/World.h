@@ -86,11 +86,11 @@ private:
 class World {
 public:
   World(ProgramImage &image, const Call &call, const EngineOptions &options,
-        WorkerPool &pool, Recording *recording = nullptr);
+        WorkerPool &pool);
 
   ProgramImage &image;
   const Call call;
-  Recording *recording;     ///< or null
+  Recording *recording = nullptr;
   Observer *const observer; ///< or null
   Scheduler scheduler;
 

@@ -56,7 +56,7 @@ public:
   RandomSram(unsigned seed, int lanes)
       : generator(seed), lanes(lanes), plain(size_t(lanes)), code(makeCode()),
         strip(0, 0, code, 0, rowsOf(lanes), {}, {}) {
-    strip.reset(nullptr);
+    strip.reset();
     for (int lane = 0; lane < lanes; ++lane)
       for (int64_t half = 0; half < 2 * words; ++half) {
         const auto bits = uint16_t(0x3000 + pick(0x0fff));

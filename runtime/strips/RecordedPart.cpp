@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/strips/RecordedPart.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace wsec::runtime {
+
+using BufferKind = Recording::Buffer::Kind;
+
+RecordedPart::Views RecordedPart::viewsOf(const World &world) {
+  Views views;
+  for (const auto &strip : world.image.strips)
+    for (const StripMemory::ViewPlace &view : strip->memory.viewPlaces())
+      views.push_back(view);
+  return views;
+}
+
+void RecordedPart::begin(World &world, const StoreOrder &order) {
+  recording->passing = order.byStream();
+  world.record(recording.get());
+  before = viewsOf(world);
+}
+
+void RecordedPart::end(World &world) {
+  after = viewsOf(world);
+  world.record(nullptr);
+}
+
+/// Buffers of views before it that its operations read.
+std::set<Recording::BufferId> RecordedPart::usedFromBefore() const {
+  std::set<Recording::BufferId> used;
+  for (const Recording::Operation &operation : recording->operations)
+    forEachSource(*recording, operation, [&](const Recording::Operand &source) {
+      if (recording->buffers[source.buffer].kind == BufferKind::External)
+        used.insert(source.buffer);
+    });
+  return used;
+}
+
+bool RecordedPart::usable() const {
+  if (!recording->complete())
+    return false;
+  const std::set<Recording::BufferId> used = usedFromBefore();
+  return std::none_of(before.begin(), before.end(), [&](const auto &view) {
+    return view.floats == 0 && used.contains(view.buffer);
+  });
+}
+
+bool RecordedPart::repeats() const {
+  if (before.size() != after.size())
+    return false;
+  for (size_t i = 0; i < after.size(); ++i)
+    if (recording->buffers[after[i].buffer].kind == BufferKind::External &&
+        after[i].buffer != before[i].buffer)
+      return false;
+  return true;
+}
+
+void RecordedPart::prepare(WorkerPool &pool) {
+  Replay::Lasting lasting;
+  const std::set<Recording::BufferId> used = usedFromBefore();
+  std::map<Recording::BufferId, size_t> viewOf;
+  for (size_t i = 0; i < before.size(); ++i) {
+    viewOf[before[i].buffer] = i;
+    if (!used.contains(before[i].buffer))
+      continue;
+    carried.push_back({i, before[i].floats,
+                       std::unique_ptr<float[]>(new float[before[i].floats])});
+    lasting.before[before[i].buffer] = carried.back().words.get();
+  }
+  for (const StripMemory::ViewPlace &view : after) {
+    const auto found = viewOf.find(view.buffer);
+    if (found != viewOf.end()) {
+      left.push_back({found->second, Recording::nothing,
+                      view.data - before[found->second].data});
+      continue;
+    }
+    lasting.after.insert(view.buffer);
+    left.push_back(
+        {0, view.buffer, view.data - recording->buffers[view.buffer].base});
+  }
+  layer = std::make_unique<Replay>(*recording, pool, lasting);
+  recording.reset();
+  before = after = {};
+}
+
+void RecordedPart::replay(HostPort &host, std::atomic<uint64_t> *furthestLaunch,
+                          const Replay::Shift *shift, Locations &locations) {
+  for (const Carried &its : carried)
+    std::copy_n(locations[its.view].data, its.floats, its.words.get());
+  layer->run(host, furthestLaunch, shift);
+  Locations behind;
+  for (const Left &its : left) {
+    Location location;
+    if (its.buffer == Recording::nothing)
+      location = locations[its.view];
+    else
+      std::tie(location.data, location.owner) = layer->find(its.buffer);
+    location.data += its.offset;
+    behind.push_back(std::move(location));
+  }
+  locations = std::move(behind);
+}
+
+size_t RecordedPart::bytes() const {
+  size_t sum = layer->bytes() + left.size() * sizeof(Left);
+  for (const Carried &its : carried)
+    sum += its.floats * sizeof(float);
+  return sum;
+}
+
+} // namespace wsec::runtime
