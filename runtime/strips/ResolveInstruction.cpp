@@ -93,7 +93,18 @@ bool MemoryPattern::sharesHalves(const MemoryPattern &other) const {
   return shared;
 }
 
+/// Whether all halves between the first and the last of a pattern are written,
+/// as most are most of the time: then it need not be walked through.
+static bool allInitialised(Strip &strip, const MemoryPattern &pattern,
+                           int lane) {
+  const int64_t end = pattern.high() + 1;
+  return strip.firstUninitialised(pattern.low(), end - pattern.low(), lane) ==
+         end;
+}
+
 void markInitialised(Strip &strip, const MemoryPattern &pattern, int lane) {
+  if (pattern.empty() || allInitialised(strip, pattern, lane))
+    return;
   forEachRun(pattern, [&](int64_t half, int64_t count) {
     strip.markInitialised(half, count, lane);
   });
@@ -164,6 +175,8 @@ MemoryPattern InstructionRun::pattern(const OperandCode &operand,
 
 void InstructionRun::checkInitialised(const MemoryPattern &read,
                                       const OperandCode &operand) const {
+  if (allInitialised(site.strip, read, site.lane))
+    return;
   forEachRun(read, [&](int64_t half, int64_t count) {
     const int64_t end = half + count;
     while ((half = site.strip.firstUninitialised(half, end - half, site.lane)) <
