@@ -393,17 +393,26 @@ void StripMemory::move(int64_t from, int64_t to, Form its) {
                             word % source.length * source.wordStride;
         float *at =
             target.data.get() + (word + source.origin - first) * wordPitch;
-        const bool halves = toElements || ofElements;
-        for (int part = 0; part <= (halves ? 1 : 0); ++part) {
+        const bool converts = toElements != ofElements;
+        // Both halves of a word at once, if elements lie side by side.
+        const bool both = converts && once && numbers == NumberKind::Single &&
+                          (columns > 1 || rows == 1) &&
+                          (toElements ? source.wordStride == 1 : half == 1);
+        const bool each = (toElements || ofElements) && !both;
+        for (int part = 0; part <= (each ? 1 : 0); ++part) {
           Nest nest = copyNest(rows, columns, once ? 1 : size_t(lanes),
                                at + (toElements ? part * pitch : 0),
                                {nullptr, columns * wordPitch, wordPitch, 1},
                                {data + part * half, source.rowStride,
                                 source.wordStride, source.laneStride});
-          if (toElements && !ofElements)
-            nest.types = {numbers, {takenOut(type)}, {type, part == 1}, {}};
-          else if (ofElements && !toElements)
-            nest.types = {numbers, {type, part == 1}, {takenOut(type)}, {}};
+          const WordPart words{type, both        ? HalfOf::Both
+                                     : part == 1 ? HalfOf::Upper
+                                                 : HalfOf::Lower};
+          if (converts)
+            nest.types = {numbers,
+                          toElements ? WordPart{takenOut(type)} : words,
+                          toElements ? words : WordPart{takenOut(type)},
+                          {}};
           nests.run(nest, {target.buffer,
                            source.buffer,
                            Recording::nothing,
