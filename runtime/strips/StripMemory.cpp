@@ -15,6 +15,7 @@ void StripMemory::reset(Recording *recording, uint32_t actor) {
     area = {};
   forms.assign(size_t(end - first), Home);
   views.clear();
+  laneViews.clear();
   area(Words);
 }
 
@@ -133,6 +134,15 @@ struct StripMemory::Runs {
     return true;
   }
 
+  /// The word behind the last one.
+  int64_t endWord() const {
+    int64_t end = first + length;
+    for (int d = 0; d < loops; ++d)
+      end += strides[d] * (extents[d] - 1);
+    return halves ? (end + 1) >> 1 : end;
+  }
+  int64_t firstWord() const { return halves ? first >> 1 : first; }
+
   int64_t first, length = 1; ///< of the first run, in elements
   int loops = 0;
   int64_t strides[maxDimensions], extents[maxDimensions];
@@ -217,8 +227,18 @@ bool StripMemory::placeInView(const View &view, const SramElements &elements,
 }
 
 std::optional<StripMemory::Place>
-StripMemory::find(const SramElements &elements, const Nest &nest) {
-  const Form its = formOf(Runs(elements, nest));
+StripMemory::find(const SramElements &elements, const Nest &nest, int lane) {
+  const Runs runs(elements, nest);
+  if (lane >= 0 && !elements.halves())
+    for (const LaneView &its : laneViews) {
+      Place place;
+      if (its.has[size_t(lane)] && its.view.origin <= runs.firstWord() &&
+          runs.endWord() <= its.view.origin + its.view.words &&
+          placeInView(its.view, elements, nest, place))
+        return place;
+    }
+  settle(runs);
+  const Form its = formOf(runs);
   if (elements.halves()) {
     if (!isElements(its) || typeOf(its) != elements.type)
       return {};
@@ -241,12 +261,13 @@ StripMemory::Place StripMemory::gather(const SramElements &elements,
         elements.halves() ? elementsOf(elements.type, alike)
                           : Form(alike ? Alike : Home),
         elements.bufferBegin, elements.bufferEnd);
-  return *find(elements, nest);
+  return *find(elements, nest, -1);
 }
 
 StripMemory::Place StripMemory::write(const SramElements &elements,
                                       const Nest &nest, Writing how) {
   const Runs runs(elements, nest);
+  settle(runs);
   const bool halves = elements.halves();
   const bool fills =
       how.allLanes && !how.readsOld && !how.ordered && runs.whole;
@@ -267,8 +288,10 @@ StripMemory::Place StripMemory::write(const SramElements &elements,
                  elements, nest);
 }
 
-bool StripMemory::view(const SramElements &elements, const Nest &nest,
-                       const Place &from) {
+/// The view that a nest would copy to `elements`, if these fill a piece of the
+/// SRAM.
+bool StripMemory::viewOf(const SramElements &elements, const Nest &nest,
+                         const Place &from, View &view) {
   // The loops in the order of the SRAM, the innermost last.
   size_t extents[maxDimensions];
   ptrdiff_t strides[maxDimensions];
@@ -292,14 +315,8 @@ bool StripMemory::view(const SramElements &elements, const Nest &nest,
       rowsOf(extents + used, strides + used, maxDimensions - used);
   if (words < count || !rows)
     return false;
-  const int64_t begin = elements.first;
-  set(begin, begin + words, Home);
-  const Form its = newView();
-  if (its == Home)
-    return false;
-  View &view = viewOf(its);
   view.words = words;
-  view.origin = begin;
+  view.origin = elements.first;
   view.data = from.data;
   view.length = int64_t(rows->length);
   view.wordStride = rows->wordStride;
@@ -308,8 +325,55 @@ bool StripMemory::view(const SramElements &elements, const Nest &nest,
   view.laneStride = from.laneStride;
   view.buffer = from.buffer;
   view.owner = from.owner;
-  set(begin, begin + words, its);
   return true;
+}
+
+bool StripMemory::setView(const View &view) {
+  const int64_t begin = view.origin, last = begin + view.words;
+  set(begin, last, Home);
+  const Form its = newView();
+  if (its == Home)
+    return false;
+  viewOf(its) = view;
+  set(begin, last, its);
+  return true;
+}
+
+/// Lets a lane have the words of a view, and all, once it is the last one.
+bool StripMemory::addLane(const View &view, int lane) {
+  auto same = [&](const LaneView &other) {
+    const View &its = other.view;
+    return its.origin == view.origin && its.words == view.words &&
+           its.data == view.data && its.length == view.length &&
+           its.rowStride == view.rowStride &&
+           its.wordStride == view.wordStride && its.buffer == view.buffer;
+  };
+  auto found = std::find_if(laneViews.begin(), laneViews.end(), same);
+  if (found == laneViews.end()) {
+    settle(view.origin, view.origin + view.words);
+    found = laneViews.insert(laneViews.end(),
+                             {view, std::vector<bool>(size_t(lanes))});
+    found->view.laneStride = 0;
+  }
+  if (!found->has[size_t(lane)])
+    ++found->count;
+  found->has[size_t(lane)] = true;
+  if (found->count < lanes)
+    return true;
+  const View its = std::move(found->view);
+  laneViews.erase(found);
+  return setView(its);
+}
+
+bool StripMemory::view(const SramElements &elements, const Nest &nest,
+                       const Place &from, int lane) {
+  View view;
+  if (!viewOf(elements, nest, from, view))
+    return false;
+  if (lane >= 0 && lanes > 1)
+    return addLane(view, lane);
+  settle(view.origin, view.origin + view.words);
+  return setView(view);
 }
 
 // ---------------------------------------------------------------- changes
@@ -449,7 +513,46 @@ void StripMemory::bring(const Runs &runs, Form to, int64_t begin,
   }
 }
 
+/// Copies words that only some lanes have as a view to where those of all have
+/// an address.
+void StripMemory::settle(int64_t from, int64_t to) {
+  for (size_t i = 0; i < laneViews.size();) {
+    const int64_t begin = laneViews[i].view.origin;
+    const int64_t last = begin + laneViews[i].view.words;
+    if (last <= from || to <= begin) {
+      ++i;
+      continue;
+    }
+    const LaneView its = std::move(laneViews[i]);
+    laneViews.erase(laneViews.begin() + ptrdiff_t(i));
+    bringHome(begin, last);
+    const View &view = its.view;
+    forEachRectangle(
+        0, view.words, view.length,
+        [&](int64_t word, int64_t rows, int64_t columns) {
+          const float *data = view.data + word / view.length * view.rowStride +
+                              word % view.length * view.wordStride;
+          for (int lane = 0; lane < lanes; ++lane)
+            if (its.has[size_t(lane)])
+              nests.run(copyNest(rows, columns, 1, home(begin + word) + lane,
+                                 {nullptr, columns * lanes, lanes, 0},
+                                 {data, view.rowStride, view.wordStride, 0}),
+                        {areas[Words].buffer,
+                         view.buffer,
+                         Recording::nothing,
+                         view.owner,
+                         {}});
+        });
+  }
+}
+
+void StripMemory::settle(const Runs &runs) {
+  if (!laneViews.empty())
+    settle(runs.firstWord(), runs.endWord());
+}
+
 void StripMemory::bringHome(int64_t from, int64_t to) {
+  settle(from, to);
   for (int64_t until; from < to; from = until) {
     until = sameForm(from, to);
     if (form(from) != Home)

@@ -11,6 +11,9 @@
 //   view      it was copied from the fabric and stays where it came from, such
 //             as a block of weights in its file
 //
+// Words that lanes copy one after the other, such as what one of them sends to
+// all others, are a view of all once the last one has them.
+//
 // Which form a word has does not change what a PE reads. Operands are found
 // where they are if all their words have one form, and else brought together.
 #ifndef RUNTIME_STRIPS_STRIPMEMORY_H
@@ -64,8 +67,10 @@ public:
     std::shared_ptr<const void> owner;
     bool lasts = true; ///< beyond the nest: in SRAM, or as long as its owner
   };
-  /// Where a nest reads elements of lane 0; none if they lie in several places.
-  std::optional<Place> find(const SramElements &elements, const Nest &nest);
+  /// Where a nest of all lanes, or of `lane`, reads elements of lane 0; none if
+  /// they lie in several places.
+  std::optional<Place> find(const SramElements &elements, const Nest &nest,
+                            int lane);
   /// Brings them together, and finds them.
   Place gather(const SramElements &elements, const Nest &nest);
 
@@ -79,9 +84,10 @@ public:
   /// Where a nest writes elements, which have no other form from now on. They
   /// lie once for all lanes if `laneStride` is 0.
   Place write(const SramElements &elements, const Nest &nest, Writing how);
-  /// Lets words that last be those that a nest would copy to `elements`; false
-  /// if these do not fill a piece of the SRAM.
-  bool view(const SramElements &elements, const Nest &nest, const Place &from);
+  /// Lets words that last be those that a nest would copy to `elements` of all
+  /// lanes, or of `lane`; false if these do not fill a piece of the SRAM.
+  bool view(const SramElements &elements, const Nest &nest, const Place &from,
+            int lane);
 
 private:
   /// Of a word. Elements of each type have two forms, from `Elements` on; views
@@ -110,6 +116,12 @@ private:
     Recording::BufferId buffer = Recording::nothing;
     std::shared_ptr<const void> owner = {};
   };
+  /// A view of words that some lanes have. Those of the others have their form.
+  struct LaneView {
+    View view;
+    std::vector<bool> has;
+    int count = 0; ///< of the lanes that have it
+  };
   /// The words of an operand, as runs.
   struct Runs;
 
@@ -117,6 +129,12 @@ private:
   Place placeIn(AreaKind which, const SramElements &elements, const Nest &nest);
   bool placeInView(const View &view, const SramElements &elements,
                    const Nest &nest, Place &place) const;
+  static bool viewOf(const SramElements &elements, const Nest &nest,
+                     const Place &from, View &view);
+  bool setView(const View &view);
+  bool addLane(const View &view, int lane);
+  void settle(int64_t from, int64_t to);
+  void settle(const Runs &runs);
   View &viewOf(Form form) { return views[size_t(form - Views)]; }
   Form newView();
 
@@ -135,6 +153,7 @@ private:
   Area areas[4];
   std::vector<Form> forms; ///< by word
   std::vector<View> views;
+  std::vector<LaneView> laneViews; ///< that have no words in common
   NestExecutor nests;
 };
 
