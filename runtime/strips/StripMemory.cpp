@@ -16,6 +16,7 @@ void StripMemory::reset(Recording *recording, uint32_t actor) {
   forms.assign(size_t(end - first), Home);
   views.clear();
   laneViews.clear();
+  pool = {};
   area(Words);
 }
 
@@ -43,17 +44,19 @@ StripMemory::Form StripMemory::elementsOf(ElementType type, bool alike) {
   return Form(Elements + 2 * kind + (alike ? 1 : 0));
 }
 
-ElementType StripMemory::typeOf(Form form) {
+ElementType StripMemory::typeOf(Form form) const {
   static constexpr ElementType types[] = {ElementType::F16, ElementType::BF16,
                                           ElementType::I16};
-  return isElements(form) ? types[(form - Elements) / 2] : ElementType::F32;
+  if (form >= Views)
+    return form == Mixed ? ElementType::F32 : views[size_t(form - Views)].type;
+  return form >= Elements ? types[(form - Elements) / 2] : ElementType::F32;
 }
 
 /// Whether words of a form are known to be the same in all lanes.
 bool StripMemory::isAlike(Form form) const {
   if (form >= Views)
     return views[size_t(form - Views)].laneStride == 0;
-  return form == Alike || (isElements(form) && (form - Elements) % 2 != 0);
+  return form == Alike || (form >= Elements && (form - Elements) % 2 != 0);
 }
 
 /// A form for a view; Home if there are too many of them.
@@ -178,6 +181,12 @@ bool StripMemory::allAlike(const Runs &runs) {
   return alike;
 }
 
+StripMemory::AreaKind StripMemory::areaOf(Form form) const {
+  if (form < Elements)
+    return form == Home ? Words : Once;
+  return isAlike(form) ? HalvesOnce : Halves;
+}
+
 /// The place of an operand in memory that has an address for each element.
 StripMemory::Place StripMemory::placeIn(AreaKind which,
                                         const SramElements &elements,
@@ -201,25 +210,25 @@ bool StripMemory::placeInView(const View &view, const SramElements &elements,
                               const Nest &nest, Place &place) const {
   const int64_t from = elements.first - view.origin;
   const int64_t column = from % view.length;
-  const bool linear = view.rowStride == view.length * view.wordStride;
+  const bool linear = view.rowStride == view.length * view.stride;
   int64_t low = column, high = column;
   for (int d = 0; d + 1 < nest.dimensions; ++d) {
     const int64_t stride = elements.stride[d],
                   last = int64_t(nest.extent[d]) - 1;
     if (linear) {
-      place.stride[d] = stride * view.wordStride;
+      place.stride[d] = stride * view.stride;
     } else if (stride % view.length == 0) {
       place.stride[d] = stride / view.length * view.rowStride;
     } else {
-      place.stride[d] = stride * view.wordStride;
+      place.stride[d] = stride * view.stride;
       low += std::min<int64_t>(0, stride) * last;
       high += std::max<int64_t>(0, stride) * last;
     }
   }
   if (low < 0 || high >= view.length)
     return false;
-  place.data = view.data + from / view.length * view.rowStride +
-               column * view.wordStride;
+  place.data =
+      view.data + from / view.length * view.rowStride + column * view.stride;
   place.laneStride = view.laneStride;
   place.buffer = view.buffer;
   place.owner = view.owner;
@@ -239,16 +248,13 @@ StripMemory::find(const SramElements &elements, const Nest &nest, int lane) {
     }
   settle(runs);
   const Form its = formOf(runs);
-  if (elements.halves()) {
-    if (!isElements(its) || typeOf(its) != elements.type)
-      return {};
-    return placeIn(isAlike(its) ? HalvesOnce : Halves, elements, nest);
-  }
-  if (its == Home || its == Alike)
-    return placeIn(its == Home ? Words : Once, elements, nest);
+  const ElementType type = elements.halves() ? elements.type : ElementType::F32;
+  if (its == Mixed || typeOf(its) != type)
+    return {};
+  if (its < Views)
+    return placeIn(areaOf(its), elements, nest);
   Place place;
-  if (its == Mixed || isElements(its) ||
-      !placeInView(viewOf(its), elements, nest, place))
+  if (!placeInView(viewOf(its), elements, nest, place))
     return {};
   return place;
 }
@@ -256,6 +262,9 @@ StripMemory::find(const SramElements &elements, const Nest &nest, int lane) {
 StripMemory::Place StripMemory::gather(const SramElements &elements,
                                        const Nest &nest) {
   const Runs runs(elements, nest);
+  if (elements.halves() && decode(runs, elements.type))
+    if (std::optional<Place> found = find(elements, nest, -1))
+      return *found;
   const bool alike = allAlike(runs);
   bring(runs,
         elements.halves() ? elementsOf(elements.type, alike)
@@ -319,7 +328,7 @@ bool StripMemory::viewOf(const SramElements &elements, const Nest &nest,
   view.origin = elements.first;
   view.data = from.data;
   view.length = int64_t(rows->length);
-  view.wordStride = rows->wordStride;
+  view.stride = rows->wordStride;
   view.rowStride =
       rows->rows == 1 ? view.length * rows->wordStride : rows->rowStride;
   view.laneStride = from.laneStride;
@@ -345,8 +354,8 @@ bool StripMemory::addLane(const View &view, int lane) {
     const View &its = other.view;
     return its.origin == view.origin && its.words == view.words &&
            its.data == view.data && its.length == view.length &&
-           its.rowStride == view.rowStride &&
-           its.wordStride == view.wordStride && its.buffer == view.buffer;
+           its.rowStride == view.rowStride && its.stride == view.stride &&
+           its.buffer == view.buffer;
   };
   auto found = std::find_if(laneViews.begin(), laneViews.end(), same);
   if (found == laneViews.end()) {
@@ -426,21 +435,22 @@ void StripMemory::move(int64_t from, int64_t to, Form its) {
     return move(from, to, its);
   }
   const bool once = isAlike(its);
-  const Area &target =
-      area(toElements ? (once ? HalvesOnce : Halves) : (once ? Once : Words));
+  const Area &target = area(areaOf(its));
   const ptrdiff_t pitch = once ? 1 : lanes;
-  View source;
+  View source; // Of words; elements of 16 bits lie half of `stride` apart.
   source.origin = from;
   source.length = to - from;
+  const ptrdiff_t perWord = ofElements ? 2 : 1;
   if (old >= Views) {
     source = viewOf(old);
+    source.origin /= perWord;
+    source.length /= perWord;
+    source.stride *= perWord;
   } else {
-    const Area &at = area(ofElements ? (isAlike(old) ? HalvesOnce : Halves)
-                                     : (old == Alike ? Once : Words));
+    const Area &at = area(areaOf(old));
     const ptrdiff_t lane = isAlike(old) ? 1 : lanes;
-    const ptrdiff_t perWord = ofElements ? 2 : 1;
     source.data = at.data.get() + (from - first) * perWord * lane;
-    source.wordStride = perWord * lane;
+    source.stride = perWord * lane;
     source.laneStride = isAlike(old) ? 0 : 1;
     source.buffer = at.buffer;
   }
@@ -448,27 +458,27 @@ void StripMemory::move(int64_t from, int64_t to, Form its) {
   const NumberKind numbers =
       isInteger(type) ? NumberKind::Integer : NumberKind::Single;
   const ptrdiff_t wordPitch = toElements ? 2 * pitch : pitch;
-  const ptrdiff_t half = ofElements ? source.wordStride / 2 : 0;
+  const ptrdiff_t half = ofElements ? source.stride / 2 : 0;
   forEachRectangle(
       from - source.origin, to - source.origin, source.length,
       [&](int64_t word, int64_t rows, int64_t columns) {
         const float *data = source.data +
                             word / source.length * source.rowStride +
-                            word % source.length * source.wordStride;
+                            word % source.length * source.stride;
         float *at =
             target.data.get() + (word + source.origin - first) * wordPitch;
         const bool converts = toElements != ofElements;
         // Both halves of a word at once, if elements lie side by side.
         const bool both = converts && once && numbers == NumberKind::Single &&
                           (columns > 1 || rows == 1) &&
-                          (toElements ? source.wordStride == 1 : half == 1);
+                          (toElements ? source.stride == 1 : half == 1);
         const bool each = (toElements || ofElements) && !both;
         for (int part = 0; part <= (each ? 1 : 0); ++part) {
           Nest nest = copyNest(rows, columns, once ? 1 : size_t(lanes),
                                at + (toElements ? part * pitch : 0),
                                {nullptr, columns * wordPitch, wordPitch, 1},
                                {data + part * half, source.rowStride,
-                                source.wordStride, source.laneStride});
+                                source.stride, source.laneStride});
           const WordPart words{type, both        ? HalfOf::Both
                                      : part == 1 ? HalfOf::Upper
                                                  : HalfOf::Lower};
@@ -485,6 +495,65 @@ void StripMemory::move(int64_t from, int64_t to, Form its) {
         }
       });
   set(from, to, its);
+}
+
+float *StripMemory::take(size_t floats) {
+  constexpr size_t most = 1 << 13; // as many as stay in the cache
+  if (!pool.memory || pool.floats - pool.used < floats) {
+    pool = {nullptr, 0, std::max(floats, most), Recording::nothing};
+    pool.memory.reset(new float[pool.floats]);
+    if (Recording *recording = nests.recording())
+      pool.buffer = recording->addScratch(pool.memory.get(), pool.floats);
+  }
+  pool.used += floats;
+  return pool.memory.get() + pool.used - floats;
+}
+
+/// Takes the elements of 16 bits out of the words of a whole view that are the
+/// same for all lanes, if vectors of it lie side by side; false if there are
+/// none. What is held back reads none of them.
+///
+///   words of a row side by side:   element [row][2 * word + half]
+///   those of a column:             element [2 * word + half][row]
+bool StripMemory::decode(const Runs &runs, ElementType type) {
+  const Form old = formOf(runs);
+  if (old == Mixed || old < Views || type == ElementType::I16)
+    return false;
+  const View view = viewOf(old);
+  const int64_t end = view.origin + view.words;
+  const bool columns = view.stride != 1;
+  if (view.type != ElementType::F32 || view.laneStride != 0 ||
+      (columns && view.rowStride != 1) || view.words % view.length != 0 ||
+      form(view.origin) != old ||
+      sameForm(view.origin, end) != end)
+    return false;
+  const int64_t rows = view.words / view.length;
+  View its = view;
+  its.type = type;
+  its.origin = 2 * view.origin;
+  its.length = 2 * view.length;
+  its.rowStride = columns ? 1 : its.length;
+  its.stride = columns ? rows : 1;
+  float *to = take(size_t(2 * view.words));
+  its.data = to;
+  its.owner = pool.memory;
+  its.buffer = pool.buffer;
+  for (int part = 0; part < (columns ? 2 : 1); ++part) {
+    Nest nest = copyNest(view.length, rows, 1, to + part * its.stride,
+                         {nullptr, 2 * its.stride, its.rowStride, 0},
+                         {view.data, view.stride, view.rowStride, 0});
+    const HalfOf half = !columns    ? HalfOf::Both
+                        : part == 1 ? HalfOf::Upper
+                                    : HalfOf::Lower;
+    nest.types = {
+        NumberKind::Single, WordPart{takenOut(type)}, {type, half}, {}};
+    nests.runApart(nest, {pool.buffer, view.buffer, Recording::nothing});
+  }
+  set(view.origin, end, Home);
+  const Form form = newView();
+  viewOf(form) = its;
+  set(its.origin / 2, end, form);
+  return true;
 }
 
 /// Lets all words have a form. Those that become elements take words beside
@@ -531,12 +600,12 @@ void StripMemory::settle(int64_t from, int64_t to) {
         0, view.words, view.length,
         [&](int64_t word, int64_t rows, int64_t columns) {
           const float *data = view.data + word / view.length * view.rowStride +
-                              word % view.length * view.wordStride;
+                              word % view.length * view.stride;
           for (int lane = 0; lane < lanes; ++lane)
             if (its.has[size_t(lane)])
               nests.run(copyNest(rows, columns, 1, home(begin + word) + lane,
                                  {nullptr, columns * lanes, lanes, 0},
-                                 {data, view.rowStride, view.wordStride, 0}),
+                                 {data, view.rowStride, view.stride, 0}),
                         {areas[Words].buffer,
                          view.buffer,
                          Recording::nothing,

@@ -9,7 +9,8 @@
 //   elements  two elements of 16 bits, one to a float: [element][lane], or once
 //             if all lanes hold the same; made when they are first read as such
 //   view      it was copied from the fabric and stays where it came from, such
-//             as a block of weights in its file
+//             as a block of weights in its file; elements of 16 bits out of it
+//             are a view, too
 //
 // Words that lanes copy one after the other, such as what one of them sends to
 // all others, are a view of all once the last one has them.
@@ -95,8 +96,11 @@ private:
   using Form = uint8_t;
   enum : Form { Home, Alike, Elements, Views = 8, Mixed = 255 };
   static Form elementsOf(program::ElementType type, bool alike);
-  static program::ElementType typeOf(Form form);
-  static bool isElements(Form form) { return form >= Elements && form < Views; }
+  /// F32: none of 16 bits.
+  program::ElementType typeOf(Form form) const;
+  bool isElements(Form form) const {
+    return typeOf(form) != program::ElementType::F32;
+  }
   bool isAlike(Form form) const;
 
   /// The memory of a form.
@@ -105,14 +109,15 @@ private:
     std::unique_ptr<float[]> data;
     Recording::BufferId buffer = Recording::nothing;
   };
-  /// Word i, counted from `origin`, lies at i / length rows and i % length
-  /// columns.
+  /// Element i, counted from `origin`, lies at i / length rows and i % length
+  /// columns. Elements are words, or two to a word.
   struct View {
+    program::ElementType type = program::ElementType::F32;
     int64_t words = 0; ///< that have this form; 0: there is none
     int64_t origin = 0;
     const float *data = nullptr;
     int64_t length = 1;
-    ptrdiff_t rowStride = 0, wordStride = 0, laneStride = 0;
+    ptrdiff_t rowStride = 0, stride = 0, laneStride = 0;
     Recording::BufferId buffer = Recording::nothing;
     std::shared_ptr<const void> owner = {};
   };
@@ -125,7 +130,18 @@ private:
   /// The words of an operand, as runs.
   struct Runs;
 
+  /// Memory for elements that are taken out of views. Those that follow one
+  /// another lie so here, too.
+  struct Pool {
+    std::shared_ptr<float[]> memory;
+    size_t used = 0, floats = 0;
+    Recording::BufferId buffer = Recording::nothing;
+  };
+  float *take(size_t floats);
+  bool decode(const Runs &runs, program::ElementType type);
+
   Area &area(AreaKind which);
+  AreaKind areaOf(Form form) const;
   Place placeIn(AreaKind which, const SramElements &elements, const Nest &nest);
   bool placeInView(const View &view, const SramElements &elements,
                    const Nest &nest, Place &place) const;
@@ -154,6 +170,7 @@ private:
   std::vector<Form> forms; ///< by word
   std::vector<View> views;
   std::vector<LaneView> laneViews; ///< that have no words in common
+  Pool pool;
   NestExecutor nests;
 };
 
