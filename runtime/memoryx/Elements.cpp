@@ -295,8 +295,7 @@ void narrow(ElementType type, size_t count, const float *values,
             uint16_t *elements) {
   if (type == ElementType::F16)
     return narrowToHalf(count, values, elements);
-  for (size_t i = 0; i < count; ++i)
-    elements[i] = bfloatFromFloat(values[i]);
+  narrowToBfloat(count, values, elements);
 }
 
 void widen(ElementType type, size_t count, const uint16_t *elements,

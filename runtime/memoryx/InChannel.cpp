@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/InChannel.h"
 #include "runtime/memoryx/Elements.h"
+#include "runtime/pe/HalfKernels.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/Scalars.h"
 
@@ -95,7 +96,8 @@ WordView InChannel::next(size_t maxWords) {
     }
     ready = viewInPlace(parts[part]);
     if (ready.empty())
-      ready = writeLines(parts[part]);
+      ready = pairsFollow(parts[part]) ? writePairs(parts[part])
+                                       : writeLines(parts[part]);
     readyRow = readyWord = 0;
   }
   WordView view = ready;
@@ -191,10 +193,48 @@ void InChannel::prefetch(const Part &part, const Block &block) const {
                          std::min(at, bytes));
 }
 
+int64_t InChannel::linesAtOnce(const Part &part) const {
+  const uint64_t most = std::max<uint64_t>(1, writtenWords / part.lineWords);
+  return int64_t(std::min<uint64_t>(most, uint64_t(part.lines - line)));
+}
+
+bool InChannel::narrows(const Part &part) const {
+  return part.wire.is16() && part.wire.type != program::ElementType::I16 &&
+         store.tensor(part.segment->tensor()).type() ==
+             program::ElementType::F32;
+}
+
+bool InChannel::pairsFollow(const Part &part) const {
+  return narrows(part) && part.wire.pairs() && !part.wire.indexed &&
+         !store.computed(part.segment->tensor()) &&
+         part.segment->index_tensor() < 0 && part.segment->line_stride() == 2 &&
+         std::all_of(
+             part.blocks.begin(), part.blocks.end(),
+             [](const Block &block) {
+               return block.runLength() == 2 && block.runStride() == 1;
+             });
+}
+
+WordView InChannel::writePairs(const Part &part) {
+  const int64_t lines = linesAtOnce(part);
+  const bool bfloat = part.wire.type == program::ElementType::BF16;
+  const auto *data =
+      reinterpret_cast<const float *>(store.elements(part.segment->tensor()));
+  std::shared_ptr<float[]> words(
+      new float[size_t(lines) * size_t(part.lineWords)]);
+  auto *to = reinterpret_cast<uint16_t *>(words.get());
+  for (const Block &block : part.blocks)
+    for (uint64_t run = 0; run < block.elements / 2; ++run, to += 2 * lines) {
+      const float *from = data + block.runStart(run) + 2 * line;
+      (bfloat ? narrowToBfloat : narrowToHalf)(size_t(2 * lines), from, to);
+    }
+  line += lines;
+  return {words.get(), size_t(lines), part.lineWords, 1, words, size_t(lines)};
+}
+
 WordView InChannel::writeLines(Part &part) {
   findHalves(part);
-  uint64_t most = std::max<uint64_t>(1, writtenWords / part.lineWords);
-  int64_t lines = int64_t(std::min<uint64_t>(most, part.lines - line));
+  const int64_t lines = linesAtOnce(part);
   std::shared_ptr<float[]> words(
       new float[size_t(lines) * size_t(part.lineWords)]);
   float *column = words.get();
@@ -203,7 +243,7 @@ WordView InChannel::writeLines(Part &part) {
     if (i + 1 < part.blocks.size())
       prefetch(part, part.blocks[i + 1]);
     if (part.wire.plain())
-      writeBlock(part, block, lines, column);
+      writeBlock(part, block, 0, lines, column, part.lineWords);
     else
       packBlock(part, block, lines, column);
     column += part.wire.wavelets(block.elements);
@@ -242,17 +282,18 @@ static void transpose(const uint8_t *from, int64_t fromStride, size_t count,
     }
 }
 
-void InChannel::writeBlock(const Part &part, const Block &block, int64_t lines,
-                           float *words) const {
+void InChannel::writeBlock(const Part &part, const Block &block, int64_t first,
+                           int64_t lines, float *words, size_t pitch) const {
   const program::Segment &segment = *part.segment;
+  const int64_t from = line + first;
   uint64_t length = block.runLength(), runs = block.elements / length;
   if (const TensorStore::Computed *source = store.computed(segment.tensor())) {
     for (int64_t l = 0; l < lines; ++l)
       for (uint64_t run = 0; run < runs; ++run)
         source->read(
-            uint64_t(block.runStart(run) + lineOffset(segment, line + l)),
+            uint64_t(block.runStart(run) + lineOffset(segment, from + l)),
             block.runStride(), length,
-            words + size_t(l) * part.lineWords + run * length);
+            words + size_t(l) * pitch + run * length);
     return;
   }
   program::ElementType type = store.tensor(segment.tensor()).type();
@@ -260,33 +301,35 @@ void InChannel::writeBlock(const Part &part, const Block &block, int64_t lines,
       segment.index_tensor() < 0 && block.runStride() != 1) {
     const uint8_t *data = store.elements(segment.tensor());
     for (uint64_t run = 0; run < runs; ++run)
-      transpose(data + (block.runStart(run) + line) * 4, block.runStride(),
-                length, size_t(lines), words + run * length, part.lineWords);
+      transpose(data + (block.runStart(run) + from) * 4, block.runStride(),
+                length, size_t(lines), words + run * length, pitch);
     return;
   }
   for (int64_t l = 0; l < lines; ++l) {
-    int64_t moved = lineOffset(segment, line + l);
-    float *to = words + size_t(l) * part.lineWords;
+    int64_t moved = lineOffset(segment, from + l);
+    float *to = words + size_t(l) * pitch;
     for (uint64_t run = 0; run < runs; ++run, to += length)
-      readRun(part, block.runStart(run) + moved, block, to);
+      readRun(part, program::ElementType::F32, block.runStart(run) + moved,
+              block, to);
   }
 }
 
-/// A run of a block from element `first` on, as the wire has it.
-void InChannel::readRun(const Part &part, int64_t first, const Block &block,
+/// A run of a block from element `first` on, as a wire of a type has it.
+void InChannel::readRun(const Part &part, program::ElementType wire,
+                        int64_t first, const Block &block,
                         void *elements) const {
   const program::Tensor &tensor = store.tensor(part.segment->tensor());
   const uint64_t length = block.runLength();
   if (const auto *source = store.computed(part.segment->tensor())) {
     std::vector<float> values(length);
     source->read(uint64_t(first), block.runStride(), length, values.data());
-    readWire(part.wire.type, program::ElementType::F32,
+    readWire(wire, program::ElementType::F32,
              reinterpret_cast<const uint8_t *>(values.data()), 0, 1, length,
              elements);
     return;
   }
   const uint8_t *data = store.elements(part.segment->tensor());
-  const size_t good = readWire(part.wire.type, tensor.type(), data, first,
+  const size_t good = readWire(wire, tensor.type(), data, first,
                                block.runStride(), length, elements);
   if (good == length)
     return;
@@ -297,13 +340,52 @@ void InChannel::readRun(const Part &part, int64_t first, const Block &block,
           inQuotes(tensor.name()->string_view()) + " is " +
           std::to_string(readIndex(tensor.type(), data, uint64_t(wrong))) +
           ": stream " + inQuotes(stream.name()->string_view()) + " carries " +
-          program::EnumNameElementType(part.wire.type) +
-          ", which holds integers " + wholeRange(part.wire.type) +
-          "; let it carry another type");
+          program::EnumNameElementType(wire) + ", which holds integers " +
+          wholeRange(wire) + "; let it carry another type");
+}
+
+bool InChannel::packFloats(const Part &part, const Block &block, int64_t lines,
+                           float *words) const {
+  if (!narrows(part) || !part.wire.pairs())
+    return false;
+  const program::Segment &segment = *part.segment;
+  const bool bfloat = part.wire.type == program::ElementType::BF16;
+  const auto length = size_t(block.elements);
+  const bool apart = block.rank == 2 && block.runLength() == 2 &&
+                     block.strides[0] == 1 && !store.computed(segment.tensor());
+  if (apart) { // The halves of words are two runs.
+    const auto *data =
+        reinterpret_cast<const float *>(store.elements(segment.tensor()));
+    for (int64_t l = 0; l < lines; ++l) {
+      const float *from = data + block.offset + lineOffset(segment, line + l);
+      narrowPairs(
+          bfloat, length / 2, from, from + block.strides[1],
+          reinterpret_cast<uint32_t *>(words + size_t(l) * part.lineWords));
+    }
+    return true;
+  }
+  constexpr int64_t most = 1 << 13; // elements at a time, unless a line is more
+  const int64_t at = std::max<int64_t>(1, most / int64_t(length));
+  std::vector<float> values(length * size_t(std::min(at, lines)));
+  for (int64_t first = 0; first < lines; first += at) {
+    const int64_t count = std::min(at, lines - first);
+    writeBlock(part, block, first, count, values.data(), length);
+    for (int64_t l = 0; l < count; ++l) {
+      float *to = words + size_t(first + l) * part.lineWords;
+      if (length % 2)
+        to[length / 2] = 0; // The last one is alone.
+      (bfloat ? narrowToBfloat
+              : narrowToHalf)(length, values.data() + size_t(l) * length,
+                              reinterpret_cast<uint16_t *>(to));
+    }
+  }
+  return true;
 }
 
 void InChannel::packBlock(const Part &part, const Block &block, int64_t lines,
                           float *words) const {
+  if (packFloats(part, block, lines, words))
+    return;
   const uint64_t length = block.runLength(), runs = block.elements / length;
   std::vector<uint16_t> halves(part.wire.is16() ? block.elements + 1 : 0);
   for (int64_t l = 0; l < lines; ++l) {
@@ -312,9 +394,10 @@ void InChannel::packBlock(const Part &part, const Block &block, int64_t lines,
     for (uint64_t run = 0; run < runs; ++run) {
       const int64_t first = block.runStart(run) + moved;
       if (part.wire.is16())
-        readRun(part, first, block, halves.data() + run * length);
+        readRun(part, part.wire.type, first, block,
+                halves.data() + run * length);
       else
-        readRun(part, first, block, to + run * length);
+        readRun(part, part.wire.type, first, block, to + run * length);
     }
     if (part.wire.pairs())
       // The first of a pair is in the lower half; the last may be alone.

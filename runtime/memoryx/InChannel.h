@@ -60,15 +60,28 @@ private:
   WordView viewInPlace(const Part &part);
   /// Writes out the next lines of a part.
   WordView writeLines(Part &part);
+  /// Whether all elements of a part are floats of 32 bits that travel in pairs
+  /// of 16, and those of a pair and of the lines behind it follow one another.
+  bool pairsFollow(const Part &part) const;
+  /// Writes out the next lines of such a part, word by word for all of them.
+  WordView writePairs(const Part &part);
   void prefetch(const Part &part, const Block &block) const;
-  void writeBlock(const Part &part, const Block &block, int64_t lines,
-                  float *words) const;
+  /// As floats, those of lines `pitch` apart, from `line` + `first` on.
+  void writeBlock(const Part &part, const Block &block, int64_t first,
+                  int64_t lines, float *words, size_t pitch) const;
   /// The same, as elements of the wire that are put into words.
   void packBlock(const Part &part, const Block &block, int64_t lines,
                  float *words) const;
-  void readRun(const Part &part, int64_t first, const Block &block,
-               void *elements) const;
+  /// The same of floats of 32 bits; false if they are none.
+  bool packFloats(const Part &part, const Block &block, int64_t lines,
+                  float *words) const;
+  void readRun(const Part &part, program::ElementType wire, int64_t first,
+               const Block &block, void *elements) const;
   void findHalves(Part &part) const;
+  /// Whether the elements of a segment are floats of 32 bits in a file, and
+  /// travel as floats of 16.
+  bool narrows(const Part &part) const;
+  int64_t linesAtOnce(const Part &part) const;
   /// Element that line `line` is moved by.
   int64_t lineOffset(const program::Segment &segment, int64_t line) const;
 

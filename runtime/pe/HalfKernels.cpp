@@ -3,6 +3,7 @@
 
 #include "runtime/pe/Arithmetic.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -156,6 +157,140 @@ void narrowAll(size_t n, const float *values, uint16_t *halves) {
     halves[i] = halfFromFloat(values[i]);
 }
 
+/// Halves in the lower bits of words; with NaNs one by one.
+HWY_INLINE hn::Vec<BitsTag> halfBits(bool bfloat, Vector x) {
+  const Tag d;
+  const BitsTag bits;
+  if (bfloat)
+    return hn::ShiftRight<16>(bfloatBits(x));
+  if (HWY_LIKELY(hn::AllFalse(d, hn::IsNaN(x))))
+    return hn::PromoteTo(
+        bits, hn::BitCast(HalfBitsTag(), hn::DemoteTo(HalfTag(), x)));
+  HWY_ALIGN float values[HWY_MAX_BYTES / 4];
+  HWY_ALIGN uint32_t halves[HWY_MAX_BYTES / 4];
+  hn::Store(x, d, values);
+  for (size_t i = 0; i < hn::Lanes(d); ++i)
+    halves[i] = halfFromFloat(values[i]);
+  return hn::Load(bits, halves);
+}
+
+/// The floats of halves in the lower bits of words, or of BF16 in the upper.
+HWY_INLINE Vector floats(bool bfloat, hn::Vec<BitsTag> halves) {
+  const Tag d;
+  const BitsTag bits;
+  if (bfloat)
+    return hn::BitCast(d, halves);
+  const auto narrow = hn::DemoteTo(
+      HalfBitsTag(), hn::BitCast(hn::RebindToSigned<BitsTag>(), halves));
+  const Vector x = hn::PromoteTo(d, hn::BitCast(HalfTag(), narrow));
+  if (HWY_LIKELY(hn::AllFalse(d, hn::IsNaN(x))))
+    return x;
+  HWY_ALIGN float values[HWY_MAX_BYTES / 4];
+  HWY_ALIGN uint32_t its[HWY_MAX_BYTES / 4];
+  hn::Store(halves, bits, its);
+  for (size_t i = 0; i < hn::Lanes(d); ++i)
+    values[i] = floatFromHalf(uint16_t(its[i]));
+  return hn::Load(d, values);
+}
+
+/// Vectors of `n` elements: `visit(mask, i)`.
+template <class Visit>
+HWY_INLINE void forEachVector(size_t n, const Visit &visit) {
+  const Tag d;
+  for (size_t i = 0; i < n; i += hn::Lanes(d))
+    visit(hn::FirstN(BitsTag(), std::min(hn::Lanes(d), n - i)), i);
+}
+
+void narrowAllToBfloat(size_t n, const float *values, uint16_t *halves) {
+  const Tag d;
+  size_t i = 0;
+  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d))
+    hn::StoreU(
+        hn::TruncateTo(HalfBitsTag(), halfBits(true, hn::LoadU(d, values + i))),
+        HalfBitsTag(), halves + i);
+  for (; i < n; ++i)
+    halves[i] = bfloatFromFloat(values[i]);
+}
+
+void narrowAllPairs(bool bfloat, size_t n, const float *a, const float *b,
+                    uint32_t *words) {
+  const Tag d;
+  const BitsTag bits;
+  forEachVector(n, [&](auto mask, size_t i) HWY_ATTR {
+    const auto floatMask = hn::RebindMask(d, mask);
+    const auto low = halfBits(bfloat, hn::MaskedLoad(floatMask, d, a + i));
+    const auto high = halfBits(bfloat, hn::MaskedLoad(floatMask, d, b + i));
+    hn::BlendedStore(hn::Or(low, hn::ShiftLeft<16>(high)), mask, bits,
+                     words + i);
+  });
+}
+
+HWY_INLINE void widenRow(const HalvesProblem &p, const uint32_t *words,
+                         float *values) {
+  const Tag d;
+  const BitsTag bits;
+  const auto upper = hn::Set(bits, 0xffff0000u);
+  forEachVector(p.columns, [&](auto mask, size_t i) HWY_ATTR {
+    const auto u = hn::MaskedLoad(mask, bits, words + i);
+    const auto low = p.bfloat ? hn::ShiftLeft<16>(u) : hn::AndNot(upper, u);
+    const auto high = p.bfloat ? hn::And(u, upper) : hn::ShiftRight<16>(u);
+    if (p.part != HalfOf::Both) {
+      const Vector x = floats(p.bfloat, p.part == HalfOf::Upper ? high : low);
+      return hn::BlendedStore(x, hn::RebindMask(d, mask), d, values + i);
+    }
+    const Vector x = floats(p.bfloat, low), y = floats(p.bfloat, high);
+    if (i + hn::Lanes(d) <= p.columns)
+      return hn::StoreInterleaved2(x, y, d, values + 2 * i);
+    HWY_ALIGN float both[HWY_MAX_BYTES / 2];
+    hn::StoreInterleaved2(x, y, d, both);
+    std::copy_n(both, 2 * (p.columns - i), values + 2 * i);
+  });
+}
+
+void widenAllWords(const HalvesProblem &p, const float *words, float *values) {
+  for (size_t r = 0; r < p.rows; ++r)
+    widenRow(
+        p, reinterpret_cast<const uint32_t *>(words + ptrdiff_t(r) * p.wordRow),
+        values + ptrdiff_t(r) * p.valueRow);
+}
+
+HWY_INLINE void narrowRow(const HalvesProblem &p, const float *values,
+                          uint32_t *words) {
+  const Tag d;
+  const BitsTag bits;
+  const auto upper = hn::Set(bits, 0xffff0000u);
+  forEachVector(p.columns, [&](auto mask, size_t i) HWY_ATTR {
+    const auto floatMask = hn::RebindMask(d, mask);
+    if (p.part == HalfOf::Both) {
+      Vector x, y;
+      if (i + hn::Lanes(d) <= p.columns) {
+        hn::LoadInterleaved2(d, values + 2 * i, x, y);
+      } else {
+        HWY_ALIGN float both[HWY_MAX_BYTES / 2] = {};
+        std::copy_n(values + 2 * i, 2 * (p.columns - i), both);
+        hn::LoadInterleaved2(d, both, x, y);
+      }
+      const auto low = halfBits(p.bfloat, x), high = halfBits(p.bfloat, y);
+      return hn::BlendedStore(hn::Or(low, hn::ShiftLeft<16>(high)), mask, bits,
+                              words + i);
+    }
+    const auto its =
+        halfBits(p.bfloat, hn::MaskedLoad(floatMask, d, values + i));
+    const auto old = hn::MaskedLoad(mask, bits, words + i);
+    const auto result =
+        p.part == HalfOf::Upper
+            ? hn::Or(hn::AndNot(upper, old), hn::ShiftLeft<16>(its))
+            : hn::Or(hn::And(upper, old), its);
+    hn::BlendedStore(result, mask, bits, words + i);
+  });
+}
+
+void narrowAllWords(const HalvesProblem &p, const float *values, float *words) {
+  for (size_t r = 0; r < p.rows; ++r)
+    narrowRow(p, values + ptrdiff_t(r) * p.valueRow,
+              reinterpret_cast<uint32_t *>(words + ptrdiff_t(r) * p.wordRow));
+}
+
 /// Vectors end a word before the last element: what lies behind that is not
 /// touched.
 void widenAllApart(bool bfloat, size_t n, const void *halves, float *values) {
@@ -228,12 +363,31 @@ HWY_EXPORT(narrowAll);
 HWY_EXPORT(roundAllToBfloat);
 HWY_EXPORT(widenAllApart);
 HWY_EXPORT(narrowAllApart);
+HWY_EXPORT(narrowAllToBfloat);
+HWY_EXPORT(narrowAllPairs);
+HWY_EXPORT(widenAllWords);
+HWY_EXPORT(narrowAllWords);
 
 void roundToHalf(size_t n, float *values) {
   HWY_DYNAMIC_DISPATCH(roundAll)(n, values);
 }
 void roundToBfloat(size_t n, float *values) {
   HWY_DYNAMIC_DISPATCH(roundAllToBfloat)(n, values);
+}
+void narrowToBfloat(size_t n, const float *values, uint16_t *halves) {
+  HWY_DYNAMIC_DISPATCH(narrowAllToBfloat)(n, values, halves);
+}
+void narrowPairs(bool bfloat, size_t n, const float *a, const float *b,
+                 uint32_t *words) {
+  HWY_DYNAMIC_DISPATCH(narrowAllPairs)(bfloat, n, a, b, words);
+}
+void widenWords(const HalvesProblem &problem, const float *words,
+                float *values) {
+  HWY_DYNAMIC_DISPATCH(widenAllWords)(problem, words, values);
+}
+void narrowWords(const HalvesProblem &problem, const float *values,
+                 float *words) {
+  HWY_DYNAMIC_DISPATCH(narrowAllWords)(problem, values, words);
 }
 void widenApart(bool bfloat, size_t n, const void *halves, float *values) {
   HWY_DYNAMIC_DISPATCH(widenAllApart)(bfloat, n, halves, values);

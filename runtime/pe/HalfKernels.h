@@ -20,6 +20,29 @@ void fmacHalf(size_t n, float *dst, VectorSource a, VectorSource b);
 /// Contiguous conversions; NaNs keep the bits that fit.
 void widenHalf(size_t n, const uint16_t *halves, float *values);
 void narrowToHalf(size_t n, const float *values, uint16_t *halves);
+void narrowToBfloat(size_t n, const float *values, uint16_t *halves);
+
+/// words[i] = the halves that a[i], the lower one, and b[i] are rounded to.
+void narrowPairs(bool bfloat, size_t n, const float *a, const float *b,
+                 uint32_t *words);
+
+/// Which halves of words: one of each, or both, side by side as elements.
+enum class HalfOf : uint8_t { Lower, Upper, Both };
+
+/// Rows of words and of the floats that are in their halves.
+struct HalvesProblem {
+  bool bfloat;
+  HalfOf part;
+  size_t rows, columns; ///< of words
+  ptrdiff_t wordRow, valueRow;
+};
+/// values[r][i] = the half of words[r][i]; with both values[r][2 * i + h] =
+/// half h of words[r][i].
+void widenWords(const HalvesProblem &problem, const float *words,
+                float *values);
+/// The inverse, rounded; another half of a word stays as it is.
+void narrowWords(const HalvesProblem &problem, const float *values,
+                 float *words);
 
 /// The same of elements of 16 bits that lie four bytes apart, F16 or BF16: the
 /// lower or the upper halves of words.

@@ -90,7 +90,9 @@ void applyAlong(Opcode op, const Dimension &d, float *dst, const float *a,
 }
 
 /// Bytes of the word in front of the part.
-ptrdiff_t bytesBefore(WordPart part) { return part.upper ? 2 : 0; }
+ptrdiff_t bytesBefore(WordPart part) {
+  return part.half == HalfOf::Upper ? 2 : 0;
+}
 
 /// Elements as numbers: one for each, or one for all.
 NumberSource decode(const float *data, ptrdiff_t stride, WordPart part,
@@ -241,9 +243,34 @@ PreparedNest::PreparedNest(const Nest &nest)
 PreparedNest::Form PreparedNest::formOf(const Dimension &vectors) const {
   if (types.plain())
     return isVector(vectors) ? Form::Rows : Form::Strided;
+  if (const Form conversion = conversionOf(vectors);
+      conversion != Form::Numbers)
+    return conversion;
   const bool isFloats =
       types.floats() && types.numbers != NumberKind::Integer && !types.noWrap;
   return isFloats && isVector(vectors) ? Form::Floats : Form::Numbers;
+}
+
+/// Floats of halves of words, or the inverse, vectors on both sides; Numbers:
+/// something else.
+PreparedNest::Form PreparedNest::conversionOf(const Dimension &vectors) const {
+  auto isHalf = [](WordPart part) {
+    return part.type == ElementType::F16 || part.type == ElementType::BF16;
+  };
+  auto isVector = [&](ptrdiff_t words, WordPart part, ptrdiff_t floats) {
+    return vectors.extent == 1 ||
+           (words == 1 && floats == (part.half == HalfOf::Both ? 2 : 1));
+  };
+  if (op != Opcode::Mov || types.numbers == NumberKind::Integer ||
+      types.noWrap || types.rounded != ElementType::F32)
+    return Form::Numbers;
+  if (isHalf(types.a) && types.dst == WordPart() &&
+      isVector(vectors.a, types.a, vectors.dst))
+    return Form::Widen;
+  if (isHalf(types.dst) && types.a == WordPart() &&
+      isVector(vectors.dst, types.dst, vectors.a))
+    return Form::Narrow;
+  return Form::Numbers;
 }
 
 /// Whether sums take factors that lie apart, and others that are the same for
@@ -337,7 +364,9 @@ void PreparedNest::prepareVectors(Dimensions dims) {
   form = formOf(inner);
   if (form == Form::Strided && op == Opcode::Mov)
     form = Form::Copy;
-  if ((form == Form::Rows || form == Form::Copy) && dims.size() > 0) {
+  const bool ofRows = form == Form::Rows || form == Form::Copy ||
+                      form == Form::Widen || form == Form::Narrow;
+  if (ofRows && dims.size() > 0) {
     Dimension *best = dims.begin();
     for (Dimension &d : dims)
       if (best->reduces() ? d.reduces() : d.extent > best->extent)
@@ -348,6 +377,16 @@ void PreparedNest::prepareVectors(Dimensions dims) {
       form = Form::Reduction;
   }
   outer = dims;
+}
+
+HalvesProblem PreparedNest::halves(WordPart part) const {
+  const bool widens = form == Form::Widen;
+  return {part.type == ElementType::BF16,
+          part.half,
+          row.extent,
+          inner.extent,
+          widens ? row.a : row.dst,
+          widens ? row.dst : row.a};
 }
 
 void PreparedNest::run(float *dst, const float *a, const float *b) const {
@@ -384,6 +423,16 @@ void PreparedNest::run(float *dst, const float *a, const float *b) const {
     return forEach(outer, dst, a, b,
                    [&](float *dst, const float *a, const float *b) {
                      applyFloats(op, types, inner, dst, a, b);
+                   });
+  case Form::Widen:
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *a, const float *) {
+                     widenWords(halves(types.a), a, dst);
+                   });
+  case Form::Narrow:
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *a, const float *) {
+                     narrowWords(halves(types.dst), a, dst);
                    });
   case Form::Numbers:
     return forEach(outer, dst, a, b,
@@ -447,7 +496,7 @@ size_t PreparedNest::hash() const {
        {size_t(types.numbers), size_t(types.noWrap), size_t(types.rounded)})
     mix(part);
   for (WordPart part : {types.dst, types.a, types.b})
-    mix(size_t(part.type) * 2 + part.upper);
+    mix(size_t(part.type) * 4 + size_t(part.half));
   for (const Dimension &d : outer)
     mixDimension(d);
   for (const Dimension &d : {inner, row, second, block})

@@ -8,6 +8,7 @@
 #define RUNTIME_STRIPS_EXECUTE_H
 
 #include "runtime/pe/Arithmetic.h"
+#include "runtime/pe/HalfKernels.h"
 #include "runtime/program/Errors.h"
 
 #include <array>
@@ -27,11 +28,12 @@ struct Strided {
   ptrdiff_t stride[maxDimensions] = {};
 };
 
-/// What an operand has of each word: all of it, or of 16 bits the lower half or
-/// the upper one.
+/// What an operand has of each word: all of it, or of 16 bits the lower half,
+/// the upper one, or both (only in copies to floats or of them, which are two
+/// for each word, side by side).
 struct WordPart {
   program::ElementType type = program::ElementType::F32;
-  bool upper = false;
+  HalfOf half = HalfOf::Lower;
 
   bool operator==(const WordPart &) const = default;
 };
@@ -155,9 +157,13 @@ private:
     Copy,      ///< rows along `inner` with any strides
     Strided,   ///< vectors along `inner` with any strides
     Floats,    ///< vectors along `inner`, computed or rounded to 16 bits
+    Widen,     ///< rows of floats along `inner`, out of halves of words
+    Narrow,    ///< rows of halves of words along `inner`, out of floats
     Numbers    ///< vectors along `inner` with any strides and types
   };
   Form formOf(const Dimension &vectors) const;
+  Form conversionOf(const Dimension &vectors) const;
+  HalvesProblem halves(WordPart part) const;
   bool prepareProducts(Dimensions dims);
   void prepareVectors(Dimensions dims);
 

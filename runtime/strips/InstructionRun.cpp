@@ -366,15 +366,18 @@ void InstructionRun::compute(const Block &block) try {
   fail(error.errorClass(), error.what, error.lane);
 }
 
-/// Sends words that lie one behind the other, and last, as they are.
+/// Sends words that lie in rows, and last, as they are.
 bool InstructionRun::sendView(const Nest &nest, const StripMemory::Place &place,
                               Chunk &chunk) const {
   if (!copiesWords(nest) || !place.owner || dimensions != stepDepth)
     return false;
   const std::optional<WordRows> rows =
       rowsOf(nest.extent, place.stride, nest.dimensions - 1);
-  if (!rows || rows->rows != 1)
+  if (!rows)
     return false;
+  chunk.rows = rows->rows;
+  chunk.length = rows->length;
+  chunk.rowStride = rows->rowStride;
   chunk.data = place.data;
   chunk.owner = place.owner;
   chunk.buffer = place.buffer;
@@ -402,14 +405,14 @@ void InstructionRun::send(const Block &block, Nest nest,
       to.buffer = recording->addScratch(memory.get(), block.steps * width);
     runner.runLocated(nest, operands);
     site.strip.memory.executor().flush();
+    chunk.rows = 1;
+    chunk.length = block.steps;
     chunk.data = memory.get();
     chunk.owner = std::move(memory);
     chunk.buffer = to.buffer;
     chunk.wordStride = ptrdiff_t(width);
     chunk.laneStride = to.laneStride;
   }
-  chunk.rows = 1;
-  chunk.length = block.steps;
   advanceTime(block.steps, chunk.first);
   chunk.last = now;
   if (site.lane < 0)

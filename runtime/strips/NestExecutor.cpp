@@ -156,13 +156,17 @@ void NestExecutor::run(const Nest &nest, NestMemory its) {
     return;
   }
   flush();
-  if (joins) {
+  if (joins)
     hold(terms, std::move(its));
-  } else if (records) {
+  else
+    runApart(nest, its);
+}
+
+void NestExecutor::runApart(const Nest &nest, const NestMemory &its) {
+  if (records)
     records->compute(actor, nest, its.dst, its.a, its.b);
-  } else {
+  else
     execute(nest);
-  }
 }
 
 /// The nests that were joined, if they read several views: each by itself.

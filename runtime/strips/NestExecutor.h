@@ -40,6 +40,9 @@ public:
   /// Executes a nest, now or before the next that is no continuation of it.
   /// What it reads and writes must not change meanwhile but through here.
   void run(const Nest &nest, NestMemory memory);
+  /// Executes a nest at once that reads nothing that nests write which are held
+  /// back, and writes nothing that they read.
+  void runApart(const Nest &nest, const NestMemory &memory);
   /// Executes what is held back.
   void flush();
 

@@ -79,13 +79,13 @@ bool copiesWords(const Nest &nest) {
 
 /// Lets the words of a copy stay where they are, if they last.
 bool NestRunner::views(const Nest &nest, const Operands &operands) const {
-  return lane < 0 && copiesWords(nest) && !nest.ordered &&
-         operands.a.place.owner && !operands.dst.sram->halves() &&
-         memory.view(*operands.dst.sram, nest, operands.a.place);
+  return copiesWords(nest) && !nest.ordered && operands.a.place.owner &&
+         !operands.dst.sram->halves() &&
+         memory.view(*operands.dst.sram, nest, operands.a.place, lane);
 }
 
 Place NestRunner::locate(const SramElements &elements, const Nest &nest) const {
-  std::optional<Place> found = memory.find(elements, nest);
+  std::optional<Place> found = memory.find(elements, nest, lane);
   Place place = found ? *found : memory.gather(elements, nest);
   if (lane >= 0)
     place.data += lane * place.laneStride;
@@ -99,7 +99,7 @@ Place NestRunner::locate(const SramElements &elements, const Nest &nest) const {
 /// is cut along its outermost loop over them, or along one over results.
 bool NestRunner::splits(const Nest &nest, const Operands &operands,
                         const SramElements &source) const {
-  if (source.halves() || memory.find(source, nest) ||
+  if (source.halves() || memory.find(source, nest, lane) ||
       !namesEachOnce(nest.dimensions - 1, nest.extent,
                      operands.dst.sram->stride))
     return false;
@@ -128,7 +128,7 @@ bool NestRunner::splits(const Nest &nest, const Operands &operands,
     piece.extent[along] = extent;
     SramElements elements = source;
     elements.first += int64_t(first) * source.stride[along];
-    return memory.find(elements, piece).has_value();
+    return memory.find(elements, piece, lane).has_value();
   };
   for (size_t i = 0; i < nest.extent[along]; ++i)
     if (!lies(i, 1))

@@ -15,6 +15,8 @@ void StripMemory::reset(Recording *recording, uint32_t actor) {
     area = {};
   forms.assign(size_t(end - first), Home);
   views.clear();
+  laneViews.clear();
+  pool = {};
   area(Words);
 }
 
@@ -28,6 +30,7 @@ void StripMemory::record(Recording *into, uint32_t actor) {
             ? into->addSram(its.data.get(), words * floatsPerWord(AreaKind(i)))
             : Recording::nothing;
   }
+  pool = {};
   for (View &view : views)
     view.buffer = into && view.words > 0 ? into->addExternal(view.data)
                                          : Recording::nothing;
@@ -41,6 +44,8 @@ std::vector<std::unique_ptr<float[]>> StripMemory::takeMemory() {
 }
 
 void StripMemory::sortViews() {
+  settle(first, end);
+  nests.flush();
   std::vector<size_t> order;
   for (size_t i = 0; i < views.size(); ++i)
     if (views[i].words > 0)
@@ -79,17 +84,18 @@ std::vector<StripMemory::ViewPlace> StripMemory::viewPlaces() const {
 
 size_t StripMemory::spanOf(size_t index) const {
   const View &view = views[index];
-  if (view.rowStride < 0 || view.wordStride < 0 || view.laneStride < 0)
+  if (view.rowStride < 0 || view.stride < 0 || view.laneStride < 0)
     return 0;
+  const int64_t perWord = view.type == ElementType::F32 ? 1 : 2;
   const auto last =
       std::find(forms.rbegin(), forms.rend(), Form(Views + index));
-  const int64_t word = first + (forms.rend() - last) - 1 - view.origin;
-  const int64_t row = word / view.length;
-  const int64_t end =
-      std::max(row * view.rowStride + word % view.length * view.wordStride,
-               row == 0 ? 0
-                        : (row - 1) * view.rowStride +
-                              (view.length - 1) * view.wordStride);
+  const int64_t element =
+      (first + (forms.rend() - last)) * perWord - 1 - view.origin;
+  const int64_t row = element / view.length;
+  int64_t end = row * view.rowStride + element % view.length * view.stride;
+  if (row > 0)
+    end = std::max(end, (row - 1) * view.rowStride +
+                            (view.length - 1) * view.stride);
   return size_t(end + (lanes - 1) * view.laneStride + 1);
 }
 
@@ -126,17 +132,19 @@ StripMemory::Form StripMemory::elementsOf(ElementType type, bool alike) {
   return Form(Elements + 2 * kind + (alike ? 1 : 0));
 }
 
-ElementType StripMemory::typeOf(Form form) {
+ElementType StripMemory::typeOf(Form form) const {
   static constexpr ElementType types[] = {ElementType::F16, ElementType::BF16,
                                           ElementType::I16};
-  return isElements(form) ? types[(form - Elements) / 2] : ElementType::F32;
+  if (form >= Views)
+    return form == Mixed ? ElementType::F32 : views[size_t(form - Views)].type;
+  return form >= Elements ? types[(form - Elements) / 2] : ElementType::F32;
 }
 
 /// Whether words of a form are known to be the same in all lanes.
 bool StripMemory::isAlike(Form form) const {
   if (form >= Views)
     return views[size_t(form - Views)].laneStride == 0;
-  return form == Alike || (isElements(form) && (form - Elements) % 2 != 0);
+  return form == Alike || (form >= Elements && (form - Elements) % 2 != 0);
 }
 
 /// A form for a view; Home if there are too many of them.
@@ -217,6 +225,15 @@ struct StripMemory::Runs {
     return true;
   }
 
+  /// The word behind the last one.
+  int64_t endWord() const {
+    int64_t end = first + length;
+    for (int d = 0; d < loops; ++d)
+      end += strides[d] * (extents[d] - 1);
+    return halves ? (end + 1) >> 1 : end;
+  }
+  int64_t firstWord() const { return halves ? first >> 1 : first; }
+
   int64_t first, length = 1; ///< of the first run, in elements
   int loops = 0;
   int64_t strides[maxDimensions], extents[maxDimensions];
@@ -252,6 +269,12 @@ bool StripMemory::allAlike(const Runs &runs) {
   return alike;
 }
 
+StripMemory::AreaKind StripMemory::areaOf(Form form) const {
+  if (form < Elements)
+    return form == Home ? Words : Once;
+  return isAlike(form) ? HalvesOnce : Halves;
+}
+
 /// The place of an operand in memory that has an address for each element.
 StripMemory::Place StripMemory::placeIn(AreaKind which,
                                         const SramElements &elements,
@@ -275,25 +298,25 @@ bool StripMemory::placeInView(const View &view, const SramElements &elements,
                               const Nest &nest, Place &place) const {
   const int64_t from = elements.first - view.origin;
   const int64_t column = from % view.length;
-  const bool linear = view.rowStride == view.length * view.wordStride;
+  const bool linear = view.rowStride == view.length * view.stride;
   int64_t low = column, high = column;
   for (int d = 0; d + 1 < nest.dimensions; ++d) {
     const int64_t stride = elements.stride[d],
                   last = int64_t(nest.extent[d]) - 1;
     if (linear) {
-      place.stride[d] = stride * view.wordStride;
+      place.stride[d] = stride * view.stride;
     } else if (stride % view.length == 0) {
       place.stride[d] = stride / view.length * view.rowStride;
     } else {
-      place.stride[d] = stride * view.wordStride;
+      place.stride[d] = stride * view.stride;
       low += std::min<int64_t>(0, stride) * last;
       high += std::max<int64_t>(0, stride) * last;
     }
   }
   if (low < 0 || high >= view.length)
     return false;
-  place.data = view.data + from / view.length * view.rowStride +
-               column * view.wordStride;
+  place.data =
+      view.data + from / view.length * view.rowStride + column * view.stride;
   place.laneStride = view.laneStride;
   place.buffer = view.buffer;
   place.owner = view.owner;
@@ -301,18 +324,25 @@ bool StripMemory::placeInView(const View &view, const SramElements &elements,
 }
 
 std::optional<StripMemory::Place>
-StripMemory::find(const SramElements &elements, const Nest &nest) {
-  const Form its = formOf(Runs(elements, nest));
-  if (elements.halves()) {
-    if (!isElements(its) || typeOf(its) != elements.type)
-      return {};
-    return placeIn(isAlike(its) ? HalvesOnce : Halves, elements, nest);
-  }
-  if (its == Home || its == Alike)
-    return placeIn(its == Home ? Words : Once, elements, nest);
+StripMemory::find(const SramElements &elements, const Nest &nest, int lane) {
+  const Runs runs(elements, nest);
+  if (lane >= 0 && !elements.halves())
+    for (const LaneView &its : laneViews) {
+      Place place;
+      if (its.has[size_t(lane)] && its.view.origin <= runs.firstWord() &&
+          runs.endWord() <= its.view.origin + its.view.words &&
+          placeInView(its.view, elements, nest, place))
+        return place;
+    }
+  settle(runs);
+  const Form its = formOf(runs);
+  const ElementType type = elements.halves() ? elements.type : ElementType::F32;
+  if (its == Mixed || typeOf(its) != type)
+    return {};
+  if (its < Views)
+    return placeIn(areaOf(its), elements, nest);
   Place place;
-  if (its == Mixed || isElements(its) ||
-      !placeInView(viewOf(its), elements, nest, place))
+  if (!placeInView(viewOf(its), elements, nest, place))
     return {};
   return place;
 }
@@ -320,17 +350,21 @@ StripMemory::find(const SramElements &elements, const Nest &nest) {
 StripMemory::Place StripMemory::gather(const SramElements &elements,
                                        const Nest &nest) {
   const Runs runs(elements, nest);
+  if (elements.halves() && decode(runs, elements.type))
+    if (std::optional<Place> found = find(elements, nest, -1))
+      return *found;
   const bool alike = allAlike(runs);
   bring(runs,
         elements.halves() ? elementsOf(elements.type, alike)
                           : Form(alike ? Alike : Home),
         elements.bufferBegin, elements.bufferEnd);
-  return *find(elements, nest);
+  return *find(elements, nest, -1);
 }
 
 StripMemory::Place StripMemory::write(const SramElements &elements,
                                       const Nest &nest, Writing how) {
   const Runs runs(elements, nest);
+  settle(runs);
   const bool halves = elements.halves();
   const bool fills =
       how.allLanes && !how.readsOld && !how.ordered && runs.whole;
@@ -351,8 +385,10 @@ StripMemory::Place StripMemory::write(const SramElements &elements,
                  elements, nest);
 }
 
-bool StripMemory::view(const SramElements &elements, const Nest &nest,
-                       const Place &from) {
+/// The view that a nest would copy to `elements`, if these fill a piece of the
+/// SRAM.
+bool StripMemory::viewOf(const SramElements &elements, const Nest &nest,
+                         const Place &from, View &view) {
   // The loops in the order of the SRAM, the innermost last.
   size_t extents[maxDimensions];
   ptrdiff_t strides[maxDimensions];
@@ -376,24 +412,65 @@ bool StripMemory::view(const SramElements &elements, const Nest &nest,
       rowsOf(extents + used, strides + used, maxDimensions - used);
   if (words < count || !rows)
     return false;
-  const int64_t begin = elements.first;
-  set(begin, begin + words, Home);
-  const Form its = newView();
-  if (its == Home)
-    return false;
-  View &view = viewOf(its);
   view.words = words;
-  view.origin = begin;
+  view.origin = elements.first;
   view.data = from.data;
   view.length = int64_t(rows->length);
-  view.wordStride = rows->wordStride;
+  view.stride = rows->wordStride;
   view.rowStride =
       rows->rows == 1 ? view.length * rows->wordStride : rows->rowStride;
   view.laneStride = from.laneStride;
   view.buffer = from.buffer;
   view.owner = from.owner;
-  set(begin, begin + words, its);
   return true;
+}
+
+bool StripMemory::setView(const View &view) {
+  const int64_t begin = view.origin, last = begin + view.words;
+  set(begin, last, Home);
+  const Form its = newView();
+  if (its == Home)
+    return false;
+  viewOf(its) = view;
+  set(begin, last, its);
+  return true;
+}
+
+/// Lets a lane have the words of a view, and all, once it is the last one.
+bool StripMemory::addLane(const View &view, int lane) {
+  auto same = [&](const LaneView &other) {
+    const View &its = other.view;
+    return its.origin == view.origin && its.words == view.words &&
+           its.data == view.data && its.length == view.length &&
+           its.rowStride == view.rowStride && its.stride == view.stride &&
+           its.buffer == view.buffer;
+  };
+  auto found = std::find_if(laneViews.begin(), laneViews.end(), same);
+  if (found == laneViews.end()) {
+    settle(view.origin, view.origin + view.words);
+    found = laneViews.insert(laneViews.end(),
+                             {view, std::vector<bool>(size_t(lanes))});
+    found->view.laneStride = 0;
+  }
+  if (!found->has[size_t(lane)])
+    ++found->count;
+  found->has[size_t(lane)] = true;
+  if (found->count < lanes)
+    return true;
+  const View its = std::move(found->view);
+  laneViews.erase(found);
+  return setView(its);
+}
+
+bool StripMemory::view(const SramElements &elements, const Nest &nest,
+                       const Place &from, int lane) {
+  View view;
+  if (!viewOf(elements, nest, from, view))
+    return false;
+  if (lane >= 0 && lanes > 1)
+    return addLane(view, lane);
+  settle(view.origin, view.origin + view.words);
+  return setView(view);
 }
 
 // ---------------------------------------------------------------- changes
@@ -446,21 +523,22 @@ void StripMemory::move(int64_t from, int64_t to, Form its) {
     return move(from, to, its);
   }
   const bool once = isAlike(its);
-  const Area &target =
-      area(toElements ? (once ? HalvesOnce : Halves) : (once ? Once : Words));
+  const Area &target = area(areaOf(its));
   const ptrdiff_t pitch = once ? 1 : lanes;
-  View source;
+  View source; // Of words; elements of 16 bits lie half of `stride` apart.
   source.origin = from;
   source.length = to - from;
+  const ptrdiff_t perWord = ofElements ? 2 : 1;
   if (old >= Views) {
     source = viewOf(old);
+    source.origin /= perWord;
+    source.length /= perWord;
+    source.stride *= perWord;
   } else {
-    const Area &at = area(ofElements ? (isAlike(old) ? HalvesOnce : Halves)
-                                     : (old == Alike ? Once : Words));
+    const Area &at = area(areaOf(old));
     const ptrdiff_t lane = isAlike(old) ? 1 : lanes;
-    const ptrdiff_t perWord = ofElements ? 2 : 1;
     source.data = at.data.get() + (from - first) * perWord * lane;
-    source.wordStride = perWord * lane;
+    source.stride = perWord * lane;
     source.laneStride = isAlike(old) ? 0 : 1;
     source.buffer = at.buffer;
   }
@@ -468,26 +546,35 @@ void StripMemory::move(int64_t from, int64_t to, Form its) {
   const NumberKind numbers =
       isInteger(type) ? NumberKind::Integer : NumberKind::Single;
   const ptrdiff_t wordPitch = toElements ? 2 * pitch : pitch;
-  const ptrdiff_t half = ofElements ? source.wordStride / 2 : 0;
+  const ptrdiff_t half = ofElements ? source.stride / 2 : 0;
   forEachRectangle(
       from - source.origin, to - source.origin, source.length,
       [&](int64_t word, int64_t rows, int64_t columns) {
         const float *data = source.data +
                             word / source.length * source.rowStride +
-                            word % source.length * source.wordStride;
+                            word % source.length * source.stride;
         float *at =
             target.data.get() + (word + source.origin - first) * wordPitch;
-        const bool halves = toElements || ofElements;
-        for (int part = 0; part <= (halves ? 1 : 0); ++part) {
+        const bool converts = toElements != ofElements;
+        // Both halves of a word at once, if elements lie side by side.
+        const bool both = converts && once && numbers == NumberKind::Single &&
+                          (columns > 1 || rows == 1) &&
+                          (toElements ? source.stride == 1 : half == 1);
+        const bool each = (toElements || ofElements) && !both;
+        for (int part = 0; part <= (each ? 1 : 0); ++part) {
           Nest nest = copyNest(rows, columns, once ? 1 : size_t(lanes),
                                at + (toElements ? part * pitch : 0),
                                {nullptr, columns * wordPitch, wordPitch, 1},
                                {data + part * half, source.rowStride,
-                                source.wordStride, source.laneStride});
-          if (toElements && !ofElements)
-            nest.types = {numbers, {takenOut(type)}, {type, part == 1}, {}};
-          else if (ofElements && !toElements)
-            nest.types = {numbers, {type, part == 1}, {takenOut(type)}, {}};
+                                source.stride, source.laneStride});
+          const WordPart words{type, both        ? HalfOf::Both
+                                     : part == 1 ? HalfOf::Upper
+                                                 : HalfOf::Lower};
+          if (converts)
+            nest.types = {numbers,
+                          toElements ? WordPart{takenOut(type)} : words,
+                          toElements ? words : WordPart{takenOut(type)},
+                          {}};
           nests.run(nest, {target.buffer,
                            source.buffer,
                            Recording::nothing,
@@ -496,6 +583,64 @@ void StripMemory::move(int64_t from, int64_t to, Form its) {
         }
       });
   set(from, to, its);
+}
+
+float *StripMemory::take(size_t floats) {
+  constexpr size_t most = 1 << 13; // as many as stay in the cache
+  if (!pool.memory || pool.floats - pool.used < floats) {
+    pool = {nullptr, 0, std::max(floats, most), Recording::nothing};
+    pool.memory.reset(new float[pool.floats]);
+    if (Recording *recording = nests.recording())
+      pool.buffer = recording->addScratch(pool.memory.get(), pool.floats);
+  }
+  pool.used += floats;
+  return pool.memory.get() + pool.used - floats;
+}
+
+/// Takes the elements of 16 bits out of the words of a whole view that are the
+/// same for all lanes, if vectors of it lie side by side; false if there are
+/// none. What is held back reads none of them.
+///
+///   words of a row side by side:   element [row][2 * word + half]
+///   those of a column:             element [2 * word + half][row]
+bool StripMemory::decode(const Runs &runs, ElementType type) {
+  const Form old = formOf(runs);
+  if (old == Mixed || old < Views || type == ElementType::I16)
+    return false;
+  const View view = viewOf(old);
+  const int64_t end = view.origin + view.words;
+  const bool columns = view.stride != 1;
+  if (view.type != ElementType::F32 || view.laneStride != 0 ||
+      (columns && view.rowStride != 1) || view.words % view.length != 0 ||
+      form(view.origin) != old || sameForm(view.origin, end) != end)
+    return false;
+  const int64_t rows = view.words / view.length;
+  View its = view;
+  its.type = type;
+  its.origin = 2 * view.origin;
+  its.length = 2 * view.length;
+  its.rowStride = columns ? 1 : its.length;
+  its.stride = columns ? rows : 1;
+  float *to = take(size_t(2 * view.words));
+  its.data = to;
+  its.owner = pool.memory;
+  its.buffer = pool.buffer;
+  for (int part = 0; part < (columns ? 2 : 1); ++part) {
+    Nest nest = copyNest(view.length, rows, 1, to + part * its.stride,
+                         {nullptr, 2 * its.stride, its.rowStride, 0},
+                         {view.data, view.stride, view.rowStride, 0});
+    const HalfOf half = !columns    ? HalfOf::Both
+                        : part == 1 ? HalfOf::Upper
+                                    : HalfOf::Lower;
+    nest.types = {
+        NumberKind::Single, WordPart{takenOut(type)}, {type, half}, {}};
+    nests.runApart(nest, {pool.buffer, view.buffer, Recording::nothing});
+  }
+  set(view.origin, end, Home);
+  const Form form = newView();
+  viewOf(form) = its;
+  set(its.origin / 2, end, form);
+  return true;
 }
 
 /// Lets all words have a form. Those that become elements take words beside
@@ -524,7 +669,46 @@ void StripMemory::bring(const Runs &runs, Form to, int64_t begin,
   }
 }
 
+/// Copies words that only some lanes have as a view to where those of all have
+/// an address.
+void StripMemory::settle(int64_t from, int64_t to) {
+  for (size_t i = 0; i < laneViews.size();) {
+    const int64_t begin = laneViews[i].view.origin;
+    const int64_t last = begin + laneViews[i].view.words;
+    if (last <= from || to <= begin) {
+      ++i;
+      continue;
+    }
+    const LaneView its = std::move(laneViews[i]);
+    laneViews.erase(laneViews.begin() + ptrdiff_t(i));
+    bringHome(begin, last);
+    const View &view = its.view;
+    forEachRectangle(
+        0, view.words, view.length,
+        [&](int64_t word, int64_t rows, int64_t columns) {
+          const float *data = view.data + word / view.length * view.rowStride +
+                              word % view.length * view.stride;
+          for (int lane = 0; lane < lanes; ++lane)
+            if (its.has[size_t(lane)])
+              nests.run(copyNest(rows, columns, 1, home(begin + word) + lane,
+                                 {nullptr, columns * lanes, lanes, 0},
+                                 {data, view.rowStride, view.stride, 0}),
+                        {areas[Words].buffer,
+                         view.buffer,
+                         Recording::nothing,
+                         view.owner,
+                         {}});
+        });
+  }
+}
+
+void StripMemory::settle(const Runs &runs) {
+  if (!laneViews.empty())
+    settle(runs.firstWord(), runs.endWord());
+}
+
 void StripMemory::bringHome(int64_t from, int64_t to) {
+  settle(from, to);
   for (int64_t until; from < to; from = until) {
     until = sameForm(from, to);
     if (form(from) != Home)

@@ -9,7 +9,11 @@
 //   elements  two elements of 16 bits, one to a float: [element][lane], or once
 //             if all lanes hold the same; made when they are first read as such
 //   view      it was copied from the fabric and stays where it came from, such
-//             as a block of weights in its file
+//             as a block of weights in its file; elements of 16 bits out of it
+//             are a view, too
+//
+// Words that lanes copy one after the other, such as what one of them sends to
+// all others, are a view of all once the last one has them.
 //
 // Which form a word has does not change what a PE reads. Operands are found
 // where they are if all their words have one form, and else brought together.
@@ -57,7 +61,8 @@ public:
   /// The forms of all words, and where views lie.
   struct Layout;
   Layout layout() const;
-  /// Numbers the views in the order of their words.
+  /// Numbers the views in the order of their words. None is of some lanes then,
+  /// and nothing is held back.
   void sortViews();
 
   /// Word of lane 0; of other lanes behind it.
@@ -77,8 +82,10 @@ public:
     std::shared_ptr<const void> owner;
     bool lasts = true; ///< beyond the nest: in SRAM, or as long as its owner
   };
-  /// Where a nest reads elements of lane 0; none if they lie in several places.
-  std::optional<Place> find(const SramElements &elements, const Nest &nest);
+  /// Where a nest of all lanes, or of `lane`, reads elements of lane 0; none if
+  /// they lie in several places.
+  std::optional<Place> find(const SramElements &elements, const Nest &nest,
+                            int lane);
   /// Brings them together, and finds them.
   Place gather(const SramElements &elements, const Nest &nest);
 
@@ -92,9 +99,10 @@ public:
   /// Where a nest writes elements, which have no other form from now on. They
   /// lie once for all lanes if `laneStride` is 0.
   Place write(const SramElements &elements, const Nest &nest, Writing how);
-  /// Lets words that last be those that a nest would copy to `elements`; false
-  /// if these do not fill a piece of the SRAM.
-  bool view(const SramElements &elements, const Nest &nest, const Place &from);
+  /// Lets words that last be those that a nest would copy to `elements` of all
+  /// lanes, or of `lane`; false if these do not fill a piece of the SRAM.
+  bool view(const SramElements &elements, const Nest &nest, const Place &from,
+            int lane);
 
   /// A view, by its place among the views.
   struct ViewPlace {
@@ -114,8 +122,11 @@ private:
   using Form = uint8_t;
   enum : Form { Home, Alike, Elements, Views = 8, Mixed = 255 };
   static Form elementsOf(program::ElementType type, bool alike);
-  static program::ElementType typeOf(Form form);
-  static bool isElements(Form form) { return form >= Elements && form < Views; }
+  /// F32: none of 16 bits.
+  program::ElementType typeOf(Form form) const;
+  bool isElements(Form form) const {
+    return typeOf(form) != program::ElementType::F32;
+  }
   bool isAlike(Form form) const;
 
   /// The memory of a form.
@@ -124,12 +135,13 @@ private:
     std::unique_ptr<float[]> data;
     Recording::BufferId buffer = Recording::nothing;
   };
-  /// Word i, counted from `origin`, lies at i / length rows and i % length
-  /// columns.
+  /// Element i, counted from `origin`, lies at i / length rows and i % length
+  /// columns. Elements are words, or two to a word.
   struct ViewForm {
+    program::ElementType type = program::ElementType::F32;
     int64_t words = 0; ///< that have this form; 0: there is none
     int64_t origin = 0, length = 1;
-    ptrdiff_t rowStride = 0, wordStride = 0, laneStride = 0;
+    ptrdiff_t rowStride = 0, stride = 0, laneStride = 0;
     bool operator==(const ViewForm &) const = default;
   };
   struct View : ViewForm {
@@ -137,15 +149,38 @@ private:
     Recording::BufferId buffer = Recording::nothing;
     std::shared_ptr<const void> owner = {};
   };
+  /// A view of words that some lanes have. Those of the others have their form.
+  struct LaneView {
+    View view;
+    std::vector<bool> has;
+    int count = 0; ///< of the lanes that have it
+  };
   /// The words of an operand, as runs.
   struct Runs;
 
+  /// Memory for elements that are taken out of views. Those that follow one
+  /// another lie so here, too.
+  struct Pool {
+    std::shared_ptr<float[]> memory;
+    size_t used = 0, floats = 0;
+    Recording::BufferId buffer = Recording::nothing;
+  };
+  float *take(size_t floats);
+  bool decode(const Runs &runs, program::ElementType type);
+
   Area &area(AreaKind which);
   size_t floatsPerWord(AreaKind which) const;
+  size_t spanOf(size_t view) const;
+  AreaKind areaOf(Form form) const;
   Place placeIn(AreaKind which, const SramElements &elements, const Nest &nest);
   bool placeInView(const View &view, const SramElements &elements,
                    const Nest &nest, Place &place) const;
-  size_t spanOf(size_t view) const;
+  static bool viewOf(const SramElements &elements, const Nest &nest,
+                     const Place &from, View &view);
+  bool setView(const View &view);
+  bool addLane(const View &view, int lane);
+  void settle(int64_t from, int64_t to);
+  void settle(const Runs &runs);
   View &viewOf(Form form) { return views[size_t(form - Views)]; }
   Form newView();
 
@@ -164,6 +199,8 @@ private:
   Area areas[4];
   std::vector<Form> forms; ///< by word
   std::vector<View> views;
+  std::vector<LaneView> laneViews; ///< that have no words in common
+  Pool pool;
   NestExecutor nests;
 };
 

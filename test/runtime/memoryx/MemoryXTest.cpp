@@ -293,6 +293,46 @@ TEST_F(InStreamTest, PairsEndWithTheirBlock) {
   }
 }
 
+/// All ways in which elements of a pair, and of lines, lie beside each other.
+TEST_F(InStreamTest, PairsOfF32AreThoseOfTheTensor) {
+  struct Form {
+    int64_t lines, lineStride, extents[2], strides[2];
+  };
+  static constexpr Form forms[] = {
+      {5, 2, {rows, 2}, {features, 1}},                // along lines
+      {4, 2 * features, {features, 2}, {1, features}}, // lines apart
+      {features, 1, {1, 6}, {0, features}},            // columns
+      {3, features, {2, 3}, {20, 1}}};                 // an odd number to a run
+  for (program::ElementType type :
+       {program::ElementType::F16, program::ElementType::BF16})
+    for (const Form &form : forms)
+      for (size_t most : {1, 3, 1000}) {
+        build(1);
+        stream().type = type;
+        stream().packing = program::Packing::Pair;
+        addSegment(makeSegment(0, form.lines, form.lineStride,
+                               {form.extents[0], form.extents[1]},
+                               {form.strides[0], form.strides[1]}, 0));
+        load();
+        std::vector<float> values, expected;
+        for (float word : takeAll(most))
+          for (int half = 0; half < 2; ++half) {
+            const auto bits =
+                uint16_t(std::bit_cast<uint32_t>(word) >> (16 * half));
+            values.push_back(type == program::ElementType::F16
+                                 ? floatFromHalf(bits)
+                                 : std::bit_cast<float>(uint32_t(bits) << 16));
+          }
+        for (int64_t line = 0; line < form.lines; ++line)
+          for (int64_t i = 0; i < form.extents[0]; ++i)
+            for (int64_t j = 0; j < form.extents[1]; ++j)
+              expected.push_back(float(line * form.lineStride +
+                                       i * form.strides[0] +
+                                       j * form.strides[1]));
+        EXPECT_EQ(values, expected);
+      }
+}
+
 TEST_F(InStreamTest, NumbersBeginAnewWithEachBlock) {
   build(3);
   stream().type = program::ElementType::BF16;

@@ -93,10 +93,12 @@ public:
       kind = NumberKind::Half;
     nest.types.numbers = kind;
     nest.ordered = overlaps(dst, a, nest) || overlaps(dst, b, nest);
-    NestRunner(strip, lane)
-        .run(nest, {operand(dst, nest), operand(a, nest), operand(b, nest)});
-    for (int l = lane < 0 ? 0 : lane; l < (lane < 0 ? lanes : lane + 1); ++l)
-      compute(nest, kind, dst, a, b, l, lane >= 0);
+    for (int its : inTurn(lane, nest.op == Opcode::Mov)) {
+      NestRunner(strip, its)
+          .run(nest, {operand(dst, nest), operand(a, nest), operand(b, nest)});
+      for (int l = its < 0 ? 0 : its; l < (its < 0 ? lanes : its + 1); ++l)
+        compute(nest, kind, dst, a, b, l, its >= 0);
+    }
     keep.push_back(a.chunk);
     keep.push_back(b.chunk);
   }
@@ -200,6 +202,17 @@ private:
       last += its.stride[d] * int64_t(nest.extent[d] - 1);
     const int64_t size = its.halves() ? 1 : 2;
     return {its.first * size, (last + 1) * size};
+  }
+
+  /// A lane, or others behind it, as those that get what one sends; often all.
+  std::vector<int> inTurn(int lane, bool copies) {
+    std::vector<int> result{lane};
+    if (lane < 0 || !copies || pick(2) == 0)
+      return result;
+    const int count = pick(2) == 0 ? lanes : 1 + pick(size_t(lanes));
+    for (int i = 1; i < count; ++i)
+      result.push_back((lane + i) % lanes);
+    return result;
   }
 
   /// As an engine finds out: other elements of the same words.
