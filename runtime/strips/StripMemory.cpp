@@ -436,6 +436,28 @@ bool StripMemory::setView(const View &view) {
   return true;
 }
 
+/// A lane is about to have other words in place of those it has of views: of a
+/// view that it has the whole of, such as the block of weights before, nothing
+/// is left.
+void StripMemory::overwrite(const View &view, int lane) {
+  const int64_t begin = view.origin, last = begin + view.words;
+  for (size_t i = 0; i < laneViews.size();) {
+    LaneView &its = laneViews[i];
+    const int64_t from = its.view.origin, to = from + its.view.words;
+    if (!its.has[size_t(lane)] || to <= begin || last <= from) {
+      ++i;
+      continue;
+    }
+    if (from < begin || last < to)
+      return settle(begin, last);
+    its.has[size_t(lane)] = false;
+    if (--its.count > 0)
+      ++i;
+    else
+      laneViews.erase(laneViews.begin() + ptrdiff_t(i));
+  }
+}
+
 /// Lets a lane have the words of a view, and all, once it is the last one.
 bool StripMemory::addLane(const View &view, int lane) {
   auto same = [&](const LaneView &other) {
@@ -445,17 +467,22 @@ bool StripMemory::addLane(const View &view, int lane) {
            its.rowStride == view.rowStride && its.stride == view.stride &&
            its.buffer == view.buffer;
   };
-  auto found = std::find_if(laneViews.begin(), laneViews.end(), same);
+  auto find = [&] {
+    return std::find_if(laneViews.begin(), laneViews.end(), same);
+  };
+  auto found = find();
+  if (found != laneViews.end() && found->has[size_t(lane)])
+    return true;
+  overwrite(view, lane);
+  found = find();
   if (found == laneViews.end()) {
-    settle(view.origin, view.origin + view.words);
-    found = laneViews.insert(laneViews.end(),
-                             {view, std::vector<bool>(size_t(lanes))});
+    found = laneViews.insert(found, {view, std::vector<bool>(size_t(lanes))});
     found->view.laneStride = 0;
   }
-  if (!found->has[size_t(lane)])
-    ++found->count;
   found->has[size_t(lane)] = true;
-  if (found->count < lanes)
+  ++found->count;
+  // Without a form for it, it stays one of some lanes, who are all.
+  if (found->count < lanes || newView() == Home)
     return true;
   const View its = std::move(found->view);
   laneViews.erase(found);

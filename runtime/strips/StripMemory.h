@@ -178,6 +178,7 @@ private:
   static bool viewOf(const SramElements &elements, const Nest &nest,
                      const Place &from, View &view);
   bool setView(const View &view);
+  void overwrite(const View &view, int lane);
   bool addLane(const View &view, int lane);
   void settle(int64_t from, int64_t to);
   void settle(const Runs &runs);
@@ -199,7 +200,7 @@ private:
   Area areas[4];
   std::vector<Form> forms; ///< by word
   std::vector<View> views;
-  std::vector<LaneView> laneViews; ///< that have no words in common
+  std::vector<LaneView> laneViews; ///< no lane has a word of two
   Pool pool;
   NestExecutor nests;
 };

@@ -198,8 +198,12 @@ void StripQueue::gather() {
     fronts[i] = perLane[i]->fifo.front();
     words = std::min(words, fronts[i].words());
   }
-  for (Chunk &chunk : fronts)
-    words = std::min(words, chunk.part(0, words).words());
+  // So many that all fronts have them as rectangles, of rows of any length.
+  for (size_t before = 0; before != words;) {
+    before = words;
+    for (const Chunk &chunk : fronts)
+      words = std::min(words, chunk.part(0, words).words());
+  }
   bool same = true;
   for (Chunk &chunk : fronts) {
     chunk = chunk.part(0, words);

@@ -114,6 +114,8 @@ public:
             << "seed " << seed << ", lane " << lane << ", half " << half;
   }
 
+  void sortViews() { strip.memory.sortViews(); }
+
   int pick(size_t count) { return int(generator() % count); }
 
 private:
@@ -284,10 +286,49 @@ private:
 TEST(StripMemoryTest, FormsOfWordsDoNotShow) {
   for (unsigned seed = 0; seed < 3000; ++seed) {
     RandomSram sram(seed, 1 + int(seed % 5));
-    for (int i = 0; i < 12; ++i)
+    for (int i = 0; i < 12; ++i) {
       sram.step();
+      if (sram.pick(8) == 0)
+        sram.sortViews();
+    }
     ASSERT_NO_FATAL_FAILURE(sram.compare(seed));
   }
+}
+
+/// A word of a fabric chunk to a word of lanes (-1: all).
+void copyWord(Strip &strip, const std::shared_ptr<float[]> &chunk, int64_t word,
+              int lane) {
+  Nest nest;
+  nest.op = Opcode::Mov;
+  nest.dimensions = 2;
+  nest.extent[0] = 1;
+  nest.extent[1] = lane < 0 ? size_t(strip.lanes) : 1;
+  NestOperand to, from;
+  to.sram = SramElements{ElementType::F32, word};
+  from.place.data = chunk.get();
+  from.place.owner = chunk;
+  NestRunner(strip, lane).run(nest, {to, from, {}});
+}
+
+// Weights that a lane sends to all others, behind activations that came word by
+// word: each of these is a view.
+TEST(StripMemoryTest, MoreViewsThanForms) {
+  constexpr int64_t many = 300;
+  ClassCode code;
+  code.endDataWord = many + 1;
+  Strip strip(0, 0, code, 0, {0, 1, 2}, {}, {});
+  strip.reset();
+  std::vector<std::shared_ptr<float[]>> chunks;
+  for (int64_t word = 0; word <= many; ++word) {
+    chunks.emplace_back(new float[1]{float(word)});
+    for (int lane = word < many ? -1 : 0; lane < (word < many ? 0 : 3); ++lane)
+      copyWord(strip, chunks.back(), word, lane);
+  }
+  strip.memory.bringAllHome();
+  strip.memory.executor().flush();
+  for (int64_t word = 0; word <= many; ++word)
+    for (int lane = 0; lane < 3; ++lane)
+      EXPECT_EQ(strip.memory.home(word)[lane], float(word)) << lane;
 }
 
 } // namespace
