@@ -264,11 +264,13 @@ PreparedNest::Form PreparedNest::conversionOf(const Dimension &vectors) const {
   if (op != Opcode::Mov || types.numbers == NumberKind::Integer ||
       types.noWrap || types.rounded != ElementType::F32)
     return Form::Numbers;
+  const bool isScalar =
+      vectors.dst == 1 && vectors.a == 0 && types.dst.half != HalfOf::Both;
   if (isHalf(types.a) && types.dst == WordPart() &&
       isVector(vectors.a, types.a, vectors.dst))
     return Form::Widen;
   if (isHalf(types.dst) && types.a == WordPart() &&
-      isVector(vectors.dst, types.dst, vectors.a))
+      (isVector(vectors.dst, types.dst, vectors.a) || isScalar))
     return Form::Narrow;
   return Form::Numbers;
 }
@@ -386,7 +388,8 @@ HalvesProblem PreparedNest::halves(WordPart part) const {
           row.extent,
           inner.extent,
           widens ? row.a : row.dst,
-          widens ? row.dst : row.a};
+          widens ? row.dst : row.a,
+          inner.extent > 1 && inner.a == 0};
 }
 
 void PreparedNest::run(float *dst, const float *a, const float *b) const {
