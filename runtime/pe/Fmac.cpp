@@ -28,6 +28,12 @@ struct Places {
   ptrdiff_t c[vectors], b[vectors];
 };
 
+/// What a first product is added to: its bits stay, those of a zero too.
+template <class D>
+HWY_INLINE hn::Vec<D> nothing(D d) {
+  return hn::Set(d, -0.0f);
+}
+
 /// Calls `visit(a, b)` for each term, in order.
 template <class Visit>
 HWY_INLINE void forEachTerm(const FmacProblem &p,
@@ -56,7 +62,7 @@ HWY_NOINLINE void tile(const FmacProblem &p, float *HWY_RESTRICT c,
   Vector sums[tileRows][vectors];
   for (int i = 0; i < tileRows; ++i)
     for (int v = 0; v < vectors; ++v)
-      sums[i][v] = hn::LoadU(d, c + i * cRow + at.c[v]);
+      sums[i][v] = p.starts ? nothing(d) : hn::LoadU(d, c + i * cRow + at.c[v]);
   ptrdiff_t bAt[vectors];
   for (int v = 0; v < vectors; ++v)
     bAt[v] = at.b[v];
@@ -86,7 +92,8 @@ HWY_NOINLINE void tailTile(const FmacProblem &p, float *HWY_RESTRICT c,
   const ptrdiff_t cRow = p.cRow, aRow = p.aRow;
   hn::Vec<D> sums[tileRows];
   for (int i = 0; i < tileRows; ++i)
-    sums[i] = hn::MaskedLoad(mask, d, c + i * cRow + at.c[0]);
+    sums[i] =
+        p.starts ? nothing(d) : hn::MaskedLoad(mask, d, c + i * cRow + at.c[0]);
   forEachTerm(p, a, p.b + at.b[0],
               [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
                 const auto term = hn::MaskedLoad(mask, d, bTerm);
@@ -107,7 +114,7 @@ HWY_NOINLINE void scalarTile(const FmacProblem &p, float *HWY_RESTRICT c,
   const ptrdiff_t cRow = p.cRow, aRow = p.aRow;
   hn::Vec<decltype(d)> sums[tileRows];
   for (int i = 0; i < tileRows; ++i)
-    sums[i] = hn::Set(d, c[i * cRow]);
+    sums[i] = p.starts ? nothing(d) : hn::Set(d, c[i * cRow]);
   forEachTerm(
       p, a, p.b, [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
         const UnalignedFloat *factor = bTerm;
@@ -223,6 +230,7 @@ void accumulate(const FmacProblem &p) {
       part.a = a + ptrdiff_t(k) * p.outer.a + ptrdiff_t(l) * p.inner.a;
       part.b = p.b + ptrdiff_t(k) * p.outer.b + ptrdiff_t(l) * p.inner.b;
       accumulateBlock(part);
+      part.starts = false;
     }
 }
 

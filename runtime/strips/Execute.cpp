@@ -212,7 +212,7 @@ static NestTypes typesOf(const Nest &nest) {
 }
 
 PreparedNest::PreparedNest(const Nest &nest)
-    : op(nest.op), types(typesOf(nest)) {
+    : op(nest.op), types(typesOf(nest)), starts(nest.starts) {
   Dimensions all, dims;
   for (int d = 0; d < nest.dimensions; ++d) {
     if (nest.extent[d] == 0)
@@ -458,7 +458,8 @@ void PreparedNest::run(float *dst, const float *a, const float *b) const {
                                          columns,
                                          dst,
                                          a,
-                                         b});
+                                         b,
+                                         starts});
                    });
   }
 }
@@ -495,8 +496,8 @@ size_t PreparedNest::hash() const {
     mix(size_t(d.a));
     mix(size_t(d.b));
   };
-  for (size_t part :
-       {size_t(types.numbers), size_t(types.noWrap), size_t(types.rounded)})
+  for (size_t part : {size_t(types.numbers), size_t(types.noWrap),
+                      size_t(types.rounded), size_t(starts)})
     mix(part);
   for (WordPart part : {types.dst, types.a, types.b})
     mix(size_t(part.type) * 4 + size_t(part.half));
