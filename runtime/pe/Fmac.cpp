@@ -8,6 +8,7 @@
 #include "runtime/pe/VectorKernels.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/pe/Fmac.cpp"
@@ -171,13 +172,50 @@ private:
   size_t next = 0;
 };
 
+/// Asks the memory for the factors of `rows` rows that will be used soon: those
+/// of a row follow one another, too few for the processor to find out by
+/// itself.
+class RowsAhead {
+public:
+  explicit RowsAhead(const FmacProblem &p)
+      : pitch(p.aRow), length(reach(p)),
+        end(static_cast<const UnalignedFloat *>(p.a) +
+            ptrdiff_t(p.rows) * p.aRow),
+        asks(p.aRow >= line && length <= p.aRow && length <= 8 * line &&
+             ptrdiff_t(p.rows) > 2 * distance) {}
+
+  HWY_INLINE void ask(const UnalignedFloat *a, int rows) {
+    if (!asks || (end - a) / pitch <= distance)
+      return;
+    a += distance * pitch;
+    for (int i = 0; i < rows && a < end; ++i, a += pitch)
+      for (ptrdiff_t at = 0; at < length + line; at += line)
+        __builtin_prefetch(static_cast<const void *>(a + at), 0, 2);
+  }
+  void stop() { asks = false; }
+
+private:
+  static constexpr ptrdiff_t line = 16;     // floats
+  static constexpr ptrdiff_t distance = 36; // rows
+  static ptrdiff_t reach(const FmacProblem &p) {
+    return ptrdiff_t(p.outer.extent - 1) * std::abs(p.outer.a) +
+           ptrdiff_t(p.inner.extent - 1) * std::abs(p.inner.a) + 1;
+  }
+  const ptrdiff_t pitch, length;
+  const UnalignedFloat *end;
+  bool asks;
+};
+
 template <int vectors, int rows>
-HWY_INLINE void columnTiles(const FmacProblem &p, Vectors &all) {
+HWY_INLINE void columnTiles(const FmacProblem &p, Vectors &all,
+                            RowsAhead &ahead) {
   while (all.left() >= vectors) {
     const Places<vectors> at = all.take<vectors>();
     forEachTile<rows>(p, [&](auto count, float *c, const UnalignedFloat *a) {
+      ahead.ask(a, decltype(count)::value);
       tile<decltype(count)::value, vectors>(p, c, a, at);
     });
+    ahead.stop();
   }
 }
 
@@ -209,10 +247,11 @@ void accumulateBlock(const FmacProblem &p) {
   // Registers: 4 vectors need 24 accumulators and 4 terms.
   constexpr bool wide = HWY_TARGET <= HWY_AVX3;
   Vectors all(p);
+  RowsAhead ahead(p);
   if constexpr (wide)
-    columnTiles<4, 6>(p, all);
-  columnTiles<2, wide ? 12 : 6>(p, all);
-  columnTiles<1, 12>(p, all);
+    columnTiles<4, 6>(p, all, ahead);
+  columnTiles<2, wide ? 12 : 6>(p, all, ahead);
+  columnTiles<1, 12>(p, all, ahead);
   tails(p);
 }
 
