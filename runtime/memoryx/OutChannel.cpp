@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/OutChannel.h"
 #include "runtime/memoryx/Elements.h"
+#include "runtime/pe/HalfKernels.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 
@@ -150,16 +151,40 @@ void OutChannel::storeRow(const WordView &words, size_t row) {
     const size_t bytes = wire.is16() ? 2 : 4;
     while (available > 0) {
       const uint64_t within = filled % block.runLength();
-      const uint64_t part = std::min(available, block.runLength() - within);
-      storeRun(elements,
-               uint64_t(block.runStart(filled / block.runLength()) +
-                        int64_t(within) * block.runStride()),
-               size_t(part));
+      uint64_t part = storePairs(elements, available);
+      if (part == 0) {
+        part = std::min(available, block.runLength() - within);
+        storeRun(elements,
+                 uint64_t(block.runStart(filled / block.runLength()) +
+                          int64_t(within) * block.runStride()),
+                 size_t(part));
+      }
       elements = static_cast<const uint8_t *>(elements) + part * bytes;
       filled += part;
       available -= part;
     }
   }
+}
+
+uint64_t OutChannel::storePairs(const void *elements, uint64_t available) {
+  const program::Segment &its = *stream.segments()->Get(segment);
+  const bool narrow = wire.type == program::ElementType::F16 ||
+                      wire.type == program::ElementType::BF16;
+  if (!narrow || its.accumulate() || block.rank < 2 || block.runLength() != 2 ||
+      block.strides[block.rank - 2] != 1 || filled % 2 != 0 ||
+      tensors.tensor(its.tensor()).type() != program::ElementType::F32)
+    return 0;
+  const uint64_t run = filled / 2;
+  const auto extent = uint64_t(block.extents[block.rank - 2]);
+  const uint64_t count = std::min(available / 2, extent - run % extent);
+  auto *to = reinterpret_cast<float *>(tensors.outputElements(its.tensor())) +
+             block.runStart(run);
+  const auto *words = static_cast<const float *>(elements);
+  for (HalfOf half : {HalfOf::Lower, HalfOf::Upper})
+    widenWords(
+        {wire.type == program::ElementType::BF16, half, 1, size_t(count), 0, 0},
+        words, half == HalfOf::Lower ? to : to + block.runStride());
+  return 2 * count;
 }
 
 size_t OutChannel::unpack(const WordView &words, size_t first, size_t count) {

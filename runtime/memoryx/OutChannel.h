@@ -57,6 +57,9 @@ private:
   void storeRow(const WordView &words, size_t row);
   /// Stores elements of the current block, of one run.
   void storeRun(const void *elements, uint64_t first, size_t count);
+  /// Stores pairs whose first elements follow one another in the tensor, as the
+  /// second ones do; returns how many elements, 0 if the block has none here.
+  uint64_t storePairs(const void *elements, uint64_t available);
   /// Words of 16-bit elements; returns how many they are.
   size_t unpack(const WordView &words, size_t first, size_t count);
 

@@ -8,6 +8,7 @@
 #include "runtime/pe/VectorKernels.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/pe/Fmac.cpp"
@@ -27,6 +28,12 @@ template <int vectors>
 struct Places {
   ptrdiff_t c[vectors], b[vectors];
 };
+
+/// What a first product is added to: its bits stay, those of a zero too.
+template <class D>
+HWY_INLINE hn::Vec<D> nothing(D d) {
+  return hn::Set(d, -0.0f);
+}
 
 /// Calls `visit(a, b)` for each term, in order.
 template <class Visit>
@@ -56,7 +63,7 @@ HWY_NOINLINE void tile(const FmacProblem &p, float *HWY_RESTRICT c,
   Vector sums[tileRows][vectors];
   for (int i = 0; i < tileRows; ++i)
     for (int v = 0; v < vectors; ++v)
-      sums[i][v] = hn::LoadU(d, c + i * cRow + at.c[v]);
+      sums[i][v] = p.starts ? nothing(d) : hn::LoadU(d, c + i * cRow + at.c[v]);
   ptrdiff_t bAt[vectors];
   for (int v = 0; v < vectors; ++v)
     bAt[v] = at.b[v];
@@ -86,7 +93,8 @@ HWY_NOINLINE void tailTile(const FmacProblem &p, float *HWY_RESTRICT c,
   const ptrdiff_t cRow = p.cRow, aRow = p.aRow;
   hn::Vec<D> sums[tileRows];
   for (int i = 0; i < tileRows; ++i)
-    sums[i] = hn::MaskedLoad(mask, d, c + i * cRow + at.c[0]);
+    sums[i] =
+        p.starts ? nothing(d) : hn::MaskedLoad(mask, d, c + i * cRow + at.c[0]);
   forEachTerm(p, a, p.b + at.b[0],
               [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
                 const auto term = hn::MaskedLoad(mask, d, bTerm);
@@ -107,7 +115,7 @@ HWY_NOINLINE void scalarTile(const FmacProblem &p, float *HWY_RESTRICT c,
   const ptrdiff_t cRow = p.cRow, aRow = p.aRow;
   hn::Vec<decltype(d)> sums[tileRows];
   for (int i = 0; i < tileRows; ++i)
-    sums[i] = hn::Set(d, c[i * cRow]);
+    sums[i] = p.starts ? nothing(d) : hn::Set(d, c[i * cRow]);
   forEachTerm(
       p, a, p.b, [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
         const UnalignedFloat *factor = bTerm;
@@ -164,13 +172,50 @@ private:
   size_t next = 0;
 };
 
+/// Asks the memory for the factors of `rows` rows that will be used soon: those
+/// of a row follow one another, too few for the processor to find out by
+/// itself.
+class RowsAhead {
+public:
+  explicit RowsAhead(const FmacProblem &p)
+      : pitch(p.aRow), length(reach(p)),
+        end(static_cast<const UnalignedFloat *>(p.a) +
+            ptrdiff_t(p.rows) * p.aRow),
+        asks(p.aRow >= line && length <= p.aRow && length <= 8 * line &&
+             ptrdiff_t(p.rows) > 2 * distance) {}
+
+  HWY_INLINE void ask(const UnalignedFloat *a, int rows) {
+    if (!asks || (end - a) / pitch <= distance)
+      return;
+    a += distance * pitch;
+    for (int i = 0; i < rows && a < end; ++i, a += pitch)
+      for (ptrdiff_t at = 0; at < length + line; at += line)
+        __builtin_prefetch(static_cast<const void *>(a + at), 0, 2);
+  }
+  void stop() { asks = false; }
+
+private:
+  static constexpr ptrdiff_t line = 16;     // floats
+  static constexpr ptrdiff_t distance = 36; // rows
+  static ptrdiff_t reach(const FmacProblem &p) {
+    return ptrdiff_t(p.outer.extent - 1) * std::abs(p.outer.a) +
+           ptrdiff_t(p.inner.extent - 1) * std::abs(p.inner.a) + 1;
+  }
+  const ptrdiff_t pitch, length;
+  const UnalignedFloat *end;
+  bool asks;
+};
+
 template <int vectors, int rows>
-HWY_INLINE void columnTiles(const FmacProblem &p, Vectors &all) {
+HWY_INLINE void columnTiles(const FmacProblem &p, Vectors &all,
+                            RowsAhead &ahead) {
   while (all.left() >= vectors) {
     const Places<vectors> at = all.take<vectors>();
     forEachTile<rows>(p, [&](auto count, float *c, const UnalignedFloat *a) {
+      ahead.ask(a, decltype(count)::value);
       tile<decltype(count)::value, vectors>(p, c, a, at);
     });
+    ahead.stop();
   }
 }
 
@@ -202,10 +247,11 @@ void accumulateBlock(const FmacProblem &p) {
   // Registers: 4 vectors need 24 accumulators and 4 terms.
   constexpr bool wide = HWY_TARGET <= HWY_AVX3;
   Vectors all(p);
+  RowsAhead ahead(p);
   if constexpr (wide)
-    columnTiles<4, 6>(p, all);
-  columnTiles<2, wide ? 12 : 6>(p, all);
-  columnTiles<1, 12>(p, all);
+    columnTiles<4, 6>(p, all, ahead);
+  columnTiles<2, wide ? 12 : 6>(p, all, ahead);
+  columnTiles<1, 12>(p, all, ahead);
   tails(p);
 }
 
@@ -223,6 +269,7 @@ void accumulate(const FmacProblem &p) {
       part.a = a + ptrdiff_t(k) * p.outer.a + ptrdiff_t(l) * p.inner.a;
       part.b = p.b + ptrdiff_t(k) * p.outer.b + ptrdiff_t(l) * p.inner.b;
       accumulateBlock(part);
+      part.starts = false;
     }
 }
 

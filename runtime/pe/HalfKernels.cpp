@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #ifndef RUNTIME_PE_HALFKERNELS_ONCE
 #define RUNTIME_PE_HALFKERNELS_ONCE
@@ -157,138 +158,189 @@ void narrowAll(size_t n, const float *values, uint16_t *halves) {
     halves[i] = halfFromFloat(values[i]);
 }
 
-/// Halves in the lower bits of words; with NaNs one by one.
-HWY_INLINE hn::Vec<BitsTag> halfBits(bool bfloat, Vector x) {
+/// All elements of a vector, for loads and stores that take a mask.
+struct All {};
+template <class D>
+HWY_INLINE hn::Vec<D> load(All, D d, const hn::TFromD<D> *from) {
+  return hn::LoadU(d, from);
+}
+template <class D, class Mask>
+HWY_INLINE hn::Vec<D> load(Mask mask, D d, const hn::TFromD<D> *from) {
+  return hn::MaskedLoad(hn::RebindMask(d, mask), d, from);
+}
+template <class D>
+HWY_INLINE void store(hn::Vec<D> v, All, D d, hn::TFromD<D> *to) {
+  hn::StoreU(v, d, to);
+}
+template <class D, class Mask>
+HWY_INLINE void store(hn::Vec<D> v, Mask mask, D d, hn::TFromD<D> *to) {
+  hn::BlendedStore(v, hn::RebindMask(d, mask), d, to);
+}
+
+/// Calls `visit(mask, i)` for vectors of `n` elements.
+template <class Visit>
+HWY_INLINE void forEachVector(size_t n, const Visit &visit) {
+  const size_t width = hn::Lanes(Tag());
+  size_t i = 0;
+  for (; i + width <= n; i += width)
+    visit(All(), i);
+  if (i < n)
+    visit(hn::FirstN(BitsTag(), n - i), i);
+}
+
+HWY_NOINLINE hn::Vec<BitsTag> halfBitsOneByOne(Vector x) {
   const Tag d;
-  const BitsTag bits;
-  if (bfloat)
-    return hn::ShiftRight<16>(bfloatBits(x));
-  if (HWY_LIKELY(hn::AllFalse(d, hn::IsNaN(x))))
-    return hn::PromoteTo(
-        bits, hn::BitCast(HalfBitsTag(), hn::DemoteTo(HalfTag(), x)));
   HWY_ALIGN float values[HWY_MAX_BYTES / 4];
   HWY_ALIGN uint32_t halves[HWY_MAX_BYTES / 4];
   hn::Store(x, d, values);
   for (size_t i = 0; i < hn::Lanes(d); ++i)
     halves[i] = halfFromFloat(values[i]);
-  return hn::Load(bits, halves);
+  return hn::Load(BitsTag(), halves);
 }
 
-/// The floats of halves in the lower bits of words, or of BF16 in the upper.
-HWY_INLINE Vector floats(bool bfloat, hn::Vec<BitsTag> halves) {
-  const Tag d;
+HWY_NOINLINE Vector floatsOneByOne(hn::Vec<BitsTag> halves) {
   const BitsTag bits;
-  if (bfloat)
-    return hn::BitCast(d, halves);
-  const auto narrow = hn::DemoteTo(
-      HalfBitsTag(), hn::BitCast(hn::RebindToSigned<BitsTag>(), halves));
-  const Vector x = hn::PromoteTo(d, hn::BitCast(HalfTag(), narrow));
-  if (HWY_LIKELY(hn::AllFalse(d, hn::IsNaN(x))))
-    return x;
   HWY_ALIGN float values[HWY_MAX_BYTES / 4];
   HWY_ALIGN uint32_t its[HWY_MAX_BYTES / 4];
   hn::Store(halves, bits, its);
-  for (size_t i = 0; i < hn::Lanes(d); ++i)
+  for (size_t i = 0; i < hn::Lanes(bits); ++i)
     values[i] = floatFromHalf(uint16_t(its[i]));
-  return hn::Load(d, values);
+  return hn::Load(Tag(), values);
 }
 
-/// Vectors of `n` elements: `visit(mask, i)`.
-template <class Visit>
-HWY_INLINE void forEachVector(size_t n, const Visit &visit) {
+/// Halves in the lower bits of words.
+template <bool bfloat>
+HWY_INLINE hn::Vec<BitsTag> halfBits(Vector x) {
   const Tag d;
-  for (size_t i = 0; i < n; i += hn::Lanes(d))
-    visit(hn::FirstN(BitsTag(), std::min(hn::Lanes(d), n - i)), i);
+  const BitsTag bits;
+  if constexpr (bfloat)
+    return hn::ShiftRight<16>(bfloatBits(x));
+  if (HWY_UNLIKELY(!hn::AllFalse(d, hn::IsNaN(x))))
+    return halfBitsOneByOne(x);
+  return hn::PromoteTo(bits,
+                       hn::BitCast(HalfBitsTag(), hn::DemoteTo(HalfTag(), x)));
+}
+
+/// The floats of halves in the lower bits of words, those above being zero.
+template <bool bfloat>
+HWY_INLINE Vector floats(hn::Vec<BitsTag> halves) {
+  const Tag d;
+  if constexpr (bfloat)
+    return hn::BitCast(d, hn::ShiftLeft<16>(halves));
+  const auto narrow = hn::DemoteTo(
+      HalfBitsTag(), hn::BitCast(hn::RebindToSigned<BitsTag>(), halves));
+  const Vector x = hn::PromoteTo(d, hn::BitCast(HalfTag(), narrow));
+  return HWY_LIKELY(hn::AllFalse(d, hn::IsNaN(x))) ? x : floatsOneByOne(halves);
+}
+
+template <bool bfloat>
+void narrowRow(size_t n, const float *values, uint16_t *halves) {
+  const HalfBitsTag halfBitsTag;
+  size_t i = 0;
+  const size_t width = hn::Lanes(Tag());
+  for (; i + width <= n; i += width)
+    hn::StoreU(hn::TruncateTo(halfBitsTag,
+                              halfBits<bfloat>(hn::LoadU(Tag(), values + i))),
+               halfBitsTag, halves + i);
+  for (; i < n; ++i)
+    halves[i] = bfloat ? bfloatFromFloat(values[i]) : halfFromFloat(values[i]);
+}
+
+template <bool bfloat>
+void widenRow(size_t n, const uint16_t *halves, float *values) {
+  const HalfBitsTag halfBitsTag;
+  forEachVector(n, [&](auto mask, size_t i) HWY_ATTR {
+    hn::Vec<HalfBitsTag> its;
+    if constexpr (std::is_same_v<decltype(mask), All>) {
+      its = hn::LoadU(halfBitsTag, halves + i);
+    } else {
+      HWY_ALIGN uint16_t rest[HWY_MAX_BYTES / 4] = {};
+      std::memcpy(rest, halves + i, 2 * (n - i));
+      its = hn::Load(halfBitsTag, rest);
+    }
+    store(floats<bfloat>(hn::PromoteTo(BitsTag(), its)), mask, Tag(),
+          values + i);
+  });
 }
 
 void narrowAllToBfloat(size_t n, const float *values, uint16_t *halves) {
+  narrowRow<true>(n, values, halves);
+}
+
+template <bool bfloat>
+void pairs(size_t n, const float *a, const float *b, uint32_t *words) {
   const Tag d;
-  size_t i = 0;
-  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d))
-    hn::StoreU(
-        hn::TruncateTo(HalfBitsTag(), halfBits(true, hn::LoadU(d, values + i))),
-        HalfBitsTag(), halves + i);
-  for (; i < n; ++i)
-    halves[i] = bfloatFromFloat(values[i]);
+  forEachVector(n, [&](auto mask, size_t i) HWY_ATTR {
+    const auto low = halfBits<bfloat>(load(mask, d, a + i));
+    const auto high = halfBits<bfloat>(load(mask, d, b + i));
+    store(hn::Or(low, hn::ShiftLeft<16>(high)), mask, BitsTag(), words + i);
+  });
 }
 
 void narrowAllPairs(bool bfloat, size_t n, const float *a, const float *b,
                     uint32_t *words) {
-  const Tag d;
+  (bfloat ? pairs<true> : pairs<false>)(n, a, b, words);
+}
+
+template <bool bfloat, bool upper>
+void widenHalves(size_t n, const uint32_t *words, float *values) {
   const BitsTag bits;
   forEachVector(n, [&](auto mask, size_t i) HWY_ATTR {
-    const auto floatMask = hn::RebindMask(d, mask);
-    const auto low = halfBits(bfloat, hn::MaskedLoad(floatMask, d, a + i));
-    const auto high = halfBits(bfloat, hn::MaskedLoad(floatMask, d, b + i));
-    hn::BlendedStore(hn::Or(low, hn::ShiftLeft<16>(high)), mask, bits,
-                     words + i);
+    const auto u = load(mask, bits, words + i);
+    const auto half =
+        upper ? hn::ShiftRight<16>(u) : hn::And(u, hn::Set(bits, 0xffffu));
+    store(floats<bfloat>(half), mask, Tag(), values + i);
   });
 }
 
-HWY_INLINE void widenRow(const HalvesProblem &p, const uint32_t *words,
-                         float *values) {
-  const Tag d;
+template <bool bfloat, bool upper>
+void narrowHalves(size_t n, const float *values, bool scalar, uint32_t *words) {
   const BitsTag bits;
-  const auto upper = hn::Set(bits, 0xffff0000u);
-  forEachVector(p.columns, [&](auto mask, size_t i) HWY_ATTR {
-    const auto u = hn::MaskedLoad(mask, bits, words + i);
-    const auto low = p.bfloat ? hn::ShiftLeft<16>(u) : hn::AndNot(upper, u);
-    const auto high = p.bfloat ? hn::And(u, upper) : hn::ShiftRight<16>(u);
-    if (p.part != HalfOf::Both) {
-      const Vector x = floats(p.bfloat, p.part == HalfOf::Upper ? high : low);
-      return hn::BlendedStore(x, hn::RebindMask(d, mask), d, values + i);
-    }
-    const Vector x = floats(p.bfloat, low), y = floats(p.bfloat, high);
-    if (i + hn::Lanes(d) <= p.columns)
-      return hn::StoreInterleaved2(x, y, d, values + 2 * i);
-    HWY_ALIGN float both[HWY_MAX_BYTES / 2];
-    hn::StoreInterleaved2(x, y, d, both);
-    std::copy_n(both, 2 * (p.columns - i), values + 2 * i);
+  const auto kept = hn::Set(bits, upper ? 0xffffu : 0xffff0000u);
+  const auto all = halfBits<bfloat>(hn::Set(Tag(), *values));
+  forEachVector(n, [&](auto mask, size_t i) HWY_ATTR {
+    const auto its =
+        scalar ? all : halfBits<bfloat>(load(mask, Tag(), values + i));
+    const auto old = hn::And(load(mask, bits, words + i), kept);
+    store(hn::Or(old, upper ? hn::ShiftLeft<16>(its) : its), mask, bits,
+          words + i);
   });
+}
+
+template <bool bfloat>
+void widenRows(const HalvesProblem &p, const float *words, float *values) {
+  for (size_t r = 0; r < p.rows; ++r, words += p.wordRow, values += p.valueRow)
+    if (p.part == HalfOf::Both)
+      widenRow<bfloat>(2 * p.columns, reinterpret_cast<const uint16_t *>(words),
+                       values);
+    else
+      (p.part == HalfOf::Upper
+           ? widenHalves<bfloat, true>
+           : widenHalves<bfloat, false>)(p.columns,
+                                         reinterpret_cast<const uint32_t *>(
+                                             words),
+                                         values);
+}
+
+template <bool bfloat>
+void narrowRows(const HalvesProblem &p, const float *values, float *words) {
+  for (size_t r = 0; r < p.rows; ++r, words += p.wordRow, values += p.valueRow)
+    if (p.part == HalfOf::Both)
+      narrowRow<bfloat>(2 * p.columns, values,
+                        reinterpret_cast<uint16_t *>(words));
+    else
+      (p.part == HalfOf::Upper
+           ? narrowHalves<bfloat, true>
+           : narrowHalves<bfloat, false>)(p.columns, values, p.scalar,
+                                          reinterpret_cast<uint32_t *>(words));
 }
 
 void widenAllWords(const HalvesProblem &p, const float *words, float *values) {
-  for (size_t r = 0; r < p.rows; ++r)
-    widenRow(
-        p, reinterpret_cast<const uint32_t *>(words + ptrdiff_t(r) * p.wordRow),
-        values + ptrdiff_t(r) * p.valueRow);
-}
-
-HWY_INLINE void narrowRow(const HalvesProblem &p, const float *values,
-                          uint32_t *words) {
-  const Tag d;
-  const BitsTag bits;
-  const auto upper = hn::Set(bits, 0xffff0000u);
-  forEachVector(p.columns, [&](auto mask, size_t i) HWY_ATTR {
-    const auto floatMask = hn::RebindMask(d, mask);
-    if (p.part == HalfOf::Both) {
-      Vector x, y;
-      if (i + hn::Lanes(d) <= p.columns) {
-        hn::LoadInterleaved2(d, values + 2 * i, x, y);
-      } else {
-        HWY_ALIGN float both[HWY_MAX_BYTES / 2] = {};
-        std::copy_n(values + 2 * i, 2 * (p.columns - i), both);
-        hn::LoadInterleaved2(d, both, x, y);
-      }
-      const auto low = halfBits(p.bfloat, x), high = halfBits(p.bfloat, y);
-      return hn::BlendedStore(hn::Or(low, hn::ShiftLeft<16>(high)), mask, bits,
-                              words + i);
-    }
-    const auto its =
-        halfBits(p.bfloat, hn::MaskedLoad(floatMask, d, values + i));
-    const auto old = hn::MaskedLoad(mask, bits, words + i);
-    const auto result =
-        p.part == HalfOf::Upper
-            ? hn::Or(hn::AndNot(upper, old), hn::ShiftLeft<16>(its))
-            : hn::Or(hn::And(upper, old), its);
-    hn::BlendedStore(result, mask, bits, words + i);
-  });
+  (p.bfloat ? widenRows<true> : widenRows<false>)(p, words, values);
 }
 
 void narrowAllWords(const HalvesProblem &p, const float *values, float *words) {
-  for (size_t r = 0; r < p.rows; ++r)
-    narrowRow(p, values + ptrdiff_t(r) * p.valueRow,
-              reinterpret_cast<uint32_t *>(words + ptrdiff_t(r) * p.wordRow));
+  (p.bfloat ? narrowRows<true> : narrowRows<false>)(p, values, words);
 }
 
 /// Vectors end a word before the last element: what lies behind that is not

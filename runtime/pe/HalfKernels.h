@@ -35,6 +35,7 @@ struct HalvesProblem {
   HalfOf part;
   size_t rows, columns; ///< of words
   ptrdiff_t wordRow, valueRow;
+  bool scalar = false; ///< narrowWords: one value for all of a row
 };
 /// values[r][i] = the half of words[r][i]; with both values[r][2 * i + h] =
 /// half h of words[r][i].

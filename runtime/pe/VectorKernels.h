@@ -68,7 +68,7 @@ void interleave(const InterleaveProblem &problem, float *dst,
 
 /// c[i][p][m] = fma(a[i][k][l], b[k][l][p][m], c[i][p][m]) for all k, l in
 /// lexicographic order, for each i < rows, p < blocks, m < columns. Elements m
-/// lie side by side.
+/// lie side by side. If it starts, the first term is written, not added.
 struct FmacProblem {
   struct Depth {
     size_t extent = 1;
@@ -83,6 +83,7 @@ struct FmacProblem {
   float *c = nullptr;
   const float *a = nullptr;
   const float *b = nullptr;
+  bool starts = false;
 };
 void accumulateProducts(const FmacProblem &problem);
 

@@ -56,37 +56,58 @@ void forEach(const Dimension *dims, size_t count, float *dst, const float *a,
   }
 }
 
-/// A source of a vector along one dimension: in place if contiguous, else
-/// gathered into `buffer`.
 constexpr size_t bufferLength = 512;
-VectorSource fetch(const float *data, ptrdiff_t stride, size_t n,
-                   float *buffer) {
-  if (!data || stride == 0)
-    return {data, true};
-  if (stride == 1)
-    return {data, false};
-  const UnalignedFloat *from = data;
-  for (size_t i = 0; i < n; ++i)
-    buffer[i] = from[ptrdiff_t(i) * stride];
-  return {buffer, false};
-}
 
-/// One vector along `d`, whose destination elements all differ, with strides.
-void applyAlong(Opcode op, const Dimension &d, float *dst, const float *a,
-                const float *b) {
+/// `rows` x `columns` elements, gathered one behind the other or scattered.
+void gather(const float *data, ptrdiff_t row, ptrdiff_t column, size_t rows,
+            size_t columns, float *buffer) {
+  for (size_t r = 0; r < rows; ++r, data += row) {
+    const UnalignedFloat *from = data;
+    for (size_t i = 0; i < columns; ++i)
+      *buffer++ = from[ptrdiff_t(i) * column];
+  }
+}
+void scatter(const float *buffer, float *data, ptrdiff_t row, ptrdiff_t column,
+             size_t rows, size_t columns) {
+  for (size_t r = 0; r < rows; ++r, data += row)
+    for (size_t i = 0; i < columns; ++i)
+      data[ptrdiff_t(i) * column] = *buffer++;
+}
+/// Rows along `d`, whose destination elements all differ, with strides: as many
+/// at a time as buffers hold.
+void applyAlong(Opcode op, const Dimension &rows, const Dimension &d,
+                float *dst, const float *a, const float *b) {
   alignas(64) float aBuffer[bufferLength], bBuffer[bufferLength],
       results[bufferLength];
-  for (size_t done = 0; done < d.extent; done += bufferLength) {
-    size_t n = std::min(bufferLength, d.extent - done);
-    ptrdiff_t at = ptrdiff_t(done);
-    float *target = dst + at * d.dst;
-    for (size_t i = 0; i < n; ++i)
-      results[i] = target[ptrdiff_t(i) * d.dst];
-    applyVector(op, n, results, fetch(a ? a + at * d.a : a, d.a, n, aBuffer),
-                fetch(b ? b + at * d.b : b, d.b, n, bBuffer));
-    for (size_t i = 0; i < n; ++i)
-      target[ptrdiff_t(i) * d.dst] = results[i];
-  }
+  const size_t columns = std::min(bufferLength, d.extent);
+  const size_t most = bufferLength / columns;
+  auto run = [&](float *dst, const float *a, const float *b, size_t rowCount,
+                 size_t n) {
+    auto source = [&](const float *data, ptrdiff_t row, ptrdiff_t column,
+                      float *buffer) -> VectorSource {
+      if (!data || (column == 0 && (row == 0 || rowCount == 1)))
+        return {data, true};
+      if (column == 1 && rowCount == 1)
+        return {data, false};
+      gather(data, row, column, rowCount, n, buffer);
+      return {buffer, false};
+    };
+    if (readsOld(op))
+      gather(dst, rows.dst, d.dst, rowCount, n, results);
+    applyVector(op, rowCount * n, results, source(a, rows.a, d.a, aBuffer),
+                source(b, rows.b, d.b, bBuffer));
+    scatter(results, dst, rows.dst, d.dst, rowCount, n);
+  };
+  auto from = [](const auto *data, ptrdiff_t offset) {
+    return data ? data + offset : data;
+  };
+  for (size_t row = 0; row < rows.extent; row += most)
+    for (size_t done = 0; done < d.extent; done += columns) {
+      const auto r = ptrdiff_t(row), i = ptrdiff_t(done);
+      run(dst + r * rows.dst + i * d.dst, from(a, r * rows.a + i * d.a),
+          from(b, r * rows.b + i * d.b), std::min(most, rows.extent - row),
+          std::min(columns, d.extent - done));
+    }
 }
 
 /// Bytes of the word in front of the part.
@@ -126,7 +147,7 @@ void requireIntegers(Opcode op, const NestTypes &types, size_t n,
   }
 }
 
-/// The same as applyAlong of any types. A destination of stride 0 has one
+/// One vector along `d` of any types. A destination of stride 0 has one
 /// element.
 void applyNumbers(Opcode op, const NestTypes &types, const Dimension &d,
                   float *dst, const float *a, const float *b) {
@@ -212,7 +233,7 @@ static NestTypes typesOf(const Nest &nest) {
 }
 
 PreparedNest::PreparedNest(const Nest &nest)
-    : op(nest.op), types(typesOf(nest)) {
+    : op(nest.op), types(typesOf(nest)), starts(nest.starts) {
   Dimensions all, dims;
   for (int d = 0; d < nest.dimensions; ++d) {
     if (nest.extent[d] == 0)
@@ -264,11 +285,13 @@ PreparedNest::Form PreparedNest::conversionOf(const Dimension &vectors) const {
   if (op != Opcode::Mov || types.numbers == NumberKind::Integer ||
       types.noWrap || types.rounded != ElementType::F32)
     return Form::Numbers;
+  const bool isScalar =
+      vectors.dst == 1 && vectors.a == 0 && types.dst.half != HalfOf::Both;
   if (isHalf(types.a) && types.dst == WordPart() &&
       isVector(vectors.a, types.a, vectors.dst))
     return Form::Widen;
   if (isHalf(types.dst) && types.a == WordPart() &&
-      isVector(vectors.dst, types.dst, vectors.a))
+      (isVector(vectors.dst, types.dst, vectors.a) || isScalar))
     return Form::Narrow;
   return Form::Numbers;
 }
@@ -365,14 +388,17 @@ void PreparedNest::prepareVectors(Dimensions dims) {
   if (form == Form::Strided && op == Opcode::Mov)
     form = Form::Copy;
   const bool ofRows = form == Form::Rows || form == Form::Copy ||
-                      form == Form::Widen || form == Form::Narrow;
+                      form == Form::Strided || form == Form::Widen ||
+                      form == Form::Narrow;
   if (ofRows && dims.size() > 0) {
     Dimension *best = dims.begin();
     for (Dimension &d : dims)
       if (best->reduces() ? d.reduces() : d.extent > best->extent)
         best = &d;
-    row = *best;
-    dims.erase(best);
+    if (form != Form::Strided || !best->reduces()) {
+      row = *best;
+      dims.erase(best);
+    }
     if (form == Form::Rows && row.reduces())
       form = Form::Reduction;
   }
@@ -386,7 +412,8 @@ HalvesProblem PreparedNest::halves(WordPart part) const {
           row.extent,
           inner.extent,
           widens ? row.a : row.dst,
-          widens ? row.dst : row.a};
+          widens ? row.dst : row.a,
+          inner.extent > 1 && inner.a == 0};
 }
 
 void PreparedNest::run(float *dst, const float *a, const float *b) const {
@@ -417,7 +444,7 @@ void PreparedNest::run(float *dst, const float *a, const float *b) const {
   case Form::Strided:
     return forEach(outer, dst, a, b,
                    [&](float *dst, const float *a, const float *b) {
-                     applyAlong(op, inner, dst, a, b);
+                     applyAlong(op, row, inner, dst, a, b);
                    });
   case Form::Floats:
     return forEach(outer, dst, a, b,
@@ -455,7 +482,8 @@ void PreparedNest::run(float *dst, const float *a, const float *b) const {
                                          columns,
                                          dst,
                                          a,
-                                         b});
+                                         b,
+                                         starts});
                    });
   }
 }
@@ -463,8 +491,8 @@ void PreparedNest::run(float *dst, const float *a, const float *b) const {
 void PreparedNest::prefetch(const float *a, const float *b) const {
   if (form != Form::Products || outer.size() > 0)
     return;
-  constexpr ptrdiff_t line = 16;   // floats
-  constexpr ptrdiff_t most = 2048; // lines
+  constexpr ptrdiff_t line = 16;  // floats
+  constexpr ptrdiff_t most = 256; // lines
   const float *factors = swapped ? b : a;
   // The shorter stride is that of the pieces.
   Dimension piece = inner, next = row;
@@ -492,8 +520,8 @@ size_t PreparedNest::hash() const {
     mix(size_t(d.a));
     mix(size_t(d.b));
   };
-  for (size_t part :
-       {size_t(types.numbers), size_t(types.noWrap), size_t(types.rounded)})
+  for (size_t part : {size_t(types.numbers), size_t(types.noWrap),
+                      size_t(types.rounded), size_t(starts)})
     mix(part);
   for (WordPart part : {types.dst, types.a, types.b})
     mix(size_t(part.type) * 4 + size_t(part.half));

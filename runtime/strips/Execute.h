@@ -91,6 +91,9 @@ struct Nest {
   /// that the order of the elements matters across dimensions. The innermost
   /// dimension (lanes) is always free of that.
   bool ordered = false;
+  /// Of multiply-adds: the first term of each sum is written, not added. Only
+  /// products can be this.
+  bool starts = false;
   NestTypes types;
 };
 
@@ -112,6 +115,7 @@ public:
 
   /// Whether it throws NestError for some numbers.
   bool mayFail() const { return types.checks(op); }
+  bool isProduct() const { return form == Form::Products; }
   /// Whether there are no elements.
   bool empty() const { return form == Form::Nothing; }
   bool operator==(const PreparedNest &) const = default;
@@ -171,6 +175,7 @@ private:
   NestTypes types;
   Form form = Form::Nothing;
   bool swapped = false; ///< Products: `b` is the scalar
+  bool starts = false;  ///< Products: the first term is written
   Dimensions outer;
   Dimension inner, row;
   Dimension second, block; ///< Products: a loop around `inner`; of columns

@@ -10,7 +10,9 @@ namespace wsec::runtime {
 
 MainThread::MainThread(World &world, Strip &strip)
     : Actor(group), world(world), strip(strip), datapath(strip.lanes),
-      loops(size_t(strip.code.loopDepth) + 1), pending(strip.lanes) {}
+      loops(size_t(strip.code.loopDepth) + 1),
+      locals(size_t(strip.lanes * strip.code.locals)),
+      localsOfLane(size_t(strip.code.locals)), pending(strip.lanes) {}
 
 void MainThread::run() {
   while (!finished) {
@@ -50,7 +52,10 @@ bool MainThread::nextLaunch() {
     }
     if (!routine)
       continue;
-    locals.assign(carried.begin(), carried.end());
+    for (int lane = 0; lane < strip.lanes; ++lane)
+      std::copy(carried.begin(), carried.end(),
+                locals.begin() + ptrdiff_t(size_t(lane) * localsOfLane));
+    loose.assign(localsOfLane, false);
     now += world.image.machine.task_overhead();
     world.recordLaunch(launch, now, now);
     if (world.observer)
@@ -122,6 +127,8 @@ void MainThread::step() {
     enter(*loop);
   else if (const auto *branch = std::get_if<IfCode>(&statement))
     enter(*branch);
+  else if (const auto *load = std::get_if<LoadCode>(&statement))
+    execute(*load);
   else
     awaited |= std::get<AwaitCode>(statement).threads;
 }
@@ -194,8 +201,86 @@ bool MainThread::entersGuarded(int guard, bool runs) {
   return runs;
 }
 
+/// Whether the lanes may find different values.
+bool MainThread::differs(const AffineFunction &function) const {
+  return std::any_of(function.terms.begin(), function.terms.end(),
+                     [&](const AffineTerm &term) {
+                       return term.local
+                                  ? loose[term.index]
+                                  : !term.loop && strip.varying[term.index];
+                     });
+}
+
+/// Whether what was loaded differs, and with it where the operands lie.
+bool MainThread::differs(const InstructionCode &code) const {
+  const std::array operands{&code.dst, &code.a, &code.b};
+  auto loaded = [&](const AffineTerm &term) {
+    return term.local && loose[term.index];
+  };
+  return std::any_of(loose.begin(), loose.end(), [](bool it) { return it; }) &&
+         std::any_of(operands.begin(), operands.end(),
+                     [&](const OperandCode *operand) {
+                       return std::any_of(operand->offset.terms.begin(),
+                                          operand->offset.terms.end(), loaded);
+                     });
+}
+
+/// The element that lane `lane` (-1: each) finds at `offset`.
+int32_t MainThread::load(const LoadCode &load, int64_t offset, int lane) {
+  const BufferCode &buffer = strip.code.buffers[load.buffer];
+  auto element = [&] {
+    return "element " + std::to_string(offset) + " of buffer " +
+           inQuotes(buffer.name);
+  };
+  if (offset < 0 || offset >= buffer.elements)
+    refuse(ErrorClass::OutOfBounds, lane,
+           element() + ", which has " + std::to_string(buffer.elements));
+  const int64_t halves = elementSize(buffer.type) / 2;
+  MemoryPattern read;
+  read.first = buffer.address / 2 + offset * halves;
+  read.dimensions = 1;
+  read.extent[0] = halves;
+  read.stride[0] = 1;
+  read.close();
+  if (const std::string what = pending.conflict(read, lane); !what.empty())
+    refuse(ErrorClass::DataRace, lane,
+           "load " + what + ", without an await between");
+  if (strip.firstUninitialised(read.first, halves, lane) != read.first + halves)
+    refuse(ErrorClass::UninitializedRead, lane,
+           "load reads " + element() + ", which nothing has written");
+  const uint32_t bits =
+      strip.memory.read(buffer.type, read.first / halves, std::max(0, lane));
+  const NumberKind kind =
+      isInteger(buffer.type) ? NumberKind::Integer : NumberKind::Single;
+  return int32_t(encodeElement(program::ElementType::I32, kind,
+                               decodeElement(buffer.type, kind, bits)));
+}
+
+void MainThread::execute(const LoadCode &code) {
+  now += world.image.machine.load_cycles() +
+         addressCycles(world.image.machine, code.offset);
+  const BufferCode &buffer = strip.code.buffers[code.buffer];
+  const int64_t base = buffer.address / elementSize(buffer.type);
+  const int64_t offset = code.offset.value(bindings(strip.scalars));
+  const bool alike = !differs(code.offset) && offset >= 0 &&
+                     offset < buffer.elements &&
+                     strip.memory.isAlike(buffer.type, base + offset);
+  const int32_t all = alike ? load(code, offset, -1) : 0;
+  bool differ = false;
+  for (int lane = 0; lane < strip.lanes; ++lane) {
+    int32_t &local = locals[size_t(lane) * localsOfLane + code.local];
+    local =
+        alike ? all
+              : load(code,
+                     code.offset.value(bindings(strip.laneScalars(lane), lane)),
+                     lane);
+    differ |= local != locals[code.local];
+  }
+  loose[code.local] = differ;
+}
+
 void MainThread::execute(const InstructionCode &code) {
-  if (!strip.uniform(code)) {
+  if (!strip.uniform(code) || differs(code)) {
     executeLanes(code);
     return;
   }
@@ -242,7 +327,7 @@ void MainThread::executeLanes(const InstructionCode &code) {
     world.spend(1);
     runs.push_back(std::make_unique<InstructionRun>(
         RunSite{world, strip, code, launch, lane},
-        bindings(strip.laneScalars(lane))));
+        bindings(strip.laneScalars(lane), lane)));
     InstructionRun &run = *runs.back();
     checkPending(run);
     if (code.asynchronous()) {

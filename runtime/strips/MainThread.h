@@ -49,6 +49,10 @@ private:
   bool entersGuarded(int guard, bool runs);
   void execute(const InstructionCode &code);
   void executeLanes(const InstructionCode &code);
+  void execute(const LoadCode &load);
+  int32_t load(const LoadCode &load, int64_t offset, int lane);
+  bool differs(const AffineFunction &function) const;
+  bool differs(const InstructionCode &code) const;
   void enter(const LoopCode &loop);
   void enter(const IfCode &branch);
   void leaveBody();
@@ -61,8 +65,9 @@ private:
   void shareDatapath();
   void takeWords(int thread, const InstructionRun &run);
   void giveWork(const InstructionRun &run);
-  Bindings bindings(const std::vector<int64_t> &scalars) const {
-    return {scalars.data(), loops.data(), locals.data()};
+  Bindings bindings(const std::vector<int64_t> &scalars, int lane = 0) const {
+    return {scalars.data(), loops.data(),
+            locals.data() + size_t(lane) * localsOfLane};
   }
 
   /// Synchronous instructions whose colors differ among the lanes run as if
@@ -81,7 +86,11 @@ private:
   std::vector<double> ownWork; ///< of it, in each lane or in all
   std::vector<Frame> frames;
   std::vector<int64_t> loops;
-  std::vector<int32_t> locals; ///< arguments of the launch
+  /// Arguments of the launch, and what was loaded, lane by lane; of those that
+  /// differ, or may, `loose` has the numbers.
+  std::vector<int32_t> locals;
+  const size_t localsOfLane;
+  std::vector<bool> loose;
   size_t loopDepth = 0;
   std::optional<InstructionRun> current;
   unsigned awaited = 0; ///< microthreads, a bit set

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace wsec::runtime {
@@ -25,13 +26,21 @@ void NestExecutor::reset(Recording *recording, uint32_t its) {
 /// Takes the outermost loop out of a nest whose iterations go into the same
 /// accumulators; false if its nests cannot be joined.
 bool NestExecutor::splitDepth(const Nest &nest, Terms &terms) {
-  if (nest.op != Opcode::Fmac || nest.ordered || !nest.types.plain() ||
+  const bool isProduct = nest.op == Opcode::Fmac || nest.op == Opcode::Mul;
+  if (!isProduct || nest.ordered || !nest.types.plain() ||
       nest.dimensions == maxDimensions || nest.a.data == nest.dst.data ||
       nest.b.data == nest.dst.data ||
       !namesEachOnce(nest.dimensions, nest.extent, nest.dst.stride))
     return false;
   terms = {nest, {}};
   const int lanes = nest.dimensions - 1;
+  if (nest.op == Opcode::Mul) {
+    // A term of each sum, the first one.
+    for (int d = 0; d < lanes; ++d)
+      if (nest.extent[d] > 1 && nest.dst.stride[d] == 0)
+        return false;
+    return true;
+  }
   for (int d = 0; d < lanes; ++d) {
     if (nest.dst.stride[d] != 0 || nest.extent[d] == 1)
       continue;
@@ -45,7 +54,8 @@ bool NestExecutor::splitDepth(const Nest &nest, Terms &terms) {
 
 Nest NestExecutor::joinDepth(const Terms &terms) {
   Nest nest;
-  nest.op = terms.rest.op;
+  nest.starts = terms.rest.op == Opcode::Mul && terms.depth.extent > 1;
+  nest.op = nest.starts ? Opcode::Fmac : terms.rest.op;
   nest.types = terms.rest.types;
   nest.dst.data = terms.rest.dst.data;
   nest.a.data = terms.rest.a.data;
@@ -66,15 +76,19 @@ Nest NestExecutor::joinDepth(const Terms &terms) {
 
 /// Whether loops are the same but for what they read.
 static bool sameLoops(const Nest &x, const Nest &y) {
-  if (x.dimensions != y.dimensions || x.dst.data != y.dst.data)
+  if (x.dst.data != y.dst.data)
     return false;
-  for (int d = 0; d < x.dimensions; ++d)
-    if (x.extent[d] != y.extent[d] ||
-        (x.extent[d] > 1 &&
-         (x.dst.stride[d] != y.dst.stride[d] ||
-          x.a.stride[d] != y.a.stride[d] || x.b.stride[d] != y.b.stride[d])))
+  for (int i = 0, j = 0;; ++i, ++j) {
+    while (i < x.dimensions && x.extent[i] == 1)
+      ++i;
+    while (j < y.dimensions && y.extent[j] == 1)
+      ++j;
+    if (i == x.dimensions || j == y.dimensions)
+      return i == x.dimensions && j == y.dimensions;
+    if (x.extent[i] != y.extent[j] || x.dst.stride[i] != y.dst.stride[j] ||
+        x.a.stride[i] != y.a.stride[j] || x.b.stride[i] != y.b.stride[j])
       return false;
-  return true;
+  }
 }
 
 /// The stride of a loop whose first `extent` terms begin at `from` and go on at
@@ -149,7 +163,8 @@ void NestExecutor::add(const Terms &terms, NestMemory its) {
 void NestExecutor::run(const Nest &nest, NestMemory its) {
   Terms terms;
   const bool joins = its.lasts && splitDepth(nest, terms);
-  if (Depth joined; holds && joins && owners.size() < mostOwners &&
+  if (Depth joined; holds && joins && nest.op == Opcode::Fmac &&
+                    owners.size() < mostOwners &&
                     continues(terms, its, joined)) {
     held.depth = joined;
     add(terms, std::move(its));
@@ -180,6 +195,7 @@ std::vector<Recording::Part> NestExecutor::recordedParts() const {
     return result;
   Terms terms = held;
   for (const Part &part : parts) {
+    terms.rest.op = result.empty() ? held.rest.op : Opcode::Fmac;
     terms.depth.extent = part.extent;
     terms.rest.a.data = part.a;
     terms.rest.b.data = part.b;
@@ -189,10 +205,30 @@ std::vector<Recording::Part> NestExecutor::recordedParts() const {
   return result;
 }
 
+/// Lets sums begin where a product does not start them, with what leaves the
+/// bits of the first term.
+void NestExecutor::fill(const Terms &terms) {
+  static constexpr float nothing = -0.0f;
+  Nest nest = terms.rest;
+  nest.op = Opcode::Mov;
+  nest.a = {&nothing, {}};
+  nest.b = {};
+  NestMemory its;
+  its.dst = memory.dst;
+  if (records)
+    std::tie(its.a, nest.a.data) = records->addConstant(nothing);
+  runApart(nest, its);
+}
+
 void NestExecutor::flush() {
   if (!std::exchange(holds, false))
     return;
-  const Nest nest = joinDepth(held);
+  Nest nest = joinDepth(held);
+  if (nest.starts && !PreparedNest(nest).isProduct()) {
+    fill(held);
+    held.rest.op = Opcode::Fmac;
+    nest.starts = false;
+  }
   if (records)
     records->compute(actor, nest, memory.dst, memory.a, memory.b,
                      recordedParts());

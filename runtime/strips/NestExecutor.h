@@ -9,6 +9,8 @@
 //   fmac c[n][lane] += w[0][n] * x[0][lane]
 //   fmac c[n][lane] += w[1][n] * x[1][lane]   =>  for k: c[n][lane] +=
 //   fmac c[n][lane] += w[2][n] * x[2][lane]              w[k][n] * x[k][lane]
+//
+// Where the first of them is a mul, the product starts with it.
 #ifndef RUNTIME_STRIPS_NESTEXECUTOR_H
 #define RUNTIME_STRIPS_NESTEXECUTOR_H
 
@@ -73,6 +75,7 @@ private:
   void hold(const Terms &terms, NestMemory memory);
   void add(const Terms &terms, NestMemory memory);
   std::vector<Recording::Part> recordedParts() const;
+  void fill(const Terms &terms);
 
   Recording *records = nullptr;
   uint32_t actor = 0;

@@ -81,6 +81,19 @@ std::string PendingWork::conflict(const InstructionRun &run) const {
   return what;
 }
 
+std::string PendingWork::conflict(const MemoryPattern &read, int lane) const {
+  std::string what;
+  if (atWork == 0)
+    return what;
+  anyIn(lane, [&](int, const Use &use) {
+    if (use.written && use.written->sharesHalves(read))
+      what =
+          "touches what microthread " + std::to_string(use.thread) + " writes";
+    return !what.empty();
+  });
+  return what;
+}
+
 void PendingWork::settle(int thread, Strip &strip) {
   if (!(atWork >> thread & 1))
     return;

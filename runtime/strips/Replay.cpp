@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace wsec::runtime {
 
@@ -35,6 +36,8 @@ public:
     findLastUses();
     for (uint32_t i = 0; i < order.size(); ++i)
       addTask(i);
+    for (Worker &worker : replay.workers)
+      findProducts(worker.steps);
   }
 
 private:
@@ -242,6 +245,13 @@ private:
     worker.steps.back().partEnd = uint32_t(worker.parts.size());
   }
 
+  static void findProducts(std::vector<Step> &steps) {
+    uint32_t next = 0;
+    for (size_t i = steps.size(); i-- > 0;)
+      if (steps[i].nest && steps[i].nest->isProduct())
+        steps[i].ahead = std::exchange(next, uint32_t(i));
+  }
+
   /// Views the task uses, each once: the last task of all lets go of it.
   void addViews(const ReplayTask &task, Worker &worker) {
     std::vector<uint32_t> used;
@@ -334,8 +344,8 @@ private:
         return;
       try {
         for (; step < task.stepEnd; ++step) {
-          if (step + 1 < worker.steps.size())
-            prefetch(worker.steps[step + 1]);
+          if (const uint32_t ahead = worker.steps[step].ahead)
+            prefetch(worker.steps[ahead]);
           execute(worker, worker.steps[step]);
         }
       } catch (...) {

@@ -2,6 +2,7 @@
 #include "runtime/strips/StripMemory.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace wsec::runtime {
@@ -345,6 +346,29 @@ StripMemory::find(const SramElements &elements, const Nest &nest, int lane) {
   if (!placeInView(viewOf(its), elements, nest, place))
     return {};
   return place;
+}
+
+bool StripMemory::isAlike(ElementType type, int64_t element) {
+  const int64_t word = elementSize(type) == 2 ? element >> 1 : element;
+  settle(word, word + 1);
+  return isAlike(form(word));
+}
+
+uint32_t StripMemory::read(ElementType type, int64_t element, int lane) {
+  const bool half = elementSize(type) == 2;
+  const int64_t word = half ? element >> 1 : element;
+  settle(word, word + 1);
+  if (typeOf(form(word)) != ElementType::F32)
+    bringHome(word, word + 1);
+  nests.flush();
+  Nest one;
+  one.dimensions = 1;
+  const Place place = *find({ElementType::F32, word}, one, -1);
+  uint32_t bits;
+  std::memcpy(&bits, place.data + lane * place.laneStride, sizeof bits);
+  if (!half)
+    return bits;
+  return element % 2 ? bits >> 16 : bits & 0xffff;
 }
 
 StripMemory::Place StripMemory::gather(const SramElements &elements,

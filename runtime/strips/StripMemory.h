@@ -73,6 +73,11 @@ public:
   void bringHome(int64_t from, int64_t to);
   void bringAllHome() { bringHome(first, end); }
 
+  /// The bits of an element of a lane, in the lower ones.
+  uint32_t read(program::ElementType type, int64_t element, int lane);
+  /// Whether it is known to be the same in all lanes.
+  bool isAlike(program::ElementType type, int64_t element);
+
   /// Where the elements of an operand lie.
   struct Place {
     const float *data = nullptr;

@@ -41,7 +41,7 @@ public:
   RunResult run() {
     const bool stopped = observeRun(world.observer, *this, [&] {
       setOrder();
-      if (!world.observer)
+      if (!world.observer && !world.image.loads)
         memory.run();
       runUntil(SIZE_MAX);
       if (world.observer && world.observer->untilLaunch < world.call.launches())
@@ -194,7 +194,7 @@ class StripsEngine::Implementation {
 public:
   Implementation(const program::Program &program, EngineOptions options)
       : image(program), options(options), pool(options.threads),
-        records(options.replay && !options.observer) {}
+        records(options.replay && !options.observer && !image.loads) {}
 
   RunResult run(HostPort &host, const Call &call, PersistentState *state) {
     if (!records)

@@ -18,7 +18,15 @@ namespace {
 
 using program::ElementType;
 
-/// Locals are arguments of a launch: nothing else that strips runs sets one.
+/// Whether a value depends on what code loaded. Then it may only say where
+/// operands lie: all else has to follow from code and arguments alone.
+bool loaded(const AffineFunction &function, int arguments) {
+  return std::any_of(function.terms.begin(), function.terms.end(),
+                     [&](const AffineTerm &term) {
+                       return term.local && term.index >= arguments;
+                     });
+}
+
 bool sameInAllTurns(const AffineFunction &function) {
   return std::all_of(function.terms.begin(), function.terms.end(),
                      [](const AffineTerm &term) { return !term.loop; });
@@ -32,9 +40,9 @@ const char *unsupportedOperand(const OperandCode &operand) {
   return nullptr;
 }
 
-const char *unsupportedStatements(const Body &body);
+const char *unsupportedStatements(const Body &body, int arguments);
 
-const char *unsupported(const InstructionCode &code) {
+const char *unsupported(const InstructionCode &code, int arguments) {
   if (code.activate >= 0 || code.unblock >= 0)
     return "tasks";
   if (code.advanceSwitch || code.onControl != program::OnControl::Task)
@@ -42,27 +50,41 @@ const char *unsupported(const InstructionCode &code) {
   for (const OperandCode *operand : {&code.dst, &code.a, &code.b})
     if (const char *what = unsupportedOperand(*operand))
       return what;
-  return nullptr;
+  auto isLoaded = [&](const AffineFunction &function) {
+    return loaded(function, arguments);
+  };
+  bool any = std::any_of(code.extents.begin(), code.extents.end(), isLoaded);
+  for (const OperandCode *operand : {&code.dst, &code.a, &code.b})
+    any |= isLoaded(operand->color) || isLoaded(operand->windowOffset) ||
+           isLoaded(operand->windowTotal);
+  return any ? "scalar code that decides more than where operands lie"
+             : nullptr;
 }
-const char *unsupported(const LoopCode &loop) {
-  return unsupportedStatements(loop.body);
+const char *unsupported(const LoopCode &loop, int arguments) {
+  return loaded(loop.count, arguments)
+             ? "scalar code that decides more than where operands lie"
+             : unsupportedStatements(loop.body, arguments);
 }
-const char *unsupported(const AwaitCode &) { return nullptr; }
-const char *unsupported(const IfCode &branch) {
+const char *unsupported(const AwaitCode &, int) { return nullptr; }
+const char *unsupported(const LoadCode &, int) { return nullptr; }
+const char *unsupported(const IfCode &branch, int arguments) {
   if (!sameInAllTurns(branch.condition))
     return "branches on loop variables";
-  const char *what = unsupportedStatements(branch.then);
-  return what ? what : unsupportedStatements(branch.otherwise);
+  if (loaded(branch.condition, arguments))
+    return "scalar code that decides more than where operands lie";
+  const char *what = unsupportedStatements(branch.then, arguments);
+  return what ? what : unsupportedStatements(branch.otherwise, arguments);
 }
 template <class Statement>
-const char *unsupported(const Statement &) {
-  return "scalar code";
+const char *unsupported(const Statement &, int) {
+  return "scalar code other than loads";
 }
 
-const char *unsupportedStatements(const Body &body) {
+const char *unsupportedStatements(const Body &body, int arguments) {
   for (const StatementCode &statement : body)
     if (const char *what = std::visit(
-            [](const auto &code) { return unsupported(code); }, statement))
+            [&](const auto &code) { return unsupported(code, arguments); },
+            statement))
       return what;
   return nullptr;
 }
@@ -76,7 +98,8 @@ const char *unsupported(const ClassCode &code) {
     return "instructions that may hold more queues or descriptors than there "
            "are";
   for (const auto &[id, routine] : code.routines)
-    if (const char *what = unsupportedStatements(routine.body))
+    if (const char *what =
+            unsupportedStatements(routine.body, routine.arguments))
       return what;
   return nullptr;
 }

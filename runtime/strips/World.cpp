@@ -27,6 +27,10 @@ ProgramImage::ProgramImage(const program::Program &program)
     : program(program), machine(*program.machine()), router(program),
       classes(decodeClasses(program)),
       strips(makeStrips(program, classes, router)) {
+  for (const ClassCode &code : classes)
+    forEachStatement(code, [&](const StatementCode &statement) {
+      loads |= std::holds_alternative<LoadCode>(statement);
+    });
   mapStrips();
   followCommand();
 }

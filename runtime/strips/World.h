@@ -33,6 +33,8 @@ struct ProgramImage {
   std::vector<int> stripOf;
   /// Per strip, cycles until the launch wavelet arrives.
   std::vector<double> launchLatency;
+  /// Whether code loads where operands lie: then what runs depends on data.
+  bool loads = false;
 
 private:
   void mapStrips();

@@ -365,6 +365,52 @@ TEST_F(InStreamTest, BeginsAgainForEachLaunch) {
 class OutStreamTest : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Separable, OutStreamTest, testing::Bool());
 
+/// Halves of words that belong to two rows, in chunks of any length.
+TEST(OutPairsTest, HalvesGoToTwoRows) {
+  constexpr int rows = 2, features = 37;
+  for (program::ElementType type :
+       {program::ElementType::F16, program::ElementType::BF16})
+    for (size_t most : {1, 5, 16, 1000}) {
+      ProgramBuilder builder(1, 1);
+      builder.addClass("all", 0, 1, 0, 1).routine(0);
+      addTensor(builder, "y", program::TensorRole::Output,
+                {2 * rows, features});
+      builder.stream("drain", program::Direction::Out, 0, {});
+      builder.launch(0, {0});
+      program::HostStreamT &stream = *builder.source.streams[0];
+      stream.type = type;
+      stream.packing = program::Packing::Pair;
+      stream.channels = {{0, 0, 1}};
+      stream.segments.push_back(makeSegment(0, 1, 0, {rows, features, 2},
+                                            {2 * features, 1, features}, 0));
+      stateCodeBytes(builder);
+      auto loaded = LoadedProgram::fromBytes(makeFile(builder));
+      TensorStore store(loaded);
+      store.clearOutputs();
+      MemoryX memory(store);
+      Words words, expected(size_t(2 * rows * features));
+      std::iota(expected.begin(), expected.end(), 0.f);
+      auto half = [&](int row, int feature) {
+        const float value = expected[size_t(row * features + feature)];
+        return uint32_t(type == program::ElementType::F16
+                            ? halfFromFloat(value)
+                            : bfloatFromFloat(value));
+      };
+      for (int row = 0; row < rows; ++row)
+        for (int i = 0; i < features; ++i)
+          words.push_back(std::bit_cast<float>(half(2 * row, i) |
+                                               half(2 * row + 1, i) << 16));
+      for (size_t i = 0; i < words.size(); i += most) {
+        const size_t count = std::min(most, words.size() - i);
+        memory.store(0, 0, {words.data() + i, 1, count, count, nullptr});
+      }
+      memory.finish();
+      Words result(expected.size());
+      std::memcpy(result.data(), store.outputElements(0), 4 * result.size());
+      EXPECT_EQ(result, expected) << most;
+    }
+}
+
 TEST_P(OutStreamTest, ScattersBlocksFromEastToWest) {
   // A [4, 10] result: rows over the PE rows, features over 3 columns.
   constexpr int width = 3, height = 4, features = 10;

@@ -83,12 +83,15 @@ TEST_P(HalvesOfWords, AreWidened) {
 TEST_P(HalvesOfWords, AreNarrowed) {
   for (bool bfloat : {false, true})
     for (size_t columns = 1; columns < 70; ++columns) {
-      const HalvesProblem p = problem(bfloat, columns);
+      HalvesProblem p = problem(bfloat, columns);
+      p.scalar = part != HalfOf::Both && columns % 2 == 0;
       const auto values = anyWords(3 * size_t(p.valueRow), random);
       std::vector<float> words = anyWords(3 * size_t(p.wordRow), random);
       std::vector<uint32_t> expected = bitsOf(words);
       narrowWords(p, values.data(), words.data());
       forEach(p, [&](size_t word, size_t value, bool upper) {
+        if (p.scalar)
+          value -= value % size_t(p.valueRow);
         const uint32_t half = toHalf(bfloat, values[value]);
         expected[word] = upper ? (expected[word] & 0xffff) | half << 16
                                : (expected[word] & 0xffff0000) | half;

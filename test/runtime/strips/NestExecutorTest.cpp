@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Nests that are joined, against the same nests one by one.
+#include "runtime/strips/NestExecutor.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+
+namespace wsec::runtime {
+namespace {
+
+using program::Opcode;
+
+/// c[n][l] = a[k][n] * b[k][l] + c[n][l] for k < depth, the first of them
+/// written: lines of weights that come one after the other.
+struct Sums {
+  size_t depth, features, lanes;
+  bool same;      ///< weights of all lanes, else of each
+  bool inOneGo;   ///< the lines behind the first are one nest
+  size_t gap = 0; ///< between lines of weights behind the second one
+};
+
+class JoinedSums : public testing::TestWithParam<Sums> {
+protected:
+  Sums sums = GetParam();
+  std::mt19937 random{1};
+  std::vector<float> weights, x;
+
+  void SetUp() override {
+    const size_t width = sums.same ? 1 : sums.lanes;
+    weights = floats((sums.depth * sums.features + sums.gap) * width);
+    x = floats(sums.depth * sums.lanes);
+  }
+  /// Zeros of both signs among them, whose products are zeros of both.
+  std::vector<float> floats(size_t n) {
+    std::vector<float> result(n);
+    for (float &value : result) {
+      value = float(int(random() % 64)) / 16 - 2;
+      if (random() % 4 == 0)
+        value = random() % 2 ? 0.f : -0.f;
+    }
+    return result;
+  }
+  std::vector<Nest> nests(float *c) const {
+    const ptrdiff_t width = sums.same ? 1 : ptrdiff_t(sums.lanes);
+    const auto line = ptrdiff_t(sums.features) * width,
+               lanes = ptrdiff_t(sums.lanes);
+    std::vector<Nest> result;
+    for (size_t k = 0; k < sums.depth;) {
+      const bool all = sums.inOneGo && k == 1;
+      Nest nest;
+      nest.op = k == 0 ? Opcode::Mul : Opcode::Fmac;
+      nest.dimensions = 3;
+      nest.extent[0] = all ? sums.depth - 1 : 1;
+      nest.extent[1] = sums.features;
+      nest.extent[2] = sums.lanes;
+      const size_t gap = k > 1 ? sums.gap : 0;
+      nest.dst = {c, {0, lanes, 1}};
+      nest.a = {weights.data() + ptrdiff_t(k) * line + ptrdiff_t(gap),
+                {line, width, sums.same ? 0 : 1}};
+      nest.b = {x.data() + ptrdiff_t(k) * lanes, {lanes, 0, 1}};
+      result.push_back(nest);
+      k += nest.extent[0];
+    }
+    return result;
+  }
+};
+
+TEST_P(JoinedSums, HaveTheBitsOfTheirNests) {
+  std::vector<float> joined(sums.features * sums.lanes, 7), recorded = joined,
+                                                            alone = joined;
+  for (const Nest &nest : nests(alone.data()))
+    execute(nest);
+  auto run = [&](std::vector<float> &c, Recording *recording) {
+    NestMemory memory;
+    if (recording) {
+      memory.dst = recording->addSram(c.data(), c.size());
+      memory.a = recording->addScratch(weights.data(), weights.size());
+      memory.b = recording->addScratch(x.data(), x.size());
+    }
+    NestExecutor executor;
+    executor.reset(recording, 0);
+    for (const Nest &nest : nests(c.data()))
+      executor.run(nest, memory);
+    executor.flush();
+  };
+  run(joined, nullptr);
+  EXPECT_EQ(std::memcmp(joined.data(), alone.data(), 4 * alone.size()), 0);
+  Recording recording(1 << 20);
+  run(recorded, &recording);
+  EXPECT_EQ(std::memcmp(recorded.data(), alone.data(), 4 * alone.size()), 0);
+  // Sums of a vector that is the same for all of it are a product; others
+  // begin with what leaves the bits of the first term.
+  EXPECT_EQ(recording.operations.size(),
+            size_t((sums.same ? 1 : 2) + (sums.gap ? 1 : 0)));
+  EXPECT_EQ(recording.nests.front().isProduct(), sums.same);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    NestExecutorTest, JoinedSums,
+    testing::Values(Sums{2, 3, 1, true, false}, Sums{9, 5, 32, true, false},
+                    Sums{9, 5, 33, true, true}, Sums{200, 13, 70, true, true},
+                    Sums{6, 4, 20, false, false}, Sums{6, 4, 20, false, true},
+                    Sums{6, 4, 20, true, false, 3}));
+
+} // namespace
+} // namespace wsec::runtime
