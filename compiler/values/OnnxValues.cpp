@@ -67,10 +67,8 @@ static std::shared_ptr<const Storage> storageOf(onnx::ConstantOp op) {
   auto storage = std::make_shared<Storage>();
   storage->type = *elementTypeOf(op.getStoredType());
   Attribute value = op.getValue();
-  storage->parameter = dyn_cast<onnx::ParameterAttr>(value);
-  if (storage->parameter) {
-    auto parameter = SymbolTable::lookupNearestSymbolFrom<onnx::ParameterOp>(
-        op, storage->parameter.getParameter());
+  if (onnx::ParameterOp parameter = op.getParameter()) {
+    storage->parameter = cast<onnx::ParameterAttr>(value);
     storage->isTrainable = parameter.isTrainable();
     value = parameter.getValue();
   }

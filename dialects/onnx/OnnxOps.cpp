@@ -231,6 +231,13 @@ SmallVector<int64_t> ConstantOp::getViewStrides() {
   return denseStrides(getTensorType().getShape());
 }
 
+ParameterOp ConstantOp::getParameter() {
+  auto named = dyn_cast<ParameterAttr>(getValue());
+  return named ? SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
+                     *this, named.getParameter())
+               : ParameterOp();
+}
+
 LogicalResult ConstantOp::verify() {
   RankedTensorType type = getTensorType();
   if (!isa<DenseElementsAttr, ExternalAttr, QuantizedAttr, ParameterAttr>(

@@ -122,6 +122,8 @@ def Onnx_ConstantOp : Onnx_Op<"constant",
     int64_t getViewOffset() { return getOffset().value_or(0); }
     ::llvm::SmallVector<int64_t> getViewStrides();
     bool hasView() { return getStridesAttr() != nullptr; }
+    /// The parameter that it is a view of, or null.
+    ParameterOp getParameter();
   }];
 }
 
