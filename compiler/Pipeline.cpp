@@ -117,6 +117,10 @@ LogicalResult Compilation::readInput() {
     return error()
            << "--shape, --dim and --bind bind the inputs of an .onnx file; '"
            << options.input << "' has its shapes";
+  else if (!options.import.train.empty() || !options.import.freeze.empty())
+    return error() << "--train and --freeze name initializers of an .onnx "
+                      "file; '"
+                   << options.input << "' has its parameters";
   else
     return readText();
   return success(bool(module));

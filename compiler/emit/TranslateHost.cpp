@@ -85,6 +85,16 @@ LogicalResult translateTensor(pe::TensorOp op, const SymbolNumbers &numbers,
   result.shape.assign(type.getShape().begin(), type.getShape().end());
   if (op.getAlias())
     result.alias = numbers.tensors.lookup(*op.getAlias());
+  result.parameter = op.getParameter().value_or("").str();
+  if (auto attr = op.getGradient()) {
+    program::GradientT gradient;
+    gradient.parameter = attr->getParameter().getValue().str();
+    gradient.offset = attr->getOffset();
+    gradient.strides = attr->getStrides().vec();
+    if (FlatSymbolRefAttr rows = attr->getRows())
+      gradient.rows = numbers.tensors.lookup(rows.getValue());
+    result.gradient = std::make_unique<program::GradientT>(std::move(gradient));
+  }
   if (auto sparse = op.getSparse())
     return translateSparse(*sparse, numbers, op, result);
   if (op.getRole() == pe::Role::Weight)

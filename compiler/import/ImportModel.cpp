@@ -13,6 +13,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -44,6 +45,10 @@ private:
                               const llvm::StringMap<DenseElementsAttr> &bound);
   SmallVector<Value> importBody(const GraphProto &graph);
   void importInitializer(const TensorProto &tensor);
+  LogicalResult readPatterns();
+  /// Whether an initializer keeps its name as an onnx.parameter.
+  bool isParameter(RankedTensorType type) const;
+  Attribute addParameter(const TensorConstant &constant, StringRef name);
   void importNode(const NodeProto &node);
   void importIf(const NodeProto &node);
   std::string branchProblem(const NodeProto &node) const;
@@ -74,6 +79,7 @@ private:
   TensorData data;
   Refusals refusals;
   llvm::StringMap<Value> values;
+  SmallVector<llvm::GlobPattern> train, freeze;
   Value none;
   int64_t parameters = 0, weightBytes = 0;
   unsigned depth = 0; // in branches
@@ -128,6 +134,48 @@ void ModuleBuilder::addConstant(const TensorConstant &constant, StringRef node,
       builder.getStringAttr(node));
 }
 
+LogicalResult ModuleBuilder::readPatterns() {
+  auto read = [&](ArrayRef<std::string> texts, StringRef option,
+                  SmallVector<llvm::GlobPattern> &patterns) -> LogicalResult {
+    for (const std::string &text : texts) {
+      llvm::Expected<llvm::GlobPattern> pattern =
+          llvm::GlobPattern::create(text);
+      if (!pattern)
+        return emitError(UnknownLoc::get(context))
+               << option << "=" << text << " is no pattern of names: "
+               << llvm::toString(pattern.takeError());
+      patterns.push_back(std::move(*pattern));
+    }
+    return success();
+  };
+  return success(succeeded(read(options.train, "--train", train)) &&
+                 succeeded(read(options.freeze, "--freeze", freeze)));
+}
+
+bool ModuleBuilder::isParameter(RankedTensorType type) const {
+  Type element = type.getElementType();
+  return !train.empty() && depth == 0 && type.getRank() > 0 &&
+         type.getNumElements() > 0 &&
+         (element.isF32() || element.isF16() || element.isBF16());
+}
+
+Attribute ModuleBuilder::addParameter(const TensorConstant &constant,
+                                      StringRef name) {
+  auto matches = [&](const llvm::GlobPattern &pattern) {
+    return pattern.match(name);
+  };
+  const bool trains =
+      llvm::any_of(train, matches) && llvm::none_of(freeze, matches);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(builder.getInsertionBlock()->getParentOp());
+  onnx::ParameterOp::create(builder, namedLocation(name, context), name,
+                            constant.value, constant.type,
+                            trains ? onnx::ParameterUse::Trainable
+                                   : onnx::ParameterUse::Frozen);
+  return onnx::ParameterAttr::get(
+      context, FlatSymbolRefAttr::get(context, name), constant.type);
+}
+
 void ModuleBuilder::importInitializer(const TensorProto &tensor) {
   llvm::Expected<TensorConstant> constant = data.constant(tensor);
   if (!constant) {
@@ -140,6 +188,14 @@ void ModuleBuilder::importInitializer(const TensorProto &tensor) {
     const int64_t elements = constant->type.getNumElements();
     parameters += elements;
     weightBytes += elements * elementBytes(constant->type.getElementType());
+  }
+  if (isParameter(constant->type)) {
+    if (tensor.name() == "main") {
+      refusals.add("a parameter is called as the entry; rename it", "tensor",
+                   "'main'");
+      return;
+    }
+    constant->value = addParameter(*constant, tensor.name());
   }
   addConstant(*constant, tensor.name(), tensor.name());
 }
@@ -406,6 +462,8 @@ OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
   FailureOr<SmallVector<RankedTensorType>> types =
       bindInputShapes(model, inputs, options, context);
   if (failed(types))
+    return nullptr;
+  if (failed(readPatterns()))
     return nullptr;
   auto bound = boundElements(model, inputs, *types, options, context);
   if (failed(bound))

@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringRef.h"
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace mlir {
 class MLIRContext;
@@ -29,6 +30,10 @@ struct ImportOptions {
   /// Large tensors may lie in files that do not exist
   /// (`--allow-absent-weights`).
   bool allowAbsentWeights = false;
+  /// Initializers whose names match one of the first, and none of the second,
+  /// train (`--train=GLOB`, `--freeze=GLOB`). If any may, every initializer
+  /// that could is an onnx.parameter.
+  std::vector<std::string> train, freeze;
   /// Where external data may lie: the model's folder, and those the user named.
   runtime::WeightFolders weightFolders;
 };

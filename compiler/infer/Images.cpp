@@ -130,12 +130,17 @@ static Value filters(Legalization &n, Value weight, bool channelsFirst) {
     perm.push_back(1);
   perm.push_back(0);
   std::optional<Fact> fact = factOf(weight);
-  if (!fact->constant)
+  auto computed = [&] {
     return n.reshape(n.transpose(weight, perm), {rows, shape[0]});
+  };
+  if (!fact->constant)
+    return computed();
+  const bool isTrainable = fact->constant->storage->isTrainable;
   fact->constant->view = fact->constant->view.transposed(perm);
   fact->shape = fact->constant->view.shape();
   Fact matrix = reshapeFact(*fact, {rows, shape[0]});
-  return n.constant(matrix);
+  const bool isView = matrix.constant && matrix.constant->view.strides();
+  return isTrainable && !isView ? computed() : n.constant(matrix);
 }
 
 static Value part(Legalization &n, Value x, size_t axis, int64_t number,

@@ -113,7 +113,10 @@ Value Legalization::constant(const std::optional<Fact> &fact) {
   Value value = fact && fact->constant
                     ? materialize(build, loc(), *fact, name())
                     : Value();
-  if (!value)
+  if (!value && fact && fact->constant && fact->constant->storage->isTrainable)
+    fail("a parameter that trains is needed in an order that no strides "
+         "describe; freeze it with --freeze");
+  else if (!value)
     fail("a constant is too large to rearrange");
   return value;
 }

@@ -108,8 +108,10 @@ wse::TokenTiling WantedHeads::columnsFor(Value value,
   return rows.withColumns(wse::ColumnPlacement::Balanced);
 }
 
+bool wsec::leavesWafer(Operation *user) {
+  return isa<func::ReturnOp, onnx::GradientOp>(user);
+}
+
 bool wsec::onlyLeavesWafer(Operation *op) {
-  return llvm::all_of(op->getUsers(), [](Operation *user) {
-    return isa<func::ReturnOp>(user);
-  });
+  return llvm::all_of(op->getUsers(), leavesWafer);
 }

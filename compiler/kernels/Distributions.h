@@ -51,6 +51,8 @@ inline wse::TokenTiling tilingOf(mlir::Value value) {
   return wse::TokenTiling::of(value.getType());
 }
 
+/// Whether an operator takes its operand off the wafer, as an output.
+bool leavesWafer(mlir::Operation *user);
 /// Is its result nothing but an output? Outputs list their elements in order;
 /// what shape they have is the host's affair.
 bool onlyLeavesWafer(mlir::Operation *op);

@@ -35,7 +35,7 @@ static SmallVector<OpOperand *> onlyOutputs(Value value) {
     for (OpOperand &use : aliases[next].getUses()) {
       if (isa<onnx::ReshapeOp>(use.getOwner()) || isFloatCast(use.getOwner()))
         aliases.push_back(use.getOwner()->getResult(0));
-      else if (isa<func::ReturnOp>(use.getOwner()))
+      else if (leavesWafer(use.getOwner()))
         outputs.push_back(&use);
       else
         return {};

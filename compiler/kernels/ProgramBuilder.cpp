@@ -136,7 +136,7 @@ void ProgramBuilder::declareEnds(wse::ProgramOp source) {
     declareTensor(passing.getSymNameAttr(), pe::Role::Intermediate,
                   passing.getType(), {}, {}, {});
   for (auto parameter : source.getOps<wse::ParameterOp>())
-    parameters[parameter.getSymNameAttr()] = parameter.getValue();
+    parameters[parameter.getSymNameAttr()] = parameter;
   for (wse::KernelOp kernel : source.kernels()) {
     auto store = dyn_cast<wse::StoreOp>(*kernel);
     // An output may leave in pieces.
@@ -157,6 +157,25 @@ void ProgramBuilder::declareAliases(wse::ProgramOp source) {
     declareTensor(alias.getOutputAttr(), pe::Role::Output, alias.getType(), {},
                   {}, symbol);
   }
+  declareGradients(source);
+}
+
+void ProgramBuilder::declareGradients(wse::ProgramOp source) {
+  for (auto gradient : source.getOps<wse::GradientOp>()) {
+    wse::ParameterOp parameter =
+        parameters.lookup(gradient.getParameterAttr().getAttr());
+    declareParameter(parameter);
+    FlatSymbolRefAttr rows;
+    if (gradient.getRowsAttr())
+      rows = FlatSymbolRefAttr::get(
+          program.getContext(), this->source(gradient.getRowsAttr()).symbol);
+    auto tensor = cast<pe::TensorOp>(
+        SymbolTable::lookupSymbolIn(program, gradient.getOutputAttr()));
+    tensor.setGradientAttr(pe::GradientAttr::get(
+        program.getContext(), parameter.getValue().getName(),
+        gradient.getOffset(),
+        gradient.getStrides().value_or(ArrayRef<int64_t>()), rows));
+  }
 }
 
 bool ProgramBuilder::nameValue(StringAttr name) {
@@ -176,10 +195,10 @@ pe::TensorOp ProgramBuilder::declareTensor(StringAttr name, pe::Role role,
     builder.setInsertionPointAfter(lastTensor);
   else
     builder.setInsertionPointToStart(&program.getBody().front());
-  auto tensor =
-      pe::TensorOp::create(builder, program.getLoc(), name,
-                           pe::RoleAttr::get(builder.getContext(), role),
-                           TypeAttr::get(type), file, value, alias, sparse);
+  auto tensor = pe::TensorOp::create(
+      builder, program.getLoc(), name,
+      pe::RoleAttr::get(builder.getContext(), role), TypeAttr::get(type), file,
+      value, alias, sparse, StringAttr(), pe::GradientAttr());
   lastTensor = tensor;
   return tensor;
 }
@@ -225,11 +244,34 @@ ProgramBuilder::declareConstant(Attribute key, StringAttr name,
   return symbol;
 }
 
+/// A tensor of its own, whatever others hold the same elements.
+std::string ProgramBuilder::declareParameter(wse::ParameterOp parameter) {
+  std::string &symbol = trained[parameter.getSymNameAttr()];
+  if (!symbol.empty())
+    return symbol;
+  MLIRContext *context = program.getContext();
+  wse::WeightAttr value = parameter.getValue();
+  symbol = freshSymbol(value.getName().getValue());
+  auto data = cast_if_present<DenseElementsAttr>(value.getData());
+  pe::FileAttr file;
+  if (!data)
+    file = pe::FileAttr::get(context, value.getFile().getValue(),
+                             value.getOffset());
+  pe::TensorOp tensor =
+      declareTensor(StringAttr::get(context, symbol),
+                    data ? pe::Role::Constant : pe::Role::Weight,
+                    value.getType(), file, data, {});
+  tensor.setParameterAttr(value.getName());
+  return symbol;
+}
+
 std::string ProgramBuilder::declareWeight(wse::WeightAttr weight) {
   if (FlatSymbolRefAttr tensor = weight.getTensor()) {
-    auto parameter = parameters.find(tensor.getAttr());
-    return parameter == parameters.end() ? tensor.getValue().str()
-                                         : declareWeight(parameter->second);
+    wse::ParameterOp parameter = parameters.lookup(tensor.getAttr());
+    if (!parameter)
+      return tensor.getValue().str();
+    return parameter.getTrainable() ? declareParameter(parameter)
+                                    : declareWeight(parameter.getValue());
   }
   MLIRContext *context = program.getContext();
   Type element = weight.getType().getElementType();

@@ -64,8 +64,11 @@ private:
   void declareEnds(wse::ProgramOp source);
   std::string declareWeight(wse::WeightAttr weight);
 
+  std::string declareParameter(wse::ParameterOp parameter);
+  void declareGradients(wse::ProgramOp source);
+
   /// By name. Looked up only.
-  llvm::DenseMap<mlir::StringAttr, wse::WeightAttr> parameters;
+  llvm::DenseMap<mlir::StringAttr, wse::ParameterOp> parameters;
   pe::TensorOp declareTensor(mlir::StringAttr name, pe::Role role,
                              mlir::Type type, pe::FileAttr file,
                              mlir::ElementsAttr value,
@@ -76,6 +79,7 @@ private:
   std::map<std::tuple<std::string, int64_t, int64_t, unsigned>, std::string>
       files;
   llvm::DenseMap<mlir::Attribute, std::string> values, sparseWeights;
+  llvm::DenseMap<mlir::StringAttr, std::string> trained; ///< by parameter
   mlir::Operation *lastTensor = nullptr;
   llvm::StringMap<unsigned> symbols;
   llvm::DenseSet<mlir::StringAttr> valueNames; ///< looked up only

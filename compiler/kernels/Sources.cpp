@@ -103,6 +103,13 @@ static StringAttr constantName(onnx::ConstantOp constant) {
   return StringAttr::get(context, "constant");
 }
 
+/// Where the elements are; of what training changes, the parameter.
+static Attribute dataOf(onnx::ConstantOp constant) {
+  onnx::ParameterOp parameter = constant.getParameter();
+  return parameter && !parameter.isTrainable() ? parameter.getValue()
+                                               : constant.getValue();
+}
+
 Attribute HostView::source() const {
   if (tensor)
     return tensor;
@@ -120,12 +127,16 @@ wse::WeightAttr HostView::weight() const {
   FlatSymbolRefAttr held;
   if (onnx::ConstantOp constant = this->constant()) {
     name = constantName(constant);
-    if (auto external = dyn_cast<onnx::ExternalAttr>(constant.getValue())) {
+    data = dataOf(constant);
+    if (auto external = dyn_cast<onnx::ExternalAttr>(data)) {
       file = StringAttr::get(context, external.getFile());
       offset = external.getOffset();
       bytes = external.getBytes();
-    } else {
-      data = constant.getValue();
+      data = {};
+    } else if (auto parameter = dyn_cast<onnx::ParameterAttr>(data)) {
+      held = parameter.getParameter();
+      name = held.getAttr();
+      data = {};
     }
   } else {
     held = cast<FlatSymbolRefAttr>(source());
@@ -162,7 +173,7 @@ std::optional<double> wsec::scalarOf(const HostView &host) {
   onnx::ConstantOp constant = host.constant();
   if (!constant)
     return std::nullopt;
-  auto data = dyn_cast<DenseElementsAttr>(constant.getValue());
+  auto data = dyn_cast<DenseElementsAttr>(dataOf(constant));
   if (!data)
     return std::nullopt;
   if (data.isSplat())

@@ -16,7 +16,7 @@ wse::WeightAttr select::constantOf(wse::KernelOp kernel,
     return weight;
   auto parameter =
       SymbolTable::lookupNearestSymbolFrom<wse::ParameterOp>(kernel, name);
-  if (!parameter || parameter.isResident())
+  if (!parameter || parameter.isResident() || parameter.getTrainable())
     return {};
   wse::WeightAttr value = parameter.getValue();
   return wse::WeightAttr::get(
@@ -25,11 +25,9 @@ wse::WeightAttr select::constantOf(wse::KernelOp kernel,
       weight.getViewOffset(), weight.viewStrides());
 }
 
-/// What is computed or given in each run cannot stay.
+/// What is computed, given or changed in each run cannot stay.
 static bool isTrained(wse::KernelOp kernel, wse::WeightAttr weight) {
-  FlatSymbolRefAttr name = weight.getTensor();
-  return !name ||
-         SymbolTable::lookupNearestSymbolFrom<wse::ParameterOp>(kernel, name);
+  return select::constantOf(kernel, weight) || wse::residentOf(kernel, weight);
 }
 
 /// How many weights of the kernel can be resident, as it is.
@@ -97,9 +95,9 @@ select::AssumeResident::AssumeResident(wse::ProgramOp program,
       continue;
     if (!parameter) {
       OpBuilder at(kernel);
-      parameter = wse::ParameterOp::create(at, kernel.getLoc(), value.getName(),
-                                           value, kernel.getRegionRef(),
-                                           TypeAttr::get(type), IntegerAttr());
+      parameter = wse::ParameterOp::create(
+          at, kernel.getLoc(), value.getName(), value, UnitAttr(),
+          kernel.getRegionRef(), TypeAttr::get(type), IntegerAttr());
       symbols.insert(parameter); // under another name if it is taken
     }
     before.emplace_back(kernel, kernel->getAttrDictionary());

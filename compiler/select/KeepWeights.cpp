@@ -158,8 +158,8 @@ wse::ParameterOp Keeper::declare(wse::KernelOp kernel, const HeldWeight &held,
         Block::iterator(*program.bodyBlock().getOps<wse::KernelOp>().begin()));
   }
   parameter = wse::ParameterOp::create(
-      builder, kernel.getLoc(), value.getName(), value, kernel.getRegionRef(),
-      TypeAttr::get(held.type), IntegerAttr());
+      builder, kernel.getLoc(), value.getName(), value, UnitAttr(),
+      kernel.getRegionRef(), TypeAttr::get(held.type), IntegerAttr());
   symbols.insert(parameter, Block::iterator(entry));
   builder.setInsertionPointToEnd(&entry.getBody().front());
   auto fill =

@@ -162,19 +162,26 @@ struct SelectKernelsPass
     return success();
   }
 
-  /// Inputs are symbols, too, and keep their names.
+  /// Inputs and parameters are symbols, too, and keep their names.
   static std::string regionName(func::FuncOp main) {
     std::string name = "r";
-    while (llvm::any_of(main.getArguments(), [&](BlockArgument input) {
-      return inputName(input) == name;
-    }))
+    auto module = main->getParentOfType<ModuleOp>();
+    while (llvm::any_of(
+               main.getArguments(),
+               [&](BlockArgument input) { return inputName(input) == name; }) ||
+           module.lookupSymbol<onnx::ParameterOp>(name))
       name += "_";
     return name;
   }
 
   /// All is chosen.
-  void finish(ModuleOp module, wse::ProgramOp program,
+  void finish(func::FuncOp main, wse::ProgramOp program,
               Explanation &explanation) {
+    auto module = main->getParentOfType<ModuleOp>();
+    main.erase();
+    for (auto parameter :
+         llvm::make_early_inc_range(module.getOps<onnx::ParameterOp>()))
+      parameter.erase();
     const ScratchLimits limits{codeOfStage(), littleScratch};
     chooseVariants(program, limits, fewColors);
     if (limits.code || fewColors || littleScratch || keepWeights)
@@ -226,16 +233,14 @@ struct SelectKernelsPass
     if (count > 1) {
       if (failed(spreadOn(program, *given)))
         return signalPassFailure();
-      main.erase();
-      return finish(module, program, explanation);
+      return finish(main, program, explanation);
     }
     if (count == 0) {
       RegionChoice choice = chooseRegion(program, codeOfStage());
       module->setAttr(wse::candidatesAttrName, choice.candidates);
       explanation.compared(program, choice.estimates);
       if (spread(program, choice.cycles, explanation)) {
-        main.erase();
-        return finish(module, program, explanation);
+        return finish(main, program, explanation);
       }
       shape = choice.shape;
       if (shape.columns != whole.columns || shape.rows != whole.rows) {
@@ -250,8 +255,7 @@ struct SelectKernelsPass
     (*program.getOps<wse::RegionOp>().begin())
         .setSpreadHeads(shape.spreadHeads);
     spreadHeads(program, shape);
-    main.erase();
-    finish(module, program, explanation);
+    finish(main, program, explanation);
   }
 };
 } // namespace

@@ -27,9 +27,7 @@ Selector::Selector(func::FuncOp main, wse::ProgramOp program,
 
 // The store converts what leaves the wafer.
 static bool onlyConvertsOutput(Operation *op) {
-  return isFloatCast(op) && llvm::all_of(op->getUsers(), [](Operation *user) {
-           return isa<func::ReturnOp>(user);
-         });
+  return isFloatCast(op) && onlyLeavesWafer(op);
 }
 
 // An element-wise operator joins the group of its users if they all are in one
@@ -63,6 +61,38 @@ void Selector::declareInputs() {
                          TypeAttr::get(input.getType()));
 }
 
+/// Those that train and are used, in the order of the model.
+void Selector::declareParameters() {
+  llvm::SmallPtrSet<Operation *, 16> used; // looked up only
+  auto module = main->getParentOfType<ModuleOp>();
+  main.walk([&](Operation *op) {
+    if (auto constant = dyn_cast<onnx::ConstantOp>(op))
+      used.insert(constant.getParameter());
+    if (auto gradient = dyn_cast<onnx::GradientOp>(op))
+      used.insert(module.lookupSymbol(gradient.getParameterAttr()));
+  });
+  MLIRContext *context = main.getContext();
+  for (auto parameter : module.getOps<onnx::ParameterOp>()) {
+    if (!parameter.isTrainable() || !used.contains(parameter))
+      continue;
+    StringAttr file;
+    int64_t offset = 0, bytes = 0;
+    Attribute data = parameter.getValue();
+    if (auto external = dyn_cast<onnx::ExternalAttr>(data)) {
+      file = kernels.getStringAttr(external.getFile());
+      offset = external.getOffset();
+      bytes = external.getBytes();
+      data = {};
+    }
+    auto value = wse::WeightAttr::get(context, parameter.getSymNameAttr(),
+                                      parameter.getTensorType(), file, offset,
+                                      bytes, data, FlatSymbolRefAttr(), 0, {});
+    wse::ParameterOp::create(
+        kernels, parameter.getLoc(), parameter.getSymNameAttr(), value,
+        kernels.getUnitAttr(), FlatSymbolRefAttr(), TypeAttr(), IntegerAttr());
+  }
+}
+
 /// Programs are run by these names, which share one name space.
 LogicalResult Selector::checkNames() {
   llvm::StringSet<> names;
@@ -83,6 +113,12 @@ LogicalResult Selector::checkNames() {
   for (unsigned index = 0; index < main.getNumResults(); ++index)
     if (failed(check("output", outputName(index))))
       return failure();
+  auto module = main->getParentOfType<ModuleOp>();
+  for (auto parameter : module.getOps<onnx::ParameterOp>())
+    if (!names.insert(parameter.getSymName()).second)
+      return parameter.emitError()
+             << "parameter '" << parameter.getSymName()
+             << "' is called as an input or output; rename one of them";
   return success();
 }
 
@@ -91,12 +127,12 @@ LogicalResult Selector::run() {
     return failure();
   findGroups();
   declareInputs();
+  declareParameters();
   for (Operation &op : main.front().without_terminator())
     select(&op);
   Operation *terminator = main.front().getTerminator();
   for (OpOperand &operand : terminator->getOpOperands())
-    if (!storedOutputs.contains(operand.getOperandNumber()))
-      storeOutput(operand, outputName(operand.getOperandNumber()));
+    storeOutput(operand);
   return refusals.report(main.getContext());
 }
 
@@ -109,6 +145,8 @@ void Selector::refuse(Operation *op, const Twine &reason) {
 //===----------------------------------------------------------------------===//
 
 void Selector::select(Operation *op) {
+  if (auto gradient = dyn_cast<onnx::GradientOp>(op))
+    return storeGradient(gradient);
   if (op->use_empty() || isa<onnx::ConstantOp, onnx::NoneOp>(op) ||
       hostValues.contains(op->getResult(0)))
     return;
@@ -327,7 +365,7 @@ HostView Selector::storedInParts(HostView host, Operation *user) {
 //===----------------------------------------------------------------------===//
 
 // A name that no tensor of the program has.
-StringAttr Selector::intermediateName(Operation *user) {
+StringAttr Selector::freshName(StringRef name) {
   if (taken.empty()) {
     for (Operation &op : target.bodyBlock())
       if (auto symbol = dyn_cast<SymbolOpInterface>(op))
@@ -335,14 +373,17 @@ StringAttr Selector::intermediateName(Operation *user) {
     for (unsigned index = 0; index < main.getNumResults(); ++index)
       taken.insert(outputName(index));
   }
-  auto node = user->getAttrOfType<StringAttr>("node");
-  std::string name = node && !node.getValue().empty()
-                         ? node.getValue().str()
-                         : user->getName().stripDialect().str();
-  std::string fresh = name;
+  std::string fresh = name.str();
   for (unsigned number = 1; !taken.insert(fresh).second; ++number)
-    fresh = name + "_" + std::to_string(number);
+    fresh = (name + "_" + Twine(number)).str();
   return kernels.getStringAttr(fresh);
+}
+
+StringAttr Selector::intermediateName(Operation *user) {
+  auto node = user->getAttrOfType<StringAttr>("node");
+  return freshName(node && !node.getValue().empty()
+                       ? node.getValue()
+                       : user->getName().stripDialect());
 }
 
 wse::IntermediateOp Selector::declare(ArrayRef<int64_t> shape, Value like,
@@ -476,17 +517,45 @@ StringRef Selector::outputName(unsigned index) {
   return name ? name.getValue() : StringRef();
 }
 
-void Selector::storePiece(Value tensor, OpOperand &output, int64_t offset,
-                          Operation *user) {
-  const unsigned index = output.getOperandNumber();
-  createFor<wse::StoreOp>(
-      user, tensor, kernels.getStringAttr(outputName(index)),
-      kernels.getI64IntegerAttr(offset), DenseI64ArrayAttr(),
-      TypeAttr::get(output.get().getType()), UnitAttr());
-  storedOutputs.insert(index);
+StringAttr Selector::outputName(OpOperand &output) {
+  auto gradient = dyn_cast<onnx::GradientOp>(output.getOwner());
+  if (!gradient)
+    return kernels.getStringAttr(outputName(output.getOperandNumber()));
+  StringAttr &name = gradientNames[gradient];
+  if (!name)
+    name = freshName((gradient.getParameter() + ".gradient").str());
+  return name;
 }
 
-void Selector::storeOutput(OpOperand &output, StringRef name) {
+void Selector::storePiece(Value tensor, OpOperand &output, int64_t offset,
+                          Operation *user) {
+  createFor<wse::StoreOp>(
+      user, tensor, outputName(output), kernels.getI64IntegerAttr(offset),
+      DenseI64ArrayAttr(), TypeAttr::get(output.get().getType()), UnitAttr());
+  storedOutputs.insert(&output);
+}
+
+/// As soon as it is there, so that its memory is free again.
+void Selector::storeGradient(onnx::GradientOp op) {
+  Attribute rows;
+  if (Value ids = op.getRows()) {
+    const bool isHeld = toStore(ids, op) && (hostValues.view(ids)->isWhole() ||
+                                             toStoreInOrder(ids, op));
+    if (!isHeld)
+      return;
+    rows = hostValues.view(ids)->source();
+  }
+  OpOperand &output = op.getValueMutable();
+  wse::GradientOp::create(
+      kernels, op.getLoc(), outputName(output), op.getParameterAttr(),
+      kernels.getI64IntegerAttr(op.getViewOffset()), op.getStridesAttr(), rows,
+      TypeAttr::get(op.getValue().getType()));
+  storeOutput(output);
+}
+
+void Selector::storeOutput(OpOperand &output) {
+  if (storedOutputs.contains(&output))
+    return;
   Value value = beforeFloatCasts(output.get());
   Operation *producer = value.getDefiningOp();
   Operation *user = producer ? producer : output.getOwner();
@@ -497,14 +566,14 @@ void Selector::storeOutput(OpOperand &output, StringRef name) {
   // The host has all its elements, in order: nothing has to move.
   if (host && host->isWhole() && host->storedType() == type.getElementType()) {
     host->view = View::dense(shapeOf(value));
-    wse::AliasOp::create(kernels, user->getLoc(), kernels.getStringAttr(name),
+    wse::AliasOp::create(kernels, user->getLoc(), outputName(output),
                          host->source(), TypeAttr::get(type));
     return;
   }
   Value tensor = onWafer(value, user);
   if (!tensor)
     return;
-  createFor<wse::StoreOp>(user, tensor, kernels.getStringAttr(name),
+  createFor<wse::StoreOp>(user, tensor, outputName(output),
                           kernels.getI64IntegerAttr(0), DenseI64ArrayAttr(),
                           TypeAttr::get(type), UnitAttr());
 }

@@ -11,7 +11,7 @@
 #include "compiler/select/KernelChoice.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace wsec::select {
@@ -80,6 +80,7 @@ private:
   void findGroups();
   llvm::LogicalResult checkNames();
   void declareInputs();
+  void declareParameters();
   void select(mlir::Operation *op);
   mlir::Value build(mlir::Operation *op);
   /// The kernel of `result` makes the values of the model that `op` is.
@@ -88,13 +89,16 @@ private:
   bool selectView(mlir::Operation *op);
   mlir::Value buildElementwise(mlir::Operation *op);
   HostView storedInParts(HostView host, mlir::Operation *user);
+  mlir::StringAttr freshName(llvm::StringRef name);
   mlir::StringAttr intermediateName(mlir::Operation *user);
   double redistributeCycles(mlir::Value value, wse::TokenTiling tiling,
                             mlir::Operation *user);
   mlir::Type redistributed(mlir::Value value, wse::ColumnPlacement columns,
                            int64_t headSize, int64_t repeat = 1);
-  void storeOutput(mlir::OpOperand &output, llvm::StringRef name);
+  void storeOutput(mlir::OpOperand &output);
+  void storeGradient(onnx::GradientOp op);
   llvm::StringRef outputName(unsigned index);
+  mlir::StringAttr outputName(mlir::OpOperand &output);
 
   mlir::func::FuncOp main;
   wse::ProgramOp target;
@@ -114,8 +118,9 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> onceBrought;
   llvm::DenseMap<mlir::Attribute, mlir::Value> loaded;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> moved;
-  /// Outputs that are stored already, piece by piece.
-  llvm::SetVector<unsigned> storedOutputs;
+  /// Outputs that are stored already, piece by piece. Looked up only.
+  llvm::SmallPtrSet<mlir::OpOperand *, 4> storedOutputs;
+  llvm::DenseMap<mlir::Operation *, mlir::StringAttr> gradientNames;
   Refusals refusals;
 };
 

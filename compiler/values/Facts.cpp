@@ -29,7 +29,7 @@ Fact Fact::ofTensor(Tensor tensor) {
 }
 
 int64_t Storage::numElements() const {
-  if (isExternal())
+  if (!file.empty())
     return fileBytes / storedBytes(type);
   if (quantized)
     return quantized.getValues().getNumElements();
@@ -88,14 +88,14 @@ static std::optional<Tensor> loadExternal(const Storage &storage,
 }
 
 std::optional<Tensor> Fact::load() const {
-  if (!constant || bytes() > maxFoldedBytes)
+  if (!constant || constant->storage->isTrainable || bytes() > maxFoldedBytes)
     return std::nullopt;
   if (numElements(shape) == 0)
     return Tensor(type, shape);
   const Storage &storage = *constant->storage;
-  std::optional<Tensor> stored =
-      storage.isExternal() ? loadExternal(storage, constant->view)
-                           : storage.inMemory().viewed(constant->view);
+  std::optional<Tensor> stored = storage.file.empty()
+                                     ? storage.inMemory().viewed(constant->view)
+                                     : loadExternal(storage, constant->view);
   return stored && stored->type() != type ? stored->cast(type) : stored;
 }
 

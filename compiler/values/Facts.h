@@ -23,8 +23,11 @@ struct Storage {
   uint64_t fileBytes = 0;
   mlir::DenseElementsAttr dense; // in memory, in the IR as well
   onnx::QuantizedAttr quantized; // the same, as integers that stand for f32
+  onnx::ParameterAttr parameter; // whose elements these are, or null
+  bool isTrainable = false;      // they are only where training starts
 
-  bool isExternal() const { return !file.empty(); }
+  /// Re-indexed only by views.
+  bool isExternal() const { return !file.empty() || parameter; }
   int64_t numElements() const;
   /// The elements in memory, decoded or expanded when first asked for.
   const Tensor &inMemory() const;
@@ -32,7 +35,7 @@ struct Storage {
   mutable std::optional<Tensor> tensor;
 };
 
-/// Elements known at compile time: a view of a storage. Re-indexing a
+/// Elements that no operator computes: a view of a storage. Re-indexing a
 /// constant changes the view and reads nothing. Where the fact's type is not
 /// that of the storage, f16 or bf16 elements are read as f32.
 struct Constant {

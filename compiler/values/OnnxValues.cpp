@@ -66,7 +66,13 @@ bool wsec::values::isConstant(Value value) {
 static std::shared_ptr<const Storage> storageOf(onnx::ConstantOp op) {
   auto storage = std::make_shared<Storage>();
   storage->type = *elementTypeOf(op.getStoredType());
-  if (auto external = dyn_cast<onnx::ExternalAttr>(op.getValue())) {
+  Attribute value = op.getValue();
+  if (onnx::ParameterOp parameter = op.getParameter()) {
+    storage->parameter = cast<onnx::ParameterAttr>(value);
+    storage->isTrainable = parameter.isTrainable();
+    value = parameter.getValue();
+  }
+  if (auto external = dyn_cast<onnx::ExternalAttr>(value)) {
     storage->file = external.getFile().str();
     storage->weightFolders =
         &op->getContext()->getLoadedDialect<onnx::OnnxDialect>()->weightFolders;
@@ -74,8 +80,8 @@ static std::shared_ptr<const Storage> storageOf(onnx::ConstantOp op) {
     storage->fileBytes = external.getBytes();
     return storage;
   }
-  storage->quantized = dyn_cast<onnx::QuantizedAttr>(op.getValue());
-  storage->dense = dyn_cast<DenseElementsAttr>(op.getValue());
+  storage->quantized = dyn_cast<onnx::QuantizedAttr>(value);
+  storage->dense = dyn_cast<DenseElementsAttr>(value);
   return storage;
 }
 
@@ -100,6 +106,8 @@ std::optional<Fact> wsec::values::factOf(Value value) {
 /// as `type`.
 static Attribute attributeOf(MLIRContext *context, const Storage &storage,
                              ElementType type) {
+  if (storage.parameter)
+    return storage.parameter;
   if (storage.quantized)
     return storage.quantized;
   if (storage.dense)

@@ -38,6 +38,26 @@ def Onnx_ExternalAttr : Onnx_Attr<"External", "external"> {
   let genVerifyDecl = 1;
 }
 
+def Onnx_ParameterAttr : Onnx_Attr<"Parameter", "parameter"> {
+  let summary = "Names a parameter of the module as what a constant views.";
+  let description = [{
+    `type` is that of the parameter: its elements as they are stored.
+
+    ```mlir
+    %w = onnx.constant #onnx.parameter<@fc1.weight : tensor<16x24xf32>> -> tensor<16x24xf32>
+    ```
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$parameter,
+                        "::mlir::RankedTensorType":$type);
+  let assemblyFormat = "`<` $parameter `:` $type `>`";
+}
+
+def Onnx_ParameterUse : I32EnumAttr<"ParameterUse", "what becomes of a parameter", [
+    I32EnumAttrCase<"Frozen", 0, "frozen">,
+    I32EnumAttrCase<"Trainable", 1, "trainable">]> {
+  let cppNamespace = "::wsec::onnx";
+}
+
 def Onnx_QuantizedAttr : Onnx_Attr<"Quantized", "quantized"> {
   let summary = "Holds integers of few bits that stand for f32 numbers.";
   let description = [{

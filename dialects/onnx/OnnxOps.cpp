@@ -93,6 +93,15 @@ static void nameResultsAfterNode(Operation *op, OpAsmSetValueNameFn setNameFn) {
 // ConstantOp
 //===----------------------------------------------------------------------===//
 
+/// The parameter of this name, or an error that `op` names none.
+static ParameterOp parameterOf(Operation *op, FlatSymbolRefAttr name,
+                               SymbolTableCollection &symbols) {
+  auto parameter = symbols.lookupNearestSymbolFrom<ParameterOp>(op, name);
+  if (!parameter)
+    op->emitOpError() << "there is no parameter " << name;
+  return parameter;
+}
+
 /// `view offset N strides [...]`, or nothing.
 static ParseResult parseView(OpAsmParser &parser, IntegerAttr &offset,
                              DenseI64ArrayAttr &strides) {
@@ -110,10 +119,48 @@ static ParseResult parseView(OpAsmParser &parser, IntegerAttr &offset,
   return success();
 }
 
-static void printView(OpAsmPrinter &printer, ConstantOp op) {
-  if (op.hasView())
-    printer << " view offset " << op.getViewOffset() << " strides ["
-            << *op.getStrides() << "]";
+static void printView(OpAsmPrinter &printer, Operation *, IntegerAttr offset,
+                      DenseI64ArrayAttr strides) {
+  if (strides)
+    printer << " view offset " << (offset ? offset.getInt() : 0) << " strides ["
+            << strides.asArrayRef() << "]";
+}
+
+/// Of what says its type itself; null for other values.
+static Type statedType(Attribute value) {
+  if (auto parameter = dyn_cast<ParameterAttr>(value))
+    return parameter.getType();
+  auto typed = dyn_cast<TypedAttr>(value);
+  return typed ? typed.getType() : Type();
+}
+
+/// `external<...> : type`, or `dense<...> : type`.
+static ParseResult parseParameterData(OpAsmParser &parser, Attribute &value,
+                                      TypeAttr &type) {
+  Type stated;
+  if (succeeded(parser.parseOptionalKeyword("external"))) {
+    value = ExternalAttr::parse(parser, Type());
+    if (!value || parser.parseColonType(stated))
+      return failure();
+  } else if (parser.parseAttribute(value)) {
+    return failure();
+  } else if (!(stated = statedType(value))) {
+    return parser.emitError(parser.getNameLoc(), "expected a typed value");
+  }
+  type = TypeAttr::get(stated);
+  return success();
+}
+
+static void printParameterData(OpAsmPrinter &printer, Operation *,
+                               Attribute value, TypeAttr type) {
+  auto external = dyn_cast<ExternalAttr>(value);
+  if (!external) {
+    printer << value;
+    return;
+  }
+  printer << "external";
+  external.print(printer);
+  printer << " : " << type.getValue();
 }
 
 /// `external<...> view : type` or `dense<...> : stored-type view -> type`,
@@ -130,27 +177,24 @@ static ParseResult parseStoredTensor(OpAsmParser &parser, Attribute &value,
     return failure();
   if (succeeded(parser.parseOptionalArrow()))
     return parser.parseType(type);
-  auto typed = dyn_cast<TypedAttr>(value);
-  if (!typed)
-    return parser.emitError(parser.getNameLoc(), "expected a typed value");
-  type = typed.getType();
-  return success();
+  type = statedType(value);
+  return type ? success()
+              : parser.emitError(parser.getNameLoc(), "expected a typed value");
 }
 
 static void printStoredTensor(OpAsmPrinter &printer, ConstantOp op,
-                              Attribute value, IntegerAttr, DenseI64ArrayAttr,
-                              Type type) {
+                              Attribute value, IntegerAttr offset,
+                              DenseI64ArrayAttr strides, Type type) {
   if (auto external = dyn_cast<ExternalAttr>(value)) {
     printer << "external";
     external.print(printer);
-    printView(printer, op);
+    printView(printer, op, offset, strides);
     printer << " : " << type;
     return;
   }
   printer << value;
-  printView(printer, op);
-  auto typed = dyn_cast<TypedAttr>(value);
-  if (!typed || typed.getType() != type)
+  printView(printer, op, offset, strides);
+  if (statedType(value) != type)
     printer << " -> " << type;
 }
 
@@ -163,6 +207,8 @@ Type ConstantOp::getStoredType() {
     return dense.getElementType();
   if (isa<QuantizedAttr>(getValue()))
     return Float32Type::get(getContext());
+  if (auto parameter = dyn_cast<ParameterAttr>(getValue()))
+    return parameter.getType().getElementType();
   auto external = dyn_cast<ExternalAttr>(getValue());
   if (external && external.getStored())
     return external.getStored();
@@ -174,6 +220,8 @@ int64_t ConstantOp::getStoredElements() {
     return external.getBytes() * 8 / storedBits(getStoredType());
   if (auto quantized = dyn_cast<QuantizedAttr>(getValue()))
     return quantized.getValues().getNumElements();
+  if (auto parameter = dyn_cast<ParameterAttr>(getValue()))
+    return parameter.getType().getNumElements();
   return cast<DenseElementsAttr>(getValue()).getNumElements();
 }
 
@@ -183,12 +231,19 @@ SmallVector<int64_t> ConstantOp::getViewStrides() {
   return denseStrides(getTensorType().getShape());
 }
 
+ParameterOp ConstantOp::getParameter() {
+  auto named = dyn_cast<ParameterAttr>(getValue());
+  return named ? SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
+                     *this, named.getParameter())
+               : ParameterOp();
+}
+
 LogicalResult ConstantOp::verify() {
   RankedTensorType type = getTensorType();
-  auto dense = dyn_cast<DenseElementsAttr>(getValue());
-  if (!dense && !isa<ExternalAttr, QuantizedAttr>(getValue())) // C1
-    return emitOpError("value is neither dense elements, #onnx.external nor "
-                       "#onnx.quantized");
+  if (!isa<DenseElementsAttr, ExternalAttr, QuantizedAttr, ParameterAttr>(
+          getValue())) // C1
+    return emitOpError("value is neither dense elements, #onnx.external, "
+                       "#onnx.quantized nor #onnx.parameter");
   if (!type.getElementType().isIntOrFloat() || !countElements(type.getShape()))
     return emitOpError() << "holds no tensor of countable numbers, but "
                          << type; // C6
@@ -219,6 +274,41 @@ LogicalResult ConstantOp::verify() {
   if (first < 0 || last >= getStoredElements()) // C5
     return emitOpError() << "view touches elements " << first << " to " << last
                          << " of " << getStoredElements() << " stored";
+  return success();
+}
+
+LogicalResult
+ConstantOp::verifySymbolUses(SymbolTableCollection &symbols) { // C7
+  auto named = dyn_cast<ParameterAttr>(getValue());
+  if (!named)
+    return success();
+  ParameterOp parameter = parameterOf(*this, named.getParameter(), symbols);
+  if (!parameter)
+    return failure();
+  if (parameter.getType() == named.getType())
+    return success();
+  return emitOpError() << "views " << named.getParameter() << " as "
+                       << named.getType() << ", it is " << parameter.getType();
+}
+
+LogicalResult ParameterOp::verify() {
+  RankedTensorType type = getTensorType();
+  Type element = type.getElementType();
+  const bool trains = element.isF32() || element.isF16() || element.isBF16();
+  if (!trains || type.getRank() == 0 || !countElements(type.getShape())) // C2
+    return emitOpError() << "is " << type
+                         << ", expected f16, bf16 or f32 of rank 1 or more";
+  auto external = dyn_cast<ExternalAttr>(getValue());
+  const bool isData = // C1
+      external ? !external.getStored() &&
+                     int64_t(external.getBytes()) * 8 ==
+                         type.getNumElements() *
+                             int64_t(ConstantOp::storedBits(element))
+               : isa<DenseElementsAttr>(getValue()) &&
+                     statedType(getValue()) == type;
+  if (!isData)
+    return emitOpError() << "needs dense elements or bytes of a file for "
+                         << type << ", found " << getValue();
   return success();
 }
 
@@ -553,6 +643,87 @@ LogicalResult ConcatOp::verify() {
   }
   return expectType(*this, "result", getY(), shape,
                     elementOf(getParts().front())); // C2
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> GradientOp::getViewStrides() {
+  if (std::optional<ArrayRef<int64_t>> strides = getStrides())
+    return llvm::to_vector(*strides);
+  return denseStrides(shapeOf(getValue()));
+}
+
+/// Holds if no two indices of `shape` name one element: each stride is beyond
+/// all that those below it reach.
+static bool namesEachOnce(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
+  SmallVector<std::pair<int64_t, int64_t>> steps;
+  for (auto [extent, stride] : llvm::zip_equal(shape, strides))
+    if (extent > 1)
+      steps.emplace_back(std::abs(stride), extent);
+  llvm::sort(steps);
+  int64_t reached = 0;
+  for (auto [stride, extent] : steps) {
+    if (stride <= reached)
+      return false;
+    reached += stride * (extent - 1);
+  }
+  return true;
+}
+
+LogicalResult GradientOp::verify() {
+  auto type = cast<RankedTensorType>(getValue().getType());
+  if (!type.getElementType().isF32() || !type.hasStaticShape()) // C1
+    return emitOpError() << "adds " << type << ", expected f32";
+  if (!hasView())
+    return getOffset() ? emitOpError("has an offset but no strides")
+                       : success();
+  if (getRows()) // C4
+    return emitOpError("has rows and a view, expected one of them");
+  if (getStrides()->size() != size_t(type.getRank())) // C3
+    return emitOpError() << "has " << getStrides()->size()
+                         << " strides for a value of rank " << type.getRank();
+  if (!touchedElements(type.getShape(), getViewOffset(), *getStrides()))
+    return emitOpError("view touches elements that cannot be counted"); // C3
+  if (!namesEachOnce(type.getShape(), *getStrides()))                   // C3
+    return emitOpError() << "names elements twice with strides ["
+                         << *getStrides() << "] for " << type;
+  return success();
+}
+
+LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  ParameterOp parameter = parameterOf(*this, getParameterAttr(), symbols); // C1
+  if (!parameter)
+    return failure();
+  if (!parameter.isTrainable()) // C1
+    return emitOpError() << getParameterAttr() << " is frozen";
+  RankedTensorType of = parameter.getTensorType();
+  auto type = cast<RankedTensorType>(getValue().getType());
+  if (Value rows = getRows()) { // C4
+    Type ids = elementOf(rows);
+    if (of.getRank() != 2 || !(ids.isInteger(32) || ids.isInteger(64)))
+      return emitOpError() << "cannot add to rows " << rows.getType() << " of "
+                           << of;
+    SmallVector<int64_t> shape(shapeOf(rows));
+    shape.push_back(of.getDimSize(1));
+    return expectType(*this, "value", getValue(), shape, type.getElementType());
+  }
+  if (!hasView()) {
+    if (type.getNumElements() != of.getNumElements()) // C2
+      return emitOpError() << "adds " << type.getNumElements()
+                           << " elements to " << of.getNumElements() << " of "
+                           << getParameterAttr();
+    return success();
+  }
+  auto [first, last] =
+      *touchedElements(type.getShape(), getViewOffset(), *getStrides());
+  if (type.getNumElements() > 0 &&
+      (first < 0 || last >= of.getNumElements())) // C3
+    return emitOpError() << "view touches elements " << first << " to " << last
+                         << " of " << of.getNumElements() << " of "
+                         << getParameterAttr();
+  return success();
 }
 
 #define GET_OP_CLASSES

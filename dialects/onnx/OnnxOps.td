@@ -5,6 +5,7 @@
 include "dialects/onnx/OnnxDialect.td"
 include "dialects/onnx/OnnxAttrs.td"
 include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -31,22 +32,59 @@ class Onnx_Op<string mnemonic, list<Trait> traits = []>
 // What import produces.
 //===----------------------------------------------------------------------===//
 
-def Onnx_ConstantOp : Onnx_Op<"constant"> {
-  let summary = "Holds a tensor known at compile time.";
+def Onnx_ParameterOp : Op<Onnx_Dialect, "parameter", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "Declares a tensor that training may change.";
+  let description = [{
+    It has the name of the initializer, whose elements `value` holds: where
+    training starts. Constants are views of it, however many and wherever they
+    are used, so two with equal elements stay two, and one that is used twice is
+    one. Of a `trainable` one nothing is computed ahead of time but views. A
+    `frozen` one keeps its elements: what is made of them alone is folded.
+
+    - (C1) `value` is dense elements or `#onnx.external`, as many as the type has.
+    - (C2) elements are f16, bf16 or f32, as they are stored, and there is a
+      dimension.
+
+    ```mlir
+    onnx.parameter @fc1.weight = external<"mlp.onnx", 4096, 1536> : tensor<16x24xf32> trainable
+    onnx.parameter @fc1.bias = dense<0.0> : tensor<24xf32> frozen
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, AnyAttr:$value,
+                       TypeAttrOf<AnyStaticShapeTensor>:$type,
+                       Onnx_ParameterUse:$use);
+  let assemblyFormat = [{
+    $sym_name `=` custom<ParameterData>($value, $type) $use attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getType());
+    }
+    bool isTrainable() { return getUse() == ParameterUse::Trainable; }
+  }];
+}
+
+def Onnx_ConstantOp : Onnx_Op<"constant",
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Holds a tensor known at compile time, or a view of a parameter.";
   let description = [{
     `value` is dense elements (small data), `#onnx.external` (data that stays
-    in its file) or `#onnx.quantized` (integers of few bits that stand for f32). A view tells which stored elements the result takes: element
+    in its file), `#onnx.quantized` (integers of few bits that stand for f32) or
+    `#onnx.parameter` (what training may change). A view tells which stored elements the result takes: element
     `i` of the result is the stored element `offset + sum(i[d] * strides[d])`.
     Transpose, Slice, Split, Expand and Reshape of weights fold into views and
     touch no bytes. Without a view the result is the stored data, row major.
 
-    - (C1) `value` is dense elements, `#onnx.external` or `#onnx.quantized`.
+    - (C1) `value` is dense elements, `#onnx.external`, `#onnx.quantized` or
+      `#onnx.parameter`.
     - (C2) stored and result element types are equal, or another float is
       stored and the result, converted when it is read, is f32.
     - (C3) without a view, the stored data has as many elements as the result.
     - (C4) `strides` has one entry per dimension of the result.
     - (C5) a view stays inside the stored data.
     - (C6) elements are numbers, and countable.
+    - (C7) a parameter is one of the module, of the type that is stated.
 
     ```mlir
     %shape = onnx.constant dense<[1, -1]> : tensor<2xi64>
@@ -56,6 +94,8 @@ def Onnx_ConstantOp : Onnx_Op<"constant"> {
     %half = onnx.constant external<"half.onnx", 4096, 768, f16> : tensor<16x24xf32>
     %rows = onnx.constant dense<[1, 2, 3]> : tensor<3xi64>
         view offset 0 strides [0, 1] -> tensor<4x3xi64>
+    %q = onnx.constant #onnx.parameter<@c_attn.weight : tensor<16x48xf32>>
+        view offset 0 strides [48, 1] -> tensor<16x16xf32>
     ```
   }];
   let arguments = (ins AnyAttr:$value, OptionalAttr<I64Attr>:$offset,
@@ -82,6 +122,8 @@ def Onnx_ConstantOp : Onnx_Op<"constant"> {
     int64_t getViewOffset() { return getOffset().value_or(0); }
     ::llvm::SmallVector<int64_t> getViewStrides();
     bool hasView() { return getStridesAttr() != nullptr; }
+    /// The parameter that it is a view of, or null.
+    ParameterOp getParameter();
   }];
 }
 
@@ -540,6 +582,54 @@ def Onnx_ConcatOp : Onnx_Op<"concat"> {
   let assemblyFormat =
       "$parts attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// What differentiate produces besides.
+//===----------------------------------------------------------------------===//
+
+def Onnx_GradientOp : Op<Onnx_Dialect, "gradient",
+    [MemoryEffects<[MemWrite]>,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Adds a tensor to the gradient of a parameter.";
+  let description = [{
+    A view tells to which elements, as that of a constant tells which elements it
+    takes: element `i` of `value` is added to the gradient of element
+    `offset + sum(i[d] * strides[d])` of the parameter. Without one `value` has
+    all of them in row-major order. With `rows` the elements `value[i..., f]` are
+    added to row `rows[i...]` of the parameter, one after the other in row-major
+    order of `i`; negative numbers count from the end. What several of these add
+    to one parameter is added in the store.
+
+    - (C1) `parameter` is one of the module that is trainable; `value` is f32.
+    - (C2) without a view and rows, `value` has as many elements as the parameter.
+    - (C3) `strides` has one entry per dimension of `value`, the view stays inside
+      of the parameter and names no element twice.
+    - (C4) `rows` are i32 or i64, the parameter has rank 2, there is no view, and
+      the shape of `value` is that of `rows`, then the row length.
+
+    ```mlir
+    onnx.gradient %dw of @fc1.weight : tensor<16x24xf32>
+    onnx.gradient %dk of @c_attn.weight view offset 16 strides [48, 1] : tensor<16x16xf32>
+    onnx.gradient %de of @wte rows %ids : tensor<1x8x16xf32>, tensor<1x8xi64>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$parameter,
+                       Optional<AnyRankedTensor>:$rows,
+                       OptionalAttr<I64Attr>:$offset,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides,
+                       Onnx_NodeName:$node);
+  let assemblyFormat = [{
+    $value `of` $parameter custom<View>($offset, $strides) (`rows` $rows^)?
+    attr-dict `:` type($value) (`,` type($rows)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool hasView() { return getStridesAttr() != nullptr; }
+    int64_t getViewOffset() { return getOffset().value_or(0); }
+    /// Of each dimension of the value; without rows.
+    ::llvm::SmallVector<int64_t> getViewStrides();
+  }];
 }
 
 #endif // DIALECTS_ONNX_ONNXOPS_TD

@@ -284,6 +284,27 @@ def Pe_SparseAttr : Pe_Attr<"Sparse", "sparse"> {
   let genVerifyDecl = 1;
 }
 
+def Pe_GradientAttr : Pe_Attr<"Gradient", "gradient"> {
+  let summary = "Says to which elements of a parameter an output is added.";
+  let description = [{
+    Element i of the output to element `at` + sum(i[d] * strides[d]) of the
+    parameter; without strides both are in row-major order. With `rows` the
+    output has rows as the parameter: row i is added to row `rows[i]`.
+
+    ```mlir
+    #pe.gradient<"fc.weight" at 8 strides [1, 24]>
+    #pe.gradient<"wte" at 0 rows @ids>
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$parameter, "int64_t":$offset,
+    OptionalArrayRefParameter<"int64_t">:$strides,
+    OptionalParameter<"::mlir::FlatSymbolRefAttr">:$rows);
+  let assemblyFormat = [{
+    `<` $parameter `at` $offset (`strides` ` ` `[` $strides^ `]`)?
+    (`rows` $rows^)? `>`
+  }];
+}
+
 def Pe_AffineAttr : Pe_Attr<"Affine", "affine"> {
   let summary = "Adds up multiples of an op's scalar operands.";
   let description = [{

@@ -2,6 +2,7 @@
 //
 // Tensors, streams and values of the host.
 
+#include "dialects/StridedRange.h"
 #include "dialects/pe/PeMistakes.h"
 #include "dialects/pe/PeSyntax.h"
 #include "mlir/IR/Builders.h"
@@ -32,6 +33,51 @@ static LogicalResult verifySparse(TensorOp op, SymbolTableCollection &symbols) {
   return success();
 }
 
+/// The tensor of a program that has the elements of a parameter.
+static TensorOp parameterTensor(TensorOp op, StringAttr parameter) {
+  for (auto tensor : op->getParentOfType<ProgramOp>().getOps<TensorOp>())
+    if (tensor.getParameterAttr() == parameter)
+      return tensor;
+  return {};
+}
+
+static LogicalResult verifyGradient(TensorOp op,
+                                    SymbolTableCollection &symbols) {
+  GradientAttr gradient = *op.getGradient();
+  RankedTensorType type = op.getTensorType();
+  TensorOp parameter = parameterTensor(op, gradient.getParameter());
+  if (!parameter) // C6
+    return op.emitOpError("is a gradient of ")
+           << gradient.getParameter() << ", which is no parameter";
+  RankedTensorType of = parameter.getTensorType();
+  bool fits =
+      gradient.getOffset() == 0 && type.getNumElements() == of.getNumElements();
+  if (FlatSymbolRefAttr rows = gradient.getRows()) {
+    auto ids = symbols.lookupNearestSymbolFrom<TensorOp>(op, rows);
+    if (!ids || !ids.getTensorType().getElementType().isInteger() ||
+        ids.getRole() == Role::Output) // C6
+      return op.emitOpError("has its rows in ")
+             << rows << ", which is no tensor of integers";
+    fits = of.getRank() == 2 && gradient.getOffset() == 0 &&
+           gradient.getStrides().empty() &&
+           ids.getTensorType().getNumElements() * of.getDimSize(1) ==
+               type.getNumElements();
+  } else if (!gradient.getStrides().empty()) {
+    auto touched =
+        gradient.getStrides().size() == size_t(type.getRank())
+            ? wsec::touchedElements(type.getShape(), gradient.getOffset(),
+                                    gradient.getStrides())
+            : std::nullopt;
+    fits =
+        touched && touched->first >= 0 && touched->second < of.getNumElements();
+  }
+  if (!fits) // C6
+    return op.emitOpError("of type ")
+           << type << " is added to elements that the parameter of type " << of
+           << " does not have";
+  return success();
+}
+
 LogicalResult TensorOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape() ||
@@ -53,12 +99,26 @@ LogicalResult TensorOp::verify() {
     return emitOpError("has a value of type ") << getValue()->getType();
   if (getAlias() && getRole() != Role::Output) // C4
     return emitOpError("is an alias, but no output");
+  Type element = type.getElementType();
+  if (getParameter() &&
+      ((!getSource() && !getValue()) ||
+       !(element.isF32() || element.isF16() || element.isBF16()))) // C6
+    return emitOpError("is a parameter, but no weight or constant of f32, f16 "
+                       "or bf16");
+  if (getGradient() && (getRole() != Role::Output || !element.isF32())) // C6
+    return emitOpError("is a gradient, but no output of f32");
   return success();
 }
 
 LogicalResult TensorOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (getSparse() && failed(verifySparse(*this, symbols)))
     return failure();
+  if (getGradient() && failed(verifyGradient(*this, symbols)))
+    return failure();
+  if (getParameter() &&
+      parameterTensor(*this, getParameterAttr()) != *this) // C6
+    return emitOpError("is a second tensor of parameter ")
+           << getParameterAttr();
   if (!getAlias())
     return success();
   auto other = symbols.lookupNearestSymbolFrom<TensorOp>(*this, getAliasAttr());

@@ -28,6 +28,13 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol,
     nothing else does. (C4) Only an output is an alias, of a
     tensor with as many elements of its type. (C5) A sparse weight is made of a
     weight or constant of floats that is not, and has the words of its records.
+    (C6) A parameter is a weight or constant of f32, f16 or bf16 with a name of its
+    own; of a gradient, an output of f32, there is the parameter, and it stays inside
+    of it; its rows are integers.
+
+    What is `parameter` is what training changes: the store may hold others than
+    the elements that stand here, by that name. A `gradient` is an output that is
+    added to what the store collects for a parameter.
 
     An intermediate is written by streams of launches, then read by streams of
     later ones: the host sends no word of it before all of it has come.
@@ -39,15 +46,18 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol,
       tensor weight @table from <"model.onnx" at 4096> : tensor<30522x384xf32>
       tensor constant @half = dense<0.5> : tensor<1xf32> : tensor<1xf32>
       tensor output @logits : tensor<1x128x2xf32>
+      tensor weight @w from <"model.onnx" at 0> parameter "fc.weight" : tensor<8x2xf32>
+      tensor output @dw gradient <"fc.weight" at 0> : tensor<8x2xf32>
     }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Pe_Role:$role, TypeAttr:$type,
     OptionalAttr<Pe_FileAttr>:$source, OptionalAttr<ElementsAttr>:$value,
-    OptionalAttr<FlatSymbolRefAttr>:$alias, OptionalAttr<Pe_SparseAttr>:$sparse);
+    OptionalAttr<FlatSymbolRefAttr>:$alias, OptionalAttr<Pe_SparseAttr>:$sparse,
+    OptionalAttr<StrAttr>:$parameter, OptionalAttr<Pe_GradientAttr>:$gradient);
   let assemblyFormat = [{
     $role $sym_name (`from` $source^)? (`=` $value^)? (`alias` $alias^)?
-    (`sparse` $sparse^)?
+    (`sparse` $sparse^)? (`parameter` $parameter^)? (`gradient` $gradient^)?
     `:` custom<ShapedType>($type) attr-dict
   }];
   let extraClassDeclaration = [{

@@ -277,6 +277,34 @@ static LogicalResult verifyFilled(ProgramOp program) {
   return success();
 }
 
+/// (C8)
+static LogicalResult verifyGradients(ProgramOp program) {
+  llvm::DenseMap<Attribute, Operation *> outputs, gradients;
+  for (KernelOp kernel : program.kernels())
+    if (auto store = dyn_cast<StoreOp>(*kernel))
+      outputs[store.getOutputAttr()] = store;
+  for (auto alias : program.getOps<AliasOp>())
+    outputs[alias.getOutputAttr()] = alias;
+  for (auto passing : program.getOps<IntermediateOp>())
+    outputs.erase(passing.getSymNameAttr());
+  for (auto gradient : program.getOps<GradientOp>()) {
+    Attribute name = gradient.getOutputAttr();
+    if (auto [first, isNew] = gradients.insert({name, gradient}); !isNew)
+      return withNote(gradient.emitOpError("declares ")
+                          << name << " a second time",
+                      first->second, "it is declared here already");
+    Operation *output = outputs.lookup(name);
+    if (!output)
+      return gradient.emitOpError("is made of ")
+             << name << ", which is no output of a kernel";
+    if (output->getAttr("type") != gradient.getTypeAttr())
+      return withNote(gradient.emitOpError("is made of ")
+                          << name << " as " << gradient.getType(),
+                      output, "it is stored here as another type");
+  }
+  return success();
+}
+
 LogicalResult ProgramOp::verifyRegions() {
   if (failed(verifyAttributes(*this)))
     return failure();
@@ -293,7 +321,8 @@ LogicalResult ProgramOp::verifyRegions() {
           kernel && failed(checks.verifyKernel(kernel)))
         return failure();
     }
-  return verifyFilled(*this);
+  return success(succeeded(verifyFilled(*this)) &&
+                 succeeded(verifyGradients(*this)));
 }
 
 llvm::SmallVector<Block *, 2> ProgramOp::entryBlocks() {
@@ -541,8 +570,17 @@ LogicalResult ParameterOp::verify() {
     if (!value.getStrides().empty())
       return emitOpError("streams, and is itself a view; kernels say which "
                          "elements they read");
+    if (getTrainable() &&
+        (value.getQuantized() ||
+         !isa<FloatType>(value.getType().getElementType()))) // (C3)
+      return emitOpError("is trainable, and consists of ")
+             << value.getType().getElementType() << ", expected floats";
     return success();
   }
+  // (C3)
+  if (getTrainable())
+    return emitOpError("is resident, and trainable: only parameters that "
+                       "stream are");
   // (C2)
   RankedTensorType held = getHeldType();
   if (!isFloatElement(held.getElementType()) ||
@@ -575,6 +613,55 @@ LogicalResult IntermediateOp::verify() {
   if (!type.hasStaticShape() || !isStoreElement(type.getElementType()))
     return emitOpError("needs a static shape of f32 or i32, found ") << type;
   return success();
+}
+
+LogicalResult GradientOp::verify() {
+  auto type = cast<RankedTensorType>(getType());
+  // (C1)
+  auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
+      *this, getParameterAttr());
+  if (!parameter || !parameter.getTrainable())
+    return withNote(emitOpError("is of ")
+                        << getParameterAttr()
+                        << ", which is no trainable parameter",
+                    parameter, "the parameter is declared here");
+  if (!type.hasStaticShape() || !type.getElementType().isF32())
+    return emitOpError("needs a static shape of f32, found ") << type;
+  RankedTensorType of = parameter.getValue().getType();
+  const char *const note = "the parameter is declared here";
+  if (!getRowsAttr() && !getStrides()) {
+    // (C2)
+    if (type.getNumElements() == of.getNumElements())
+      return success();
+    return withNote(emitOpError("adds ")
+                        << type.getNumElements() << " elements to the "
+                        << of.getNumElements() << " of " << getParameterAttr(),
+                    parameter, note);
+  }
+  if (getRowsAttr()) {
+    // (C3)
+    FailureOr<RankedTensorType> rows = sourceType(*this, getRowsAttr());
+    if (failed(rows))
+      return failure();
+    if (!getStrides() && of.getRank() == 2 &&
+        rows->getElementType().isInteger() &&
+        rows->getNumElements() * of.getDimSize(1) == type.getNumElements())
+      return success();
+    return withNote(emitOpError("adds ")
+                        << type << " to rows " << *rows << " of " << of
+                        << (getStrides() ? ", and has a view" : ""),
+                    parameter, note);
+  }
+  // (C2)
+  if (getStrides()->size() != size_t(type.getRank()))
+    return emitOpError("has ") << getStrides()->size() << " strides for "
+                               << type.getRank() << " dimensions";
+  auto touched = touchedElements(type.getShape(), getOffset(), *getStrides());
+  if (touched && touched->first >= 0 && touched->second < of.getNumElements())
+    return success();
+  return withNote(emitOpError("adds to elements outside of the ")
+                      << of.getNumElements() << " of " << getParameterAttr(),
+                  parameter, note);
 }
 
 LogicalResult AliasOp::verify() {

@@ -52,6 +52,7 @@ def Wse_ProgramOp : Wse_Op<"program",
     - (C6) A kernel's operands are results on its region; `transfer` brings those
       of another.
     - (C7) Every resident parameter is filled by one kernel.
+    - (C8) What is declared as a gradient, once, is an output, of that type.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name,
@@ -272,7 +273,7 @@ def Wse_EntryOp : Wse_Op<"entry",
 def Wse_ParameterOp : Wse_Op<"parameter",
     [Symbol, HasParent<"ProgramOp">,
      DeclareOpInterfaceMethods<Wse_PersistentOpInterface>]> {
-  let summary = "Declares a trained tensor.";
+  let summary = "Declares a trained tensor, or one that is to be.";
   let description = [{
     Kernels refer to it by name, as `#wse.weight<... in @w>`, with a view: several
     that read one tensor name its bytes once. As a rule its elements stream past
@@ -281,22 +282,33 @@ def Wse_ParameterOp : Wse_Op<"parameter",
     an entry fills it once, and kernels of any later call read it there. A
     scheduled program knows its `address`, the same in every PE and entry.
 
+    Of one that is `trainable` the value is where training starts: the store may
+    hold another in each call. It keeps its name to the store, and is one tensor
+    there whatever others hold the same elements.
+
     ```mlir
     parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>
     parameter @w = <"w" : tensor<8x6xf32> file "m.data" offset 240 bytes 192 view 0 strides [1, 8]> resident on @r as tensor<1x8x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     fill @w on @r {nodes = ["fc"]}
     ```
 
+    ```mlir
+    parameter @b = <"fc.bias" : tensor<8xf32> data dense<0.0> : tensor<8xf32>> trainable
+    ```
+
     - (C1) The value is a constant. Without a place on the wafer it has no view.
     - (C2) A resident parameter has as many elements as its value, of f32, and
       its distribution fits its region.
+    - (C3) A trainable one streams, of floats.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Wse_WeightAttr:$value,
+                       UnitAttr:$trainable,
                        OptionalAttr<FlatSymbolRefAttr>:$region,
                        OptionalAttr<TypeAttrOf<Wse_Tiled>>:$type,
                        OptionalAttr<I64Attr>:$address);
   let assemblyFormat = [{
-    $sym_name `=` $value (`resident` `on` $region^ `as` $type)? attr-dict
+    $sym_name `=` $value (`trainable` $trainable^)?
+    (`resident` `on` $region^ `as` $type)? attr-dict
   }];
   let extraClassDeclaration = [{
     bool isResident() { return getRegionAttr() != nullptr; }
@@ -363,6 +375,42 @@ def Wse_IntermediateOp : Wse_Op<"intermediate", [Symbol, HasParent<"ProgramOp">]
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+def Wse_GradientOp : Wse_Op<"gradient", [HasParent<"ProgramOp">]> {
+  let summary = "Declares an output whose elements are added to a gradient.";
+  let description = [{
+    Kernels `store` it as any output, and the store adds it to what it collects
+    for the parameter: element i of it to element
+    `offset + sum(i[d] * strides[d])`, in row-major order of the parameter without
+    a view. With `rows` it has rows as the parameter has them, and row i of it is
+    added to row `rows[i]`, one after the other; negative numbers count from the
+    end. Several of one parameter are added in the order of the text.
+
+    ```mlir
+    parameter @w = <"w" : tensor<6x3xf32> data dense<0.0> : tensor<6x3xf32>> trainable
+    gradient "w.gradient" of @w view 0 strides [1, 3] : tensor<3x6xf32>
+    store %dw to "w.gradient" on @r : tensor<1x3x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> to tensor<3x6xf32>
+    gradient "w.rows" of @w rows @ids : tensor<6x3xf32>
+    store %dx to "w.rows" on @r : tensor<1x6x3xf32, #wse.dist<rows = [0, 1], columns = [2]>> to tensor<6x3xf32>
+    ```
+
+    - (C1) The parameter is a trainable one of the program, the output of f32.
+    - (C2) Without a view and rows the output has as many elements; a view has a
+      stride for each dimension and stays inside of the parameter.
+    - (C3) Rows are an integer for each of the output, whose elements are rows of
+      a matrix; there is no view then.
+  }];
+  let arguments = (ins StrAttr:$output, FlatSymbolRefAttr:$parameter,
+                       DefaultValuedAttr<I64Attr, "0">:$offset,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides,
+                       OptionalAttr<Wse_SourceAttr>:$rows,
+                       TypeAttrOf<AnyRankedTensor>:$type);
+  let assemblyFormat = [{
+    $output `of` $parameter (`view` $offset `strides` $strides^)?
+    (`rows` custom<Source>($rows)^)? `:` $type attr-dict
+  }];
   let hasVerifier = 1;
 }
 

@@ -123,6 +123,53 @@ uint32_t Session::find(const std::string &name,
                                          nearestNames(name, names(role)));
 }
 
+std::vector<std::string> Session::parameters() const {
+  std::vector<std::string> names;
+  for (const program::Tensor *tensor : *program().tensors())
+    if (tensor->parameter())
+      names.push_back(tensor->parameter()->str());
+  return names;
+}
+
+absl::StatusOr<HostTensor> Session::parameter(const std::string &name) const {
+  return asStatusOr([&] {
+    for (uint32_t i = 0; i < program().tensors()->size(); ++i) {
+      const program::Tensor &its = store.tensor(i);
+      if (!its.parameter() || its.parameter()->string_view() != name)
+        continue;
+      const uint8_t *data = store.elements(i);
+      const uint64_t bytes = elementCount(its) * elementBytes(its.type());
+      return HostTensor{
+          dataType(its.type()), shapeOf(its), {data, data + bytes}};
+    }
+    throw Error(ErrorClass::BadTensor, "the program has no parameter " +
+                                           inQuotes(name) +
+                                           nearestNames(name, parameters()));
+  });
+}
+
+absl::Status Session::bindParameters(ParameterSource &source) {
+  return asStatus([&] { store.bindParameters(source); });
+}
+
+absl::StatusOr<Gradients> Session::gradients() const {
+  return asStatusOr([&] {
+    std::set<uint32_t> made;
+    for (uint32_t i = 0; i < program().tensors()->size(); ++i) {
+      if (!store.tensor(i).gradient())
+        continue;
+      const int alias = store.tensor(i).alias();
+      const auto source = alias < 0 ? i : uint32_t(alias);
+      const program::TensorRole role = store.tensor(source).role();
+      const bool isWritten = role == program::TensorRole::Output ||
+                             role == program::TensorRole::Intermediate;
+      if (isWritten ? lastOutputs.count(source) > 0 : ran)
+        made.insert(i);
+    }
+    return gradientsOf(store, made);
+  });
+}
+
 void Session::requireFit(uint32_t input, DataType type,
                          const std::vector<int64_t> &shape) const {
   const program::Tensor &tensor = store.tensor(input);
@@ -323,6 +370,7 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
   auto start = std::chrono::steady_clock::now();
   MemoryX memory(store, call);
   const std::set<uint32_t> outputs = memory.outputs();
+  lastOutputs.clear();
   for (uint32_t output : outputs)
     known.erase(output);
   store.clearOutputs(outputs);
@@ -348,6 +396,7 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
       readOff[name] = readValue(call, read, uint32_t(index));
   state = std::move(after);
   known.insert(outputs.begin(), outputs.end());
+  lastOutputs = outputs;
   ran = true;
   return run;
 }

@@ -5,7 +5,7 @@
 #include "runtime/host/EngineChoice.h"
 #include "runtime/host/HostTensor.h"
 #include "runtime/host/Status.h"
-#include "runtime/memoryx/TensorStore.h"
+#include "runtime/memoryx/Gradients.h"
 #include "runtime/strips/StripsEngine.h"
 
 #include <atomic>
@@ -81,6 +81,16 @@ public:
                        const std::vector<int64_t> &shape) const;
   /// Gives an input.
   absl::Status bind(const std::string &name, HostTensor tensor);
+
+  /// The tensors whose elements training changes, by the names of parameters,
+  /// in the order of the model.
+  std::vector<std::string> parameters() const;
+  /// What a parameter has now.
+  absl::StatusOr<HostTensor> parameter(const std::string &name) const;
+  /// TensorStore::bindParameters.
+  absl::Status bindParameters(ParameterSource &source);
+  /// Of the last call: what it adds to the gradients of parameters.
+  absl::StatusOr<Gradients> gradients() const;
 
   /// A call of an entry with its arguments; without a name of the only one, or
   /// of "main". BadCall when there is no such entry or argument, or a value is
@@ -169,6 +179,7 @@ private:
   std::map<Call, RunResult> timed; ///< by streams, for cycles of its replays
   PersistentState state;
   std::set<uint32_t> known; ///< outputs that the last call of theirs wrote
+  std::set<uint32_t> lastOutputs; ///< of the last call
   bool ran = false;
 };
 

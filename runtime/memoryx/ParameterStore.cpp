@@ -258,6 +258,30 @@ void ParameterStore::read(size_t parameter, ElementType type, uint64_t first,
   touched(its);
 }
 
+std::shared_ptr<const uint8_t>
+ParameterStore::elementsOf(const std::string &name, ElementType type,
+                           uint64_t count) {
+  const size_t parameter = find(name);
+  Parameter &its = at(parameter);
+  if (its.count != count)
+    throw badCall("parameter " + inQuotes(name) + " has " +
+                  std::to_string(its.count) + " elements, " +
+                  std::to_string(count) + " are asked for");
+  if (type != ElementType::F32) {
+    auto words = std::make_shared<std::vector<uint16_t>>(count);
+    read(parameter, type, 0, count, words->data());
+    return {words, reinterpret_cast<const uint8_t *>(words->data())};
+  }
+  {
+    std::lock_guard lock(its.mutex);
+    update(its);
+  }
+  touched(its);
+  // Nobody owns it but the store.
+  return {std::shared_ptr<void>(),
+          reinterpret_cast<const uint8_t *>(its.weights.data())};
+}
+
 std::vector<float> ParameterStore::weights(size_t parameter) {
   std::vector<float> result(elements(parameter));
   read(parameter, ElementType::F32, 0, result.size(), result.data());

@@ -4,6 +4,7 @@
 
 #include "runtime/memoryx/GradientSum.h"
 #include "runtime/memoryx/LossScale.h"
+#include "runtime/memoryx/ParameterSource.h"
 #include "runtime/memoryx/Safetensors.h"
 #include "runtime/memoryx/updates/Update.h"
 
@@ -39,10 +40,10 @@ struct StoreOptions {
 ///
 /// Calls may come from several threads; results do not depend on which. Throws
 /// BadCall where a call does not fit, e.g. a gradient for a frozen parameter.
-class ParameterStore {
+class ParameterStore final : public ParameterSource {
 public:
   explicit ParameterStore(StoreOptions options);
-  ~ParameterStore();
+  ~ParameterStore() final;
 
   /// Adds a parameter of zeros and returns its number. A frozen one has neither
   /// gradient nor moments. Throws BadCall if there is one of that name.
@@ -88,6 +89,11 @@ public:
   /// or BF16 rounded to nearest even.
   void read(size_t parameter, program::ElementType type, uint64_t first,
             uint64_t count, void *to);
+  /// All of them, for a program: in f32 the master copy itself, which the
+  /// first read after the next endStep() changes.
+  std::shared_ptr<const uint8_t> elementsOf(const std::string &name,
+                                            program::ElementType type,
+                                            uint64_t count) final;
   /// All of them, in f32.
   std::vector<float> weights(size_t parameter);
   /// Updates all parameters now.

@@ -178,6 +178,17 @@ void TensorStore::bindInput(uint32_t index, const uint8_t *data,
   entries[index] = {data, std::move(owner), {}};
 }
 
+void TensorStore::bindParameters(ParameterSource &source) {
+  for (uint32_t i = 0; i < entries.size(); ++i) {
+    const program::Tensor &its = tensor(i);
+    if (!its.parameter())
+      continue;
+    std::shared_ptr<const uint8_t> held = source.elementsOf(
+        its.parameter()->str(), its.type(), elementCount(its));
+    entries[i] = {held.get(), held, {}};
+  }
+}
+
 const TensorStore::Computed *TensorStore::computed(uint32_t index) const {
   return entries[index].computed ? &*entries[index].computed : nullptr;
 }

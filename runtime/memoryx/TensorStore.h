@@ -2,6 +2,7 @@
 #ifndef RUNTIME_MEMORYX_TENSORSTORE_H
 #define RUNTIME_MEMORYX_TENSORSTORE_H
 
+#include "runtime/memoryx/ParameterSource.h"
 #include "runtime/memoryx/SparseMatrix.h"
 #include "runtime/program/Loader.h"
 #include "runtime/program/ProceduralFile.h"
@@ -43,6 +44,11 @@ public:
   /// Gives input `index` its elements, which `owner` keeps alive.
   void bindInput(uint32_t index, const uint8_t *data,
                  std::shared_ptr<const void> owner);
+
+  /// Gives the parameters of the program the elements that they have now at
+  /// `source`, which outlives all calls; to be said again, between calls, when
+  /// they have others. Until then they have those they were compiled with.
+  void bindParameters(ParameterSource &source);
 
   /// A weight that is computed as it streams.
   class Computed {

@@ -430,6 +430,7 @@ void checkTensors(const program::Program &program) {
   for (const Tensor *tensor : *program.tensors())
     checkAlias(*tensor, program, {nullptr, "tensor", -1, tensor->name()});
   checkNames(program);
+  checkParameters(program);
 }
 
 void checkStreams(const program::Program &program, const CarriedRanges &carried,

@@ -31,6 +31,9 @@ void checkStride(const char *name, int64_t stride, const Where &where);
 /// indices of 16 bits. Shapes must be checked.
 void checkSparsity(const program::Tensor &tensor,
                    const program::Program &program, const Where &where);
+/// Tensors that are parameters, and outputs that are added to their gradients.
+/// Shapes must be checked.
+void checkParameters(const program::Program &program);
 /// Intermediate tensors are written by launches, then read by later ones.
 void checkIntermediates(const program::Program &program);
 

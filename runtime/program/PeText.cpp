@@ -430,6 +430,20 @@ void ProgramPrinter::print(const TensorT &tensor) {
   }
   if (tensor.alias >= 0)
     text += " alias " + this->tensor(size_t(tensor.alias));
+  if (!tensor.parameter.empty())
+    text += " parameter " + quotedText(tensor.parameter);
+  if (tensor.gradient) {
+    const GradientT &gradient = *tensor.gradient;
+    text += " gradient <" + quotedText(gradient.parameter) + " at " +
+            std::to_string(gradient.offset);
+    for (size_t d = 0; d < gradient.strides.size(); ++d)
+      text += (d ? ", " : " strides [") + std::to_string(gradient.strides[d]);
+    if (!gradient.strides.empty())
+      text += "]";
+    if (gradient.rows >= 0)
+      text += " rows " + this->tensor(size_t(gradient.rows));
+    text += ">";
+  }
   out.line(text + " : " + type);
 }
 

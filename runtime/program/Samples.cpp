@@ -273,6 +273,13 @@ void Repeater::copyTensors() {
       if (const int alias = source.tensors()->Get(i)->alias(); alias >= 0)
         program.tensors[of(tensorCopies, i, sample)]->alias =
             int(of(tensorCopies, uint32_t(alias), sample));
+  for (uint32_t i = 0; i < tensorCopies.size(); ++i)
+    for (uint32_t sample = 1; tensorCopies[i] && sample < samples; ++sample) {
+      auto &gradient = program.tensors[of(tensorCopies, i, sample)]->gradient;
+      if (gradient && gradient->rows >= 0)
+        gradient->rows =
+            int(of(tensorCopies, uint32_t(gradient->rows), sample));
+    }
 }
 
 void Repeater::copyStreams() {

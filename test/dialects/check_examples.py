@@ -19,6 +19,8 @@ PROGRAM = 'wse.program @example state(selected) mesh(8x5) machine("wse2") {{\n{}
 SYMBOLS = {"r": "region @r shape(4x5)", "east": "region @east shape(4x5)",
            "x": "input @x : tensor<2x3xf32>", "mask": "input @mask : tensor<2x4xf32>",
            "ids": "input @ids : tensor<1x6xi64>"}
+# The same of onnx.
+PARAMETERS = {"fc1.weight": "16x24", "c_attn.weight": "16x48", "wte": "100x16"}
 
 
 def examples(text):
@@ -75,8 +77,16 @@ def free_values(text):
 
 
 def in_function(text):
-    arguments = ", ".join(f"{name}: {kind}" for name, kind in free_values(text).items())
-    return f"func.func @example({arguments}) {{\n{text}\nreturn\n}}\n"
+    declared, rest = [], []
+    for operation in operations(text):
+        (declared if operation.startswith("onnx.parameter ") else rest).append(operation)
+    for name in dict.fromkeys(re.findall(r"@([\w.]+)", "\n".join(rest))):
+        if not any(f"@{name} " in operation for operation in declared):
+            declared.append(f"onnx.parameter @{name} = dense<1.0> : "
+                            f"tensor<{PARAMETERS[name]}xf32> trainable")
+    body = "\n".join(rest)
+    arguments = ", ".join(f"{name}: {kind}" for name, kind in free_values(body).items())
+    return "\n".join(declared) + f"\nfunc.func @example({arguments}) {{\n{body}\nreturn\n}}\n"
 
 
 def in_wafer_program(text):

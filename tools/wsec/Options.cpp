@@ -79,6 +79,13 @@ struct Flags {
       "sparsity-filter", cl::cat(category), cl::value_desc("GLOB"),
       cl::desc("Names of the weights or nodes instead, as *.fc1.*; may be "
                "repeated")};
+  cl::list<std::string> train{
+      "train", cl::cat(category), cl::value_desc("GLOB"),
+      cl::desc("Names of initializers that training may change; may be "
+               "repeated")};
+  cl::list<std::string> freeze{
+      "freeze", cl::cat(category), cl::value_desc("GLOB"),
+      cl::desc("Of those, which it may not; may be repeated")};
   cl::list<std::string> params{
       "param", cl::CommaSeparated,
       cl::desc("Set a parameter of a pe.program: width=16"),
@@ -373,6 +380,8 @@ static bool readFlags(const Flags &flags, CompileOptions &options) {
   }
   options.printsConstants = flags.printConstants;
   options.import.allowAbsentWeights = flags.allowAbsentWeights;
+  llvm::append_range(options.import.train, flags.train);
+  llvm::append_range(options.import.freeze, flags.freeze);
   options.allowF64AsF32 = flags.allowF64AsF32;
   options.expandWeights = flags.expandWeights;
   options.report = flags.report;

@@ -74,6 +74,25 @@ def packed_weight():
     return result
 
 
+def trained(**rename):
+    """Two scales that are equal, a table that is used twice, and a scalar."""
+    scale = rename.get("scale", "ln_1.weight")
+    nodes = [helper.make_node("Gather", ["wte", "ids"], ["e"], name="e"),
+             helper.make_node("Mul", ["e", scale], ["a"], name="a"),
+             helper.make_node("Mul", ["a", "ln_2.weight"], ["b"], name="b"),
+             helper.make_node("Mul", ["b", "half"], ["h"], name="h"),
+             helper.make_node("Transpose", ["wte"], ["t"], name="t"),
+             helper.make_node("MatMul", ["h", "t"], ["y"], name="y")]
+    ones = np.ones(4, np.float32)
+    return model(nodes, [value("ids", (3,), TensorProto.INT64)], [value("y", (3, 6))],
+                 [save("wte", weights(6, 4)), save(scale, ones), save("ln_2.weight", ones),
+                  save("half", np.float32(0.5))])
+
+
+def trained_entry():
+    return trained(scale="main")
+
+
 def element_types():
     names = ["f32", "f16", "bf16", "f64", "i64", "i32", "i8", "u8", "bool", "u64", "u16", "f8", "i4", "u2"]
     tensors = [

@@ -44,6 +44,15 @@ func.func @main(%x: tensor<6x8xf32> {onnx.name = "x"}) -> (tensor<6x8xf32> {onnx
 
 // -----
 
+// Parameters share their names.
+// expected-error@below {{parameter 'x' is called as an input or output; rename one of them}}
+onnx.parameter @x = dense<1.0> : tensor<8xf32> trainable
+func.func @main(%x: tensor<6x8xf32> {onnx.name = "x"}) -> (tensor<6x8xf32> {onnx.name = "y"}) {
+  return %x : tensor<6x8xf32>
+}
+
+// -----
+
 // expected-error@below {{output 'y' is called as another input or output}}
 func.func @main(%x: tensor<6x8xf32> {onnx.name = "x"}) -> (tensor<6x8xf32> {onnx.name = "y"}, tensor<6x8xf32> {onnx.name = "y"}) {
   %y = onnx.unary tanh %x {node = "tanh"} : tensor<6x8xf32>

@@ -3,7 +3,7 @@
 // Each rule of onnx.constant, broken alone.
 
 func.func @constant_c1() {
-  // expected-error @below {{value is neither dense elements, #onnx.external nor #onnx.quantized}}
+  // expected-error @below {{value is neither dense elements, #onnx.external, #onnx.quantized nor #onnx.parameter}}
   %c = onnx.constant 1 : i32 -> tensor<1xi32>
   return
 }

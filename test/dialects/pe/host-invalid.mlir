@@ -89,6 +89,77 @@ pe.program @sparse_c2_step mesh [1, 1] machine "wse2" launch_color 0 {
 
 // -----
 
+pe.program @tensor_c6_role mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-error @below {{is a parameter, but no weight or constant of f32, f16 or bf16}}
+  tensor input @w parameter "w" : tensor<4xf32>
+}
+
+// -----
+
+pe.program @tensor_c6_element mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-error @below {{is a parameter, but no weight or constant of f32, f16 or bf16}}
+  tensor weight @w from <"w.bin" at 0> parameter "w" : tensor<4xi32>
+}
+
+// -----
+
+pe.program @tensor_c6_second mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor constant @w = dense<0.0> : tensor<4x8xf32> parameter "w" : tensor<4x8xf32>
+  // expected-error @below {{is a second tensor of parameter "w"}}
+  tensor weight @v from <"w.bin" at 0> parameter "w" : tensor<4xf32>
+}
+
+// -----
+
+pe.program @tensor_c6_gradient mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor constant @w = dense<0.0> : tensor<4x8xf32> parameter "w" : tensor<4x8xf32>
+  // expected-error @below {{is a gradient, but no output of f32}}
+  tensor input @g gradient <"w" at 0> : tensor<4x8xf32>
+}
+
+// -----
+
+pe.program @tensor_c6_whose mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-error @below {{is a gradient of "w", which is no parameter}}
+  tensor output @g gradient <"w" at 0> : tensor<4x8xf32>
+}
+
+// -----
+
+pe.program @tensor_c6_size mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor constant @w = dense<0.0> : tensor<4x8xf32> parameter "w" : tensor<4x8xf32>
+  // expected-error @below {{of type 'tensor<4x7xf32>' is added to elements that the parameter of type 'tensor<4x8xf32>' does not have}}
+  tensor output @g gradient <"w" at 0> : tensor<4x7xf32>
+}
+
+// -----
+
+pe.program @tensor_c6_view mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor constant @w = dense<0.0> : tensor<4x8xf32> parameter "w" : tensor<4x8xf32>
+  // expected-error @below {{of type 'tensor<4x7xf32>' is added to elements that the parameter of type 'tensor<4x8xf32>' does not have}}
+  tensor output @g gradient <"w" at 2 strides [8, 1]> : tensor<4x7xf32>
+}
+
+// -----
+
+pe.program @tensor_c6_ids mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor constant @w = dense<0.0> : tensor<4x8xf32> parameter "w" : tensor<4x8xf32>
+  tensor input @ids : tensor<2xf32>
+  // expected-error @below {{has its rows in @ids, which is no tensor of integers}}
+  tensor output @g gradient <"w" at 0 rows @ids> : tensor<2x8xf32>
+}
+
+// -----
+
+pe.program @tensor_c6_rows mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor constant @w = dense<0.0> : tensor<4x8xf32> parameter "w" : tensor<4x8xf32>
+  tensor input @ids : tensor<3xi64>
+  // expected-error @below {{of type 'tensor<2x8xf32>' is added to elements that the parameter of type 'tensor<4x8xf32>' does not have}}
+  tensor output @g gradient <"w" at 0 rows @ids> : tensor<2x8xf32>
+}
+
+// -----
+
 pe.program @tensor_c3_constant mesh [1, 1] machine "wse2" launch_color 0 {
   // expected-error @below {{is a constant without a value}}
   tensor constant @x : tensor<4xf32>

@@ -9,11 +9,17 @@ pe.program @gather mesh [4, 2] machine "wse2" launch_color 0 model "tiny.onnx" {
   // CHECK: tensor weight @table from <"w.bin" at 64> : tensor<100x16xf32>
   // CHECK: tensor constant @half = dense<5.000000e-01> : tensor<1xf32> : tensor<1xf32>
   // CHECK: tensor output @same alias @ids : tensor<1x8xi64>
+  // CHECK: tensor weight @trained from <"w.bin" at 0> parameter "fc.weight" : tensor<8x2xf32>
+  // CHECK: tensor output @dw gradient <"fc.weight" at 1 strides [1, 2]> : tensor<1x8xf32>
+  // CHECK: tensor output @drows gradient <"fc.weight" at 0 rows @ids> : tensor<8x2xf32>
   tensor input @ids : tensor<1x8xi64>
   tensor weight @table from <"w.bin" at 64> : tensor<100x16xf32>
   tensor constant @half = dense<0.5> : tensor<1xf32> : tensor<1xf32>
   tensor output @y : tensor<1x8x16xf32>
   tensor output @same alias @ids : tensor<1x8xi64>
+  tensor weight @trained from <"w.bin" at 0> parameter "fc.weight" : tensor<8x2xf32>
+  tensor output @dw gradient <"fc.weight" at 1 strides [1, 2]> : tensor<1x8xf32>
+  tensor output @drows gradient <"fc.weight" at 0 rows @ids> : tensor<8x2xf32>
 
   // CHECK: route 0 [0:4, 0:1] from west to [south, east, ramp]
   // CHECK: route 3 [0:4:2, 0:2] from ramp to [north]

@@ -95,6 +95,50 @@ TEST_F(HostCheckerTest, SparseWeights) {
   refuse("is the sparse form of a matrix, but no weight");
 }
 
+/// 'table' of 7 x 10 trains, and 'y' is a gradient of it.
+TEST_F(HostCheckerTest, Gradients) {
+  program::TensorT &table = *source().tensors[1];
+  program::TensorT &y = *source().tensors[3];
+  table.parameter = "w";
+  y.type = program::ElementType::F32;
+  y.gradient = std::make_unique<program::GradientT>();
+  program::GradientT &gradient = *y.gradient;
+  gradient.parameter = "w";
+  const program::GradientT good = gradient;
+  EXPECT_NO_THROW(checkProgram(builder.finish()));
+  auto refuse = [&](const std::string &what, const std::string &who = "y") {
+    expectRefused("BadProgram: tensor '" + who + "': " + what);
+    gradient = good;
+  };
+  gradient.parameter = "v";
+  refuse("is a gradient of 'v', which is no parameter");
+  gradient.offset = 70;
+  refuse("is added to elements beyond the 70 of parameter 'w'");
+  gradient.strides.assign(y.shape.size(), 1);
+  gradient.offset = -1;
+  refuse("is added to elements beyond the 70 of parameter 'w'");
+  gradient.strides.assign(y.shape.size() + 1, 1);
+  refuse("is added with " + std::to_string(y.shape.size() + 1) +
+         " strides, it has " + std::to_string(y.shape.size()) + " dimensions");
+  gradient.rows = 90;
+  refuse("has its rows in tensor 90, which does not exist");
+  gradient.rows = 1;
+  refuse("has its rows in 'table', which is not a tensor of indices");
+  gradient.rows = 0;
+  gradient.offset = 1;
+  refuse("is added to 5 rows of parameter 'w', which it does not consist of");
+  source().tensors[2]->parameter = "w";
+  refuse("is a second tensor of parameter 'w'", "one");
+  source().tensors[2]->parameter.clear();
+  source().tensors[0]->parameter = "ids";
+  refuse("is a parameter, but no weight or constant of F32, F16 or BF16 that "
+         "is stored as it is",
+         "ids");
+  source().tensors[0]->parameter.clear();
+  source().tensors[4]->gradient = std::make_unique<program::GradientT>(good);
+  refuse("is a gradient, but no output of F32", "same");
+}
+
 TEST_F(HostCheckerTest, ConstantWithoutData) {
   source().tensors[2]->data.resize(4);
   expectRefused("BadProgram: tensor 'one': has 4 bytes of data, its shape "

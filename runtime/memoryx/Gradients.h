@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_MEMORYX_GRADIENTS_H
+#define RUNTIME_MEMORYX_GRADIENTS_H
+
+#include "runtime/memoryx/TensorStore.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// The gradients of parameters, by name.
+using Gradients = std::map<std::string, std::vector<float>>;
+
+/// What a call has made of gradients, which wrote these outputs: each added up
+/// in the order of the program's tensors, an output in row-major order. Throws
+/// BadTensor for a row that the parameter does not have.
+Gradients gradientsOf(const TensorStore &store,
+                      const std::set<uint32_t> &written);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_MEMORYX_GRADIENTS_H
