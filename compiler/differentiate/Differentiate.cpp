@@ -147,9 +147,12 @@ LogicalResult DifferentiatePass::differentiate() {
   if (!backward.run(*number))
     return backward.refusals.report(&getContext());
   SmallVector<Wanted> results = {{*number, "loss"}};
-  for (const Wanted &one : *wanted)
-    if (Value gradient = backward.of(one.value))
-      results.push_back({gradient, one.name + ".grad"});
+  for (const Wanted &one : *wanted) {
+    Value gradient = backward.of(one.value);
+    if (!gradient) // the loss does not depend on it
+      gradient = backward.filled(shapeOf(one.value));
+    results.push_back({gradient, one.name + ".grad"});
+  }
   setResults(results);
   return success();
 }

@@ -74,13 +74,12 @@ static void extreme(onnx::BinaryOp op, Term dy, Backward &n) {
       continue;
     Term x{n, mine}, bound{n, others}, none = dy.all(0);
     Term wins = isMax ? bound < x : x < bound;
-    if (n.wants(others))
-      dy = where(x == bound, dy * 0.5, dy);
+    Term won = n.wants(others) ? where(x == bound, dy * 0.5, dy) : dy;
     const bool isFlat =
         isMax && !n.wants(others) && uniformValue(others) == 0.0;
     if (!isFlat)
       wins = isMax ? bound <= x : x <= bound;
-    n.add(mine, where(wins, dy, none).value);
+    n.add(mine, where(wins, won, none).value);
   }
 }
 

@@ -129,6 +129,20 @@ def softmax_cross_entropy(node, operand):
     return (loss, F.log_softmax(z, 1))
 
 
+def rotary_embedding(node, operand):
+    """Of [batch, heads, tokens, size], with angles of each token."""
+    x, cos, sin = operand(0), operand(1).unsqueeze(1), operand(2).unsqueeze(1)
+    part = node.get("rotary_embedding_dim") or x.shape[-1]
+    turned, rest = x[..., :part], x[..., part:]
+    if node.get("interleaved"):
+        a, b = turned[..., 0::2], turned[..., 1::2]
+        pairs = torch.stack([a * cos - b * sin, b * cos + a * sin], -1).flatten(-2)
+    else:
+        a, b = turned.chunk(2, -1)
+        pairs = torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+    return torch.cat([pairs, rest], -1)
+
+
 def clip(node, operand):
     low, high = operand(1), operand(2)
     return torch.clamp(operand(0), None if low is None else low.item(), None if high is None else high.item())
@@ -179,6 +193,7 @@ RULES = {
     "HardSigmoid": lambda n, o: torch.clamp(n.get("alpha", 0.2) * o(0) + n.get("beta", 0.5), 0, 1),
     "SoftmaxCrossEntropyLoss": softmax_cross_entropy,
     "NegativeLogLikelihoodLoss": lambda n, o: softmax_cross_entropy(n, o)[0],
+    "RotaryEmbedding": rotary_embedding,
     "Pad": lambda n, o: F.pad(o(0), pads_of(o)),
     **{name: (lambda f: lambda n, o: f(o(0)))(f) for name, f in UNARY.items()},
     **{name: (lambda f: lambda n, o: f(o(0), o(1)))(f) for name, f in BINARY.items()},
