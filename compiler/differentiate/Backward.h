@@ -6,7 +6,7 @@
 #define COMPILER_DIFFERENTIATE_BACKWARD_H
 
 #include "compiler/Refusals.h"
-#include "compiler/values/Formula.h"
+#include "compiler/differentiate/FoldingBuilder.h"
 
 namespace wsec::differentiate {
 
@@ -18,7 +18,7 @@ struct LookedUp {
 
 /// Builds before the terminator of a block, in the name of the operator whose
 /// rule is at work.
-class Backward : public values::OperatorBuilder {
+class Backward : public FoldingBuilder {
 public:
   explicit Backward(mlir::Block &block);
 
@@ -50,37 +50,7 @@ public:
 
   Refusals refusals;
 
-  //===--------------------------------------------------------------------===//
-  // For rules
-  //===--------------------------------------------------------------------===//
-
-  /// As in OperatorBuilder, but operands are not repeated in vain, and what is
-  /// a product of constants, or with 1, is found now.
-  mlir::Value binary(onnx::BinaryKind kind, mlir::Value a, mlir::Value b);
-  mlir::Value binary(onnx::BinaryKind kind, mlir::Value a, double b) {
-    return binary(kind, a, values::scalarLike(build, loc(), a, b));
-  }
-  /// As in OperatorBuilder; of a constant, a view.
-  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
-  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> perm);
-  mlir::Value expand(mlir::Value x, llvm::ArrayRef<int64_t> shape);
-  /// Exchanges the last two axes.
-  mlir::Value swapped(mlir::Value x);
-  /// `x` as a matrix: its last axis, and all others as one.
-  mlir::Value asRows(mlir::Value x);
-  /// This number in each element of a tensor of f32.
-  mlir::Value filled(llvm::ArrayRef<int64_t> shape, double number = 0);
-  /// `x` between elements that are 0, so that `axis` has `extent` of them.
-  mlir::Value padded(mlir::Value x, int64_t axis, int64_t start,
-                     int64_t extent);
-  /// Sums where `shape` broadcasts to that of `x`.
-  mlir::Value sumTo(mlir::Value x, llvm::ArrayRef<int64_t> shape);
-
 private:
-  mlir::Value viewed(mlir::Value x,
-                     llvm::function_ref<std::optional<values::StridedView>(
-                         const values::StridedView &)>
-                         change);
   void at(mlir::Operation *op);
   void markWanted(mlir::Operation *op);
   void differentiate(llvm::ArrayRef<mlir::Operation *> forward);
@@ -93,9 +63,6 @@ private:
   mlir::Block &block;
   mlir::Operation *atWork = nullptr;
 };
-
-/// A term of a formula.
-using Term = values::TermOf<Backward>;
 
 } // namespace wsec::differentiate
 

@@ -3,10 +3,12 @@
 // A model and what is made of its result, the loss; then gradients of all that
 // trains.
 #include "compiler/differentiate/Differentiable.h"
+#include "compiler/differentiate/ParameterGradients.h"
 #include "compiler/differentiate/Passes.h"
+#include "compiler/differentiate/WhatTrains.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/Support/GlobPattern.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace wsec::differentiate {
 #define GEN_PASS_DEF_DIFFERENTIATE
@@ -26,8 +28,8 @@ void wsec::differentiate::registerGradients(DialectRegistry &registry) {
 }
 
 namespace {
-/// A value whose gradient leaves, and the name of what it is of.
-struct Wanted {
+/// A value of the result list of @main.
+struct Result {
   Value value;
   std::string name;
 };
@@ -43,33 +45,68 @@ struct DifferentiatePass
   }
 
   LogicalResult differentiate();
+  LogicalResult checkOptions();
   FailureOr<Value> predicted();
   FailureOr<Value> lossOf(Value result, Backward &n);
+  FailureOr<Value> crossEntropyOf(Value logits, Backward &n);
+  Value meanSquareOf(Value result, Backward &n);
   Value addTargets(RankedTensorType type);
-  FailureOr<SmallVector<Wanted>> findWanted();
-  void setResults(ArrayRef<Wanted> results);
-  StringRef nameOf(unsigned argument) {
-    auto name = main.getArgAttrOfType<StringAttr>(argument, onnx::nameAttrName);
+  FailureOr<SmallVector<BlockArgument>> wantedInputs();
+  LogicalResult addResult(onnx::ParameterOp parameter,
+                          ArrayRef<onnx::ConstantOp> views, Backward &n);
+  void setResults();
+  StringRef nameOf(BlockArgument argument) {
+    auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                  onnx::nameAttrName);
     return name ? name.getValue() : StringRef();
   }
 
   func::FuncOp main;
+  SmallVector<Result> results;
 };
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// The loss
+//===----------------------------------------------------------------------===//
+
+LogicalResult DifferentiatePass::checkOptions() {
+  auto check = [&](StringRef option, StringRef value,
+                   ArrayRef<StringRef> words) -> LogicalResult {
+    if (llvm::is_contained(words, value))
+      return success();
+    return main.emitError() << option << " is '" << value << "', expected "
+                            << llvm::join(words, ", ");
+  };
+  if (failed(check("loss", loss, {"result", "cross-entropy", "mean-square"})) ||
+      failed(check("reduction", reduction, {"mean", "sum"})))
+    return failure();
+  if (!(labelSmoothing >= 0 && labelSmoothing <= 1))
+    return main.emitError()
+           << "label-smoothing is " << labelSmoothing << ", expected 0 to 1";
+  return success();
+}
 
 /// The result that the loss is of, or that it is.
 FailureOr<Value> DifferentiatePass::predicted() {
   Operation *end = main.front().getTerminator();
-  std::string names;
+  SmallVector<std::string> names;
   for (unsigned index = 0; index < main.getNumResults(); ++index) {
     auto name = main.getResultAttrOfType<StringAttr>(index, onnx::nameAttrName);
     StringRef text = name ? name.getValue() : StringRef();
-    if (of.empty() || text == of)
-      return end->getOperand(index);
-    names += (names.empty() ? "'" : ", '") + text.str() + "'";
+    names.push_back("'" + text.str() + "'");
+    if (!of.empty() && text != of)
+      continue;
+    Value result = end->getOperand(index);
+    if (typeOf(result).getElementType().isF32())
+      return result;
+    return main.emitError()
+           << "a loss is of f32, and result " << names.back() << " is "
+           << result.getType() << "; name another one of the model";
   }
   return main.emitError() << "the model has no result '" << of
-                          << "' to take a loss of; it has " << names;
+                          << "' to take a loss of; it has "
+                          << llvm::join(names, ", ");
 }
 
 Value DifferentiatePass::addTargets(RankedTensorType type) {
@@ -81,19 +118,7 @@ Value DifferentiatePass::addTargets(RankedTensorType type) {
   return main.getArguments().back();
 }
 
-FailureOr<Value> DifferentiatePass::lossOf(Value result, Backward &n) {
-  if (!isa<FloatType>(typeOf(result).getElementType()))
-    return main.emitError() << "the loss is of " << result.getType()
-                            << ", which has no gradient; name a result of "
-                               "floats";
-  if (loss == "none") {
-    if (typeOf(result).getNumElements() != 1)
-      return main.emitError()
-             << "a result of " << result.getType()
-             << " is no loss, which is one number; name another one, or a "
-                "loss: cross-entropy or mean-square";
-    return result;
-  }
+Value DifferentiatePass::meanSquareOf(Value result, Backward &n) {
   Term difference = Term{n, result} - Term{n, addTargets(typeOf(result))};
   Term sum{n, n.sumTo((difference * difference).value, {})};
   if (reduction == "mean")
@@ -101,26 +126,64 @@ FailureOr<Value> DifferentiatePass::lossOf(Value result, Backward &n) {
   return sum.value;
 }
 
-/// In the order of inputs and of the model.
-FailureOr<SmallVector<Wanted>> DifferentiatePass::findWanted() {
-  SmallVector<Wanted> wanted;
-  for (BlockArgument input : main.getArguments())
-    if (StringRef name = nameOf(input.getArgNumber());
-        llvm::is_contained(inputs, name))
-      wanted.push_back({input, name.str()});
-  for (auto constant : main.getOps<onnx::ConstantOp>())
-    if (isa<FloatType>(constant.getTensorType().getElementType()) &&
-        constant.getTensorType().getRank() > 0 && !constant.getNode().empty())
-      wanted.push_back({constant, constant.getNode().str()});
+/// Labels are i64, one for each row of logits.
+FailureOr<Value> DifferentiatePass::crossEntropyOf(Value logits, Backward &n) {
+  RankedTensorType type = typeOf(logits);
+  if (type.getRank() == 0)
+    return main.emitError() << "cross-entropy is of classes along the last "
+                               "axis, and the result is "
+                            << type;
+  OpBuilder &builder = n.builder();
+  Value labels = addTargets(
+      RankedTensorType::get(type.getShape().drop_back(), builder.getI64Type()));
+  return Value(onnx::CrossEntropyOp::create(
+      builder, n.loc(), type.clone(ArrayRef<int64_t>(), type.getElementType()),
+      onnx::LossReductionAttr::get(
+          &getContext(), reduction == "mean" ? onnx::LossReduction::Mean
+                                             : onnx::LossReduction::Sum),
+      logits, labels, nullptr, builder.getI64IntegerAttr(ignoreIndex),
+      builder.getF32FloatAttr(float(labelSmoothing)), nullptr, n.nameAttr()));
+}
+
+FailureOr<Value> DifferentiatePass::lossOf(Value result, Backward &n) {
+  if (loss == "mean-square")
+    return meanSquareOf(result, n);
+  if (loss == "cross-entropy")
+    return crossEntropyOf(result, n);
+  if (typeOf(result).getNumElements() == 1)
+    return result;
+  return main.emitError() << "a loss is one number, and the result is "
+                          << result.getType()
+                          << "; name another one, or a loss of it: "
+                             "cross-entropy or mean-square";
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients that leave
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<BlockArgument>> DifferentiatePass::wantedInputs() {
+  SmallVector<BlockArgument> wanted;
+  for (const std::string &name : inputs) {
+    auto found = llvm::find_if(main.getArguments(), [&](BlockArgument input) {
+      return nameOf(input) == name;
+    });
+    if (found == main.getArguments().end() ||
+        !typeOf(*found).getElementType().isF32())
+      return main.emitError() << "there is no input '" << name
+                              << "' of f32 to get a gradient of";
+    wanted.push_back(*found);
+  }
   return wanted;
 }
 
-void DifferentiatePass::setResults(ArrayRef<Wanted> results) {
+/// Results of @main are the loss and, if asked for, gradients.
+void DifferentiatePass::setResults() {
   Builder builder(&getContext());
   SmallVector<Value> values;
   SmallVector<Type> types;
   SmallVector<Attribute> attributes;
-  for (const Wanted &result : results) {
+  for (const Result &result : results) {
     values.push_back(result.value);
     types.push_back(result.value.getType());
     attributes.push_back(builder.getDictionaryAttr(
@@ -133,26 +196,66 @@ void DifferentiatePass::setResults(ArrayRef<Wanted> results) {
   main.setResAttrsAttr(builder.getArrayAttr(attributes));
 }
 
+/// All of a parameter's gradient, of its shape.
+LogicalResult DifferentiatePass::addResult(onnx::ParameterOp parameter,
+                                           ArrayRef<onnx::ConstantOp> views,
+                                           Backward &n) {
+  std::optional<Term> sum;
+  for (onnx::ConstantOp view : views) {
+    Value gradient = n.of(view);
+    if (!gradient)
+      continue;
+    Term whole{n, wholeOf(parameter, view, gradient, n)};
+    if (!whole.value)
+      return view.emitError()
+             << "views " << parameter.getSymNameAttr()
+             << " in a way whose gradient is no result; let it leave by name";
+    sum = sum ? *sum + whole : whole;
+  }
+  Value value =
+      sum ? sum->value : n.filled(parameter.getTensorType().getShape());
+  results.push_back({value, parameter.getSymName().str() + ".grad"});
+  return success();
+}
+
 LogicalResult DifferentiatePass::differentiate() {
+  if (failed(checkOptions()))
+    return failure();
   FailureOr<Value> result = predicted();
-  FailureOr<SmallVector<Wanted>> wanted = findWanted();
+  FailureOr<SmallVector<BlockArgument>> wanted = wantedInputs();
   if (failed(result) || failed(wanted))
     return failure();
+  SmallVector<Parameter> parameters = whatTrains(main);
+  llvm::erase_if(parameters,
+                 [](auto &parameter) { return !parameter.reason.empty(); });
+  if (parameters.empty() && wanted->empty())
+    return main.emitError("nothing trains: no parameter is left to change");
+
   Backward backward(main.front());
   FailureOr<Value> number = lossOf(*result, backward);
   if (failed(number))
     return failure();
-  for (const Wanted &one : *wanted)
-    backward.want(one.value);
+  for (BlockArgument input : *wanted)
+    backward.want(input);
+  for (const Parameter &parameter : parameters)
+    for (onnx::ConstantOp view : parameter.views)
+      backward.want(view);
   if (!backward.run(*number))
     return backward.refusals.report(&getContext());
-  SmallVector<Wanted> results = {{*number, "loss"}};
-  for (const Wanted &one : *wanted) {
-    Value gradient = backward.of(one.value);
+
+  results.push_back({*number, "loss"});
+  for (BlockArgument input : *wanted) {
+    Value gradient = backward.of(input);
     if (!gradient) // the loss does not depend on it
-      gradient = backward.filled(shapeOf(one.value));
-    results.push_back({gradient, one.name + ".grad"});
+      gradient = backward.filled(shapeOf(input));
+    results.push_back({gradient, nameOf(input).str() + ".grad"});
   }
-  setResults(results);
+  for (const Parameter &parameter : parameters)
+    if (!gradientsAsResults)
+      for (onnx::ConstantOp view : parameter.views)
+        streamOut(parameter.op, view, backward);
+    else if (failed(addResult(parameter.op, parameter.views, backward)))
+      return failure();
+  setResults();
   return success();
 }

@@ -24,40 +24,11 @@ static void transpose(onnx::TransposeOp op, Value dy, Backward &n) {
   n.add(op.getX(), n.transpose(dy, back));
 }
 
-/// The elements of `dy` along `axis`, `step` apart from the first on; others
-/// of `extent` are 0.
-static Value spread(Value dy, int64_t axis, int64_t first, int64_t step,
-                    int64_t extent, Backward &n) {
-  const Shape shape(shapeOf(dy));
-  const int64_t taken = shape[axis];
-  if (step < 0 && taken > 1) {
-    Box mirror = wholeBox(dy);
-    mirror.starts[axis] = taken - 1;
-    mirror.steps[axis] = -1;
-    dy = n.slice(dy, mirror);
-    first += (taken - 1) * step;
-  }
-  const int64_t apart = taken > 1 ? std::abs(step) : 1;
-  if (apart > 1) {
-    Shape split(shape);
-    split.insert(split.begin() + axis + 1, 1);
-    dy = n.padded(n.reshape(dy, split), axis + 1, 0, apart);
-    Shape joined(shape);
-    joined[axis] *= apart;
-    dy = n.reshape(dy, joined);
-    // No zeros behind the last.
-    Box box = wholeBox(dy);
-    box.extents[axis] = (taken - 1) * apart + 1;
-    dy = n.slice(dy, box);
-  }
-  return n.padded(dy, axis, first, extent);
-}
-
 static void slice(onnx::SliceOp op, Value dy, Backward &n) {
   ArrayRef<int64_t> shape = shapeOf(op.getX());
   for (int64_t axis = 0; axis < int64_t(shape.size()); ++axis)
-    dy = spread(dy, axis, op.getStarts()[axis], op.getSteps()[axis],
-                shape[axis], n);
+    dy = n.spread(dy, axis, op.getStarts()[axis], op.getSteps()[axis],
+                  shape[axis]);
   n.add(op.getX(), dy);
 }
 

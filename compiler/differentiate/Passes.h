@@ -2,6 +2,7 @@
 #ifndef COMPILER_DIFFERENTIATE_PASSES_H
 #define COMPILER_DIFFERENTIATE_PASSES_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace wsec::differentiate {
@@ -11,6 +12,13 @@ namespace wsec::differentiate {
 
 #define GEN_PASS_REGISTRATION
 #include "compiler/differentiate/Passes.h.inc"
+
+/// Of a frozen parameter: why it does not train, if that was found out; see
+/// WhatTrains.h.
+inline constexpr llvm::StringLiteral whyAttrName = "onnx.why";
+
+/// Freezes the parameters of `module` that are frozen in `copy`, and says why.
+void freezeAlike(mlir::ModuleOp copy, mlir::ModuleOp module);
 
 /// Gives operators of the onnx dialect the rules of their gradients.
 void registerGradients(mlir::DialectRegistry &registry);

@@ -301,12 +301,9 @@ def graph_of(g, outputs):
                         [onnx.numpy_helper.from_array(value, name) for name, value in g.constants.items()])
 
 
-def compile_gradients(model, options, mesh, work):
+def compile_gradients(model, mesh, work, *flags):
     """The program whose results are gradients."""
-    run(["wsec", model, "--stop-after=canonicalize", "--print-constants", "-o", work / "c.mlir"])
-    run(["wse-opt", work / "c.mlir", f"--onnx-differentiate={options} gradients-as-results",
-         "--onnx-common-subexpressions", "-o", work / "g.mlir"])
-    run(["wsec", work / "g.mlir", "-o", work / "g.wafer", f"--mesh={mesh}", "--quiet"])
+    run(["wsec", model, "-o", work / "g.wafer", f"--mesh={mesh}", "--quiet", "--gradients-as-results", *flags])
     return work / "g.wafer"
 
 
@@ -346,7 +343,7 @@ def main():
     onnx.save(model, work / "m.onnx")
     number, expected = torch_graph.gradients(model, g.inputs, lambda values: values[loss], g.wanted)
     for mesh in arguments.mesh:
-        program = compile_gradients(work / "m.onnx", "inputs=" + ",".join(g.wanted), mesh, work)
+        program = compile_gradients(work / "m.onnx", mesh, work, "--loss=result", "--gradient-of=" + ",".join(g.wanted))
         first = None
         for engine in ENGINES:
             actual = results_of(program, g.inputs, engine, work)
