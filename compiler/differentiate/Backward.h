@@ -31,6 +31,8 @@ public:
   /// before it. False if something of it has no gradient; see `refusals`.
   bool run(mlir::Value loss);
 
+  /// What follows is built in the name of `op`.
+  void at(mlir::Operation *op);
   /// Adds `gradient` to that of `value`, if it is wanted: of its shape, or of
   /// one that broadcasts to it or to which it broadcasts, which sums up.
   void add(mlir::Value value, mlir::Value gradient);
@@ -51,7 +53,6 @@ public:
   Refusals refusals;
 
 private:
-  void at(mlir::Operation *op);
   void markWanted(mlir::Operation *op);
   void differentiate(llvm::ArrayRef<mlir::Operation *> forward);
   mlir::Value scattered(mlir::Value table, const LookedUp &lookedUp);

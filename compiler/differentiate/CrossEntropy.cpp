@@ -60,8 +60,8 @@ Tokens::Tokens(onnx::CrossEntropyOp op, FoldingBuilder &n)
       smoothing(op.getLabelSmoothing().convertToDouble()),
       logits(n, op.getLogits()), labels(labelsOf(op, n)),
       isLabel(labels == classesLike(labels, int64_t(classes))) {
-  if (op.getIgnoreIndex())
-    counts = !(labels == double(*op.getIgnoreIndex()));
+  if (auto ignored = op.getIgnoreIndex())
+    counts = !(labels == double(int64_t(*ignored)));
   if (!op.getWeights())
     return;
   weights = Term{n, op.getWeights()};

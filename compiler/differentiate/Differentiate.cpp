@@ -55,6 +55,7 @@ struct DifferentiatePass
   LogicalResult addResult(onnx::ParameterOp parameter,
                           ArrayRef<onnx::ConstantOp> views, Backward &n);
   void setResults();
+  void forgetParameters();
   StringRef nameOf(BlockArgument argument) {
     auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                   onnx::nameAttrName);
@@ -205,6 +206,7 @@ LogicalResult DifferentiatePass::addResult(onnx::ParameterOp parameter,
     Value gradient = n.of(view);
     if (!gradient)
       continue;
+    n.at(view);
     Term whole{n, wholeOf(parameter, view, gradient, n)};
     if (!whole.value)
       return view.emitError()
@@ -216,6 +218,27 @@ LogicalResult DifferentiatePass::addResult(onnx::ParameterOp parameter,
       sum ? sum->value : n.filled(parameter.getTensorType().getShape());
   results.push_back({value, parameter.getSymName().str() + ".grad"});
   return success();
+}
+
+/// Of a program that only gives gradients weights stay what the model has.
+void DifferentiatePass::forgetParameters() {
+  for (auto constant :
+       llvm::make_early_inc_range(main.getOps<onnx::ConstantOp>())) {
+    if (!isa<onnx::ParameterAttr>(constant.getValue()))
+      continue;
+    Fact fact = *factOf(constant);
+    auto elements = std::make_shared<Storage>(*fact.constant->storage);
+    elements->parameter = nullptr;
+    elements->isTrainable = false;
+    fact.constant->storage = std::move(elements);
+    OpBuilder builder(constant);
+    constant.replaceAllUsesWith(
+        materialize(builder, constant.getLoc(), fact, constant.getNode()));
+    constant.erase();
+  }
+  for (auto parameter :
+       llvm::make_early_inc_range(getOperation().getOps<onnx::ParameterOp>()))
+    parameter.erase();
 }
 
 LogicalResult DifferentiatePass::differentiate() {
@@ -257,5 +280,7 @@ LogicalResult DifferentiatePass::differentiate() {
     else if (failed(addResult(parameter.op, parameter.views, backward)))
       return failure();
   setResults();
+  if (gradientsAsResults)
+    forgetParameters();
   return success();
 }

@@ -17,6 +17,7 @@ static bool isWhole(onnx::ParameterOp parameter, onnx::ConstantOp view) {
 
 void wsec::differentiate::streamOut(onnx::ParameterOp parameter,
                                     onnx::ConstantOp view, Backward &n) {
+  n.at(view);
   OpBuilder &builder = n.builder();
   auto name = FlatSymbolRefAttr::get(parameter.getSymNameAttr());
   const bool whole = isWhole(parameter, view);
