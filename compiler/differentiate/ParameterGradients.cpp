@@ -53,6 +53,29 @@ struct Run {
 };
 } // namespace
 
+/// The shape of a parameter with those dimensions as one along several of which
+/// a dimension of the view runs.
+static Shape coarsened(ArrayRef<int64_t> of, ArrayRef<int64_t> shape,
+                       ArrayRef<int64_t> strides) {
+  const Shape steps = rowMajorStrides(of);
+  SmallVector<bool> joins(of.size(), false); // the dimension before it
+  for (auto [extent, stride] : llvm::zip_equal(shape, strides)) {
+    size_t last = 0; // the dimension that it steps along
+    while (last + 1 < of.size() && steps[last] > stride)
+      ++last;
+    for (size_t p = last; p > 0 && stride * (extent - 1) >= steps[p] * of[p];
+         --p)
+      joins[p] = true;
+  }
+  Shape coarse;
+  for (size_t p = 0; p < of.size(); ++p)
+    if (joins[p])
+      coarse.back() *= of[p];
+    else
+      coarse.push_back(of[p]);
+  return coarse;
+}
+
 /// Which dimensions of the view run along which of the parameter; nothing if
 /// one runs along several.
 static std::optional<SmallVector<Run>> runsOf(ArrayRef<int64_t> of,
@@ -95,10 +118,11 @@ Value wsec::differentiate::wholeOf(onnx::ParameterOp parameter,
   for (auto [extent, stride] : llvm::zip_equal(once, strides))
     extent = stride == 0 ? 1 : extent;
   gradient = n.sumTo(gradient, once);
-  std::optional<SmallVector<Run>> runs = runsOf(of, once, strides);
+  const Shape coarse = coarsened(of, once, strides);
+  std::optional<SmallVector<Run>> runs = runsOf(coarse, once, strides);
   if (!runs)
     return nullptr;
-  Shape perm, shape(of.size(), 1);
+  Shape perm, shape(coarse.size(), 1);
   for (int64_t d = 0; d < int64_t(once.size()); ++d)
     if (once[d] == 1)
       perm.push_back(d);
@@ -111,10 +135,11 @@ Value wsec::differentiate::wholeOf(onnx::ParameterOp parameter,
     gradient = n.transpose(gradient, perm);
   gradient = n.reshape(gradient, shape);
   int64_t offset = view.getViewOffset();
-  const Shape steps = rowMajorStrides(of);
-  for (size_t p = 0; p < of.size(); ++p) {
-    gradient = n.spread(gradient, p, offset / steps[p], (*runs)[p].step, of[p]);
+  const Shape steps = rowMajorStrides(coarse);
+  for (size_t p = 0; p < coarse.size(); ++p) {
+    gradient =
+        n.spread(gradient, p, offset / steps[p], (*runs)[p].step, coarse[p]);
     offset %= steps[p];
   }
-  return gradient;
+  return n.reshape(gradient, of);
 }

@@ -9,6 +9,7 @@ an engine; names of nodes whose gradients are wrong.
 """
 
 import argparse
+import functools
 import pathlib
 import re
 
@@ -42,9 +43,9 @@ class Graph:
             self.wanted.append(name)
         return name
 
-    def ids(self, most, *shape):
+    def ids(self, most, *shape, low=None):
         name = f"{self.case}.{len(self.inputs)}"
-        self.inputs[name] = self.random.integers(-most, most, shape)
+        self.inputs[name] = self.random.integers(-most if low is None else low, most, shape)
         return name
 
     def constant(self, value):
@@ -276,6 +277,26 @@ def rotary(g):
                         interleaved=interleaved, rotary_embedding_dim=part if part < 4 else 0))
 
 
+def losses(g, reduction):
+    """ONNX's two, with every option; labels that count for nothing are among them."""
+    for operator in ("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"):
+        for number, ignored in enumerate((None, -1, 3)):
+            for weighted in (False, True):
+                g.case = f"{operator}{len(g.inputs)}"
+                shape = (2, 7, 3) if weighted == number % 2 else (5, 7)
+                z = g.x(*shape)
+                if operator.startswith("Neg"):
+                    z = g.node("LogSoftmax", z, axis=1)
+                labels = g.ids(7, shape[0], *shape[2:], low=0 if ignored != -1 else -1)
+                weights = [g.random.uniform(0.5, 2, 7).astype("f4")] if weighted else []
+                options = {} if ignored is None else {"ignore_index": ignored}
+                g.result(g.node(operator, z, labels, *weights, reduction=reduction, **options))
+
+
+for word in ("none", "mean", "sum"):
+    case(f"losses-{word}")(functools.partial(losses, reduction=word))
+
+
 def model_of(g):
     """Each result times random numbers, summed up, all of them added."""
     types = {v.name: v for v in onnx.shape_inference.infer_shapes(h.make_model(graph_of(g, []), opset_imports=opsets())).graph.value_info}
@@ -315,11 +336,11 @@ def results_of(program, inputs, engine, work):
         return {name: file[name] for name in file}
 
 
-def error_of(expected, actual):
-    """Of the largest element."""
+def error_of(expected, actual, scale=0.0):
+    """Of the largest element, or of `scale` if that is more."""
     if actual.shape != expected.shape:
         return float("inf")
-    largest = np.abs(expected).max()
+    largest = max(np.abs(expected).max(), scale)
     return float(np.abs(actual - expected).max() / (largest or 1)) if np.isfinite(actual).all() else float("inf")
 
 

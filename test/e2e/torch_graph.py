@@ -181,7 +181,7 @@ RULES = {
     "Expand": lambda n, o: o(0).expand(torch.broadcast_shapes(tuple(ints(o(1))), o(0).shape)),
     "Flatten": lambda n, o: o(0).reshape(int(np.prod(o(0).shape[:n.get("axis", 1)])), -1),
     "Shape": lambda n, o: torch.tensor(o(0).shape[n.get("start", 0):n.get("end")]),
-    "ConstantOfShape": lambda n, o: tensor(numpy_helper.to_array(n["value"]) if "value" in n else np.zeros(1, "f4")).expand(ints(o(0))),
+    "ConstantOfShape": lambda n, o: torch.full(ints(o(0)), tensor(numpy_helper.to_array(n["value"])).item() if "value" in n else 0.0),
     "ReduceSum": reduction(lambda x, a, k: x.sum(a, k)), "ReduceMean": reduction(lambda x, a, k: x.mean(a, k)),
     "ReduceMax": reduction(lambda x, a, k: x.amax(a, k)), "ReduceMin": reduction(lambda x, a, k: x.amin(a, k)),
     "ReduceSumSquare": reduction(lambda x, a, k: (x * x).sum(a, k)), "ReduceL2": reduction(lambda x, a, k: (x * x).sum(a, k).sqrt()),
