@@ -203,6 +203,7 @@ void Compilation::addTraining(OpPassManager &manager) const {
   what.ignoreIndex = training.ignoreIndex;
   what.labelSmoothing = training.labelSmoothing;
   llvm::append_range(what.inputs, training.inputs);
+  what.recompute = training.recompute;
   what.gradientsAsResults = training.gradientsAsResults;
   manager.addPass(differentiate::createDifferentiate(what));
   manager.addPass(differentiate::createLegalizeLosses());

@@ -47,7 +47,7 @@ struct TrainingOptions {
   int64_t ignoreIndex = -100;
   double labelSmoothing = 0;
   std::vector<std::string> inputs; ///< to get gradients of, too
-  bool gradientsAsResults = false;
+  bool recompute = true, gradientsAsResults = false;
 };
 
 struct CompileOptions {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/differentiate/Differentiable.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -11,6 +12,9 @@ using onnx::BinaryKind;
 
 /// Behind the name of a node whose gradients an operator computes.
 static constexpr StringLiteral suffix = "/backward";
+
+/// Behind that of a node that is computed again.
+static constexpr StringLiteral againSuffix = "/recompute";
 
 static bool isFloat(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -24,6 +28,47 @@ Backward::Backward(Block &block)
       block(block) {}
 
 //===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+/// What so many read is not of one layer: it is there throughout.
+static constexpr int64_t readersOfOneLayer = 4;
+
+/// Cuts before operators where, of what earlier ones computed that is wanted
+/// and that later ones read, only one value is left, and several read it: the
+/// residual stream of a transformer. What more than a layer's operators read,
+/// such as biases by position, is no part of that.
+static SmallVector<Segment>
+cutWhereOneLivesOn(ArrayRef<Operation *> forward,
+                   llvm::function_ref<bool(Value)> isWanted) {
+  llvm::DenseMap<Operation *, size_t> lastReader; // looked up only
+  for (auto [index, op] : llvm::enumerate(forward))
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp())
+        lastReader[source] = index;
+  SmallVector<Segment> segments(1);
+  SmallVector<Operation *> live;
+  for (auto [index, op] : llvm::enumerate(forward)) {
+    const size_t now = index;
+    llvm::erase_if(live, [&](Operation *source) {
+      return lastReader.lookup(source) < now;
+    });
+    Value only = live.size() == 1 ? live.front()->getResult(0) : Value();
+    if (only && !only.hasOneUse() && only != segments.back().start) {
+      segments.push_back({{}, only});
+    }
+    segments.back().ops.push_back(op);
+    const bool isComputed = op->getNumOperands() > 0 &&
+                            op->getNumResults() == 1 &&
+                            isWanted(op->getResult(0));
+    if (isComputed &&
+        std::distance(op->user_begin(), op->user_end()) <= readersOfOneLayer)
+      live.push_back(op);
+  }
+  return segments;
+}
+
+//===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +76,7 @@ void Backward::at(Operation *op) {
   atWork = op;
   place = op->getLoc();
   StringRef name = nodeName(op);
+  name.consume_back(againSuffix);
   if (!name.empty())
     node = build.getStringAttr(name.ends_with(suffix) ? Twine(name)
                                                       : name + suffix);
@@ -43,15 +89,55 @@ void Backward::markWanted(Operation *op) {
         want(result);
 }
 
-bool Backward::run(Value loss) {
+bool Backward::run(Value loss, bool recomputes) {
   SmallVector<Operation *> forward;
   for (Operation &op : block.without_terminator()) {
     markWanted(&op);
     forward.push_back(&op);
   }
+  SmallVector<Segment> segments = {{forward, nullptr}};
+  if (recomputes)
+    segments =
+        cutWhereOneLivesOn(forward, [&](Value value) { return wants(value); });
   add(loss, filled(shapeOf(loss), 1));
-  differentiate(forward);
+  differentiate(segments.back().ops);
+  for (const Segment &segment : llvm::reverse(ArrayRef(segments).drop_back()))
+    recompute(segment);
   return refusals.empty();
+}
+
+void Backward::recompute(const Segment &segment) {
+  IRMapping again;
+  if (segment.start) {
+    OpBuilder behind(build.getContext());
+    behind.setInsertionPointAfterValue(segment.start);
+    Value kept = onnx::KeepOp::create(
+        behind, segment.start.getLoc(), segment.start,
+        build.getStringAttr(nodeName(segment.start.getDefiningOp())));
+    again.map(segment.start, kept);
+    want(kept);
+  }
+  SmallVector<Operation *> clones;
+  for (Operation *op : segment.ops) {
+    if (op->getNumResults() != 1 || !wants(op->getResult(0)) ||
+        op->getNumOperands() == 0)
+      continue;
+    Operation *clone = build.clone(*op, again);
+    originals[clone] = op;
+    if (!nodeName(op).empty())
+      clone->setAttr("node", build.getStringAttr(nodeName(op) + againSuffix));
+    clone->removeAttr(onnx::valuesAttrName);
+    clone->removeAttr(onnx::absorbedAttrName);
+    want(clone->getResult(0));
+    clones.push_back(clone);
+    // What later segments read: its end, and what is there throughout.
+    if (Value gradient = of(op->getResult(0)))
+      add(clone->getResult(0), gradient);
+  }
+  differentiate(clones);
+  if (segment.start)
+    if (Value more = of(again.lookup(segment.start)))
+      add(segment.start, more);
 }
 
 void Backward::differentiate(ArrayRef<Operation *> forward) {
@@ -86,7 +172,10 @@ void Backward::through(Value dy, llvm::function_ref<Value()> compose) {
   node = name;
 }
 
-void Backward::refuse(const Twine &reason) { refusals.refuse(atWork, reason); }
+void Backward::refuse(const Twine &reason) {
+  Operation *original = originals.lookup(atWork);
+  refusals.refuse(original ? original : atWork, reason);
+}
 
 //===----------------------------------------------------------------------===//
 // Gradients of values

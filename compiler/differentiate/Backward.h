@@ -16,6 +16,12 @@ struct LookedUp {
   mlir::Value ids, rows;
 };
 
+/// Operators from where one value alone lives on to where another one does.
+struct Segment {
+  llvm::SmallVector<mlir::Operation *> ops;
+  mlir::Value start; ///< null: of the first
+};
+
 /// Builds before the terminator of a block, in the name of the operator whose
 /// rule is at work.
 class Backward : public FoldingBuilder {
@@ -28,8 +34,11 @@ public:
   bool wants(mlir::Value value) const { return wanted.contains(value); }
 
   /// Makes the gradients of `loss`, of one element, of all that is wanted and
-  /// before it. False if something of it has no gradient; see `refusals`.
-  bool run(mlir::Value loss);
+  /// before it. False if something of it has no gradient; see `refusals`. With
+  /// `recompute`, what lies between two values that alone live on, as between
+  /// the layers of a model, is computed again from the first of them, which the
+  /// store keeps.
+  bool run(mlir::Value loss, bool recompute);
 
   /// What follows is built in the name of `op`.
   void at(mlir::Operation *op);
@@ -54,6 +63,7 @@ public:
 
 private:
   void markWanted(mlir::Operation *op);
+  void recompute(const Segment &segment);
   void differentiate(llvm::ArrayRef<mlir::Operation *> forward);
   mlir::Value scattered(mlir::Value table, const LookedUp &lookedUp);
 
@@ -61,6 +71,7 @@ private:
   llvm::DenseSet<mlir::Value> wanted;
   llvm::DenseMap<mlir::Value, mlir::Value> sums;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<LookedUp, 1>> rows;
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> originals;
   mlir::Block &block;
   mlir::Operation *atWork = nullptr;
 };

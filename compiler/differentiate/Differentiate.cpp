@@ -56,6 +56,7 @@ struct DifferentiatePass
                           ArrayRef<onnx::ConstantOp> views, Backward &n);
   void setResults();
   void forgetParameters();
+  void noteWhatTrains(ArrayRef<Parameter> parameters);
   StringRef nameOf(BlockArgument argument) {
     auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                   onnx::nameAttrName);
@@ -241,6 +242,17 @@ void DifferentiatePass::forgetParameters() {
     parameter.erase();
 }
 
+/// For the report.
+void DifferentiatePass::noteWhatTrains(ArrayRef<Parameter> parameters) {
+  Builder builder(&getContext());
+  SmallVector<Attribute> all;
+  for (Parameter parameter : parameters)
+    all.push_back(
+        builder.getStrArrayAttr({parameter.op.getSymName(), parameter.reason}));
+  if (!all.empty())
+    getOperation()->setAttr(whatTrainsAttrName, builder.getArrayAttr(all));
+}
+
 LogicalResult DifferentiatePass::differentiate() {
   if (failed(checkOptions()))
     return failure();
@@ -249,6 +261,7 @@ LogicalResult DifferentiatePass::differentiate() {
   if (failed(result) || failed(wanted))
     return failure();
   SmallVector<Parameter> parameters = whatTrains(main);
+  noteWhatTrains(parameters);
   llvm::erase_if(parameters,
                  [](auto &parameter) { return !parameter.reason.empty(); });
   if (parameters.empty() && wanted->empty())
@@ -263,7 +276,7 @@ LogicalResult DifferentiatePass::differentiate() {
   for (const Parameter &parameter : parameters)
     for (onnx::ConstantOp view : parameter.views)
       backward.want(view);
-  if (!backward.run(*number))
+  if (!backward.run(*number, recompute))
     return backward.refusals.report(&getContext());
 
   results.push_back({*number, "loss"});

@@ -17,6 +17,10 @@ namespace wsec::differentiate {
 /// WhatTrains.h.
 inline constexpr llvm::StringLiteral whyAttrName = "onnx.why";
 
+/// Of a module that was differentiated: [name, why it does not train or ""] of
+/// each parameter.
+inline constexpr llvm::StringLiteral whatTrainsAttrName = "onnx.what_trains";
+
 /// Freezes the parameters of `module` that are frozen in `copy`, and says why.
 void freezeAlike(mlir::ModuleOp copy, mlir::ModuleOp module);
 

@@ -40,6 +40,8 @@ def Differentiate : Pass<"onnx-differentiate", "::mlir::ModuleOp"> {
            "Share of the probability that goes to all classes alike">,
     ListOption<"inputs", "inputs", "std::string",
                "Names of inputs to get gradients of, too">,
+    Option<"recompute", "recompute", "bool", "true",
+           "Keep what layers begin with, and compute the rest of them again">,
     Option<"gradientsAsResults", "gradients-as-results", "bool", "false",
            "Gradients are results of @main, called as what they are of and .grad">
   ];

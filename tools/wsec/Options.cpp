@@ -109,6 +109,10 @@ struct Flags {
   cl::list<std::string> gradientOf{
       "gradient-of", cl::CommaSeparated, cl::cat(category),
       cl::value_desc("NAME"), cl::desc("Inputs whose gradients are results")};
+  cl::opt<bool> recompute{
+      "recompute", cl::cat(category), cl::init(true),
+      cl::desc("Compute layers again for their gradients, from what the store "
+               "keeps (default); --recompute=false keeps all on the wafer")};
   cl::opt<bool> gradientsAsResults{
       "gradients-as-results", cl::cat(category),
       cl::desc("Gradients of parameters are results NAME.grad, not streams")};
@@ -398,6 +402,7 @@ static void readTraining(const Flags &flags, TrainingOptions &training) {
   training.ignoreIndex = flags.ignoreIndex;
   training.labelSmoothing = flags.labelSmoothing;
   llvm::append_range(training.inputs, flags.gradientOf);
+  training.recompute = flags.recompute;
   training.gradientsAsResults = flags.gradientsAsResults;
 }
 
