@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/ModuleReport.h"
+#include "compiler/differentiate/Passes.h"
 #include "compiler/values/OnnxValues.h"
 #include "dialects/wse/Wse.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -37,10 +40,29 @@ static std::vector<UnrecognizedNode> readUnrecognized(ModuleOp module) {
   return nodes;
 }
 
+/// What trains, and of the rest why it does not.
+static void noteWhatTrains(ModuleOp module, Report &report) {
+  auto all =
+      module->getAttrOfType<ArrayAttr>(differentiate::whatTrainsAttrName);
+  if (!all)
+    return;
+  llvm::MapVector<StringRef, SmallVector<std::string>> byReason;
+  for (auto parameter : all.getAsRange<ArrayAttr>())
+    byReason[cast<StringAttr>(parameter[1]).getValue()].push_back(
+        "'" + cast<StringAttr>(parameter[0]).str() + "'");
+  report.notes.push_back(std::to_string(byReason[""].size()) + " of " +
+                         std::to_string(all.size()) + " parameters train");
+  for (const auto &[reason, names] : byReason)
+    if (!reason.empty())
+      report.notes.push_back("do not train (" + reason.str() +
+                             "): " + llvm::join(names, ", "));
+}
+
 void wsec::addWhatPassesSay(ModuleOp module, bool allowF64AsF32,
                             Report &report) {
   report.shapes = readShapes(module);
   report.unrecognized = readUnrecognized(module);
+  noteWhatTrains(module, report);
   if (auto nodes = module->getAttrOfType<IntegerAttr>(values::f64AsF32AttrName))
     report.notes.push_back(
         std::to_string(nodes.getInt()) + " nodes of float64 compute in f32, " +

@@ -10,6 +10,7 @@
 #include "compiler/Registration.h"
 #include "compiler/Report.h"
 #include "compiler/canonicalize/Passes.h"
+#include "compiler/differentiate/Passes.h"
 #include "compiler/emit/Emit.h"
 #include "compiler/infer/Passes.h"
 #include "compiler/lower/Passes.h"
@@ -35,9 +36,9 @@
 using namespace mlir;
 using namespace wsec;
 
-static constexpr StringLiteral names[] = {"import",   "infer", "canonicalize",
-                                          "select",   "place", "route",
-                                          "schedule", "lower", "emit"};
+static constexpr StringLiteral names[] = {
+    "import", "infer", "canonicalize", "differentiate", "select",
+    "place",  "route", "schedule",     "lower",         "emit"};
 
 StringRef wsec::phaseName(Phase phase) { return names[size_t(phase)]; }
 
@@ -68,6 +69,8 @@ private:
   FailureOr<Phase> firstPhase();
   void addVerifiers(Phase first, OpPassManager &manager) const;
   void addPhase(Phase phase, OpPassManager &manager) const;
+  void addTraining(OpPassManager &manager) const;
+  LogicalResult freezeWhatDoesNotTrain();
   LogicalResult runPhases(Phase first, Phase last);
   LogicalResult runPhasesOnce(Phase first, Phase last);
   LogicalResult runPasses(Phase first, Phase last, bool verifies);
@@ -188,6 +191,25 @@ void Compilation::addVerifiers(Phase first, OpPassManager &manager) const {
     program.addPass(schedule::createVerifyScheduledPass());
 }
 
+void Compilation::addTraining(OpPassManager &manager) const {
+  const TrainingOptions &training = options.training;
+  if (training.loss.empty())
+    return manager.addPass(differentiate::createLegalizeLosses());
+  differentiate::DifferentiateOptions what;
+  what.loss = training.loss;
+  what.of = training.of;
+  what.targets = training.targets;
+  what.reduction = training.reduction;
+  what.ignoreIndex = training.ignoreIndex;
+  what.labelSmoothing = training.labelSmoothing;
+  llvm::append_range(what.inputs, training.inputs);
+  what.recompute = training.recompute;
+  what.gradientsAsResults = training.gradientsAsResults;
+  manager.addPass(differentiate::createDifferentiate(what));
+  manager.addPass(differentiate::createLegalizeLosses());
+  canonicalize::buildCleanUpPipeline(manager);
+}
+
 void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
   switch (phase) {
   case Phase::Infer: {
@@ -198,6 +220,8 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
   }
   case Phase::Canonicalize:
     return canonicalize::buildCanonicalizePipeline(manager);
+  case Phase::Differentiate:
+    return addTraining(manager);
   case Phase::Select: {
     select::SelectPipelineOptions target;
     if (!options.machine.empty())
@@ -241,7 +265,25 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
   }
 }
 
+/// Masks and angles are found where attentions are; what is made of them alone
+/// is folded before. So a copy, of which nothing folds, tells.
+LogicalResult Compilation::freezeWhatDoesNotTrain() {
+  OwningOpRef<ModuleOp> copy = module->clone();
+  PassManager manager(&context);
+  addPhase(Phase::Infer, manager);
+  addPhase(Phase::Canonicalize, manager);
+  manager.addPass(differentiate::createFreeze());
+  if (failed(manager.run(*copy)))
+    return failure();
+  differentiate::freezeAlike(*copy, *module);
+  return success();
+}
+
 LogicalResult Compilation::runPhases(Phase first, Phase last) {
+  if (first <= Phase::Infer && last >= Phase::Infer &&
+      !module->getOps<onnx::ParameterOp>().empty() &&
+      failed(freezeWhatDoesNotTrain()))
+    return failure();
   if (first > Phase::Select || last < Phase::Route)
     return runPhasesOnce(first, last);
   return attempts.run(module, [&] { return runPhasesOnce(first, last); });
@@ -315,6 +357,12 @@ LogicalResult Compilation::checkOptions(Phase first) {
     return error() << "no kernels are chosen between " << phaseName(first)
                    << " and " << phaseName(options.stopAfter)
                    << "; --explain has nothing to tell";
+  if ((first > Phase::Differentiate ||
+       options.stopAfter < Phase::Differentiate) &&
+      !options.training.loss.empty())
+    return error() << "no loss is added between " << phaseName(first) << " and "
+                   << phaseName(options.stopAfter)
+                   << "; --loss has nothing to be of";
   if (first > Phase::Select && options.sparsity != 0)
     return error() << "'" << options.input
                    << "' has chosen its kernels; --sparsity comes too late";

@@ -23,6 +23,7 @@ enum class Phase {
   Import,
   Infer,
   Canonicalize,
+  Differentiate,
   Select,
   Place,
   Route,
@@ -36,6 +37,18 @@ std::optional<Phase> findPhase(llvm::StringRef name);
 
 /// How a model uses the wafer: see compiler/select/README.md.
 enum class Mode { Stream, Resident, Auto };
+
+/// What is made of a model that is to be trained.
+struct TrainingOptions {
+  /// cross-entropy, mean-square, or `result` if the model has its loss; empty:
+  /// it is not trained. See compiler/differentiate/Passes.td.
+  std::string loss;
+  std::string of, targets = "targets", reduction = "mean";
+  int64_t ignoreIndex = -100;
+  double labelSmoothing = 0;
+  std::vector<std::string> inputs; ///< to get gradients of, too
+  bool recompute = true, gradientsAsResults = false;
+};
 
 struct CompileOptions {
   /// A model (.onnx), or IR of any level (.mlir).
@@ -62,6 +75,7 @@ struct CompileOptions {
   bool allowF64AsF32 = false;
   /// Let quantised weights travel as f32.
   bool expandWeights = false;
+  TrainingOptions training;
   /// Share of the weights of products that count as zero, which of them do, and
   /// globs that name the products; see compiler/select/Passes.td.
   double sparsity = 0;

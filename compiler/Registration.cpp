@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Registration.h"
 #include "compiler/canonicalize/Passes.h"
+#include "compiler/differentiate/Passes.h"
 #include "compiler/infer/Passes.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/place/Passes.h"
@@ -28,6 +29,7 @@ void wsec::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::cf::ControlFlowDialect, mlir::linalg::LinalgDialect,
                   mlir::tensor::TensorDialect,
                   mlir::ml_program::MLProgramDialect>();
+  differentiate::registerGradients(registry);
 }
 
 void wsec::registerPasses() {
@@ -36,6 +38,7 @@ void wsec::registerPasses() {
   raise::registerRaisePasses();
   infer::registerInferPipeline();
   canonicalize::registerCanonicalizePipeline();
+  differentiate::registerDifferentiatePasses();
   select::registerSelectPipeline();
   place::registerPlacePipeline();
   route::registerRoutePipeline();

@@ -15,6 +15,9 @@ namespace wsec::canonicalize {
 /// The whole phase.
 void buildCanonicalizePipeline(mlir::OpPassManager &pm);
 
+/// What of it brings operators that other phases add to the same form.
+void buildCleanUpPipeline(mlir::OpPassManager &pm);
+
 /// Registers the passes of this phase and the pipeline `wsec-canonicalize`.
 void registerCanonicalizePipeline();
 

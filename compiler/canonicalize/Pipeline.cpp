@@ -24,6 +24,10 @@ void wsec::canonicalize::buildCanonicalizePipeline(mlir::OpPassManager &pm) {
   // Scores of attentions that were recognized are nobody's any more.
   pm.addPass(createCommonSubexpressions());
   pm.addPass(createLegalizeProducts());
+  buildCleanUpPipeline(pm);
+}
+
+void wsec::canonicalize::buildCleanUpPipeline(mlir::OpPassManager &pm) {
   pm.addPass(createFuseMatMul());
   pm.addPass(createCommonSubexpressions());
   pm.addPass(createVerifyCanonical());

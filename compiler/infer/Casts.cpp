@@ -30,17 +30,32 @@ static Fact everywhere(const Shape &shape) {
   return Fact::ofTensor(std::move(mask));
 }
 
-/// In inference the second result, the mask, keeps everything.
+/// How likely a Dropout of a model that trains is to drop an element.
+static std::optional<double> ratioOf(Node &node) {
+  if (!node.has(1))
+    return 0.5;
+  std::optional<Tensor> ratio = node.input(1).load();
+  if (ratio && ratio->size() == 1)
+    return ratio->asFloat(0);
+  node.fail("ratio" + llvm::Twine(atCompileTime));
+  return std::nullopt;
+}
+
+/// Nothing is dropped in inference, nor where the ratio is 0, and the second
+/// result, the mask, keeps everything.
 static bool dropout(Node &node) {
   identity(node);
   if (node.has(2)) {
     std::optional<int64_t> training = node.oneInt(2, "training_mode");
-    if (!training)
+    std::optional<double> ratio =
+        training && *training ? ratioOf(node) : std::optional<double>(0);
+    if (!training || !ratio)
       return false;
-    if (*training)
-      return node.fail(
-          "it is in training mode; export the model as it is used, "
-          "in evaluation mode");
+    if (*ratio != 0)
+      return node.fail("it drops " + llvm::Twine(std::llround(100 * *ratio)) +
+                       " % of the elements, in training mode, and nothing here "
+                       "is random; a ratio of 0, or an export in evaluation "
+                       "mode, makes it an identity");
   }
   if (node.outputs.size() > 1)
     node.outputs[1] = everywhere(node.input(0).shape);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Functions of one element, and activations, which are chains of them.
-#include "compiler/infer/Formula.h"
 #include "compiler/infer/Operators.h"
 #include "compiler/values/Arithmetic.h"
+#include "compiler/values/Formula.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,6 +13,7 @@ using namespace wsec;
 using namespace wsec::infer;
 using namespace wsec::values;
 using onnx::UnaryKind;
+using Term = TermOf<Legalization>;
 
 //===----------------------------------------------------------------------===//
 // Inference

@@ -5,11 +5,11 @@
 #define COMPILER_INFER_LEGALIZATION_H
 
 #include "compiler/infer/Node.h"
-#include "compiler/values/OnnxValues.h"
+#include "compiler/values/OperatorBuilder.h"
 
 namespace wsec::infer {
 
-class Legalization {
+class Legalization : public OperatorBuilder {
 public:
   Legalization(onnx::NodeOp op, const onnx::OperatorSchema &schema,
                llvm::StringRef understood);
@@ -25,44 +25,6 @@ public:
     return typeOf(nodeOp.getResult(i));
   }
 
-  mlir::OpBuilder &builder() { return build; }
-  mlir::Location loc() { return nodeOp.getLoc(); }
-  llvm::StringRef name() { return nodeOp.getNode(); }
-  mlir::StringAttr nameAttr() { return nodeOp.getNodeAttr(); }
-
-  mlir::Value unary(onnx::UnaryKind kind, mlir::Value x) {
-    return values::unary(build, loc(), kind, x, name());
-  }
-  mlir::Value binary(onnx::BinaryKind kind, mlir::Value a, mlir::Value b) {
-    return values::binary(build, loc(), kind, a, b, name());
-  }
-  /// With a scalar on the right.
-  mlir::Value binary(onnx::BinaryKind kind, mlir::Value a, double b) {
-    return binary(kind, a, scalarLike(build, loc(), a, b));
-  }
-  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape) {
-    return reshapeTo(build, loc(), x, shape, name());
-  }
-  /// `x` with elements of another type, or `x` itself if it has them.
-  mlir::Value cast(mlir::Value x, mlir::Type element);
-  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> perm);
-  mlir::Value slice(mlir::Value x, const Box &box);
-  /// Elements [start, start + size) of the last axis.
-  mlir::Value sliceLast(mlir::Value x, int64_t start, int64_t size);
-  mlir::Value concat(mlir::ValueRange parts, int64_t axis);
-  mlir::Value expand(mlir::Value x, llvm::ArrayRef<int64_t> shape);
-  /// Broadcast.
-  mlir::Value where(mlir::Value condition, mlir::Value a, mlir::Value b);
-  /// Over these axes, which keep an extent of 1; `x` itself if there are none.
-  mlir::Value keptReduced(mlir::Value x, onnx::ReduceKind kind,
-                          llvm::ArrayRef<int64_t> axes);
-  /// Over one axis, which goes.
-  mlir::Value reduced(onnx::ReduceKind kind, mlir::Value x, int64_t axis);
-  mlir::Value batchMatmul(mlir::Value a, mlir::Value b) {
-    return values::batchMatmul(build, loc(), a, b, name());
-  }
-  /// `x` times `weight` [K,N] plus an optional bias [N].
-  mlir::Value matmul(mlir::Value x, mlir::Value weight, mlir::Value bias);
   /// What the rule makes of a constant; null with a reason if too large.
   mlir::Value constant(const std::optional<Fact> &fact);
 
@@ -76,7 +38,6 @@ private:
   onnx::NodeOp nodeOp;
   std::vector<Fact> inputs;
   Node facts;
-  mlir::OpBuilder build;
   llvm::SmallVector<mlir::Value> results;
 };
 

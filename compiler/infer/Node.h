@@ -5,7 +5,7 @@
 #ifndef COMPILER_INFER_NODE_H
 #define COMPILER_INFER_NODE_H
 
-#include "compiler/values/Facts.h"
+#include "compiler/values/OperatorBuilder.h"
 #include "dialects/onnx/OnnxSchemas.h"
 
 namespace wsec::infer {
@@ -99,12 +99,8 @@ using InferRule = bool (*)(Node &node);
 /// tensors can have.
 bool apply(InferRule rule, Node &node);
 
-/// What a Slice takes: along each dimension the elements starts[d],
-/// starts[d] + steps[d], ..., extents[d] of them. Nothing if the bounds are
-/// not known or wrong (a reason is set).
-struct Box {
-  Shape starts, extents, steps;
-};
+/// What a Slice takes; nothing if the bounds are not known or wrong (a reason
+/// is set).
 std::optional<Box> sliceBox(Node &node);
 
 } // namespace wsec::infer

@@ -18,7 +18,7 @@ std::vector<Operator> wsec::infer::allOperators() {
         channelsOperators(),       einsumOperators(),
         fourierOperators(),        integerProductsOperators(),
         cachesOperators(),         groupedAttentionOperators(),
-        resizeOperators()})
+        resizeOperators(),         lossesOperators()})
     llvm::append_range(all, family);
   return all;
 }

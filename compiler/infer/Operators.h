@@ -49,6 +49,7 @@ llvm::ArrayRef<Operator> einsumOperators();
 llvm::ArrayRef<Operator> fourierOperators();
 llvm::ArrayRef<Operator> integerProductsOperators();
 llvm::ArrayRef<Operator> cachesOperators();
+llvm::ArrayRef<Operator> lossesOperators();
 
 } // namespace wsec::infer
 

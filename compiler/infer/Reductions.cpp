@@ -333,11 +333,6 @@ static bool reduceLogSumExp(Legalization &n) {
       n.binary(BinaryKind::Add, sum, n.reshape(most, shapeOf(sum))));
 }
 
-static Box wholeBox(Value x) {
-  return {Shape(shapeOf(x).size(), 0), Shape(shapeOf(x)),
-          Shape(shapeOf(x).size(), 1)};
-}
-
 /// Elements [start, start + size) along an axis.
 static Value part(Legalization &n, Value x, int64_t axis, int64_t start,
                   int64_t size) {

@@ -104,9 +104,8 @@ std::optional<View> View::reshape(ArrayRef<int64_t> newShape) const {
 }
 
 bool wsec::isShapeOnly(Operation *op) {
-  return op &&
-         isa<onnx::ReshapeOp, onnx::ExpandOp, onnx::TransposeOp, onnx::SliceOp>(
-             op);
+  return op && isa<onnx::ReshapeOp, onnx::ExpandOp, onnx::TransposeOp,
+                   onnx::SliceOp, onnx::KeepOp>(op);
 }
 
 std::optional<View> wsec::applyShapeOp(Operation *op, const View &operand) {

@@ -50,7 +50,8 @@ struct View {
   std::optional<View> reshape(llvm::ArrayRef<int64_t> newShape) const;
 };
 
-/// Is it onnx.reshape, expand, transpose or slice?
+/// Is it onnx.reshape, expand, transpose, slice or keep, of which the store
+/// gives another view?
 bool isShapeOnly(mlir::Operation *op);
 
 /// The view of the result of a shape-only operation, from that of its operand.

@@ -141,6 +141,12 @@ def Onnx_ReduceKindAttr : I32EnumAttr<"ReduceKind", "how elements are combined",
   let cppNamespace = "::wsec::onnx";
 }
 
+def Onnx_LossReductionAttr : I32EnumAttr<"LossReduction", "what becomes of the losses of tokens", [
+    I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Mean", 1, "mean">,
+    I32EnumAttrCase<"Sum", 2, "sum">]> {
+  let cppNamespace = "::wsec::onnx";
+}
+
 def Onnx_TermKindAttr : I32EnumAttr<"TermKind", "how a mask acts", [
     I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Replace", 1, "replace">,
     I32EnumAttrCase<"Raise", 2, "raise">,

@@ -506,6 +506,27 @@ LogicalResult SliceHeadsOp::verify() {
   return success();
 }
 
+LogicalResult CrossEntropyOp::verify() {
+  ArrayRef<int64_t> logits = shapeOf(getLogits()),
+                    labels = shapeOf(getLabels());
+  Type label = elementOf(getLabels());
+  if (logits.empty() || labels != logits.drop_back() ||
+      !(label.isInteger(32) || label.isInteger(64))) // C1
+    return emitOpError() << "cannot hold " << getLogits().getType()
+                         << " against labels " << getLabels().getType();
+  if (getWeights() &&
+      failed(verifyFeatureVector(*this, "weights", getLogits(), getWeights())))
+    return failure(); // C2
+  const double smoothing = getLabelSmoothing().convertToDouble();
+  if (!(smoothing >= 0 && smoothing <= 1)) // C3
+    return emitOpError() << "label_smoothing is " << smoothing
+                         << ", expected 0 to 1";
+  const bool isNone = getReduction() == LossReduction::None;
+  return expectType(*this, "result", getLoss(),
+                    isNone ? labels : ArrayRef<int64_t>(),
+                    elementOf(getLogits())); // C4
+}
+
 LogicalResult GatherOp::verify() {
   ArrayRef<int64_t> table = shapeOf(getTable());
   Type ids = elementOf(getIds());

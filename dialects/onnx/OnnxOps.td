@@ -382,6 +382,46 @@ def Onnx_GatherOp : Onnx_Op<"gather"> {
   let hasVerifier = 1;
 }
 
+def Onnx_CrossEntropyOp : Onnx_Op<"cross_entropy"> {
+  let summary = "Measures how far tokens are from their labels.";
+  let description = [{
+    With p the softmax of a token's logits, c its label, V classes, w their
+    weights or 1, and e the `label_smoothing`, the loss of a token is
+
+    ```
+    (1 - e) * w[c] * -log p[c]  +  e / V * sum over j of w[j] * -log p[j]
+    ```
+
+    or 0 if c is `ignore_index`. `sum` adds up, `mean` divides that by the sum of
+    w[c] over the tokens that are not ignored, `none` leaves each its own. Of
+    `normalized` logits, which are log p already, no softmax is taken. A label
+    that is no class has an infinite loss.
+
+    - (C1) `labels` are i32 or i64, of the shape of `logits` without the last
+      extent, which are the classes.
+    - (C2) `weights` have rank 1, an element for each class.
+    - (C3) `label_smoothing` lies between 0 and 1.
+    - (C4) the result has the shape of `labels` if the reduction is `none`, else
+      none.
+
+    ```mlir
+    %loss = onnx.cross_entropy mean %z, %labels {ignore_index = -100 : i64, label_smoothing = 0.0 : f32}
+        : (tensor<2x8x97xf32>, tensor<2x8xi64>) -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins Onnx_LossReductionAttr:$reduction,
+                       AnyRankedTensor:$logits, AnyRankedTensor:$labels,
+                       Optional<AnyRankedTensor>:$weights,
+                       OptionalAttr<I64Attr>:$ignore_index,
+                       F32Attr:$label_smoothing, UnitAttr:$normalized, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$loss);
+  let assemblyFormat = [{
+    $reduction $logits `,` $labels (`weights` $weights^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // What infer and canonicalize produce: element by element.
 //===----------------------------------------------------------------------===//
@@ -587,6 +627,22 @@ def Onnx_ConcatOp : Onnx_Op<"concat"> {
 //===----------------------------------------------------------------------===//
 // What differentiate produces besides.
 //===----------------------------------------------------------------------===//
+
+def Onnx_KeepOp : Onnx_Op<"keep", [SameOperandsAndResultType]> {
+  let summary = "Gives a tensor again, later.";
+  let description = [{
+    The wafer sends `x` to the store when it has it, and gets it back where the
+    result is used: in between it takes no SRAM. So what is computed of the
+    result is not what was computed of `x`.
+
+    ```mlir
+    %later = onnx.keep %x : tensor<1x8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
 
 def Onnx_GradientOp : Op<Onnx_Dialect, "gradient",
     [MemoryEffects<[MemWrite]>,

@@ -86,13 +86,44 @@ struct Flags {
   cl::list<std::string> freeze{
       "freeze", cl::cat(category), cl::value_desc("GLOB"),
       cl::desc("Of those, which it may not; may be repeated")};
+  cl::opt<std::string> loss{
+      "loss", cl::cat(category),
+      cl::value_desc("cross-entropy|mean-square|result"),
+      cl::desc("Add this loss and the gradients of what trains; result: the "
+               "model has its loss")};
+  cl::opt<std::string> lossOf{
+      "loss-of", cl::cat(category), cl::value_desc("NAME"),
+      cl::desc("The result that it is of; the first one if absent")};
+  cl::opt<std::string> targets{
+      "targets", cl::cat(category), cl::value_desc("NAME"), cl::init("targets"),
+      cl::desc("Name of the input with what is to come out")};
+  cl::opt<std::string> lossReduction{
+      "loss-reduction", cl::cat(category), cl::value_desc("mean|sum"),
+      cl::init("mean"), cl::desc("Of the losses of tokens or elements")};
+  cl::opt<int64_t> ignoreIndex{"ignore-index", cl::cat(category),
+                               cl::value_desc("N"), cl::init(-100),
+                               cl::desc("Label of tokens that do not count")};
+  cl::opt<double> labelSmoothing{
+      "label-smoothing", cl::cat(category), cl::value_desc("E"), cl::init(0),
+      cl::desc("Share of the probability that is all labels' alike")};
+  cl::list<std::string> gradientOf{
+      "gradient-of", cl::CommaSeparated, cl::cat(category),
+      cl::value_desc("NAME"), cl::desc("Inputs whose gradients are results")};
+  cl::opt<bool> recompute{
+      "recompute", cl::cat(category), cl::init(true),
+      cl::desc("Compute layers again for their gradients, from what the store "
+               "keeps (default); --recompute=false keeps all on the wafer")};
+  cl::opt<bool> gradientsAsResults{
+      "gradients-as-results", cl::cat(category),
+      cl::desc("Gradients of parameters are results NAME.grad, not streams")};
   cl::list<std::string> params{
       "param", cl::CommaSeparated,
       cl::desc("Set a parameter of a pe.program: width=16"),
       cl::value_desc("NAME=N"), cl::cat(category)};
   cl::opt<std::string> stopAfter{
       "stop-after",
-      cl::desc("Stop after import, infer, canonicalize, select, place, route, "
+      cl::desc("Stop after import, infer, canonicalize, differentiate, select, "
+               "place, route, "
                "schedule or lower, and write the IR"),
       cl::value_desc("PHASE"), cl::cat(category)};
   cl::opt<std::string> emit{"emit",
@@ -309,10 +340,10 @@ static bool readStages(const Flags &flags, CompileOptions &options) {
   if (!flags.stopAfter.empty()) {
     std::optional<Phase> phase = findPhase(flags.stopAfter);
     if (!phase)
-      return usageError(
-          "--stop-after=" + flags.stopAfter +
-          ": the phases are import, infer, canonicalize, select, place, "
-          "route, schedule, lower, emit");
+      return usageError("--stop-after=" + flags.stopAfter +
+                        ": the phases are import, infer, canonicalize, "
+                        "differentiate, select, place, "
+                        "route, schedule, lower, emit");
     if (*phase == Phase::Emit && wantsIR)
       return usageError("--emit=mlir: there is no IR after emit");
     if (*phase != Phase::Emit && flags.emit == "wafer")
@@ -363,6 +394,18 @@ static bool readSparsity(const Flags &flags, CompileOptions &options) {
   return true;
 }
 
+static void readTraining(const Flags &flags, TrainingOptions &training) {
+  training.loss = flags.loss;
+  training.of = flags.lossOf;
+  training.targets = flags.targets;
+  training.reduction = flags.lossReduction;
+  training.ignoreIndex = flags.ignoreIndex;
+  training.labelSmoothing = flags.labelSmoothing;
+  llvm::append_range(training.inputs, flags.gradientOf);
+  training.recompute = flags.recompute;
+  training.gradientsAsResults = flags.gradientsAsResults;
+}
+
 static bool readFlags(const Flags &flags, CompileOptions &options) {
   if (flags.input.empty())
     return usageError("say what to compile: wsec model.onnx -o model.wafer");
@@ -382,6 +425,7 @@ static bool readFlags(const Flags &flags, CompileOptions &options) {
   options.import.allowAbsentWeights = flags.allowAbsentWeights;
   llvm::append_range(options.import.train, flags.train);
   llvm::append_range(options.import.freeze, flags.freeze);
+  readTraining(flags, options.training);
   options.allowF64AsF32 = flags.allowF64AsF32;
   options.expandWeights = flags.expandWeights;
   options.report = flags.report;

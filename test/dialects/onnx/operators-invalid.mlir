@@ -399,3 +399,43 @@ func.func @rotary_c4(%x: tensor<2x8x16xf32>, %a: tensor<1x8x4xf32>) {
   %y = onnx.rotary %x, %a, %a {num_heads = 4 : i64, rotary_dim = 4 : i64} : (tensor<2x8x16xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>) -> tensor<2x8x8xf32>
   return
 }
+
+// -----
+
+func.func @cross_entropy_c1(%z: tensor<2x8x97xf32>, %c: tensor<2x7xi64>) {
+  // expected-error @below {{cannot hold 'tensor<2x8x97xf32>' against labels 'tensor<2x7xi64>'}}
+  %y = onnx.cross_entropy mean %z, %c {label_smoothing = 0.0 : f32} : (tensor<2x8x97xf32>, tensor<2x7xi64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c1_floats(%z: tensor<8x97xf32>, %c: tensor<8xf32>) {
+  // expected-error @below {{cannot hold 'tensor<8x97xf32>' against labels 'tensor<8xf32>'}}
+  %y = onnx.cross_entropy mean %z, %c {label_smoothing = 0.0 : f32} : (tensor<8x97xf32>, tensor<8xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c2(%z: tensor<8x97xf32>, %c: tensor<8xi32>, %w: tensor<96xf32>) {
+  // expected-error @below {{weights is 'tensor<96xf32>', expected 'tensor<97xf32>'}}
+  %y = onnx.cross_entropy mean %z, %c weights %w {label_smoothing = 0.0 : f32} : (tensor<8x97xf32>, tensor<8xi32>, tensor<96xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c3(%z: tensor<8x97xf32>, %c: tensor<8xi32>) {
+  // expected-error @below {{label_smoothing is 1.500000e+00, expected 0 to 1}}
+  %y = onnx.cross_entropy mean %z, %c {label_smoothing = 1.5 : f32} : (tensor<8x97xf32>, tensor<8xi32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c4(%z: tensor<8x97xf32>, %c: tensor<8xi32>) {
+  // expected-error @below {{result is 'tensor<f32>', expected 'tensor<8xf32>'}}
+  %y = onnx.cross_entropy none %z, %c {label_smoothing = 0.0 : f32} : (tensor<8x97xf32>, tensor<8xi32>) -> tensor<f32>
+  return
+}

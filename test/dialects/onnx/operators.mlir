@@ -89,3 +89,12 @@ func.func @shapes(%x: tensor<2x8x16xf32>) -> tensor<2x2x16xf32> {
   %c = onnx.concat %one, %one {axis = 1 : i64} : (tensor<2x1x16xf32>, tensor<2x1x16xf32>) -> tensor<2x2x16xf32>
   return %c : tensor<2x2x16xf32>
 }
+
+// CHECK-LABEL: func.func @cross_entropy
+func.func @cross_entropy(%z: tensor<2x8x97xf32>, %c: tensor<2x8xi64>, %w: tensor<97xf32>) -> tensor<2x8xf32> {
+  // CHECK: onnx.cross_entropy mean %{{.*}}, %{{.*}} {ignore_index = -100 : i64, label_smoothing = 1.000000e-01 : f32} : (tensor<2x8x97xf32>, tensor<2x8xi64>) -> tensor<f32>
+  %mean = onnx.cross_entropy mean %z, %c {ignore_index = -100 : i64, label_smoothing = 0.1 : f32} : (tensor<2x8x97xf32>, tensor<2x8xi64>) -> tensor<f32>
+  // CHECK: onnx.cross_entropy none %{{.*}}, %{{.*}} weights %{{.*}} {label_smoothing = 0.000000e+00 : f32, normalized} : (tensor<2x8x97xf32>, tensor<2x8xi64>, tensor<97xf32>) -> tensor<2x8xf32>
+  %each = onnx.cross_entropy none %z, %c weights %w {label_smoothing = 0.0 : f32, normalized} : (tensor<2x8x97xf32>, tensor<2x8xi64>, tensor<97xf32>) -> tensor<2x8xf32>
+  return %each : tensor<2x8xf32>
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention and rotary embeddings. Scores and weights of an attention are
+// computed again, by products for each pair of matrices, and their gradients
+// are those of the products, masks and the softmax:
+//
+//   P = softmax(scale Q K^T + masks)        dV = P^T dO
+//   dP = dO V^T    dS = P (dP - rowsum(dP P))    dQ = dS K    dK = dS^T Q
+#include "compiler/differentiate/Differentiable.h"
+#include "compiler/values/AttentionMask.h"
+#include "compiler/values/Heads.h"
+#include <limits>
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::differentiate;
+using namespace wsec::values;
+using onnx::BinaryKind;
+using onnx::TermKind;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+static constexpr double lowest = std::numeric_limits<float>::lowest();
+
+static Term constantOf(Backward &n, Tensor tensor) {
+  return {n, materialize(n.builder(), n.loc(), std::move(tensor))};
+}
+
+/// What a term has for each score, as a tensor that fits [batch, heads,
+/// queries, keys].
+static Term valueOf(onnx::AttentionOp op, const MaskTerm &term, Backward &n) {
+  const int64_t queries = shapeOf(op.getQ())[1], keys = shapeOf(op.getK())[1];
+  std::optional<Term> mask;
+  if (term.operand) {
+    Shape shape(shapeOf(term.operand));
+    mask = Term{n, term.operand};
+    if (shape.size() == 3) { // the keys of each head side by side
+      shape.insert(shape.end() - 1, op.getNumHeads());
+      shape.back() = keys;
+      mask->value = n.transpose(n.reshape(mask->value, shape), {0, 2, 1, 3});
+    }
+  }
+  if (!term.later)
+    return *mask;
+  Tensor later(ElementType::Float32, {queries, keys});
+  for (int64_t i = 0; i < later.size(); ++i)
+    later.setFloat(i, i % keys > i / keys ? *term.later : mask ? infinity : 0);
+  Term bound = constantOf(n, std::move(later));
+  return mask ? min(*mask, bound) : bound;
+}
+
+/// Rows of which the largest element is `number` or less.
+static Term rowsBelow(Term x, double number) {
+  return Term{x.n, x.n.keptReduced(x.value, onnx::ReduceKind::Max,
+                                   typeOf(x.value).getRank() - 1)} <= number;
+}
+
+static Term masked(onnx::AttentionOp op, Term scores, Backward &n) {
+  std::optional<Term> hidden; // weights that a guard makes 0, by row
+  std::optional<Term> value;
+  bool isNaNZero = false;
+  for (const MaskTerm &term : maskTerms(op)) {
+    switch (term.kind) {
+    case TermKind::Add:
+      value = valueOf(op, term, n);
+      scores = scores + *value;
+      break;
+    case TermKind::Replace:
+      value = valueOf(op, term, n);
+      scores = where(*value == 0, scores, *value);
+      break;
+    case TermKind::Raise:
+      scores = max(scores, *term.to);
+      break;
+    case TermKind::ZeroNaN:
+      isNaNZero = true;
+      break;
+    case TermKind::ZeroEmpty:
+      hidden = rowsBelow(scores, -infinity);
+      break;
+    case TermKind::ZeroHidden:
+      hidden = rowsBelow(*value, lowest);
+      break;
+    }
+  }
+  Term weights{n, n.softmax(scores.value)};
+  if (isNaNZero)
+    weights = where(weights == weights, weights, weights.all(0));
+  return hidden ? where(*hidden, weights.all(0), weights) : weights;
+}
+
+/// Heads of the queries that share one of the keys are more rows of one matrix.
+static Value compose(onnx::AttentionOp op, Backward &n) {
+  ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
+  const int64_t batch = q[0], queries = q[1], keys = k[1];
+  const int64_t heads = op.getNumHeads(), groups = op.keyHeads();
+  const int64_t rows = op.headsPerKey() * queries;
+  auto byHead = [&](Value x, int64_t number) {
+    return splitHeads(n.builder(), n.loc(), x, number, n.name());
+  };
+  const int64_t size = q[2] / heads;
+  Term scaled = Term{n, op.getQ()} * op.getScale().convertToDouble();
+  Value left =
+      n.reshape(byHead(scaled.value, heads), {batch, groups, rows, size});
+  Value right = n.swapped(byHead(op.getK(), groups));
+  Term scores{
+      n, n.reshape(n.batchMatmul(left, right), {batch, heads, queries, keys})};
+  if (auto cap = op.getSoftcap())
+    scores =
+        tanh(scores * (1 / cap->convertToDouble())) * cap->convertToDouble();
+  Term weights = masked(op, scores, n);
+  Value values = byHead(op.getV(), groups);
+  Value y = n.batchMatmul(n.reshape(weights.value, {batch, groups, rows, keys}),
+                          values);
+  y = n.reshape(y, {batch, heads, queries, shapeOf(values).back()});
+  return n.reshape(n.transpose(y, {0, 2, 1, 3}), shapeOf(op.getY()));
+}
+
+static void attention(onnx::AttentionOp op, Value dy, Backward &n) {
+  n.through(dy, [&] { return compose(op, n); });
+}
+
+//===----------------------------------------------------------------------===//
+// Rotary embeddings
+//===----------------------------------------------------------------------===//
+
+/// Of each feature of a pair, minus the sine of the other one.
+static Value sinesBack(onnx::RotaryOp op, Backward &n) {
+  Shape shape(shapeOf(op.getSin()));
+  const int64_t extent = shape.back(),
+                isPair = extent == int64_t(op.getRotaryDim());
+  const int64_t distance = op.getInterleaved() ? 1 : extent / 2;
+  std::optional<Fact> fact = factOf(op.getSin());
+  if (std::optional<Tensor> sines = fact->load()) {
+    Tensor back(sines->type(), shape);
+    for (int64_t i = 0; i < back.size(); ++i) {
+      const bool isFirst = i % extent / distance % 2 == 0;
+      back.setFloat(i, -sines->asFloat(!isPair   ? i
+                                       : isFirst ? i + distance
+                                                 : i - distance));
+    }
+    return materialize(n.builder(), n.loc(), std::move(back));
+  }
+  Term back = -Term{n, op.getSin()};
+  if (!isPair)
+    return back.value;
+  Shape pairs = {shape[0], shape[1], extent / (2 * distance), 2, distance};
+  Value x = n.reshape(back.value, pairs);
+  auto half = [&](int64_t start) {
+    Box box = wholeBox(x);
+    box.starts[3] = start;
+    box.extents[3] = 1;
+    return n.slice(x, box);
+  };
+  return n.reshape(n.concat({half(1), half(0)}, 3), shape);
+}
+
+/// Turns back. Angles get no gradient.
+static void rotary(onnx::RotaryOp op, Value dy, Backward &n) {
+  if (n.wants(op.getX()))
+    n.add(op.getX(),
+          onnx::RotaryOp::create(n.builder(), n.loc(), dy.getType(), dy,
+                                 op.getCos(), sinesBack(op, n),
+                                 op.getNumHeadsAttr(), op.getRotaryDimAttr(),
+                                 op.getInterleavedAttr(), n.nameAttr()));
+}
+
+void wsec::differentiate::attachAttention(MLIRContext &context) {
+  attach<onnx::AttentionOp, attention>(context);
+  attach<onnx::RotaryOp, rotary>(context);
+}

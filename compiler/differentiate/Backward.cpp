@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/differentiate/Differentiable.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::differentiate;
+using namespace wsec::values;
+using onnx::BinaryKind;
+
+#include "compiler/differentiate/Differentiable.cpp.inc"
+
+/// Behind the name of a node whose gradients an operator computes.
+static constexpr StringLiteral suffix = "/backward";
+
+/// Behind that of a node that is computed again.
+static constexpr StringLiteral againSuffix = "/recompute";
+
+static bool isFloat(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && isa<FloatType>(type.getElementType());
+}
+
+Backward::Backward(Block &block)
+    : FoldingBuilder(OpBuilder(block.getTerminator()),
+                     block.getTerminator()->getLoc(),
+                     StringAttr::get(block.front().getContext(), "loss")),
+      block(block) {}
+
+//===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+/// What so many read is not of one layer: it is there throughout.
+static constexpr int64_t readersOfOneLayer = 4;
+
+/// Cuts before operators where, of what earlier ones computed that is wanted
+/// and that later ones read, only one value is left, and several read it: the
+/// residual stream of a transformer. What more than a layer's operators read,
+/// such as biases by position, is no part of that.
+static SmallVector<Segment>
+cutWhereOneLivesOn(ArrayRef<Operation *> forward,
+                   llvm::function_ref<bool(Value)> isWanted) {
+  llvm::DenseMap<Operation *, size_t> lastReader; // looked up only
+  for (auto [index, op] : llvm::enumerate(forward))
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp())
+        lastReader[source] = index;
+  SmallVector<Segment> segments(1);
+  SmallVector<Operation *> live;
+  for (auto [index, op] : llvm::enumerate(forward)) {
+    const size_t now = index;
+    llvm::erase_if(live, [&](Operation *source) {
+      return lastReader.lookup(source) < now;
+    });
+    Value only = live.size() == 1 ? live.front()->getResult(0) : Value();
+    if (only && !only.hasOneUse() && only != segments.back().start) {
+      segments.push_back({{}, only});
+    }
+    segments.back().ops.push_back(op);
+    const bool isComputed = op->getNumOperands() > 0 &&
+                            op->getNumResults() == 1 &&
+                            isWanted(op->getResult(0));
+    if (isComputed &&
+        std::distance(op->user_begin(), op->user_end()) <= readersOfOneLayer)
+      live.push_back(op);
+  }
+  return segments;
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+void Backward::at(Operation *op) {
+  atWork = op;
+  place = op->getLoc();
+  StringRef name = nodeName(op);
+  name.consume_back(againSuffix);
+  if (!name.empty())
+    node = build.getStringAttr(name.ends_with(suffix) ? Twine(name)
+                                                      : name + suffix);
+}
+
+void Backward::markWanted(Operation *op) {
+  if (llvm::any_of(op->getOperands(), [&](Value x) { return wants(x); }))
+    for (Value result : op->getResults())
+      if (isFloat(result))
+        want(result);
+}
+
+bool Backward::run(Value loss, bool recomputes) {
+  SmallVector<Operation *> forward;
+  for (Operation &op : block.without_terminator()) {
+    markWanted(&op);
+    forward.push_back(&op);
+  }
+  SmallVector<Segment> segments = {{forward, nullptr}};
+  if (recomputes)
+    segments =
+        cutWhereOneLivesOn(forward, [&](Value value) { return wants(value); });
+  add(loss, filled(shapeOf(loss), 1));
+  differentiate(segments.back().ops);
+  for (const Segment &segment : llvm::reverse(ArrayRef(segments).drop_back()))
+    recompute(segment);
+  return refusals.empty();
+}
+
+void Backward::recompute(const Segment &segment) {
+  IRMapping again;
+  if (segment.start) {
+    OpBuilder behind(build.getContext());
+    behind.setInsertionPointAfterValue(segment.start);
+    Value kept = onnx::KeepOp::create(
+        behind, segment.start.getLoc(), segment.start,
+        build.getStringAttr(nodeName(segment.start.getDefiningOp())));
+    again.map(segment.start, kept);
+    want(kept);
+  }
+  SmallVector<Operation *> clones;
+  for (Operation *op : segment.ops) {
+    if (op->getNumResults() != 1 || !wants(op->getResult(0)) ||
+        op->getNumOperands() == 0)
+      continue;
+    Operation *clone = build.clone(*op, again);
+    originals[clone] = op;
+    if (!nodeName(op).empty())
+      clone->setAttr("node", build.getStringAttr(nodeName(op) + againSuffix));
+    clone->removeAttr(onnx::valuesAttrName);
+    clone->removeAttr(onnx::absorbedAttrName);
+    want(clone->getResult(0));
+    clones.push_back(clone);
+    // What later segments read: its end, and what is there throughout.
+    if (Value gradient = of(op->getResult(0)))
+      add(clone->getResult(0), gradient);
+  }
+  differentiate(clones);
+  if (segment.start)
+    if (Value more = of(again.lookup(segment.start)))
+      add(segment.start, more);
+}
+
+void Backward::differentiate(ArrayRef<Operation *> forward) {
+  for (Operation *op : llvm::reverse(forward)) {
+    if (op->getNumResults() != 1 || op->getNumOperands() == 0 ||
+        !wants(op->getResult(0)))
+      continue;
+    at(op);
+    Value dy = of(op->getResult(0));
+    if (!dy || refusals.countConsequence(op))
+      continue;
+    if (auto differentiable = dyn_cast<Differentiable>(op))
+      differentiable.addGradients(dy, *this);
+    else
+      refuse("has no gradient; what trains may not lie before it: --freeze "
+             "leaves parameters as they are");
+  }
+}
+
+void Backward::through(Value dy, llvm::function_ref<Value()> compose) {
+  Operation *last = &*std::prev(build.getInsertionPoint());
+  Value y = compose();
+  SmallVector<Operation *> made;
+  for (Block::iterator op = std::next(last->getIterator());
+       op != build.getInsertionPoint(); ++op) {
+    markWanted(&*op);
+    made.push_back(&*op);
+  }
+  add(y, dy);
+  StringAttr name = node;
+  differentiate(made);
+  node = name;
+}
+
+void Backward::refuse(const Twine &reason) {
+  Operation *original = originals.lookup(atWork);
+  refusals.refuse(original ? original : atWork, reason);
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients of values
+//===----------------------------------------------------------------------===//
+
+void Backward::add(Value value, Value gradient) {
+  if (!wants(value))
+    return;
+  ArrayRef<int64_t> shape = shapeOf(value);
+  if (*broadcastShapes(shape, shapeOf(gradient)) != Shape(shape))
+    gradient = sumTo(gradient, shape);
+  Value &sum = sums[value];
+  sum = sum ? binary(BinaryKind::Add, sum, gradient) : gradient;
+}
+
+void Backward::addRows(Value table, LookedUp lookedUp) {
+  if (wants(table))
+    rows[table].push_back(lookedUp);
+}
+
+ArrayRef<LookedUp> Backward::rowsOf(Value table) const {
+  auto found = rows.find(table);
+  return found == rows.end() ? ArrayRef<LookedUp>() : found->second;
+}
+
+Value Backward::of(Value value, bool withRows) {
+  Value sum = sums.lookup(value);
+  if (withRows)
+    for (const LookedUp &lookedUp : rowsOf(value)) {
+      Value dense = scattered(value, lookedUp);
+      sum = sum ? binary(BinaryKind::Add, sum, dense) : dense;
+    }
+  return sum ? expand(sum, shapeOf(value)) : sum;
+}
+
+/// Where a row of the table was looked up: a product with ones and zeros.
+Value Backward::scattered(Value table, const LookedUp &lookedUp) {
+  const int64_t extent = shapeOf(table)[0];
+  const int64_t lookups = ShapedType::getNumElements(shapeOf(lookedUp.ids));
+  Term ids{*this, reshape(lookedUp.ids, {1, lookups})};
+  Tensor numbers(*elementTypeOf(typeOf(ids.value).getElementType()),
+                 {extent, 1});
+  for (int64_t row = 0; row < extent; ++row)
+    numbers.setInt(row, row);
+  Term row{*this, materialize(build, loc(), std::move(numbers))};
+  // Numbers below 0 count from the end.
+  Term isTaken{*this,
+               OperatorBuilder::binary(BinaryKind::Or, (ids == row).value,
+                                       (ids == row + -extent).value)};
+  return batchMatmul(cast(isTaken.value, build.getF32Type()),
+                     asRows(lookedUp.rows));
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The backward graph of a block while it is made: gradients of one number, the
+// loss, with respect to the values before it.
+#ifndef COMPILER_DIFFERENTIATE_BACKWARD_H
+#define COMPILER_DIFFERENTIATE_BACKWARD_H
+
+#include "compiler/Refusals.h"
+#include "compiler/differentiate/FoldingBuilder.h"
+
+namespace wsec::differentiate {
+
+/// Rows of a table that a lookup took, with their gradient: row i of `rows`,
+/// [ids..., features], belongs to row ids[i] of the table.
+struct LookedUp {
+  mlir::Value ids, rows;
+};
+
+/// Operators from where one value alone lives on to where another one does.
+struct Segment {
+  llvm::SmallVector<mlir::Operation *> ops;
+  mlir::Value start; ///< null: of the first
+};
+
+/// Builds before the terminator of a block, in the name of the operator whose
+/// rule is at work.
+class Backward : public FoldingBuilder {
+public:
+  explicit Backward(mlir::Block &block);
+
+  /// Asks for the gradient of `value`, of floats.
+  void want(mlir::Value value) { wanted.insert(value); }
+  /// Whether a gradient that is asked for depends on that of `value`.
+  bool wants(mlir::Value value) const { return wanted.contains(value); }
+
+  /// Makes the gradients of `loss`, of one element, of all that is wanted and
+  /// before it. False if something of it has no gradient; see `refusals`. With
+  /// `recompute`, what lies between two values that alone live on, as between
+  /// the layers of a model, is computed again from the first of them, which the
+  /// store keeps.
+  bool run(mlir::Value loss, bool recompute);
+
+  /// What follows is built in the name of `op`.
+  void at(mlir::Operation *op);
+  /// Adds `gradient` to that of `value`, if it is wanted: of its shape, or of
+  /// one that broadcasts to it or to which it broadcasts, which sums up.
+  void add(mlir::Value value, mlir::Value gradient);
+  /// Adds the gradient of rows of a table.
+  void addRows(mlir::Value table, LookedUp lookedUp);
+  /// Composes an operator anew of others, between which `compose` returns its
+  /// result, and adds to the gradients of its operands by way of theirs.
+  void through(mlir::Value dy, llvm::function_ref<mlir::Value()> compose);
+  /// The operator at work has no gradient, and why: "what is wrong; what to
+  /// do".
+  void refuse(const llvm::Twine &reason);
+
+  /// What was added to the gradient of `value`, of its shape; null if nothing
+  /// was. That of rows is left out unless `withRows`.
+  mlir::Value of(mlir::Value value, bool withRows = true);
+  llvm::ArrayRef<LookedUp> rowsOf(mlir::Value table) const;
+
+  Refusals refusals;
+
+private:
+  void markWanted(mlir::Operation *op);
+  void recompute(const Segment &segment);
+  void differentiate(llvm::ArrayRef<mlir::Operation *> forward);
+  mlir::Value scattered(mlir::Value table, const LookedUp &lookedUp);
+
+  // All are looked up only, so the order of pointers does not matter.
+  llvm::DenseSet<mlir::Value> wanted;
+  llvm::DenseMap<mlir::Value, mlir::Value> sums;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<LookedUp, 1>> rows;
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> originals;
+  mlir::Block &block;
+  mlir::Operation *atWork = nullptr;
+};
+
+} // namespace wsec::differentiate
+
+#endif // COMPILER_DIFFERENTIATE_BACKWARD_H

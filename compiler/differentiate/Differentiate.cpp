@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A model and what is made of its result, the loss; then gradients of all that
+// trains.
+#include "compiler/differentiate/Differentiable.h"
+#include "compiler/differentiate/ParameterGradients.h"
+#include "compiler/differentiate/Passes.h"
+#include "compiler/differentiate/WhatTrains.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace wsec::differentiate {
+#define GEN_PASS_DEF_DIFFERENTIATE
+#include "compiler/differentiate/Passes.h.inc"
+} // namespace wsec::differentiate
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::differentiate;
+using namespace wsec::values;
+
+void wsec::differentiate::registerGradients(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, onnx::OnnxDialect *) {
+#define WSEC_FAMILY(Name) attach##Name(*context);
+#include "compiler/differentiate/Families.inc"
+  });
+}
+
+namespace {
+/// A value of the result list of @main.
+struct Result {
+  Value value;
+  std::string name;
+};
+
+struct DifferentiatePass
+    : wsec::differentiate::impl::DifferentiateBase<DifferentiatePass> {
+  using DifferentiateBase::DifferentiateBase;
+
+  void runOnOperation() override {
+    main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (main && failed(differentiate()))
+      signalPassFailure();
+  }
+
+  LogicalResult differentiate();
+  LogicalResult checkOptions();
+  FailureOr<Value> predicted();
+  FailureOr<Value> lossOf(Value result, Backward &n);
+  FailureOr<Value> crossEntropyOf(Value logits, Backward &n);
+  Value meanSquareOf(Value result, Backward &n);
+  Value addTargets(RankedTensorType type);
+  FailureOr<SmallVector<BlockArgument>> wantedInputs();
+  LogicalResult addResult(onnx::ParameterOp parameter,
+                          ArrayRef<onnx::ConstantOp> views, Backward &n);
+  void setResults();
+  void forgetParameters();
+  void noteWhatTrains(ArrayRef<Parameter> parameters);
+  StringRef nameOf(BlockArgument argument) {
+    auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                  onnx::nameAttrName);
+    return name ? name.getValue() : StringRef();
+  }
+
+  func::FuncOp main;
+  SmallVector<Result> results;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The loss
+//===----------------------------------------------------------------------===//
+
+LogicalResult DifferentiatePass::checkOptions() {
+  auto check = [&](StringRef option, StringRef value,
+                   ArrayRef<StringRef> words) -> LogicalResult {
+    if (llvm::is_contained(words, value))
+      return success();
+    return main.emitError() << option << " is '" << value << "', expected "
+                            << llvm::join(words, ", ");
+  };
+  if (failed(check("loss", loss, {"result", "cross-entropy", "mean-square"})) ||
+      failed(check("reduction", reduction, {"mean", "sum"})))
+    return failure();
+  if (!(labelSmoothing >= 0 && labelSmoothing <= 1))
+    return main.emitError()
+           << "label-smoothing is " << labelSmoothing << ", expected 0 to 1";
+  return success();
+}
+
+/// The result that the loss is of, or that it is.
+FailureOr<Value> DifferentiatePass::predicted() {
+  Operation *end = main.front().getTerminator();
+  SmallVector<std::string> names;
+  for (unsigned index = 0; index < main.getNumResults(); ++index) {
+    auto name = main.getResultAttrOfType<StringAttr>(index, onnx::nameAttrName);
+    StringRef text = name ? name.getValue() : StringRef();
+    names.push_back("'" + text.str() + "'");
+    if (!of.empty() && text != of)
+      continue;
+    Value result = end->getOperand(index);
+    if (typeOf(result).getElementType().isF32())
+      return result;
+    return main.emitError()
+           << "a loss is of f32, and result " << names.back() << " is "
+           << result.getType() << "; name another one of the model";
+  }
+  return main.emitError() << "the model has no result '" << of
+                          << "' to take a loss of; it has "
+                          << llvm::join(names, ", ");
+}
+
+Value DifferentiatePass::addTargets(RankedTensorType type) {
+  Builder builder(&getContext());
+  NamedAttribute name(builder.getStringAttr(onnx::nameAttrName),
+                      builder.getStringAttr(targets));
+  (void)main.insertArgument(main.getNumArguments(), type,
+                            builder.getDictionaryAttr(name), main.getLoc());
+  return main.getArguments().back();
+}
+
+Value DifferentiatePass::meanSquareOf(Value result, Backward &n) {
+  Term difference = Term{n, result} - Term{n, addTargets(typeOf(result))};
+  Term sum{n, n.sumTo((difference * difference).value, {})};
+  if (reduction == "mean")
+    sum = sum * (1 / double(typeOf(result).getNumElements()));
+  return sum.value;
+}
+
+/// Labels are i64, one for each row of logits.
+FailureOr<Value> DifferentiatePass::crossEntropyOf(Value logits, Backward &n) {
+  RankedTensorType type = typeOf(logits);
+  if (type.getRank() == 0)
+    return main.emitError() << "cross-entropy is of classes along the last "
+                               "axis, and the result is "
+                            << type;
+  OpBuilder &builder = n.builder();
+  Value labels = addTargets(
+      RankedTensorType::get(type.getShape().drop_back(), builder.getI64Type()));
+  return Value(onnx::CrossEntropyOp::create(
+      builder, n.loc(), type.clone(ArrayRef<int64_t>(), type.getElementType()),
+      onnx::LossReductionAttr::get(
+          &getContext(), reduction == "mean" ? onnx::LossReduction::Mean
+                                             : onnx::LossReduction::Sum),
+      logits, labels, nullptr, builder.getI64IntegerAttr(ignoreIndex),
+      builder.getF32FloatAttr(float(labelSmoothing)), nullptr, n.nameAttr()));
+}
+
+FailureOr<Value> DifferentiatePass::lossOf(Value result, Backward &n) {
+  if (loss == "mean-square")
+    return meanSquareOf(result, n);
+  if (loss == "cross-entropy")
+    return crossEntropyOf(result, n);
+  if (typeOf(result).getNumElements() == 1)
+    return result;
+  return main.emitError() << "a loss is one number, and the result is "
+                          << result.getType()
+                          << "; name another one, or a loss of it: "
+                             "cross-entropy or mean-square";
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients that leave
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<BlockArgument>> DifferentiatePass::wantedInputs() {
+  SmallVector<BlockArgument> wanted;
+  for (const std::string &name : inputs) {
+    auto found = llvm::find_if(main.getArguments(), [&](BlockArgument input) {
+      return nameOf(input) == name;
+    });
+    if (found == main.getArguments().end() ||
+        !typeOf(*found).getElementType().isF32())
+      return main.emitError() << "there is no input '" << name
+                              << "' of f32 to get a gradient of";
+    wanted.push_back(*found);
+  }
+  return wanted;
+}
+
+/// Results of @main are the loss and, if asked for, gradients.
+void DifferentiatePass::setResults() {
+  Builder builder(&getContext());
+  SmallVector<Value> values;
+  SmallVector<Type> types;
+  SmallVector<Attribute> attributes;
+  for (const Result &result : results) {
+    values.push_back(result.value);
+    types.push_back(result.value.getType());
+    attributes.push_back(builder.getDictionaryAttr(
+        NamedAttribute(builder.getStringAttr(onnx::nameAttrName),
+                       builder.getStringAttr(result.name))));
+  }
+  main.front().getTerminator()->setOperands(values);
+  main.setType(
+      builder.getFunctionType(main.getFunctionType().getInputs(), types));
+  main.setResAttrsAttr(builder.getArrayAttr(attributes));
+}
+
+/// All of a parameter's gradient, of its shape.
+LogicalResult DifferentiatePass::addResult(onnx::ParameterOp parameter,
+                                           ArrayRef<onnx::ConstantOp> views,
+                                           Backward &n) {
+  std::optional<Term> sum;
+  for (onnx::ConstantOp view : views) {
+    Value gradient = n.of(view);
+    if (!gradient)
+      continue;
+    n.at(view);
+    Term whole{n, wholeOf(parameter, view, gradient, n)};
+    if (!whole.value)
+      return view.emitError()
+             << "views " << parameter.getSymNameAttr()
+             << " in a way whose gradient is no result; let it leave by name";
+    sum = sum ? *sum + whole : whole;
+  }
+  Value value =
+      sum ? sum->value : n.filled(parameter.getTensorType().getShape());
+  results.push_back({value, parameter.getSymName().str() + ".grad"});
+  return success();
+}
+
+/// Of a program that only gives gradients weights stay what the model has.
+void DifferentiatePass::forgetParameters() {
+  for (auto constant :
+       llvm::make_early_inc_range(main.getOps<onnx::ConstantOp>())) {
+    if (!isa<onnx::ParameterAttr>(constant.getValue()))
+      continue;
+    Fact fact = *factOf(constant);
+    auto elements = std::make_shared<Storage>(*fact.constant->storage);
+    elements->parameter = nullptr;
+    elements->isTrainable = false;
+    fact.constant->storage = std::move(elements);
+    OpBuilder builder(constant);
+    constant.replaceAllUsesWith(
+        materialize(builder, constant.getLoc(), fact, constant.getNode()));
+    constant.erase();
+  }
+  for (auto parameter :
+       llvm::make_early_inc_range(getOperation().getOps<onnx::ParameterOp>()))
+    parameter.erase();
+}
+
+/// For the report.
+void DifferentiatePass::noteWhatTrains(ArrayRef<Parameter> parameters) {
+  Builder builder(&getContext());
+  SmallVector<Attribute> all;
+  for (Parameter parameter : parameters)
+    all.push_back(
+        builder.getStrArrayAttr({parameter.op.getSymName(), parameter.reason}));
+  if (!all.empty())
+    getOperation()->setAttr(whatTrainsAttrName, builder.getArrayAttr(all));
+}
+
+LogicalResult DifferentiatePass::differentiate() {
+  if (failed(checkOptions()))
+    return failure();
+  FailureOr<Value> result = predicted();
+  FailureOr<SmallVector<BlockArgument>> wanted = wantedInputs();
+  if (failed(result) || failed(wanted))
+    return failure();
+  SmallVector<Parameter> parameters = whatTrains(main);
+  noteWhatTrains(parameters);
+  llvm::erase_if(parameters,
+                 [](auto &parameter) { return !parameter.reason.empty(); });
+  if (parameters.empty() && wanted->empty())
+    return main.emitError("nothing trains: no parameter is left to change");
+
+  Backward backward(main.front());
+  FailureOr<Value> number = lossOf(*result, backward);
+  if (failed(number))
+    return failure();
+  for (BlockArgument input : *wanted)
+    backward.want(input);
+  for (const Parameter &parameter : parameters)
+    for (onnx::ConstantOp view : parameter.views)
+      backward.want(view);
+  if (!backward.run(*number, recompute))
+    return backward.refusals.report(&getContext());
+
+  results.push_back({*number, "loss"});
+  for (BlockArgument input : *wanted) {
+    Value gradient = backward.of(input);
+    if (!gradient) // the loss does not depend on it
+      gradient = backward.filled(shapeOf(input));
+    results.push_back({gradient, nameOf(input).str() + ".grad"});
+  }
+  for (const Parameter &parameter : parameters)
+    if (!gradientsAsResults)
+      for (onnx::ConstantOp view : parameter.views)
+        streamOut(parameter.op, view, backward);
+    else if (failed(addResult(parameter.op, parameter.views, backward)))
+      return failure();
+  setResults();
+  if (gradientsAsResults)
+    forgetParameters();
+  return success();
+}

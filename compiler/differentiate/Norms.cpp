@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Norms and softmax, along the last axis. With x' = (x - mean) / deviation and
+// g = dy * scale:
+//
+//   dx = (g - mean(g) - x' mean(g x')) / deviation
+#include "compiler/differentiate/Differentiable.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::differentiate;
+using namespace wsec::values;
+
+static Term along(Term x, onnx::ReduceKind kind) {
+  return {x.n, x.n.keptReduced(x.value, kind, typeOf(x.value).getRank() - 1)};
+}
+static Term mean(Term x) { return along(x, onnx::ReduceKind::Mean); }
+
+/// Of layer_norm and rms_norm, the latter without the means of x and g and
+/// with `heads` norms side by side.
+static void norm(Value x, Value scale, Value bias, double epsilon, bool isMean,
+                 int64_t heads, Value dyValue, Backward &n) {
+  const Shape shape(shapeOf(x));
+  Shape byHead(shape), ofScale = {shape.back()};
+  if (heads > 1) {
+    byHead.back() /= heads;
+    byHead.insert(byHead.end() - 1, heads);
+    ofScale = {heads, shape.back() / heads};
+  }
+  Term centred{n, n.reshape(x, byHead)};
+  if (isMean)
+    centred = centred - mean(centred);
+  Term inverse{n, n.unary(onnx::UnaryKind::Rsqrt,
+                          (mean(centred * centred) + epsilon).value)};
+  Term normal = centred * inverse, dy{n, n.reshape(dyValue, byHead)};
+  if (n.wants(scale))
+    n.add(scale,
+          n.reshape(n.sumTo((dy * normal).value, ofScale), shapeOf(scale)));
+  if (bias)
+    n.add(bias, dyValue);
+  if (!n.wants(x))
+    return;
+  Term g = dy * Term{n, n.reshape(scale, ofScale)};
+  Term rest = g - normal * mean(g * normal);
+  if (isMean)
+    rest = rest - mean(g);
+  n.add(x, n.reshape((rest * inverse).value, shape));
+}
+
+static void layerNorm(onnx::LayerNormOp op, Value dy, Backward &n) {
+  norm(op.getX(), op.getScale(), op.getBias(), op.getEpsilon().convertToFloat(),
+       true, 1, dy, n);
+}
+
+static void rmsNorm(onnx::RMSNormOp op, Value dy, Backward &n) {
+  norm(op.getX(), op.getScale(), nullptr, op.getEpsilon().convertToFloat(),
+       false, op.getNumHeads().value_or(1), dy, n);
+}
+
+static void softmax(onnx::SoftmaxOp op, Value dyValue, Backward &n) {
+  Term y{n, op.getY()}, dy{n, dyValue};
+  n.add(op.getX(), (y * (dy - along(dy * y, onnx::ReduceKind::Sum))).value);
+}
+
+void wsec::differentiate::attachNorms(MLIRContext &context) {
+  attach<onnx::LayerNormOp, layerNorm>(context);
+  attach<onnx::RMSNormOp, rmsNorm>(context);
+  attach<onnx::SoftmaxOp, softmax>(context);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef COMPILER_DIFFERENTIATE_PASSES_H
+#define COMPILER_DIFFERENTIATE_PASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace wsec::differentiate {
+
+#define GEN_PASS_DECL
+#include "compiler/differentiate/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "compiler/differentiate/Passes.h.inc"
+
+/// Of a frozen parameter: why it does not train, if that was found out; see
+/// WhatTrains.h.
+inline constexpr llvm::StringLiteral whyAttrName = "onnx.why";
+
+/// Of a module that was differentiated: [name, why it does not train or ""] of
+/// each parameter.
+inline constexpr llvm::StringLiteral whatTrainsAttrName = "onnx.what_trains";
+
+/// Freezes the parameters of `module` that are frozen in `copy`, and says why.
+void freezeAlike(mlir::ModuleOp copy, mlir::ModuleOp module);
+
+/// Gives operators of the onnx dialect the rules of their gradients.
+void registerGradients(mlir::DialectRegistry &registry);
+
+} // namespace wsec::differentiate
+
+#endif // COMPILER_DIFFERENTIATE_PASSES_H

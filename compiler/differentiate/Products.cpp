@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products: of Y = X W the gradients are dX = dY W^T and dW = X^T dY, whose sum
+// runs over all tokens.
+#include "compiler/differentiate/Differentiable.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::differentiate;
+using namespace wsec::values;
+
+static void matmul(onnx::MatMulOp op, Value dy, Backward &n) {
+  if (n.wants(op.getX()))
+    n.add(op.getX(), n.matmul(dy, n.swapped(op.getWeight()), nullptr));
+  if (n.wants(op.getWeight()))
+    n.add(op.getWeight(),
+          n.batchMatmul(n.swapped(n.asRows(op.getX())), n.asRows(dy)));
+  if (op.getBias())
+    n.add(op.getBias(), dy);
+}
+
+static void batchMatmul(onnx::BatchMatMulOp op, Value dy, Backward &n) {
+  Value a = op.getA(), b = op.getB();
+  if (n.wants(a))
+    n.add(a, n.batchMatmul(dy, n.swapped(b)));
+  if (!n.wants(b))
+    return;
+  // One matrix for all is a weight.
+  const bool isOne = ShapedType::getNumElements(shapeOf(b).drop_back(2)) == 1;
+  Value left = isOne ? n.asRows(a) : a, right = isOne ? n.asRows(dy) : dy;
+  Value db = n.batchMatmul(n.swapped(left), right);
+  n.add(b, isOne ? n.reshape(db, shapeOf(b)) : db);
+}
+
+void wsec::differentiate::attachProducts(MLIRContext &context) {
+  attach<onnx::MatMulOp, matmul>(context);
+  attach<onnx::BatchMatMulOp, batchMatmul>(context);
+}

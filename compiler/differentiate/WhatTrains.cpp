@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/differentiate/WhatTrains.h"
+#include "compiler/differentiate/Passes.h"
+#include "compiler/values/OnnxValues.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::differentiate;
+using namespace wsec::values;
+
+namespace {
+/// The one parameter that a value is made of; several, or none but inputs.
+struct Origin {
+  StringAttr parameter; // null: no parameter
+  bool isSeveral = false;
+  bool isOf(StringAttr name) const { return parameter == name && !isSeveral; }
+};
+
+/// What becomes of what is made of one parameter alone.
+class Roles {
+public:
+  explicit Roles(func::FuncOp main);
+  StringRef reasonOf(const Parameter &parameter);
+
+private:
+  void follow(Value value, StringAttr name);
+  void use(OpOperand &operand, StringAttr name);
+
+  llvm::DenseMap<Value, Origin> origins; // looked up only
+  bool masks = false, turns = false, computes = false, isVector = false;
+};
+} // namespace
+
+Roles::Roles(func::FuncOp main) {
+  for (Operation &op : main.front()) {
+    Origin origin;
+    if (auto constant = dyn_cast<onnx::ConstantOp>(op))
+      if (auto view = dyn_cast<onnx::ParameterAttr>(constant.getValue()))
+        origin.parameter = view.getParameter().getAttr();
+    for (Value operand : op.getOperands()) {
+      Origin from = origins.lookup(operand);
+      if (!from.parameter)
+        continue;
+      origin.isSeveral |=
+          from.isSeveral || (origin.parameter && !origin.isOf(from.parameter));
+      origin.parameter = from.parameter;
+    }
+    for (Value result : op.getResults())
+      origins[result] = origin;
+  }
+}
+
+/// A mask of an attention that nobody recognized is added to its scores.
+static bool onlyFeedsSoftmax(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return isa<onnx::SoftmaxOp>(user);
+  });
+}
+
+void Roles::use(OpOperand &operand, StringAttr name) {
+  Operation *op = operand.getOwner();
+  Value value = operand.get();
+  if (auto attention = dyn_cast<onnx::AttentionOp>(op);
+      attention && llvm::is_contained(attention.getMasks(), value))
+    masks = true;
+  else if (auto rotary = dyn_cast<onnx::RotaryOp>(op);
+           rotary && rotary.getX() != value)
+    turns = true;
+  else if (isa<onnx::GatherOp>(op)) // a table
+    computes = isVector = true;
+  else if (op->getNumResults() == 1 && origins[op->getResult(0)].isOf(name))
+    follow(op->getResult(0), name);
+  else if (isa<onnx::BinaryOp>(op) && onlyFeedsSoftmax(op->getResult(0)))
+    masks = true;
+  else {
+    computes = true;
+    isVector |= !isa<onnx::BinaryOp, onnx::WhereOp>(op);
+  }
+}
+
+void Roles::follow(Value value, StringAttr name) {
+  for (OpOperand &operand : value.getUses())
+    use(operand, name);
+}
+
+StringRef Roles::reasonOf(const Parameter &parameter) {
+  onnx::ParameterOp op = parameter.op;
+  if (!op.isTrainable()) {
+    auto why = op->getAttrOfType<StringAttr>(whyAttrName);
+    return why ? why.getValue() : "frozen";
+  }
+  masks = turns = computes = isVector = false;
+  for (onnx::ConstantOp view : parameter.views)
+    follow(view, op.getSymNameAttr());
+  if (computes)
+    return op.getTensorType().getNumElements() == 1 && !isVector ? "scalar"
+                                                                 : "";
+  return masks ? "mask" : turns ? "angle" : "unused";
+}
+
+SmallVector<Parameter> wsec::differentiate::whatTrains(func::FuncOp main) {
+  llvm::MapVector<StringAttr, Parameter> parameters;
+  auto module = main->getParentOfType<ModuleOp>();
+  for (auto op : module.getOps<onnx::ParameterOp>())
+    parameters[op.getSymNameAttr()] = {op, {}, {}};
+  for (auto constant : main.getOps<onnx::ConstantOp>())
+    if (auto view = dyn_cast<onnx::ParameterAttr>(constant.getValue()))
+      parameters[view.getParameter().getAttr()].views.push_back(constant);
+  Roles roles(main);
+  SmallVector<Parameter> all;
+  for (auto &[name, parameter] : parameters) {
+    parameter.reason = roles.reasonOf(parameter);
+    all.push_back(parameter);
+  }
+  return all;
+}

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gradients of all parameters of a model, as the wafer computes them, held against PyTorch's autograd in f64.
+
+Usage: model_gradients.py WORK MODEL.onnx LOSS --mesh WxH, LOSS cross-entropy or mean-square; beside the model lies
+MODEL.npz with its inputs. Targets are random. Other flags go to wsec. Each gradient, relative to its largest element, is off
+by at most --tolerance; to a thousandth of the largest of all where its own are less, as those of the biases of keys, which are 0
+but for rounding. A line an engine, and of each parameter that does not train.
+"""
+
+import argparse
+import pathlib
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+
+import torch_graph
+from gradients import ENGINES, compile_gradients, error_of, results_of
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", type=pathlib.Path)
+    parser.add_argument("model", type=pathlib.Path)
+    parser.add_argument("loss", choices=["cross-entropy", "mean-square"])
+    parser.add_argument("--mesh", action="append", required=True)
+    parser.add_argument("--tolerance", type=float, default=1e-4)
+    parser.add_argument("--engine", action="append")
+    arguments, flags = parser.parse_known_args()
+    work = arguments.work
+    work.mkdir(parents=True, exist_ok=True)
+    model = onnx.load(arguments.model)
+    with np.load(arguments.model.with_suffix(".npz")) as file:
+        inputs = {name: file[name] for name in file}
+    result = model.graph.output[0].name
+    shape = torch_graph.evaluate(model.graph, {k: torch_graph.tensor(v) for k, v in inputs.items()})[result].shape
+    random = np.random.default_rng(1)
+    if arguments.loss == "mean-square":
+        targets = random.standard_normal(shape).astype("f4")
+    else:
+        targets = random.integers(0, shape[-1], shape[:-1])
+        targets.flat[::7] = -100
+
+    def loss(values):
+        y, t = values[result], torch_graph.tensor(targets)
+        if arguments.loss == "mean-square":
+            return ((y - t) ** 2).mean()
+        return torch.nn.functional.cross_entropy(y.flatten(0, -2), t.flatten())
+
+    floats = [i.name for i in model.graph.initializer
+              if numpy_helper.to_array(i).dtype.kind == "f" and len(i.dims) and np.prod(i.dims)]
+    number, expected = torch_graph.gradients(model, inputs, loss, floats)
+    scale = 1e-3 * max(np.abs(gradient).max() for gradient in expected.values())
+    for mesh in arguments.mesh:
+        program = compile_gradients(arguments.model, mesh, work, f"--loss={arguments.loss}", "--train=*", *flags)
+        first = None
+        for engine in arguments.engine or ENGINES:
+            actual = results_of(program, inputs | {"targets": targets}, engine, work)
+            first = first or actual
+            names = [name for name in floats if name + ".grad" in actual]
+            errors = {name: error_of(expected[name], actual[name + ".grad"], scale) for name in names}
+            for name, error in errors.items():
+                if not error <= arguments.tolerance:
+                    print(f"wrong: {name} by {error:.1e}")
+            good = sum(error <= arguments.tolerance for error in errors.values())
+            if not abs(float(actual["loss"]) - number) <= 1e-5 * max(1, abs(number)):
+                print(f"wrong: the loss is {float(actual['loss'])}, expected {number}")
+            if any(first[name].tobytes() != actual[name].tobytes() for name in first):
+                print(f"wrong: {engine} and another engine differ")
+            print(f"{engine} {mesh} {good} of {len(errors)}, largest error {max(errors.values()):.1e}")
+    for name in floats:
+        if name not in names:
+            print(f"does not train: {name} {expected[name].shape}, gradient up to {np.abs(expected[name]).max():.1e}")
+
+
+if __name__ == "__main__":
+    main()

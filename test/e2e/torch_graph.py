@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ONNX graphs evaluated by PyTorch in f64, so that its autograd has the gradients of all they are computed of."""
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+
+F = torch.nn.functional
+
+
+def ints(x):
+    return [int(i) for i in x.flatten()]
+
+
+def axes_of(node, operand):
+    """Of an attribute in older opsets, an operand in newer ones."""
+    axes = operand(1)
+    return node.get("axes") if axes is None else ints(axes)
+
+
+def reduction(function):
+    def evaluate(node, operand):
+        x = operand(0)
+        axes = axes_of(node, operand)
+        if axes is None:
+            axes = list(range(x.dim()))
+        return function(x, axes, bool(node.get("keepdims", 1)))
+    return evaluate
+
+
+def gemm(node, operand):
+    a, b = operand(0), operand(1)
+    a, b = a.T if node.get("transA") else a, b.T if node.get("transB") else b
+    y = node.get("alpha", 1.0) * (a @ b)
+    return y if operand(2) is None else y + node.get("beta", 1.0) * operand(2)
+
+
+def layer_norm(node, operand):
+    x = operand(0)
+    axis = node.get("axis", -1) % x.dim()
+    return F.layer_norm(x, x.shape[axis:], operand(1), operand(2), node.get("epsilon", 1e-5))
+
+
+def rms_norm(node, operand):
+    x = operand(0)
+    return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + node.get("epsilon", 1e-5)) * operand(1)
+
+
+def slice_of(node, operand):
+    x = operand(0)
+    starts, ends = ints(operand(1)), ints(operand(2))
+    axes = ints(operand(3)) if operand(3) is not None else list(range(len(starts)))
+    steps = ints(operand(4)) if operand(4) is not None else [1] * len(starts)
+    for start, end, axis, step in zip(starts, ends, axes, steps):
+        x = x.index_select(axis % x.dim(), torch.tensor(range(*slice(start, end, step).indices(x.shape[axis]))))
+    return x
+
+
+def reshape(node, operand):
+    x, shape = operand(0), ints(operand(1))
+    return x.reshape([x.shape[i] if n == 0 and not node.get("allowzero") else n for i, n in enumerate(shape)])
+
+
+def split(node, operand):
+    x, axis = operand(0), node.get("axis", 0)
+    sizes = node.get("split") if operand(1) is None else ints(operand(1))
+    if sizes is None:
+        return x.tensor_split(node.get("num_outputs") or len(node["outputs"]), axis)
+    return x.split(sizes, axis)
+
+
+def gather(node, operand):
+    x, ids, axis = operand(0), operand(1), node.get("axis", 0)
+    axis %= x.dim()
+    ids = torch.where(ids < 0, ids + x.shape[axis], ids)
+    taken = x.index_select(axis, ids.flatten())
+    return taken.reshape(x.shape[:axis] + ids.shape + x.shape[axis + 1:])
+
+
+def gather_nd(node, operand):
+    x, ids = operand(0), operand(1)
+    assert not node.get("batch_dims")
+    return x[tuple(ids.unbind(-1))]
+
+
+def squeeze(node, operand):
+    x, axes = operand(0), axes_of(node, operand)
+    return x.squeeze() if axes is None else x.squeeze([axis % x.dim() for axis in axes])
+
+
+def unsqueeze(node, operand):
+    x, axes = operand(0), axes_of(node, operand)
+    for axis in sorted(axis % (x.dim() + len(axes)) for axis in axes):
+        x = x.unsqueeze(axis)
+    return x
+
+
+def conv(node, operand):
+    x, w = operand(0), operand(1)
+    assert not any(node.get("pads", [0])), "pads"
+    function = [F.conv1d, F.conv2d, F.conv3d][w.dim() - 3]
+    rank = w.dim() - 2
+    return function(x, w, operand(2), node.get("strides", [1] * rank), 0, node.get("dilations", [1] * rank),
+                    node.get("group", 1))
+
+
+def cast(node, operand):
+    kind = onnx.helper.tensor_dtype_to_np_dtype(node["to"])
+    return operand(0).to(torch.float64 if kind.kind == "f" else torch.bool if kind.kind == "b" else torch.int64)
+
+
+
+def variadic(function):
+    def evaluate(node, operand):
+        y = operand(0)
+        for i in range(1, len(node["inputs"])):
+            y = function(y, operand(i))
+        return y
+    return evaluate
+
+
+def softmax_cross_entropy(node, operand):
+    z = operand(0)
+    weight = operand(2)
+    function = F.nll_loss if node["op"] == "NegativeLogLikelihoodLoss" else F.cross_entropy
+    loss = function(z, operand(1), weight, ignore_index=node.get("ignore_index", -100),
+                    reduction=node.get("reduction", "mean"))
+    return (loss, F.log_softmax(z, 1))
+
+
+def rotary_embedding(node, operand):
+    """Of [batch, heads, tokens, size], with angles of each token."""
+    x, cos, sin = operand(0), operand(1).unsqueeze(1), operand(2).unsqueeze(1)
+    part = node.get("rotary_embedding_dim") or x.shape[-1]
+    turned, rest = x[..., :part], x[..., part:]
+    if node.get("interleaved"):
+        a, b = turned[..., 0::2], turned[..., 1::2]
+        pairs = torch.stack([a * cos - b * sin, b * cos + a * sin], -1).flatten(-2)
+    else:
+        a, b = turned.chunk(2, -1)
+        pairs = torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+    return torch.cat([pairs, rest], -1)
+
+
+def clip(node, operand):
+    low, high = operand(1), operand(2)
+    return torch.clamp(operand(0), None if low is None else low.item(), None if high is None else high.item())
+
+
+def constant(node, operand):
+    if "value" in node:
+        return tensor(numpy_helper.to_array(node["value"]))
+    return torch.tensor(next(node[k] for k in ("value_int", "value_ints", "value_float", "value_floats") if k in node))
+
+
+UNARY = {"Abs": torch.abs, "Neg": torch.neg, "Exp": torch.exp, "Log": torch.log, "Sqrt": torch.sqrt, "Tanh": torch.tanh,
+         "Erf": torch.erf, "Sigmoid": torch.sigmoid, "Sin": torch.sin, "Cos": torch.cos, "Atan": torch.atan, "Tan": torch.tan,
+         "Floor": torch.floor, "Ceil": torch.ceil, "Round": torch.round, "Sign": torch.sign, "Reciprocal": torch.reciprocal,
+         "Relu": torch.relu, "Softplus": F.softplus, "Softsign": F.softsign, "Not": torch.logical_not,
+         "IsNaN": torch.isnan, "Identity": lambda x: x, "HardSwish": F.hardswish, "Mish": F.mish,
+         "Asin": torch.asin, "Acos": torch.acos, "Sinh": torch.sinh, "Cosh": torch.cosh, "Asinh": torch.asinh,
+         "Acosh": torch.acosh, "Atanh": torch.atanh}
+BINARY = {"Add": torch.add, "Sub": torch.sub, "Mul": torch.mul, "Pow": torch.pow, "MatMul": torch.matmul, "Equal": torch.eq,
+          "Less": torch.lt, "LessOrEqual": torch.le, "Greater": torch.gt, "GreaterOrEqual": torch.ge,
+          "And": torch.logical_and, "Or": torch.logical_or, "PRelu": lambda x, slope: torch.where(x < 0, x * slope, x)}
+RULES = {
+    "Div": lambda n, o: o(0) / o(1) if o(0).is_floating_point() else torch.div(o(0), o(1), rounding_mode="trunc"),
+    "Mod": lambda n, o: torch.fmod(o(0), o(1)) if n.get("fmod") else torch.remainder(o(0), o(1)),
+    "Min": variadic(torch.minimum), "Max": variadic(torch.maximum), "Sum": variadic(torch.add),
+    "Mean": lambda n, o: sum(o(i) for i in range(len(n["inputs"]))) / len(n["inputs"]),
+    "Where": lambda n, o: torch.where(o(0), o(1), o(2)), "Gemm": gemm, "LayerNormalization": layer_norm,
+    "RMSNormalization": rms_norm, "SimplifiedLayerNormalization": rms_norm,
+    "Softmax": lambda n, o: torch.softmax(o(0), n.get("axis", -1)),
+    "LogSoftmax": lambda n, o: torch.log_softmax(o(0), n.get("axis", -1)),
+    "Slice": slice_of, "Reshape": reshape, "Split": split, "Gather": gather, "GatherND": gather_nd,
+    "GatherElements": lambda n, o: torch.gather(o(0), n.get("axis", 0), torch.where(o(1) < 0, o(1) + o(0).shape[n.get("axis", 0)], o(1))),
+    "Squeeze": squeeze, "Unsqueeze": unsqueeze, "Conv": conv, "Cast": cast, "Clip": clip, "Constant": constant,
+    "Transpose": lambda n, o: o(0).permute(n.get("perm", list(reversed(range(o(0).dim()))))),
+    "Concat": lambda n, o: torch.cat([o(i) for i in range(len(n["inputs"]))], n["axis"]),
+    "Expand": lambda n, o: o(0).expand(torch.broadcast_shapes(tuple(ints(o(1))), o(0).shape)),
+    "Flatten": lambda n, o: o(0).reshape(int(np.prod(o(0).shape[:n.get("axis", 1)])), -1),
+    "Shape": lambda n, o: torch.tensor(o(0).shape[n.get("start", 0):n.get("end")]),
+    "ConstantOfShape": lambda n, o: torch.full(ints(o(0)), tensor(numpy_helper.to_array(n["value"])).item() if "value" in n else 0.0),
+    "ReduceSum": reduction(lambda x, a, k: x.sum(a, k)), "ReduceMean": reduction(lambda x, a, k: x.mean(a, k)),
+    "ReduceMax": reduction(lambda x, a, k: x.amax(a, k)), "ReduceMin": reduction(lambda x, a, k: x.amin(a, k)),
+    "ReduceSumSquare": reduction(lambda x, a, k: (x * x).sum(a, k)), "ReduceL2": reduction(lambda x, a, k: (x * x).sum(a, k).sqrt()),
+    "ReduceL1": reduction(lambda x, a, k: x.abs().sum(a, k)),
+    "ReduceLogSumExp": reduction(torch.logsumexp),
+    "Gelu": lambda n, o: F.gelu(o(0), approximate=n.get("approximate", b"none").decode()),
+    "LeakyRelu": lambda n, o: F.leaky_relu(o(0), n.get("alpha", 0.01)),
+    "Elu": lambda n, o: F.elu(o(0), n.get("alpha", 1.0)), "Celu": lambda n, o: F.celu(o(0), n.get("alpha", 1.0)),
+    "HardSigmoid": lambda n, o: torch.clamp(n.get("alpha", 0.2) * o(0) + n.get("beta", 0.5), 0, 1),
+    "SoftmaxCrossEntropyLoss": softmax_cross_entropy,
+    "NegativeLogLikelihoodLoss": lambda n, o: softmax_cross_entropy(n, o)[0],
+    "RotaryEmbedding": rotary_embedding,
+    "Pad": lambda n, o: F.pad(o(0), pads_of(o)),
+    **{name: (lambda f: lambda n, o: f(o(0)))(f) for name, f in UNARY.items()},
+    **{name: (lambda f: lambda n, o: f(o(0), o(1)))(f) for name, f in BINARY.items()},
+}
+
+
+def pads_of(operand):
+    pads = ints(operand(1))
+    rank = len(pads) // 2
+    return [pads[axis + half * rank] for axis in reversed(range(rank)) for half in (0, 1)]
+
+
+def tensor(array):
+    array = np.array(array)
+    return torch.from_numpy(array.astype("f8" if array.dtype.kind == "f" else "?" if array.dtype.kind == "b" else "i8"))
+
+
+def evaluate(graph, values):
+    """All values of an onnx.GraphProto, by name; `values` are those of inputs and, if they are not to be the graph's, of
+    initializers."""
+    values = {**{i.name: tensor(numpy_helper.to_array(i)) for i in graph.initializer if i.name not in values}, **values}
+    for n in graph.node:
+        node = {"op": n.op_type, "inputs": n.input, "outputs": n.output,
+                **{a.name: onnx.helper.get_attribute_value(a) for a in n.attribute}}
+        if isinstance(node.get("reduction"), bytes):
+            node["reduction"] = node["reduction"].decode()
+        result = RULES[n.op_type](node, lambda i: values[n.input[i]] if i < len(n.input) and n.input[i] else None)
+        results = result if isinstance(result, (tuple, list)) else [result]
+        values.update(zip(n.output, results))
+    return values
+
+
+def gradients(model, feeds, loss, wanted):
+    """The loss, a function of all values by name, as a number, and its gradients by the names of `wanted`, inputs or
+    initializers, of the model: arrays of f64; zeros where it does not depend on one."""
+    arrays = {i.name: numpy_helper.to_array(i) for i in model.graph.initializer} | feeds
+    values = {name: tensor(value) for name, value in feeds.items()}
+    for name in wanted:
+        values[name] = tensor(arrays[name]).requires_grad_()
+    number = loss(evaluate(model.graph, values))
+    found = torch.autograd.grad(number, [values[name] for name in wanted], allow_unused=True)
+    return number.item(), {name: (torch.zeros_like(values[name]) if g is None else g).numpy()
+                           for name, g in zip(wanted, found)}
