@@ -25,7 +25,7 @@ class Definition:
     def __init__(self, path, line, name, text):
         self.path, self.line, self.text = path, line, text
         self.class_name = name.split("_", 1)[1]
-        mnemonic = re.search(r':[^"]*<"(\w+)"(?:, "(\w+)")?', text)
+        mnemonic = re.search(r':[^"]*<(?:\w+, )?"(\w+)"(?:, "(\w+)")?', text)
         self.mnemonic = mnemonic and (mnemonic[2] or mnemonic[1]).lower()
         self.rules = list(dict.fromkeys(re.findall(r"\((C\d+)\)", text)))
         self.by_hand = "hasCustomAssemblyFormat = 1" in text

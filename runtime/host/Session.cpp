@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/memoryx/MemoryX.h"
+#include "runtime/memoryx/WrittenLines.h"
 #include "runtime/observe/Observers.h"
 #include "runtime/observe/Values.h"
 #include "runtime/program/Checker.h"
@@ -368,7 +369,10 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
     options.observer = &all;
   SessionRun run;
   auto start = std::chrono::steady_clock::now();
-  MemoryX memory(store, call);
+  std::unique_ptr<WrittenLines> &lines = writtenLines[call];
+  if (options.replay && !lines)
+    lines = std::make_unique<WrittenLines>(options.recordingBytes);
+  MemoryX memory(store, call, options.replay ? lines.get() : nullptr);
   const std::set<uint32_t> outputs = memory.outputs();
   lastOutputs.clear();
   for (uint32_t output : outputs)

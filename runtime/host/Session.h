@@ -19,6 +19,7 @@
 namespace wsec::runtime {
 
 class MemoryX;
+class WrittenLines;
 
 /// What a run gave besides tensors.
 struct SessionRun {
@@ -176,6 +177,8 @@ private:
   std::unique_ptr<StripsEngine> strips;      ///< of the last run
   EngineOptions stripsOptions;
   std::map<std::pair<Call, Engine>, Engine> chosen;
+  /// Of calls that are replayed.
+  std::map<Call, std::unique_ptr<WrittenLines>> writtenLines;
   std::map<Call, RunResult> timed; ///< by streams, for cycles of its replays
   PersistentState state;
   std::set<uint32_t> known; ///< outputs that the last call of theirs wrote

@@ -94,10 +94,11 @@ WordView InChannel::next(size_t maxWords) {
       part = (part + 1) % parts.size();
       line = 0;
     }
+    if (part == 0 && line == 0)
+      keptAt = 0;
     ready = viewInPlace(parts[part]);
     if (ready.empty())
-      ready = pairsFollow(parts[part]) ? writePairs(parts[part])
-                                       : writeLines(parts[part]);
+      ready = written(parts[part]);
     readyRow = readyWord = 0;
   }
   WordView view = ready;
@@ -117,6 +118,33 @@ WordView InChannel::next(size_t maxWords) {
     }
   }
   taken += view.words();
+  return view;
+}
+
+/// Whether lines of a part are the same in all runs.
+bool InChannel::mayKeep(const Part &part) const {
+  const program::Tensor &tensor = store.tensor(part.segment->tensor());
+  const program::TensorRole role = tensor.role();
+  return (role == program::TensorRole::Weight ||
+          role == program::TensorRole::Constant) &&
+         !tensor.parameter() && // It may be trained.
+         part.segment->index_tensor() < 0 && part.halves.empty();
+}
+
+WordView InChannel::written(Part &part) {
+  findHalves(part);
+  const bool keeps = kept && mayKeep(part);
+  if (keeps && keptAt < keptLines->size()) {
+    const WordView &view = (*keptLines)[keptAt++];
+    line += int64_t(view.rows);
+    return view;
+  }
+  WordView view = pairsFollow(part) ? writePairs(part) : writeLines(part);
+  if (keeps && keptAt == keptLines->size() &&
+      kept->take(view.words() * sizeof(float))) {
+    keptLines->push_back(view);
+    ++keptAt;
+  }
   return view;
 }
 
@@ -233,7 +261,6 @@ WordView InChannel::writePairs(const Part &part) {
 }
 
 WordView InChannel::writeLines(Part &part) {
-  findHalves(part);
   const int64_t lines = linesAtOnce(part);
   std::shared_ptr<float[]> words(
       new float[size_t(lines) * size_t(part.lineWords)]);

@@ -5,6 +5,7 @@
 #include "runtime/engine/HostPort.h"
 #include "runtime/memoryx/Block.h"
 #include "runtime/memoryx/TensorStore.h"
+#include "runtime/memoryx/WrittenLines.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/Wire.h"
 
@@ -28,6 +29,13 @@ public:
   InChannel(const TensorStore &store, const program::HostStream &stream,
             const program::Channel &channel,
             const std::vector<int64_t> &arguments, uint64_t &blocks);
+
+  /// Takes lines that an earlier run of the call wrote from `its`, and adds
+  /// those that it writes itself, as far as `all` has room.
+  void keep(WrittenLines &all, std::vector<WordView> &its) {
+    kept = &all;
+    keptLines = &its;
+  }
 
   uint64_t words() const { return total; }
   /// Those of them that come from weights and constants.
@@ -58,6 +66,9 @@ private:
   Error tooLong() const;
   /// Views the rest of a part in place; empty when it cannot be.
   WordView viewInPlace(const Part &part);
+  /// The next lines of a part, written out now or in an earlier run.
+  WordView written(Part &part);
+  bool mayKeep(const Part &part) const;
   /// Writes out the next lines of a part.
   WordView writeLines(Part &part);
   /// Whether all elements of a part are floats of 32 bits that travel in pairs
@@ -91,6 +102,9 @@ private:
   uint64_t total = 0;
   uint64_t weights = 0;
   uint64_t taken = 0;
+  WrittenLines *kept = nullptr;
+  std::vector<WordView> *keptLines = nullptr;
+  size_t keptAt = 0;   ///< the next of `keptLines` in this pass
   size_t part = 0;     ///< the part `line` counts in
   int64_t line = 0;    ///< the next line to view or write
   WordView ready;      ///< lines already viewed or written ...

@@ -12,7 +12,7 @@ namespace wsec::runtime {
 
 MemoryX::MemoryX(TensorStore &store) : MemoryX(store, Call(store.program())) {}
 
-MemoryX::MemoryX(TensorStore &store, const Call &which)
+MemoryX::MemoryX(TensorStore &store, const Call &which, WrittenLines *written)
     : call(which), program(store.program()), tensors(store) {
   if (!program.streams())
     return;
@@ -35,6 +35,8 @@ MemoryX::MemoryX(TensorStore &store, const Call &which)
       else
         streams[index].out.push_back(std::make_unique<OutChannel>(
             store, stream, *channel, streams[index].blocks));
+    for (uint32_t i = 0; written && i < streams[index].in.size(); ++i)
+      streams[index].in[i]->keep(*written, written->of(index, i));
   }
   separateSums();
 }

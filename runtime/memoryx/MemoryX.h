@@ -16,14 +16,17 @@ namespace wsec::runtime {
 class InChannel;
 class OutBlocks;
 class OutChannel;
+class WrittenLines;
 
 /// The parameter store as the wafer sees it in one call: streams weights,
 /// constants and inputs in, takes outputs.
 class MemoryX : public HostPort {
 public:
   /// Every input that the entry reads must be bound. Throws OutOfBounds when a
-  /// stream leaves its tensor. `store` must outlive this.
-  MemoryX(TensorStore &store, const Call &call);
+  /// stream leaves its tensor. `store` must outlive this, as `written`, if it
+  /// is not null: what runs of the same call before this one wrote out.
+  MemoryX(TensorStore &store, const Call &call,
+          WrittenLines *written = nullptr);
   /// The call of the only entry.
   explicit MemoryX(TensorStore &store);
   ~MemoryX() override;

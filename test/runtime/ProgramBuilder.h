@@ -56,6 +56,13 @@ struct Value {
   std::vector<program::Term> terms;
 };
 
+/// A local variable of scalar code.
+inline Value local(uint16_t index, int32_t scale = 1) {
+  Value value;
+  value.terms.push_back({program::TermKind::Local, index, scale});
+  return value;
+}
+
 /// An operand of an instruction.
 struct Operand {
   std::unique_ptr<program::OperandT> build() const {
@@ -163,6 +170,15 @@ public:
     await.threads = threads;
     auto statement = std::make_unique<program::StatementT>();
     statement->kind.Set(std::move(await));
+    statements.push_back(std::move(statement));
+  }
+  void load(uint16_t into, uint16_t buffer, const Value &offset) {
+    program::LoadT load;
+    load.local = into;
+    load.buffer = buffer;
+    load.offset = offset.build();
+    auto statement = std::make_unique<program::StatementT>();
+    statement->kind.Set(std::move(load));
     statements.push_back(std::move(statement));
   }
 

@@ -17,13 +17,6 @@ namespace wsec::runtime::test {
 
 using Statements = std::vector<std::unique_ptr<program::StatementT>>;
 
-/// A local variable of scalar code.
-inline Value local(uint16_t index, int32_t scale = 1) {
-  Value value;
-  value.terms.push_back({program::TermKind::Local, index, scale});
-  return value;
-}
-
 /// Statements of a routine or task; a BodyBuilder with those that need remote
 /// calls.
 class TaskBody : public BodyBuilder {
@@ -58,13 +51,6 @@ public:
     compute.b = b.build();
     compute.c = c.build();
     append(std::move(compute));
-  }
-  void load(uint16_t into, uint16_t buffer, const Value &offset) {
-    program::LoadT load;
-    load.local = into;
-    load.buffer = buffer;
-    load.offset = offset.build();
-    append(std::move(load));
   }
   void store(uint16_t buffer, const Value &offset, const Value &value) {
     program::StoreT store;

@@ -36,9 +36,9 @@ protected:
   }
 
   program::GradientT &addGradient(std::vector<int64_t> shape) {
-    program::TensorT &output = addTensor(
-        builder, "g" + std::to_string(outputs.size()), TensorRole::Output,
-        std::move(shape));
+    program::TensorT &output =
+        addTensor(builder, "g" + std::to_string(outputs.size()),
+                  TensorRole::Output, std::move(shape));
     outputs.insert(uint32_t(builder.source.tensors.size() - 1));
     output.gradient = std::make_unique<program::GradientT>();
     output.gradient->parameter = "w";

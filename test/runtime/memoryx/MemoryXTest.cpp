@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/MemoryX.h"
+#include "runtime/memoryx/WrittenLines.h"
 #include "runtime/pe/Arithmetic.h"
 #include "runtime/program/Errors.h"
 #include "test/runtime/ExampleFile.h"
@@ -85,6 +86,7 @@ protected:
   std::unique_ptr<TensorStore> store;
   std::unique_ptr<MemoryX> memory;
   Scalar size{}, start{};
+  std::vector<std::shared_ptr<const void>> keep;
   size_t views = 0;
   bool inPlace = true;
   std::vector<bool> halves;
@@ -148,6 +150,39 @@ TEST_F(InStreamTest, PiecesOfTransposedLinesAreWrittenOut) {
         words.push_back(float(10 * r + c));
   EXPECT_EQ(takeAll(1000), words);
   EXPECT_FALSE(inPlace);
+}
+
+/// Of weights that are put together, in later runs, as far as there is room;
+/// of inputs never.
+TEST_F(InStreamTest, WrittenLinesAreKept) {
+  build(2);
+  addTensor(*builder, "x", program::TensorRole::Input, {6, 6});
+  addSegment(makeSegment(0, features, 1, {3}, {features}, 0));
+  addSegment(makeSegment(1, 6, 1, {3}, {6}, 0));
+  load();
+  const Words first = countUp(36);
+  const std::vector<float> second(36, 7);
+  // Both segments write all their lines at once, of 6 words each.
+  for (size_t room : {size_t(0), size_t(4 * 6 * features)}) {
+    WrittenLines written(room);
+    const float *weights = nullptr;
+    for (const std::vector<float> &x : {first, second}) {
+      store->bindInput(1, reinterpret_cast<const uint8_t *>(x.data()), loaded);
+      memory =
+          std::make_unique<MemoryX>(*store, Call(store->program()), &written);
+      WordView view = memory->next(0, 0, 6 * features);
+      for (int c = 0; c < features; ++c)
+        for (int i = 0; i < 6; ++i)
+          EXPECT_EQ(view.word(size_t(6 * c + i)), float(10 * (i % 3) + c));
+      EXPECT_EQ(view.data == weights, weights && room > 0);
+      weights = view.data;
+      keep.push_back(view.owner); // Or other words might come to lie there.
+      view = memory->next(0, 0, 36);
+      for (size_t i = 0; i < 36; ++i)
+        EXPECT_EQ(view.word(i), x[i % 3 * 6 + i / 6]);
+      memory->finish();
+    }
+  }
 }
 
 TEST_F(InStreamTest, WordsAtAnyAddressAreInPlace) {

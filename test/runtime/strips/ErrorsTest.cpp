@@ -56,6 +56,54 @@ TEST_F(ErrorsTest, SramOverflow) {
               "class 'pe' needs 52320 bytes of SRAM, a PE has 49152");
 }
 
+TEST_F(ErrorsTest, LoadBehindTheBuffer) {
+  body.load(0, a, 8);
+  expectError(ErrorClass::OutOfBounds, "element 8 of buffer 'a', which has 8");
+}
+
+TEST_F(ErrorsTest, LoadOfNothing) {
+  body.add(Opcode::Mov, {3}, memory(a, {1}), immediate(1));
+  body.load(0, a, 3);
+  expectError(ErrorClass::UninitializedRead,
+              "load reads element 3 of buffer 'a', which nothing has written");
+}
+
+TEST_F(ErrorsTest, LoadOfWhatAMicrothreadWrites) {
+  body.add(Opcode::Mov, {8}, memory(a, {1}), immediate(1));
+  body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(2)).thread = 1;
+  body.load(0, a, 4);
+  body.load(0, a, 3);
+  expectError(ErrorClass::DataRace,
+              "load touches what microthread 1 writes, without an await "
+              "between");
+}
+
+TEST_F(ErrorsTest, LoadedOffsetBehindTheBuffer) {
+  body.add(Opcode::Mov, {8}, memory(a, {1}), immediate(7));
+  body.load(0, a, 0);
+  body.add(Opcode::Mov, {2}, memory(a, {1}, local(0)), immediate(1));
+  expectError(ErrorClass::OutOfBounds, "touches elements 7 to 8 of buffer 'a'");
+}
+
+TEST_F(ErrorsTest, LoadedExtents) {
+  body.add(Opcode::Mov, {8}, memory(a, {1}), immediate(7));
+  body.load(0, a, 0);
+  body.add(Opcode::Mov, {local(0)}, memory(b, {1}), immediate(1));
+  expectError(
+      ErrorClass::BadProgram,
+      "the strips engine runs no programs with scalar code that decides "
+      "more than where operands lie");
+}
+
+TEST_F(ErrorsTest, LoadedTurns) {
+  body.add(Opcode::Mov, {8}, memory(a, {1}), immediate(7));
+  body.load(0, a, 0);
+  body.loop(local(0), [&](BodyBuilder inner) {
+    inner.add(Opcode::Mov, {1}, memory(b, {1}), immediate(1));
+  });
+  expectError(ErrorClass::BadProgram, "scalar code that decides more than");
+}
+
 TEST_F(ErrorsTest, WorkLimit) {
   body.loop(1 << 30, [&](BodyBuilder inner) {
     inner.add(Opcode::Mov, {8}, memory(a, {1}), immediate(1));

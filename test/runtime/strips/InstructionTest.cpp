@@ -5,6 +5,7 @@
 #include "runtime/strips/StripsEngine.h"
 #include "test/runtime/ProgramBuilder.h"
 
+#include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
@@ -71,6 +72,51 @@ TEST(InstructionTest, ElementwiseWithStrides) {
                    memory(column.input, {2}), immediate(1));
   EXPECT_EQ(column.run({{0, 1, 2, 3, 4, 5}, {10, 11, 12, 13, 14, 15}}),
             (Rows{{1, 3, 5}, {11, 13, 15}}));
+}
+
+/// Where an operand lies is in the first word of its PE.
+TEST(InstructionTest, OffsetsAreLoaded) {
+  for (float second : {1.f, 2.f}) { // the same in both PEs, or not
+    Column column(2, 4, 2);
+    column.body->add(Opcode::Mov, {2}, memory(column.output, {1}),
+                     immediate(5));
+    column.body->load(0, column.input, 0);
+    column.body->add(Opcode::Fmac, {1}, memory(column.output, {1}, 1),
+                     memory(column.input, {1}, local(0) + 1), immediate(2));
+    EXPECT_EQ(column.run({{1, 10, 20, 30}, {second, 40, 50, 60}}),
+              (Rows{{5, 45}, {5, second == 1 ? 105.f : 125.f}}));
+  }
+}
+
+TEST(InstructionTest, LoadedOffsetsLeadToOthers) {
+  Column column(2, 4, 1);
+  column.body->load(0, column.input, 0);
+  column.body->load(1, column.input, local(0));
+  column.body->add(Opcode::Mov, {1}, memory(column.output, {1}),
+                   memory(column.input, {1}, local(1)));
+  EXPECT_EQ(column.run({{1, 2, 7, 0}, {2, 0, 3, 9}}), (Rows{{7}, {9}}));
+}
+
+/// Halves of words that nothing has read as such, and that something has.
+TEST(InstructionTest, LoadsTakeHalves) {
+  for (bool asElements : {false, true}) {
+    Column column(2, 3, 2);
+    column.pes.source->buffers.push_back(std::make_unique<program::BufferT>(
+        *column.pes.source->buffers[column.input]));
+    column.pes.source->buffers.back()->name = "halves";
+    column.pes.source->buffers.back()->type = program::ElementType::I16;
+    const auto halves = uint16_t(column.pes.source->buffers.size() - 1);
+    column.body->add(Opcode::Mov, {2}, memory(column.output, {1}),
+                     memory(asElements ? halves : column.input, {0}));
+    column.body->load(0, halves, 1);
+    column.body->add(Opcode::Mov, {1}, memory(column.output, {1}),
+                     memory(column.input, {1}, local(0)));
+    const float word = std::bit_cast<float>(uint32_t(2) << 16 | 3);
+    const Rows rows = column.run({{word, 4, 6}, {word, 5, 7}});
+    EXPECT_EQ(rows[0][0], 6);
+    EXPECT_EQ(rows[1][0], 7);
+    EXPECT_EQ(rows[0][1], asElements ? 3 : word);
+  }
 }
 
 TEST(InstructionTest, StrideZeroReduces) {
