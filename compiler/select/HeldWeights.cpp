@@ -94,7 +94,8 @@ select::AssumeResident::AssumeResident(wse::ProgramOp program,
     if (wse::allWeights(kernel).empty())
       continue;
     if (!parameter) {
-      OpBuilder at(kernel);
+      // Before what streams.
+      OpBuilder at = OpBuilder::atBlockBegin(&program.bodyBlock());
       parameter = wse::ParameterOp::create(
           at, kernel.getLoc(), value.getName(), value, UnitAttr(),
           kernel.getRegionRef(), TypeAttr::get(type), IntegerAttr());

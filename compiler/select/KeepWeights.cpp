@@ -160,7 +160,13 @@ wse::ParameterOp Keeper::declare(wse::KernelOp kernel, const HeldWeight &held,
   parameter = wse::ParameterOp::create(
       builder, kernel.getLoc(), value.getName(), value, UnitAttr(),
       kernel.getRegionRef(), TypeAttr::get(held.type), IntegerAttr());
-  symbols.insert(parameter, Block::iterator(entry));
+  // Before what streams.
+  auto streamed =
+      llvm::find_if(program.getOps<wse::ParameterOp>(),
+                    [](wse::ParameterOp its) { return !its.isResident(); });
+  symbols.insert(parameter, streamed == program.getOps<wse::ParameterOp>().end()
+                                ? Block::iterator(entry)
+                                : Block::iterator((*streamed).getOperation()));
   builder.setInsertionPointToEnd(&entry.getBody().front());
   auto fill =
       wse::FillOp::create(builder, kernel.getLoc(), TypeRange(), ValueRange());

@@ -305,6 +305,22 @@ static LogicalResult verifyGradients(ProgramOp program) {
   return success();
 }
 
+/// (C9)
+static LogicalResult verifyResidentFirst(ProgramOp program) {
+  Operation *first = nullptr;
+  for (Operation &op : program.bodyBlock()) {
+    auto parameter = dyn_cast<ParameterOp>(op);
+    if (parameter && parameter.isResident() && first)
+      return withNote(
+          parameter.emitOpError("is resident, and stands behind what streams"),
+          first, "this is to come later");
+    if (!first &&
+        (isa<KernelOp, EntryOp>(op) || (parameter && !parameter.isResident())))
+      first = &op;
+  }
+  return success();
+}
+
 LogicalResult ProgramOp::verifyRegions() {
   if (failed(verifyAttributes(*this)))
     return failure();
@@ -322,6 +338,7 @@ LogicalResult ProgramOp::verifyRegions() {
         return failure();
     }
   return success(succeeded(verifyFilled(*this)) &&
+                 succeeded(verifyResidentFirst(*this)) &&
                  succeeded(verifyGradients(*this)));
 }
 

@@ -53,6 +53,7 @@ def Wse_ProgramOp : Wse_Op<"program",
       of another.
     - (C7) Every resident parameter is filled by one kernel.
     - (C8) What is declared as a gradient, once, is an output, of that type.
+    - (C9) Resident parameters stand before other parameters, entries and kernels.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name,
@@ -287,8 +288,8 @@ def Wse_ParameterOp : Wse_Op<"parameter",
     there whatever others hold the same elements.
 
     ```mlir
-    parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>
     parameter @w = <"w" : tensor<8x6xf32> file "m.data" offset 240 bytes 192 view 0 strides [1, 8]> resident on @r as tensor<1x8x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>
     fill @w on @r {nodes = ["fc"]}
     ```
 

@@ -1516,3 +1516,16 @@ wse.program @near_c2 state(selected) mesh(4x5) machine("wse2") {
   // expected-error@below {{has a weight of 0, expected 1 to 1000}}
   near @a to east weight 0
 }
+
+// -----
+
+wse.program @program_c9 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{this is to come later}}
+  parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>
+  // expected-error@below {{is resident, and stands behind what streams}}
+  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  entry @load {
+    fill @w on @r {nodes = ["fc"]}
+  }
+}

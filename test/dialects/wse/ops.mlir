@@ -100,10 +100,10 @@ wse.program @wishes state(selected) mesh(8x5) machine("wse2") {
 wse.program @entries state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  // CHECK: parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>{{$}}
-  parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>
   // CHECK: parameter @w = <"w" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144 view 0 strides [0, 1, 6]> resident on @r as !tokens_1x6x6_
   parameter @w = <"w" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144 view 0 strides [0, 1, 6]> resident on @r as tensor<1x6x6xf32, #split>
+  // CHECK: parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>{{$}}
+  parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>
   // CHECK: state @k on @r : !tokens_1x6x6_
   state @k on @r : tensor<1x6x6xf32, #split>
   // CHECK: entry @load {
