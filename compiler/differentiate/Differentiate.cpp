@@ -276,6 +276,8 @@ LogicalResult DifferentiatePass::differentiate() {
   for (const Parameter &parameter : parameters)
     for (onnx::ConstantOp view : parameter.views)
       backward.want(view);
+  // The model's own results are nobody's any more.
+  main.front().getTerminator()->setOperands(*number);
   if (!backward.run(*number, recompute))
     return backward.refusals.report(&getContext());
 
