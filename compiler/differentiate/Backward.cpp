@@ -210,44 +210,34 @@ void Backward::add(Value value, Value gradient) {
   ArrayRef<int64_t> shape = shapeOf(value);
   if (*broadcastShapes(shape, shapeOf(gradient)) != Shape(shape))
     gradient = sumTo(gradient, shape);
+  if (leaves.contains(value))
+    return leave(value, expand(gradient, shape), nullptr);
   Value &sum = sums[value];
   sum = sum ? binary(BinaryKind::Add, sum, gradient) : gradient;
 }
 
-void Backward::addRows(Value table, LookedUp lookedUp) {
-  if (wants(table))
-    rows[table].push_back(lookedUp);
+void Backward::addRows(Value table, Value ids, Value rows) {
+  if (leaves.contains(table))
+    leave(table, rows, ids);
+  else if (wants(table))
+    add(table, scattered(table, ids, rows));
 }
 
-ArrayRef<LookedUp> Backward::rowsOf(Value table) const {
-  auto found = rows.find(table);
-  return found == rows.end() ? ArrayRef<LookedUp>() : found->second;
-}
-
-Value Backward::of(Value value, bool withRows) {
+Value Backward::of(Value value) {
   Value sum = sums.lookup(value);
-  if (withRows)
-    for (const LookedUp &lookedUp : rowsOf(value)) {
-      Value dense = scattered(value, lookedUp);
-      sum = sum ? binary(BinaryKind::Add, sum, dense) : dense;
-    }
   return sum ? expand(sum, shapeOf(value)) : sum;
 }
 
-/// Where a row of the table was looked up: a product with ones and zeros.
-Value Backward::scattered(Value table, const LookedUp &lookedUp) {
+/// A product with ones, where a row of the table was looked up, and zeros.
+Value Backward::scattered(Value table, Value ids, Value rows) {
   const int64_t extent = shapeOf(table)[0];
-  const int64_t lookups = ShapedType::getNumElements(shapeOf(lookedUp.ids));
-  Term ids{*this, reshape(lookedUp.ids, {1, lookups})};
-  Tensor numbers(*elementTypeOf(typeOf(ids.value).getElementType()),
-                 {extent, 1});
+  Term all{*this, reshape(ids, {1, ShapedType::getNumElements(shapeOf(ids))})};
+  Tensor numbers(*elementTypeOf(typeOf(ids).getElementType()), {extent, 1});
   for (int64_t row = 0; row < extent; ++row)
     numbers.setInt(row, row);
   Term row{*this, materialize(build, loc(), std::move(numbers))};
   // Numbers below 0 count from the end.
-  Term isTaken{*this,
-               OperatorBuilder::binary(BinaryKind::Or, (ids == row).value,
-                                       (ids == row + -extent).value)};
-  return batchMatmul(cast(isTaken.value, build.getF32Type()),
-                     asRows(lookedUp.rows));
+  Value isTaken =
+      binary(BinaryKind::Or, (all == row).value, (all == row + -extent).value);
+  return batchMatmul(cast(isTaken, build.getF32Type()), asRows(rows));
 }
