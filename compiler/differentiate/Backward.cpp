@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/differentiate/Differentiable.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -34,6 +35,12 @@ Backward::Backward(Block &block)
 /// What so many read is not of one layer: it is there throughout.
 static constexpr int64_t readersOfOneLayer = 4;
 
+static bool severalRead(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return user != *value.getUsers().begin();
+  });
+}
+
 /// Cuts before operators where, of what earlier ones computed that is wanted
 /// and that later ones read, only one value is left, and several read it: the
 /// residual stream of a transformer. What more than a layer's operators read,
@@ -54,7 +61,7 @@ cutWhereOneLivesOn(ArrayRef<Operation *> forward,
       return lastReader.lookup(source) < now;
     });
     Value only = live.size() == 1 ? live.front()->getResult(0) : Value();
-    if (only && !only.hasOneUse() && only != segments.back().start) {
+    if (only && severalRead(only) && only != segments.back().start) {
       segments.push_back({{}, only});
     }
     segments.back().ops.push_back(op);
@@ -106,16 +113,32 @@ bool Backward::run(Value loss, bool recomputes) {
   return refusals.empty();
 }
 
+/// What a piece is computed again from: what it begins with or, of the first,
+/// the inputs that it reads.
+static SmallVector<Value> originsOf(const Segment &segment) {
+  if (segment.start)
+    return {segment.start};
+  llvm::SmallSetVector<Value, 4> inputs;
+  for (Operation *op : segment.ops)
+    for (Value operand : op->getOperands())
+      if (isa<BlockArgument>(operand))
+        inputs.insert(operand);
+  return inputs.takeVector();
+}
+
 void Backward::recompute(const Segment &segment) {
   IRMapping again;
-  if (segment.start) {
+  const SmallVector<Value> origins = originsOf(segment);
+  for (Value origin : origins) {
     OpBuilder behind(build.getContext());
-    behind.setInsertionPointAfterValue(segment.start);
+    behind.setInsertionPointAfterValue(origin);
+    Operation *source = origin.getDefiningOp();
     Value kept = onnx::KeepOp::create(
-        behind, segment.start.getLoc(), segment.start,
-        build.getStringAttr(nodeName(segment.start.getDefiningOp())));
-    again.map(segment.start, kept);
-    want(kept);
+        behind, origin.getLoc(), origin,
+        build.getStringAttr(source ? nodeName(source) : ""));
+    again.map(origin, kept);
+    if (wants(origin))
+      want(kept);
   }
   SmallVector<Operation *> clones;
   for (Operation *op : segment.ops) {
@@ -135,9 +158,9 @@ void Backward::recompute(const Segment &segment) {
       add(clone->getResult(0), gradient);
   }
   differentiate(clones);
-  if (segment.start)
-    if (Value more = of(again.lookup(segment.start)))
-      add(segment.start, more);
+  for (Value origin : origins)
+    if (Value gradient = of(again.lookup(origin)))
+      add(origin, gradient);
 }
 
 void Backward::differentiate(ArrayRef<Operation *> forward) {
@@ -187,44 +210,34 @@ void Backward::add(Value value, Value gradient) {
   ArrayRef<int64_t> shape = shapeOf(value);
   if (*broadcastShapes(shape, shapeOf(gradient)) != Shape(shape))
     gradient = sumTo(gradient, shape);
+  if (leaves.contains(value))
+    return leave(value, expand(gradient, shape), nullptr);
   Value &sum = sums[value];
   sum = sum ? binary(BinaryKind::Add, sum, gradient) : gradient;
 }
 
-void Backward::addRows(Value table, LookedUp lookedUp) {
-  if (wants(table))
-    rows[table].push_back(lookedUp);
+void Backward::addRows(Value table, Value ids, Value rows) {
+  if (leaves.contains(table))
+    leave(table, rows, ids);
+  else if (wants(table))
+    add(table, scattered(table, ids, rows));
 }
 
-ArrayRef<LookedUp> Backward::rowsOf(Value table) const {
-  auto found = rows.find(table);
-  return found == rows.end() ? ArrayRef<LookedUp>() : found->second;
-}
-
-Value Backward::of(Value value, bool withRows) {
+Value Backward::of(Value value) {
   Value sum = sums.lookup(value);
-  if (withRows)
-    for (const LookedUp &lookedUp : rowsOf(value)) {
-      Value dense = scattered(value, lookedUp);
-      sum = sum ? binary(BinaryKind::Add, sum, dense) : dense;
-    }
   return sum ? expand(sum, shapeOf(value)) : sum;
 }
 
-/// Where a row of the table was looked up: a product with ones and zeros.
-Value Backward::scattered(Value table, const LookedUp &lookedUp) {
+/// A product with ones, where a row of the table was looked up, and zeros.
+Value Backward::scattered(Value table, Value ids, Value rows) {
   const int64_t extent = shapeOf(table)[0];
-  const int64_t lookups = ShapedType::getNumElements(shapeOf(lookedUp.ids));
-  Term ids{*this, reshape(lookedUp.ids, {1, lookups})};
-  Tensor numbers(*elementTypeOf(typeOf(ids.value).getElementType()),
-                 {extent, 1});
+  Term all{*this, reshape(ids, {1, ShapedType::getNumElements(shapeOf(ids))})};
+  Tensor numbers(*elementTypeOf(typeOf(ids).getElementType()), {extent, 1});
   for (int64_t row = 0; row < extent; ++row)
     numbers.setInt(row, row);
   Term row{*this, materialize(build, loc(), std::move(numbers))};
   // Numbers below 0 count from the end.
-  Term isTaken{*this,
-               OperatorBuilder::binary(BinaryKind::Or, (ids == row).value,
-                                       (ids == row + -extent).value)};
-  return batchMatmul(cast(isTaken.value, build.getF32Type()),
-                     asRows(lookedUp.rows));
+  Value isTaken =
+      binary(BinaryKind::Or, (all == row).value, (all == row + -extent).value);
+  return batchMatmul(cast(isTaken, build.getF32Type()), asRows(rows));
 }

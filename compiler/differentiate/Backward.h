@@ -7,14 +7,9 @@
 
 #include "compiler/Refusals.h"
 #include "compiler/differentiate/FoldingBuilder.h"
+#include <functional>
 
 namespace wsec::differentiate {
-
-/// Rows of a table that a lookup took, with their gradient: row i of `rows`,
-/// [ids..., features], belongs to row ids[i] of the table.
-struct LookedUp {
-  mlir::Value ids, rows;
-};
 
 /// Operators from where one value alone lives on to where another one does.
 struct Segment {
@@ -30,6 +25,15 @@ public:
 
   /// Asks for the gradient of `value`, of floats.
   void want(mlir::Value value) { wanted.insert(value); }
+  /// The same, but what is added to it leaves one by one, by `leave`, as soon
+  /// as it is there, and need not stay on the wafer.
+  void wantLeaving(mlir::Value value) {
+    want(value);
+    leaves.insert(value);
+  }
+  /// Takes a gradient of its value's shape or, with ids, of rows of it.
+  std::function<void(mlir::Value value, mlir::Value gradient, mlir::Value ids)>
+      leave;
   /// Whether a gradient that is asked for depends on that of `value`.
   bool wants(mlir::Value value) const { return wanted.contains(value); }
 
@@ -45,8 +49,9 @@ public:
   /// Adds `gradient` to that of `value`, if it is wanted: of its shape, or of
   /// one that broadcasts to it or to which it broadcasts, which sums up.
   void add(mlir::Value value, mlir::Value gradient);
-  /// Adds the gradient of rows of a table.
-  void addRows(mlir::Value table, LookedUp lookedUp);
+  /// Adds the gradient of rows of a table: row i of `rows`, [ids..., features],
+  /// belongs to its row ids[i].
+  void addRows(mlir::Value table, mlir::Value ids, mlir::Value rows);
   /// Composes an operator anew of others, between which `compose` returns its
   /// result, and adds to the gradients of its operands by way of theirs.
   void through(mlir::Value dy, llvm::function_ref<mlir::Value()> compose);
@@ -55,9 +60,10 @@ public:
   void refuse(const llvm::Twine &reason);
 
   /// What was added to the gradient of `value`, of its shape; null if nothing
-  /// was. That of rows is left out unless `withRows`.
-  mlir::Value of(mlir::Value value, bool withRows = true);
-  llvm::ArrayRef<LookedUp> rowsOf(mlir::Value table) const;
+  /// was.
+  mlir::Value of(mlir::Value value);
+  /// The gradient of a table of which rows were looked up.
+  mlir::Value scattered(mlir::Value table, mlir::Value ids, mlir::Value rows);
 
   Refusals refusals;
 
@@ -65,12 +71,10 @@ private:
   void markWanted(mlir::Operation *op);
   void recompute(const Segment &segment);
   void differentiate(llvm::ArrayRef<mlir::Operation *> forward);
-  mlir::Value scattered(mlir::Value table, const LookedUp &lookedUp);
 
   // All are looked up only, so the order of pointers does not matter.
-  llvm::DenseSet<mlir::Value> wanted;
+  llvm::DenseSet<mlir::Value> wanted, leaves;
   llvm::DenseMap<mlir::Value, mlir::Value> sums;
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<LookedUp, 1>> rows;
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> originals;
   mlir::Block &block;
   mlir::Operation *atWork = nullptr;

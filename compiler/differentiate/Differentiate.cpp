@@ -275,7 +275,12 @@ LogicalResult DifferentiatePass::differentiate() {
     backward.want(input);
   for (const Parameter &parameter : parameters)
     for (onnx::ConstantOp view : parameter.views)
-      backward.want(view);
+      gradientsAsResults ? backward.want(view) : backward.wantLeaving(view);
+  backward.leave = [&](Value value, Value gradient, Value ids) {
+    streamOut(value.getDefiningOp<onnx::ConstantOp>(), gradient, ids, backward);
+  };
+  // The model's own results are nobody's any more.
+  main.front().getTerminator()->setOperands(*number);
   if (!backward.run(*number, recompute))
     return backward.refusals.report(&getContext());
 
@@ -286,12 +291,10 @@ LogicalResult DifferentiatePass::differentiate() {
       gradient = backward.filled(shapeOf(input));
     results.push_back({gradient, nameOf(input).str() + ".grad"});
   }
-  for (const Parameter &parameter : parameters)
-    if (!gradientsAsResults)
-      for (onnx::ConstantOp view : parameter.views)
-        streamOut(parameter.op, view, backward);
-    else if (failed(addResult(parameter.op, parameter.views, backward)))
-      return failure();
+  if (gradientsAsResults)
+    for (const Parameter &parameter : parameters)
+      if (failed(addResult(parameter.op, parameter.views, backward)))
+        return failure();
   setResults();
   if (gradientsAsResults)
     forgetParameters();

@@ -8,7 +8,7 @@ using namespace wsec;
 using namespace wsec::differentiate;
 
 static void gather(onnx::GatherOp op, Value dy, Backward &n) {
-  n.addRows(op.getTable(), {op.getIds(), dy});
+  n.addRows(op.getTable(), op.getIds(), dy);
 }
 
 void wsec::differentiate::attachLookup(MLIRContext &context) {

@@ -15,34 +15,31 @@ static bool isWhole(onnx::ParameterOp parameter, onnx::ConstantOp view) {
              rowMajorStrides(view.getTensorType().getShape());
 }
 
-void wsec::differentiate::streamOut(onnx::ParameterOp parameter,
-                                    onnx::ConstantOp view, Backward &n) {
-  n.at(view);
+void wsec::differentiate::streamOut(onnx::ConstantOp view, Value gradient,
+                                    Value ids, Backward &n) {
   OpBuilder &builder = n.builder();
-  auto name = FlatSymbolRefAttr::get(parameter.getSymNameAttr());
+  onnx::ParameterOp parameter = view.getParameter();
   const bool whole = isWhole(parameter, view);
-  const bool byRows = whole && view.getTensorType().getShape() ==
-                                   parameter.getTensorType().getShape();
-  auto stream = [&](Value value, Value rows, IntegerAttr offset,
-                    DenseI64ArrayAttr strides) {
-    onnx::GradientOp::create(builder, n.loc(), value, name, rows, offset,
-                             strides, n.nameAttr());
-  };
-  if (byRows)
-    for (const LookedUp &lookedUp : n.rowsOf(view))
-      stream(lookedUp.rows, lookedUp.ids, nullptr, nullptr);
-  Value gradient = n.of(view, /*withRows=*/!byRows);
-  if (!gradient)
-    return;
-  if (whole)
-    return stream(gradient, nullptr, nullptr, nullptr);
-  // What a view repeats adds up.
-  Shape once(shapeOf(gradient));
-  for (auto [extent, stride] : llvm::zip_equal(once, view.getViewStrides()))
-    extent = stride == 0 ? 1 : extent;
-  stream(n.sumTo(gradient, once), nullptr,
-         builder.getI64IntegerAttr(view.getViewOffset()),
-         builder.getDenseI64ArrayAttr(view.getViewStrides()));
+  // Rows of another view are no rows of the parameter.
+  if (ids && (!whole || view.getTensorType().getShape() !=
+                            parameter.getTensorType().getShape())) {
+    gradient = n.scattered(view, ids, gradient);
+    ids = nullptr;
+  }
+  IntegerAttr offset;
+  DenseI64ArrayAttr strides;
+  if (!whole && !ids) {
+    // What a view repeats adds up.
+    Shape once(shapeOf(gradient));
+    for (auto [extent, stride] : llvm::zip_equal(once, view.getViewStrides()))
+      extent = stride == 0 ? 1 : extent;
+    gradient = n.sumTo(gradient, once);
+    offset = builder.getI64IntegerAttr(view.getViewOffset());
+    strides = builder.getDenseI64ArrayAttr(view.getViewStrides());
+  }
+  onnx::GradientOp::create(builder, n.loc(), gradient,
+                           FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
+                           ids, offset, strides, n.nameAttr());
 }
 
 namespace {

@@ -8,10 +8,11 @@
 
 namespace wsec::differentiate {
 
-/// Makes the onnx.gradient of what `view` takes of `parameter`, in the
-/// parameter's own order; of a table whose rows are looked up one for each
-/// lookup. None if the loss does not depend on it.
-void streamOut(onnx::ParameterOp parameter, onnx::ConstantOp view, Backward &n);
+/// Makes the onnx.gradient of what `view` takes of its parameter, in the
+/// parameter's own order, where `n` builds. With ids, `gradient` is of rows of
+/// the view.
+void streamOut(onnx::ConstantOp view, mlir::Value gradient, mlir::Value ids,
+               Backward &n);
 
 /// `gradient`, that of `view`, among zeros in the shape of the parameter; null
 /// where that takes more than transposing and spreading.

@@ -420,6 +420,12 @@ bool Selector::selectView(Operation *op) {
   Value operand = op->getOperand(0);
   if (!toStore(operand, op))
     return false;
+  // What is kept is another value, that is not on the wafer any more.
+  std::optional<HostView> held = hostValues.view(operand);
+  if (isa<onnx::KeepOp>(op) && held && held->tensor && held->isWhole()) {
+    hostValues.store(op->getResult(0), held->tensor);
+    return true;
+  }
   if (hostValues.addView(op))
     return true;
   if (!toStoreInOrder(operand, op))

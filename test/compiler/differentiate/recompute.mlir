@@ -4,6 +4,7 @@
 // Two residual blocks. What the second begins with is kept as soon as it is
 // there; the first block is computed again where its gradients are made.
 // CHECK-LABEL: func.func @main
+// CHECK: %[[INPUT:.*]] = onnx.keep %arg0
 // CHECK: onnx.unary tanh %arg0 {node = "f0"}
 // CHECK: %[[S:.*]] = onnx.binary add {{.*}} {node = "s0"}
 // CHECK: %[[KEPT:.*]] = onnx.keep %[[S]] {node = "s0"}
@@ -14,7 +15,7 @@
 // CHECK: node = "f2/backward"
 // CHECK: %[[AGAIN:.*]] = onnx.unary tanh %[[KEPT]] {node = "f1/recompute"}
 // CHECK: onnx.binary mul %[[AGAIN]], %[[AGAIN]] {node = "f1/backward"}
-// CHECK: %[[FIRST:.*]] = onnx.unary tanh %arg0 {node = "f0/recompute"}
+// CHECK: %[[FIRST:.*]] = onnx.unary tanh %[[INPUT]] {node = "f0/recompute"}
 // CHECK: onnx.binary mul %[[FIRST]], %[[FIRST]] {node = "f0/backward"}
 // ONCE-NOT: onnx.keep
 // ONCE-NOT: recompute

@@ -419,7 +419,7 @@ func.func @cross_entropy_c1_floats(%z: tensor<8x97xf32>, %c: tensor<8xf32>) {
 // -----
 
 func.func @cross_entropy_c2(%z: tensor<8x97xf32>, %c: tensor<8xi32>, %w: tensor<96xf32>) {
-  // expected-error @below {{weights is 'tensor<96xf32>', expected 'tensor<97xf32>'}}
+  // expected-error @below {{weights is 'tensor<96xf32>', expected one element per feature of 'tensor<8x97xf32>'}}
   %y = onnx.cross_entropy mean %z, %c weights %w {label_smoothing = 0.0 : f32} : (tensor<8x97xf32>, tensor<8xi32>, tensor<96xf32>) -> tensor<f32>
   return
 }
