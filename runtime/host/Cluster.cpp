@@ -69,10 +69,10 @@ void Cluster::bindCall(Session &session, uint64_t call) const {
 struct Cluster::Pass {
   Pass(const Cluster &cluster, const Call &call, const EngineOptions &options,
        Engine engine, const SharedChannels &shared,
-       std::counting_semaphore<> &slots, uint64_t number, unsigned systems,
-       Broadcast::Source source)
+       std::counting_semaphore<> &slots, uint64_t number, uint64_t ofBatch,
+       unsigned systems, Broadcast::Source source)
       : call(call), options(options), engine(engine), shared(shared),
-        slots(slots), number(number), systems(systems),
+        slots(slots), number(number), ofBatch(ofBatch), systems(systems),
         elsewhere(*cluster.link, cluster.joined, number),
         remote(*cluster.link, cluster.joined, call, number),
         broadcast(cluster.joined, shared.size(), std::move(source), &elsewhere),
@@ -84,7 +84,8 @@ struct Cluster::Pass {
   Progress *progress = nullptr; ///< of system 0
   const SharedChannels &shared;
   std::counting_semaphore<> &slots;
-  const uint64_t number;
+  const uint64_t number;  ///< of all that there have been
+  const uint64_t ofBatch; ///< of those of the batch
   const unsigned systems;
   PassLink elsewhere;
   RemoteCalls remote;
@@ -130,7 +131,7 @@ void Cluster::runSystem(Pass &pass, unsigned system) {
 
 /// Until other processes are there, and have found the program.
 void Cluster::awaitOthers() {
-  for (unsigned ready = 1; ready < link->size();) {
+  while (ready < link->size()) {
     const auto received = link->receive();
     if (!received)
       continue;
@@ -164,10 +165,10 @@ void Cluster::countEdges(Pass &pass, ClusterRun &run) {
   }
 }
 
-void Cluster::runPass(Pass &pass, ClusterRun &run) {
+void Cluster::runPass(Pass &pass, ClusterRun &run, const AfterCall &after) {
   const auto callOf = [&](unsigned system) {
     return samplesOf(system, joined.systems(), batch.calls()).begin +
-           pass.number;
+           pass.ofBatch;
   };
   for (unsigned system = 0; system < pass.systems; ++system)
     bindCall(*sessions[system], callOf(system));
@@ -193,7 +194,10 @@ void Cluster::runPass(Pass &pass, ClusterRun &run) {
                   absl::StrCat("system ", system, ", call ", callOf(system),
                                " of the batch: ", error.message()));
     }
-    keepOutputs(*sessions[system], callOf(system));
+    if (after)
+      after(system, callOf(system), *sessions[system]);
+    else
+      keepOutputs(*sessions[system], callOf(system));
     SystemRun &its = run.systems[system];
     ++its.calls;
     its.cycles += result.run->result.cycles;
@@ -207,7 +211,8 @@ void Cluster::runPass(Pass &pass, ClusterRun &run) {
 }
 
 ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
-                             Progress *progress, Engine engine) {
+                             Progress *progress, Engine engine,
+                             const AfterCall &after) {
   const unsigned systems = joined.systems();
   if (session().hasState())
     throw Error(ErrorClass::BadState,
@@ -215,7 +220,7 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
                 "call to call, and calls of a batch run on different systems; "
                 "run them one after the other on one");
   const uint64_t calls = batch.calls();
-  if (calls < systems)
+  if (calls < systems && !after)
     throw Error(ErrorClass::BadTensor,
                 absl::StrCat("the inputs hold ", calls, " call",
                              calls == 1 ? "" : "s", " of the program for ",
@@ -251,10 +256,10 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
       return store->next(shared[channel].first, shared[channel].second,
                          blockWords);
     };
-    Pass pass(*this, call, options, engine, shared, slots, number, active,
-              source);
+    Pass pass(*this, call, options, engine, shared, slots, passes++, number,
+              active, source);
     pass.progress = number == 0 ? progress : nullptr;
-    runPass(pass, run);
+    runPass(pass, run, after);
   }
   run.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
@@ -263,8 +268,10 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
 }
 
 absl::StatusOr<ClusterRun> Cluster::run(const Call &call, EngineOptions options,
-                                        Progress *progress, Engine engine) {
-  return asStatusOr([&] { return runBatch(call, options, progress, engine); });
+                                        Progress *progress, Engine engine,
+                                        const AfterCall &after) {
+  return asStatusOr(
+      [&] { return runBatch(call, options, progress, engine, after); });
 }
 
 // ---------------------------------------------------------------- results

@@ -7,6 +7,7 @@
 #include "runtime/swarmx/Link.h"
 #include "runtime/swarmx/Tree.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,11 @@ struct ClusterRun {
   double speedUp() const { return cycles > 0 ? oneSystemCycles() / cycles : 1; }
 };
 
+/// Told of every call of a batch when it is done, with the session that has its
+/// outputs, by one thread: pass after pass, in the order of the systems.
+using AfterCall =
+    std::function<void(unsigned system, uint64_t call, const Session &session)>;
+
 /// A program on several emulated wafers that share its weights, fed through a
 /// tree (runtime/swarmx): each makes calls of a batch.
 ///
@@ -56,6 +62,8 @@ public:
   ~Cluster();
 
   Session &session() { return *sessions.front(); }
+  /// Those of its systems.
+  const std::vector<std::unique_ptr<Session>> &systems() { return sessions; }
   std::vector<std::string> inputs() const;
   std::vector<std::string> outputs() const;
   std::vector<std::string> weightFiles() const;
@@ -71,13 +79,19 @@ public:
                        const std::vector<int64_t> &shape) const;
   /// Gives an input of the batch. BadTensor if another has other calls.
   absl::Status bind(const std::string &name, HostTensor tensor);
+  /// For another batch.
+  void clearInputs() { batch.clearInputs(); }
+  /// Calls of the batch.
+  uint64_t calls() const { return batch.calls(); }
 
   /// BadTensor when there are fewer calls than systems; BadState for a program
   /// that keeps something from call to call. An error names the system and the
-  /// call.
+  /// call. With `after` the batch has no outputs but what that takes, and may
+  /// have fewer calls.
   absl::StatusOr<ClusterRun> run(const Call &call, EngineOptions options = {},
                                  Progress *progress = nullptr,
-                                 Engine engine = Engine::Burst);
+                                 Engine engine = Engine::Burst,
+                                 const AfterCall &after = {});
 
   absl::StatusOr<HostTensor> output(const std::string &name) const;
   /// Outputs that the run has written, in the order of the model.
@@ -86,9 +100,10 @@ public:
 private:
   struct Pass;
   ClusterRun runBatch(const Call &call, const EngineOptions &options,
-                      Progress *progress, Engine engine);
+                      Progress *progress, Engine engine,
+                      const AfterCall &after);
   void awaitOthers();
-  void runPass(Pass &pass, ClusterRun &run);
+  void runPass(Pass &pass, ClusterRun &run, const AfterCall &after);
   void receiveUntilDone(Pass &pass);
   void countEdges(Pass &pass, ClusterRun &run);
   void runSystem(Pass &pass, unsigned system);
@@ -99,6 +114,8 @@ private:
   const std::shared_ptr<Link> link;
   Batch batch;
   std::vector<std::unique_ptr<Session>> sessions; ///< by system
+  unsigned ready = 1;                             ///< processes
+  uint64_t passes = 0;                            ///< of all runs
 };
 
 } // namespace wsec::runtime
