@@ -2,6 +2,11 @@
 #include "runtime/train/ServeTraining.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/Loader.h"
+#include "runtime/strips/StripsEngine.h"
+
+#include <memory>
+#include <mutex>
+#include <vector>
 
 namespace wsec::runtime {
 
@@ -13,16 +18,52 @@ void tellProgram(Link &link, const std::string &program, unsigned systems,
                         {program.begin(), program.end()}});
 }
 
+namespace {
+/// Wafers that make one call after the other: what they have prepared, or
+/// recorded, for one is there for the next.
+class ServedWafers {
+public:
+  ServedWafers(const Call &call, Engine engine) : call(call) {
+    options.threads = 1;
+    options.replay = true;
+    chosen = chooseEngine(engine, call, options);
+  }
+
+  RunResult run(HostPort &port) {
+    if (chosen != Engine::Strips)
+      return emulateOnce(chosen, call, nullptr, options, port);
+    std::unique_ptr<StripsEngine> engine = take();
+    RunResult result = engine->run(port, call, nullptr);
+    std::lock_guard guard(lock);
+    idle.push_back(std::move(engine));
+    return result;
+  }
+
+private:
+  std::unique_ptr<StripsEngine> take() {
+    std::lock_guard guard(lock);
+    if (idle.empty())
+      return std::make_unique<StripsEngine>(call.program(), options);
+    std::unique_ptr<StripsEngine> engine = std::move(idle.back());
+    idle.pop_back();
+    return engine;
+  }
+
+  const Call &call;
+  EngineOptions options;
+  Engine chosen;
+  std::mutex lock;
+  std::vector<std::unique_ptr<StripsEngine>> idle;
+};
+} // namespace
+
 static bool serveProgram(Link &link, const std::string &path, unsigned systems,
                          Engine engine, unsigned threads) {
   const auto loaded = LoadedProgram::open(path);
   const Call call(loaded->program(), findEntry(loaded->program(), ""), {});
-  EngineOptions options;
-  options.threads = 1;
-  const Engine chosen = chooseEngine(engine, call, options);
-  return serveSystems(link, call, systems, threads, [&](HostPort &port) {
-    return emulateOnce(chosen, call, nullptr, options, port);
-  });
+  ServedWafers wafers(call, engine);
+  return serveSystems(link, call, systems, threads,
+                      [&](HostPort &port) { return wafers.run(port); });
 }
 
 bool serveTraining(Link &link, unsigned threads) {

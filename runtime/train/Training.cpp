@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/train/Training.h"
 #include "runtime/memoryx/Checkpoint.h"
+#include "runtime/memoryx/StrictJson.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
@@ -231,7 +232,7 @@ TrainingStep Training::makeStep(uint64_t number) {
                              step.loss));
   position += options.batch * length;
   step.tokens = position;
-  step.cycles = run.cycles;
+  step.cycles = lastRun->cycles;
   step.seconds = watch.seconds();
   return step;
 }
@@ -289,6 +290,38 @@ bool Training::run(TrainingObserver &observer) {
       save(done, observer);
   }
   return done >= options.steps;
+}
+
+// ---------------------------------------------------------------- report
+
+std::optional<RunReport> Training::report() const {
+  if (!lastRun)
+    return std::nullopt;
+  return makeReport(*call, wafers->wafers().tree(), *lastRun);
+}
+
+std::string Training::reportJson(const std::string &compilation) const {
+  const ParameterStore &store = wafers->store();
+  uint64_t elements = 0;
+  for (size_t i = 0; i < store.size(); ++i)
+    elements += store.elements(i);
+  Json json = {
+      {"compilation", Json::parse(compilation)},
+      {"training",
+       {{"steps", done},
+        {"tokens", position},
+        {"batch", options.batch},
+        {"sequence", length},
+        {"micro_batch", rows},
+        {"parameters", store.size()},
+        {"trained_elements", elements},
+        {"store_bytes", store.bytes()},
+        {"gradient_bytes_at_root", wafers->gradientBytes().empty()
+                                       ? 0
+                                       : wafers->gradientBytes().back()}}}};
+  if (const auto step = report())
+    json["step"] = Json::parse(step->json());
+  return json.dump(1) + "\n";
 }
 
 } // namespace wsec::runtime

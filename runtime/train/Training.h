@@ -2,6 +2,7 @@
 #ifndef RUNTIME_TRAIN_TRAINING_H
 #define RUNTIME_TRAIN_TRAINING_H
 
+#include "runtime/host/Report.h"
 #include "runtime/train/Schedule.h"
 #include "runtime/train/Tokens.h"
 #include "runtime/train/Trainer.h"
@@ -92,6 +93,12 @@ public:
   uint64_t microBatch() const { return rows; }
   uint64_t sequence() const { return length; }
   uint64_t callsPerStep() const { return options.batch / rows; }
+  /// The last step of the run: what it took, as a batch on the systems; before
+  /// one nothing.
+  std::optional<RunReport> report() const;
+  /// The same with what was trained, and what the compiler has reported:
+  /// {"compilation": .., "training": .., "step": ..}.
+  std::string reportJson(const std::string &compilation) const;
 
 private:
   void readShapes(const Session &session);
@@ -110,6 +117,7 @@ private:
   uint64_t rows = 0, length = 0;
   std::unique_ptr<Trainer> wafers;
   std::optional<Call> call;
+  std::optional<ClusterRun> lastRun;
   uint64_t done = 0;     ///< steps
   uint64_t position = 0; ///< of the next step in the tokens
   const uint64_t digest; ///< of the tokens

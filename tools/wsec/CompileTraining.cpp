@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
 #include "tools/wsec/TrainingProgram.h"
 
 #include <filesystem>
@@ -9,6 +11,9 @@ using namespace wsec;
 bool tools::compileTraining(const TrainingProgram &training,
                             const std::string &program,
                             const std::string &report, bool isQuiet) {
+  // The compiler asks for what they say.
+  mlir::registerPassManagerCLOptions();
+  mlir::registerDefaultTimingManagerCLOptions();
   CompileOptions options;
   options.input = training.model;
   options.output = program;

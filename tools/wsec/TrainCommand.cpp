@@ -515,13 +515,14 @@ static void checkOutputs(const Model &model) {
   checkOutputPaths(written, read);
 }
 
-static void copyReport(const CachedProgram &compiled) {
-  const std::string path = absl::GetFlag(FLAGS_report);
-  if (path.empty())
-    return;
-  const std::vector<uint8_t> text = readFile(compiled.report);
+static std::string textOf(const std::string &path) {
+  const std::vector<uint8_t> bytes = readFile(path);
+  return {bytes.begin(), bytes.end()};
+}
+
+static void writeReport(const std::string &text) {
   OutputFiles files;
-  files.add(path, {reinterpret_cast<const char *>(text.data()), text.size()});
+  files.add(absl::GetFlag(FLAGS_report), text);
   files.commit();
 }
 
@@ -547,7 +548,12 @@ static int train(const Model &model, const CachedProgram &compiled, Task task,
   TrainingLog log(absl::GetFlag(FLAGS_log), isQuiet ? nullptr : stdout, steps,
                   batch, uint64_t(absl::GetFlag(FLAGS_log_every).value));
   const EndsAtInterrupt guard;
-  if (training.run(log))
+  const bool isWhole = training.run(log);
+  if (const auto report = training.report(); report && !isQuiet)
+    std::fputs(printable(report->text()).c_str(), stdout);
+  if (!absl::GetFlag(FLAGS_report).empty())
+    writeReport(training.reportJson(textOf(compiled.report)));
+  if (isWhole)
     return 0;
   std::fprintf(stderr, "wsec train: stopped\n");
   constexpr int afterInterrupt = 130;
@@ -575,12 +581,14 @@ static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
   if (absl::GetFlag(FLAGS_validate_only))
     return compileTraining(model.training, "", "", isQuiet) ? 0 : 1;
   const CachedProgram compiled = findOrCompile(model.training, cache, isQuiet);
-  copyReport(compiled);
   if (!isQuiet)
     std::printf("program %s%s\n", printable(compiled.program).c_str(),
                 compiled.wasThere ? ", compiled before" : "");
-  if (absl::GetFlag(FLAGS_compile_only))
+  if (absl::GetFlag(FLAGS_compile_only)) {
+    if (!absl::GetFlag(FLAGS_report).empty())
+      writeReport("{\"compilation\": " + textOf(compiled.report) + "}\n");
     return 0;
+  }
   tellProgram(*link, compiled.program, systems, task->options.engine);
   return train(model, compiled, *std::move(task), link, systems);
 }
