@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,7 +40,7 @@ struct ClusterRun {
 };
 
 /// Told of every call of a batch when it is done, with the session that has its
-/// outputs, by one thread: pass after pass, in the order of the systems.
+/// outputs: one at a time, in any order.
 using AfterCall =
     std::function<void(unsigned system, uint64_t call, const Session &session)>;
 
@@ -48,7 +49,8 @@ using AfterCall =
 ///
 /// System i of N makes calls i * k / N and on of a Batch of k: as many as the
 /// others or one more. In a pass every system makes one call, and the weights
-/// leave the store once.
+/// leave the store once. The host emulates several passes at a time where there
+/// are fewer systems than threads.
 ///
 /// Throws nothing; Session.h says which statuses there are.
 class Cluster {
@@ -62,8 +64,9 @@ public:
   ~Cluster();
 
   Session &session() { return *sessions.front(); }
-  /// Those of its systems.
-  const std::vector<std::unique_ptr<Session>> &systems() { return sessions; }
+  /// All that make calls: those of its systems, and others of theirs that make
+  /// further passes meanwhile.
+  const std::vector<std::unique_ptr<Session>> &emulated() { return sessions; }
   std::vector<std::string> inputs() const;
   std::vector<std::string> outputs() const;
   std::vector<std::string> weightFiles() const;
@@ -103,7 +106,8 @@ private:
                       Progress *progress, Engine engine,
                       const AfterCall &after);
   void awaitOthers();
-  void runPass(Pass &pass, ClusterRun &run, const AfterCall &after);
+  ClusterRun runPass(Pass &pass, const AfterCall &after);
+  unsigned lanesFor(uint64_t passes, unsigned threads);
   void receiveUntilDone(Pass &pass);
   void countEdges(Pass &pass, ClusterRun &run);
   void runSystem(Pass &pass, unsigned system);
@@ -113,7 +117,8 @@ private:
   const Tree joined;
   const std::shared_ptr<Link> link;
   Batch batch;
-  std::vector<std::unique_ptr<Session>> sessions; ///< by system
+  std::vector<std::unique_ptr<Session>> sessions; ///< by lane and system
+  std::mutex taking;                              ///< what calls have given
   unsigned ready = 1;                             ///< processes
   uint64_t passes = 0;                            ///< of all runs
 };

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace wsec::runtime {
@@ -19,27 +20,45 @@ void tellProgram(Link &link, const std::string &program, unsigned systems,
 }
 
 namespace {
-/// Wafers that make one call after the other: what they have prepared, or
-/// recorded, for one is there for the next.
+/// Wafers that make one call after the other, as Session does: what they have
+/// prepared, or recorded, for one is there for the next; cycles, which depend
+/// on no data, are those of the first where streams counts them.
 class ServedWafers {
 public:
   ServedWafers(const Call &call, Engine engine) : call(call) {
     options.threads = 1;
     options.replay = true;
     chosen = chooseEngine(engine, call, options);
+    countsOnce = engine == Engine::Burst && chosen == Engine::Streams &&
+                 StripsEngine::unsupported(call.program()).empty();
   }
 
   RunResult run(HostPort &port) {
-    if (chosen != Engine::Strips)
-      return emulateOnce(chosen, call, nullptr, options, port);
+    const std::optional<RunResult> first = counted();
+    if (chosen != Engine::Strips && !first) {
+      RunResult result = emulateOnce(chosen, call, nullptr, options, port);
+      std::lock_guard guard(lock);
+      if (countsOnce)
+        timed = result;
+      return result;
+    }
     std::unique_ptr<StripsEngine> engine = take();
     RunResult result = engine->run(port, call, nullptr);
+    if (first) {
+      result.cycles = first->cycles;
+      result.launches = first->launches;
+      result.kernelCycles = first->kernelCycles;
+    }
     std::lock_guard guard(lock);
     idle.push_back(std::move(engine));
     return result;
   }
 
 private:
+  std::optional<RunResult> counted() {
+    std::lock_guard guard(lock);
+    return timed;
+  }
   std::unique_ptr<StripsEngine> take() {
     std::lock_guard guard(lock);
     if (idle.empty())
@@ -52,7 +71,9 @@ private:
   const Call &call;
   EngineOptions options;
   Engine chosen;
+  bool countsOnce;
   std::mutex lock;
+  std::optional<RunResult> timed;
   std::vector<std::unique_ptr<StripsEngine>> idle;
 };
 } // namespace

@@ -91,8 +91,8 @@ void Trainer::requireSameParameters(const std::string &checkpoint) {
 }
 
 void Trainer::bindParameters() {
-  for (const std::unique_ptr<Session> &system : cluster->systems())
-    requireOk(system->bindParameters(parameters));
+  for (const std::unique_ptr<Session> &session : cluster->emulated())
+    requireOk(session->bindParameters(parameters));
 }
 
 absl::StatusOr<ClusterRun> Trainer::evaluate(const Call &call,

@@ -29,11 +29,12 @@ class Logits(torch.nn.Module):
 
 
 def make_model():
-    """With noise on every parameter: exporters drop what is 0, and merge what is equal."""
+    """With noise on every parameter: exporters drop what is 0, and merge what is equal. With a head of its own: of a tied one
+    they make two weights."""
     torch.manual_seed(1)
     model = GPT2LMHeadModel(GPT2Config(
         vocab_size=VOCABULARY, n_positions=SEQUENCE, n_embd=60, n_layer=2, n_head=5, resid_pdrop=0, embd_pdrop=0,
-        attn_pdrop=0, attn_implementation="eager"))
+        attn_pdrop=0, attn_implementation="eager", tie_word_embeddings=False))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.02 * torch.randn_like(parameter)
@@ -69,8 +70,7 @@ def main():
     expected = train(model, tokens)
     first = None
     for name, launcher, flags in (("one wafer", [], []), ("3 wafers", [], ["--num-systems=3"]),
-                                  ("3 processes", ["mpirun", "-np", "3"], []),
-                                  ("micro-batch of 6", [], ["--micro-batch=6"])):
+                                  ("3 processes", ["mpirun", "-np", "3"], [])):
         command = [*launcher, "wsec", "train", path, f"--tokens={work / 'tokens.npy'}", f"--sequence={SEQUENCE}",
                    f"--batch={BATCH}", f"--steps={STEPS}", f"--mesh={mesh}", "--lr=1e-3", "--quiet",
                    f"--cache={work / 'programs'}", f"--log={work / 'log.jsonl'}", *flags]
@@ -83,7 +83,7 @@ def main():
         worst = max(abs(a - b) for a, b in zip(losses, expected))
         assert worst <= TOLERANCE, f"{name}: off by {worst:.1e}\n{losses}\n{expected}"
         first = first or losses
-        assert flags == ["--micro-batch=6"] or losses == first, f"{name}: other bits"
+        assert losses == first, f"{name}: other bits"
         print(f"{name}: loss {losses[0]:.5f} to {losses[-1]:.5f}, off by at most {worst:.1e}, "
               f"{1e3 * np.mean([BATCH / line['samples_per_second'] for line in lines[1:]]):.0f} ms a step")
 
