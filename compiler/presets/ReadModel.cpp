@@ -2,6 +2,7 @@
 #include "compiler/presets/ReadModel.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "onnx-ml.pb.h"
 #include "runtime/program/MappedFile.h"
 #include "runtime/program/NearestNames.h"
@@ -137,7 +138,7 @@ Workload WorkloadReader::read(int64_t sequence) {
   return std::move(work);
 }
 
-Workload readWorkload(const std::string &path, int64_t sequence) {
+static onnx::ModelProto parseModel(const std::string &path) {
   const auto file = runtime::MappedFile::open(path);
   onnx::ModelProto model;
   if (file->size() > INT_MAX ||
@@ -148,7 +149,56 @@ Workload readWorkload(const std::string &path, int64_t sequence) {
              ? ": files of more than 2 GB are not read; keep weights in "
                "external data"
              : ": not an ONNX model"));
+  return model;
+}
+
+Workload readWorkload(const std::string &path, int64_t sequence) {
+  const onnx::ModelProto model = parseModel(path);
   return WorkloadReader(model.graph(), path).read(sequence);
+}
+
+std::string SignatureTensor::description() const {
+  if (!hasShape)
+    return name;
+  return absl::StrCat(
+      name, " [",
+      absl::StrJoin(dims, ", ",
+                    [](std::string *text, int64_t dim) {
+                      absl::StrAppend(text, dim < 0 ? "?" : absl::StrCat(dim));
+                    }),
+      "]");
+}
+
+static SignatureTensor signatureOf(const onnx::ValueInfoProto &value) {
+  const auto &type = value.type().tensor_type();
+  SignatureTensor tensor;
+  tensor.name = value.name();
+  tensor.isInteger = type.elem_type() == onnx::TensorProto::INT64 ||
+                     type.elem_type() == onnx::TensorProto::INT32;
+  tensor.hasShape = type.has_shape();
+  for (const auto &dim : type.shape().dim())
+    tensor.dims.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+  return tensor;
+}
+
+ModelSignature readSignature(const std::string &path) {
+  const onnx::ModelProto model = parseModel(path);
+  const onnx::GraphProto &graph = model.graph();
+  ModelSignature signature;
+  std::set<std::string> stored, files;
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    stored.insert(tensor.name());
+    for (const auto &entry : tensor.external_data())
+      if (entry.key() == "location")
+        files.insert(entry.value());
+  }
+  for (const onnx::ValueInfoProto &input : graph.input())
+    if (!stored.count(input.name()))
+      signature.inputs.push_back(signatureOf(input));
+  for (const onnx::ValueInfoProto &output : graph.output())
+    signature.outputs.push_back(signatureOf(output));
+  signature.weightFiles.assign(files.begin(), files.end());
+  return signature;
 }
 
 } // namespace wsec::presets

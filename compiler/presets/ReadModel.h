@@ -4,6 +4,9 @@
 
 #include "compiler/presets/ModelShape.h"
 
+#include <string>
+#include <vector>
+
 namespace wsec::presets {
 
 /// What an ONNX model asks of a cluster: parameters and products from the
@@ -13,6 +16,26 @@ namespace wsec::presets {
 ///
 /// Throws std::runtime_error where this cannot be told.
 Workload readWorkload(const std::string &path, int64_t sequence);
+
+/// What goes into a model, or comes out of it.
+struct SignatureTensor {
+  std::string name;
+  bool isInteger = false;
+  bool hasShape = false;
+  std::vector<int64_t> dims; ///< -1: symbolic, or unknown
+
+  /// "input_ids [-1, 128]", with ? for -1.
+  std::string description() const;
+};
+
+struct ModelSignature {
+  std::vector<SignatureTensor> inputs, outputs; ///< no initializers
+  /// With external data, relative to the model's folder, in order.
+  std::vector<std::string> weightFiles;
+};
+
+/// Of an .onnx file. Throws std::runtime_error for what is none.
+ModelSignature readSignature(const std::string &path);
 
 } // namespace wsec::presets
 

@@ -6,6 +6,9 @@
     outputs = program.run({"input_ids": ids})
     outputs["logits"], outputs.report.cycles.total
 
+    history = wsec.train("model.onnx", tokens, steps=300, batch=8, sequence=64, mesh="32x32", lr=1e-3)
+    history.losses[-1]
+
     cache = wsec.compile("cache.mlir")
     cache.run(entry="load", save_state="cache.state")
     cache.run(entry="attend", arguments={"length": 2}, load_state="cache.state")
@@ -19,6 +22,7 @@ is a demonstration, `python -m wsec.weights` refers a model to safetensors files
 from wsec.program import Outputs, Program, TensorType, compile, load
 from wsec.report import Report, Section, schema
 from wsec.tools import CompileError, Error, InputError, RunError, UsageError, tool
+from wsec.training import History, train
 
-__all__ = ["CompileError", "Error", "InputError", "Outputs", "Program", "Report", "RunError", "Section",
-           "TensorType", "UsageError", "compile", "load", "schema", "tool"]
+__all__ = ["CompileError", "Error", "History", "InputError", "Outputs", "Program", "Report", "RunError", "Section",
+           "TensorType", "UsageError", "compile", "load", "schema", "tool", "train"]

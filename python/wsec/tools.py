@@ -74,7 +74,7 @@ def flags(given: dict[str, object]) -> list[str]:
     return words
 
 
-def _failure(name: str, code: int, said: str) -> Error:
+def failure(name: str, code: int, said: str) -> Error:
     """The exception for what a tool wrote before it ended with `code`."""
     text = re.sub(rf"^({re.escape(name)}: )?(error: )?", "", said.strip())
     text = re.sub(r"\s*Try: .*--help'?", "", text).replace(f"\n{name}: ", "\n")
@@ -117,7 +117,7 @@ def run(name: str, words: Sequence[object], what: str, progress: bool | None = F
         printed.seek(0)
         text = printed.read()
     if process.returncode:
-        raise _failure(name, process.returncode, said)
+        raise failure(name, process.returncode, said)
     if said.strip():
         warnings.warn(said.strip(), stacklevel=3)
     return text

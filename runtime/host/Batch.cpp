@@ -68,6 +68,12 @@ void Batch::bind(const std::string &name, HostTensor tensor) {
   inputs.emplace_back(name, std::move(tensor));
 }
 
+void Batch::clearInputs() {
+  inputs.clear();
+  countedBy.clear();
+  count = 1;
+}
+
 void Batch::forEachInput(
     uint64_t call,
     const std::function<void(const std::string &, HostTensor)> &use) const {

@@ -27,6 +27,8 @@ public:
   /// Gives an input of the batch. BadTensor if another has other calls.
   void bind(const std::string &name, HostTensor tensor);
   uint64_t calls() const { return count; }
+  /// For another batch.
+  void clearInputs();
   void forEachInput(
       uint64_t call,
       const std::function<void(const std::string &, HostTensor)> &use) const;

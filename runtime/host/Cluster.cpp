@@ -69,10 +69,11 @@ void Cluster::bindCall(Session &session, uint64_t call) const {
 struct Cluster::Pass {
   Pass(const Cluster &cluster, const Call &call, const EngineOptions &options,
        Engine engine, const SharedChannels &shared,
-       std::counting_semaphore<> &slots, uint64_t number, unsigned systems,
-       Broadcast::Source source)
+       std::counting_semaphore<> &slots, uint64_t number, uint64_t ofBatch,
+       unsigned systems, unsigned lane, Broadcast::Source source)
       : call(call), options(options), engine(engine), shared(shared),
-        slots(slots), number(number), systems(systems),
+        slots(slots), number(number), ofBatch(ofBatch), systems(systems),
+        sessions(&cluster.sessions[lane * cluster.joined.systems()]),
         elsewhere(*cluster.link, cluster.joined, number),
         remote(*cluster.link, cluster.joined, call, number),
         broadcast(cluster.joined, shared.size(), std::move(source), &elsewhere),
@@ -84,8 +85,10 @@ struct Cluster::Pass {
   Progress *progress = nullptr; ///< of system 0
   const SharedChannels &shared;
   std::counting_semaphore<> &slots;
-  const uint64_t number;
+  const uint64_t number;  ///< of all that there have been
+  const uint64_t ofBatch; ///< of those of the batch
   const unsigned systems;
+  const std::unique_ptr<Session> *const sessions; ///< by system
   PassLink elsewhere;
   RemoteCalls remote;
   Broadcast broadcast;
@@ -119,9 +122,9 @@ void Cluster::runSystem(Pass &pass, unsigned system) {
   };
   if (here)
     pass.slots.acquire();
-  result.run = sessions[system]->call(pass.call, pass.options,
-                                      system == 0 ? pass.progress : nullptr,
-                                      pass.engine, relay);
+  result.run = pass.sessions[system]->call(
+      pass.call, pass.options, system == 0 ? pass.progress : nullptr,
+      pass.engine, relay);
   pass.broadcast.leave(system);
   if (here)
     pass.slots.release();
@@ -130,7 +133,7 @@ void Cluster::runSystem(Pass &pass, unsigned system) {
 
 /// Until other processes are there, and have found the program.
 void Cluster::awaitOthers() {
-  for (unsigned ready = 1; ready < link->size();) {
+  while (ready < link->size()) {
     const auto received = link->receive();
     if (!received)
       continue;
@@ -164,13 +167,16 @@ void Cluster::countEdges(Pass &pass, ClusterRun &run) {
   }
 }
 
-void Cluster::runPass(Pass &pass, ClusterRun &run) {
+ClusterRun Cluster::runPass(Pass &pass, const AfterCall &after) {
+  ClusterRun run;
+  run.systems.resize(joined.systems());
+  run.edgeBytes.resize(joined.members());
   const auto callOf = [&](unsigned system) {
     return samplesOf(system, joined.systems(), batch.calls()).begin +
-           pass.number;
+           pass.ofBatch;
   };
   for (unsigned system = 0; system < pass.systems; ++system)
-    bindCall(*sessions[system], callOf(system));
+    bindCall(*pass.sessions[system], callOf(system));
   for (unsigned process = 1; process < link->size(); ++process)
     link->send(process, {Message::Kind::Begin, {pass.number, pass.systems}});
   for (unsigned idle = pass.systems; idle < joined.systems(); ++idle)
@@ -193,7 +199,13 @@ void Cluster::runPass(Pass &pass, ClusterRun &run) {
                   absl::StrCat("system ", system, ", call ", callOf(system),
                                " of the batch: ", error.message()));
     }
-    keepOutputs(*sessions[system], callOf(system));
+    {
+      std::lock_guard guard(taking);
+      if (after)
+        after(system, callOf(system), *pass.sessions[system]);
+      else
+        keepOutputs(*pass.sessions[system], callOf(system));
+    }
     SystemRun &its = run.systems[system];
     ++its.calls;
     its.cycles += result.run->result.cycles;
@@ -201,13 +213,40 @@ void Cluster::runPass(Pass &pass, ClusterRun &run) {
     its.bytesOut += result.bytesOut;
     slowest = std::max(slowest, result.run->result.cycles);
   }
-  run.cycles += slowest;
-  if (run.calls.empty())
-    run.calls.push_back(*std::move(pass.results[0].run));
+  run.cycles = slowest;
+  run.calls.push_back(*std::move(pass.results[0].run));
+  return run;
+}
+
+/// Passes that are emulated at a time, each with sessions of its own.
+unsigned Cluster::lanesFor(uint64_t passes, unsigned threads) {
+  const unsigned systems = joined.systems();
+  if (link->size() > 1)
+    return 1;
+  const auto lanes =
+      unsigned(std::min<uint64_t>(passes, std::max(1u, threads / systems)));
+  while (sessions.size() < size_t(lanes) * systems)
+    sessions.push_back(sessions.front()->sibling());
+  return lanes;
+}
+
+static void add(ClusterRun &sum, ClusterRun pass) {
+  for (size_t system = 0; system < sum.systems.size(); ++system) {
+    sum.systems[system].calls += pass.systems[system].calls;
+    sum.systems[system].cycles += pass.systems[system].cycles;
+    sum.systems[system].ownBytesIn += pass.systems[system].ownBytesIn;
+    sum.systems[system].bytesOut += pass.systems[system].bytesOut;
+  }
+  for (size_t edge = 0; edge < sum.edgeBytes.size(); ++edge)
+    sum.edgeBytes[edge] += pass.edgeBytes[edge];
+  sum.cycles += pass.cycles;
+  if (sum.calls.empty())
+    sum.calls = std::move(pass.calls);
 }
 
 ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
-                             Progress *progress, Engine engine) {
+                             Progress *progress, Engine engine,
+                             const AfterCall &after) {
   const unsigned systems = joined.systems();
   if (session().hasState())
     throw Error(ErrorClass::BadState,
@@ -215,7 +254,7 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
                 "call to call, and calls of a batch run on different systems; "
                 "run them one after the other on one");
   const uint64_t calls = batch.calls();
-  if (calls < systems)
+  if (calls < systems && !after)
     throw Error(ErrorClass::BadTensor,
                 absl::StrCat("the inputs hold ", calls, " call",
                              calls == 1 ? "" : "s", " of the program for ",
@@ -234,15 +273,19 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
   if (options.threads == 0)
     options.threads = std::max(1u, std::thread::hardware_concurrency());
   std::counting_semaphore<> slots(ptrdiff_t(options.threads));
-  if (systems > 1)
-    options.threads = 1;
   const SharedChannels shared(call);
   ClusterRun run;
   run.systems.resize(systems);
   run.edgeBytes.resize(joined.members());
   run.passes = samplesOf(0, systems, calls).size();
-  for (uint64_t number = 0; number < run.passes; ++number) {
-    const std::unique_ptr<MemoryX> store = session().streams(call);
+  const unsigned lanes = lanesFor(run.passes, options.threads);
+  if (lanes * systems > 1)
+    options.threads = 1;
+  const uint64_t begun = passes;
+  passes += run.passes;
+  const auto make = [&](uint64_t number, unsigned lane) {
+    const std::unique_ptr<MemoryX> store =
+        sessions[lane * systems]->streams(call);
     unsigned active = 0;
     while (active < systems &&
            samplesOf(active, systems, calls).size() > number)
@@ -251,11 +294,36 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
       return store->next(shared[channel].first, shared[channel].second,
                          blockWords);
     };
-    Pass pass(*this, call, options, engine, shared, slots, number, active,
-              source);
+    Pass pass(*this, call, options, engine, shared, slots, begun + number,
+              number, active, lane, source);
     pass.progress = number == 0 ? progress : nullptr;
-    runPass(pass, run);
-  }
+    return runPass(pass, after);
+  };
+  // What fails is the first pass that does, however many run at a time.
+  std::vector<ClusterRun> made(run.passes);
+  std::vector<std::exception_ptr> failures(run.passes);
+  std::atomic<uint64_t> end = run.passes;
+  const auto runLane = [&](unsigned lane) {
+    for (uint64_t number = lane; number < end; number += lanes)
+      try {
+        made[number] = make(number, lane);
+      } catch (...) {
+        failures[number] = std::current_exception();
+        uint64_t before = end;
+        while (number < before && !end.compare_exchange_weak(before, number))
+          ;
+      }
+  };
+  std::vector<std::thread> others;
+  for (unsigned lane = 1; lane < lanes; ++lane)
+    others.emplace_back(runLane, lane);
+  runLane(0);
+  for (std::thread &other : others)
+    other.join();
+  if (end < run.passes)
+    std::rethrow_exception(failures[end]);
+  for (ClusterRun &pass : made)
+    add(run, std::move(pass));
   run.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
@@ -263,8 +331,10 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
 }
 
 absl::StatusOr<ClusterRun> Cluster::run(const Call &call, EngineOptions options,
-                                        Progress *progress, Engine engine) {
-  return asStatusOr([&] { return runBatch(call, options, progress, engine); });
+                                        Progress *progress, Engine engine,
+                                        const AfterCall &after) {
+  return asStatusOr(
+      [&] { return runBatch(call, options, progress, engine, after); });
 }
 
 // ---------------------------------------------------------------- results

@@ -7,7 +7,9 @@
 #include "runtime/swarmx/Link.h"
 #include "runtime/swarmx/Tree.h"
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,12 +39,18 @@ struct ClusterRun {
   double speedUp() const { return cycles > 0 ? oneSystemCycles() / cycles : 1; }
 };
 
+/// Told of every call of a batch when it is done, with the session that has its
+/// outputs: one at a time, in any order.
+using AfterCall =
+    std::function<void(unsigned system, uint64_t call, const Session &session)>;
+
 /// A program on several emulated wafers that share its weights, fed through a
 /// tree (runtime/swarmx): each makes calls of a batch.
 ///
 /// System i of N makes calls i * k / N and on of a Batch of k: as many as the
 /// others or one more. In a pass every system makes one call, and the weights
-/// leave the store once.
+/// leave the store once. The host emulates several passes at a time where there
+/// are fewer systems than threads.
 ///
 /// Throws nothing; Session.h says which statuses there are.
 class Cluster {
@@ -56,6 +64,9 @@ public:
   ~Cluster();
 
   Session &session() { return *sessions.front(); }
+  /// All that make calls: those of its systems, and others of theirs that make
+  /// further passes meanwhile.
+  const std::vector<std::unique_ptr<Session>> &emulated() { return sessions; }
   std::vector<std::string> inputs() const;
   std::vector<std::string> outputs() const;
   std::vector<std::string> weightFiles() const;
@@ -71,13 +82,19 @@ public:
                        const std::vector<int64_t> &shape) const;
   /// Gives an input of the batch. BadTensor if another has other calls.
   absl::Status bind(const std::string &name, HostTensor tensor);
+  /// For another batch.
+  void clearInputs() { batch.clearInputs(); }
+  /// Calls of the batch.
+  uint64_t calls() const { return batch.calls(); }
 
   /// BadTensor when there are fewer calls than systems; BadState for a program
   /// that keeps something from call to call. An error names the system and the
-  /// call.
+  /// call. With `after` the batch has no outputs but what that takes, and may
+  /// have fewer calls.
   absl::StatusOr<ClusterRun> run(const Call &call, EngineOptions options = {},
                                  Progress *progress = nullptr,
-                                 Engine engine = Engine::Burst);
+                                 Engine engine = Engine::Burst,
+                                 const AfterCall &after = {});
 
   absl::StatusOr<HostTensor> output(const std::string &name) const;
   /// Outputs that the run has written, in the order of the model.
@@ -86,9 +103,11 @@ public:
 private:
   struct Pass;
   ClusterRun runBatch(const Call &call, const EngineOptions &options,
-                      Progress *progress, Engine engine);
+                      Progress *progress, Engine engine,
+                      const AfterCall &after);
   void awaitOthers();
-  void runPass(Pass &pass, ClusterRun &run);
+  ClusterRun runPass(Pass &pass, const AfterCall &after);
+  unsigned lanesFor(uint64_t passes, unsigned threads);
   void receiveUntilDone(Pass &pass);
   void countEdges(Pass &pass, ClusterRun &run);
   void runSystem(Pass &pass, unsigned system);
@@ -98,7 +117,10 @@ private:
   const Tree joined;
   const std::shared_ptr<Link> link;
   Batch batch;
-  std::vector<std::unique_ptr<Session>> sessions; ///< by system
+  std::vector<std::unique_ptr<Session>> sessions; ///< by lane and system
+  std::mutex taking;                              ///< what calls have given
+  unsigned ready = 1;                             ///< processes
+  uint64_t passes = 0;                            ///< of all runs
 };
 
 } // namespace wsec::runtime

@@ -26,6 +26,7 @@ struct ParameterStore::Parameter {
   const uint64_t count;
   const bool isTrainable;
 
+  UpdatePtr update; ///< null: it is frozen
   std::mutex mutex;
   StateRegion weights;
   std::vector<Moment> momentNames;

@@ -61,12 +61,15 @@ size_t ParameterStore::add(const std::string &name, std::vector<uint64_t> shape,
   const uint64_t count = product(shape);
   auto parameter = std::make_unique<Parameter>(name, std::move(shape), count,
                                                isTrainable, options.folder);
-  if (isTrainable)
-    for (Moment &moment : options.update->moments(parameter->shape)) {
+  if (isTrainable) {
+    parameter->update =
+        options.updateOf ? options.updateOf(name) : options.update;
+    for (Moment &moment : parameter->update->moments(parameter->shape)) {
       parameter->moments.push_back(
           std::make_unique<StateRegion>(product(moment.shape), options.folder));
       parameter->momentNames.push_back(std::move(moment));
     }
+  }
   numbers.emplace(name, parameters.size());
   parameters.push_back(std::move(parameter));
   return parameters.size() - 1;
@@ -236,7 +239,7 @@ void ParameterStore::update(Parameter &parameter) {
                         count};
   for (const auto &moment : parameter.moments)
     step.moments.push_back(moment->data());
-  options.update->apply(step);
+  parameter.update->apply(step);
   parameter.gradient.clear();
 }
 

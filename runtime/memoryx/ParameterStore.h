@@ -9,6 +9,7 @@
 #include "runtime/memoryx/updates/Update.h"
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,9 @@ namespace wsec::runtime {
 
 struct StoreOptions {
   UpdatePtr update = adamW();
+  /// The rule of a parameter, one of the name of `update` (which is that of all
+  /// if this is empty), with other options.
+  std::function<UpdatePtr(const std::string &parameter)> updateOf;
   double clipNorm = 0; ///< largest norm of all gradients together; 0: any
   std::optional<LossScale> lossScale; ///< of gradients of f16
   /// Where the state lies in mapped files; empty: in memory.

@@ -30,6 +30,8 @@ std::string_view errorClassName(ErrorClass errorClass) {
     return "DataRace";
   case ErrorClass::IntegerError:
     return "IntegerError";
+  case ErrorClass::NotFinite:
+    return "NotFinite";
   case ErrorClass::MachineLimit:
     return "MachineLimit";
   case ErrorClass::BadProgram:

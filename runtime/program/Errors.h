@@ -36,6 +36,7 @@ enum class ErrorClass {
   WorkLimit,         ///< the run takes more work than the host allowed
   HostLimit,         ///< the run takes more memory than the host allowed
   IntegerError,      ///< a zero divisor, or a result that must not wrap does
+  NotFinite,         ///< the loss or a gradient of a training step is no number
 };
 
 /// The name as printed, e.g. "SramOverflow".

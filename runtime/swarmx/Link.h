@@ -14,6 +14,7 @@ namespace wsec::runtime {
 /// What processes of one run tell each other.
 struct Message {
   enum class Kind : uint64_t {
+    Program,  ///< where it is, for how many systems, and what runs them
     Ready,    ///< for passes
     Begin,    ///< a pass, of the first systems
     Start,    ///< a system makes its call

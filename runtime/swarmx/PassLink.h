@@ -79,6 +79,23 @@ private:
   std::vector<System> systems;
 };
 
+/// In process 0: the other processes serve systems until it says that it was
+/// all, or gives up.
+class OtherProcesses {
+public:
+  explicit OtherProcesses(Link &link) : link(link) {}
+  ~OtherProcesses() { end(false); }
+  void end(bool well) {
+    for (unsigned i = 1; i < link.size() && !ended; ++i)
+      link.send(i, {Message::Kind::End, {well}});
+    ended = true;
+  }
+
+private:
+  Link &link;
+  bool ended = false;
+};
+
 /// In the other processes: makes the calls that process 0 asks for, with
 /// `wafer` and at most `threads` at a time, until the run ends. False: with an
 /// error, which process 0 reports.

@@ -2,54 +2,67 @@
 #ifndef RUNTIME_TRAIN_TRAINER_H
 #define RUNTIME_TRAIN_TRAINER_H
 
-#include "runtime/host/Session.h"
+#include "runtime/host/Cluster.h"
 #include "runtime/memoryx/ParameterStore.h"
 
 #include <memory>
 
 namespace wsec::runtime {
 
-/// A program that makes gradients, and the store that updates its parameters.
+/// Wafers that run a program that makes gradients, and the store that updates
+/// its parameters.
 ///
-///   auto trainer = Trainer::open(std::move(session), options);
+///   auto trainer = Trainer::open(std::move(cluster), options);
 ///   for (...) {                                  // a step
-///     for (...) {                                // a call: a part of the
-///     batch
-///       (*trainer)->session().bind("x", x);
-///       (*trainer)->call();
-///     }
-///     (*trainer)->endStep(learningRate, samples);
+///     (*trainer)->wafers().clearInputs();
+///     (*trainer)->wafers().bind("x", x);         // the calls of a batch
+///     (*trainer)->makeGradients(call);
+///     (*trainer)->endStep(learningRate, calls);
 ///   }
 ///
-/// Each call of a step is a leaf of the tree of sums (GradientSum), in the
-/// order of the calls, so the sum has the same bits wherever they run. Throws
-/// nothing; Session.h says which statuses there are.
+/// Each call of a batch is a leaf of the canonical tree of sums (CanonicalSum),
+/// which does not depend on the systems: so neither losses nor parameters do,
+/// not by a bit. Throws nothing; Session.h says which statuses there are.
 class Trainer {
 public:
   /// The store has the parameters of the program by their names, with the
-  /// elements that the program was compiled with. BadCall for a program without
+  /// elements that the program was compiled with; or what a checkpoint holds:
+  /// BadState if that is of other parameters. BadCall for a program without
   /// any.
   static absl::StatusOr<std::unique_ptr<Trainer>>
-  open(std::unique_ptr<Session> session, StoreOptions options);
+  open(std::unique_ptr<Cluster> wafers, StoreOptions options,
+       const std::string &checkpoint = {});
 
-  Session &session() { return *wafer; }
+  Cluster &wafers() { return *cluster; }
   ParameterStore &store() { return parameters; }
 
-  /// One call with the parameters as they are; its gradients are the next of
-  /// the step. A parameter of which the call makes none has one of zeros.
-  absl::StatusOr<SessionRun> call(EngineOptions options = {},
-                                  Engine engine = Engine::Burst);
+  /// The calls of the batch that is bound, with the parameters as they are.
+  absl::StatusOr<ClusterRun> evaluate(const Call &call, EngineOptions options,
+                                      Engine engine, const AfterCall &after);
+  /// The same, and adds their gradients. A parameter of which the program makes
+  /// none has one of zeros. BadCall for a second batch of a step.
+  absl::StatusOr<ClusterRun> makeGradients(const Call &call,
+                                           EngineOptions options = {},
+                                           Engine engine = Engine::Burst,
+                                           const AfterCall &after = {});
   /// Updates the parameters, with the sum of the gradients divided by
-  /// `divisor`. BadCall without a call.
+  /// `divisor`. BadCall without a batch.
   absl::StatusOr<ParameterStore::StepResult> endStep(double learningRate,
                                                      double divisor = 1);
+  /// Bytes of gradients that each edge of the tree has carried upwards, by
+  /// member, in the last batch.
+  const std::vector<uint64_t> &gradientBytes() const { return edgeBytes; }
 
 private:
-  Trainer(std::unique_ptr<Session> session, StoreOptions options);
-  void addGradients();
+  Trainer(std::unique_ptr<Cluster> wafers, StoreOptions options,
+          const std::string &checkpoint);
+  void startFromProgram();
+  void requireSameParameters(const std::string &checkpoint);
+  void bindParameters();
 
-  std::unique_ptr<Session> wafer;
+  std::unique_ptr<Cluster> cluster;
   ParameterStore parameters;
+  std::vector<uint64_t> edgeBytes;
 };
 
 } // namespace wsec::runtime

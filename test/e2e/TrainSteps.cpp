@@ -6,7 +6,6 @@
 // adamw or adafactor. OUT.npz has, by step, what the last call wrote to each
 // output, the cycles and the norm of the gradients, and the parameters after
 // the last step as parameter.NAME.
-#include "runtime/host/Batch.h"
 #include "runtime/host/Npy.h"
 #include "runtime/host/OutputFiles.h"
 #include "runtime/train/Trainer.h"
@@ -32,13 +31,16 @@ static StoreOptions optionsOf(const std::string &optimizer) {
   return options;
 }
 
-/// Element `index` along the first axis.
-static HostTensor partOf(const HostTensor &tensor, size_t index) {
+/// Element `index` along the first axis, whose own first axis is calls: these
+/// go one behind the other.
+static HostTensor batchOf(const HostTensor &tensor, size_t index) {
   const size_t bytes = tensor.bytes.size() / size_t(tensor.shape.at(0));
   const auto begin = tensor.bytes.begin() + ptrdiff_t(index * bytes);
-  return {tensor.type,
-          {tensor.shape.begin() + 1, tensor.shape.end()},
-          {begin, begin + ptrdiff_t(bytes)}};
+  HostTensor batch{tensor.type,
+                   {tensor.shape.begin() + 2, tensor.shape.end()},
+                   {begin, begin + ptrdiff_t(bytes)}};
+  batch.shape.at(0) *= tensor.shape.at(1);
+  return batch;
 }
 
 /// One behind the other along a new first axis.
@@ -59,8 +61,9 @@ static HostTensor scalar(double value) {
 }
 
 static void train(const std::vector<std::string> &words) {
-  auto trainer = valueOf(Trainer::open(valueOf(Session::open(words.at(0))),
-                                       optionsOf(words.at(3))));
+  auto trainer = valueOf(Trainer::open(
+      std::make_unique<Cluster>(valueOf(Session::open(words.at(0))), 1),
+      optionsOf(words.at(3))));
   const Engine engine = engineNamed(words.at(2)).value();
   NamedTensors inputs;
   for (size_t i = 5; i < words.size(); ++i) {
@@ -68,22 +71,25 @@ static void train(const std::vector<std::string> &words) {
     inputs.emplace_back(words[i].substr(0, at),
                         readNpy(words[i].substr(at + 1)));
   }
-  Session &session = trainer->session();
+  Cluster &wafers = trainer->wafers();
+  const Call call = valueOf(wafers.session().callOf("", {}));
   std::map<std::string, HostTensor> kept;
   const int64_t steps = inputs.at(0).second.shape.at(0),
                 calls = inputs.at(0).second.shape.at(1);
   for (int64_t step = 0; step < steps; ++step) {
-    for (int64_t call = 0; call < calls; ++call) {
-      for (const auto &[name, tensor] : inputs)
-        requireOk(session.bind(
-            name, partOf(partOf(tensor, size_t(step)), size_t(call))));
-      const SessionRun run = valueOf(trainer->call({}, engine));
-      if (call + 1 < calls)
-        continue;
-      append(kept["cycles"], scalar(run.result.cycles));
-    }
-    for (const std::string &name : session.written())
-      append(kept[name], valueOf(session.output(name)));
+    wafers.clearInputs();
+    for (const auto &[name, tensor] : inputs)
+      requireOk(wafers.bind(name, batchOf(tensor, size_t(step))));
+    const auto keepLast = [&](unsigned, uint64_t number,
+                              const Session &session) {
+      if (number + 1 < uint64_t(calls))
+        return;
+      for (const std::string &name : session.written())
+        append(kept[name], valueOf(session.output(name)));
+    };
+    const ClusterRun run =
+        valueOf(trainer->makeGradients(call, {}, engine, keepLast));
+    append(kept["cycles"], scalar(run.cycles / double(calls)));
     append(kept["norm"], scalar(valueOf(trainer->endStep(std::stod(words.at(4)),
                                                          double(calls)))
                                     .gradientNorm));

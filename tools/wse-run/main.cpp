@@ -240,23 +240,6 @@ static unsigned threadsHere(const Flags &flags) {
                        : std::max(1u, all / std::max(1u, flags.mpi.size));
 }
 
-/// The other processes of mpirun, which serve systems until this one, which has
-/// the store, says that it was all.
-class OtherProcesses {
-public:
-  explicit OtherProcesses(Link &link) : link(link) {}
-  ~OtherProcesses() { end(false); }
-  void end(bool well) {
-    for (unsigned i = 1; i < link.size() && !ended; ++i)
-      link.send(i, {Message::Kind::End, {well}});
-    ended = true;
-  }
-
-private:
-  Link &link;
-  bool ended = false;
-};
-
 /// The entry to call before the one that the flags name, if any.
 static const program::Entry *loadingOf(const Session &session,
                                        const Flags &flags) {

@@ -29,6 +29,7 @@ private:
   std::function<void(YAML::Node)> into(Number &target) const;
   void readModel(const YAML::Node &node);
   void readCluster(const YAML::Node &node);
+  void readTraining(const YAML::Node &node);
 
   std::string path;
   Config config;
@@ -73,6 +74,10 @@ std::function<void(YAML::Node)> ConfigReader::into(Number &target) const {
 
 /// The preset first, wherever it stands; then what differs from it.
 void ConfigReader::readModel(const YAML::Node &node) {
+  if (node.IsScalar()) {
+    config.modelFile = node.Scalar();
+    return;
+  }
   if (!node.IsMap() || !node["preset"] || !node["preset"].IsScalar())
     throw wrong(node, "a model has a preset, which its other keys change");
   try {
@@ -113,6 +118,33 @@ void ConfigReader::readCluster(const YAML::Node &node) {
            {"input_tokens_per_second", into(cluster.inputTokensPerSecond)}});
 }
 
+/// A flag that may be repeated has a list.
+void ConfigReader::readTraining(const YAML::Node &node) {
+  if (!node.IsMap())
+    throw wrong(node, "expected keys and values");
+  for (const auto &entry : node) {
+    const std::string &key = entry.first.Scalar();
+    const YAML::Node &value = entry.second;
+    const bool repeats = key == "train" || key == "freeze" || key == "no_decay";
+    if (value.IsScalar()) {
+      config.training.emplace_back(key, value.Scalar());
+      continue;
+    }
+    if (!value.IsSequence())
+      throw wrong(value, "expected a value, or a list");
+    std::string list;
+    for (const YAML::Node &item : value) {
+      if (!item.IsScalar())
+        throw wrong(item, "expected a value");
+      if (repeats)
+        config.training.emplace_back(key, item.Scalar());
+      list += (list.empty() ? "" : ",") + item.Scalar();
+    }
+    if (!repeats)
+      config.training.emplace_back(key, list);
+  }
+}
+
 Config ConfigReader::read() {
   const auto file = runtime::MappedFile::open(path);
   // The parser calls itself at each bracket.
@@ -122,11 +154,13 @@ Config ConfigReader::read() {
   const std::string text(reinterpret_cast<const char *>(file->data()),
                          file->size());
   try {
-    section(YAML::Load(text),
-            {{"model", [this](const YAML::Node &node) { readModel(node); }},
-             {"cluster", [this](const YAML::Node &node) { readCluster(node); }},
-             {"batch_size", into(config.batch)},
-             {"sequence", into(config.sequence)}});
+    section(
+        YAML::Load(text),
+        {{"model", [this](const YAML::Node &node) { readModel(node); }},
+         {"cluster", [this](const YAML::Node &node) { readCluster(node); }},
+         {"training", [this](const YAML::Node &node) { readTraining(node); }},
+         {"batch_size", into(config.batch)},
+         {"sequence", into(config.sequence)}});
   } catch (const YAML::Exception &error) {
     throw std::runtime_error(absl::StrCat(path, ":", error.mark.line + 1, ":",
                                           error.mark.column + 1, ": ",

@@ -7,6 +7,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace wsec::tools {
 
@@ -16,10 +18,15 @@ namespace wsec::tools {
 ///   cluster: {num_systems: 16}               # and rates of the hardware
 ///   batch_size: 528
 ///   sequence: 2048
+///   training: {tokens: text.txt, steps: 300, lr: 3e-4, betas: [0.9, 0.95]}
 struct Config {
   std::optional<presets::ModelShape> model;
+  std::string modelFile; ///< `model: m.onnx` instead
   estimate::Cluster cluster;
   int64_t systems = 0, batch = 0, sequence = 0; ///< 0: not said
+  /// Flags of `wsec train`, in order; lists with commas. Which there are, it
+  /// knows.
+  std::vector<std::pair<std::string, std::string>> training;
 };
 
 /// Throws std::runtime_error that names file, line and key.

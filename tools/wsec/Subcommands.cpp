@@ -6,7 +6,9 @@
 #include "compiler/presets/WriteModel.h"
 #include "tools/flags/CommandLine.h"
 #include "tools/wsec/ConfigFile.h"
+#include "tools/wsec/CountFlag.h"
 #include "tools/wsec/PlaceCommand.h"
+#include "tools/wsec/TrainCommand.h"
 
 #include "absl/flags/flag.h"
 #include "absl/strings/match.h"
@@ -14,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/NewFile.h"
 
 #include <cmath>
@@ -26,23 +29,6 @@ using wsec::presets::Weights;
 
 namespace wsec::tools {
 namespace {
-/// A whole number of at least 1; 0 until it is given.
-struct Count {
-  int64_t value;
-};
-
-bool AbslParseFlag(absl::string_view text, Count *count, std::string *error) {
-  if (absl::SimpleAtoi(text, &count->value) && count->value >= 1 &&
-      count->value <= int64_t(1) << 40)
-    return true;
-  *error = absl::StrCat("wants a number of at least 1, found '", text, "'");
-  return false;
-}
-
-std::string AbslUnparseFlag(Count count) {
-  return count.value ? absl::StrCat(count.value) : "";
-}
-
 /// Above 0, up to 1; 0 until it is given.
 struct Fraction {
   double value;
@@ -98,14 +84,15 @@ ABSL_FLAG(std::string, weights, "absent",
           "KIND  absent: named, not there; seeded: random, in FILE.onnx.data; "
           "procedural: the same numbers, computed by the store as it streams");
 ABSL_FLAG(uint64_t, seed, 0, "N  of what is random");
-ABSL_FLAG(Count, batch, {0},
-          "B  sequences, per step in an estimate (default: the published one), "
-          "of the input in a model (default: symbolic)");
+ABSL_FLAG(
+    Count, batch, {0},
+    "B  sequences of a step (default: the published one), or of a model's "
+    "input (default: symbolic)");
 ABSL_FLAG(
     Count, sequence, {0},
     "S  tokens of a sequence (default: the model's, in a graph symbolic)");
 
-ABSL_FLAG(Count, num_systems, {1}, "N  wafers");
+ABSL_FLAG(Count, num_systems, {0}, "N  wafers (default: 1)");
 ABSL_FLAG(
     std::string, mesh, "",
     "WxH  a part of the wafer that programs run on here; for --mode=eval");
@@ -133,6 +120,7 @@ namespace wsec::tools {
 
 const char *const subcommandsText =
     "  wsec model --preset=gpt2-s -o gpt2.onnx       write a model\n"
+    "  wsec train gpt2-s --tokens=text.txt ...       train one\n"
     "  wsec estimate gpt3-175b --num-systems=16      what a cluster would do\n"
     "  wsec scale gpt3-175b --systems=1,16,192       the same over systems\n"
     "  wsec place --ispd2020=A.kgraph -o A.place     the placer alone\n"
@@ -346,6 +334,12 @@ static int runScale(const std::vector<std::string> &words) {
   return 0;
 }
 
+static std::vector<FlagGroup> trainGroups(const FlagGroup &own) {
+  std::vector<FlagGroup> groups = trainFlags();
+  groups.push_back(own);
+  return groups;
+}
+
 static const std::vector<Tool> &tools() {
   static const FlagGroup step = {"the step",
                                  {"batch", "sequence", "mode", "density",
@@ -392,8 +386,54 @@ static const std::vector<Tool> &tools() {
         {"the search", {"seed", "changes", "threads"}},
         own},
        exitCodes,
-       runPlace}};
+       runPlace},
+      {"wsec train",
+       "usage: wsec train MODEL.onnx|PRESET|CONFIG.yaml --tokens=FILE "
+       "--sequence=S --batch=B --steps=N [flags]\n"
+       "       mpirun -np N wsec train ...\n\n"
+       "Trains a model on emulated wafers. Sequence j of step i, both from 0, "
+       "is\ntokens[(i * B + j) * S] and the S tokens behind it. A "
+       "configuration has any of\nthese flags as keys of `training`.\n",
+       trainGroups(own),
+       "Exit code: 0 done; 1 the input is at fault; 2 wrong usage; 130 stopped "
+       "by Ctrl-C.\n",
+       runTrain}};
   return all;
+}
+
+/// The flags that a configuration is for, in front of the command line's, which
+/// come after it and win.
+static std::vector<std::string> flagsOf(const Config &config) {
+  std::vector<std::string> words;
+  const auto add = [&](const char *flag, int64_t value) {
+    if (value)
+      words.push_back(absl::StrCat("--", flag, "=", value));
+  };
+  add("batch", config.batch);
+  add("sequence", config.sequence);
+  add("num-systems", config.systems);
+  for (const auto &[key, value] : config.training)
+    words.push_back(absl::StrCat("--", key, "=", value));
+  return words;
+}
+
+static int runTrainTool(const Tool &tool, int argc, char **argv) {
+  std::vector<std::string> words{argv[0]};
+  try {
+    for (int i = 1; i < argc; ++i)
+      if (isConfigFile(argv[i]) && argv[i][0] != '-')
+        for (std::string &word : flagsOf(readConfig(argv[i])))
+          words.push_back(std::move(word));
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "%s: error: %s\n", tool.name,
+                 runtime::printable(error.what()).c_str());
+    return 1;
+  }
+  words.insert(words.end(), argv + 1, argv + argc);
+  std::vector<char *> pointers;
+  for (std::string &word : words)
+    pointers.push_back(word.data());
+  return runTool(tool, int(pointers.size()), pointers.data());
 }
 
 std::optional<int> runSubcommand(int argc, char **argv) {
@@ -403,7 +443,8 @@ std::optional<int> runSubcommand(int argc, char **argv) {
   for (const Tool &tool : tools())
     if (tool.name == "wsec " + word &&
         !std::filesystem::exists(std::filesystem::path(word)))
-      return runTool(tool, argc - 1, argv + 1);
+      return word == "train" ? runTrainTool(tool, argc - 1, argv + 1)
+                             : runTool(tool, argc - 1, argv + 1);
   return std::nullopt;
 }
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/Pipeline.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
+#include "tools/wsec/TrainingProgram.h"
+
+#include <filesystem>
+
+using namespace wsec;
+
+bool tools::compileTraining(const TrainingProgram &training,
+                            const std::string &program,
+                            const std::string &report, bool isQuiet) {
+  // The compiler asks for what they say.
+  mlir::registerPassManagerCLOptions();
+  mlir::registerDefaultTimingManagerCLOptions();
+  CompileOptions options;
+  options.input = training.model;
+  options.output = program;
+  options.machine = training.machine;
+  options.mesh = training.mesh;
+  options.precision = training.precision;
+  options.report = report;
+  options.quiet = isQuiet;
+  for (const auto &[name, shape] : training.shapes)
+    options.import.shapes.emplace_back(
+        name, llvm::SmallVector<int64_t>(shape.begin(), shape.end()));
+  options.import.train = training.train;
+  options.import.freeze = training.freeze;
+  options.import.allowAbsentWeights = training.allowsAbsentWeights;
+  options.training.loss = training.loss;
+  options.training.of = training.logits;
+  options.training.targets = training.targets;
+  options.training.labelSmoothing = training.labelSmoothing;
+  if (program.empty()) {
+    options.stopAfter = Phase::Select;
+    options.printsIR = false;
+  }
+  const std::string folder =
+      std::filesystem::path(training.model).parent_path().string();
+  options.weightFolders = {folder.empty() ? "." : folder};
+  return llvm::succeeded(compile(options));
+}

@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/wsec/TrainCommand.h"
+#include "compiler/presets/ReadModel.h"
+#include "compiler/presets/WriteModel.h"
+#include "runtime/host/OutputFiles.h"
+#include "runtime/program/NearestNames.h"
+#include "runtime/swarmx/MpiLink.h"
+#include "runtime/train/ServeTraining.h"
+#include "runtime/train/TrainingLog.h"
+#include "tools/wsec/ConfigFile.h"
+#include "tools/wsec/CountFlag.h"
+#include "tools/wsec/TrainingProgram.h"
+
+#include "absl/flags/declare.h"
+#include "absl/flags/flag.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fnmatch.h>
+#include <thread>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace wsec::tools {
+namespace {
+using Any = Whole<0>;
+
+/// At least 0; less until it is given.
+struct Real {
+  double value;
+  double orElse(double other) const { return value >= 0 ? value : other; }
+};
+bool AbslParseFlag(absl::string_view text, Real *number, std::string *error) {
+  if (absl::SimpleAtod(text, &number->value) && number->value >= 0 &&
+      std::isfinite(number->value))
+    return true;
+  *error = absl::StrCat("wants a number of at least 0, found '", text, "'");
+  return false;
+}
+std::string AbslUnparseFlag(Real number) {
+  return number.value >= 0 ? absl::StrCat(number.value) : "";
+}
+
+struct Betas {
+  double first, second;
+};
+bool AbslParseFlag(absl::string_view text, Betas *betas, std::string *error) {
+  const std::vector<std::string> parts = absl::StrSplit(text, ',');
+  if (parts.size() == 2 && absl::SimpleAtod(parts[0], &betas->first) &&
+      absl::SimpleAtod(parts[1], &betas->second) && betas->first >= 0 &&
+      betas->first < 1 && betas->second >= 0 && betas->second < 1)
+    return true;
+  *error = absl::StrCat("wants two numbers from 0 to below 1 as 0.9,0.999, "
+                        "found '",
+                        text, "'");
+  return false;
+}
+std::string AbslUnparseFlag(const Betas &betas) {
+  return absl::StrCat(betas.first, ",", betas.second);
+}
+} // namespace
+} // namespace wsec::tools
+
+using wsec::tools::Any;
+using wsec::tools::Betas;
+using wsec::tools::Count;
+using wsec::tools::Real;
+using wsec::tools::Words;
+
+ABSL_DECLARE_FLAG(std::string, o);
+ABSL_DECLARE_FLAG(std::string, mesh);
+ABSL_DECLARE_FLAG(std::string, machine);
+ABSL_DECLARE_FLAG(uint64_t, seed);
+ABSL_DECLARE_FLAG(int, threads);
+ABSL_DECLARE_FLAG(Count, batch);
+ABSL_DECLARE_FLAG(Count, sequence);
+ABSL_DECLARE_FLAG(Count, num_systems);
+
+ABSL_FLAG(std::string, tokens, "",
+          "FILE.npy|FILE.txt  what to learn from: integers of one dimension, "
+          "or a text");
+ABSL_FLAG(std::string, text, "bytes",
+          "UNIT  what a token of a text is: bytes, or characters, in the order "
+          "of their code points");
+ABSL_FLAG(std::string, eval_tokens, "",
+          "FILE.npy|FILE.txt  what only to take the loss of");
+ABSL_FLAG(Any, eval_every, {0}, "N  steps between evaluations");
+ABSL_FLAG(Count, micro_batch, {0},
+          "K  sequences of a call, of which a step has B / K (default: 1)");
+ABSL_FLAG(Count, steps, {0}, "N  of the whole run");
+
+ABSL_FLAG(std::string, loss, "cross-entropy",
+          "KIND  cross-entropy of logits, or result: the model has its loss");
+ABSL_FLAG(std::string, logits, "",
+          "NAME  the output that are logits (default: the first)");
+ABSL_FLAG(std::string, input, "",
+          "NAME  the input that takes tokens (default: the only one)");
+ABSL_FLAG(Real, label_smoothing, {0},
+          "E  share of the probability that is all labels' alike");
+ABSL_FLAG(Words, train, {},
+          "GLOB  parameters that train (default: all that can); may be "
+          "repeated");
+ABSL_FLAG(Words, freeze, {}, "GLOB  of those, which do not; may be repeated");
+
+ABSL_FLAG(std::string, optimizer, "adamw",
+          "RULE  sgd, adamw or adafactor, with PyTorch's rules and defaults");
+ABSL_FLAG(Real, lr, {-1},
+          "RATE  learning rate (default: 1e-3; adafactor: 1e-2)");
+ABSL_FLAG(Betas, betas, (Betas{0.9, 0.999}), "A,B  of adamw");
+ABSL_FLAG(Real, eps, {1e-8}, "E  of adamw");
+ABSL_FLAG(Real, momentum, {0}, "M  of sgd");
+ABSL_FLAG(bool, nesterov, false, "with sgd and momentum");
+ABSL_FLAG(Real, weight_decay, {-1},
+          "W  of all that trains (default: adamw 0.01, else 0)");
+ABSL_FLAG(Words, no_decay, {},
+          "GLOB  parameters whose weights do not decay; may be repeated");
+ABSL_FLAG(Real, clip_norm, {0}, "X  largest norm of all gradients together");
+ABSL_FLAG(std::string, schedule, "constant",
+          "KIND  of the learning rate: constant, linear or cosine");
+ABSL_FLAG(Any, warmup_steps, {0}, "N  steps in which it grows from 0");
+ABSL_FLAG(Real, end_lr, {0}, "RATE  that linear and cosine end at");
+ABSL_FLAG(Count, decay_steps, {0},
+          "N  step that they end at (default: --steps)");
+
+ABSL_FLAG(std::string, precision, "f32",
+          "TYPE  of what streams: f32, f16 or bf16");
+ABSL_FLAG(std::string, engine, "burst",
+          "NAME  what emulates: burst, streams, strips or wavelet");
+
+ABSL_FLAG(std::string, log, "", "FILE.jsonl  a line for each step");
+ABSL_FLAG(Count, log_every, {1}, "N  steps from one shown line to the next");
+ABSL_FLAG(std::string, checkpoint_dir, "", "DIR  where checkpoints go");
+ABSL_FLAG(Any, checkpoint_every, {0},
+          "N  steps between them; there is one at the end, too");
+ABSL_FLAG(Any, checkpoint_keep, {0}, "N  of them stay (default: all)");
+ABSL_FLAG(bool, resume, false, "go on from the last of them, if there is one");
+ABSL_FLAG(std::string, report, "",
+          "FILE.json  what the compiler reports, and the run");
+ABSL_FLAG(std::string, cache, "",
+          "DIR  where programs are kept (default: ~/.cache/wsec/programs)");
+ABSL_FLAG(bool, quiet, false, "say nothing but errors");
+ABSL_FLAG(bool, validate_only, false,
+          "stop when there is a kernel for each operator");
+ABSL_FLAG(bool, compile_only, false, "stop when the program is there");
+
+namespace wsec::tools {
+
+using namespace wsec::runtime;
+
+std::vector<FlagGroup> trainFlags() {
+  return {
+      {"what to learn",
+       {"tokens", "text", "eval-tokens", "eval-every", "sequence", "batch",
+        "micro-batch", "steps"}},
+      {"the model",
+       {"loss", "logits", "input", "label-smoothing", "train", "freeze",
+        "seed"}},
+      {"the optimizer",
+       {"optimizer", "lr", "betas", "eps", "momentum", "nesterov",
+        "weight-decay", "no-decay", "clip-norm", "schedule", "warmup-steps",
+        "end-lr", "decay-steps"}},
+      {"the wafers",
+       {"num-systems", "machine", "mesh", "precision", "engine", "threads"}},
+      {"what stays",
+       {"log", "log-every", "checkpoint-dir", "checkpoint-every",
+        "checkpoint-keep", "resume", "report", "cache", "quiet"}},
+      {"less than a run", {"validate-only", "compile-only"}}};
+}
+
+template <class T>
+static T valueOf(absl::StatusOr<T> value) {
+  requireOk(value.status());
+  return *std::move(value);
+}
+
+static uint64_t needed(Count flag, const char *what) {
+  if (!flag.value)
+    throw UsageError(absl::StrCat("say ", what));
+  return uint64_t(flag.value);
+}
+
+static bool matchesAny(const std::vector<std::string> &globs,
+                       const std::string &name) {
+  return std::any_of(globs.begin(), globs.end(), [&](const std::string &glob) {
+    return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// What the command line says
+//===----------------------------------------------------------------------===//
+
+static UpdatePtr updateRule(const std::string &name, double weightDecay) {
+  if (name == "sgd")
+    return sgd({.momentum = absl::GetFlag(FLAGS_momentum).value,
+                .weightDecay = weightDecay,
+                .nesterov = absl::GetFlag(FLAGS_nesterov)});
+  if (name == "adamw") {
+    const Betas betas = absl::GetFlag(FLAGS_betas);
+    return adamW({.beta1 = betas.first,
+                  .beta2 = betas.second,
+                  .epsilon = absl::GetFlag(FLAGS_eps).value,
+                  .weightDecay = weightDecay});
+  }
+  if (name != "adafactor")
+    throw UsageError("--optimizer wants sgd, adamw or adafactor, found '" +
+                     name + "'");
+  if (weightDecay != 0)
+    throw UsageError("with --optimizer=adafactor weights do not decay: leave "
+                     "--weight-decay out, or take adamw");
+  return adafactor();
+}
+
+static StoreOptions storeOptions() {
+  const std::string name = absl::GetFlag(FLAGS_optimizer);
+  const double decay =
+      absl::GetFlag(FLAGS_weight_decay).orElse(name == "adamw" ? 0.01 : 0);
+  if (absl::GetFlag(FLAGS_nesterov) &&
+      (name != "sgd" || absl::GetFlag(FLAGS_momentum).value == 0))
+    throw UsageError("--nesterov goes with --optimizer=sgd and --momentum");
+  StoreOptions options;
+  options.update = updateRule(name, decay);
+  options.clipNorm = absl::GetFlag(FLAGS_clip_norm).value;
+  const std::vector<std::string> undecayed =
+      absl::GetFlag(FLAGS_no_decay).values;
+  if (!undecayed.empty())
+    options.updateOf = [undecayed, all = options.update,
+                        none = updateRule(name, 0)](const std::string &its) {
+      return matchesAny(undecayed, its) ? none : all;
+    };
+  return options;
+}
+
+static Schedule schedule(uint64_t steps) {
+  Schedule schedule;
+  const std::string name = absl::GetFlag(FLAGS_schedule);
+  const auto kind = findSchedule(name);
+  if (!kind)
+    throw UsageError("--schedule wants constant, linear or cosine, found '" +
+                     name + "'");
+  schedule.kind = *kind;
+  schedule.learningRate = absl::GetFlag(FLAGS_lr).orElse(
+      absl::GetFlag(FLAGS_optimizer) == "adafactor" ? 1e-2 : 1e-3);
+  schedule.endRate = absl::GetFlag(FLAGS_end_lr).value;
+  schedule.warmupSteps = uint64_t(absl::GetFlag(FLAGS_warmup_steps).value);
+  const auto end = uint64_t(absl::GetFlag(FLAGS_decay_steps).value);
+  schedule.steps = end ? end : steps;
+  return schedule;
+}
+
+static TextUnit textUnit() {
+  const std::string unit = absl::GetFlag(FLAGS_text);
+  if (unit != "bytes" && unit != "characters")
+    throw UsageError("--text wants bytes or characters, found '" + unit + "'");
+  return unit == "bytes" ? TextUnit::Bytes : TextUnit::Characters;
+}
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What the words of the command line name, as a file.
+struct Model {
+  TrainingProgram training;
+  TrainingTensors tensors;
+  int64_t vocabulary = 0; ///< 0: not known
+};
+} // namespace
+
+static bool isConfigFile(const std::string &word) {
+  return absl::EndsWith(word, ".yaml") || absl::EndsWith(word, ".yml");
+}
+
+/// A preset's model is written to the cache, by what it is made of.
+static std::string writePreset(const presets::ModelShape &shape,
+                               const std::string &folder, uint64_t batch,
+                               uint64_t sequence, bool isAbsent) {
+  presets::WriteOptions options;
+  options.seed = absl::GetFlag(FLAGS_seed);
+  options.batch = int64_t(batch);
+  options.sequence = int64_t(sequence);
+  options.weights =
+      isAbsent ? presets::Weights::Absent : presets::Weights::Seeded;
+  fs::create_directories(folder);
+  options.path = absl::StrCat(
+      folder, "/", shape.name, "-", shape.layers, "x", shape.width, "x",
+      shape.heads, "x", shape.keyValueHeads, "x", shape.feedForward, "x",
+      shape.vocabulary, "x", shape.sequence, "-", batch, "x", sequence,
+      isAbsent ? "" : absl::StrCat("-seed", options.seed), ".onnx");
+  if (!fs::exists(options.path))
+    writeModel(shape, options);
+  return options.path;
+}
+
+static std::string
+descriptions(const std::vector<presets::SignatureTensor> &tensors) {
+  return absl::StrJoin(tensors, ", ", [](std::string *text, const auto &its) {
+    absl::StrAppend(text, printable(its.description()));
+  });
+}
+
+static const presets::SignatureTensor &
+chosen(const std::vector<presets::SignatureTensor> &all,
+       const std::string &name, const char *what) {
+  std::vector<std::string> names;
+  for (const presets::SignatureTensor &each : all) {
+    if (each.name == name)
+      return each;
+    names.push_back(each.name);
+  }
+  throw std::runtime_error(absl::StrCat("the model has no ", what, " ",
+                                        inQuotes(name),
+                                        nearestNames(name, names)));
+}
+
+static const presets::SignatureTensor &
+tokenInput(const presets::ModelSignature &signature) {
+  const std::string name = absl::GetFlag(FLAGS_input);
+  if (!name.empty())
+    return chosen(signature.inputs, name, "input");
+  const presets::SignatureTensor *found = nullptr;
+  for (const presets::SignatureTensor &each : signature.inputs) {
+    if (!each.isInteger)
+      continue;
+    if (found)
+      throw std::runtime_error(
+          "say which input takes tokens, with --input=NAME: the model has " +
+          descriptions(signature.inputs));
+    found = &each;
+  }
+  if (!found)
+    throw std::runtime_error("the model has no input of integers to give "
+                             "tokens to, but " +
+                             descriptions(signature.inputs));
+  return *found;
+}
+
+/// What is said of extents fits what the model says of them.
+static void checkShape(const presets::SignatureTensor &tensor, uint64_t batch,
+                       uint64_t sequence) {
+  const auto fits = [](int64_t extent, uint64_t wanted) {
+    return extent < 0 || uint64_t(extent) == wanted;
+  };
+  if (tensor.hasShape &&
+      (tensor.dims.size() != 2 || !fits(tensor.dims[0], batch) ||
+       !fits(tensor.dims[1], sequence)))
+    throw std::runtime_error(absl::StrCat(
+        "input ", printable(tensor.description()), " of the model takes no ",
+        batch, " sequences of ", sequence,
+        " tokens: change --micro-batch or --sequence, or export the "
+        "model with symbolic dimensions"));
+}
+
+static void readOnnx(Model &model, uint64_t batch, uint64_t sequence) {
+  TrainingProgram &training = model.training;
+  const presets::ModelSignature signature =
+      presets::readSignature(training.model);
+  const fs::path folder = fs::path(training.model).parent_path();
+  for (const std::string &file : signature.weightFiles)
+    training.weightFiles.push_back((folder / file).string());
+  const presets::SignatureTensor &input = tokenInput(signature);
+  checkShape(input, batch, sequence);
+  model.tensors.tokens = input.name;
+  training.shapes = {{input.name, {int64_t(batch), int64_t(sequence)}}};
+  if (training.loss != "cross-entropy" || signature.outputs.empty())
+    return;
+  const presets::SignatureTensor &logits =
+      training.logits.empty()
+          ? signature.outputs.front()
+          : chosen(signature.outputs, training.logits, "output");
+  if (logits.hasShape && logits.dims.size() != 3)
+    throw std::runtime_error(absl::StrCat(
+        "output ", printable(logits.description()),
+        " of the model has no logits of tokens, [sequences, tokens, "
+        "vocabulary]; name another one with --logits=NAME: there are ",
+        descriptions(signature.outputs)));
+  if (logits.hasShape && logits.dims[2] > 0)
+    model.vocabulary = logits.dims[2];
+}
+
+/// As given, or a preset, alone or in a configuration.
+static Model readModel(const std::string &word, const std::string &folder,
+                       uint64_t batch, uint64_t sequence) {
+  Model model;
+  TrainingProgram &training = model.training;
+  training.machine = absl::GetFlag(FLAGS_machine);
+  training.mesh = absl::GetFlag(FLAGS_mesh);
+  training.precision = absl::GetFlag(FLAGS_precision);
+  training.loss = absl::GetFlag(FLAGS_loss);
+  training.logits = absl::GetFlag(FLAGS_logits);
+  training.labelSmoothing = absl::GetFlag(FLAGS_label_smoothing).value;
+  if (const Words train = absl::GetFlag(FLAGS_train); !train.values.empty())
+    training.train = train.values;
+  training.freeze = absl::GetFlag(FLAGS_freeze).values;
+  if (absl::EndsWith(word, ".onnx") || absl::EndsWith(word, ".mlir")) {
+    training.model = word;
+  } else {
+    const Config config = isConfigFile(word) ? readConfig(word) : Config();
+    if (!config.modelFile.empty()) {
+      training.model = config.modelFile;
+    } else if (isConfigFile(word) && !config.model) {
+      throw std::runtime_error(word + ": no model is named");
+    } else {
+      const presets::ModelShape shape =
+          config.model ? *config.model : presets::presetNamed(word);
+      training.allowsAbsentWeights = absl::GetFlag(FLAGS_compile_only) ||
+                                     absl::GetFlag(FLAGS_validate_only);
+      training.model = writePreset(shape, folder, batch, sequence,
+                                   training.allowsAbsentWeights);
+    }
+  }
+  if (absl::EndsWith(training.model, ".onnx"))
+    readOnnx(model, batch, sequence);
+  else if (const std::string name = absl::GetFlag(FLAGS_input); !name.empty())
+    model.tensors.tokens = name;
+  return model;
+}
+
+//===----------------------------------------------------------------------===//
+// The run
+//===----------------------------------------------------------------------===//
+
+namespace {
+std::atomic<bool> interrupted = false;
+
+/// The first Ctrl-C ends the run behind its step, the second one now.
+class EndsAtInterrupt {
+public:
+  EndsAtInterrupt() {
+    interrupted = false;
+    before = std::signal(SIGINT, [](int) {
+      interrupted = true;
+      std::signal(SIGINT, SIG_DFL);
+    });
+  }
+  ~EndsAtInterrupt() { std::signal(SIGINT, before); }
+
+private:
+  void (*before)(int);
+};
+
+/// What is asked for, apart from the model.
+struct Task {
+  Tokens tokens;
+  std::optional<Tokens> evaluated;
+  TrainingOptions options;
+};
+} // namespace
+
+static std::optional<Tokens> readTokens(const std::string &path, TextUnit unit,
+                                        const Tokens *others) {
+  if (path.empty())
+    return std::nullopt;
+  return Tokens::open(path, unit,
+                      others ? others->characters() : std::vector<char32_t>());
+}
+
+static Task readTask() {
+  const std::string path = absl::GetFlag(FLAGS_tokens);
+  if (path.empty())
+    throw UsageError("say what to learn from: --tokens=FILE.npy or FILE.txt");
+  Task task{*readTokens(path, textUnit(), nullptr), {}, {}};
+  task.evaluated =
+      readTokens(absl::GetFlag(FLAGS_eval_tokens), textUnit(), &task.tokens);
+  TrainingOptions &options = task.options;
+  options.batch = needed(absl::GetFlag(FLAGS_batch),
+                         "how many sequences a step has: --batch=B");
+  options.steps =
+      needed(absl::GetFlag(FLAGS_steps), "how many steps to make: --steps=N");
+  options.schedule = schedule(options.steps);
+  options.store = storeOptions();
+  options.evaluateEvery = uint64_t(absl::GetFlag(FLAGS_eval_every).value);
+  if (options.evaluateEvery && !task.evaluated)
+    throw UsageError("--eval-every goes with --eval-tokens=FILE");
+  options.checkpointFolder = absl::GetFlag(FLAGS_checkpoint_dir);
+  options.checkpointEvery =
+      uint64_t(absl::GetFlag(FLAGS_checkpoint_every).value);
+  options.keptCheckpoints =
+      unsigned(absl::GetFlag(FLAGS_checkpoint_keep).value);
+  options.resume = absl::GetFlag(FLAGS_resume);
+  if (options.checkpointFolder.empty() &&
+      (options.checkpointEvery || options.resume))
+    throw UsageError("--checkpoint-every and --resume go with "
+                     "--checkpoint-dir=DIR");
+  const auto engine = engineNamed(absl::GetFlag(FLAGS_engine));
+  if (!engine)
+    throw UsageError(absl::StrCat("--engine wants ", engineNames));
+  options.engine = *engine;
+  options.engineOptions.threads = unsigned(absl::GetFlag(FLAGS_threads));
+  options.engineOptions.replay = true;
+  options.stop = &interrupted;
+  return task;
+}
+
+/// Results that cannot be kept should not be computed.
+static void checkOutputs(const Model &model) {
+  std::vector<std::string> written,
+      read{model.training.model, absl::GetFlag(FLAGS_tokens)};
+  for (const std::string &path :
+       {absl::GetFlag(FLAGS_log), absl::GetFlag(FLAGS_report)})
+    if (!path.empty())
+      written.push_back(path);
+  if (const std::string path = absl::GetFlag(FLAGS_eval_tokens); !path.empty())
+    read.push_back(path);
+  checkOutputPaths(written, read);
+}
+
+static std::string textOf(const std::string &path) {
+  const std::vector<uint8_t> bytes = readFile(path);
+  return {bytes.begin(), bytes.end()};
+}
+
+static void writeReport(const std::string &text) {
+  OutputFiles files;
+  files.add(absl::GetFlag(FLAGS_report), text);
+  files.commit();
+}
+
+static int train(const Model &model, const CachedProgram &compiled, Task task,
+                 std::shared_ptr<Link> link, unsigned systems) {
+  const bool isQuiet = absl::GetFlag(FLAGS_quiet);
+  const std::string folder =
+      fs::path(model.training.model).parent_path().string();
+  auto cluster = std::make_unique<Cluster>(
+      valueOf(Session::open(
+          compiled.program,
+          std::vector<std::string>{folder.empty() ? "." : folder})),
+      systems, link);
+  const uint64_t batch = task.options.batch, steps = task.options.steps;
+  task.options.tensors = model.tensors;
+  if (model.vocabulary) {
+    task.tokens.requireWithin(model.vocabulary);
+    if (task.evaluated)
+      task.evaluated->requireWithin(model.vocabulary);
+  }
+  Training training(std::move(cluster), std::move(task.tokens),
+                    std::move(task.evaluated), std::move(task.options));
+  TrainingLog log(absl::GetFlag(FLAGS_log), isQuiet ? nullptr : stdout, steps,
+                  batch, uint64_t(absl::GetFlag(FLAGS_log_every).value));
+  const EndsAtInterrupt guard;
+  const bool isWhole = training.run(log);
+  if (const auto report = training.report(); report && !isQuiet)
+    std::fputs(printable(report->text()).c_str(), stdout);
+  if (!absl::GetFlag(FLAGS_report).empty())
+    writeReport(training.reportJson(textOf(compiled.report)));
+  if (isWhole)
+    return 0;
+  std::fprintf(stderr, "wsec train: stopped\n");
+  constexpr int afterInterrupt = 130;
+  return afterInterrupt;
+}
+
+static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
+                   unsigned systems) {
+  const bool isQuiet = absl::GetFlag(FLAGS_quiet);
+  const uint64_t sequence =
+      needed(absl::GetFlag(FLAGS_sequence),
+             "how many tokens a sequence has: --sequence=S");
+  const auto batch =
+      uint64_t(std::max<int64_t>(1, absl::GetFlag(FLAGS_micro_batch).value));
+  std::string cache = absl::GetFlag(FLAGS_cache);
+  if (cache.empty())
+    cache = programCache();
+  const bool stopsEarly =
+      absl::GetFlag(FLAGS_validate_only) || absl::GetFlag(FLAGS_compile_only);
+  std::optional<Task> task;
+  if (!stopsEarly || !absl::GetFlag(FLAGS_tokens).empty())
+    task = readTask();
+  const Model model = readModel(word, cache, batch, sequence);
+  checkOutputs(model);
+  if (absl::GetFlag(FLAGS_validate_only))
+    return compileTraining(model.training, "", "", isQuiet) ? 0 : 1;
+  const CachedProgram compiled = findOrCompile(model.training, cache, isQuiet);
+  if (!isQuiet)
+    std::printf("program %s%s\n", printable(compiled.program).c_str(),
+                compiled.wasThere ? ", compiled before" : "");
+  if (absl::GetFlag(FLAGS_compile_only)) {
+    if (!absl::GetFlag(FLAGS_report).empty())
+      writeReport("{\"compilation\": " + textOf(compiled.report) + "}\n");
+    return 0;
+  }
+  tellProgram(*link, compiled.program, systems, task->options.engine);
+  return train(model, compiled, *std::move(task), link, systems);
+}
+
+/// There is nobody to talk to any more, and threads that wait.
+static void endSystemLost(const std::string &what, bool speaks) {
+  if (speaks)
+    std::fprintf(stderr, "wsec train: error: %s\n", printable(what).c_str());
+  _exit(1);
+}
+
+int runTrain(const std::vector<std::string> &words) {
+  if (words.size() != 1)
+    throw UsageError(words.empty() ? "say what to train: MODEL.onnx, a preset "
+                                     "or CONFIG.yaml"
+                                   : "one model at a time: '" + words[0] +
+                                         "' and '" + words[1] + "'");
+  const MpiLaunch mpi = mpiLaunch();
+  const auto systems = unsigned(absl::GetFlag(FLAGS_num_systems).value);
+  if (!mpi.size)
+    return runHere(words[0], std::make_shared<OneProcess>(),
+                   std::max(1u, systems));
+  const std::shared_ptr<Link> link = openMpiLink(endSystemLost);
+  if (!link)
+    throw std::runtime_error("mpirun has started this process, but it is built "
+                             "without Open MPI; take --num-systems=N");
+  if (systems && systems < mpi.size)
+    throw UsageError(absl::StrCat("mpirun has started ", mpi.size,
+                                  " processes for ", systems, " systems"));
+  const unsigned threads = std::max(
+      1u, std::max(1u, std::thread::hardware_concurrency()) / mpi.size);
+  if (link->rank() > 0)
+    return serveTraining(*link, threads) ? 0 : 1;
+  OtherProcesses others(*link);
+  const int code = runHere(words[0], link, std::max(systems, mpi.size));
+  others.end(code == 0);
+  return code;
+}
+
+} // namespace wsec::tools

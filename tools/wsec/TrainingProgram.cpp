@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/wsec/TrainingProgram.h"
+#include "runtime/program/Digest.h"
+#include "runtime/program/MappedFile.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+namespace fs = std::filesystem;
+
+namespace wsec::tools {
+
+static std::string digestOfFile(const std::string &path) {
+  return absl::StrFormat("%016x",
+                         runtime::digestOf(*runtime::MappedFile::open(path)));
+}
+
+std::string TrainingProgram::digest() const {
+  // A file's name is in the program; of absent ones it is all there is.
+  std::string text = absl::StrCat(fs::absolute(model).string(), "\n",
+                                  digestOfFile(model), "\n");
+  for (const std::string &file : weightFiles)
+    absl::StrAppend(&text, file, " ",
+                    allowsAbsentWeights ? "" : digestOfFile(file), "\n");
+  for (const auto &[name, shape] : shapes)
+    absl::StrAppend(&text, name, "=", absl::StrJoin(shape, "x"), "\n");
+  absl::StrAppend(&text, machine, "\n", mesh, "\n", precision, "\n", loss, "\n",
+                  logits, "\n", targets, "\n", labelSmoothing, "\n",
+                  absl::StrJoin(train, "\t"), "\n", absl::StrJoin(freeze, "\t"),
+                  "\n", digestOfFile("/proc/self/exe"));
+  if (!machine.empty() && fs::exists(machine))
+    absl::StrAppend(&text, "\n", digestOfFile(machine));
+  return absl::StrFormat("%016x", runtime::digestOf(text.data(), text.size()));
+}
+
+std::string programCache() {
+  const char *cache = std::getenv("XDG_CACHE_HOME");
+  const char *home = std::getenv("HOME");
+  if (cache && *cache == '/')
+    return std::string(cache) + "/wsec/programs";
+  if (home && *home == '/')
+    return std::string(home) + "/.cache/wsec/programs";
+  throw std::runtime_error("there is neither $XDG_CACHE_HOME nor $HOME to keep "
+                           "programs in; name a folder with --cache");
+}
+
+CachedProgram findOrCompile(const TrainingProgram &training,
+                            const std::string &folder, bool isQuiet) {
+  const std::string stem = folder + "/" + training.digest();
+  CachedProgram found{stem + ".wafer", stem + ".json"};
+  // Both appear whole; the report first.
+  found.wasThere = fs::exists(found.program) && fs::exists(found.report);
+  if (found.wasThere)
+    return found;
+  fs::create_directories(folder);
+  if (!compileTraining(training, found.program, found.report, isQuiet))
+    throw std::runtime_error("the model does not compile for training");
+  return found;
+}
+
+} // namespace wsec::tools

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef TOOLS_WSEC_TRAININGPROGRAM_H
+#define TOOLS_WSEC_TRAININGPROGRAM_H
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace wsec::tools {
+
+/// A program that trains a model: its forward pass, a loss, and gradients of
+/// what trains.
+struct TrainingProgram {
+  std::string model; ///< .onnx, or .mlir
+  /// Files that it has weights in, besides its own.
+  std::vector<std::string> weightFiles;
+  std::string machine, mesh, precision = "f32";
+  /// Of the inputs that are bound.
+  std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
+  std::string loss = "cross-entropy", logits, targets = "targets";
+  double labelSmoothing = 0;
+  std::vector<std::string> train = {"*"}, freeze; ///< globs
+  bool allowsAbsentWeights = false;
+
+  /// All of this and the compiler itself, as 16 hexadecimal digits: equal ones
+  /// give equal programs.
+  std::string digest() const;
+};
+
+/// Compiles it to `program`, and writes what the compiler reports; without
+/// `program` it is only looked at whether there is a kernel for each operator.
+/// False: errors have been printed. In CompileTraining.cpp, where MLIR is.
+bool compileTraining(const TrainingProgram &training,
+                     const std::string &program, const std::string &report,
+                     bool isQuiet);
+
+/// Where programs are kept that were compiled before:
+/// $XDG_CACHE_HOME/wsec/programs, or ~/.cache/wsec/programs.
+std::string programCache();
+
+/// A program in a folder, compiled unless it is there.
+struct CachedProgram {
+  std::string program, report;
+  bool wasThere = false;
+};
+/// Throws std::runtime_error after errors of the compiler.
+CachedProgram findOrCompile(const TrainingProgram &training,
+                            const std::string &folder, bool isQuiet);
+
+} // namespace wsec::tools
+
+#endif // TOOLS_WSEC_TRAININGPROGRAM_H
