@@ -37,7 +37,7 @@ public:
     for (uint32_t i = 0; i < order.size(); ++i)
       addTask(i);
     for (Worker &worker : replay.workers)
-      findProducts(worker.steps);
+      findReaders(worker.steps);
   }
 
 private:
@@ -245,11 +245,18 @@ private:
     worker.steps.back().partEnd = uint32_t(worker.parts.size());
   }
 
-  static void findProducts(std::vector<Step> &steps) {
+  /// Products and interleavings read words of the host, those behind before
+  /// they run.
+  void findReaders(std::vector<Step> &steps) const {
     uint32_t next = 0;
-    for (size_t i = steps.size(); i-- > 0;)
-      if (steps[i].nest && steps[i].nest->isProduct())
+    for (size_t i = steps.size(); i-- > 0;) {
+      const Step &step = steps[i];
+      const bool reads =
+          step.nest ? step.nest->isProduct()
+                    : replay.events[step.aView].kind == Kind::Interleave;
+      if (reads)
         steps[i].ahead = std::exchange(next, uint32_t(i));
+    }
   }
 
   /// Views the task uses, each once: the last task of all lets go of it.
@@ -390,12 +397,29 @@ private:
 
   /// Of a product that reads a view that is there.
   void prefetch(const Step &step) const {
-    const bool reads = step.nest && (step.aView || step.bView) &&
+    if (!step.nest)
+      return prefetchWords(replay.interleaved[replay.events[step.aView].index]);
+    const bool reads = (step.aView || step.bView) &&
                        (!step.aView || bases[step.aView]) &&
                        (!step.bView || bases[step.bView]);
     if (reads)
       step.nest->prefetch(address(step.a, step.aView),
                           address(step.b, step.bView));
+  }
+
+  void prefetchWords(const Interleaved &its) const {
+    constexpr ptrdiff_t line = 16; // floats
+    constexpr size_t most = 256;   // lines
+    const InterleaveProblem &p = its.problem;
+    const ptrdiff_t length = std::abs(p.column) * ptrdiff_t(p.columns - 1) + 1;
+    if (p.rows * size_t(length / line + 1) * its.sources.size() > most)
+      return;
+    for (const auto &[data, view] : its.sources)
+      if (view && bases[view])
+        for (size_t r = 0; r < p.rows; ++r)
+          for (ptrdiff_t at = 0; at < length + line; at += line)
+            __builtin_prefetch(address(data, view) + ptrdiff_t(r) * p.row + at,
+                               0, 2);
   }
 
   void execute(const Worker &worker, const Step &step) {

@@ -75,7 +75,7 @@ private:
     uintptr_t a, b;
     uint32_t aView, bView; ///< that a, b are offsets into; 0: addresses
     uint32_t partBegin = 0, partEnd = 0; ///< of a nest that was joined
-    uint32_t ahead = 0; ///< of a product: the next one, 0: there is none
+    uint32_t ahead = 0; ///< the next that reads words of the host; 0: none
   };
   /// A nest among those that were joined, where its sources lie `aOffset` and
   /// `bOffset` bytes behind those of all.
