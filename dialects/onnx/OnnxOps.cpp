@@ -2,7 +2,7 @@
 //
 // Verifiers of the operators, each rule with the label of its description.
 #include "dialects/StridedRange.h"
-#include "dialects/onnx/Onnx.h"
+#include "dialects/onnx/OnnxVerify.h"
 #include "mlir/Dialect/Traits.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
@@ -15,56 +15,7 @@ using namespace wsec::onnx;
 // Shapes and names
 //===----------------------------------------------------------------------===//
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-static Type elementOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getElementType();
-}
 static int64_t lastExtent(Value value) { return shapeOf(value).back(); }
-
-/// Says "<what> is <found>, expected <expected>".
-static LogicalResult typeError(Operation *op, StringRef what, Value found,
-                               Type expected) {
-  return op->emitOpError() << what << " is " << found.getType() << ", expected "
-                           << expected;
-}
-
-static LogicalResult expectType(Operation *op, StringRef what, Value value,
-                                ArrayRef<int64_t> shape, Type element) {
-  auto expected = RankedTensorType::get(shape, element);
-  if (value.getType() == expected)
-    return success();
-  return typeError(op, what, value, expected);
-}
-
-/// Holds when `value` broadcasts to the shape `to`, as numpy does.
-static bool broadcastsTo(Value value, ArrayRef<int64_t> to) {
-  ArrayRef<int64_t> from = shapeOf(value);
-  if (from.size() > to.size())
-    return false;
-  for (auto [f, t] : llvm::zip(from, to.take_back(from.size())))
-    if (f != t && f != 1)
-      return false;
-  return true;
-}
-
-/// Results broadcast exactly: each extent comes from some operand.
-static LogicalResult verifyBroadcast(Operation *op, ValueRange operands,
-                                     Value result) {
-  SmallVector<int64_t> shape;
-  for (Value operand : operands) {
-    SmallVector<int64_t> next;
-    if (!OpTrait::util::getBroadcastedShape(shape, shapeOf(operand), next))
-      return op->emitOpError() << "shape of " << operand.getType()
-                               << " does not broadcast with the other operands";
-    shape = next;
-  }
-  if (shapeOf(result) != ArrayRef<int64_t>(shape))
-    return typeError(op, "result", result,
-                     RankedTensorType::get(shape, elementOf(result)));
-  return success();
-}
 
 /// A node's name as it can stand in an SSA name: its leading separators go,
 /// other characters that are none become underscores. Of a very long name the
@@ -537,133 +488,6 @@ LogicalResult GatherOp::verify() {
   shape.push_back(table[1]);
   return expectType(*this, "result", getY(), shape,
                     elementOf(getTable())); // C2
-}
-
-//===----------------------------------------------------------------------===//
-// Element by element
-//===----------------------------------------------------------------------===//
-
-static bool isComparison(BinaryKind kind) {
-  return kind == BinaryKind::Equal || kind == BinaryKind::Less ||
-         kind == BinaryKind::LessOrEqual;
-}
-
-LogicalResult BinaryOp::verify() {
-  if (failed(verifyBroadcast(*this, getOperands(), getY()))) // C1
-    return failure();
-  if (elementOf(getA()) != elementOf(getB())) // C2
-    return emitOpError() << "operands are of " << elementOf(getA()) << " and "
-                         << elementOf(getB());
-  Type expected = isComparison(getKind()) ? IntegerType::get(getContext(), 1)
-                                          : elementOf(getA());
-  return expectType(*this, "result", getY(), shapeOf(getY()), expected); // C3
-}
-
-LogicalResult WhereOp::verify() {
-  if (failed(verifyBroadcast(*this, getOperands(), getY()))) // C1
-    return failure();
-  if (!elementOf(getCondition()).isInteger(1) ||
-      elementOf(getA()) != elementOf(getB()) ||
-      elementOf(getA()) != elementOf(getY())) // C2
-    return emitOpError("needs an i1 condition and one type of elements, found ")
-           << getOperandTypes() << " -> " << getY().getType();
-  return success();
-}
-
-LogicalResult ReduceOp::verify() {
-  SmallVector<int64_t> shape;
-  ArrayRef<int64_t> x = shapeOf(getX()), axes = getAxes();
-  bool ordered =
-      !axes.empty() && axes.front() >= 0 && axes.back() < int64_t(x.size());
-  for (size_t i = 1; i < axes.size(); ++i)
-    ordered &= axes[i - 1] < axes[i];
-  if (!ordered) // C1
-    return emitOpError() << "axes [" << axes
-                         << "] are not increasing inside rank " << x.size();
-  for (auto [d, extent] : llvm::enumerate(x)) {
-    if (!llvm::is_contained(axes, int64_t(d)))
-      shape.push_back(extent);
-    else if (getKeepdims())
-      shape.push_back(1);
-  }
-  return expectType(*this, "result", getY(), shape, elementOf(getX())); // C2
-}
-
-//===----------------------------------------------------------------------===//
-// Shape only
-//===----------------------------------------------------------------------===//
-
-LogicalResult ReshapeOp::verify() {
-  auto from = cast<RankedTensorType>(getX().getType());
-  auto to = cast<RankedTensorType>(getY().getType());
-  if (from.getElementType() != to.getElementType() ||
-      from.getNumElements() != to.getNumElements()) // C1
-    return emitOpError() << "cannot give " << from << " the type " << to;
-  return success();
-}
-
-LogicalResult ExpandOp::verify() {
-  if (elementOf(getX()) != elementOf(getY()) ||
-      !broadcastsTo(getX(), shapeOf(getY()))) // C1
-    return emitOpError() << getX().getType() << " does not broadcast to "
-                         << getY().getType();
-  return success();
-}
-
-LogicalResult TransposeOp::verify() {
-  ArrayRef<int64_t> x = shapeOf(getX()), perm = getPerm();
-  SmallVector<int64_t> sorted(perm), shape;
-  llvm::sort(sorted);
-  bool permutes = perm.size() == x.size();
-  for (size_t d = 0; permutes && d < x.size(); ++d)
-    permutes = sorted[d] == int64_t(d);
-  if (!permutes) // C1
-    return emitOpError() << "[" << perm << "] does not permute " << x.size()
-                         << " dimensions";
-  for (int64_t d : perm)
-    shape.push_back(x[d]);
-  return expectType(*this, "result", getY(), shape, elementOf(getX())); // C2
-}
-
-LogicalResult SliceOp::verify() {
-  ArrayRef<int64_t> x = shapeOf(getX()), y = shapeOf(getY());
-  if (getStarts().size() != x.size() || getSteps().size() != x.size() ||
-      y.size() != x.size() || llvm::is_contained(getSteps(), 0)) // C1
-    return emitOpError() << "needs " << x.size()
-                         << " starts, non-zero steps and result dimensions";
-  for (auto [d, extent] : llvm::enumerate(y)) {
-    int64_t first = getStarts()[d], last = first + (extent - 1) * getSteps()[d];
-    if (extent > 0 &&
-        (std::min(first, last) < 0 || std::max(first, last) >= x[d])) // C2
-      return emitOpError() << "takes elements " << first << " to " << last
-                           << " of " << x[d] << " along dimension " << d;
-  }
-  return expectType(*this, "result", getY(), y, elementOf(getX()));
-}
-
-LogicalResult ConcatOp::verify() {
-  if (getParts().empty())
-    return emitOpError("needs at least one operand");
-  SmallVector<int64_t> shape(shapeOf(getParts().front()));
-  int64_t axis = getAxis();
-  if (axis < 0 || axis >= int64_t(shape.size())) // C1
-    return emitOpError() << "axis " << axis << " is outside rank "
-                         << shape.size();
-  shape[axis] = 0;
-  for (Value part : getParts()) {
-    SmallVector<int64_t> rest(shapeOf(part));
-    if (rest.size() != shape.size()) // C1
-      return emitOpError() << "joins rank " << shape.size() << " and rank "
-                           << rest.size();
-    int64_t extent = std::exchange(rest[axis], shape[axis]);
-    if (rest != shape) // C2
-      return emitOpError() << part.getType() << " does not fit "
-                           << getParts().front().getType() << " along axis "
-                           << axis;
-    shape[axis] += extent;
-  }
-  return expectType(*this, "result", getY(), shape,
-                    elementOf(getParts().front())); // C2
 }
 
 //===----------------------------------------------------------------------===//

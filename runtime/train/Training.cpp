@@ -208,7 +208,7 @@ TrainingStep Training::makeStep(uint64_t number) {
   const uint64_t calls = callsPerStep();
   std::vector<double> losses(calls);
   bind(tokens, position, calls);
-  const ClusterRun run = valueOf(
+  lastRun = valueOf(
       wafers->makeGradients(*call, options.engineOptions, options.engine,
                             [&](unsigned, uint64_t at, const Session &session) {
                               losses[at] = lossOf(session);

@@ -52,7 +52,7 @@ def run_one(seed, index, only, work):
     number, expected = torch_graph.gradients(
         model, made.values, lambda v: ((v[result] - torch_graph.tensor(targets)) ** 2).mean(), inputs + constants)
     command = ["wsec", path, "-o", work / "g.wafer", f"--mesh={mesh}", "--quiet", "--loss=mean-square", f"--loss-of={result}",
-               "--train=*", "--gradients-as-results", "--gradient-of=" + ",".join(inputs)]
+               "--train=*", "--gradients-as-results", *(f"--gradient-of={name}" for name in inputs)]
     compiled = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     if compiled.returncode == 1 and any(text in compiled.stderr for text in (*REFUSALS, "nothing trains")):
         return "refused", where, compiled.stderr

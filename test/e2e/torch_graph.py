@@ -144,8 +144,10 @@ def rotary_embedding(node, operand):
 
 
 def clip(node, operand):
-    low, high = operand(1), operand(2)
-    return torch.clamp(operand(0), None if low is None else low.item(), None if high is None else high.item())
+    low, high = (operand(i) for i in (1, 2))
+    low = node.get("min") if low is None else low.item()
+    high = node.get("max") if high is None else high.item()
+    return operand(0) if low is None and high is None else torch.clamp(operand(0), low, high)
 
 
 def constant(node, operand):

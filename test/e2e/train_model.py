@@ -148,12 +148,17 @@ def optimizers(work):
 
 def micro(work):
     """A micro-batch of two gives the same losses but for rounding; systems and engines do not show in a bit."""
-    one = work.train("--lr=1e-2")
+    one = work.train("--lr=1e-2", f"--report={work.folder / 'report.json'}")
     close(work.train("--lr=1e-2", "--micro-batch=2"), one, "micro-batch of 2")
     for flags in (["--num-systems=2"], ["--num-systems=3"], ["--num-systems=4"], ["--engine=strips"],
                   ["--engine=wavelet"], ["--threads=1"]):
         assert work.train("--lr=1e-2", *flags) == one, flags
     print("systems, engines and threads: the same bits")
+    cycles = {line["cycles"] for line in work.lines("log1.jsonl")}
+    assert len(cycles) == 1 and 1000 < cycles.pop() < 1e6, cycles
+    report = json.loads((work.folder / "report.json").read_text())
+    assert report["training"]["steps"] == STEPS and "kernels" in report["compilation"]
+    assert report["step"]["systems"]["calls"] == BATCH
 
 
 def mpi(work):

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What infer and canonicalize produce: shape only. Included by OnnxOps.td, which
+// has the classes.
+#ifndef DIALECTS_ONNX_ONNXMOVEMENTOPS_TD
+#define DIALECTS_ONNX_ONNXMOVEMENTOPS_TD
+
+def Onnx_ReshapeOp : Onnx_Op<"reshape"> {
+  let summary = "Gives the same elements in the same order another shape.";
+  let description = [{
+    - (C1) operand and result have equally many elements of one type.
+
+    ```mlir
+    %y = onnx.reshape %x : tensor<2x8x16xf32> -> tensor<16x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+def Onnx_ExpandOp : Onnx_Op<"expand"> {
+  let summary = "Repeats a tensor along extents of 1 and new leading dimensions.";
+  let description = [{
+    - (C1) the operand broadcasts to the result, of one element type.
+
+    ```mlir
+    %y = onnx.expand %x : tensor<1x16xf32> -> tensor<2x8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+def Onnx_TransposeOp : Onnx_Op<"transpose"> {
+  let summary = "Permutes dimensions: dimension i of the result is perm[i] of x.";
+  let description = [{
+    - (C1) `perm` is a permutation of the dimensions of `x`.
+    - (C2) the result has the permuted shape.
+
+    ```mlir
+    %y = onnx.transpose %x {perm = array<i64: 1, 0>} : tensor<8x16xf32> -> tensor<16x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, DenseI64ArrayAttr:$perm,
+                       Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+def Onnx_SliceOp : Onnx_Op<"slice"> {
+  let summary = "Takes a strided box out of a tensor.";
+  let description = [{
+    Element `i` of the result is element `starts[d] + i[d] * steps[d]` of `x`.
+    Steps may be negative.
+
+    - (C1) `starts` and `steps` have one entry per dimension; no step is 0.
+    - (C2) the box lies inside `x`.
+
+    ```mlir
+    %y = onnx.slice %x {starts = array<i64: 0, 4>, steps = array<i64: 1, 2>} : tensor<8x16xf32> -> tensor<8x6xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, DenseI64ArrayAttr:$starts,
+                       DenseI64ArrayAttr:$steps, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+def Onnx_SliceHeadsOp : Onnx_Op<"slice_heads"> {
+  let summary = "Takes the same features of each head.";
+  let description = [{
+    Heads lie side by side in the last dimension. The result has features
+    `start` and following of each, as a projection is read whose queries, keys
+    and values lie beside each other head by head.
+
+    - (C1) `x` has rank 3 and `num_heads` divides its features.
+    - (C2) the result has the batch and tokens of `x` and `num_heads` divides its
+      features.
+    - (C3) what is taken lies inside a head.
+
+    ```mlir
+    %k = onnx.slice_heads %x {num_heads = 4 : i64, start = 8 : i64} : tensor<2x9x96xf32> -> tensor<2x9x32xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, I64Attr:$num_heads, I64Attr:$start,
+                       Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+def Onnx_ConcatOp : Onnx_Op<"concat"> {
+  let summary = "Joins tensors along one axis.";
+  let description = [{
+    - (C1) `axis` is inside the rank; all ranks are equal.
+    - (C2) extents are equal except along `axis`, where they add up.
+
+    ```mlir
+    %y = onnx.concat %a, %b {axis = 1 : i64} : (tensor<8x4xf32>, tensor<8x6xf32>) -> tensor<8x10xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$parts, I64Attr:$axis,
+                       Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat =
+      "$parts attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // DIALECTS_ONNX_ONNXMOVEMENTOPS_TD
