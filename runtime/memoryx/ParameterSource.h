@@ -13,8 +13,8 @@ namespace wsec::runtime {
 class ParameterSource {
 public:
   virtual ~ParameterSource() = default;
-  /// The elements of a parameter of `count` elements as they are now, of F32,
-  /// F16 or BF16, in row-major order: good until they are changed. Throws
+  /// The elements of a parameter of `count` elements as they are now, of f32,
+  /// f16 or bf16, in row-major order: good until they are changed. Throws
   /// BadCall where there is no parameter of that name and size.
   virtual std::shared_ptr<const uint8_t> elementsOf(const std::string &name,
                                                     program::ElementType type,
