@@ -26,11 +26,9 @@ SmallVector<HostFlow> wsec::hostTokensFlows(const Layout &layout,
 bool wsec::sharesFills(Operation *op) {
   auto kernel = cast<wse::KernelOp>(op);
   auto program = op->getParentOfType<wse::ProgramOp>();
-  return llvm::any_of(program.getOps<wse::ParameterOp>(),
-                      [&](wse::ParameterOp parameter) {
-                        return parameter.isResident() &&
-                               parameter.getHome() == kernel.getRegionRef();
-                      });
+  return llvm::any_of(program.residents(), [&](wse::ParameterOp parameter) {
+    return parameter.getHome() == kernel.getRegionRef();
+  });
 }
 
 SmallVector<StreamNeed> wsec::hostTokensStreams(const Layout &layout,

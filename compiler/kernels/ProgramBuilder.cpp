@@ -169,12 +169,11 @@ void ProgramBuilder::declareGradients(wse::ProgramOp source) {
     if (gradient.getRowsAttr())
       rows = FlatSymbolRefAttr::get(
           program.getContext(), this->source(gradient.getRowsAttr()).symbol);
-    auto tensor = cast<pe::TensorOp>(
-        SymbolTable::lookupSymbolIn(program, gradient.getOutputAttr()));
-    tensor.setGradientAttr(pe::GradientAttr::get(
-        program.getContext(), parameter.getValue().getName(),
-        gradient.getOffset(),
-        gradient.getStrides().value_or(ArrayRef<int64_t>()), rows));
+    tensors.lookup(gradient.getOutputAttr())
+        .setGradientAttr(pe::GradientAttr::get(
+            program.getContext(), parameter.getValue().getName(),
+            gradient.getOffset(),
+            gradient.getStrides().value_or(ArrayRef<int64_t>()), rows));
   }
 }
 
@@ -200,13 +199,13 @@ pe::TensorOp ProgramBuilder::declareTensor(StringAttr name, pe::Role role,
       pe::RoleAttr::get(builder.getContext(), role), TypeAttr::get(type), file,
       value, alias, sparse, StringAttr(), pe::GradientAttr());
   lastTensor = tensor;
+  tensors[name] = tensor;
   return tensor;
 }
 
 HostTensor ProgramBuilder::source(Attribute source) {
   if (auto name = dyn_cast<FlatSymbolRefAttr>(source)) {
-    auto tensor = cast<pe::TensorOp>(
-        SymbolTable::lookupSymbolIn(program, name.getAttr()));
+    pe::TensorOp tensor = tensors.lookup(name.getAttr());
     auto strides = denseStrides(tensor.getTensorType().getShape());
     return {name.getValue().str(), 0, {strides.begin(), strides.end()}};
   }

@@ -81,6 +81,7 @@ private:
   llvm::DenseMap<mlir::Attribute, std::string> values, sparseWeights;
   llvm::DenseMap<mlir::StringAttr, std::string> trained; ///< by parameter
   mlir::Operation *lastTensor = nullptr;
+  llvm::DenseMap<mlir::StringAttr, pe::TensorOp> tensors; ///< looked up only
   llvm::StringMap<unsigned> symbols;
   llvm::DenseSet<mlir::StringAttr> valueNames; ///< looked up only
 };

@@ -135,15 +135,9 @@ SmallVector<BlockArgument> wsec::wse::argumentsOf(Operation *kernel) {
 ParameterOp wsec::wse::residentOf(Operation *kernel, WeightAttr weight) {
   if (!weight.getTensor())
     return {};
-  // Asked of each weight many times, in programs with thousands of other
-  // symbols: those that are resident stand first.
-  for (Operation &op : kernel->getParentOfType<ProgramOp>().bodyBlock()) {
-    auto parameter = dyn_cast<ParameterOp>(op);
-    if (isa<KernelOp, EntryOp>(op) || (parameter && !parameter.isResident()))
-      break;
-    if (parameter && parameter.getSymNameAttr() == weight.getTensor().getAttr())
+  for (ParameterOp parameter : kernel->getParentOfType<ProgramOp>().residents())
+    if (parameter.getSymNameAttr() == weight.getTensor().getAttr())
       return parameter;
-  }
   return {};
 }
 

@@ -26,11 +26,13 @@ LogicalResult wse::withDeclaration(InFlightDiagnostic error, Operation *op,
                   "the tensor is declared here");
 }
 
-FailureOr<RankedTensorType> wse::sourceType(Operation *op, Attribute source) {
+FailureOr<RankedTensorType> wse::sourceType(Operation *op, Attribute source,
+                                            SymbolTableCollection *symbols) {
   if (auto weight = dyn_cast<WeightAttr>(source))
     return weight.getType();
   auto name = cast<FlatSymbolRefAttr>(source);
-  Operation *tensor = SymbolTable::lookupNearestSymbolFrom(op, name);
+  Operation *tensor = symbols ? symbols->lookupNearestSymbolFrom(op, name)
+                              : SymbolTable::lookupNearestSymbolFrom(op, name);
   if (auto input = dyn_cast_or_null<InputOp>(tensor))
     return cast<RankedTensorType>(input.getType());
   if (auto passing = dyn_cast_or_null<IntermediateOp>(tensor))

@@ -42,8 +42,9 @@ llvm::LogicalResult withDeclaration(mlir::InFlightDiagnostic error,
 
 /// The type of a source: of the constant itself, or of the input or
 /// intermediate declared in the program. Reports what is wrong with it.
-mlir::FailureOr<mlir::RankedTensorType> sourceType(mlir::Operation *op,
-                                                   mlir::Attribute source);
+mlir::FailureOr<mlir::RankedTensorType>
+sourceType(mlir::Operation *op, mlir::Attribute source,
+           mlir::SymbolTableCollection *symbols = nullptr);
 
 } // namespace wsec::wse
 

@@ -70,9 +70,10 @@ static LogicalResult verifySplitRows(Operation *op, Value value) {
 // To the wafer and off it
 //===----------------------------------------------------------------------===//
 
-LogicalResult LoadOp::verify() {
+/// There are thousands of loads, of thousands of intermediates.
+LogicalResult LoadOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // (C1)
-  FailureOr<RankedTensorType> source = sourceType(*this, getSource());
+  FailureOr<RankedTensorType> source = sourceType(*this, getSource(), &symbols);
   if (failed(source))
     return failure();
   // (C4)

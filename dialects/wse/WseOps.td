@@ -22,7 +22,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Wse_LoadOp : Wse_KernelOp<"load", (ins
     Wse_SourceAttr:$source,
     DefaultValuedAttr<I64Attr, "0">:$view_offset,
-    OptionalAttr<DenseI64ArrayAttr>:$strides)> {
+    OptionalAttr<DenseI64ArrayAttr>:$strides),
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Brings an input, an intermediate or a constant onto the wafer.";
   let description = [{
     Words enter at the west channels, travel down the columns, and every PE keeps
@@ -48,7 +49,6 @@ def Wse_LoadOp : Wse_KernelOp<"load", (ins
     custom<Source>($source) (`offset` $view_offset^)? (`strides` $strides^)?
     `on` $region attr-dict `:` type($result)
   }];
-  let hasVerifier = 1;
 }
 
 def Wse_GatherOp : Wse_KernelOp<"gather", (ins

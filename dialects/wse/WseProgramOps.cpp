@@ -305,6 +305,23 @@ static LogicalResult verifyGradients(ProgramOp program) {
   return success();
 }
 
+/// What no resident parameter stands behind.
+static bool endsResidents(Operation &op) {
+  auto parameter = dyn_cast<ParameterOp>(op);
+  return isa<KernelOp, EntryOp>(op) || (parameter && !parameter.isResident());
+}
+
+SmallVector<ParameterOp, 4> ProgramOp::residents() {
+  SmallVector<ParameterOp, 4> residents;
+  for (Operation &op : bodyBlock()) {
+    if (endsResidents(op))
+      break;
+    if (auto parameter = dyn_cast<ParameterOp>(op))
+      residents.push_back(parameter);
+  }
+  return residents;
+}
+
 /// (C9)
 static LogicalResult verifyResidentFirst(ProgramOp program) {
   Operation *first = nullptr;
@@ -314,8 +331,7 @@ static LogicalResult verifyResidentFirst(ProgramOp program) {
       return withNote(
           parameter.emitOpError("is resident, and stands behind what streams"),
           first, "this is to come later");
-    if (!first &&
-        (isa<KernelOp, EntryOp>(op) || (parameter && !parameter.isResident())))
+    if (!first && endsResidents(op))
       first = &op;
   }
   return success();

@@ -81,6 +81,9 @@ def Wse_ProgramOp : Wse_Op<"program",
     ::llvm::SmallVector<::mlir::Block *, 2> entryBlocks();
     /// The kernels of all entries, in that order.
     ::llvm::SmallVector<KernelOp> kernels();
+    /// The resident parameters. Asked often, also in programs with thousands of
+    /// kernels: they stand first, and nothing behind them is looked at.
+    ::llvm::SmallVector<ParameterOp, 4> residents();
     /// The resident parameters and the states, in the order of the text.
     ::llvm::SmallVector<PersistentOp> persistents();
     /// The rectangles that nothing may use, in the order of the text.
