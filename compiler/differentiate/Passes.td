@@ -7,21 +7,27 @@ include "mlir/Pass/PassBase.td"
 def Differentiate : Pass<"onnx-differentiate", "::mlir::ModuleOp"> {
   let summary = "Adds a loss to a model, and its gradients.";
   let description = [{
-    @main gets the loss as its only result, with an input for the targets, and
-    behind it the gradients of what is asked for. What is computed only for other results goes.
+    @main gets the loss as its only result, behind an input for the targets, and
+    gradients of the parameters that train leave by name. What was computed only for
+    other results goes.
 
     ```mlir
-    // wse-opt --onnx-differentiate=loss=mean-square,inputs=x,gradients-as-results
+    // wse-opt --onnx-differentiate=loss=mean-square --onnx-common-subexpressions
+    onnx.parameter @b = dense<0.5> : tensor<8xf32> trainable
     func.func @main(%x: tensor<8xf32> {onnx.name = "x"}) -> (tensor<8xf32> {onnx.name = "y"}) {
-      %y = onnx.unary tanh %x : tensor<8xf32>
+      %b = onnx.constant #onnx.parameter<@b : tensor<8xf32>> -> tensor<8xf32>
+      %y = onnx.binary add %x, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
       return %y : tensor<8xf32>
     }
     ```
     becomes
     ```mlir
-    func.func @main(%x: tensor<8xf32> {onnx.name = "x"}, %t: tensor<8xf32> {onnx.name = "targets"}) -> (tensor<f32> {onnx.name = "loss"}, tensor<8xf32> {onnx.name = "x.grad"}) {
     ...
-      onnx.unary tanh
+      func.func @main(%arg0: tensor<8xf32> {onnx.name = "x"}, %arg1: tensor<8xf32> {onnx.name = "targets"}) -> (tensor<f32> {onnx.name = "loss"}) {
+    ...
+        onnx.gradient %
+    ...
+    of @b
     ...
     ```
   }];
