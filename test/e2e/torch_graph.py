@@ -143,6 +143,15 @@ def rotary_embedding(node, operand):
     return torch.cat([pairs, rest], -1)
 
 
+def attention(node, operand):
+    """Of [batch, tokens, features], without a mask but the causal one."""
+    heads, groups = node["q_num_heads"], node["kv_num_heads"]
+    q, k, v = (operand(i).unflatten(-1, (n, -1)).transpose(1, 2) for i, n in enumerate((heads, groups, groups)))
+    y = F.scaled_dot_product_attention(q, k, v, is_causal=bool(node.get("is_causal")), scale=node.get("scale"),
+                                       enable_gqa=heads != groups)
+    return y.transpose(1, 2).flatten(-2)
+
+
 def clip(node, operand):
     low, high = (operand(i) for i in (1, 2))
     low = node.get("min") if low is None else low.item()
@@ -167,6 +176,7 @@ BINARY = {"Add": torch.add, "Sub": torch.sub, "Mul": torch.mul, "Pow": torch.pow
           "Less": torch.lt, "LessOrEqual": torch.le, "Greater": torch.gt, "GreaterOrEqual": torch.ge,
           "And": torch.logical_and, "Or": torch.logical_or, "PRelu": lambda x, slope: torch.where(x < 0, x * slope, x)}
 RULES = {
+    "Attention": attention,
     "Div": lambda n, o: o(0) / o(1) if o(0).is_floating_point() else torch.div(o(0), o(1), rounding_mode="trunc"),
     "Mod": lambda n, o: torch.fmod(o(0), o(1)) if n.get("fmod") else torch.remainder(o(0), o(1)),
     "Min": variadic(torch.minimum), "Max": variadic(torch.maximum), "Sum": variadic(torch.add),

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""wsec.train: a small model learns; its history, Ctrl-C, errors, and the notebook."""
+
+import contextlib
+import io
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+import wsec
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "test" / "e2e"))
+import train_model  # noqa: E402
+
+
+class TrainingTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        train_model.model(self.folder / "small.onnx")
+        self.tokens = np.random.default_rng(5).integers(0, train_model.VOCABULARY, 5000)
+
+    def train(self, tokens=None, steps=6, **more):
+        return wsec.train(self.folder / "small.onnx", self.tokens if tokens is None else tokens, steps=steps,
+                          batch=4, sequence=6, mesh="6x5", lr=1e-2, cache=self.folder / "programs", **more)
+
+    def test_history(self):
+        seen = []
+        history = self.train(on_step=seen.append, eval_tokens=self.tokens[:100], eval_every=3)
+        self.assertEqual(len(history.losses), 6)
+        self.assertEqual([e["step"] for e in history.evaluations], [0, 3, 6])
+        self.assertEqual(seen[-1]["eval_loss"], history.evaluations[-1]["eval_loss"])
+        self.assertRegex(repr(history), r"History\(6 steps, loss 3\.\d{4} to 3\.\d{4}\)")
+        self.assertEqual(history.svg().count("circle"), 3)
+        self.assertIn("polyline", history._repr_html_())
+        self.assertEqual(self.train(num_systems=3, quiet=True).losses, history.losses)
+
+    def test_interrupt_keeps_what_was_done(self):
+        def stop(step):
+            if step["step"] == 2:
+                threading.Timer(0, os.kill, (os.getpid(), signal.SIGINT)).start()
+        history = self.train(steps=200, on_step=stop, checkpoint_dir=self.folder / "run")
+        self.assertTrue(history.stopped)
+        made = len(history.losses)
+        self.assertTrue(2 <= made < 200, made)
+        self.assertEqual(os.listdir(self.folder / "run"), [f"step-{made:012d}"])
+        rest = self.train(steps=made + 2, checkpoint_dir=self.folder / "run", resume=True)
+        self.assertEqual([step["step"] for step in rest.steps], [made + 1, made + 2])
+
+    def test_errors_are_those_of_the_tool(self):
+        with self.assertRaisesRegex(wsec.CompileError, "take 145 tokens, and there are 100"):
+            self.train(self.tokens[:100])
+        with self.assertRaisesRegex(wsec.UsageError, "there is no flag --learning-rate"):
+            self.train(learning_rate=1)
+
+    def test_notebook(self):
+        notebook = json.loads((ROOT / "python" / "examples" / "train.ipynb").read_text())
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, ROOT)
+        names = {}
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            for number, cell in enumerate(c for c in notebook["cells"] if c["cell_type"] == "code"):
+                exec(compile("".join(cell["source"]), f"cell {number}", "exec"), names)
+        self.assertIn("the same losses on four wafers: True", printed.getvalue())
+        self.assertLess(names["history"].losses[-1], names["history"].losses[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
