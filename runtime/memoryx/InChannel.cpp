@@ -140,10 +140,13 @@ WordView InChannel::written(Part &part) {
     return view;
   }
   WordView view = pairsFollow(part) ? writePairs(part) : writeLines(part);
-  if (keeps && keptAt == keptLines->size() &&
-      kept->take(view.words() * sizeof(float))) {
+  if (!keeps || keptAt != keptLines->size())
+    return view;
+  if (kept->take(view.words() * sizeof(float))) {
     keptLines->push_back(view);
     ++keptAt;
+  } else {
+    keptAt = SIZE_MAX; // Those that follow have no place of their own.
   }
   return view;
 }

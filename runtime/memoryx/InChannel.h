@@ -104,7 +104,7 @@ private:
   uint64_t taken = 0;
   WrittenLines *kept = nullptr;
   std::vector<WordView> *keptLines = nullptr;
-  size_t keptAt = 0;   ///< the next of `keptLines` in this pass
+  size_t keptAt = 0;   ///< the next of `keptLines` in this pass, or SIZE_MAX
   size_t part = 0;     ///< the part `line` counts in
   int64_t line = 0;    ///< the next line to view or write
   WordView ready;      ///< lines already viewed or written ...

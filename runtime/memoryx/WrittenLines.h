@@ -26,9 +26,10 @@ public:
   }
   /// Whether there is room for further `bytes`, which are taken.
   bool take(size_t bytes) {
-    if (left.fetch_sub(int64_t(bytes)) >= int64_t(bytes))
-      return true;
-    left.fetch_add(int64_t(bytes));
+    int64_t now = left;
+    while (now >= int64_t(bytes))
+      if (left.compare_exchange_weak(now, now - int64_t(bytes)))
+        return true;
     return false;
   }
 

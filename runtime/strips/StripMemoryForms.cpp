@@ -217,7 +217,8 @@ void StripMemory::settle(int64_t from, int64_t to) {
     }
     const LaneView its = std::move(laneViews[i]);
     laneViews.erase(laneViews.begin() + ptrdiff_t(i));
-    bringHome(begin, last);
+    bringHome(begin, last); // Which settles all others that overlap it.
+    i = 0;
     const View &view = its.view;
     forEachRectangle(
         0, view.words, view.length,

@@ -183,6 +183,24 @@ TEST_F(InStreamTest, WrittenLinesAreKept) {
   }
 }
 
+TEST_F(InStreamTest, LinesBehindOnesThatWereNotKeptAreNot) {
+  build(2);
+  addSegment(makeSegment(0, features, 1, {3}, {features}, 0));
+  addSegment(makeSegment(0, 2, 1, {3}, {features}, 4));
+  load();
+  WrittenLines written(4 * 20); // Room for the second segment, of 12 words.
+  for (int run = 0; run < 3; ++run) {
+    memory =
+        std::make_unique<MemoryX>(*store, Call(store->program()), &written);
+    const Words words = take(6 * features);
+    ASSERT_EQ(words.size(), size_t(6 * features + 12));
+    for (size_t i = 0; i < words.size(); ++i) {
+      const size_t line = i / 6, column = line < features ? line : line - 6;
+      EXPECT_EQ(words[i], float(10 * (i % 3) + column)) << run << ", " << i;
+    }
+  }
+}
+
 TEST_F(InStreamTest, WordsAtAnyAddressAreInPlace) {
   build(1);
   addTensor(*builder, "x", program::TensorRole::Input, {6});

@@ -295,17 +295,19 @@ TEST(StripMemoryTest, FormsOfWordsDoNotShow) {
   }
 }
 
-/// A word of a fabric chunk to a word of lanes (-1: all).
-void copyWord(Strip &strip, const std::shared_ptr<float[]> &chunk, int64_t word,
-              int lane) {
+/// Words of a fabric chunk to words of lanes (-1: all).
+void copyWords(Strip &strip, const std::shared_ptr<float[]> &chunk,
+               int64_t word, size_t count, int lane) {
   Nest nest;
   nest.op = Opcode::Mov;
   nest.dimensions = 2;
-  nest.extent[0] = 1;
+  nest.extent[0] = count;
   nest.extent[1] = lane < 0 ? size_t(strip.lanes) : 1;
   NestOperand to, from;
   to.sram = SramElements{ElementType::F32, word};
+  to.sram->stride[0] = 1;
   from.place.data = chunk.get();
+  from.place.stride[0] = 1;
   from.place.owner = chunk;
   NestRunner(strip, lane).run(nest, {to, from, {}});
 }
@@ -322,13 +324,48 @@ TEST(StripMemoryTest, MoreViewsThanForms) {
   for (int64_t word = 0; word <= many; ++word) {
     chunks.emplace_back(new float[1]{float(word)});
     for (int lane = word < many ? -1 : 0; lane < (word < many ? 0 : 3); ++lane)
-      copyWord(strip, chunks.back(), word, lane);
+      copyWords(strip, chunks.back(), word, 1, lane);
   }
   strip.memory.bringAllHome();
   strip.memory.executor().flush();
   for (int64_t word = 0; word <= many; ++word)
     for (int lane = 0; lane < 3; ++lane)
       EXPECT_EQ(strip.memory.home(word)[lane], float(word)) << lane;
+}
+
+// Lanes that get words at addresses of their own, which overlap, and then all
+// of them others in place of some.
+TEST(StripMemoryTest, ViewsOfLanesThatOverlap) {
+  ClassCode code;
+  code.endDataWord = 25;
+  Strip strip(0, 0, code, 0, {0, 1, 2}, {}, {});
+  strip.reset();
+  std::vector<std::shared_ptr<float[]>> chunks;
+  const int64_t first[] = {0, 5, 15};
+  for (int lane = 0; lane < 3; ++lane) {
+    chunks.emplace_back(new float[10]);
+    for (int i = 0; i < 10; ++i)
+      chunks.back()[i] = float(100 * (lane + 1) + i);
+    copyWords(strip, chunks.back(), first[lane], 10, lane);
+  }
+  Nest five;
+  five.op = Opcode::Mov;
+  five.dimensions = 2;
+  five.extent[0] = 13;
+  five.extent[1] = 3;
+  const float value = 5;
+  NestOperand to, from;
+  to.sram = SramElements{ElementType::F32, 12};
+  to.sram->stride[0] = 1;
+  from.place.data = &value;
+  NestRunner(strip, -1).run(five, {to, from, {}});
+  strip.memory.bringAllHome();
+  strip.memory.executor().flush();
+  for (int lane = 0; lane < 3; ++lane)
+    for (int64_t word = 12; word < 25; ++word)
+      EXPECT_EQ(strip.memory.home(word)[lane], 5) << lane << ", " << word;
+  EXPECT_EQ(strip.memory.home(5)[0], 105);
+  EXPECT_EQ(strip.memory.home(5)[1], 200);
 }
 
 } // namespace
