@@ -84,8 +84,6 @@ Session::Session(const Session *sibling)
     : loaded(sibling->loaded), store(sibling->store.sibling()),
       state(loaded->program()) {}
 
-Session::~Session() = default;
-
 std::unique_ptr<Session> Session::sibling() const {
   return std::unique_ptr<Session>(new Session(this));
 }
@@ -351,6 +349,27 @@ absl::StatusOr<SessionRun> Session::run(EngineOptions options,
   return call("", {}, options, progress, engine);
 }
 
+struct Session::Streams {
+  Streams(TensorStore &store, const Call &call, size_t keptBytes)
+      : written(keptBytes), memory(store, call, &written) {}
+  WrittenLines written;
+  MemoryX memory;
+};
+
+Session::~Session() = default;
+
+/// A run that fails leaves none behind.
+std::unique_ptr<Session::Streams>
+Session::takeStreams(const Call &call, const EngineOptions &options) {
+  std::unique_ptr<Streams> its = std::move(streamsOf[call]);
+  if (its)
+    its->memory.restart();
+  else
+    its = std::make_unique<Streams>(
+        store, call, options.replay ? options.recordingBytes : 0);
+  return its;
+}
+
 SessionRun Session::runCall(const Call &call, EngineOptions options,
                             Progress *progress, Engine engine,
                             const Relay &relay) {
@@ -369,10 +388,8 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
     options.observer = &all;
   SessionRun run;
   auto start = std::chrono::steady_clock::now();
-  std::unique_ptr<WrittenLines> &lines = writtenLines[call];
-  if (options.replay && !lines)
-    lines = std::make_unique<WrittenLines>(options.recordingBytes);
-  MemoryX memory(store, call, options.replay ? lines.get() : nullptr);
+  std::unique_ptr<Streams> its = takeStreams(call, options);
+  MemoryX &memory = its->memory;
   const std::set<uint32_t> outputs = memory.outputs();
   lastOutputs.clear();
   for (uint32_t output : outputs)
@@ -395,6 +412,8 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
   run.streamedWeightBytes = memory.weightWordsIn() * sizeof(float);
   if (run.result.stopped)
     return run;
+  if (options.replay)
+    streamsOf[call] = std::move(its);
   for (const std::string &name : kept)
     if (const int index = read.find(name); index >= 0)
       readOff[name] = readValue(call, read, uint32_t(index));

@@ -19,7 +19,6 @@
 namespace wsec::runtime {
 
 class MemoryX;
-class WrittenLines;
 
 /// What a run gave besides tensors.
 struct SessionRun {
@@ -177,8 +176,11 @@ private:
   std::unique_ptr<StripsEngine> strips;      ///< of the last run
   EngineOptions stripsOptions;
   std::map<std::pair<Call, Engine>, Engine> chosen;
-  /// Of calls that are replayed.
-  std::map<Call, std::unique_ptr<WrittenLines>> writtenLines;
+  /// The store as a call sees it. Of those that are replayed it is kept.
+  struct Streams;
+  std::unique_ptr<Streams> takeStreams(const Call &call,
+                                       const EngineOptions &options);
+  std::map<Call, std::unique_ptr<Streams>> streamsOf;
   std::map<Call, RunResult> timed; ///< by streams, for cycles of its replays
   PersistentState state;
   std::set<uint32_t> known; ///< outputs that the last call of theirs wrote

@@ -86,6 +86,12 @@ void InChannel::addColumn(Part &part, const std::vector<int64_t> &scalars,
     throw tooLong();
 }
 
+void InChannel::restart() {
+  taken = part = keptAt = readyRow = readyWord = 0;
+  line = 0;
+  ready = {};
+}
+
 WordView InChannel::next(size_t maxWords) {
   if (readyRow >= ready.rows) {
     if (parts.empty() || maxWords == 0)

@@ -37,6 +37,9 @@ public:
     keptLines = &its;
   }
 
+  /// For another run: from the first word on.
+  void restart();
+
   uint64_t words() const { return total; }
   /// Those of them that come from weights and constants.
   uint64_t weightWords() const { return weights; }

@@ -85,6 +85,15 @@ void MemoryX::addSums() {
 
 MemoryX::~MemoryX() = default;
 
+void MemoryX::restart() {
+  for (Stream &stream : streams) {
+    for (auto &channel : stream.in)
+      channel->restart();
+    for (auto &channel : stream.out)
+      channel->restart();
+  }
+}
+
 InChannel &MemoryX::inChannel(uint32_t stream, uint32_t channel) {
   if (stream >= streams.size() || channel >= streams[stream].in.size())
     throw Error(ErrorClass::BadProgram,

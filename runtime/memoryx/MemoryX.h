@@ -31,6 +31,10 @@ public:
   explicit MemoryX(TensorStore &store);
   ~MemoryX() override;
 
+  /// For another run of the call, behind one that has taken and given all its
+  /// words. Inputs may have been bound anew, and parameters.
+  void restart();
+
   uint64_t words(uint32_t stream, uint32_t channel) override;
   WordView next(uint32_t stream, uint32_t channel, size_t maxWords) override;
   void store(uint32_t stream, uint32_t channel, const WordView &words) override;

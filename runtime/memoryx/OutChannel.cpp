@@ -85,6 +85,17 @@ void OutChannel::countBlocks(size_t number) {
     }
 }
 
+void OutChannel::restart() {
+  taken = filled = 0;
+  segment = 0;
+  line = 0;
+  rowsDone = columnsDone = 0;
+  block = {};
+  wire = Wire(stream);
+  for (auto &[tensor, share] : byTensor)
+    std::fill(share.sums.begin(), share.sums.end(), 0.f);
+}
+
 uint64_t OutChannel::words() {
   if (counted)
     return total;

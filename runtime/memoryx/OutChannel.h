@@ -31,6 +31,9 @@ public:
              const program::Channel &channel,
              const std::vector<OutBlocks> &segments);
 
+  /// For another run: from the first block on.
+  void restart();
+
   /// Words expected for a launch, and what they do to each tensor.
   uint64_t words();
   std::map<uint32_t, Share> &shares() { return byTensor; }

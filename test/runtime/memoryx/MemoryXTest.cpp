@@ -201,6 +201,27 @@ TEST_F(InStreamTest, LinesBehindOnesThatWereNotKeptAreNot) {
   }
 }
 
+/// In the middle of a line, too; inputs may be others then.
+TEST_F(InStreamTest, RestartsAtTheFirstWord) {
+  build(2);
+  addTensor(*builder, "x", program::TensorRole::Input, {10});
+  addSegment(makeSegment(0, 2, features, {size}, {1}, start));
+  addSegment(makeSegment(1, 1, 0, {size}, {1}, start));
+  load();
+  const Words first(10, 3), second(10, 7);
+  store->bindInput(1, reinterpret_cast<const uint8_t *>(first.data()), loaded);
+  for (int i = 0; i < 3; ++i)
+    memory->next(0, 0, 3);
+  memory->restart();
+  EXPECT_THROW(memory->finish(), Error);
+  store->bindInput(1, reinterpret_cast<const uint8_t *>(second.data()), loaded);
+  Words expected = countUp(20);
+  expected.insert(expected.end(), second.begin(), second.end());
+  EXPECT_EQ(takeAll(3), expected);
+  memory->restart();
+  EXPECT_EQ(takeAll(1000), expected);
+}
+
 TEST_F(InStreamTest, WordsAtAnyAddressAreInPlace) {
   build(1);
   addTensor(*builder, "x", program::TensorRole::Input, {6});
