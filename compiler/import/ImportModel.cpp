@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/program/NearestNames.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/Path.h"
@@ -45,6 +46,7 @@ private:
                               const llvm::StringMap<DenseElementsAttr> &bound);
   SmallVector<Value> importBody(const GraphProto &graph);
   void importInitializer(const TensorProto &tensor);
+  std::string nearestParameters(const std::string &text) const;
   LogicalResult readPatterns();
   /// Whether an initializer keeps its name as an onnx.parameter.
   bool isParameter(RankedTensorType type) const;
@@ -134,6 +136,14 @@ void ModuleBuilder::addConstant(const TensorConstant &constant, StringRef node,
       builder.getStringAttr(node));
 }
 
+/// Those of the model with names like `text`.
+std::string ModuleBuilder::nearestParameters(const std::string &text) const {
+  std::vector<std::string> names;
+  for (const TensorProto &tensor : graph.initializer())
+    names.push_back(tensor.name());
+  return runtime::nearestNames(text, names);
+}
+
 LogicalResult ModuleBuilder::readPatterns() {
   auto read = [&](ArrayRef<std::string> texts, StringRef option,
                   SmallVector<llvm::GlobPattern> &patterns) -> LogicalResult {
@@ -144,6 +154,13 @@ LogicalResult ModuleBuilder::readPatterns() {
         return emitError(UnknownLoc::get(context))
                << option << "=" << text << " is no pattern of names: "
                << llvm::toString(pattern.takeError());
+      if (text != "*" &&
+          llvm::none_of(graph.initializer(), [&](const TensorProto &its) {
+            return pattern->match(its.name());
+          }))
+        return emitError(UnknownLoc::get(context))
+               << option << "=" << text << " names no parameter"
+               << nearestParameters(text);
       patterns.push_back(std::move(*pattern));
     }
     return success();

@@ -2,6 +2,7 @@
 #include "tools/wsec/TrainedModel.h"
 #include "compiler/presets/ReadModel.h"
 #include "compiler/presets/WriteModel.h"
+#include "runtime/program/Digest.h"
 #include "runtime/program/NearestNames.h"
 #include "tools/flags/CommandLine.h"
 #include "tools/wsec/ConfigFile.h"
@@ -10,6 +11,7 @@
 #include "absl/flags/flag.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
 #include <filesystem>
@@ -36,6 +38,39 @@ namespace wsec::tools {
 
 using namespace wsec::runtime;
 
+/// A digest of all that the file of a preset depends on.
+static std::string digestOfPreset(const presets::ModelShape &its,
+                                  const presets::WriteOptions &options) {
+  const std::string text = absl::StrJoin({its.layers,
+                                          its.width,
+                                          its.heads,
+                                          its.keyValueHeads,
+                                          its.headSize,
+                                          its.feedForward,
+                                          its.vocabulary,
+                                          its.sequence,
+                                          int64_t(its.architecture),
+                                          int64_t(its.positions),
+                                          its.rotaryFeatures,
+                                          int64_t(its.rotaryInterleaved),
+                                          int64_t(its.norm),
+                                          int64_t(its.activation),
+                                          int64_t(its.residual),
+                                          int64_t(its.attentionBias),
+                                          int64_t(its.feedForwardBias),
+                                          int64_t(its.tiedHead),
+                                          int64_t(its.headBias),
+                                          its.decoderSequence,
+                                          int64_t(options.seed),
+                                          options.batch,
+                                          options.sequence,
+                                          int64_t(options.weights)},
+                                         ",");
+  const std::string all =
+      its.name + "," + text + digestOfFile("/proc/self/exe");
+  return absl::StrFormat("%016x", runtime::digestOf(all.data(), all.size()));
+}
+
 /// A preset's model is written to the cache, by what it is made of.
 static std::string writePreset(const presets::ModelShape &shape,
                                const std::string &folder, uint64_t batch,
@@ -47,11 +82,7 @@ static std::string writePreset(const presets::ModelShape &shape,
   options.weights =
       isAbsent ? presets::Weights::Absent : presets::Weights::Seeded;
   fs::create_directories(folder);
-  options.path = absl::StrCat(
-      folder, "/", shape.name, "-", shape.layers, "x", shape.width, "x",
-      shape.heads, "x", shape.keyValueHeads, "x", shape.feedForward, "x",
-      shape.vocabulary, "x", shape.sequence, "-", batch, "x", sequence,
-      isAbsent ? "" : absl::StrCat("-seed", options.seed), ".onnx");
+  options.path = folder + "/preset-" + digestOfPreset(shape, options) + ".onnx";
   if (!fs::exists(options.path))
     writeModel(shape, options);
   return options.path;

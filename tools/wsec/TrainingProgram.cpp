@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace wsec::tools {
 
-static std::string digestOfFile(const std::string &path) {
+std::string digestOfFile(const std::string &path) {
   return absl::StrFormat("%016x",
                          runtime::digestOf(*runtime::MappedFile::open(path)));
 }

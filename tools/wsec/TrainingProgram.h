@@ -9,6 +9,9 @@
 
 namespace wsec::tools {
 
+/// Of the bytes of a file, 16 hexadecimal digits.
+std::string digestOfFile(const std::string &path);
+
 /// A program that trains a model: its forward pass, a loss, and gradients of
 /// what trains.
 struct TrainingProgram {
