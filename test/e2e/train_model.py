@@ -275,6 +275,8 @@ def refusals(work):
     work.refused("a batch of 4 sequences is no multiple of the micro-batch of 3", "--micro-batch=3")
     work.refused("is 4 micro-batches of 1, and there are 5 systems", "--num-systems=5")
     work.refused("nothing trains", "--freeze=*")
+    work.refused("--freeze=typo* names no parameter", "--freeze=typo*")
+    work.refused("--no-decay=typo* names no parameter that trains", "--no-decay=typo*")
     work.refused("the model has no output 'logit'; there is 'logits'", "--logits=logit")
     work.refused("the model has no input 'ids'", "--input=ids")
     work.refused("--optimizer wants sgd, adamw or adafactor, found 'adam'", "--optimizer=adam", code=2)

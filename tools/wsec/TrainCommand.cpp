@@ -22,6 +22,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fnmatch.h>
+#include <nlohmann/json.hpp>
 #include <thread>
 #include <unistd.h>
 
@@ -361,16 +362,43 @@ static void writeReport(const std::string &text) {
   files.commit();
 }
 
+/// Patterns of --no-decay name parameters that the program trains.
+static void checkUndecayed(const program::Program &program) {
+  std::vector<std::string> names;
+  for (const program::Tensor *tensor : *program.tensors())
+    if (tensor->parameter())
+      names.push_back(tensor->parameter()->str());
+  for (const std::string &glob : absl::GetFlag(FLAGS_no_decay).values)
+    if (std::none_of(names.begin(), names.end(), [&](const std::string &name) {
+          return matchesAny({glob}, name);
+        }))
+      throw std::runtime_error(absl::StrCat("--no-decay=", printable(glob),
+                                            " names no parameter that trains",
+                                            nearestNames(glob, names)));
+}
+
+/// What trains, and why the rest does not, as the compiler has said of the
+/// program, which may be one that was compiled before.
+static void printNotes(const CachedProgram &compiled) {
+  const auto report =
+      nlohmann::json::parse(textOf(compiled.report), nullptr, false);
+  if (!report.is_object() || !report.contains("notes"))
+    return;
+  for (const auto &note : report["notes"])
+    if (note.is_string())
+      std::printf("  note %s\n", printable(note.get<std::string>()).c_str());
+}
+
 static int train(const TrainedModel &model, const CachedProgram &compiled,
                  Task task, std::shared_ptr<Link> link, unsigned systems) {
   const bool isQuiet = absl::GetFlag(FLAGS_quiet);
   const std::string folder =
       fs::path(model.training.model).parent_path().string();
-  auto cluster = std::make_unique<Cluster>(
-      valueOf(Session::open(
-          compiled.program,
-          std::vector<std::string>{folder.empty() ? "." : folder})),
-      systems, link);
+  auto session = valueOf(
+      Session::open(compiled.program,
+                    std::vector<std::string>{folder.empty() ? "." : folder}));
+  checkUndecayed(session->program());
+  auto cluster = std::make_unique<Cluster>(std::move(session), systems, link);
   const uint64_t batch = task.options.batch, steps = task.options.steps;
   task.options.tensors.tokens = model.tokens;
   if (model.vocabulary) {
@@ -419,6 +447,8 @@ static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
   if (!isQuiet)
     std::printf("program %s%s\n", printable(compiled.program).c_str(),
                 compiled.wasThere ? ", compiled before" : "");
+  if (!isQuiet && compiled.wasThere)
+    printNotes(compiled);
   if (absl::GetFlag(FLAGS_compile_only)) {
     if (!absl::GetFlag(FLAGS_report).empty())
       writeReport("{\"compilation\": " + textOf(compiled.report) + "}\n");
