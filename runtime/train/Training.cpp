@@ -176,6 +176,13 @@ void Training::restore() {
     throw Error(ErrorClass::BadState,
                 "the checkpoint does not say where the data went on");
   position = data->second[0];
+  const auto model = progress.find("model");
+  if (options.model && model != progress.end() &&
+      model->second != std::vector<uint64_t>{options.model})
+    throw Error(ErrorClass::BadState,
+                "the checkpoint is of a run of another model: its file, loss, "
+                "precision, or what of it trains differs; resume it with "
+                "those, or begin anew in another folder");
   if (data->second[1] != digest)
     throw Error(ErrorClass::BadState,
                 "the checkpoint is of a run with other tokens than " +
@@ -267,6 +274,8 @@ Evaluation Training::evaluate(uint64_t step) {
 void Training::save(uint64_t step, TrainingObserver &observer) {
   ParameterStore &store = wafers->store();
   store.progress["tokens"] = {position, digest};
+  if (options.model)
+    store.progress["model"] = {options.model};
   observer.saved(step, Checkpoint::save(store, options.checkpointFolder,
                                         {.keep = options.keptCheckpoints}));
 }

@@ -28,6 +28,9 @@ struct TrainingOptions {
   uint64_t steps = 0; ///< of the whole run, those before a resumption included
   Schedule schedule;  ///< its `steps` may be others
   StoreOptions store;
+  /// A digest of the model, its loss and what of it trains, which a checkpoint
+  /// keeps; 0: of nothing.
+  uint64_t model = 0;
   /// After every so many steps, 0: never; also of step 0, before training.
   uint64_t evaluateEvery = 0;
   /// Where checkpoints go; empty: there are none. After every so many steps,

@@ -197,6 +197,7 @@ def checkpoints(work):
     work.refused("of a run with other tokens", f"--checkpoint-dir={whole}", "--resume",
                  f"--tokens={work.folder / 'others.npy'}", steps=9)
     work.refused("does not train in the program", f"--checkpoint-dir={whole}", "--resume", "--freeze=fc1.*", steps=9)
+    work.refused("of a run of another model", f"--checkpoint-dir={whole}", "--resume", "--label-smoothing=0.1", steps=9)
     work.refused("update rule", f"--checkpoint-dir={whole}", "--resume", "--optimizer=sgd", steps=9)
     torn = whole / last / "model.safetensors"
     torn.write_bytes(torn.read_bytes()[:-5])

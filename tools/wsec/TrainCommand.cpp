@@ -401,6 +401,7 @@ static int train(const TrainedModel &model, const CachedProgram &compiled,
   auto cluster = std::make_unique<Cluster>(std::move(session), systems, link);
   const uint64_t batch = task.options.batch, steps = task.options.steps;
   task.options.tensors.tokens = model.tokens;
+  task.options.model = model.training.modelDigest();
   if (model.vocabulary) {
     task.tokens.requireWithin(model.vocabulary);
     if (task.evaluated)

@@ -38,6 +38,16 @@ std::string TrainingProgram::digest() const {
   return absl::StrFormat("%016x", runtime::digestOf(text.data(), text.size()));
 }
 
+uint64_t TrainingProgram::modelDigest() const {
+  std::string text = digestOfFile(model);
+  for (const std::string &file : weightFiles)
+    absl::StrAppend(&text, "\n", digestOfFile(file));
+  absl::StrAppend(&text, "\n", precision, "\n", loss, "\n", logits, "\n",
+                  labelSmoothing, "\n", absl::StrJoin(train, "\t"), "\n",
+                  absl::StrJoin(freeze, "\t"));
+  return runtime::digestOf(text.data(), text.size());
+}
+
 std::string programCache() {
   const char *cache = std::getenv("XDG_CACHE_HOME");
   const char *home = std::getenv("HOME");

@@ -29,6 +29,9 @@ struct TrainingProgram {
   /// All of this and the compiler itself, as 16 hexadecimal digits: equal ones
   /// give equal programs.
   std::string digest() const;
+  /// Of what a run may not change when it goes on: the contents of the model,
+  /// the loss, the precision, and what trains.
+  uint64_t modelDigest() const;
 };
 
 /// Compiles it to `program`, and writes what the compiler reports; without
