@@ -106,6 +106,12 @@ std::vector<std::unique_ptr<RecordedPart>> LaunchMemory::takeParts() {
   return std::move(parts);
 }
 
+/// The parts that follow have so much less room.
+void LaunchMemory::takeFromKept(size_t bytes) {
+  if (keepsBytes)
+    *keepsBytes -= std::min(*keepsBytes, bytes);
+}
+
 void LaunchMemory::run(const RepeatedLaunches &layers) {
   if (!runUntil(layers.first + layers.period))
     return;
@@ -141,6 +147,7 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
     return true;
   if (open) {
     open->end(world);
+    takeFromKept(open->recorded().bytes());
     parts.push_back(std::move(open));
   }
   world.awaitsCommands = false;
@@ -154,6 +161,7 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   }
   State after = state();
   part->end(world);
+  takeFromKept(part->recorded().bytes());
   const bool usable = rests && part->usable() && !part->recorded().mayFail();
   std::optional<double> cycles;
   if (usable && after.layouts == before.layouts && part->repeats())

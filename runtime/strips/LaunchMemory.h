@@ -34,8 +34,8 @@ public:
       : world(world), host(host), pool(pool), channels(channels), mains(mains),
         runUntil(std::move(runUntil)), furthestLaunch(furthestLaunch) {}
 
-  /// From now on all that runs is written down, in parts of at most about
-  /// `limitBytes`.
+  /// From now on all that runs is written down, in parts that take at most
+  /// about `limitBytes` together.
   void keep(size_t limitBytes);
   /// Runs up to the end of layers, as far as it can.
   void run();
@@ -52,6 +52,7 @@ private:
     std::vector<double> mains, inputs; ///< clocks
     uint64_t instructions, operations, spent;
   };
+  void takeFromKept(size_t bytes);
   void run(const RepeatedLaunches &layers);
   bool runOne(const RepeatedLaunches &layers, size_t layer, State &state);
   State state() const;

@@ -14,9 +14,7 @@ void Recording::add(Operation operation) {
   if (overflown)
     return;
   operations.push_back(operation);
-  overflown = operations.size() * sizeof(Operation) +
-                  buffers.size() * sizeof(Buffer) + partBytes >
-              limitBytes;
+  overflown = bytes() > limitBytes;
   if (overflown)
     operations = {};
 }

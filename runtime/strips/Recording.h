@@ -117,6 +117,11 @@ public:
              const WordView &words, BufferId buffer);
   void enterLaunch(uint32_t launch);
 
+  /// Memory it takes, about.
+  size_t bytes() const {
+    return operations.size() * sizeof(Operation) +
+           buffers.size() * sizeof(Buffer) + partBytes;
+  }
   /// Whether all of the run is here.
   bool complete() const { return !overflown; }
   /// Whether it depends on numbers if an instruction is refused.
