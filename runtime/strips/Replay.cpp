@@ -329,7 +329,7 @@ public:
       std::rethrow_exception(error);
     for (auto &[buffer, its] : replay.kept)
       if (its.view > 0) {
-        its.data = reinterpret_cast<const float *>(bases[its.view]);
+        its.data = reinterpret_cast<const float *>(base(its.view));
         its.owner = std::move(owners[its.view - 1]);
       }
   }
@@ -391,8 +391,12 @@ private:
     error = std::current_exception();
   }
 
+  uintptr_t base(uint32_t view) const {
+    return bases[view].load(std::memory_order_relaxed);
+  }
+
   const float *address(uintptr_t data, uint32_t view) const {
-    return reinterpret_cast<const float *>(bases[view] + data);
+    return reinterpret_cast<const float *>(base(view) + data);
   }
 
   /// Of a product that reads a view that is there.
@@ -400,8 +404,8 @@ private:
     if (!step.nest)
       return prefetchWords(replay.interleaved[replay.events[step.aView].index]);
     const bool reads = (step.aView || step.bView) &&
-                       (!step.aView || bases[step.aView]) &&
-                       (!step.bView || bases[step.bView]);
+                       (!step.aView || base(step.aView)) &&
+                       (!step.bView || base(step.bView));
     if (reads)
       step.nest->prefetch(address(step.a, step.aView),
                           address(step.b, step.bView));
@@ -415,7 +419,7 @@ private:
     if (p.rows * size_t(length / line + 1) * its.sources.size() > most)
       return;
     for (const auto &[data, view] : its.sources)
-      if (view && bases[view])
+      if (view && base(view))
         for (size_t r = 0; r < p.rows; ++r)
           for (ptrdiff_t at = 0; at < length + line; at += line)
             __builtin_prefetch(address(data, view) + ptrdiff_t(r) * p.row + at,
@@ -491,7 +495,8 @@ private:
                 (words.length == 1 || words.wordStride == view.wordStride);
     if (!same)
       words = rearrange(view, std::move(words));
-    bases[index + 1] = reinterpret_cast<uintptr_t>(words.data);
+    bases[index + 1].store(reinterpret_cast<uintptr_t>(words.data),
+                           std::memory_order_relaxed);
     owners[index] = std::move(words.owner);
   }
 
@@ -530,7 +535,9 @@ private:
   HostPort &host;
   std::atomic<uint64_t> *furthestLaunch;
   const Shift *shift;           ///< or null
-  std::vector<uintptr_t> bases; ///< of views; 0 for addresses
+  /// Of views; 0 for addresses. What a worker uses it has waited for; to
+  /// prefetch it looks at those that another is about to write, too.
+  std::vector<std::atomic<uintptr_t>> bases;
   std::vector<std::shared_ptr<const void>> owners;
   std::vector<std::atomic<uint32_t>> uses; ///< of views, still to come
   std::vector<Progress> progress;
