@@ -6,12 +6,15 @@
 #include "runtime/program/WeightFolders.h"
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 namespace wsec::runtime {
@@ -108,6 +111,46 @@ TEST_F(FilesTest, MappedFileKnowsWhenItIsWrittenTo) {
   file = MappedFile::open(path);
   std::fstream(path).write("x", 1);
   EXPECT_TRUE(file->damaged());
+}
+
+/// Others come and go meanwhile, above it and above what is nobody's file.
+TEST_F(FilesTest, ZerosStayWithinTheFileThatShrank) {
+  const size_t page = size_t(::sysconf(_SC_PAGESIZE));
+  const std::string shrinks = write("shrinks", "s"), others = write("o", "o");
+  auto anyPage = [page] {
+    void *its = ::mmap(nullptr, page, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(its, MAP_FAILED);
+    return static_cast<uint8_t *>(its);
+  };
+  // Once gaps are filled, each mapping lies below the one before.
+  std::vector<uint8_t *> between(1000);
+  for (uint8_t *&its : between)
+    its = anyPage();
+  auto below = MappedFile::open(shrinks), above = MappedFile::open(others);
+  below = above = nullptr;
+  above = MappedFile::open(others);
+  between.push_back(anyPage());
+  uint8_t &theirs = between.back()[0] = 7;
+  std::atomic<bool> ends{false};
+  std::thread comeAndGo([&] {
+    while (!ends) {
+      above = nullptr;
+      above = MappedFile::open(others);
+    }
+  });
+  for (int i = 0; i < 5000 && theirs == 7; ++i) {
+    fs::resize_file(shrinks, page);
+    below = MappedFile::open(shrinks);
+    fs::resize_file(shrinks, 0);
+    EXPECT_EQ(below->data()[0], 0);
+    below = nullptr;
+  }
+  ends = true;
+  comeAndGo.join();
+  EXPECT_EQ(theirs, 7);
+  for (uint8_t *its : between)
+    ::munmap(its, page);
 }
 
 TEST_F(FilesTest, BusErrorsOfOthersStillEndTheProcess) {
