@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -14,8 +15,19 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
+
+/// What a file system that was out of reach says of the words it still had.
+static std::atomic<bool> closeFails{false};
+extern "C" int close(int descriptor) {
+  const int result = int(::syscall(SYS_close, descriptor));
+  if (!closeFails)
+    return result;
+  errno = EIO;
+  return -1;
+}
 
 namespace wsec::runtime {
 namespace {
@@ -253,6 +265,24 @@ TEST_F(NewFileTest, NamesWhatCannotBeWritten) {
                                             "none/x': No such file or "
                                             "directory");
   EXPECT_EQ(refusal("/dev/null"), "");
+}
+
+/// A network file system may say only as a file is closed that it lacks room.
+TEST_F(NewFileTest, WhatCannotBeClosedDoesNotAppear) {
+  for (bool nameless : {true, false})
+    try {
+      NewFile file(folder + "new", nameless);
+      file.write("x", 1);
+      closeFails = true;
+      file.commit();
+      closeFails = false;
+      FAIL();
+    } catch (const Error &error) {
+      closeFails = false;
+      EXPECT_EQ(error.message(),
+                "cannot write '" + folder + "new': Input/output error");
+      EXPECT_EQ(files(), Names{});
+    }
 }
 
 // -------------------------------------------------------------------- digests
