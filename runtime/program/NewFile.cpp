@@ -34,8 +34,12 @@ static bool isFolder(const std::string &path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+NewFile::NewFile(const std::string &path, NotYet)
+    : path(path), part(path + ".part"), direct(isSpecial(path)) {}
+
+// What throws below closes what it has opened.
 NewFile::NewFile(const std::string &path, bool nameless)
-    : path(path), part(path + ".part"), direct(isSpecial(path)) {
+    : NewFile(path, NotYet()) {
   if (isFolder(path))
     fail(EISDIR);
   if (direct) {

@@ -34,6 +34,8 @@ public:
   void commit();
 
 private:
+  struct NotYet {};
+  NewFile(const std::string &path, NotYet);
   void openNamed();
   /// Gives a nameless file a name; false if it is taken.
   bool link(const std::string &name) const;

@@ -285,6 +285,17 @@ TEST_F(NewFileTest, WhatCannotBeClosedDoesNotAppear) {
     }
 }
 
+TEST_F(NewFileTest, RefusalsKeepNoDescriptors) {
+  auto descriptors = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), {});
+  };
+  NewFile file(folder + "new", false);
+  const auto before = descriptors();
+  for (int i = 0; i < 10; ++i)
+    EXPECT_THROW(NewFile(folder + "new", false), Error);
+  EXPECT_EQ(descriptors(), before);
+}
+
 // -------------------------------------------------------------------- digests
 
 TEST(DigestTest, IsXxh3OfAllBytes) {
