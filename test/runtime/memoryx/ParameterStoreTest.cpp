@@ -223,6 +223,11 @@ TEST(ParameterStoreTest, CallsThatDoNotFitAreRefused) {
     expectError(ErrorClass::BadCall, part, call);
   };
   refused("there is a parameter 'bias'", [&] { store.add("bias", {3}); });
+  for (const std::vector<uint64_t> &shape :
+       {std::vector<uint64_t>{uint64_t(1) << 62},
+        {uint64_t(1) << 32, uint64_t(1) << 32}})
+    refused("parameter 'huge' has more than 2305843009213693951 elements",
+            [&] { store.add("huge", shape); });
   refused("no parameter 2 of 2", [&] { store.weights(2); });
   refused("no parameter 'wieght'; there is 'weight'",
           [&] { store.find("wieght"); });
