@@ -145,4 +145,9 @@ bool MappedFile::untouched() const {
   return !wasRecent && stateOf(name) == opened;
 }
 
+void MappedFile::confirm(const FileState &seen) const {
+  if (seen == opened)
+    wasRecent = false;
+}
+
 } // namespace wsec::runtime
