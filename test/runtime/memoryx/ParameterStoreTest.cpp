@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/Elements.h"
 #include "runtime/memoryx/WeightStream.h"
+#include "test/runtime/NoMoreThreads.h"
 #include "test/runtime/memoryx/StoreNumbers.h"
 
 #include <cmath>
@@ -339,6 +340,17 @@ TEST_F(WeightStreamTest, StepsWaitForStreams) {
     expectError(ErrorClass::BadCall, "still streamed",
                 [&] { store.endStep(1); });
   } // given up
+  EXPECT_TRUE(store.endStep(1).applied);
+}
+
+TEST_F(WeightStreamTest, WithoutAThreadTheStoreGoesOn) {
+  for (size_t k = 0; k < store.size(); ++k)
+    store.accumulate(k, gradient(1000, 0, k, store.elements(k)).data());
+  {
+    const test::NoMoreThreads here;
+    expectError(ErrorClass::HostLimit, "thread",
+                [&] { WeightStream(store, {0, 1}); });
+  }
   EXPECT_TRUE(store.endStep(1).applied);
 }
 
