@@ -77,8 +77,9 @@ Block makeBlock(const program::Segment &segment, int64_t offset,
       throw blockTooLarge();
     if (extent == 1)
       continue;
-    uint32_t last = block.rank - 1;
-    if (block.rank > 0 && block.strides[last] == extent * stride) {
+    const uint32_t last = block.rank - 1;
+    if (block.rank > 0 &&
+        block.strides[last] == absl::int128(extent) * stride) {
       block.extents[last] *= extent;
       block.strides[last] = stride;
       continue;

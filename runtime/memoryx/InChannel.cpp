@@ -31,7 +31,7 @@ InChannel::InChannel(const TensorStore &store,
   for (const Part &part : parts) {
     uint64_t words;
     if (__builtin_mul_overflow(part.lineWords, uint64_t(part.lines), &words) ||
-        words + total > largestStreamWords)
+        words > largestStreamWords - total)
       throw tooLong();
     total += words;
     const program::TensorRole role =

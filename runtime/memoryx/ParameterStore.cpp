@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/ParameterStore.h"
+
+#include "absl/numeric/int128.h"
 #include "runtime/memoryx/Elements.h"
 #include "runtime/memoryx/Parameter.h"
 #include "runtime/program/Errors.h"
@@ -7,7 +9,6 @@
 
 #include <array>
 #include <cmath>
-#include <numeric>
 
 namespace wsec::runtime {
 
@@ -15,13 +16,24 @@ using program::ElementType;
 
 namespace {
 
-uint64_t product(const std::vector<uint64_t> &shape) {
-  return std::accumulate(shape.begin(), shape.end(), uint64_t(1),
-                         std::multiplies<>());
-}
-
 Error badCall(const std::string &what) {
   return Error(ErrorClass::BadCall, what);
+}
+
+/// What files and memory can count in bytes.
+constexpr uint64_t mostElements = INT64_MAX / sizeof(float);
+
+uint64_t countElements(const std::string &name,
+                       const std::vector<uint64_t> &shape) {
+  absl::uint128 count = 1;
+  for (uint64_t extent : shape) {
+    count *= extent;
+    if (count > mostElements)
+      throw badCall("parameter " + inQuotes(name) + " has more than " +
+                    std::to_string(mostElements) +
+                    " elements; split it into several");
+  }
+  return uint64_t(count);
 }
 
 void checkFloat(ElementType type) {
@@ -58,15 +70,15 @@ size_t ParameterStore::add(const std::string &name, std::vector<uint64_t> shape,
                            bool isTrainable) {
   if (numbers.count(name))
     throw badCall("there is a parameter " + inQuotes(name) + " already");
-  const uint64_t count = product(shape);
+  const uint64_t count = countElements(name, shape);
   auto parameter = std::make_unique<Parameter>(name, std::move(shape), count,
                                                isTrainable, options.folder);
   if (isTrainable) {
     parameter->update =
         options.updateOf ? options.updateOf(name) : options.update;
     for (Moment &moment : parameter->update->moments(parameter->shape)) {
-      parameter->moments.push_back(
-          std::make_unique<StateRegion>(product(moment.shape), options.folder));
+      parameter->moments.push_back(std::make_unique<StateRegion>(
+          countElements(name, moment.shape), options.folder));
       parameter->momentNames.push_back(std::move(moment));
     }
   }

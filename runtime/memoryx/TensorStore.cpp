@@ -163,9 +163,13 @@ void TensorStore::checkUnchanged() const {
     if (!mapped || (!mapped->damaged() && mapped->untouched()))
       continue;
     const program::File &file = *program().files()->Get(i);
+    const FileState seen = stateOf(mapped->path());
+    const bool isCertain = !seen.recent();
     if (mapped->damaged() || digestOf(data, file.size()) != file.digest())
       throw changed(name + " was written to while the program ran; results of "
                            "this run are void, run it again");
+    if (isCertain)
+      mapped->confirm(seen);
   }
 }
 

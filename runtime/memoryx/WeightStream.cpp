@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/WeightStream.h"
 
+#include "runtime/threads/StartThread.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +12,12 @@ WeightStream::WeightStream(ParameterStore &store, std::vector<size_t> order,
                            Options options)
     : store(store), order(std::move(order)), options(options) {
   ++store.readers;
-  thread = std::thread([this] { run(); });
+  try {
+    thread = startThread("a stream of weights", [this] { run(); });
+  } catch (...) {
+    --store.readers;
+    throw;
+  }
 }
 
 WeightStream::~WeightStream() {

@@ -16,6 +16,24 @@ namespace wsec::runtime {
 /// Where a file is mapped. Regions are read by a signal handler: they are
 /// linked for ever, and used again once empty.
 struct MappedRegion {
+  void set(uintptr_t first, uintptr_t behind) {
+    ++version;
+    begin = first;
+    end = behind;
+    ++version;
+  }
+  /// Where it ends, if it has the address; else 0. One that changes meanwhile
+  /// is not where somebody reads.
+  uintptr_t endIfAround(uintptr_t address) const {
+    const uint64_t before = version;
+    const uintptr_t first = begin, behind = end;
+    return before == version && before % 2 == 0 && first <= address &&
+                   address < behind
+               ? behind
+               : 0;
+  }
+
+  std::atomic<uint64_t> version{0}; ///< odd while it is set
   std::atomic<uintptr_t> begin{0}, end{0};
   std::atomic<bool> used{false}, lost{false};
   MappedRegion *next = nullptr;
@@ -30,8 +48,8 @@ struct sigaction previousAction;
 /// has lost, it has lost up to its end.
 bool replaceMissing(uintptr_t address) {
   for (MappedRegion *region = regions; region; region = region->next) {
-    const uintptr_t end = region->end;
-    if (address < region->begin || address >= end)
+    const uintptr_t end = region->endIfAround(address);
+    if (end == 0)
       continue;
     region->lost = true;
     const uintptr_t page = address & ~(uintptr_t(::sysconf(_SC_PAGESIZE)) - 1);
@@ -76,8 +94,7 @@ MappedRegion *addRegion(uintptr_t begin, uint64_t size) {
       ;
   }
   region->lost = false;
-  region->end = begin + size;
-  region->begin = begin;
+  region->set(begin, begin + size);
   return region;
 }
 
@@ -105,8 +122,7 @@ MappedFile::MappedFile(const std::string &path) : name(path) {
 MappedFile::~MappedFile() {
   if (!region)
     return;
-  region->end = 0;
-  region->begin = 0;
+  region->set(0, 0);
   ::munmap(const_cast<uint8_t *>(bytes), size());
   region->used = false;
 }
@@ -127,6 +143,11 @@ bool MappedFile::damaged() const {
 
 bool MappedFile::untouched() const {
   return !wasRecent && stateOf(name) == opened;
+}
+
+void MappedFile::confirm(const FileState &seen) const {
+  if (seen == opened)
+    wasRecent = false;
 }
 
 } // namespace wsec::runtime

@@ -4,6 +4,7 @@
 
 #include "runtime/program/InputFile.h"
 
+#include <atomic>
 #include <memory>
 
 namespace wsec::runtime {
@@ -37,15 +38,17 @@ public:
   /// mapped.
   bool damaged() const;
   /// Whether nothing can have been written to it. If neither this holds nor
-  /// `damaged`, the digest decides.
+  /// `damaged`, the digest decides; if that was right in what was read after
+  /// `seen`, the state of its path, `confirm` says so.
   bool untouched() const;
+  void confirm(const FileState &seen) const;
 
 private:
   explicit MappedFile(const std::string &path);
 
   std::string name;
   FileState opened;
-  bool wasRecent = false;
+  mutable std::atomic<bool> wasRecent{false};
   const uint8_t *bytes = nullptr;
   MappedRegion *region = nullptr;
 };

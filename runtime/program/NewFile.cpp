@@ -34,8 +34,12 @@ static bool isFolder(const std::string &path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+NewFile::NewFile(const std::string &path, NotYet)
+    : path(path), part(path + ".part"), direct(isSpecial(path)) {}
+
+// What throws below closes what it has opened.
 NewFile::NewFile(const std::string &path, bool nameless)
-    : path(path), part(path + ".part"), direct(isSpecial(path)) {
+    : NewFile(path, NotYet()) {
   if (isFolder(path))
     fail(EISDIR);
   if (direct) {
@@ -120,6 +124,11 @@ bool NewFile::link(const std::string &name) const {
 }
 
 void NewFile::commit() {
+  // Some file systems say only as a descriptor is closed that there was no
+  // room: a copy, before the file has its name.
+  const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0 || ::close(copy) != 0)
+    fail(errno);
   if (!direct && (named || !link(path))) {
     // What is there can only be replaced by a file with a name.
     while (!(named = named || link(part)))
@@ -129,9 +138,7 @@ void NewFile::commit() {
       fail(errno);
     named = false;
   }
-  // Some file systems only say here that there was no room.
-  if (::close(std::exchange(descriptor, -1)) != 0)
-    fail(errno);
+  ::close(std::exchange(descriptor, -1));
 }
 
 } // namespace wsec::runtime

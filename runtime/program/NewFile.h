@@ -13,6 +13,9 @@ namespace wsec::runtime {
 /// leaves of that, the next one takes. A place that is no regular file (a pipe,
 /// a device) is written to directly. All throw IoError, e.g. when a disk is
 /// full.
+///
+/// Whole means: for whoever reads it, as long as the system runs. What is to
+/// outlive a power cut is synced first.
 class NewFile {
 public:
   explicit NewFile(const std::string &path, bool nameless = true);
@@ -31,6 +34,8 @@ public:
   void commit();
 
 private:
+  struct NotYet {};
+  NewFile(const std::string &path, NotYet);
   void openNamed();
   /// Gives a nameless file a name; false if it is taken.
   bool link(const std::string &name) const;

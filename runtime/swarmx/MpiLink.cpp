@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/swarmx/MpiLink.h"
+#include "runtime/swarmx/WireWords.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -7,7 +8,6 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <list>
 #include <mpi.h>
@@ -26,27 +26,6 @@ constexpr int messageTag = 1, aliveTag = 2;
 constexpr milliseconds aliveEvery(500), lookEvery(100);
 
 volatile std::sig_atomic_t terminated = 0;
-
-/// Kind, how many numbers, the numbers, the bytes.
-std::vector<uint8_t> encode(const Message &message) {
-  std::vector<uint64_t> head{uint64_t(message.kind), message.numbers.size()};
-  head.insert(head.end(), message.numbers.begin(), message.numbers.end());
-  std::vector<uint8_t> data(head.size() * 8 + message.bytes.size());
-  std::memcpy(data.data(), head.data(), head.size() * 8);
-  std::copy(message.bytes.begin(), message.bytes.end(),
-            data.begin() + ptrdiff_t(head.size() * 8));
-  return data;
-}
-
-Message decode(const std::vector<uint8_t> &data) {
-  uint64_t head[2];
-  std::memcpy(head, data.data(), sizeof(head));
-  Message message{Message::Kind(head[0]), std::vector<uint64_t>(head[1])};
-  std::memcpy(message.numbers.data(), data.data() + sizeof(head), head[1] * 8);
-  message.bytes.assign(data.begin() + ptrdiff_t(sizeof(head) + head[1] * 8),
-                       data.end());
-  return message;
-}
 
 class MpiLink : public Link {
 public:
@@ -126,8 +105,9 @@ void MpiLink::exchangePids() {
 }
 
 void MpiLink::send(unsigned to, Message message) {
+  std::vector<uint8_t> data = encode(message);
   std::lock_guard guard(lock);
-  outbox.emplace_back(to, encode(message));
+  outbox.emplace_back(to, std::move(data));
   filled.notify_one();
 }
 

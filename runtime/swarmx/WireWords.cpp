@@ -3,6 +3,7 @@
 
 #include "runtime/program/Errors.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace wsec::runtime {
@@ -52,6 +53,43 @@ std::exception_ptr unpackError(const Message &message, size_t at) {
   const uint64_t kind = message.numbers[at];
   return kind ? std::make_exception_ptr(Error(ErrorClass(kind - 1), text))
               : std::make_exception_ptr(std::runtime_error(text));
+}
+
+std::vector<uint8_t> encode(const Message &message, uint64_t most) {
+  std::vector<uint64_t> head{uint64_t(message.kind), message.numbers.size()};
+  head.insert(head.end(), message.numbers.begin(), message.numbers.end());
+  const uint64_t bytes = head.size() * 8 + message.bytes.size();
+  if (bytes > most)
+    throw Error(ErrorClass::HostLimit,
+                "a message of " + std::to_string(bytes) +
+                    " bytes to another process is more than the " +
+                    std::to_string(most) +
+                    " of one; run the systems in one process (--num-systems, "
+                    "without mpirun)");
+  std::vector<uint8_t> data(bytes);
+  std::memcpy(data.data(), head.data(), head.size() * 8);
+  std::copy(message.bytes.begin(), message.bytes.end(),
+            data.begin() + ptrdiff_t(head.size() * 8));
+  return data;
+}
+
+Message decode(const std::vector<uint8_t> &data) {
+  uint64_t head[2];
+  const bool hasHead = data.size() >= sizeof(head);
+  if (hasHead)
+    std::memcpy(head, data.data(), sizeof(head));
+  if (!hasHead || head[0] > uint64_t(Message::Kind::End) ||
+      head[1] > (data.size() - sizeof(head)) / 8)
+    throw Error(ErrorClass::IoError,
+                "a message of " + std::to_string(data.size()) +
+                    " bytes from another process cannot be read; run the same "
+                    "build in all of them");
+  Message message{Message::Kind(head[0]), std::vector<uint64_t>(head[1])};
+  const auto bytes = data.begin() + ptrdiff_t(sizeof(head) + head[1] * 8);
+  std::copy(data.begin() + sizeof(head), bytes,
+            reinterpret_cast<uint8_t *>(message.numbers.data()));
+  message.bytes.assign(bytes, data.end());
+  return message;
 }
 
 } // namespace wsec::runtime

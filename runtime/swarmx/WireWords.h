@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words and errors in messages.
+// Words and errors in messages, and messages as bytes.
 #ifndef RUNTIME_SWARMX_WIREWORDS_H
 #define RUNTIME_SWARMX_WIREWORDS_H
 
 #include "runtime/engine/HostPort.h"
 #include "runtime/swarmx/Link.h"
 
+#include <climits>
 #include <exception>
+#include <vector>
 
 namespace wsec::runtime {
 
@@ -19,6 +21,15 @@ WordView unpackWords(const Message &message, size_t at);
 void packError(std::exception_ptr why, Message &message);
 /// The error whose number is at `at`.
 std::exception_ptr unpackError(const Message &message, size_t at);
+
+/// What MPI counts in one message.
+inline constexpr uint64_t mostMessageBytes = INT_MAX;
+/// Kind, how many numbers, the numbers, the bytes. HostLimit where these are
+/// more than `most`.
+std::vector<uint8_t> encode(const Message &message,
+                            uint64_t most = mostMessageBytes);
+/// IoError for what `encode` has not made.
+Message decode(const std::vector<uint8_t> &data);
 
 } // namespace wsec::runtime
 

@@ -148,6 +148,27 @@ TEST_F(HostileTest, BlocksOfManyColumns) {
                 "2097152 blocks that do not lie side by side");
 }
 
+/// 65,537 words, and 65,536 less than 2^64: one, if numbers go round.
+TEST_F(HostileTest, SegmentsThatAreTooLongTogether) {
+  addTensor(builder, "x", program::TensorRole::Input, {1});
+  const uint32_t index = builder.stream("in", Direction::In, 0, {0});
+  program::HostStreamT &in = *builder.source.streams[index];
+  in.segments.push_back(makeSegment(0, 65537, 0, {1}, {0}, 0));
+  in.segments.push_back(
+      makeSegment(0, 65536, 0, {(int64_t(1) << 48) - 1}, {0}, 0));
+  expectRefused("BadProgram: stream 'in' is too long");
+}
+
+/// A row of them would reach 2^100 elements far.
+TEST_F(HostileTest, ExtentsTimesStridesBeyondNumbers) {
+  addTensor(builder, "x", program::TensorRole::Input, {4});
+  const uint32_t index = builder.stream("in", Direction::In, 0, {0});
+  builder.source.streams[index]->segments.push_back(
+      makeSegment(0, 1, 0, {2, int64_t(1) << 47}, {1, int64_t(1) << 53}, 0));
+  expectRefused("OutOfBounds: stream 'in' touches an element far away of "
+                "tensor 'x', which has 4");
+}
+
 TEST_F(HostileTest, LongListsInSmallPlaces) {
   auto &extent =
       *pes.source->routines[0]->body[0]->kind.AsInstruction()->extents[0];

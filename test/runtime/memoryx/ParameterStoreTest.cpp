@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/Elements.h"
 #include "runtime/memoryx/WeightStream.h"
+#include "test/runtime/NoMoreThreads.h"
 #include "test/runtime/memoryx/StoreNumbers.h"
 
 #include <cmath>
@@ -223,6 +224,11 @@ TEST(ParameterStoreTest, CallsThatDoNotFitAreRefused) {
     expectError(ErrorClass::BadCall, part, call);
   };
   refused("there is a parameter 'bias'", [&] { store.add("bias", {3}); });
+  for (const std::vector<uint64_t> &shape :
+       {std::vector<uint64_t>{uint64_t(1) << 62},
+        {uint64_t(1) << 32, uint64_t(1) << 32}})
+    refused("parameter 'huge' has more than 2305843009213693951 elements",
+            [&] { store.add("huge", shape); });
   refused("no parameter 2 of 2", [&] { store.weights(2); });
   refused("no parameter 'wieght'; there is 'weight'",
           [&] { store.find("wieght"); });
@@ -334,6 +340,17 @@ TEST_F(WeightStreamTest, StepsWaitForStreams) {
     expectError(ErrorClass::BadCall, "still streamed",
                 [&] { store.endStep(1); });
   } // given up
+  EXPECT_TRUE(store.endStep(1).applied);
+}
+
+TEST_F(WeightStreamTest, WithoutAThreadTheStoreGoesOn) {
+  for (size_t k = 0; k < store.size(); ++k)
+    store.accumulate(k, gradient(1000, 0, k, store.elements(k)).data());
+  {
+    const test::NoMoreThreads here;
+    expectError(ErrorClass::HostLimit, "thread",
+                [&] { WeightStream(store, {0, 1}); });
+  }
   EXPECT_TRUE(store.endStep(1).applied);
 }
 

@@ -6,13 +6,28 @@
 #include "runtime/program/WeightFolders.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
+
+/// What a file system that was out of reach says of the words it still had.
+static std::atomic<bool> closeFails{false};
+extern "C" int close(int descriptor) {
+  const int result = int(::syscall(SYS_close, descriptor));
+  if (!closeFails)
+    return result;
+  errno = EIO;
+  return -1;
+}
 
 namespace wsec::runtime {
 namespace {
@@ -108,6 +123,46 @@ TEST_F(FilesTest, MappedFileKnowsWhenItIsWrittenTo) {
   file = MappedFile::open(path);
   std::fstream(path).write("x", 1);
   EXPECT_TRUE(file->damaged());
+}
+
+/// Others come and go meanwhile, above it and above what is nobody's file.
+TEST_F(FilesTest, ZerosStayWithinTheFileThatShrank) {
+  const size_t page = size_t(::sysconf(_SC_PAGESIZE));
+  const std::string shrinks = write("shrinks", "s"), others = write("o", "o");
+  auto anyPage = [page] {
+    void *its = ::mmap(nullptr, page, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(its, MAP_FAILED);
+    return static_cast<uint8_t *>(its);
+  };
+  // Once gaps are filled, each mapping lies below the one before.
+  std::vector<uint8_t *> between(1000);
+  for (uint8_t *&its : between)
+    its = anyPage();
+  auto below = MappedFile::open(shrinks), above = MappedFile::open(others);
+  below = above = nullptr;
+  above = MappedFile::open(others);
+  between.push_back(anyPage());
+  uint8_t &theirs = between.back()[0] = 7;
+  std::atomic<bool> ends{false};
+  std::thread comeAndGo([&] {
+    while (!ends) {
+      above = nullptr;
+      above = MappedFile::open(others);
+    }
+  });
+  for (int i = 0; i < 5000 && theirs == 7; ++i) {
+    fs::resize_file(shrinks, page);
+    below = MappedFile::open(shrinks);
+    fs::resize_file(shrinks, 0);
+    EXPECT_EQ(below->data()[0], 0);
+    below = nullptr;
+  }
+  ends = true;
+  comeAndGo.join();
+  EXPECT_EQ(theirs, 7);
+  for (uint8_t *its : between)
+    ::munmap(its, page);
 }
 
 TEST_F(FilesTest, BusErrorsOfOthersStillEndTheProcess) {
@@ -210,6 +265,35 @@ TEST_F(NewFileTest, NamesWhatCannotBeWritten) {
                                             "none/x': No such file or "
                                             "directory");
   EXPECT_EQ(refusal("/dev/null"), "");
+}
+
+/// A network file system may say only as a file is closed that it lacks room.
+TEST_F(NewFileTest, WhatCannotBeClosedDoesNotAppear) {
+  for (bool nameless : {true, false})
+    try {
+      NewFile file(folder + "new", nameless);
+      file.write("x", 1);
+      closeFails = true;
+      file.commit();
+      closeFails = false;
+      FAIL();
+    } catch (const Error &error) {
+      closeFails = false;
+      EXPECT_EQ(error.message(),
+                "cannot write '" + folder + "new': Input/output error");
+      EXPECT_EQ(files(), Names{});
+    }
+}
+
+TEST_F(NewFileTest, RefusalsKeepNoDescriptors) {
+  auto descriptors = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), {});
+  };
+  NewFile file(folder + "new", false);
+  const auto before = descriptors();
+  for (int i = 0; i < 10; ++i)
+    EXPECT_THROW(NewFile(folder + "new", false), Error);
+  EXPECT_EQ(descriptors(), before);
 }
 
 // -------------------------------------------------------------------- digests
