@@ -160,7 +160,8 @@ void Training::open(std::unique_ptr<Cluster> cluster) {
                 "there is a checkpoint already, " + inQuotes(*checkpoint) +
                     "; go on from there with --resume, or name another folder");
   wafers = valueOf(Trainer::open(std::move(cluster), options.store,
-                                 checkpoint.value_or("")));
+                                 checkpoint.value_or(""), options.tensors.loss,
+                                 options.link));
   call = valueOf(wafers->wafers().session().callOf("", {}));
   if (checkpoint)
     restore();
@@ -204,8 +205,12 @@ void Training::bind(const Tokens &from, uint64_t first, uint64_t calls) {
                          from.rows(first + 1, calls * rows, length)));
 }
 
-double Training::lossOf(const Session &session) const {
-  return valueOf(session.output(options.tensors.loss)).number(0);
+/// In the order of the calls.
+static double sumOfLosses(const BatchShare &batch) {
+  double sum = 0;
+  for (const auto &[call, loss] : batch.losses)
+    sum += loss;
+  return sum;
 }
 
 TrainingStep Training::makeStep(uint64_t number) {
@@ -213,16 +218,11 @@ TrainingStep Training::makeStep(uint64_t number) {
   TrainingStep step;
   step.step = number;
   const uint64_t calls = callsPerStep();
-  std::vector<double> losses(calls);
   bind(tokens, position, calls);
-  lastRun = valueOf(
-      wafers->makeGradients(*call, options.engineOptions, options.engine,
-                            [&](unsigned, uint64_t at, const Session &session) {
-                              losses[at] = lossOf(session);
-                            }));
-  for (const double loss : losses)
-    step.loss += loss;
-  step.loss /= double(calls);
+  BatchShare batch = valueOf(
+      wafers->makeGradients(*call, options.engineOptions, options.engine));
+  step.loss = sumOfLosses(batch) / double(calls);
+  lastRun = std::move(batch.run);
   if (!std::isfinite(step.loss))
     throw Error(ErrorClass::NotFinite,
                 absl::StrCat("the loss of step ", number, " is ", step.loss,
@@ -239,7 +239,7 @@ TrainingStep Training::makeStep(uint64_t number) {
                              step.loss));
   position += options.batch * length;
   step.tokens = position;
-  step.cycles = lastRun->cycles;
+  step.cycles = lastRun->cycles();
   step.seconds = watch.seconds();
   return step;
 }
@@ -253,17 +253,9 @@ Evaluation Training::evaluate(uint64_t step) {
   result.step = step;
   for (uint64_t at = 0; at < all; at += callsPerStep()) {
     const uint64_t calls = std::min(callsPerStep(), all - at);
-    std::vector<double> losses(calls);
     bind(*evaluated, at * each, calls);
-    requireOk(
-        wafers
-            ->evaluate(*call, options.engineOptions, options.engine,
-                       [&](unsigned, uint64_t number, const Session &session) {
-                         losses[number] = lossOf(session);
-                       })
-            .status());
-    for (const double loss : losses)
-      result.loss += loss;
+    result.loss += sumOfLosses(valueOf(
+        wafers->evaluate(*call, options.engineOptions, options.engine)));
   }
   result.loss /= double(all);
   result.tokens = all * each;

@@ -40,6 +40,8 @@ struct TrainingOptions {
   unsigned keptCheckpoints = 0; ///< 0: all
   /// Go on from the last checkpoint, if there is one.
   bool resume = false;
+  /// To the other processes, which serve their systems (ServeTraining.h).
+  std::shared_ptr<Link> link = std::make_shared<OneProcess>();
   EngineOptions engineOptions;
   Engine engine = Engine::Burst;
   /// Set by whoever wants the run to end after the step it is in.
@@ -109,7 +111,6 @@ private:
   void open(std::unique_ptr<Cluster> cluster);
   void restore();
   void bind(const Tokens &tokens, uint64_t first, uint64_t calls);
-  double lossOf(const Session &session) const;
   TrainingStep makeStep(uint64_t step);
   Evaluation evaluate(uint64_t step);
   void save(uint64_t step, TrainingObserver &observer);

@@ -107,7 +107,7 @@ TEST(ClusterTest, SplitsABatch) {
     EXPECT_EQ(run.systems[0].calls, passes);
     EXPECT_EQ(run.systems[0].ownBytesIn, passes * 2 * words * 4);
     EXPECT_EQ(run.systems[0].bytesOut, passes * words * 4);
-    EXPECT_EQ(run.cycles, run.systems[0].cycles);
+    EXPECT_EQ(run.cycles(), run.systems[0].cycles);
     EXPECT_DOUBLE_EQ(run.speedUp(), double(calls) / double(passes));
   }
 }
@@ -151,7 +151,7 @@ TEST(ClusterTest, ProcessesGiveTheSame) {
     const ClusterRun expected = alone.run(callOf(alone)).value();
     const ClusterRun run = runProcesses(processes, systems, calls).value();
     EXPECT_EQ(run.edgeBytes, expected.edgeBytes);
-    EXPECT_EQ(run.cycles, expected.cycles);
+    EXPECT_EQ(run.cycles(), expected.cycles());
     for (unsigned system = 0; system < systems; ++system) {
       EXPECT_EQ(run.systems[system].ownBytesIn,
                 expected.systems[system].ownBytesIn);
