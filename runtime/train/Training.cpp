@@ -237,7 +237,8 @@ TrainingStep Training::makeStep(uint64_t number) {
                 absl::StrCat("the norm of the gradients of step ", number,
                              " is ", result.gradientNorm, ", its loss ",
                              step.loss));
-  position += options.batch * length;
+  step.ownTokens = options.batch * length;
+  position += step.ownTokens;
   step.tokens = position;
   step.cycles = lastRun->cycles();
   step.seconds = watch.seconds();
@@ -301,25 +302,30 @@ std::optional<RunReport> Training::report() const {
   return makeReport(*call, wafers->wafers().tree(), *lastRun);
 }
 
+std::optional<StepReport> Training::stepReport() const {
+  if (!lastRun)
+    return std::nullopt;
+  return makeStepReport(*call, wafers->wafers().tree(), *lastRun,
+                        options.batch * length, wafers->gradientBytes().back());
+}
+
 std::string Training::reportJson(const std::string &compilation) const {
   const ParameterStore &store = wafers->store();
   uint64_t elements = 0;
   for (size_t i = 0; i < store.size(); ++i)
     elements += store.elements(i);
-  Json json = {
-      {"compilation", Json::parse(compilation)},
-      {"training",
-       {{"steps", done},
-        {"tokens", position},
-        {"batch", options.batch},
-        {"sequence", length},
-        {"micro_batch", rows},
-        {"parameters", store.size()},
-        {"trained_elements", elements},
-        {"store_bytes", store.bytes()},
-        {"gradient_bytes_at_root", wafers->gradientBytes().empty()
-                                       ? 0
-                                       : wafers->gradientBytes().back()}}}};
+  Json json = {{"compilation", Json::parse(compilation)},
+               {"training",
+                {{"steps", done},
+                 {"tokens", position},
+                 {"batch", options.batch},
+                 {"sequence", length},
+                 {"micro_batch", rows},
+                 {"parameters", store.size()},
+                 {"trained_elements", elements},
+                 {"store_bytes", store.bytes()}}}};
+  if (const auto step = stepReport())
+    json["training"]["step"] = Json::parse(step->json());
   if (const auto step = report())
     json["step"] = Json::parse(step->json());
   return json.dump(1) + "\n";

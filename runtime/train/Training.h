@@ -2,8 +2,8 @@
 #ifndef RUNTIME_TRAIN_TRAINING_H
 #define RUNTIME_TRAIN_TRAINING_H
 
-#include "runtime/host/Report.h"
 #include "runtime/train/Schedule.h"
+#include "runtime/train/StepReport.h"
 #include "runtime/train/Tokens.h"
 #include "runtime/train/Trainer.h"
 
@@ -55,6 +55,7 @@ struct TrainingStep {
   double learningRate = 0;
   double gradientNorm = 0; ///< before clipping
   uint64_t tokens = 0;     ///< learned from since step 1, this one's included
+  uint64_t ownTokens = 0;  ///< of those, this one's
   double cycles = 0;       ///< of the wafer; of the slowest system of each pass
   double seconds = 0;      ///< of the host
 };
@@ -101,8 +102,10 @@ public:
   /// The last step of the run: what it took, as a batch on the systems; before
   /// one nothing.
   std::optional<RunReport> report() const;
+  /// The same by parts of a step.
+  std::optional<StepReport> stepReport() const;
   /// The same with what was trained, and what the compiler has reported:
-  /// {"compilation": .., "training": .., "step": ..}.
+  /// {"compilation": .., "training": .., "step": ..} (report.schema.json).
   std::string reportJson(const std::string &compilation) const;
 
 private:

@@ -33,7 +33,7 @@ def outcome(work, *flags, processes=0):
     systems = said["step"]["systems"]
     assert sum(its["calls"] for its in systems["per_system"]) == CALLS, systems["per_system"]
     return (losses, (folder / f"step-{STEPS:012d}" / "model.safetensors").read_bytes(),
-            systems["root_bytes"] / systems["passes"], said["training"]["gradient_bytes_at_root"])
+            systems["root_bytes"] / systems["passes"], said["training"]["step"]["gradient_bytes_at_root"])
 
 
 def numbers(work):

@@ -417,7 +417,9 @@ static int train(const TrainedModel &model, const CachedProgram &compiled,
   const EndsAtInterrupt guard;
   const bool isWhole = training.run(log);
   if (const auto report = training.report(); report && !isQuiet)
-    std::fputs(printable(report->text()).c_str(), stdout);
+    std::fputs(
+        printable(report->text() + training.stepReport()->text()).c_str(),
+        stdout);
   if (!absl::GetFlag(FLAGS_report).empty())
     writeReport(training.reportJson(textOf(compiled.report)));
   if (isWhole)
