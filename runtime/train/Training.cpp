@@ -114,10 +114,6 @@ static std::optional<int64_t> vocabularyOf(const Session &session,
 }
 
 void Training::checkTokens(const Session &session) const {
-  tokens.requireCount(options.steps * options.batch * length + 1,
-                      absl::StrCat(options.steps, " steps of ", options.batch,
-                                   " x ", length,
-                                   " tokens, and the target of the last,"));
   if (evaluated)
     evaluated->requireCount(
         rows * length + 1,
@@ -165,6 +161,11 @@ void Training::open(std::unique_ptr<Cluster> cluster) {
   call = valueOf(wafers->wafers().session().callOf("", {}));
   if (checkpoint)
     restore();
+  else
+    tokens.requireCount(options.steps * options.batch * length + 1,
+                        absl::StrCat(options.steps, " steps of ", options.batch,
+                                     " x ", length,
+                                     " tokens, and the target of the last,"));
 }
 
 /// Where the data go on. A step takes the tokens behind those of the one before
