@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,13 @@ class History:
         return (f"History({len(self.steps)} steps, loss {first['loss']:.4f} to {last['loss']:.4f}"
                 f"{', stopped' if self.stopped else ''})")
 
-    def svg(self, width: int = 560, height: int = 240) -> str:
-        """The losses over the steps as a picture, those of evaluations as points."""
+    def svg(self, width: int = 560, height: int = 240, beside: Mapping[str, Sequence[float]] | None = None) -> str:
+        """The losses over the steps as a picture, those of evaluations as points; broad, below them, the losses of others
+        from step 1 on, by name."""
         points = [(s["step"], s["loss"]) for s in self.steps]
         evaluated = [(s["step"], s["eval_loss"]) for s in self.evaluations]
-        both = points + evaluated
+        others = {name: list(enumerate(losses, 1)) for name, losses in (beside or {}).items()}
+        both = points + evaluated + sum(others.values(), [])
         if not both:
             return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"/>'
         low, high = min(y for _, y in both), max(y for _, y in both)
@@ -62,7 +65,10 @@ class History:
         def place(x: float, y: float) -> tuple[float, float]:
             return (left + (x - first) / max(last - first, 1) * (width - left - 12),
                     bottom - (y - low) / (high - low or 1) * (bottom - 16))
-        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*p) for p in points))
+
+        def line(points: list[tuple[float, float]], stroke: str) -> str:
+            along = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*p) for p in points))
+            return f'<polyline points="{along}" fill="none" {stroke}/>'
         dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="#d2691e"/>'
                        for x, y in (place(*p) for p in evaluated))
         texts = "".join(
@@ -70,9 +76,14 @@ class History:
             for x, y, anchor, text in [(left - 6, 20, "end", f"{high:.3g}"), (left - 6, bottom, "end", f"{low:.3g}"),
                                        (left, height - 6, "start", f"step {first}"),
                                        (width - 12, height - 6, "end", f"{last}")])
+        own = line(points, 'stroke="#1f5fa8" stroke-width="1.5"')
+        hues = ["#f2b880", "#a8d5a2", "#d8b4e2"]
+        below = "".join(line(those, f'stroke="{hues[i % 3]}" stroke-width="5"') for i, those in enumerate(others.values()))
+        names = "".join(f'<text x="{width - 12}" y="{20 + 14 * i}" text-anchor="end" fill="{hue}">{escape(name)}</text>'
+                        for i, (name, hue) in enumerate(zip(("wsec", *others), ("#1f5fa8", *hues)))) if others else ""
         return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-size="11" '
-                f'font-family="sans-serif"><polyline points="{line}" fill="none" stroke="#1f5fa8" '
-                f'stroke-width="1.5"/>{dots}{texts}</svg>')
+                f'font-family="sans-serif"><rect width="100%" height="100%" fill="white"/>{below}'
+                f'{own}{dots}{texts}{names}</svg>')
 
     def _repr_html_(self) -> str:
         return f"<div>{self!r}</div>{self.svg()}"

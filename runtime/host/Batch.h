@@ -27,6 +27,10 @@ public:
   /// Gives an input of the batch. BadTensor if another has other calls.
   void bind(const std::string &name, HostTensor tensor);
   uint64_t calls() const { return count; }
+  /// By name, with all calls.
+  const std::vector<std::pair<std::string, HostTensor>> &bound() const {
+    return inputs;
+  }
   /// For another batch.
   void clearInputs();
   void forEachInput(

@@ -5,7 +5,6 @@
 #include "runtime/memoryx/MemoryX.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
-#include "runtime/swarmx/CanonicalSum.h"
 #include "runtime/swarmx/PassLink.h"
 #include "runtime/swarmx/WireWords.h"
 
@@ -23,14 +22,45 @@ double ClusterRun::oneSystemCycles() const {
   return sum;
 }
 
+double ClusterRun::cycles() const {
+  double sum = 0;
+  for (const double slowest : passCycles)
+    sum += slowest;
+  return sum;
+}
+
+void ClusterRun::join(const ClusterRun &others) {
+  for (size_t system = 0; system < systems.size(); ++system) {
+    systems[system].calls += others.systems[system].calls;
+    systems[system].cycles += others.systems[system].cycles;
+    systems[system].ownBytesIn += others.systems[system].ownBytesIn;
+    systems[system].bytesOut += others.systems[system].bytesOut;
+  }
+  for (size_t pass = 0; pass < passCycles.size(); ++pass)
+    passCycles[pass] = std::max(passCycles[pass], others.passCycles[pass]);
+  for (size_t edge = 0; edge < edgeBytes.size(); ++edge)
+    edgeBytes[edge] += others.edgeBytes[edge];
+  if (calls.empty())
+    calls = others.calls;
+}
+
 Cluster::Cluster(std::unique_ptr<Session> first, unsigned systems)
-    : Cluster(std::move(first), systems, std::make_unique<OneProcess>()) {}
+    : Cluster(std::move(first), systems, SampleRange{0, systems}) {}
 
 Cluster::Cluster(std::unique_ptr<Session> first, unsigned systems,
                  std::shared_ptr<Link> link)
-    : joined(systems), link(std::move(link)), batch(*first) {
+    : Cluster(std::move(first), systems, std::move(link), {0, systems}) {}
+
+Cluster::Cluster(std::unique_ptr<Session> first, unsigned systems,
+                 SampleRange here)
+    : Cluster(std::move(first), systems, std::make_shared<OneProcess>(), here) {
+}
+
+Cluster::Cluster(std::unique_ptr<Session> first, unsigned systems,
+                 std::shared_ptr<Link> link, SampleRange here)
+    : joined(systems), link(std::move(link)), here(here), batch(*first) {
   sessions.push_back(std::move(first));
-  while (sessions.size() < systems)
+  while (sessions.size() < here.size())
     sessions.push_back(sessions.front()->sibling());
 }
 
@@ -73,7 +103,8 @@ struct Cluster::Pass {
        unsigned systems, unsigned lane, Broadcast::Source source)
       : call(call), options(options), engine(engine), shared(shared),
         slots(slots), number(number), ofBatch(ofBatch), systems(systems),
-        sessions(&cluster.sessions[lane * cluster.joined.systems()]),
+        sessions(&cluster.sessions[lane * cluster.here.size()]),
+        first(unsigned(cluster.here.begin)),
         elsewhere(*cluster.link, cluster.joined, number),
         remote(*cluster.link, cluster.joined, call, number),
         broadcast(cluster.joined, shared.size(), std::move(source), &elsewhere),
@@ -88,7 +119,9 @@ struct Cluster::Pass {
   const uint64_t number;  ///< of all that there have been
   const uint64_t ofBatch; ///< of those of the batch
   const unsigned systems;
-  const std::unique_ptr<Session> *const sessions; ///< by system
+  const std::unique_ptr<Session> *const sessions; ///< of systems from `first`
+  const unsigned first;
+  Session &session(unsigned system) const { return *sessions[system - first]; }
   PassLink elsewhere;
   RemoteCalls remote;
   Broadcast broadcast;
@@ -102,9 +135,9 @@ struct Cluster::Pass {
 
 void Cluster::runSystem(Pass &pass, unsigned system) {
   Pass::Result &result = pass.results[system];
-  const bool here = !pass.elsewhere.holds(system);
+  const bool isHere = !pass.elsewhere.holds(system);
   const auto make = [&](MemoryX &store, const auto &wafer) {
-    if (!here)
+    if (!isHere)
       return pass.remote.make(system, store);
     SystemPort port(store, pass.shared, pass.broadcast, system, &pass.slots);
     RunResult run = wafer(port);
@@ -120,13 +153,13 @@ void Cluster::runSystem(Pass &pass, unsigned system) {
     result.bytesOut = made.bytesOut;
     return std::move(made.run);
   };
-  if (here)
+  if (isHere)
     pass.slots.acquire();
-  result.run = pass.sessions[system]->call(
-      pass.call, pass.options, system == 0 ? pass.progress : nullptr,
-      pass.engine, relay);
+  result.run = pass.session(system).call(pass.call, pass.options,
+                                         system == 0 ? pass.progress : nullptr,
+                                         pass.engine, relay);
   pass.broadcast.leave(system);
-  if (here)
+  if (isHere)
     pass.slots.release();
   ++pass.finished;
 }
@@ -154,7 +187,9 @@ void Cluster::receiveUntilDone(Pass &pass) {
 /// Each process has counted the edges below its nodes.
 void Cluster::countEdges(Pass &pass, ClusterRun &run) {
   for (unsigned member = 0; member < joined.members(); ++member)
-    run.edgeBytes[member] += pass.broadcast.edgeBytes(member);
+    if (const unsigned first = joined.below(member).first;
+        first >= here.begin && first < here.end)
+      run.edgeBytes[member] += pass.broadcast.edgeBytes(member);
   for (unsigned process = 1; process < link->size(); ++process)
     link->send(process, {Message::Kind::Count, {pass.number}});
   for (unsigned counted = 1; counted < link->size();) {
@@ -167,30 +202,39 @@ void Cluster::countEdges(Pass &pass, ClusterRun &run) {
   }
 }
 
-ClusterRun Cluster::runPass(Pass &pass, const AfterCall &after) {
+ClusterRun Cluster::emptyRun() const {
   ClusterRun run;
   run.systems.resize(joined.systems());
   run.edgeBytes.resize(joined.members());
+  run.passes = samplesOf(0, joined.systems(), batch.calls()).size();
+  run.passCycles.resize(run.passes);
+  return run;
+}
+
+ClusterRun Cluster::runPass(Pass &pass, const AfterCall &after) {
+  ClusterRun run = emptyRun();
   const auto callOf = [&](unsigned system) {
     return samplesOf(system, joined.systems(), batch.calls()).begin +
            pass.ofBatch;
   };
-  for (unsigned system = 0; system < pass.systems; ++system)
-    bindCall(*pass.sessions[system], callOf(system));
+  const unsigned begin = unsigned(here.begin),
+                 end = std::min(unsigned(here.end), pass.systems);
+  for (unsigned system = begin; system < end; ++system)
+    bindCall(pass.session(system), callOf(system));
   for (unsigned process = 1; process < link->size(); ++process)
     link->send(process, {Message::Kind::Begin, {pass.number, pass.systems}});
-  for (unsigned idle = pass.systems; idle < joined.systems(); ++idle)
-    if (!pass.elsewhere.holds(idle))
+  for (unsigned idle = 0; idle < joined.systems(); ++idle)
+    if ((idle < begin || idle >= end) && !pass.elsewhere.holds(idle))
       pass.broadcast.leave(idle);
   std::vector<std::thread> threads;
-  for (unsigned system = 0; system < pass.systems; ++system)
+  for (unsigned system = begin; system < end; ++system)
     threads.emplace_back([&, system] { runSystem(pass, system); });
   receiveUntilDone(pass);
   for (std::thread &thread : threads)
     thread.join();
   countEdges(pass, run);
   double slowest = 0;
-  for (unsigned system = 0; system < pass.systems; ++system) {
+  for (unsigned system = begin; system < end; ++system) {
     Pass::Result &result = pass.results[system];
     try {
       requireOk(result.run.status());
@@ -202,9 +246,9 @@ ClusterRun Cluster::runPass(Pass &pass, const AfterCall &after) {
     {
       std::lock_guard guard(taking);
       if (after)
-        after(system, callOf(system), *pass.sessions[system]);
+        after(system, callOf(system), pass.session(system));
       else
-        keepOutputs(*pass.sessions[system], callOf(system));
+        keepOutputs(pass.session(system), callOf(system));
     }
     SystemRun &its = run.systems[system];
     ++its.calls;
@@ -213,14 +257,15 @@ ClusterRun Cluster::runPass(Pass &pass, const AfterCall &after) {
     its.bytesOut += result.bytesOut;
     slowest = std::max(slowest, result.run->result.cycles);
   }
-  run.cycles = slowest;
-  run.calls.push_back(*std::move(pass.results[0].run));
+  run.passCycles[pass.ofBatch] = slowest;
+  if (begin == 0)
+    run.calls.push_back(*std::move(pass.results[0].run));
   return run;
 }
 
 /// Passes that are emulated at a time, each with sessions of its own.
 unsigned Cluster::lanesFor(uint64_t passes, unsigned threads) {
-  const unsigned systems = joined.systems();
+  const auto systems = unsigned(here.size());
   if (link->size() > 1)
     return 1;
   const auto lanes =
@@ -228,20 +273,6 @@ unsigned Cluster::lanesFor(uint64_t passes, unsigned threads) {
   while (sessions.size() < size_t(lanes) * systems)
     sessions.push_back(sessions.front()->sibling());
   return lanes;
-}
-
-static void add(ClusterRun &sum, ClusterRun pass) {
-  for (size_t system = 0; system < sum.systems.size(); ++system) {
-    sum.systems[system].calls += pass.systems[system].calls;
-    sum.systems[system].cycles += pass.systems[system].cycles;
-    sum.systems[system].ownBytesIn += pass.systems[system].ownBytesIn;
-    sum.systems[system].bytesOut += pass.systems[system].bytesOut;
-  }
-  for (size_t edge = 0; edge < sum.edgeBytes.size(); ++edge)
-    sum.edgeBytes[edge] += pass.edgeBytes[edge];
-  sum.cycles += pass.cycles;
-  if (sum.calls.empty())
-    sum.calls = std::move(pass.calls);
 }
 
 ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
@@ -274,18 +305,15 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
     options.threads = std::max(1u, std::thread::hardware_concurrency());
   std::counting_semaphore<> slots(ptrdiff_t(options.threads));
   const SharedChannels shared(call);
-  ClusterRun run;
-  run.systems.resize(systems);
-  run.edgeBytes.resize(joined.members());
-  run.passes = samplesOf(0, systems, calls).size();
+  ClusterRun run = emptyRun();
   const unsigned lanes = lanesFor(run.passes, options.threads);
-  if (lanes * systems > 1)
+  if (lanes * here.size() > 1)
     options.threads = 1;
   const uint64_t begun = passes;
   passes += run.passes;
   const auto make = [&](uint64_t number, unsigned lane) {
     const std::unique_ptr<MemoryX> store =
-        sessions[lane * systems]->streams(call);
+        sessions[lane * here.size()]->streams(call);
     unsigned active = 0;
     while (active < systems &&
            samplesOf(active, systems, calls).size() > number)
@@ -323,7 +351,7 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
   if (end < run.passes)
     std::rethrow_exception(failures[end]);
   for (ClusterRun &pass : made)
-    add(run, std::move(pass));
+    run.join(pass);
   run.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

@@ -4,6 +4,7 @@
 
 #include "runtime/host/Batch.h"
 #include "runtime/host/Session.h"
+#include "runtime/swarmx/CanonicalSum.h"
 #include "runtime/swarmx/Link.h"
 #include "runtime/swarmx/Tree.h"
 
@@ -25,18 +26,24 @@ struct SystemRun {
   uint64_t bytesOut = 0;
 };
 
-/// What a batch took.
+/// What a batch took; of a Cluster of some systems only, by these.
 struct ClusterRun {
   std::vector<SystemRun> systems;
   uint64_t passes = 0;
-  double cycles = 0; ///< of the slowest system of each pass, added
+  std::vector<double> passCycles;  ///< of the slowest system of each pass
   std::vector<uint64_t> edgeBytes; ///< by member of the tree
   std::vector<SessionRun> calls;   ///< the first of system 0
   double seconds = 0;              ///< of the host
 
+  /// Adds what other systems have made of the same batch.
+  void join(const ClusterRun &others);
+  /// Of all passes, one after the other.
+  double cycles() const;
   double oneSystemCycles() const;
   /// Cycles of one system that makes all calls, over `cycles`.
-  double speedUp() const { return cycles > 0 ? oneSystemCycles() / cycles : 1; }
+  double speedUp() const {
+    return cycles() > 0 ? oneSystemCycles() / cycles() : 1;
+  }
 };
 
 /// Told of every call of a batch when it is done, with the session that has its
@@ -61,6 +68,9 @@ public:
   /// serve theirs (PassLink.h). Not of programs with host copies.
   Cluster(std::unique_ptr<Session> first, unsigned systems,
           std::shared_ptr<Link> link);
+  /// Some of the systems only, of which `here` are the numbers; nothing is said
+  /// to the others, which make calls of the same batches somewhere.
+  Cluster(std::unique_ptr<Session> first, unsigned systems, SampleRange here);
   ~Cluster();
 
   Session &session() { return *sessions.front(); }
@@ -76,6 +86,8 @@ public:
     return sessions.front()->keep(value);
   }
   const Tree &tree() const { return joined; }
+  /// The systems that make their calls here.
+  SampleRange systemsHere() const { return here; }
 
   /// Whether an input is one of a batch: BadTensor.
   absl::Status accepts(const std::string &name, DataType type,
@@ -84,6 +96,7 @@ public:
   absl::Status bind(const std::string &name, HostTensor tensor);
   /// For another batch.
   void clearInputs() { batch.clearInputs(); }
+  const Batch &bound() const { return batch; }
   /// Calls of the batch.
   uint64_t calls() const { return batch.calls(); }
 
@@ -102,10 +115,13 @@ public:
 
 private:
   struct Pass;
+  Cluster(std::unique_ptr<Session> first, unsigned systems,
+          std::shared_ptr<Link> link, SampleRange here);
   ClusterRun runBatch(const Call &call, const EngineOptions &options,
                       Progress *progress, Engine engine,
                       const AfterCall &after);
   void awaitOthers();
+  ClusterRun emptyRun() const;
   ClusterRun runPass(Pass &pass, const AfterCall &after);
   unsigned lanesFor(uint64_t passes, unsigned threads);
   void receiveUntilDone(Pass &pass);
@@ -116,6 +132,7 @@ private:
 
   const Tree joined;
   const std::shared_ptr<Link> link;
+  const SampleRange here; ///< systems
   Batch batch;
   std::vector<std::unique_ptr<Session>> sessions; ///< by lane and system
   std::mutex taking;                              ///< what calls have given

@@ -182,7 +182,7 @@ RunReport makeReport(const Call &call, const std::vector<SessionRun> &runs) {
 static SystemsReport systemsOf(const Tree &tree, const ClusterRun &run) {
   SystemsReport report;
   report.passes = run.passes;
-  report.cycles = run.cycles;
+  report.cycles = run.cycles();
   report.oneSystemCycles = run.oneSystemCycles();
   report.speedUp = run.speedUp();
   report.systems = run.systems;

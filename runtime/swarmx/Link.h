@@ -27,6 +27,10 @@ struct Message {
     Done,     ///< the call of a system, or its error
     Count,    ///< what the edges of a pass have carried; asked and answered
     Partials, ///< of a member, on their way up
+    Weights,  ///< of a parameter that trains, as they are now
+    Input,    ///< of a batch
+    Batch,    ///< is to be made, with gradients or without
+    Share,    ///< what a process has made of it
     Failed,   ///< the broadcast, or a process, with an error
     End,      ///< of the run, well or not
   };

@@ -1,113 +1,235 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/train/ServeTraining.h"
+#include "runtime/memoryx/ParameterStore.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/Loader.h"
-#include "runtime/strips/StripsEngine.h"
+#include "runtime/swarmx/WireWords.h"
+#include "runtime/train/BatchShare.h"
 
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <deque>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <vector>
+#include <thread>
 
 namespace wsec::runtime {
 
-void tellProgram(Link &link, const std::string &program, unsigned systems,
-                 Engine engine) {
-  for (unsigned process = 1; process < link.size(); ++process)
-    link.send(process, {Message::Kind::Program,
-                        {systems, uint64_t(engine)},
-                        {program.begin(), program.end()}});
+using Kind = Message::Kind;
+
+template <class T>
+static T valueOf(absl::StatusOr<T> value) {
+  requireOk(value.status());
+  return *std::move(value);
 }
 
-namespace {
-/// Wafers that make one call after the other, as Session does: what they have
-/// prepared, or recorded, for one is there for the next; cycles, which depend
-/// on no data, are those of the first where streams counts them.
-class ServedWafers {
-public:
-  ServedWafers(const Call &call, Engine engine) : call(call) {
-    options.threads = 1;
-    options.replay = true;
-    chosen = chooseEngine(engine, call, options);
-    countsOnce = engine == Engine::Burst && chosen == Engine::Streams &&
-                 StripsEngine::unsupported(call.program()).empty();
-  }
+// ---------------------------------------------------------------- messages
 
-  RunResult run(HostPort &port) {
-    const std::optional<RunResult> first = counted();
-    if (chosen != Engine::Strips && !first) {
-      RunResult result = emulateOnce(chosen, call, nullptr, options, port);
-      std::lock_guard guard(lock);
-      if (countsOnce)
-        timed = result;
-      return result;
+/// Down from process to process, each of which has up to four below it, so that
+/// what leaves process 0 does not grow with them.
+static void sendDown(Link &link, const Message &message) {
+  for (unsigned i = 1; i <= Tree::fanOut; ++i)
+    if (const unsigned below = link.rank() * Tree::fanOut + i;
+        below < link.size())
+      link.send(below, message);
+}
+
+static std::vector<uint8_t> bytesOf(const std::vector<std::string> &texts) {
+  std::vector<uint8_t> bytes;
+  for (const std::string &text : texts) {
+    bytes.insert(bytes.end(), text.begin(), text.end());
+    bytes.push_back(0);
+  }
+  return bytes;
+}
+
+/// The next of such texts, which begins at `at` and ends before a zero.
+static std::string nextText(const Message &message, size_t &at) {
+  const auto begin = message.bytes.begin() + ptrdiff_t(at);
+  const std::string text(begin, std::find(begin, message.bytes.end(), 0));
+  at += text.size() + 1;
+  return text;
+}
+
+void tellTraining(Link &link, const SharedTraining &training) {
+  sendDown(link,
+           {Kind::Program,
+            {training.systems, uint64_t(training.engine)},
+            bytesOf({training.program, training.weightFolder, training.loss})});
+}
+
+void tellWeights(Link &link, unsigned number,
+                 const std::vector<float> &weights) {
+  const auto *bytes = reinterpret_cast<const uint8_t *>(weights.data());
+  sendDown(link, {Kind::Weights,
+                  {number},
+                  {bytes, bytes + weights.size() * sizeof(float)}});
+}
+
+void tellInput(Link &link, const std::string &name, const HostTensor &tensor) {
+  Message message{Kind::Input, {uint64_t(tensor.type)}, bytesOf({name})};
+  message.numbers.insert(message.numbers.end(), tensor.shape.begin(),
+                         tensor.shape.end());
+  message.bytes.insert(message.bytes.end(), tensor.bytes.begin(),
+                       tensor.bytes.end());
+  sendDown(link, message);
+}
+
+void tellBatch(Link &link, uint64_t number, bool withGradients) {
+  sendDown(link, {Kind::Batch, {number, withGradients}});
+}
+
+// ---------------------------------------------------------------- a process
+
+namespace {
+/// Systems of a process that is not the first.
+class ServedTraining {
+public:
+  ServedTraining(Link &link, const SharedTraining &training, unsigned threads)
+      : link(link), training(training),
+        cluster(valueOf(Session::open(
+                    training.program,
+                    std::vector<std::string>{training.weightFolder})),
+                training.systems,
+                samplesOf(link.rank(), link.size(), training.systems)),
+        call(valueOf(cluster.session().callOf("", {}))),
+        copies(StoreOptions()) {
+    options.threads = threads;
+    options.replay = true;
+    for (const std::string &name : cluster.session().parameters()) {
+      const HostTensor its = valueOf(cluster.session().parameter(name));
+      copies.add(name, {its.shape.begin(), its.shape.end()},
+                 /*isTrainable=*/false);
     }
-    std::unique_ptr<StripsEngine> engine = take();
-    RunResult result = engine->run(port, call, nullptr);
-    if (first) {
-      result.cycles = first->cycles;
-      result.launches = first->launches;
-      result.kernelCycles = first->kernelCycles;
-    }
-    std::lock_guard guard(lock);
-    idle.push_back(std::move(engine));
-    return result;
+    link.send(0, {Kind::Ready, {}});
+  }
+  ~ServedTraining() { join(); }
+
+  void dispatch(const Message &message) {
+    if (message.kind == Kind::Weights)
+      copies.write(message.numbers.at(0), program::ElementType::F32,
+                   message.bytes.data());
+    else if (message.kind == Kind::Input)
+      bind(message);
+    else if (message.kind == Kind::Batch)
+      begin(message.numbers.at(0), message.numbers.at(1) != 0);
+    else if (message.kind == Kind::Partials)
+      take(message);
   }
 
 private:
-  std::optional<RunResult> counted() {
-    std::lock_guard guard(lock);
-    return timed;
-  }
-  std::unique_ptr<StripsEngine> take() {
-    std::lock_guard guard(lock);
-    if (idle.empty())
-      return std::make_unique<StripsEngine>(call.program(), options);
-    std::unique_ptr<StripsEngine> engine = std::move(idle.back());
-    idle.pop_back();
-    return engine;
+  void bind(const Message &message) {
+    join();
+    size_t at = 0;
+    const std::string name = nextText(message, at);
+    if (isMade)
+      cluster.clearInputs();
+    isMade = false;
+    requireOk(cluster.bind(
+        name, {DataType(message.numbers.at(0)),
+               {message.numbers.begin() + 1, message.numbers.end()},
+               {message.bytes.begin() + ptrdiff_t(at), message.bytes.end()}}));
   }
 
-  const Call &call;
+  /// Partials of a batch may come before process 0 has told of it.
+  void take(const Message &message) {
+    if (reduction && GradientSums::areOf(message, batch, copies.size()))
+      reduction->dispatch(message);
+    else
+      early.push_back(message);
+  }
+
+  void begin(uint64_t number, bool withGradients) {
+    join();
+    isMade = true;
+    sums.reset();
+    if (withGradients) {
+      batch = number;
+      const Tree &tree = cluster.tree();
+      sums.emplace(cluster.session(), tree, cluster.calls());
+      reduction.emplace(link, tree, ReduceOrder::Canonical, cluster.calls(),
+                        Reduction::Done());
+      for (const Message &message : std::exchange(early, {}))
+        take(message);
+    }
+    worker = std::thread([this] { make(); });
+  }
+
+  void make() {
+    Message message{Kind::Share, {}};
+    try {
+      for (const std::unique_ptr<Session> &session : cluster.emulated())
+        requireOk(session->bindParameters(copies));
+      packShare(makeShare(cluster, call, options, training.engine,
+                          training.loss, sums ? &*sums : nullptr),
+                message);
+      if (sums)
+        sums->send(cluster.systemsHere(), batch, *reduction);
+    } catch (...) {
+      message = {Kind::Failed, {0}};
+      packError(std::current_exception(), message);
+    }
+    link.send(0, std::move(message));
+  }
+
+  void join() {
+    if (worker.joinable())
+      worker.join();
+  }
+
+  Link &link;
+  const SharedTraining training;
+  Cluster cluster;
+  const Call call;
+  ParameterStore copies; ///< frozen: others update them
   EngineOptions options;
-  Engine chosen;
-  bool countsOnce;
-  std::mutex lock;
-  std::optional<RunResult> timed;
-  std::vector<std::unique_ptr<StripsEngine>> idle;
+  uint64_t batch = 0; ///< with gradients; the last
+  bool isMade = false;
+  std::optional<GradientSums> sums;
+  std::optional<ReductionLink> reduction;
+  std::deque<Message> early;
+  std::thread worker;
 };
 } // namespace
 
-static bool serveProgram(Link &link, const std::string &path, unsigned systems,
-                         Engine engine, unsigned threads) {
-  const auto loaded = LoadedProgram::open(path);
-  const Call call(loaded->program(), findEntry(loaded->program(), ""), {});
-  ServedWafers wafers(call, engine);
-  return serveSystems(link, call, systems, threads,
-                      [&](HostPort &port) { return wafers.run(port); });
+static SharedTraining trainingOf(const Message &message) {
+  SharedTraining training;
+  size_t at = 0;
+  training.program = nextText(message, at);
+  training.weightFolder = nextText(message, at);
+  training.loss = nextText(message, at);
+  training.systems = unsigned(message.numbers.at(0));
+  training.engine = Engine(message.numbers.at(1));
+  return training;
 }
 
-bool serveTraining(Link &link, unsigned threads) {
+static bool serve(Link &link, unsigned threads) {
+  std::unique_ptr<ServedTraining> served;
   for (;;) {
     const auto received = link.receive();
     if (!received)
       continue;
     const Message &message = received->second;
-    if (message.kind == Message::Kind::End)
+    if (message.kind == Kind::End)
       return message.numbers.at(0) != 0;
-    if (message.kind != Message::Kind::Program)
-      continue;
-    try {
-      return serveProgram(link, {message.bytes.begin(), message.bytes.end()},
-                          unsigned(message.numbers.at(0)),
-                          Engine(message.numbers.at(1)), threads);
-    } catch (const Error &error) {
-      refuseToServe(link, std::make_exception_ptr(
-                              Error(error.errorClass(),
-                                    "process " + std::to_string(link.rank()) +
-                                        ": " + error.message())));
-      return false;
-    }
+    if (message.kind != Kind::Partials)
+      sendDown(link, message);
+    if (message.kind == Kind::Program)
+      served =
+          std::make_unique<ServedTraining>(link, trainingOf(message), threads);
+    else if (served)
+      served->dispatch(message);
+  }
+}
+
+bool serveTraining(Link &link, unsigned threads) {
+  try {
+    return serve(link, threads);
+  } catch (const Error &error) {
+    refuseToServe(
+        link, std::make_exception_ptr(Error(
+                  error.errorClass(), absl::StrCat("process ", link.rank(),
+                                                   ": ", error.message()))));
+    return false;
   }
 }
 

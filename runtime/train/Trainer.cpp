@@ -2,12 +2,16 @@
 #include "runtime/train/Trainer.h"
 #include "runtime/memoryx/Checkpoint.h"
 #include "runtime/program/NearestNames.h"
-#include "runtime/swarmx/Reduction.h"
+#include "runtime/swarmx/ReductionLink.h"
+#include "runtime/swarmx/WireWords.h"
+#include "runtime/train/ServeTraining.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 namespace wsec::runtime {
 
@@ -29,9 +33,12 @@ static T valueOf(absl::StatusOr<T> value) {
 }
 
 Trainer::Trainer(std::unique_ptr<Cluster> wafers, StoreOptions options,
-                 const std::string &checkpoint)
-    : cluster(std::move(wafers)), parameters(std::move(options)) {
-  if (cluster->session().parameters().empty())
+                 const std::string &checkpoint, std::string loss,
+                 std::shared_ptr<Link> link)
+    : cluster(std::move(wafers)), parameters(std::move(options)),
+      names(cluster->session().parameters()), loss(std::move(loss)),
+      link(std::move(link)) {
+  if (names.empty())
     throw Error(ErrorClass::BadCall,
                 "the program has no parameter that trains; compile it with "
                 "--train");
@@ -45,16 +52,18 @@ Trainer::Trainer(std::unique_ptr<Cluster> wafers, StoreOptions options,
 
 absl::StatusOr<std::unique_ptr<Trainer>>
 Trainer::open(std::unique_ptr<Cluster> wafers, StoreOptions options,
-              const std::string &checkpoint) {
+              const std::string &checkpoint, const std::string &loss,
+              std::shared_ptr<Link> link) {
   return asStatusOr([&] {
-    return std::unique_ptr<Trainer>(
-        new Trainer(std::move(wafers), std::move(options), checkpoint));
+    return std::unique_ptr<Trainer>(new Trainer(std::move(wafers),
+                                                std::move(options), checkpoint,
+                                                loss, std::move(link)));
   });
 }
 
 void Trainer::startFromProgram() {
   const Session &session = cluster->session();
-  for (const std::string &name : session.parameters()) {
+  for (const std::string &name : names) {
     const HostTensor start = valueOf(session.parameter(name));
     const size_t number =
         parameters.add(name, {start.shape.begin(), start.shape.end()});
@@ -68,8 +77,7 @@ void Trainer::requireSameParameters(const std::string &checkpoint) {
                                           " is of another model: " + what);
   };
   const Session &session = cluster->session();
-  const std::vector<std::string> wanted = session.parameters();
-  for (const std::string &name : wanted) {
+  for (const std::string &name : names) {
     size_t number = 0;
     while (number < parameters.size() && parameters.name(number) != name)
       ++number;
@@ -85,7 +93,7 @@ void Trainer::requireSameParameters(const std::string &checkpoint) {
   }
   for (size_t number = 0; number < parameters.size(); ++number)
     if (const std::string &name = parameters.name(number);
-        std::find(wanted.begin(), wanted.end(), name) == wanted.end())
+        std::find(names.begin(), names.end(), name) == names.end())
       refuse("parameter " + inQuotes(name) +
              " does not train in the program, or is not there");
 }
@@ -95,55 +103,134 @@ void Trainer::bindParameters() {
     requireOk(session->bindParameters(parameters));
 }
 
-absl::StatusOr<ClusterRun> Trainer::evaluate(const Call &call,
+// ---------------------------------------------------------------- a batch
+
+/// Until they are there, and have found the program.
+void Trainer::awaitOthers() {
+  while (ready < link->size()) {
+    const auto received = link->receive();
+    if (!received)
+      continue;
+    if (received->second.kind == Message::Kind::Failed)
+      std::rethrow_exception(unpackError(received->second, 1));
+    ++ready;
+  }
+}
+
+/// Weights go down once for each step, however many calls that has.
+void Trainer::tellOthers(bool withGradients) {
+  awaitOthers();
+  if (link->size() == 1)
+    return;
+  if (known != parameters.steps())
+    for (unsigned number = 0; number < names.size(); ++number)
+      tellWeights(*link, number,
+                  parameters.weights(parameters.find(names[number])));
+  known = parameters.steps();
+  for (const auto &[name, tensor] : cluster->bound().bound())
+    tellInput(*link, name, tensor);
+  tellBatch(*link, batches, withGradients);
+}
+
+/// With the share of this process made by a thread, as the link is this one's.
+BatchShare Trainer::makeBatch(const std::function<BatchShare()> &here,
+                              ReductionLink *reduction,
+                              const std::function<bool()> &isSummed) {
+  if (link->size() == 1)
+    return here();
+  BatchShare share;
+  std::exception_ptr failure;
+  std::atomic<bool> ended = false;
+  std::thread worker([&] {
+    try {
+      share = here();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    ended = true;
+  });
+  std::vector<Message> shares;
+  const auto isWhole = [&] {
+    return shares.size() + 1 == link->size() && isSummed();
+  };
+  std::exception_ptr theirs;
+  while (!ended || (!failure && !theirs && !isWhole())) {
+    auto received = link->receive();
+    if (!received)
+      continue;
+    Message &message = received->second;
+    if (message.kind == Message::Kind::Failed)
+      theirs = unpackError(message, 1);
+    else if (message.kind == Message::Kind::Share)
+      shares.push_back(std::move(message));
+    else if (reduction)
+      reduction->dispatch(message);
+  }
+  worker.join();
+  for (const std::exception_ptr &each : {failure, theirs})
+    if (each)
+      std::rethrow_exception(each);
+  for (const Message &message : shares)
+    share.join(unpackShare(message, share.run));
+  return share;
+}
+
+static void inOrder(BatchShare &share) {
+  std::sort(share.losses.begin(), share.losses.end());
+}
+
+absl::StatusOr<BatchShare> Trainer::evaluate(const Call &call,
                                              EngineOptions options,
                                              Engine engine,
                                              const AfterCall &after) {
   return asStatusOr([&] {
+    tellOthers(false);
     bindParameters();
-    return valueOf(cluster->run(call, options, nullptr, engine, after));
+    BatchShare share = makeBatch(
+        [&] {
+          return makeShare(*cluster, call, options, engine, loss, nullptr,
+                           after);
+        },
+        nullptr, [] { return true; });
+    inOrder(share);
+    return share;
   });
 }
 
-absl::StatusOr<ClusterRun> Trainer::makeGradients(const Call &call,
+absl::StatusOr<BatchShare> Trainer::makeGradients(const Call &call,
                                                   EngineOptions options,
                                                   Engine engine,
                                                   const AfterCall &after) {
   return asStatusOr([&] {
+    ++batches;
+    tellOthers(true);
+    bindParameters();
     const Tree &tree = cluster->tree();
     const uint64_t calls = cluster->calls();
-    // By system, then by parameter.
-    std::vector<std::vector<SystemSum>> sums(
-        tree.systems(),
-        std::vector<SystemSum>(parameters.size(),
-                               SystemSum(ReduceOrder::Canonical, calls)));
-    const auto add = [&](unsigned system, uint64_t number,
-                         const Session &session) {
-      Gradients gradients = valueOf(session.gradients());
-      for (size_t i = 0; i < parameters.size(); ++i) {
-        const auto its = gradients.find(parameters.name(i));
-        sums[system][i].add(number,
-                            its != gradients.end()
-                                ? std::move(its->second)
-                                : std::vector<float>(parameters.elements(i)));
-      }
-      if (after)
-        after(system, number, session);
-    };
-    ClusterRun run = valueOf(evaluate(call, options, engine, add));
-    Reduction reduction(tree, ReduceOrder::Canonical, calls,
-                        [&](unsigned parameter, std::vector<float> sum) {
-                          parameters.accumulate(parameter,
-                                                program::ElementType::F32,
-                                                sum.data(), 0, calls);
-                        });
-    for (unsigned i = 0; i < parameters.size(); ++i)
-      for (unsigned system = 0; system < tree.systems(); ++system)
-        reduction.send(system, i, sums[system][i].take());
+    std::atomic<size_t> summed = 0;
+    GradientSums sums(cluster->session(), tree, calls);
+    ReductionLink reduction(
+        *link, tree, ReduceOrder::Canonical, calls,
+        [&](unsigned stream, const std::vector<float> &sum) {
+          const std::string &name = names[stream % names.size()];
+          parameters.accumulate(parameters.find(name),
+                                program::ElementType::F32, sum.data(), 0,
+                                calls);
+          ++summed;
+        });
+    BatchShare share = makeBatch(
+        [&] {
+          BatchShare made =
+              makeShare(*cluster, call, options, engine, loss, &sums, after);
+          sums.send(cluster->systemsHere(), batches, reduction);
+          return made;
+        },
+        &reduction, [&] { return summed == names.size(); });
+    inOrder(share);
     edgeBytes.clear();
     for (unsigned member = 0; member < tree.members(); ++member)
       edgeBytes.push_back(reduction.edgeBytes(member));
-    return run;
+    return share;
   });
 }
 

@@ -2,8 +2,8 @@
 #ifndef RUNTIME_TRAIN_TRAINER_H
 #define RUNTIME_TRAIN_TRAINER_H
 
-#include "runtime/host/Cluster.h"
 #include "runtime/memoryx/ParameterStore.h"
+#include "runtime/train/BatchShare.h"
 
 #include <memory>
 
@@ -23,25 +23,33 @@ namespace wsec::runtime {
 /// Each call of a batch is a leaf of the canonical tree of sums (CanonicalSum),
 /// which does not depend on the systems: so neither losses nor parameters do,
 /// not by a bit. Throws nothing; Session.h says which statuses there are.
+///
+/// In process 0 of several the wafers are those of its systems; the others
+/// serve theirs (ServeTraining.h), make their calls themselves, and send one
+/// sum for each of the largest subtrees in them (ReductionLink).
 class Trainer {
 public:
   /// The store has the parameters of the program by their names, with the
   /// elements that the program was compiled with; or what a checkpoint holds:
   /// BadState if that is of other parameters. BadCall for a program without
-  /// any.
+  /// any. Output `loss` is that of a call; empty: there is none.
   static absl::StatusOr<std::unique_ptr<Trainer>>
   open(std::unique_ptr<Cluster> wafers, StoreOptions options,
-       const std::string &checkpoint = {});
+       const std::string &checkpoint = {}, const std::string &loss = {},
+       std::shared_ptr<Link> link = std::make_shared<OneProcess>());
 
   Cluster &wafers() { return *cluster; }
   ParameterStore &store() { return parameters; }
 
-  /// The calls of the batch that is bound, with the parameters as they are.
-  absl::StatusOr<ClusterRun> evaluate(const Call &call, EngineOptions options,
-                                      Engine engine, const AfterCall &after);
+  /// The calls of the batch that is bound, with the parameters as they are, and
+  /// their losses, in order. `after` is told of the calls of this process.
+  absl::StatusOr<BatchShare> evaluate(const Call &call,
+                                      EngineOptions options = {},
+                                      Engine engine = Engine::Burst,
+                                      const AfterCall &after = {});
   /// The same, and adds their gradients. A parameter of which the program makes
   /// none has one of zeros. BadCall for a second batch of a step.
-  absl::StatusOr<ClusterRun> makeGradients(const Call &call,
+  absl::StatusOr<BatchShare> makeGradients(const Call &call,
                                            EngineOptions options = {},
                                            Engine engine = Engine::Burst,
                                            const AfterCall &after = {});
@@ -49,19 +57,31 @@ public:
   /// `divisor`. BadCall without a batch.
   absl::StatusOr<ParameterStore::StepResult> endStep(double learningRate,
                                                      double divisor = 1);
-  /// Bytes of gradients that each edge of the tree has carried upwards, by
-  /// member, in the last batch.
+  /// Bytes of gradients that each edge of the tree above members of this
+  /// process has carried upwards, by member, in the last batch.
   const std::vector<uint64_t> &gradientBytes() const { return edgeBytes; }
 
 private:
   Trainer(std::unique_ptr<Cluster> wafers, StoreOptions options,
-          const std::string &checkpoint);
+          const std::string &checkpoint, std::string loss,
+          std::shared_ptr<Link> link);
   void startFromProgram();
   void requireSameParameters(const std::string &checkpoint);
   void bindParameters();
+  void tellOthers(bool withGradients);
+  void awaitOthers();
+  BatchShare makeBatch(const std::function<BatchShare()> &here,
+                       ReductionLink *reduction,
+                       const std::function<bool()> &isSummed);
 
-  std::unique_ptr<Cluster> cluster;
+  const std::unique_ptr<Cluster> cluster;
   ParameterStore parameters;
+  std::vector<std::string> names; ///< of parameters, as the program has them
+  const std::string loss;
+  const std::shared_ptr<Link> link;
+  unsigned ready = 1;            ///< processes
+  uint64_t batches = 0;          ///< with gradients
+  std::optional<uint64_t> known; ///< step whose weights the others have
   std::vector<uint64_t> edgeBytes;
 };
 

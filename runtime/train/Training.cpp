@@ -114,10 +114,6 @@ static std::optional<int64_t> vocabularyOf(const Session &session,
 }
 
 void Training::checkTokens(const Session &session) const {
-  tokens.requireCount(options.steps * options.batch * length + 1,
-                      absl::StrCat(options.steps, " steps of ", options.batch,
-                                   " x ", length,
-                                   " tokens, and the target of the last,"));
   if (evaluated)
     evaluated->requireCount(
         rows * length + 1,
@@ -160,10 +156,16 @@ void Training::open(std::unique_ptr<Cluster> cluster) {
                 "there is a checkpoint already, " + inQuotes(*checkpoint) +
                     "; go on from there with --resume, or name another folder");
   wafers = valueOf(Trainer::open(std::move(cluster), options.store,
-                                 checkpoint.value_or("")));
+                                 checkpoint.value_or(""), options.tensors.loss,
+                                 options.link));
   call = valueOf(wafers->wafers().session().callOf("", {}));
   if (checkpoint)
     restore();
+  else
+    tokens.requireCount(options.steps * options.batch * length + 1,
+                        absl::StrCat(options.steps, " steps of ", options.batch,
+                                     " x ", length,
+                                     " tokens, and the target of the last,"));
 }
 
 /// Where the data go on. A step takes the tokens behind those of the one before
@@ -204,8 +206,12 @@ void Training::bind(const Tokens &from, uint64_t first, uint64_t calls) {
                          from.rows(first + 1, calls * rows, length)));
 }
 
-double Training::lossOf(const Session &session) const {
-  return valueOf(session.output(options.tensors.loss)).number(0);
+/// In the order of the calls.
+static double sumOfLosses(const BatchShare &batch) {
+  double sum = 0;
+  for (const auto &[call, loss] : batch.losses)
+    sum += loss;
+  return sum;
 }
 
 TrainingStep Training::makeStep(uint64_t number) {
@@ -213,16 +219,11 @@ TrainingStep Training::makeStep(uint64_t number) {
   TrainingStep step;
   step.step = number;
   const uint64_t calls = callsPerStep();
-  std::vector<double> losses(calls);
   bind(tokens, position, calls);
-  lastRun = valueOf(
-      wafers->makeGradients(*call, options.engineOptions, options.engine,
-                            [&](unsigned, uint64_t at, const Session &session) {
-                              losses[at] = lossOf(session);
-                            }));
-  for (const double loss : losses)
-    step.loss += loss;
-  step.loss /= double(calls);
+  BatchShare batch = valueOf(
+      wafers->makeGradients(*call, options.engineOptions, options.engine));
+  step.loss = sumOfLosses(batch) / double(calls);
+  lastRun = std::move(batch.run);
   if (!std::isfinite(step.loss))
     throw Error(ErrorClass::NotFinite,
                 absl::StrCat("the loss of step ", number, " is ", step.loss,
@@ -237,9 +238,10 @@ TrainingStep Training::makeStep(uint64_t number) {
                 absl::StrCat("the norm of the gradients of step ", number,
                              " is ", result.gradientNorm, ", its loss ",
                              step.loss));
-  position += options.batch * length;
+  step.ownTokens = options.batch * length;
+  position += step.ownTokens;
   step.tokens = position;
-  step.cycles = lastRun->cycles;
+  step.cycles = lastRun->cycles();
   step.seconds = watch.seconds();
   return step;
 }
@@ -253,17 +255,9 @@ Evaluation Training::evaluate(uint64_t step) {
   result.step = step;
   for (uint64_t at = 0; at < all; at += callsPerStep()) {
     const uint64_t calls = std::min(callsPerStep(), all - at);
-    std::vector<double> losses(calls);
     bind(*evaluated, at * each, calls);
-    requireOk(
-        wafers
-            ->evaluate(*call, options.engineOptions, options.engine,
-                       [&](unsigned, uint64_t number, const Session &session) {
-                         losses[number] = lossOf(session);
-                       })
-            .status());
-    for (const double loss : losses)
-      result.loss += loss;
+    result.loss += sumOfLosses(valueOf(
+        wafers->evaluate(*call, options.engineOptions, options.engine)));
   }
   result.loss /= double(all);
   result.tokens = all * each;
@@ -309,25 +303,30 @@ std::optional<RunReport> Training::report() const {
   return makeReport(*call, wafers->wafers().tree(), *lastRun);
 }
 
+std::optional<StepReport> Training::stepReport() const {
+  if (!lastRun)
+    return std::nullopt;
+  return makeStepReport(*call, wafers->wafers().tree(), *lastRun,
+                        options.batch * length, wafers->gradientBytes().back());
+}
+
 std::string Training::reportJson(const std::string &compilation) const {
   const ParameterStore &store = wafers->store();
   uint64_t elements = 0;
   for (size_t i = 0; i < store.size(); ++i)
     elements += store.elements(i);
-  Json json = {
-      {"compilation", Json::parse(compilation)},
-      {"training",
-       {{"steps", done},
-        {"tokens", position},
-        {"batch", options.batch},
-        {"sequence", length},
-        {"micro_batch", rows},
-        {"parameters", store.size()},
-        {"trained_elements", elements},
-        {"store_bytes", store.bytes()},
-        {"gradient_bytes_at_root", wafers->gradientBytes().empty()
-                                       ? 0
-                                       : wafers->gradientBytes().back()}}}};
+  Json json = {{"compilation", Json::parse(compilation)},
+               {"training",
+                {{"steps", done},
+                 {"tokens", position},
+                 {"batch", options.batch},
+                 {"sequence", length},
+                 {"micro_batch", rows},
+                 {"parameters", store.size()},
+                 {"trained_elements", elements},
+                 {"store_bytes", store.bytes()}}}};
+  if (const auto step = stepReport())
+    json["training"]["step"] = Json::parse(step->json());
   if (const auto step = report())
     json["step"] = Json::parse(step->json());
   return json.dump(1) + "\n";

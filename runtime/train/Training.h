@@ -2,8 +2,8 @@
 #ifndef RUNTIME_TRAIN_TRAINING_H
 #define RUNTIME_TRAIN_TRAINING_H
 
-#include "runtime/host/Report.h"
 #include "runtime/train/Schedule.h"
+#include "runtime/train/StepReport.h"
 #include "runtime/train/Tokens.h"
 #include "runtime/train/Trainer.h"
 
@@ -40,6 +40,8 @@ struct TrainingOptions {
   unsigned keptCheckpoints = 0; ///< 0: all
   /// Go on from the last checkpoint, if there is one.
   bool resume = false;
+  /// To the other processes, which serve their systems (ServeTraining.h).
+  std::shared_ptr<Link> link = std::make_shared<OneProcess>();
   EngineOptions engineOptions;
   Engine engine = Engine::Burst;
   /// Set by whoever wants the run to end after the step it is in.
@@ -53,6 +55,7 @@ struct TrainingStep {
   double learningRate = 0;
   double gradientNorm = 0; ///< before clipping
   uint64_t tokens = 0;     ///< learned from since step 1, this one's included
+  uint64_t ownTokens = 0;  ///< of those, this one's
   double cycles = 0;       ///< of the wafer; of the slowest system of each pass
   double seconds = 0;      ///< of the host
 };
@@ -99,8 +102,10 @@ public:
   /// The last step of the run: what it took, as a batch on the systems; before
   /// one nothing.
   std::optional<RunReport> report() const;
+  /// The same by parts of a step.
+  std::optional<StepReport> stepReport() const;
   /// The same with what was trained, and what the compiler has reported:
-  /// {"compilation": .., "training": .., "step": ..}.
+  /// {"compilation": .., "training": .., "step": ..} (report.schema.json).
   std::string reportJson(const std::string &compilation) const;
 
 private:
@@ -109,7 +114,6 @@ private:
   void open(std::unique_ptr<Cluster> cluster);
   void restore();
   void bind(const Tokens &tokens, uint64_t first, uint64_t calls);
-  double lossOf(const Session &session) const;
   TrainingStep makeStep(uint64_t step);
   Evaluation evaluate(uint64_t step);
   void save(uint64_t step, TrainingObserver &observer);

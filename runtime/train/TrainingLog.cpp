@@ -90,7 +90,6 @@ double TrainingLog::rate(double seconds) const {
 
 void TrainingLog::ended(const TrainingStep &step) {
   const uint64_t made = step.step - first;
-  const uint64_t tokens = step.tokens / step.step;
   seconds += step.seconds;
   smoothed = made == 1 ? step.seconds : 0.6 * smoothed + 0.4 * step.seconds;
   all.push_back(step.loss);
@@ -103,14 +102,14 @@ void TrainingLog::ended(const TrainingStep &step) {
              {"tokens", step.tokens},
              {"cycles", step.cycles},
              {"samples_per_second", double(batch) / took},
-             {"tokens_per_second", double(tokens) / took}}
+             {"tokens_per_second", double(step.ownTokens) / took}}
             .dump());
   const bool stays = step.step % every == 0 || step.step == steps || made == 1;
   show(absl::StrFormat(
            "step %d of %d, loss %.4f, lr %.3g, grad norm %.3g, %.4g samples/s, "
            "%.4g tokens/s, %s left",
            step.step, steps, step.loss, step.learningRate, step.gradientNorm,
-           rate(smoothed), rate(smoothed) * double(tokens) / double(batch),
+           rate(smoothed), double(step.ownTokens) / std::max(smoothed, 1e-300),
            timeLeft(double(steps - step.step) * seconds / double(made))),
        stays);
 }

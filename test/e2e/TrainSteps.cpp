@@ -88,8 +88,8 @@ static void train(const std::vector<std::string> &words) {
         append(kept[name], valueOf(session.output(name)));
     };
     const ClusterRun run =
-        valueOf(trainer->makeGradients(call, {}, engine, keepLast));
-    append(kept["cycles"], scalar(run.cycles / double(calls)));
+        valueOf(trainer->makeGradients(call, {}, engine, keepLast)).run;
+    append(kept["cycles"], scalar(run.cycles() / double(calls)));
     append(kept["norm"], scalar(valueOf(trainer->endStep(std::stod(words.at(4)),
                                                          double(calls)))
                                     .gradientNorm));

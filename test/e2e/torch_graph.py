@@ -7,6 +7,7 @@ import torch
 from onnx import numpy_helper
 
 F = torch.nn.functional
+FLOAT = torch.float64  # of all floating-point values
 
 
 def ints(x):
@@ -107,7 +108,7 @@ def conv(node, operand):
 
 def cast(node, operand):
     kind = onnx.helper.tensor_dtype_to_np_dtype(node["to"])
-    return operand(0).to(torch.float64 if kind.kind == "f" else torch.bool if kind.kind == "b" else torch.int64)
+    return operand(0).to(FLOAT if kind.kind == "f" else torch.bool if kind.kind == "b" else torch.int64)
 
 
 
@@ -220,7 +221,9 @@ def pads_of(operand):
 
 def tensor(array):
     array = np.array(array)
-    return torch.from_numpy(array.astype("f8" if array.dtype.kind == "f" else "?" if array.dtype.kind == "b" else "i8"))
+    if array.dtype.kind == "f":
+        return torch.from_numpy(array.astype("f8")).to(FLOAT)
+    return torch.from_numpy(array.astype("?" if array.dtype.kind == "b" else "i8"))
 
 
 def evaluate(graph, values):

@@ -19,6 +19,10 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+from wsec.report import findings  # noqa: E402
+
 VOCABULARY, WIDTH, SEQUENCE, BATCH, STEPS = 29, 12, 6, 4, 8
 TOLERANCE = 1e-4
 
@@ -159,6 +163,13 @@ def micro(work):
     report = json.loads((work.folder / "report.json").read_text())
     assert report["training"]["steps"] == STEPS and "kernels" in report["compilation"]
     assert report["step"]["systems"]["calls"] == BATCH
+    schema = json.loads((ROOT / "runtime" / "train" / "report.schema.json").read_text())
+    assert not findings(report["training"], schema), findings(report["training"], schema)
+    step = report["training"]["step"]
+    assert abs(sum(part["cycles"] for part in step["parts"]) * BATCH / step["cycles"] - 1) < 1e-3, step
+    # Two gradients of the table: that of the head, 29 x 12, and 6 rows; 20 x 12 twice, 12, 12 and 20.
+    assert step["gradient_bytes_up"] == 4 * BATCH * (29 * 12 + 6 * 12 + 2 * 240 + 44), step
+    assert step["gradient_bytes_at_root"] == 4 * (29 * 12 + 2 * 240 + 44), step
 
 
 def mpi(work):
@@ -222,6 +233,9 @@ def interrupt(work):
                                          log="interrupted.jsonl"), capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert work.losses("interrupted.jsonl") == losses
+    work.train("--lr=1e-2", f"--checkpoint-dir={folder}", "--resume", "--batch=5", steps=41)
+    rates = work.lines(f"log{work.runs}.jsonl")[-1]
+    assert abs(rates["tokens_per_second"] / rates["samples_per_second"] / SEQUENCE - 1) < 1e-9, rates
     print("interrupted and resumed: the same losses")
 
 

@@ -40,6 +40,8 @@ class TrainingTest(unittest.TestCase):
         self.assertEqual(seen[-1]["eval_loss"], history.evaluations[-1]["eval_loss"])
         self.assertRegex(repr(history), r"History\(6 steps, loss 3\.\d{4} to 3\.\d{4}\)")
         self.assertEqual(history.svg().count("circle"), 3)
+        self.assertEqual(history.svg(beside={"<other>": [1, 2]}).count("polyline"), 2)
+        self.assertIn("&lt;other&gt;", history.svg(beside={"<other>": [1, 2]}))
         self.assertIn("polyline", history._repr_html_())
         self.assertEqual(self.train(num_systems=3, quiet=True).losses, history.losses)
 

@@ -389,16 +389,19 @@ static void printNotes(const CachedProgram &compiled) {
       std::printf("  note %s\n", printable(note.get<std::string>()).c_str());
 }
 
+/// That of the model.
+static std::string weightFolder(const TrainedModel &model) {
+  return fs::absolute(model.training.model).parent_path().string();
+}
+
 static int train(const TrainedModel &model, const CachedProgram &compiled,
-                 Task task, std::shared_ptr<Link> link, unsigned systems) {
+                 Task task, const Link &link, unsigned systems) {
   const bool isQuiet = absl::GetFlag(FLAGS_quiet);
-  const std::string folder =
-      fs::path(model.training.model).parent_path().string();
-  auto session = valueOf(
-      Session::open(compiled.program,
-                    std::vector<std::string>{folder.empty() ? "." : folder}));
+  auto session = valueOf(Session::open(
+      compiled.program, std::vector<std::string>{weightFolder(model)}));
   checkUndecayed(session->program());
-  auto cluster = std::make_unique<Cluster>(std::move(session), systems, link);
+  auto cluster = std::make_unique<Cluster>(std::move(session), systems,
+                                           samplesOf(0, link.size(), systems));
   const uint64_t batch = task.options.batch, steps = task.options.steps;
   task.options.tensors.tokens = model.tokens;
   task.options.model = model.training.modelDigest();
@@ -414,7 +417,9 @@ static int train(const TrainedModel &model, const CachedProgram &compiled,
   const EndsAtInterrupt guard;
   const bool isWhole = training.run(log);
   if (const auto report = training.report(); report && !isQuiet)
-    std::fputs(printable(report->text()).c_str(), stdout);
+    std::fputs(
+        printable(report->text() + training.stepReport()->text()).c_str(),
+        stdout);
   if (!absl::GetFlag(FLAGS_report).empty())
     writeReport(training.reportJson(textOf(compiled.report)));
   if (isWhole)
@@ -455,8 +460,11 @@ static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
       writeReport("{\"compilation\": " + textOf(compiled.report) + "}\n");
     return 0;
   }
-  tellProgram(*link, compiled.program, systems, task->options.engine);
-  return train(model, compiled, *std::move(task), link, systems);
+  tellTraining(*link,
+               {fs::absolute(compiled.program).string(), weightFolder(model),
+                task->options.tensors.loss, systems, task->options.engine});
+  task->options.link = link;
+  return train(model, compiled, *std::move(task), *link, systems);
 }
 
 /// There is nobody to talk to any more, and threads that wait.
