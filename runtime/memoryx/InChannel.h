@@ -57,7 +57,7 @@ private:
     Wire wire;
     int64_t lines = 0;
     uint64_t lineWords = 0;
-    std::vector<Block> blocks; ///< of one line, in column order
+    Blocks blocks; ///< of one line, in column order
     /// For each word of a line, if there are odd blocks of pairs, whether it
     /// has only one element.
     std::vector<uint8_t> halves;

@@ -225,7 +225,7 @@ void InstructionRun::forward(size_t available) {
     links->push(sent);
   else
     links->push(sent, site.lane);
-  site.world.count(0, words * size_t(lanes));
+  site.world.count(site.strip, 0, words * size_t(lanes));
 }
 
 /// When it has received the word of a use, if all were there: one a cycle.
@@ -352,7 +352,7 @@ void InstructionRun::compute(const Block &block) try {
   size_t elements = 1;
   for (int d = 0; d < nest.dimensions; ++d)
     elements *= nest.extent[d];
-  site.world.count(0, elements);
+  site.world.count(site.strip, 0, elements);
   if (links) {
     send(block, nest, std::move(operands));
   } else {
