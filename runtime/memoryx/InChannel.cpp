@@ -103,6 +103,7 @@ WordView InChannel::next(size_t maxWords) {
     }
     if (part == 0 && line == 0)
       keptAt = 0;
+    group = SIZE_MAX;
     ready = viewInPlace(parts[part]);
     if (ready.empty())
       ready = written(parts[part]);
@@ -111,7 +112,8 @@ WordView InChannel::next(size_t maxWords) {
   WordView view = ready;
   view.data += readyRow * ready.stride + readyWord * ready.wordStride;
   if (readyWord == 0 && maxWords >= ready.length) {
-    view.rows = std::min(ready.rows - readyRow, maxWords / ready.length);
+    view.rows = std::min({ready.rows - readyRow, group - readyRow % group,
+                          maxWords / ready.length});
     readyRow += view.rows;
   } else {
     view.rows = 1;
@@ -140,6 +142,7 @@ bool InChannel::mayKeep(const Part &part) const {
 
 WordView InChannel::written(Part &part) {
   findHalves(part);
+  group = size_t(linesAtOnce(part));
   const bool keeps = kept && mayKeep(part);
   if (keeps && keptAt < keptLines->size()) {
     const WordView &view = (*keptLines)[keptAt++];
@@ -238,6 +241,22 @@ int64_t InChannel::linesAtOnce(const Part &part) const {
   return int64_t(std::min<uint64_t>(most, uint64_t(part.lines - line)));
 }
 
+/// Lines whose elements lie far from one another, beside those of the next
+/// lines: as many as share lines of the cache.
+int64_t InChannel::groupsAtOnce(const Part &part, int64_t lines) const {
+  constexpr int64_t shared = 16;
+  constexpr uint64_t mostWords = 1 << 18; // of all that is written
+  const program::Segment &segment = *part.segment;
+  const bool beside = part.wire.plain() && segment.line_stride() == 1 &&
+                      segment.index_tensor() < 0 &&
+                      part.blocks.front().runStride() != 1 &&
+                      !store.computed(segment.tensor());
+  if (!beside || lines >= shared)
+    return 1;
+  const uint64_t room = mostWords / (uint64_t(lines) * part.lineWords);
+  return int64_t(std::clamp<uint64_t>(room, 1, uint64_t(shared / lines)));
+}
+
 bool InChannel::narrows(const Part &part) const {
   return part.wire.is16() && part.wire.type != program::ElementType::I16 &&
          store.tensor(part.segment->tensor()).type() ==
@@ -275,7 +294,8 @@ WordView InChannel::writePairs(const Part &part) {
 }
 
 WordView InChannel::writeLines(Part &part) {
-  const int64_t lines = linesAtOnce(part);
+  const int64_t lines = std::min(
+      int64_t(group) * groupsAtOnce(part, int64_t(group)), part.lines - line);
   std::shared_ptr<float[]> words(
       new float[size_t(lines) * size_t(part.lineWords)]);
   float *column = words.get();

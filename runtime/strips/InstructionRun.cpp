@@ -163,8 +163,11 @@ size_t InstructionRun::fit(Source &source, size_t available) {
 }
 
 bool InstructionRun::step(Actor &actor) {
-  if (forwards())
+  if (forwards()) {
     askToForward(actor);
+    if (forwardChunks(actor))
+      return true;
+  }
   for (Source &source : sources)
     if (source.fabric && !source.fabric->peek(source.chunk, actor)) {
       waitsForColor = source.color;
@@ -209,6 +212,30 @@ InstructionRun::Block InstructionRun::chooseBlock(size_t available) const {
 bool InstructionRun::forwards() const {
   return links && site.code.op == Opcode::Mov && sources[0].fabric &&
          sources[0].group == 1 && site.code.a.type == site.code.dst.type;
+}
+
+/// Passes on whole chunks that one lane has asked for and got, all at once;
+/// false if there are none, or no room.
+bool InstructionRun::forwardChunks(Actor &actor) {
+  if (site.lane < 0 || links->full(actor, site.lane))
+    return false;
+  std::vector<Chunk> chunks;
+  sources[0].fabric->take(steps - done, chunks);
+  const size_t before = done;
+  for (Chunk &chunk : chunks) {
+    const size_t words = chunk.words();
+    double first;
+    sources[0].chunk = std::move(chunk);
+    advanceTime(words, first);
+    chunk = std::move(sources[0].chunk);
+    chunk.first = first;
+    chunk.last = now;
+    done += words;
+  }
+  site.world.count(site.strip, 0, done - before);
+  if (done > before)
+    links->push(std::move(chunks), site.lane);
+  return done > before;
 }
 
 void InstructionRun::forward(size_t available) {

@@ -152,6 +152,7 @@ private:
   Block chooseBlock(size_t available) const;
   bool forwards() const;
   void askToForward(Actor &actor);
+  bool forwardChunks(Actor &actor);
   void forward(size_t available);
   Nest nestOf(const Block &block) const;
   void compute(const Block &block);
