@@ -46,6 +46,38 @@ bool Block::append(const Block &next) {
   return true;
 }
 
+Block Blocks::back() const {
+  const Group &last = groups.back();
+  Block block = last.first;
+  block.offset += int64_t(last.count - 1) * last.step;
+  return block;
+}
+
+void Blocks::push(const Block &block) {
+  ++count;
+  if (!groups.empty() && block.sameShape(groups.back().first)) {
+    Group &last = groups.back();
+    const int64_t step = block.offset - back().offset;
+    if (last.count == 1 || step == last.step) {
+      last.step = step;
+      ++last.count;
+      return;
+    }
+  }
+  groups.push_back({block});
+}
+
+bool Blocks::append(const Block &next) {
+  Block last = back();
+  if (!last.append(next))
+    return false;
+  if (--groups.back().count == 0)
+    groups.pop_back();
+  --count;
+  push(last);
+  return true;
+}
+
 Error blockTooLarge() {
   return Error(ErrorClass::BadProgram, "a block of a host stream is too large");
 }

@@ -37,6 +37,42 @@ struct Block {
   /// Appends a block that continues this one with the same stride, if both
   /// are single runs; returns whether it did.
   bool append(const Block &next);
+  /// Whether all but the offset is the same.
+  bool sameShape(const Block &other) const {
+    return rank == other.rank && extents == other.extents &&
+           strides == other.strides && elements == other.elements;
+  }
+};
+
+/// Blocks in order. Those of equal shape whose offsets lie evenly apart, such as
+/// what the columns of a channel take of a matrix, are kept as one and a number.
+class Blocks {
+public:
+  bool empty() const { return count == 0; }
+  size_t size() const { return count; }
+  const Block &front() const { return groups.front().first; }
+  Block back() const;
+  void push(const Block &block);
+  /// Lets the last block continue with `next`; returns whether it does.
+  bool append(const Block &next);
+  /// Calls `visit(block)` for each.
+  template <class Visit>
+  void forEach(const Visit &visit) const {
+    for (const Group &group : groups) {
+      Block block = group.first;
+      for (size_t i = 0; i < group.count; ++i, block.offset += group.step)
+        visit(std::as_const(block));
+    }
+  }
+
+private:
+  struct Group {
+    Block first;
+    size_t count = 1;
+    int64_t step = 0; ///< from offset to offset
+  };
+  std::vector<Group> groups;
+  size_t count = 0;
 };
 
 /// More words than any stream carries.

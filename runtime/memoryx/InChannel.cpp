@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace wsec::runtime {
 
@@ -72,8 +73,8 @@ void InChannel::addColumn(Part &part, const std::vector<int64_t> &scalars,
   const bool joins =
       !part.blocks.empty() && !part.wire.indexed &&
       (!part.wire.pairs() || part.blocks.back().elements % 2 == 0);
-  if (!joins || !part.blocks.back().append(block)) {
-    part.blocks.push_back(block);
+  if (!joins || !part.blocks.append(block)) {
+    part.blocks.push(block);
     if (++blocks > mostBlocks)
       throw Error(ErrorClass::WorkLimit,
                   "stream " + inQuotes(stream.name()->string_view()) +
@@ -102,6 +103,7 @@ WordView InChannel::next(size_t maxWords) {
     }
     if (part == 0 && line == 0)
       keptAt = 0;
+    group = SIZE_MAX;
     ready = viewInPlace(parts[part]);
     if (ready.empty())
       ready = written(parts[part]);
@@ -110,7 +112,8 @@ WordView InChannel::next(size_t maxWords) {
   WordView view = ready;
   view.data += readyRow * ready.stride + readyWord * ready.wordStride;
   if (readyWord == 0 && maxWords >= ready.length) {
-    view.rows = std::min(ready.rows - readyRow, maxWords / ready.length);
+    view.rows = std::min({ready.rows - readyRow, group - readyRow % group,
+                          maxWords / ready.length});
     readyRow += view.rows;
   } else {
     view.rows = 1;
@@ -139,6 +142,7 @@ bool InChannel::mayKeep(const Part &part) const {
 
 WordView InChannel::written(Part &part) {
   findHalves(part);
+  group = size_t(linesAtOnce(part));
   const bool keeps = kept && mayKeep(part);
   if (keeps && keptAt < keptLines->size()) {
     const WordView &view = (*keptLines)[keptAt++];
@@ -196,16 +200,18 @@ WordView InChannel::viewInPlace(const Part &part) {
 /// elements that are as all others do not tell.
 void InChannel::findHalves(Part &part) const {
   if (!part.wire.pairs() || stream.packing() != part.wire.packing ||
-      !part.halves.empty() ||
-      std::none_of(part.blocks.begin(), part.blocks.end(),
-                   [](const Block &block) { return block.elements % 2; }))
+      !part.halves.empty())
+    return;
+  bool odd = false;
+  part.blocks.forEach([&](const Block &block) { odd |= block.elements % 2; });
+  if (!odd)
     return;
   part.halves.resize(part.lineWords);
   uint64_t end = 0;
-  for (const Block &block : part.blocks) {
+  part.blocks.forEach([&](const Block &block) {
     end += part.wire.wavelets(block.elements);
     part.halves[end - 1] = block.elements % 2;
-  }
+  });
 }
 
 /// Asks the memory for elements that lie far from one another.
@@ -235,6 +241,22 @@ int64_t InChannel::linesAtOnce(const Part &part) const {
   return int64_t(std::min<uint64_t>(most, uint64_t(part.lines - line)));
 }
 
+/// Lines whose elements lie far from one another, beside those of the next
+/// lines: as many as share lines of the cache.
+int64_t InChannel::groupsAtOnce(const Part &part, int64_t lines) const {
+  constexpr int64_t shared = 16;
+  constexpr uint64_t mostWords = 1 << 18; // of all that is written
+  const program::Segment &segment = *part.segment;
+  const bool beside = part.wire.plain() && segment.line_stride() == 1 &&
+                      segment.index_tensor() < 0 &&
+                      part.blocks.front().runStride() != 1 &&
+                      !store.computed(segment.tensor());
+  if (!beside || lines >= shared)
+    return 1;
+  const uint64_t room = mostWords / (uint64_t(lines) * part.lineWords);
+  return int64_t(std::clamp<uint64_t>(room, 1, uint64_t(shared / lines)));
+}
+
 bool InChannel::narrows(const Part &part) const {
   return part.wire.is16() && part.wire.type != program::ElementType::I16 &&
          store.tensor(part.segment->tensor()).type() ==
@@ -242,14 +264,15 @@ bool InChannel::narrows(const Part &part) const {
 }
 
 bool InChannel::pairsFollow(const Part &part) const {
-  return narrows(part) && part.wire.pairs() && !part.wire.indexed &&
-         !store.computed(part.segment->tensor()) &&
-         part.segment->index_tensor() < 0 && part.segment->line_stride() == 2 &&
-         std::all_of(
-             part.blocks.begin(), part.blocks.end(),
-             [](const Block &block) {
-               return block.runLength() == 2 && block.runStride() == 1;
-             });
+  bool follow = narrows(part) && part.wire.pairs() && !part.wire.indexed &&
+                !store.computed(part.segment->tensor()) &&
+                part.segment->index_tensor() < 0 &&
+                part.segment->line_stride() == 2;
+  if (follow)
+    part.blocks.forEach([&](const Block &block) {
+      follow &= block.runLength() == 2 && block.runStride() == 1;
+    });
+  return follow;
 }
 
 WordView InChannel::writePairs(const Part &part) {
@@ -260,30 +283,37 @@ WordView InChannel::writePairs(const Part &part) {
   std::shared_ptr<float[]> words(
       new float[size_t(lines) * size_t(part.lineWords)]);
   auto *to = reinterpret_cast<uint16_t *>(words.get());
-  for (const Block &block : part.blocks)
+  part.blocks.forEach([&](const Block &block) {
     for (uint64_t run = 0; run < block.elements / 2; ++run, to += 2 * lines) {
       const float *from = data + block.runStart(run) + 2 * line;
       (bfloat ? narrowToBfloat : narrowToHalf)(size_t(2 * lines), from, to);
     }
+  });
   line += lines;
   return {words.get(), size_t(lines), part.lineWords, 1, words, size_t(lines)};
 }
 
 WordView InChannel::writeLines(Part &part) {
-  const int64_t lines = linesAtOnce(part);
+  const int64_t lines = std::min(
+      int64_t(group) * groupsAtOnce(part, int64_t(group)), part.lines - line);
   std::shared_ptr<float[]> words(
       new float[size_t(lines) * size_t(part.lineWords)]);
   float *column = words.get();
-  for (size_t i = 0; i < part.blocks.size(); ++i) {
-    const Block &block = part.blocks[i];
-    if (i + 1 < part.blocks.size())
-      prefetch(part, part.blocks[i + 1]);
+  auto write = [&](const Block &block) {
     if (part.wire.plain())
       writeBlock(part, block, 0, lines, column, part.lineWords);
     else
       packBlock(part, block, lines, column);
     column += part.wire.wavelets(block.elements);
-  }
+  };
+  std::optional<Block> before;
+  part.blocks.forEach([&](const Block &block) {
+    prefetch(part, block);
+    if (before)
+      write(*before);
+    before = block;
+  });
+  write(*before);
   line += lines;
   return {words.get(),
           size_t(lines),

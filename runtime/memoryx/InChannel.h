@@ -57,7 +57,7 @@ private:
     Wire wire;
     int64_t lines = 0;
     uint64_t lineWords = 0;
-    std::vector<Block> blocks; ///< of one line, in column order
+    Blocks blocks; ///< of one line, in column order
     /// For each word of a line, if there are odd blocks of pairs, whether it
     /// has only one element.
     std::vector<uint8_t> halves;
@@ -96,6 +96,8 @@ private:
   /// travel as floats of 16.
   bool narrows(const Part &part) const;
   int64_t linesAtOnce(const Part &part) const;
+  /// How many of these are written at a time.
+  int64_t groupsAtOnce(const Part &part, int64_t lines) const;
   /// Element that line `line` is moved by.
   int64_t lineOffset(const program::Segment &segment, int64_t line) const;
 
@@ -112,6 +114,7 @@ private:
   int64_t line = 0;    ///< the next line to view or write
   WordView ready;      ///< lines already viewed or written ...
   size_t readyRow = 0; ///< ... and where to go on in them
+  size_t group = SIZE_MAX; ///< rows of them that are handed out together
   size_t readyWord = 0;
 };
 

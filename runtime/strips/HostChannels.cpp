@@ -174,7 +174,7 @@ void OutputChannel::run() {
                                 chunk.first, chunk.last);
     storedOfUse += chunk.words();
     stored += chunk.words();
-    world.recordLaunch(use.launch, chunk.last, chunk.last);
+    world.recordLaunch(use.launch, chunk.last);
     queue.pop(chunk.words());
     if (storedOfUse == use.words && world.recording)
       world.noteArrival(use.stream, chunk.last);

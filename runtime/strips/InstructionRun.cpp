@@ -163,8 +163,11 @@ size_t InstructionRun::fit(Source &source, size_t available) {
 }
 
 bool InstructionRun::step(Actor &actor) {
-  if (forwards())
+  if (forwards()) {
     askToForward(actor);
+    if (forwardChunks(actor))
+      return true;
+  }
   for (Source &source : sources)
     if (source.fabric && !source.fabric->peek(source.chunk, actor)) {
       waitsForColor = source.color;
@@ -211,6 +214,30 @@ bool InstructionRun::forwards() const {
          sources[0].group == 1 && site.code.a.type == site.code.dst.type;
 }
 
+/// Passes on whole chunks that one lane has asked for and got, all at once;
+/// false if there are none, or no room.
+bool InstructionRun::forwardChunks(Actor &actor) {
+  if (site.lane < 0 || links->full(actor, site.lane))
+    return false;
+  std::vector<Chunk> chunks;
+  sources[0].fabric->take(steps - done, chunks);
+  const size_t before = done;
+  for (Chunk &chunk : chunks) {
+    const size_t words = chunk.words();
+    double first;
+    sources[0].chunk = std::move(chunk);
+    advanceTime(words, first);
+    chunk = std::move(sources[0].chunk);
+    chunk.first = first;
+    chunk.last = now;
+    done += words;
+  }
+  site.world.count(site.strip, 0, done - before);
+  if (done > before)
+    links->push(std::move(chunks), site.lane);
+  return done > before;
+}
+
 void InstructionRun::forward(size_t available) {
   Chunk sent =
       sources[0].chunk.part(0, std::min(available, sources[0].chunk.words()));
@@ -225,7 +252,7 @@ void InstructionRun::forward(size_t available) {
     links->push(sent);
   else
     links->push(sent, site.lane);
-  site.world.count(0, words * size_t(lanes));
+  site.world.count(site.strip, 0, words * size_t(lanes));
 }
 
 /// When it has received the word of a use, if all were there: one a cycle.
@@ -352,7 +379,7 @@ void InstructionRun::compute(const Block &block) try {
   size_t elements = 1;
   for (int d = 0; d < nest.dimensions; ++d)
     elements *= nest.extent[d];
-  site.world.count(0, elements);
+  site.world.count(site.strip, 0, elements);
   if (links) {
     send(block, nest, std::move(operands));
   } else {

@@ -84,6 +84,7 @@ public:
   double slowed() const;
 
   const InstructionCode &code() const { return site.code; }
+  const Strip &strip() const { return site.strip; }
   size_t launch() const { return site.launch; }
   int lane() const { return site.lane; }
   /// Destination in SRAM, if there is one and anything is written.
@@ -151,6 +152,7 @@ private:
   Block chooseBlock(size_t available) const;
   bool forwards() const;
   void askToForward(Actor &actor);
+  bool forwardChunks(Actor &actor);
   void forward(size_t available);
   Nest nestOf(const Block &block) const;
   void compute(const Block &block);

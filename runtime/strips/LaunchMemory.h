@@ -50,7 +50,7 @@ private:
   struct State {
     std::vector<StripMemory::Layout> layouts;
     std::vector<double> mains, inputs; ///< clocks
-    uint64_t instructions, operations, spent;
+    World::Work work;
   };
   void takeFromKept(size_t bytes);
   void run(const RepeatedLaunches &layers);

@@ -57,7 +57,7 @@ bool MainThread::nextLaunch() {
                 locals.begin() + ptrdiff_t(size_t(lane) * localsOfLane));
     loose.assign(localsOfLane, false);
     now += world.image.machine.task_overhead();
-    world.recordLaunch(launch, now, now);
+    world.recordLaunch(launch, now);
     if (world.observer)
       world.observer->enter(world.observedPes(strip), launch, -1, now);
     frames.push_back({&routine->body});
@@ -80,7 +80,7 @@ void MainThread::skip(size_t launches, double cycles) {
 }
 
 void MainThread::endLaunch() {
-  world.recordLaunch(launch, now, now);
+  world.recordLaunch(launch, now);
   if (world.observer)
     world.observer->leave(world.observedPes(strip), launch, now);
   running = false;

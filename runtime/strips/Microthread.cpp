@@ -45,7 +45,7 @@ void Microthread::issue(std::vector<std::unique_ptr<InstructionRun>> runs,
 void Microthread::complete(Worker &worker) {
   const InstructionRun &run = *worker.current;
   latest = std::max(latest, run.time());
-  world.recordLaunch(run.launch(), run.time(), run.time());
+  world.recordEnd(run.strip(), run.launch(), run.time());
   worker.current.reset();
   if (--inWork == 0 && std::exchange(ownerWaits, false))
     world.scheduler.wake(owner);

@@ -147,7 +147,7 @@ void InstructionRun::resolve(Bindings bindings) {
   resolveSource(sources[0], code.a, bindings);
   resolveSource(sources[1], code.b, bindings);
   resolveDestination(bindings);
-  site.world.count(uint64_t(lanes), 0);
+  site.world.count(site.strip, uint64_t(lanes), 0);
 }
 
 MemoryPattern InstructionRun::pattern(const OperandCode &operand,

@@ -52,14 +52,19 @@ void Scheduler::countStripQueueBytes(ptrdiff_t change) {
   }
 }
 
-/// Those of a group that are awake, the first woken first; null, and the group
-/// is free, if there are none.
+/// Those of a group that are awake; null, and the group is free, if there are
+/// none. In turns the first woken is the first and the last: where words are
+/// passed on along the PEs of a strip, whichever way, every second time those
+/// who send run before those who receive, who then find all words there.
 Actor *Scheduler::take(ActorGroup &group) {
   Actor *last = &busy;
   if (group.awake.compare_exchange_strong(last, nullptr))
     return nullptr;
   last = group.awake.exchange(&busy);
-  Actor *first = nullptr;
+  group.lastFirst = !group.lastFirst;
+  if (group.lastFirst)
+    return last;
+  Actor *first = &busy;
   while (last && last != &busy) {
     Actor *before = std::exchange(last->next, first);
     first = std::exchange(last, before);
@@ -69,7 +74,7 @@ Actor *Scheduler::take(ActorGroup &group) {
 
 void Scheduler::run(ActorGroup &group) {
   while (Actor *actor = take(group))
-    while (actor) {
+    while (actor && actor != &busy) {
       Actor &current = *std::exchange(actor, actor->next);
       current.isAwake = false;
       if (!current.failed && !stopped)

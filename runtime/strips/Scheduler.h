@@ -33,6 +33,7 @@ private:
   /// Those that are awake, the last woken first; `busy` behind them while a
   /// thread has the group or it waits for one. Null: none is.
   std::atomic<Actor *> awake{nullptr};
+  bool lastFirst = false; ///< the order in which they ran the last time
 };
 
 /// Something that makes progress when its inputs are there.

@@ -150,14 +150,36 @@ size_t StripQueue::asked(int from, int count, Actor &sender, Demand &slowest) {
 
 void StripQueue::push(Chunk chunk, int from, int count) {
   std::lock_guard<SpinLock> guard(lock);
+  add(std::move(chunk), from, count);
+  wakeReader();
+}
+
+void StripQueue::push(std::vector<Chunk> chunks, double latency, int from,
+                      int count) {
+  std::lock_guard<SpinLock> guard(lock);
+  for (Chunk &chunk : chunks) {
+    chunk.first += latency;
+    chunk.last += latency;
+    add(std::move(chunk), from, count);
+  }
+  wakeReader();
+}
+
+void StripQueue::add(Chunk chunk, int from, int count) {
   give(chunk.words(), from, count);
   if (from == 0 && count == lanes && busyLanes == 0 && laneReaders == 0) {
     hold(sharedWords(chunk, chunk.words()));
     shared.push(std::move(chunk));
+  } else if (count == 1) {
+    chunk.laneStride = 0;
+    pushLane(std::move(chunk), from);
   } else {
     for (int i = 0; i < count; ++i)
       pushLane(chunk.shifted(i, true), from + i);
   }
+}
+
+void StripQueue::wakeReader() {
   if (reader && (!shared.empty() || busyLanes == lanes))
     scheduler.wake(*std::exchange(reader, nullptr));
 }
@@ -274,6 +296,25 @@ void StripQueue::pop(size_t words, int index) {
   l.fifo.pop(words);
   busyLanes -= l.fifo.empty();
   wakeWriters();
+}
+
+size_t StripQueue::take(size_t enough, size_t most, int index,
+                        std::vector<Chunk> &into) {
+  std::lock_guard<SpinLock> guard(lock);
+  splitShared();
+  Fifo &fifo = lane(index).fifo;
+  if (fifo.empty())
+    return 0;
+  size_t words = 0;
+  while (words < enough && !fifo.empty() &&
+         fifo.frontWords() <= most - words) {
+    into.push_back(fifo.take());
+    words += into.back().words();
+  }
+  hold(-ptrdiff_t(words));
+  busyLanes -= fifo.empty();
+  wakeWriters();
+  return words;
 }
 
 void StripQueue::wakeWriters() {

@@ -86,17 +86,36 @@ public:
   void pop(size_t words) {
     consumed += words;
     if (consumed == chunks[oldest].words()) {
-      chunks[oldest++].owner.reset();
-      consumed = 0;
-      if (oldest == chunks.size() || oldest == mostPopped)
-        forgetPopped();
+      chunks[oldest].owner.reset();
+      forgetOldest();
     }
+  }
+  /// Words of `front`.
+  size_t frontWords() const {
+    return consumed ? front().words() : chunks[oldest].words();
+  }
+  /// `front`, and pops it.
+  Chunk take() {
+    if (consumed) {
+      Chunk part = front();
+      pop(part.words());
+      return part;
+    }
+    Chunk whole = std::move(chunks[oldest]);
+    forgetOldest();
+    return whole;
   }
 
 private:
   static constexpr size_t mostPopped = 64;
   /// There are millions of queues, most of them empty most of the time.
   static constexpr size_t mostKept = 4;
+  void forgetOldest() {
+    consumed = 0;
+    ++oldest;
+    if (oldest == chunks.size() || oldest == mostPopped)
+      forgetPopped();
+  }
   void forgetPopped() {
     if (empty() && chunks.capacity() > mostKept)
       std::vector<Chunk>().swap(chunks);
@@ -126,6 +145,8 @@ public:
 
   /// Adds words for lanes [from, from + count).
   void push(Chunk chunk, int from, int count);
+  /// The same, of chunks that come `latency` cycles later.
+  void push(std::vector<Chunk> chunks, double latency, int from, int count);
 
   /// The next words for all lanes, which may have to be gathered; false, and
   /// `reader` is woken later, if some lane has none.
@@ -135,6 +156,9 @@ public:
   /// The same for one lane.
   bool front(Chunk &chunk, int lane, Actor &reader);
   void pop(size_t words, int lane);
+  /// Takes chunks of a lane as they are, at most `most` words, until there are
+  /// `enough`. Returns their words.
+  size_t take(size_t enough, size_t most, int lane, std::vector<Chunk> &into);
 
   /// A reader of a lane (-1: of all) asks for further words.
   void ask(const Demand &demand, size_t words, int lane);
@@ -164,6 +188,8 @@ private:
     Actor *reader = nullptr;
   };
   Lane &lane(int index);
+  void add(Chunk chunk, int from, int count);
+  void wakeReader();
   void pushLane(Chunk chunk, int index);
   void splitShared();
   void gather();

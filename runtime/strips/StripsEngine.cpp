@@ -78,6 +78,7 @@ private:
     do
       world.scheduler.runUntilIdle(world.observer); // Observers want one order.
     while (world.growStripQueues() || releaseChannels());
+    world.noteEnds();
     for (const auto &strip : world.image.strips)
       strip->memory.executor().flush();
     bool rests = true;
@@ -175,8 +176,9 @@ private:
       result.hostWordsIn += channel->delivered;
     for (const auto &channel : channels.outputs)
       result.hostWordsOut += channel->stored;
-    result.vectorInstructions = world.vectorInstructions;
-    result.operations = world.operations;
+    const World::Work work = world.work();
+    result.vectorInstructions = work.instructions;
+    result.operations = work.operations;
     result.rememberedLaunches = memory.launches();
     result.peakQueueBytes = world.scheduler.peakQueueBytes();
     return result;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace wsec::runtime {
 
@@ -117,6 +118,17 @@ void Links::push(const Chunk &chunk, int lane) const {
   });
 }
 
+void Links::push(std::vector<Chunk> chunks, int lane) const {
+  const uint32_t end = firstOfLane[size_t(lane) + 1];
+  for (uint32_t i = firstOfLane[size_t(lane)]; i < end; ++i) {
+    const Link &link = links[ofLane[i]];
+    const bool all = link.broadcast;
+    link.queue->push(i + 1 < end ? chunks : std::move(chunks), link.latency,
+                     all ? link.to : link.to + lane - link.from,
+                     all ? link.count : 1);
+  }
+}
+
 size_t Links::asked(Actor &sender, int lane, Demand &slowest) const {
   size_t words = SIZE_MAX;
   auto lacks = [&](const Link &link) {
@@ -167,6 +179,7 @@ World::World(ProgramImage &image, const Call &call,
       launches(call.launches(), options.furthestLaunch),
       queueWords(options.queueWords), queueBytes(options.queueBytes),
       workLimit(options.workLimit),
+      done(image.strips.size()),
       knownWiring(image.strips.size() * size_t(image.machine.colors())) {
   for (const auto &strip : image.strips) {
     strip->reset();
@@ -393,10 +406,40 @@ void World::noteArrival(uint32_t stream, double when) {
   arrivals.emplace_back(stream, when);
 }
 
-void World::recordLaunch(size_t launch, double start, double end) {
+void World::recordLaunch(size_t launch, double time) {
   std::lock_guard<SpinLock> guard(launchLock);
-  if (launches.note(launch, start, end) && recording)
+  if (launches.note(launch, time, time) && recording)
     recording->enterLaunch(uint32_t(launch));
+}
+
+void World::recordEnd(const Strip &strip, size_t launch, double end) {
+  if (observer) // It may ask at any time.
+    return recordLaunch(launch, end);
+  Done &its = done[size_t(strip.index)];
+  if (launch == its.launch) {
+    its.end = std::max(its.end, end);
+    return;
+  }
+  if (its.launch != SIZE_MAX)
+    recordLaunch(its.launch, its.end);
+  its.launch = launch;
+  its.end = end;
+}
+
+void World::noteEnds() {
+  for (Done &its : done)
+    if (its.launch != SIZE_MAX)
+      recordLaunch(std::exchange(its.launch, SIZE_MAX), its.end);
+}
+
+World::Work World::work() const {
+  Work sum = repeated;
+  sum.spent = spent;
+  for (const Done &its : done) {
+    sum.instructions += its.work.instructions;
+    sum.operations += its.work.operations;
+  }
+  return sum;
 }
 
 } // namespace wsec::runtime

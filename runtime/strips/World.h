@@ -57,6 +57,7 @@ public:
   void push(const Chunk &chunk) const;
   /// Sends words of one lane; the chunk holds only these.
   void push(const Chunk &chunk, int lane) const;
+  void push(std::vector<Chunk> chunks, int lane) const;
   /// How many words all receivers of a lane (-1: of all) have asked for beyond
   /// those they got, and how the slowest takes them, in time of the sender; 0:
   /// some has not, and the sender is woken when it does.
@@ -141,12 +142,20 @@ public:
   std::vector<std::string> describeQueues(const Strip &strip, int lane) const;
 
   std::string describeLaunch(size_t launch) const;
-  void recordLaunch(size_t launch, double start, double end);
+  /// A launch starts, or something of it happens at a time.
+  void recordLaunch(size_t launch, double time);
+  /// What a microthread of a strip did for a launch ends; `launches` is told
+  /// when the strip goes on to another, or by `noteEnds`.
+  void recordEnd(const Strip &strip, size_t launch, double end);
+  /// Only while nothing runs.
+  void noteEnds();
   void noteArrival(uint32_t stream, double when);
-  void count(uint64_t instructions, uint64_t elements) {
+  /// Counts what a strip does.
+  void count(const Strip &strip, uint64_t instructions, uint64_t elements) {
     spend(elements);
-    vectorInstructions.fetch_add(instructions, std::memory_order_relaxed);
-    operations.fetch_add(elements, std::memory_order_relaxed);
+    Done &its = done[size_t(strip.index)];
+    its.work.instructions += instructions;
+    its.work.operations += elements;
   }
 
   /// Takes work off what the host allows.
@@ -155,17 +164,21 @@ public:
       refuseWork();
   }
 
+  /// What was done: vector instructions of PEs, their elements, and what counts
+  /// for the limit.
+  struct Work {
+    uint64_t instructions = 0, operations = 0, spent = 0;
+  };
+  /// Only while nothing runs.
+  Work work() const;
   /// The same work again, `times`.
-  void repeat(uint64_t times, uint64_t instructions, uint64_t elements,
-              uint64_t work) {
-    spend(times * work);
-    vectorInstructions += times * instructions;
-    operations += times * elements;
+  void repeat(uint64_t times, const Work &work) {
+    spend(times * work.spent);
+    repeated.instructions += times * work.instructions;
+    repeated.operations += times * work.operations;
   }
-  uint64_t spentWork() const { return spent; }
 
   LaunchLog launches;
-  std::atomic<uint64_t> vectorInstructions{0}, operations{0};
 
 private:
   /// StripQueues and links of one strip by color.
@@ -190,6 +203,14 @@ private:
   std::vector<std::vector<int>> pesOfStrip; ///< if there is an observer
   const uint64_t workLimit;
   std::atomic<uint64_t> spent{0};
+  /// By one strip, whose actors take turns.
+  struct alignas(64) Done {
+    Work work;
+    size_t launch = SIZE_MAX; ///< that a microthread did something for ...
+    double end = 0;           ///< ... until then
+  };
+  std::vector<Done> done; ///< by strip
+  Work repeated;
   std::vector<std::unique_ptr<Wiring>> wiring;
   std::vector<Known> knownWiring; ///< by strip and color
   std::mutex exitLock;
