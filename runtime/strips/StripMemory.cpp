@@ -162,12 +162,24 @@ StripMemory::Form StripMemory::newView() {
 
 /// The end of the words from `from` on that have one form.
 int64_t StripMemory::sameForm(int64_t from, int64_t to) const {
-  const Form *at = forms.data() + (from - first);
+  if (from >= to)
+    return from;
+  const Form *begin = forms.data() + (from - first), *at = begin;
   const Form *last = forms.data() + (to - first);
-  return from + (std::find_if(at, last, [&](Form f) { return f != *at; }) - at);
+  uint64_t eight, same;
+  std::memset(&same, *begin, sizeof same);
+  for (; last - at >= 8; at += 8) {
+    std::memcpy(&eight, at, sizeof eight);
+    if (eight != same)
+      break;
+  }
+  return from +
+         (std::find_if(at, last, [&](Form f) { return f != *begin; }) - begin);
 }
 
 void StripMemory::set(int64_t from, int64_t to, Form its) {
+  if (from < to && its < Views && form(from) == its && sameForm(from, to) == to)
+    return;
   for (int64_t at = from, until; at < to; at = until) {
     until = sameForm(at, to);
     const Form old = form(at);
@@ -185,6 +197,9 @@ void StripMemory::set(int64_t from, int64_t to, Form its) {
 
 /// The form that all words have, or Mixed.
 StripMemory::Form StripMemory::formOf(const Runs &runs) {
+  if (const int64_t from = runs.firstWord(), to = runs.endWord();
+      sameForm(from, to) == to) // Those between the runs, too.
+    return form(from);
   Form its = Mixed;
   const bool same = runs.all([&](int64_t from, int64_t to) {
     its = its == Mixed ? form(from) : its;
@@ -326,12 +341,13 @@ StripMemory::Place StripMemory::write(const SramElements &elements,
                      (fills || allAlike(runs));
   const Form to =
       halves ? elementsOf(elements.type, alike) : Form(alike ? Alike : Home);
-  if (fills)
+  const bool has = formOf(runs) == to;
+  if (!has && fills)
     runs.all([&](int64_t from, int64_t until) {
       set(from, until, to);
       return true;
     });
-  else
+  else if (!has)
     bring(runs, to, 0, 0); // No others: sources have been found among them.
   return placeIn(halves  ? (alike ? HalvesOnce : Halves)
                  : alike ? Once
