@@ -73,9 +73,11 @@ double InstructionRun::wordsReceived(int index) const {
 }
 
 int InstructionRun::echo() const {
-  const bool echoes =
-      links && links->reach(site.world.queue(site.strip, sendColor), site.lane);
-  return echoes ? sendColor : -1;
+  if (!links)
+    return -1;
+  if (!hears)
+    hears = links->reach(site.world.queue(site.strip, sendColor), site.lane);
+  return *hears ? sendColor : -1;
 }
 
 double InstructionRun::slowed() const {

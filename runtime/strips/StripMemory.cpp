@@ -47,27 +47,19 @@ std::vector<std::unique_ptr<float[]>> StripMemory::takeMemory() {
 void StripMemory::sortViews() {
   settle(first, end);
   nests.flush();
-  std::vector<size_t> order;
-  for (size_t i = 0; i < views.size(); ++i)
-    if (views[i].words > 0)
-      order.push_back(i);
-  // Words of a view that was written over in part begin further on.
-  auto begin = [&](size_t view) {
-    return std::find(forms.begin(), forms.end(), Form(Views + view));
-  };
-  std::vector<std::pair<ptrdiff_t, size_t>> byWord;
-  for (size_t view : order)
-    byWord.emplace_back(begin(view) - forms.begin(), view);
-  std::sort(byWord.begin(), byWord.end());
   std::vector<View> sorted;
-  std::vector<Form> renamed(views.size());
-  for (const auto &[word, view] : byWord) {
-    renamed[view] = Form(Views + sorted.size());
-    sorted.push_back(std::move(views[view]));
+  std::vector<Form> renamed(views.size(), Home);
+  for (int64_t word = first, until; word < end; word = until) {
+    until = sameForm(word, end);
+    if (form(word) < Views)
+      continue;
+    Form &its = renamed[size_t(form(word) - Views)];
+    if (its == Home) {
+      its = Form(Views + sorted.size());
+      sorted.push_back(std::move(viewOf(form(word))));
+    }
+    std::fill_n(&form(word), until - word, its);
   }
-  for (Form &form : forms)
-    if (form >= Views)
-      form = renamed[size_t(form - Views)];
   views = std::move(sorted);
 }
 
@@ -76,22 +68,25 @@ StripMemory::Layout StripMemory::layout() const {
 }
 
 std::vector<StripMemory::ViewPlace> StripMemory::viewPlaces() const {
+  std::vector<int64_t> ends(views.size()); // behind the last word of each
+  for (int64_t word = first, until; word < end; word = until) {
+    until = sameForm(word, end);
+    if (const Form its = forms[size_t(word - first)]; its >= Views)
+      ends[size_t(its - Views)] = until;
+  }
   std::vector<ViewPlace> places;
   for (size_t i = 0; i < views.size(); ++i)
     if (views[i].words > 0)
-      places.push_back({i, views[i].data, views[i].buffer, spanOf(i)});
+      places.push_back(
+          {i, views[i].data, views[i].buffer, spanOf(views[i], ends[i])});
   return places;
 }
 
-size_t StripMemory::spanOf(size_t index) const {
-  const View &view = views[index];
+size_t StripMemory::spanOf(const View &view, int64_t wordEnd) const {
   if (view.rowStride < 0 || view.stride < 0 || view.laneStride < 0)
     return 0;
   const int64_t perWord = view.type == ElementType::F32 ? 1 : 2;
-  const auto last =
-      std::find(forms.rbegin(), forms.rend(), Form(Views + index));
-  const int64_t element =
-      (first + (forms.rend() - last)) * perWord - 1 - view.origin;
+  const int64_t element = wordEnd * perWord - 1 - view.origin;
   const int64_t row = element / view.length;
   int64_t end = row * view.rowStride + element % view.length * view.stride;
   if (row > 0)
