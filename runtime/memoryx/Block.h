@@ -44,8 +44,9 @@ struct Block {
   }
 };
 
-/// Blocks in order. Those of equal shape whose offsets lie evenly apart, such as
-/// what the columns of a channel take of a matrix, are kept as one and a number.
+/// Blocks in order. Those of equal shape whose offsets lie evenly apart, such
+/// as what the columns of a channel take of a matrix, are kept as one and a
+/// number.
 class Blocks {
 public:
   bool empty() const { return count == 0; }

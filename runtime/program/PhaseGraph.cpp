@@ -17,6 +17,9 @@ using program::Port;
 class NodeSet {
 public:
   void insert(size_t node) {
+    if (std::binary_search(nodes.begin(), nodes.begin() + ptrdiff_t(sorted),
+                           node))
+      return;
     nodes.push_back(node);
     if (nodes.size() > 2 * sorted + 32)
       sort();

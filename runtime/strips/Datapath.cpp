@@ -5,13 +5,22 @@
 
 namespace wsec::runtime {
 
+/// One number for each lane, where there is one for all.
+static void spread(std::vector<double> &cycles, size_t lanes) {
+  if (cycles.size() < lanes)
+    cycles.resize(lanes, cycles.front());
+}
+
 /// Adds to a lane, or to all.
-static void add(std::vector<double> &lanes, int lane, double cycles) {
-  if (lane >= 0)
-    lanes[size_t(lane)] += cycles;
-  else
-    for (double &its : lanes)
-      its += cycles;
+static void add(std::vector<double> &cycles, size_t lanes, int lane,
+                double more) {
+  if (lane >= 0) {
+    spread(cycles, lanes);
+    cycles[size_t(lane)] += more;
+    return;
+  }
+  for (double &its : cycles)
+    its += more;
 }
 
 void Datapath::owe(int thread, int lane, double work, int echo) {
@@ -19,11 +28,10 @@ void Datapath::owe(int thread, int lane, double work, int echo) {
     return o.thread == thread && o.echo == echo;
   });
   if (its == owed.end())
-    its = owed.insert(its, {thread, echo, std::vector<double>(lanes),
-                            std::vector<double>(lanes)});
-  add(its->work, lane, work);
+    its = owed.insert(its, {thread, echo, {0}, {0}});
+  add(its->work, lanes, lane, work);
   if (echo < 0)
-    add(its->there, lane, work);
+    add(its->there, lanes, lane, work);
 }
 
 void Datapath::take(int thread, int lane, int color, double count) {
@@ -36,7 +44,7 @@ void Datapath::taken(int thread) {
       return false;
     for (Owed &other : owed)
       if (other.echo == its.color)
-        add(other.there, its.lane, its.count);
+        add(other.there, lanes, its.lane, its.count);
     return true;
   });
 }
@@ -61,8 +69,17 @@ double Datapath::share(double elapsed, const std::vector<double> &work) {
   if (owed.empty())
     return 0;
   auto own = [&](size_t lane) { return work[work.size() == 1 ? 0 : lane]; };
+  const bool alike = work.size() == 1 &&
+                     std::all_of(owed.begin(), owed.end(), [](const Owed &its) {
+                       return its.work.size() == 1 && its.there.size() == 1;
+                     });
+  const size_t count = alike ? 1 : lanes;
+  for (Owed &its : owed) {
+    spread(its.work, count);
+    spread(its.there, count);
+  }
   double longer = 0;
-  for (size_t lane = 0; lane < lanes; ++lane) {
+  for (size_t lane = 0; lane < count; ++lane) {
     double rest = own(lane) - elapsed;
     for (const Owed &its : owed)
       rest += std::min(its.there[lane], its.work[lane]);
@@ -70,7 +87,7 @@ double Datapath::share(double elapsed, const std::vector<double> &work) {
   }
 
   bool left = false;
-  for (size_t lane = 0; lane < lanes; ++lane) {
+  for (size_t lane = 0; lane < count; ++lane) {
     double free = std::max(0.0, elapsed + longer - own(lane));
     for (Owed &its : owed) {
       const double served = std::min({free, its.there[lane], its.work[lane]});

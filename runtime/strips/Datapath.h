@@ -45,7 +45,7 @@ public:
 private:
   struct Owed {
     int thread, echo;
-    std::vector<double> work;  ///< of each lane
+    std::vector<double> work;  ///< of each lane, or of all alike
     std::vector<double> there; ///< of it
   };
   struct Words {

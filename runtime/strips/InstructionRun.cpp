@@ -73,9 +73,11 @@ double InstructionRun::wordsReceived(int index) const {
 }
 
 int InstructionRun::echo() const {
-  const bool echoes =
-      links && links->reach(site.world.queue(site.strip, sendColor), site.lane);
-  return echoes ? sendColor : -1;
+  if (!links)
+    return -1;
+  if (!hears)
+    hears = links->reach(site.world.queue(site.strip, sendColor), site.lane);
+  return *hears ? sendColor : -1;
 }
 
 double InstructionRun::slowed() const {
@@ -422,7 +424,8 @@ void InstructionRun::send(const Block &block, Nest nest,
   if (!sendView(nest, operands.a.place, chunk)) {
     const size_t width = same ? 1 : size_t(lanes);
     nest.extent[nest.dimensions - 1] = width;
-    std::shared_ptr<float[]> memory(new float[block.steps * width]);
+    const auto memory =
+        std::make_shared_for_overwrite<float[]>(block.steps * width);
     StripMemory::Place &to = operands.dst.place;
     to.data = memory.get();
     to.laneStride = same ? 0 : 1;
@@ -435,7 +438,7 @@ void InstructionRun::send(const Block &block, Nest nest,
     chunk.rows = 1;
     chunk.length = block.steps;
     chunk.data = memory.get();
-    chunk.owner = std::move(memory);
+    chunk.owner = memory;
     chunk.buffer = to.buffer;
     chunk.wordStride = ptrdiff_t(width);
     chunk.laneStride = to.laneStride;

@@ -185,6 +185,7 @@ private:
   std::optional<SramElements> target;
   const Links *links = nullptr;
   int sendColor = -1;
+  mutable std::optional<bool> hears; ///< its own words, once somebody asked
   bool ordered = false;
   int waitsForColor = -1;
   bool waitsForRoom = false;

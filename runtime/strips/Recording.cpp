@@ -5,6 +5,12 @@
 
 namespace wsec::runtime {
 
+Recording::Recording(size_t limitBytes) : limitBytes(limitBytes) {
+  constexpr size_t likely = 1
+                            << 18; // Memory that nothing touches costs nothing.
+  operations.reserve(std::min(likely, limitBytes / sizeof(Operation)));
+}
+
 Recording::BufferId Recording::add(Buffer buffer) {
   buffers.push_back(buffer);
   return BufferId(buffers.size() - 1);
@@ -66,25 +72,28 @@ Recording::BufferId Recording::addView(uint32_t actor, uint32_t stream,
   return buffer;
 }
 
-uint32_t Recording::indexOf(const PreparedNest &nest) {
-  auto [known, isNew] = nestIndex.emplace(nest, uint32_t(nests.size()));
-  if (isNew)
-    nests.push_back(nest);
-  return known->second;
+uint32_t Recording::indexOf(const PreparedNest &nest, size_t hash) {
+  const auto [begin, end] = nestIndex.equal_range(hash);
+  for (auto known = begin; known != end; ++known)
+    if (nests[known->second] == nest)
+      return known->second;
+  nests.push_back(nest);
+  return nestIndex.emplace(hash, uint32_t(nests.size() - 1))->second;
 }
 
-void Recording::note(uint32_t actor, const PreparedNest &prepared,
-                     const Nest &nest, BufferId dst, BufferId a, BufferId b) {
-  add({Operation::Kind::Compute, actor, indexOf(prepared),
-       operand(dst, nest.dst.data), operand(a, nest.a.data),
-       operand(b, nest.b.data)});
+void Recording::note(uint32_t actor, uint32_t index, const Nest &nest,
+                     BufferId dst, BufferId a, BufferId b) {
+  add({Operation::Kind::Compute, actor, index, operand(dst, nest.dst.data),
+       operand(a, nest.a.data), operand(b, nest.b.data)});
 }
 
 Recording::Part Recording::part(const Nest &nest, BufferId a, BufferId b) {
+  const PreparedNest prepared(nest);
+  const size_t hash = prepared.hash();
   Guard guard(lock);
   if (overflown)
     return {};
-  return {indexOf(PreparedNest(nest)), operand(a, nest.a.data),
+  return {indexOf(prepared, hash), operand(a, nest.a.data),
           operand(b, nest.b.data), reinterpret_cast<intptr_t>(nest.a.data),
           reinterpret_cast<intptr_t>(nest.b.data)};
 }
@@ -93,10 +102,11 @@ void Recording::compute(uint32_t actor, const Nest &nest, BufferId dst,
                         BufferId a, BufferId b, std::vector<Part> parts) {
   PreparedNest prepared(nest);
   prepared.run(nest.dst.data, nest.a.data, nest.b.data);
+  const size_t hash = prepared.hash();
   Guard guard(lock);
   if (overflown || prepared.empty())
     return;
-  note(actor, prepared, nest, dst, a, b);
+  note(actor, indexOf(prepared, hash), nest, dst, a, b);
   if (parts.empty() || overflown)
     return;
   for (Part &part : parts) {
@@ -118,10 +128,11 @@ void Recording::copy(uint32_t actor, size_t rows, size_t length,
   nest.extent[1] = length;
   nest.dst = dst;
   nest.a = from;
-  PreparedNest prepared(nest);
+  const PreparedNest prepared(nest);
+  const size_t hash = prepared.hash();
   Guard guard(lock);
   if (!overflown && !prepared.empty())
-    note(actor, prepared, nest, dstBuffer, fromBuffer, nothing);
+    note(actor, indexOf(prepared, hash), nest, dstBuffer, fromBuffer, nothing);
 }
 
 void Recording::interleave(uint32_t actor, const InterleaveProblem &problem,

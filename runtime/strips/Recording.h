@@ -87,7 +87,7 @@ public:
   };
 
   /// Holds at most about `limitBytes`; a longer run is not recorded.
-  explicit Recording(size_t limitBytes) : limitBytes(limitBytes) {}
+  explicit Recording(size_t limitBytes);
 
   BufferId addSram(const float *base, size_t floats);
   BufferId addScratch(const float *base, size_t floats);
@@ -147,18 +147,15 @@ private:
   using Guard = std::lock_guard<SpinLock>;
   BufferId add(Buffer buffer);
   void add(Operation operation);
-  uint32_t indexOf(const PreparedNest &nest);
-  void note(uint32_t actor, const PreparedNest &prepared, const Nest &nest,
-            BufferId dst, BufferId a, BufferId b);
+  uint32_t indexOf(const PreparedNest &nest, size_t hash);
+  void note(uint32_t actor, uint32_t index, const Nest &nest, BufferId dst,
+            BufferId a, BufferId b);
 
-  struct Hash {
-    size_t operator()(const PreparedNest &nest) const { return nest.hash(); }
-  };
   SpinLock lock;
   const size_t limitBytes;
   size_t partBytes = 0;
   bool overflown = false;
-  std::unordered_map<PreparedNest, uint32_t, Hash> nestIndex;
+  std::unordered_multimap<size_t, uint32_t> nestIndex;  ///< by hash
   std::unordered_map<uint32_t, BufferId> constantIndex; ///< by bits
 };
 

@@ -47,27 +47,19 @@ std::vector<std::unique_ptr<float[]>> StripMemory::takeMemory() {
 void StripMemory::sortViews() {
   settle(first, end);
   nests.flush();
-  std::vector<size_t> order;
-  for (size_t i = 0; i < views.size(); ++i)
-    if (views[i].words > 0)
-      order.push_back(i);
-  // Words of a view that was written over in part begin further on.
-  auto begin = [&](size_t view) {
-    return std::find(forms.begin(), forms.end(), Form(Views + view));
-  };
-  std::vector<std::pair<ptrdiff_t, size_t>> byWord;
-  for (size_t view : order)
-    byWord.emplace_back(begin(view) - forms.begin(), view);
-  std::sort(byWord.begin(), byWord.end());
   std::vector<View> sorted;
-  std::vector<Form> renamed(views.size());
-  for (const auto &[word, view] : byWord) {
-    renamed[view] = Form(Views + sorted.size());
-    sorted.push_back(std::move(views[view]));
+  std::vector<Form> renamed(views.size(), Home);
+  for (int64_t word = first, until; word < end; word = until) {
+    until = sameForm(word, end);
+    if (form(word) < Views)
+      continue;
+    Form &its = renamed[size_t(form(word) - Views)];
+    if (its == Home) {
+      its = Form(Views + sorted.size());
+      sorted.push_back(std::move(viewOf(form(word))));
+    }
+    std::fill_n(&form(word), until - word, its);
   }
-  for (Form &form : forms)
-    if (form >= Views)
-      form = renamed[size_t(form - Views)];
   views = std::move(sorted);
 }
 
@@ -76,22 +68,25 @@ StripMemory::Layout StripMemory::layout() const {
 }
 
 std::vector<StripMemory::ViewPlace> StripMemory::viewPlaces() const {
+  std::vector<int64_t> ends(views.size()); // behind the last word of each
+  for (int64_t word = first, until; word < end; word = until) {
+    until = sameForm(word, end);
+    if (const Form its = forms[size_t(word - first)]; its >= Views)
+      ends[size_t(its - Views)] = until;
+  }
   std::vector<ViewPlace> places;
   for (size_t i = 0; i < views.size(); ++i)
     if (views[i].words > 0)
-      places.push_back({i, views[i].data, views[i].buffer, spanOf(i)});
+      places.push_back(
+          {i, views[i].data, views[i].buffer, spanOf(views[i], ends[i])});
   return places;
 }
 
-size_t StripMemory::spanOf(size_t index) const {
-  const View &view = views[index];
+size_t StripMemory::spanOf(const View &view, int64_t wordEnd) const {
   if (view.rowStride < 0 || view.stride < 0 || view.laneStride < 0)
     return 0;
   const int64_t perWord = view.type == ElementType::F32 ? 1 : 2;
-  const auto last =
-      std::find(forms.rbegin(), forms.rend(), Form(Views + index));
-  const int64_t element =
-      (first + (forms.rend() - last)) * perWord - 1 - view.origin;
+  const int64_t element = wordEnd * perWord - 1 - view.origin;
   const int64_t row = element / view.length;
   int64_t end = row * view.rowStride + element % view.length * view.stride;
   if (row > 0)
@@ -162,12 +157,24 @@ StripMemory::Form StripMemory::newView() {
 
 /// The end of the words from `from` on that have one form.
 int64_t StripMemory::sameForm(int64_t from, int64_t to) const {
-  const Form *at = forms.data() + (from - first);
+  if (from >= to)
+    return from;
+  const Form *begin = forms.data() + (from - first), *at = begin;
   const Form *last = forms.data() + (to - first);
-  return from + (std::find_if(at, last, [&](Form f) { return f != *at; }) - at);
+  uint64_t eight, same;
+  std::memset(&same, *begin, sizeof same);
+  for (; last - at >= 8; at += 8) {
+    std::memcpy(&eight, at, sizeof eight);
+    if (eight != same)
+      break;
+  }
+  return from +
+         (std::find_if(at, last, [&](Form f) { return f != *begin; }) - begin);
 }
 
 void StripMemory::set(int64_t from, int64_t to, Form its) {
+  if (from < to && its < Views && form(from) == its && sameForm(from, to) == to)
+    return;
   for (int64_t at = from, until; at < to; at = until) {
     until = sameForm(at, to);
     const Form old = form(at);
@@ -185,6 +192,9 @@ void StripMemory::set(int64_t from, int64_t to, Form its) {
 
 /// The form that all words have, or Mixed.
 StripMemory::Form StripMemory::formOf(const Runs &runs) {
+  if (const int64_t from = runs.firstWord(), to = runs.endWord();
+      sameForm(from, to) == to) // Those between the runs, too.
+    return form(from);
   Form its = Mixed;
   const bool same = runs.all([&](int64_t from, int64_t to) {
     its = its == Mixed ? form(from) : its;
@@ -326,12 +336,13 @@ StripMemory::Place StripMemory::write(const SramElements &elements,
                      (fills || allAlike(runs));
   const Form to =
       halves ? elementsOf(elements.type, alike) : Form(alike ? Alike : Home);
-  if (fills)
+  const bool has = formOf(runs) == to;
+  if (!has && fills)
     runs.all([&](int64_t from, int64_t until) {
       set(from, until, to);
       return true;
     });
-  else
+  else if (!has)
     bring(runs, to, 0, 0); // No others: sources have been found among them.
   return placeIn(halves  ? (alike ? HalvesOnce : Halves)
                  : alike ? Once

@@ -175,7 +175,7 @@ private:
 
   Area &area(AreaKind which);
   size_t floatsPerWord(AreaKind which) const;
-  size_t spanOf(size_t view) const;
+  size_t spanOf(const View &view, int64_t wordEnd) const;
   AreaKind areaOf(Form form) const;
   Place placeIn(AreaKind which, const SramElements &elements, const Nest &nest);
   bool placeInView(const View &view, const SramElements &elements,

@@ -306,8 +306,7 @@ size_t StripQueue::take(size_t enough, size_t most, int index,
   if (fifo.empty())
     return 0;
   size_t words = 0;
-  while (words < enough && !fifo.empty() &&
-         fifo.frontWords() <= most - words) {
+  while (words < enough && !fifo.empty() && fifo.frontWords() <= most - words) {
     into.push_back(fifo.take());
     words += into.back().words();
   }

@@ -178,8 +178,7 @@ World::World(ProgramImage &image, const Call &call,
     : image(image), call(call), observer(options.observer), scheduler(pool),
       launches(call.launches(), options.furthestLaunch),
       queueWords(options.queueWords), queueBytes(options.queueBytes),
-      workLimit(options.workLimit),
-      done(image.strips.size()),
+      workLimit(options.workLimit), done(image.strips.size()),
       knownWiring(image.strips.size() * size_t(image.machine.colors())) {
   for (const auto &strip : image.strips) {
     strip->reset();

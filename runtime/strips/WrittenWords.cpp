@@ -11,6 +11,7 @@ void WrittenWords::reset(int64_t halves, int laneCount) {
   lanes = laneCount;
   together.assign(size_t((halves + 63) / 64), 0);
   alone.reset();
+  known = {};
 }
 
 /// Bits [from % 64, ...) of the group that holds bit `from`, at most `count`;
@@ -36,6 +37,23 @@ uint64_t WrittenWords::writtenBy(int64_t group, int lane) {
 }
 
 int64_t WrittenWords::firstMissing(int64_t half, int64_t count, int lane) {
+  const int64_t end = half + count;
+  for (const Range &range : known)
+    if (range.from <= half && end <= range.to)
+      return end;
+  const int64_t missing = findMissing(half, count, lane);
+  if (missing < end || (lane != everyLane && lanes > 1))
+    return missing;
+  for (Range &range : known)
+    if (half <= range.to && range.from <= end) {
+      range = {std::min(half, range.from), std::max(end, range.to)};
+      return end;
+    }
+  known[turn++ % known.size()] = {half, end};
+  return end;
+}
+
+int64_t WrittenWords::findMissing(int64_t half, int64_t count, int lane) {
   for (int64_t at = half, end = half + count; at < end;) {
     uint64_t mask;
     const int64_t bits = bitRun(at, end - at, mask);

@@ -4,6 +4,7 @@
 #ifndef RUNTIME_STRIPS_WRITTENWORDS_H
 #define RUNTIME_STRIPS_WRITTENWORDS_H
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -26,6 +27,7 @@ public:
   void mark(int64_t half, int64_t count, int lane);
 
 private:
+  int64_t findMissing(int64_t half, int64_t count, int lane);
   /// Of a group of 64 halves, those that the lane has written.
   uint64_t writtenBy(int64_t group, int lane);
 
@@ -33,6 +35,12 @@ private:
     void operator()(uint64_t *memory) const { std::free(memory); }
   };
   int lanes = 0;
+  /// Halves that all lanes were found to have written, the last in turns.
+  struct Range {
+    int64_t from = 0, to = 0;
+  };
+  std::array<Range, 4> known;
+  size_t turn = 0;
   std::vector<uint64_t> together; ///< by group of 64 halves
   /// By group and lane; zero pages that take no memory until they are used.
   std::unique_ptr<uint64_t[], Release> alone;

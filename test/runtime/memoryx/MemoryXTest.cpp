@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/MemoryX.h"
+#include "runtime/memoryx/Block.h"
 #include "runtime/memoryx/WrittenLines.h"
 #include "runtime/pe/Arithmetic.h"
 #include "runtime/program/Errors.h"
@@ -7,6 +8,7 @@
 
 #include <bit>
 #include <gtest/gtest.h>
+#include <utility>
 
 namespace wsec::runtime {
 namespace {
@@ -148,6 +150,54 @@ TEST_F(InStreamTest, PiecesOfTransposedLinesAreWrittenOut) {
         words.push_back(float(10 * r + c));
   EXPECT_EQ(takeAll(1000), words);
   EXPECT_FALSE(inPlace);
+}
+
+/// Long lines whose elements lie beside those of the next lines are written
+/// several at a time, and handed out one by one as if they were not.
+TEST_F(InStreamTest, LongTransposedLinesComeOneByOne) {
+  constexpr int times = 2000;
+  build(1);
+  addSegment(makeSegment(0, features, 1, {rows, times}, {features, 0}, 0));
+  load();
+  Words words;
+  for (int c = 0; c < features; ++c)
+    for (int r = 0; r < rows; ++r)
+      words.insert(words.end(), times, float(10 * r + c));
+  EXPECT_EQ(takeAll(100000), words);
+  EXPECT_EQ(views, size_t(features));
+  EXPECT_FALSE(inPlace);
+}
+
+/// Offsets that lie evenly apart, and what does not continue them.
+TEST(BlocksTest, AreThoseThatWerePushed) {
+  Blocks blocks;
+  auto block = [](int64_t offset, int64_t length) {
+    return Block{offset, 1, {length}, {1}, uint64_t(length)};
+  };
+  for (int64_t offset : {0, 10, 20, 25, 40, 55})
+    blocks.push(block(offset, 4));
+  blocks.push(block(70, 3));
+  EXPECT_FALSE(blocks.append(block(80, 3)));
+  EXPECT_TRUE(blocks.append(block(73, 2)));
+  EXPECT_EQ(blocks.size(), 7u);
+  EXPECT_EQ(blocks.back().elements, 5u);
+  std::vector<std::pair<int64_t, uint64_t>> found;
+  blocks.forEach(
+      [&](const Block &its) { found.emplace_back(its.offset, its.elements); });
+  const std::vector<std::pair<int64_t, uint64_t>> expected{
+      {0, 4}, {10, 4}, {20, 4}, {25, 4}, {40, 4}, {55, 4}, {70, 5}};
+  EXPECT_EQ(found, expected);
+}
+
+/// Of a group the last one alone continues.
+TEST(BlocksTest, TheLastOfAGroupContinues) {
+  Blocks blocks;
+  for (int64_t offset : {0, 10, 20})
+    blocks.push(Block{offset, 1, {4}, {1}, 4});
+  EXPECT_TRUE(blocks.append(Block{24, 1, {2}, {1}, 2}));
+  std::vector<uint64_t> found;
+  blocks.forEach([&](const Block &its) { found.push_back(its.elements); });
+  EXPECT_EQ(found, (std::vector<uint64_t>{4, 4, 6}));
 }
 
 /// Of weights that are put together, in later runs, as far as there is room;

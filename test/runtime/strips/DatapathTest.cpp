@@ -36,6 +36,15 @@ TEST(DatapathTest, MicrothreadsAddUpInAPe) {
   EXPECT_EQ(datapath.share(20, {20}), 7);
 }
 
+TEST(DatapathTest, WhatAllWereGivenAndWhatOneWasAddUp) {
+  Datapath datapath(3);
+  datapath.owe(0, -1, 4);
+  datapath.owe(1, 2, 3);
+  EXPECT_EQ(datapath.share(20, {20}), 7);
+  datapath.owe(0, -1, 4);
+  EXPECT_EQ(datapath.share(20, {20}), 4);
+}
+
 TEST(DatapathTest, TheSlowestPeCounts) {
   Datapath datapath(2);
   datapath.owe(0, 0, 4);
