@@ -29,6 +29,10 @@ struct Places {
   ptrdiff_t c[vectors], b[vectors];
 };
 
+/// Fewer columns than these are few, and the floats that are computed of such
+/// at a time.
+constexpr size_t narrow = 8, mostNarrow = 4096;
+
 /// What a first product is added to: its bits stay, those of a zero too.
 template <class D>
 HWY_INLINE hn::Vec<D> nothing(D d) {
@@ -104,6 +108,28 @@ HWY_NOINLINE void tailTile(const FmacProblem &p, float *HWY_RESTRICT c,
               });
   for (int i = 0; i < tileRows; ++i)
     hn::BlendedStore(sums[i], mask, d, c + i * cRow + at.c[0]);
+}
+
+/// The same of one row of several blocks: each waits for its own sum.
+template <class D, int tileBlocks>
+HWY_NOINLINE void blockTile(const FmacProblem &p, const Places<1> &at,
+                            size_t columns) {
+  const D d;
+  const auto mask = hn::FirstN(d, columns);
+  float *c = p.c + at.c[0];
+  hn::Vec<D> sums[tileBlocks];
+  for (int i = 0; i < tileBlocks; ++i)
+    sums[i] = p.starts ? nothing(d) : hn::MaskedLoad(mask, d, c + i * p.cBlock);
+  forEachTerm(p, p.a, p.b + at.b[0],
+              [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
+                const auto factor = hn::Set(d, *aTerm);
+                for (int i = 0; i < tileBlocks; ++i)
+                  sums[i] = hn::MulAdd(
+                      factor, hn::MaskedLoad(mask, d, bTerm + i * p.bBlock),
+                      sums[i]);
+              });
+  for (int i = 0; i < tileBlocks; ++i)
+    hn::BlendedStore(sums[i], mask, d, c + i * p.cBlock);
 }
 
 /// Rows of one column. What they read lies apart, so that each is computed by
@@ -225,14 +251,28 @@ void tails(const FmacProblem &p) {
   if (columns == 0)
     return;
   // Half a vector costs some processors half the time.
-  const bool narrow = columns <= hn::Lanes(HalfTag());
+  const bool half = columns <= hn::Lanes(HalfTag());
   const auto first = ptrdiff_t(p.columns - columns);
-  for (size_t block = 0; block < p.blocks; ++block) {
-    const Places<1> at = {{ptrdiff_t(block) * p.cBlock + first},
-                          {ptrdiff_t(block) * p.bBlock + first}};
+  size_t block = 0;
+  auto places = [&] {
+    return Places<1>{{ptrdiff_t(block) * p.cBlock + first},
+                     {ptrdiff_t(block) * p.bBlock + first}};
+  };
+  auto tiles = [&](auto count) {
+    constexpr int n = decltype(count)::value;
+    for (; block + n <= p.blocks; block += n)
+      (half ? blockTile<HalfTag, n> : blockTile<Tag, n>)(p, places(), columns);
+  };
+  if (p.rows == 1) {
+    tiles(std::integral_constant<int, 12>());
+    tiles(std::integral_constant<int, 4>());
+    tiles(std::integral_constant<int, 2>());
+  }
+  for (; block < p.blocks; ++block) {
+    const Places<1> at = places();
     forEachTile<12>(p, [&](auto count, float *c, const UnalignedFloat *a) {
       constexpr int n = decltype(count)::value;
-      (narrow ? tailTile<HalfTag, n> : tailTile<Tag, n>)(p, c, a, at, columns);
+      (half ? tailTile<HalfTag, n> : tailTile<Tag, n>)(p, c, a, at, columns);
     });
   }
 }
@@ -255,7 +295,7 @@ void accumulateBlock(const FmacProblem &p) {
   tails(p);
 }
 
-void accumulate(const FmacProblem &p) {
+void accumulateDepth(const FmacProblem &p) {
   constexpr size_t terms = 128;
   FmacProblem part = p;
   const size_t mostInner = std::min(p.inner.extent, terms);
@@ -271,6 +311,49 @@ void accumulate(const FmacProblem &p) {
       accumulateBlock(part);
       part.starts = false;
     }
+}
+
+/// Few columns and many rows whose factors lie side by side: vectors of rows,
+/// brought between those of other columns when they are complete. Rows of what
+/// is computed are blocks, or columns if there are more of these.
+void accumulateNarrow(const FmacProblem &p) {
+  alignas(64) float sums[mostNarrow];
+  const size_t atOnce = mostNarrow / (p.rows * p.columns);
+  for (size_t block = 0; block < p.blocks; block += atOnce) {
+    const size_t blocks = std::min(atOnce, p.blocks - block);
+    const bool byBlock = blocks >= p.columns;
+    const size_t others = byBlock ? p.columns : blocks;
+    FmacProblem part;
+    part.rows = byBlock ? blocks : p.columns;
+    part.cRow = ptrdiff_t(p.rows * others);
+    part.aRow = byBlock ? p.bBlock : 1;
+    part.outer = {p.outer.extent, p.outer.b, p.outer.a};
+    part.inner = {p.inner.extent, p.inner.b, p.inner.a};
+    part.columns = p.rows;
+    part.b = p.a;
+    part.starts = true;
+    for (size_t i = 0; i < others; ++i) {
+      part.c = sums + i * p.rows;
+      part.a = p.b + ptrdiff_t(block) * p.bBlock +
+               ptrdiff_t(i) * (byBlock ? 1 : p.bBlock);
+      accumulateDepth(part);
+    }
+    const size_t column = byBlock ? p.rows : p.rows * others;
+    const float *sources[narrow];
+    for (size_t m = 0; m < p.columns; ++m)
+      sources[m] = sums + m * column;
+    interleave({blocks, p.rows, p.columns, p.cBlock,
+                ptrdiff_t(byBlock ? p.rows * others : p.rows), 1},
+               p.c + ptrdiff_t(block) * p.cBlock, sources);
+  }
+}
+
+void accumulate(const FmacProblem &p) {
+  const bool isNarrow = p.starts && p.columns > 1 && p.columns < narrow &&
+                        p.rows >= 2 * narrow && p.aRow == 1 &&
+                        p.cRow == ptrdiff_t(p.columns) &&
+                        p.rows * p.columns <= mostNarrow;
+  (isNarrow ? accumulateNarrow : accumulateDepth)(p);
 }
 
 } // namespace wsec::runtime::HWY_NAMESPACE

@@ -551,10 +551,4 @@ void Replay::run(HostPort &host, std::atomic<uint64_t> *furthestLaunch,
   Execution(*this, host, furthestLaunch, shift).run();
 }
 
-std::pair<const float *, std::shared_ptr<const void>>
-Replay::find(Recording::BufferId buffer) const {
-  const Kept &its = kept.at(buffer);
-  return {its.data, its.owner};
-}
-
 } // namespace wsec::runtime

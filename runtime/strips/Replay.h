@@ -58,8 +58,12 @@ public:
   void run(HostPort &host, std::atomic<uint64_t> *furthestLaunch,
            const Shift *shift = nullptr);
   /// Where a buffer that lasts lies behind the last replay.
-  std::pair<const float *, std::shared_ptr<const void>>
-  find(Recording::BufferId buffer) const;
+  struct Kept {
+    const float *data = nullptr;
+    std::shared_ptr<const void> owner;
+    uint32_t view = 0; ///< one more than its index; 0: it is none
+  };
+  const Kept &find(Recording::BufferId buffer) const { return kept.at(buffer); }
 
   /// Memory it takes, about.
   size_t bytes() const;
@@ -123,11 +127,6 @@ private:
   std::vector<std::shared_ptr<float[]>> memory;
   size_t floats = 0; ///< in `memory`
   std::vector<float> constants;
-  struct Kept {
-    const float *data = nullptr;
-    std::shared_ptr<const void> owner;
-    uint32_t view = 0; ///< one more than its index; 0: it is none
-  };
   std::map<Recording::BufferId, Kept> kept;
 };
 
