@@ -34,6 +34,10 @@ std::vector<ReplayTask> makeTasks(const Recording &recording);
 std::vector<uint32_t> scheduleTasks(std::vector<ReplayTask> &tasks,
                                     unsigned workers);
 
+/// Thrown by a replay that finds other places for operands than the recorded
+/// run: it has to be run anew.
+struct Diverged {};
+
 class Replay {
 public:
   /// Buffers that do not live in one replay alone.
@@ -80,6 +84,7 @@ private:
     uint32_t aView, bView; ///< that a, b are offsets into; 0: addresses
     uint32_t partBegin = 0, partEnd = 0; ///< of a nest that was joined
     uint32_t ahead = 0; ///< the next that reads words of the host; 0: none
+    uint32_t more = 0;  ///< steps behind it that are run with it
   };
   /// A nest among those that were joined, where its sources lie `aOffset` and
   /// `bOffset` bytes behind those of all.
@@ -91,7 +96,7 @@ private:
   };
   struct Event {
     Recording::Operation::Kind kind;
-    uint32_t index; ///< of the view, the launch or the interleaving
+    uint32_t index; ///< of the view, the launch and so on
     uintptr_t data;
     uint32_t dataView;
   };
@@ -123,6 +128,7 @@ private:
   std::vector<uint32_t> viewUses; ///< tasks that use a view
   std::vector<Event> events;
   std::vector<Interleaved> interleaved;
+  std::vector<Recording::Expectation> expectations;
   std::vector<Worker> workers;
   std::vector<std::shared_ptr<float[]>> memory;
   size_t floats = 0; ///< in `memory`
