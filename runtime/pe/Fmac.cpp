@@ -33,9 +33,6 @@ struct Places {
 /// at a time.
 constexpr size_t narrow = 8, mostNarrow = 4096;
 
-/// Floats that are brought side by side at a time: whole vectors.
-constexpr size_t mostPacked = 4096, side = 8;
-
 /// What a first product is added to: its bits stay, those of a zero too.
 template <class D>
 HWY_INLINE hn::Vec<D> nothing(D d) {
@@ -284,7 +281,7 @@ void tails(const FmacProblem &p) {
 }
 
 /// As many terms as `b` has in the first-level cache while all rows use them.
-void accumulateTiles(const FmacProblem &p) {
+void accumulateBlock(const FmacProblem &p) {
   if (p.columns * p.blocks == 1)
     return forEachTile<12>(p, [&](auto count, float *c, ptrdiff_t aAt) {
       scalarTile<decltype(count)::value>(p, c, aAt);
@@ -298,34 +295,6 @@ void accumulateTiles(const FmacProblem &p) {
   columnTiles<2, wide ? 12 : 6>(p, all, ahead);
   columnTiles<1, 12>(p, all, ahead);
   tails(p);
-}
-
-/// Whether factors that lie side by side for some rows only, far from those of
-/// the next term, are read by several tiles: the cache has few places for them.
-bool scatters(const FmacProblem &p) {
-  constexpr ptrdiff_t far = 256; // floats
-  return p.count == 1 && p.aRow == 1 && std::abs(p.inner.a) >= far &&
-         p.rows % side == 0 && p.columns * p.blocks >= 128 &&
-         p.rows * p.outer.extent * p.inner.extent <= mostPacked;
-}
-
-void accumulateBlock(const FmacProblem &p) {
-  if (!scatters(p))
-    return accumulateTiles(p);
-  const hn::CappedTag<float, side> d;
-  alignas(64) float packed[mostPacked];
-  float *to = packed;
-  forEachTerm(p, 0, 0, [&](const UnalignedFloat *a, const float *) HWY_ATTR {
-    const auto *from = reinterpret_cast<const float *>(a);
-    for (size_t i = 0; i < p.rows; i += hn::Lanes(d), to += hn::Lanes(d))
-      hn::Store(hn::LoadU(d, from + i), d, to);
-  });
-  FmacProblem part = p;
-  const Factors factors{packed, p.factors->b};
-  part.factors = &factors;
-  part.inner.a = ptrdiff_t(p.rows);
-  part.outer.a = ptrdiff_t(p.rows * p.inner.extent);
-  accumulateTiles(part);
 }
 
 void accumulateDepth(const FmacProblem &p) {

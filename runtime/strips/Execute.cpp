@@ -312,6 +312,8 @@ static bool isOneColumn(const Dimensions &dims) {
 /// dst = fma(a, b, dst) where one source is the same for a whole vector of
 /// destinations: rows x depth x columns. Returns false if it is not that.
 bool PreparedNest::prepareProducts(Dimensions dims) {
+  if (dims.size() < 2) // One vector, or less: no sum stays in a register.
+    return false;
   auto isColumns = [](const Dimension &d) {
     return d.dst == 1 && d.b == 1 && d.a == 0;
   };
