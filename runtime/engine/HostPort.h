@@ -61,12 +61,17 @@ public:
   virtual void store(uint32_t stream, uint32_t channel,
                      const WordView &words) = 0;
 
+  /// Begins the run anew: the same words come again, and what was stored is
+  /// forgotten. False: it cannot.
+  virtual bool rewind();
+
   /// The elements of a tensor that host copies read, and of an output that
   /// they write; null: the host has none. Only for programs with copies.
   virtual const uint8_t *tensorElements(uint32_t tensor);
   virtual uint8_t *outputElements(uint32_t tensor);
 };
 
+inline bool HostPort::rewind() { return false; }
 inline const uint8_t *HostPort::tensorElements(uint32_t) { return nullptr; }
 inline uint8_t *HostPort::outputElements(uint32_t) { return nullptr; }
 

@@ -23,7 +23,8 @@ namespace {
 class CountingPort : public HostPort {
 public:
   CountingPort(HostPort &port, Progress *progress)
-      : port(port), progress(progress) {}
+      : port(port), progress(progress),
+        before(progress ? progress->words.load() : 0) {}
 
   uint64_t words(uint32_t stream, uint32_t channel) override {
     return port.words(stream, channel);
@@ -38,6 +39,13 @@ public:
              const WordView &words) override {
     port.store(stream, channel, words);
   }
+  bool rewind() override {
+    if (!port.rewind())
+      return false;
+    if (progress)
+      progress->words = before;
+    return true;
+  }
   const uint8_t *tensorElements(uint32_t tensor) override {
     return port.tensorElements(tensor);
   }
@@ -48,6 +56,7 @@ public:
 private:
   HostPort &port;
   Progress *progress;
+  const uint64_t before; ///< words of other runs
 };
 
 std::vector<int64_t> shapeOf(const program::Tensor &tensor) {

@@ -94,6 +94,12 @@ void MemoryX::restart() {
   }
 }
 
+bool MemoryX::rewind() {
+  restart();
+  tensors.clearOutputs(outputs());
+  return true;
+}
+
 InChannel &MemoryX::inChannel(uint32_t stream, uint32_t channel) {
   if (stream >= streams.size() || channel >= streams[stream].in.size())
     throw Error(ErrorClass::BadProgram,

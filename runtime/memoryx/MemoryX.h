@@ -35,6 +35,8 @@ public:
   /// words. Inputs may have been bound anew, and parameters.
   void restart();
 
+  /// Outputs are zeros again, too.
+  bool rewind() override;
   uint64_t words(uint32_t stream, uint32_t channel) override;
   WordView next(uint32_t stream, uint32_t channel, size_t maxWords) override;
   void store(uint32_t stream, uint32_t channel, const WordView &words) override;

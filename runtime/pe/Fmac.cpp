@@ -29,17 +29,20 @@ struct Places {
   ptrdiff_t c[vectors], b[vectors];
 };
 
+/// Fewer columns than these are few, and the floats that are computed of such
+/// at a time.
+constexpr size_t narrow = 8, mostNarrow = 4096;
+
 /// What a first product is added to: its bits stay, those of a zero too.
 template <class D>
 HWY_INLINE hn::Vec<D> nothing(D d) {
   return hn::Set(d, -0.0f);
 }
 
-/// Calls `visit(a, b)` for each term, in order.
+/// Calls `visit(a, b)` for each term of the factors there, in order.
 template <class Visit>
-HWY_INLINE void forEachTerm(const FmacProblem &p,
-                            const UnalignedFloat *HWY_RESTRICT a,
-                            const float *HWY_RESTRICT b, const Visit &visit) {
+HWY_INLINE void forEachTermAt(const FmacProblem &p, const UnalignedFloat *a,
+                              const float *b, const Visit &visit) {
   for (size_t k = 0; k < p.outer.extent; ++k) {
     const UnalignedFloat *aTerm = a;
     const float *bTerm = b;
@@ -53,11 +56,19 @@ HWY_INLINE void forEachTerm(const FmacProblem &p,
   }
 }
 
+/// The same of all factors, `aAt` and `bAt` behind where they lie.
+template <class Visit>
+HWY_INLINE void forEachTerm(const FmacProblem &p, ptrdiff_t aAt, ptrdiff_t bAt,
+                            const Visit &visit) {
+  for (size_t i = 0; i < p.count; ++i)
+    forEachTermAt(p, static_cast<const UnalignedFloat *>(p.factors[i].a) + aAt,
+                  p.factors[i].b + bAt, visit);
+}
+
 /// One tile: `tileRows` x `vectors` accumulators.
 template <int tileRows, int vectors>
 HWY_NOINLINE void tile(const FmacProblem &p, float *HWY_RESTRICT c,
-                       const UnalignedFloat *HWY_RESTRICT a,
-                       const Places<vectors> &at) {
+                       ptrdiff_t aAt, const Places<vectors> &at) {
   const Tag d;
   const ptrdiff_t cRow = p.cRow, aRow = p.aRow;
   Vector sums[tileRows][vectors];
@@ -67,7 +78,7 @@ HWY_NOINLINE void tile(const FmacProblem &p, float *HWY_RESTRICT c,
   ptrdiff_t bAt[vectors];
   for (int v = 0; v < vectors; ++v)
     bAt[v] = at.b[v];
-  forEachTerm(p, a, p.b,
+  forEachTerm(p, aAt, 0,
               [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
                 Vector terms[vectors];
                 for (int v = 0; v < vectors; ++v)
@@ -86,8 +97,7 @@ HWY_NOINLINE void tile(const FmacProblem &p, float *HWY_RESTRICT c,
 /// The last columns of a block, fewer than a vector of tag `D`.
 template <class D, int tileRows>
 HWY_NOINLINE void tailTile(const FmacProblem &p, float *HWY_RESTRICT c,
-                           const UnalignedFloat *HWY_RESTRICT a,
-                           const Places<1> &at, size_t columns) {
+                           ptrdiff_t aAt, const Places<1> &at, size_t columns) {
   const D d;
   const auto mask = hn::FirstN(d, columns);
   const ptrdiff_t cRow = p.cRow, aRow = p.aRow;
@@ -95,7 +105,7 @@ HWY_NOINLINE void tailTile(const FmacProblem &p, float *HWY_RESTRICT c,
   for (int i = 0; i < tileRows; ++i)
     sums[i] =
         p.starts ? nothing(d) : hn::MaskedLoad(mask, d, c + i * cRow + at.c[0]);
-  forEachTerm(p, a, p.b + at.b[0],
+  forEachTerm(p, aAt, at.b[0],
               [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
                 const auto term = hn::MaskedLoad(mask, d, bTerm);
                 for (int i = 0; i < tileRows; ++i)
@@ -106,18 +116,40 @@ HWY_NOINLINE void tailTile(const FmacProblem &p, float *HWY_RESTRICT c,
     hn::BlendedStore(sums[i], mask, d, c + i * cRow + at.c[0]);
 }
 
+/// The same of one row of several blocks: each waits for its own sum.
+template <class D, int tileBlocks>
+HWY_NOINLINE void blockTile(const FmacProblem &p, const Places<1> &at,
+                            size_t columns) {
+  const D d;
+  const auto mask = hn::FirstN(d, columns);
+  float *c = p.c + at.c[0];
+  hn::Vec<D> sums[tileBlocks];
+  for (int i = 0; i < tileBlocks; ++i)
+    sums[i] = p.starts ? nothing(d) : hn::MaskedLoad(mask, d, c + i * p.cBlock);
+  forEachTerm(p, 0, at.b[0],
+              [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
+                const auto factor = hn::Set(d, *aTerm);
+                for (int i = 0; i < tileBlocks; ++i)
+                  sums[i] = hn::MulAdd(
+                      factor, hn::MaskedLoad(mask, d, bTerm + i * p.bBlock),
+                      sums[i]);
+              });
+  for (int i = 0; i < tileBlocks; ++i)
+    hn::BlendedStore(sums[i], mask, d, c + i * p.cBlock);
+}
+
 /// Rows of one column. What they read lies apart, so that each is computed by
 /// itself; several at a time, since one waits for its own sum.
 template <int tileRows>
 HWY_NOINLINE void scalarTile(const FmacProblem &p, float *HWY_RESTRICT c,
-                             const UnalignedFloat *HWY_RESTRICT a) {
+                             ptrdiff_t aAt) {
   const hn::CappedTag<float, 1> d;
   const ptrdiff_t cRow = p.cRow, aRow = p.aRow;
   hn::Vec<decltype(d)> sums[tileRows];
   for (int i = 0; i < tileRows; ++i)
     sums[i] = p.starts ? nothing(d) : hn::Set(d, c[i * cRow]);
   forEachTerm(
-      p, a, p.b, [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
+      p, aAt, 0, [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
         const UnalignedFloat *factor = bTerm;
         const auto term = hn::Set(d, *factor);
         for (int i = 0; i < tileRows; ++i)
@@ -135,9 +167,7 @@ HWY_INLINE void forEachTile(const FmacProblem &p, const Step &step) {
     constexpr int n = decltype(count)::value;
     if constexpr (n <= most)
       for (; row + n <= p.rows; row += n)
-        step(count, p.c + ptrdiff_t(row) * p.cRow,
-             static_cast<const UnalignedFloat *>(p.a) +
-                 ptrdiff_t(row) * p.aRow);
+        step(count, p.c + ptrdiff_t(row) * p.cRow, ptrdiff_t(row) * p.aRow);
   };
   tiles(std::integral_constant<int, 12>());
   tiles(std::integral_constant<int, 8>());
@@ -178,19 +208,18 @@ private:
 class RowsAhead {
 public:
   explicit RowsAhead(const FmacProblem &p)
-      : pitch(p.aRow), length(reach(p)),
-        end(static_cast<const UnalignedFloat *>(p.a) +
-            ptrdiff_t(p.rows) * p.aRow),
+      : p(p), length(reach(p)), end(ptrdiff_t(p.rows) * p.aRow),
         asks(p.aRow >= line && length <= p.aRow && length <= 8 * line &&
              ptrdiff_t(p.rows) > 2 * distance) {}
 
-  HWY_INLINE void ask(const UnalignedFloat *a, int rows) {
-    if (!asks || (end - a) / pitch <= distance)
+  HWY_INLINE void ask(ptrdiff_t at, int rows) {
+    if (!asks || (end - at) / p.aRow <= distance)
       return;
-    a += distance * pitch;
-    for (int i = 0; i < rows && a < end; ++i, a += pitch)
-      for (ptrdiff_t at = 0; at < length + line; at += line)
-        __builtin_prefetch(static_cast<const void *>(a + at), 0, 2);
+    at += distance * p.aRow;
+    for (int i = 0; i < rows && at < end; ++i, at += p.aRow)
+      for (size_t j = 0; j < p.count; ++j)
+        for (ptrdiff_t next = 0; next < length + line; next += line)
+          __builtin_prefetch(p.factors[j].a + at + next, 0, 2);
   }
   void stop() { asks = false; }
 
@@ -201,8 +230,8 @@ private:
     return ptrdiff_t(p.outer.extent - 1) * std::abs(p.outer.a) +
            ptrdiff_t(p.inner.extent - 1) * std::abs(p.inner.a) + 1;
   }
-  const ptrdiff_t pitch, length;
-  const UnalignedFloat *end;
+  const FmacProblem &p;
+  const ptrdiff_t length, end;
   bool asks;
 };
 
@@ -211,9 +240,9 @@ HWY_INLINE void columnTiles(const FmacProblem &p, Vectors &all,
                             RowsAhead &ahead) {
   while (all.left() >= vectors) {
     const Places<vectors> at = all.take<vectors>();
-    forEachTile<rows>(p, [&](auto count, float *c, const UnalignedFloat *a) {
-      ahead.ask(a, decltype(count)::value);
-      tile<decltype(count)::value, vectors>(p, c, a, at);
+    forEachTile<rows>(p, [&](auto count, float *c, ptrdiff_t aAt) {
+      ahead.ask(aAt, decltype(count)::value);
+      tile<decltype(count)::value, vectors>(p, c, aAt, at);
     });
     ahead.stop();
   }
@@ -225,14 +254,28 @@ void tails(const FmacProblem &p) {
   if (columns == 0)
     return;
   // Half a vector costs some processors half the time.
-  const bool narrow = columns <= hn::Lanes(HalfTag());
+  const bool half = columns <= hn::Lanes(HalfTag());
   const auto first = ptrdiff_t(p.columns - columns);
-  for (size_t block = 0; block < p.blocks; ++block) {
-    const Places<1> at = {{ptrdiff_t(block) * p.cBlock + first},
-                          {ptrdiff_t(block) * p.bBlock + first}};
-    forEachTile<12>(p, [&](auto count, float *c, const UnalignedFloat *a) {
+  size_t block = 0;
+  auto places = [&] {
+    return Places<1>{{ptrdiff_t(block) * p.cBlock + first},
+                     {ptrdiff_t(block) * p.bBlock + first}};
+  };
+  auto tiles = [&](auto count) {
+    constexpr int n = decltype(count)::value;
+    for (; block + n <= p.blocks; block += n)
+      (half ? blockTile<HalfTag, n> : blockTile<Tag, n>)(p, places(), columns);
+  };
+  if (p.rows == 1) {
+    tiles(std::integral_constant<int, 12>());
+    tiles(std::integral_constant<int, 4>());
+    tiles(std::integral_constant<int, 2>());
+  }
+  for (; block < p.blocks; ++block) {
+    const Places<1> at = places();
+    forEachTile<12>(p, [&](auto count, float *c, ptrdiff_t aAt) {
       constexpr int n = decltype(count)::value;
-      (narrow ? tailTile<HalfTag, n> : tailTile<Tag, n>)(p, c, a, at, columns);
+      (half ? tailTile<HalfTag, n> : tailTile<Tag, n>)(p, c, aAt, at, columns);
     });
   }
 }
@@ -240,10 +283,9 @@ void tails(const FmacProblem &p) {
 /// As many terms as `b` has in the first-level cache while all rows use them.
 void accumulateBlock(const FmacProblem &p) {
   if (p.columns * p.blocks == 1)
-    return forEachTile<12>(p,
-                           [&](auto count, float *c, const UnalignedFloat *a) {
-                             scalarTile<decltype(count)::value>(p, c, a);
-                           });
+    return forEachTile<12>(p, [&](auto count, float *c, ptrdiff_t aAt) {
+      scalarTile<decltype(count)::value>(p, c, aAt);
+    });
   // Registers: 4 vectors need 24 accumulators and 4 terms.
   constexpr bool wide = HWY_TARGET <= HWY_AVX3;
   Vectors all(p);
@@ -255,22 +297,79 @@ void accumulateBlock(const FmacProblem &p) {
   tails(p);
 }
 
-void accumulate(const FmacProblem &p) {
-  constexpr size_t terms = 128;
+void accumulateDepth(const FmacProblem &p) {
+  constexpr size_t terms = termsAtOnce;
   FmacProblem part = p;
   const size_t mostInner = std::min(p.inner.extent, terms);
   const size_t mostOuter =
       mostInner < p.inner.extent ? 1 : std::max<size_t>(1, terms / mostInner);
-  for (size_t k = 0; k < p.outer.extent; k += mostOuter)
-    for (size_t l = 0; l < p.inner.extent; l += mostInner) {
-      part.outer.extent = std::min(mostOuter, p.outer.extent - k);
-      part.inner.extent = std::min(mostInner, p.inner.extent - l);
-      const UnalignedFloat *a = p.a;
-      part.a = a + ptrdiff_t(k) * p.outer.a + ptrdiff_t(l) * p.inner.a;
-      part.b = p.b + ptrdiff_t(k) * p.outer.b + ptrdiff_t(l) * p.inner.b;
+  part.count = std::max<size_t>(1, terms / (p.outer.extent * p.inner.extent));
+  for (size_t i = 0; i < p.count; i += part.count) {
+    part.count = std::min(part.count, p.count - i);
+    if (part.count > 1) {
+      part.factors = p.factors + i;
       accumulateBlock(part);
       part.starts = false;
+      continue;
     }
+    Factors factors;
+    part.factors = &factors;
+    for (size_t k = 0; k < p.outer.extent; k += mostOuter)
+      for (size_t l = 0; l < p.inner.extent; l += mostInner) {
+        part.outer.extent = std::min(mostOuter, p.outer.extent - k);
+        part.inner.extent = std::min(mostInner, p.inner.extent - l);
+        const UnalignedFloat *a = p.factors[i].a;
+        factors = {a + ptrdiff_t(k) * p.outer.a + ptrdiff_t(l) * p.inner.a,
+                   p.factors[i].b + ptrdiff_t(k) * p.outer.b +
+                       ptrdiff_t(l) * p.inner.b};
+        accumulateBlock(part);
+        part.starts = false;
+      }
+  }
+}
+
+/// Few columns and many rows whose factors lie side by side: vectors of rows,
+/// brought between those of other columns when they are complete. Rows of what
+/// is computed are blocks, or columns if there are more of these.
+void accumulateNarrow(const FmacProblem &p) {
+  alignas(64) float sums[mostNarrow];
+  const size_t atOnce = mostNarrow / (p.rows * p.columns);
+  for (size_t block = 0; block < p.blocks; block += atOnce) {
+    const size_t blocks = std::min(atOnce, p.blocks - block);
+    const bool byBlock = blocks >= p.columns;
+    const size_t others = byBlock ? p.columns : blocks;
+    FmacProblem part;
+    part.rows = byBlock ? blocks : p.columns;
+    part.cRow = ptrdiff_t(p.rows * others);
+    part.aRow = byBlock ? p.bBlock : 1;
+    part.outer = {p.outer.extent, p.outer.b, p.outer.a};
+    part.inner = {p.inner.extent, p.inner.b, p.inner.a};
+    part.columns = p.rows;
+    part.starts = true;
+    for (size_t i = 0; i < others; ++i) {
+      part.c = sums + i * p.rows;
+      const Factors factors{p.factors->b + ptrdiff_t(block) * p.bBlock +
+                                ptrdiff_t(i) * (byBlock ? 1 : p.bBlock),
+                            p.factors->a};
+      part.factors = &factors;
+      accumulateDepth(part);
+    }
+    const size_t column = byBlock ? p.rows : p.rows * others;
+    const float *sources[narrow];
+    for (size_t m = 0; m < p.columns; ++m)
+      sources[m] = sums + m * column;
+    interleave({blocks, p.rows, p.columns, p.cBlock,
+                ptrdiff_t(byBlock ? p.rows * others : p.rows), 1},
+               p.c + ptrdiff_t(block) * p.cBlock, sources);
+  }
+}
+
+void accumulate(const FmacProblem &p) {
+  const bool isNarrow = p.starts && p.count == 1 && p.columns > 1 &&
+                        p.columns < narrow && p.rows >= 2 * narrow &&
+                        p.aRow == 1 && p.cRow == ptrdiff_t(p.columns) &&
+                        p.rows * p.columns <= mostNarrow;
+  (isNarrow ? accumulateNarrow : accumulateDepth)(p);
 }
 
 } // namespace wsec::runtime::HWY_NAMESPACE

@@ -66,9 +66,15 @@ struct InterleaveProblem {
 void interleave(const InterleaveProblem &problem, float *dst,
                 const float *const *sources);
 
+/// Where the factors of a product lie.
+struct Factors {
+  const float *a, *b;
+};
+
 /// c[i][p][m] = fma(a[i][k][l], b[k][l][p][m], c[i][p][m]) for all k, l in
 /// lexicographic order, for each i < rows, p < blocks, m < columns. Elements m
-/// lie side by side. If it starts, the first term is written, not added.
+/// lie side by side. If it starts, the first term is written, not added. With
+/// several factors the same is done with each, in order.
 struct FmacProblem {
   struct Depth {
     size_t extent = 1;
@@ -81,11 +87,14 @@ struct FmacProblem {
   ptrdiff_t cBlock = 0, bBlock = 0;
   size_t columns = 0;
   float *c = nullptr;
-  const float *a = nullptr;
-  const float *b = nullptr;
+  const Factors *factors = nullptr;
+  size_t count = 1; ///< of factors
   bool starts = false;
 };
 void accumulateProducts(const FmacProblem &problem);
+/// Terms of each sum, of one piece of its factors or several, while which it
+/// stays in a register.
+inline constexpr size_t termsAtOnce = 128;
 
 /// Whether this processor has what the kernels are compiled for.
 bool processorSupported();

@@ -312,6 +312,8 @@ static bool isOneColumn(const Dimensions &dims) {
 /// dst = fma(a, b, dst) where one source is the same for a whole vector of
 /// destinations: rows x depth x columns. Returns false if it is not that.
 bool PreparedNest::prepareProducts(Dimensions dims) {
+  if (dims.size() < 2) // One vector, or less: no sum stays in a register.
+    return false;
   auto isColumns = [](const Dimension &d) {
     return d.dst == 1 && d.b == 1 && d.a == 0;
   };
@@ -398,6 +400,8 @@ void PreparedNest::prepareVectors(Dimensions dims) {
     if (form != Form::Strided || !best->reduces()) {
       row = *best;
       dims.erase(best);
+      if (form == Form::Strided && row.extent > inner.extent)
+        std::swap(row, inner); // Elements are gathered along it.
     }
     if (form == Form::Rows && row.reduces())
       form = Form::Reduction;
@@ -471,21 +475,35 @@ void PreparedNest::run(float *dst, const float *a, const float *b) const {
       std::swap(a, b);
     return forEach(outer, dst, a, b,
                    [&](float *dst, const float *a, const float *b) {
-                     accumulateProducts({row.extent,
-                                         row.dst,
-                                         row.a,
-                                         {second.extent, second.a, second.b},
-                                         {inner.extent, inner.a, inner.b},
-                                         block.extent,
-                                         block.dst,
-                                         block.b,
-                                         columns,
-                                         dst,
-                                         a,
-                                         b,
-                                         starts});
+                     const Factors factors{a, b};
+                     accumulate(dst, &factors, 1);
                    });
   }
+}
+
+/// Of one index of the outer dimensions.
+void PreparedNest::accumulate(float *dst, const Factors *factors,
+                              size_t count) const {
+  accumulateProducts({row.extent,
+                      row.dst,
+                      row.a,
+                      {second.extent, second.a, second.b},
+                      {inner.extent, inner.a, inner.b},
+                      block.extent,
+                      block.dst,
+                      block.b,
+                      columns,
+                      dst,
+                      factors,
+                      count,
+                      starts});
+}
+
+void PreparedNest::run(float *dst, const Factors *sources, size_t count) const {
+  Factors factors[mostJoined];
+  for (size_t i = 0; i < count; ++i)
+    factors[i] = swapped ? Factors{sources[i].b, sources[i].a} : sources[i];
+  accumulate(dst, factors, count);
 }
 
 void PreparedNest::prefetch(const float *a, const float *b) const {

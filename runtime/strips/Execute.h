@@ -9,6 +9,7 @@
 
 #include "runtime/pe/Arithmetic.h"
 #include "runtime/pe/HalfKernels.h"
+#include "runtime/pe/VectorKernels.h"
 #include "runtime/program/Errors.h"
 
 #include <array>
@@ -108,6 +109,16 @@ public:
   /// dst = op(a, b) for each index in lexicographic order, or in an order that
   /// gives the same bits.
   void run(float *dst, const float *a, const float *b) const;
+  /// Whether several of it into one destination, one behind the other, can be
+  /// run as one, and that.
+  bool joins() const {
+    return form == Form::Products && !starts && outer.size() == 0;
+  }
+  static constexpr size_t mostJoined = termsAtOnce;
+  void run(float *dst, const Factors *sources, size_t count) const;
+
+  /// Of each sum.
+  size_t terms() const { return inner.extent * second.extent; }
 
   /// Asks the memory for the weights of a product that will run soon: what is
   /// read once, in short pieces far from one another.
@@ -169,6 +180,7 @@ private:
   Form conversionOf(const Dimension &vectors) const;
   HalvesProblem halves(WordPart part) const;
   bool prepareProducts(Dimensions dims);
+  void accumulate(float *dst, const Factors *factors, size_t count) const;
   void prepareVectors(Dimensions dims);
 
   program::Opcode op;

@@ -21,6 +21,8 @@ void NestExecutor::reset(Recording *recording, uint32_t its) {
   memory = {};
   owners.clear();
   parts.clear();
+  closed.clear();
+  firstPart = 0;
 }
 
 /// Takes the outermost loop out of a nest whose iterations go into the same
@@ -139,7 +141,6 @@ void NestExecutor::hold(const Terms &terms, NestMemory its) {
   held = terms;
   memory = std::move(its);
   holds = true;
-  parts.clear();
   if (records)
     parts.push_back({terms.depth.extent, terms.rest.a.data, terms.rest.b.data,
                      memory.a, memory.b});
@@ -149,15 +150,34 @@ void NestExecutor::add(const Terms &terms, NestMemory its) {
   if (records)
     parts.push_back({terms.depth.extent, terms.rest.a.data, terms.rest.b.data,
                      its.a, its.b});
-  auto keep = [&](std::shared_ptr<const void> &owner,
-                  std::shared_ptr<const void> &next) {
-    if (owner == next)
-      return;
-    owners.push_back(std::move(owner));
-    owner = std::move(next);
-  };
-  keep(memory.aOwner, its.aOwner);
-  keep(memory.bOwner, its.bOwner);
+  keepOwners(its);
+  memory.aOwner = std::move(its.aOwner);
+  memory.bOwner = std::move(its.bOwner);
+}
+
+/// Owners of words before those that `next` reads, too.
+void NestExecutor::keepOwners(NestMemory &next) {
+  if (memory.aOwner != next.aOwner)
+    owners.push_back(std::move(memory.aOwner));
+  if (memory.bOwner != next.bOwner)
+    owners.push_back(std::move(memory.bOwner));
+}
+
+/// Whether the nest that is held and one that does not continue it, but goes
+/// into the same accumulators, are run as one, which keeps these in registers.
+/// What is held is closed then.
+bool NestExecutor::closes(const Terms &terms) {
+  if (!sameLoops(held.rest, terms.rest))
+    return false;
+  const Nest nest = joinDepth(held);
+  const PreparedNest prepared(nest);
+  if (!prepared.joins() || (closed.size() + 2) * prepared.terms() > termsAtOnce)
+    return false;
+  Recording::Joined its{nest, memory.a, memory.b};
+  its.parts = recordedParts(firstPart, parts.size(), its);
+  closed.push_back(std::move(its));
+  firstPart = parts.size();
+  return true;
 }
 
 void NestExecutor::run(const Nest &nest, NestMemory its) {
@@ -169,6 +189,11 @@ void NestExecutor::run(const Nest &nest, NestMemory its) {
     held.depth = joined;
     add(terms, std::move(its));
     return;
+  }
+  if (holds && joins && nest.op == Opcode::Fmac && owners.size() < mostOwners &&
+      closes(terms)) {
+    keepOwners(its);
+    return hold(terms, std::move(its));
   }
   flush();
   if (joins)
@@ -184,17 +209,22 @@ void NestExecutor::runApart(const Nest &nest, const NestMemory &its) {
     execute(nest);
 }
 
-/// The nests that were joined, if they read several views: each by itself.
-std::vector<Recording::Part> NestExecutor::recordedParts() const {
+/// The nests [begin, end) that were joined, if they read several views: each by
+/// itself.
+std::vector<Recording::Part>
+NestExecutor::recordedParts(size_t begin, size_t end,
+                            const Recording::Joined &its) {
   std::vector<Recording::Part> result;
   const bool several =
-      std::any_of(parts.begin(), parts.end(), [&](const Part &part) {
-        return part.aBuffer != memory.a || part.bBuffer != memory.b;
-      });
+      std::any_of(parts.begin() + ptrdiff_t(begin),
+                  parts.begin() + ptrdiff_t(end), [&](const Part &part) {
+                    return part.aBuffer != its.a || part.bBuffer != its.b;
+                  });
   if (!several)
     return result;
   Terms terms = held;
-  for (const Part &part : parts) {
+  for (size_t i = begin; i < end; ++i) {
+    const Part &part = parts[i];
     terms.rest.op = result.empty() ? held.rest.op : Opcode::Fmac;
     terms.depth.extent = part.extent;
     terms.rest.a.data = part.a;
@@ -220,6 +250,26 @@ void NestExecutor::fill(const Terms &terms) {
   runApart(nest, its);
 }
 
+/// Nests that are equal but for what they read as one.
+static void executeJoined(const std::vector<Recording::Joined> &nests) {
+  for (size_t i = 0; i < nests.size();) {
+    const Nest &first = nests[i].nest;
+    const PreparedNest prepared(first);
+    if (!prepared.joins()) {
+      prepared.run(first.dst.data, first.a.data, first.b.data);
+      ++i;
+      continue;
+    }
+    Factors sources[PreparedNest::mostJoined];
+    size_t count = 0;
+    for (; i < nests.size() && count < PreparedNest::mostJoined &&
+           (count == 0 || PreparedNest(nests[i].nest) == prepared);
+         ++i)
+      sources[count++] = {nests[i].nest.a.data, nests[i].nest.b.data};
+    prepared.run(first.dst.data, sources, count);
+  }
+}
+
 void NestExecutor::flush() {
   if (!std::exchange(holds, false))
     return;
@@ -229,11 +279,20 @@ void NestExecutor::flush() {
     held.rest.op = Opcode::Fmac;
     nest.starts = false;
   }
-  if (records)
-    records->compute(actor, nest, memory.dst, memory.a, memory.b,
-                     recordedParts());
-  else
+  if (closed.empty() && !records) {
     execute(nest);
+  } else {
+    Recording::Joined its{nest, memory.a, memory.b};
+    its.parts = recordedParts(firstPart, parts.size(), its);
+    closed.push_back(std::move(its));
+    if (records)
+      records->compute(actor, memory.dst, std::move(closed));
+    else
+      executeJoined(closed);
+  }
+  closed.clear();
+  parts.clear();
+  firstPart = 0;
   memory = {};
   owners.clear();
 }

@@ -10,7 +10,9 @@
 //   fmac c[n][lane] += w[1][n] * x[1][lane]   =>  for k: c[n][lane] +=
 //   fmac c[n][lane] += w[2][n] * x[2][lane]              w[k][n] * x[k][lane]
 //
-// Where the first of them is a mul, the product starts with it.
+// Where the first of them is a mul, the product starts with it. Lines whose
+// factors do not lie evenly apart, such as words of another sender, are a
+// further nest of the same product.
 #ifndef RUNTIME_STRIPS_NESTEXECUTOR_H
 #define RUNTIME_STRIPS_NESTEXECUTOR_H
 
@@ -47,6 +49,11 @@ public:
   void runApart(const Nest &nest, const NestMemory &memory);
   /// Executes what is held back.
   void flush();
+  /// Notes that `word` decides what follows, as far as `mask` goes.
+  void expect(const float *word, Recording::BufferId buffer, uint32_t mask) {
+    if (records)
+      records->expect(actor, word, buffer, mask);
+  }
 
   Recording *recording() const { return records; }
 
@@ -74,7 +81,10 @@ private:
 
   void hold(const Terms &terms, NestMemory memory);
   void add(const Terms &terms, NestMemory memory);
-  std::vector<Recording::Part> recordedParts() const;
+  bool closes(const Terms &terms);
+  void keepOwners(NestMemory &next);
+  std::vector<Recording::Part> recordedParts(size_t begin, size_t end,
+                                             const Recording::Joined &its);
   void fill(const Terms &terms);
 
   Recording *records = nullptr;
@@ -90,6 +100,9 @@ private:
     Recording::BufferId aBuffer, bBuffer;
   };
   std::vector<Part> parts;
+  /// Nests of the product before the one held, and where its parts begin.
+  std::vector<Recording::Joined> closed;
+  size_t firstPart = 0;
 };
 
 } // namespace wsec::runtime

@@ -2,7 +2,6 @@
 #include "runtime/strips/RecordedPart.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace wsec::runtime {
 
@@ -69,18 +68,19 @@ void RecordedPart::prepare(WorkerPool &pool) {
                        std::unique_ptr<float[]>(new float[before[i].floats])});
     lasting.before[before[i].buffer] = carried.back().words.get();
   }
+  for (const StripMemory::ViewPlace &view : after)
+    if (!viewOf.contains(view.buffer))
+      lasting.after.insert(view.buffer);
+  layer = std::make_unique<Replay>(*recording, pool, lasting);
   for (const StripMemory::ViewPlace &view : after) {
     const auto found = viewOf.find(view.buffer);
-    if (found != viewOf.end()) {
-      left.push_back({found->second, Recording::nothing,
-                      view.data - before[found->second].data});
-      continue;
-    }
-    lasting.after.insert(view.buffer);
-    left.push_back(
-        {0, view.buffer, view.data - recording->buffers[view.buffer].base});
+    if (found != viewOf.end())
+      left.push_back(
+          {found->second, nullptr, view.data - before[found->second].data});
+    else
+      left.push_back({0, &layer->find(view.buffer),
+                      view.data - recording->buffers[view.buffer].base});
   }
-  layer = std::make_unique<Replay>(*recording, pool, lasting);
   recording.reset();
   before = after = {};
 }
@@ -91,14 +91,11 @@ void RecordedPart::replay(HostPort &host, std::atomic<uint64_t> *furthestLaunch,
     std::copy_n(locations[its.view].data, its.floats, its.words.get());
   layer->run(host, furthestLaunch, shift);
   Locations behind;
+  behind.reserve(left.size());
   for (const Left &its : left) {
-    Location location;
-    if (its.buffer == Recording::nothing)
-      location = locations[its.view];
-    else
-      std::tie(location.data, location.owner) = layer->find(its.buffer);
-    location.data += its.offset;
-    behind.push_back(std::move(location));
+    behind.push_back(its.buffer ? Location{its.buffer->data, its.buffer->owner}
+                                : locations[its.view]);
+    behind.back().data += its.offset;
   }
   locations = std::move(behind);
 }

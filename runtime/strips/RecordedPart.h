@@ -70,7 +70,7 @@ private:
   /// A view behind it: where it was before, or in a buffer.
   struct Left {
     size_t view;
-    Recording::BufferId buffer; ///< or nothing
+    const Replay::Kept *buffer; ///< or null
     ptrdiff_t offset;
   };
   std::vector<Left> left;

@@ -2,6 +2,7 @@
 #include "runtime/strips/Recording.h"
 
 #include <bit>
+#include <cstring>
 
 namespace wsec::runtime {
 
@@ -100,21 +101,35 @@ Recording::Part Recording::part(const Nest &nest, BufferId a, BufferId b) {
 
 void Recording::compute(uint32_t actor, const Nest &nest, BufferId dst,
                         BufferId a, BufferId b, std::vector<Part> parts) {
-  PreparedNest prepared(nest);
-  prepared.run(nest.dst.data, nest.a.data, nest.b.data);
-  const size_t hash = prepared.hash();
-  Guard guard(lock);
-  if (overflown || prepared.empty())
-    return;
-  note(actor, indexOf(prepared, hash), nest, dst, a, b);
-  if (parts.empty() || overflown)
-    return;
-  for (Part &part : parts) {
-    part.aOffset -= reinterpret_cast<intptr_t>(nest.a.data);
-    part.bOffset -= reinterpret_cast<intptr_t>(nest.b.data);
+  compute(actor, dst, {{nest, a, b, std::move(parts)}});
+}
+
+void Recording::compute(uint32_t actor, BufferId dst, std::vector<Joined> its) {
+  std::vector<PreparedNest> prepared;
+  std::vector<size_t> hashes;
+  for (const auto &[nest, a, b, parts] : its) {
+    prepared.emplace_back(nest);
+    prepared.back().run(nest.dst.data, nest.a.data, nest.b.data);
+    hashes.push_back(prepared.back().hash());
   }
-  partBytes += parts.size() * sizeof(Part);
-  joined.push_back(std::move(parts));
+  Guard guard(lock);
+  for (size_t i = 0; i < its.size() && !overflown; ++i)
+    if (!prepared[i].empty())
+      note(actor, indexOf(prepared[i], hashes[i]), dst, std::move(its[i]));
+}
+
+/// With what was joined to it.
+void Recording::note(uint32_t actor, uint32_t index, BufferId dst,
+                     Joined its) {
+  note(actor, index, its.nest, dst, its.a, its.b);
+  if (its.parts.empty() || overflown)
+    return;
+  for (Part &part : its.parts) {
+    part.aOffset -= reinterpret_cast<intptr_t>(its.nest.a.data);
+    part.bOffset -= reinterpret_cast<intptr_t>(its.nest.b.data);
+  }
+  partBytes += its.parts.size() * sizeof(Part);
+  joined.push_back(std::move(its.parts));
   operations.back().parts = uint32_t(joined.size());
 }
 
@@ -168,6 +183,23 @@ void Recording::store(uint32_t actor, uint32_t stream, uint32_t channel,
        index,
        {},
        operand(buffer, words.data),
+       {}});
+}
+
+void Recording::expect(uint32_t actor, const float *word, BufferId buffer,
+                       uint32_t mask) {
+  uint32_t bits;
+  std::memcpy(&bits, word, sizeof bits);
+  Guard guard(lock);
+  if (overflown)
+    return;
+  partBytes += sizeof(Expectation);
+  expectations.push_back({bits & mask, mask});
+  add({Operation::Kind::Expect,
+       actor,
+       uint32_t(expectations.size() - 1),
+       {},
+       operand(buffer, word),
        {}});
 }
 

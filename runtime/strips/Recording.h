@@ -53,15 +53,17 @@ public:
   struct Operand {
     BufferId buffer = nothing;
     ptrdiff_t offset = 0; ///< in floats
+    bool operator==(const Operand &) const = default;
   };
 
   struct Operation {
     enum class Kind : uint8_t {
-      Compute,   ///< nest `index`
-      Next,      ///< takes view `index` from the host
-      Store,     ///< gives view `index` of `a` to the host
-      Launch,    ///< the first PE enters launch `index`
-      Interleave ///< words of lanes, `index` of `interleaved`
+      Compute,    ///< nest `index`
+      Next,       ///< takes view `index` from the host
+      Store,      ///< gives view `index` of `a` to the host
+      Launch,     ///< the first PE enters launch `index`
+      Interleave, ///< words of lanes, `index` of `interleaved`
+      Expect      ///< finds in `a` what it found, `index` of `expectations`
     };
     Kind kind;
     uint32_t actor; ///< whose operations follow one another
@@ -80,10 +82,22 @@ public:
     ptrdiff_t aOffset, bOffset; ///< of its sources from the first's, in bytes
   };
 
+  /// A nest that is computed, and what was joined to it.
+  struct Joined {
+    Nest nest;
+    BufferId a = nothing, b = nothing;
+    std::vector<Part> parts = {};
+  };
+
   /// Words that lanes got from different senders, brought side by side.
   struct Interleaved {
     InterleaveProblem problem;
     std::vector<Operand> sources;
+  };
+
+  /// Bits of a word that decided where operands lie.
+  struct Expectation {
+    uint32_t bits, mask;
   };
 
   /// Holds at most about `limitBytes`; a longer run is not recorded.
@@ -103,6 +117,8 @@ public:
   /// Executes a nest and notes it. `parts` are of a nest that was joined.
   void compute(uint32_t actor, const Nest &nest, BufferId dst, BufferId a,
                BufferId b, std::vector<Part> parts = {});
+  /// The same of several with one destination, one behind the other.
+  void compute(uint32_t actor, BufferId dst, std::vector<Joined> nests);
   /// A part of a joined nest; the offsets are set as that is computed.
   Part part(const Nest &nest, BufferId a, BufferId b);
   /// Notes a copy, made elsewhere: `rows` x `length` words. Strides of rows
@@ -115,6 +131,9 @@ public:
                   const std::vector<BufferId> &sourceBuffers);
   void store(uint32_t actor, uint32_t stream, uint32_t channel,
              const WordView &words, BufferId buffer);
+  /// What follows holds only for runs that find the same bits in `word`.
+  void expect(uint32_t actor, const float *word, BufferId buffer,
+              uint32_t mask);
   void enterLaunch(uint32_t launch);
 
   /// Memory it takes, about.
@@ -136,6 +155,7 @@ public:
   std::vector<Operation> operations;
   std::vector<std::vector<Part>> joined;
   std::vector<Interleaved> interleaved;
+  std::vector<Expectation> expectations;
   std::deque<float> constants; ///< that buffers point to
   /// Of each stream, the tensors that are written and read in the same call.
   std::vector<std::vector<uint32_t>> passing;
@@ -150,6 +170,7 @@ private:
   uint32_t indexOf(const PreparedNest &nest, size_t hash);
   void note(uint32_t actor, uint32_t index, const Nest &nest, BufferId dst,
             BufferId a, BufferId b);
+  void note(uint32_t actor, uint32_t index, BufferId dst, Joined its);
 
   SpinLock lock;
   const size_t limitBytes;

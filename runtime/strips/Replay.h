@@ -34,6 +34,10 @@ std::vector<ReplayTask> makeTasks(const Recording &recording);
 std::vector<uint32_t> scheduleTasks(std::vector<ReplayTask> &tasks,
                                     unsigned workers);
 
+/// Thrown by a replay that finds other places for operands than the recorded
+/// run: it has to be run anew.
+struct Diverged {};
+
 class Replay {
 public:
   /// Buffers that do not live in one replay alone.
@@ -58,8 +62,12 @@ public:
   void run(HostPort &host, std::atomic<uint64_t> *furthestLaunch,
            const Shift *shift = nullptr);
   /// Where a buffer that lasts lies behind the last replay.
-  std::pair<const float *, std::shared_ptr<const void>>
-  find(Recording::BufferId buffer) const;
+  struct Kept {
+    const float *data = nullptr;
+    std::shared_ptr<const void> owner;
+    uint32_t view = 0; ///< one more than its index; 0: it is none
+  };
+  const Kept &find(Recording::BufferId buffer) const { return kept.at(buffer); }
 
   /// Memory it takes, about.
   size_t bytes() const;
@@ -76,6 +84,7 @@ private:
     uint32_t aView, bView; ///< that a, b are offsets into; 0: addresses
     uint32_t partBegin = 0, partEnd = 0; ///< of a nest that was joined
     uint32_t ahead = 0; ///< the next that reads words of the host; 0: none
+    uint32_t more = 0;  ///< steps behind it that are run with it
   };
   /// A nest among those that were joined, where its sources lie `aOffset` and
   /// `bOffset` bytes behind those of all.
@@ -87,7 +96,7 @@ private:
   };
   struct Event {
     Recording::Operation::Kind kind;
-    uint32_t index; ///< of the view, the launch or the interleaving
+    uint32_t index; ///< of the view, the launch and so on
     uintptr_t data;
     uint32_t dataView;
   };
@@ -119,15 +128,11 @@ private:
   std::vector<uint32_t> viewUses; ///< tasks that use a view
   std::vector<Event> events;
   std::vector<Interleaved> interleaved;
+  std::vector<Recording::Expectation> expectations;
   std::vector<Worker> workers;
   std::vector<std::shared_ptr<float[]>> memory;
   size_t floats = 0; ///< in `memory`
   std::vector<float> constants;
-  struct Kept {
-    const float *data = nullptr;
-    std::shared_ptr<const void> owner;
-    uint32_t view = 0; ///< one more than its index; 0: it is none
-  };
   std::map<Recording::BufferId, Kept> kept;
 };
 

@@ -23,6 +23,8 @@ double estimateCost(const Recording &recording, const Operation &operation) {
         recording.interleaved[operation.index].problem;
     return 20 + 0.3 * double(its.rows * its.columns * its.sources);
   }
+  if (operation.kind == Kind::Expect)
+    return 5;
   if (operation.kind != Kind::Compute)
     return operation.kind == Kind::Launch ? 0 : 200;
   return recording.nests[operation.index].estimateNanoseconds();
@@ -101,8 +103,23 @@ private:
     bool fits = !tasks.empty() && tasks.back().cost < longest &&
                 (tasks.back().actor == operation.actor ||
                  operation.kind == Kind::Launch);
-    if (!fits)
+    joined = joins(operation) ? joined + 1 : 0;
+    if (!fits && joined == 0)
       tasks.push_back({{}, {}, 0, operation.actor});
+  }
+
+  /// Whether a product is run as one with those before it, whose accumulators
+  /// then stay in registers.
+  bool joins(const Operation &operation) const {
+    if (tasks.empty() || tasks.back().operations.empty() ||
+        operation.kind != Kind::Compute)
+      return false;
+    const Operation &last =
+        recording.operations[tasks.back().operations.back()];
+    const PreparedNest &nest = recording.nests[operation.index];
+    return last.kind == Kind::Compute && last.actor == operation.actor &&
+           last.index == operation.index && last.dst == operation.dst &&
+           nest.joins() && (joined + 2) * nest.terms() <= termsAtOnce;
   }
 
   void takeView(const Recording::Operand &operand) {
@@ -173,6 +190,7 @@ private:
   }
 
   const Recording &recording;
+  size_t joined = 0; ///< products before the last one that it is run with
   std::vector<Resource> resources;
   std::map<uint32_t, Resource> passing; ///< tensors
   std::vector<uint32_t> nextOf;         ///< the operation that takes a view

@@ -304,11 +304,13 @@ uint32_t StripMemory::read(ElementType type, int64_t element, int lane) {
   Nest one;
   one.dimensions = 1;
   const Place place = *find({ElementType::F32, word}, one, -1);
+  const float *at = place.data + lane * place.laneStride;
+  const int shift = half && element % 2 ? 16 : 0;
+  const uint32_t mask = half ? 0xffff : UINT32_MAX;
+  nests.expect(at, place.buffer, mask << shift);
   uint32_t bits;
-  std::memcpy(&bits, place.data + lane * place.laneStride, sizeof bits);
-  if (!half)
-    return bits;
-  return element % 2 ? bits >> 16 : bits & 0xffff;
+  std::memcpy(&bits, at, sizeof bits);
+  return bits >> shift & mask;
 }
 
 StripMemory::Place StripMemory::gather(const SramElements &elements,

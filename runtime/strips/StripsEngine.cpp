@@ -196,7 +196,7 @@ class StripsEngine::Implementation {
 public:
   Implementation(const program::Program &program, EngineOptions options)
       : image(program), options(options), pool(options.threads),
-        records(options.replay && !options.observer && !image.loads) {}
+        records(options.replay && !options.observer) {}
 
   RunResult run(HostPort &host, const Call &call, PersistentState *state) {
     if (!records)
@@ -207,8 +207,18 @@ public:
         (!its.before || !its.before->sameWritten(*state)))
       forget(its);
     if (!its.parts.empty())
-      return runAgain(its, host, state);
-    if (its.given || recordedBytes >= options.recordingBytes)
+      try {
+        return runAgain(its, host, state);
+      } catch (...) { // Diverged, or what came of it.
+        if (!image.loads)
+          throw;
+        forget(its);
+        its.given = true;
+        host.rewind();
+      }
+    // What is loaded may differ in a later run, which then begins anew.
+    if (its.given || recordedBytes >= options.recordingBytes ||
+        (image.loads && !host.rewind()))
       return runOnce(host, call, state, nullptr);
     return record(its, host, call, state);
   }

@@ -446,11 +446,12 @@ public:
                  view.data + r * view.stride + view.length);
   }
   /// So that a program can run again.
-  void rewind() {
+  bool rewind() override {
     for (auto &[key, input] : inputs)
       input.next = 0;
     for (auto &[key, out] : outputs)
       out.clear();
+    return true;
   }
 
   std::map<Key, Input> inputs;

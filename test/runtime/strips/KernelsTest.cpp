@@ -133,7 +133,7 @@ TEST(KernelsTest, ResultsDoNotDependOnThePlaceInAVector) {
 
 TEST(KernelsTest, ProductsEqualThePlainLoopBitForBit) {
   for (size_t rows : {1, 3, 7, 24})
-    for (size_t depth : {1, 5, 300})
+    for (size_t depth : {1, 5, 120, 300})
       for (size_t columns : {1, 4, 15, 16, 33, 128}) {
         std::vector<float> a = randomFloats(rows * depth, 3, -1, 1);
         std::vector<float> b = randomFloats(depth * columns, 4, -1, 1);
@@ -152,11 +152,87 @@ TEST(KernelsTest, ProductsEqualThePlainLoopBitForBit) {
         problem.inner = {depth, 1, ptrdiff_t(columns)};
         problem.columns = columns;
         problem.c = c.data();
-        problem.a = a.data();
-        problem.b = b.data();
+        // In pieces of the depth, too.
+        std::vector<Factors> factors;
+        const size_t pieces = depth % 5 == 0 && columns > 4 ? 5 : 1;
+        for (size_t i = 0; i < pieces; ++i)
+          factors.push_back({a.data() + i * (depth / pieces),
+                             b.data() + i * (depth / pieces) * columns});
+        problem.inner.extent = depth / pieces;
+        problem.factors = factors.data();
+        problem.count = pieces;
         accumulateProducts(problem);
         EXPECT_EQ(std::memcmp(c.data(), expected.data(), c.size() * 4), 0)
             << rows << " x " << depth << " x " << columns;
+      }
+}
+
+/// Narrow products, whose rows lie side by side in one factor, of several
+/// blocks; and the same begun by others.
+TEST(KernelsTest, NarrowProductsEqualThePlainLoopBitForBit) {
+  for (size_t rows : {1, 15, 16, 44, 400})
+    for (size_t columns : {2, 5, 7, 9})
+      for (size_t blocks : {1, 3, 13, 22})
+        for (bool starts : {false, true}) {
+          constexpr size_t depth = 12;
+          const size_t block = depth * columns;
+          std::vector<float> a = randomFloats(depth * rows, 6, -1, 1);
+          std::vector<float> b = randomFloats(blocks * block, 7, -1, 1);
+          std::vector<float> c =
+              randomFloats(blocks * rows * columns, 8, -1, 1);
+          std::vector<float> expected = c;
+          for (size_t p = 0; p < blocks; ++p)
+            for (size_t i = 0; i < rows; ++i)
+              for (size_t m = 0; m < columns; ++m) {
+                float &sum = expected[(p * rows + i) * columns + m];
+                sum = starts ? -0.0f : sum;
+                for (size_t k = 0; k < depth; ++k)
+                  sum = std::fma(a[k * rows + i],
+                                 b[p * block + k * columns + m], sum);
+              }
+          FmacProblem problem;
+          problem.rows = rows;
+          problem.cRow = ptrdiff_t(columns);
+          problem.aRow = 1;
+          problem.inner = {depth, ptrdiff_t(rows), ptrdiff_t(columns)};
+          problem.blocks = blocks;
+          problem.cBlock = ptrdiff_t(rows * columns);
+          problem.bBlock = ptrdiff_t(block);
+          problem.columns = columns;
+          problem.c = c.data();
+          const Factors factors{a.data(), b.data()};
+          problem.factors = &factors;
+          problem.starts = starts;
+          accumulateProducts(problem);
+          EXPECT_EQ(std::memcmp(c.data(), expected.data(), c.size() * 4), 0)
+              << blocks << " x " << rows << " x " << columns << starts;
+        }
+}
+
+TEST(KernelsTest, InterleavedWordsLieSideBySide) {
+  for (size_t sources : {1, 2, 3, 4, 5, 7, 32})
+    for (size_t columns : {1, 2, 3, 4, 5, 8, 70})
+      for (ptrdiff_t column : {1, 2}) {
+        constexpr size_t rows = 2;
+        const size_t pitch = columns * sources + 3;
+        const size_t row = columns * size_t(column) + 1;
+        std::vector<std::vector<float>> words;
+        std::vector<const float *> from;
+        for (size_t l = 0; l < sources; ++l)
+          words.push_back(randomFloats(rows * row, unsigned(l), -1, 1));
+        for (const std::vector<float> &its : words)
+          from.push_back(its.data());
+        std::vector<float> result(rows * pitch, 9);
+        std::vector<float> expected = result;
+        for (size_t r = 0; r < rows; ++r)
+          for (size_t i = 0; i < columns; ++i)
+            for (size_t l = 0; l < sources; ++l)
+              expected[r * pitch + i * sources + l] =
+                  words[l][r * row + i * size_t(column)];
+        interleave(
+            {rows, columns, sources, ptrdiff_t(pitch), ptrdiff_t(row), column},
+            result.data(), from.data());
+        EXPECT_EQ(result, expected) << sources << " " << columns;
       }
 }
 

@@ -2,7 +2,10 @@
 //
 // Nests that are joined, against the same nests one by one.
 #include "runtime/strips/NestExecutor.h"
+#include "runtime/strips/Replay.h"
+#include "test/runtime/ProgramBuilder.h"
 
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>
@@ -103,6 +106,81 @@ INSTANTIATE_TEST_SUITE_P(
                     Sums{9, 5, 33, true, true}, Sums{200, 13, 70, true, true},
                     Sums{6, 4, 20, false, false}, Sums{6, 4, 20, false, true},
                     Sums{6, 4, 20, true, false, 3}));
+
+/// c[n][l] += w[k][n] * x[k][l], where lines of x come from several senders: a
+/// nest of each, three lines at most, of one product.
+TEST(NestExecutorTest, LinesOfSeveralSendersAreOneProduct) {
+  constexpr size_t depth = 11, most = 3, features = 5, lanes = 33;
+  std::mt19937 random{2};
+  auto floats = [&](size_t n) {
+    std::vector<float> result(n);
+    for (float &value : result)
+      value = std::uniform_real_distribution<float>(-1, 1)(random);
+    return result;
+  };
+  const std::vector<float> weights = floats(depth * features),
+                           old = floats(features * lanes);
+  std::vector<std::vector<float>> x;
+  for (size_t k = 0; k < depth; k += most)
+    x.push_back(floats(most * lanes));
+  std::vector<float> c = old;
+  std::vector<Nest> nests;
+  for (size_t k = 0; k < depth; ++k) {
+    Nest nest;
+    nest.op = Opcode::Fmac;
+    nest.dimensions = 2;
+    nest.extent[0] = features;
+    nest.extent[1] = lanes;
+    nest.dst = {c.data(), {lanes, 1}};
+    nest.a = {weights.data() + k * features, {1, 0}};
+    nest.b = {x[k / most].data() + k % most * lanes, {0, 1}};
+    nests.push_back(nest);
+  }
+  auto alone = [&] {
+    c = old;
+    for (const Nest &nest : nests)
+      execute(nest);
+    return c;
+  };
+  auto isRight = [&](const std::vector<float> &expected) {
+    EXPECT_EQ(std::memcmp(c.data(), expected.data(), 4 * c.size()), 0);
+  };
+  Recording recording(1 << 20);
+  NestMemory memory;
+  memory.dst = recording.addSram(c.data(), c.size());
+  memory.a = recording.addSram(weights.data(), weights.size());
+  std::vector<Recording::BufferId> buffers;
+  for (const std::vector<float> &its : x)
+    buffers.push_back(recording.addSram(its.data(), its.size()));
+  for (Recording *into : {static_cast<Recording *>(nullptr), &recording}) {
+    const std::vector<float> expected = alone();
+    c = old;
+    NestExecutor executor;
+    executor.reset(into, 0);
+    for (size_t k = 0; k < depth; ++k) {
+      memory.b = into ? buffers[k / most] : Recording::nothing;
+      executor.run(nests[k], memory);
+    }
+    executor.flush();
+    isRight(expected);
+  }
+  ASSERT_EQ(recording.operations.size(), x.size());
+  for (size_t i = 0; i + 2 < x.size(); ++i)
+    EXPECT_EQ(recording.operations[i].index, recording.operations[i + 1].index);
+  EXPECT_EQ(makeTasks(recording).size(), 1u);
+
+  for (unsigned workers : {1u, 2u}) {
+    WorkerPool pool(workers);
+    Replay replay(recording, pool, {});
+    for (std::vector<float> &its : x)
+      std::ranges::copy(floats(its.size()), its.begin());
+    const std::vector<float> expected = alone();
+    c = old;
+    test::VectorHost host;
+    replay.run(host, nullptr);
+    isRight(expected);
+  }
+}
 
 } // namespace
 } // namespace wsec::runtime

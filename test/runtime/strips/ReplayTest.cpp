@@ -166,6 +166,87 @@ TEST(ReplayTest, WordsInOtherViewsAreTheSameWords) {
     }
 }
 
+/// A column of PEs, each of which writes a word where another says.
+class Placed {
+public:
+  static constexpr int rows = 3, places = 8, words = 0, out = 1;
+
+  Placed() : builder(1, rows) {
+    builder.route(words, 0, 1, 0, rows, Port::West, {Port::Ramp});
+    builder.route(out, 0, 1, 0, rows, Port::Ramp, {Port::East});
+    ClassBuilder pes = builder.addClass("pe", 0, 1, 0, rows);
+    const uint16_t pair = pes.buffer("pair", 2),
+                   table = pes.buffer("table", places);
+    BodyBuilder body = pes.routine(0);
+    body.add(Opcode::Mov, {places}, memory(table, {1}), immediate(-1));
+    body.loop(2, [&](BodyBuilder inner) {
+      inner.add(Opcode::Mov, {2}, memory(pair, {1}), fabric(words));
+      inner.load(0, pair, 0);
+      inner.add(Opcode::Mov, {1}, memory(table, {1}, local(0)),
+                memory(pair, {1}, Value(1)));
+    });
+    body.add(Opcode::Mov, {places}, fabric(out), memory(table, {1}));
+    in = builder.stream("x", Direction::In, words, {});
+    result = builder.stream("y", Direction::Out, out, {});
+    for (int row = 0; row < rows; ++row)
+      for (uint32_t stream : {in, result})
+        builder.source.streams[stream]->channels.push_back({row, 0, 1});
+    builder.launch(0, {in, result});
+  }
+
+  /// Two places of each row, and what is written there.
+  void feed(const std::vector<int> &at, float value) {
+    host.rewind();
+    for (uint32_t row = 0; row < rows; ++row) {
+      std::vector<float> its;
+      for (size_t i : {0, 1}) {
+        const int place = at[2 * row + i];
+        its.insert(its.end(), {float(place), value + float(row)});
+        expected[row].assign(places, -1);
+      }
+      for (size_t i : {0, 1})
+        expected[row][size_t(at[2 * row + i])] = value + float(row);
+      host.feed(in, row, its);
+      host.expect(result, row, places);
+    }
+  }
+  void check() {
+    for (uint32_t row = 0; row < rows; ++row)
+      EXPECT_EQ(host.outputs.at({result, row}), expected[row]) << row;
+  }
+
+  ProgramBuilder builder;
+  VectorHost host;
+  uint32_t in, result;
+  std::vector<float> expected[rows];
+};
+
+TEST(ReplayTest, WhatIsLoadedIsTheSameOrTheRunBeginsAnew) {
+  const std::vector<int> one{0, 1, 2, 3, 4, 5}, same{6, 1, 6, 3, 6, 7},
+      other{0, 1, 2, 7, 4, 5};
+  for (unsigned threads : {1u, 2u})
+    for (const std::vector<int> &first : {one, same}) {
+      Placed placed;
+      StripsEngine engine(placed.builder.finish(),
+                          {.threads = threads, .replay = true});
+      uint64_t cycles = 0;
+      float value = 10;
+      auto run = [&](const std::vector<int> &at, bool replayed) {
+        placed.feed(at, ++value);
+        const RunResult result = engine.run(placed.host);
+        EXPECT_EQ(result.replayed, replayed);
+        placed.check();
+        cycles = cycles ? cycles : result.cycles;
+        EXPECT_EQ(result.cycles, cycles);
+      };
+      run(first, false);
+      run(first, true);
+      run(first, true);
+      run(other, false);
+      run(other, false); // It is not recorded any more.
+    }
+}
+
 /// A column of three PEs that all receive the same lines of weights: y = x W.
 class OneColumn {
 public:
