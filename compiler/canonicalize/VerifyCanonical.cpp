@@ -159,6 +159,7 @@ namespace {
 struct VerifyCanonicalPass
     : wsec::canonicalize::impl::VerifyCanonicalBase<VerifyCanonicalPass> {
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     Refusals refusals;
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (BlockArgument input : function.getArguments()) {

@@ -3,9 +3,11 @@
 #include "compiler/kernels/RoutineSet.h"
 
 #include "compiler/kernels/Kernel.h"
+#include "dialects/wse/InherentAttributes.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -123,6 +125,58 @@ wsec::entriesInOrder(wse::ProgramOp scheduled) {
   return entries;
 }
 
+/// What of an attribute code can depend on: of weights that stream their form.
+static Attribute withoutPlaces(wse::KernelOp kernel, Attribute attribute) {
+  MLIRContext *context = kernel.getContext();
+  if (auto list = dyn_cast<ArrayAttr>(attribute))
+    return ArrayAttr::get(context,
+                          llvm::map_to_vector(list, [&](Attribute each) {
+                            return withoutPlaces(kernel, each);
+                          }));
+  auto weight = dyn_cast<wse::WeightAttr>(attribute);
+  if (!weight || wse::residentOf(kernel, weight))
+    return attribute;
+  return ArrayAttr::get(
+      context, {TypeAttr::get(weight.getType()),
+                DenseI64ArrayAttr::get(context, weight.viewStrides())});
+}
+
+/// Equal for kernels whose routines are equal: all that is said of one but
+/// names, times, and where in the store words lie. Null where it has a body,
+/// whose instructions say more.
+static Attribute codeKey(wse::KernelOp kernel) {
+  if (kernel->getNumRegions() > 0)
+    return {};
+  Builder builder(kernel.getContext());
+  SmallVector<Attribute> parts{
+      builder.getStringAttr(kernel->getName().getStringRef())};
+  for (Value operand : kernel->getOperands()) {
+    parts.push_back(TypeAttr::get(operand.getType()));
+    auto producer = operand.getDefiningOp<wse::KernelOp>();
+    if (!producer)
+      return {}; // an argument of an entry
+    parts.push_back(producer.getRegionRef());
+    parts.push_back(
+        builder.getI64IntegerAttr(producer.getResultAddress().value_or(-1)));
+  }
+  for (Type type : kernel->getResultTypes())
+    parts.push_back(TypeAttr::get(type));
+  const bool moves = isa<wse::LoadOp, wse::StoreOp>(*kernel);
+  for (NamedAttribute attribute : wse::inherentAttributes(kernel)) {
+    const StringRef name = attribute.getName();
+    static constexpr StringLiteral ofReports[] = {"nodes", "slot", "window",
+                                                  "flows"};
+    static constexpr StringLiteral ofTheStore[] = {
+        "source", "view_offset", "offset", "strides", "output", "type"};
+    if (llvm::is_contained(ofReports, name) ||
+        (moves && llvm::is_contained(ofTheStore, name)))
+      continue;
+    parts.push_back(attribute.getName());
+    parts.push_back(withoutPlaces(kernel, attribute.getValue()));
+  }
+  return builder.getArrayAttr(parts);
+}
+
 FailureOr<int64_t> wsec::codeBytes(wse::ProgramOp scheduled) {
   auto entries = entriesInOrder(scheduled);
   if (failed(entries))
@@ -132,12 +186,17 @@ FailureOr<int64_t> wsec::codeBytes(wse::ProgramOp scheduled) {
   ProgramBuilder shared(scheduled, /*launchColor=*/0, builder);
   ClassSet classes(shared, scheduled);
   RoutineSet routines;
+  llvm::DenseSet<Attribute> written; // looked up only
   for (const EntryKernels &kernels : *entries)
-    for (wse::KernelOp kernel : kernels)
+    for (wse::KernelOp kernel : kernels) {
+      const Attribute key = codeKey(kernel);
+      if (key && !written.insert(key).second)
+        continue;
       if (failed(routines.write(
               kernel,
               routineBuilders(kernel, classes, shared.freshSymbol("routine")))))
         return failure();
+    }
   int64_t most = 0;
   for (const std::unique_ptr<ClassBuilder> &each : classes.all())
     most = std::max(most, pe::codeBytes(each->peClass));

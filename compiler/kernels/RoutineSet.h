@@ -50,8 +50,8 @@ entriesInOrder(wse::ProgramOp scheduled);
 
 /// Bytes of code of the PE that has most, of those that run the kernels of a
 /// scheduled program. They stay the same if all addresses move by one distance.
-/// Lowers all kernels and drops what that writes; fails where one cannot be
-/// lowered.
+/// Lowers kernels, of those that are alike one, and drops what that writes;
+/// fails where one cannot be lowered.
 mlir::FailureOr<int64_t> codeBytes(wse::ProgramOp scheduled);
 
 } // namespace wsec

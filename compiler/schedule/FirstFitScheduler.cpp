@@ -113,14 +113,16 @@ static size_t findOverwritten(const SchedulingProblem &problem, size_t kernel,
 }
 
 bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
-                              Schedule &schedule, SramOverflow &overflow) {
+                              Schedule &schedule, SramOverflow &overflow,
+                              std::vector<size_t> order) {
   size_t count = problem.kernels.size();
   schedule = {};
   schedule.resultAddresses.assign(count, 0);
   schedule.scratchAddresses.assign(count, 0);
   schedule.slots.assign(count, 0);
   schedule.persistentAddresses.assign(problem.persistents.size(), 0);
-  const std::vector<size_t> order = orderLaunches(problem);
+  if (order.empty())
+    order = orderLaunches(problem);
   std::vector<size_t> lastUse(count);
   for (size_t slot = 0; slot < count; ++slot) {
     schedule.slots[order[slot]] = int64_t(slot);

@@ -18,8 +18,9 @@ struct SramOverflow {
 /// alive at that time, so that the layers of a deep model, which find the same
 /// state, get the same addresses and can share their code. Returns true and
 /// fills `schedule`, or fills `overflow`.
+/// `order`: of the launches; that of `orderLaunches` if it is empty.
 bool scheduleByFirstFit(const SchedulingProblem &problem, Schedule &schedule,
-                        SramOverflow &overflow);
+                        SramOverflow &overflow, std::vector<size_t> order = {});
 
 } // namespace wsec
 

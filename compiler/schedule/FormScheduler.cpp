@@ -27,7 +27,8 @@ struct Place {
 
 class Solver {
 public:
-  explicit Solver(const SchedulingProblem &problem) : problem(problem) {}
+  Solver(const SchedulingProblem &problem, std::vector<size_t> order)
+      : problem(problem), order(std::move(order)) {}
 
   std::optional<Schedule> solve() {
     readOrder();
@@ -67,7 +68,8 @@ private:
 } // namespace
 
 void Solver::readOrder() {
-  order = orderLaunches(problem);
+  if (order.empty())
+    order = orderLaunches(problem);
   schedule.resultAddresses.assign(count(), 0);
   schedule.scratchAddresses.assign(count(), 0);
   schedule.slots.assign(count(), 0);
@@ -225,6 +227,7 @@ bool Solver::placeScratch() {
   return true;
 }
 
-std::optional<Schedule> wsec::scheduleByForm(const SchedulingProblem &problem) {
-  return Solver(problem).solve();
+std::optional<Schedule> wsec::scheduleByForm(const SchedulingProblem &problem,
+                                             std::vector<size_t> order) {
+  return Solver(problem, std::move(order)).solve();
 }

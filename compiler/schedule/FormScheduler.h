@@ -22,7 +22,9 @@ namespace wsec {
 ///
 /// What is computed in the place of an operand keeps the oldest: what layers
 /// add to stays where it is. Nothing if the SRAM is too small for this.
-std::optional<Schedule> scheduleByForm(const SchedulingProblem &problem);
+/// `order`: of the launches; that of `orderLaunches` if it is empty.
+std::optional<Schedule> scheduleByForm(const SchedulingProblem &problem,
+                                       std::vector<size_t> order = {});
 
 } // namespace wsec
 

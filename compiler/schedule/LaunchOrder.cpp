@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -133,44 +134,120 @@ class FreeLaunches {
 public:
   FreeLaunches(const SchedulingProblem &problem,
                std::vector<size_t>::iterator begin,
-               std::vector<size_t>::iterator end)
-      : problem(problem), begin(begin), end(end),
-        commands(problem.commandsAhead) {}
+               std::vector<size_t>::iterator end);
 
   /// Moves single ones as long as the last ends earlier for it, or all of them
   /// in sum.
   void improve();
 
 private:
+  /// When the last region is done, and the sum of all ends.
   using Rank = std::pair<double, double>;
-  Rank rank();
+  /// After so many launches.
+  struct Times {
+    std::vector<double> free; ///< when each region is
+    std::vector<double> left; ///< work of each region
+    double sum = 0;           ///< of all ends
+  };
+
+  const KernelMemory &kernel(size_t place) const {
+    return problem.kernels[begin[long(place)]];
+  }
+  const Times &after(size_t launches) const {
+    return launches <= same ? best[launches] : tried[launches];
+  }
+  double reaches(size_t launches, size_t region) const;
+  bool goesOnAsBest(size_t launches) const;
+  Rank rankFrom(size_t first, size_t last);
+  void accept(Rank rank);
   bool moves(size_t from, size_t to);
 
   /// Launches that are tried out, times regions: about a second of a core.
   static constexpr size_t mostSteps = 100'000'000;
 
   const SchedulingProblem &problem;
-  const std::vector<size_t>::iterator begin, end;
-  runtime::CommandLine commands;
-  std::vector<double> free;
-  Rank best;
+  const std::vector<size_t>::iterator begin;
+  const size_t count, regions;
+  size_t window = 0; ///< launches back that a command may wait for
+  /// Of the best order, and of one that is tried, which begins with the same
+  /// launches, and from `joined` on has them and their times but for sums.
+  std::vector<Times> best, tried;
+  size_t same = 0, joined = 0;
+  Rank bestRank;
 };
 
 } // namespace
 
-/// When the last region is done, and the sum of all ends.
-FreeLaunches::Rank FreeLaunches::rank() {
-  commands.clear();
-  free.assign(problem.commandsAhead.size(), 0);
-  double sum = 0;
-  for (auto kernel = begin; kernel != end; ++kernel) {
-    const KernelMemory &its = problem.kernels[*kernel];
-    double &when = free[its.region];
-    when = std::max(when, commands.reaches(its.region)) + its.cycles;
-    sum += when;
-    commands.give(free);
+FreeLaunches::FreeLaunches(const SchedulingProblem &problem,
+                           std::vector<size_t>::iterator begin,
+                           std::vector<size_t>::iterator end)
+    : problem(problem), begin(begin), count(size_t(end - begin)),
+      regions(problem.commandsAhead.size()) {
+  for (const std::vector<size_t> &row : problem.commandsAhead)
+    for (size_t ahead : row)
+      if (ahead < count)
+        window = std::max(window, ahead);
+  Times none{std::vector<double>(regions, 0), std::vector<double>(regions, 0)};
+  for (size_t place = 0; place < count; ++place)
+    none.left[kernel(place).region] += kernel(place).cycles;
+  best.assign(count + 1, none);
+  tried = best;
+}
+
+/// When the next command has reached the region, as runtime::CommandLine says.
+double FreeLaunches::reaches(size_t launches, size_t region) const {
+  double when = 0;
+  for (size_t busy = 0; busy < regions; ++busy)
+    if (const size_t ahead = problem.commandsAhead[busy][region];
+        ahead < launches)
+      when = std::max(when, after(launches - ahead).free[busy]);
+  return when;
+}
+
+/// Whether all that equal launches behind so many depend on is as in the best
+/// order.
+bool FreeLaunches::goesOnAsBest(size_t launches) const {
+  for (size_t back = 0; back <= std::min(window, launches); ++back)
+    if (launches - back > same &&
+        tried[launches - back].free != best[launches - back].free)
+      return false;
+  return true;
+}
+
+/// Of the order as it is, which differs from the best one in places [first,
+/// last]; any that is worse where a region has more to do than time is left.
+FreeLaunches::Rank FreeLaunches::rankFrom(size_t first, size_t last) {
+  same = first;
+  for (joined = first; joined < count; ++joined) {
+    if (joined > last && goesOnAsBest(joined))
+      break;
+    Times &now = tried[joined + 1];
+    now = after(joined);
+    const KernelMemory &its = kernel(joined);
+    double &when = now.free[its.region];
+    when = std::max(when, reaches(joined, its.region)) + its.cycles;
+    now.left[its.region] -= its.cycles;
+    now.sum += when;
+    constexpr double rounding = 1e-9;
+    const double end = when + now.left[its.region];
+    if (end > bestRank.first * (1 + rounding))
+      return {end, 0};
   }
+  double sum = after(joined).sum;
+  for (size_t place = joined; place < count; ++place)
+    sum += best[place + 1].free[kernel(place).region];
+  const std::vector<double> &free = (joined < count ? best : tried).back().free;
   return {*std::max_element(free.begin(), free.end()), sum};
+}
+
+/// The order that was tried is the best.
+void FreeLaunches::accept(Rank rank) {
+  bestRank = rank;
+  for (size_t launches = same + 1; launches <= joined; ++launches)
+    best[launches] = tried[launches];
+  for (size_t place = joined; place < count; ++place)
+    best[place + 1].sum =
+        best[place].sum + best[place + 1].free[kernel(place).region];
 }
 
 bool FreeLaunches::moves(size_t from, size_t to) {
@@ -180,25 +257,23 @@ bool FreeLaunches::moves(size_t from, size_t to) {
     std::rotate(first, from < to ? first + 1 : last - 1, last);
   };
   move(from, to);
-  const Rank its = rank();
-  if (its < best) {
-    best = its;
-    return true;
+  const Rank its = rankFrom(std::min(from, to), std::max(from, to));
+  if (!(its < bestRank)) {
+    move(to, from);
+    return false;
   }
-  move(to, from);
-  return false;
+  accept(its);
+  return true;
 }
 
 void FreeLaunches::improve() {
-  const size_t count = size_t(end - begin);
-  size_t left = mostSteps / (count * problem.commandsAhead.size());
-  best = rank();
-  std::vector<double> work(problem.commandsAhead.size(), 0);
-  for (auto kernel = begin; kernel != end; ++kernel)
-    work[problem.kernels[*kernel].region] += problem.kernels[*kernel].cycles;
+  size_t left = mostSteps / (count * regions);
+  bestRank.first = std::numeric_limits<double>::infinity();
+  accept(rankFrom(0, count));
   // No region is done before it has done all that is its own.
-  const double least = *std::max_element(work.begin(), work.end());
-  auto goesOn = [&] { return left > 0 && best.first > least * (1 + 1e-9); };
+  const double least =
+      *std::max_element(best[0].left.begin(), best[0].left.end());
+  auto goesOn = [&] { return left > 0 && bestRank.first > least * (1 + 1e-9); };
   for (bool moved = true; moved && goesOn();) {
     moved = false;
     for (size_t from = 0; from < count; ++from)

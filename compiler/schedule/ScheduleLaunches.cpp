@@ -5,6 +5,7 @@
 #include "compiler/schedule/BackPressureScheduler.h"
 #include "compiler/schedule/FirstFitScheduler.h"
 #include "compiler/schedule/FormScheduler.h"
+#include "compiler/schedule/LaunchOrder.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/schedule/ReadFlows.h"
 #include "compiler/schedule/ReadSchedule.h"
@@ -67,10 +68,11 @@ struct ScheduleLaunches final
       return program.emitError(error);
     // Few addresses make less code, and waste some room for buffers: what does
     // not fit so may fit by first fit.
+    const std::vector<size_t> order = orderLaunches(*problem);
     Overflow overflow;
     for (Solver solver : {byForm, byFirstFit}) {
       FailureOr<bool> fits =
-          placeBehindCode(program, *problem, solver, overflow);
+          placeBehindCode(program, *problem, order, solver, overflow);
       if (failed(fits))
         return failure();
       if (*fits)
@@ -78,7 +80,7 @@ struct ScheduleLaunches final
     }
     // As it lies without code, for who asks how much of it there is.
     Overflow again;
-    (void)byFirstFit(program, *problem, again);
+    (void)byFirstFit(program, *problem, order, again);
     auto error = overflow.op->emitError(overflow.message);
     setShortage(error, Shortage::Sram);
     return error;
@@ -92,12 +94,13 @@ struct ScheduleLaunches final
 
   /// Gives all buffers an address, or says why there is none.
   using Solver = bool (*)(wse::ProgramOp, const SchedulingProblem &,
-                          Overflow &);
+                          const std::vector<size_t> &order, Overflow &);
 
   static FailureOr<bool> placeBehindCode(wse::ProgramOp program,
                                          SchedulingProblem problem,
+                                         const std::vector<size_t> &order,
                                          Solver solver, Overflow &overflow) {
-    if (!solver(program, problem, overflow))
+    if (!solver(program, problem, order, overflow))
       return false;
     // Now that all have an address, it is known how much code there is. Buffers
     // lie above it, in the same order: then there is as much.
@@ -108,7 +111,7 @@ struct ScheduleLaunches final
         llvm::alignTo(problem.firstAddress + *code, kBufferAlignment);
     problem.codeBytes = *code;
     if (problem.firstAddress <= problem.endAddress)
-      return solver(program, problem, overflow);
+      return solver(program, problem, order, overflow);
     if (!overflow.op)
       overflow = {program,
                   "SramOverflow: " + std::to_string(*code) +
@@ -133,11 +136,12 @@ struct ScheduleLaunches final
   }
 
   static bool byFirstFit(wse::ProgramOp program,
-                         const SchedulingProblem &problem, Overflow &overflow) {
+                         const SchedulingProblem &problem,
+                         const std::vector<size_t> &order, Overflow &overflow) {
     SmallVector<wse::KernelOp> kernels = program.kernels();
     Schedule solution;
     SramOverflow found;
-    if (scheduleByFirstFit(problem, solution, found)) {
+    if (scheduleByFirstFit(problem, solution, found, order)) {
       writeSchedule(program, kernels, problem, solution);
       return true;
     }
@@ -149,8 +153,8 @@ struct ScheduleLaunches final
   }
 
   static bool byForm(wse::ProgramOp program, const SchedulingProblem &problem,
-                     Overflow &) {
-    std::optional<Schedule> solution = scheduleByForm(problem);
+                     const std::vector<size_t> &order, Overflow &) {
+    std::optional<Schedule> solution = scheduleByForm(problem, order);
     if (solution)
       writeSchedule(program, program.kernels(), problem, *solution);
     return solution.has_value();

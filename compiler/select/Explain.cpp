@@ -112,7 +112,10 @@ static std::string tellOffers(wse::KernelOp op, const Machine &region,
                               ScratchLimits limits) {
   SmallVector<Offer> offers = findKernel(op)->offers(op, region);
   const int variant = findKernel(op)->variantOf(op);
-  const int64_t others = limits.code ? bytesBeside(op, region) : 0;
+  const int64_t others =
+      limits.code ? bytesBeside(op->getParentOfType<wse::ProgramOp>(), region)
+                        .lookup(op)
+                  : 0;
   const Choice cheapest = cheapestOffer(op, offers, region, {}, limits, others);
   const Offer *chosen = llvm::find_if(offers, [&](const Offer &offer) {
     return !offer.input && offer.variant == variant;

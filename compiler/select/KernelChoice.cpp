@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/select/KernelChoice.h"
+#include "dialects/wse/InherentAttributes.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -27,6 +28,39 @@ int64_t select::roomForOutput(Value input, const Machine &region,
   return (region.usableBytes() - (code ? code : codeReserve) -
           bytesPerPE(input.getType(), region)) /
          2;
+}
+
+Attribute select::costKey(wse::KernelOp kernel) {
+  Builder builder(kernel.getContext());
+  SmallVector<Attribute> parts = {
+      builder.getStringAttr(kernel->getName().getStringRef())};
+  for (Type type : kernel->getOperandTypes())
+    parts.push_back(TypeAttr::get(type));
+  for (Type type : kernel->getResultTypes())
+    parts.push_back(TypeAttr::get(type));
+  for (NamedAttribute attribute : wse::inherentAttributes(kernel)) {
+    if (attribute.getName() == "nodes" || attribute.getName() == "output")
+      continue;
+    parts.push_back(attribute.getName());
+    if (auto weight = dyn_cast<wse::WeightAttr>(attribute.getValue()))
+      parts.push_back(TypeAttr::get(weight.getType()));
+    else if (auto array = dyn_cast<ArrayAttr>(attribute.getValue()))
+      parts.push_back(builder.getI64IntegerAttr(array.size()));
+    else if (!isa<SymbolRefAttr>(attribute.getValue()))
+      parts.push_back(attribute.getValue());
+  }
+  kernel->walk([&](Operation *op) {
+    parts.push_back(builder.getStringAttr(op->getName().getStringRef()));
+  });
+  return builder.getArrayAttr(parts);
+}
+
+ArrayRef<Offer> select::Offers::of(wse::KernelOp kernel) {
+  std::unique_ptr<SmallVector<Offer>> &offers = known[costKey(kernel)];
+  if (!offers)
+    offers = std::make_unique<SmallVector<Offer>>(
+        findKernel(kernel)->offers(kernel, region));
+  return *offers;
 }
 
 select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
@@ -59,21 +93,30 @@ select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
   return *best;
 }
 
-int64_t select::bytesBeside(wse::KernelOp kernel, const Machine &region) {
-  int64_t bytes = 0;
-  Operation *op = kernel;
-  for (Operation *maker = op->getPrevNode(); maker;
-       maker = maker->getPrevNode())
-    for (Value result : maker->getResults()) {
-      bool lives = false, used = false;
-      for (Operation *user : result.getUsers()) {
-        used |= user == op;
-        lives |= op->isBeforeInBlock(user);
-      }
-      if (lives && !used)
-        bytes += bytesPerPE(result.getType(), region);
+llvm::DenseMap<Operation *, int64_t>
+select::bytesBeside(wse::ProgramOp program, const Machine &region) {
+  llvm::DenseMap<Value, Operation *> lastUser;
+  for (Operation &op : program.bodyBlock())
+    for (Value operand : op.getOperands())
+      lastUser[operand] = &op;
+  llvm::DenseMap<Operation *, int64_t> beside;
+  int64_t living = 0;
+  for (Operation &op : program.bodyBlock()) {
+    int64_t others = living;
+    const llvm::SmallSetVector<Value, 4> used(op.operand_begin(),
+                                              op.operand_end());
+    for (Value value : used) {
+      const int64_t bytes = bytesPerPE(value.getType(), region);
+      others -= bytes;
+      if (lastUser.lookup(value) == &op)
+        living -= bytes;
     }
-  return bytes;
+    beside[&op] = others;
+    for (Value result : op.getResults())
+      if (lastUser.contains(result))
+        living += bytesPerPE(result.getType(), region);
+  }
+  return beside;
 }
 
 namespace wsec::select {
@@ -84,11 +127,10 @@ namespace {
 class VariantChooser {
 public:
   VariantChooser(const Machine &region, ScratchLimits limits)
-      : region(region), limits(limits) {}
+      : region(region), limits(limits), offers(region) {}
 
-  void add(wse::KernelOp op) {
-    kernels.push_back({op, findKernel(op)->offers(op, region),
-                       limits.code ? bytesBeside(op, region) : 0});
+  void add(wse::KernelOp op, int64_t bytesBeside) {
+    kernels.push_back({op, offers.of(op), bytesBeside});
   }
   void chooseCheapest() { choose({}); }
   /// While streams ask for more colors than there are, all kernels do without
@@ -99,7 +141,7 @@ public:
 private:
   struct Entry {
     Operation *op;
-    SmallVector<Offer> offers;
+    ArrayRef<Offer> offers;
     int64_t others; ///< bytes beside it
   };
   /// A variant of all kernels of a name.
@@ -116,6 +158,7 @@ private:
 
   const Machine &region;
   const ScratchLimits limits;
+  Offers offers;
   std::vector<Entry> kernels;
 };
 
@@ -190,9 +233,12 @@ void select::chooseVariants(wse::ProgramOp program, ScratchLimits limits,
   for (wse::RegionOp region : program.kernelRegions()) {
     const Machine machine = region.machine();
     VariantChooser chooser(machine, limits);
+    llvm::DenseMap<Operation *, int64_t> beside;
+    if (limits.code)
+      beside = bytesBeside(program, machine);
     for (auto op : program.bodyBlock().getOps<wse::KernelOp>())
       if (wse::regionOf(op) == region)
-        chooser.add(op);
+        chooser.add(op, beside.lookup(op));
     if (fewColors)
       chooser.chooseFewColors();
     else

@@ -8,6 +8,7 @@
 #include "compiler/kernels/Kernel.h"
 #include "dialects/wse/Wse.h"
 
+#include <memory>
 #include <tuple>
 
 namespace wsec::select {
@@ -47,15 +48,35 @@ Choice cheapestOffer(mlir::Operation *op, llvm::ArrayRef<Offer> offers,
                      const Machine &region, mlir::Type input = {},
                      ScratchLimits limits = {}, int64_t others = 0);
 
+/// All that costs of a kernel can depend on: its name, types, attributes and
+/// body; of constants their types, and no names.
+mlir::Attribute costKey(wse::KernelOp kernel);
+
+/// Offers of kernels on one region: those of kernels that are alike are asked
+/// for once.
+class Offers {
+public:
+  explicit Offers(Machine region) : region(std::move(region)) {}
+
+  /// Of the kernel as it is; valid while this lives.
+  llvm::ArrayRef<Offer> of(wse::KernelOp kernel);
+
+private:
+  const Machine region;
+  llvm::DenseMap<mlir::Attribute, std::unique_ptr<llvm::SmallVector<Offer>>>
+      known; // looked up only
+};
+
 /// Gives every kernel its cheapest variant, now that all values have their
 /// types. With `fewColors` the cheapest whose streams, in each region, ask for
 /// no more colors than there are, counted as if no two streams could share one.
 void chooseVariants(wse::ProgramOp program, ScratchLimits limits,
                     bool fewColors);
 
-/// Bytes of results that live while a kernel of the program's block runs, and
-/// that it neither uses nor makes.
-int64_t bytesBeside(wse::KernelOp kernel, const Machine &region);
+/// For each operation of the program's block the bytes of results that live
+/// while it runs, and that it neither uses nor makes, as they are on a region.
+llvm::DenseMap<mlir::Operation *, int64_t> bytesBeside(wse::ProgramOp program,
+                                                       const Machine &region);
 
 } // namespace wsec::select
 

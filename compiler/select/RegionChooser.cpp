@@ -76,34 +76,6 @@ private:
   std::vector<Candidate> candidates;
 };
 
-/// All that a cost can depend on: the kernel, its types, its attributes and
-/// body; of constants their types, and no names.
-static Attribute describe(wse::KernelOp kernel) {
-  Builder builder(kernel.getContext());
-  SmallVector<Attribute> parts = {
-      builder.getStringAttr(kernel->getName().getStringRef())};
-  for (Type type : kernel->getOperandTypes())
-    parts.push_back(TypeAttr::get(type));
-  for (Type type : kernel->getResultTypes())
-    parts.push_back(TypeAttr::get(type));
-  for (NamedAttribute attribute : kernel->getAttrs()) {
-    if (attribute.getName() == "nodes" || attribute.getName() == "output" ||
-        attribute.getName().getValue().contains('.'))
-      continue;
-    parts.push_back(attribute.getName());
-    if (auto weight = dyn_cast<wse::WeightAttr>(attribute.getValue()))
-      parts.push_back(TypeAttr::get(weight.getType()));
-    else if (auto array = dyn_cast<ArrayAttr>(attribute.getValue()))
-      parts.push_back(builder.getI64IntegerAttr(array.size()));
-    else if (!isa<SymbolRefAttr>(attribute.getValue()))
-      parts.push_back(attribute.getValue());
-  }
-  kernel->walk([&](Operation *op) {
-    parts.push_back(builder.getStringAttr(op->getName().getStringRef()));
-  });
-  return builder.getArrayAttr(parts);
-}
-
 RegionChooser::RegionChooser(const Machine &mesh,
                              ArrayRef<wse::KernelOp> kernels, bool keepWeights,
                              ScratchLimits limits)
@@ -114,7 +86,7 @@ RegionChooser::RegionChooser(const Machine &mesh,
                      kernels);
   llvm::DenseMap<Value, size_t> lastUse;
   for (auto [index, kernel] : llvm::enumerate(this->kernels)) {
-    KernelClass &known = classes[classOf.emplace_back(describe(kernel))];
+    KernelClass &known = classes[classOf.emplace_back(costKey(kernel))];
     if (!known.count++)
       known.first = kernel;
     for (Value operand : kernel->getOperands())
@@ -249,11 +221,13 @@ int64_t select::roomForData(const Machine &region, int64_t code) {
 }
 
 std::vector<int64_t> RegionChooser::working(const Machine &region) const {
-  llvm::DenseMap<Type, int64_t> byType;
+  // What leaves is cut by how large the operand is that it is made of.
+  llvm::DenseMap<std::pair<Type, Type>, int64_t> byType;
   auto bytes = [&](Value value) {
-    if (leaving.contains(value))
-      return bytesOf(value, region);
-    auto [known, isNew] = byType.try_emplace(value.getType(), 0);
+    Type operand = leaving.contains(value)
+                       ? value.getDefiningOp()->getOperand(0).getType()
+                       : Type();
+    auto [known, isNew] = byType.try_emplace({value.getType(), operand}, 0);
     if (isNew)
       known->second = bytesOf(value, region);
     return known->second;

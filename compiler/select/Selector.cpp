@@ -19,7 +19,7 @@ Selector::Selector(func::FuncOp main, wse::ProgramOp program,
       regionMachine(region.machine()), hostValues(main.front()),
       wantedHeads(main.front()),
       kernels(OpBuilder::atBlockEnd(&program.bodyBlock())),
-      precision(precision), limits{code} {}
+      precision(precision), limits{code}, offers(regionMachine) {}
 
 //===----------------------------------------------------------------------===//
 // The run
@@ -486,7 +486,7 @@ double Selector::redistributeCycles(Value value, wse::TokenTiling tiling,
 
 void Selector::takeCheapestOffer(Operation *kernel, Operation *user) {
   const Kernel *library = findKernel(kernel);
-  SmallVector<Offer> offers = library->offers(kernel, regionMachine);
+  const ArrayRef<Offer> offers = this->offers.of(cast<wse::KernelOp>(kernel));
   Choice best = cheapestOffer(kernel, offers, regionMachine, {}, limits);
   Type other;
   for (const Offer &offer : offers) {

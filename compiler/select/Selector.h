@@ -109,6 +109,7 @@ private:
   mlir::OpBuilder kernels;
   mlir::Type precision; ///< of activations
   ScratchLimits limits;
+  Offers offers;           ///< on the region
   bool exactly = false;    ///< what is brought now is of f32
   llvm::StringSet<> taken; ///< names of tensors, once asked for
   /// Root of the element-wise group of each operator in one.

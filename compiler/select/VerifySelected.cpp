@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace wsec;
@@ -61,32 +62,71 @@ static LogicalResult verifySameType(StringRef output,
   return success();
 }
 
+/// Calls `visit` with each [begin, end) of consecutive elements that a piece is
+/// stored to, until that returns true; whether it did.
+static bool anyRun(wse::StoreOp piece,
+                   function_ref<bool(int64_t, int64_t)> visit) {
+  const wse::TokenTiling tiling =
+      wse::TokenTiling::of(piece.getValue().getType());
+  const auto [perSequence, perToken, perFeature] = piece.outputStrides();
+  std::array<std::pair<int64_t, int64_t>, 3> dims = {
+      {{perSequence, tiling.getBatch()},
+       {perToken, tiling.getTokens()},
+       {perFeature, wse::featuresOf(piece.getValue())}}};
+  llvm::sort(dims);
+  int64_t length = 1;
+  for (auto &[stride, size] : dims)
+    if (stride == length)
+      length *= std::exchange(size, 1);
+  const int64_t first = piece.getOffset();
+  for (int64_t i = 0; i < dims[0].second; ++i)
+    for (int64_t j = 0; j < dims[1].second; ++j)
+      for (int64_t k = 0; k < dims[2].second; ++k) {
+        const int64_t begin =
+            first + i * dims[0].first + j * dims[1].first + k * dims[2].first;
+        if (visit(begin, begin + length))
+          return true;
+      }
+  return false;
+}
+
 // (S4) Pieces at places of their own: each element once.
 static LogicalResult verifyPlaces(StringRef output,
                                   MutableArrayRef<wse::StoreOp> pieces) {
   wse::StoreOp last = pieces.back();
-  std::vector<Operation *> writers(
-      cast<RankedTensorType>(last.getType()).getNumElements());
+  const int64_t count = cast<RankedTensorType>(last.getType()).getNumElements();
+  // All runs begin and end at multiples of a unit: one bit tells of it.
+  int64_t unit = count;
+  for (wse::StoreOp piece : pieces)
+    anyRun(piece, [&](int64_t begin, int64_t end) {
+      unit = std::gcd(unit, std::gcd(begin, end));
+      return unit == 1;
+    });
+  std::vector<bool> written(size_t(count / unit));
   for (wse::StoreOp piece : pieces) {
-    wse::TokenTiling tiling = wse::TokenTiling::of(piece.getValue().getType());
-    auto [perSequence, perToken, perFeature] = piece.outputStrides();
-    for (int64_t b = 0; b < tiling.getBatch(); ++b)
-      for (int64_t s = 0; s < tiling.getTokens(); ++s)
-        for (int64_t f = 0; f < wse::featuresOf(piece.getValue()); ++f) {
-          int64_t at = int64_t(piece.getOffset()) + b * perSequence +
-                       s * perToken + f * perFeature;
-          if (writers[at])
-            return wse::withNote(piece.emitOpError("stores element ")
-                                     << at << " of '" << output
-                                     << "' a second time",
-                                 writers[at], "it is stored here already");
-          writers[at] = piece;
-        }
+    int64_t again = -1;
+    if (!anyRun(piece, [&](int64_t begin, int64_t end) {
+          for (int64_t at = begin / unit; at < end / unit && again < 0; ++at)
+            if (written[size_t(at)])
+              again = at * unit;
+            else
+              written[size_t(at)] = true;
+          return again >= 0;
+        }))
+      continue;
+    const auto *writer = llvm::find_if(pieces, [&](wse::StoreOp other) {
+      return anyRun(other, [&](int64_t begin, int64_t end) {
+        return begin <= again && again < end;
+      });
+    });
+    return wse::withNote(piece.emitOpError("stores element ")
+                             << again << " of '" << output << "' a second time",
+                         *writer, "it is stored here already");
   }
-  auto missing = llvm::find(writers, nullptr);
-  if (missing != writers.end())
+  if (auto missing = llvm::find(written, false); missing != written.end())
     return last.emitOpError("leaves element ")
-           << missing - writers.begin() << " of '" << output << "' unwritten";
+           << (missing - written.begin()) * unit << " of '" << output
+           << "' unwritten";
   return success();
 }
 
@@ -227,6 +267,7 @@ namespace {
 struct VerifySelectedPass
     : select::impl::VerifySelectedPassBase<VerifySelectedPass> {
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     if (failed(verifySelected(getOperation())))
       signalPassFailure();
   }

@@ -2,6 +2,7 @@
 
 #include "dialects/wse/Wse.h"
 #include "dialects/EntrySyntax.h"
+#include "dialects/wse/InherentAttributes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -88,7 +89,7 @@ SmallVector<WeightAttr> wsec::wse::allWeights(Operation *op) {
     if (auto weight = dyn_cast<WeightAttr>(attribute))
       weights.push_back(weight);
   };
-  for (NamedAttribute attribute : op->getAttrs()) {
+  for (NamedAttribute attribute : inherentAttributes(op)) {
     collect(attribute.getValue());
     if (auto array = dyn_cast<ArrayAttr>(attribute.getValue()))
       llvm::for_each(array, collect);

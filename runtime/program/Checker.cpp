@@ -121,7 +121,10 @@ void checkProgram(const program::Program &program) {
     checkUsableColor(machine, program.launch_color(), {nullptr, "program"},
                      "launch color");
   checkRoutes(program);
-  CheckerWork work;
+  // A stream that a compiler writes has some ten scalars and extents.
+  constexpr uint64_t stepsOfStream = 16;
+  CheckerWork work(stepsOfStream * uint64_t(machine.width()) *
+                   program.streams()->size());
   const CarriedRanges carried = checkEntries(program, work);
   checkClasses(program, carried, work);
   checkTensors(program);

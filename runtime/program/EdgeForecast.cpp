@@ -4,6 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/program/Call.h"
 #include "runtime/program/Scalars.h"
+#include "runtime/program/StreamShape.h"
 #include "runtime/program/Wire.h"
 
 #include <algorithm>
@@ -42,6 +43,13 @@ struct Row {
   uint64_t words = 0;
   std::vector<std::pair<uint64_t, uint64_t>> windows;
 
+  void add(uint64_t begin, uint64_t end) {
+    if (!windows.empty() && windows.back().first <= begin &&
+        begin <= windows.back().second)
+      windows.back().second = std::max(windows.back().second, end);
+    else
+      windows.push_back({begin, end});
+  }
   /// Cycles of all windows, each counted once.
   uint64_t covered() {
     std::sort(windows.begin(), windows.end());
@@ -59,7 +67,7 @@ struct Row {
 
 EdgeForecast edgeForecast(const program::Program &program, uint32_t entry) {
   const Call call = largestCall(program, entry);
-  std::map<uint32_t, std::vector<uint64_t>> known; // A stream may flow often.
+  std::map<std::string, std::vector<uint64_t>> known; // by their shape
   std::map<int, Row> rows;
   EdgeForecast forecast;
   for (const program::Launch *launch : *call.entry().launches()) {
@@ -67,20 +75,21 @@ EdgeForecast edgeForecast(const program::Program &program, uint32_t entry) {
     if (count > 0 && !launch->slots())
       return {};
     for (unsigned s = 0; s < count; ++s) {
-      const uint32_t number = launch->streams()->Get(s);
-      const program::HostStream &stream = *program.streams()->Get(number);
+      const program::HostStream &stream =
+          *program.streams()->Get(launch->streams()->Get(s));
       const program::Slot &slot = *launch->slots()->Get(s);
       forecast.cycles = std::max(forecast.cycles, double(slot.end()));
       if (stream.direction() != program::Direction::In)
         continue;
-      auto [words, isNew] = known.try_emplace(number);
+      const std::vector<int64_t> arguments = call.carried(*launch);
+      auto [words, isNew] = known.try_emplace(streamShape(stream, arguments));
       if (isNew)
-        words->second = wordsByChannel(stream, call.carried(*launch));
+        words->second = wordsByChannel(stream, arguments);
       for (unsigned i = 0; i < stream.channels()->size(); ++i)
         if (words->second[i] > 0) {
           Row &row = rows[stream.channels()->Get(i)->row()];
           row.words += words->second[i];
-          row.windows.push_back({slot.begin(), slot.end()});
+          row.add(slot.begin(), slot.end());
         }
     }
   }

@@ -4,6 +4,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/RectSet.h"
 #include "runtime/program/Scalars.h"
+#include "runtime/program/StreamShape.h"
 #include "runtime/program/Wire.h"
 
 #include "absl/strings/str_format.h"
@@ -58,22 +59,32 @@ struct Weights {
 
 } // namespace
 
+/// Which segments of a stream are of weights; none of one that leaves.
+static std::vector<bool> weightSegments(const program::Program &program,
+                                        const program::HostStream &stream) {
+  std::vector<bool> areWeights;
+  for (const program::Segment *segment : *stream.segments()) {
+    const auto role = program.tensors()->Get(segment->tensor())->role();
+    areWeights.push_back(stream.direction() == program::Direction::In &&
+                         (role == program::TensorRole::Weight ||
+                          role == program::TensorRole::Constant));
+  }
+  return areWeights;
+}
+
 /// The weights that one run of a stream sends: for each column it serves, the
-/// blocks of all its segments.
-static Weights weightsOf(const program::Program &program,
-                         const program::HostStream &stream,
+/// blocks of these of its segments.
+static Weights weightsOf(const program::HostStream &stream,
+                         const std::vector<bool> &segments,
                          const std::vector<int64_t> &arguments) {
   Weights weights;
-  if (stream.direction() != program::Direction::In)
-    return weights;
   std::vector<int64_t> scalars;
   auto addColumn = [&](int column, int row) {
     evaluateScalars(stream.scalars(), column, row, scalars, arguments.data());
-    for (const program::Segment *segment : *stream.segments()) {
-      auto role = program.tensors()->Get(segment->tensor())->role();
-      if (role != program::TensorRole::Weight &&
-          role != program::TensorRole::Constant)
+    for (unsigned i = 0; i < segments.size(); ++i) {
+      if (!segments[i])
         continue;
+      const program::Segment *segment = stream.segments()->Get(i);
       uint64_t block = 1;
       for (const program::Affine *extent : *segment->extents())
         block *= uint64_t(evaluateAffine(*extent, scalars));
@@ -91,16 +102,22 @@ static Weights weightsOf(const program::Program &program,
 static Weights streamedWeights(const program::Program &program,
                                uint32_t entry) {
   const Call call = largestCall(program, entry);
-  // A stream may feed many launches.
-  std::map<uint32_t, Weights> known;
+  // A stream may feed many launches, and its words be weights in parts.
+  std::map<std::pair<std::string, std::vector<bool>>, Weights> known;
   Weights weights;
   for (const program::Launch *launch : *call.entry().launches())
     if (launch->streams())
       for (uint32_t stream : *launch->streams()) {
-        auto [at, isNew] = known.try_emplace(stream);
+        const program::HostStream &its = *program.streams()->Get(stream);
+        const std::vector<bool> areWeights = weightSegments(program, its);
+        if (std::find(areWeights.begin(), areWeights.end(), true) ==
+            areWeights.end())
+          continue;
+        const std::vector<int64_t> arguments = call.carried(*launch);
+        auto [at, isNew] =
+            known.try_emplace({streamShape(its, arguments), areWeights});
         if (isNew)
-          at->second = weightsOf(program, *program.streams()->Get(stream),
-                                 call.carried(*launch));
+          at->second = weightsOf(its, areWeights, arguments);
         weights += at->second;
       }
   return weights;

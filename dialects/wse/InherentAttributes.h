@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The attributes of an operation without a dictionary of them: the context
+// would keep one for each state that any kernel is ever in.
+#ifndef WSEC_DIALECTS_WSE_INHERENTATTRIBUTES_H
+#define WSEC_DIALECTS_WSE_INHERENTATTRIBUTES_H
+
+#include "mlir/IR/Operation.h"
+#include "mlir/IR/OperationSupport.h"
+
+namespace wsec::wse {
+
+/// Those that the operation's kind declares, by name.
+inline llvm::SmallVector<mlir::NamedAttribute>
+inherentAttributes(mlir::Operation *op) {
+  mlir::NamedAttrList list;
+  op->getName().populateInherentAttrs(op, list);
+  llvm::SmallVector<mlir::NamedAttribute> attributes(list.begin(), list.end());
+  llvm::sort(attributes);
+  return attributes;
+}
+
+} // namespace wsec::wse
+
+#endif // WSEC_DIALECTS_WSE_INHERENTATTRIBUTES_H
