@@ -57,7 +57,7 @@ class Fill final : public KernelFor<wse::FillOp> {
       words.pitch = 1;
       words.step = elements.step / 2;
     }
-    return bringTokens(b, parameter.getValue(), parameter.getHeldType(), words,
+    return bringTokens(b, parameter.getView(), parameter.getHeldType(), words,
                        0, {}, /*inAllRows=*/true, pairing);
   }
 };

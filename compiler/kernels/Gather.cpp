@@ -42,7 +42,7 @@ class Gather final : public KernelFor<wse::GatherOp> {
         selection.heads().columnsFor(y, selection.defaultTiling(shapeOf(y)));
     return selection.createFor<wse::GatherOp>(
         op, Type(selection.tensorType(tiling, shapeOf(y).back(), y)), table,
-        ids->source());
+        selection.source(*ids));
   }
 
   Value moved(Operation *op) const final { return op->getResult(0); }

@@ -17,10 +17,13 @@ std::optional<PackedWeights> PackedWeights::of(wse::MatmulOp op,
                                                const Machine &machine) {
   wse::WeightAttr weight = op.getWeight();
   PackedWeights packed;
-  packed.weights = weight.getQuantized();
   const wse::MatmulVariant variant = op.getVariant();
-  if (!packed.weights || (variant != wse::MatmulVariant::Reduce &&
-                          variant != wse::MatmulVariant::Broadcast))
+  if (variant != wse::MatmulVariant::Reduce &&
+      variant != wse::MatmulVariant::Broadcast)
+    return std::nullopt;
+  wse::ParameterOp parameter = wse::parameterOf(op, weight);
+  packed.weights = parameter ? parameter.getQuantized() : onnx::QuantizedAttr();
+  if (!packed.weights)
     return std::nullopt;
   packed.name = weight.getName();
   packed.reduce = variant == wse::MatmulVariant::Reduce;

@@ -111,7 +111,7 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
     right.view = *right.view.reshape({depth, columns});
     Value input = selection.onWafer(op.getA(), op);
     return input
-               ? make(input, right.weight(), {},
+               ? make(input, selection.weight(right), {},
                       selection.heads().columnsFor(op.getY(), tilingOf(input)))
                : Value();
   }
@@ -140,7 +140,7 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
     HostView rowsOf = matrix(left, pair);
     rowsOf.view = *rowsOf.view.reshape({1, rows, depth});
     Value product = make(selection.load(rowsOf, tiling, op),
-                         matrix(right, pair).weight(), {}, tiling);
+                         selection.weight(matrix(right, pair)), {}, tiling);
     selection.store(product, into, pair * rows * columns, {0, columns, 1}, op);
   }
   selection.provide(op.getY(), into);
@@ -148,22 +148,23 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
 }
 
 /// Ones, or what makes a mean of a sum.
-static wse::WeightAttr columnOfOnes(onnx::ReduceOp op, int64_t features) {
+static wse::WeightAttr columnOfOnes(onnx::ReduceOp op, int64_t features,
+                                    Selection &selection) {
   Builder builder(op.getContext());
   const bool isMean = op.getKind() == onnx::ReduceKind::Mean;
   auto type = RankedTensorType::get({features, 1}, builder.getF32Type());
-  return wse::WeightAttr::get(
-      op.getContext(), builder.getStringAttr(isMean ? "1/n" : "1"), type,
-      StringAttr(), 0, 0,
-      DenseElementsAttr::get(type, isMean ? 1.0f / float(features) : 1.0f),
-      FlatSymbolRefAttr(), 0, {});
+  auto ones =
+      DenseElementsAttr::get(type, isMean ? 1.0f / float(features) : 1.0f);
+  return wse::WeightAttr::get(op.getContext(),
+                              selection.parameterOf(ones, isMean ? "1/n" : "1"),
+                              type, 0, {});
 }
 
 static Value build(onnx::ReduceOp op, Selection &selection, MakeProduct make) {
   Value input = selection.onWafer(op.getX(), op);
   if (!input)
     return {};
-  return make(input, columnOfOnes(op, wse::featuresOf(input)), {},
+  return make(input, columnOfOnes(op, wse::featuresOf(input), selection), {},
               tilingOf(input).withColumns(wse::ColumnPlacement::Balanced));
 }
 

@@ -171,7 +171,7 @@ void ProgramBuilder::declareGradients(wse::ProgramOp source) {
           program.getContext(), this->source(gradient.getRowsAttr()).symbol);
     tensors.lookup(gradient.getOutputAttr())
         .setGradientAttr(pe::GradientAttr::get(
-            program.getContext(), parameter.getValue().getName(),
+            program.getContext(), parameter.getSymNameAttr(),
             gradient.getOffset(),
             gradient.getStrides().value_or(ArrayRef<int64_t>()), rows));
   }
@@ -210,8 +210,10 @@ HostTensor ProgramBuilder::source(Attribute source) {
     return {name.getValue().str(), 0, {strides.begin(), strides.end()}};
   }
   auto weight = cast<wse::WeightAttr>(source);
+  wse::ParameterOp parameter = parameters.lookup(weight.getName());
   HostTensor result;
-  result.symbol = declareWeight(weight);
+  result.symbol =
+      parameter ? declareParameter(parameter) : weight.getName().str();
   result.offset = weight.getViewOffset();
   llvm::append_range(result.strides, weight.viewStrides());
   return result;
@@ -245,55 +247,24 @@ ProgramBuilder::declareConstant(Attribute key, StringAttr name,
 
 /// A tensor of its own, whatever others hold the same elements.
 std::string ProgramBuilder::declareParameter(wse::ParameterOp parameter) {
-  std::string &symbol = trained[parameter.getSymNameAttr()];
+  std::string &symbol = declared[parameter.getSymNameAttr()];
   if (!symbol.empty())
     return symbol;
+  symbol = freshSymbol(parameter.getSymName());
   MLIRContext *context = program.getContext();
-  wse::WeightAttr value = parameter.getValue();
-  symbol = freshSymbol(value.getName().getValue());
-  auto data = cast_if_present<DenseElementsAttr>(value.getData());
   pe::FileAttr file;
-  if (!data)
-    file = pe::FileAttr::get(context, value.getFile().getValue(),
-                             value.getOffset());
+  auto data = dyn_cast<DenseElementsAttr>(parameter.getValue());
+  if (auto external = dyn_cast<onnx::ExternalAttr>(parameter.getValue()))
+    file = pe::FileAttr::get(context, external.getFile(),
+                             int64_t(external.getOffset()));
+  else if (onnx::QuantizedAttr quantized = parameter.getQuantized())
+    data = quantized.expanded();
   pe::TensorOp tensor =
       declareTensor(StringAttr::get(context, symbol),
                     data ? pe::Role::Constant : pe::Role::Weight,
-                    value.getType(), file, data, {});
-  tensor.setParameterAttr(value.getName());
-  return symbol;
-}
-
-std::string ProgramBuilder::declareWeight(wse::WeightAttr weight) {
-  if (FlatSymbolRefAttr tensor = weight.getTensor()) {
-    wse::ParameterOp parameter = parameters.lookup(tensor.getAttr());
-    if (!parameter)
-      return tensor.getValue().str();
-    return parameter.getTrainable() ? declareParameter(parameter)
-                                    : declareWeight(parameter.getValue());
-  }
-  MLIRContext *context = program.getContext();
-  Type element = weight.getType().getElementType();
-  if (onnx::QuantizedAttr quantized = weight.getQuantized())
-    return declareConstant(quantized, weight.getName(),
-                           [&] { return quantized.expanded(); });
-  if (auto data = dyn_cast_if_present<DenseElementsAttr>(weight.getData()))
-    return declareConstant(data, weight.getName(), [&] { return data; });
-  // All views of one byte range of a file are one tensor.
-  int64_t bytes = pe::elementBytes(element);
-  std::string &symbol =
-      files[{weight.getFile().getValue().str(), weight.getOffset(),
-             weight.getBytes(), unsigned(bytes)}];
-  if (symbol.empty()) {
-    symbol = freshSymbol(weight.getName().getValue());
-    RankedTensorType type = weight.getType();
-    if (!weight.getStrides().empty())
-      type = RankedTensorType::get({weight.getBytes() / bytes}, element);
-    declareTensor(StringAttr::get(context, symbol), pe::Role::Weight, type,
-                  pe::FileAttr::get(context, weight.getFile().getValue(),
-                                    weight.getOffset()),
-                  {}, {});
-  }
+                    parameter.getTensorType(), file, data, {});
+  if (parameter.getTrainable())
+    tensor.setParameterAttr(parameter.getSymNameAttr());
   return symbol;
 }
 

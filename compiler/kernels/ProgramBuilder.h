@@ -46,7 +46,7 @@ public:
 
   /// Whether a value can have this name: no input, output or value has it.
   bool nameValue(mlir::StringAttr name);
-  /// The declared tensor of an input, or the constant of a #wse.weight.
+  /// The tensor of an input, intermediate or parameter, or its view.
   HostTensor source(mlir::Attribute source);
   /// The weight of these records, declared on first use.
   std::string declareSparse(pe::SparseAttr sparse);
@@ -62,8 +62,6 @@ private:
   /// Declares the inputs and outputs under the names users bind them by. Comes
   /// before anything else that takes a symbol.
   void declareEnds(wse::ProgramOp source);
-  std::string declareWeight(wse::WeightAttr weight);
-
   std::string declareParameter(wse::ParameterOp parameter);
   void declareGradients(wse::ProgramOp source);
 
@@ -75,11 +73,9 @@ private:
                              mlir::FlatSymbolRefAttr alias,
                              pe::SparseAttr sparse = {});
 
-  /// Symbols of constants that were declared, by their bytes.
-  std::map<std::tuple<std::string, int64_t, int64_t, unsigned>, std::string>
-      files;
+  /// Symbols of tensors that were declared on first use.
   llvm::DenseMap<mlir::Attribute, std::string> values, sparseWeights;
-  llvm::DenseMap<mlir::StringAttr, std::string> trained; ///< by parameter
+  llvm::DenseMap<mlir::StringAttr, std::string> declared; ///< parameters
   mlir::Operation *lastTensor = nullptr;
   llvm::DenseMap<mlir::StringAttr, pe::TensorOp> tensors; ///< looked up only
   llvm::StringMap<unsigned> symbols;

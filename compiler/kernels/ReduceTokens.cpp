@@ -177,12 +177,11 @@ Value loadMask(Operation *op, wse::TokenTiling tiling, int64_t token,
   };
   SmallVector<float> oneHot(tokens, 0.0f);
   oneHot[token] = 1.0f;
-  int64_t strides[] = {0, 1, 0};
-  auto source = wse::WeightAttr::get(
-      op->getContext(), builder.getStringAttr("token"),
-      f32({tiling.getBatch(), tokens, 1}), StringAttr(), 0, 0,
-      DenseElementsAttr::get(f32({tokens}), ArrayRef<float>(oneHot)),
-      FlatSymbolRefAttr(), 0, strides);
+  FlatSymbolRefAttr elements = selection.parameterOf(
+      DenseElementsAttr::get(f32({tokens}), ArrayRef<float>(oneHot)), "token");
+  auto source =
+      wse::WeightAttr::get(op->getContext(), elements,
+                           f32({tiling.getBatch(), tokens, 1}), 0, {0, 1, 0});
   wse::TokenTiling perToken =
       tiling.withColumns(wse::ColumnPlacement::Replicated);
   return selection.createFor<wse::LoadOp>(

@@ -223,16 +223,14 @@ Tile RoutineBuilder::tile(wse::PersistentOp held) {
     tile.step =
         llvm::alignTo(tile.layout.features.largest(width()), elementsOfWord);
   }
-  // The tensor in the store has the name of the parameter.
-  StringRef prefix = isa<wse::ParameterOp>(*held) ? "resident_" : "";
   if (!held.getHeldAddress())
     lacks("the address of " + held.getHeldName().getValue() +
           ", which stays on the wafer");
-  tile.buffer = shared.buffer(
-      (prefix + held.getHeldName().getValue()).str(),
-      held.getHeldAddress().value_or(0), held.getHeldBytes(width(), height()),
-      type.getElementType(), firstNode(cast<wse::KernelOp>(op)),
-      /*persistent=*/true);
+  tile.buffer =
+      shared.buffer(held.getHeldName(), held.getHeldAddress().value_or(0),
+                    held.getHeldBytes(width(), height()), type.getElementType(),
+                    firstNode(cast<wse::KernelOp>(op)),
+                    /*persistent=*/true);
   return tile;
 }
 

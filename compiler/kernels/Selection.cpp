@@ -54,7 +54,33 @@ Value Selection::onWaferByFeatures(Value value, Operation *user) {
 }
 
 wse::WeightAttr Selection::asWeight(Value value, Operation *user) {
-  return toStore(value, user) ? host().weight(value) : wse::WeightAttr();
+  return toStore(value, user) ? weight(*host().view(value)) : wse::WeightAttr();
+}
+
+wse::WeightAttr Selection::weight(const HostView &host) {
+  MLIRContext *context = host.base.getContext();
+  FlatSymbolRefAttr tensor = host.tensor;
+  if (onnx::ConstantOp constant = host.constant())
+    tensor = parameterOf(constant);
+  else if (!tensor)
+    tensor = FlatSymbolRefAttr::get(context,
+                                    inputName(cast<BlockArgument>(host.base)));
+  SmallVector<int64_t> shape = host.view.shape, strides = host.view.strides;
+  // A scalar has no dimension to carry its place: show it as one element.
+  if (shape.empty()) {
+    shape.push_back(1);
+    strides.push_back(1);
+  }
+  if (host.view.isDense())
+    strides.clear();
+  return wse::WeightAttr::get(context, tensor,
+                              RankedTensorType::get(shape, host.storedType()),
+                              host.view.offset, strides);
+}
+
+Attribute Selection::source(const HostView &host) {
+  wse::WeightAttr weight = this->weight(host);
+  return host.constant() ? Attribute(weight) : weight.getTensor();
 }
 
 void Selection::store(Value tensor, wse::IntermediateOp into, int64_t offset,

@@ -114,6 +114,11 @@ public:
   virtual bool toStoreInOrder(mlir::Value value, mlir::Operation *user) = 0;
   /// As toStore, for kernels that stream it.
   wse::WeightAttr asWeight(mlir::Value value, mlir::Operation *user);
+  /// A view of what the host holds, as kernels stream it.
+  wse::WeightAttr weight(const HostView &host);
+  /// How a load names it: inputs and intermediates as a whole, with a view of
+  /// the load's own.
+  mlir::Attribute source(const HostView &host);
 
   /// A new intermediate with elements as those of `like`.
   virtual wse::IntermediateOp declare(llvm::ArrayRef<int64_t> shape,
@@ -135,6 +140,12 @@ public:
   /// Stores `tensor` as the features from `offset` on of an output of @main.
   virtual void storePiece(mlir::Value tensor, mlir::OpOperand &output,
                           int64_t offset, mlir::Operation *user) = 0;
+
+  /// The parameter that a constant is a view of, declared on first use.
+  virtual mlir::FlatSymbolRefAttr parameterOf(onnx::ConstantOp constant) = 0;
+  /// The same of elements that the model does not have.
+  virtual mlir::FlatSymbolRefAttr parameterOf(mlir::DenseElementsAttr elements,
+                                              llvm::StringRef name) = 0;
 
 protected:
   /// Does an element of what the host holds need all bits of an f32?

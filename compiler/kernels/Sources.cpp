@@ -93,9 +93,10 @@ std::optional<HostView> HostValues::view(Value value) const {
   return host;
 }
 
-// Constants are called as what they were in the model.
-static StringAttr constantName(onnx::ConstantOp constant) {
+StringAttr wsec::constantName(onnx::ConstantOp constant) {
   MLIRContext *context = constant.getContext();
+  if (auto parameter = dyn_cast<onnx::ParameterAttr>(constant.getValue()))
+    return parameter.getParameter().getAttr();
   if (!constant.getNode().empty())
     return StringAttr::get(context, constant.getNode());
   if (auto name = dyn_cast<NameLoc>(constant.getLoc()))
@@ -108,56 +109,6 @@ static Attribute dataOf(onnx::ConstantOp constant) {
   onnx::ParameterOp parameter = constant.getParameter();
   return parameter && !parameter.isTrainable() ? parameter.getValue()
                                                : constant.getValue();
-}
-
-Attribute HostView::source() const {
-  if (tensor)
-    return tensor;
-  if (auto input = dyn_cast<BlockArgument>(base))
-    return FlatSymbolRefAttr::get(base.getContext(), inputName(input));
-  return weight();
-}
-
-wse::WeightAttr HostView::weight() const {
-  MLIRContext *context = base.getContext();
-  auto type = RankedTensorType::get(view.shape, storedType());
-  StringAttr name, file;
-  int64_t offset = 0, bytes = 0;
-  Attribute data;
-  FlatSymbolRefAttr held;
-  if (onnx::ConstantOp constant = this->constant()) {
-    name = constantName(constant);
-    data = dataOf(constant);
-    if (auto external = dyn_cast<onnx::ExternalAttr>(data)) {
-      file = StringAttr::get(context, external.getFile());
-      offset = external.getOffset();
-      bytes = external.getBytes();
-      data = {};
-    } else if (auto parameter = dyn_cast<onnx::ParameterAttr>(data)) {
-      held = parameter.getParameter();
-      name = held.getAttr();
-      data = {};
-    }
-  } else {
-    held = cast<FlatSymbolRefAttr>(source());
-    name = held.getAttr();
-  }
-  ArrayRef<int64_t> strides = view.strides;
-  if (isWhole())
-    strides = {};
-  // A scalar has no dimension to carry its place: show it as one element.
-  if (view.shape.empty()) {
-    type = RankedTensorType::get({1}, type.getElementType());
-    static constexpr int64_t one = 1;
-    strides = isWhole() ? ArrayRef<int64_t>() : ArrayRef<int64_t>(one);
-  }
-  return wse::WeightAttr::get(context, name, type, file, offset, bytes, data,
-                              held, isWhole() ? 0 : view.offset, strides);
-}
-
-wse::WeightAttr HostValues::weight(Value value) const {
-  std::optional<HostView> host = view(value);
-  return host ? host->weight() : wse::WeightAttr();
 }
 
 static double toDouble(Attribute element) {

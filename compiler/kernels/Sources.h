@@ -30,10 +30,6 @@ struct HostView {
   bool isWhole() const;
   /// Of the elements that the host holds.
   mlir::Type storedType() const;
-  /// How kernels name it.
-  mlir::Attribute source() const;
-  /// As a weight with the view's shape.
-  wse::WeightAttr weight() const;
 };
 
 /// Which values of @main the host provides, found in one walk: each is asked
@@ -50,8 +46,6 @@ public:
   /// `value` as a view of what the host holds, or nothing if computing it takes
   /// more than changing shapes.
   std::optional<HostView> view(mlir::Value value) const;
-  /// The same as a weight; null if it is none.
-  wse::WeightAttr weight(mlir::Value value) const;
 
   /// From now on `value` is in the store, as the intermediate `tensor`.
   void store(mlir::Value value, mlir::FlatSymbolRefAttr tensor) {
@@ -67,6 +61,9 @@ private:
   llvm::SmallPtrSet<mlir::Operation *, 16> computed, constant;
   llvm::DenseMap<mlir::Value, mlir::FlatSymbolRefAttr> stored;
 };
+
+/// What a constant is called in the model: of a view of a parameter, its name.
+mlir::StringAttr constantName(onnx::ConstantOp constant);
 
 /// The value of all elements of a view of a constant, if they are one stored
 /// element and it is at hand.

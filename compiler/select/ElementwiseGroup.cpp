@@ -243,7 +243,7 @@ Value ElementwiseGroup::emitHost(Value base, const Step *steps) {
   // Words of one stream have one type: integers are loaded.
   if (perFeature && vectorsAllowed && host->constant() && !integers) {
     host->view = {{features}, tokens->offset, {tokens->strides[2]}};
-    return leaf({}, host->weight());
+    return leaf({}, selector.weight(*host));
   }
   return leaf(load(*host), {});
 }

@@ -9,32 +9,24 @@
 using namespace mlir;
 using namespace wsec;
 
-wse::WeightAttr select::constantOf(wse::KernelOp kernel,
+/// What is computed, given or changed in each run cannot stay.
+static wse::ParameterOp constantOf(wse::KernelOp kernel,
                                    wse::WeightAttr weight) {
-  FlatSymbolRefAttr name = weight.getTensor();
-  if (!name)
-    return weight;
-  auto parameter =
-      SymbolTable::lookupNearestSymbolFrom<wse::ParameterOp>(kernel, name);
-  if (!parameter || parameter.isResident() || parameter.getTrainable())
-    return {};
-  wse::WeightAttr value = parameter.getValue();
-  return wse::WeightAttr::get(
-      weight.getContext(), weight.getName(), weight.getType(), value.getFile(),
-      value.getOffset(), value.getBytes(), value.getData(), {},
-      weight.getViewOffset(), weight.viewStrides());
+  wse::ParameterOp parameter = wse::parameterOf(kernel, weight);
+  return parameter && !parameter.getTrainable() ? parameter
+                                                : wse::ParameterOp();
 }
 
-/// What is computed, given or changed in each run cannot stay.
-static bool isTrained(wse::KernelOp kernel, wse::WeightAttr weight) {
-  return select::constantOf(kernel, weight) || wse::residentOf(kernel, weight);
+bool select::isStreamedConstant(wse::KernelOp kernel, wse::WeightAttr weight) {
+  wse::ParameterOp parameter = constantOf(kernel, weight);
+  return parameter && !parameter.isResident();
 }
 
 /// How many weights of the kernel can be resident, as it is.
 static int64_t countHeld(wse::KernelOp kernel, const Kernel &library,
                          const Machine &machine) {
   return llvm::count_if(wse::allWeights(kernel), [&](wse::WeightAttr weight) {
-    return isTrained(kernel, weight) &&
+    return constantOf(kernel, weight) &&
            library.held(kernel, weight, machine).has_value();
   });
 }
@@ -66,7 +58,7 @@ select::HeldAmount select::heldAmount(wse::KernelOp kernel,
   HeldAmount amount;
   for (wse::WeightAttr weight : wse::allWeights(kernel))
     if (auto held = findKernel(kernel)->held(kernel, weight, machine);
-        held && isTrained(kernel, weight)) {
+        held && constantOf(kernel, weight)) {
       amount.bytes += wse::DistAttr::heldBytesPerPE(held->type, machine.width,
                                                     machine.height);
       amount.elements += weight.getType().getNumElements();
@@ -80,15 +72,13 @@ select::AssumeResident::AssumeResident(wse::ProgramOp program,
   SymbolTable symbols(program);
   // Its value and type are nobody's: that there is one is what kernels ask.
   auto type = RankedTensorType::get({1}, builder.getF32Type());
-  auto value = wse::WeightAttr::get(
-      builder.getContext(), builder.getStringAttr("resident"), type, {}, 0, 0,
-      DenseElementsAttr::get(type, 0.0f), {}, 0, {});
+  auto value = DenseElementsAttr::get(type, 0.0f);
   auto placeholder = [&](wse::KernelOp kernel, wse::WeightAttr weight) {
-    if (!constantOf(kernel, weight))
+    if (!isStreamedConstant(kernel, weight))
       return weight;
-    return wse::WeightAttr::get(
-        weight.getContext(), weight.getName(), weight.getType(), {}, 0, 0, {},
-        FlatSymbolRefAttr::get(parameter), 0, weight.viewStrides());
+    return wse::WeightAttr::get(weight.getContext(),
+                                FlatSymbolRefAttr::get(parameter),
+                                weight.getType(), 0, weight.viewStrides());
   };
   for (wse::KernelOp kernel : kernels) {
     if (wse::allWeights(kernel).empty())
@@ -97,8 +87,9 @@ select::AssumeResident::AssumeResident(wse::ProgramOp program,
       // Before what streams.
       OpBuilder at = OpBuilder::atBlockBegin(&program.bodyBlock());
       parameter = wse::ParameterOp::create(
-          at, kernel.getLoc(), value.getName(), value, UnitAttr(),
-          kernel.getRegionRef(), TypeAttr::get(type), IntegerAttr());
+          at, kernel.getLoc(), builder.getStringAttr("resident"), value,
+          TypeAttr::get(type), UnitAttr(), kernel.getRegionRef(),
+          TypeAttr::get(type), IntegerAttr());
       symbols.insert(parameter); // under another name if it is taken
     }
     before.emplace_back(kernel, kernel->getAttrDictionary());

@@ -10,9 +10,8 @@
 
 namespace wsec::select {
 
-/// The bytes that `weight` is a view of, as a view of a constant; null where it
-/// is none, or is resident already.
-wse::WeightAttr constantOf(wse::KernelOp kernel, wse::WeightAttr weight);
+/// Whether `weight` is a view of a parameter that streams and does not train.
+bool isStreamedConstant(wse::KernelOp kernel, wse::WeightAttr weight);
 
 /// The variant of the kernel that holds most of its weights on a region of that
 /// machine, of such the one it has, or the cheapest.

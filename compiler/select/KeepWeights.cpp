@@ -19,23 +19,6 @@ namespace wsec::select {
 
 using namespace wsec;
 
-/// A view of the elements of `weight`, or of the tensor `in` if that is not
-/// null; without strides where these are those of a dense tensor.
-static wse::WeightAttr viewOf(wse::WeightAttr weight, FlatSymbolRefAttr in,
-                              ArrayRef<int64_t> shape,
-                              ArrayRef<int64_t> strides) {
-  auto type = RankedTensorType::get(shape, weight.getType().getElementType());
-  const int64_t first = in ? 0 : weight.getViewOffset();
-  if (first == 0 && strides == ArrayRef<int64_t>(denseStrides(shape)))
-    strides = {};
-  return in ? wse::WeightAttr::get(weight.getContext(), weight.getName(), type,
-                                   {}, 0, 0, {}, in, 0, strides)
-            : wse::WeightAttr::get(weight.getContext(), weight.getName(), type,
-                                   weight.getFile(), weight.getOffset(),
-                                   weight.getBytes(), weight.getData(), {},
-                                   first, strides);
-}
-
 /// The elements of `weight` in the order in which `held` lists them.
 static wse::WeightAttr inOrderOf(const HeldWeight &held,
                                  wse::WeightAttr weight) {
@@ -51,7 +34,8 @@ static wse::WeightAttr inOrderOf(const HeldWeight &held,
     order.insert(order.begin(), stride);
     step *= size;
   }
-  return viewOf(weight, {}, shape, order);
+  return wse::WeightAttr::of(weight.getTensor(), weight.getType().clone(shape),
+                             weight.getViewOffset(), order);
 }
 
 namespace {
@@ -98,7 +82,7 @@ void Keeper::longestFirst() {
   for (auto fill : block.getOps<wse::FillOp>()) {
     auto parameter =
         symbols.lookup<wse::ParameterOp>(fill.getParameterAttr().getValue());
-    fills.emplace_back(-parameter.getValue().getType().getNumElements(),
+    fills.emplace_back(-parameter.getTensorType().getNumElements(),
                        fills.size(), fill);
   }
   llvm::sort(fills, [](const auto &a, const auto &b) {
@@ -132,14 +116,13 @@ void Keeper::keep(wse::KernelOp kernel) {
 
 /// What the kernel reads instead of `weight`.
 wse::WeightAttr Keeper::keep(wse::KernelOp kernel, wse::WeightAttr weight) {
-  wse::WeightAttr constant = select::constantOf(kernel, weight);
   auto held =
       findKernel(kernel)->held(kernel, weight, wse::regionOf(kernel).machine());
-  if (!constant || !held)
+  if (!held || !select::isStreamedConstant(kernel, weight))
     return weight;
-  auto parameter = declare(kernel, *held, inOrderOf(*held, constant));
-  return viewOf(weight, FlatSymbolRefAttr::get(parameter),
-                weight.getType().getShape(), held->strides);
+  auto parameter = declare(kernel, *held, inOrderOf(*held, weight));
+  return wse::WeightAttr::of(FlatSymbolRefAttr::get(parameter),
+                             weight.getType(), 0, held->strides);
 }
 
 wse::ParameterOp Keeper::declare(wse::KernelOp kernel, const HeldWeight &held,
@@ -158,8 +141,10 @@ wse::ParameterOp Keeper::declare(wse::KernelOp kernel, const HeldWeight &held,
         Block::iterator(*program.bodyBlock().getOps<wse::KernelOp>().begin()));
   }
   parameter = wse::ParameterOp::create(
-      builder, kernel.getLoc(), value.getName(), value, UnitAttr(),
-      kernel.getRegionRef(), TypeAttr::get(held.type), IntegerAttr());
+      builder, kernel.getLoc(),
+      builder.getStringAttr(value.getName().getValue() + ".resident"), value,
+      TypeAttr::get(value.getType()), UnitAttr(), kernel.getRegionRef(),
+      TypeAttr::get(held.type), IntegerAttr());
   // Before what streams.
   auto streamed =
       llvm::find_if(program.getOps<wse::ParameterOp>(),

@@ -67,12 +67,11 @@ namespace {
 /// A product with a constant matrix, and what it may be called.
 struct Product {
   onnx::MatMulOp op;
-  wse::WeightAttr weight;
+  StringRef weight;
 
   bool isNamed(const llvm::GlobPattern &pattern) const {
     auto node = op->getAttrOfType<StringAttr>("node");
-    return pattern.match(weight.getName().getValue()) ||
-           (node && pattern.match(node.getValue()));
+    return pattern.match(weight) || (node && pattern.match(node.getValue()));
   }
 };
 
@@ -111,10 +110,13 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
     HostValues host(main.front());
     SmallVector<Product> products;
     main.walk([&](onnx::MatMulOp op) {
-      wse::WeightAttr weight = host.weight(op.getWeight());
-      if (weight && !weight.getTensor() &&
-          isa<FloatType>(weight.getType().getElementType()))
-        products.push_back({op, weight});
+      std::optional<HostView> weight = host.view(op.getWeight());
+      onnx::ConstantOp constant = weight ? weight->constant() : nullptr;
+      if (!constant || !isa<FloatType>(constant.getStoredType()))
+        return;
+      onnx::ParameterOp parameter = constant.getParameter();
+      if (!parameter || !parameter.isTrainable())
+        products.push_back({op, constantName(constant)});
     });
     return products;
   }
@@ -158,7 +160,7 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
     for (const Product &product : products.take_front(most)) {
       auto node = product.op->getAttrOfType<StringAttr>("node");
       text += (&product == products.data() ? "'" : ", '") +
-              product.weight.getName().getValue().str() + "'";
+              product.weight.str() + "'";
       if (node && !node.getValue().empty())
         text += " of '" + node.getValue().str() + "'";
     }
@@ -168,7 +170,7 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
   }
 
   LogicalResult mark(Product product, wse::SparsityMethod how) {
-    const int64_t outputs = product.weight.getType().getDimSize(1);
+    const int64_t outputs = shapeOf(product.op.getWeight())[1];
     auto keep = [&](int64_t features) {
       return int64_t(std::llround((1 - sparsity) * double(features)));
     };
@@ -177,8 +179,7 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
     if ((hasWhole ? kept : rest) == 0)
       return product.op.emitError("sparsity ")
              << sparsity << " keeps none of " << std::min(groupSize, outputs)
-             << " weights of '" << product.weight.getName().getValue()
-             << "'; less than "
+             << " weights of '" << product.weight << "'; less than "
              << 1 - 0.5 / double(std::min(groupSize, outputs)) << " keeps some";
     product.op->setAttr(wse::sparsityAttrName,
                         wse::SparsityAttr::get(&getContext(), kept, groupSize,

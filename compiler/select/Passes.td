@@ -28,8 +28,9 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     wse.program @main state(selected) mesh(4x3) machine("wse2") {
       region @r shape(4x3)
       input @x : tensor<6x8xf32>
+      parameter @w = external<"m.data", 0, 128> : tensor<8x4xf32>
       %x = load @x on @r {nodes = ["fc"]} : !tokens_1x6x8_balanced
-      %fc = matmul %x weight <"w" : tensor<8x4xf32> file "m.data" offset 0 bytes 128> variant(reduce) on @r
+      %fc = matmul %x weight <@w : tensor<8x4xf32>> variant(reduce) on @r
       ...
       %tanh = elementwise(%fc) on @r {nodes = ["tanh"]} : (!tokens_1x6x4_balanced) -> !tokens_1x6x4_balanced {
       ^bb0(%arg0: f32):
@@ -154,20 +155,22 @@ def KeepWeightsPass : Pass<"wse-keep-weights", "::wsec::wse::ProgramOp"> {
     wse.program @main state(selected) mesh(3x2) machine("wse2") {
       region @r shape(3x2)
       input @x : tensor<1x3x8xf32>
+      parameter @w = external<"w.bin", 0, 384> : tensor<8x12xf32>
       %x = load @x on @r {nodes = ["x"]} : tensor<1x3x8xf32, #tiled>
-      %y = matmul %x weight <"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
+      %y = matmul %x weight <@w : tensor<8x12xf32>> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
       store %y to "y" on @r {nodes = ["fc"]} : tensor<1x3x12xf32, #tiled> to tensor<1x3x12xf32>
     }
     ```
     becomes
     ```mlir
-    parameter @w = <"w" : tensor<1x12x8xf32> file "w.bin" offset 0 bytes 384 view 0 strides [96, 1, 12]> resident on @r as
+    parameter @w.resident = <@w : tensor<1x12x8xf32> view 0 strides [96, 1, 12]> resident on @r as
     ...
+    parameter @w = external<"w.bin", 0, 384> : tensor<8x12xf32>
     entry @load {
     ...
-    fill @w on @r {nodes = ["fc"]}
+    fill @w.resident on @r {nodes = ["fc"]}
     ...
-    matmul %x weight <"w" : tensor<8x12xf32> in @w view 0 strides [1, 8]> variant(stationary) on @r {nodes = ["fc"]}
+    matmul %x weight <@w.resident : tensor<8x12xf32> view 0 strides [1, 8]> variant(stationary) on @r {nodes = ["fc"]}
     ```
   }];
 }

@@ -59,38 +59,7 @@ void Selector::declareInputs() {
     wse::InputOp::create(kernels, input.getLoc(),
                          kernels.getStringAttr(inputName(input)),
                          TypeAttr::get(input.getType()));
-}
-
-/// Those that train and are used, in the order of the model.
-void Selector::declareParameters() {
-  llvm::SmallPtrSet<Operation *, 16> used; // looked up only
-  auto module = main->getParentOfType<ModuleOp>();
-  main.walk([&](Operation *op) {
-    if (auto constant = dyn_cast<onnx::ConstantOp>(op))
-      used.insert(constant.getParameter());
-    if (auto gradient = dyn_cast<onnx::GradientOp>(op))
-      used.insert(module.lookupSymbol(gradient.getParameterAttr()));
-  });
-  MLIRContext *context = main.getContext();
-  for (auto parameter : module.getOps<onnx::ParameterOp>()) {
-    if (!parameter.isTrainable() || !used.contains(parameter))
-      continue;
-    StringAttr file;
-    int64_t offset = 0, bytes = 0;
-    Attribute data = parameter.getValue();
-    if (auto external = dyn_cast<onnx::ExternalAttr>(data)) {
-      file = kernels.getStringAttr(external.getFile());
-      offset = external.getOffset();
-      bytes = external.getBytes();
-      data = {};
-    }
-    auto value = wse::WeightAttr::get(context, parameter.getSymNameAttr(),
-                                      parameter.getTensorType(), file, offset,
-                                      bytes, data, FlatSymbolRefAttr(), 0, {});
-    wse::ParameterOp::create(
-        kernels, parameter.getLoc(), parameter.getSymNameAttr(), value,
-        kernels.getUnitAttr(), FlatSymbolRefAttr(), TypeAttr(), IntegerAttr());
-  }
+  lastDeclared = &target.bodyBlock().back();
 }
 
 /// Programs are run by these names, which share one name space.
@@ -127,7 +96,6 @@ LogicalResult Selector::run() {
     return failure();
   findGroups();
   declareInputs();
-  declareParameters();
   for (Operation &op : main.front().without_terminator())
     select(&op);
   Operation *terminator = main.front().getTerminator();
@@ -311,7 +279,7 @@ Value Selector::load(const HostView &host, wse::TokenTiling tiling,
   RankedTensorType type = tensorType(host.view.shape, tiling, host.base);
   if (type.getRank() != int64_t(host.view.shape.size()))
     return loadReshaped(host, type.getShape(), tiling, user);
-  Attribute source = host.source();
+  Attribute source = this->source(host);
   IntegerAttr offset;
   DenseI64ArrayAttr strides;
   if (!host.constant() && !host.isWhole()) {
@@ -358,96 +326,6 @@ HostView Selector::storedInParts(HostView host, Operation *user) {
   host.tensorElements = view.numElements();
   host.view = dense;
   return host;
-}
-
-//===----------------------------------------------------------------------===//
-// Values in the store
-//===----------------------------------------------------------------------===//
-
-// A name that no tensor of the program has.
-StringAttr Selector::freshName(StringRef name) {
-  if (taken.empty()) {
-    for (Operation &op : target.bodyBlock())
-      if (auto symbol = dyn_cast<SymbolOpInterface>(op))
-        taken.insert(symbol.getName());
-    for (unsigned index = 0; index < main.getNumResults(); ++index)
-      taken.insert(outputName(index));
-  }
-  std::string fresh = name.str();
-  for (unsigned number = 1; !taken.insert(fresh).second; ++number)
-    fresh = (name + "_" + Twine(number)).str();
-  return kernels.getStringAttr(fresh);
-}
-
-StringAttr Selector::intermediateName(Operation *user) {
-  auto node = user->getAttrOfType<StringAttr>("node");
-  return freshName(node && !node.getValue().empty()
-                       ? node.getValue()
-                       : user->getName().stripDialect());
-}
-
-wse::IntermediateOp Selector::declare(ArrayRef<int64_t> shape, Value like,
-                                      Operation *user) {
-  SmallVector<int64_t> extents = llvm::to_vector(shape);
-  if (extents.empty())
-    extents.push_back(1);
-  auto type = RankedTensorType::get(extents, elementOnWafer(like));
-  return wse::IntermediateOp::create(
-      kernels, user->getLoc(), intermediateName(user), TypeAttr::get(type));
-}
-
-void Selector::provide(Value value, wse::IntermediateOp from) {
-  hostValues.store(value, FlatSymbolRefAttr::get(from.getSymNameAttr()));
-}
-
-bool Selector::toStore(Value value, Operation *user) {
-  if (hostValues.view(value))
-    return true;
-  if (isShapeOnly(value.getDefiningOp()) && !alreadyOnWafer(value))
-    return selectView(value.getDefiningOp());
-  return storeWhole(value, onWafer(value, user), user);
-}
-
-bool Selector::toStoreInOrder(Value value, Operation *user) {
-  ArrayRef<int64_t> shape = shapeOf(value);
-  return storeWhole(value, bring(value, shape, defaultTiling(shape), user),
-                    user);
-}
-
-// What only changes shapes is another view of what the store holds. Where no
-// strides describe it, the operand is stored in its own order first.
-bool Selector::selectView(Operation *op) {
-  Value operand = op->getOperand(0);
-  if (!toStore(operand, op))
-    return false;
-  // What is kept is another value, that is not on the wafer any more.
-  std::optional<HostView> held = hostValues.view(operand);
-  if (isa<onnx::KeepOp>(op) && held && held->tensor && held->isWhole()) {
-    hostValues.store(op->getResult(0), held->tensor);
-    return true;
-  }
-  if (hostValues.addView(op))
-    return true;
-  if (!toStoreInOrder(operand, op))
-    return false;
-  if (!hostValues.addView(op))
-    refuse(op, "changes the shape in a way that no strides describe");
-  return hostValues.contains(op->getResult(0));
-}
-
-Value Selector::loadReshaped(HostView host, ArrayRef<int64_t> shape,
-                             wse::TokenTiling tiling, Operation *user) {
-  std::optional<View> view = host.view.reshape(shape);
-  if (!view) {
-    ArrayRef<int64_t> extents = host.view.shape;
-    wse::IntermediateOp dense = declare(extents, host.base, user);
-    store(load(host, defaultTiling(extents), user), dense, 0, {}, user);
-    host.tensor = FlatSymbolRefAttr::get(dense.getSymNameAttr());
-    host.tensorElements = host.view.numElements();
-    view = View::dense(shape);
-  }
-  host.view = *view;
-  return load(host, tiling, user);
 }
 
 Type Selector::redistributed(Value value, wse::ColumnPlacement columns,
@@ -549,8 +427,10 @@ void Selector::storeGradient(onnx::GradientOp op) {
                                              toStoreInOrder(ids, op));
     if (!isHeld)
       return;
-    rows = hostValues.view(ids)->source();
+    rows = source(*hostValues.view(ids));
   }
+  declareParameter(cast<onnx::ParameterOp>(
+      main->getParentOfType<ModuleOp>().lookupSymbol(op.getParameterAttr())));
   OpOperand &output = op.getValueMutable();
   wse::GradientOp::create(
       kernels, op.getLoc(), outputName(output), op.getParameterAttr(),
@@ -573,7 +453,7 @@ void Selector::storeOutput(OpOperand &output) {
   if (host && host->isWhole() && host->storedType() == type.getElementType()) {
     host->view = View::dense(shapeOf(value));
     wse::AliasOp::create(kernels, user->getLoc(), outputName(output),
-                         host->source(), TypeAttr::get(type));
+                         source(*host), TypeAttr::get(type));
     return;
   }
   Value tensor = onWafer(value, user);

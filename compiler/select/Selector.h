@@ -63,6 +63,9 @@ public:
   wse::IntermediateOp declare(llvm::ArrayRef<int64_t> shape, mlir::Value like,
                               mlir::Operation *user) final;
   void provide(mlir::Value value, wse::IntermediateOp from) final;
+  mlir::FlatSymbolRefAttr parameterOf(onnx::ConstantOp constant) final;
+  mlir::FlatSymbolRefAttr parameterOf(mlir::DenseElementsAttr elements,
+                                      llvm::StringRef name) final;
   int64_t roomForOutput(mlir::Value input) const final {
     return select::roomForOutput(input, regionMachine, limits.code);
   }
@@ -80,7 +83,10 @@ private:
   void findGroups();
   llvm::LogicalResult checkNames();
   void declareInputs();
-  void declareParameters();
+  mlir::FlatSymbolRefAttr declareParameter(onnx::ParameterOp parameter);
+  wse::ParameterOp declareParameter(mlir::StringAttr name,
+                                    mlir::Attribute elements, mlir::Type type,
+                                    mlir::Location loc);
   void select(mlir::Operation *op);
   mlir::Value build(mlir::Operation *op);
   /// The kernel of `result` makes the values of the model that `op` is.
@@ -122,6 +128,9 @@ private:
   /// Outputs that are stored already, piece by piece. Looked up only.
   llvm::SmallPtrSet<mlir::OpOperand *, 4> storedOutputs;
   llvm::DenseMap<mlir::Operation *, mlir::StringAttr> gradientNames;
+  /// By what holds the elements in the model. Looked up only.
+  llvm::DenseMap<mlir::Attribute, mlir::FlatSymbolRefAttr> parameters;
+  mlir::Operation *lastDeclared; ///< parameters stand behind it
   Refusals refusals;
 };
 

@@ -47,6 +47,17 @@ inline constexpr llvm::StringLiteral nameAttrName = "onnx.name";
 llvm::LogicalResult verifyTerms(mlir::Operation *op, mlir::ArrayAttr terms,
                                 int64_t masks, int64_t queries, int64_t keys);
 
+/// Assembly of the elements of a tensor: `external<...> : type`, `dense<...> :
+/// type`, or #onnx.quantized of f32. No value where another thing comes.
+mlir::OptionalParseResult parseTensorData(mlir::OpAsmParser &parser,
+                                          mlir::Attribute &value,
+                                          mlir::TypeAttr &type);
+void printTensorData(mlir::OpAsmPrinter &printer, mlir::Attribute value,
+                     mlir::TypeAttr type);
+
+/// Are these dense elements, or bytes of a file, of that type and number?
+bool isDataOf(mlir::Attribute value, mlir::RankedTensorType type);
+
 } // namespace wsec::onnx
 
 #endif // DIALECTS_ONNX_ONNX_H

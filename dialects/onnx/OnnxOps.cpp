@@ -85,25 +85,44 @@ static Type statedType(Attribute value) {
   return typed ? typed.getType() : Type();
 }
 
-/// `external<...> : type`, or `dense<...> : type`.
-static ParseResult parseParameterData(OpAsmParser &parser, Attribute &value,
-                                      TypeAttr &type) {
+OptionalParseResult onnx::parseTensorData(OpAsmParser &parser, Attribute &value,
+                                          TypeAttr &type) {
   Type stated;
   if (succeeded(parser.parseOptionalKeyword("external"))) {
     value = ExternalAttr::parse(parser, Type());
     if (!value || parser.parseColonType(stated))
       return failure();
-  } else if (parser.parseAttribute(value)) {
-    return failure();
-  } else if (!(stated = statedType(value))) {
-    return parser.emitError(parser.getNameLoc(), "expected a typed value");
+    type = TypeAttr::get(stated);
+    return success();
   }
+  OptionalParseResult data = parser.parseOptionalAttribute(value);
+  if (!data.has_value() || failed(*data))
+    return data;
+  stated = statedType(value);
+  if (auto quantized = dyn_cast<QuantizedAttr>(value))
+    stated = quantized.getValues().getType().clone(
+        Float32Type::get(parser.getContext()));
+  if (!stated)
+    return parser.emitError(parser.getNameLoc(), "expected a typed value");
   type = TypeAttr::get(stated);
   return success();
 }
 
+static ParseResult parseParameterData(OpAsmParser &parser, Attribute &value,
+                                      TypeAttr &type) {
+  OptionalParseResult data = onnx::parseTensorData(parser, value, type);
+  return data.has_value()
+             ? *data
+             : parser.emitError(parser.getNameLoc(), "expected a typed value");
+}
+
 static void printParameterData(OpAsmPrinter &printer, Operation *,
                                Attribute value, TypeAttr type) {
+  onnx::printTensorData(printer, value, type);
+}
+
+void onnx::printTensorData(OpAsmPrinter &printer, Attribute value,
+                           TypeAttr type) {
   auto external = dyn_cast<ExternalAttr>(value);
   if (!external) {
     printer << value;
@@ -242,6 +261,15 @@ ConstantOp::verifySymbolUses(SymbolTableCollection &symbols) { // C7
                        << named.getType() << ", it is " << parameter.getType();
 }
 
+bool onnx::isDataOf(Attribute value, RankedTensorType type) {
+  auto external = dyn_cast<ExternalAttr>(value);
+  if (!external)
+    return isa<DenseElementsAttr>(value) && statedType(value) == type;
+  const int64_t bits = ConstantOp::storedBits(type.getElementType());
+  return !external.getStored() &&
+         int64_t(external.getBytes()) * 8 == type.getNumElements() * bits;
+}
+
 LogicalResult ParameterOp::verify() {
   RankedTensorType type = getTensorType();
   Type element = type.getElementType();
@@ -249,15 +277,7 @@ LogicalResult ParameterOp::verify() {
   if (!trains || type.getRank() == 0 || !countElements(type.getShape())) // C2
     return emitOpError() << "is " << type
                          << ", expected f16, bf16 or f32 of rank 1 or more";
-  auto external = dyn_cast<ExternalAttr>(getValue());
-  const bool isData = // C1
-      external ? !external.getStored() &&
-                     int64_t(external.getBytes()) * 8 ==
-                         type.getNumElements() *
-                             int64_t(ConstantOp::storedBits(element))
-               : isa<DenseElementsAttr>(getValue()) &&
-                     statedType(getValue()) == type;
-  if (!isData)
+  if (!isDataOf(getValue(), type)) // C1
     return emitOpError() << "needs dense elements or bytes of a file for "
                          << type << ", found " << getValue();
   return success();

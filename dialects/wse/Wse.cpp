@@ -110,8 +110,7 @@ SmallVector<StringAttr> wsec::wse::tensorsRead(Operation *op) {
   if (auto recall = dyn_cast<RecallOp>(op))
     add(recall.getStateAttr());
   for (WeightAttr weight : allWeights(op))
-    if (weight.getTensor())
-      names.push_back(weight.getTensor().getAttr());
+    names.push_back(weight.getName());
   return names;
 }
 
@@ -133,11 +132,13 @@ SmallVector<BlockArgument> wsec::wse::argumentsOf(Operation *kernel) {
   return arguments;
 }
 
+ParameterOp wsec::wse::parameterOf(Operation *kernel, WeightAttr weight) {
+  return kernel->getParentOfType<ProgramOp>().parameter(weight.getName());
+}
+
 ParameterOp wsec::wse::residentOf(Operation *kernel, WeightAttr weight) {
-  if (!weight.getTensor())
-    return {};
   for (ParameterOp parameter : kernel->getParentOfType<ProgramOp>().residents())
-    if (parameter.getSymNameAttr() == weight.getTensor().getAttr())
+    if (parameter.getSymNameAttr() == weight.getName())
       return parameter;
   return {};
 }
@@ -262,6 +263,32 @@ static void printSource(OpAsmPrinter &printer, Operation *, Attribute source) {
     weight.print(printer);
   else
     printer.printAttribute(source);
+}
+
+//===----------------------------------------------------------------------===//
+// Assembly of parameters: external<...> : type, dense<...> or <@w view ...>
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseParameterValue(OpAsmParser &parser, Attribute &value,
+                                       TypeAttr &stored) {
+  OptionalParseResult data = onnx::parseTensorData(parser, value, stored);
+  if (data.has_value())
+    return *data;
+  auto view =
+      dyn_cast_if_present<WeightAttr>(WeightAttr::parse(parser, Type()));
+  if (!view)
+    return failure();
+  value = view;
+  stored = TypeAttr::get(view.getType());
+  return success();
+}
+
+static void printParameterValue(OpAsmPrinter &printer, Operation *,
+                                Attribute value, TypeAttr stored) {
+  if (auto view = dyn_cast<WeightAttr>(value))
+    view.print(printer);
+  else
+    onnx::printTensorData(printer, value, stored);
 }
 
 #include "dialects/wse/WseDialect.cpp.inc"

@@ -96,6 +96,10 @@ RegionOp regionOf(KernelOp kernel);
 /// The arguments of its entry that a kernel reads, in the order of operands.
 llvm::SmallVector<mlir::BlockArgument> argumentsOf(mlir::Operation *kernel);
 
+/// The parameter that a weight of a kernel is a view of; null: an input, or
+/// what passes through the store.
+ParameterOp parameterOf(mlir::Operation *kernel, WeightAttr weight);
+
 /// The resident parameter that a weight of a kernel is a view of; null: it
 /// streams.
 ParameterOp residentOf(mlir::Operation *kernel, WeightAttr weight);

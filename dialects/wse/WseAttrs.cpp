@@ -20,22 +20,11 @@ using namespace wsec::wse;
 
 #include "dialects/wse/WseEnums.cpp.inc"
 
-// Numbers that a view or a file range always shows, zero included.
+// Numbers that a view always shows, zero included.
 static ParseResult parseCount(AsmParser &parser, int64_t &count) {
   return parser.parseInteger(count);
 }
 static void printCount(AsmPrinter &printer, int64_t count) { printer << count; }
-// A plain string: as an attribute it would swallow the ": type" behind it.
-static ParseResult parseText(AsmParser &parser, StringAttr &text) {
-  std::string value;
-  if (parser.parseString(&value))
-    return failure();
-  text = StringAttr::get(parser.getContext(), value);
-  return success();
-}
-static void printText(AsmPrinter &printer, StringAttr text) {
-  printer.printString(text.getValue());
-}
 
 // An entry of a distribution: 2 by 3 over 2, (0, 1), replicated over 4.
 static ParseResult parseEntry(AsmParser &parser, DistEntry &entry) {
@@ -204,72 +193,40 @@ int64_t WeightAttr::streamedBytes() const {
   return getType().getNumElements() * storedBytes(getType().getElementType());
 }
 
+WeightAttr WeightAttr::of(FlatSymbolRefAttr tensor, RankedTensorType type,
+                          int64_t offset, ArrayRef<int64_t> strides) {
+  if (offset == 0 &&
+      strides == ArrayRef<int64_t>(denseStrides(type.getShape())))
+    strides = {};
+  return get(tensor.getContext(), tensor, type, offset, strides);
+}
+
 WeightAttr WeightAttr::slice(int64_t dim, int64_t start, int64_t size) const {
   SmallVector<int64_t> strides = viewStrides();
   SmallVector<int64_t> shape = llvm::to_vector(getType().getShape());
   shape[dim] = size;
-  return get(getContext(), getName(),
+  return get(getContext(), getTensor(),
              RankedTensorType::get(shape, getType().getElementType()),
-             getFile(), getOffset(), getBytes(), getData(), getTensor(),
              getViewOffset() + start * strides[dim], strides);
 }
 
-LogicalResult WeightAttr::verify(EmitError emitError, StringAttr name,
-                                 RankedTensorType type, StringAttr file,
-                                 int64_t offset, int64_t bytes, Attribute data,
-                                 FlatSymbolRefAttr tensor, int64_t viewOffset,
+LogicalResult WeightAttr::verify(EmitError emitError, FlatSymbolRefAttr tensor,
+                                 RankedTensorType type, int64_t viewOffset,
                                  ArrayRef<int64_t> strides) {
   // (C1)
-  int places = bool(file) + bool(data) + bool(tensor);
-  if (places != 1)
-    return emitError() << "weight " << name
-                       << " needs a file, data or a tensor of the program, "
-                          "found "
-                       << (places ? "more than one" : "none");
-  // (C2)
   if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat() ||
       !countElements(type.getShape()))
-    return emitError() << "weight " << name
+    return emitError() << "weight " << tensor
                        << " needs a static shape of countable numbers, found "
                        << type;
   if (!strides.empty() && int64_t(strides.size()) != type.getRank())
-    return emitError() << "weight " << name << " has " << strides.size()
+    return emitError() << "weight " << tensor << " has " << strides.size()
                        << " strides for " << type.getRank() << " dimensions";
-  // (C3)
-  SmallVector<int64_t> steps = strides.empty() ? denseStrides(type.getShape())
-                                               : llvm::to_vector(strides);
-  auto touched = touchedElements(type.getShape(), viewOffset, steps);
-  if (!touched)
-    return emitError() << "weight " << name
+  if (!touchedElements(type.getShape(), viewOffset,
+                       strides.empty() ? denseStrides(type.getShape())
+                                       : llvm::to_vector(strides)))
+    return emitError() << "weight " << tensor
                        << " reads elements that cannot be counted";
-  auto [first, last] = *touched;
-  if (offset < 0 || bytes < 0)
-    return emitError() << "weight " << name << " has " << bytes
-                       << " bytes at byte " << offset << " of its file";
-  if (tensor)
-    return success();
-  // (C4)
-  auto dense = dyn_cast_if_present<DenseElementsAttr>(data);
-  if (auto quantized = dyn_cast_if_present<onnx::QuantizedAttr>(data))
-    dense = quantized.getValues();
-  if (data && !dense)
-    return emitError() << "weight " << name
-                       << " has data that is neither dense elements nor "
-                          "#onnx.quantized";
-  int64_t stored = file ? bytes / storedBytes(type.getElementType())
-                        : dense.getNumElements();
-  if (type.getNumElements() && (first < 0 || last >= stored))
-    return emitError() << "weight " << name << " reads elements " << first
-                       << " to " << last << " of the " << stored << " stored";
-  // (C4)
-  if (!data)
-    return success();
-  const Type held = isa<DenseElementsAttr>(data)
-                        ? dense.getElementType()
-                        : Type(Float32Type::get(type.getContext()));
-  if (held != type.getElementType())
-    return emitError() << "weight " << name << " has elements of type "
-                       << type.getElementType() << " and data of type " << held;
   return success();
 }
 

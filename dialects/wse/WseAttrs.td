@@ -289,51 +289,41 @@ def Wse_FlowAttr : Wse_Attr<"Flow", "flow"> {
 }
 
 def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {
-  let summary = "Names a constant tensor outside the wafer.";
+  let summary = "Names a parameter as a kernel reads it.";
   let description = [{
-    `type` is the tensor as the kernel sees it, in the element type that is
-    stored; words are converted to f32 on the wire. The bytes lie in a file
-    (used in place, never copied) or in the program (`data`, dense or
-    `#onnx.quantized`), or they are those
-    of an input, intermediate or parameter of the program (`in`). A view says where
+    What kernels read of the store: `tensor` is a parameter of the program, or an
+    input or intermediate, and `type` what the kernel sees of it, in the element
+    type that is stored; words are converted to f32 on the wire. A view says where
     element (i0, i1, ...) is: at stored element
-    `view_offset + i0 * strides[0] + i1 * strides[1] + ...`; without one the
-    tensor is stored densely in row-major order. Transposes, slices and splits
-    of weights are views.
+    `view_offset + i0 * strides[0] + i1 * strides[1] + ...`; without one they are
+    the first of the tensor, in row-major order. Transposes, slices and splits of
+    weights are views, and move nothing.
 
     ```mlir
-    #wse.weight<"fc1.weight" : tensor<768x3072xf32> file "model.data" offset 4096 bytes 9437184 view 0 strides [1, 768]>
-    #wse.weight<"fc1.bias" : tensor<2xf32> data dense<[1.0, 2.0]> : tensor<2xf32>>
-    #wse.weight<"keys" : tensor<64x8xf32> in @keys view 512 strides [1, 64]>
+    #wse.weight<@fc1.weight : tensor<768x3072xf32> view 0 strides [1, 768]>
+    #wse.weight<@fc1.bias : tensor<2xf32>>
+    #wse.weight<@keys : tensor<64x8xf32> view 512 strides [1, 64]>
     ```
 
-    - (C1) Exactly one of `file`, `data` and `in`.
-    - (C2) The shape is static; a view has one stride per dimension.
-    - (C3) Every element lies inside the file's range or the data; of a tensor
-      of the program, this holds for the kernel that reads it.
-    - (C4) `data` is dense elements of the element type of `type`, or
-      `#onnx.quantized`, and that is f32.
+    - (C1) The shape is static; a view has one stride per dimension.
+    - (C2) Every element lies inside the tensor, which holds elements of that
+      type: the kernel that reads it is held against the declaration.
   }];
   let parameters = (ins
-    "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type,
-    OptionalParameter<"::mlir::StringAttr">:$file,
-    DefaultValuedParameter<"int64_t", "0">:$offset,
-    DefaultValuedParameter<"int64_t", "0">:$bytes,
-    OptionalParameter<"::mlir::Attribute">:$data,
-    OptionalParameter<"::mlir::FlatSymbolRefAttr">:$tensor,
+    "::mlir::FlatSymbolRefAttr":$tensor, "::mlir::RankedTensorType":$type,
     DefaultValuedParameter<"int64_t", "0">:$view_offset,
     OptionalArrayRefParameter<"int64_t">:$strides);
   let assemblyFormat = [{
-    `<` custom<Text>($name) `:` $type
-    (`file` $file^ `offset` custom<Count>($offset) `bytes` custom<Count>($bytes))?
-    (`data` $data^)? (`in` $tensor^)?
+    `<` $tensor `:` $type
     (`view` custom<Count>($view_offset) `strides` ` ` `[` $strides^ `]`)? `>`
   }];
   let extraClassDeclaration = [{
-    /// Data of few bits; null where it is none.
-    ::wsec::onnx::QuantizedAttr getQuantized() const {
-      return ::llvm::dyn_cast_if_present<::wsec::onnx::QuantizedAttr>(getData());
-    }
+    /// Without a view where it is that of a dense tensor.
+    static WeightAttr of(::mlir::FlatSymbolRefAttr tensor,
+                         ::mlir::RankedTensorType type, int64_t offset,
+                         ::llvm::ArrayRef<int64_t> strides);
+    /// The tensor's name.
+    ::mlir::StringAttr getName() const { return getTensor().getAttr(); }
     /// Strides of the view, or those of the dense row-major tensor.
     ::llvm::SmallVector<int64_t> viewStrides() const;
     /// Bytes that a program streams for it once: elements of the view.

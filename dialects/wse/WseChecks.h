@@ -46,6 +46,10 @@ mlir::FailureOr<mlir::RankedTensorType>
 sourceType(mlir::Operation *op, mlir::Attribute source,
            mlir::SymbolTableCollection *symbols = nullptr);
 
+/// The tensor, in its encoding, fits the region.
+llvm::LogicalResult verifyFits(mlir::Operation *op, mlir::RankedTensorType type,
+                               RegionOp region);
+
 } // namespace wsec::wse
 
 #endif // WSEC_DIALECTS_WSE_WSECHECKS_H

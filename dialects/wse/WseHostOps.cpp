@@ -93,7 +93,7 @@ LogicalResult GradientOp::verify() {
                     parameter, "the parameter is declared here");
   if (!type.hasStaticShape() || !type.getElementType().isF32())
     return emitOpError("needs a static shape of f32, found ") << type;
-  RankedTensorType of = parameter.getValue().getType();
+  RankedTensorType of = parameter.getTensorType();
   const char *const note = "the parameter is declared here";
   if (!getRowsAttr() && !getStrides()) {
     // (C2)

@@ -293,12 +293,14 @@ LogicalResult MatmulOp::verify() {
   if (failed(verifyProduct(*this)))
     return failure();
   // (C5)
-  if (getPacked() && (!getWeight().getQuantized() ||
-                      getVariant() == MatmulVariant::Stationary))
+  if (!getPacked())
+    return success();
+  ParameterOp parameter = parameterOf(*this, getWeight());
+  const bool isQuantized = parameter && parameter.getQuantized();
+  if (!isQuantized || getVariant() == MatmulVariant::Stationary)
     return emitOpError("streams ")
            << getWeight().getName() << " packed, which "
-           << (getWeight().getQuantized() ? "stays where it is"
-                                          : "is not quantised");
+           << (isQuantized ? "stays where it is" : "is not quantised");
   return success();
 }
 
@@ -306,7 +308,8 @@ LogicalResult SparseMatmulOp::verify() {
   if (failed(verifyProduct(*this)))
     return failure();
   // (C5)
-  if (getWeight().getTensor() ||
+  ParameterOp parameter = parameterOf(*this, getWeight());
+  if (!parameter || parameter.isResident() || parameter.getTrainable() ||
       !isa<FloatType>(getWeight().getType().getElementType()))
     return emitOpError("keeps some weights of ")
            << getWeight().getName() << ", which is no constant of floats";

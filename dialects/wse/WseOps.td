@@ -60,7 +60,8 @@ def Wse_GatherOp : Wse_KernelOp<"gather", (ins
     wafer computes go there as an intermediate first. Negative ids count from the end; any other id outside the table makes the run fail.
 
     ```mlir
-    %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids on @r {nodes = ["word"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    parameter @wte = external<"m.data", 0, 240> : tensor<10x6xf32>
+    %word = gather <@wte : tensor<10x6xf32>> at @ids on @r {nodes = ["word"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) The table is a matrix as wide as the result has features.
@@ -130,8 +131,9 @@ def Wse_FillOp : Wse_KernelOp<"fill", (ins FlatSymbolRefAttr:$parameter)> {
     they were left.
 
     ```mlir
-    parameter @w = <"w" : tensor<6x8xf32> data dense<1.0> : tensor<6x8xf32>> resident on @r as tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-    fill @w on @r {nodes = ["fc"]}
+    parameter @w.resident = <@w : tensor<6x8xf32>> resident on @r as tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    parameter @w = dense<1.0> : tensor<6x8xf32>
+    fill @w.resident on @r {nodes = ["fc"]}
     ```
 
     - (C1) The parameter is resident on this region.
@@ -224,7 +226,8 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
     word, and that PEs make f32 of it; otherwise the store does.
 
     ```mlir
-    %y = matmul %x weight <"w" : tensor<6x8xf32> file "m.data" offset 0 bytes 192> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
+    %y = matmul %x weight <@w : tensor<6x8xf32>> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) The weight is a K x N matrix, the input has K features, the result N.
@@ -253,7 +256,8 @@ def Wse_SparseMatmulOp : Wse_KernelOp<"sparse_matmul", (ins
     after group.
 
     ```mlir
-    %y = sparse_matmul %x weight <"w" : tensor<6x8xf32> file "m.data" offset 0 bytes 192> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
+    %y = sparse_matmul %x weight <@w : tensor<6x8xf32>> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) to (C4) of `matmul`.
@@ -330,7 +334,8 @@ def Wse_LayerNormOp : Wse_RowKernelOp<"layer_norm", (ins
     the first column, which multicasts the mean and the deviation back.
 
     ```mlir
-    %y = layer_norm %x scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["ln"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    parameter @g = dense<1.0> : tensor<6xf32>
+    %y = layer_norm %x scale <@g : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["ln"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) Scale and bias have one element per feature.
@@ -351,7 +356,8 @@ def Wse_RMSNormOp : Wse_RowKernelOp<"rms_norm", (ins
     With `by_head` each head of a token is divided by its own, and nothing moves.
 
     ```mlir
-    %y = rms_norm %x scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    parameter @g = dense<1.0> : tensor<6xf32>
+    %y = rms_norm %x scale <@g : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) The scale has one element per feature.
@@ -399,7 +405,8 @@ def Wse_ElementwiseOp : Wse_KernelOp<"elementwise", (ins
     per feature and batch element), or both.
 
     ```mlir
-    %y = elementwise(%x) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.0> : tensor<6xf32>>] on @r {nodes = ["add", "relu"]} : (tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>) -> tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> {
+    parameter @b = dense<1.0> : tensor<6xf32>
+    %y = elementwise(%x) vectors [#wse.weight<@b : tensor<6xf32>>] on @r {nodes = ["add", "relu"]} : (tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>) -> tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> {
     ^bb0(%element: f32, %bias: f32):
       %zero = arith.constant 0.0 : f32
       %sum = arith.addf %element, %bias : f32

@@ -65,9 +65,8 @@ static LogicalResult verifyElement(Operation *op, RankedTensorType type) {
   return success();
 }
 
-/// The tensor, in this encoding, fits the region.
-static LogicalResult verifyFits(Operation *op, RankedTensorType type,
-                                RegionOp region) {
+LogicalResult wse::verifyFits(Operation *op, RankedTensorType type,
+                              RegionOp region) {
   const int64_t columns = region.columns(), rows = region.rows();
   const char *const note = "the region is here";
   TokenTiling tiling = TokenTiling::of(type);
@@ -113,11 +112,11 @@ static Tensors tensorsOf(ProgramOp program) {
     tensors[passing.getSymNameAttr()] =
         cast<RankedTensorType>(passing.getType());
   for (auto parameter : program.getOps<ParameterOp>())
-    tensors[parameter.getSymNameAttr()] = parameter.getValue().getType();
+    tensors[parameter.getSymNameAttr()] = parameter.getTensorType();
   return tensors;
 }
 
-/// (C3) of #wse.weight: a view of a tensor of the program stays inside of it.
+/// (C2) of #wse.weight: a view of a tensor of the program stays inside of it.
 static LogicalResult verifyView(Operation *op, WeightAttr weight,
                                 const Tensors &tensors) {
   RankedTensorType type = tensors.lookup(weight.getTensor().getAttr());
@@ -147,7 +146,7 @@ static LogicalResult verifyView(Operation *op, WeightAttr weight,
 /// What the kernel reads and writes of tensors of the program fits them.
 static LogicalResult verifyTensors(Operation *op, const Tensors &tensors) {
   for (WeightAttr weight : allWeights(op))
-    if (weight.getTensor() && failed(verifyView(op, weight, tensors)))
+    if (failed(verifyView(op, weight, tensors)))
       return failure();
   auto store = dyn_cast<StoreOp>(op);
   RankedTensorType type =
@@ -229,6 +228,9 @@ struct ProgramChecks {
       : tensors(tensorsOf(program)), keepOuts(program.keepOuts()) {}
 
   LogicalResult verifyKernel(KernelOp kernel);
+  LogicalResult verifyResident(ParameterOp parameter) {
+    return verifyView(parameter, parameter.getView(), tensors);
+  }
 
 private:
   const Tensors tensors;
@@ -322,17 +324,33 @@ SmallVector<ParameterOp, 4> ProgramOp::residents() {
   return residents;
 }
 
+ParameterOp ProgramOp::parameter(StringAttr name) {
+  for (Operation &op : bodyBlock()) {
+    if (isa<KernelOp>(op))
+      break;
+    if (auto parameter = dyn_cast<ParameterOp>(op);
+        parameter && parameter.getSymNameAttr() == name)
+      return parameter;
+  }
+  return {};
+}
+
 /// (C9)
-static LogicalResult verifyResidentFirst(ProgramOp program) {
-  Operation *first = nullptr;
+static LogicalResult verifyParametersFirst(ProgramOp program) {
+  Operation *first = nullptr, *kernel = nullptr;
   for (Operation &op : program.bodyBlock()) {
     auto parameter = dyn_cast<ParameterOp>(op);
     if (parameter && parameter.isResident() && first)
       return withNote(
           parameter.emitOpError("is resident, and stands behind what streams"),
           first, "this is to come later");
+    if (parameter && kernel)
+      return withNote(parameter.emitOpError("stands behind a kernel"), kernel,
+                      "this is to come later");
     if (!first && endsResidents(op))
       first = &op;
+    if (!kernel && isa<KernelOp>(op))
+      kernel = &op;
   }
   return success();
 }
@@ -353,8 +371,11 @@ LogicalResult ProgramOp::verifyRegions() {
           kernel && failed(checks.verifyKernel(kernel)))
         return failure();
     }
+  for (ParameterOp parameter : residents())
+    if (failed(checks.verifyResident(parameter)))
+      return failure();
   return success(succeeded(verifyFilled(*this)) &&
-                 succeeded(verifyResidentFirst(*this)) &&
+                 succeeded(verifyParametersFirst(*this)) &&
                  succeeded(verifyGradients(*this)));
 }
 
@@ -519,61 +540,4 @@ LogicalResult NearOp::verify() {
     return emitOpError("has a weight of ")
            << getWeight() << ", expected 1 to 1000";
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// What outlives a kernel
-//===----------------------------------------------------------------------===//
-
-/// The region that holds it is one, and its distribution fits.
-static LogicalResult verifyHome(PersistentOp op) {
-  auto region =
-      SymbolTable::lookupNearestSymbolFrom<RegionOp>(op, op.getHome());
-  if (!region)
-    return op.emitOpError("is on ") << op.getHome() << ", which is no region";
-  return verifyFits(op, op.getHeldType(), region);
-}
-
-int64_t ParameterOp::getHeldBytes(int64_t width, int64_t height) {
-  return DistAttr::heldBytesPerPE(getHeldType(), width, height);
-}
-
-int64_t StateOp::getHeldBytes(int64_t width, int64_t height) {
-  return DistAttr::bytesPerPE(getHeldType(), width, height);
-}
-
-LogicalResult ParameterOp::verify() {
-  // (C1)
-  WeightAttr value = getValue();
-  if (value.getTensor())
-    return emitOpError("has the value of ")
-           << value.getTensor() << ", expected that of a constant";
-  if (!isResident()) {
-    if (!value.getStrides().empty())
-      return emitOpError("streams, and is itself a view; kernels say which "
-                         "elements they read");
-    if (getTrainable() &&
-        (value.getQuantized() ||
-         !isa<FloatType>(value.getType().getElementType()))) // (C3)
-      return emitOpError("is trainable, and consists of ")
-             << value.getType().getElementType() << ", expected floats";
-    return success();
-  }
-  // (C3)
-  if (getTrainable())
-    return emitOpError("is resident, and trainable: only parameters that "
-                       "stream are");
-  // (C2)
-  RankedTensorType held = getHeldType();
-  if (!isFloatElement(held.getElementType()) ||
-      held.getNumElements() != value.getType().getNumElements())
-    return emitOpError("holds ")
-           << held << " for a value of " << value.getType()
-           << ", expected as many floats";
-  return verifyHome(cast<PersistentOp>(getOperation()));
-}
-
-LogicalResult StateOp::verify() {
-  // (C1)
-  return verifyHome(cast<PersistentOp>(getOperation()));
 }

@@ -53,7 +53,8 @@ def Wse_ProgramOp : Wse_Op<"program",
       of another.
     - (C7) Every resident parameter is filled by one kernel.
     - (C8) What is declared as a gradient, once, is an output, of that type.
-    - (C9) Resident parameters stand before other parameters, entries and kernels.
+    - (C9) Resident parameters stand before other parameters, entries and kernels,
+      and all parameters before kernels.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name,
@@ -84,6 +85,8 @@ def Wse_ProgramOp : Wse_Op<"program",
     /// The resident parameters. Asked often, also in programs with thousands of
     /// kernels: they stand first, and nothing behind them is looked at.
     ::llvm::SmallVector<ParameterOp, 4> residents();
+    /// The parameter of this name, or null. Those stand before all kernels.
+    ParameterOp parameter(::mlir::StringAttr name);
     /// The resident parameters and the states, in the order of the text.
     ::llvm::SmallVector<PersistentOp> persistents();
     /// The rectangles that nothing may use, in the order of the text.
@@ -237,9 +240,10 @@ def Wse_EntryOp : Wse_Op<"entry",
     `wse-run --entry=step --argument position=3`.
 
     ```mlir
-    parameter @w = <"w" : tensor<6x8xf32> data dense<1.0> : tensor<6x8xf32>> resident on @r as tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    parameter @w.resident = <@w : tensor<6x8xf32>> resident on @r as tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    parameter @w = dense<1.0> : tensor<6x8xf32>
     entry @load {
-      fill @w on @r {nodes = ["fc"]}
+      fill @w.resident on @r {nodes = ["fc"]}
     }
     ```
 
@@ -277,45 +281,60 @@ def Wse_EntryOp : Wse_Op<"entry",
 def Wse_ParameterOp : Wse_Op<"parameter",
     [Symbol, HasParent<"ProgramOp">,
      DeclareOpInterfaceMethods<Wse_PersistentOpInterface>]> {
-  let summary = "Declares a trained tensor, or one that is to be.";
+  let summary = "Declares a tensor that the store holds from the start.";
   let description = [{
-    Kernels refer to it by name, as `#wse.weight<... in @w>`, with a view: several
-    that read one tensor name its bytes once. As a rule its elements stream past
-    the PEs that use them. A resident parameter stays in the SRAM of a region, in
-    the distribution of its type, which lists the elements of the value in order;
+    A weight, or another constant: its elements lie in a file, used in place and
+    never copied, or in the program. Kernels refer to it by name, as
+    `#wse.weight<@w ...>`, with a view; it is one tensor of the store under that
+    name, however many kernels read it, and whatever others hold the same
+    elements. They stream past the PEs that use them. A
+    resident parameter is a view of such a one that stays in the SRAM of a region,
+    in the distribution of its type, which lists its elements in order;
     an entry fills it once, and kernels of any later call read it there. A
     scheduled program knows its `address`, the same in every PE and entry.
 
     Of one that is `trainable` the value is where training starts: the store may
-    hold another in each call. It keeps its name to the store, and is one tensor
-    there whatever others hold the same elements.
+    hold another in each call.
 
     ```mlir
-    parameter @w = <"w" : tensor<8x6xf32> file "m.data" offset 240 bytes 192 view 0 strides [1, 8]> resident on @r as tensor<1x8x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-    parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>
-    fill @w on @r {nodes = ["fc"]}
+    parameter @held = <@w : tensor<1x8x6xf32> view 0 strides [48, 1, 8]> resident on @r as tensor<1x8x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    parameter @w = external<"m.data", 240, 192> : tensor<6x8xf32>
+    fill @held on @r {nodes = ["fc"]}
     ```
 
     ```mlir
-    parameter @b = <"fc.bias" : tensor<8xf32> data dense<0.0> : tensor<8xf32>> trainable
+    parameter @fc.bias = dense<0.0> : tensor<8xf32> trainable
     ```
 
-    - (C1) The value is a constant. Without a place on the wafer it has no view.
+    - (C1) A value is dense elements, `#onnx.quantized` or bytes of a file, as many
+      as its type has; a resident parameter's is a view of a streamed one that
+      does not train.
     - (C2) A resident parameter has as many elements as its value, of f32, and
       its distribution fits its region.
-    - (C3) A trainable one streams, of floats.
+    - (C3) A trainable one streams, of floats that are not quantised.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Wse_WeightAttr:$value,
+  let arguments = (ins SymbolNameAttr:$sym_name, AnyAttr:$value,
+                       TypeAttrOf<AnyStaticShapeTensor>:$stored,
                        UnitAttr:$trainable,
                        OptionalAttr<FlatSymbolRefAttr>:$region,
                        OptionalAttr<TypeAttrOf<Wse_Tiled>>:$type,
                        OptionalAttr<I64Attr>:$address);
   let assemblyFormat = [{
-    $sym_name `=` $value (`trainable` $trainable^)?
-    (`resident` `on` $region^ `as` $type)? attr-dict
+    $sym_name `=` custom<ParameterValue>($value, $stored)
+    (`trainable` $trainable^)? (`resident` `on` $region^ `as` $type)? attr-dict
   }];
   let extraClassDeclaration = [{
     bool isResident() { return getRegionAttr() != nullptr; }
+    /// Of its elements, as they are stored.
+    ::mlir::RankedTensorType getTensorType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getStored());
+    }
+    /// Values of few bits; null where it has none.
+    ::wsec::onnx::QuantizedAttr getQuantized() {
+      return ::llvm::dyn_cast<::wsec::onnx::QuantizedAttr>(getValue());
+    }
+    /// Of a resident one, what it is a view of.
+    WeightAttr getView() { return ::llvm::cast<WeightAttr>(getValue()); }
   }];
   let hasVerifier = 1;
 }
@@ -393,7 +412,7 @@ def Wse_GradientOp : Wse_Op<"gradient", [HasParent<"ProgramOp">]> {
     end. Several of one parameter are added in the order of the text.
 
     ```mlir
-    parameter @w = <"w" : tensor<6x3xf32> data dense<0.0> : tensor<6x3xf32>> trainable
+    parameter @w = dense<0.0> : tensor<6x3xf32> trainable
     gradient "w.gradient" of @w view 0 strides [1, 3] : tensor<3x6xf32>
     store %dw to "w.gradient" on @r : tensor<1x3x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> to tensor<3x6xf32>
     gradient "w.rows" of @w rows @ids : tensor<6x3xf32>
@@ -424,8 +443,9 @@ def Wse_AliasOp : Wse_Op<"alias", [HasParent<"ProgramOp">]> {
     Nothing moves on the wafer; the host hands out the tensor itself.
 
     ```mlir
+    parameter @c = dense<1.0> : tensor<2xf32>
     alias "y" = @x : tensor<2x3xf32>
-    alias "c" = <"c" : tensor<2xf32> data dense<1.0> : tensor<2xf32>> : tensor<2xf32>
+    alias "c" = <@c : tensor<2xf32>> : tensor<2xf32>
     ```
 
     - (C1) The source is a declared input or intermediate, or a constant.

@@ -48,18 +48,19 @@ ENTRIES = """module {
   wse.program @main state(selected) mesh(5x4) machine("wse2") {
     region @r shape(3x3)
     input @x : tensor<1x4xf32>
-    parameter @w = <"w" : tensor<1x6x4xf32> data dense<[[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.5, 1.5, -1.0, 2.0, 0.0, 1.0], [3.0, 1.0, 2.0, 0.25, 1.0, 1.0], [1.0, 0.0, 0.0, 2.0, 7.0, -2.0]]> : tensor<4x6xf32> view 0 strides [24, 1, 6]> resident on @r as {weight}
+    parameter @held = <@w : tensor<1x6x4xf32> view 0 strides [24, 1, 6]> resident on @r as {weight}
+    parameter @w = dense<[[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.5, 1.5, -1.0, 2.0, 0.0, 1.0], [3.0, 1.0, 2.0, 0.25, 1.0, 1.0], [1.0, 0.0, 0.0, 2.0, 7.0, -2.0]]> : tensor<4x6xf32>
     state @last on @r : {result}
     state @all on @r : {cache}
     entry @load {
-      fill @w on @r {nodes = ["fc"]}
+      fill @held on @r {nodes = ["fc"]}
     }
     entry @more {
       %k = recall @last on @r {nodes = ["last"]} : {result}
       store %k to "last" on @r {nodes = ["last"]} : {result} to tensor<1x6xf32>
     }
     %x = load @x on @r {nodes = ["x"]} : {token}
-    %y = matmul %x weight <"w" : tensor<4x6xf32> in @w view 0 strides [1, 4]> variant(stationary) on @r {nodes = ["fc"]} : {token} -> {result}
+    %y = matmul %x weight <@held : tensor<4x6xf32> view 0 strides [1, 4]> variant(stationary) on @r {nodes = ["fc"]} : {token} -> {result}
     update @last with %y on @r {nodes = ["last"]} : {result}
     %z = elementwise(%y) on @r {nodes = ["double"]} : ({result}) -> {result} {
     ^bb0(%p: f32):

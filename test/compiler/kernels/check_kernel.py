@@ -57,19 +57,14 @@ def on_region(text):
     return f"{before} on @r{separator}{after}{newline}{body}"
 
 
-def weight(name, array):
-    shape = tensor_type(array.shape)
-    return f'#wse.weight<"{name}" : {shape} data dense<{nested(array)}> : {shape}>'
-
-
-def quantized(name, values, scales, zeros, block, kind):
-    """A weight of integers `kind`, with scales and zero points that are one for
+def quantized(values, scales, zeros, block, kind):
+    """Integers `kind` that stand for a weight, with scales and zero points that are one for
     all, or for each index, or for each block of indices, of a dimension."""
     of = lambda array, element: f"dense<{nested_integers(array) if element == kind else nested(array)}> : {tensor_type(array.shape, element=element)}"
     text = f"{of(values, kind)} scales {of(scales, 'f32')}"
     if zeros is not None:
         text += f" zeros {of(zeros, kind)}"
-    return f'#wse.weight<"{name}" : {tensor_type(values.shape)} data #onnx.quantized<{text} block {block}>>'
+    return f"#onnx.quantized<{text} block {block}>"
 
 
 def nested_integers(array):
@@ -111,6 +106,14 @@ class Program:
         element = "i64" if array.dtype.kind == "i" else "f32"
         self.inputs[name] = array
         self.declarations.append(f"input @{name} : {tensor_type(array.shape, element=element)}")
+
+    def weight(self, name, array, elements=None):
+        """The parameter of that name, whose elements another text may give."""
+        shape = tensor_type(array.shape)
+        line = f"parameter @{name} = {elements or f'dense<{nested(array)}> : {shape}'}"
+        if line not in self.declarations:
+            self.declarations.append(line)
+        return f"#wse.weight<@{name} : {shape}>"
 
     def op(self, text, type):
         name = f"%v{len(self.body)}"
@@ -309,7 +312,7 @@ class Checker(AttentionCases):
             ids = self.random.integers(-11, 11, (batch, tokens))
             p.declare("ids", ids)
             type = tensor_type((batch, tokens, FEATURES), p.encoding(batch, tokens))
-            p.store(p.op(f"gather {weight('table', table)} at @ids : {type}", type), "y", table[ids])
+            p.store(p.op(f"gather {p.weight('table', table)} at @ids : {type}", type), "y", table[ids])
             self.check(p, f"gather-{case}")
 
     def elementwise(self):
@@ -321,7 +324,7 @@ class Checker(AttentionCases):
             shared = p.load("b", per_batch, p.encoding(batch, 1, rows="replicated", span=tokens))
             single = p.load("t", per_token, p.encoding(batch, tokens, "replicated"))
             y = p.op(
-                f"elementwise({full[0]}, {shared[0]}, {single[0]}) vectors [{weight('v', vector)}]"
+                f"elementwise({full[0]}, {shared[0]}, {single[0]}) vectors [{p.weight('v', vector)}]"
                 f" : ({full[1]}, {shared[1]}, {single[1]}) -> {full[1]} {{\n"
                 """  ^bb0(%x: f32, %b: f32, %t: f32, %v: f32):
     %zero = arith.constant 0.0 : f32
@@ -340,7 +343,7 @@ class Checker(AttentionCases):
         for mesh, batch, tokens, case in self.cases():
             p, x = self.program(mesh), self.normal(batch, tokens, FEATURES)
             value, type = p.load("x", x, p.encoding(batch, tokens))
-            p.store(p.op(f"{name} {value} {attributes} : {type}", type), "y", reference(x))
+            p.store(p.op(f"{name} {value} {attributes(p)} : {type}", type), "y", reference(x))
             self.check(p, f"{name}-{case}")
 
     def layer_norm(self):
@@ -351,15 +354,15 @@ class Checker(AttentionCases):
             variance = (centred**2).mean(-1, keepdims=True)
             return centred / np.sqrt(variance + 1e-5) * scale + bias
 
-        self.row_kernel("layer_norm", f"scale {weight('s', scale)} bias {weight('b', bias)} epsilon(1.0e-5)", reference)
+        self.row_kernel("layer_norm", lambda p: f"scale {p.weight('s', scale)} bias {p.weight('b', bias)} epsilon(1.0e-5)", reference)
 
     def rms_norm(self):
         scale = self.normal(FEATURES)
-        self.row_kernel("rms_norm", f"scale {weight('s', scale)} epsilon(1.0e-5)",
+        self.row_kernel("rms_norm", lambda p: f"scale {p.weight('s', scale)} epsilon(1.0e-5)",
                         lambda x: x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * scale)
 
     def softmax(self):
-        self.row_kernel("softmax", "", softmax)
+        self.row_kernel("softmax", lambda p: "", softmax)
 
     def matmul(self):
         # More and fewer features than columns; whole heads on both sides.
@@ -382,12 +385,12 @@ class Checker(AttentionCases):
                     encoding = p.encoding(batch, tokens, columns, head)
                     value, type = p.load("x", x, encoding)
                     result = tensor_type((batch, tokens, n), encoding)
-                    y = p.op(f"matmul {value} weight {weight('w', w)} bias {weight('b', bias)} variant({variant}) : {type} -> {result}", result)
+                    y = p.op(f"matmul {value} weight {p.weight('w', w)} bias {p.weight('b', bias)} variant({variant}) : {type} -> {result}", result)
                     p.store(y, "y", x @ w + bias)
                     if self.shared and variant.endswith("_stored"):
                         value, type = p.share(x := self.normal(1, height, k))
                         result = tensor_type((1, height, n), p.encoding(1, height))
-                        z = p.op(f"matmul {value} weight {weight('w', w)} variant({variant}) : {type} -> {result}", result)
+                        z = p.op(f"matmul {value} weight {p.weight('w', w)} variant({variant}) : {type} -> {result}", result)
                         p.store(z, "z", x @ w)
                     self.check(p, f"matmul-{variant}-{columns}-{k}x{n}-{case}")
 
@@ -414,11 +417,11 @@ class Checker(AttentionCases):
                     encoding = p.encoding(batch, tokens, columns, head)
                     value, type = p.load("x", x, encoding)
                     result = tensor_type((batch, tokens, n), encoding)
-                    w = quantized("w", values, scales, zeros, max(block, 1), kind)
-                    y = p.op(f"matmul {value} weight {w} bias {weight('b', bias)} variant({variant}) packed : {type} -> {result}", result)
+                    w = p.weight("w", values, quantized(values, scales, zeros, max(block, 1), kind))
+                    y = p.op(f"matmul {value} weight {w} bias {p.weight('b', bias)} variant({variant}) packed : {type} -> {result}", result)
                     p.store(y, "y", x @ expanded(values, scales, zeros, block) + bias)
                     # The same with weights that the store makes f32.
-                    z = p.op(f"matmul {value} weight {w} bias {weight('b', bias)} variant({variant}) : {type} -> {result}", result)
+                    z = p.op(f"matmul {value} weight {w} bias {p.weight('b', bias)} variant({variant}) : {type} -> {result}", result)
                     p.store(z, "z", x @ expanded(values, scales, zeros, block) + bias)
                     p.equal = ("y", "z") if self.precision == "f32" else ()  # or z's are rounded
                     self.check(p, f"packed_matmul-{variant}-{kind}-{block}-{points}-{columns}-{k}x{n}-{case}")
@@ -436,11 +439,12 @@ class Checker(AttentionCases):
                 encoding = p.encoding(batch, tokens, columns, head)
                 value, type = p.load("x", x, encoding)
                 held = tensor_type((1, n, k), p.encoding(1, n, columns, head))
-                p.declarations.append(f"parameter @w = {weight('w', w.T[None])[len('#wse.weight'):]} resident on @r as {held}\n"
-                                      '  entry @load { fill @w on @r {nodes = ["w"]} }')
+                p.declarations.append(f"parameter @held = {p.weight('w', w.T[None])[len('#wse.weight'):]} resident on @r as {held}")
+                p.declarations[-2:] = reversed(p.declarations[-2:])
+                p.declarations.append('entry @load { fill @held on @r {nodes = ["w"]} }')
                 result = tensor_type((batch, tokens, n), encoding)
-                view = f'<"w" : {tensor_type(w.shape)} in @w view 0 strides [1, {k}]>'
-                y = p.op(f"matmul {value} weight {view} bias {weight('b', bias)} variant(stationary) : {type} -> {result}", result)
+                view = f"<@held : {tensor_type(w.shape)} view 0 strides [1, {k}]>"
+                y = p.op(f"matmul {value} weight {view} bias {p.weight('b', bias)} variant(stationary) : {type} -> {result}", result)
                 p.store(y, "y", x @ w + bias)
                 self.check(p, f"matmul-resident-{columns}-{k}x{n}-{case}")
 
@@ -457,7 +461,7 @@ class Checker(AttentionCases):
                 value, type = p.load("x", x, encoding)
                 result = tensor_type((batch, tokens, n), encoding)
                 sparsity = f"<keep {kept} of {group} rest {rest} {method} seed 5>"
-                y = p.op(f"sparse_matmul {value} weight {weight('w', w)} bias {weight('b', bias)} sparsity {sparsity} : {type} -> {result}", result)
+                y = p.op(f"sparse_matmul {value} weight {p.weight('w', w)} bias {p.weight('b', bias)} sparsity {sparsity} : {type} -> {result}", result)
                 score = sparse_masks.scores("w", w, method, 5)
                 p.store(y, "y", x @ (w * sparse_masks.highest(score, group, kept, rest)) + bias)
                 self.check(p, f"sparse_matmul-{method}-{columns}-{k}x{n}-{case}")
@@ -479,7 +483,7 @@ class Checker(AttentionCases):
                 p, x = self.program(mesh), self.normal(batch, tokens, heads * size)
                 scale = self.normal(heads * size)
                 value, type = p.load("x", x, p.encoding(batch, tokens, "heads", size))
-                y = p.op(f"rms_norm {value} scale {weight('g', scale)} epsilon(1.0e-3) by_head : {type}", type)
+                y = p.op(f"rms_norm {value} scale {p.weight('g', scale)} epsilon(1.0e-3) by_head : {type}", type)
                 xh = x.reshape(batch, tokens, heads, size)
                 normal = xh / np.sqrt(np.mean(xh * xh, -1, keepdims=True) + np.float32(1e-3))
                 p.store(y, "y", normal.reshape(x.shape) * scale)

@@ -8,6 +8,7 @@
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<8x8xf32>
+  parameter @b = dense<1.0> : tensor<8xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x8x8xf32, #tokens>
   // CHECK-LABEL: routine @elementwise {
   // CHECK-NEXT:    vector mov fabric([[COLUMN:[0-9]+]], depth = 2) = fabric({{.*}}) over (2, 2) where %{{.*}} thread 0
@@ -16,7 +17,7 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NEXT:    vector mul [[Y]][0, strides = [4, 1]] = [[Y]][0, strides = [4, 1]], fabric([[COLUMN]]) over (2, 4)
   // CHECK-NEXT:    vector max [[Y]][0, strides = [4, 1]] = [[Y]][0, strides = [4, 1]], 0.000000e+00 over (2, 4)
   // CHECK-NEXT:    await [0]
-  %y = elementwise(%x) vectors [#wse.weight<"b" : tensor<8xf32> data dense<1.0> : tensor<8xf32>>] on @r {nodes = ["e"]} : (tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
+  %y = elementwise(%x) vectors [#wse.weight<@b : tensor<8xf32>>] on @r {nodes = ["e"]} : (tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
   ^bb0(%e: f32, %b: f32):
     %zero = arith.constant 0.0 : f32
     %s = arith.addf %e, %b : f32

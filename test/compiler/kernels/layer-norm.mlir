@@ -8,6 +8,8 @@
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<8x8xf32>
+  parameter @g = dense<1.0> : tensor<8xf32>
+  parameter @b = dense<0.5> : tensor<8xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x8x8xf32, #tokens>
   // CHECK-LABEL: routine @layer_norm {
   // CHECK:         vector add [[MEAN:@[a-z0-9_]+]][0, strides = [0, 1]] = [[MEAN]][0, strides = [0, 1]], [[X:@[a-z0-9_]+]][0, strides = [4, 1]] over (2, 4)
@@ -24,6 +26,6 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NEXT:    vector mul [[Y]]{{.*}}, [[SHARED]][0, strides = [0, 1]] over (2, 4)
   // CHECK-NEXT:    vector mul [[Y]]{{.*}}, fabric({{[0-9]+}}) over (2, 4)
   // CHECK-NEXT:    vector add [[Y]]{{.*}}, fabric({{[0-9]+}}) over (2, 4)
-  %y = layer_norm %x scale #wse.weight<"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> bias #wse.weight<"b" : tensor<8xf32> data dense<0.5> : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["ln"]} : tensor<1x8x8xf32, #tokens>
+  %y = layer_norm %x scale #wse.weight<@g : tensor<8xf32>> bias #wse.weight<@b : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["ln"]} : tensor<1x8x8xf32, #tokens>
   store %y to "y" on @r : tensor<1x8x8xf32, #tokens> to tensor<8x8xf32>
 }

@@ -11,6 +11,9 @@
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<8x8xf32>
+  parameter @w = external<"w.bin", 0, 384> : tensor<8x12xf32>
+  parameter @b = dense<1.0> : tensor<12xf32>
+  parameter @v = external<"w.bin", 384, 384> : tensor<12x8xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x8x8xf32, #tokens>
 
   // The bias starts the result. Activations go west and come back as a
@@ -31,7 +34,7 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NEXT:    await [4]
   // CHECK-NEXT:    vector fmac [[RESULT]][0, strides = [4, 1, 0]] = [[WEIGHTS]][0, strides = [1, 0, 3]], [[ALL]][0, strides = [0, 1, 4]] over (3, 4, 8)
   // CHECK-NEXT:    await [0, 1]
-  %y = matmul %x weight #wse.weight<"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> bias #wse.weight<"b" : tensor<12xf32> data dense<1.0> : tensor<12xf32>> variant(broadcast) on @r {nodes = ["fc1"]} : tensor<1x8x8xf32, #tokens> -> tensor<1x8x12xf32, #tokens>
+  %y = matmul %x weight #wse.weight<@w : tensor<8x12xf32>> bias #wse.weight<@b : tensor<12xf32>> variant(broadcast) on @r {nodes = ["fc1"]} : tensor<1x8x8xf32, #tokens> -> tensor<1x8x12xf32, #tokens>
 
   // Weights go into a buffer. Their products with own features are summed, the
   // first term being a product; vectors run along result features. Partial
@@ -46,7 +49,7 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NEXT:    vector mov fabric([[$ONWARD]], depth = 2) = [[PARTIAL]][0, strides = [4, 1]] over (8, 4) where %{{.*}}
   // CHECK-NEXT:    vector add fabric([[$ONWARD]], depth = 2) = [[PARTIAL]][0, strides = [4, 1]], fabric({{.*}}, depth = 2) over (8, 4) where %{{.*}}
   // CHECK-NEXT:    await [0, 1]
-  %z = matmul %y weight #wse.weight<"v" : tensor<12x8xf32> file "w.bin" offset 384 bytes 384> variant(reduce) on @r {nodes = ["fc2"]} : tensor<1x8x12xf32, #tokens> -> tensor<1x8x8xf32, #tokens>
+  %z = matmul %y weight #wse.weight<@v : tensor<12x8xf32>> variant(reduce) on @r {nodes = ["fc2"]} : tensor<1x8x12xf32, #tokens> -> tensor<1x8x8xf32, #tokens>
   store %z to "z" on @r : tensor<1x8x8xf32, #tokens> to tensor<8x8xf32>
 
   // The reduction wants the weights n after n: the host walks down columns.
@@ -64,6 +67,7 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
 wse.program @main state(selected) mesh(2x2) machine("wse2") {
   region @r shape(2x2)
   input @x : tensor<4x64xf32>
+  parameter @w = external<"w.bin", 0, 65536> : tensor<64x256xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x4x64xf32, #tokens>
   // CHECK-LABEL: routine @matmul {
   // CHECK:         vector mov [[A:@[a-z0-9_]+]][0, strides = [32, 1]] = fabric([[COLUMN:[0-9]+]], depth = 2) over ([[LINES:[0-9]+]], 32) thread 4
@@ -80,6 +84,6 @@ wse.program @main state(selected) mesh(2x2) machine("wse2") {
   // CHECK-NOT:       await
   // CHECK:         }
   // CHECK-NEXT:    await [4]
-  %y = matmul %x weight #wse.weight<"w" : tensor<64x256xf32> file "w.bin" offset 0 bytes 65536> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x4x64xf32, #tokens> -> tensor<1x4x256xf32, #tokens>
+  %y = matmul %x weight #wse.weight<@w : tensor<64x256xf32>> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x4x64xf32, #tokens> -> tensor<1x4x256xf32, #tokens>
   store %y to "y" on @r : tensor<1x4x256xf32, #tokens> to tensor<4x256xf32>
 }

@@ -7,6 +7,7 @@
 wse.program @main state(selected) mesh(2x2) machine("wse2") {
   region @r shape(2x2)
   input @x : tensor<8x8xf32>
+  parameter @w = #onnx.quantized<dense<1> : tensor<8x16xi4> scales dense<[[1.0, 2.0, 3.0, 4.0, 1.0, 2.0, 3.0, 4.0, 1.0, 2.0, 3.0, 4.0, 1.0, 2.0, 3.0, 4.0]]> : tensor<1x16xf32> block 1>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x8x8xf32, #tokens>
   // Rows of 4 words and 8 scales. Fields of a half word are masked where they
   // are, the three lower ones less 8 times what they are too large; the highest
@@ -30,6 +31,6 @@ wse.program @main state(selected) mesh(2x2) machine("wse2") {
   // CHECK-NEXT: vector mul {{.*}} = [[WORK]][0, strides = [0, 4]], {{.*}} over (4, 16)
   // CHECK-NEXT: vector fmac {{.*}} = [[WORK]][1, strides = [1, 0, 4]], {{.*}} over (3, 4, 16)
   // CHECK: segment @w.packed[%{{.*}}, strides = [1]] over (12) lines 2 step 24
-  %y = matmul %x weight <"w" : tensor<8x16xf32> data #onnx.quantized<dense<1> : tensor<8x16xi4> scales dense<[[1.0, 2.0, 3.0, 4.0, 1.0, 2.0, 3.0, 4.0, 1.0, 2.0, 3.0, 4.0, 1.0, 2.0, 3.0, 4.0]]> : tensor<1x16xf32> block 1>> variant(reduce) packed on @r {nodes = ["fc"]} : tensor<1x8x8xf32, #tokens> -> tensor<1x8x16xf32, #tokens>
+  %y = matmul %x weight <@w : tensor<8x16xf32>> variant(reduce) packed on @r {nodes = ["fc"]} : tensor<1x8x8xf32, #tokens> -> tensor<1x8x16xf32, #tokens>
   store %y to "y" on @r {nodes = ["y"]} : tensor<1x8x16xf32, #tokens> to tensor<8x16xf32>
 }

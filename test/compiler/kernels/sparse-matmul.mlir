@@ -8,6 +8,7 @@
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<8x8xf32>
+  parameter @w = external<"w.bin", 0, 640> : tensor<8x20xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x8x8xf32, #tokens>
 
   // The store makes 8 x (2 x (2 + 3) + (1 + 1)) words: two indices in a word, in
@@ -41,7 +42,7 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NEXT:    vector add fabric([[ONWARD]], depth = 2) = [[$PARTIAL]][0, strides = [4, 1]], fabric({{.*}}, depth = 2) over (8, 4) where %{{.*}}
   // CHECK:         vector mov fabric([[COLUMN]], depth = 2) = fabric({{.*}}) over (1, 4) where %{{.*}} thread 0
   // CHECK:         over (4, 4)
-  %y = sparse_matmul %x weight #wse.weight<"w" : tensor<8x20xf32> file "w.bin" offset 0 bytes 640> sparsity <keep 3 of 8 rest 1 random seed 7> on @r {nodes = ["fc"]} : tensor<1x8x8xf32, #tokens> -> tensor<1x8x20xf32, #tokens>
+  %y = sparse_matmul %x weight #wse.weight<@w : tensor<8x20xf32>> sparsity <keep 3 of 8 rest 1 random seed 7> on @r {nodes = ["fc"]} : tensor<1x8x8xf32, #tokens> -> tensor<1x8x20xf32, #tokens>
   store %y to "y" on @r : tensor<1x8x20xf32, #tokens> to tensor<8x20xf32>
 
   // A line for each group, then one for the rest.

@@ -8,6 +8,7 @@
 wse.program @main state(selected) mesh(4x3) machine("wse2") {
   region @r shape(4x3)
   input @x : tensor<3x11xf32>
+  parameter @w = external<"w.bin", 0, 528> : tensor<11x12xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x3x11xf16, #tokens>
 
   // CHECK-LABEL: routine @matmul {
@@ -32,7 +33,7 @@ wse.program @main state(selected) mesh(4x3) machine("wse2") {
   // CHECK:      vector mov [[SENT]]_words[0, strides = [1]] = fabric([[ROW:[0-9]+]], window = %{{.*}} * 2 of 8) over (%{{.*}} * 2) thread 5
   // CHECK:      vector mov fabric([[ROW]]) = [[SUMS]][0, strides = [1]] over (8) where %{{.*}} thread 1
   // CHECK:      vector add [[RESULT:@[a-z0-9_]+]][0, strides = [1, 1]] = [[RESULT]][0, strides = [1, 1]], [[HEARD]][%{{.*}}, strides = [2, 1]] over (3, 1)
-  %y = matmul %x weight #wse.weight<"w" : tensor<11x12xf32> file "w.bin" offset 0 bytes 528> variant(stationary) on @r {nodes = ["stationary"]} : tensor<1x3x11xf16, #tokens> -> tensor<1x3x12xf16, #tokens>
+  %y = matmul %x weight #wse.weight<@w : tensor<11x12xf32>> variant(stationary) on @r {nodes = ["stationary"]} : tensor<1x3x11xf16, #tokens> -> tensor<1x3x12xf16, #tokens>
   store %y to "y" on @r : tensor<1x3x12xf16, #tokens> to tensor<3x12xf32>
 
   // A line for each result feature.

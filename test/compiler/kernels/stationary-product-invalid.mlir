@@ -7,9 +7,10 @@
 wse.program @main state(selected) mesh(1x2) machine("wse2") {
   region @r shape(1x2)
   input @x : tensor<4x8xf32>
+  parameter @w = external<"w.bin", 0, 384> : tensor<8x12xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x4x8xf32, #tokens>
   // expected-error @below {{cannot keep its weights in the 1x2 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
-  %y = matmul %x weight #wse.weight<"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x12xf32, #tokens>
+  %y = matmul %x weight #wse.weight<@w : tensor<8x12xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x12xf32, #tokens>
   store %y to "y" on @r : tensor<1x4x12xf32, #tokens> to tensor<4x12xf32>
 }
 
@@ -22,9 +23,10 @@ wse.program @main state(selected) mesh(1x2) machine("wse2") {
 wse.program @main state(selected) mesh(4x1) machine("wse2") {
   region @r shape(4x1)
   input @x : tensor<4x8xf32>
+  parameter @w = external<"w.bin", 0, 384> : tensor<8x12xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x4x8xf32, #tokens>
   // expected-error @below {{cannot keep its weights in the 4x1 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
-  %y = matmul %x weight #wse.weight<"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x12xf32, #tokens>
+  %y = matmul %x weight #wse.weight<@w : tensor<8x12xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x12xf32, #tokens>
   store %y to "y" on @r : tensor<1x4x12xf32, #tokens> to tensor<4x12xf32>
 }
 
@@ -37,9 +39,10 @@ wse.program @main state(selected) mesh(4x1) machine("wse2") {
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<4x8xf32>
+  parameter @w = external<"w.bin", 0, 416> : tensor<8x13xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x4x8xf32, #tokens>
   // expected-error @below {{cannot keep its weights in the 4x2 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
-  %y = matmul %x weight #wse.weight<"w" : tensor<8x13xf32> file "w.bin" offset 0 bytes 416> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x13xf32, #tokens>
+  %y = matmul %x weight #wse.weight<@w : tensor<8x13xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x13xf32, #tokens>
   store %y to "y" on @r : tensor<1x4x13xf32, #tokens> to tensor<4x13xf32>
 }
 
@@ -52,9 +55,10 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
 wse.program @main state(selected) mesh(4x4) machine("{\"base\": \"wse2\", \"channels\": 2}") {
   region @r shape(4x4)
   input @x : tensor<4x8xf32>
+  parameter @w = external<"w.bin", 0, 384> : tensor<8x12xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x4x8xf32, #tokens>
   // expected-error @below {{cannot keep its weights in the 4x4 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
-  %y = matmul %x weight #wse.weight<"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x12xf32, #tokens>
+  %y = matmul %x weight #wse.weight<@w : tensor<8x12xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x12xf32, #tokens>
   store %y to "y" on @r : tensor<1x4x12xf32, #tokens> to tensor<4x12xf32>
 }
 
@@ -67,8 +71,9 @@ wse.program @main state(selected) mesh(4x4) machine("{\"base\": \"wse2\", \"chan
 wse.program @main state(selected) mesh(2x2) machine("wse2") {
   region @r shape(2x2)
   input @x : tensor<4x160xf32>
+  parameter @w = external<"w.bin", 0, 102400> : tensor<160x160xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x4x160xf32, #tokens>
   // expected-error @below {{cannot keep its weights in the 2x2 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
-  %y = matmul %x weight #wse.weight<"w" : tensor<160x160xf32> file "w.bin" offset 0 bytes 102400> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x160xf32, #tokens> -> tensor<1x4x160xf32, #tokens>
+  %y = matmul %x weight #wse.weight<@w : tensor<160x160xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x160xf32, #tokens> -> tensor<1x4x160xf32, #tokens>
   store %y to "y" on @r : tensor<1x4x160xf32, #tokens> to tensor<4x160xf32>
 }

@@ -17,10 +17,12 @@
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<3x8xf32>
+  parameter @w = external<"w.bin", 0, 384> : tensor<8x12xf32>
+  parameter @v = external<"w.bin", 384, 384> : tensor<12x8xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x3x8xf32, #tokens>
 
-  %y = matmul %x weight #wse.weight<"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> variant(broadcast) on @r {nodes = ["broadcast"]} : tensor<1x3x8xf32, #tokens> -> tensor<1x3x12xf32, #tokens>
-  %z = matmul %y weight #wse.weight<"v" : tensor<12x8xf32> file "w.bin" offset 384 bytes 384> variant(reduce) on @r {nodes = ["reduce"]} : tensor<1x3x12xf32, #tokens> -> tensor<1x3x8xf32, #tokens>
+  %y = matmul %x weight #wse.weight<@w : tensor<8x12xf32>> variant(broadcast) on @r {nodes = ["broadcast"]} : tensor<1x3x8xf32, #tokens> -> tensor<1x3x12xf32, #tokens>
+  %z = matmul %y weight #wse.weight<@v : tensor<12x8xf32>> variant(reduce) on @r {nodes = ["reduce"]} : tensor<1x3x12xf32, #tokens> -> tensor<1x3x8xf32, #tokens>
 
   // CHECK-LABEL: routine @matmul_2 {
   // The first weights of a row come while activations are gathered.
@@ -34,7 +36,7 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NEXT: vector add fabric([[WEST]]) = [[SUMS]][0, strides = [1]], fabric([[EAST:.*]]) over (18) where
   // CHECK-NEXT: vector add [[SUMS]][0, strides = [1]] = [[SUMS]][0, strides = [1]], fabric([[EAST]]) over (18) where
   // CHECK-NEXT: vector add [[RESULT:@[a-z0-9_]+]][0, strides = {{.*}}] = [[RESULT]]{{.*}}, fabric([[CAST]], depth = 2, window = %{{.*}} of 3)
-  %s = matmul %z weight #wse.weight<"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> variant(stationary) on @r {nodes = ["stationary"]} : tensor<1x3x8xf32, #tokens> -> tensor<1x3x12xf32, #tokens>
+  %s = matmul %z weight #wse.weight<@w : tensor<8x12xf32>> variant(stationary) on @r {nodes = ["stationary"]} : tensor<1x3x8xf32, #tokens> -> tensor<1x3x12xf32, #tokens>
   store %s to "s" on @r : tensor<1x3x12xf32, #tokens> to tensor<3x12xf32>
 
   // All variants have one bound: 96 weights times 3 tokens over 8 PEs, 2.14

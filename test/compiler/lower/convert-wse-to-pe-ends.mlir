@@ -16,8 +16,10 @@
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @every_pe : tensor<6x8xf32>
+  parameter @c = dense<[1.0, 2.0]> : tensor<2xf32>
+  parameter @b = dense<[3.0, 4.0]> : tensor<2xf32>
   %x = load @every_pe on @r {nodes = ["x"]} : tensor<1x6x8xf32, #tokens>
   store %x to "load" on @r : tensor<1x6x8xf32, #tokens> to tensor<6x8xf32>
-  alias "b" = <"c" : tensor<2xf32> data dense<[1.0, 2.0]> : tensor<2xf32>> : tensor<2xf32>
-  alias "c" = <"b" : tensor<2xf32> data dense<[3.0, 4.0]> : tensor<2xf32>> : tensor<2xf32>
+  alias "b" = <@c : tensor<2xf32>> : tensor<2xf32>
+  alias "c" = <@b : tensor<2xf32>> : tensor<2xf32>
 }

@@ -10,13 +10,16 @@
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<6x8xf32>
+  parameter @add = external<"w.bin", 0, 32> : tensor<8xf32>
+  parameter @g = external<"w.bin", 32, 32> : tensor<8xf32>
+  parameter @h = external<"w.bin", 64, 32> : tensor<8xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x6x8xf32, #tokens>
   // CHECK-DAG: kernel @add kind "rms_norm" nodes ["add"]
   // CHECK-DAG: tensor weight @add_3 from <"w.bin" at 0>
-  %a = rms_norm %x scale <"add" : tensor<8xf32> file "w.bin" offset 0 bytes 32> epsilon(1.0e-5) on @r {nodes = ["add"]} : tensor<1x6x8xf32, #tokens>
+  %a = rms_norm %x scale <@add : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["add"]} : tensor<1x6x8xf32, #tokens>
   // CHECK-DAG: kernel @add_1 kind "rms_norm" nodes ["add_1"]
-  %b = rms_norm %a scale <"g" : tensor<8xf32> file "w.bin" offset 32 bytes 32> epsilon(1.0e-5) on @r {nodes = ["add_1"]} : tensor<1x6x8xf32, #tokens>
+  %b = rms_norm %a scale <@g : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["add_1"]} : tensor<1x6x8xf32, #tokens>
   // CHECK-DAG: kernel @add_2 kind "rms_norm" nodes ["add_2"]
-  %c = rms_norm %b scale <"h" : tensor<8xf32> file "w.bin" offset 64 bytes 32> epsilon(1.0e-5) on @r {nodes = ["add_2"]} : tensor<1x6x8xf32, #tokens>
+  %c = rms_norm %b scale <@h : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["add_2"]} : tensor<1x6x8xf32, #tokens>
   store %c to "y" on @r : tensor<1x6x8xf32, #tokens> to tensor<6x8xf32>
 }

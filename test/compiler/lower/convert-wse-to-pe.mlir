@@ -24,6 +24,9 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NOT: routine @rms_norm_2
   // CHECK: routine @store {
 
+  parameter @g0 = external<"w.bin", 0, 32> : tensor<8xf32>
+  parameter @g1 = external<"w.bin", 32, 32> : tensor<8xf32>
+  parameter @g2 = external<"w.bin", 64, 32> : tensor<8xf32>
   // Every scalar of a stream is used.
   // CHECK: stream in @to_load color
   // CHECK-NEXT: %[[PX:.*]] = scalar px
@@ -36,14 +39,14 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK: stream in @[[STREAM_0:.*]] color
   // CHECK: segment @g0
   // CHECK: launch @rms_norm for @first streams [@[[STREAM_0]]]
-  %a = rms_norm %x scale <"g0" : tensor<8xf32> file "w.bin" offset 0 bytes 32> epsilon(1.0e-5) on @r {nodes = ["first"]} : tensor<1x6x8xf32, #tokens>
+  %a = rms_norm %x scale <@g0 : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["first"]} : tensor<1x6x8xf32, #tokens>
   // CHECK: segment @g1
   // CHECK: launch @rms_norm_1 for @second
-  %b = rms_norm %a scale <"g1" : tensor<8xf32> file "w.bin" offset 32 bytes 32> epsilon(1.0e-5) on @r {nodes = ["second"]} : tensor<1x6x8xf32, #tokens>
+  %b = rms_norm %a scale <@g1 : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["second"]} : tensor<1x6x8xf32, #tokens>
   // CHECK: stream in @[[STREAM_2:.*]] color
   // CHECK: segment @g2
   // CHECK: launch @rms_norm for @third streams [@[[STREAM_2]]]
-  %c = rms_norm %b scale <"g2" : tensor<8xf32> file "w.bin" offset 64 bytes 32> epsilon(1.0e-5) on @r {nodes = ["third"]} : tensor<1x6x8xf32, #tokens>
+  %c = rms_norm %b scale <@g2 : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["third"]} : tensor<1x6x8xf32, #tokens>
   // CHECK: stream out @from_store color
   // CHECK: segment @y
   // CHECK: launch @store for @{{.*}} streams [@from_store]

@@ -8,11 +8,12 @@ wse.program @variant_that_streams state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<3x8xf32>
   // expected-note @below {{it is resident here}}
-  parameter @w = <"w" : tensor<1x12x8xf32> data dense<1.0> : tensor<12x8xf32>> resident on @r as tensor<1x12x8xf32, #held>
-  fill @w on @r {nodes = ["fc"]}
+  parameter @w.resident = <@w : tensor<1x12x8xf32>> resident on @r as tensor<1x12x8xf32, #held>
+  parameter @w = dense<1.0> : tensor<12x8xf32>
+  fill @w.resident on @r {nodes = ["fc"]}
   %x = load @x on @r {nodes = ["x"]} : tensor<1x3x8xf32, #tiled>
-  // expected-error @below {{reads @w, which is resident, and can only stream it}}
-  %y = matmul %x weight <"w" : tensor<8x12xf32> in @w view 0 strides [1, 8]> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
+  // expected-error @below {{reads @w.resident, which is resident, and can only stream it}}
+  %y = matmul %x weight <@w.resident : tensor<8x12xf32> view 0 strides [1, 8]> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
   store %y to "y" on @r : tensor<1x3x12xf32, #tiled> to tensor<3x12xf32>
 }
 
@@ -23,11 +24,12 @@ wse.program @other_distribution state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<3x8xf32>
   // expected-note @below {{it is resident here}}
-  parameter @g = <"g" : tensor<1x8xf32> data dense<1.0> : tensor<8xf32>> resident on @r as tensor<1x1x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-  fill @g on @r {nodes = ["rms"]}
+  parameter @g.resident = <@g : tensor<1x8xf32>> resident on @r as tensor<1x1x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  parameter @g = dense<1.0> : tensor<8xf32>
+  fill @g.resident on @r {nodes = ["rms"]}
   %x = load @x on @r {nodes = ["x"]} : tensor<1x3x8xf32, #tiled>
-  // expected-error @below {{reads @g, which is resident on @r as 'tensor<1x1x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>', expected 'tensor<1x8xf32, #wse.dist<rows = [replicated over 2], columns = [1]>>' on @r}}
-  %y = rms_norm %x scale <"g" : tensor<8xf32> in @g> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x3x8xf32, #tiled>
+  // expected-error @below {{reads @g.resident, which is resident on @r as 'tensor<1x1x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>', expected 'tensor<1x8xf32, #wse.dist<rows = [replicated over 2], columns = [1]>>' on @r}}
+  %y = rms_norm %x scale <@g.resident : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x3x8xf32, #tiled>
   store %y to "y" on @r : tensor<1x3x8xf32, #tiled> to tensor<3x8xf32>
 }
 
@@ -39,11 +41,12 @@ wse.program @other_view state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<3x8xf32>
   // expected-note @below {{it is resident here}}
-  parameter @w = <"w" : tensor<1x8x8xf32> data dense<1.0> : tensor<8x8xf32>> resident on @r as tensor<1x8x8xf32, #held>
-  fill @w on @r {nodes = ["fc"]}
+  parameter @w.resident = <@w : tensor<1x8x8xf32>> resident on @r as tensor<1x8x8xf32, #held>
+  parameter @w = dense<1.0> : tensor<8x8xf32>
+  fill @w.resident on @r {nodes = ["fc"]}
   %x = load @x on @r {nodes = ["x"]} : tensor<1x3x8xf32, #tiled>
-  // expected-error @below {{reads @w at 0 with strides [8, 1], expected 0 and [1, 8]: all of what is resident}}
-  %y = matmul %x weight <"w" : tensor<8x8xf32> in @w> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x8xf32, #tiled>
+  // expected-error @below {{reads @w.resident at 0 with strides [8, 1], expected 0 and [1, 8]: all of what is resident}}
+  %y = matmul %x weight <@w.resident : tensor<8x8xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x8xf32, #tiled>
   store %y to "y" on @r : tensor<1x3x8xf32, #tiled> to tensor<3x8xf32>
 }
 
@@ -54,8 +57,9 @@ wse.program @other_view state(selected) mesh(4x2) machine("wse2") {
 wse.program @too_much state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<3x8xf32>
-  parameter @w = <"w" : tensor<2000x8xf32> data dense<1.0> : tensor<2000x8xf32>> resident on @r as tensor<1x2000x8xf32, #held>
-  fill @w on @r {nodes = ["fc"]}
+  parameter @w.resident = <@w : tensor<2000x8xf32>> resident on @r as tensor<1x2000x8xf32, #held>
+  parameter @w = dense<1.0> : tensor<2000x8xf32>
+  fill @w.resident on @r {nodes = ["fc"]}
   // expected-error @below {{SramOverflow: 'k' needs 40000 bytes of SRAM per PE that stay; of}}
   state @k on @r : tensor<1x10000x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x3x8xf32, #tiled>

@@ -25,10 +25,11 @@
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<3x8xf32>
-  parameter @w = <"w" : tensor<1x24x8xf32> file "w.bin" offset 0 bytes 768> resident on @r as tensor<1x24x8xf32, #held>
+  parameter @w.resident = <@w : tensor<1x24x8xf32>> resident on @r as tensor<1x24x8xf32, #held>
   state @k on @r : tensor<1x3x8xf32, #tiled>
+  parameter @w = external<"w.bin", 0, 768> : tensor<1x24x8xf32>
   entry @load {
-    fill @w on @r {nodes = ["fc"]}
+    fill @w.resident on @r {nodes = ["fc"]}
   }
   %x = load @x on @r {nodes = ["x"]} : tensor<1x3x8xf32, #tiled>
   update @k with %x on @r {nodes = ["cache"]} : tensor<1x3x8xf32, #tiled>

@@ -28,9 +28,10 @@ wse.program @main state(selected) mesh(13x2) machine("wse2") {
   // CHECK-SAME: <x = 2 to 11 step 4, y = 0 to 2>, west to east|ramp>
   // CHECK-SAME: <x = 3 to 12 step 4, y = 0 to 2>, west to ramp>
   input @x : tensor<2x18xf32>
+  parameter @g = dense<1.0> : tensor<18xf32>
   %x = load @x on @r : tensor<1x2x18xf32, #tokens>
   // CHECK: layer_norm {{.*}}@row_west, @row_cast, @root_west]
-  %a = layer_norm %x scale #wse.weight<"g" : tensor<18xf32> data dense<1.0> : tensor<18xf32>> epsilon(1.0e-5) on @r {nodes = ["norm"]} : tensor<1x2x18xf32, #tokens>
+  %a = layer_norm %x scale #wse.weight<@g : tensor<18xf32>> epsilon(1.0e-5) on @r {nodes = ["norm"]} : tensor<1x2x18xf32, #tokens>
   store %a to "a" on @r : tensor<1x2x18xf32, #tokens> to tensor<2x18xf32>
   %h = load @x on @r : tensor<1x2x18xf32, #heads>
   // CHECK: attention {{.*}}streams = [@row_west, @head_cast,

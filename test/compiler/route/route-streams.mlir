@@ -38,12 +38,13 @@ wse.program @main state(selected) mesh(4x4) machine("{\"base\": \"wse2\", \"chan
   // CHECK: input @channel
   input @channel : tensor<3x8xf32>
 
+  parameter @g = dense<1.0> : tensor<8xf32>
   // CHECK: load @channel {{.*}}streams = [@[[CHANNEL]], @column]
   %x = load @channel on @r : tensor<1x3x8xf32, #tokens>
   // CHECK: layer_norm {{.*}}streams = [@[[CHANNEL]], @column, @row_west, @row_cast]
-  %a = layer_norm %x scale #wse.weight<"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["first"]} : tensor<1x3x8xf32, #tokens>
+  %a = layer_norm %x scale #wse.weight<@g : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["first"]} : tensor<1x3x8xf32, #tokens>
   // CHECK: layer_norm {{.*}}streams = [@[[CHANNEL]], @column, @row_west, @row_cast]
-  %b = layer_norm %a scale #wse.weight<"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["second"]} : tensor<1x3x8xf32, #tokens>
+  %b = layer_norm %a scale #wse.weight<@g : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["second"]} : tensor<1x3x8xf32, #tokens>
   // CHECK: store {{.*}}streams = [@row_east, @out_north, @out_exit]
   store %b to "y" on @r : tensor<1x3x8xf32, #tokens> to tensor<3x8xf32>
 }

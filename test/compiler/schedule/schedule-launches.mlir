@@ -10,13 +10,14 @@
 wse.program @main state(selected) mesh(4x2) machine("{\"base\": \"wse2\", \"runtime_bytes\": 1024}") {
   region @r shape(4x2)
   input @x : tensor<8x8xf32>
+  parameter @g = dense<1.0> : tensor<8xf32>
   // Its words begin to flow when the store has them.
   // CHECK: load @x on @r {address = [[#%d,X:]] : i64, flows = [#wse.flow<@channel slot 0 cycles [[LATENCY:[0-9]+]] to [[NEXT:[0-9]+]] ahead 6>], {{.*}}slot = 0 : i64{{.*}}, window = array<i64: 0, [[END:[0-9]+]]>}
   %x = load @x on @r {nodes = ["x"]} : tensor<1x8x8xf32, #tokens>
 
   // Those of the next kernel follow, which may all enter while the load still runs.
   // CHECK: layer_norm {{.*}} on @r {address = [[#X+32]] : i64, flows = [#wse.flow<@channel slot 1 cycles [[NEXT]] to {{[0-9]+}} ahead 4>], {{.*}}scratch_address = [[#X+96]] : i64, scratch_bytes = {{[0-9]+}} : i64, slot = 1 : i64
-  %a = layer_norm %x scale #wse.weight<"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["a"]} : tensor<1x8x8xf32, #tokens>
+  %a = layer_norm %x scale #wse.weight<@g : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["a"]} : tensor<1x8x8xf32, #tokens>
 
   // What is negated is dead afterwards: the result takes its place.
   // CHECK: elementwise{{.*}} on @r {address = [[#X+32]] : i64, {{.*}}slot = 2 : i64

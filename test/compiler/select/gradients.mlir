@@ -1,7 +1,7 @@
 // RUN: wse-opt %s --split-input-file --wse-select-kernels=mesh=4x3 --allow-unregistered-dialect | FileCheck %s
 
-// What trains is a parameter of the program, what is frozen a constant of its
-// kernels. A gradient leaves as soon as it is there.
+// What is used is a parameter of the program, whether it trains or not, and
+// equal elements stay two. A gradient leaves as soon as it is there.
 
 onnx.parameter @w = external<"m.onnx", 0, 120> : tensor<6x5xf32> trainable
 onnx.parameter @b = dense<0.0> : tensor<5xf32> frozen
@@ -11,12 +11,14 @@ onnx.parameter @unused = dense<0.0> : tensor<5xf32> trainable
 // CHECK: wse.program @main
 // CHECK: input @x : tensor<8x6xf32>
 // CHECK-NEXT: input @w.gradient : tensor<8x5xf32>
-// CHECK-NEXT: parameter @w = <"w" : tensor<6x5xf32> file "m.onnx" offset 0 bytes 120> trainable
-// CHECK-NEXT: parameter @s = <"s" : tensor<5xf32> data dense<0.000000e+00> : tensor<5xf32>> trainable
+// CHECK-NEXT: parameter @w = external<"m.onnx", 0, 120> : tensor<6x5xf32> trainable
+// CHECK-NEXT: parameter @b = dense<0.000000e+00> : tensor<5xf32>
+// CHECK-NEXT: parameter @dw = dense<1.000000e+00> : tensor<6x5xf32>
+// CHECK-NEXT: parameter @s = dense<0.000000e+00> : tensor<5xf32> trainable
 // CHECK-NEXT: %x = load @x
-// CHECK-NEXT: %y = matmul %x weight <"w" : tensor<6x5xf32> in @w> bias <"constant" : tensor<5xf32> data dense<0.000000e+00> : tensor<5xf32>>
+// CHECK-NEXT: %y = matmul %x weight <@w : tensor<6x5xf32>> bias <@b : tensor<5xf32>>
 // CHECK-NEXT: gradient "w.gradient_1" of @w : tensor<6x5xf32>
-// CHECK-NEXT: alias "w.gradient_1" = <"dw" : tensor<6x5xf32> data dense<1.000000e+00> : tensor<6x5xf32>> : tensor<6x5xf32>
+// CHECK-NEXT: alias "w.gradient_1" = <@dw : tensor<6x5xf32>> : tensor<6x5xf32>
 // CHECK-NEXT: %db = reduce_tokens sum %y
 // CHECK-NEXT: gradient "s.gradient" of @s : tensor<5xf32>
 // CHECK-NEXT: store %db to "s.gradient"

@@ -6,29 +6,33 @@
 // way round; what several kernels read is resident once; tables and sparse
 // products stream.
 // CHECK-LABEL: wse.program @keeps
-// CHECK-DAG: parameter @g = <"g" : tensor<1x8xf32> data dense<1.000000e+00> : tensor<8xf32>> resident on @r as !tokens_1x8_balanced
-// CHECK-DAG: parameter @w = <"w" : tensor<1x12x8xf32> file "w.bin" offset 0 bytes 384 view 0 strides [96, 1, 12]> resident on @r as !tokens_1x12x8_balanced
-// CHECK-DAG: parameter @b = <"b" : tensor<1x12xf32> data dense<2.000000e+00> : tensor<12xf32>> resident on @r as !tokens_1x12_balanced
+// CHECK-DAG: parameter @g.resident = <@g : tensor<1x8xf32>> resident on @r as !tokens_1x8_balanced
+// CHECK-DAG: parameter @w.resident = <@w : tensor<1x12x8xf32> view 0 strides [96, 1, 12]> resident on @r as !tokens_1x12x8_balanced
+// CHECK-DAG: parameter @b.resident = <@b : tensor<1x12xf32>> resident on @r as !tokens_1x12_balanced
 // CHECK: entry @load {
-// CHECK-DAG: fill @g on @r {nodes = ["ln"]}
-// CHECK-DAG: fill @w on @r {nodes = ["fc"]}
-// CHECK-DAG: fill @b on @r {nodes = ["fc"]}
+// CHECK-DAG: fill @g.resident on @r {nodes = ["ln"]}
+// CHECK-DAG: fill @w.resident on @r {nodes = ["fc"]}
+// CHECK-DAG: fill @b.resident on @r {nodes = ["fc"]}
 // CHECK-NEXT: }
-// CHECK: gather <"table" : tensor<10x8xf32> file
-// CHECK: layer_norm %ids scale <"g" : tensor<8xf32> in @g> epsilon
-// CHECK: sparse_matmul {{.*}} weight <"w" : tensor<8x12xf32> file
-// CHECK: matmul %ln weight <"w" : tensor<8x12xf32> in @w view 0 strides [1, 8]> bias <"b" : tensor<12xf32> in @b> variant(stationary)
-// CHECK: rms_norm {{.*}} scale <"g" : tensor<8xf32> in @g>
+// CHECK: gather <@table :
+// CHECK: layer_norm %ids scale <@g.resident : tensor<8xf32>> epsilon
+// CHECK: sparse_matmul {{.*}} weight <@w : tensor<8x12xf32>>
+// CHECK: matmul %ln weight <@w.resident : tensor<8x12xf32> view 0 strides [1, 8]> bias <@b.resident : tensor<12xf32>> variant(stationary)
+// CHECK: rms_norm {{.*}} scale <@g.resident : tensor<8xf32>>
 wse.program @keeps state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @ids : tensor<1x3xi64>
-  %ids = gather <"table" : tensor<10x8xf32> file "w.bin" offset 384 bytes 320> at @ids on @r {nodes = ["ids"]} : tensor<1x3x8xf32, #tiled>
-  %n = layer_norm %ids scale <"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["ln"]} : tensor<1x3x8xf32, #tiled>
-  %s = sparse_matmul %n weight <"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> sparsity <keep 1 of 4 rest 0 random seed 3> on @r {nodes = ["sparse"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
+  parameter @table = external<"w.bin", 384, 320> : tensor<10x8xf32>
+  parameter @g = dense<1.0> : tensor<8xf32>
+  parameter @w = external<"w.bin", 0, 384> : tensor<8x12xf32>
+  parameter @b = dense<2.0> : tensor<12xf32>
+  %ids = gather <@table : tensor<10x8xf32>> at @ids on @r {nodes = ["ids"]} : tensor<1x3x8xf32, #tiled>
+  %n = layer_norm %ids scale <@g : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["ln"]} : tensor<1x3x8xf32, #tiled>
+  %s = sparse_matmul %n weight <@w : tensor<8x12xf32>> sparsity <keep 1 of 4 rest 0 random seed 3> on @r {nodes = ["sparse"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
   store %s to "s" on @r : tensor<1x3x12xf32, #tiled> to tensor<3x12xf32>
-  %y = matmul %n weight <"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> bias <"b" : tensor<12xf32> data dense<2.0> : tensor<12xf32>> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
+  %y = matmul %n weight <@w : tensor<8x12xf32>> bias <@b : tensor<12xf32>> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
   store %y to "y" on @r : tensor<1x3x12xf32, #tiled> to tensor<3x12xf32>
-  %r = rms_norm %n scale <"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x3x8xf32, #tiled>
+  %r = rms_norm %n scale <@g : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x3x8xf32, #tiled>
   store %r to "r" on @r : tensor<1x3x8xf32, #tiled> to tensor<3x8xf32>
 }
 
@@ -39,18 +43,20 @@ wse.program @keeps state(selected) mesh(4x2) machine("wse2") {
 // A slice of a parameter that streams; of 13 result features one row holds one
 // more than the other.
 // CHECK-LABEL: wse.program @slices
-// CHECK-DAG: parameter @load = <"all" : tensor<40xf32> file "w.bin" offset 0 bytes 160>
-// CHECK-DAG: parameter @h = <"h" : tensor<1x8xf32> file "w.bin" offset 0 bytes 160 view 16 strides [8, 1]> resident on @r
+// CHECK-DAG: parameter @load = external<"w.bin", 0, 160> : tensor<40xf32>
+// CHECK-DAG: parameter @load.resident = <@load : tensor<1x8xf32> view 16 strides [8, 1]> resident on @r
 // CHECK: entry @load_0 {
-// CHECK: rms_norm %x scale <"h" : tensor<8xf32> in @h>
-// CHECK: matmul {{.*}} weight <"w" : tensor<8x13xf32> in @w view 0 strides [1, 8]> bias <"b" : tensor<13xf32> in @b> variant(stationary)
+// CHECK: rms_norm %x scale <@load.resident : tensor<8xf32>>
+// CHECK: matmul {{.*}} weight <@w.resident : tensor<8x13xf32> view 0 strides [1, 8]> bias <@b.resident : tensor<13xf32>> variant(stationary)
 wse.program @slices state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<3x8xf32>
-  parameter @load = <"all" : tensor<40xf32> file "w.bin" offset 0 bytes 160>
+  parameter @load = external<"w.bin", 0, 160> : tensor<40xf32>
+  parameter @w = external<"w.bin", 0, 416> : tensor<8x13xf32>
+  parameter @b = dense<2.0> : tensor<13xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x3x8xf32, #tiled>
-  %r = rms_norm %x scale <"h" : tensor<8xf32> in @load view 16 strides [1]> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x3x8xf32, #tiled>
-  %y = matmul %r weight <"w" : tensor<8x13xf32> file "w.bin" offset 0 bytes 416> bias <"b" : tensor<13xf32> data dense<2.0> : tensor<13xf32>> variant(broadcast) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x13xf32, #tiled>
+  %r = rms_norm %x scale <@load : tensor<8xf32> view 16 strides [1]> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x3x8xf32, #tiled>
+  %y = matmul %r weight <@w : tensor<8x13xf32>> bias <@b : tensor<13xf32>> variant(broadcast) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x13xf32, #tiled>
   store %y to "y" on @r : tensor<1x3x13xf32, #tiled> to tensor<3x13xf32>
 }
 
@@ -60,12 +66,13 @@ wse.program @slices state(selected) mesh(4x2) machine("wse2") {
 
 // A constant that a stride of 0 repeats has fewer elements than its view.
 // CHECK-LABEL: wse.program @repeated
-// CHECK: parameter @w = <"w" : tensor<1x6x6xf32> file "w.bin" offset 0 bytes 24 view 0 strides [36, 0, 1]> resident on @r
-// CHECK: matmul {{.*}} in @w view 0 strides [1, 6]> variant(stationary)
+// CHECK: parameter @w.resident = <@w : tensor<1x6x6xf32> view 0 strides [36, 0, 1]> resident on @r
+// CHECK: matmul {{.*}} <@w.resident : tensor<6x6xf32> view 0 strides [1, 6]> variant(stationary)
 wse.program @repeated state(selected) mesh(3x2) machine("wse2") {
   region @r shape(3x2)
   input @x : tensor<3x6xf32>
+  parameter @w = external<"w.bin", 0, 24> : tensor<6xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x3x6xf32, #tiled>
-  %y = matmul %x weight <"w" : tensor<6x6xf32> file "w.bin" offset 0 bytes 24 view 0 strides [1, 0]> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x3x6xf32, #tiled> -> tensor<1x3x6xf32, #tiled>
+  %y = matmul %x weight <@w : tensor<6x6xf32> view 0 strides [1, 0]> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x3x6xf32, #tiled> -> tensor<1x3x6xf32, #tiled>
   store %y to "y" on @r : tensor<1x3x6xf32, #tiled> to tensor<3x6xf32>
 }

@@ -12,13 +12,15 @@
 // CHECK-LABEL: wse.program @main state(selected) mesh(4x3) machine("wse2")
 // CHECK: input @ids : tensor<1x6xi64>
 // CHECK: input @mask : tensor<1x6xi64>
-// CHECK: %[[WORD:.*]] = gather <"wte" : tensor<10x8xf32> file "m.data" offset 0 bytes 320> at @ids on @r {nodes = ["word"]} : !tokens_1x6x8_balanced
-// CHECK: %[[POSITION:.*]] = load <"wpe" : tensor<1x6x8xf32> file "m.data" offset 320 bytes 192>
+// CHECK-NEXT: parameter @wte = external<"m.data", 0, 320> : tensor<10x8xf32>
+// CHECK-NEXT: parameter @wpe = external<"m.data", 320, 192> : tensor<
+// CHECK: %[[WORD:.*]] = gather <@wte : tensor<10x8xf32>> at @ids on @r {nodes = ["word"]} : !tokens_1x6x8_balanced
+// CHECK: %[[POSITION:.*]] = load <@wpe : tensor<1x6x8xf32>>
 // CHECK: %[[EMBED:.*]] = elementwise(%[[WORD]], %[[POSITION]])
 // CHECK: arith.addf
-// CHECK: %[[LN:.*]] = layer_norm %[[EMBED]] scale <"g" {{.*}} epsilon(9.9
-// CHECK: %[[Q:.*]] = matmul %[[LN]] weight <"w" : tensor<8x8xf32> file "m.data" offset 512 bytes 256> bias <"b" {{.*}} variant({{.*}}) on @r {nodes = ["q"]} : !tokens_1x6x8_balanced -> !tokens_1x6x8_heads
-// CHECK: %[[K:.*]] = matmul %[[LN]] weight <"w" : tensor<8x8xf32> file "m.data" offset 512 bytes 256 view 0 strides [1, 8]>
+// CHECK: %[[LN:.*]] = layer_norm %[[EMBED]] scale <@g : {{.*}} epsilon(9.9
+// CHECK: %[[Q:.*]] = matmul %[[LN]] weight <@w : tensor<8x8xf32>> bias <@b : {{.*}} variant({{.*}}) on @r {nodes = ["q"]} : !tokens_1x6x8_balanced -> !tokens_1x6x8_heads
+// CHECK: %[[K:.*]] = matmul %[[LN]] weight <@w : tensor<8x8xf32> view 0 strides [1, 8]>
 // CHECK: %[[MASK:.*]] = load @mask on @r {nodes = ["attend"]} : !tokens_1x1x6xi32_replicated
 // CHECK: %[[BIAS:.*]] = elementwise(%[[MASK]]) on @r {nodes = ["to_float", "not_mask", "padding"]} : (!tokens_1x1x6xi32_replicated) -> !tokens_1x1x6_replicated
 // CHECK: %[[ATTEND:.*]] = attention %[[Q]], %[[K]], %[[K]] masks %[[BIAS]] heads(2) scale(5.000000e-01) terms [#onnx.term<add operand 0>] on @r {nodes = ["attend"]}
@@ -63,9 +65,9 @@ func.func @main(%ids: tensor<1x6xi64> {onnx.name = "ids"}, %mask: tensor<1x6xi64
 
 // An output too large for the SRAM leaves in pieces of its features.
 // CHECK-LABEL: wse.program @main
-// CHECK: %[[FIRST:.*]] = matmul %x weight <"embedding" : tensor<8x910xf32> file "m.data" offset 0 bytes 1600000 view 0 strides [1, 8]> {{.*}} -> !tokens_1x60x910_
+// CHECK: %[[FIRST:.*]] = matmul %x weight <@embedding : tensor<8x910xf32> view 0 strides [1, 8]> {{.*}} -> !tokens_1x60x910_
 // CHECK: store %[[FIRST]] to "logits" on @r {nodes = ["head"]} : !tokens_1x60x910_{{.*}} to tensor<60x50000xf32>
-// CHECK: %[[SECOND:.*]] = matmul %x weight <"embedding" : tensor<8x910xf32> {{.*}} view 7280 strides [1, 8]>
+// CHECK: %[[SECOND:.*]] = matmul %x weight <@embedding : tensor<8x910xf32> view 7280 strides [1, 8]>
 // CHECK: store %[[SECOND]] to "logits" at 910
 // CHECK: store {{.*}} to "logits" at 49091 on @r {nodes = ["head"]} : !tokens_1x60x909_
 // CHECK-NOT: store
@@ -79,8 +81,9 @@ func.func @main(%x: tensor<60x8xf32> {onnx.name = "x"}) -> (tensor<60x50000xf32>
 
 // Inputs and constants that leave unchanged never touch the wafer.
 // CHECK-LABEL: wse.program @main
+// CHECK: parameter @c = dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
 // CHECK: alias "same" = @x : tensor<3x2xf32>
-// CHECK-NEXT: alias "fixed" = <"c" : tensor<2xf32> data dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>> : tensor<2xf32>
+// CHECK-NEXT: alias "fixed" = <@c : tensor<2xf32>> : tensor<2xf32>
 // CHECK-NEXT: %{{.*}} = load @x strides [0, 1, 3]
 // CHECK-NEXT: store
 func.func @main(%x: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<3x2xf32> {onnx.name = "same"}, tensor<2xf32> {onnx.name = "fixed"}, tensor<3x2xf32> {onnx.name = "turned"}) {
@@ -115,7 +118,7 @@ func.func @main(%a: tensor<2x8x16xf32> {onnx.name = "a"}, %b: tensor<2x16x24xf32
 // CHECK-DAG: %a = load @a
 // CHECK-DAG: %b = load @b {{.*}} : !tokens_2x1x8_balanced
 // CHECK-DAG: %c = load @c {{.*}} : !tokens_2x4x1_replicated
-// CHECK: elementwise(%a, %b, %c) vectors [#wse.weight<"v" : tensor<8xf32>
+// CHECK: elementwise(%a, %b, %c) vectors [#wse.weight<@v : tensor<8xf32>>
 func.func @main(%a: tensor<2x4x8xf32> {onnx.name = "a"}, %b: tensor<2x1x8xf32> {onnx.name = "b"}, %c: tensor<4x1xf32> {onnx.name = "c"}) -> (tensor<2x4x8xf32> {onnx.name = "y"}) {
   %v = onnx.constant dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]> : tensor<8xf32> {node = "v"}
   %ab = onnx.binary add %a, %b {node = "ab"} : (tensor<2x4x8xf32>, tensor<2x1x8xf32>) -> tensor<2x4x8xf32>
@@ -129,7 +132,8 @@ func.func @main(%a: tensor<2x4x8xf32> {onnx.name = "a"}, %b: tensor<2x1x8xf32> {
 // The mean over features is a product with a column of 1/n, and comes back to
 // all columns; the mean over tokens lives in the group root.
 // CHECK-LABEL: wse.program @main
-// CHECK: %mean = matmul %x weight <"1/n" : tensor<8x1xf32> data dense<1.250000e-01> : tensor<8x1xf32>>
+// CHECK: parameter @"1/n" = dense<1.250000e-01> : tensor<8x1xf32>
+// CHECK: %mean = matmul %x weight <@"1/n" : tensor<8x1xf32>>
 // CHECK: %[[EVERYWHERE:.*]] = redistribute %mean
 // CHECK: %[[CENTER:.*]] = elementwise(%x, %[[EVERYWHERE]])
 // CHECK: %pool = reduce_tokens mean %[[CENTER]]
@@ -145,7 +149,8 @@ func.func @main(%x: tensor<1x3x8xf32> {onnx.name = "x"}) -> (tensor<1x8xf32> {on
 
 // The first token of each batch element (the pooling of BERT).
 // CHECK-LABEL: wse.program @main
-// CHECK: %[[MASK:.*]] = load <"token" : tensor<2x3x1xf32> data dense<[0.000000e+00, 1.000000e+00, 0.000000e+00]> : tensor<3xf32> view 0 strides [0, 1, 0]>
+// CHECK: parameter @token = dense<[0.000000e+00, 1.000000e+00, 0.000000e+00]> : tensor<3xf32>
+// CHECK: %[[MASK:.*]] = load <@token : tensor<2x3x1xf32> view 0 strides [0, 1, 0]>
 // CHECK: %[[KEPT:.*]] = elementwise(%softmax, %[[MASK]])
 // CHECK: arith.select
 // CHECK: %[[TOKEN:.*]] = reduce_tokens sum %[[KEPT]] on @r {nodes = ["second"]}
@@ -212,7 +217,7 @@ func.func @main(%x: tensor<2x1x4xf32> {onnx.name = "x"}) -> (tensor<6x4xf32> {on
 // CHECK: arith.addi
 // CHECK: intermediate @double : tensor<6xi32>
 // CHECK: store {{.*}} to "double" by_columns on @r
-// CHECK: gather <"constant" : tensor<10x8xf32> file "m.data" offset 0 bytes 320> at @double on @r {nodes = ["lookup"]}
+// CHECK: gather <@constant : tensor<10x8xf32>> at @double on @r {nodes = ["lookup"]}
 func.func @main(%ids: tensor<6xi64> {onnx.name = "ids"}) -> (tensor<6x8xf32> {onnx.name = "y"}) {
   %table = onnx.constant external<"m.data", 0, 320> : tensor<10x8xf32>
   %next = onnx.binary add %ids, %ids {node = "double"} : (tensor<6xi64>, tensor<6xi64>) -> tensor<6xi64>

@@ -8,14 +8,14 @@ wse.program @main state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<3x6xf32>
   input @ids : tensor<3xi64>
-  // CHECK: parameter @w = <"w" : tensor<6x6xf32> file "m.data" offset 0 bytes 144> trainable
-  parameter @w = <"w" : tensor<6x6xf32> file "m.data" offset 0 bytes 144> trainable
+  // CHECK: parameter @w = external<"m.data", 0, 144> : tensor<6x6xf32> trainable
+  parameter @w = external<"m.data", 0, 144> : tensor<6x6xf32> trainable
   // CHECK: gradient "w.gradient" of @w view 3 strides [1, 6] : tensor<3x6xf32>
   gradient "w.gradient" of @w view 3 strides [1, 6] : tensor<3x6xf32>
   // CHECK: gradient "w.rows" of @w rows @ids : tensor<3x6xf32>
   gradient "w.rows" of @w rows @ids : tensor<3x6xf32>
-  // CHECK: parameter @b = <"b" : tensor<18xf32> data dense<0.000000e+00> : tensor<18xf32>> trainable
-  parameter @b = <"b" : tensor<18xf32> data dense<0.0> : tensor<18xf32>> trainable
+  // CHECK: parameter @b = dense<0.000000e+00> : tensor<18xf32> trainable
+  parameter @b = dense<0.0> : tensor<18xf32> trainable
   // CHECK: gradient "b.gradient" of @b : tensor<3x6xf32>
   gradient "b.gradient" of @b : tensor<3x6xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x3x6xf32, #split>

@@ -221,28 +221,13 @@ wse.program @dist_c6_copies state(selected) mesh(5x5) machine("wse2") {
 
 // -----
 
-// expected-error@below {{weight "w" needs a static shape of countable numbers, found 'tensor<4294967296x4294967296xf32>'}}
-#weight_c2 = #wse.weight<"w" : tensor<4294967296x4294967296xf32> file "f" offset 0 bytes 16>
+// expected-error@below {{weight @w needs a static shape of countable numbers, found 'tensor<4294967296x4294967296xf32>'}}
+#weight_c1 = #wse.weight<@w : tensor<4294967296x4294967296xf32>>
 
 // -----
 
-// expected-error@below {{weight "w" reads elements that cannot be counted}}
-#weight_c3 = #wse.weight<"w" : tensor<4x4xf32> file "f" offset 0 bytes 64 view 0 strides [9223372036854775807, 1]>
-
-// -----
-
-// expected-error@below {{weight "w" has -4 bytes at byte 0 of its file}}
-#weight_c3 = #wse.weight<"w" : tensor<1xf32> file "f" offset 0 bytes -4>
-
-// -----
-
-// expected-error@below {{weight "w" needs a file, data or a tensor of the program, found none}}
-#weight_c1 = #wse.weight<"w" : tensor<2xf32>>
-
-// -----
-
-// expected-error@below {{weight "w" needs a file, data or a tensor of the program, found more than one}}
-#weight_c1_both = #wse.weight<"w" : tensor<2xf32> data dense<1.0> : tensor<2xf32> in @w>
+// expected-error@below {{weight @w reads elements that cannot be counted}}
+#weight_c1 = #wse.weight<@w : tensor<4x4xf32> view 0 strides [9223372036854775807, 1]>
 
 // -----
 
@@ -253,7 +238,7 @@ wse.program @weight_c3_tensor state(selected) mesh(4x5) machine("wse2") {
   input @x : tensor<6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{reads elements 1 to 36 of the 36 of @x}}
-  %y = matmul %x weight <"x" : tensor<6x6xf32> in @x view 1 strides [6, 1]> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+  %y = matmul %x weight <@x : tensor<6x6xf32> view 1 strides [6, 1]> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -264,7 +249,7 @@ wse.program @weight_no_tensor state(selected) mesh(4x5) machine("wse2") {
   input @x : tensor<6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{refers to @z, which is no input, intermediate or parameter}}
-  %y = matmul %x weight <"z" : tensor<6x6xf32> in @z> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+  %y = matmul %x weight <@z : tensor<6x6xf32>> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -311,28 +296,29 @@ wse.program @store_c3 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-// expected-error@below {{weight "w" has 1 strides for 2 dimensions}}
-#weight_c2 = #wse.weight<"w" : tensor<2x2xf32> file "f" offset 0 bytes 16 view 0 strides [1]>
+// expected-error@below {{weight @w has 1 strides for 2 dimensions}}
+#weight_c1 = #wse.weight<@w : tensor<2x2xf32> view 0 strides [1]>
 
 // -----
 
-// expected-error@below {{weight "w" reads elements 0 to 4 of the 4 stored}}
-#weight_c3 = #wse.weight<"w" : tensor<5xf32> file "f" offset 0 bytes 16>
+wse.program @parameter_c1_bytes state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{is 'tensor<5xf32>', expected dense elements, #onnx.quantized or bytes of a file for as many, found #onnx.external<"f", 0, 16>}}
+  parameter @w = external<"f", 0, 16> : tensor<5xf32>
+}
 
 // -----
 
-// expected-error@below {{weight "w" has elements of type 'f32' and data of type 'i64'}}
-#weight_c4 = #wse.weight<"w" : tensor<2xf32> data dense<1> : tensor<2xi64>>
+wse.program @parameter_c1_data state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{is 'tensor<2xf32>', expected dense elements, #onnx.quantized or bytes of a file for as many, found 1 : i32}}
+  "wse.parameter"() <{sym_name = "w", value = 1 : i32, stored = tensor<2xf32>}> : () -> ()
+}
 
 // -----
 
-// expected-error@below {{weight "w" has data that is neither dense elements nor #onnx.quantized}}
-#weight_c4 = #wse.weight<"w" : tensor<2xf32> data 1 : i32>
-
-// -----
-
-// expected-error@below {{weight "w" has elements of type 'f16' and data of type 'f32'}}
-#weight_c4 = #wse.weight<"w" : tensor<2xf16> data #onnx.quantized<dense<1> : tensor<2xi8> scales dense<1.0> : tensor<1xf32> block 1>>
+wse.program @parameter_c1_quantized state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{is 'tensor<2xf16>', expected dense elements}}
+  "wse.parameter"() <{sym_name = "w", value = #onnx.quantized<dense<1> : tensor<2xi8> scales dense<1.0> : tensor<1xf32> block 1>, stored = tensor<2xf16>}> : () -> ()
+}
 
 // -----
 
@@ -395,8 +381,9 @@ wse.program @load_c3_strides state(selected) mesh(4x5) machine("wse2") {
 wse.program @gather_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @ids : tensor<6xi64>
+  parameter @t = external<"f", 0, 200> : tensor<10x5xf32>
   // expected-error@below {{needs a matrix of 6 columns as table, found 'tensor<10x5xf32>'}}
-  %x = gather <"t" : tensor<10x5xf32> file "f" offset 0 bytes 200> at @ids on @r : tensor<1x6x6xf32, #split>
+  %x = gather <@t : tensor<10x5xf32>> at @ids on @r : tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -406,8 +393,9 @@ wse.program @gather_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-note@below {{the tensor is declared here}}
   input @ids : tensor<5xi64>
+  parameter @t = external<"f", 0, 240> : tensor<10x6xf32>
   // expected-error@below {{needs 6 integer ids, found 'tensor<5xi64>'}}
-  %x = gather <"t" : tensor<10x6xf32> file "f" offset 0 bytes 240> at @ids on @r : tensor<1x6x6xf32, #split>
+  %x = gather <@t : tensor<10x6xf32>> at @ids on @r : tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -439,10 +427,11 @@ wse.program @store_c2 state(selected) mesh(4x5) machine("wse2") {
 wse.program @sparse_matmul_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @w = external<"f", 0, 192> : tensor<8x6xf32>
   // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{maps 6 features to 8, but its weight is}}
-  %y = sparse_matmul %x weight <"w" : tensor<8x6xf32> file "f" offset 0 bytes 192> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+  %y = sparse_matmul %x weight <@w : tensor<8x6xf32>> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
 }
 
 // -----
@@ -451,9 +440,10 @@ wse.program @sparse_matmul_c1 state(selected) mesh(4x5) machine("wse2") {
 wse.program @sparse_matmul_c5_rest state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @w = external<"f", 0, 192> : tensor<6x8xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{keeps 2 weights of a last group of 0}}
-  %y = sparse_matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> sparsity <keep 2 of 4 rest 2 topk seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+  %y = sparse_matmul %x weight <@w : tensor<6x8xf32>> sparsity <keep 2 of 4 rest 2 topk seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
 }
 
 // -----
@@ -462,9 +452,10 @@ wse.program @sparse_matmul_c5_rest state(selected) mesh(4x5) machine("wse2") {
 wse.program @sparse_matmul_c5_integers state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @w = external<"f", 0, 192> : tensor<6x8xi32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{keeps some weights of "w", which is no constant of floats}}
-  %y = sparse_matmul %x weight <"w" : tensor<6x8xi32> file "f" offset 0 bytes 192> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+  %y = sparse_matmul %x weight <@w : tensor<6x8xi32>> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
 }
 
 // -----
@@ -473,9 +464,10 @@ wse.program @sparse_matmul_c5_integers state(selected) mesh(4x5) machine("wse2")
 wse.program @sparsity_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @w = external<"f", 0, 192> : tensor<6x8xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{keeps 5 of 4 weights and 0 of the last}}
-  %y = sparse_matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> sparsity <keep 5 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+  %y = sparse_matmul %x weight <@w : tensor<6x8xf32>> sparsity <keep 5 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
 }
 
 // -----
@@ -484,10 +476,11 @@ wse.program @sparsity_c1 state(selected) mesh(4x5) machine("wse2") {
 wse.program @matmul_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @w = external<"f", 0, 192> : tensor<8x6xf32>
   // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{maps 6 features to 8, but its weight is 'tensor<8x6xf32>'}}
-  %y = matmul %x weight <"w" : tensor<8x6xf32> file "f" offset 0 bytes 192> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+  %y = matmul %x weight <@w : tensor<8x6xf32>> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
 }
 
 // -----
@@ -496,9 +489,11 @@ wse.program @matmul_c1 state(selected) mesh(4x5) machine("wse2") {
 wse.program @matmul_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @w = external<"f", 0, 192> : tensor<6x8xf32>
+  parameter @b = external<"f", 0, 24> : tensor<6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{bias "b" has 6 elements for 8 features}}
-  %y = matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> bias <"b" : tensor<6xf32> file "f" offset 0 bytes 24> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+  %y = matmul %x weight <@w : tensor<6x8xf32>> bias <@b : tensor<6xf32>> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
 }
 
 // -----
@@ -508,10 +503,11 @@ wse.program @matmul_c2 state(selected) mesh(4x5) machine("wse2") {
 wse.program @matmul_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @w = external<"f", 0, 192> : tensor<6x8xf32>
   // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{needs input and result tokens in the same rows}}
-  %y = matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<2x3x8xf32, #other>
+  %y = matmul %x weight <@w : tensor<6x8xf32>> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<2x3x8xf32, #other>
 }
 
 // -----
@@ -629,9 +625,10 @@ wse.program @elementwise_c5 state(selected) mesh(4x5) machine("wse2") {
 wse.program @elementwise_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @v = dense<1.0> : tensor<4xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{vector "v" has 4 elements for 6 features}}
-  %y = elementwise(%x) vectors [#wse.weight<"v" : tensor<4xf32> data dense<1.0> : tensor<4xf32>>] on @r : (tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
+  %y = elementwise(%x) vectors [#wse.weight<@v : tensor<4xf32>>] on @r : (tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
   ^bb0(%a: f32, %b: f32):
     wse.yield %a : f32
   }
@@ -689,8 +686,8 @@ wse.program @stream_c2_rows state(routed) mesh(4x5) machine("wse2") {
 
 // -----
 
-// expected-error@below {{weight "w" needs a static shape of countable numbers, found 'tensor<?xf32>'}}
-#weight_c2 = #wse.weight<"w" : tensor<?xf32> file "f" offset 0 bytes 16>
+// expected-error@below {{weight @w needs a static shape of countable numbers, found 'tensor<?xf32>'}}
+#weight_c1 = #wse.weight<@w : tensor<?xf32>>
 
 // -----
 
@@ -737,8 +734,9 @@ wse.program @elementwise_c5_kind state(selected) mesh(4x5) machine("wse2") {
 #split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @load_c2_view state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
+  parameter @w = external<"f", 0, 144> : tensor<6x6xf32>
   // expected-error@below {{has strides beside those of the constant's own view}}
-  %x = load <"w" : tensor<6x6xf32> file "f" offset 0 bytes 144> strides [6, 1] on @r : tensor<1x6x6xf32, #split>
+  %x = load <@w : tensor<6x6xf32>> strides [6, 1] on @r : tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -999,10 +997,11 @@ wse.program @load_c1 state(selected) mesh(4x5) machine("wse2") {
 wse.program @matmul_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @w = external<"f", 0, 192> : tensor<6x8xf32>
   // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
-  %y = matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> variant(reduce) on @r : tensor<1x6x6xf32, #whole> -> tensor<1x6x8xf32, #split>
+  %y = matmul %x weight <@w : tensor<6x8xf32>> variant(reduce) on @r : tensor<1x6x6xf32, #whole> -> tensor<1x6x8xf32, #split>
 }
 
 // -----
@@ -1011,9 +1010,10 @@ wse.program @matmul_c4 state(selected) mesh(4x5) machine("wse2") {
 wse.program @layer_norm_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @g = external<"f", 0, 20> : tensor<5xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{scale "g" has 5 elements for 6 features}}
-  %y = layer_norm %x scale <"g" : tensor<5xf32> file "f" offset 0 bytes 20> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #split>
+  %y = layer_norm %x scale <@g : tensor<5xf32>> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -1023,10 +1023,11 @@ wse.program @layer_norm_c1 state(selected) mesh(4x5) machine("wse2") {
 wse.program @layer_norm_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @g = external<"f", 0, 24> : tensor<6xf32>
   // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
-  %y = layer_norm %x scale <"g" : tensor<6xf32> file "f" offset 0 bytes 24> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #whole>
+  %y = layer_norm %x scale <@g : tensor<6xf32>> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #whole>
 }
 
 // -----
@@ -1035,9 +1036,10 @@ wse.program @layer_norm_c2 state(selected) mesh(4x5) machine("wse2") {
 wse.program @rms_norm_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @g = external<"f", 0, 20> : tensor<5xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{scale "g" has 5 elements for 6 features}}
-  %y = rms_norm %x scale <"g" : tensor<5xf32> file "f" offset 0 bytes 20> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #split>
+  %y = rms_norm %x scale <@g : tensor<5xf32>> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -1047,10 +1049,11 @@ wse.program @rms_norm_c1 state(selected) mesh(4x5) machine("wse2") {
 wse.program @rms_norm_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @g = external<"f", 0, 24> : tensor<6xf32>
   // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
-  %y = rms_norm %x scale <"g" : tensor<6xf32> file "f" offset 0 bytes 24> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #whole>
+  %y = rms_norm %x scale <@g : tensor<6xf32>> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #whole>
 }
 
 // -----
@@ -1059,9 +1062,10 @@ wse.program @rms_norm_c2 state(selected) mesh(4x5) machine("wse2") {
 wse.program @rms_norm_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @g = external<"f", 0, 24> : tensor<6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{needs whole heads in its columns, found}}
-  %y = rms_norm %x scale <"g" : tensor<6xf32> file "f" offset 0 bytes 24> epsilon(1.0e-5) by_head on @r : tensor<1x6x6xf32, #split>
+  %y = rms_norm %x scale <@g : tensor<6xf32>> epsilon(1.0e-5) by_head on @r : tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -1154,10 +1158,11 @@ wse.program @store_c4 state(selected) mesh(4x5) machine("wse2") {
 wse.program @sparse_matmul_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @w = external<"f", 0, 192> : tensor<6x8xf32>
   // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
-  %y = sparse_matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #whole> -> tensor<1x6x8xf32, #split>
+  %y = sparse_matmul %x weight <@w : tensor<6x8xf32>> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #whole> -> tensor<1x6x8xf32, #split>
 }
 
 // -----
@@ -1165,20 +1170,22 @@ wse.program @sparse_matmul_c4 state(selected) mesh(4x5) machine("wse2") {
 wse.program @program_c7 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-error@below {{is resident on @r, and nothing fills it}}
-  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  parameter @w.resident = <@w : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  parameter @w = dense<1.0> : tensor<6x6xf32>
 }
 
 // -----
 
 wse.program @program_c7_twice state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
-  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  parameter @w.resident = <@w : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  parameter @w = dense<1.0> : tensor<6x6xf32>
   entry @load {
     // expected-note @below {{it is filled here already}}
-    fill @w on @r
+    fill @w.resident on @r
   }
-  // expected-error@below {{fills @w a second time}}
-  fill @w on @r
+  // expected-error@below {{fills @w.resident a second time}}
+  fill @w.resident on @r
 }
 
 // -----
@@ -1226,19 +1233,43 @@ wse.program @entry_values state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @parameter_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  // expected-error@below {{has the value of @x, expected that of a constant}}
-  parameter @w = <"w" : tensor<6x6xf32> in @x>
+  // expected-error@below {{is resident, expected a view of a parameter that streams and does not train, found #wse.weight<@x : tensor<6x6xf32>>}}
+  parameter @w = <@x : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @parameter_c1_trains state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-error@below {{is resident, expected a view of a parameter that streams and does not train}}
+  parameter @w.resident = <@w : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #split>
+  // expected-note@below {{it is declared here}}
+  parameter @w = dense<1.0> : tensor<6x6xf32> trainable
 }
 
 // -----
 
 wse.program @parameter_c1_view state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
-  // expected-error@below {{streams, and is itself a view; kernels say which elements they read}}
-  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32> view 0 strides [1, 6]>
+  // expected-error@below {{expected dense elements, #onnx.quantized or bytes of a file}}
+  parameter @v = <@w : tensor<6x6xf32> view 0 strides [1, 6]>
+  parameter @w = dense<1.0> : tensor<6x6xf32>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @weight_c2_resident state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-error@below {{reads elements 1 to 36 of the 36 of @w}}
+  parameter @w.resident = <@w : tensor<6x6xf32> view 1 strides [6, 1]> resident on @r as tensor<1x6x6xf32, #split>
+  // expected-note@below {{the tensor is declared here}}
+  parameter @w = dense<1.0> : tensor<6x6xf32>
 }
 
 // -----
@@ -1246,7 +1277,8 @@ wse.program @parameter_c1_view state(selected) mesh(4x5) machine("wse2") {
 wse.program @parameter_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-error@below {{for a value of 'tensor<6x6xf32>', expected as many floats}}
-  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  parameter @w.resident = <@w : tensor<6x6xf32>> resident on @r as tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  parameter @w = dense<1.0> : tensor<6x6xf32>
 }
 
 // -----
@@ -1254,7 +1286,8 @@ wse.program @parameter_c2 state(selected) mesh(4x5) machine("wse2") {
 wse.program @parameter_c2_region state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-error@below {{is on @s, which is no region}}
-  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @s as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  parameter @w.resident = <@w : tensor<6x6xf32>> resident on @s as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  parameter @w = dense<1.0> : tensor<6x6xf32>
 }
 
 // -----
@@ -1271,7 +1304,7 @@ wse.program @state_c1 state(selected) mesh(4x5) machine("wse2") {
 wse.program @fill_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-note @below {{the parameter is declared here}}
-  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>>
+  parameter @w = dense<1.0> : tensor<6x6xf32>
   // expected-error@below {{fills @w, which is no resident parameter}}
   fill @w on @r
 }
@@ -1282,9 +1315,10 @@ wse.program @fill_c1_region state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   region @s shape(4x5)
   // expected-note @below {{the parameter is declared here}}
-  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-  // expected-error@below {{is on @s, @w is resident on @r}}
-  fill @w on @s
+  parameter @w.resident = <@w : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  parameter @w = dense<1.0> : tensor<6x6xf32>
+  // expected-error@below {{is on @s, @w.resident is resident on @r}}
+  fill @w.resident on @s
 }
 
 // -----
@@ -1427,9 +1461,10 @@ wse.program @update_c3_constant state(selected) mesh(4x5) machine("wse2") {
 wse.program @matmul_c5 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @w = external<"f", 0, 144> : tensor<6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{streams "w" packed, which is not quantised}}
-  %y = matmul %x weight <"w" : tensor<6x6xf32> file "f" offset 0 bytes 144> variant(reduce) packed on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(reduce) packed on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -1438,9 +1473,10 @@ wse.program @matmul_c5 state(selected) mesh(4x5) machine("wse2") {
 wse.program @matmul_c5_stays state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  parameter @w = #onnx.quantized<dense<1> : tensor<6x6xi8> scales dense<1.0> : tensor<1x1xf32> block 1>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{streams "w" packed, which stays where it is}}
-  %y = matmul %x weight <"w" : tensor<6x6xf32> data #onnx.quantized<dense<1> : tensor<6x6xi8> scales dense<1.0> : tensor<1x1xf32> block 1>> variant(stationary) packed on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(stationary) packed on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -1522,10 +1558,23 @@ wse.program @near_c2 state(selected) mesh(4x5) machine("wse2") {
 wse.program @program_c9 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-note @below {{this is to come later}}
-  parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>
+  parameter @table = external<"m.data", 0, 240> : tensor<10x6xf32>
   // expected-error@below {{is resident, and stands behind what streams}}
-  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  parameter @w.resident = <@w : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  parameter @w = dense<1.0> : tensor<6x6xf32>
   entry @load {
-    fill @w on @r {nodes = ["fc"]}
+    fill @w.resident on @r {nodes = ["fc"]}
   }
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @program_c9_kernel state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // expected-note @below {{this is to come later}}
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{stands behind a kernel}}
+  parameter @table = external<"m.data", 0, 240> : tensor<10x6xf32>
 }

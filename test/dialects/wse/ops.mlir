@@ -16,22 +16,31 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   input @ids : tensor<1x6xi64>
   // CHECK: input @mask : tensor<1x6xf32>
   input @mask : tensor<1x6xf32>
+  parameter @c = dense<2.0> : tensor<2xf32>
+  parameter @wte = external<"m.data", 0, 240> : tensor<10x6xf32>
+  parameter @wpe = external<"m.data", 240, 144> : tensor<1x6x6xf32>
+  parameter @b = dense<1.0> : tensor<6xf32>
+  parameter @g = dense<1.0> : tensor<6xf32>
+  parameter @h = dense<0.0> : tensor<6xf32>
+  parameter @wq = external<"m.data", 384, 144> : tensor<36xf32>
+  parameter @bq = dense<0.0> : tensor<6xf32>
+  parameter @cos = external<"m.data", 240, 48> : tensor<1x6x2xf32>
   // CHECK: alias "copy" = @mask : tensor<6x1xf32>
   alias "copy" = @mask : tensor<6x1xf32>
-  // CHECK: alias "two" = <"c" : tensor<2xf32> data dense<2.000000e+00> : tensor<2xf32>> : tensor<2xf32>
-  alias "two" = <"c" : tensor<2xf32> data dense<2.0> : tensor<2xf32>> : tensor<2xf32>
+  // CHECK: alias "two" = <@c : tensor<2xf32>> : tensor<2xf32>
+  alias "two" = <@c : tensor<2xf32>> : tensor<2xf32>
 
-  // CHECK: %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids
-  %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids on @r {nodes = ["word"]} : tensor<1x6x6xf32, #split>
-  // CHECK: %wpe = load <"wpe" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144>
-  %position = load <"wpe" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144> on @r {nodes = ["position"]} : tensor<1x6x6xf32, #split>
+  // CHECK: %word = gather <@wte : tensor<10x6xf32>> at @ids
+  %word = gather <@wte : tensor<10x6xf32>> at @ids on @r {nodes = ["word"]} : tensor<1x6x6xf32, #split>
+  // CHECK: %wpe = load <@wpe : tensor<1x6x6xf32>>
+  %position = load <@wpe : tensor<1x6x6xf32>> on @r {nodes = ["position"]} : tensor<1x6x6xf32, #split>
   // CHECK: %mask = load @mask strides [6, 0, 1]
   %mask = load @mask strides [6, 0, 1] on @r {nodes = ["mask"]} : tensor<1x1x6xf32, #keys>
   // CHECK: %mask_0 = load @mask strides [0, 1, 0]
   %bias = load @mask strides [0, 1, 0] on @r {nodes = ["bias"]} : tensor<1x6x6xf32, #scores>
 
-  // CHECK: %embed = elementwise(%word, %wpe) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.000000e+00> : tensor<6xf32>>] on @r {nodes = ["embed"]}
-  %embed = elementwise(%word, %position) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.0> : tensor<6xf32>>] on @r {nodes = ["embed"]} : (tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
+  // CHECK: %embed = elementwise(%word, %wpe) vectors [#wse.weight<@b : tensor<6xf32>>] on @r {nodes = ["embed"]}
+  %embed = elementwise(%word, %position) vectors [#wse.weight<@b : tensor<6xf32>>] on @r {nodes = ["embed"]} : (tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
   ^bb0(%a: f32, %b: f32, %c: f32):
     %sum = arith.addf %a, %b : f32
     %shifted = arith.addf %sum, %c : f32
@@ -39,25 +48,25 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
     wse.yield %shifted : f32
   }
 
-  // CHECK: %ln = layer_norm %embed scale <"g" : tensor<6xf32> data dense<1.000000e+00> : tensor<6xf32>> bias <{{.*}}> epsilon(1.000000e-05)
-  %ln = layer_norm %embed scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> bias <"h" : tensor<6xf32> data dense<0.0> : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["ln"]} : tensor<1x6x6xf32, #split>
+  // CHECK: %ln = layer_norm %embed scale <@g : tensor<6xf32>> bias <{{.*}}> epsilon(1.000000e-05)
+  %ln = layer_norm %embed scale <@g : tensor<6xf32>> bias <@h : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["ln"]} : tensor<1x6x6xf32, #split>
   // CHECK: %rms = rms_norm %ln scale
-  %rms = rms_norm %ln scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x6x6xf32, #split>
-  // CHECK: %q = matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144 view 0 strides [1, 6]> bias {{.*}} variant(reduce)
-  %q = matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144 view 0 strides [1, 6]> bias <"bq" : tensor<6xf32> data dense<0.0> : tensor<6xf32>> variant(reduce) on @r {nodes = ["q"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
-  // CHECK: %sparse = sparse_matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144> bias {{.*}} sparsity <keep 1 of 4 rest 1 random seed 3>
-  %sparse = sparse_matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144> bias <"bq" : tensor<6xf32> data dense<0.0> : tensor<6xf32>> sparsity <keep 1 of 4 rest 1 random seed 3> on @r {nodes = ["sparse"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
+  %rms = rms_norm %ln scale <@g : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x6x6xf32, #split>
+  // CHECK: %q = matmul %rms weight <@wq : tensor<6x6xf32> view 0 strides [1, 6]> bias {{.*}} variant(reduce)
+  %q = matmul %rms weight <@wq : tensor<6x6xf32> view 0 strides [1, 6]> bias <@bq : tensor<6xf32>> variant(reduce) on @r {nodes = ["q"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
+  // CHECK: %sparse = sparse_matmul %rms weight <@wq : tensor<6x6xf32>> bias {{.*}} sparsity <keep 1 of 4 rest 1 random seed 3>
+  %sparse = sparse_matmul %rms weight <@wq : tensor<6x6xf32>> bias <@bq : tensor<6xf32>> sparsity <keep 1 of 4 rest 1 random seed 3> on @r {nodes = ["sparse"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
   // CHECK: %attend = attention %q, %q, %q masks %mask, %mask_0 heads(2) scale(5.000000e-01) terms [#onnx.term<add operand 0>, #onnx.term<replace operand 1 later 0xFF800000 : f32>]
   %attend = attention %q, %q, %q masks %mask, %bias heads(2) scale(0.5) terms [#onnx.term<add operand 0>, #onnx.term<replace operand 1 later 0xFF800000 : f32>] on @r {nodes = ["attend"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> masks tensor<1x1x6xf32, #keys>, tensor<1x6x6xf32, #scores> -> tensor<1x6x6xf32, #heads>
   // CHECK: %repeated = redistribute %attend repeat(2)
   %repeated = redistribute %attend repeat(2) on @r {nodes = ["repeated"]} : tensor<1x6x6xf32, #heads> -> tensor<1x6x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 6]>>
   // CHECK: %turned = rotary %attend, %{{.*}}, %{{.*}} dim(2) interleaved on @r
-  %angles = load <"cos" : tensor<1x6x2xf32> file "m.data" offset 240 bytes 48> on @r {nodes = ["angles"]} : tensor<1x6x2xf32, #scores>
+  %angles = load <@cos : tensor<1x6x2xf32>> on @r {nodes = ["angles"]} : tensor<1x6x2xf32, #scores>
   %turned = rotary %attend, %angles, %angles dim(2) interleaved on @r {nodes = ["turned"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x2xf32, #scores>
   // CHECK: %capped = attention %turned, %turned, %turned masks %repeated heads(2) scale(5.000000e-01) softcap(2.000000e+00) terms [#onnx.term<add operand 0 later -1.000000e+04 : f32>, #onnx.term<raise to -3.40282347E+38 : f32>, #onnx.term<zero_nan>] on @r
   %capped = attention %turned, %turned, %turned masks %repeated heads(2) scale(0.5) softcap(2.0) terms [#onnx.term<add operand 0 later -1.0e4 : f32>, #onnx.term<raise to -3.40282347e38 : f32>, #onnx.term<zero_nan>] on @r {nodes = ["capped"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> masks tensor<1x6x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 6]>> -> tensor<1x6x6xf32, #heads>
   // CHECK: %normal = rms_norm %capped scale {{.*}} epsilon(1.000000e-05) by_head on @r
-  %normal = rms_norm %capped scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) by_head on @r {nodes = ["normal"]} : tensor<1x6x6xf32, #heads>
+  %normal = rms_norm %capped scale <@g : tensor<6xf32>> epsilon(1.0e-5) by_head on @r {nodes = ["normal"]} : tensor<1x6x6xf32, #heads>
   // CHECK: %part = slice_heads %normal start(1) on @r
   %part = slice_heads %normal start(1) on @r {nodes = ["part"]} : tensor<1x6x6xf32, #heads> -> tensor<1x6x4xf32, #wse.dist<rows = [0, 1], columns = [2 by 2]>>
   // CHECK: %move = redistribute %attend
@@ -100,20 +109,22 @@ wse.program @wishes state(selected) mesh(8x5) machine("wse2") {
 wse.program @entries state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  // CHECK: parameter @w = <"w" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144 view 0 strides [0, 1, 6]> resident on @r as !tokens_1x6x6_
-  parameter @w = <"w" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144 view 0 strides [0, 1, 6]> resident on @r as tensor<1x6x6xf32, #split>
-  // CHECK: parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>{{$}}
-  parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>
+  // CHECK: parameter @w.resident = <@w : tensor<1x6x6xf32> view 0 strides [0, 1, 6]> resident on @r as !tokens_1x6x6_
+  parameter @w.resident = <@w : tensor<1x6x6xf32> view 0 strides [0, 1, 6]> resident on @r as tensor<1x6x6xf32, #split>
+  // CHECK: parameter @table = external<"m.data", 0, 240> : tensor<10x6xf32>{{$}}
+  parameter @table = external<"m.data", 0, 240> : tensor<10x6xf32>
   // CHECK: state @k on @r : !tokens_1x6x6_
   state @k on @r : tensor<1x6x6xf32, #split>
+  parameter @w = external<"m.data", 240, 144> : tensor<36xf32>
+  parameter @t = dense<1.0> : tensor<1x1x6xf32>
   // CHECK: entry @load {
-  // CHECK-NEXT: fill @w on @r {nodes = ["fc"]}
+  // CHECK-NEXT: fill @w.resident on @r {nodes = ["fc"]}
   entry @load {
-    fill @w on @r {nodes = ["fc"]}
+    fill @w.resident on @r {nodes = ["fc"]}
   }
   // CHECK: entry @step(%position from 0 to 5, %other from -1 to 1) {
   entry @step(%position from 0 to 5, %other from -1 to 1) {
-    %token = load <"t" : tensor<1x1x6xf32> data dense<1.0> : tensor<1x1x6xf32>> on @r : tensor<1x1x6xf32, #pooled>
+    %token = load <@t : tensor<1x1x6xf32>> on @r : tensor<1x1x6xf32, #pooled>
     // CHECK: update @k at %position with %t on @r
     update @k at %position with %token on @r {nodes = ["cache"]} : tensor<1x1x6xf32, #pooled>
   }
@@ -122,8 +133,8 @@ wse.program @entries state(selected) mesh(4x5) machine("wse2") {
   update @k with %x on @r {nodes = ["cache"]} : tensor<1x6x6xf32, #split>
   // CHECK: %k = recall @k on @r {nodes = ["cache"]} : !tokens_1x6x6_
   %k = recall @k on @r {nodes = ["cache"]} : tensor<1x6x6xf32, #split>
-  // CHECK: weight <"w" : tensor<6x6xf32> in @w view 0 strides [1, 6]> variant(stationary)
-  %y = matmul %k weight <"w" : tensor<6x6xf32> in @w view 0 strides [1, 6]> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+  // CHECK: weight <@w.resident : tensor<6x6xf32> view 0 strides [1, 6]> variant(stationary)
+  %y = matmul %k weight <@w.resident : tensor<6x6xf32> view 0 strides [1, 6]> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
   store %y to "y" on @r : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
 }
 

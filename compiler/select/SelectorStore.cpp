@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the selection declares in the store: parameters, intermediates, and
+// which values they are.
+
+#include "compiler/select/Selector.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::select;
+
+// A name that no tensor of the program has.
+StringAttr Selector::freshName(StringRef name) {
+  if (taken.empty()) {
+    for (Operation &op : target.bodyBlock())
+      if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+        taken.insert(symbol.getName());
+    for (unsigned index = 0; index < main.getNumResults(); ++index)
+      taken.insert(outputName(index));
+    for (auto parameter :
+         main->getParentOfType<ModuleOp>().getOps<onnx::ParameterOp>())
+      taken.insert(parameter.getSymName());
+  }
+  std::string fresh = name.str();
+  for (unsigned number = 1; !taken.insert(fresh).second; ++number)
+    fresh = (name + "_" + Twine(number)).str();
+  return kernels.getStringAttr(fresh);
+}
+
+wse::ParameterOp Selector::declareParameter(StringAttr name, Attribute elements,
+                                            Type type, Location loc) {
+  OpBuilder builder(target.getContext());
+  builder.setInsertionPointAfter(lastDeclared);
+  auto parameter = wse::ParameterOp::create(
+      builder, loc, name, elements, TypeAttr::get(type), UnitAttr(),
+      FlatSymbolRefAttr(), TypeAttr(), IntegerAttr());
+  lastDeclared = parameter;
+  return parameter;
+}
+
+FlatSymbolRefAttr Selector::declareParameter(onnx::ParameterOp parameter) {
+  FlatSymbolRefAttr &name = parameters[FlatSymbolRefAttr::get(parameter)];
+  if (name)
+    return name;
+  name = FlatSymbolRefAttr::get(parameter);
+  declareParameter(parameter.getSymNameAttr(), parameter.getValue(),
+                   parameter.getTensorType(), parameter.getLoc())
+      .setTrainable(parameter.isTrainable());
+  return name;
+}
+
+FlatSymbolRefAttr Selector::parameterOf(onnx::ConstantOp constant) {
+  if (onnx::ParameterOp parameter = constant.getParameter())
+    return declareParameter(parameter);
+  Attribute elements = constant.getValue();
+  FlatSymbolRefAttr &name = parameters[elements];
+  if (name)
+    return name;
+  name = FlatSymbolRefAttr::get(freshName(constantName(constant).getValue()));
+  auto type = constant.getTensorType().clone(constant.getStoredType());
+  // Of a file nothing but the view may be known.
+  if (constant.hasView())
+    type = type.clone(constant.getStoredElements());
+  if (auto external = dyn_cast<onnx::ExternalAttr>(elements))
+    elements = onnx::ExternalAttr::get(external.getContext(),
+                                       external.getFile(), external.getOffset(),
+                                       external.getBytes(), Type());
+  else if (auto quantized = dyn_cast<onnx::QuantizedAttr>(elements))
+    type = type.clone(quantized.getValues().getType().getShape());
+  else
+    type = cast<RankedTensorType>(cast<DenseElementsAttr>(elements).getType());
+  declareParameter(name.getAttr(), elements, type, constant.getLoc());
+  return name;
+}
+
+FlatSymbolRefAttr Selector::parameterOf(DenseElementsAttr elements,
+                                        StringRef name) {
+  FlatSymbolRefAttr &known = parameters[elements];
+  if (!known) {
+    known = FlatSymbolRefAttr::get(freshName(name));
+    declareParameter(known.getAttr(), elements, elements.getType(),
+                     main.getLoc());
+  }
+  return known;
+}
+
+StringAttr Selector::intermediateName(Operation *user) {
+  auto node = user->getAttrOfType<StringAttr>("node");
+  return freshName(node && !node.getValue().empty()
+                       ? node.getValue()
+                       : user->getName().stripDialect());
+}
+
+wse::IntermediateOp Selector::declare(ArrayRef<int64_t> shape, Value like,
+                                      Operation *user) {
+  SmallVector<int64_t> extents = llvm::to_vector(shape);
+  if (extents.empty())
+    extents.push_back(1);
+  auto type = RankedTensorType::get(extents, elementOnWafer(like));
+  return wse::IntermediateOp::create(
+      kernels, user->getLoc(), intermediateName(user), TypeAttr::get(type));
+}
+
+void Selector::provide(Value value, wse::IntermediateOp from) {
+  hostValues.store(value, FlatSymbolRefAttr::get(from.getSymNameAttr()));
+}
+
+bool Selector::toStore(Value value, Operation *user) {
+  if (hostValues.view(value))
+    return true;
+  if (isShapeOnly(value.getDefiningOp()) && !alreadyOnWafer(value))
+    return selectView(value.getDefiningOp());
+  return storeWhole(value, onWafer(value, user), user);
+}
+
+bool Selector::toStoreInOrder(Value value, Operation *user) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  return storeWhole(value, bring(value, shape, defaultTiling(shape), user),
+                    user);
+}
+
+// What only changes shapes is another view of what the store holds. Where no
+// strides describe it, the operand is stored in its own order first.
+bool Selector::selectView(Operation *op) {
+  Value operand = op->getOperand(0);
+  if (!toStore(operand, op))
+    return false;
+  // What is kept is another value, that is not on the wafer any more.
+  std::optional<HostView> held = hostValues.view(operand);
+  if (isa<onnx::KeepOp>(op) && held && held->tensor && held->isWhole()) {
+    hostValues.store(op->getResult(0), held->tensor);
+    return true;
+  }
+  if (hostValues.addView(op))
+    return true;
+  if (!toStoreInOrder(operand, op))
+    return false;
+  if (!hostValues.addView(op))
+    refuse(op, "changes the shape in a way that no strides describe");
+  return hostValues.contains(op->getResult(0));
+}
+
+Value Selector::loadReshaped(HostView host, ArrayRef<int64_t> shape,
+                             wse::TokenTiling tiling, Operation *user) {
+  std::optional<View> view = host.view.reshape(shape);
+  if (!view) {
+    ArrayRef<int64_t> extents = host.view.shape;
+    wse::IntermediateOp dense = declare(extents, host.base, user);
+    store(load(host, defaultTiling(extents), user), dense, 0, {}, user);
+    host.tensor = FlatSymbolRefAttr::get(dense.getSymNameAttr());
+    host.tensorElements = host.view.numElements();
+    view = View::dense(shape);
+  }
+  host.view = *view;
+  return load(host, tiling, user);
+}
