@@ -94,7 +94,7 @@ static Weights streamedWeights(const program::Program &program,
   // A stream may feed many launches.
   std::map<uint32_t, Weights> known;
   Weights weights;
-  for (const program::Launch *launch : *call.entry().launches())
+  for (const program::Launch *launch : call.launchList())
     if (launch->streams())
       for (uint32_t stream : *launch->streams()) {
         auto [at, isNew] = known.try_emplace(stream);
