@@ -9,7 +9,10 @@
 
 namespace wsec {
 struct Machine;
+namespace presets {
+struct Workload;
 }
+} // namespace wsec
 
 namespace wsec::estimate {
 
@@ -34,6 +37,10 @@ struct Cluster {
 /// a word per cycle and I/O channel. Of the peak a kernel uses what its vectors
 /// are long enough for.
 Cluster waferOf(const Machine &machine);
+/// Forward passes that its programs repeat: they keep the inputs of layers, and
+/// of each but the last compute all again but its last product, 4 d^2 of 12 d^2
+/// weights (compiler/differentiate).
+double recomputedOf(const presets::Workload &work);
 
 /// Used fractions of the peak and of the link.
 struct Efficiency {

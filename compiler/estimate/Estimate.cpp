@@ -64,6 +64,11 @@ Cluster waferOf(const Machine &machine) {
   return wafer;
 }
 
+double recomputedOf(const Workload &work) {
+  const auto layers = double(std::max<int64_t>(1, work.layers));
+  return 2.0 / 3 * (layers - 1) / layers;
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//

@@ -96,9 +96,17 @@ LogicalResult Selector::run() {
     return failure();
   findGroups();
   declareInputs();
-  for (Operation &op : main.front().without_terminator())
-    select(&op);
   Operation *terminator = main.front().getTerminator();
+  const bool trains = !main.front().getOps<onnx::GradientOp>().empty();
+  for (Operation &op : main.front().without_terminator()) {
+    select(&op);
+    // The loss leaves before the backward pass: evaluations end there.
+    for (OpOperand &use : op.getUses())
+      if (trains && use.getOwner() == terminator) {
+        storeOutput(use);
+        storedOutputs.insert(&use);
+      }
+  }
   for (OpOperand &operand : terminator->getOpOperands())
     storeOutput(operand);
   return refusals.report(main.getContext());

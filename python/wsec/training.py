@@ -24,7 +24,7 @@ PathLike = str | os.PathLike[str]
 @dataclass
 class History:
     """What a run has logged: a dict for each step ("step", "loss", "lr", "grad_norm", "tokens", "cycles",
-    "tokens_per_second"), and for each evaluation ("step", "eval_loss", "eval_tokens"). In a notebook, the
+    "tokens_per_second"), and for each evaluation ("step", "eval_loss", "eval_tokens", "eval_cycles"). In a notebook, the
     curve of its losses."""
 
     steps: list[dict[str, float]] = field(default_factory=list)

@@ -106,7 +106,7 @@ double countSteps(const Call &call) {
   const program::Program &program = call.program();
   /// How often each routine is, with what arguments.
   std::map<std::pair<uint32_t, std::vector<int64_t>>, double> launched;
-  for (const program::Launch *launch : *call.entry().launches())
+  for (const program::Launch *launch : call.launchList())
     ++launched[{launch->routine(), call.carried(*launch)}];
   double total = 0;
   for (uint32_t i = 0; i < program.classes()->size(); ++i) {

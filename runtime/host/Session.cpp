@@ -220,7 +220,7 @@ absl::Status Session::bind(const std::string &name, HostTensor tensor) {
 /// The tensors that a call reads.
 static std::set<uint32_t> readBy(const Call &call) {
   std::set<uint32_t> read;
-  for (const program::Launch *launch : *call.entry().launches())
+  for (const program::Launch *launch : call.launchList())
     for (unsigned s = 0; launch->streams() && s < launch->streams()->size();
          ++s)
       for (const program::Segment *segment :

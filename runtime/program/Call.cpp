@@ -35,6 +35,7 @@ Call::Call(const program::Program &program, uint32_t entry,
                     ", the program has " +
                     std::to_string(program.entries()->size()));
   const program::Entry &called = this->entry();
+  count = called.launches()->size();
   if (values.size() != countArguments(called))
     throw badCall(called, "takes " + std::to_string(countArguments(called)) +
                               " arguments, found " +
@@ -48,6 +49,17 @@ Call::Call(const program::Program &program, uint32_t entry,
                                 std::to_string(values[i]));
   }
   evaluateScalars(called.scalars(), 0, 0, scalars, values.data());
+}
+
+Call Call::until(uint32_t launches) const {
+  Call first = *this;
+  first.count = std::min(count, launches);
+  return first;
+}
+
+std::vector<const program::Launch *> Call::launchList() const {
+  const auto &all = *entry().launches();
+  return {all.begin(), all.begin() + count};
 }
 
 Call largestCall(const program::Program &program, uint32_t entry) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,10 @@ public:
   /// "entry 'attend', " where the program has more than one.
   std::string prefix() const;
 
-  uint32_t launches() const { return entry().launches()->size(); }
+  /// Its first launches only, as if the entry had no others.
+  Call until(uint32_t launches) const;
+  uint32_t launches() const { return count; }
+  bool isWhole() const { return count == entry().launches()->size(); }
   const program::Launch &launch(size_t number) const {
     return *entry().launches()->Get(flatbuffers::uoffset_t(number));
   }
@@ -39,6 +43,8 @@ public:
     return entry().copies();
   }
 
+  std::vector<const program::Launch *> launchList() const;
+
   /// What a launch carries.
   std::vector<int64_t> carried(const program::Launch &launch) const;
   /// What the launch carries that feeds on a stream.
@@ -46,16 +52,19 @@ public:
 
   const std::vector<int64_t> &arguments() const { return values; }
   bool operator==(const Call &other) const {
-    return its == other.its && index == other.index && values == other.values;
+    return its == other.its && index == other.index && count == other.count &&
+           values == other.values;
   }
   /// For maps of the calls of one program.
   bool operator<(const Call &other) const {
-    return std::pair(index, values) < std::pair(other.index, other.values);
+    return std::tie(index, count, values) <
+           std::tie(other.index, other.count, other.values);
   }
 
 private:
   const program::Program *its;
   uint32_t index;
+  uint32_t count = 0;           ///< of launches
   std::vector<int64_t> values;  ///< of the arguments
   std::vector<int64_t> scalars; ///< of the entry
 };

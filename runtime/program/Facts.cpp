@@ -105,7 +105,7 @@ static Weights streamedWeights(const program::Program &program,
   // A stream may feed many launches, and its words be weights in parts.
   std::map<std::pair<std::string, std::vector<bool>>, Weights> known;
   Weights weights;
-  for (const program::Launch *launch : *call.entry().launches())
+  for (const program::Launch *launch : call.launchList())
     if (launch->streams())
       for (uint32_t stream : *launch->streams()) {
         const program::HostStream &its = *program.streams()->Get(stream);

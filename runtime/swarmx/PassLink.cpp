@@ -73,7 +73,7 @@ bool PassLink::dispatch(const Message &message, Broadcast &broadcast) {
 /// All channels of the streams of a call, as stream, channel, words.
 static std::vector<uint64_t> channelWords(const Call &call, HostPort &port) {
   std::vector<uint64_t> numbers;
-  for (const program::Launch *launch : *call.entry().launches())
+  for (const program::Launch *launch : call.launchList())
     for (unsigned s = 0; launch->streams() && s < launch->streams()->size();
          ++s) {
       const uint32_t stream = launch->streams()->Get(s);

@@ -21,7 +21,7 @@ static bool isShared(const program::Program &program,
 
 SharedChannels::SharedChannels(const Call &call) {
   const program::Program &program = call.program();
-  for (const program::Launch *launch : *call.entry().launches())
+  for (const program::Launch *launch : call.launchList())
     for (unsigned s = 0; launch->streams() && s < launch->streams()->size();
          ++s) {
       const uint32_t index = launch->streams()->Get(s);

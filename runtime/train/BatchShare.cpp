@@ -2,6 +2,7 @@
 #include "runtime/train/BatchShare.h"
 #include "runtime/program/Checker.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace wsec::runtime {
@@ -86,6 +87,29 @@ void GradientSums::send(SampleRange systems, uint64_t batch,
     for (uint64_t system = systems.begin; system < systems.end; ++system)
       reduction.send(unsigned(system), unsigned(batch % 2 * size() + parameter),
                      sums[system][parameter].take());
+}
+
+Call untilLoss(const Call &call, const std::string &loss) {
+  const program::Program &program = call.program();
+  const auto isLoss = [&](const program::Segment *segment) {
+    const program::Tensor &tensor = *program.tensors()->Get(segment->tensor());
+    return tensor.role() == program::TensorRole::Output &&
+           tensor.name()->string_view() == loss;
+  };
+  uint32_t end = 0;
+  for (uint32_t l = 0; l < call.launches(); ++l) {
+    const program::Launch &launch = call.launch(l);
+    for (unsigned s = 0; launch.streams() && s < launch.streams()->size();
+         ++s) {
+      const program::HostStream &stream =
+          *program.streams()->Get(launch.streams()->Get(s));
+      if (stream.direction() == program::Direction::Out &&
+          std::any_of(stream.segments()->begin(), stream.segments()->end(),
+                      isLoss))
+        end = l + 1;
+    }
+  }
+  return end ? call.until(end) : call;
 }
 
 BatchShare makeShare(Cluster &wafers, const Call &call,

@@ -47,6 +47,10 @@ private:
   std::vector<std::vector<SystemSum>> sums;
 };
 
+/// The launches of a call up to the last one that writes output `loss`, behind
+/// which the backward pass is; all of them where none does.
+Call untilLoss(const Call &call, const std::string &loss);
+
 /// The calls of the batch that is bound, and the losses that they leave in
 /// output `loss` (empty: none). Adds gradients to `sums`, unless that is null.
 /// Throws Error.

@@ -159,8 +159,9 @@ private:
     try {
       for (const std::unique_ptr<Session> &session : cluster.emulated())
         requireOk(session->bindParameters(copies));
-      packShare(makeShare(cluster, call, options, training.engine,
-                          training.loss, sums ? &*sums : nullptr),
+      packShare(makeShare(cluster, sums ? call : untilLoss(call, training.loss),
+                          options, training.engine, training.loss,
+                          sums ? &*sums : nullptr),
                 message);
       if (sums)
         sums->send(cluster.systemsHere(), batch, *reduction);

@@ -24,7 +24,7 @@ static std::set<uint32_t> gradientTensors(const program::Program &program) {
 static std::set<uint32_t> gradientKernels(const Call &call) {
   const std::set<uint32_t> gradients = gradientTensors(call.program());
   std::set<uint32_t> some, others;
-  for (const program::Launch *launch : *call.entry().launches())
+  for (const program::Launch *launch : call.launchList())
     for (unsigned s = 0; launch->streams() && s < launch->streams()->size();
          ++s) {
       const program::HostStream &stream =

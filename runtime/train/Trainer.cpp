@@ -188,8 +188,8 @@ absl::StatusOr<BatchShare> Trainer::evaluate(const Call &call,
     bindParameters();
     BatchShare share = makeBatch(
         [&] {
-          return makeShare(*cluster, call, options, engine, loss, nullptr,
-                           after);
+          return makeShare(*cluster, untilLoss(call, loss), options, engine,
+                           loss, nullptr, after);
         },
         nullptr, [] { return true; });
     inOrder(share);

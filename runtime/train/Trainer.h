@@ -41,14 +41,15 @@ public:
   Cluster &wafers() { return *cluster; }
   ParameterStore &store() { return parameters; }
 
-  /// The calls of the batch that is bound, with the parameters as they are, and
-  /// their losses, in order. `after` is told of the calls of this process.
+  /// The calls of the batch that is bound, up to their losses, with the
+  /// parameters as they are; losses in order. `after` is told of the calls of
+  /// this process.
   absl::StatusOr<BatchShare> evaluate(const Call &call,
                                       EngineOptions options = {},
                                       Engine engine = Engine::Burst,
                                       const AfterCall &after = {});
-  /// The same, and adds their gradients. A parameter of which the program makes
-  /// none has one of zeros. BadCall for a second batch of a step.
+  /// The whole calls, and adds their gradients. A parameter of which the
+  /// program makes none has one of zeros. BadCall for a second batch of a step.
   absl::StatusOr<BatchShare> makeGradients(const Call &call,
                                            EngineOptions options = {},
                                            Engine engine = Engine::Burst,

@@ -256,8 +256,10 @@ Evaluation Training::evaluate(uint64_t step) {
   for (uint64_t at = 0; at < all; at += callsPerStep()) {
     const uint64_t calls = std::min(callsPerStep(), all - at);
     bind(*evaluated, at * each, calls);
-    result.loss += sumOfLosses(valueOf(
-        wafers->evaluate(*call, options.engineOptions, options.engine)));
+    const BatchShare batch =
+        valueOf(wafers->evaluate(*call, options.engineOptions, options.engine));
+    result.loss += sumOfLosses(batch);
+    result.cycles += batch.run.cycles();
   }
   result.loss /= double(all);
   result.tokens = all * each;

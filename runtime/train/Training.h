@@ -65,6 +65,7 @@ struct Evaluation {
   uint64_t step = 0; ///< that it comes after
   double loss = 0;
   uint64_t tokens = 0;
+  double cycles = 0; ///< of the wafer, as of a step
   double seconds = 0;
 };
 

@@ -117,7 +117,8 @@ void TrainingLog::ended(const TrainingStep &step) {
 void TrainingLog::ended(const Evaluation &evaluation) {
   write(Json{{"step", evaluation.step},
              {"eval_loss", evaluation.loss},
-             {"eval_tokens", evaluation.tokens}}
+             {"eval_tokens", evaluation.tokens},
+             {"eval_cycles", evaluation.cycles}}
             .dump());
   show(absl::StrFormat("after step %d: eval loss %.4f of %d tokens",
                        evaluation.step, evaluation.loss, evaluation.tokens),

@@ -252,6 +252,11 @@ def evaluation(work):
     work.train("--lr=1e-2", f"--eval-tokens={work.folder / 'eval.npy'}", "--eval-every=100", "--num-systems=3", steps=1)
     first = [line["eval_loss"] for line in work.lines(f"log{work.runs}.jsonl") if line.get("eval_loss")][0]
     assert first == losses[0], (first, losses[0])
+    # Forward passes only: a fifth of the cycles of a call that makes gradients.
+    lines = work.lines(f"log{work.runs}.jsonl")
+    calls = [next(line["eval_cycles"] for line in lines if "eval_loss" in line) / 2,
+             next(line["cycles"] for line in lines if "loss" in line) / 2]
+    assert 0 < calls[0] < 0.6 * calls[1], calls
     print("evaluations: nothing else changes")
 
 

@@ -93,21 +93,22 @@ ABSL_FLAG(
     "S  tokens of a sequence (default: the model's, in a graph symbolic)");
 
 ABSL_FLAG(Count, num_systems, {0}, "N  wafers (default: 1)");
-ABSL_FLAG(
-    std::string, mesh, "",
-    "WxH  a part of the wafer that programs run on here; for --mode=eval");
+ABSL_FLAG(std::string, mesh, "",
+          "WxH  a part of the wafer that programs run on here");
 ABSL_FLAG(
     std::string, machine, "",
     "NAME|FILE  instead of a CS-2: the wafer that programs run on here, in "
-    "f32: wse1, wse2, wse3 or a JSON file; for --mode=eval");
+    "f32: wse1, wse2, wse3 or a JSON file");
 ABSL_FLAG(Counts, systems, wsec::tools::defaultSystems(), "N,N,...  wafers");
 ABSL_FLAG(std::string, mode, "train", "MODE  train or eval");
 ABSL_FLAG(Fraction, density, {1}, "X  share of the weights that is not zero");
-ABSL_FLAG(Count, backward_passes, {1},
-          "K  times that weights stream in backward");
+ABSL_FLAG(Count, backward_passes, {0},
+          "K  times that weights stream in backward (default: 1; 2 on the "
+          "wafer that programs run on here, whose layers are computed again)");
 ABSL_FLAG(Count, recompute, {0},
-          "R  forward passes that backward repeats; in a measured eta they are "
-          "contained");
+          "R  forward passes that backward repeats (default: 0; on the wafer "
+          "that programs run on here what they repeat); in a measured eta they "
+          "are contained");
 ABSL_FLAG(bool, offload, false, "keep layer inputs in the store");
 ABSL_FLAG(Fraction, eta, {0},
           "X  used fraction of the peak, instead of 0.22 (measured) and 1");
@@ -166,12 +167,9 @@ static int64_t given(Count flag, int64_t otherwise) {
 }
 
 /// The wafer of --machine and --mesh.
-static estimate::Cluster emulatedWafer(Step::Mode mode) {
+static estimate::Cluster emulatedWafer() {
   const std::string name = absl::GetFlag(FLAGS_machine);
   const std::string mesh = absl::GetFlag(FLAGS_mesh);
-  if (mode != Step::Mode::Eval)
-    throw UsageError("programs that run here do not train yet: --machine and "
-                     "--mesh go with --mode=eval");
   std::string problem;
   std::optional<Machine> machine =
       readMachine(name.empty() ? defaultMachine : name, problem);
@@ -216,12 +214,16 @@ static Task taskOf(const std::vector<std::string> &words) {
   if (mode != "train" && mode != "eval")
     throw UsageError("--mode wants train or eval, found '" + mode + "'");
   step.mode = mode == "eval" ? Step::Mode::Eval : Step::Mode::Train;
-  if (!absl::GetFlag(FLAGS_machine).empty() ||
-      !absl::GetFlag(FLAGS_mesh).empty())
-    task.cluster = emulatedWafer(step.mode);
+  const bool isEmulated = !absl::GetFlag(FLAGS_machine).empty() ||
+                          !absl::GetFlag(FLAGS_mesh).empty();
+  if (isEmulated)
+    task.cluster = emulatedWafer();
   step.density = absl::GetFlag(FLAGS_density).value;
-  step.backwardPasses = absl::GetFlag(FLAGS_backward_passes).value;
+  step.backwardPasses =
+      given(absl::GetFlag(FLAGS_backward_passes), isEmulated ? 2 : 1);
   step.recompute = double(absl::GetFlag(FLAGS_recompute).value);
+  if (isEmulated && step.recompute == 0)
+    step.recompute = estimate::recomputedOf(task.work);
   step.offload = absl::GetFlag(FLAGS_offload);
   return task;
 }
