@@ -287,7 +287,7 @@ def refusals(work):
     work.refused(few, f"--tokens={work.folder / 'few.npy'}")
     work.refused("token 1 is 29, and the vocabulary of the model has 29: 0 to 28", f"--tokens={work.folder / 'wide.npy'}")
     work.refused("expected integers of one dimension, found float32[400]", f"--tokens={work.folder / 'float.npy'}")
-    work.refused("a batch of 4 sequences is no multiple of the micro-batch of 3", "--micro-batch=3")
+    work.refused("a batch of 4 samples is no multiple of the micro-batch of 3", "--micro-batch=3")
     work.refused("is 4 micro-batches of 1, and there are 5 systems", "--num-systems=5")
     work.refused("nothing trains", "--freeze=*")
     work.refused("--freeze=typo* names no parameter", "--freeze=typo*")

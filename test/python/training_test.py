@@ -34,7 +34,7 @@ class TrainingTest(unittest.TestCase):
 
     def test_history(self):
         seen = []
-        history = self.train(on_step=seen.append, eval_tokens=self.tokens[:100], eval_every=3)
+        history = self.train(on_step=seen.append, evaluated=self.tokens[:100], eval_every=3)
         self.assertEqual(len(history.losses), 6)
         self.assertEqual([e["step"] for e in history.evaluations], [0, 3, 6])
         self.assertEqual(seen[-1]["eval_loss"], history.evaluations[-1]["eval_loss"])

@@ -30,9 +30,10 @@ std::string TrainingProgram::digest() const {
   for (const auto &[name, shape] : shapes)
     absl::StrAppend(&text, name, "=", absl::StrJoin(shape, "x"), "\n");
   absl::StrAppend(&text, machine, "\n", mesh, "\n", precision, "\n", loss, "\n",
-                  logits, "\n", targets, "\n", labelSmoothing, "\n",
-                  absl::StrJoin(train, "\t"), "\n", absl::StrJoin(freeze, "\t"),
-                  "\n", digestOfFile("/proc/self/exe"));
+                  logits, "\n", targets, "\n", reduction, "\n", labelSmoothing,
+                  "\n", absl::StrJoin(train, "\t"), "\n",
+                  absl::StrJoin(freeze, "\t"), "\n",
+                  digestOfFile("/proc/self/exe"));
   if (!machine.empty() && fs::exists(machine))
     absl::StrAppend(&text, "\n", digestOfFile(machine));
   return absl::StrFormat("%016x", runtime::digestOf(text.data(), text.size()));
