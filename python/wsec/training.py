@@ -93,7 +93,8 @@ Data = PathLike | Sequence[int] | np.ndarray | Mapping[str, np.ndarray]
 
 
 def train(model: PathLike, data: Data, *, steps: int, batch: int, sequence: int | None = None,
-          num_systems: int | None = None, mesh: str | None = None, evaluated: Data | None = None, log: PathLike | None = None,
+          num_systems: int | None = None, mesh: str | None = None, evaluated: Data | None = None,
+          tokenizer: PathLike | None = None, log: PathLike | None = None,
           on_step: Callable[[Mapping[str, float]], None] | None = None, progress: bool | None = None,
           **flags: Any) -> History:
     """Trains a model on emulated wafers; returns what happened.
@@ -102,6 +103,8 @@ def train(model: PathLike, data: Data, *, steps: int, batch: int, sequence: int 
         which sample j of step i is tokens[(i * batch + j) * sequence] and the `sequence` tokens behind it; or
         arrays of samples, by the names of the model's inputs and "targets", as a dict or a .npz file.
     evaluated: the same, of which only the loss is taken.
+    tokenizer: a tokenizer.json, by which texts are read with the package tokenizers, without special tokens; else
+        they are bytes, or what text= says.
     num_systems: wafers; losses and weights do not depend on it. on_step: told each line of the log.
     flags: those of wsec train: lr=1e-3, optimizer="sgd", no_decay=["*.bias"], checkpoint_dir="run", resume=True.
 
@@ -110,9 +113,9 @@ def train(model: PathLike, data: Data, *, steps: int, batch: int, sequence: int 
     history = History()
     with tempfile.TemporaryDirectory(prefix="wsec-") as folder:
         path = Path(log) if log is not None else Path(folder) / "log.jsonl"
-        given = {**_file(data, folder, ""), "steps": steps, "batch": batch, "sequence": sequence,
+        given = {**_file(data, folder, "", tokenizer), "steps": steps, "batch": batch, "sequence": sequence,
                  "num_systems": num_systems, "mesh": mesh, "log": path,
-                 **({} if evaluated is None else _file(evaluated, folder, "eval_")), **flags}
+                 **({} if evaluated is None else _file(evaluated, folder, "eval_", tokenizer)), **flags}
         command = [tools.tool("wsec"), "train", os.fspath(model), *tools.flags(given)]
         status = tools.Status("training") if (tools.watched() if progress is None else progress) else None
         with open(Path(folder) / "said", "w+", errors="replace") as printed, \
@@ -143,8 +146,25 @@ def train(model: PathLike, data: Data, *, steps: int, batch: int, sequence: int 
     return history
 
 
-def _file(data: Data, folder: str, prefix: str) -> dict[str, PathLike]:
+def _tokens_of(text: PathLike, tokenizer: PathLike) -> list[int]:
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise tools.UsageError(f"{os.fspath(tokenizer)}: reading it needs a package: pip install tokenizers") from error
+    if not Path(tokenizer).is_file():
+        raise tools.UsageError(f"{os.fspath(tokenizer)}: there is no such tokenizer")
+    reader = Tokenizer.from_file(os.fspath(tokenizer))
+    reader.no_truncation()
+    reader.no_padding()
+    return reader.encode(Path(text).read_text(encoding="utf-8"), add_special_tokens=False).ids
+
+
+def _file(data: Data, folder: str, prefix: str, tokenizer: PathLike | None) -> dict[str, PathLike]:
     """The flag that takes it."""
+    if tokenizer is not None:
+        if not isinstance(data, (str, os.PathLike)) or not os.fspath(data).endswith(".txt"):
+            raise tools.UsageError("a tokenizer reads texts, .txt files: leave it out, or give it one")
+        data = _tokens_of(data, tokenizer)
     if isinstance(data, Mapping):
         arrays = Path(folder) / f"{prefix}data.npz"
         np.savez(arrays, **data)

@@ -5,6 +5,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/train/Anomaly.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -212,6 +213,24 @@ double Training::divisorOf(const TrainingData &its, uint64_t from,
   return double(labels ? labels : calls);
 }
 
+/// Of the calls of a step, with the parameters that they had.
+std::string Training::anomalyOf(uint64_t calls) {
+  if (!options.detectAnomaly)
+    return "; --detect-anomaly names the kernel that made it";
+  Session &session = wafers->wafers().session();
+  requireOk(session.bindParameters(wafers->store()));
+  for (uint64_t i = 0; i < calls; ++i) {
+    for (auto &[name, tensor] :
+         data->at(position + i * rows * data->stride(), rows))
+      requireOk(session.bind(name, std::move(tensor)));
+    const std::string found =
+        findAnomaly(session, *call, options.engineOptions, options.engine);
+    if (!found.empty())
+      return absl::StrCat("; call ", i, " of it: ", found);
+  }
+  return "; each call of it gives numbers, and their sum does not";
+}
+
 TrainingStep Training::makeStep(uint64_t number) {
   const Stopwatch watch;
   TrainingStep step;
@@ -227,7 +246,8 @@ TrainingStep Training::makeStep(uint64_t number) {
     throw Error(ErrorClass::NotFinite,
                 absl::StrCat("the loss of step ", number, " is ", step.loss,
                              "; take a smaller learning rate, or clip "
-                             "gradients"));
+                             "gradients",
+                             anomalyOf(calls)));
   step.learningRate = options.schedule.rate(number - 1);
   const ParameterStore::StepResult result =
       valueOf(wafers->endStep(step.learningRate, divisor));
@@ -236,7 +256,7 @@ TrainingStep Training::makeStep(uint64_t number) {
     throw Error(ErrorClass::NotFinite,
                 absl::StrCat("the norm of the gradients of step ", number,
                              " is ", result.gradientNorm, ", its loss ",
-                             step.loss));
+                             step.loss, anomalyOf(calls)));
   step.size = options.batch * data->stride();
   position += step.size;
   step.position = position;

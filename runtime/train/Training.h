@@ -38,6 +38,8 @@ struct TrainingOptions {
   std::shared_ptr<Link> link = std::make_shared<OneProcess>();
   EngineOptions engineOptions;
   Engine engine = Engine::Burst;
+  /// Say where the first number that is none was made, which takes a call.
+  bool detectAnomaly = false;
   /// Set by whoever wants the run to end after the step it is in.
   const std::atomic<bool> *stop = nullptr;
 };
@@ -119,6 +121,7 @@ private:
   double divisorOf(const TrainingData &its, uint64_t position,
                    uint64_t calls) const;
   TrainingStep makeStep(uint64_t step);
+  std::string anomalyOf(uint64_t calls);
   Evaluation evaluate(uint64_t step);
   void save(uint64_t step, TrainingObserver &observer);
 

@@ -85,13 +85,13 @@ def main():
         worst = max(abs(a - b) for a, b in zip(losses, wanted))
         assert worst <= TOLERANCE, f"off by {worst:.1e}\n{losses}\n{wanted}"
         facts = json.loads(report.read_text())
-        sent[trained] = (facts["training"]["gradient_bytes_at_root"], 4 * elements,
-                         facts["step"]["systems"]["per_system"][0]["bytes_out"])
+        step = facts["training"]["step"]
+        sent[trained] = (step["gradient_bytes_at_root"], 4 * elements, step["gradient_bytes_up"])
         print(f"{trained or 'all'}: loss {losses[0]:.4f} to {losses[-1]:.4f}, off by at most {worst:.1e}, "
               f"{elements} elements train")
-    (every, all_bytes, out), (some, head_bytes, few) = sent[""], sent["head."]
+    (every, all_bytes, _), (some, head_bytes, up) = sent[""], sent["head."]
     assert every == all_bytes and every - some == all_bytes - head_bytes, sent
-    assert few < out / 1000, sent
+    assert up == BATCH * head_bytes, sent
     print(f"gradients: {every} bytes, {some} with all but the head frozen")
 
 

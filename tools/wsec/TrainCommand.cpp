@@ -96,7 +96,7 @@ ABSL_FLAG(std::string, eval_data, "",
           "FILE.npz  what only to take the loss of");
 ABSL_FLAG(std::string, text, "bytes",
           "UNIT  what a token of a text is: bytes, or characters, in the order "
-          "of their code points");
+          "of their code points; from Python, by a tokenizer.json");
 ABSL_FLAG(std::string, eval_tokens, "",
           "FILE.npy|FILE.txt  what only to take the loss of");
 ABSL_FLAG(Any, eval_every, {0}, "N  steps between evaluations");
@@ -157,6 +157,10 @@ ABSL_FLAG(std::string, report, "",
 ABSL_FLAG(std::string, cache, "",
           "DIR  where programs are kept (default: ~/.cache/wsec/programs)");
 ABSL_FLAG(bool, quiet, false, "say nothing but errors");
+ABSL_FLAG(
+    bool, detect_anomaly, false,
+    "where a loss or gradient is no number, say which kernel has made the "
+    "first");
 ABSL_FLAG(bool, validate_only, false,
           "stop when there is a kernel for each operator");
 ABSL_FLAG(bool, compile_only, false, "stop when the program is there");
@@ -181,7 +185,8 @@ std::vector<FlagGroup> trainFlags() {
        {"num-systems", "machine", "mesh", "precision", "engine", "threads"}},
       {"what stays",
        {"log", "log-every", "checkpoint-dir", "checkpoint-every",
-        "checkpoint-keep", "resume", "report", "cache", "quiet"}},
+        "checkpoint-keep", "resume", "report", "cache", "quiet",
+        "detect-anomaly"}},
       {"less than a run", {"validate-only", "compile-only"}}};
 }
 
@@ -223,10 +228,7 @@ static UpdatePtr updateRule(const std::string &name, double weightDecay) {
   if (name != "adafactor")
     throw UsageError("--optimizer wants sgd, adamw or adafactor, found '" +
                      name + "'");
-  if (weightDecay != 0)
-    throw UsageError("with --optimizer=adafactor weights do not decay: leave "
-                     "--weight-decay out, or take adamw");
-  return adafactor();
+  return adafactor({.weightDecay = weightDecay});
 }
 
 static StoreOptions storeOptions() {
@@ -268,6 +270,14 @@ static Schedule schedule(uint64_t steps) {
 
 static TextUnit textUnit() {
   const std::string unit = absl::GetFlag(FLAGS_text);
+  if (absl::EndsWith(unit, ".json"))
+    throw UsageError(
+        "a tokenizer is read from Python: wsec.train(model, \"text.txt\", "
+        "tokenizer=\"" +
+        unit +
+        "\", ...), which needs the package tokenizers; or save what it makes "
+        "of "
+        "the text as integers, and take --tokens=FILE.npy");
   if (unit != "bytes" && unit != "characters")
     throw UsageError("--text wants bytes or characters, found '" + unit + "'");
   return unit == "bytes" ? TextUnit::Bytes : TextUnit::Characters;
@@ -369,6 +379,7 @@ static Task readTask() {
   options.engine = *engine;
   options.engineOptions.threads = unsigned(absl::GetFlag(FLAGS_threads));
   options.engineOptions.replay = true;
+  options.detectAnomaly = absl::GetFlag(FLAGS_detect_anomaly);
   options.stop = &interrupted;
   return task;
 }

@@ -69,8 +69,18 @@ CachedProgram findOrCompile(const TrainingProgram &training,
   if (found.wasThere)
     return found;
   fs::create_directories(folder);
+  const int64_t samples =
+      training.shapes.empty() || training.shapes[0].second.empty()
+          ? 1
+          : training.shapes[0].second[0];
   if (!compileTraining(training, found.program, found.report, isQuiet))
-    throw std::runtime_error("the model does not compile for training");
+    throw std::runtime_error(absl::StrCat(
+        "the model does not compile for training",
+        samples > 1 ? absl::StrCat(" with ", samples,
+                                   " samples a call; fewer, --micro-batch=1, "
+                                   "take less SRAM and fewer kernels, and a "
+                                   "step gives the same sums")
+                    : ""));
   return found;
 }
 
