@@ -19,7 +19,9 @@ import torch
 from onnx import helper, numpy_helper
 
 import torch_graph
-from wsec.sentences import EMBEDDING, encode, packaged
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+from wsec.sentences import EMBEDDING, encode, packaged  # noqa: E402
 
 CLASSES, BATCH, RATE, TOLERANCE = 3, 2, 1e-4, 1e-4
 SENTENCES = [(f"{who} {what}.", label) for label, things in enumerate((
