@@ -47,15 +47,22 @@ static void noteWhatTrains(ModuleOp module, Report &report) {
   if (!all)
     return;
   llvm::MapVector<StringRef, SmallVector<std::string>> byReason;
-  for (auto parameter : all.getAsRange<ArrayAttr>())
-    byReason[cast<StringAttr>(parameter[1]).getValue()].push_back(
-        "'" + cast<StringAttr>(parameter[0]).str() + "'");
+  for (auto parameter : all.getAsRange<ArrayAttr>()) {
+    StringRef name = cast<StringAttr>(parameter[0]).getValue();
+    StringRef reason = cast<StringAttr>(parameter[1]).getValue();
+    byReason[reason].push_back("'" + name.str() + "'");
+    report.whatTrains.emplace_back(name.str(), reason.str());
+  }
   report.notes.push_back(std::to_string(byReason[""].size()) + " of " +
                          std::to_string(all.size()) + " parameters train");
   for (const auto &[reason, names] : byReason)
     if (!reason.empty())
       report.notes.push_back("do not train (" + reason.str() +
                              "): " + llvm::join(names, ", "));
+  if (auto changes =
+          module->getAttrOfType<ArrayAttr>(differentiate::exporterAttrName))
+    for (auto change : changes.getAsRange<StringAttr>())
+      report.notes.push_back(change.str());
 }
 
 void wsec::addWhatPassesSay(ModuleOp module, bool allowF64AsF32,

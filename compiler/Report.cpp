@@ -507,6 +507,16 @@ void Report::printJSON(llvm::raw_ostream &os) const {
         for (const std::string &note : notes)
           json.value(llvm::json::fixUTF8(note));
       });
+    if (!whatTrains.empty())
+      json.attributeArray("parameters", [&] {
+        for (const auto &parameter : whatTrains)
+          json.object([&] {
+            json.attribute("name", llvm::json::fixUTF8(parameter.first));
+            json.attribute("trains", parameter.second.empty());
+            if (!parameter.second.empty())
+              json.attribute("why", parameter.second);
+          });
+      });
     printRegion(*this, json);
     printStages(*this, json);
     printChannels(*this, json);

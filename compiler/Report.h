@@ -85,6 +85,9 @@ struct Report {
   std::vector<UnrecognizedNode> unrecognized;
   /// What was asked for and is not there, and why. Not in the file.
   std::vector<std::string> notes;
+  /// Parameters of a model that is trained, each with why it does not train, or
+  /// nothing. Not in the file.
+  std::vector<std::pair<std::string, std::string>> whatTrains;
   std::vector<std::string> weightFiles;
   /// The folders a run has to name, since weight files do not lie below that of
   /// the program.

@@ -156,6 +156,9 @@ static Value sinesBack(onnx::RotaryOp op, Backward &n) {
 
 /// Turns back. Angles get no gradient.
 static void rotary(onnx::RotaryOp op, Value dy, Backward &n) {
+  if (n.wants(op.getCos()) || n.wants(op.getSin()))
+    return n.refuse("has no gradient of angles; --freeze leaves parameters as "
+                    "they are");
   if (n.wants(op.getX()))
     n.add(op.getX(),
           onnx::RotaryOp::create(n.builder(), n.loc(), dy.getType(), dy,

@@ -251,6 +251,12 @@ void DifferentiatePass::noteWhatTrains(ArrayRef<Parameter> parameters) {
         builder.getStrArrayAttr({parameter.op.getSymName(), parameter.reason}));
   if (!all.empty())
     getOperation()->setAttr(whatTrainsAttrName, builder.getArrayAttr(all));
+  const SmallVector<std::string> changes =
+      whatExportersChanged(main, parameters);
+  if (!changes.empty())
+    getOperation()->setAttr(exporterAttrName,
+                            builder.getStrArrayAttr(SmallVector<StringRef>(
+                                changes.begin(), changes.end())));
 }
 
 LogicalResult DifferentiatePass::differentiate() {

@@ -21,6 +21,9 @@ inline constexpr llvm::StringLiteral whyAttrName = "onnx.why";
 /// each parameter.
 inline constexpr llvm::StringLiteral whatTrainsAttrName = "onnx.what_trains";
 
+/// Of such a module: sentences on what an exporter has made of parameters.
+inline constexpr llvm::StringLiteral exporterAttrName = "onnx.exporter";
+
 /// Freezes the parameters of `module` that are frozen in `copy`, and says why.
 void freezeAlike(mlir::ModuleOp copy, mlir::ModuleOp module);
 

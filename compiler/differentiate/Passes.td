@@ -57,8 +57,9 @@ def Differentiate : Pass<"onnx-differentiate", "::mlir::ModuleOp"> {
 def Freeze : Pass<"onnx-freeze", "::mlir::ModuleOp"> {
   let summary = "Says of parameters that do not train why, and freezes them.";
   let description = [{
-    Those that only mask attentions, turn rotary embeddings, are one number that
-    is no weight, bias or scale, or are not used.
+    Those that have the values of a mask and stand before a softmax, are angles,
+    are one number that is no weight, bias or scale, or are not used. What has
+    `onnx.named`, because it was asked for by its name, is frozen only if unused.
 
     ```mlir
     onnx.parameter @turns = dense<1.0> : tensor<1x6x4xf32> trainable

@@ -2,6 +2,7 @@
 #include "compiler/differentiate/WhatTrains.h"
 #include "compiler/differentiate/Passes.h"
 #include "compiler/values/OnnxValues.h"
+#include "dialects/onnx/NamedParameters.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -21,7 +22,7 @@ struct Origin {
 class Roles {
 public:
   explicit Roles(func::FuncOp main);
-  StringRef reasonOf(const Parameter &parameter);
+  void judge(Parameter &parameter);
 
 private:
   void follow(Value value, StringAttr name);
@@ -29,6 +30,7 @@ private:
 
   llvm::DenseMap<Value, Origin> origins; // looked up only
   bool masks = false, turns = false, computes = false, isVector = false;
+  bool isTable = false;
 };
 } // namespace
 
@@ -67,8 +69,14 @@ void Roles::use(OpOperand &operand, StringAttr name) {
   else if (auto rotary = dyn_cast<onnx::RotaryOp>(op);
            rotary && rotary.getX() != value)
     turns = true;
-  else if (isa<onnx::GatherOp>(op)) // a table
-    computes = isVector = true;
+  else if (auto unary = dyn_cast<onnx::UnaryOp>(op);
+           unary &&
+           (unary.getKind() == onnx::UnaryKind::Cos ||
+            unary.getKind() == onnx::UnaryKind::Sin) &&
+           origins[op->getResult(0)].isOf(name))
+    turns = true;
+  else if (isa<onnx::GatherOp>(op))
+    computes = isVector = isTable = true;
   else if (op->getNumResults() == 1 && origins[op->getResult(0)].isOf(name))
     follow(op->getResult(0), name);
   else if (isa<onnx::BinaryOp>(op) && onlyFeedsSoftmax(op->getResult(0)))
@@ -84,19 +92,56 @@ void Roles::follow(Value value, StringAttr name) {
     use(operand, name);
 }
 
-StringRef Roles::reasonOf(const Parameter &parameter) {
+std::optional<Tensor> wsec::differentiate::startOf(const Parameter &parameter,
+                                                   int64_t first, int64_t count,
+                                                   int64_t step) {
+  if (parameter.views.empty())
+    return std::nullopt;
+  onnx::ConstantOp view = parameter.views.front();
+  Fact fact = *factOf(view);
+  auto start = std::make_shared<Storage>(*fact.constant->storage);
+  start->isTrainable = false;
+  fact.shape = {count};
+  fact.constant = Constant{std::move(start),
+                           StridedView::strided(fact.shape, first, {step})};
+  return fact.load();
+}
+
+/// No score is left under it.
+constexpr double hides = -1e4;
+
+static bool hasValuesOfMask(const Parameter &parameter) {
   onnx::ParameterOp op = parameter.op;
-  if (!op.isTrainable()) {
-    auto why = op->getAttrOfType<StringAttr>(whyAttrName);
-    return why ? why.getValue() : "frozen";
-  }
-  masks = turns = computes = isVector = false;
+  auto elements = startOf(parameter, 0, op.getTensorType().getNumElements(), 1);
+  for (int64_t i = 0; elements && i < elements->size(); ++i)
+    if (const double value = elements->asFloat(i);
+        value != 0 && value != 1 && !(value <= hides))
+      return false;
+  return true;
+}
+
+void Roles::judge(Parameter &parameter) {
+  onnx::ParameterOp op = parameter.op;
+  masks = turns = computes = isVector = isTable = false;
   for (onnx::ConstantOp view : parameter.views)
     follow(view, op.getSymNameAttr());
-  if (computes)
-    return op.getTensorType().getNumElements() == 1 && !isVector ? "scalar"
-                                                                 : "";
-  return masks ? "mask" : turns ? "angle" : "unused";
+  parameter.isTable = isTable;
+  const bool isNamed = op->hasAttr(onnx::namedAttrName);
+  const bool isNumber = op.getTensorType().getNumElements() == 1 && !isVector;
+  if (auto why = op->getAttrOfType<StringAttr>(whyAttrName))
+    parameter.reason = why.getValue();
+  else if (!op.isTrainable())
+    parameter.reason = "frozen";
+  else if (!computes && !masks && !turns)
+    parameter.reason = "unused";
+  else if (isNamed)
+    parameter.reason = "";
+  else if (!computes && !masks)
+    parameter.reason = "angle";
+  else if (isNumber)
+    parameter.reason = computes ? "scalar" : "mask";
+  else if (!computes && hasValuesOfMask(parameter))
+    parameter.reason = "mask";
 }
 
 SmallVector<Parameter> wsec::differentiate::whatTrains(func::FuncOp main) {
@@ -110,7 +155,7 @@ SmallVector<Parameter> wsec::differentiate::whatTrains(func::FuncOp main) {
   Roles roles(main);
   SmallVector<Parameter> all;
   for (auto &[name, parameter] : parameters) {
-    parameter.reason = roles.reasonOf(parameter);
+    roles.judge(parameter);
     all.push_back(parameter);
   }
   return all;

@@ -8,6 +8,7 @@
 #include "compiler/import/InputShapes.h"
 #include "compiler/import/Subgraphs.h"
 #include "compiler/import/TensorData.h"
+#include "dialects/onnx/NamedParameters.h"
 #include "dialects/onnx/Onnx.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -49,7 +50,7 @@ private:
   std::string nearestParameters(const std::string &text) const;
   LogicalResult readPatterns();
   /// Whether an initializer keeps its name as an onnx.parameter.
-  bool isParameter(RankedTensorType type) const;
+  bool isParameter(RankedTensorType type, StringRef name) const;
   Attribute addParameter(const TensorConstant &constant, StringRef name);
   void importNode(const NodeProto &node);
   void importIf(const NodeProto &node);
@@ -82,6 +83,7 @@ private:
   Refusals refusals;
   llvm::StringMap<Value> values;
   SmallVector<llvm::GlobPattern> train, freeze;
+  SmallVector<llvm::GlobPattern> named; // of `train`, but for *
   Value none;
   int64_t parameters = 0, weightBytes = 0;
   unsigned depth = 0; // in branches
@@ -161,6 +163,8 @@ LogicalResult ModuleBuilder::readPatterns() {
         return emitError(UnknownLoc::get(context))
                << option << "=" << text << " names no parameter"
                << nearestParameters(text);
+      if (option == "--train" && text != "*")
+        named.push_back(*pattern);
       patterns.push_back(std::move(*pattern));
     }
     return success();
@@ -169,28 +173,40 @@ LogicalResult ModuleBuilder::readPatterns() {
                  succeeded(read(options.freeze, "--freeze", freeze)));
 }
 
-bool ModuleBuilder::isParameter(RankedTensorType type) const {
+static bool matchesAny(ArrayRef<llvm::GlobPattern> patterns, StringRef name) {
+  return llvm::any_of(patterns, [&](const llvm::GlobPattern &pattern) {
+    return pattern.match(name);
+  });
+}
+
+/// Most numbers without a dimension are no parameters: those that are named.
+bool ModuleBuilder::isParameter(RankedTensorType type, StringRef name) const {
   Type element = type.getElementType();
-  return !train.empty() && depth == 0 && type.getRank() > 0 &&
-         type.getNumElements() > 0 &&
+  return !train.empty() && depth == 0 && type.getNumElements() > 0 &&
+         (type.getRank() > 0 || matchesAny(named, name)) &&
          (element.isF32() || element.isF16() || element.isBF16());
 }
 
+/// A number without a dimension is a view of a parameter of one element.
 Attribute ModuleBuilder::addParameter(const TensorConstant &constant,
                                       StringRef name) {
-  auto matches = [&](const llvm::GlobPattern &pattern) {
-    return pattern.match(name);
-  };
-  const bool trains =
-      llvm::any_of(train, matches) && llvm::none_of(freeze, matches);
+  const bool trains = matchesAny(train, name) && !matchesAny(freeze, name);
+  RankedTensorType type = constant.type;
+  Attribute value = constant.value;
+  if (type.getRank() == 0) {
+    type = RankedTensorType::get({1}, type.getElementType());
+    if (auto dense = dyn_cast<DenseElementsAttr>(value))
+      value = dense.reshape(type);
+  }
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(builder.getInsertionBlock()->getParentOp());
-  onnx::ParameterOp::create(builder, namedLocation(name, context), name,
-                            constant.value, constant.type,
-                            trains ? onnx::ParameterUse::Trainable
-                                   : onnx::ParameterUse::Frozen);
-  return onnx::ParameterAttr::get(
-      context, FlatSymbolRefAttr::get(context, name), constant.type);
+  auto parameter = onnx::ParameterOp::create(
+      builder, namedLocation(name, context), name, value, type,
+      trains ? onnx::ParameterUse::Trainable : onnx::ParameterUse::Frozen);
+  if (trains && matchesAny(named, name))
+    parameter->setAttr(onnx::namedAttrName, builder.getUnitAttr());
+  return onnx::ParameterAttr::get(context,
+                                  FlatSymbolRefAttr::get(context, name), type);
 }
 
 void ModuleBuilder::importInitializer(const TensorProto &tensor) {
@@ -206,7 +222,7 @@ void ModuleBuilder::importInitializer(const TensorProto &tensor) {
     parameters += elements;
     weightBytes += elements * elementBytes(constant->type.getElementType());
   }
-  if (isParameter(constant->type)) {
+  if (isParameter(constant->type, tensor.name())) {
     if (tensor.name() == "main") {
       refusals.add("a parameter is called as the entry; rename it", "tensor",
                    "'main'");

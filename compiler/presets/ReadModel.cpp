@@ -173,12 +173,51 @@ static SignatureTensor signatureOf(const onnx::ValueInfoProto &value) {
   const auto &type = value.type().tensor_type();
   SignatureTensor tensor;
   tensor.name = value.name();
+  tensor.elementType = type.elem_type();
   tensor.isInteger = type.elem_type() == onnx::TensorProto::INT64 ||
                      type.elem_type() == onnx::TensorProto::INT32;
   tensor.hasShape = type.has_shape();
   for (const auto &dim : type.shape().dim())
     tensor.dims.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
   return tensor;
+}
+
+/// Rows of tables by the inputs that look them up, as they are or in another
+/// shape.
+static std::map<std::string, int64_t> tablesOf(const onnx::GraphProto &graph) {
+  static const std::set<std::string> keeps = {
+      "Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
+  std::map<std::string, const onnx::TensorProto *> stored;
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    stored[tensor.name()] = &tensor;
+  std::map<std::string, std::string> inputOf; // a value is of its elements
+  for (const onnx::ValueInfoProto &input : graph.input())
+    inputOf[input.name()] = input.name();
+  std::map<std::string, int64_t> rows;
+  for (const onnx::NodeProto &node : graph.node()) {
+    const bool looksUp = node.op_type() == "Gather" && node.input_size() == 2;
+    if ((!looksUp && !keeps.count(node.op_type())) || node.output_size() == 0)
+      continue;
+    const auto from =
+        node.input_size() ? inputOf.find(node.input(looksUp)) : inputOf.end();
+    if (from == inputOf.end())
+      continue;
+    if (!looksUp) {
+      const std::string input = from->second;
+      inputOf[node.output(0)] = input;
+      continue;
+    }
+    const auto table = stored.find(node.input(0));
+    bool isByRow = table != stored.end() && table->second->dims_size() > 0;
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      isByRow &= attribute.name() != "axis" || attribute.i() == 0;
+    if (!isByRow)
+      continue;
+    const auto [its, isFirst] =
+        rows.try_emplace(from->second, table->second->dims(0));
+    its->second = std::min<int64_t>(its->second, table->second->dims(0));
+  }
+  return rows;
 }
 
 ModelSignature readSignature(const std::string &path) {
@@ -192,9 +231,14 @@ ModelSignature readSignature(const std::string &path) {
       if (entry.key() == "location")
         files.insert(entry.value());
   }
-  for (const onnx::ValueInfoProto &input : graph.input())
-    if (!stored.count(input.name()))
-      signature.inputs.push_back(signatureOf(input));
+  const std::map<std::string, int64_t> tables = tablesOf(graph);
+  for (const onnx::ValueInfoProto &input : graph.input()) {
+    if (stored.count(input.name()))
+      continue;
+    signature.inputs.push_back(signatureOf(input));
+    if (const auto found = tables.find(input.name()); found != tables.end())
+      signature.inputs.back().tableRows = found->second;
+  }
   for (const onnx::ValueInfoProto &output : graph.output())
     signature.outputs.push_back(signatureOf(output));
   signature.weightFiles.assign(files.begin(), files.end());

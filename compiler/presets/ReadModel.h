@@ -20,9 +20,12 @@ Workload readWorkload(const std::string &path, int64_t sequence);
 /// What goes into a model, or comes out of it.
 struct SignatureTensor {
   std::string name;
+  int32_t elementType = 0; ///< of ONNX, by its number
   bool isInteger = false;
   bool hasShape = false;
   std::vector<int64_t> dims; ///< -1: symbolic, or unknown
+  /// Rows of the smallest table that an input looks up; 0: it looks none up.
+  int64_t tableRows = 0;
 
   /// "input_ids [-1, 128]", with ? for -1.
   std::string description() const;

@@ -23,9 +23,9 @@ PathLike = str | os.PathLike[str]
 
 @dataclass
 class History:
-    """What a run has logged: a dict for each step ("step", "loss", "lr", "grad_norm", "tokens", "cycles",
-    "tokens_per_second"), and for each evaluation ("step", "eval_loss", "eval_tokens", "eval_cycles"). In a notebook, the
-    curve of its losses."""
+    """What a run has logged: a dict for each step ("step", "loss", "lr", "grad_norm", "tokens" or "samples",
+    "cycles", "tokens_per_second"), and for each evaluation ("step", "eval_loss", "eval_tokens" or "eval_samples",
+    "eval_cycles"). In a notebook, the curve of its losses."""
 
     steps: list[dict[str, float]] = field(default_factory=list)
     evaluations: list[dict[str, float]] = field(default_factory=list)
@@ -89,15 +89,22 @@ class History:
         return f"<div>{self!r}</div>{self.svg()}"
 
 
-def train(model: PathLike, tokens: PathLike | Sequence[int] | np.ndarray, *, steps: int, batch: int, sequence: int,
-          num_systems: int | None = None, mesh: str | None = None,
-          eval_tokens: PathLike | Sequence[int] | np.ndarray | None = None, log: PathLike | None = None,
+Data = PathLike | Sequence[int] | np.ndarray | Mapping[str, np.ndarray]
+
+
+def train(model: PathLike, data: Data, *, steps: int, batch: int, sequence: int | None = None,
+          num_systems: int | None = None, mesh: str | None = None, evaluated: Data | None = None,
+          tokenizer: PathLike | None = None, log: PathLike | None = None,
           on_step: Callable[[Mapping[str, float]], None] | None = None, progress: bool | None = None,
           **flags: Any) -> History:
     """Trains a model on emulated wafers; returns what happened.
 
-    model: an .onnx file, a preset, or a configuration. tokens: integers, or a .npy or .txt file; sequence j
-        of step i is tokens[(i * batch + j) * sequence] and the `sequence` tokens behind it.
+    model: an .onnx file, a preset, or a configuration. data: tokens, as integers, or a .npy or .txt file, of
+        which sample j of step i is tokens[(i * batch + j) * sequence] and the `sequence` tokens behind it; or
+        arrays of samples, by the names of the model's inputs and "targets", as a dict or a .npz file.
+    evaluated: the same, of which only the loss is taken.
+    tokenizer: a tokenizer.json, by which texts are read with the package tokenizers, without special tokens; else
+        they are bytes, or what text= says.
     num_systems: wafers; losses and weights do not depend on it. on_step: told each line of the log.
     flags: those of wsec train: lr=1e-3, optimizer="sgd", no_decay=["*.bias"], checkpoint_dir="run", resume=True.
 
@@ -106,9 +113,9 @@ def train(model: PathLike, tokens: PathLike | Sequence[int] | np.ndarray, *, ste
     history = History()
     with tempfile.TemporaryDirectory(prefix="wsec-") as folder:
         path = Path(log) if log is not None else Path(folder) / "log.jsonl"
-        given = {"tokens": _file(tokens, folder, "tokens"), "steps": steps, "batch": batch, "sequence": sequence,
+        given = {**_file(data, folder, "", tokenizer), "steps": steps, "batch": batch, "sequence": sequence,
                  "num_systems": num_systems, "mesh": mesh, "log": path,
-                 "eval_tokens": None if eval_tokens is None else _file(eval_tokens, folder, "eval_tokens"), **flags}
+                 **({} if evaluated is None else _file(evaluated, folder, "eval_", tokenizer)), **flags}
         command = [tools.tool("wsec"), "train", os.fspath(model), *tools.flags(given)]
         status = tools.Status("training") if (tools.watched() if progress is None else progress) else None
         with open(Path(folder) / "said", "w+", errors="replace") as printed, \
@@ -139,12 +146,34 @@ def train(model: PathLike, tokens: PathLike | Sequence[int] | np.ndarray, *, ste
     return history
 
 
-def _file(tokens: PathLike | Sequence[int] | np.ndarray, folder: str, name: str) -> PathLike:
-    if isinstance(tokens, (str, os.PathLike)):
-        return tokens
-    path = Path(folder) / f"{name}.npy"
-    np.save(path, np.asarray(tokens))
-    return path
+def _tokens_of(text: PathLike, tokenizer: PathLike) -> list[int]:
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise tools.UsageError(f"{os.fspath(tokenizer)}: reading it needs a package: pip install tokenizers") from error
+    if not Path(tokenizer).is_file():
+        raise tools.UsageError(f"{os.fspath(tokenizer)}: there is no such tokenizer")
+    reader = Tokenizer.from_file(os.fspath(tokenizer))
+    reader.no_truncation()
+    reader.no_padding()
+    return reader.encode(Path(text).read_text(encoding="utf-8"), add_special_tokens=False).ids
+
+
+def _file(data: Data, folder: str, prefix: str, tokenizer: PathLike | None) -> dict[str, PathLike]:
+    """The flag that takes it."""
+    if tokenizer is not None:
+        if not isinstance(data, (str, os.PathLike)) or not os.fspath(data).endswith(".txt"):
+            raise tools.UsageError("a tokenizer reads texts, .txt files: leave it out, or give it one")
+        data = _tokens_of(data, tokenizer)
+    if isinstance(data, Mapping):
+        arrays = Path(folder) / f"{prefix}data.npz"
+        np.savez(arrays, **data)
+        return {f"{prefix}data": arrays}
+    if isinstance(data, (str, os.PathLike)):
+        return {f"{prefix}{'data' if os.fspath(data).endswith('.npz') else 'tokens'}": data}
+    path = Path(folder) / f"{prefix}tokens.npy"
+    np.save(path, np.asarray(data))
+    return {f"{prefix}tokens": path}
 
 
 class _Follower:

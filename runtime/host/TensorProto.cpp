@@ -38,9 +38,8 @@ static std::vector<uint8_t> unpacked(const std::vector<uint8_t> &packed,
   return result;
 }
 
-static DataType typeOf(const onnx::TensorProto &proto,
-                       const std::string &file) {
-  switch (proto.data_type()) {
+std::optional<DataType> dataTypeOf(int32_t onnxType) {
+  switch (onnxType) {
   case onnx::TensorProto::FLOAT:
     return DataType::Float32;
   case onnx::TensorProto::FLOAT16:
@@ -67,13 +66,19 @@ static DataType typeOf(const onnx::TensorProto &proto,
     return DataType::UInt32;
   case onnx::TensorProto::UINT64:
     return DataType::UInt64;
-  case onnx::TensorProto::UNDEFINED:
-    throw badTensor(file, "not an ONNX tensor: it has no element type");
   default:
-    if (proto.data_type() >= firstSmall && proto.data_type() <= lastSmall)
+    if (onnxType >= firstSmall && onnxType <= lastSmall)
       return DataType::Bits8;
-    break;
+    return std::nullopt;
   }
+}
+
+static DataType typeOf(const onnx::TensorProto &proto,
+                       const std::string &file) {
+  if (const auto type = dataTypeOf(proto.data_type()))
+    return *type;
+  if (proto.data_type() == onnx::TensorProto::UNDEFINED)
+    throw badTensor(file, "not an ONNX tensor: it has no element type");
   std::string name = absl::StrCat(proto.data_type());
   if (onnx::TensorProto::DataType_IsValid(proto.data_type()))
     name = onnx::TensorProto::DataType_Name(

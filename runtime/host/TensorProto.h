@@ -8,6 +8,9 @@
 
 namespace wsec::runtime {
 
+/// That of an ONNX element type, by its number; none: it has no such type.
+std::optional<DataType> dataTypeOf(int32_t onnxType);
+
 struct NamedTensor {
   std::string name; ///< may be empty
   HostTensor tensor;

@@ -55,8 +55,8 @@ static size_t partOf(const program::Kernel &kernel, bool storesGradients) {
 }
 
 StepReport makeStepReport(const Call &call, const Tree &tree,
-                          const ClusterRun &run, uint64_t tokens,
-                          uint64_t gradientRootBytes) {
+                          const ClusterRun &run, uint64_t size,
+                          const std::string &unit, uint64_t gradientRootBytes) {
   const program::Program &program = call.program();
   StepReport report;
   report.systems = tree.systems();
@@ -80,7 +80,8 @@ StepReport makeStepReport(const Call &call, const Tree &tree,
   }
   report.cycles = run.cycles();
   report.clockGhz = program.machine()->clock_ghz();
-  report.tokens = tokens;
+  report.size = size;
+  report.unit = unit;
   report.weightBytes = run.edgeBytes.back();
   for (const program::Tensor *tensor : *program.tensors())
     if (tensor->gradient())
@@ -96,10 +97,10 @@ std::string StepReport::text() const {
     all += part.cycles;
   std::string out = absl::StrFormat(
       "a step of %d calls in %d passes: %.3g ms on %d wafer%s, predicted %.3g "
-      "ms; %.0f tokens/s\n"
+      "ms; %.0f %s/s\n"
       "  of a call          cycles   share    predicted   kernels\n",
       calls, passes, 1e3 * seconds(), systems, systems == 1 ? "" : "s",
-      1e3 * predictedSeconds(), double(tokens) / seconds());
+      1e3 * predictedSeconds(), double(size) / seconds(), unit);
   for (const StepPart &part : parts)
     absl::StrAppendFormat(&out, "  %-14s %10.0f  %5.1f %%   %10.0f  %8d\n",
                           part.name, part.cycles,
@@ -129,7 +130,7 @@ std::string StepReport::json() const {
               {"predicted_cycles", predictedCycles},
               {"seconds", seconds()},
               {"predicted_seconds", predictedSeconds()},
-              {"tokens_per_second", double(tokens) / seconds()},
+              {unit + "_per_second", double(size) / seconds()},
               {"parts", all},
               {"weight_bytes_down", weightBytes},
               {"gradient_bytes_up", gradientBytes},

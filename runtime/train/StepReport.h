@@ -26,7 +26,8 @@ struct StepReport {
   double cycles = 0;           ///< of the slowest system of each pass, added
   double predictedCycles = 0;  ///< as many passes, as the compiler predicts
   double clockGhz = 0;
-  uint64_t tokens = 0;
+  uint64_t size = 0;              ///< what is learned from, in
+  std::string unit;               ///< "tokens" or "samples"
   uint64_t weightBytes = 0;       ///< down: what leaves the store
   uint64_t gradientBytes = 0;     ///< up: what leaves all wafers
   uint64_t gradientRootBytes = 0; ///< of that, sums that reach the store
@@ -41,8 +42,8 @@ struct StepReport {
 
 /// Of a step with gradients.
 StepReport makeStepReport(const Call &call, const Tree &tree,
-                          const ClusterRun &run, uint64_t tokens,
-                          uint64_t gradientRootBytes);
+                          const ClusterRun &run, uint64_t size,
+                          const std::string &unit, uint64_t gradientRootBytes);
 
 } // namespace wsec::runtime
 

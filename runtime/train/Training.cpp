@@ -5,6 +5,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/train/Anomaly.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -36,23 +37,6 @@ private:
 
 // ---------------------------------------------------------------- the input
 
-static const program::Tensor &tensorNamed(const Session &session,
-                                          const std::string &name,
-                                          program::TensorRole role,
-                                          const char *what) {
-  std::vector<std::string> names;
-  for (const program::Tensor *tensor : *session.program().tensors()) {
-    if (tensor->role() != role || tensor->gradient())
-      continue;
-    if (tensor->name()->string_view() == name)
-      return *tensor;
-    names.push_back(tensor->name()->str());
-  }
-  throw Error(ErrorClass::BadTensor,
-              absl::StrCat("the program has no ", what, " ", inQuotes(name),
-                           nearestNames(name, names)));
-}
-
 static std::vector<int64_t> shapeOf(const program::Tensor &tensor) {
   if (!tensor.shape())
     return {};
@@ -60,42 +44,22 @@ static std::vector<int64_t> shapeOf(const program::Tensor &tensor) {
 }
 
 void Training::readShapes(const Session &session) {
-  const TrainingTensors &names = options.tensors;
-  const program::Tensor &inputs =
-      tensorNamed(session, names.tokens, program::TensorRole::Input, "input");
-  const program::Tensor &targets =
-      tensorNamed(session, names.targets, program::TensorRole::Input, "input");
-  const std::vector<int64_t> shape = shapeOf(inputs);
-  const auto refuse = [&](const std::string &name, const program::Tensor &its) {
+  const program::Tensor *loss = nullptr;
+  for (const program::Tensor *tensor : *session.program().tensors())
+    if (tensor->role() == program::TensorRole::Output && !tensor->gradient() &&
+        tensor->name()->string_view() == options.loss)
+      loss = tensor;
+  if (!loss || loss->type() != program::ElementType::F32 ||
+      elementCount(*loss) != 1)
     throw Error(ErrorClass::BadTensor,
-                absl::StrCat("input ", inQuotes(name), " is ",
-                             describe(dataType(its.type()), shapeOf(its)),
-                             "; tokens are int64[sequences, tokens], and "
-                             "targets as many"));
-  };
-  if (shape.size() != 2 || inputs.type() != program::ElementType::I64)
-    refuse(names.tokens, inputs);
-  if (shapeOf(targets) != shape || targets.type() != program::ElementType::I64)
-    refuse(names.targets, targets);
-  const program::Tensor &loss =
-      tensorNamed(session, names.loss, program::TensorRole::Output, "output");
-  if (loss.type() != program::ElementType::F32 || elementCount(loss) != 1)
-    throw Error(ErrorClass::BadTensor,
-                absl::StrCat("output ", inQuotes(names.loss), " is ",
-                             describe(dataType(loss.type()), shapeOf(loss)),
-                             "; a loss is one number of float32"));
-  rows = uint64_t(shape[0]);
-  length = uint64_t(shape[1]);
-  if (options.batch == 0 || options.batch % rows != 0)
-    throw Error(ErrorClass::BadTensor,
-                absl::StrCat("a batch of ", options.batch,
-                             " sequences is no multiple of the micro-batch of ",
-                             rows, " that the program was compiled for"));
+                absl::StrCat("the program has no output ",
+                             inQuotes(options.loss),
+                             ", one number of float32, that is the loss"));
 }
 
-/// Rows of the tables that tokens look up: what they know is the vocabulary.
+/// Rows of the tables that an input looks up: what they know is its vocabulary.
 static std::optional<int64_t> vocabularyOf(const Session &session,
-                                           const std::string &input) {
+                                           const program::Tensor &input) {
   const program::Program &program = session.program();
   std::optional<int64_t> least;
   for (const program::HostStream *stream : *program.streams())
@@ -105,45 +69,78 @@ static std::optional<int64_t> vocabularyOf(const Session &session,
       const auto &index =
           *program.tensors()->Get(uint32_t(segment->index_tensor()));
       const auto &table = *program.tensors()->Get(segment->tensor());
-      if (index.name()->string_view() == input && table.shape() &&
-          table.shape()->size() > 0)
+      if (&index == &input && table.shape() && table.shape()->size() > 0)
         least = std::min(least.value_or(std::numeric_limits<int64_t>::max()),
                          table.shape()->Get(0));
     }
   return least;
 }
 
-void Training::checkTokens(const Session &session) const {
-  if (evaluated)
-    evaluated->requireCount(
-        rows * length + 1,
-        absl::StrCat("evaluations of ", rows, " x ", length,
-                     " tokens at a time, and the target of the last,"));
-  const auto vocabulary = vocabularyOf(session, options.tensors.tokens);
-  if (!vocabulary)
-    return;
-  tokens.requireWithin(*vocabulary);
-  if (evaluated)
-    evaluated->requireWithin(*vocabulary);
+/// The first extent of each input is the samples of a call.
+void Training::fitInputs(const Session &session, TrainingData &its) {
+  for (const program::Tensor *tensor : *session.program().tensors()) {
+    if (tensor->role() != program::TensorRole::Input)
+      continue;
+    const std::string name = tensor->name()->str();
+    const std::vector<int64_t> shape = shapeOf(*tensor);
+    const uint64_t first = shape.empty() ? 0 : uint64_t(shape[0]);
+    if (first == 0 || (rows != 0 && rows != first))
+      throw Error(
+          ErrorClass::BadTensor,
+          absl::StrCat("input ", inQuotes(name), " is ",
+                       describe(dataType(tensor->type()), shape),
+                       ", which is not by samples along its first axis",
+                       rows ? absl::StrCat(", ", rows, " of a call") : "",
+                       "; export the model with a batch there"));
+    rows = first;
+    its.fit(name, dataType(tensor->type()), shape);
+    if (const auto vocabulary = vocabularyOf(session, *tensor))
+      its.requireWithin(name, *vocabulary);
+  }
+}
+
+void Training::requireBatch(uint64_t batch, uint64_t rows, unsigned systems) {
+  if (batch == 0 || batch % rows != 0)
+    throw Error(ErrorClass::BadTensor,
+                absl::StrCat("a batch of ", batch,
+                             " samples is no multiple of the micro-batch of ",
+                             rows, "; take another --batch or --micro-batch"));
+  if (batch / rows < systems)
+    throw Error(ErrorClass::BadTensor,
+                absl::StrCat("a batch of ", batch, " samples is ", batch / rows,
+                             " micro-batches of ", rows, ", and there are ",
+                             systems,
+                             " systems; take a larger batch, a smaller "
+                             "micro-batch or fewer systems"));
+}
+
+void Training::requireData(const TrainingData &data,
+                           const TrainingOptions &options, uint64_t done,
+                           uint64_t position) {
+  const uint64_t left = options.steps - std::min(options.steps, done);
+  data.requireSamples(position, left * options.batch, options.batch,
+                      absl::StrCat(left,
+                                   done ? " more steps of " : " steps of ",
+                                   options.batch));
 }
 
 // ---------------------------------------------------------------- begin
 
-Training::Training(std::unique_ptr<Cluster> cluster, Tokens tokens,
-                   std::optional<Tokens> evaluated, TrainingOptions options)
-    : options(std::move(options)), tokens(std::move(tokens)),
-      evaluated(std::move(evaluated)), digest(this->tokens.digest()) {
+Training::Training(std::unique_ptr<Cluster> cluster,
+                   std::unique_ptr<TrainingData> its,
+                   std::unique_ptr<TrainingData> others,
+                   TrainingOptions options)
+    : options(std::move(options)), data(std::move(its)),
+      evaluated(std::move(others)) {
   readShapes(cluster->session());
-  checkTokens(cluster->session());
-  const unsigned systems = cluster->tree().systems();
-  if (callsPerStep() < systems)
-    throw Error(ErrorClass::BadTensor,
-                absl::StrCat("a batch of ", this->options.batch,
-                             " sequences is ", callsPerStep(),
-                             " micro-batches of ", rows, ", and there are ",
-                             systems,
-                             " systems; take a larger batch, a "
-                             "smaller micro-batch or fewer systems"));
+  fitInputs(cluster->session(), *data);
+  digest = data->digest();
+  requireBatch(this->options.batch, rows, cluster->tree().systems());
+  if (evaluated) {
+    fitInputs(cluster->session(), *evaluated);
+    evaluated->requireSamples(0, rows, rows,
+                              absl::StrCat("evaluations of ", rows));
+  }
   open(std::move(cluster));
 }
 
@@ -156,28 +153,26 @@ void Training::open(std::unique_ptr<Cluster> cluster) {
                 "there is a checkpoint already, " + inQuotes(*checkpoint) +
                     "; go on from there with --resume, or name another folder");
   wafers = valueOf(Trainer::open(std::move(cluster), options.store,
-                                 checkpoint.value_or(""), options.tensors.loss,
+                                 checkpoint.value_or(""), options.loss,
                                  options.link));
   call = valueOf(wafers->wafers().session().callOf("", {}));
   if (checkpoint)
     restore();
   else
-    tokens.requireCount(options.steps * options.batch * length + 1,
-                        absl::StrCat(options.steps, " steps of ", options.batch,
-                                     " x ", length,
-                                     " tokens, and the target of the last,"));
+    requireData(*data, options, 0, 0);
 }
 
-/// Where the data go on. A step takes the tokens behind those of the one before
-/// it, also where its batch is another.
+/// Where the data go on. A step takes what is behind that of the one before it,
+/// also where its batch is another.
 void Training::restore() {
   done = wafers->store().steps();
   const auto &progress = wafers->store().progress;
-  const auto data = progress.find("tokens");
-  if (data == progress.end() || data->second.size() != 2)
+  const auto stopped = progress.find(data->unit());
+  if (stopped == progress.end() || stopped->second.size() != 2)
     throw Error(ErrorClass::BadState,
-                "the checkpoint does not say where the data went on");
-  position = data->second[0];
+                absl::StrCat("the checkpoint does not say after how many ",
+                             data->unit(), " the data go on"));
+  position = stopped->second[0];
   const auto model = progress.find("model");
   if (options.model && model != progress.end() &&
       model->second != std::vector<uint64_t>{options.model})
@@ -185,25 +180,22 @@ void Training::restore() {
                 "the checkpoint is of a run of another model: its file, loss, "
                 "precision, or what of it trains differs; resume it with "
                 "those, or begin anew in another folder");
-  if (data->second[1] != digest)
+  if (stopped->second[1] != digest)
     throw Error(ErrorClass::BadState,
-                "the checkpoint is of a run with other tokens than " +
-                    inQuotes(tokens.path()) +
-                    "; resume it with those, or begin anew in another folder");
-  const uint64_t left = options.steps - std::min(options.steps, done);
-  tokens.requireCount(position + left * options.batch * length + 1,
-                      absl::StrCat(left, " more steps after token ", position));
+                absl::StrCat("the checkpoint is of a run with other ",
+                             data->unit(), " than ", inQuotes(data->path()),
+                             "; resume it with those, or begin anew in "
+                             "another folder"));
+  requireData(*data, options, done, position);
 }
 
 // ---------------------------------------------------------------- steps
 
-void Training::bind(const Tokens &from, uint64_t first, uint64_t calls) {
+void Training::bind(const TrainingData &its, uint64_t from, uint64_t calls) {
   Cluster &cluster = wafers->wafers();
   cluster.clearInputs();
-  requireOk(cluster.bind(options.tensors.tokens,
-                         from.rows(first, calls * rows, length)));
-  requireOk(cluster.bind(options.tensors.targets,
-                         from.rows(first + 1, calls * rows, length)));
+  for (auto &[name, tensor] : its.at(from, calls * rows))
+    requireOk(cluster.bind(name, std::move(tensor)));
 }
 
 /// In the order of the calls.
@@ -214,33 +206,60 @@ static double sumOfLosses(const BatchShare &batch) {
   return sum;
 }
 
+/// What the sum of the losses of calls, and of their gradients, is divided by.
+double Training::divisorOf(const TrainingData &its, uint64_t from,
+                           uint64_t calls) const {
+  const uint64_t labels = its.summedLabels(from, calls * rows);
+  return double(labels ? labels : calls);
+}
+
+/// Of the calls of a step, with the parameters that they had.
+std::string Training::anomalyOf(uint64_t calls) {
+  if (!options.detectAnomaly)
+    return "; --detect-anomaly names the kernel that made it";
+  Session &session = wafers->wafers().session();
+  requireOk(session.bindParameters(wafers->store()));
+  for (uint64_t i = 0; i < calls; ++i) {
+    for (auto &[name, tensor] :
+         data->at(position + i * rows * data->stride(), rows))
+      requireOk(session.bind(name, std::move(tensor)));
+    const std::string found =
+        findAnomaly(session, *call, options.engineOptions, options.engine);
+    if (!found.empty())
+      return absl::StrCat("; call ", i, " of it: ", found);
+  }
+  return "; each call of it gives numbers, and their sum does not";
+}
+
 TrainingStep Training::makeStep(uint64_t number) {
   const Stopwatch watch;
   TrainingStep step;
   step.step = number;
   const uint64_t calls = callsPerStep();
-  bind(tokens, position, calls);
+  bind(*data, position, calls);
+  const double divisor = divisorOf(*data, position, calls);
   BatchShare batch = valueOf(
       wafers->makeGradients(*call, options.engineOptions, options.engine));
-  step.loss = sumOfLosses(batch) / double(calls);
+  step.loss = sumOfLosses(batch) / divisor;
   lastRun = std::move(batch.run);
   if (!std::isfinite(step.loss))
     throw Error(ErrorClass::NotFinite,
                 absl::StrCat("the loss of step ", number, " is ", step.loss,
                              "; take a smaller learning rate, or clip "
-                             "gradients"));
+                             "gradients",
+                             anomalyOf(calls)));
   step.learningRate = options.schedule.rate(number - 1);
   const ParameterStore::StepResult result =
-      valueOf(wafers->endStep(step.learningRate, double(calls)));
+      valueOf(wafers->endStep(step.learningRate, divisor));
   step.gradientNorm = result.gradientNorm;
   if (!result.applied)
     throw Error(ErrorClass::NotFinite,
                 absl::StrCat("the norm of the gradients of step ", number,
                              " is ", result.gradientNorm, ", its loss ",
-                             step.loss));
-  step.ownTokens = options.batch * length;
-  position += step.ownTokens;
-  step.tokens = position;
+                             step.loss, anomalyOf(calls)));
+  step.size = options.batch * data->stride();
+  position += step.size;
+  step.position = position;
   step.cycles = lastRun->cycles();
   step.seconds = watch.seconds();
   return step;
@@ -248,9 +267,9 @@ TrainingStep Training::makeStep(uint64_t number) {
 
 Evaluation Training::evaluate(uint64_t step) {
   const Stopwatch watch;
-  const uint64_t each = rows * length;
+  const uint64_t each = rows * evaluated->stride();
   // As many at a time as a step has, so that all systems have some.
-  const uint64_t all = (evaluated->size() - 1) / each;
+  const uint64_t all = evaluated->samples() / rows;
   Evaluation result;
   result.step = step;
   for (uint64_t at = 0; at < all; at += callsPerStep()) {
@@ -261,15 +280,15 @@ Evaluation Training::evaluate(uint64_t step) {
     result.loss += sumOfLosses(batch);
     result.cycles += batch.run.cycles();
   }
-  result.loss /= double(all);
-  result.tokens = all * each;
+  result.loss /= divisorOf(*evaluated, 0, all);
+  result.size = all * each;
   result.seconds = watch.seconds();
   return result;
 }
 
 void Training::save(uint64_t step, TrainingObserver &observer) {
   ParameterStore &store = wafers->store();
-  store.progress["tokens"] = {position, digest};
+  store.progress[data->unit()] = {position, digest};
   if (options.model)
     store.progress["model"] = {options.model};
   observer.saved(step, Checkpoint::save(store, options.checkpointFolder,
@@ -309,7 +328,8 @@ std::optional<StepReport> Training::stepReport() const {
   if (!lastRun)
     return std::nullopt;
   return makeStepReport(*call, wafers->wafers().tree(), *lastRun,
-                        options.batch * length, wafers->gradientBytes().back());
+                        options.batch * data->stride(), data->unit(),
+                        wafers->gradientBytes().back());
 }
 
 std::string Training::reportJson(const std::string &compilation) const {
@@ -320,13 +340,14 @@ std::string Training::reportJson(const std::string &compilation) const {
   Json json = {{"compilation", Json::parse(compilation)},
                {"training",
                 {{"steps", done},
-                 {"tokens", position},
+                 {data->unit(), position},
                  {"batch", options.batch},
-                 {"sequence", length},
                  {"micro_batch", rows},
                  {"parameters", store.size()},
                  {"trained_elements", elements},
                  {"store_bytes", store.bytes()}}}};
+  if (data->stride() > 1)
+    json["training"]["sequence"] = data->stride();
   if (const auto step = stepReport())
     json["training"]["step"] = Json::parse(step->json());
   if (const auto step = report())

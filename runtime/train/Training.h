@@ -4,8 +4,8 @@
 
 #include "runtime/train/Schedule.h"
 #include "runtime/train/StepReport.h"
-#include "runtime/train/Tokens.h"
 #include "runtime/train/Trainer.h"
+#include "runtime/train/TrainingData.h"
 
 #include <atomic>
 #include <functional>
@@ -14,17 +14,11 @@
 
 namespace wsec::runtime {
 
-/// Which tensors of the program are what.
-struct TrainingTensors {
-  std::string tokens = "input_ids", targets = "targets", loss = "loss";
-};
-
-/// What a run is asked for. Sequence j of step i, both from 0, is
-/// tokens[(i * batch + j) * sequence] and the `sequence` tokens behind it: the
-/// input is all but the last, the targets are all but the first.
+/// What a run is asked for. Sample j of step i, both from 0, is sample
+/// i * batch + j of the data.
 struct TrainingOptions {
-  TrainingTensors tensors;
-  uint64_t batch = 0; ///< sequences of a step
+  std::string loss = "loss"; ///< the output that is it
+  uint64_t batch = 0;        ///< samples of a step
   uint64_t steps = 0; ///< of the whole run, those before a resumption included
   Schedule schedule;  ///< its `steps` may be others
   StoreOptions store;
@@ -44,6 +38,8 @@ struct TrainingOptions {
   std::shared_ptr<Link> link = std::make_shared<OneProcess>();
   EngineOptions engineOptions;
   Engine engine = Engine::Burst;
+  /// Say where the first number that is none was made, which takes a call.
+  bool detectAnomaly = false;
   /// Set by whoever wants the run to end after the step it is in.
   const std::atomic<bool> *stop = nullptr;
 };
@@ -51,20 +47,21 @@ struct TrainingOptions {
 /// What a step gave.
 struct TrainingStep {
   uint64_t step = 0; ///< from 1
-  double loss = 0;   ///< the mean over all tokens, before the update
+  double loss = 0;   ///< the mean over all targets, before the update
   double learningRate = 0;
   double gradientNorm = 0; ///< before clipping
-  uint64_t tokens = 0;     ///< learned from since step 1, this one's included
-  uint64_t ownTokens = 0;  ///< of those, this one's
-  double cycles = 0;       ///< of the wafer; of the slowest system of each pass
-  double seconds = 0;      ///< of the host
+  /// Learned from since step 1, this one's included: in units of the data.
+  uint64_t position = 0;
+  uint64_t size = 0;  ///< of those, this one's
+  double cycles = 0;  ///< of the wafer; of the slowest system of each pass
+  double seconds = 0; ///< of the host
 };
 
-/// The mean loss of the tokens that are kept for that.
+/// The mean loss of the data that are kept for that.
 struct Evaluation {
   uint64_t step = 0; ///< that it comes after
   double loss = 0;
-  uint64_t tokens = 0;
+  uint64_t size = 0; ///< in units of the data
   double cycles = 0; ///< of the wafer, as of a step
   double seconds = 0;
 };
@@ -80,7 +77,7 @@ public:
   virtual void saved(uint64_t /*step*/, const std::string & /*path*/) {}
 };
 
-/// A model learns from tokens: batches, steps, evaluations and checkpoints in
+/// A model learns from data: batches, steps, evaluations and checkpoints in
 /// their order. All that can be wrong with what it is given is thrown before
 /// the first step, as Error or std::runtime_error.
 ///
@@ -88,17 +85,24 @@ public:
 /// are those of a run that was killed and resumed, bit for bit.
 class Training {
 public:
-  Training(std::unique_ptr<Cluster> wafers, Tokens tokens,
-           std::optional<Tokens> evaluated, TrainingOptions options);
+  /// `evaluated` null: there are no evaluations.
+  Training(std::unique_ptr<Cluster> wafers, std::unique_ptr<TrainingData> data,
+           std::unique_ptr<TrainingData> evaluated, TrainingOptions options);
+
+  /// BadTensor unless each of so many systems makes calls of `rows` samples of
+  /// a batch.
+  static void requireBatch(uint64_t batch, uint64_t rows, unsigned systems);
+  /// BadTensor unless there are data for all steps from `position` on.
+  static void requireData(const TrainingData &data,
+                          const TrainingOptions &options, uint64_t done,
+                          uint64_t position);
 
   /// Until the last step, or until it is told to stop: then false. Throws Error
   /// NotFinite when the loss or a gradient of a step is no number.
   bool run(TrainingObserver &observer);
 
   Trainer &trainer() { return *wafers; }
-  /// Sequences of a call, and tokens of a sequence.
-  uint64_t microBatch() const { return rows; }
-  uint64_t sequence() const { return length; }
+  uint64_t microBatch() const { return rows; } ///< samples of a call
   uint64_t callsPerStep() const { return options.batch / rows; }
   /// The last step of the run: what it took, as a batch on the systems; before
   /// one nothing.
@@ -111,24 +115,26 @@ public:
 
 private:
   void readShapes(const Session &session);
-  void checkTokens(const Session &session) const;
+  void fitInputs(const Session &session, TrainingData &its);
   void open(std::unique_ptr<Cluster> cluster);
   void restore();
-  void bind(const Tokens &tokens, uint64_t first, uint64_t calls);
+  void bind(const TrainingData &its, uint64_t position, uint64_t calls);
+  double divisorOf(const TrainingData &its, uint64_t position,
+                   uint64_t calls) const;
   TrainingStep makeStep(uint64_t step);
+  std::string anomalyOf(uint64_t calls);
   Evaluation evaluate(uint64_t step);
   void save(uint64_t step, TrainingObserver &observer);
 
   const TrainingOptions options;
-  const Tokens tokens;
-  const std::optional<Tokens> evaluated;
-  uint64_t rows = 0, length = 0;
+  const std::unique_ptr<TrainingData> data, evaluated;
+  uint64_t rows = 0;
   std::unique_ptr<Trainer> wafers;
   std::optional<Call> call;
   std::optional<ClusterRun> lastRun;
   uint64_t done = 0;     ///< steps
-  uint64_t position = 0; ///< of the next step in the tokens
-  const uint64_t digest; ///< of the tokens
+  uint64_t position = 0; ///< of the next step in the data
+  uint64_t digest = 0;   ///< of the data
 };
 
 } // namespace wsec::runtime

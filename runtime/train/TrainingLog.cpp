@@ -21,9 +21,10 @@ static Error cannotWrite(const std::string &path) {
 }
 
 TrainingLog::TrainingLog(const std::string &path, std::FILE *people,
-                         uint64_t steps, uint64_t batch, uint64_t every)
+                         uint64_t steps, uint64_t batch, std::string unit,
+                         uint64_t every)
     : path(path), people(people), isTerminal(people && isatty(fileno(people))),
-      steps(steps), batch(batch), every(every) {}
+      steps(steps), batch(batch), every(every), unit(std::move(unit)) {}
 
 TrainingLog::~TrainingLog() {
   if (file)
@@ -95,21 +96,26 @@ void TrainingLog::ended(const TrainingStep &step) {
   all.push_back(step.loss);
   // 1e-300 for a host whose clock stands.
   const double took = std::max(step.seconds, 1e-300);
-  write(Json{{"step", step.step},
-             {"loss", step.loss},
-             {"lr", step.learningRate},
-             {"grad_norm", step.gradientNorm},
-             {"tokens", step.tokens},
-             {"cycles", step.cycles},
-             {"samples_per_second", double(batch) / took},
-             {"tokens_per_second", double(step.ownTokens) / took}}
-            .dump());
+  Json line = {{"step", step.step},
+               {"loss", step.loss},
+               {"lr", step.learningRate},
+               {"grad_norm", step.gradientNorm},
+               {unit, step.position},
+               {"cycles", step.cycles},
+               {"samples_per_second", double(batch) / took}};
+  line[unit + "_per_second"] = double(step.size) / took;
+  write(line.dump());
   const bool stays = step.step % every == 0 || step.step == steps || made == 1;
   show(absl::StrFormat(
            "step %d of %d, loss %.4f, lr %.3g, grad norm %.3g, %.4g samples/s, "
-           "%.4g tokens/s, %s left",
+           "%s%s left",
            step.step, steps, step.loss, step.learningRate, step.gradientNorm,
-           rate(smoothed), double(step.ownTokens) / std::max(smoothed, 1e-300),
+           rate(smoothed),
+           step.size == batch
+               ? std::string()
+               : absl::StrFormat("%.4g %s/s, ",
+                                 double(step.size) / std::max(smoothed, 1e-300),
+                                 unit),
            timeLeft(double(steps - step.step) * seconds / double(made))),
        stays);
 }
@@ -117,11 +123,11 @@ void TrainingLog::ended(const TrainingStep &step) {
 void TrainingLog::ended(const Evaluation &evaluation) {
   write(Json{{"step", evaluation.step},
              {"eval_loss", evaluation.loss},
-             {"eval_tokens", evaluation.tokens},
+             {"eval_" + unit, evaluation.size},
              {"eval_cycles", evaluation.cycles}}
             .dump());
-  show(absl::StrFormat("after step %d: eval loss %.4f of %d tokens",
-                       evaluation.step, evaluation.loss, evaluation.tokens),
+  show(absl::StrFormat("after step %d: eval loss %.4f of %d %s",
+                       evaluation.step, evaluation.loss, evaluation.size, unit),
        true);
 }
 

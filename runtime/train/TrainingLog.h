@@ -20,9 +20,9 @@ namespace wsec::runtime {
 class TrainingLog : public TrainingObserver {
 public:
   /// `path` empty: no file. `people` null: nobody reads along. Of every
-  /// `every`th step they are told. Throws IoError.
+  /// `every`th step they are told. `unit` is that of the data. Throws IoError.
   TrainingLog(const std::string &path, std::FILE *people, uint64_t steps,
-              uint64_t batch, uint64_t every = 1);
+              uint64_t batch, std::string unit, uint64_t every = 1);
   ~TrainingLog() override;
 
   void begins(uint64_t step, const Trainer &trainer) override;
@@ -42,6 +42,7 @@ private:
   std::FILE *const people;
   const bool isTerminal;
   const uint64_t steps, batch, every;
+  const std::string unit;
   std::FILE *file = nullptr;
   uint64_t first = 0;  ///< step that the run has begun after
   double seconds = 0;  ///< of its steps

@@ -141,6 +141,8 @@ def optimizers(work):
         "sgd": (("--optimizer=sgd", "--momentum=0.9", "--nesterov", "--weight-decay=0.01"),
                 lambda t, p: t.optim.SGD(p.values(), lr=1e-2, momentum=0.9, nesterov=True, weight_decay=0.01), {}),
         "adafactor": (("--optimizer=adafactor",), lambda t, p: t.optim.Adafactor(p.values(), lr=1e-2), {}),
+        "adafactor-decay": (("--optimizer=adafactor", "--weight-decay=0.3"),
+                            lambda t, p: t.optim.Adafactor(p.values(), lr=1e-2, weight_decay=0.3), {}),
         "cosine": (("--schedule=cosine", "--warmup-steps=3", "--end-lr=1e-3"),
                    lambda t, p: t.optim.AdamW(p.values(), lr=1e-2),
                    {"rates": [1e-2 * i / 3 if i < 3 else 1e-3 + 9e-3 * (1 + np.cos(np.pi * (i - 3) / 5)) / 2
@@ -292,19 +294,46 @@ def refusals(work):
     work.refused(few, f"--tokens={work.folder / 'few.npy'}")
     work.refused("token 1 is 29, and the vocabulary of the model has 29: 0 to 28", f"--tokens={work.folder / 'wide.npy'}")
     work.refused("expected integers of one dimension, found float32[400]", f"--tokens={work.folder / 'float.npy'}")
-    work.refused("a batch of 4 sequences is no multiple of the micro-batch of 3", "--micro-batch=3")
+    work.refused("a batch of 4 samples is no multiple of the micro-batch of 3", "--micro-batch=3")
     work.refused("is 4 micro-batches of 1, and there are 5 systems", "--num-systems=5")
     work.refused("nothing trains", "--freeze=*")
     work.refused("--freeze=typo* names no parameter", "--freeze=typo*")
     work.refused("--no-decay=typo* names no parameter that trains", "--no-decay=typo*")
     work.refused("the model has no output 'logit'; there is 'logits'", "--logits=logit")
     work.refused("the model has no input 'ids'", "--input=ids")
+    work.refused("does not compile for training with 4 samples a call; fewer, --micro-batch=1,", "--micro-batch=4",
+                 "--sequence=200", "--mesh=2x2", steps=1)
     work.refused("--optimizer wants sgd, adamw or adafactor, found 'adam'", "--optimizer=adam", code=2)
     work.refused("--lr wants a number of at least 0, found 'fast'", "--lr=fast", code=2)
     result = subprocess.run(work.command("--optimizer=sgd", "--lr=1e30"), capture_output=True, text=True, check=False)
     assert result.returncode == 1 and "NotFinite: the loss of step 2 is" in result.stderr, result.stderr
     assert len(work.losses()) == 1
+    assert "; --detect-anomaly names the kernel" in result.stderr, result.stderr
     print("refusals: all by name")
+
+
+def anomalies(work):
+    """What makes the first number that is none is named: a parameter, a kernel, or a gradient."""
+    none = "a number that is none is first in value 'logits' of kernel 'head_1'"
+    cases = [({"fc1.weight": 1e25, "fc2.weight": 1e25},
+              f"the loss of step 1 is nan; take a smaller learning rate, or clip gradients; call 0 of it: {none}, "
+              "an infinite number is first in value 'm2' of kernel 'fc2'"),
+             ({"wte": 1e30}, "an infinite number is first in value 'logits' of kernel 'head_1'"),
+             ({"fc1.weight": np.nan}, "parameter 'fc1.weight' holds a number that is none before the step"),
+             ({"fc1.weight": 0, "fc1.bias": 0, "ln.bias": 0, "fc2.weight": 1e25, "wte": 1e14},
+              "an infinite number is first in the gradient of 'fc1.weight': it is made behind the forward pass")]
+    for changes, said in cases:
+        changed = onnx.load(work.model)
+        for tensor in changed.graph.initializer:
+            if tensor.name in changes:
+                value = numpy_helper.to_array(tensor) * np.float32(changes[tensor.name])
+                tensor.CopyFrom(numpy_helper.from_array(value + np.float32(1e-30) * (tensor.name == "fc1.bias"), tensor.name))
+        onnx.save(changed, work.folder / "changed.onnx")
+        command = work.command("--detect-anomaly", log="anomaly.jsonl")
+        command[2] = str(work.folder / "changed.onnx")
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == 1 and "NotFinite: the " in result.stderr and said in result.stderr, result.stderr
+    print("anomalies: the first is named")
 
 
 def main():

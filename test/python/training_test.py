@@ -34,7 +34,7 @@ class TrainingTest(unittest.TestCase):
 
     def test_history(self):
         seen = []
-        history = self.train(on_step=seen.append, eval_tokens=self.tokens[:100], eval_every=3)
+        history = self.train(on_step=seen.append, evaluated=self.tokens[:100], eval_every=3)
         self.assertEqual(len(history.losses), 6)
         self.assertEqual([e["step"] for e in history.evaluations], [0, 3, 6])
         self.assertEqual(seen[-1]["eval_loss"], history.evaluations[-1]["eval_loss"])
@@ -56,6 +56,33 @@ class TrainingTest(unittest.TestCase):
         self.assertEqual(os.listdir(self.folder / "run"), [f"step-{made:012d}"])
         rest = self.train(steps=made + 2, checkpoint_dir=self.folder / "run", resume=True)
         self.assertEqual([step["step"] for step in rest.steps], [made + 1, made + 2])
+
+    def test_arrays_are_given_by_name(self):
+        samples = np.lib.stride_tricks.sliding_window_view(self.tokens, 7)[::6]
+        data = {"input_ids": samples[:, :-1], "targets": samples[:, 1:]}
+        history = wsec.train(self.folder / "small.onnx", data, steps=6, batch=4, mesh="6x5", lr=1e-2, evaluated=data,
+                             cache=self.folder / "programs")
+        np.testing.assert_allclose(history.losses, self.train().losses, rtol=1e-5)
+        self.assertEqual(history.evaluations[-1]["eval_samples"], len(samples))
+        with self.assertRaisesRegex(wsec.CompileError, "has no array 'input_ids'; there is 'ids'"):
+            wsec.train(self.folder / "small.onnx", {"ids": samples[:, :-1], "targets": samples[:, 1:]}, steps=6, batch=4)
+
+    def test_a_tokenizer_reads_texts(self):
+        from tokenizers import Tokenizer, models, pre_tokenizers
+        words = [f"w{i}" for i in range(train_model.VOCABULARY)]
+        tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="w0"))
+        tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+        tokenizer.save(str(self.folder / "tokenizer.json"))
+        text = self.folder / "text.txt"
+        text.write_text(" ".join(words[i] for i in self.tokens))
+        history = self.train(text, tokenizer=self.folder / "tokenizer.json")
+        self.assertEqual(history.losses, self.train().losses)
+        with self.assertRaisesRegex(wsec.UsageError, "a tokenizer reads texts"):
+            self.train(tokenizer=self.folder / "tokenizer.json")
+        with self.assertRaisesRegex(wsec.UsageError, "there is no such tokenizer"):
+            self.train(text, tokenizer=self.folder / "none.json")
+        with self.assertRaisesRegex(wsec.UsageError, r'a tokenizer is read from Python: wsec.train\(model, "text.txt"'):
+            self.train(text, text="tokenizer.json")
 
     def test_errors_are_those_of_the_tool(self):
         with self.assertRaisesRegex(wsec.CompileError, "take 145 tokens, and there are 100"):

@@ -31,6 +31,7 @@ bool tools::compileTraining(const TrainingProgram &training,
   options.training.loss = training.loss;
   options.training.of = training.logits;
   options.training.targets = training.targets;
+  options.training.reduction = training.reduction;
   options.training.labelSmoothing = training.labelSmoothing;
   if (program.empty()) {
     options.stopAfter = Phase::Select;

@@ -86,20 +86,31 @@ ABSL_DECLARE_FLAG(Count, num_systems);
 ABSL_FLAG(std::string, tokens, "",
           "FILE.npy|FILE.txt  what to learn from: integers of one dimension, "
           "or a text");
+ABSL_FLAG(std::string, data, "",
+          "FILE.npz  or samples, along the first axis of its arrays: one named "
+          "as each input of the model, and the targets");
+ABSL_FLAG(std::string, targets, "targets",
+          "NAME  the array of targets: labels for cross-entropy, of which -100 "
+          "does not count, numbers for mean-square");
+ABSL_FLAG(std::string, eval_data, "",
+          "FILE.npz  what only to take the loss of");
 ABSL_FLAG(std::string, text, "bytes",
           "UNIT  what a token of a text is: bytes, or characters, in the order "
-          "of their code points");
+          "of their code points; from Python, by a tokenizer.json");
 ABSL_FLAG(std::string, eval_tokens, "",
           "FILE.npy|FILE.txt  what only to take the loss of");
 ABSL_FLAG(Any, eval_every, {0}, "N  steps between evaluations");
 ABSL_FLAG(Count, micro_batch, {0},
-          "K  sequences of a call, of which a step has B / K (default: 1)");
+          "K  samples of a call, of which a step has B / K (default: 1)");
 ABSL_FLAG(Count, steps, {0}, "N  of the whole run");
 
-ABSL_FLAG(std::string, loss, "cross-entropy",
-          "KIND  cross-entropy of logits, or result: the model has its loss");
+ABSL_FLAG(
+    std::string, loss, "cross-entropy",
+    "KIND  cross-entropy of logits, mean-square, or result: the model has "
+    "its loss");
 ABSL_FLAG(std::string, logits, "",
-          "NAME  the output that are logits (default: the first)");
+          "NAME  the output that the loss is of (default: the only one, or "
+          "'logits')");
 ABSL_FLAG(std::string, input, "",
           "NAME  the input that takes tokens (default: the only one)");
 ABSL_FLAG(double, label_smoothing, 0,
@@ -146,6 +157,10 @@ ABSL_FLAG(std::string, report, "",
 ABSL_FLAG(std::string, cache, "",
           "DIR  where programs are kept (default: ~/.cache/wsec/programs)");
 ABSL_FLAG(bool, quiet, false, "say nothing but errors");
+ABSL_FLAG(
+    bool, detect_anomaly, false,
+    "where a loss or gradient is no number, say which kernel has made the "
+    "first");
 ABSL_FLAG(bool, validate_only, false,
           "stop when there is a kernel for each operator");
 ABSL_FLAG(bool, compile_only, false, "stop when the program is there");
@@ -157,8 +172,8 @@ using namespace wsec::runtime;
 std::vector<FlagGroup> trainFlags() {
   return {
       {"what to learn",
-       {"tokens", "text", "eval-tokens", "eval-every", "sequence", "batch",
-        "micro-batch", "steps"}},
+       {"tokens", "text", "eval-tokens", "sequence", "data", "targets",
+        "eval-data", "eval-every", "batch", "micro-batch", "steps"}},
       {"the model",
        {"loss", "logits", "input", "label-smoothing", "train", "freeze",
         "seed"}},
@@ -170,7 +185,8 @@ std::vector<FlagGroup> trainFlags() {
        {"num-systems", "machine", "mesh", "precision", "engine", "threads"}},
       {"what stays",
        {"log", "log-every", "checkpoint-dir", "checkpoint-every",
-        "checkpoint-keep", "resume", "report", "cache", "quiet"}},
+        "checkpoint-keep", "resume", "report", "cache", "quiet",
+        "detect-anomaly"}},
       {"less than a run", {"validate-only", "compile-only"}}};
 }
 
@@ -212,10 +228,7 @@ static UpdatePtr updateRule(const std::string &name, double weightDecay) {
   if (name != "adafactor")
     throw UsageError("--optimizer wants sgd, adamw or adafactor, found '" +
                      name + "'");
-  if (weightDecay != 0)
-    throw UsageError("with --optimizer=adafactor weights do not decay: leave "
-                     "--weight-decay out, or take adamw");
-  return adafactor();
+  return adafactor({.weightDecay = weightDecay});
 }
 
 static StoreOptions storeOptions() {
@@ -257,6 +270,14 @@ static Schedule schedule(uint64_t steps) {
 
 static TextUnit textUnit() {
   const std::string unit = absl::GetFlag(FLAGS_text);
+  if (absl::EndsWith(unit, ".json"))
+    throw UsageError(
+        "a tokenizer is read from Python: wsec.train(model, \"text.txt\", "
+        "tokenizer=\"" +
+        unit +
+        "\", ...), which needs the package tokenizers; or save what it makes "
+        "of "
+        "the text as integers, and take --tokens=FILE.npy");
   if (unit != "bytes" && unit != "characters")
     throw UsageError("--text wants bytes or characters, found '" + unit + "'");
   return unit == "bytes" ? TextUnit::Bytes : TextUnit::Characters;
@@ -285,11 +306,12 @@ private:
   void (*before)(int);
 };
 
-/// What is asked for, apart from the model.
+/// What is asked for, apart from the model. There are arrays or tokens.
 struct Task {
-  Tokens tokens;
-  std::optional<Tokens> evaluated;
+  std::unique_ptr<NamedArrays> arrays, evaluatedArrays;
+  std::optional<Tokens> tokens, evaluatedTokens;
   TrainingOptions options;
+  std::unique_ptr<TrainingData> data, evaluated;
 };
 } // namespace
 
@@ -301,23 +323,46 @@ static std::optional<Tokens> readTokens(const std::string &path, TextUnit unit,
                       others ? others->characters() : std::vector<char32_t>());
 }
 
-static Task readTask() {
-  const std::string path = absl::GetFlag(FLAGS_tokens);
+static std::unique_ptr<NamedArrays> readArrays(const std::string &path) {
   if (path.empty())
-    throw UsageError("say what to learn from: --tokens=FILE.npy or FILE.txt");
-  Task task{*readTokens(path, textUnit(), nullptr), {}, {}};
-  task.evaluated =
-      readTokens(absl::GetFlag(FLAGS_eval_tokens), textUnit(), &task.tokens);
+    return nullptr;
+  return NamedArrays::open(path, absl::GetFlag(FLAGS_loss) == "cross-entropy"
+                                     ? absl::GetFlag(FLAGS_targets)
+                                     : "");
+}
+
+static void readData(Task &task) {
+  const std::string tokens = absl::GetFlag(FLAGS_tokens),
+                    others = absl::GetFlag(FLAGS_eval_tokens),
+                    data = absl::GetFlag(FLAGS_data),
+                    otherData = absl::GetFlag(FLAGS_eval_data);
+  if (tokens.empty() == data.empty())
+    throw UsageError("say what to learn from: --tokens=FILE.npy or FILE.txt, "
+                     "or --data=FILE.npz with an array of each input");
+  if (!(tokens.empty() ? others : otherData).empty())
+    throw UsageError("--eval-tokens goes with --tokens, --eval-data with "
+                     "--data");
+  task.arrays = readArrays(data);
+  task.evaluatedArrays = readArrays(otherData);
+  task.tokens = readTokens(tokens, textUnit(), nullptr);
+  task.evaluatedTokens =
+      readTokens(others, textUnit(), task.tokens ? &*task.tokens : nullptr);
+}
+
+static Task readTask() {
+  Task task;
+  readData(task);
   TrainingOptions &options = task.options;
   options.batch = needed(absl::GetFlag(FLAGS_batch),
-                         "how many sequences a step has: --batch=B");
+                         "how many samples a step has: --batch=B");
   options.steps =
       needed(absl::GetFlag(FLAGS_steps), "how many steps to make: --steps=N");
   options.schedule = schedule(options.steps);
   options.store = storeOptions();
   options.evaluateEvery = uint64_t(absl::GetFlag(FLAGS_eval_every).value);
-  if (options.evaluateEvery && !task.evaluated)
-    throw UsageError("--eval-every goes with --eval-tokens=FILE");
+  if (options.evaluateEvery && !task.evaluatedTokens && !task.evaluatedArrays)
+    throw UsageError("--eval-every goes with --eval-tokens=FILE or "
+                     "--eval-data=FILE");
   options.checkpointFolder = absl::GetFlag(FLAGS_checkpoint_dir);
   options.checkpointEvery =
       uint64_t(absl::GetFlag(FLAGS_checkpoint_every).value);
@@ -334,14 +379,46 @@ static Task readTask() {
   options.engine = *engine;
   options.engineOptions.threads = unsigned(absl::GetFlag(FLAGS_threads));
   options.engineOptions.replay = true;
+  options.detectAnomaly = absl::GetFlag(FLAGS_detect_anomaly);
   options.stop = &interrupted;
   return task;
+}
+
+/// What is wrong with the data is said before the model is compiled, as far as
+/// the model tells.
+static void bindData(const TrainedModel &model, Task &task, uint64_t sequence,
+                     uint64_t microBatch, unsigned systems) {
+  const auto make = [&](std::unique_ptr<NamedArrays> arrays,
+                        std::optional<Tokens> tokens) {
+    if (!tokens)
+      return std::unique_ptr<TrainingData>(std::move(arrays));
+    return sequencesOf(*std::move(tokens), model.tokens, model.training.targets,
+                       sequence);
+  };
+  task.data = make(std::move(task.arrays), std::move(task.tokens));
+  task.evaluated =
+      make(std::move(task.evaluatedArrays), std::move(task.evaluatedTokens));
+  for (TrainingData *data : {task.data.get(), task.evaluated.get()})
+    for (const TakenInput &input : model.inputs) {
+      if (!data)
+        continue;
+      data->fit(input.name, input.type, input.shape);
+      if (input.limit)
+        data->requireWithin(input.name, input.limit);
+    }
+  Training::requireBatch(task.options.batch, microBatch, systems);
+  if (!task.options.resume) // else from where its checkpoint is
+    Training::requireData(*task.data, task.options, 0, 0);
 }
 
 /// Results that cannot be kept should not be computed.
 static void checkOutputs(const TrainedModel &model) {
   std::vector<std::string> written,
       read{model.training.model, absl::GetFlag(FLAGS_tokens)};
+  for (const std::string &path :
+       {absl::GetFlag(FLAGS_data), absl::GetFlag(FLAGS_eval_data)})
+    if (!path.empty())
+      read.push_back(path);
   for (const std::string &path :
        {absl::GetFlag(FLAGS_log), absl::GetFlag(FLAGS_report)})
     if (!path.empty())
@@ -403,17 +480,12 @@ static int train(const TrainedModel &model, const CachedProgram &compiled,
   auto cluster = std::make_unique<Cluster>(std::move(session), systems,
                                            samplesOf(0, link.size(), systems));
   const uint64_t batch = task.options.batch, steps = task.options.steps;
-  task.options.tensors.tokens = model.tokens;
   task.options.model = model.training.modelDigest();
-  if (model.vocabulary) {
-    task.tokens.requireWithin(model.vocabulary);
-    if (task.evaluated)
-      task.evaluated->requireWithin(model.vocabulary);
-  }
-  Training training(std::move(cluster), std::move(task.tokens),
+  const std::string unit = task.data->unit();
+  Training training(std::move(cluster), std::move(task.data),
                     std::move(task.evaluated), std::move(task.options));
   TrainingLog log(absl::GetFlag(FLAGS_log), isQuiet ? nullptr : stdout, steps,
-                  batch, uint64_t(absl::GetFlag(FLAGS_log_every).value));
+                  batch, unit, uint64_t(absl::GetFlag(FLAGS_log_every).value));
   const EndsAtInterrupt guard;
   const bool isWhole = training.run(log);
   if (const auto report = training.report(); report && !isQuiet)
@@ -432,9 +504,16 @@ static int train(const TrainedModel &model, const CachedProgram &compiled,
 static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
                    unsigned systems) {
   const bool isQuiet = absl::GetFlag(FLAGS_quiet);
-  const uint64_t sequence =
-      needed(absl::GetFlag(FLAGS_sequence),
-             "how many tokens a sequence has: --sequence=S");
+  const std::string loss = absl::GetFlag(FLAGS_loss);
+  if (loss != "cross-entropy" && loss != "mean-square" && loss != "result")
+    throw UsageError("--loss wants cross-entropy, mean-square or result, "
+                     "found '" +
+                     loss + "'");
+  const bool hasArrays = !absl::GetFlag(FLAGS_data).empty();
+  const auto sequence =
+      hasArrays ? uint64_t(absl::GetFlag(FLAGS_sequence).value)
+                : needed(absl::GetFlag(FLAGS_sequence),
+                         "how many tokens a sequence has: --sequence=S");
   const auto batch =
       uint64_t(std::max<int64_t>(1, absl::GetFlag(FLAGS_micro_batch).value));
   std::string cache = absl::GetFlag(FLAGS_cache);
@@ -443,10 +522,13 @@ static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
   const bool stopsEarly =
       absl::GetFlag(FLAGS_validate_only) || absl::GetFlag(FLAGS_compile_only);
   std::optional<Task> task;
-  if (!stopsEarly || !absl::GetFlag(FLAGS_tokens).empty())
+  if (!stopsEarly || !absl::GetFlag(FLAGS_tokens).empty() || hasArrays)
     task = readTask();
-  const TrainedModel model = readTrainedModel(word, cache, batch, sequence);
+  const TrainedModel model = readTrainedModel(
+      word, cache, batch, sequence, task ? task->arrays.get() : nullptr);
   checkOutputs(model);
+  if (task)
+    bindData(model, *task, sequence, batch, systems);
   if (absl::GetFlag(FLAGS_validate_only))
     return compileTraining(model.training, "", "", isQuiet) ? 0 : 1;
   const CachedProgram compiled = findOrCompile(model.training, cache, isQuiet);
@@ -462,7 +544,7 @@ static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
   }
   tellTraining(*link,
                {fs::absolute(compiled.program).string(), weightFolder(model),
-                task->options.tensors.loss, systems, task->options.engine});
+                task->options.loss, systems, task->options.engine});
   task->options.link = link;
   return train(model, compiled, *std::move(task), *link, systems);
 }

@@ -2,6 +2,7 @@
 #include "tools/wsec/TrainedModel.h"
 #include "compiler/presets/ReadModel.h"
 #include "compiler/presets/WriteModel.h"
+#include "runtime/host/TensorProto.h"
 #include "runtime/program/Digest.h"
 #include "runtime/program/NearestNames.h"
 #include "tools/flags/CommandLine.h"
@@ -22,6 +23,7 @@ using wsec::tools::Words;
 ABSL_DECLARE_FLAG(std::string, loss);
 ABSL_DECLARE_FLAG(std::string, logits);
 ABSL_DECLARE_FLAG(std::string, input);
+ABSL_DECLARE_FLAG(std::string, targets);
 ABSL_DECLARE_FLAG(double, label_smoothing);
 ABSL_DECLARE_FLAG(Words, train);
 ABSL_DECLARE_FLAG(Words, freeze);
@@ -131,53 +133,153 @@ tokenInput(const presets::ModelSignature &signature) {
   return *found;
 }
 
+namespace {
+/// What data and an ONNX model are to each other.
+class ModelReader {
+public:
+  ModelReader(TrainedModel &model, uint64_t batch, uint64_t sequence,
+              const NamedArrays *arrays)
+      : model(model), training(model.training),
+        signature(presets::readSignature(training.model)),
+        batch(int64_t(batch)), sequence(int64_t(sequence)), arrays(arrays) {}
+  void read();
+
+private:
+  void take(const presets::SignatureTensor &input, std::vector<int64_t> shape);
+  void takeTokens();
+  void takeArrays();
+  const presets::SignatureTensor *outputOfLoss() const;
+  void takeTargets(const presets::SignatureTensor &output);
+  bool hasOwnLoss() const { return training.loss == "result"; }
+
+  TrainedModel &model;
+  TrainingProgram &training;
+  const presets::ModelSignature signature;
+  const int64_t batch, sequence;
+  const NamedArrays *const arrays;
+};
+} // namespace
+
 /// What is said of extents fits what the model says of them.
-static void checkShape(const presets::SignatureTensor &tensor, uint64_t batch,
-                       uint64_t sequence) {
-  const auto fits = [](int64_t extent, uint64_t wanted) {
-    return extent < 0 || uint64_t(extent) == wanted;
-  };
-  if (tensor.hasShape &&
-      (tensor.dims.size() != 2 || !fits(tensor.dims[0], batch) ||
-       !fits(tensor.dims[1], sequence)))
+void ModelReader::take(const presets::SignatureTensor &input,
+                       std::vector<int64_t> shape) {
+  bool fits = !input.hasShape || input.dims.size() == shape.size();
+  for (size_t i = 0; fits && input.hasShape && i < shape.size(); ++i)
+    fits = input.dims[i] < 0 || input.dims[i] == shape[i];
+  if (!fits)
     throw std::runtime_error(absl::StrCat(
-        "input ", printable(tensor.description()), " of the model takes no ",
-        batch, " sequences of ", sequence,
-        " tokens: change --micro-batch or --sequence, or export the "
-        "model with symbolic dimensions"));
+        "input ", printable(input.description()), " of the model takes no ",
+        batch,
+        arrays ? absl::StrCat(" samples of array ", inQuotes(input.name), ", [",
+                              absl::StrJoin(shape, ", "),
+                              "]: change --micro-batch or the array")
+               : absl::StrCat(" sequences of ", sequence,
+                              " tokens: change --micro-batch or --sequence"),
+        ", or export the model with symbolic dimensions"));
+  const auto type = dataTypeOf(input.elementType);
+  if (!type)
+    throw std::runtime_error("input " + inQuotes(input.name) +
+                             " of the model has a type that no array has");
+  training.shapes.emplace_back(input.name, shape);
+  model.inputs.push_back(
+      {input.name, *type, std::move(shape), input.tableRows});
 }
 
-static void readOnnx(TrainedModel &model, uint64_t batch, uint64_t sequence) {
-  TrainingProgram &training = model.training;
-  const presets::ModelSignature signature =
-      presets::readSignature(training.model);
+void ModelReader::takeTokens() {
+  const presets::SignatureTensor &tokens = tokenInput(signature);
+  model.tokens = tokens.name;
+  for (const presets::SignatureTensor &input : signature.inputs)
+    if (input.name != tokens.name &&
+        !(hasOwnLoss() && input.name == training.targets))
+      throw std::runtime_error(absl::StrCat(
+          "nothing gives input ", printable(input.description()),
+          " of the model anything: --tokens is for ", inQuotes(tokens.name),
+          "; give arrays of all inputs and targets with --data=FILE.npz, or "
+          "export the model without it"));
+  take(tokens, {batch, sequence});
+}
+
+void ModelReader::takeArrays() {
+  for (const presets::SignatureTensor &input : signature.inputs) {
+    if (!hasOwnLoss() && input.name == training.targets)
+      throw std::runtime_error(
+          "the model has an input " + inQuotes(input.name) +
+          ", as the array of targets is called: give that another name, and "
+          "--targets=NAME; or take --loss=result if the model has its loss");
+    std::vector<int64_t> shape = arrays->named(input.name).shape;
+    shape[0] = batch;
+    take(input, std::move(shape));
+  }
+}
+
+/// Null: the model says nothing of its outputs.
+const presets::SignatureTensor *ModelReader::outputOfLoss() const {
+  const auto &outputs = signature.outputs;
+  if (!training.logits.empty())
+    return &chosen(outputs, training.logits, "output");
+  if (outputs.size() < 2)
+    return outputs.empty() ? nullptr : &outputs.front();
+  const std::string usual = hasOwnLoss() ? "loss" : "logits";
+  for (const presets::SignatureTensor &output : outputs)
+    if (output.name == usual)
+      return &output;
+  throw std::runtime_error("say which output the loss is of, with "
+                           "--logits=NAME: the model has " +
+                           descriptions(outputs));
+}
+
+void ModelReader::takeTargets(const presets::SignatureTensor &output) {
+  const bool hasClasses = training.loss == "cross-entropy";
+  if (!arrays && !hasClasses)
+    throw std::runtime_error("tokens are labels, of which the loss is "
+                             "cross-entropy; give numbers with "
+                             "--data=FILE.npz, for --loss=" +
+                             training.loss);
+  if (arrays)
+    (void)arrays->named(training.targets);
+  if (!output.hasShape)
+    return;
+  std::vector<int64_t> shape = output.dims;
+  if (hasClasses && (shape.empty() || (!arrays && shape.size() != 3)))
+    throw std::runtime_error(
+        absl::StrCat("output ", printable(output.description()),
+                     " of the model has no logits of ",
+                     arrays ? "labels, [samples, ..., classes]"
+                            : "tokens, [sequences, tokens, vocabulary]",
+                     "; name another one with --logits=NAME: there are ",
+                     descriptions(signature.outputs)));
+  int64_t classes = 0;
+  if (hasClasses) {
+    classes = std::max<int64_t>(shape.back(), 0);
+    shape.pop_back();
+  }
+  if (!arrays)
+    shape = {batch, sequence};
+  model.inputs.push_back({training.targets,
+                          hasClasses ? DataType::Int64 : DataType::Float32,
+                          std::move(shape), classes});
+}
+
+void ModelReader::read() {
   const fs::path folder = fs::path(training.model).parent_path();
   for (const std::string &file : signature.weightFiles)
     training.weightFiles.push_back((folder / file).string());
-  const presets::SignatureTensor &input = tokenInput(signature);
-  checkShape(input, batch, sequence);
-  model.tokens = input.name;
-  training.shapes = {{input.name, {int64_t(batch), int64_t(sequence)}}};
-  if (training.loss != "cross-entropy" || signature.outputs.empty())
+  if (arrays)
+    takeArrays();
+  else
+    takeTokens();
+  const presets::SignatureTensor *output = outputOfLoss();
+  if (!output)
     return;
-  const presets::SignatureTensor &logits =
-      training.logits.empty()
-          ? signature.outputs.front()
-          : chosen(signature.outputs, training.logits, "output");
-  if (logits.hasShape && logits.dims.size() != 3)
-    throw std::runtime_error(absl::StrCat(
-        "output ", printable(logits.description()),
-        " of the model has no logits of tokens, [sequences, tokens, "
-        "vocabulary]; name another one with --logits=NAME: there are ",
-        descriptions(signature.outputs)));
-  if (logits.hasShape && logits.dims[2] > 0)
-    model.vocabulary = logits.dims[2];
+  training.logits = output->name;
+  if (!hasOwnLoss())
+    takeTargets(*output);
 }
 
 /// As given, or a preset, alone or in a configuration.
 TrainedModel readTrainedModel(const std::string &word,
                               const std::string &folder, uint64_t batch,
-                              uint64_t sequence) {
+                              uint64_t sequence, const NamedArrays *arrays) {
   TrainedModel model;
   TrainingProgram &training = model.training;
   training.machine = absl::GetFlag(FLAGS_machine);
@@ -185,6 +287,9 @@ TrainedModel readTrainedModel(const std::string &word,
   training.precision = absl::GetFlag(FLAGS_precision);
   training.loss = absl::GetFlag(FLAGS_loss);
   training.logits = absl::GetFlag(FLAGS_logits);
+  training.targets = absl::GetFlag(FLAGS_targets);
+  if (arrays && training.loss == "cross-entropy")
+    training.reduction = "sum"; // labels that do not count are in no mean
   training.labelSmoothing = absl::GetFlag(FLAGS_label_smoothing);
   if (const Words train = absl::GetFlag(FLAGS_train); !train.values.empty())
     training.train = train.values;
@@ -200,6 +305,8 @@ TrainedModel readTrainedModel(const std::string &word,
     } else if (isConfig && !config.model) {
       throw std::runtime_error(word + ": no model is named");
     } else {
+      if (sequence == 0)
+        throw UsageError("say how many tokens a sequence has: --sequence=S");
       const presets::ModelShape shape =
           config.model ? *config.model : presets::presetNamed(word);
       training.allowsAbsentWeights = absl::GetFlag(FLAGS_compile_only) ||
@@ -209,7 +316,7 @@ TrainedModel readTrainedModel(const std::string &word,
     }
   }
   if (absl::EndsWith(training.model, ".onnx"))
-    readOnnx(model, batch, sequence);
+    ModelReader(model, batch, sequence, arrays).read();
   else if (const std::string name = absl::GetFlag(FLAGS_input); !name.empty())
     model.tokens = name;
   return model;

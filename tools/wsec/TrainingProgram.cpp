@@ -30,9 +30,10 @@ std::string TrainingProgram::digest() const {
   for (const auto &[name, shape] : shapes)
     absl::StrAppend(&text, name, "=", absl::StrJoin(shape, "x"), "\n");
   absl::StrAppend(&text, machine, "\n", mesh, "\n", precision, "\n", loss, "\n",
-                  logits, "\n", targets, "\n", labelSmoothing, "\n",
-                  absl::StrJoin(train, "\t"), "\n", absl::StrJoin(freeze, "\t"),
-                  "\n", digestOfFile("/proc/self/exe"));
+                  logits, "\n", targets, "\n", reduction, "\n", labelSmoothing,
+                  "\n", absl::StrJoin(train, "\t"), "\n",
+                  absl::StrJoin(freeze, "\t"), "\n",
+                  digestOfFile("/proc/self/exe"));
   if (!machine.empty() && fs::exists(machine))
     absl::StrAppend(&text, "\n", digestOfFile(machine));
   return absl::StrFormat("%016x", runtime::digestOf(text.data(), text.size()));
@@ -68,8 +69,18 @@ CachedProgram findOrCompile(const TrainingProgram &training,
   if (found.wasThere)
     return found;
   fs::create_directories(folder);
+  const int64_t samples =
+      training.shapes.empty() || training.shapes[0].second.empty()
+          ? 1
+          : training.shapes[0].second[0];
   if (!compileTraining(training, found.program, found.report, isQuiet))
-    throw std::runtime_error("the model does not compile for training");
+    throw std::runtime_error(absl::StrCat(
+        "the model does not compile for training",
+        samples > 1 ? absl::StrCat(" with ", samples,
+                                   " samples a call; fewer, --micro-batch=1, "
+                                   "take less SRAM and fewer kernels, and a "
+                                   "step gives the same sums")
+                    : ""));
   return found;
 }
 

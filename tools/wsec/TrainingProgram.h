@@ -22,6 +22,7 @@ struct TrainingProgram {
   /// Of the inputs that are bound.
   std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
   std::string loss = "cross-entropy", logits, targets = "targets";
+  std::string reduction = "mean"; ///< of the loss of a call, or sum
   double labelSmoothing = 0;
   std::vector<std::string> train = {"*"}, freeze; ///< globs
   bool allowsAbsentWeights = false;

@@ -137,7 +137,7 @@ private:
     const double size = std::sqrt(sum / double(step.count));
     const auto factorOfAll =
         float(rate / std::max(1.0, size / options.clipThreshold));
-    const auto kept = float(1 - options.weightDecay * rate);
+    const auto kept = float(1 - options.weightDecay * step.learningRate);
     const auto beta1 = float(options.beta1), rest1 = float(1 - options.beta1);
     for (size_t i = 0; i < step.count; ++i) {
       float its = change(i) * factorOfAll;

@@ -73,7 +73,7 @@ struct AdafactorOptions {
   double epsilonScale = 1e-3;   ///< least scale of a parameter
   double clipThreshold = 1;     ///< largest root mean square of an update
   double beta1 = 0;             ///< first moment; 0: none is kept
-  double weightDecay = 0;       ///< times the rate of the tensor
+  double weightDecay = 0;       ///< times the learning rate, as PyTorch's
   bool scaleParameter = true;   ///< rates times the weights' root mean square
   bool relativeStep = true;
 };

@@ -36,3 +36,12 @@ func.func @main(%x: tensor<7xf32> {onnx.name = "x"}, %z: tensor<5x7xf32> {onnx.n
   %y = onnx.cross_entropy mean %z, %c weights %x {label_smoothing = 0.0 : f32, node = "ce"} : (tensor<5x7xf32>, tensor<5xi64>, tensor<7xf32>) -> tensor<f32>
   return %y : tensor<f32>
 }
+
+// -----
+
+func.func @main(%x: tensor<1x6x4xf32> {onnx.name = "x"}, %z: tensor<1x6x8xf32> {onnx.name = "z"}) -> (tensor<f32> {onnx.name = "y"}) {
+  // expected-error @unknown {{rotary: has no gradient of angles: node 'turn'; --freeze leaves parameters as they are}}
+  %t = onnx.rotary %z, %x, %x {num_heads = 2 : i64, rotary_dim = 4 : i64, node = "turn"} : (tensor<1x6x8xf32>, tensor<1x6x4xf32>, tensor<1x6x4xf32>) -> tensor<1x6x8xf32>
+  %y = onnx.reduce sum %t {axes = array<i64: 0, 1, 2>, keepdims = false} : tensor<1x6x8xf32> -> tensor<f32>
+  return %y : tensor<f32>
+}

@@ -6,6 +6,20 @@ onnx.parameter @turns = dense<1.0> : tensor<1x6x4xf32> trainable
 onnx.parameter @mask = dense<0.0> : tensor<1x1x6x6xf32> trainable
 // CHECK: onnx.parameter @added {{.*}} frozen {onnx.why = "mask"}
 onnx.parameter @added = dense<0.0> : tensor<6x6xf32> trainable
+// Values tell a bias that is learned.
+// CHECK: onnx.parameter @learned {{.*}} trainable
+onnx.parameter @learned = dense<[[0.0, 0.5], [-3.0, 1.0]]> : tensor<2x2xf32> trainable
+// CHECK: onnx.parameter @low {{.*}} frozen {onnx.why = "mask"}
+onnx.parameter @low = dense<[[0.0, -1.0e4], [0.0, 0xFF800000]]> : tensor<2x2xf32> trainable
+// What is asked for by its name trains whatever it looks like.
+// CHECK: onnx.parameter @zeros {{.*}} trainable {onnx.named}
+onnx.parameter @zeros = dense<0.0> : tensor<2x2xf32> trainable {onnx.named}
+// CHECK: onnx.parameter @gain {{.*}} trainable {onnx.named}
+onnx.parameter @gain = dense<2.0> : tensor<1xf32> trainable {onnx.named}
+// CHECK: onnx.parameter @nowhere {{.*}} frozen {onnx.named, onnx.why = "unused"}
+onnx.parameter @nowhere = dense<2.0> : tensor<1xf32> trainable {onnx.named}
+// CHECK: onnx.parameter @frequency {{.*}} frozen {onnx.why = "angle"}
+onnx.parameter @frequency = dense<2.0> : tensor<2xf32> trainable
 // CHECK: onnx.parameter @factor {{.*}} frozen {onnx.why = "scalar"}
 onnx.parameter @factor = dense<2.0> : tensor<1xf32> trainable
 // CHECK: onnx.parameter @idle {{.*}} frozen {onnx.why = "unused"}
@@ -21,7 +35,7 @@ onnx.parameter @positions = dense<1.0> : tensor<4x2xf32> trainable
 onnx.parameter @bias = dense<1.0> : tensor<1xf32> trainable
 // CHECK: onnx.parameter @weight {{.*}} trainable
 onnx.parameter @weight = dense<1.0> : tensor<8x1xf32> trainable
-func.func @main(%x: tensor<1x6x8xf32>, %ids: tensor<6x6xi64>) -> (tensor<1x6x1xf32>, tensor<6x6xf32>) {
+func.func @main(%x: tensor<1x6x8xf32>, %ids: tensor<6x6xi64>, %v: tensor<2x2xf32>) -> (tensor<1x6x1xf32>, tensor<6x6xf32>, tensor<2x2xf32>) {
   %t = onnx.constant #onnx.parameter<@turns : tensor<1x6x4xf32>> -> tensor<1x6x4xf32>
   %c = onnx.unary cos %t : tensor<1x6x4xf32>
   %m = onnx.constant #onnx.parameter<@mask : tensor<1x1x6x6xf32>> -> tensor<1x1x6x6xf32>
@@ -45,5 +59,19 @@ func.func @main(%x: tensor<1x6x8xf32>, %ids: tensor<6x6xi64>) -> (tensor<1x6x1xf
   %scores = onnx.batch_matmul %rows, %columns : (tensor<6x8xf32>, tensor<8x6xf32>) -> tensor<6x6xf32>
   %masked = onnx.binary add %scores, %a : (tensor<6x6xf32>, tensor<6x6xf32>) -> tensor<6x6xf32>
   %probabilities = onnx.softmax %masked : tensor<6x6xf32>
-  return %y, %probabilities : tensor<1x6x1xf32>, tensor<6x6xf32>
+  %l = onnx.constant #onnx.parameter<@learned : tensor<2x2xf32>> -> tensor<2x2xf32>
+  %w0 = onnx.constant #onnx.parameter<@low : tensor<2x2xf32>> -> tensor<2x2xf32>
+  %z = onnx.constant #onnx.parameter<@zeros : tensor<2x2xf32>> -> tensor<2x2xf32>
+  %e = onnx.constant #onnx.parameter<@gain : tensor<1xf32>> -> tensor<1xf32>
+  %q = onnx.constant #onnx.parameter<@frequency : tensor<2xf32>> -> tensor<2xf32>
+  %sines = onnx.unary sin %q : tensor<2xf32>
+  %s0 = onnx.binary mul %v, %sines : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  %s1 = onnx.binary mul %s0, %e : (tensor<2x2xf32>, tensor<1xf32>) -> tensor<2x2xf32>
+  %s2 = onnx.binary add %s1, %l : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %p2 = onnx.softmax %s2 : tensor<2x2xf32>
+  %s3 = onnx.binary add %p2, %w0 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %p3 = onnx.softmax %s3 : tensor<2x2xf32>
+  %s4 = onnx.binary add %p3, %z : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %p4 = onnx.softmax %s4 : tensor<2x2xf32>
+  return %y, %probabilities, %p4 : tensor<1x6x1xf32>, tensor<6x6xf32>, tensor<2x2xf32>
 }

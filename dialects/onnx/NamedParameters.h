@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DIALECTS_ONNX_NAMEDPARAMETERS_H
+#define DIALECTS_ONNX_NAMEDPARAMETERS_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace wsec::onnx {
+
+/// Of an onnx.parameter that was asked to train by its name, not as one of all.
+inline constexpr llvm::StringLiteral namedAttrName = "onnx.named";
+
+} // namespace wsec::onnx
+
+#endif // DIALECTS_ONNX_NAMEDPARAMETERS_H
