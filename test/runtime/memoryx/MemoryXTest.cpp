@@ -155,14 +155,15 @@ TEST_F(InStreamTest, PiecesOfTransposedLinesAreWrittenOut) {
 /// Long lines whose elements lie beside those of the next lines are written
 /// several at a time, and handed out one by one as if they were not.
 TEST_F(InStreamTest, LongTransposedLinesComeOneByOne) {
-  constexpr int times = 2000;
-  build(1);
+  constexpr int times = 1000;
+  build(2);
   addSegment(makeSegment(0, features, 1, {rows, times}, {features, 0}, 0));
   load();
   Words words;
   for (int c = 0; c < features; ++c)
-    for (int r = 0; r < rows; ++r)
-      words.insert(words.end(), times, float(10 * r + c));
+    for (int column = 0; column < 2; ++column)
+      for (int r = 0; r < rows; ++r)
+        words.insert(words.end(), times, float(10 * r + c));
   EXPECT_EQ(takeAll(100000), words);
   EXPECT_EQ(views, size_t(features));
   EXPECT_FALSE(inPlace);
