@@ -26,10 +26,7 @@ void LaunchMemory::run() {
 }
 
 LaunchMemory::State LaunchMemory::state() const {
-  State its{{},
-            {},
-            {},
-            world.work()};
+  State its{{}, {}, {}, world.work()};
   for (const auto &strip : world.image.strips) {
     strip->memory.sortViews();
     its.layouts.push_back(strip->memory.layout());
@@ -199,10 +196,9 @@ void LaunchMemory::skip(const RepeatedLaunches &layers, size_t layer,
   const auto count = uint64_t(others.size());
   const size_t from = layers.first + layer * layers.period,
                to = from + layers.period, skipped = count * layers.period;
-  world.repeat(count,
-               {after.work.instructions - before.work.instructions,
-                after.work.operations - before.work.operations,
-                after.work.spent - before.work.spent});
+  world.repeat(count, {after.work.instructions - before.work.instructions,
+                       after.work.operations - before.work.operations,
+                       after.work.spent - before.work.spent});
   auto later = [&](double clockBefore, double clock) {
     return clock == clockBefore ? 0 : double(count) * cycles;
   };
