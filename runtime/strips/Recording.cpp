@@ -119,8 +119,7 @@ void Recording::compute(uint32_t actor, BufferId dst, std::vector<Joined> its) {
 }
 
 /// With what was joined to it.
-void Recording::note(uint32_t actor, uint32_t index, BufferId dst,
-                     Joined its) {
+void Recording::note(uint32_t actor, uint32_t index, BufferId dst, Joined its) {
   note(actor, index, its.nest, dst, its.a, its.b);
   if (its.parts.empty() || overflown)
     return;
