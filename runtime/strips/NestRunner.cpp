@@ -250,6 +250,14 @@ void NestRunner::runLocated(Nest nest, const Operands &operands) const {
   }
 }
 
+/// Whether each PE has one word of it.
+static bool isOneWord(const SramElements &elements, const Nest &nest) {
+  return !elements.halves() && elements.bufferBegin < elements.bufferEnd &&
+         std::all_of(
+             nest.extent, nest.extent + nest.dimensions - 1,
+             [](size_t n) { return n == 1; });
+}
+
 void NestRunner::run(Nest nest, Operands operands) const {
   if (std::any_of(nest.extent, nest.extent + nest.dimensions,
                   [](size_t n) { return n == 0; }))
@@ -278,7 +286,13 @@ void NestRunner::run(Nest nest, Operands operands) const {
   const bool readsResult = readsOld(nest.op) ||
                            touchesResult(operands.a, operands.dst, nest) ||
                            touchesResult(operands.b, operands.dst, nest);
-  const bool alike = locateSources(nest, operands) && !nest.ordered;
+  bool alike = locateSources(nest, operands) && !nest.ordered;
+  if (!alike && isOneWord(dst, nest) &&
+      memory.isAlike(ElementType::F32, dst.first)) {
+    // Others of the buffer are likely to follow, one by one.
+    memory.bringHome(dst.bufferBegin, dst.bufferEnd);
+    alike = locateSources(nest, operands) && !nest.ordered;
+  }
   operands.dst.place =
       memory.write(dst, nest, {alike, readsResult, lane < 0, nest.ordered});
   Place &target = operands.dst.place;

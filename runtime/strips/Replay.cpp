@@ -199,11 +199,14 @@ private:
       }
   }
 
-  static void check(const Recording::Expectation &its, const float *word) {
-    uint32_t bits;
-    std::memcpy(&bits, word, sizeof bits);
-    if ((bits & its.mask) != its.bits)
-      throw Diverged{};
+  static void check(const std::vector<Expectation> &expected,
+                    const float *words) {
+    for (const Expectation &its : expected) {
+      uint32_t bits;
+      std::memcpy(&bits, words + its.offset, sizeof bits);
+      if ((bits & its.mask) != its.bits)
+        throw Diverged{};
+    }
   }
 
   uint32_t streamOf(const Recording::View &view) const {

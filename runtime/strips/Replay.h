@@ -128,7 +128,12 @@ private:
   std::vector<uint32_t> viewUses; ///< tasks that use a view
   std::vector<Event> events;
   std::vector<Interleaved> interleaved;
-  std::vector<Recording::Expectation> expectations;
+  /// What is to be found `offset` floats behind the data of an event.
+  struct Expectation {
+    ptrdiff_t offset;
+    uint32_t bits, mask;
+  };
+  std::vector<std::vector<Expectation>> expectations;
   std::vector<Worker> workers;
   std::vector<std::shared_ptr<float[]>> memory;
   size_t floats = 0; ///< in `memory`

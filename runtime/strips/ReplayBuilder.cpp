@@ -120,6 +120,7 @@ private:
     for (uint32_t operation : task.operations)
       addStep(worker, recording.operations[operation]);
     joinSteps(worker.steps, begin);
+    addChecks(worker);
     addViews(task, worker);
     worker.tasks.push_back({position, uint32_t(worker.steps.size()),
                             uint32_t(worker.waits.size()),
@@ -204,6 +205,11 @@ private:
   }
 
   void addStep(Worker &worker, const Recording::Operation &operation) {
+    if (operation.kind == Kind::Expect &&
+        recording.buffers[operation.a.buffer].kind == BufferKind::View) {
+      addExpectation(checks[operation.a.buffer], operation, operation.a.offset);
+      return;
+    }
     auto [a, aView] = locate(operation.a);
     auto [b, bView] = locate(operation.b);
     if (operation.kind == Kind::Compute) {
@@ -219,7 +225,32 @@ private:
     uint32_t index = operation.index;
     if (operation.kind == Kind::Interleave)
       index = addInterleaved(operation);
+    if (operation.kind == Kind::Expect) {
+      index = uint32_t(replay.expectations.size());
+      addExpectation(replay.expectations.emplace_back(), operation, 0);
+    }
     replay.events.push_back({operation.kind, index, a, aView});
+  }
+
+  void addExpectation(std::vector<Expectation> &to,
+                      const Recording::Operation &operation,
+                      ptrdiff_t offset) const {
+    const Recording::Expectation &its = recording.expectations[operation.index];
+    to.push_back({offset, its.bits, its.mask});
+  }
+
+  /// Words of the host are there until the end of the task: what it expects of
+  /// them is looked at together.
+  void addChecks(Worker &worker) {
+    for (auto &[buffer, its] : checks) {
+      const auto [data, view] = locate({buffer, 0});
+      worker.steps.push_back(
+          {nullptr, nullptr, 0, 0, uint32_t(replay.events.size()), 0});
+      replay.events.push_back(
+          {Kind::Expect, uint32_t(replay.expectations.size()), data, view});
+      replay.expectations.push_back(std::move(its));
+    }
+    checks.clear();
   }
 
   uint32_t addInterleaved(const Recording::Operation &operation) {
@@ -292,12 +323,13 @@ private:
   /// Tasks of another worker that a worker knows to be complete.
   std::vector<std::vector<uint32_t>> known;
   std::vector<Pool> pools; ///< of each worker
+  /// Of the task, by view.
+  std::map<Recording::BufferId, std::vector<Expectation>> checks;
 };
 
 Replay::Replay(const Recording &recording, WorkerPool &pool,
                const Lasting &lasting)
-    : pool(pool), nests(recording.nests), views(recording.views),
-      expectations(recording.expectations) {
+    : pool(pool), nests(recording.nests), views(recording.views) {
   for (Recording::BufferId buffer : lasting.after)
     kept[buffer] = {};
   Builder(*this, recording, pool.size(), lasting).build();
@@ -311,7 +343,8 @@ size_t Replay::bytes() const {
     sum += worker.steps.size() * sizeof(Step) +
            worker.parts.size() * sizeof(Part) +
            worker.tasks.size() * sizeof(Task);
-  sum += expectations.size() * sizeof(Recording::Expectation);
+  for (const std::vector<Expectation> &its : expectations)
+    sum += sizeof(its) + its.size() * sizeof(Expectation);
   for (const Interleaved &its : interleaved)
     sum += sizeof(Interleaved) +
            its.sources.size() * sizeof(std::pair<uintptr_t, uint32_t>);
