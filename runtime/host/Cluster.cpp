@@ -146,7 +146,7 @@ void Cluster::awaitOthers() {
 void Cluster::receiveUntilDone(Pass &pass) {
   while (link->size() > 1 && pass.finished < pass.systems)
     if (const auto received = link->receive())
-      if (received->second.numbers.at(0) == pass.number &&
+      if (received->second.isOf(pass.number) &&
           !pass.remote.dispatch(received->second))
         PassLink::dispatch(received->second, pass.broadcast);
 }

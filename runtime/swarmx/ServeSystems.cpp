@@ -159,6 +159,8 @@ bool serveSystems(Link &link, const Call &call, unsigned systems,
     Message &message = received->second;
     if (message.kind == Kind::End)
       return message.numbers[0] != 0;
+    if (message.numbers.empty())
+      continue; // of no pass
     const uint64_t number = message.numbers[0];
     if (message.kind == Kind::Begin) {
       pass = nullptr;

@@ -113,6 +113,7 @@ TEST(ClusterTest, SplitsABatch) {
 }
 
 /// In processes of one system or more; returns what process 0 gets.
+template <class FirstLink = LocalLink>
 absl::StatusOr<ClusterRun> runProcesses(unsigned processes, unsigned systems,
                                         unsigned calls,
                                         unsigned wrong = UINT_MAX) {
@@ -129,7 +130,7 @@ absl::StatusOr<ClusterRun> runProcesses(unsigned processes, unsigned systems,
         return emulateOnce(Engine::Burst, call, nullptr, options, port);
       }));
     });
-  const auto link = std::make_shared<LocalLink>(mailboxes, 0);
+  const auto link = std::make_shared<FirstLink>(mailboxes, 0);
   Cluster cluster(open(), systems, link);
   bindBatch(cluster, calls, wrong);
   absl::StatusOr<ClusterRun> run = cluster.run(callOf(cluster));
@@ -159,6 +160,28 @@ TEST(ClusterTest, ProcessesGiveTheSame) {
                 expected.systems[system].bytesOut);
     }
   }
+}
+
+/// Brings a message of no pass during the first one.
+class StrayLink : public LocalLink {
+public:
+  using LocalLink::LocalLink;
+  std::optional<std::pair<unsigned, Message>> receive() override {
+    if (messages == size()) {
+      ++messages;
+      return std::pair(1u, Message{Message::Kind::Ready, {}});
+    }
+    auto received = LocalLink::receive();
+    messages += received.has_value();
+    return received;
+  }
+
+private:
+  unsigned messages = 0;
+};
+
+TEST(ClusterTest, MessagesOfNoPassDoNotEndIt) {
+  EXPECT_TRUE(runProcesses<StrayLink>(3, 3, 6).ok());
 }
 
 TEST(ClusterTest, AnErrorNamesSystemAndCallWhereverItIs) {
