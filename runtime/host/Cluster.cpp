@@ -73,6 +73,7 @@ struct Cluster::Pass {
        unsigned systems, unsigned lane, Broadcast::Source source)
       : call(call), options(options), engine(engine), shared(shared),
         slots(slots), number(number), ofBatch(ofBatch), systems(systems),
+        lane(lane),
         sessions(&cluster.sessions[lane * cluster.joined.systems()]),
         elsewhere(*cluster.link, cluster.joined, number),
         remote(*cluster.link, cluster.joined, call, number),
@@ -87,7 +88,7 @@ struct Cluster::Pass {
   std::counting_semaphore<> &slots;
   const uint64_t number;  ///< of all that there have been
   const uint64_t ofBatch; ///< of those of the batch
-  const unsigned systems;
+  const unsigned systems, lane;
   const std::unique_ptr<Session> *const sessions; ///< by system
   PassLink elsewhere;
   RemoteCalls remote;
@@ -151,6 +152,25 @@ void Cluster::receiveUntilDone(Pass &pass) {
         PassLink::dispatch(received->second, pass.broadcast);
 }
 
+/// Each on a thread of its own, for they wait for one another. What goes wrong
+/// between processes ends their waiting.
+void Cluster::runSystems(Pass &pass) {
+  std::exception_ptr failure;
+  pools[pass.lane].run(pass.systems + 1, [&](unsigned worker) {
+    if (worker > 0)
+      return runSystem(pass, worker - 1);
+    try {
+      receiveUntilDone(pass);
+    } catch (...) {
+      failure = std::current_exception();
+      pass.broadcast.fail(failure);
+      pass.remote.fail(failure);
+    }
+  });
+  if (failure)
+    std::rethrow_exception(failure);
+}
+
 /// Each process has counted the edges below its nodes.
 void Cluster::countEdges(Pass &pass, ClusterRun &run) {
   for (unsigned member = 0; member < joined.members(); ++member)
@@ -182,12 +202,7 @@ ClusterRun Cluster::runPass(Pass &pass, const AfterCall &after) {
   for (unsigned idle = pass.systems; idle < joined.systems(); ++idle)
     if (!pass.elsewhere.holds(idle))
       pass.broadcast.leave(idle);
-  std::vector<std::thread> threads;
-  for (unsigned system = 0; system < pass.systems; ++system)
-    threads.emplace_back([&, system] { runSystem(pass, system); });
-  receiveUntilDone(pass);
-  for (std::thread &thread : threads)
-    thread.join();
+  runSystems(pass);
   countEdges(pass, run);
   double slowest = 0;
   for (unsigned system = 0; system < pass.systems; ++system) {
@@ -221,12 +236,16 @@ ClusterRun Cluster::runPass(Pass &pass, const AfterCall &after) {
 /// Passes that are emulated at a time, each with sessions of its own.
 unsigned Cluster::lanesFor(uint64_t passes, unsigned threads) {
   const unsigned systems = joined.systems();
-  if (link->size() > 1)
-    return 1;
-  const auto lanes =
-      unsigned(std::min<uint64_t>(passes, std::max(1u, threads / systems)));
+  const auto lanes = link->size() > 1
+                         ? 1
+                         : unsigned(std::min<uint64_t>(
+                               passes, std::max(1u, threads / systems)));
   while (sessions.size() < size_t(lanes) * systems)
     sessions.push_back(sessions.front()->sibling());
+  while (pools.size() < lanes)
+    pools.emplace_back(systems + 1);
+  if (!lanePool || lanePool->size() < lanes)
+    lanePool = std::make_unique<WorkerPool>(lanes);
   return lanes;
 }
 
@@ -314,12 +333,7 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
           ;
       }
   };
-  std::vector<std::thread> others;
-  for (unsigned lane = 1; lane < lanes; ++lane)
-    others.emplace_back(runLane, lane);
-  runLane(0);
-  for (std::thread &other : others)
-    other.join();
+  lanePool->run(lanes, runLane);
   if (end < run.passes)
     std::rethrow_exception(failures[end]);
   for (ClusterRun &pass : made)

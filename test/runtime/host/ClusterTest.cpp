@@ -3,6 +3,7 @@
 #include "runtime/program/Errors.h"
 #include "runtime/swarmx/PassLink.h"
 #include "test/runtime/ExampleFile.h"
+#include "test/runtime/NoMoreThreads.h"
 #include "test/runtime/swarmx/LocalLink.h"
 
 #include <gtest/gtest.h>
@@ -160,6 +161,45 @@ TEST(ClusterTest, ProcessesGiveTheSame) {
                 expected.systems[system].bytesOut);
     }
   }
+}
+
+/// Of which the first two systems have made calls before.
+TEST(ClusterTest, SystemsWithoutAThreadAreNamed) {
+  Cluster cluster(open(), 3);
+  const Call call = callOf(cluster);
+  const auto none = [](unsigned, uint64_t, const Session &) {};
+  bindBatch(cluster, 2);
+  ASSERT_TRUE(cluster.run(call, {}, nullptr, Engine::Burst, none).ok());
+  cluster.clearInputs();
+  bindBatch(cluster, 3);
+  {
+    const NoMoreThreads here;
+    EXPECT_EQ(errorClassOf(cluster.run(call).status()), ErrorClass::HostLimit);
+  }
+  ASSERT_TRUE(cluster.run(call).ok());
+  expectOutputs(cluster, 3);
+}
+
+/// Gives the host no more threads once the systems here have theirs.
+class LastThreadsLink : public LocalLink {
+public:
+  using LocalLink::LocalLink;
+  void send(unsigned to, Message message) override {
+    if (message.kind == Message::Kind::Start)
+      none.emplace();
+    LocalLink::send(to, std::move(message));
+  }
+
+private:
+  std::optional<NoMoreThreads> none;
+};
+
+TEST(ClusterTest, SystemsOfOtherProcessesWithoutAThreadAreNamed) {
+  const absl::Status status = runProcesses<LastThreadsLink>(2, 2, 2).status();
+  EXPECT_EQ(errorClassOf(status), ErrorClass::HostLimit);
+  EXPECT_EQ(std::string(status.message()).substr(0, 79),
+            "HostLimit: system 1, call 1 of the batch: system 1 gets no thread "
+            "of the host (");
 }
 
 /// Brings a message of no pass during the first one.
