@@ -26,6 +26,13 @@ bool PersistentState::any() const {
                      [](const Layout &its) { return its.bytes > 0; });
 }
 
+size_t PersistentState::heldBytes() const {
+  size_t sum = 0;
+  for (const auto &[pe, its] : held)
+    sum += its.bytes.size() + its.written.size() / 8;
+  return sum;
+}
+
 PersistentState::Held &PersistentState::at(int pe, int peClass) {
   Held &its = held[pe];
   if (its.bytes.empty()) {

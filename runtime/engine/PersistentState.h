@@ -37,6 +37,8 @@ public:
   int64_t bytes(int peClass) const { return layout[size_t(peClass)].bytes; }
   /// Whether the program has any.
   bool any() const;
+  /// Memory it takes, about.
+  size_t heldBytes() const;
 
   const std::map<int, Held> &pes() const { return held; }
   /// What a PE holds; null: nothing.

@@ -103,8 +103,9 @@ struct Cluster::Pass {
        unsigned systems, unsigned lane, Broadcast::Source source)
       : call(call), options(options), engine(engine), shared(shared),
         slots(slots), number(number), ofBatch(ofBatch), systems(systems),
-        sessions(&cluster.sessions[lane * cluster.here.size()]),
+        lane(lane), sessions(&cluster.sessions[lane * cluster.here.size()]),
         first(unsigned(cluster.here.begin)),
+        end(std::max(first, std::min(unsigned(cluster.here.end), systems))),
         elsewhere(*cluster.link, cluster.joined, number),
         remote(*cluster.link, cluster.joined, call, number),
         broadcast(cluster.joined, shared.size(), std::move(source), &elsewhere),
@@ -118,9 +119,9 @@ struct Cluster::Pass {
   std::counting_semaphore<> &slots;
   const uint64_t number;  ///< of all that there have been
   const uint64_t ofBatch; ///< of those of the batch
-  const unsigned systems;
+  const unsigned systems, lane;
   const std::unique_ptr<Session> *const sessions; ///< of systems from `first`
-  const unsigned first;
+  const unsigned first, end; ///< systems that have a call here
   Session &session(unsigned system) const { return *sessions[system - first]; }
   PassLink elsewhere;
   RemoteCalls remote;
@@ -179,9 +180,28 @@ void Cluster::awaitOthers() {
 void Cluster::receiveUntilDone(Pass &pass) {
   while (link->size() > 1 && pass.finished < pass.systems)
     if (const auto received = link->receive())
-      if (received->second.numbers.at(0) == pass.number &&
+      if (received->second.isOf(pass.number) &&
           !pass.remote.dispatch(received->second))
         PassLink::dispatch(received->second, pass.broadcast);
+}
+
+/// Each on a thread of its own, for they wait for one another. What goes wrong
+/// between processes ends their waiting.
+void Cluster::runSystems(Pass &pass) {
+  std::exception_ptr failure;
+  pools[pass.lane].run(pass.end - pass.first + 1, [&](unsigned worker) {
+    if (worker > 0)
+      return runSystem(pass, pass.first + worker - 1);
+    try {
+      receiveUntilDone(pass);
+    } catch (...) {
+      failure = std::current_exception();
+      pass.broadcast.fail(failure);
+      pass.remote.fail(failure);
+    }
+  });
+  if (failure)
+    std::rethrow_exception(failure);
 }
 
 /// Each process has counted the edges below its nodes.
@@ -217,8 +237,7 @@ ClusterRun Cluster::runPass(Pass &pass, const AfterCall &after) {
     return samplesOf(system, joined.systems(), batch.calls()).begin +
            pass.ofBatch;
   };
-  const unsigned begin = unsigned(here.begin),
-                 end = std::min(unsigned(here.end), pass.systems);
+  const unsigned begin = pass.first, end = pass.end;
   for (unsigned system = begin; system < end; ++system)
     bindCall(pass.session(system), callOf(system));
   for (unsigned process = 1; process < link->size(); ++process)
@@ -226,12 +245,7 @@ ClusterRun Cluster::runPass(Pass &pass, const AfterCall &after) {
   for (unsigned idle = 0; idle < joined.systems(); ++idle)
     if ((idle < begin || idle >= end) && !pass.elsewhere.holds(idle))
       pass.broadcast.leave(idle);
-  std::vector<std::thread> threads;
-  for (unsigned system = begin; system < end; ++system)
-    threads.emplace_back([&, system] { runSystem(pass, system); });
-  receiveUntilDone(pass);
-  for (std::thread &thread : threads)
-    thread.join();
+  runSystems(pass);
   countEdges(pass, run);
   double slowest = 0;
   for (unsigned system = begin; system < end; ++system) {
@@ -266,12 +280,16 @@ ClusterRun Cluster::runPass(Pass &pass, const AfterCall &after) {
 /// Passes that are emulated at a time, each with sessions of its own.
 unsigned Cluster::lanesFor(uint64_t passes, unsigned threads) {
   const auto systems = unsigned(here.size());
-  if (link->size() > 1)
-    return 1;
-  const auto lanes =
-      unsigned(std::min<uint64_t>(passes, std::max(1u, threads / systems)));
+  const auto lanes = link->size() > 1
+                         ? 1
+                         : unsigned(std::min<uint64_t>(
+                               passes, std::max(1u, threads / systems)));
   while (sessions.size() < size_t(lanes) * systems)
     sessions.push_back(sessions.front()->sibling());
+  while (pools.size() < lanes)
+    pools.emplace_back(systems + 1);
+  if (!lanePool || lanePool->size() < lanes)
+    lanePool = std::make_unique<WorkerPool>(lanes);
   return lanes;
 }
 
@@ -342,12 +360,7 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
           ;
       }
   };
-  std::vector<std::thread> others;
-  for (unsigned lane = 1; lane < lanes; ++lane)
-    others.emplace_back(runLane, lane);
-  runLane(0);
-  for (std::thread &other : others)
-    other.join();
+  lanePool->run(lanes, runLane);
   if (end < run.passes)
     std::rethrow_exception(failures[end]);
   for (ClusterRun &pass : made)

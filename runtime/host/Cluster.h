@@ -4,10 +4,12 @@
 
 #include "runtime/host/Batch.h"
 #include "runtime/host/Session.h"
+#include "runtime/strips/WorkerPool.h"
 #include "runtime/swarmx/CanonicalSum.h"
 #include "runtime/swarmx/Link.h"
 #include "runtime/swarmx/Tree.h"
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -125,6 +127,7 @@ private:
   ClusterRun runPass(Pass &pass, const AfterCall &after);
   unsigned lanesFor(uint64_t passes, unsigned threads);
   void receiveUntilDone(Pass &pass);
+  void runSystems(Pass &pass);
   void countEdges(Pass &pass, ClusterRun &run);
   void runSystem(Pass &pass, unsigned system);
   void bindCall(Session &session, uint64_t call) const;
@@ -135,9 +138,11 @@ private:
   const SampleRange here; ///< systems
   Batch batch;
   std::vector<std::unique_ptr<Session>> sessions; ///< by lane and system
-  std::mutex taking;                              ///< what calls have given
-  unsigned ready = 1;                             ///< processes
-  uint64_t passes = 0;                            ///< of all runs
+  std::deque<WorkerPool> pools; ///< of each lane: its systems, who receives
+  std::unique_ptr<WorkerPool> lanePool;
+  std::mutex taking;   ///< what calls have given
+  unsigned ready = 1;  ///< processes
+  uint64_t passes = 0; ///< of all runs
 };
 
 } // namespace wsec::runtime

@@ -166,8 +166,15 @@ static std::string contentOf(zip_source_t *source) {
   if (zip_source_stat(source, &status) != 0 || zip_source_open(source) != 0)
     throw std::bad_alloc();
   std::string content(status.size, 0);
-  zip_source_read(source, content.data(), content.size());
+  const zip_int64_t taken =
+      zip_source_read(source, content.data(), content.size());
   zip_source_close(source);
+  if (taken != zip_int64_t(content.size()))
+    throw Error(ErrorClass::IoError,
+                absl::StrCat("an archive cannot be written: of its ",
+                             content.size(), " bytes ",
+                             std::max<zip_int64_t>(taken, 0),
+                             " came back; write a file for each tensor"));
   return content;
 }
 

@@ -367,6 +367,44 @@ struct Session::Streams {
 
 Session::~Session() = default;
 
+/// What a call that fails or is stopped leaves as it was: the outputs of calls
+/// before it. Gradients, which are large and nobody asks for later, are let go.
+class Session::Earlier {
+public:
+  Earlier(Session &session, const std::set<uint32_t> &written)
+      : session(session) {
+    session.lastOutputs.clear();
+    for (uint32_t i : written)
+      if (session.known.erase(i) && session.isShown(i))
+        held.emplace(i, session.store.takeOutput(i));
+  }
+  ~Earlier() {
+    for (auto &[i, elements] : held) {
+      session.store.putBack(i, std::move(elements));
+      session.known.insert(i);
+    }
+  }
+  Earlier(const Earlier &) = delete;
+  Earlier &operator=(const Earlier &) = delete;
+
+  void letGo() { held.clear(); }
+
+private:
+  Session &session;
+  std::map<uint32_t, TensorStore::OutputElements> held;
+};
+
+/// Whether it is an output, or an output equals it, that is no gradient.
+bool Session::isShown(uint32_t tensor) const {
+  for (uint32_t i = 0; i < program().tensors()->size(); ++i) {
+    const program::Tensor &its = store.tensor(i);
+    if (its.role() == program::TensorRole::Output && !its.gradient() &&
+        (i == tensor || its.alias() == int64_t(tensor)))
+      return true;
+  }
+  return false;
+}
+
 /// A run that fails leaves none behind.
 std::unique_ptr<Session::Streams>
 Session::takeStreams(const Call &call, const EngineOptions &options) {
@@ -400,9 +438,7 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
   std::unique_ptr<Streams> its = takeStreams(call, options);
   MemoryX &memory = its->memory;
   const std::set<uint32_t> outputs = memory.outputs();
-  lastOutputs.clear();
-  for (uint32_t output : outputs)
-    known.erase(output);
+  Earlier earlier(*this, outputs);
   store.clearOutputs(outputs);
   if (progress)
     progress->total = memory.wordsIn();
@@ -427,6 +463,7 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
     if (const int index = read.find(name); index >= 0)
       readOff[name] = readValue(call, read, uint32_t(index));
   state = std::move(after);
+  earlier.letGo();
   known.insert(outputs.begin(), outputs.end());
   lastOutputs = outputs;
   ran = true;

@@ -103,7 +103,7 @@ public:
   /// Runs it. Every input that the entry reads must be bound; persistent
   /// buffers hold what the calls before have left there. Calls with equal
   /// options share what one has prepared for the next. One that fails, or is
-  /// stopped, changes no state.
+  /// stopped, changes neither state nor outputs; gradients it leaves unknown.
   absl::StatusOr<SessionRun> call(const Call &call, EngineOptions options = {},
                                   Progress *progress = nullptr,
                                   Engine engine = Engine::Burst,
@@ -159,6 +159,8 @@ private:
   uint32_t find(const std::string &name, program::TensorRole role) const;
   void requireInputs(const Call &call) const;
   bool isKnown(uint32_t output) const;
+  class Earlier;
+  bool isShown(uint32_t tensor) const;
   RunResult emulate(const Call &call, PersistentState *held,
                     const EngineOptions &options, Engine engine,
                     HostPort &port);

@@ -83,6 +83,19 @@ public:
   /// For all of them.
   void clearOutputs();
 
+  /// Memory that costs nothing until it is written to.
+  struct Free {
+    void operator()(uint8_t *bytes) const { std::free(bytes); }
+  };
+  using OutputElements = std::unique_ptr<uint8_t[], Free>;
+  /// The elements of an output, which has none until they are put back.
+  OutputElements takeOutput(uint32_t index) {
+    return std::move(outputs[index]);
+  }
+  void putBack(uint32_t index, OutputElements elements) {
+    outputs[index] = std::move(elements);
+  }
+
 private:
   void makeSparse(uint32_t index);
 
@@ -110,11 +123,7 @@ private:
   /// Those that are computed as a whole become so late.
   mutable std::vector<Entry> entries;
   mutable std::mutex computing;
-  /// Memory that costs nothing until it is written to.
-  struct Free {
-    void operator()(uint8_t *bytes) const { std::free(bytes); }
-  };
-  std::vector<std::unique_ptr<uint8_t[], Free>> outputs;
+  std::vector<OutputElements> outputs;
 };
 
 } // namespace wsec::runtime

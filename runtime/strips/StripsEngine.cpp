@@ -260,13 +260,17 @@ private:
   RunResult record(Recorded &its, HostPort &host, const Call &call,
                    PersistentState *state) {
     its.given = true; // Once, whatever comes of it.
+    std::unique_ptr<PersistentState> before;
     if (state)
-      its.before = std::make_unique<PersistentState>(*state);
+      before = std::make_unique<PersistentState>(*state);
     RunResult result = runOnce(host, call, state, &its);
-    if (state)
-      its.after = std::make_unique<PersistentState>(*state);
     if (its.parts.empty())
       return result;
+    if (state) {
+      its.before = std::move(before);
+      its.after = std::make_unique<PersistentState>(*state);
+      its.bytes += its.before->heldBytes() + its.after->heldBytes();
+    }
     its.result = result;
     its.result.replayed = true;
     for (const auto &part : its.parts) {

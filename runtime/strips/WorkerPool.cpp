@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/WorkerPool.h"
 
+#include "runtime/threads/StartThread.h"
+
 namespace wsec::runtime {
 
 WorkerPool::~WorkerPool() {
@@ -17,8 +19,10 @@ void WorkerPool::run(unsigned wanted,
                      const std::function<void(unsigned)> &what) {
   if (wanted > 1) {
     while (threads.size() + 1 < wanted)
-      threads.emplace_back(
-          [this, i = unsigned(threads.size()) + 1] { serve(i); });
+      threads.push_back(
+          startThread("worker " + std::to_string(threads.size() + 2) + " of " +
+                          std::to_string(wanted),
+                      [this, i = unsigned(threads.size()) + 1] { serve(i); }));
     std::lock_guard<std::mutex> guard(lock);
     work = &what;
     count = wanted;

@@ -37,6 +37,11 @@ struct Message {
   Kind kind;
   std::vector<uint64_t> numbers;
   std::vector<uint8_t> bytes = {};
+
+  /// Whether it is of that pass, of which the first number tells.
+  bool isOf(uint64_t pass) const {
+    return !numbers.empty() && numbers[0] == pass;
+  }
 };
 
 /// The processes of a run, 0 to size() - 1. Messages from one process to

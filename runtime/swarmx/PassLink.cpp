@@ -92,8 +92,10 @@ RemoteCalls::Result RemoteCalls::make(unsigned system, HostPort &port) {
   System &its = systems[system];
   its.port = &port;
   link.send(processOf(system, tree, link), std::move(begin));
-  changed.wait(guard, [&] { return its.done.has_value(); });
+  changed.wait(guard, [&] { return its.done.has_value() || ended; });
   its.port = nullptr;
+  if (!its.done)
+    std::rethrow_exception(ended);
   const Message &done = *its.done;
   if (its.failure)
     std::rethrow_exception(its.failure);
@@ -134,6 +136,12 @@ void RemoteCalls::store(System &system, const Message &message) {
     if (!system.failure)
       system.failure = std::current_exception();
   }
+}
+
+void RemoteCalls::fail(std::exception_ptr why) {
+  std::lock_guard guard(lock);
+  ended = why;
+  changed.notify_all();
 }
 
 bool RemoteCalls::dispatch(const Message &message) {

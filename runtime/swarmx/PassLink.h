@@ -12,6 +12,7 @@
 #include "runtime/swarmx/SystemPort.h"
 
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -60,6 +61,8 @@ public:
   Result make(unsigned system, HostPort &port);
   /// Whether a message was about such a call. By the thread that receives.
   bool dispatch(const Message &message);
+  /// Ends all waiting, now and later: nothing more is received.
+  void fail(std::exception_ptr why);
 
 private:
   struct System {
@@ -77,6 +80,7 @@ private:
   std::mutex lock;
   std::condition_variable changed;
   std::vector<System> systems;
+  std::exception_ptr ended;
 };
 
 /// In process 0: the other processes serve systems until it says that it was

@@ -2,6 +2,7 @@
 #include "runtime/program/Errors.h"
 #include "runtime/swarmx/PassLink.h"
 #include "runtime/swarmx/WireWords.h"
+#include "runtime/threads/StartThread.h"
 
 #include <bit>
 #include <deque>
@@ -90,13 +91,25 @@ private:
   void start(const Message &message) {
     const auto system = unsigned(message.numbers[1]);
     auto &port = ports[system] = std::make_unique<RemotePort>(link, message);
-    threads.emplace_back([this, system, own = port.get()] {
-      slots.acquire();
-      Message done = run(system, *own);
+    try {
+      threads.push_back(startThread("system " + std::to_string(system),
+                                    [this, system, own = port.get()] {
+                                      slots.acquire();
+                                      Message done = run(system, *own);
+                                      broadcast.leave(system);
+                                      slots.release();
+                                      link.send(0, std::move(done));
+                                    }));
+    } catch (...) {
       broadcast.leave(system);
-      slots.release();
-      link.send(0, std::move(done));
-    });
+      link.send(0, failed(system));
+    }
+  }
+  /// With the error that is caught now.
+  Message failed(unsigned system) const {
+    Message done{Kind::Done, {number, system, 0}};
+    packError(std::current_exception(), done);
+    return done;
   }
   Message run(unsigned system, RemotePort &own) {
     Message done{Kind::Done, {number, system, 1}};
@@ -111,8 +124,7 @@ private:
       done.numbers.insert(done.numbers.end(), port.delivered().begin(),
                           port.delivered().end());
     } catch (...) {
-      done = {Kind::Done, {number, system, 0}};
-      packError(std::current_exception(), done);
+      return failed(system);
     }
     return done;
   }
@@ -159,6 +171,8 @@ bool serveSystems(Link &link, const Call &call, unsigned systems,
     Message &message = received->second;
     if (message.kind == Kind::End)
       return message.numbers[0] != 0;
+    if (message.numbers.empty())
+      continue; // of no pass
     const uint64_t number = message.numbers[0];
     if (message.kind == Kind::Begin) {
       pass = nullptr;

@@ -3,6 +3,7 @@
 #include "runtime/program/Errors.h"
 #include "runtime/swarmx/PassLink.h"
 #include "test/runtime/ExampleFile.h"
+#include "test/runtime/NoMoreThreads.h"
 #include "test/runtime/swarmx/LocalLink.h"
 
 #include <gtest/gtest.h>
@@ -145,6 +146,7 @@ TEST(ClusterTest, PartsMakeTheWhole) {
 }
 
 /// In processes of one system or more; returns what process 0 gets.
+template <class FirstLink = LocalLink>
 absl::StatusOr<ClusterRun> runProcesses(unsigned processes, unsigned systems,
                                         unsigned calls,
                                         unsigned wrong = UINT_MAX) {
@@ -161,7 +163,7 @@ absl::StatusOr<ClusterRun> runProcesses(unsigned processes, unsigned systems,
         return emulateOnce(Engine::Burst, call, nullptr, options, port);
       }));
     });
-  const auto link = std::make_shared<LocalLink>(mailboxes, 0);
+  const auto link = std::make_shared<FirstLink>(mailboxes, 0);
   Cluster cluster(open(), systems, link);
   bindBatch(cluster, calls, wrong);
   absl::StatusOr<ClusterRun> run = cluster.run(callOf(cluster));
@@ -191,6 +193,67 @@ TEST(ClusterTest, ProcessesGiveTheSame) {
                 expected.systems[system].bytesOut);
     }
   }
+}
+
+/// Of which the first two systems have made calls before.
+TEST(ClusterTest, SystemsWithoutAThreadAreNamed) {
+  Cluster cluster(open(), 3);
+  const Call call = callOf(cluster);
+  const auto none = [](unsigned, uint64_t, const Session &) {};
+  bindBatch(cluster, 2);
+  ASSERT_TRUE(cluster.run(call, {}, nullptr, Engine::Burst, none).ok());
+  cluster.clearInputs();
+  bindBatch(cluster, 3);
+  {
+    const NoMoreThreads here;
+    EXPECT_EQ(errorClassOf(cluster.run(call).status()), ErrorClass::HostLimit);
+  }
+  ASSERT_TRUE(cluster.run(call).ok());
+  expectOutputs(cluster, 3);
+}
+
+/// Gives the host no more threads once the systems here have theirs.
+class LastThreadsLink : public LocalLink {
+public:
+  using LocalLink::LocalLink;
+  void send(unsigned to, Message message) override {
+    if (message.kind == Message::Kind::Start)
+      none.emplace();
+    LocalLink::send(to, std::move(message));
+  }
+
+private:
+  std::optional<NoMoreThreads> none;
+};
+
+TEST(ClusterTest, SystemsOfOtherProcessesWithoutAThreadAreNamed) {
+  const absl::Status status = runProcesses<LastThreadsLink>(2, 2, 2).status();
+  EXPECT_EQ(errorClassOf(status), ErrorClass::HostLimit);
+  EXPECT_EQ(std::string(status.message()).substr(0, 79),
+            "HostLimit: system 1, call 1 of the batch: system 1 gets no thread "
+            "of the host (");
+}
+
+/// Brings a message of no pass during the first one.
+class StrayLink : public LocalLink {
+public:
+  using LocalLink::LocalLink;
+  std::optional<std::pair<unsigned, Message>> receive() override {
+    if (messages == size()) {
+      ++messages;
+      return std::pair(1u, Message{Message::Kind::Ready, {}});
+    }
+    auto received = LocalLink::receive();
+    messages += received.has_value();
+    return received;
+  }
+
+private:
+  unsigned messages = 0;
+};
+
+TEST(ClusterTest, MessagesOfNoPassDoNotEndIt) {
+  EXPECT_TRUE(runProcesses<StrayLink>(3, 3, 6).ok());
 }
 
 TEST(ClusterTest, AnErrorNamesSystemAndCallWhereverItIs) {

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <malloc.h>
 
 namespace wsec::runtime {
 namespace {
@@ -237,6 +238,34 @@ INSTANTIATE_TEST_SUITE_P(All, Entries,
                                          std::pair(false, Engine::Wavelet),
                                          std::pair(false, Engine::Strips),
                                          std::pair(false, Engine::Burst)));
+
+/// Of calls that take more than they may to be recorded no state is kept.
+TEST(EntryRecordings, KeepNoStateWithoutARecording) {
+  const std::vector<float> bundle = countUp(2 * width);
+  ProgramBuilder builder = makeCache(bundle, false);
+  constexpr size_t bytes = 16 << 10; // of a PE
+  builder.source.classes[0]->buffers[0]->bytes = bytes;
+  stateCodeBytes(builder);
+  auto session =
+      Session::open(LoadedProgram::fromBytes(makeFile(builder, bundle)))
+          .value();
+  EngineOptions options;
+  options.replay = true;
+  options.threads = 1;
+  options.recordingBytes = 1;
+  const auto call = [&](const std::string &entry, const NamedValues &values) {
+    const absl::Status status =
+        session->call(entry, values, options, nullptr, Engine::Strips).status();
+    EXPECT_TRUE(status.ok()) << status;
+  };
+  call("load", {});
+  ASSERT_TRUE(session->bind("x", tokens()).ok());
+  call("append", {{"row", 2}});
+  const size_t before = ::mallinfo2().uordblks;
+  for (int row = 3; row < rows; ++row)
+    call("append", {{"row", row}});
+  EXPECT_LT(::mallinfo2().uordblks - before, 2 * height * bytes);
+}
 
 /// Of `attend` over two rows. Without arguments these are known at load.
 double cyclesOf(bool called, bool carries, Engine engine) {

@@ -54,6 +54,27 @@ TEST(SessionTest, RunsAndRunsAgain) {
   }
 }
 
+TEST(SessionTest, ACallThatFailsLeavesOutputsAsTheyWere) {
+  const auto session = open();
+  ASSERT_TRUE(session->bind("x", floats({1, 2, 3, 4})).ok());
+  EngineOptions options;
+  options.workLimit = 1;
+  const auto fails = [&] {
+    EXPECT_EQ(errorClassOf(session->run(options).status()),
+              ErrorClass::WorkLimit);
+  };
+  fails();
+  EXPECT_EQ(refusal(session->output("y")),
+            "BadTensor: output 'y' is known after a run only");
+  ASSERT_TRUE(session->run().ok());
+  ASSERT_TRUE(session->bind("x", floats({5, 6, 7, 8})).ok());
+  fails();
+  EXPECT_EQ(session->output("y")->number(3), -7);
+  EXPECT_EQ(session->written(), (std::vector<std::string>{"y", "same"}));
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_EQ(session->output("y")->number(3), -11);
+}
+
 TEST(SessionTest, AnOutputIsWhatPassesThroughTheStore) {
   std::vector<float> bundle = countUp(4);
   ProgramBuilder builder = makeNegation(4, bundle);

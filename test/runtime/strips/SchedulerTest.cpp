@@ -2,6 +2,7 @@
 #include "runtime/strips/Scheduler.h"
 
 #include "runtime/program/Errors.h"
+#include "test/runtime/NoMoreThreads.h"
 
 #include <gtest/gtest.h>
 
@@ -121,6 +122,26 @@ TEST(WorkerPoolTest, CallsEachWorkerOnceInEveryTurn) {
     for (unsigned i = 0; i < threads; ++i)
       EXPECT_EQ(calls[i], i < count ? 1 : 0);
   }
+}
+
+TEST(WorkerPoolTest, NamesTheWorkerThatGetsNoThread) {
+  WorkerPool pool(threads);
+  std::atomic<int> calls{0};
+  const auto work = [&](unsigned) { ++calls; };
+  pool.run(2, work);
+  try {
+    const test::NoMoreThreads here;
+    pool.run(threads, work);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error &error) {
+    EXPECT_EQ(std::string(error.what()),
+              "HostLimit: worker 3 of 4 gets no thread of the host (Resource "
+              "temporarily unavailable); take fewer threads or systems, or "
+              "allow more of them (ulimit -u, and the memory of their stacks)");
+  }
+  EXPECT_EQ(calls, 2);
+  pool.run(threads, work);
+  EXPECT_EQ(calls, 2 + int(threads));
 }
 
 } // namespace
