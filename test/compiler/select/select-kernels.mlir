@@ -84,7 +84,7 @@ func.func @main(%x: tensor<60x8xf32> {onnx.name = "x"}) -> (tensor<60x50000xf32>
 // CHECK: parameter @c = dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
 // CHECK: alias "same" = @x : tensor<3x2xf32>
 // CHECK-NEXT: alias "fixed" = <@c : tensor<2xf32>> : tensor<2xf32>
-// CHECK-NEXT: %{{.*}} = load @x strides [0, 1, 3]
+// CHECK-NEXT: %{{.*}} = load @x strides [6, 1, 3]
 // CHECK-NEXT: store
 func.func @main(%x: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<3x2xf32> {onnx.name = "same"}, tensor<2xf32> {onnx.name = "fixed"}, tensor<3x2xf32> {onnx.name = "turned"}) {
   %c = onnx.constant dense<[1.0, 2.0]> : tensor<2xf32> {node = "c"}
@@ -170,7 +170,7 @@ func.func @main(%x: tensor<2x3x8xf32> {onnx.name = "x"}) -> (tensor<2x8xf32> {on
 // CHECK-LABEL: wse.program @main
 // CHECK: intermediate @softmax : tensor<3x8xf32>
 // CHECK: store %softmax to "softmax" on @r
-// CHECK: load @softmax offset 1 strides [0, 8, 2] on @r
+// CHECK: load @softmax offset 1 strides [12, 8, 2] on @r
 func.func @main(%x: tensor<3x8xf32> {onnx.name = "x"}) -> (tensor<3x4xf32> {onnx.name = "y"}) {
   %n = onnx.softmax %x {node = "softmax"} : tensor<3x8xf32>
   %odd = onnx.slice %n {starts = array<i64: 0, 1>, steps = array<i64: 1, 2>, node = "odd"} : tensor<3x8xf32> -> tensor<3x4xf32>
