@@ -53,59 +53,27 @@ void wsec::keepOwnTokens(RoutineBuilder &b, const Tile &out, bool inAllRows) {
   });
 }
 
-/// The leading dimensions of the walk, outermost first: ones are left out and
-/// neighbours that continue one another become one.
-static SmallVector<HostDim> leadingDims(ArrayRef<int64_t> shape,
-                                        ArrayRef<int64_t> strides) {
-  SmallVector<HostDim> dims;
-  for (size_t d = 0; d + 1 < shape.size(); ++d) {
-    if (shape[d] == 1)
-      continue;
-    if (!dims.empty() && dims.back().step == strides[d] * shape[d]) {
-      dims.back().size *= shape[d];
-      dims.back().step = strides[d];
-      continue;
-    }
-    dims.push_back({shape[d], strides[d]});
-  }
-  return dims;
-}
-
-/// Strides of `shape` over a source that lists the same elements in order
-/// under another shape. Only a dense source has them for any shape.
-static LogicalResult reshapedStrides(Operation *op, Attribute source,
-                                     ArrayRef<int64_t> shape,
-                                     SmallVector<int64_t> &strides) {
-  if (auto weight = dyn_cast<wse::WeightAttr>(source)) {
-    int64_t next = 1;
-    for (auto [size, stride] : llvm::reverse(llvm::zip_equal(
-             weight.getType().getShape(), weight.viewStrides()))) {
-      if (size != 1 && stride != next)
-        return op->emitOpError("reshapes a constant whose view is not dense");
-      next *= size;
-    }
-  }
-  strides.assign(shape.size(), 1);
-  for (int64_t d = int64_t(shape.size()) - 2; d >= 0; --d)
-    strides[d] = strides[d + 1] * shape[d + 1];
-  return success();
-}
-
 LogicalResult wsec::bringTokens(RoutineBuilder &b, Attribute source,
                                 RankedTensorType type, const Tile &out,
                                 int64_t offset,
                                 std::optional<ArrayRef<int64_t>> given,
                                 bool inAllRows, Pairing pairing) {
   HostTensor tensor = b.source(source);
-  SmallVector<int64_t> strides(tensor.strides.begin(), tensor.strides.end());
-  auto weight = dyn_cast<wse::WeightAttr>(source);
+  const ArrayRef<int64_t> shape = type.getShape();
+  std::optional<StridedView> view = StridedView::whole(shape);
   if (given)
-    strides.assign(given->begin(), given->end());
-  else if (!weight || weight.getType().getShape() != type.getShape())
-    if (failed(
-            reshapedStrides(b.operation(), source, type.getShape(), strides)))
-      return failure();
-  SmallVector<HostDim> dims = leadingDims(type.getShape(), strides);
+    view = StridedView::strided(shape, 0, *given);
+  else if (auto weight = dyn_cast<wse::WeightAttr>(source))
+    view = withStrides(
+        StridedView::strided(weight.getType().getShape(), 0, tensor.strides)
+            .reshaped(shape));
+  if (!view)
+    return b.operation()->emitOpError(
+        "reshapes a constant in a way that no strides describe");
+  SmallVector<HostDim> dims;
+  if (!shape.empty())
+    for (StridedView::Atom atom : view->atoms(0, shape.size() - 1))
+      dims.push_back({atom.size, atom.stride});
   if (dims.size() > 3)
     return b.operation()->emitOpError("walks its source in ")
            << dims.size() + 1 << " dimensions that do not continue one "
@@ -114,7 +82,7 @@ LogicalResult wsec::bringTokens(RoutineBuilder &b, Attribute source,
   words.tensor = tensor.symbol;
   words.offset = tensor.offset + offset;
   words.features = out.layout.features;
-  words.featureStep = strides.empty() ? 0 : strides.back();
+  words.featureStep = shape.empty() ? 0 : view->strides()->back();
   if (pairing != Pairing::None)
     words.halves = type.getElementType();
   if (pairing == Pairing::Channels) {

@@ -108,7 +108,7 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
     return {};
   HostView right = *selection.host().view(op.getB());
   if (ShapedType::getNumElements(shapeOf(op.getB()).drop_back(2)) == 1) {
-    right.view = *right.view.reshape({depth, columns});
+    right.view = *right.view.reshaped({depth, columns});
     Value input = selection.onWafer(op.getA(), op);
     return input
                ? make(input, selection.weight(right), {},
@@ -118,29 +118,28 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
   if (!selection.toStore(op.getA(), op))
     return {};
   HostView left = *selection.host().view(op.getA());
-  auto over = [&](const View &view, int64_t m, int64_t n) {
+  auto over = [&](const StridedView &view, int64_t m, int64_t n) {
     SmallVector<int64_t> extents = llvm::to_vector(leading);
     extents.append({m, n});
-    return view.broadcast(extents);
+    return view.expanded(extents);
   };
   left.view = over(left.view, rows, depth);
   right.view = over(right.view, depth, columns);
   // The matrices of pair number `pair`.
-  auto matrix = [&](HostView host, int64_t pair) {
+  auto matrix = [&](HostView host, int64_t pair, ArrayRef<int64_t> extents) {
     for (size_t d = leading.size(); d-- > 0; pair /= leading[d])
-      host.view.offset += pair % leading[d] * host.view.strides[d];
-    host.view.shape.erase(host.view.shape.begin(), host.view.shape.end() - 2);
-    host.view.strides.erase(host.view.strides.begin(),
-                            host.view.strides.end() - 2);
+      host.view = *host.view.sliced(d, pair % leading[d], 1, 1);
+    host.view = *host.view.reshaped(extents);
     return host;
   };
   wse::IntermediateOp into = selection.declare(shape, op.getY(), op);
   wse::TokenTiling tiling = selection.defaultTiling({1, rows, depth});
   for (int64_t pair = 0; pair < pairs; ++pair) {
-    HostView rowsOf = matrix(left, pair);
-    rowsOf.view = *rowsOf.view.reshape({1, rows, depth});
-    Value product = make(selection.load(rowsOf, tiling, op),
-                         selection.weight(matrix(right, pair)), {}, tiling);
+    Value rowsOf =
+        selection.load(matrix(left, pair, {1, rows, depth}), tiling, op);
+    Value product =
+        make(rowsOf, selection.weight(matrix(right, pair, {depth, columns})),
+             {}, tiling);
     selection.store(product, into, pair * rows * columns, {0, columns, 1}, op);
   }
   selection.provide(op.getY(), into);

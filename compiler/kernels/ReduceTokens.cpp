@@ -87,14 +87,15 @@ Value reduceInStore(onnx::ReduceOp op, Selection &selection) {
     return {};
   HostView host = *selection.host().view(op.getX());
   SmallVector<int64_t> permutation = llvm::to_vector(op.getAxes());
-  int64_t rank = int64_t(host.view.shape.size()), tokens = 1;
+  const values::Shape shape = host.view.shape();
+  int64_t rank = int64_t(shape.size()), tokens = 1;
   for (int64_t axis : op.getAxes())
-    tokens *= host.view.shape[axis];
+    tokens *= shape[axis];
   for (int64_t axis = 0; axis < rank; ++axis)
     if (!llvm::is_contained(op.getAxes(), axis))
       permutation.push_back(axis);
-  int64_t features = host.view.numElements() / tokens;
-  host.view = host.view.transpose(permutation);
+  int64_t features = values::numElements(shape) / tokens;
+  host.view = host.view.transposed(permutation);
   Value rows = selection.loadReshaped(
       host, {1, tokens, features},
       selection.defaultTiling({1, tokens, features}), op);
@@ -150,20 +151,17 @@ std::optional<int64_t> tokenOf(onnx::SliceOp op, Value input) {
   wse::TokenTiling tiling = tilingOf(input);
   int64_t batch = tiling.getBatch(), tokens = tiling.getTokens();
   int64_t features = wse::featuresOf(input);
-  View view = View::dense(shapeOf(op.getX()))
-                  .slice(op.getStarts(), op.getSteps(), shapeOf(op.getY()));
-  std::optional<View> oneToken = view.reshape({batch, 1, features});
-  auto strided = [](const View &view, ArrayRef<int64_t> strides) {
-    for (size_t d = 0; d < strides.size(); ++d)
-      if (view.shape[d] > 1 && view.strides[d] != strides[d])
-        return false;
-    return true;
-  };
-  if (view.numElements() == batch * features && oneToken &&
-      strided(*oneToken, {tokens * features, 0, 1}) &&
-      view.offset % features == 0 && view.offset / features < tokens &&
-      tokens <= maxStoredMask)
-    return view.offset / features;
+  StridedView view =
+      *values::throughShapeOp(op, StridedView::whole(shapeOf(op.getX())));
+  if (values::numElements(view.shape()) != batch * features ||
+      tokens > maxStoredMask)
+    return std::nullopt;
+  // Tokens of the batch elements stand one way apart, features side by side.
+  auto first = StridedView::whole({batch, tokens, features}).sliced(1, 0, 1, 1);
+  const int64_t offset = view.getOffset();
+  if (view.atoms(0, view.rank()) == first->atoms(0, 3) &&
+      offset % features == 0 && offset / features < tokens)
+    return offset / features;
   return std::nullopt;
 }
 

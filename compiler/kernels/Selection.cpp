@@ -65,17 +65,17 @@ wse::WeightAttr Selection::weight(const HostView &host) {
   else if (!tensor)
     tensor = FlatSymbolRefAttr::get(context,
                                     inputName(cast<BlockArgument>(host.base)));
-  SmallVector<int64_t> shape = host.view.shape, strides = host.view.strides;
+  values::Shape shape = host.view.shape(), strides = *host.view.strides();
   // A scalar has no dimension to carry its place: show it as one element.
   if (shape.empty()) {
     shape.push_back(1);
     strides.push_back(1);
   }
-  if (host.view.isDense())
+  if (host.view.isContiguous())
     strides.clear();
   return wse::WeightAttr::get(context, tensor,
                               RankedTensorType::get(shape, host.storedType()),
-                              host.view.offset, strides);
+                              host.view.getOffset(), strides);
 }
 
 Attribute Selection::source(const HostView &host) {

@@ -9,6 +9,10 @@
 using namespace mlir;
 using namespace wsec;
 
+std::optional<StridedView> wsec::withStrides(std::optional<StridedView> view) {
+  return view && view->strides() ? view : std::nullopt;
+}
+
 HostValues::HostValues(Block &main) {
   auto isComputed = [&](Value value) { return contains(value); };
   auto isConstant = [&](Value value) { return !dependsOnInput(value); };
@@ -52,7 +56,7 @@ bool HostView::isWhole() const {
                  : constant
                      ? constant.getStoredElements()
                      : cast<RankedTensorType>(base.getType()).getNumElements();
-  return view.isDense() && view.numElements() == held;
+  return view.isContiguous() && values::numElements(view.shape()) == held;
 }
 
 Type HostView::storedType() const {
@@ -74,18 +78,17 @@ std::optional<HostView> HostValues::view(Value value) const {
       shapeOps.push_back(op);
     value = op->getOperand(0);
   }
-  HostView host{value, View::dense(shapeOf(value)), stored.lookup(value),
+  HostView host{value, StridedView::whole(shapeOf(value)), stored.lookup(value),
                 cast<RankedTensorType>(value.getType()).getNumElements()};
   if (onnx::ConstantOp constant = host.constant()) {
-    if (constant.hasView()) {
-      host.view.offset = constant.getViewOffset();
-      host.view.strides = constant.getViewStrides();
-    }
+    host.view = StridedView::strided(shapeOf(value), constant.getViewOffset(),
+                                     constant.getViewStrides());
   } else if (!host.tensor && !isa<BlockArgument>(value)) {
     return std::nullopt;
   }
   for (Operation *op : llvm::reverse(shapeOps)) {
-    std::optional<View> next = applyShapeOp(op, host.view);
+    std::optional<StridedView> next =
+        withStrides(values::throughShapeOp(op, host.view));
     if (!next)
       return std::nullopt;
     host.view = *next;
@@ -129,11 +132,10 @@ std::optional<double> wsec::scalarOf(const HostView &host) {
     return std::nullopt;
   if (data.isSplat())
     return toDouble(data.getSplatValue<Attribute>());
-  for (auto [extent, stride] :
-       llvm::zip_equal(host.view.shape, host.view.strides))
-    if (extent != 1 && stride != 0)
+  for (StridedView::Atom atom : host.view.atoms(0, host.view.rank()))
+    if (atom.stride != 0)
       return std::nullopt;
-  return toDouble(data.getValues<Attribute>()[host.view.offset]);
+  return toDouble(data.getValues<Attribute>()[host.view.getOffset()]);
 }
 
 StringRef wsec::inputName(BlockArgument input) {

@@ -5,7 +5,7 @@
 #ifndef WSEC_COMPILER_KERNELS_SOURCES_H
 #define WSEC_COMPILER_KERNELS_SOURCES_H
 
-#include "compiler/kernels/View.h"
+#include "compiler/values/ViewTracing.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/wse/Wse.h"
 
@@ -13,13 +13,19 @@
 
 namespace wsec {
 
+using values::isShapeOnly;
+using values::StridedView;
+
+/// `view` if each of its dimensions has one stride, as streams walk them.
+std::optional<StridedView> withStrides(std::optional<StridedView> view);
+
 /// A value of the host seen through shape-only operators: `base` is an input
 /// (a block argument), the result of an onnx.constant, whose own view is part
 /// of `view`, or a value that passes through the store as `tensor`. Its
 /// elements may be of another float type: they are converted as they are read.
 struct HostView {
   mlir::Value base;
-  View view;
+  StridedView view; ///< with strides
   mlir::FlatSymbolRefAttr tensor = {};
   int64_t tensorElements = 0;
 

@@ -224,7 +224,8 @@ Value Store::build(Operation *user, Selection &selection) const {
       // Where all tokens stand at one distance, how they are called does not
       // matter: a slice that is no view of the other shape keeps its own.
       bool isView =
-          host.view.reshape({outer, tokens, inner.back()}).has_value();
+          withStrides(host.view.reshaped({outer, tokens, inner.back()}))
+              .has_value();
       tensor = isView || (tokens > 1 && outer > 1)
                    ? selection.loadReshaped(host, {outer, tokens, inner.back()},
                                             tiling, op)

@@ -93,7 +93,7 @@ Operation *ElementwiseGroup::withoutStrides(const Step *steps) {
     if (!operands.empty() || broughtBefore(current, after) ||
         selector.alreadyOnWafer(current) || !selector.host().contains(current))
       continue;
-    View view = selector.host().view(current)->view;
+    StridedView view = selector.host().view(current)->view;
     if (Operation *op = applySteps(view, after))
       return op;
   }
@@ -151,13 +151,14 @@ Value ElementwiseGroup::emitLeaf(Value current, const Step *steps) {
 
 /// Applies the steps to `view`; the operator of the first that no strides
 /// describe, or null.
-Operation *ElementwiseGroup::applySteps(View &view, const Step *steps) {
+Operation *ElementwiseGroup::applySteps(StridedView &view, const Step *steps) {
   for (const Step *step = steps; step; step = step->next) {
     if (!step->op) {
-      view = view.broadcast(step->broadcast);
+      view = view.expanded(step->broadcast);
       continue;
     }
-    std::optional<View> next = applyShapeOp(step->op, view);
+    std::optional<StridedView> next =
+        withStrides(values::throughShapeOp(step->op, view));
     if (!next)
       return step->op;
     view = *next;
@@ -166,8 +167,9 @@ Operation *ElementwiseGroup::applySteps(View &view, const Step *steps) {
 }
 
 // A view with the group's shape as batch x tokens x features.
-std::optional<View> ElementwiseGroup::asTokens(const View &view) {
-  return view.reshape({tiling.getBatch(), tiling.getTokens(), features});
+std::optional<StridedView> ElementwiseGroup::asTokens(const StridedView &view) {
+  return withStrides(
+      view.reshaped({tiling.getBatch(), tiling.getTokens(), features}));
 }
 
 Value ElementwiseGroup::leaf(Value tensor, wse::WeightAttr vector) {
@@ -199,17 +201,19 @@ wse::TokenTiling ElementwiseGroup::operandTiling(bool perBatchElement,
 // Loads what differs only: one token per batch element or one feature where
 // the others repeat it.
 Value ElementwiseGroup::load(const HostView &host) {
-  std::optional<View> tokens = asTokens(host.view);
+  std::optional<StridedView> tokens = asTokens(host.view);
   if (!tokens)
     return selector.load(host, tiling, user);
-  bool perBatchElement = tokens->shape[1] > 1 && tokens->strides[1] == 0;
-  bool perToken = tokens->shape[2] > 1 && tokens->strides[2] == 0;
-  if (perBatchElement)
-    tokens->shape[1] = 1;
-  if (perToken)
-    tokens->shape[2] = 1;
+  auto repeats = [&](size_t d) {
+    return tokens->shape()[d] > 1 && (*tokens->strides())[d] == 0;
+  };
+  const bool perBatchElement = repeats(1), perToken = repeats(2);
   HostView part = host;
   part.view = *tokens;
+  if (perBatchElement)
+    part.view = *part.view.sliced(1, 0, 1, 1);
+  if (perToken)
+    part.view = *part.view.sliced(2, 0, 1, 1);
   return selector.load(part, operandTiling(perBatchElement, perToken), user);
 }
 
@@ -236,13 +240,16 @@ Value ElementwiseGroup::emitHost(Value base, const Step *steps) {
   if (number && vectorsAllowed)
     return integers ? integer(*number)
                     : buildConstant(body, user->getLoc(), *number);
-  std::optional<View> tokens = asTokens(host->view);
-  bool perFeature = tokens &&
-                    (tokens->shape[0] == 1 || tokens->strides[0] == 0) &&
-                    (tokens->shape[1] == 1 || tokens->strides[1] == 0);
+  std::optional<StridedView> tokens = asTokens(host->view);
+  auto isOne = [&](size_t d) { // or the same again
+    StridedView::Atoms atoms = tokens->atoms(d, 1);
+    return atoms.empty() || atoms.front().stride == 0;
+  };
+  bool perFeature = tokens && isOne(0) && isOne(1);
   // Words of one stream have one type: integers are loaded.
   if (perFeature && vectorsAllowed && host->constant() && !integers) {
-    host->view = {{features}, tokens->offset, {tokens->strides[2]}};
+    host->view = StridedView::strided({features}, tokens->getOffset(),
+                                      tokens->strides()->back());
     return leaf({}, selector.weight(*host));
   }
   return leaf(load(*host), {});
@@ -254,24 +261,25 @@ Value ElementwiseGroup::emitHost(Value base, const Step *steps) {
 
 Value ElementwiseGroup::emitWafer(Value onnxValue, Value tensor,
                                   const Step *steps) {
-  View view = View::dense(shapeOf(onnxValue));
+  StridedView view = StridedView::whole(shapeOf(onnxValue));
   if (applySteps(view, steps))
     llvm_unreachable("tensors on the wafer are broadcast only");
-  std::optional<View> tokens = asTokens(view);
+  std::optional<StridedView> tokens = asTokens(view);
+  const values::Shape extents = tokens ? tokens->shape() : values::Shape(3);
+  const values::Shape strides = tokens ? *tokens->strides() : values::Shape(3);
   wse::TokenTiling own = wse::TokenTiling::of(tensor.getType());
   int64_t ownFeatures = wse::featuresOf(tensor);
-  bool repeatsToken = tokens && tokens->shape[1] > 1 && !tokens->strides[1];
-  bool repeatsFeature = tokens && features > 1 && tokens->strides[2] == 0;
+  bool repeatsToken = extents[1] > 1 && strides[1] == 0;
+  bool repeatsFeature = tokens && features > 1 && strides[2] == 0;
   auto isInOrder = [&] {
-    if (!tokens || tokens->offset != 0 || own.getBatch() != tiling.getBatch())
+    if (!tokens || tokens->getOffset() != 0 ||
+        own.getBatch() != tiling.getBatch())
       return false;
     return ownFeatures == (repeatsFeature ? 1 : features) &&
            own.getTokens() == (repeatsToken ? 1 : tiling.getTokens()) &&
-           (repeatsFeature || features == 1 || tokens->strides[2] == 1) &&
-           (repeatsToken || tokens->shape[1] == 1 ||
-            tokens->strides[1] == ownFeatures) &&
-           (tokens->shape[0] == 1 ||
-            tokens->strides[0] == own.getTokens() * ownFeatures) &&
+           (repeatsFeature || features == 1 || strides[2] == 1) &&
+           (repeatsToken || extents[1] == 1 || strides[1] == ownFeatures) &&
+           (extents[0] == 1 || strides[0] == own.getTokens() * ownFeatures) &&
            own.sameRows(repeatsToken
                             ? tiling.perBatchElement(selector.machine().height)
                             : tiling);

@@ -70,8 +70,8 @@ private:
                         const Step *steps);
   mlir::Value leaf(mlir::Value tensor, wse::WeightAttr vector);
   mlir::Operation *withoutStrides(const Step *steps);
-  static mlir::Operation *applySteps(View &view, const Step *steps);
-  std::optional<View> asTokens(const View &view);
+  static mlir::Operation *applySteps(StridedView &view, const Step *steps);
+  std::optional<StridedView> asTokens(const StridedView &view);
   mlir::Value load(const HostView &host);
   wse::TokenTiling operandTiling(bool perBatchElement, bool perToken);
   mlir::Value refuse(const llvm::Twine &reason);

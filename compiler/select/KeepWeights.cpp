@@ -5,6 +5,7 @@
 
 #include "compiler/select/HeldWeights.h"
 #include "compiler/select/Passes.h"
+#include "compiler/values/StridedView.h"
 #include "dialects/StridedRange.h"
 #include "dialects/wse/Wse.h"
 
@@ -22,20 +23,19 @@ using namespace wsec;
 /// The elements of `weight` in the order in which `held` lists them.
 static wse::WeightAttr inOrderOf(const HeldWeight &held,
                                  wse::WeightAttr weight) {
-  SmallVector<int64_t> strides = weight.viewStrides(), order;
-  ArrayRef<int64_t> shape = held.type.getShape();
-  int64_t step = 1;
-  for (int64_t size : llvm::reverse(shape)) {
-    int64_t stride = step; // of one element: as if dense
-    for (size_t d = 0; d < strides.size(); ++d)
-      if (size > 1 && weight.getType().getDimSize(d) == size &&
-          held.strides[d] == step)
-        stride = strides[d];
-    order.insert(order.begin(), stride);
-    step *= size;
-  }
-  return wse::WeightAttr::of(weight.getTensor(), weight.getType().clone(shape),
-                             weight.getViewOffset(), order);
+  auto order = llvm::to_vector(llvm::seq<int64_t>(weight.getType().getRank()));
+  llvm::sort(order, [&](int64_t a, int64_t b) {
+    return std::pair(-held.strides[a], a) < std::pair(-held.strides[b], b);
+  });
+  const values::StridedView view =
+      *values::StridedView::strided(weight.getType().getShape(),
+                                    weight.getViewOffset(),
+                                    weight.viewStrides())
+           .transposed(order)
+           .reshaped(held.type.getShape());
+  return wse::WeightAttr::of(weight.getTensor(),
+                             weight.getType().clone(view.shape()),
+                             view.getOffset(), *view.strides());
 }
 
 namespace {

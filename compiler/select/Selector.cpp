@@ -284,15 +284,15 @@ Value Selector::load(const HostView &host, wse::TokenTiling tiling,
                      Operation *user) {
   Builder attributes(main.getContext());
   llvm::SaveAndRestore restore(exactly, exactly || isStoredExactly(host));
-  RankedTensorType type = tensorType(host.view.shape, tiling, host.base);
-  if (type.getRank() != int64_t(host.view.shape.size()))
+  RankedTensorType type = tensorType(host.view.shape(), tiling, host.base);
+  if (type.getRank() != int64_t(host.view.rank()))
     return loadReshaped(host, type.getShape(), tiling, user);
   Attribute source = this->source(host);
   IntegerAttr offset;
   DenseI64ArrayAttr strides;
   if (!host.constant() && !host.isWhole()) {
-    offset = attributes.getI64IntegerAttr(host.view.offset);
-    strides = attributes.getDenseI64ArrayAttr(host.view.strides);
+    offset = attributes.getI64IntegerAttr(host.view.getOffset());
+    strides = attributes.getDenseI64ArrayAttr(*host.view.strides());
   }
   if (!offset)
     offset = attributes.getI64IntegerAttr(0);
@@ -301,9 +301,9 @@ Value Selector::load(const HostView &host, wse::TokenTiling tiling,
       attributes.getArrayAttr({source, offset, viewKey, TypeAttr::get(type)});
   if (Value result = loaded.lookup(key))
     return result;
-  constexpr int64_t mostWalked = 4; // by a stream
+  constexpr size_t mostWalked = 4; // by a stream, the features among them
   Value result =
-      host.view.walkedDimensions() > mostWalked
+      host.view.atoms(0, host.view.rank() - 1).size() >= mostWalked
           ? load(storedInParts(host, user), tiling, user)
           : createFor<wse::LoadOp>(user, Type(type), source, offset, strides);
   return loaded[key] = result;
@@ -312,27 +312,26 @@ Value Selector::load(const HostView &host, wse::TokenTiling tiling,
 // The elements of a view in order, in the store: one load and one store for
 // each index of the shortest dimension.
 HostView Selector::storedInParts(HostView host, Operation *user) {
-  const View view = host.view, dense = View::dense(view.shape);
-  size_t cut = view.shape.size();
-  for (size_t d = 0; d + 1 < view.shape.size(); ++d)
-    if (view.shape[d] > 1 &&
-        (cut == view.shape.size() || view.shape[d] < view.shape[cut]))
+  const values::Shape shape = host.view.shape();
+  const values::Shape dense = values::rowMajorStrides(shape);
+  size_t cut = shape.size();
+  for (size_t d = 0; d + 1 < shape.size(); ++d)
+    if (shape[d] > 1 && (cut == shape.size() || shape[d] < shape[cut]))
       cut = d;
-  ArrayRef<int64_t> shape = view.shape;
-  int64_t batch = ShapedType::getNumElements(shape.take_front(cut));
+  int64_t batch = values::numElements(ArrayRef(shape).take_front(cut));
   int64_t features = shape.back();
-  int64_t tokens = dense.strides[cut] / features;
+  int64_t tokens = dense[cut] / features;
   wse::IntermediateOp into = declare(shape, host.base, user);
-  host.view.shape[cut] = 1;
   for (int64_t part = 0; part < shape[cut]; ++part) {
-    Value tensor = load(host, defaultTiling({batch, tokens, features}), user);
-    store(tensor, into, part * dense.strides[cut],
-          {shape[cut] * dense.strides[cut], features, 1}, user);
-    host.view.offset += view.strides[cut];
+    HostView its = host;
+    its.view = *host.view.sliced(cut, part, 1, 1);
+    Value tensor = load(its, defaultTiling({batch, tokens, features}), user);
+    store(tensor, into, part * dense[cut],
+          {shape[cut] * dense[cut], features, 1}, user);
   }
   host.tensor = FlatSymbolRefAttr::get(into.getSymNameAttr());
-  host.tensorElements = view.numElements();
-  host.view = dense;
+  host.tensorElements = values::numElements(shape);
+  host.view = StridedView::whole(shape);
   return host;
 }
 
@@ -459,7 +458,7 @@ void Selector::storeOutput(OpOperand &output) {
     host = hostValues.view(value);
   // The host has all its elements, in order: nothing has to move.
   if (host && host->isWhole() && host->storedType() == type.getElementType()) {
-    host->view = View::dense(shapeOf(value));
+    host->view = StridedView::whole(shapeOf(value));
     wse::AliasOp::create(kernels, user->getLoc(), outputName(output),
                          source(*host), TypeAttr::get(type));
     return;

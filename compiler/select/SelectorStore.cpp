@@ -142,14 +142,14 @@ bool Selector::selectView(Operation *op) {
 
 Value Selector::loadReshaped(HostView host, ArrayRef<int64_t> shape,
                              wse::TokenTiling tiling, Operation *user) {
-  std::optional<View> view = host.view.reshape(shape);
+  std::optional<StridedView> view = withStrides(host.view.reshaped(shape));
   if (!view) {
-    ArrayRef<int64_t> extents = host.view.shape;
+    const values::Shape extents = host.view.shape();
     wse::IntermediateOp dense = declare(extents, host.base, user);
     store(load(host, defaultTiling(extents), user), dense, 0, {}, user);
     host.tensor = FlatSymbolRefAttr::get(dense.getSymNameAttr());
-    host.tensorElements = host.view.numElements();
-    view = View::dense(shape);
+    host.tensorElements = values::numElements(extents);
+    view = StridedView::whole(shape);
   }
   host.view = *view;
   return load(host, tiling, user);

@@ -14,13 +14,6 @@ static Value layoutOperand(Operation *op) {
       .Default(Value());
 }
 
-static std::optional<StridedView> throughLayout(Operation *op,
-                                                const StridedView &view) {
-  if (auto reshape = dyn_cast<onnx::ReshapeOp>(op))
-    return view.reshaped(shapeOf(reshape.getY()));
-  return view.transposed(cast<onnx::TransposeOp>(op).getPerm());
-}
-
 static std::optional<StridedView> throughSlice(onnx::SliceOp op,
                                                const StridedView &view) {
   std::optional<StridedView> result = view;
@@ -28,6 +21,22 @@ static std::optional<StridedView> throughSlice(onnx::SliceOp op,
     result = result->sliced(d, op.getStarts()[d], shapeOf(op.getY())[d],
                             op.getSteps()[d]);
   return result;
+}
+
+bool wsec::values::isShapeOnly(Operation *op) {
+  return op && isa<onnx::ReshapeOp, onnx::ExpandOp, onnx::TransposeOp,
+                   onnx::SliceOp, onnx::KeepOp>(op);
+}
+
+std::optional<StridedView>
+wsec::values::throughShapeOp(Operation *op, const StridedView &operand) {
+  if (auto transpose = dyn_cast<onnx::TransposeOp>(op))
+    return operand.transposed(transpose.getPerm());
+  if (auto slice = dyn_cast<onnx::SliceOp>(op))
+    return throughSlice(slice, operand);
+  if (isa<onnx::ExpandOp>(op))
+    return operand.expanded(shapeOf(op->getResult(0)));
+  return operand.reshaped(shapeOf(op->getResult(0)));
 }
 
 /// The operand and the factor of a multiplication or division by one number
@@ -80,14 +89,7 @@ static TracedView trace(Value value, Through through) {
       traced.scale *= scaling(product)->second;
       continue;
     }
-    if (isa<onnx::ExpandOp>(op)) {
-      traced.view = traced.view.expanded(shapeOf(op->getResult(0)));
-      continue;
-    }
-    auto slice = dyn_cast<onnx::SliceOp>(op);
-    auto view = slice ? throughSlice(slice, traced.view)
-                      : throughLayout(op, traced.view);
-    if (view)
+    if (auto view = throughShapeOp(op, traced.view))
       traced.view = *view;
     else
       traced = {op->getResult(0),

@@ -15,6 +15,14 @@ struct TracedView {
   double scale = 1; // what multiplications on the way amount to
 };
 
+/// Is it onnx.reshape, expand, transpose, slice or keep, whose result shows
+/// elements of the operand?
+bool isShapeOnly(mlir::Operation *op);
+
+/// The view of its result, from that of its operand; nothing if none is.
+std::optional<StridedView> throughShapeOp(mlir::Operation *op,
+                                          const StridedView &operand);
+
 /// Traces through reshapes and transposes only.
 TracedView traceLayout(mlir::Value value);
 

@@ -90,12 +90,16 @@ def in_function(text):
 
 
 def in_wafer_program(text):
-    loads = []
+    """Parameters stand before kernels, so before the loads."""
+    parameters, text = [], operations(text)
+    while text and text[0].startswith(("parameter ", "region ")):
+        parameters.append(text.pop(0))
+    loads, text = [], "\n".join(text)
     for name, kind in free_values(text).items():
         shape = re.match(r"tensor<([\dx]+x\w+)", kind)[1]
         loads.append(f"input @of_{name[1:]} : tensor<{shape}>\n"
                      f"{name} = load @of_{name[1:]} on @r {{nodes = [\"{name}\"]}} : {kind}")
-    body = "\n".join(loads + [text])
+    body = "\n".join(parameters + loads + [text])
     named = dict.fromkeys(re.findall(r"@(\w+)", body))
     declared = [SYMBOLS[name] for name in named
                 if name in SYMBOLS and not re.search(rf"(region|input|stream) @{name}\b", body)]

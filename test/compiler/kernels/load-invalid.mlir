@@ -19,7 +19,7 @@ wse.program @too_many_dimensions state(selected) mesh(4x2) machine("wse2") {
 wse.program @reshaped_view state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   parameter @t = external<"m.data", 0, 64> : tensor<16xf32>
-  // expected-error @below {{reshapes a constant whose view is not dense}}
+  // expected-error @below {{reshapes a constant in a way that no strides describe}}
   %x = load <@t : tensor<8x2xf32> view 0 strides [1, 8]> on @r {nodes = ["x"]} : tensor<1x4x4xf32, #tokens>
   store %x to "y" on @r : tensor<1x4x4xf32, #tokens> to tensor<4x4xf32>
 }

@@ -11,7 +11,7 @@
 // CHECK: "entry": "main"
 // CHECK: "held": [
 // CHECK-NEXT: {
-// CHECK-NEXT: "name": "w"
+// CHECK-NEXT: "name": "w.resident"
 // CHECK-NEXT: "kind": "parameter"
 // CHECK: "columns": 4
 // CHECK: "bytes": 96

@@ -12,8 +12,8 @@
 // MARK: onnx.matmul %arg0, %{{.*}} {node = "fc1/up", wse.sparsity = #wse.sparsity<keep 16 of 64 rest 1 random seed 0>}
 // MARK: onnx.matmul %{{.*}} {node = "fc2"}
 
-// SELECT: sparse_matmul %{{.*}} weight <"w1" {{.*}}> sparsity <keep 16 of 64 rest 1 random seed 5> on @r {nodes = ["fc1/up"]}
-// SELECT: matmul %{{.*}} weight <"w2" {{.*}} variant(
+// SELECT: sparse_matmul %{{.*}} weight <@w1 {{.*}}> sparsity <keep 16 of 64 rest 1 random seed 5> on @r {nodes = ["fc1/up"]}
+// SELECT: matmul %{{.*}} weight <@w2 {{.*}} variant(
 
 // BOTH: {node = "fc1/up", wse.sparsity = #wse.sparsity<keep 32 of 64 rest 2 topk seed 0>}
 // BOTH: {node = "fc2", wse.sparsity = #wse.sparsity<keep 32 of 64 rest 4 topk seed 0>}

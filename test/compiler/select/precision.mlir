@@ -37,7 +37,7 @@ func.func @main(%in: tensor<4x8xf32> {onnx.name = "x"}) -> (tensor<16x2xf32> {on
 // -----
 
 // Masks of attentions are of f32, those of heads, too.
-// CHECK: %[[M:.*]] = load <"m" {{.*}} : !tokens_1x2x4_heads
+// CHECK: %[[M:.*]] = load <@m {{.*}} : !tokens_1x2x4_heads
 // CHECK: attention {{.*}} masks %[[M]] {{.*}} masks !tokens_1x2x4_heads ->
 func.func @main(%x: tensor<1x2x4xf32> {onnx.name = "x"}) -> (tensor<1x2x4xf32> {onnx.name = "y"}) {
   %m = onnx.constant dense<[[[-3.40282347E+38, -3.40282347E+38, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]]> : tensor<1x2x4xf32> {node = "m"}

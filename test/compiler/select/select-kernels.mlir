@@ -84,7 +84,7 @@ func.func @main(%x: tensor<60x8xf32> {onnx.name = "x"}) -> (tensor<60x50000xf32>
 // CHECK: parameter @c = dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
 // CHECK: alias "same" = @x : tensor<3x2xf32>
 // CHECK-NEXT: alias "fixed" = <@c : tensor<2xf32>> : tensor<2xf32>
-// CHECK-NEXT: %{{.*}} = load @x strides [0, 1, 3]
+// CHECK-NEXT: %{{.*}} = load @x strides [6, 1, 3]
 // CHECK-NEXT: store
 func.func @main(%x: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<3x2xf32> {onnx.name = "same"}, tensor<2xf32> {onnx.name = "fixed"}, tensor<3x2xf32> {onnx.name = "turned"}) {
   %c = onnx.constant dense<[1.0, 2.0]> : tensor<2xf32> {node = "c"}
@@ -170,7 +170,7 @@ func.func @main(%x: tensor<2x3x8xf32> {onnx.name = "x"}) -> (tensor<2x8xf32> {on
 // CHECK-LABEL: wse.program @main
 // CHECK: intermediate @softmax : tensor<3x8xf32>
 // CHECK: store %softmax to "softmax" on @r
-// CHECK: load @softmax offset 1 strides [0, 8, 2] on @r
+// CHECK: load @softmax offset 1 strides [12, 8, 2] on @r
 func.func @main(%x: tensor<3x8xf32> {onnx.name = "x"}) -> (tensor<3x4xf32> {onnx.name = "y"}) {
   %n = onnx.softmax %x {node = "softmax"} : tensor<3x8xf32>
   %odd = onnx.slice %n {starts = array<i64: 0, 1>, steps = array<i64: 1, 2>, node = "odd"} : tensor<3x8xf32> -> tensor<3x4xf32>
@@ -183,9 +183,9 @@ func.func @main(%x: tensor<3x8xf32> {onnx.name = "x"}) -> (tensor<3x4xf32> {onnx
 // the shortest dimension, then what the store holds is in order.
 // CHECK-LABEL: wse.program @main
 // CHECK: intermediate @y : tensor<2x4x3x5x3xf32>
-// CHECK: load @x strides [1, {{.*}}] on @r {{.*}} : !tokens_1x4x3x5x3_
+// CHECK: load @x strides [{{.*}}, 2, 40] on @r {{.*}} : !tokens_1x4x3x5x3_
 // CHECK: store {{.*}} to "y" strides [360, 3, 1] on @r
-// CHECK: load @x offset 1 strides [1, {{.*}}] on @r {{.*}} : !tokens_1x4x3x5x3_
+// CHECK: load @x offset 1 strides [{{.*}}, 2, 40] on @r {{.*}} : !tokens_1x4x3x5x3_
 // CHECK: store {{.*}} to "y" at 180 strides [360, 3, 1] on @r
 // CHECK: load @y on @r
 func.func @main(%x: tensor<3x3x4x5x2xf32> {onnx.name = "x"}) -> (tensor<2x4x3x5x3xf32> {onnx.name = "z"}) {

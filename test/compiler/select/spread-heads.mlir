@@ -10,7 +10,7 @@
 // CHECK-LABEL: wse.program @main
 // CHECK: %[[HEADS:.*]] = attention
 // CHECK-NEXT: %[[SPREAD:.*]] = redistribute %[[HEADS]] on @r {nodes = ["out"]} : !tokens_1x24x240_heads -> !tokens_1x24x240_balanced
-// CHECK-NEXT: matmul %[[SPREAD]] weight <"w" {{.*}} variant(stationary)
+// CHECK-NEXT: matmul %[[SPREAD]] weight <@w {{.*}} variant(stationary)
 func.func @main(%x: tensor<1x24x240xf32> {onnx.name = "x"}) -> (tensor<1x24x240xf32> {onnx.name = "y"}) {
   %w = onnx.constant external<"m.data", 0, 230400> : tensor<240x240xf32> {node = "w"}
   %attend = onnx.attention %x, %x, %x {num_heads = 5 : i64, scale = 0.5 : f32, node = "attend"} : (tensor<1x24x240xf32>, tensor<1x24x240xf32>, tensor<1x24x240xf32>) -> tensor<1x24x240xf32>
@@ -25,7 +25,7 @@ func.func @main(%x: tensor<1x24x240xf32> {onnx.name = "x"}) -> (tensor<1x24x240x
 // CHECK-LABEL: wse.program @main
 // CHECK-NOT: redistribute
 // CHECK: %[[HEADS:.*]] = attention
-// CHECK-NEXT: matmul %[[HEADS]] weight <"w"
+// CHECK-NEXT: matmul %[[HEADS]] weight <@w :
 func.func @main(%x: tensor<1x6x64xf32> {onnx.name = "x"}) -> (tensor<1x6x64xf32> {onnx.name = "y"}) {
   %w = onnx.constant external<"m.data", 0, 16384> : tensor<64x64xf32> {node = "w"}
   %attend = onnx.attention %x, %x, %x {num_heads = 2 : i64, scale = 0.5 : f32, node = "attend"} : (tensor<1x6x64xf32>, tensor<1x6x64xf32>, tensor<1x6x64xf32>) -> tensor<1x6x64xf32>

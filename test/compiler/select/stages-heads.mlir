@@ -10,7 +10,7 @@
 // CHECK: region @r1 shape(28x4) {{.*}}as stage from 1 spread_heads
 // CHECK: %[[HEADS:.*]] = attention {{.*}} on @r {
 // CHECK: %[[HERE:.*]] = transfer %[[HEADS]] on @r1 {{{.*}}} : {{.*}} -> ![[SPREAD_HEADS]]
-// CHECK: matmul %[[HERE]] weight <"w"
+// CHECK: matmul %[[HERE]] weight <@w.resident :
 func.func @main(%x: tensor<1x8x192xf32> {onnx.name = "x"}) -> (tensor<1x8x192xf32> {onnx.name = "y"}) {
   %w = onnx.constant external<"m.data", 0, 147456> : tensor<192x192xf32> {node = "w"}
   %attend = onnx.attention %x, %x, %x {num_heads = 2 : i64, scale = 0.5 : f32, node = "attend"} : (tensor<1x8x192xf32>, tensor<1x8x192xf32>, tensor<1x8x192xf32>) -> tensor<1x8x192xf32>
