@@ -15,6 +15,9 @@ static constexpr int64_t leastCode = 10240, codeStep = 4096, mostCode = 32768;
 /// rows of them; and stages where they are there for their code.
 static constexpr int64_t mostStages = 64, mostStageRows = 16,
                          mostStagesOfCode = 6;
+/// Kernels that are put on stages for their code, at most: which of them share
+/// one is asked for all pairs of cuts.
+static constexpr size_t mostKernelsOfCode = 2000;
 /// Parts of a model that run side by side, each on a region of its own.
 static constexpr int64_t mostParts = 4;
 
@@ -52,6 +55,13 @@ static bool isMostlyCode(ModuleOp module, int64_t code) {
   return llvm::any_of(module.getOps<wse::ProgramOp>(), [&](auto program) {
     return 3 * code > program.targetMachine().usableBytes();
   });
+}
+
+static size_t kernelCount(ModuleOp module) {
+  size_t count = 0;
+  for (auto program : module.getOps<wse::ProgramOp>())
+    count += program.kernels().size();
+  return count;
 }
 
 static int64_t regionCount(ModuleOp module) {
@@ -219,7 +229,7 @@ bool Attempts::changeRegions(ModuleOp module, Outcome &outcome) {
 bool Attempts::spread(ModuleOp module, Outcome &outcome) {
   if (!now.spreadCode) {
     if (!isMostlyCode(module, outcome.code) || !options.region.empty() ||
-        !options.placement.empty())
+        !options.placement.empty() || kernelCount(module) > mostKernelsOfCode)
       return false;
     now.spreadCode = true;
     now.abreast.assign(mostParts - 1, mostParts);

@@ -171,9 +171,12 @@ llvm::Expected<Report> wsec::readReport(StringRef path) {
   if (file.size() >= runtime::containerHeaderBytes)
     size = llvm::support::endian::read64le(file.data() + magic.size());
   StringRef bytes = file.substr(runtime::containerHeaderBytes, size);
-  // Flatbuffers wants aligned data; the mapped header keeps 8 bytes.
+  // Flatbuffers wants aligned data; the mapped header keeps 8 bytes. As many
+  // tables as the runtime takes.
+  flatbuffers::Verifier::Options options;
+  options.max_tables = flatbuffers::uoffset_t(bytes.size() + 1024);
   flatbuffers::Verifier verifier(
-      reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
+      reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size(), options);
   if (!file.starts_with(magic) || bytes.size() != size ||
       !program::VerifyProgramBuffer(verifier))
     return llvm::createStringError(path + ": this is not a program");

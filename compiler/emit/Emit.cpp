@@ -43,10 +43,11 @@ static LogicalResult checkConstants(pe::ProgramOp op,
          << " fit; keep them in a file, as weights";
 }
 
-// Writes the verdict into the program.
+// Writes the verdict into the program, of which `packed` are the bytes so far.
 static LogicalResult proveFree(pe::ProgramOp op, bool isCompiled,
+                               const std::string &packed,
                                program::ProgramT &program) {
-  runtime::DeadlockProof proof = findDeadlock(pack(program));
+  runtime::DeadlockProof proof = findDeadlock(packed);
   program.proof = std::make_unique<program::ProofT>();
   program.proof->verdict = proof.verdict;
   program.proof->ranks = proof.ranks;
@@ -93,12 +94,14 @@ LogicalResult wsec::emitProgram(ModuleOp module, const EmitOptions &options) {
   FailureOr<WeightPlan> plan = placeWeights(*op, options, program);
   if (failed(plan))
     return failure();
-  if (auto error = findLoadError(pack(program))) {
+  std::string packed = pack(program);
+  if (auto error = findLoadError(packed)) {
     reportLoadError(*op, *error);
     return failure();
   }
-  if (failed(proveFree(*op, options.isCompiled, program)))
+  if (failed(proveFree(*op, options.isCompiled, packed, program)))
     return failure();
+  packed = {};
 
   auto packWith = [&](uint64_t bundleDigest) {
     if (!plan->pieces.empty())

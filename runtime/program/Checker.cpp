@@ -121,10 +121,7 @@ void checkProgram(const program::Program &program) {
     checkUsableColor(machine, program.launch_color(), {nullptr, "program"},
                      "launch color");
   checkRoutes(program);
-  // A stream that a compiler writes has some ten scalars and extents.
-  constexpr uint64_t stepsOfStream = 16;
-  CheckerWork work(stepsOfStream * uint64_t(machine.width()) *
-                   program.streams()->size());
+  CheckerWork work;
   const CarriedRanges carried = checkEntries(program, work);
   checkClasses(program, carried, work);
   checkTensors(program);

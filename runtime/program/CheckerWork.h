@@ -11,12 +11,8 @@ namespace wsec::runtime {
 /// so that a small file could ask for years.
 class CheckerWork {
 public:
-  /// Some seconds of one core, whatever the file.
-  static constexpr uint64_t leastLimit = uint64_t(1) << 31;
-
-  /// `planned`: steps that a file may take in addition for how much there is in
-  /// it, such as streams that are planned column by column.
-  explicit CheckerWork(uint64_t planned = 0) : most(leastLimit + planned) {}
+  /// Some seconds of one core.
+  static constexpr uint64_t most = uint64_t(1) << 31;
 
   /// `times` repetitions of `steps` steps, for `purpose`. Throws WorkLimit.
   void add(uint64_t times, uint64_t steps, const char *purpose,
@@ -34,7 +30,6 @@ public:
   }
 
 private:
-  const uint64_t most;
   uint64_t count = 0;
 };
 

@@ -259,14 +259,26 @@ inline bool tablesVerify(const std::vector<uint8_t> &file) {
   return program::VerifyProgramBuffer(verifier);
 }
 
-/// Puts right the code sizes that classes state; the tables must verify.
+/// Puts right the code sizes that classes state; the tables must verify. They
+/// may lie over one another in a file of a stranger: if one of them does not
+/// verify with the sizes written, none is.
 inline void mendCodeBytes(std::vector<uint8_t> &file) {
-  const auto *program = program::GetProgram(file.data() + containerHeaderBytes);
+  std::vector<uint8_t> mended = file;
+  const auto *program =
+      program::GetProgram(mended.data() + containerHeaderBytes);
+  std::vector<uint64_t> sizes;
   for (const program::PEClass *peClass : *program->classes())
-    reinterpret_cast<flatbuffers::Table *>(
-        const_cast<program::PEClass *>(peClass))
-        ->SetField(program::PEClass::VT_CODE_BYTES,
-                   uint32_t(codeBytes(*peClass)), 0u);
+    sizes.push_back(codeBytes(*peClass));
+  // Their places, before any of them is written over.
+  std::vector<flatbuffers::Table *> tables;
+  for (const program::PEClass *peClass : *program->classes())
+    tables.push_back(reinterpret_cast<flatbuffers::Table *>(
+        const_cast<program::PEClass *>(peClass)));
+  for (size_t i = 0; i < tables.size() && tablesVerify(mended); ++i)
+    tables[i]->SetField(program::PEClass::VT_CODE_BYTES, uint32_t(sizes[i]),
+                        0u);
+  if (tablesVerify(mended))
+    file = std::move(mended);
 }
 
 /// 0, 1, 2, ...

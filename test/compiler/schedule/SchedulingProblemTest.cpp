@@ -4,11 +4,13 @@
 #include "compiler/schedule/FirstFitScheduler.h"
 #include "compiler/schedule/FormScheduler.h"
 #include "compiler/schedule/LaunchOrder.h"
+#include "runtime/program/CommandRoom.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
+#include <random>
 #include <tuple>
 
 using namespace wsec;
@@ -151,6 +153,53 @@ TEST(LaunchOrder, FreeKernelsAreMovedWhereTheEndIsEarlier) {
   // What uses another's result stays where it is.
   problem.kernels[3].operands = {2};
   EXPECT_EQ(orderLaunches(problem)[0], 0u);
+}
+/// When the last region is done, and the sum of all ends, launch by launch.
+static std::pair<double, double> endsOf(const SchedulingProblem &problem,
+                                        const std::vector<size_t> &order) {
+  runtime::CommandLine commands(problem.commandsAhead);
+  std::vector<double> free(problem.commandsAhead.size(), 0);
+  double sum = 0;
+  for (size_t kernel : order) {
+    double &when = free[problem.kernels[kernel].region];
+    when = std::max(when, commands.reaches(problem.kernels[kernel].region)) +
+           problem.kernels[kernel].cycles;
+    sum += when;
+    commands.give(free);
+  }
+  return {*std::max_element(free.begin(), free.end()), sum};
+}
+TEST(LaunchOrder, NoSingleMoveOfFreeKernelsEndsEarlier) {
+  std::mt19937 random(1);
+  for (int trial = 0; trial < 30; ++trial) {
+    const size_t regions = 2 + random() % 4, count = 2 + random() % 18;
+    std::vector<
+        std::tuple<std::vector<size_t>, size_t, std::vector<size_t>, double>>
+        kernels(count);
+    std::vector<double> work(regions, 0);
+    for (auto &[operands, region, after, cycles] : kernels) {
+      region = random() % regions;
+      cycles = double(random() % 100);
+      work[region] += cycles;
+    }
+    SchedulingProblem problem = launches(kernels);
+    problem.commandsAhead.assign(regions, std::vector<size_t>(regions));
+    for (std::vector<size_t> &row : problem.commandsAhead)
+      for (size_t &ahead : row)
+        ahead = random() % 8;
+    const std::vector<size_t> order = orderLaunches(problem);
+    const auto best = endsOf(problem, order);
+    if (best.first <= *std::max_element(work.begin(), work.end()))
+      continue; // No order ends earlier.
+    for (size_t from = 0; from < count; ++from)
+      for (size_t to = 0; to < count; ++to) {
+        std::vector<size_t> other = order;
+        other.erase(other.begin() + long(from));
+        other.insert(other.begin() + long(to), order[from]);
+        EXPECT_GE(endsOf(problem, other), best)
+            << "trial " << trial << ": " << from << " to " << to;
+      }
+  }
 }
 TEST(LaunchOrder, WaitsForWhatIsStored) {
   // k1 on region 1 loads what k0 on region 0 stores.
