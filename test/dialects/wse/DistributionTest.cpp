@@ -144,9 +144,8 @@ TEST_F(DistributionTest, RowsHoldNoMoreThanTheFullest) {
 TEST_F(DistributionTest, SlicesOfWeightsAreViews) {
   mlir::Builder builder(&context);
   auto type = mlir::RankedTensorType::get({4, 6}, builder.getF32Type());
-  auto weight =
-      WeightAttr::get(&context, builder.getStringAttr("w"), type,
-                      builder.getStringAttr("f"), 64, 96, {}, {}, 0, {});
+  auto weight = WeightAttr::of(mlir::FlatSymbolRefAttr::get(&context, "w"),
+                               type, 0, {6, 1});
   WeightAttr part = weight.slice(1, 2, 3);
   EXPECT_EQ(part.getType().getShape(), llvm::ArrayRef<int64_t>({4, 3}));
   EXPECT_EQ(part.getViewOffset(), 2);
