@@ -41,7 +41,7 @@ std::optional<double> StoreOrder::complete(uint32_t stream) const {
   double last = 0;
   if (touched[stream].empty())
     return last;
-  std::lock_guard guard(lock);
+  Lock guard(lock);
   for (uint32_t tensor : touched[stream]) {
     auto found = tensors.find(tensor);
     if (found == tensors.end())
@@ -57,7 +57,7 @@ bool StoreOrder::arrived(uint32_t stream, double when) {
   bool completes = false;
   if (touched[stream].empty())
     return completes;
-  std::lock_guard guard(lock);
+  Lock guard(lock);
   for (uint32_t index : touched[stream]) {
     Tensor &tensor = tensors[index];
     tensor.last = std::max(tensor.last, when);

@@ -6,10 +6,10 @@
 
 #include "runtime/engine/HostPort.h"
 #include "runtime/program/Call.h"
+#include "runtime/threads/Mutex.h"
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -36,10 +36,10 @@ private:
     uint64_t missing = 0; ///< channels, counted for each launch
     double last = 0;
   };
-  std::map<uint32_t, Tensor> tensors;
+  std::map<uint32_t, Tensor> tensors ABSL_GUARDED_BY(lock);
   /// By stream, the intermediate tensors that it reads or writes.
   std::vector<std::vector<uint32_t>> touched;
-  mutable std::mutex lock;
+  mutable Mutex lock;
 };
 
 } // namespace wsec::runtime

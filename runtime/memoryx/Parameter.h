@@ -27,7 +27,7 @@ struct ParameterStore::Parameter {
   const bool isTrainable;
 
   UpdatePtr update; ///< null: it is frozen
-  std::mutex mutex;
+  Mutex mutex;
   StateRegion weights;
   std::vector<Moment> momentNames;
   std::vector<std::unique_ptr<StateRegion>> moments;

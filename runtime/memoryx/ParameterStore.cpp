@@ -137,7 +137,7 @@ void ParameterStore::write(size_t parameter, ElementType type,
   checkFloat(type);
   Parameter &its = at(parameter);
   {
-    std::lock_guard lock(its.mutex);
+    Lock lock(its.mutex);
     update(its);
     readElements(type, static_cast<const uint8_t *>(weights), 0, 1, its.count,
                  its.weights.data());
@@ -158,7 +158,7 @@ void ParameterStore::accumulate(size_t parameter, ElementType type,
   Parameter &its = at(parameter);
   checkTrainable(its);
   {
-    std::lock_guard lock(its.mutex);
+    Lock lock(its.mutex);
     // The sum of the last step is free once it was applied.
     update(its);
     its.gradient.add(type, gradient, first, samples);
@@ -170,7 +170,7 @@ void ParameterStore::accumulate(size_t parameter, const float *gradient) {
   Parameter &its = at(parameter);
   uint64_t next;
   {
-    std::lock_guard lock(its.mutex);
+    Lock lock(its.mutex);
     next = its.isPending ? 0 : its.gradient.samples();
   }
   accumulate(parameter, ElementType::F32, gradient, next, 1);
@@ -265,7 +265,7 @@ void ParameterStore::read(size_t parameter, ElementType type, uint64_t first,
                   inQuotes(its.name) + ", which has " +
                   std::to_string(its.count));
   {
-    std::lock_guard lock(its.mutex);
+    Lock lock(its.mutex);
     update(its);
     writeElements(type, static_cast<uint8_t *>(to), 0, 1, count,
                   its.weights.data() + first);
@@ -288,7 +288,7 @@ ParameterStore::elementsOf(const std::string &name, ElementType type,
     return {words, reinterpret_cast<const uint8_t *>(words->data())};
   }
   {
-    std::lock_guard lock(its.mutex);
+    Lock lock(its.mutex);
     update(its);
   }
   touched(its);
@@ -306,7 +306,7 @@ std::vector<float> ParameterStore::weights(size_t parameter) {
 void ParameterStore::settle() {
   for (const auto &parameter : parameters) {
     {
-      std::lock_guard lock(parameter->mutex);
+      Lock lock(parameter->mutex);
       update(*parameter);
     }
     touched(*parameter);
@@ -323,13 +323,13 @@ uint64_t ParameterStore::bytes() const {
 void ParameterStore::touched(Parameter &parameter) {
   if (options.folder.empty())
     return;
-  std::lock_guard lock(residency);
+  Lock lock(residency);
   if (parameter.lastUse != 0) {
     byUse.erase(parameter.lastUse);
     resident -= parameter.residentBytes;
   }
   {
-    std::lock_guard its(parameter.mutex);
+    Lock its(parameter.mutex);
     parameter.residentBytes = parameter.bytes();
   }
   parameter.lastUse = ++clock;
@@ -340,8 +340,10 @@ void ParameterStore::touched(Parameter &parameter) {
     Parameter &oldest = *next->second;
     ++next;
     // One that is being used is touched again soon.
-    if (std::unique_lock its(oldest.mutex, std::try_to_lock); its)
+    if (oldest.mutex.try_lock()) {
       release(oldest);
+      oldest.mutex.unlock();
+    }
   }
 }
 

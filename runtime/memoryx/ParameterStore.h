@@ -7,11 +7,11 @@
 #include "runtime/memoryx/ParameterSource.h"
 #include "runtime/memoryx/Safetensors.h"
 #include "runtime/memoryx/updates/Update.h"
+#include "runtime/threads/Mutex.h"
 
 #include <atomic>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 
 namespace wsec::runtime {
@@ -126,7 +126,7 @@ private:
   /// Keeps what is resident within its bound.
   void touched(Parameter &parameter);
   /// Of one that nobody uses.
-  void release(Parameter &parameter);
+  void release(Parameter &parameter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(residency);
 
   const StoreOptions options;
   std::vector<std::unique_ptr<Parameter>> parameters;
@@ -136,9 +136,11 @@ private:
   double learningRate = 0, gradientScale = 1; ///< of the last step
   std::atomic<int> readers{0};                ///< WeightStreams
 
-  std::mutex residency;
-  std::map<uint64_t, Parameter *> byUse; ///< those that are resident
-  uint64_t clock = 0, resident = 0;
+  Mutex residency;
+  /// Those that are resident.
+  std::map<uint64_t, Parameter *> byUse ABSL_GUARDED_BY(residency);
+  uint64_t clock ABSL_GUARDED_BY(residency) = 0;
+  uint64_t resident ABSL_GUARDED_BY(residency) = 0;
 };
 
 } // namespace wsec::runtime

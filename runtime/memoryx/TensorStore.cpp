@@ -61,7 +61,7 @@ TensorStore::TensorStore(std::shared_ptr<const LoadedProgram> loadedProgram,
 TensorStore::TensorStore(const TensorStore &other, ForSibling)
     : loaded(other.loaded), files(other.files), byPath(other.byPath),
       entries(other.entries.size()), outputs(other.outputs.size()) {
-  std::lock_guard lock(other.computing);
+  Lock lock(other.computing);
   for (uint32_t i = 0; i < entries.size(); ++i)
     if (tensor(i).role() == program::TensorRole::Weight ||
         tensor(i).role() == program::TensorRole::Constant)
@@ -199,7 +199,7 @@ const TensorStore::Computed *TensorStore::computed(uint32_t index) const {
 
 const uint8_t *TensorStore::elements(uint32_t index) const {
   if (const Computed *source = computed(index)) {
-    std::lock_guard lock(computing);
+    Lock lock(computing);
     Entry &entry = entries[index];
     if (!entry.data) {
       auto all =

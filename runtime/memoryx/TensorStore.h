@@ -6,11 +6,11 @@
 #include "runtime/memoryx/SparseMatrix.h"
 #include "runtime/program/Loader.h"
 #include "runtime/program/ProceduralFile.h"
+#include "runtime/threads/Mutex.h"
 
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <vector>
@@ -122,7 +122,7 @@ private:
       byPath; ///< mapped files and their digests
   /// Those that are computed as a whole become so late.
   mutable std::vector<Entry> entries;
-  mutable std::mutex computing;
+  mutable Mutex computing;
   std::vector<OutputElements> outputs;
 };
 

@@ -22,7 +22,7 @@ WeightStream::WeightStream(ParameterStore &store, std::vector<size_t> order,
 
 WeightStream::~WeightStream() {
   {
-    std::lock_guard lock(mutex);
+    Lock lock(mutex);
     stopped = true;
   }
   changed.notify_all();
@@ -30,11 +30,10 @@ WeightStream::~WeightStream() {
 }
 
 bool WeightStream::put(Piece piece) {
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] {
-    return stopped || ready.empty() ||
-           readyBytes + piece.bytes.size() <= options.aheadBytes;
-  });
+  Lock lock(mutex);
+  while (!stopped && !ready.empty() &&
+         readyBytes + piece.bytes.size() > options.aheadBytes)
+    lock.wait(changed);
   if (stopped)
     return false;
   readyBytes += piece.bytes.size();
@@ -66,15 +65,16 @@ void WeightStream::run() {
     what = std::current_exception();
   }
   --store.readers;
-  std::lock_guard lock(mutex);
+  Lock lock(mutex);
   problem = what;
   done = true;
   changed.notify_all();
 }
 
 std::optional<WeightStream::Piece> WeightStream::next() {
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return done || !ready.empty(); });
+  Lock lock(mutex);
+  while (!done && ready.empty())
+    lock.wait(changed);
   if (ready.empty()) {
     if (problem)
       std::rethrow_exception(std::exchange(problem, nullptr));

@@ -3,6 +3,7 @@
 #define RUNTIME_MEMORYX_WEIGHTSTREAM_H
 
 #include "runtime/memoryx/ParameterStore.h"
+#include "runtime/threads/Mutex.h"
 
 #include <condition_variable>
 #include <deque>
@@ -50,12 +51,13 @@ private:
   const std::vector<size_t> order;
   const Options options;
 
-  std::mutex mutex;
+  Mutex mutex;
   std::condition_variable changed;
-  std::deque<Piece> ready;
-  uint64_t readyBytes = 0;
-  bool done = false, stopped = false;
-  std::exception_ptr problem;
+  std::deque<Piece> ready ABSL_GUARDED_BY(mutex);
+  uint64_t readyBytes ABSL_GUARDED_BY(mutex) = 0;
+  bool done ABSL_GUARDED_BY(mutex) = false;
+  bool stopped ABSL_GUARDED_BY(mutex) = false;
+  std::exception_ptr problem ABSL_GUARDED_BY(mutex);
   std::thread thread;
 };
 

@@ -33,14 +33,14 @@ static double feedCycles(const Demand &column) {
                   column.perWord * (words - column.queued));
 }
 
-InputChannel::Pace InputChannel::pace() {
+InputChannel::Pace InputChannel::pace(bool ofAll) {
   Pace pace;
   size_t words = SIZE_MAX;
   double feed = 0, usedShare = 0;
   for (const Link &link : links.links) {
     Demand column;
     const size_t its = link.queue->asked(link.to, link.count, *this, column);
-    if (its == 0 && !released)
+    if (its == 0 && ofAll)
       return {};
     if (its == 0)
       continue;
@@ -65,7 +65,7 @@ InputChannel::Pace InputChannel::pace() {
 bool InputChannel::release() {
   if (!std::exchange(waits, false))
     return false;
-  released = true;
+  released = pace(/*ofAll=*/false);
   world.scheduler.wake(*this);
   return true;
 }
@@ -90,11 +90,11 @@ void InputChannel::run() {
         now = std::max(now, std::ceil(*complete) +
                                 world.image.machine.store_latency_cycles());
     }
-    const Pace pace = this->pace();
+    const Pace pace = released ? *released : this->pace(/*ofAll=*/true);
     waits = pace.words == 0;
     if (waits)
       return;
-    released = false;
+    released.reset();
     WordView view = host.next(use.stream, use.channel, pace.words);
     size_t words = view.words();
     if (words == 0 || words > use.words - deliveredOfUse)

@@ -52,12 +52,15 @@ private:
     double perWord = 1;   ///< cycles
     double ahead = 1e300; ///< words that come before `start`
   };
-  Pace pace();
+  /// `ofAll` false: of those that have asked. They are told from the others
+  /// while nothing runs, or it would depend on who runs first.
+  Pace pace(bool ofAll);
 
   Links links;
   size_t next = 0;
   uint64_t deliveredOfUse = 0;
-  bool waits = false, released = false;
+  bool waits = false;
+  std::optional<Pace> released; ///< of those that had asked then
   double now;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/Replay.h"
 
+#include "hwy/cache_control.h"
 #include "runtime/program/Errors.h"
 
 #include <algorithm>
@@ -76,7 +77,7 @@ private:
         return false;
       constexpr unsigned patience = 4000;
       if (tries < patience)
-        __builtin_ia32_pause();
+        hwy::Pause();
       else
         std::this_thread::yield();
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/Scheduler.h"
 
+#include "hwy/cache_control.h"
 #include "runtime/program/Errors.h"
 
 #include <tuple>
@@ -151,7 +152,7 @@ bool Scheduler::await(Worker &worker) {
   for (unsigned tries = 0; tries < patience && active > 1; ++tries) {
     if (takeFromOthers(worker))
       return true;
-    __builtin_ia32_pause();
+    hwy::Pause();
   }
   std::unique_lock<std::mutex> guard(lock);
   if (++idle == active) {

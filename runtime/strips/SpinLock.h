@@ -2,6 +2,8 @@
 #ifndef RUNTIME_STRIPS_SPINLOCK_H
 #define RUNTIME_STRIPS_SPINLOCK_H
 
+#include "hwy/cache_control.h"
+
 #include <atomic>
 #include <thread>
 
@@ -22,7 +24,7 @@ public:
   static void pause(unsigned tries) {
     constexpr unsigned patience = 200;
     if (tries < patience)
-      __builtin_ia32_pause();
+      hwy::Pause();
     else
       std::this_thread::yield();
   }

@@ -7,7 +7,7 @@ namespace wsec::runtime {
 
 WorkerPool::~WorkerPool() {
   {
-    std::lock_guard<std::mutex> guard(lock);
+    Lock guard(lock);
     ends = true;
   }
   changed.notify_all();
@@ -23,7 +23,7 @@ void WorkerPool::run(unsigned wanted,
           startThread("worker " + std::to_string(threads.size() + 2) + " of " +
                           std::to_string(wanted),
                       [this, i = unsigned(threads.size()) + 1] { serve(i); }));
-    std::lock_guard<std::mutex> guard(lock);
+    Lock guard(lock);
     work = &what;
     count = wanted;
     running = wanted - 1;
@@ -32,23 +32,26 @@ void WorkerPool::run(unsigned wanted,
   }
   what(0);
   if (wanted > 1) {
-    std::unique_lock<std::mutex> guard(lock);
-    changed.wait(guard, [&] { return running == 0; });
+    Lock guard(lock);
+    while (running > 0)
+      guard.wait(changed);
   }
 }
 
+const std::function<void(unsigned)> *WorkerPool::await(unsigned index,
+                                                       uint64_t &seen) {
+  Lock guard(lock);
+  while (!ends && (turn == seen || index >= count))
+    guard.wait(changed);
+  seen = turn;
+  return ends ? nullptr : work;
+}
+
 void WorkerPool::serve(unsigned index) {
-  std::unique_lock<std::mutex> guard(lock);
-  for (uint64_t seen = 0;;) {
-    changed.wait(guard,
-                 [&] { return ends || (turn != seen && index < count); });
-    if (ends)
-      return;
-    seen = turn;
-    const std::function<void(unsigned)> &its = *work;
-    guard.unlock();
-    its(index);
-    guard.lock();
+  uint64_t seen = 0;
+  while (const std::function<void(unsigned)> *its = await(index, seen)) {
+    (*its)(index);
+    Lock guard(lock);
     if (--running == 0)
       changed.notify_all();
   }

@@ -4,10 +4,11 @@
 #ifndef RUNTIME_STRIPS_WORKERPOOL_H
 #define RUNTIME_STRIPS_WORKERPOOL_H
 
+#include "runtime/threads/Mutex.h"
+
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -30,16 +31,19 @@ public:
 
 private:
   void serve(unsigned index);
+  /// The next work for a thread that has seen that of turn `seen`; null: the
+  /// end.
+  const std::function<void(unsigned)> *await(unsigned index, uint64_t &seen);
 
   const unsigned workers;
   std::vector<std::thread> threads;
-  std::mutex lock;
+  Mutex lock;
   std::condition_variable changed;
-  const std::function<void(unsigned)> *work = nullptr;
-  uint64_t turn = 0;    ///< of `work`
-  unsigned count = 0;   ///< of the workers that take part
-  unsigned running = 0; ///< of the threads that do
-  bool ends = false;
+  const std::function<void(unsigned)> *work ABSL_GUARDED_BY(lock) = nullptr;
+  uint64_t turn ABSL_GUARDED_BY(lock) = 0;    ///< of `work`
+  unsigned count ABSL_GUARDED_BY(lock) = 0;   ///< of the workers that take part
+  unsigned running ABSL_GUARDED_BY(lock) = 0; ///< of the threads that do
+  bool ends ABSL_GUARDED_BY(lock) = false;
 };
 
 } // namespace wsec::runtime

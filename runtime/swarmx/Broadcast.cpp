@@ -26,20 +26,23 @@ bool Broadcast::isHere(unsigned member) const {
 
 WordView Broadcast::take(unsigned system, unsigned channel,
                          std::counting_semaphore<> *slots) {
-  std::unique_lock guard(lock);
-  Inbox &inbox = inboxes[system];
-  if (!failure)
-    askAbove(system, channel);
-  const auto there = [&] { return failure || inbox.blocks.count(channel); };
-  const bool waits = slots && !there();
-  if (waits)
-    slots->release();
-  inbox.filled.wait(guard, there);
-  const std::exception_ptr why = failure;
+  std::exception_ptr why;
   WordView block;
-  if (!why)
-    block = std::move(inbox.blocks.extract(channel).mapped());
-  guard.unlock();
+  bool waits = false;
+  {
+    Lock guard(lock);
+    Inbox &inbox = inboxes[system];
+    if (!failure)
+      askAbove(system, channel);
+    waits = slots && !failure && !inbox.blocks.count(channel);
+    if (waits)
+      slots->release();
+    while (!failure && !inbox.blocks.count(channel))
+      guard.wait(inbox.filled);
+    why = failure;
+    if (!why)
+      block = std::move(inbox.blocks.extract(channel).mapped());
+  }
   if (waits)
     slots->acquire();
   if (why)
@@ -48,32 +51,32 @@ WordView Broadcast::take(unsigned system, unsigned channel,
 }
 
 void Broadcast::leave(unsigned system) {
-  std::lock_guard guard(lock);
+  Lock guard(lock);
   leaveAbove(system);
 }
 
 void Broadcast::fail(std::exception_ptr why) {
-  std::lock_guard guard(lock);
+  Lock guard(lock);
   failNow(std::move(why));
 }
 
 void Broadcast::requested(unsigned member, unsigned channel) {
-  std::lock_guard guard(lock);
+  Lock guard(lock);
   ask(member, channel);
 }
 
 void Broadcast::arrived(unsigned member, unsigned channel, WordView block) {
-  std::lock_guard guard(lock);
+  Lock guard(lock);
   receive(member, channel, std::move(block));
 }
 
 void Broadcast::left(unsigned member) {
-  std::lock_guard guard(lock);
+  Lock guard(lock);
   remove(member);
 }
 
 uint64_t Broadcast::edgeBytes(unsigned member) const {
-  std::lock_guard guard(lock);
+  Lock guard(lock);
   return bytes[member];
 }
 

@@ -4,12 +4,12 @@
 
 #include "runtime/engine/HostPort.h"
 #include "runtime/swarmx/Tree.h"
+#include "runtime/threads/Mutex.h"
 
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <semaphore>
 #include <set>
 #include <vector>
@@ -93,32 +93,38 @@ private:
     std::condition_variable filled;
   };
 
-  // All under the lock.
-  Node &node(unsigned member) { return nodes[member - tree.systems()]; }
+  Node &node(unsigned member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock) {
+    return nodes[member - tree.systems()];
+  }
   bool isHere(unsigned member) const;
-  void askAbove(unsigned member, unsigned channel);
-  void fetch(unsigned channel);
-  void ask(unsigned member, unsigned channel);
-  void receive(unsigned member, unsigned channel, WordView block);
-  void leaveAbove(unsigned member);
-  void remove(unsigned member);
-  void serve(unsigned member);
-  bool serveOne(unsigned member);
-  bool serveChild(unsigned member, unsigned child, unsigned channel);
-  void hand(unsigned member, unsigned child, unsigned channel);
+  void askAbove(unsigned member, unsigned channel)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock);
+  void fetch(unsigned channel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock);
+  void ask(unsigned member, unsigned channel)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock);
+  void receive(unsigned member, unsigned channel, WordView block)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock);
+  void leaveAbove(unsigned member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock);
+  void remove(unsigned member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock);
+  void serve(unsigned member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock);
+  bool serveOne(unsigned member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock);
+  bool serveChild(unsigned member, unsigned child, unsigned channel)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock);
+  void hand(unsigned member, unsigned child, unsigned channel)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock);
   static void forget(Node &node, unsigned channel);
   bool mayFetch(const Node &node, const Child &child) const;
-  void failNow(std::exception_ptr why);
+  void failNow(std::exception_ptr why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock);
 
   const Tree tree;
   const Source source;
   Elsewhere *const elsewhere;
   const size_t windowWords;
-  mutable std::mutex lock;
-  std::vector<Node> nodes;
-  std::vector<Inbox> inboxes;  ///< by system
-  std::vector<uint64_t> bytes; ///< by edge
-  std::exception_ptr failure;
+  mutable Mutex lock;
+  std::vector<Node> nodes ABSL_GUARDED_BY(lock);
+  std::vector<Inbox> inboxes ABSL_GUARDED_BY(lock);  ///< by system
+  std::vector<uint64_t> bytes ABSL_GUARDED_BY(lock); ///< by edge
+  std::exception_ptr failure ABSL_GUARDED_BY(lock);
 };
 
 } // namespace wsec::runtime

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/swarmx/MpiLink.h"
 #include "runtime/swarmx/WireWords.h"
+#include "runtime/threads/Mutex.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,7 +12,6 @@
 #include <deque>
 #include <list>
 #include <mpi.h>
-#include <mutex>
 #include <thread>
 #include <unistd.h>
 
@@ -61,9 +61,10 @@ private:
   const duration<double> silence;
   int me = 0;
   std::vector<Peer> peers;
-  std::mutex lock;
+  Mutex lock;
   std::condition_variable filled;
-  std::deque<std::pair<unsigned, std::vector<uint8_t>>> outbox;
+  std::deque<std::pair<unsigned, std::vector<uint8_t>>>
+      outbox ABSL_GUARDED_BY(lock);
   std::list<Sending> sending;
   Clock::time_point looked, said;
 };
@@ -106,7 +107,7 @@ void MpiLink::exchangePids() {
 
 void MpiLink::send(unsigned to, Message message) {
   std::vector<uint8_t> data = encode(message);
-  std::lock_guard guard(lock);
+  Lock guard(lock);
   outbox.emplace_back(to, std::move(data));
   filled.notify_one();
 }
@@ -132,7 +133,7 @@ bool MpiLink::takeAlive() {
 std::optional<std::pair<unsigned, Message>> MpiLink::poll() {
   std::deque<std::pair<unsigned, std::vector<uint8_t>>> out;
   {
-    std::lock_guard guard(lock);
+    Lock guard(lock);
     out.swap(outbox);
   }
   for (auto &[to, data] : out)
@@ -168,9 +169,9 @@ std::optional<std::pair<unsigned, Message>> MpiLink::receive() {
     watch();
     if (auto message = poll())
       return message;
-    std::unique_lock guard(lock);
-    filled.wait_for(guard, std::chrono::microseconds(200),
-                    [&] { return !outbox.empty(); });
+    Lock guard(lock);
+    if (outbox.empty())
+      guard.waitFor(filled, std::chrono::microseconds(200));
   }
   return std::nullopt;
 }

@@ -88,11 +88,12 @@ RemoteCalls::Result RemoteCalls::make(unsigned system, HostPort &port) {
   Message begin{Kind::Start, {pass, system}};
   const std::vector<uint64_t> words = channelWords(call, port);
   begin.numbers.insert(begin.numbers.end(), words.begin(), words.end());
-  std::unique_lock guard(lock);
+  Lock guard(lock);
   System &its = systems[system];
   its.port = &port;
   link.send(processOf(system, tree, link), std::move(begin));
-  changed.wait(guard, [&] { return its.done.has_value() || ended; });
+  while (!its.done && !ended)
+    guard.wait(changed);
   its.port = nullptr;
   if (!its.done)
     std::rethrow_exception(ended);
@@ -139,7 +140,7 @@ void RemoteCalls::store(System &system, const Message &message) {
 }
 
 void RemoteCalls::fail(std::exception_ptr why) {
-  std::lock_guard guard(lock);
+  Lock guard(lock);
   ended = why;
   changed.notify_all();
 }
@@ -148,7 +149,7 @@ bool RemoteCalls::dispatch(const Message &message) {
   if (message.kind != Kind::Next && message.kind != Kind::Store &&
       message.kind != Kind::Done)
     return false;
-  std::lock_guard guard(lock);
+  Lock guard(lock);
   System &system = systems[message.numbers[1]];
   if (message.kind == Kind::Next)
     next(system, message);

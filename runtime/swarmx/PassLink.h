@@ -10,11 +10,11 @@
 #include "runtime/engine/Engine.h"
 #include "runtime/swarmx/Link.h"
 #include "runtime/swarmx/SystemPort.h"
+#include "runtime/threads/Mutex.h"
 
 #include <condition_variable>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace wsec::runtime {
@@ -70,17 +70,19 @@ private:
     std::exception_ptr failure;
     std::optional<Message> done;
   };
-  void next(System &system, const Message &message);
-  void store(System &system, const Message &message);
+  void next(System &system, const Message &message)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock);
+  void store(System &system, const Message &message)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock);
 
   Link &link;
   const Tree &tree;
   const Call &call;
   const uint64_t pass;
-  std::mutex lock;
+  Mutex lock;
   std::condition_variable changed;
-  std::vector<System> systems;
-  std::exception_ptr ended;
+  std::vector<System> systems ABSL_GUARDED_BY(lock);
+  std::exception_ptr ended ABSL_GUARDED_BY(lock);
 };
 
 /// In process 0: the other processes serve systems until it says that it was

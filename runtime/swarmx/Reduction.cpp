@@ -62,7 +62,7 @@ void Reduction::send(unsigned member, unsigned stream,
                      std::vector<Partial> partials) {
   for (;;) {
     {
-      std::lock_guard guard(lock);
+      Lock guard(lock);
       if (here(member))
         for (const Partial &partial : partials)
           bytes[member] += partial.values.size() * sizeof(float);
@@ -74,7 +74,7 @@ void Reduction::send(unsigned member, unsigned stream,
       return upwards(member, stream, std::move(partials));
     Waiting all;
     {
-      std::lock_guard guard(lock);
+      Lock guard(lock);
       Waiting &its = waiting[{parent, stream}];
       its.children[member] = std::move(partials);
       if (its.children.size() < tree.children(parent).size())
@@ -87,7 +87,7 @@ void Reduction::send(unsigned member, unsigned stream,
 }
 
 uint64_t Reduction::edgeBytes(unsigned member) const {
-  std::lock_guard guard(lock);
+  Lock guard(lock);
   return bytes[member];
 }
 

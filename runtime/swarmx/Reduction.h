@@ -4,10 +4,10 @@
 
 #include "runtime/swarmx/CanonicalSum.h"
 #include "runtime/swarmx/Tree.h"
+#include "runtime/threads/Mutex.h"
 
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -73,9 +73,10 @@ private:
   const Done done;
   const std::function<bool(unsigned)> isHere;
   const Upwards upwards;
-  mutable std::mutex lock;
-  std::map<std::pair<unsigned, unsigned>, Waiting> waiting; ///< node, stream
-  std::vector<uint64_t> bytes;                              ///< by edge
+  mutable Mutex lock;
+  std::map<std::pair<unsigned, unsigned>, Waiting>
+      waiting ABSL_GUARDED_BY(lock);                 ///< by node, stream
+  std::vector<uint64_t> bytes ABSL_GUARDED_BY(lock); ///< by edge
 };
 
 } // namespace wsec::runtime

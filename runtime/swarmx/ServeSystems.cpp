@@ -2,6 +2,7 @@
 #include "runtime/program/Errors.h"
 #include "runtime/swarmx/PassLink.h"
 #include "runtime/swarmx/WireWords.h"
+#include "runtime/threads/Mutex.h"
 #include "runtime/threads/StartThread.h"
 
 #include <bit>
@@ -30,8 +31,9 @@ public:
     link.send(
         0, {Kind::Next,
             {start.numbers[0], start.numbers[1], stream, channel, maxWords}});
-    std::unique_lock guard(lock);
-    arrived.wait(guard, [&] { return answer.has_value(); });
+    Lock guard(lock);
+    while (!answer)
+      guard.wait(arrived);
     const Message message = *std::exchange(answer, std::nullopt);
     if (message.numbers[2] == 0)
       std::rethrow_exception(unpackError(message, 3));
@@ -45,7 +47,7 @@ public:
     link.send(0, std::move(message));
   }
   void answered(const Message &message) {
-    std::lock_guard guard(lock);
+    Lock guard(lock);
     answer = message;
     arrived.notify_all();
   }
@@ -54,9 +56,9 @@ private:
   Link &link;
   const Message start;
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> counts;
-  std::mutex lock;
+  Mutex lock;
   std::condition_variable arrived;
-  std::optional<Message> answer;
+  std::optional<Message> answer ABSL_GUARDED_BY(lock);
 };
 
 /// The systems of this process, in one pass.

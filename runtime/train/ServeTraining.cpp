@@ -3,6 +3,7 @@
 #include "runtime/memoryx/ParameterStore.h"
 #include "runtime/program/Errors.h"
 #include "runtime/swarmx/WireWords.h"
+#include "runtime/threads/StartThread.h"
 #include "runtime/train/BatchShare.h"
 
 #include "absl/strings/str_cat.h"
@@ -151,7 +152,7 @@ private:
       for (const Message &message : std::exchange(early, {}))
         take(message);
     }
-    worker = std::thread([this] { make(); });
+    worker = startThread("who makes a batch", [this] { make(); });
   }
 
   void make() {
