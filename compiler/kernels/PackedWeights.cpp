@@ -21,8 +21,7 @@ std::optional<PackedWeights> PackedWeights::of(wse::MatmulOp op,
   if (variant != wse::MatmulVariant::Reduce &&
       variant != wse::MatmulVariant::Broadcast)
     return std::nullopt;
-  wse::ParameterOp parameter = wse::parameterOf(op, weight);
-  packed.weights = parameter ? parameter.getQuantized() : onnx::QuantizedAttr();
+  packed.weights = wse::quantizedOf(op, weight);
   if (!packed.weights)
     return std::nullopt;
   packed.name = weight.getName();

@@ -136,6 +136,9 @@ static Attribute withoutPlaces(wse::KernelOp kernel, Attribute attribute) {
   auto weight = dyn_cast<wse::WeightAttr>(attribute);
   if (!weight || wse::residentOf(kernel, weight))
     return attribute;
+  // Bits, blocks and scales decide how they are expanded.
+  if (onnx::QuantizedAttr packed = wse::quantizedOf(kernel, weight))
+    return ArrayAttr::get(context, {weight, packed});
   return ArrayAttr::get(
       context, {TypeAttr::get(weight.getType()),
                 DenseI64ArrayAttr::get(context, weight.viewStrides())});

@@ -42,12 +42,15 @@ Attribute select::costKey(wse::KernelOp kernel) {
     if (attribute.getName() == "nodes" || attribute.getName() == "output")
       continue;
     parts.push_back(attribute.getName());
-    if (auto weight = dyn_cast<wse::WeightAttr>(attribute.getValue()))
+    if (auto weight = dyn_cast<wse::WeightAttr>(attribute.getValue())) {
       parts.push_back(TypeAttr::get(weight.getType()));
-    else if (auto array = dyn_cast<ArrayAttr>(attribute.getValue()))
+      if (onnx::QuantizedAttr packed = wse::quantizedOf(kernel, weight))
+        parts.append({weight, packed});
+    } else if (auto array = dyn_cast<ArrayAttr>(attribute.getValue())) {
       parts.push_back(builder.getI64IntegerAttr(array.size()));
-    else if (!isa<SymbolRefAttr>(attribute.getValue()))
+    } else if (!isa<SymbolRefAttr>(attribute.getValue())) {
       parts.push_back(attribute.getValue());
+    }
   }
   kernel->walk([&](Operation *op) {
     parts.push_back(builder.getStringAttr(op->getName().getStringRef()));
