@@ -158,11 +158,12 @@ static std::optional<HostTensor> integersAs(DataType type,
   HostTensor to{type, from.shape, {}};
   const size_t width = dataTypeBytes(type);
   to.bytes.resize(from.elements() * width);
+  const bool isNarrow = type == DataType::Int32;
+  const double least = isNarrow ? -0x1p31 : -0x1p53, // all between are doubles
+      most = isNarrow ? 0x1p31 - 1 : 0x1p53;
   for (uint64_t i = 0; i < from.elements(); ++i) {
     const double number = from.number(i);
-    constexpr double most = 9007199254740992.0; // all below are doubles
-    if (number < -most || number > most ||
-        (type == DataType::Int32 && number != double(int32_t(number))))
+    if (number < least || number > most)
       return std::nullopt;
     const auto its = int64_t(number);
     std::memcpy(to.bytes.data() + i * width, &its, width); // little endian
