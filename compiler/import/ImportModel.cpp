@@ -163,7 +163,9 @@ LogicalResult ModuleBuilder::readPatterns() {
         return emitError(UnknownLoc::get(context))
                << option << "=" << text << " names no parameter"
                << nearestParameters(text);
-      if (option == "--train" && text != "*")
+      const bool isName =
+          StringRef(text).find_first_of("*?[{\\") == StringRef::npos;
+      if (option == "--train" && isName)
         named.push_back(*pattern);
       patterns.push_back(std::move(*pattern));
     }
@@ -223,9 +225,9 @@ void ModuleBuilder::importInitializer(const TensorProto &tensor) {
     weightBytes += elements * elementBytes(constant->type.getElementType());
   }
   if (isParameter(constant->type, tensor.name())) {
-    if (tensor.name() == "main") {
-      refusals.add("a parameter is called as the entry; rename it", "tensor",
-                   "'main'");
+    if (tensor.name() == "main" || tensor.name() == "load") {
+      refusals.add("a parameter is called as an entry; rename it", "tensor",
+                   "'" + tensor.name() + "'");
       return;
     }
     constant->value = addParameter(*constant, tensor.name());

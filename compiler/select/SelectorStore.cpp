@@ -12,6 +12,8 @@ using namespace wsec::select;
 // A name that no tensor of the program has.
 StringAttr Selector::freshName(StringRef name) {
   if (taken.empty()) {
+    taken.insert("main"); // entries
+    taken.insert("load");
     for (Operation &op : target.bodyBlock())
       if (auto symbol = dyn_cast<SymbolOpInterface>(op))
         taken.insert(symbol.getName());

@@ -4,6 +4,7 @@
 #include "runtime/program/NearestNames.h"
 #include "runtime/swarmx/ReductionLink.h"
 #include "runtime/swarmx/WireWords.h"
+#include "runtime/threads/StartThread.h"
 #include "runtime/train/ServeTraining.h"
 
 #include "absl/strings/str_cat.h"
@@ -141,7 +142,7 @@ BatchShare Trainer::makeBatch(const std::function<BatchShare()> &here,
   BatchShare share;
   std::exception_ptr failure;
   std::atomic<bool> ended = false;
-  std::thread worker([&] {
+  std::thread worker = startThread("who makes a batch", [&] {
     try {
       share = here();
     } catch (...) {
@@ -154,18 +155,21 @@ BatchShare Trainer::makeBatch(const std::function<BatchShare()> &here,
     return shares.size() + 1 == link->size() && isSummed();
   };
   std::exception_ptr theirs;
-  while (!ended || (!failure && !theirs && !isWhole())) {
-    auto received = link->receive();
-    if (!received)
-      continue;
-    Message &message = received->second;
-    if (message.kind == Message::Kind::Failed)
-      theirs = unpackError(message, 1);
-    else if (message.kind == Message::Kind::Share)
-      shares.push_back(std::move(message));
-    else if (reduction)
-      reduction->dispatch(message);
-  }
+  while (!ended || (!failure && !theirs && !isWhole()))
+    try {
+      auto received = link->receive();
+      if (!received)
+        continue;
+      Message &message = received->second;
+      if (message.kind == Message::Kind::Failed)
+        theirs = unpackError(message, 1);
+      else if (message.kind == Message::Kind::Share)
+        shares.push_back(std::move(message));
+      else if (reduction)
+        reduction->dispatch(message);
+    } catch (...) { // the thread is awaited
+      theirs = std::current_exception();
+    }
   worker.join();
   for (const std::exception_ptr &each : {failure, theirs})
     if (each)

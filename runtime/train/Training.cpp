@@ -68,10 +68,9 @@ static std::optional<int64_t> vocabularyOf(const Session &session,
         continue;
       const auto &index =
           *program.tensors()->Get(uint32_t(segment->index_tensor()));
-      const auto &table = *program.tensors()->Get(segment->tensor());
-      if (&index == &input && table.shape() && table.shape()->size() > 0)
+      if (&index == &input && segment->index_count() > 0)
         least = std::min(least.value_or(std::numeric_limits<int64_t>::max()),
-                         table.shape()->Get(0));
+                         int64_t(segment->index_count()));
     }
   return least;
 }
@@ -138,7 +137,8 @@ Training::Training(std::unique_ptr<Cluster> cluster,
   requireBatch(this->options.batch, rows, cluster->tree().systems());
   if (evaluated) {
     fitInputs(cluster->session(), *evaluated);
-    evaluated->requireSamples(0, rows, rows,
+    const uint64_t whole = std::max(rows, evaluated->samples() / rows * rows);
+    evaluated->requireSamples(0, whole, whole,
                               absl::StrCat("evaluations of ", rows));
   }
   open(std::move(cluster));
@@ -243,11 +243,12 @@ TrainingStep Training::makeStep(uint64_t number) {
   step.loss = sumOfLosses(batch) / divisor;
   lastRun = std::move(batch.run);
   if (!std::isfinite(step.loss))
-    throw Error(ErrorClass::NotFinite,
-                absl::StrCat("the loss of step ", number, " is ", step.loss,
-                             "; take a smaller learning rate, or clip "
-                             "gradients",
-                             anomalyOf(calls)));
+    throw Error(
+        ErrorClass::NotFinite,
+        absl::StrCat("the loss of step ", number, " is ", step.loss,
+                     "; take a smaller learning rate, or clip "
+                     "gradients; labels that are no class make one, too",
+                     anomalyOf(calls)));
   step.learningRate = options.schedule.rate(number - 1);
   const ParameterStore::StepResult result =
       valueOf(wafers->endStep(step.learningRate, divisor));

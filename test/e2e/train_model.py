@@ -316,7 +316,8 @@ def anomalies(work):
     """What makes the first number that is none is named: a parameter, a kernel, or a gradient."""
     none = "a number that is none is first in value 'logits' of kernel 'head_1'"
     cases = [({"fc1.weight": 1e25, "fc2.weight": 1e25},
-              f"the loss of step 1 is nan; take a smaller learning rate, or clip gradients; call 0 of it: {none}, "
+              f"the loss of step 1 is nan; take a smaller learning rate, or clip gradients; labels that are no class make one, "
+              f"too; call 0 of it: {none}, "
               "an infinite number is first in value 'm2' of kernel 'fc2'"),
              ({"wte": 1e30}, "an infinite number is first in value 'logits' of kernel 'head_1'"),
              ({"fc1.weight": np.nan}, "parameter 'fc1.weight' holds a number that is none before the step"),
