@@ -100,8 +100,8 @@ llvm::SmallVector<mlir::BlockArgument> argumentsOf(mlir::Operation *kernel);
 /// what passes through the store.
 ParameterOp parameterOf(mlir::Operation *kernel, WeightAttr weight);
 
-/// The values of few bits that a weight of a kernel is a view of; null: it is of
-/// others.
+/// The values of few bits that a weight of a kernel is a view of; null: it is
+/// of others.
 onnx::QuantizedAttr quantizedOf(mlir::Operation *kernel, WeightAttr weight);
 
 /// The resident parameter that a weight of a kernel is a view of; null: it
