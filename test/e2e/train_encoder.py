@@ -20,7 +20,7 @@ from onnx import helper, numpy_helper
 
 import torch_graph
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 from wsec.sentences import EMBEDDING, encode, packaged  # noqa: E402
 
 CLASSES, BATCH, RATE, TOLERANCE = 3, 2, 1e-4, 1e-4
