@@ -145,13 +145,14 @@ void addPlan(const program::HostStream &stream, const program::Machine &machine,
   }
   for (const program::Channel *channel : *stream.channels())
     served += uint64_t(channel->end() - channel->begin());
-  constexpr uint64_t freeOfColumn = 16;
+  constexpr uint64_t stepsOfShort = 16; // of a column
   const uint64_t width = uint64_t(machine.width());
   const uint64_t times = in          ? served
                          : separable ? served + width
                                      : served * width;
-  if (times > width + uint64_t(machine.height()) || steps > freeOfColumn)
-    work.add(times, steps, "to plan its words", where);
+  const bool isShort =
+      times <= width + uint64_t(machine.height()) && steps <= stepsOfShort;
+  work.add(times, isShort ? 1 : steps, "to plan its words", where);
 }
 
 /// One direction of one stream: channels lie in rows of their own, inside the

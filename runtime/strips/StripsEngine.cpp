@@ -199,7 +199,8 @@ public:
         records(options.replay && !options.observer) {}
 
   RunResult run(HostPort &host, const Call &call, PersistentState *state) {
-    if (!records)
+    // What is loaded may differ in a later run, which then begins anew.
+    if (!records || (image.loads && !host.rewind()))
       return runOnce(host, call, state, nullptr);
     Recorded &its = recorded.try_emplace(call).first->second;
     // What a run reads must have been written in the recorded one, too.
@@ -209,16 +210,16 @@ public:
     if (!its.parts.empty())
       try {
         return runAgain(its, host, state);
-      } catch (...) { // Diverged, or what came of it.
+      } catch (...) { // Diverged, what came of it, or a call that fails.
         if (!image.loads)
           throw;
+        host.rewind();
+        RunResult result = runOnce(host, call, state, nullptr);
         forget(its);
         its.given = true;
-        host.rewind();
+        return result;
       }
-    // What is loaded may differ in a later run, which then begins anew.
-    if (its.given || recordedBytes >= options.recordingBytes ||
-        (image.loads && !host.rewind()))
+    if (its.given || recordedBytes >= options.recordingBytes)
       return runOnce(host, call, state, nullptr);
     return record(its, host, call, state);
   }

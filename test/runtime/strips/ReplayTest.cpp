@@ -221,6 +221,13 @@ public:
   std::vector<float> expected[rows];
 };
 
+/// Has nothing to give.
+struct RefusingHost : VectorHost {
+  WordView next(uint32_t, uint32_t, size_t) override {
+    throw Error(ErrorClass::BadTensor, "an index is out of range");
+  }
+};
+
 TEST(ReplayTest, WhatIsLoadedIsTheSameOrTheRunBeginsAnew) {
   const std::vector<int> one{0, 1, 2, 3, 4, 5}, same{6, 1, 6, 3, 6, 7},
       other{0, 1, 2, 7, 4, 5};
@@ -241,7 +248,9 @@ TEST(ReplayTest, WhatIsLoadedIsTheSameOrTheRunBeginsAnew) {
       };
       run(first, false);
       run(first, true);
-      run(first, true);
+      RefusingHost refusing;
+      EXPECT_THROW(engine.run(refusing), Error);
+      run(first, true); // A call that fails is no other run.
       run(other, false);
       run(other, false); // It is not recorded any more.
     }
