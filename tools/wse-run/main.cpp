@@ -348,7 +348,9 @@ static void endSystemLost(const std::string &what, bool speaks) {
 }
 
 static int runUnderMpi(const Flags &flags) {
-  const std::shared_ptr<Link> link = openMpiLink(endSystemLost);
+  // Until the process ends: mpirun ends all once one has failed, and an error
+  // is to be said before the others hear that there is one.
+  static const std::shared_ptr<Link> link = openMpiLink(endSystemLost);
   if (!link)
     throw std::runtime_error(
         "mpirun has started this process, but it is built without Open MPI; "

@@ -567,7 +567,8 @@ int runTrain(const std::vector<std::string> &words) {
   if (!mpi.size)
     return runHere(words[0], std::make_shared<OneProcess>(),
                    std::max(1u, systems));
-  const std::shared_ptr<Link> link = openMpiLink(endSystemLost);
+  // Until the process ends, as in wse-run: errors are said before others end.
+  static const std::shared_ptr<Link> link = openMpiLink(endSystemLost);
   if (!link)
     throw std::runtime_error("mpirun has started this process, but it is built "
                              "without Open MPI; take --num-systems=N");
