@@ -56,6 +56,13 @@ private:
 /// Throws what is no success, as an Error of its class.
 void requireOk(const absl::Status &status);
 
+/// What it holds; throws its error.
+template <class T>
+T valueOf(absl::StatusOr<T> value) {
+  requireOk(value.status());
+  return *std::move(value);
+}
+
 } // namespace wsec::runtime
 
 #endif // RUNTIME_HOST_BATCH_H

@@ -165,18 +165,6 @@ void Cluster::runSystem(Pass &pass, unsigned system) {
   ++pass.finished;
 }
 
-/// Until other processes are there, and have found the program.
-void Cluster::awaitOthers() {
-  while (ready < link->size()) {
-    const auto received = link->receive();
-    if (!received)
-      continue;
-    if (received->second.kind == Message::Kind::Failed)
-      std::rethrow_exception(unpackError(received->second, 1));
-    ++ready;
-  }
-}
-
 void Cluster::receiveUntilDone(Pass &pass) {
   while (link->size() > 1 && pass.finished < pass.systems)
     if (const auto received = link->receive())
@@ -315,7 +303,7 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
                 "the program copies tensors to and from PEs beside its "
                 "streams, which reach systems of one process only; run it with "
                 "--num-systems, without mpirun");
-  awaitOthers();
+  awaitOthers(*link, ready);
   const auto start = std::chrono::steady_clock::now();
   batch.clearOutputs();
   EngineOptions options = given;

@@ -122,7 +122,6 @@ private:
   ClusterRun runBatch(const Call &call, const EngineOptions &options,
                       Progress *progress, Engine engine,
                       const AfterCall &after);
-  void awaitOthers();
   ClusterRun emptyRun() const;
   ClusterRun runPass(Pass &pass, const AfterCall &after);
   unsigned lanesFor(uint64_t passes, unsigned threads);

@@ -55,6 +55,17 @@ std::exception_ptr unpackError(const Message &message, size_t at) {
               : std::make_exception_ptr(std::runtime_error(text));
 }
 
+void awaitOthers(Link &link, unsigned &ready) {
+  while (ready < link.size()) {
+    const auto received = link.receive();
+    if (!received)
+      continue;
+    if (received->second.kind == Message::Kind::Failed)
+      std::rethrow_exception(unpackError(received->second, 1));
+    ++ready;
+  }
+}
+
 std::vector<uint8_t> encode(const Message &message, uint64_t most) {
   std::vector<uint64_t> head{uint64_t(message.kind), message.numbers.size()};
   head.insert(head.end(), message.numbers.begin(), message.numbers.end());

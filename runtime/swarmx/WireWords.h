@@ -21,6 +21,9 @@ WordView unpackWords(const Message &message, size_t at);
 void packError(std::exception_ptr why, Message &message);
 /// The error whose number is at `at`.
 std::exception_ptr unpackError(const Message &message, size_t at);
+/// Until all other processes have said that they found the program; throws what
+/// one of them has found wrong with it. `ready` counts them, and this one.
+void awaitOthers(Link &link, unsigned &ready);
 
 /// What MPI counts in one message.
 inline constexpr uint64_t mostMessageBytes = INT_MAX;

@@ -11,12 +11,6 @@
 
 namespace wsec::runtime {
 
-template <class T>
-static T valueOf(absl::StatusOr<T> value) {
-  requireOk(value.status());
-  return *std::move(value);
-}
-
 namespace {
 /// What to look for.
 enum class Anomaly { NotANumber, Infinite };

@@ -7,12 +7,6 @@
 
 namespace wsec::runtime {
 
-template <class T>
-static T valueOf(absl::StatusOr<T> value) {
-  requireOk(value.status());
-  return *std::move(value);
-}
-
 void BatchShare::join(const BatchShare &others) {
   run.join(others.run);
   losses.insert(losses.end(), others.losses.begin(), others.losses.end());

@@ -17,12 +17,6 @@ namespace wsec::runtime {
 
 using Kind = Message::Kind;
 
-template <class T>
-static T valueOf(absl::StatusOr<T> value) {
-  requireOk(value.status());
-  return *std::move(value);
-}
-
 // ---------------------------------------------------------------- messages
 
 /// Down from process to process, each of which has up to four below it, so that

@@ -27,12 +27,6 @@ static program::ElementType elementType(DataType type) {
   }
 }
 
-template <class T>
-static T valueOf(absl::StatusOr<T> value) {
-  requireOk(value.status());
-  return *std::move(value);
-}
-
 Trainer::Trainer(std::unique_ptr<Cluster> wafers, StoreOptions options,
                  const std::string &checkpoint, std::string loss,
                  std::shared_ptr<Link> link)
@@ -106,21 +100,9 @@ void Trainer::bindParameters() {
 
 // ---------------------------------------------------------------- a batch
 
-/// Until they are there, and have found the program.
-void Trainer::awaitOthers() {
-  while (ready < link->size()) {
-    const auto received = link->receive();
-    if (!received)
-      continue;
-    if (received->second.kind == Message::Kind::Failed)
-      std::rethrow_exception(unpackError(received->second, 1));
-    ++ready;
-  }
-}
-
 /// Weights go down once for each step, however many calls that has.
 void Trainer::tellOthers(bool withGradients) {
-  awaitOthers();
+  awaitOthers(*link, ready);
   if (link->size() == 1)
     return;
   if (known != parameters.steps())

@@ -70,7 +70,6 @@ private:
   void requireSameParameters(const std::string &checkpoint);
   void bindParameters();
   void tellOthers(bool withGradients);
-  void awaitOthers();
   BatchShare makeBatch(const std::function<BatchShare()> &here,
                        ReductionLink *reduction,
                        const std::function<bool()> &isSummed);

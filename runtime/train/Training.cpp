@@ -16,12 +16,6 @@
 
 namespace wsec::runtime {
 
-template <class T>
-static T valueOf(absl::StatusOr<T> value) {
-  requireOk(value.status());
-  return *std::move(value);
-}
-
 namespace {
 class Stopwatch {
 public:

@@ -15,12 +15,6 @@
 
 using namespace wsec::runtime;
 
-template <class T>
-static T valueOf(absl::StatusOr<T> value) {
-  requireOk(value.status());
-  return *std::move(value);
-}
-
 static StoreOptions optionsOf(const std::string &optimizer) {
   StoreOptions options;
   options.update = adamW({.beta2 = 0.999, .weightDecay = 0.01});

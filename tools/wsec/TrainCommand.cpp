@@ -190,12 +190,6 @@ std::vector<FlagGroup> trainFlags() {
       {"less than a run", {"validate-only", "compile-only"}}};
 }
 
-template <class T>
-static T valueOf(absl::StatusOr<T> value) {
-  requireOk(value.status());
-  return *std::move(value);
-}
-
 static uint64_t needed(Count flag, const char *what) {
   if (!flag.value)
     throw UsageError(absl::StrCat("say ", what));
