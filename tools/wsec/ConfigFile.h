@@ -2,8 +2,8 @@
 #ifndef TOOLS_WSEC_CONFIGFILE_H
 #define TOOLS_WSEC_CONFIGFILE_H
 
-#include "compiler/estimate/Cluster.h"
-#include "compiler/presets/ModelShape.h"
+#include "tools/estimate/Cluster.h"
+#include "tools/presets/ModelShape.h"
 
 #include <optional>
 #include <string>

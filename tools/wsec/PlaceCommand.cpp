@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wsec/PlaceCommand.h"
-#include "compiler/placement/KernelGraph.h"
 #include "compiler/placement/PlacementBound.h"
-#include "compiler/placement/PlacementConstraints.h"
-#include "compiler/placement/PlacementSolver.h"
 #include "runtime/program/NewFile.h"
 #include "tools/flags/CommandLine.h"
+#include "tools/place/KernelGraph.h"
+#include "tools/place/PlacementConstraints.h"
+#include "tools/place/SolveKernels.h"
 
 #include "absl/flags/declare.h"
 #include "absl/flags/flag.h"
@@ -67,8 +67,8 @@ static void printScore(const KernelGraph &graph, const KernelScore &score,
                 score.total / bound, score.total / time);
 }
 
-static PlacementOptions searchOptions() {
-  PlacementOptions options;
+static AnnealingOptions searchOptions() {
+  AnnealingOptions options;
   options.seed = absl::GetFlag(FLAGS_seed);
   options.changes = absl::GetFlag(FLAGS_changes);
   const int threads = absl::GetFlag(FLAGS_threads);
@@ -90,7 +90,7 @@ static KernelScore place(const KernelGraph &graph,
                          const std::string &output) {
   Placement placement;
   const std::string problem =
-      solvePlacement(kernels.problem, searchOptions(), placement);
+      solveKernels(kernels.problem, searchOptions(), placement);
   if (!problem.empty())
     throw std::runtime_error(absl::StrCat(graph.file, ": ", problem));
   const std::string text = kernelPlacementText(graph, kernels, placement);

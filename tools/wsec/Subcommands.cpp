@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wsec/Subcommands.h"
-#include "compiler/estimate/Report.h"
 #include "compiler/machine/Machine.h"
-#include "compiler/presets/ReadModel.h"
-#include "compiler/presets/WriteModel.h"
+#include "tools/estimate/Report.h"
 #include "tools/flags/CommandLine.h"
+#include "tools/presets/ReadModel.h"
+#include "tools/presets/WriteModel.h"
 #include "tools/wsec/ConfigFile.h"
 #include "tools/wsec/CountFlag.h"
 #include "tools/wsec/PlaceCommand.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wsec/TrainedModel.h"
-#include "compiler/presets/ReadModel.h"
-#include "compiler/presets/WriteModel.h"
 #include "runtime/host/TensorProto.h"
 #include "runtime/program/Digest.h"
 #include "runtime/program/NearestNames.h"
 #include "tools/flags/CommandLine.h"
+#include "tools/presets/ReadModel.h"
+#include "tools/presets/WriteModel.h"
 #include "tools/wsec/ConfigFile.h"
 
 #include "absl/flags/declare.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "compiler/placement/AnnealingPlacer.h"
 #include "compiler/placement/PlacementBound.h"
 #include "compiler/placement/PlacementSolver.h"
 #include "test/compiler/problems/Problems.h"
+#include "tools/place/AnnealingPlacer.h"
 
 #include <algorithm>
 #include <array>
@@ -392,7 +392,7 @@ void checkBounds(PlacementProblem problem, Placement placement, Random &random,
       problem.mostAbreast.reset();
       for (RegionRequest &region : problem.regions)
         region.group.reset();
-      PlacementOptions options;
+      AnnealingOptions options;
       options.changes = 600;
       options.seed = uint64_t(random.below(1000));
       if (!anneal(problem, options, placement).empty())

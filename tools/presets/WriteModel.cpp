@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/presets/WriteModel.h"
+#include "tools/presets/OnnxGraph.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/program/NewFile.h"
+#include "runtime/program/ProceduralFile.h"
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+
+namespace wsec::presets {
+
+namespace fs = std::filesystem;
+using Attribute = OnnxGraph::Attribute;
+
+/// Operators of the standard as it is: Attention, RotaryEmbedding and
+/// RMSNormalization came with opset 23, IR 11.
+static constexpr int64_t kOpset = 23, kIrVersion = 11;
+static constexpr float kEpsilon = 1e-5F;
+/// Weights start at multiples of this.
+static constexpr uint64_t kAlignment = 64;
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where the weights of a model lie: one after the other in one file, which
+/// may be a computed one. An element's value depends on the seed, its place in
+/// the file and its distribution, so stored and computed weights are the same.
+class WeightLayout {
+public:
+  WeightLayout(const ModelShape &shape, const WriteOptions &options)
+      : options(options), parameters(parametersOf(shape)) {}
+
+  void declare(onnx::GraphProto &graph);
+  void write() const;
+  uint64_t bytes() const { return end; }
+
+private:
+  runtime::ProceduralFile values(const Parameter &parameter) const {
+    return {options.seed, float(parameter.range), float(parameter.mean)};
+  }
+  const WriteOptions &options;
+  std::vector<Parameter> parameters;
+  std::vector<uint64_t> offsets;
+  uint64_t end = 0;
+};
+} // namespace
+
+static void addExternal(onnx::TensorProto &tensor, const char *key,
+                        const std::string &value) {
+  auto &entry = *tensor.add_external_data();
+  entry.set_key(key);
+  entry.set_value(value);
+}
+
+static std::string dataPath(const WriteOptions &options) {
+  return options.path + ".data";
+}
+
+void WeightLayout::declare(onnx::GraphProto &graph) {
+  const std::string file = fs::path(dataPath(options)).filename().string();
+  for (const Parameter &parameter : parameters) {
+    const uint64_t bytes = uint64_t(parameter.elements()) * sizeof(float);
+    onnx::TensorProto &tensor = *graph.add_initializer();
+    tensor.set_name(parameter.name);
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    for (int64_t extent : parameter.dims)
+      tensor.add_dims(extent);
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    offsets.push_back(end);
+    addExternal(tensor, "location",
+                options.weights == Weights::Procedural
+                    ? values(parameter).location()
+                    : file);
+    addExternal(tensor, "offset", absl::StrCat(end));
+    addExternal(tensor, "length", absl::StrCat(bytes));
+    end += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+}
+
+void WeightLayout::write() const {
+  const std::string path = dataPath(options);
+  std::error_code none;
+  const fs::path folder = fs::absolute(path, none).parent_path();
+  const fs::space_info space = fs::space(folder, none);
+  if (!none && space.available < end)
+    throw std::runtime_error(absl::StrFormat(
+        "%s: the weights take %.1f GB, %.1f GB are free there; "
+        "--weights=procedural computes them as they are used",
+        path, double(end) / 1e9, double(space.available) / 1e9));
+  runtime::NewFile file(path);
+  std::vector<float> chunk;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const runtime::ProceduralFile source = values(parameters[i]);
+    // To the start of the next tensor, so that gaps hold numbers, too.
+    const uint64_t next = i + 1 < offsets.size() ? offsets[i + 1] : end;
+    for (uint64_t at = offsets[i]; at < next; at += chunk.size() * 4) {
+      chunk.resize(std::min<uint64_t>((next - at) / 4, 1 << 20));
+      source.read(at / 4, 1, chunk.size(), chunk.data());
+      file.write(chunk.data(), chunk.size() * 4);
+    }
+  }
+  file.commit();
+}
+
+//===----------------------------------------------------------------------===//
+// The graph
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A decoder: ids to logits.
+class DecoderWriter {
+public:
+  DecoderWriter(const ModelShape &shape, onnx::GraphProto &proto)
+      : shape(shape), graph(proto) {}
+  /// Returns the name of the logits.
+  std::string write();
+
+private:
+  std::string norm(const std::string &x, const std::string &name);
+  std::string linear(const std::string &x, const std::string &name, bool bias);
+  void rotaryTables();
+  std::string rotated(const std::string &x, const std::string &name,
+                      int64_t heads);
+  std::string embedded();
+  std::string attention(const std::string &x, const std::string &name);
+  std::string gelu(const std::string &x, const std::string &name);
+  std::string feedForward(const std::string &x, const std::string &name);
+  std::string block(const std::string &x, const std::string &name);
+
+  const ModelShape &shape;
+  OnnxGraph graph;
+  std::string cosines, sines;
+};
+} // namespace
+
+std::string DecoderWriter::norm(const std::string &x, const std::string &name) {
+  if (shape.norm == Norm::Rms)
+    return graph.node(
+        "RMSNormalization", {x, name + ".weight"}, name,
+        {Attribute::of("axis", -1), Attribute::ofFloat("epsilon", kEpsilon)});
+  return graph.node(
+      "LayerNormalization", {x, name + ".weight", name + ".bias"}, name,
+      {Attribute::of("axis", -1), Attribute::ofFloat("epsilon", kEpsilon)});
+}
+
+std::string DecoderWriter::linear(const std::string &x, const std::string &name,
+                                  bool bias) {
+  const std::string product =
+      graph.node("MatMul", {x, name + ".weight"}, name + "/MatMul");
+  if (!bias)
+    return product;
+  return graph.node("Add", {product, name + ".bias"}, name + "/Add");
+}
+
+std::string DecoderWriter::embedded() {
+  const std::string words =
+      graph.node("Gather", {"embedding.weight", "input_ids"}, "embedding");
+  if (shape.positions == Positions::Rotary) {
+    rotaryTables();
+    return words;
+  }
+  const std::string extents = graph.node("Shape", {"input_ids"}, "input_shape",
+                                         {Attribute::of("start", 1)});
+  const std::string rows =
+      graph.node("Slice",
+                 {"positions.weight", graph.integers("positions/start", {0}),
+                  extents, graph.integers("positions/axis", {0})},
+                 "positions");
+  return graph.node("Add", {words, rows}, "positions/Add");
+}
+
+/// Of all positions: token t and pair i turn by t * 10000^(-2 i / features).
+/// As a 3-d table per token of the batch, from what exporters write: ids of
+/// positions, times frequencies.
+void DecoderWriter::rotaryTables() {
+  const int64_t pairs = shape.rotaryFeatures / 2;
+  std::vector<float> frequencies;
+  for (int64_t i = 0; i < pairs; ++i)
+    frequencies.push_back(float(std::pow(10000.0, -double(i) / double(pairs))));
+  const std::string length =
+      graph.node("Squeeze",
+                 {graph.node("Shape", {"input_ids"}, "rotary/extent",
+                             {Attribute::of("start", 1)})},
+                 "rotary/length");
+  const std::string ids = graph.node("Range",
+                                     {graph.integer("rotary/first", 0), length,
+                                      graph.integer("rotary/step", 1)},
+                                     "rotary/ids");
+  const std::string column =
+      graph.node("Unsqueeze", {ids, graph.integers("rotary/axes", {0, 2})},
+                 "rotary/column");
+  const std::string angles = graph.node(
+      "Mul",
+      {graph.node("Cast", {column}, "rotary/positions",
+                  {Attribute::of("to", onnx::TensorProto::FLOAT)}),
+       graph.numbers("rotary/frequencies", frequencies, {1, 1, pairs})},
+      "rotary/angles");
+  // One table for each sequence of the batch.
+  const std::string batch =
+      graph.node("Shape", {"input_ids"}, "rotary/batch",
+                 {Attribute::of("start", 0), Attribute::of("end", 1)});
+  const std::string extents =
+      graph.node("Concat", {batch, graph.integers("rotary/ones", {1, 1})},
+                 "rotary/extents", {Attribute::of("axis", 0)});
+  const std::string all = graph.node("Expand", {angles, extents}, "rotary/all");
+  cosines = graph.node("Cos", {all}, "rotary/cos");
+  sines = graph.node("Sin", {all}, "rotary/sin");
+}
+
+std::string DecoderWriter::rotated(const std::string &x,
+                                   const std::string &name, int64_t heads) {
+  if (shape.positions != Positions::Rotary)
+    return x;
+  return graph.node("RotaryEmbedding", {x, cosines, sines}, name,
+                    {Attribute::of("num_heads", heads),
+                     Attribute::of("interleaved", shape.rotaryInterleaved),
+                     Attribute::of("rotary_embedding_dim",
+                                   shape.rotaryFeatures == shape.headSize
+                                       ? 0
+                                       : shape.rotaryFeatures)});
+}
+
+std::string DecoderWriter::attention(const std::string &x,
+                                     const std::string &name) {
+  const bool bias = shape.attentionBias;
+  const std::string q =
+      rotated(linear(x, name + ".q", bias), name + ".q/rotary", shape.heads);
+  const std::string k = rotated(linear(x, name + ".k", bias),
+                                name + ".k/rotary", shape.keyValueHeads);
+  const std::string v = linear(x, name + ".v", bias);
+  const std::string mixed = graph.node(
+      "Attention", {q, k, v}, name,
+      {Attribute::of("is_causal", 1), Attribute::of("q_num_heads", shape.heads),
+       Attribute::of("kv_num_heads", shape.keyValueHeads)});
+  return linear(mixed, name + ".out", bias);
+}
+
+std::string DecoderWriter::feedForward(const std::string &x,
+                                       const std::string &name) {
+  const bool bias = shape.feedForwardBias;
+  const std::string up = linear(x, name + ".up", bias);
+  std::string inner;
+  if (shape.activation == Activation::SwiGlu) {
+    const std::string gate = linear(x, name + ".gate", bias);
+    const std::string open = graph.node("Sigmoid", {gate}, name + "/Sigmoid");
+    const std::string silu = graph.node("Mul", {gate, open}, name + "/silu");
+    inner = graph.node("Mul", {silu, up}, name + "/gated");
+  } else if (shape.activation == Activation::Relu) {
+    inner = graph.node("Relu", {up}, name + "/Relu");
+  } else {
+    inner = graph.node("Gelu", {up}, name + "/Gelu",
+                       {Attribute::ofText("approximate", "tanh")});
+  }
+  return linear(inner, name + ".down", bias);
+}
+
+std::string DecoderWriter::block(const std::string &x,
+                                 const std::string &name) {
+  const std::string first = norm(x, name + ".attention_norm");
+  const std::string mixed = attention(first, name + ".attention");
+  const std::string sum =
+      graph.node("Add", {x, mixed}, name + ".attention/residual");
+  std::string input = first;
+  if (shape.residual != Residual::ParallelOneNorm)
+    input = norm(shape.residual == Residual::Sequential ? sum : x,
+                 name + ".feed_forward_norm");
+  const std::string fed = feedForward(input, name + ".feed_forward");
+  return graph.node("Add", {sum, fed}, name + ".feed_forward/residual");
+}
+
+std::string DecoderWriter::write() {
+  std::string x = embedded();
+  for (int64_t layer = 0; layer < shape.layers; ++layer)
+    x = block(x, absl::StrCat("layers.", layer));
+  x = norm(x, "final_norm");
+  if (!shape.tiedHead)
+    return linear(x, "head", shape.headBias);
+  graph.node("Transpose", {"embedding.weight"}, "head.weight");
+  return linear(x, "head", false);
+}
+
+static void declare(onnx::ValueInfoProto &value, const std::string &name,
+                    int type, const WriteOptions &options, int64_t features) {
+  value.set_name(name);
+  auto &tensor = *value.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(type);
+  auto &dims = *tensor.mutable_shape();
+  auto add = [&](const char *symbol, int64_t extent) {
+    if (extent)
+      dims.add_dim()->set_dim_value(extent);
+    else
+      dims.add_dim()->set_dim_param(symbol);
+  };
+  add("batch", options.batch);
+  add("sequence", options.sequence);
+  if (features)
+    dims.add_dim()->set_dim_value(features);
+}
+
+//===----------------------------------------------------------------------===//
+// The file
+//===----------------------------------------------------------------------===//
+
+static void checkWritable(const ModelShape &shape,
+                          const WriteOptions &options) {
+  if (std::optional<std::string> problem = check(shape))
+    throw std::runtime_error("model " + shape.name + ": " + *problem);
+  if (shape.architecture != Architecture::Decoder)
+    throw std::runtime_error("model " + shape.name +
+                             " is no decoder; graphs of encoders and "
+                             "encoder-decoders are not written yet, wsec "
+                             "estimate knows them");
+  if (shape.positions == Positions::Learned &&
+      options.sequence > shape.sequence)
+    throw std::runtime_error(
+        absl::StrFormat("model %s has %d positions, --sequence asks for %d",
+                        shape.name, shape.sequence, options.sequence));
+}
+
+WrittenModel writeModel(const ModelShape &shape, const WriteOptions &options) {
+  checkWritable(shape, options);
+  onnx::ModelProto model;
+  model.set_ir_version(kIrVersion);
+  model.set_producer_name("wsec");
+  model.add_opset_import()->set_version(kOpset);
+  onnx::GraphProto &graph = *model.mutable_graph();
+  graph.set_name(shape.name);
+  WeightLayout layout(shape, options);
+  layout.declare(graph);
+  declare(*graph.add_input(), "input_ids", onnx::TensorProto::INT64, options,
+          0);
+  // A result has the name of its node; the graph's is called logits.
+  const std::string logits = DecoderWriter(shape, graph).write();
+  graph.mutable_node(graph.node_size() - 1)->set_output(0, "logits");
+  declare(*graph.add_output(), "logits", onnx::TensorProto::FLOAT, options,
+          shape.vocabulary);
+  // Weights first: a model never names weights that are not there.
+  if (options.weights == Weights::Seeded)
+    layout.write();
+  const std::string text = model.SerializeAsString();
+  runtime::NewFile file(options.path);
+  file.write(text.data(), text.size());
+  file.commit();
+  return {text.size(), layout.bytes()};
+}
+
+} // namespace wsec::presets
