@@ -43,7 +43,7 @@ void SteppedRun::loadState() {
     for (const PersistentState::Piece &piece :
          state->pieces(mesh.classOf[size_t(pe)]))
       for (int64_t at = 0; at < piece.bytes; at += 2)
-        if (held.isWritten(piece.offset + at)) {
+        if (held.written[size_t(piece.offset + at) / 2]) {
           std::memcpy(memory.at(piece.address + at),
                       &held.bytes[size_t(piece.offset + at)], 2);
           memory.markWritten(piece.address + at, 2);
@@ -54,6 +54,7 @@ void SteppedRun::loadState() {
 void SteppedRun::saveState() {
   if (!state)
     return;
+  state->change();
   for (int pe = 0; pe < mesh.size(); ++pe) {
     Processor &processor = processors[size_t(pe)];
     if (!processor.exists() || !processor.memory.touched())

@@ -288,14 +288,16 @@ RunResult Session::emulateStrips(const Call &call, PersistentState *held,
 RunResult Session::emulateReplayed(const Call &call, PersistentState *held,
                                    const EngineOptions &options,
                                    HostPort &port) {
-  PersistentState before = state;
+  std::optional<PersistentState> before;
+  if (held && !timed.contains(call))
+    before = *held;
   RunResult result = emulateStrips(call, held, options, port);
   auto [at, isNew] = timed.try_emplace(call);
   if (isNew) {
     MemoryX memory(store, call);
     store.clearOutputs(memory.outputs()); // what is added up is so only once
     at->second = StreamsEngine(program(), options)
-                     .run(memory, call, held ? &before : nullptr);
+                     .run(memory, call, before ? &*before : nullptr);
   }
   result.cycles = at->second.cycles;
   result.launches = at->second.launches;
@@ -417,6 +419,23 @@ Session::takeStreams(const Call &call, const EngineOptions &options) {
   return its;
 }
 
+namespace {
+
+/// Of a call, which it takes back unless it is let be.
+class StateChange {
+public:
+  explicit StateChange(PersistentState &state) : state(state) {}
+  ~StateChange() { state.undo(); }
+  StateChange(const StateChange &) = delete;
+  StateChange &operator=(const StateChange &) = delete;
+  void letBe() { state.settle(); }
+
+private:
+  PersistentState &state;
+};
+
+} // namespace
+
 SessionRun Session::runCall(const Call &call, EngineOptions options,
                             Progress *progress, Engine engine,
                             const Relay &relay) {
@@ -442,10 +461,10 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
   store.clearOutputs(outputs);
   if (progress)
     progress->total = memory.wordsIn();
-  PersistentState after = state;
+  StateChange change(state);
   const auto wafer = [&](HostPort &source) {
     CountingPort port(source, progress);
-    return emulate(call, hasState() ? &after : nullptr, options, engine, port);
+    return emulate(call, hasState() ? &state : nullptr, options, engine, port);
   };
   run.result = relay ? relay(memory, wafer) : wafer(memory);
   run.countedBy = engineOf(call, options, engine);
@@ -462,7 +481,7 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
   for (const std::string &name : kept)
     if (const int index = read.find(name); index >= 0)
       readOff[name] = readValue(call, read, uint32_t(index));
-  state = std::move(after);
+  change.letBe();
   earlier.letGo();
   known.insert(outputs.begin(), outputs.end());
   lastOutputs = outputs;

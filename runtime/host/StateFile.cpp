@@ -81,7 +81,8 @@ void readPe(Reader &reader, const program::Program &program,
   std::memcpy(held.bytes.data(), reader.take(size), size);
   const uint8_t *bits = reader.take((size / 2 + 7) / 8);
   for (size_t unit = 0; unit < size / 2; ++unit)
-    held.written[unit] = bits[unit / 8] >> (unit % 8) & 1;
+    if (bits[unit / 8] >> (unit % 8) & 1)
+      held.written.insert(unit, unit + 1);
 }
 
 } // namespace

@@ -88,7 +88,7 @@ LaunchMemory::cyclesBetween(const RepeatedLaunches &layers, size_t layer,
 
 void LaunchMemory::keep(size_t limitBytes) {
   keepsBytes = limitBytes;
-  open = std::make_unique<RecordedPart>(limitBytes);
+  open = std::make_unique<RecordedPart>(limitBytes, world.image);
   open->begin(world, *channels.order);
 }
 
@@ -147,7 +147,8 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   }
   world.awaitsCommands = false;
   world.arrivals.clear();
-  auto part = std::make_unique<RecordedPart>(keepsBytes.value_or(layerBytes));
+  auto part = std::make_unique<RecordedPart>(keepsBytes.value_or(layerBytes),
+                                             world.image);
   part->begin(world, *channels.order);
   const bool rests = runUntil(layers.first + (layer + 1) * layers.period);
   if (!rests && keepsBytes) {
@@ -181,7 +182,7 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   }
   if (keepsBytes) {
     parts.push_back(std::move(part));
-    open = std::make_unique<RecordedPart>(*keepsBytes);
+    open = std::make_unique<RecordedPart>(*keepsBytes, world.image);
     open->begin(world, *channels.order);
   }
   before = std::move(after);

@@ -24,6 +24,16 @@ void RecordedPart::begin(World &world, const StoreOrder &order) {
 void RecordedPart::end(World &world) {
   after = viewsOf(world);
   world.record(nullptr);
+  writes = std::move(recording->lastingWrites);
+  std::sort(writes.begin(), writes.end(),
+            [](const auto &a, const auto &b) { return a.begin < b.begin; });
+  size_t disjoint = 0;
+  for (const Recording::Words &its : writes)
+    if (disjoint > 0 && its.begin <= writes[disjoint - 1].end)
+      writes[disjoint - 1].end = std::max(writes[disjoint - 1].end, its.end);
+    else
+      writes[disjoint++] = its;
+  writes.resize(disjoint);
 }
 
 /// Buffers of views before it that its operations read.

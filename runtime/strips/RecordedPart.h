@@ -27,14 +27,17 @@ using Locations = std::vector<Location>;
 class RecordedPart {
 public:
   /// Takes at most about `limitBytes`, or is not usable.
-  explicit RecordedPart(size_t limitBytes)
-      : recording(std::make_unique<Recording>(limitBytes)) {}
+  RecordedPart(size_t limitBytes, const ProgramImage &image)
+      : recording(
+            std::make_unique<Recording>(limitBytes, image.lastingWords())) {}
 
   /// Writes down what follows in a run. Only while nothing runs, as in `end`.
   void begin(World &world, const StoreOrder &order);
   void end(World &world);
 
   const Recording &recorded() const { return *recording; }
+  /// The words of persistent buffers that change, disjoint and in order.
+  const std::vector<Recording::Words> &lastingWrites() const { return writes; }
   /// Whether it can be replayed.
   bool usable() const;
   /// Whether it can be replayed behind itself, too: it leaves each view, of as
@@ -59,6 +62,7 @@ private:
   std::set<Recording::BufferId> usedFromBefore() const;
 
   std::unique_ptr<Recording> recording;
+  std::vector<Recording::Words> writes;
   Views before, after;
 
   /// A view before it that it reads, which is brought here.

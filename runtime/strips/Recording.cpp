@@ -6,7 +6,8 @@
 
 namespace wsec::runtime {
 
-Recording::Recording(size_t limitBytes) : limitBytes(limitBytes) {
+Recording::Recording(size_t limitBytes, std::vector<Words> lasting)
+    : limitBytes(limitBytes), lasting(std::move(lasting)) {
   constexpr size_t likely = 1
                             << 18; // Memory that nothing touches costs nothing.
   operations.reserve(std::min(likely, limitBytes / sizeof(Operation)));
@@ -82,8 +83,30 @@ uint32_t Recording::indexOf(const PreparedNest &nest, size_t hash) {
   return nestIndex.emplace(hash, uint32_t(nests.size() - 1))->second;
 }
 
+/// Words [from, from + span] change, or some of them.
+void Recording::noteWrites(BufferId dst, const float *from, ptrdiff_t span) {
+  if (buffers[dst].kind != Buffer::Kind::Sram)
+    return;
+  const float *begin = std::min(from, from + span);
+  const float *end = std::max(from, from + span) + 1;
+  auto at = std::partition_point(
+      lasting.begin(), lasting.end(),
+      [&](const Words &words) { return words.end <= begin; });
+  for (; at != lasting.end() && at->begin < end; ++at)
+    lastingWrites.push_back(
+        {std::max(begin, at->begin), std::min(end, at->end)});
+}
+
 void Recording::note(uint32_t actor, uint32_t index, const Nest &nest,
                      BufferId dst, BufferId a, BufferId b) {
+  if (!lasting.empty()) {
+    ptrdiff_t down = 0, up = 0; // Of floats, at most.
+    for (int d = 0; d < nest.dimensions; ++d) {
+      const ptrdiff_t span = ptrdiff_t(nest.extent[d] - 1) * nest.dst.stride[d];
+      (span < 0 ? down : up) += span;
+    }
+    noteWrites(dst, nest.dst.data + down, up - down);
+  }
   add({Operation::Kind::Compute, actor, index, operand(dst, nest.dst.data),
        operand(a, nest.a.data), operand(b, nest.b.data)});
 }
@@ -159,6 +182,10 @@ void Recording::interleave(uint32_t actor, const InterleaveProblem &problem,
   Interleaved its{problem, {}};
   for (size_t i = 0; i < sources.size(); ++i)
     its.sources.push_back(operand(sourceBuffers[i], sources[i]));
+  if (!lasting.empty())
+    noteWrites(dstBuffer, dst,
+               ptrdiff_t(problem.rows - 1) * problem.dstRow +
+                   ptrdiff_t(problem.columns * problem.sources) - 1);
   partBytes += its.sources.size() * sizeof(Operand) + sizeof(Interleaved);
   interleaved.push_back(std::move(its));
   add({Operation::Kind::Interleave,

@@ -100,8 +100,14 @@ public:
     uint32_t bits, mask;
   };
 
-  /// Holds at most about `limitBytes`; a longer run is not recorded.
-  explicit Recording(size_t limitBytes);
+  /// Words [begin, end) of an SRAM.
+  struct Words {
+    const float *begin, *end;
+  };
+
+  /// Holds at most about `limitBytes`; a longer run is not recorded. `lasting`
+  /// are words, in order, that outlive it.
+  explicit Recording(size_t limitBytes, std::vector<Words> lasting = {});
 
   BufferId addSram(const float *base, size_t floats);
   BufferId addScratch(const float *base, size_t floats);
@@ -157,6 +163,8 @@ public:
   std::vector<Interleaved> interleaved;
   std::vector<Expectation> expectations;
   std::deque<float> constants; ///< that buffers point to
+  /// What of the words that last operations write into, and perhaps more.
+  std::vector<Words> lastingWrites;
   /// Of each stream, the tensors that are written and read in the same call.
   std::vector<std::vector<uint32_t>> passing;
 
@@ -171,9 +179,11 @@ private:
   void note(uint32_t actor, uint32_t index, const Nest &nest, BufferId dst,
             BufferId a, BufferId b);
   void note(uint32_t actor, uint32_t index, BufferId dst, Joined its);
+  void noteWrites(BufferId dst, const float *from, ptrdiff_t span);
 
   SpinLock lock;
   const size_t limitBytes;
+  const std::vector<Words> lasting;
   size_t partBytes = 0;
   bool overflown = false;
   std::unordered_multimap<size_t, uint32_t> nestIndex;  ///< by hash

@@ -71,43 +71,101 @@ void Strip::reset() {
   written.reset(2 * (code.endDataWord - code.firstDataWord), lanes);
 }
 
-void Strip::load(const PersistentState &state, int meshWidth) {
-  auto of = [&](int lane) {
-    return state.of(rows[size_t(lane)] * meshWidth + column);
-  };
-  for (const PersistentState::Piece &piece : state.pieces(classIndex))
-    for (int64_t at = 0; at < piece.bytes; at += 2) {
-      auto isWritten = [&](const PersistentState::Held *held) {
-        return held && held->isWritten(piece.offset + at);
-      };
-      int have = 0;
-      for (int lane = 0; lane < lanes; ++lane) {
-        const auto *held = of(lane);
-        if (!isWritten(held))
-          continue;
-        std::memcpy(half((piece.address + at) / 2, lane),
-                    &held->bytes[size_t(piece.offset + at)], 2);
-        ++have;
-      }
-      for (int lane = 0; have < lanes && lane < lanes; ++lane)
-        if (isWritten(of(lane)))
-          markInitialised((piece.address + at) / 2, 1, lane);
-      if (have == lanes)
-        markInitialised((piece.address + at) / 2, 1, -1);
-    }
+/// Calls `copy(in SRAM, offset, bytes)` for the words and halves of a piece
+/// that are written.
+template <class Copy>
+void Strip::forEachWritten(const UnitSet &written,
+                           const PersistentState::Piece &piece, int lane,
+                           const Copy &copy) {
+  const int64_t first = piece.address / 2 - piece.offset / 2;
+  written.forEachRun(
+      size_t(piece.offset / 2), size_t((piece.offset + piece.bytes) / 2),
+      [&](size_t from, size_t to) {
+        for (int64_t unit = int64_t(from); unit < int64_t(to);) {
+          const bool word = (unit + first) % 2 == 0 && unit + 1 < int64_t(to);
+          copy(half(unit + first, lane), 2 * unit, word ? 4 : 2);
+          unit += word ? 2 : 1;
+        }
+      });
 }
 
-void Strip::save(PersistentState &state, int meshWidth) {
-  memory.bringAllHome();
+void Strip::load(const PersistentState &state, int meshWidth) {
+  for (int lane = 0; lane < lanes; ++lane)
+    if (const auto *held = state.of(rows[size_t(lane)] * meshWidth + column))
+      for (const PersistentState::Piece &piece : state.pieces(classIndex))
+        forEachWritten(held->written, piece, lane,
+                       [&](uint8_t *sram, int64_t offset, size_t bytes) {
+                         std::memcpy(sram, &held->bytes[size_t(offset)], bytes);
+                       });
+}
+
+void Strip::initialise(const PersistentState &state, int meshWidth) {
+  const UnitSet nothing(size_t(state.bytes(classIndex) / 2));
+  auto writtenBy = [&](int lane) -> const UnitSet & {
+    const auto *its = state.writtenOf(rows[size_t(lane)] * meshWidth + column);
+    return its ? *its : nothing;
+  };
+  UnitSet common = writtenBy(0);
+  for (int lane = 1; lane < lanes; ++lane)
+    common = common & writtenBy(lane);
+  auto mark = [&](const UnitSet &units, int lane) {
+    for (const PersistentState::Piece &piece : state.pieces(classIndex))
+      units.forEachRun(size_t(piece.offset / 2),
+                       size_t((piece.offset + piece.bytes) / 2),
+                       [&](size_t from, size_t to) {
+                         markInitialised(piece.address / 2 + int64_t(from) -
+                                             piece.offset / 2,
+                                         int64_t(to - from), lane);
+                       });
+  };
+  mark(common, -1);
+  for (int lane = 0; lane < lanes; ++lane)
+    mark(writtenBy(lane) - common, lane);
+}
+
+void Strip::bringHome(const Pieces &pieces) {
+  for (const PersistentState::Piece &piece : pieces)
+    memory.bringHome(piece.address / 4, (piece.address + piece.bytes + 3) / 4);
   memory.executor().flush();
-  for (const PersistentState::Piece &piece : state.pieces(classIndex))
-    for (int64_t at = 0; at < piece.bytes; at += 2) {
-      const int64_t its = (piece.address + at) / 2;
-      for (int lane = 0; lane < lanes; ++lane)
-        if (firstUninitialised(its, 1, lane) != its)
-          state.write(rows[size_t(lane)] * meshWidth + column, classIndex,
-                      piece.offset + at, half(its, lane));
+}
+
+void Strip::copyTo(PersistentState::Values &values, const Pieces &pieces,
+                   int meshWidth) {
+  for (int lane = 0; lane < lanes; ++lane) {
+    const auto held = values.find(rows[size_t(lane)] * meshWidth + column);
+    if (held == values.end())
+      continue;
+    auto &[bytes, written] = held->second;
+    for (const PersistentState::Piece &piece : pieces)
+      forEachWritten(written, piece, lane,
+                     [&](const uint8_t *sram, int64_t offset, size_t count) {
+                       std::memcpy(&bytes[size_t(offset)], sram, count);
+                     });
+  }
+}
+
+void Strip::addWritten(PersistentState::Written &result, const Pieces &pieces,
+                       int meshWidth) {
+  if (pieces.empty())
+    return;
+  const int64_t units = (pieces.back().offset + pieces.back().bytes) / 2;
+  for (int lane = 0; lane < lanes; ++lane) {
+    UnitSet its{size_t(units)};
+    bool any = false;
+    for (const PersistentState::Piece &piece : pieces) {
+      const int64_t first = piece.address / 2, end = first + piece.bytes / 2;
+      written.forEachRun(first - 2 * code.firstDataWord,
+                         end - 2 * code.firstDataWord, lane,
+                         [&](int64_t from, int64_t to) {
+                           const int64_t shift = 2 * code.firstDataWord -
+                                                 first + piece.offset / 2;
+                           its.insert(size_t(from + shift), size_t(to + shift));
+                           any = true;
+                         });
     }
+    if (any)
+      result.emplace(rows[size_t(lane)] * meshWidth + column, std::move(its));
+  }
 }
 
 int64_t Strip::firstUninitialised(int64_t half, int64_t count, int lane) {

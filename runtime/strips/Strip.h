@@ -51,14 +51,24 @@ public:
 
   /// Forgets the contents of the SRAM.
   void reset();
-  /// What persistent buffers hold goes to the SRAM, and back.
-  void load(const PersistentState &state, int meshWidth);
-  void save(PersistentState &state, int meshWidth);
-  /// A half of a word of one lane that is at home.
+  /// The place of a half of a word of one lane that is at home.
   uint8_t *half(int64_t half, int lane) {
     return reinterpret_cast<uint8_t *>(memory.home(half / 2) + lane) +
            half % 2 * 2;
   }
+  /// Persistent buffers, whose words are at home before a run and behind it.
+  using Pieces = std::vector<PersistentState::Piece>;
+  /// What a state holds goes to the SRAM.
+  void load(const PersistentState &state, int meshWidth);
+  /// What is written of it is so for the run that follows.
+  void initialise(const PersistentState &state, int meshWidth);
+  void bringHome(const Pieces &pieces);
+  /// The values of what is written, out of the SRAM.
+  void copyTo(PersistentState::Values &values, const Pieces &pieces,
+              int meshWidth);
+  /// What the run has written of them, or found to be.
+  void addWritten(PersistentState::Written &written, const Pieces &pieces,
+                  int meshWidth);
   /// The first of `count` halves of words from `half` on that PE `lane` (-1:
   /// some PE) has not written, or `half + count`.
   int64_t firstUninitialised(int64_t half, int64_t count, int lane);
@@ -66,6 +76,10 @@ public:
 
 private:
   bool findUniform(const InstructionCode &instruction);
+  template <class Copy>
+  void forEachWritten(const UnitSet &written,
+                      const PersistentState::Piece &piece, int lane,
+                      const Copy &copy);
 
   WrittenWords written;
   // By instruction, once somebody asked.

@@ -12,8 +12,10 @@ using program::Opcode;
 
 void StripMemory::reset(Recording *recording, uint32_t actor) {
   nests.reset(recording, actor);
+  std::shared_ptr<float[]> home = std::move(areas[Words].data);
   for (Area &area : areas)
     area = {};
+  areas[Words].data = std::move(home);
   forms.assign(size_t(end - first), Home);
   views.clear();
   laneViews.clear();
@@ -37,10 +39,10 @@ void StripMemory::record(Recording *into, uint32_t actor) {
                                          : Recording::nothing;
 }
 
-std::vector<std::unique_ptr<float[]>> StripMemory::takeMemory() {
-  std::vector<std::unique_ptr<float[]>> memory;
+std::vector<std::shared_ptr<float[]>> StripMemory::takeMemory() {
+  std::vector<std::shared_ptr<float[]>> memory;
   for (Area &its : areas)
-    memory.push_back(std::move(its.data));
+    memory.push_back(&its == &areas[Words] ? its.data : std::move(its.data));
   return memory;
 }
 

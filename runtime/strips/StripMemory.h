@@ -54,9 +54,9 @@ public:
   /// the recording. Only while the executor holds nothing back.
   void record(Recording *into, uint32_t actor);
 
-  /// The memory of all forms, that of words at home first, for replays behind
-  /// the run. There is none until the next `reset`.
-  std::vector<std::unique_ptr<float[]>> takeMemory();
+  /// The memory of all forms, for replays behind the run; that of words at home
+  /// stays, for all runs. There is none of the others until the next `reset`.
+  std::vector<std::shared_ptr<float[]>> takeMemory();
 
   /// The forms of all words, and where views lie.
   struct Layout;
@@ -138,7 +138,7 @@ private:
   /// The memory of a form.
   enum AreaKind { Words, Once, Halves, HalvesOnce };
   struct Area {
-    std::unique_ptr<float[]> data;
+    std::shared_ptr<float[]> data;
     Recording::BufferId buffer = Recording::nothing;
   };
   /// Element i, counted from `origin`, lies at i / length rows and i % length

@@ -8,7 +8,6 @@
 #include "runtime/strips/LaunchMemory.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <thread>
 
@@ -192,11 +191,12 @@ private:
 
 } // namespace
 
-class StripsEngine::Implementation {
+class StripsEngine::Implementation final : public PersistentState::Keeper {
 public:
   Implementation(const program::Program &program, EngineOptions options)
       : image(program), options(options), pool(options.threads),
         records(options.replay && !options.observer) {}
+  ~Implementation() override { release(); }
 
   RunResult run(HostPort &host, const Call &call, PersistentState *state) {
     // What is loaded may differ in a later run, which then begins anew.
@@ -204,8 +204,7 @@ public:
       return runOnce(host, call, state, nullptr);
     Recorded &its = recorded.try_emplace(call).first->second;
     // What a run reads must have been written in the recorded one, too.
-    if (!its.parts.empty() && state &&
-        (!its.before || !its.before->sameWritten(*state)))
+    if (!its.parts.empty() && state && !state->isWritten(its.before))
       forget(its);
     if (!its.parts.empty())
       try {
@@ -231,10 +230,10 @@ private:
   struct Recorded {
     Parts parts; ///< of the run, one behind the other; none: it is not kept
     /// The SRAM they lie in, of each strip that of each form.
-    std::vector<std::vector<std::unique_ptr<float[]>>> memory;
+    std::vector<std::vector<std::shared_ptr<float[]>>> memory;
     RunResult result;
-    /// What persistent buffers held before and after.
-    std::unique_ptr<PersistentState> before, after;
+    /// What of persistent buffers was written before and after.
+    PersistentState::Written before, after;
     bool given = false; ///< up
     size_t bytes = 0;
   };
@@ -242,35 +241,63 @@ private:
   /// A run, which is written down if there is a place for it.
   RunResult runOnce(HostPort &host, const Call &call, PersistentState *state,
                     Recorded *into) {
+    if (!state || !state->isKeptBy(*this))
+      release();
+    else
+      saveBackup(image.lastingWords());
+    try {
+      return runKept(host, call, state, into);
+    } catch (...) {
+      undo();
+      throw;
+    }
+  }
+
+  RunResult runKept(HostPort &host, const Call &call, PersistentState *state,
+                    Recorded *into) {
     Run run(image, call, options, pool, host);
     if (into)
       run.record(options.recordingBytes - recordedBytes);
     const int width = image.router.width();
-    if (state)
-      for (const auto &strip : image.strips)
-        strip->load(*state, width);
+    for (const auto &strip : image.strips)
+      if (state) {
+        if (!state->isKeptBy(*this))
+          strip->load(*state, width);
+        strip->initialise(*state, width);
+      }
     RunResult result = run.run();
-    if (state && !result.stopped)
+    const bool keeps = state && !result.stopped;
+    if (keeps)
       for (const auto &strip : image.strips)
-        strip->save(*state, width);
+        strip->bringHome(piecesOf(*strip));
     if (into)
       into->parts = run.takeParts();
+    if (keeps) {
+      PersistentState::Written written;
+      for (const auto &strip : image.strips)
+        strip->addWritten(written, piecesOf(*strip), width);
+      keep(*state, std::move(written));
+    } else {
+      undo();
+    }
     return result;
   }
 
   RunResult record(Recorded &its, HostPort &host, const Call &call,
                    PersistentState *state) {
     its.given = true; // Once, whatever comes of it.
-    std::unique_ptr<PersistentState> before;
+    PersistentState::Written before;
     if (state)
-      before = std::make_unique<PersistentState>(*state);
+      before = state->written();
     RunResult result = runOnce(host, call, state, &its);
     if (its.parts.empty())
       return result;
     if (state) {
       its.before = std::move(before);
-      its.after = std::make_unique<PersistentState>(*state);
-      its.bytes += its.before->heldBytes() + its.after->heldBytes();
+      its.after = state->written();
+      for (const auto *written : {&its.before, &its.after})
+        for (const auto &[pe, units] : *written)
+          its.bytes += units.size() / 8;
     }
     its.result = result;
     its.result.replayed = true;
@@ -299,46 +326,63 @@ private:
     its = {};
   }
 
-  /// Calls `visit(pe, offset, half)` for the halves of words of persistent
-  /// buffers that `written` has, with their places in the SRAM of the replay.
-  template <class Visit>
-  void forEachHalf(Recorded &its, const PersistentState &written,
-                   const Visit &visit) {
-    for (const auto &[pe, held] : written.pes()) {
-      const int width = image.router.width();
-      const Strip &strip = *image.strips[size_t(image.stripOf[size_t(pe)])];
-      const int lane = strip.laneOf({pe % width, pe / width});
-      float *home = its.memory[size_t(strip.index)][0].get();
-      for (const auto &piece : written.pieces(strip.classIndex))
-        for (int64_t at = 0; at < piece.bytes; at += 2)
-          if (held.isWritten(piece.offset + at)) {
-            const int64_t address = piece.address + at;
-            float *word =
-                home + (address / 4 - strip.code.firstDataWord) * strip.lanes +
-                lane;
-            visit(pe, piece.offset + at,
-                  reinterpret_cast<uint8_t *>(word) + address % 4);
-          }
-    }
-  }
-
   RunResult runAgain(Recorded &its, HostPort &host, PersistentState *state) {
     if (!state) {
       replay(its, host);
       return its.result;
     }
-    forEachHalf(its, *state, [&](int pe, int64_t offset, uint8_t *half) {
-      std::memcpy(half, &state->of(pe)->bytes[size_t(offset)], 2);
-    });
-    replay(its, host);
-    *state = *its.after; // The same is written, with other values.
-    forEachHalf(its, *its.after, [&](int pe, int64_t offset, uint8_t *half) {
-      const int peClass =
-          image.strips[size_t(image.stripOf[size_t(pe)])]->classIndex;
-      std::memcpy(&state->at(pe, peClass).bytes[size_t(offset)], half, 2);
-    });
+    if (!state->isKeptBy(*this)) {
+      release();
+      for (const auto &strip : image.strips)
+        strip->load(*state, image.router.width());
+    }
+    std::vector<Recording::Words> changes;
+    for (const auto &part : its.parts)
+      changes.insert(changes.end(), part->lastingWrites().begin(),
+                     part->lastingWrites().end());
+    saveBackup(changes);
+    try {
+      replay(its, host);
+    } catch (...) {
+      undo();
+      throw;
+    }
+    keep(*state, its.after);
     return its.result;
   }
+
+  // ---- the state whose values lie in the SRAM of the strips
+
+  const Strip::Pieces &piecesOf(const Strip &strip) const {
+    return image.persistent.pieces(strip.classIndex);
+  }
+  void keep(PersistentState &state, PersistentState::Written written) {
+    state.keep(*this, std::move(written));
+    kept = &state;
+  }
+  void release() {
+    if (kept)
+      kept->release();
+  }
+  void bring(PersistentState::Values &values) override {
+    for (const auto &strip : image.strips)
+      strip->copyTo(values, piecesOf(*strip), image.router.width());
+  }
+  void saveBackup(const std::vector<Recording::Words> &words) {
+    backup.clear();
+    for (const auto &[begin, end] : words)
+      backup.push_back({const_cast<float *>(begin), {begin, end}});
+  }
+  void undo() override {
+    for (const auto &[at, words] : backup)
+      std::copy(words.begin(), words.end(), at);
+    backup.clear();
+  }
+  void forget() override { kept = nullptr; }
+
+  PersistentState *kept = nullptr;
+  /// What the last run has written over, or may have.
+  std::vector<std::pair<float *, std::vector<float>>> backup;
 
   ProgramImage image;
   EngineOptions options;

@@ -27,13 +27,26 @@ static std::vector<ClassCode> decodeClasses(const program::Program &program) {
 ProgramImage::ProgramImage(const program::Program &program)
     : program(program), machine(*program.machine()), router(program),
       classes(decodeClasses(program)),
-      strips(makeStrips(program, classes, router)) {
+      strips(makeStrips(program, classes, router)), persistent(program) {
   for (const ClassCode &code : classes)
     forEachStatement(code, [&](const StatementCode &statement) {
       loads |= std::holds_alternative<LoadCode>(statement);
     });
   mapStrips();
   followCommand();
+}
+
+std::vector<Recording::Words> ProgramImage::lastingWords() const {
+  std::vector<Recording::Words> words;
+  for (const auto &strip : strips)
+    for (const auto &piece : persistent.pieces(strip->classIndex))
+      if (piece.bytes > 0)
+        words.push_back(
+            {strip->memory.home(piece.address / 4),
+             strip->memory.home((piece.address + piece.bytes + 3) / 4)});
+  std::sort(words.begin(), words.end(),
+            [](const auto &a, const auto &b) { return a.begin < b.begin; });
+  return words;
 }
 
 void ProgramImage::mapStrips() {

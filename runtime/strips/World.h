@@ -33,6 +33,10 @@ struct ProgramImage {
   std::vector<int> stripOf;
   /// Per strip, cycles until the launch wavelet arrives.
   std::vector<double> launchLatency;
+  /// Which buffers persist; itself it holds nothing.
+  const PersistentState persistent;
+  /// Words of persistent buffers that are at home, in order.
+  std::vector<Recording::Words> lastingWords() const;
   /// Whether code loads where operands lie: then what runs depends on data.
   bool loads = false;
 

@@ -4,7 +4,9 @@
 #ifndef RUNTIME_STRIPS_WRITTENWORDS_H
 #define RUNTIME_STRIPS_WRITTENWORDS_H
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -25,6 +27,28 @@ public:
   /// everyLane) has not written; half + count if there is none.
   int64_t firstMissing(int64_t half, int64_t count, int lane);
   void mark(int64_t half, int64_t count, int lane);
+  /// Calls `visit(begin, end)` for the halves of [from, to) that a lane has
+  /// written, in runs that may touch.
+  template <class Visit>
+  void forEachRun(int64_t from, int64_t to, int lane, const Visit &visit) {
+    for (int64_t at = from; at < to;) {
+      const int64_t next = std::min(to, at / 64 * 64 + 64);
+      const uint64_t group = writtenBy(at / 64, lane);
+      while (at < next) {
+        const uint64_t rest = group >> at % 64;
+        const int64_t skip = rest ? std::countr_zero(rest) : 64;
+        const int64_t begin = std::min(next, at + skip);
+        if (begin == next) {
+          at = next;
+          break;
+        }
+        const int64_t end =
+            std::min(next, begin + std::countr_one(group >> begin % 64));
+        visit(begin, end);
+        at = end;
+      }
+    }
+  }
 
 private:
   int64_t findMissing(int64_t half, int64_t count, int lane);

@@ -239,6 +239,89 @@ INSTANTIATE_TEST_SUITE_P(All, Entries,
                                          std::pair(false, Engine::Strips),
                                          std::pair(false, Engine::Burst)));
 
+/// Whoever has the values of the state: engines that take turns, replays, calls
+/// that fail in between, files.
+TEST(EntryStates, AreThoseOfAllCallsBefore) {
+  const std::string path = testing::TempDir() + "turns.state";
+  auto session = openCache(false);
+  ASSERT_TRUE(session->call("load", {}).ok());
+  std::vector<std::vector<float>> cache;
+  for (int row = 0; row < 2; ++row) {
+    cache.emplace_back();
+    for (int column = 0; column < width; ++column)
+      cache.back().push_back(past(row, column));
+  }
+  cache.resize(rows);
+  uint32_t random = 1;
+  const auto below = [&](uint32_t count) {
+    random = random * 1664525 + 1013904223;
+    return (random >> 8) % count;
+  };
+  int failed = 0, replayed = 0;
+  uint32_t limit = 0; // Where it is low, calls end in their midst.
+  for (int step = 0; step < 400; ++step) {
+    constexpr Engine engines[] = {Engine::Strips, Engine::Strips,
+                                  Engine::Strips, Engine::Wavelet,
+                                  Engine::Burst};
+    const Engine engine = engines[below(5)];
+    EngineOptions options;
+    options.threads = 1;
+    options.replay = true;
+    if (step % 40 == 0)
+      limit = step % 80 == 0 ? 0 : 4 + below(24);
+    options.workLimit = engine == Engine::Strips ? limit : 0;
+    if (below(3) == 0) {
+      const int row = int(below(rows));
+      HostTensor x = tokens();
+      std::vector<float> values(width);
+      for (int column = 0; column < width; ++column) {
+        values[size_t(column)] = float(below(1000));
+        std::memcpy(&x.bytes[size_t(4 * (row * width + column))],
+                    &values[size_t(column)], 4);
+      }
+      ASSERT_TRUE(session->bind("x", x).ok());
+      const auto run =
+          session->call("append", {{"row", row}}, options, nullptr, engine);
+      if (!run.ok()) {
+        messageOf(run.status(), ErrorClass::WorkLimit);
+        ++failed;
+        continue;
+      }
+      cache[size_t(row)] = values;
+      replayed += run->result.replayed;
+    } else if (below(40) == 0) {
+      ASSERT_TRUE(session->saveState(path).ok());
+      session->clearState();
+      ASSERT_TRUE(session->restoreState(path).ok());
+    } else {
+      const int length = 1 + int(below(rows));
+      const auto run =
+          session->call("attend", {{"row", length}}, options, nullptr, engine);
+      bool isWritten = true;
+      for (int row = 0; row < length; ++row)
+        isWritten &= !cache[size_t(row)].empty();
+      ASSERT_TRUE(isWritten || !run.ok()) << step;
+      if (!run.ok()) {
+        if (isWritten)
+          messageOf(run.status(), ErrorClass::WorkLimit);
+        ++failed;
+        continue;
+      }
+      replayed += run->result.replayed;
+      const HostTensor y = session->output("y").value();
+      for (int column = 0; column < width; ++column) {
+        float sum = 0;
+        for (int row = 0; row < length; ++row)
+          sum += cache[size_t(row)][size_t(column)];
+        ASSERT_EQ(y.number(size_t(column)), sum) << step << ", " << column;
+      }
+    }
+  }
+  EXPECT_GT(failed, 10);
+  EXPECT_GT(replayed, 50);
+  std::filesystem::remove(path);
+}
+
 /// Of calls that take more than they may to be recorded no state is kept.
 TEST(EntryRecordings, KeepNoStateWithoutARecording) {
   const std::vector<float> bundle = countUp(2 * width);
