@@ -221,7 +221,8 @@ bool InstructionRun::forwards() const {
 bool InstructionRun::forwardChunks(Actor &actor) {
   if (site.lane < 0 || links->full(actor, site.lane))
     return false;
-  std::vector<Chunk> chunks;
+  thread_local std::vector<Chunk> chunks; // Memory that is used again.
+  chunks.clear();
   sources[0].fabric->take(steps - done, chunks);
   const size_t before = done;
   for (Chunk &chunk : chunks) {
@@ -236,7 +237,7 @@ bool InstructionRun::forwardChunks(Actor &actor) {
   }
   site.world.count(site.strip, 0, done - before);
   if (done > before)
-    links->push(std::move(chunks), site.lane);
+    links->push(chunks, site.lane);
   return done > before;
 }
 

@@ -187,7 +187,7 @@ void StripMemory::letGo(int64_t from, int64_t to) {
 
 void StripMemory::set(int64_t from, int64_t to, Form its) {
   for (int64_t until; from < to; from = until) {
-    until = sameForm(from, to);
+    until = to - from == 1 ? to : sameForm(from, to);
     if (form(from) == its && its < Views)
       continue;
     letGo(from, until);

@@ -154,7 +154,7 @@ void StripQueue::push(Chunk chunk, int from, int count) {
   wakeReader();
 }
 
-void StripQueue::push(std::vector<Chunk> chunks, double latency, int from,
+void StripQueue::push(std::span<Chunk> chunks, double latency, int from,
                       int count) {
   std::lock_guard<SpinLock> guard(lock);
   for (Chunk &chunk : chunks) {
