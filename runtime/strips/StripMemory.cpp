@@ -162,8 +162,12 @@ int64_t StripMemory::sameForm(int64_t from, int64_t to) const {
   constexpr ptrdiff_t block = 256;
   const Form *begin = forms.data() + (from - first), *at = begin;
   const Form *last = forms.data() + (to - first);
-  while (last - at > block && std::memcmp(at, at + 1, block) == 0)
-    at += block;
+  while (last - at > 1) {
+    const ptrdiff_t some = std::min(block, last - at - 1);
+    if (std::memcmp(at, at + 1, size_t(some)) != 0)
+      break;
+    at += some;
+  }
   uint64_t eight, same;
   std::memset(&same, *begin, sizeof same);
   for (; last - at >= 8; at += 8) {
@@ -186,8 +190,13 @@ void StripMemory::letGo(int64_t from, int64_t to) {
 }
 
 void StripMemory::set(int64_t from, int64_t to, Form its) {
+  if (to - from == 1) {
+    letGo(from, to);
+    form(from) = its;
+    return;
+  }
   for (int64_t until; from < to; from = until) {
-    until = to - from == 1 ? to : sameForm(from, to);
+    until = sameForm(from, to);
     if (form(from) == its && its < Views)
       continue;
     letGo(from, until);

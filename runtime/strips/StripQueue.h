@@ -178,6 +178,9 @@ public:
   /// those they got, and how the slowest takes them; 0: some lane has not, and
   /// `sender` is woken when it does.
   size_t asked(int from, int count, Actor &sender, Demand &slowest);
+  /// Whether anybody has called that: who relays words that nobody paces does
+  /// not ask. Readers that wait then are woken.
+  bool isAsked() const { return isPaced.load(std::memory_order_acquire); }
 
   /// Whether a sender should wait; it is then woken when there is room.
   bool full(Actor &writer);
@@ -200,6 +203,7 @@ private:
   Lane &lane(int index);
   void add(Chunk chunk, int from, int count);
   void wakeReader();
+  void wakeReaders();
   void pushLane(Chunk chunk, int index);
   void splitShared();
   void gather();
@@ -235,6 +239,7 @@ private:
   };
   Asked askedOfAll;
   std::vector<Asked> askedOfLane; ///< in addition, once a lane was asked of
+  std::atomic<bool> isPaced{false};
   /// Senders that wait for a lane to ask.
   std::vector<std::pair<Actor *, int>> awaitingAsk;
 };
