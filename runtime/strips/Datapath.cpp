@@ -78,25 +78,30 @@ double Datapath::share(double elapsed, const std::vector<double> &work) {
     spread(its.work, count);
     spread(its.there, count);
   }
+  // Of each lane what is left to do, then the cycles left for it.
+  std::vector<double> &rest = ofLanes;
+  rest.resize(count);
+  for (size_t lane = 0; lane < count; ++lane)
+    rest[lane] = own(lane) - elapsed;
+  for (const Owed &its : owed)
+    for (size_t lane = 0; lane < count; ++lane)
+      rest[lane] += std::min(its.there[lane], its.work[lane]);
   double longer = 0;
-  for (size_t lane = 0; lane < count; ++lane) {
-    double rest = own(lane) - elapsed;
-    for (const Owed &its : owed)
-      rest += std::min(its.there[lane], its.work[lane]);
-    longer = std::max(longer, std::clamp(rest, 0.0, own(lane)));
-  }
+  for (size_t lane = 0; lane < count; ++lane)
+    longer = std::max(longer, std::clamp(rest[lane], 0.0, own(lane)));
 
+  for (size_t lane = 0; lane < count; ++lane)
+    rest[lane] = std::max(0.0, elapsed + longer - own(lane));
   bool left = false;
-  for (size_t lane = 0; lane < count; ++lane) {
-    double free = std::max(0.0, elapsed + longer - own(lane));
-    for (Owed &its : owed) {
-      const double served = std::min({free, its.there[lane], its.work[lane]});
+  for (Owed &its : owed)
+    for (size_t lane = 0; lane < count; ++lane) {
+      const double served =
+          std::min(std::min(rest[lane], its.there[lane]), its.work[lane]);
       its.work[lane] -= served;
       its.there[lane] -= served;
-      free -= served;
+      rest[lane] -= served;
       left |= its.work[lane] > 0;
     }
-  }
   if (!left)
     owed.clear();
   return longer;

@@ -165,13 +165,16 @@ size_t InstructionRun::fit(Source &source, size_t available) {
 }
 
 bool InstructionRun::step(Actor &actor) {
-  if (forwards()) {
+  const bool relays = forwards();
+  const bool asks = relays && sources[0].fabric->isAsked();
+  if (asks)
     askToForward(actor);
-    if (forwardChunks(actor))
-      return true;
-  }
+  if (relays && forwardChunks(actor))
+    return true;
   for (Source &source : sources)
     if (source.fabric && !source.fabric->peek(source.chunk, actor)) {
+      if (relays && !asks && source.fabric->isAsked())
+        return true; // It is to ask first.
       waitsForColor = source.color;
       return false;
     }
@@ -182,7 +185,7 @@ bool InstructionRun::step(Actor &actor) {
     return false;
 
   size_t available = steps - done;
-  if (forwards()) {
+  if (relays) {
     forward(available);
     return true;
   }
@@ -216,12 +219,13 @@ bool InstructionRun::forwards() const {
          sources[0].group == 1 && site.code.a.type == site.code.dst.type;
 }
 
-/// Passes on whole chunks that one lane has asked for and got, all at once;
+/// Passes on whole chunks that one lane has got, all at once;
 /// false if there are none, or no room.
 bool InstructionRun::forwardChunks(Actor &actor) {
   if (site.lane < 0 || links->full(actor, site.lane))
     return false;
-  std::vector<Chunk> chunks;
+  thread_local std::vector<Chunk> chunks; // Memory that is used again.
+  chunks.clear();
   sources[0].fabric->take(steps - done, chunks);
   const size_t before = done;
   for (Chunk &chunk : chunks) {
@@ -236,7 +240,7 @@ bool InstructionRun::forwardChunks(Actor &actor) {
   }
   site.world.count(site.strip, 0, done - before);
   if (done > before)
-    links->push(std::move(chunks), site.lane);
+    links->push(chunks, site.lane);
   return done > before;
 }
 
