@@ -114,7 +114,7 @@ public:
   bool joins() const {
     return form == Form::Products && !starts && outer.size() == 0;
   }
-  static constexpr size_t mostJoined = termsAtOnce;
+  static constexpr size_t mostJoined = mostFactors;
   void run(float *dst, const Factors *sources, size_t count) const;
 
   /// Of each sum.

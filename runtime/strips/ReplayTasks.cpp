@@ -139,7 +139,7 @@ public:
   std::vector<ReplayTask> make() {
     fillQueues();
     for (uint32_t actor = 0; actor < actors.size(); ++actor)
-      wake(actor);
+      wake(actor, false);
     while (!awake.empty()) {
       const uint32_t actor = awake.front();
       awake.pop_front();
@@ -200,10 +200,14 @@ private:
     its.insert(its.end(), launches.begin(), launches.end());
   }
 
-  void wake(uint32_t actor) {
+  /// Who reads what was just computed goes on before others.
+  void wake(uint32_t actor, bool first = true) {
     if (std::exchange(actors[actor].isAwake, true))
       return;
-    awake.push_back(actor);
+    if (first)
+      awake.push_front(actor);
+    else
+      awake.push_back(actor);
   }
 
   /// A task of an actor, if it can go on.
@@ -228,7 +232,7 @@ private:
     if (missing != none)
       actors[recording.operations[missing].actor].waiting.push_back(index);
     else if (actor.done < actor.operations.size())
-      wake(index);
+      wake(index, false);
     if (actor.done > begin)
       for (uint32_t other : std::exchange(actor.waiting, {}))
         wake(other);
@@ -283,7 +287,7 @@ private:
   }
 
   /// Whether a product is run as one with those before it, whose accumulators
-  /// then stay in registers.
+  /// then stay where they are.
   bool joins(uint32_t index, size_t joined) const {
     const Operation &operation = recording.operations[index];
     if (operation.kind != Kind::Compute)
@@ -293,7 +297,7 @@ private:
     const PreparedNest &nest = recording.nests[operation.index];
     return last.kind == Kind::Compute && last.index == operation.index &&
            last.dst == operation.dst && nest.joins() &&
-           (joined + 2) * nest.terms() <= termsAtOnce;
+           joined + 2 <= PreparedNest::mostJoined;
   }
 
   /// Adds the operations of a channel up to `last`, if they are not yet there.
