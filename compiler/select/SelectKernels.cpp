@@ -31,6 +31,9 @@ namespace {
 struct SelectKernelsPass
     : select::impl::SelectKernelsPassBase<SelectKernelsPass> {
   using SelectKernelsPassBase::SelectKernelsPassBase;
+  SelectKernelsPass(const SelectKernelsPassOptions &options,
+                    PlanningCache &shared)
+      : SelectKernelsPassBase(options), shared(&shared) {}
 
   FailureOr<Machine> readTarget(Operation *op) {
     std::string error;
@@ -127,19 +130,23 @@ struct SelectKernelsPass
     return spreadCode ? codeBytes / stages : codeBytes;
   }
 
+  KeepOptions keepOptions(bool spreads) const {
+    return {keepWeights, codeBytes, codeOfStage(), spreads, clearRows};
+  }
+
   /// Puts the kernels on several regions, if that is asked for or pays.
-  bool spread(wse::ProgramOp program, double cyclesOfOne,
+  bool spread(wse::ProgramOp program, PlanningCache &cache, double cyclesOfOne,
               Explanation &explanation) {
     if (stages > 1 &&
-        spreadOverStages(program, size_t(stages), size_t(stageRows),
+        spreadOverStages(program, cache, size_t(stages), size_t(stageRows),
                          whereFaster ? cyclesOfOne
                                      : std::numeric_limits<double>::infinity(),
-                         {keepWeights, codeBytes, spreadCode, clearRows})) {
+                         keepOptions(spreadCode))) {
       explanation.staged(spreadCode);
       return true;
     }
     auto parts =
-        chooseSideBySide(program, cyclesOfOne,
+        chooseSideBySide(program, cache, cyclesOfOne,
                          SmallVector<int64_t>(abreast.begin(), abreast.end()));
     if (parts) {
       explanation.spread(*parts);
@@ -149,13 +156,13 @@ struct SelectKernelsPass
   }
 
   /// Puts the kernels on several regions that are given.
-  LogicalResult spreadOn(wse::ProgramOp program, const PlacementFile &given) {
+  LogicalResult spreadOn(wse::ProgramOp program, PlanningCache &cache,
+                         const PlacementFile &given) {
     const wse::RegionRole role = given.role();
     if (role != wse::RegionRole::Part)
-      return spreadOverStagesOn(
-          program, given,
-          {keepWeights, codeBytes, role == wse::RegionRole::Code});
-    FailureOr<SideBySide> parts = sideBySideOn(program, given);
+      return spreadOverStagesOn(program, cache, given,
+                                keepOptions(role == wse::RegionRole::Code));
+    FailureOr<SideBySide> parts = sideBySideOn(program, cache, given);
     if (failed(parts))
       return failure();
     spreadOverRegions(program, *parts);
@@ -223,6 +230,8 @@ struct SelectKernelsPass
     wse::ProgramOp program = select(main, *target, shape);
     if (!program)
       return signalPassFailure();
+    PlanningCache own;
+    PlanningCache &cache = shared ? *shared : own;
     Explanation explanation(explain);
     if (count > 0)
       explanation.given();
@@ -231,15 +240,15 @@ struct SelectKernelsPass
     if (llvm::is_contained(abreast, 0))
       explanation.withoutParts();
     if (count > 1) {
-      if (failed(spreadOn(program, *given)))
+      if (failed(spreadOn(program, cache, *given)))
         return signalPassFailure();
       return finish(main, program, explanation);
     }
     if (count == 0) {
-      RegionChoice choice = chooseRegion(program, codeOfStage());
+      RegionChoice choice = chooseRegion(program, cache, codeOfStage());
       module->setAttr(wse::candidatesAttrName, choice.candidates);
       explanation.compared(program, choice.estimates);
-      if (spread(program, choice.cycles, explanation)) {
+      if (spread(program, cache, choice.cycles, explanation)) {
         return finish(main, program, explanation);
       }
       shape = choice.shape;
@@ -250,12 +259,20 @@ struct SelectKernelsPass
     } else if (given->regions[0].spreadHeads) {
       shape.spreadHeads = *given->regions[0].spreadHeads;
     } else {
-      shape = chooseHeads(program, shape);
+      shape = chooseHeads(program, cache, shape);
     }
     (*program.getOps<wse::RegionOp>().begin())
         .setSpreadHeads(shape.spreadHeads);
     spreadHeads(program, shape);
     finish(main, program, explanation);
   }
+
+  PlanningCache *shared = nullptr;
 };
 } // namespace
+
+std::unique_ptr<Pass>
+select::createSelectKernelsPass(const SelectKernelsPassOptions &options,
+                                PlanningCache &shared) {
+  return std::make_unique<SelectKernelsPass>(options, shared);
+}

@@ -25,7 +25,8 @@ class Partitioner {
 public:
   explicit Partitioner(const StageProblem &problem);
 
-  std::optional<StagePlan> run();
+  /// `least`: the cycles within which there is a plan.
+  std::optional<StagePlan> run(double &least);
   std::optional<StagePlan> within(double limit);
 
 private:
@@ -241,7 +242,7 @@ std::optional<StagePlan> Partitioner::within(double limit) {
   return stages ? std::optional(plan(stages)) : std::nullopt;
 }
 
-std::optional<StagePlan> Partitioner::run() {
+std::optional<StagePlan> Partitioner::run(double &least) {
   auto hasRoom = [&](int64_t columns) {
     return std::any_of(
         problem.rows.begin(), problem.rows.end(),
@@ -271,33 +272,54 @@ std::optional<StagePlan> Partitioner::run() {
     else
       low = middle + 1;
   }
-  return within(limits[low]);
+  least = limits[low];
+  return within(least);
 }
 
 std::optional<StagePlan> wsec::partitionStages(const StageProblem &problem) {
-  return Partitioner(problem).run();
+  double least = 0;
+  return Partitioner(problem).run(least);
 }
 
-bool wsec::hasPlan(const StageProblem &problem) {
-  return problem.check().empty() &&
-         Partitioner(problem).within(std::numeric_limits<double>::max());
+bool StageChoice::hasPlan(StageAnswers &known) const {
+  if (!known.hasPlan) {
+    const StageProblem its = problem(count);
+    known.hasPlan =
+        its.check().empty() &&
+        Partitioner(its).within(std::numeric_limits<double>::max()).has_value();
+  }
+  return *known.hasPlan;
 }
 
-void StageChoice::add(StageProblem problem) {
-  const size_t number = count++;
-  if (!problem.check().empty())
+/// Asks for the least cycles, or only whether the limit is below these.
+void StageChoice::solve(StageAnswers &known) const {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  const StageProblem its = problem(count);
+  if (!its.check().empty()) {
+    known.least = never;
     return;
-  Partitioner partitioner(problem);
+  }
+  Partitioner partitioner(its);
   // One that is too slow is known by one question, not by the least of all.
-  if (fewest < std::numeric_limits<double>::infinity() &&
-      !partitioner.within(limit()))
+  if (fewest < never && !partitioner.within(limit())) {
+    known.tooFew = limit();
     return;
-  std::optional<StagePlan> plan = partitioner.run();
-  assert((!plan || problem.verify(*plan).empty()) && "a plan breaks no rule");
-  if (!plan || plan->stages.size() < 2)
+  }
+  known.least = never;
+  known.fastest = partitioner.run(*known.least);
+  assert((!known.fastest || its.verify(*known.fastest).empty()) &&
+         "a plan breaks no rule");
+}
+
+void StageChoice::add(StageAnswers &known) {
+  if (!known.least && known.tooFew < limit())
+    solve(known);
+  const size_t number = count++;
+  if (!known.fastest || *known.least > limit() ||
+      known.fastest->stages.size() < 2)
     return;
-  fewest = std::min(fewest, plan->cycles);
-  candidates.push_back({number, std::move(problem), std::move(*plan)});
+  fewest = std::min(fewest, known.fastest->cycles);
+  candidates.push_back({number, *known.fastest});
   candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
                                   [&](const Candidate &each) {
                                     return each.fastest.cycles > limit();
@@ -316,7 +338,8 @@ std::optional<StageChoice::Chosen> StageChoice::best() const {
   for (const Candidate &each : candidates) {
     consider(each, each.fastest);
     // None at the very limit, where sums of another order are rounded up.
-    if (auto plan = Partitioner(each.problem).within(limit()))
+    const StageProblem its = problem(each.number);
+    if (auto plan = Partitioner(its).within(limit()))
       consider(each, *plan);
   }
   return best;
