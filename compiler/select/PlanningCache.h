@@ -6,7 +6,9 @@
 #include "compiler/select/RegionShape.h"
 #include "compiler/select/StagePartitioner.h"
 
-#include "mlir/IR/Attributes.h"
+#include "dialects/wse/Wse.h"
+
+#include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/DenseMap.h"
 
 #include <map>
@@ -62,7 +64,16 @@ public:
                                size_t, size_t>;
   StageAnswers &stages(const StagesKey &key) { return answers[key]; }
 
+  /// The program with all kernels on one region of that shape, selected with
+  /// room for so many bytes of code; null where none was yet.
+  mlir::OwningOpRef<wse::ProgramOp> &program(RegionShape shape, int64_t code) {
+    return programs[{shape.columns, shape.rows, code}];
+  }
+
 private:
+  std::map<std::tuple<int64_t, int64_t, int64_t>,
+           mlir::OwningOpRef<wse::ProgramOp>>
+      programs;
   llvm::DenseMap<mlir::Attribute, size_t> numbers; // looked up only
   std::map<EstimateKey, Estimates> byKey;
   std::map<StagesKey, StageAnswers> answers;

@@ -155,10 +155,14 @@ RegionChooser::RegionChooser(const Machine &mesh,
   if (keepWeights && !kernels.empty())
     resident.emplace(this->kernels.front()->getParentOfType<wse::ProgramOp>(),
                      kernels);
+  const bool packs =
+      !kernels.empty() &&
+      packsWeights(
+          this->kernels.front()->getParentOfType<wse::ProgramOp>());
   llvm::DenseMap<Value, size_t> lastUse;
   llvm::DenseMap<size_t, size_t> known; // class by number
   for (auto [index, kernel] : llvm::enumerate(this->kernels)) {
-    const size_t number = cache.numberOf(costKey(kernel));
+    const size_t number = cache.numberOf(costKey(kernel, packs));
     const size_t its = known.try_emplace(number, classes.size()).first->second;
     if (its == classes.size())
       classes.push_back({number, kernel});

@@ -125,6 +125,21 @@ struct SelectKernelsPass
     return {};
   }
 
+  /// The same, of an earlier attempt if there was one that selected so.
+  wse::ProgramOp selectOnce(PlanningCache &cache, func::FuncOp main,
+                            const Machine &target, RegionShape shape) {
+    OwningOpRef<wse::ProgramOp> &kept = cache.program(shape, codeOfStage());
+    if (!kept) {
+      wse::ProgramOp program = select(main, target, shape);
+      if (program && shared)
+        kept = program.clone();
+      return program;
+    }
+    wse::ProgramOp program = kept->clone();
+    OpBuilder(main).insert(program);
+    return program;
+  }
+
   /// About as much as a PE has.
   int64_t codeOfStage() const {
     return spreadCode ? codeBytes / stages : codeBytes;
@@ -227,11 +242,11 @@ struct SelectKernelsPass
     RegionShape shape = whole;
     if (count == 1)
       shape = {given->regions[0].pes.columns, given->regions[0].pes.rows};
-    wse::ProgramOp program = select(main, *target, shape);
-    if (!program)
-      return signalPassFailure();
     PlanningCache own;
     PlanningCache &cache = shared ? *shared : own;
+    wse::ProgramOp program = selectOnce(cache, main, *target, shape);
+    if (!program)
+      return signalPassFailure();
     Explanation explanation(explain);
     if (count > 0)
       explanation.given();
@@ -254,7 +269,7 @@ struct SelectKernelsPass
       shape = choice.shape;
       if (shape.columns != whole.columns || shape.rows != whole.rows) {
         program.erase();
-        program = select(main, *target, shape);
+        program = selectOnce(cache, main, *target, shape);
       }
     } else if (given->regions[0].spreadHeads) {
       shape.spreadHeads = *given->regions[0].spreadHeads;
