@@ -133,6 +133,12 @@ bool Attempts::change(ModuleOp module, Outcome &outcome) {
     return true;
   if (outcome.colors && !now.fewColors)
     return now.fewColors = true;
+  if (outcome.colors && now.stages > 1 && outcome.parts > 1 &&
+      options.placement.empty()) {
+    now.stages = 1;
+    notes.push_back("one region: " + outcome.overflow);
+    return true;
+  }
   if (std::string region = halfAsHigh(module);
       outcome.colors && options.region.empty() && options.placement.empty() &&
       !region.empty()) {
