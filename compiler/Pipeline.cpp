@@ -92,7 +92,7 @@ private:
   MLIRContext &context;
   OwningOpRef<ModuleOp> module;
   Attempts attempts;
-  select::PlanningCache planned; ///< of all attempts
+  select::PlanningCache planned;       ///< of all attempts
   std::optional<PlacementView> placed; ///< if it is to be dumped
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();

@@ -35,9 +35,8 @@ public:
     int64_t code = 0; ///< bytes of a PE
 
     auto key() const {
-      return std::tuple_cat(
-          shape.key(),
-          std::tie(leastHeadSize, keepWeights, littleScratch, code));
+      return std::tuple_cat(shape.key(), std::tie(leastHeadSize, keepWeights,
+                                                  littleScratch, code));
     }
     bool operator<(const EstimateKey &other) const {
       return key() < other.key();
@@ -60,8 +59,8 @@ public:
   /// What a problem of stages depends on: what they are chosen for, bytes of
   /// code that kernels were selected for and that stages leave room for, and
   /// rows, stages in a row and rows of stages.
-  using StagesKey = std::tuple<bool, bool, bool, int64_t, int64_t, int64_t,
-                               size_t, size_t>;
+  using StagesKey =
+      std::tuple<bool, bool, bool, int64_t, int64_t, int64_t, size_t, size_t>;
   StageAnswers &stages(const StagesKey &key) { return answers[key]; }
 
   /// The program with all kernels on one region of that shape, selected with

@@ -84,12 +84,13 @@ private:
   };
   std::vector<Lives> lives;      // of each kernel
   llvm::DenseSet<Value> leaving; // results that only leave the wafer
-  // Of each class on the shape at hand.
-  std::vector<KernelEstimate> estimates; ///< working: scratch
+  // Of the shape at hand.
+  std::vector<KernelEstimate> estimates; ///< by class; working: scratch
+  std::vector<int64_t> bytes;            ///< working(), by kernel
   const bool keepWeights;
   std::optional<AssumeResident> resident; ///< with `keepWeights`
   const ScratchLimits limits;
-  const int64_t code;        ///< bytes of a PE; 0: not known
+  const int64_t code; ///< bytes of a PE; 0: not known
   std::vector<Candidate> candidates;
 };
 
@@ -157,8 +158,7 @@ RegionChooser::RegionChooser(const Machine &mesh,
                      kernels);
   const bool packs =
       !kernels.empty() &&
-      packsWeights(
-          this->kernels.front()->getParentOfType<wse::ProgramOp>());
+      packsWeights(this->kernels.front()->getParentOfType<wse::ProgramOp>());
   llvm::DenseMap<Value, size_t> lastUse;
   llvm::DenseMap<size_t, size_t> known; // class by number
   for (auto [index, kernel] : llvm::enumerate(this->kernels)) {
@@ -286,25 +286,26 @@ Candidate RegionChooser::estimate(RegionShape shape) {
   Candidate candidate;
   candidate.shape = shape;
   estimateCycles(shape, candidate);
-  candidate.fits = llvm::all_of(working(region), [&](int64_t bytes) {
-    return bytes <= roomForData(region, code);
-  });
+  bytes = working(region);
+  candidate.fits = llvm::all_of(
+      bytes, [&](int64_t its) { return its <= roomForData(region, code); });
   return candidate;
 }
 
 RegionShape RegionChooser::chooseHeads(RegionShape shape) {
-  auto other = shape;
+  if (!types.headSize())
+    return shape;
+  RegionShape other = shape;
   other.spreadHeads = true;
-  return types.headSize() && estimate(other).key() < estimate(shape).key() ? other
-                                                                        : shape;
+  const Candidate spread = estimate(other), together = estimate(shape);
+  return spread.key() < together.key() ? other : shape;
 }
 
 std::vector<KernelEstimate> RegionChooser::estimateEach(RegionShape shape) {
-  shape = chooseHeads(shape);
-  types.retype(shape);
-  Candidate candidate;
-  estimateCycles(shape, candidate);
-  std::vector<int64_t> bytes = working(shape.machineOn(mesh));
+  const RegionShape heads = chooseHeads(shape);
+  // What was asked last, if heads stay together.
+  if (!types.headSize() || heads.spreadHeads)
+    estimate(heads);
   retype({mesh.width, mesh.height});
   std::vector<KernelEstimate> each;
   for (auto [kernelClass, its] : llvm::zip_equal(classOf, bytes)) {

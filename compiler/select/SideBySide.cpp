@@ -208,10 +208,9 @@ RegionShape select::shapeOf(const PlacementFile::Region &given,
   const RegionShape shape{given.pes.columns, given.pes.rows,
                           given.spreadHeads.value_or(false), given.shareBegin,
                           given.shareCount};
-  return given.spreadHeads
-             ? shape
-             : chooseHeads(mesh, kernels, cache, shape, keepWeights,
-                           littleScratch);
+  return given.spreadHeads ? shape
+                           : chooseHeads(mesh, kernels, cache, shape,
+                                         keepWeights, littleScratch);
 }
 
 FailureOr<SideBySide> select::sideBySideOn(wse::ProgramOp program,
@@ -227,11 +226,12 @@ FailureOr<SideBySide> select::sideBySideOn(wse::ProgramOp program,
            << components.size()
            << " parts that have nothing to do with one another";
   SideBySide choice;
-  for (auto [kernels, region] : llvm::zip_equal(
-           share(components, cyclesOf(mesh, components, cache),
-                 given.regions.size()),
-           given.regions))
-    choice.parts.push_back({kernels, shapeOf(region, mesh, kernels, cache), {}});
+  for (auto [kernels, region] :
+       llvm::zip_equal(share(components, cyclesOf(mesh, components, cache),
+                             given.regions.size()),
+                       given.regions))
+    choice.parts.push_back(
+        {kernels, shapeOf(region, mesh, kernels, cache), {}});
   return choice;
 }
 

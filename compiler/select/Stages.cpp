@@ -496,8 +496,8 @@ static std::vector<size_t> stageCounts(size_t most) {
 }
 
 bool select::spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
-                              size_t mostStages, size_t mostRows,
-                              double cycles, const KeepOptions &keep) {
+                              size_t mostStages, size_t mostRows, double cycles,
+                              const KeepOptions &keep) {
   Stages stages(program, cache);
   const Machine mesh = program.targetMachine();
   std::vector<Setting> settings;
