@@ -57,29 +57,24 @@ PathDemand::PathDemand(const PathProblem &problem)
   for (const PathNet &net : problem.nets)
     words += net.words;
   linksMatter = words > problem.linkWords;
+  if (!problem.obstacles.empty())
+    obstructed.assign(meshPEs(), 0);
   for (const PathObstacle &obstacle : problem.obstacles) {
-    if (obstacle.color == PathObstacle::everyColor) {
-      walls.resize(size_t(problem.meshWidth * problem.meshHeight), false);
-      forEachPE(problem, obstacle.rect,
-                [&](PathPE pe) { walls[size_t(pe)] = true; });
-      continue;
+    uint32_t colors = ~uint32_t(0);
+    if (obstacle.color != PathObstacle::everyColor) {
+      planes[size_t(obstacle.color)].hasObstacles = true;
+      colors = uint32_t(1) << obstacle.color;
     }
-    Plane &its = plane(obstacle.color);
-    its.hasObstacles = true;
     forEachPE(problem, obstacle.rect,
-              [&](PathPE pe) { its.end[size_t(pe)] = blocked; });
+              [&](PathPE pe) { obstructed[size_t(pe)] |= colors; });
   }
 }
 
-PathDemand::Plane &PathDemand::plane(int64_t color) {
-  Plane &its = planes[size_t(color)];
-  const size_t count = size_t(problem.meshWidth * problem.meshHeight);
-  if (its.end.empty()) {
-    its.end.assign(count, 0);
-    its.users.assign(count, 0);
-    its.history.assign(count, 0);
-  }
-  return its;
+uint32_t PathDemand::endAt(int64_t color, PathPE pe) const {
+  if (!obstructed.empty() && (obstructed[size_t(pe)] >> color & 1))
+    return blocked;
+  const std::vector<uint32_t> &end = planes[size_t(color)].end;
+  return end.empty() ? 0 : end[size_t(pe)];
 }
 
 /// Stops when `visit` says false.
@@ -94,9 +89,8 @@ bool PathDemand::forEachEnd(const PathNet &net, Visit visit) const {
 }
 
 bool PathDemand::claim(size_t net, int64_t color) {
-  Plane &its = plane(color);
   const bool free = forEachEnd(problem.nets[net], [&](PathPE pe) {
-    const uint32_t end = isWall(pe) ? blocked : its.end[size_t(pe)];
+    const uint32_t end = endAt(color, pe);
     if (end == 0 || end == net + 1)
       return true;
     clashedAt = pe;
@@ -104,6 +98,9 @@ bool PathDemand::claim(size_t net, int64_t color) {
   });
   if (!free)
     return false;
+  Plane &its = planes[size_t(color)];
+  if (its.end.empty())
+    its.end.assign(meshPEs(), 0);
   forEachEnd(problem.nets[net], [&](PathPE pe) {
     its.end[size_t(pe)] = uint32_t(net + 1);
     return true;
@@ -113,7 +110,7 @@ bool PathDemand::claim(size_t net, int64_t color) {
 }
 
 void PathDemand::release(size_t net, int64_t color) {
-  Plane &its = plane(color);
+  Plane &its = planes[size_t(color)];
   forEachEnd(problem.nets[net], [&](PathPE pe) {
     its.end[size_t(pe)] = 0;
     return true;
@@ -123,10 +120,10 @@ void PathDemand::release(size_t net, int64_t color) {
 }
 
 std::string PathDemand::whoHas(size_t net, int64_t color, PathPE pe) const {
-  const uint32_t end = planes[size_t(color)].end[size_t(pe)];
-  if (!isWall(pe) && (end == 0 || end == net + 1))
+  const uint32_t end = endAt(color, pe);
+  if (end == 0 || end == net + 1)
     return "";
-  if (!isWall(pe) && end != blocked)
+  if (end != blocked)
     return "'" + problem.nets[end - 1].name + "'";
   const int64_t x = pe % problem.meshWidth, y = pe / problem.meshWidth;
   for (const PathObstacle &obstacle : problem.obstacles) {
@@ -146,7 +143,11 @@ bool PathDemand::isShared(int64_t color, size_t bundle) const {
 }
 
 void PathDemand::count(size_t net, const RoutedPath &path, int step) {
-  Plane &its = plane(path.color);
+  Plane &its = planes[size_t(path.color)];
+  if (its.users.empty()) {
+    its.users.assign(meshPEs(), 0);
+    its.history.assign(meshPEs(), 0);
+  }
   for (const PathSetting &setting : path.settings) {
     const PathPE pe = setting.y * problem.meshWidth + setting.x;
     its.users[size_t(pe)] = uint16_t(its.users[size_t(pe)] + step);
@@ -228,12 +229,13 @@ void PathDemand::forget() {
 
 std::optional<int64_t> PathDemand::cost(size_t net, int64_t color, PathPE to,
                                         int64_t link, int64_t pressure) const {
-  const Plane &its = planes[size_t(color)];
-  const uint32_t end = its.end[size_t(to)];
-  if ((end != 0 && end != net + 1) || isWall(to))
+  const uint32_t end = endAt(color, to);
+  if (end != 0 && end != net + 1)
     return std::nullopt;
-  int64_t cost =
-      (hop + its.history[size_t(to)]) * (1 + pressure * its.users[size_t(to)]);
+  const Plane &its = planes[size_t(color)];
+  int64_t cost = its.users.empty() ? hop
+                                   : (hop + its.history[size_t(to)]) *
+                                         (1 + pressure * its.users[size_t(to)]);
   if (!linksMatter)
     return cost;
   const auto found = used.find(link);

@@ -61,6 +61,7 @@ public:
   bool isShared(int64_t color, size_t bundle) const;
 
 private:
+  /// Of a color, by PE; empty where no net has been there.
   struct Plane {
     std::vector<uint32_t> end;     ///< of the net with that number - 1
     std::vector<uint16_t> users;   ///< nets that pass
@@ -71,15 +72,18 @@ private:
   };
   static constexpr uint32_t blocked = ~uint32_t(0);
 
-  Plane &plane(int64_t color);
-  bool isWall(PathPE pe) const { return !walls.empty() && walls[size_t(pe)]; }
+  size_t meshPEs() const {
+    return size_t(problem.meshWidth * problem.meshHeight);
+  }
+  /// `blocked`, the net that ends there + 1, or 0.
+  uint32_t endAt(int64_t color, PathPE pe) const;
   void count(size_t net, const RoutedPath &path, int step);
   template <typename Visit>
   bool forEachEnd(const PathNet &net, Visit visit) const;
 
   const PathProblem &problem;
   std::vector<Plane> planes;
-  std::vector<bool> walls; ///< PEs that no color may pass; empty: none
+  std::vector<uint32_t> obstructed; ///< colors that may not pass; empty: none
   std::map<int64_t, Link> used;
   bool linksMatter; ///< whether all words together may be too many for a link
   PathPE clashedAt = 0;

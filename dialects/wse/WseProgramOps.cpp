@@ -325,12 +325,14 @@ SmallVector<ParameterOp, 4> ProgramOp::residents() {
 }
 
 ParameterOp ProgramOp::parameter(StringAttr name) {
+  // To be a parameter is asked first: of thousands of them, each time.
   for (Operation &op : bodyBlock()) {
-    if (isa<KernelOp>(op))
+    if (auto parameter = dyn_cast<ParameterOp>(op)) {
+      if (parameter.getSymNameAttr() == name)
+        return parameter;
+    } else if (isa<KernelOp>(op)) {
       break;
-    if (auto parameter = dyn_cast<ParameterOp>(op);
-        parameter && parameter.getSymNameAttr() == name)
-      return parameter;
+    }
   }
   return {};
 }
