@@ -108,9 +108,9 @@ private:
   struct Reached {
     uint32_t round = 0;
     int64_t cost = 0;
-    RoutePort by = RoutePort::Ramp; ///< the side words come from
-    int32_t inTree = -1;            ///< index of the setting
-    bool wanted = false;            ///< a destination that lacks its words
+    Port by = Port::Ramp; ///< the side words come from
+    int32_t inTree = -1;  ///< index of the setting
+    bool wanted = false;  ///< a destination that lacks its words
   };
   struct Candidate {
     int64_t estimate, cost;
@@ -123,15 +123,15 @@ private:
   int64_t distance(PathPE pe) const;
   void push(PathPE pe, int64_t cost);
   void relax(size_t net, int64_t color, PathPE from, int64_t pressure);
-  void connect(PathPE to, RoutePort exit, RoutedPath &path);
-  int32_t addToTree(PathPE pe, RoutePort receive, RoutedPath &path);
+  void connect(PathPE to, Port exit, RoutedPath &path);
+  int32_t addToTree(PathPE pe, Port receive, RoutedPath &path);
 
   const PathProblem &problem;
   const PathDemand &demand;
   std::vector<Reached> reached;
   std::vector<Candidate> open;
   std::vector<PathPE> wanted;
-  RouteRect box; ///< around the destinations
+  Rect box; ///< around the destinations
   uint32_t round = 0;
   PathPE missedPE = 0;
   int64_t stepCount = 0;

@@ -202,7 +202,7 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
         }
       if (!both) {
         streams.push_back(need);
-        sum.colors += colorsOf(need.pattern);
+        sum.colors += need.pattern.colors();
       }
     }
   }

@@ -533,7 +533,8 @@ LogicalResult NearOp::verify() {
     return emitOpError("means no PE of the mesh of ")
            << program.meshWidth() << "x" << program.meshHeight();
   auto side = dyn_cast<StringAttr>(getTarget());
-  if (side && symbolizePort(side.getValue()).value_or(Port::Ramp) == Port::Ramp)
+  if (side &&
+      fabric::portNamed(side.getValue()).value_or(Port::Ramp) == Port::Ramp)
     return emitOpError("'") << side.getValue() << "' is no side of the mesh";
   if (!other && !pe && !side)
     return emitOpError("needs a region, a PE or a side of the mesh");
