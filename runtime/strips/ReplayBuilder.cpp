@@ -29,6 +29,7 @@ public:
   void build() {
     placeLasting();
     findLastUses();
+    reserveSteps();
     for (uint32_t i = 0; i < order.size(); ++i)
       addTask(i);
     for (Worker &worker : replay.workers)
@@ -103,6 +104,14 @@ private:
     for (uint32_t i = 0; i < order.size(); ++i)
       forEachBuffer(tasks[order[i]],
                     [&](uint32_t buffer) { places[buffer].lastUse = i; });
+  }
+
+  void reserveSteps() {
+    std::vector<size_t> steps(replay.workers.size());
+    for (const ReplayTask &task : tasks)
+      steps[task.worker] += task.operations.size();
+    for (size_t i = 0; i < steps.size(); ++i)
+      replay.workers[i].steps.reserve(steps[i]);
   }
 
   void addTask(uint32_t position) {

@@ -183,26 +183,21 @@ bool StripMemory::decode(const Runs &runs, ElementType type) {
 /// them along, from `begin` to `last`, which are likely to be read next.
 void StripMemory::bring(const Runs &runs, Form to, int64_t begin,
                         int64_t last) {
-  for (;;) {
-    std::pair<int64_t, int64_t> next(0, 0);
-    runs.all([&](int64_t from, int64_t until) {
-      for (; from < until && form(from) == to;)
-        from = sameForm(from, until);
-      next = {from, until};
-      return from >= until;
-    });
-    auto [from, until] = next;
-    if (from >= until)
-      return;
-    until = sameForm(from, until);
-    const Form old = form(from);
-    if (isElements(to) && !isElements(old)) {
-      while (begin < last && from > begin && form(from - 1) == old)
-        --from;
-      until = sameForm(from, std::max(until, last));
+  runs.all([&](int64_t from, int64_t end) {
+    for (int64_t until; from < end; from = until) {
+      until = sameForm(from, end);
+      const Form old = form(from);
+      if (old == to)
+        continue;
+      if (isElements(to) && !isElements(old)) {
+        while (begin < last && from > begin && form(from - 1) == old)
+          --from;
+        until = sameForm(from, std::max(until, last));
+      }
+      move(from, until, to);
     }
-    move(from, until, to);
-  }
+    return true;
+  });
 }
 
 /// Copies words that only some lanes have as a view to where those of all have

@@ -63,7 +63,7 @@ private:
   struct Range {
     int64_t from = 0, to = 0;
   };
-  std::array<Range, 4> known;
+  std::array<Range, 8> known;
   size_t turn = 0;
   std::vector<uint64_t> together; ///< by group of 64 halves
   /// By group and lane; zero pages that take no memory until they are used.
