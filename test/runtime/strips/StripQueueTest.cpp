@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/strips/StripQueue.h"
+
+#include "runtime/strips/Scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace wsec::runtime {
+namespace {
+
+constexpr int lanes = 3, everyLane = -1;
+
+/// Reads what waits for a lane, or for all, and then waits.
+class Reader : public Actor {
+public:
+  Reader(StripQueue &queue, int lane) : queue(queue), lane(lane) {}
+  void run() override {
+    ++runs;
+    Chunk chunk;
+    while (lane < 0 ? queue.front(chunk, *this)
+                    : queue.front(chunk, lane, *this)) {
+      words += chunk.words();
+      if (lane < 0)
+        queue.pop(chunk.words());
+      else
+        queue.pop(chunk.words(), lane);
+    }
+  }
+
+  int runs = 0;
+  size_t words = 0;
+
+private:
+  StripQueue &queue;
+  const int lane;
+};
+
+class StripQueueTest : public testing::TestWithParam<int> {
+protected:
+  void runAll() { scheduler.runUntilIdle(/*alone=*/true); }
+
+  WorkerPool pool{1};
+  Scheduler scheduler{pool};
+  StripQueue queue{scheduler, lanes, 1 << 10, /*recording=*/nullptr,
+                   /*reader=*/0};
+  Reader sender{queue, 0}; // It is never woken.
+  Demand demand;
+};
+
+/// Who relays words that nobody paces does not ask for them: once somebody does
+/// pace them, he has to hear of it, or both wait for ever.
+TEST_P(StripQueueTest, ReadersThatWaitAreWokenWhenTheQueueIsFirstAsked) {
+  Reader reader(queue, GetParam());
+  scheduler.wake(reader);
+  runAll();
+  EXPECT_EQ(reader.runs, 1);
+  EXPECT_FALSE(queue.isAsked());
+
+  EXPECT_EQ(queue.asked(0, lanes, sender, demand), 0u);
+  EXPECT_TRUE(queue.isAsked());
+  runAll();
+  EXPECT_EQ(reader.runs, 2);
+
+  EXPECT_EQ(queue.asked(0, lanes, sender, demand), 0u);
+  runAll();
+  EXPECT_EQ(reader.runs, 2) << "it is told once";
+}
+
+/// It waits as before, so words that come later wake it.
+TEST_P(StripQueueTest, WordsWakeReadersThatWereToldSo) {
+  Reader reader(queue, GetParam());
+  scheduler.wake(reader);
+  runAll();
+  queue.asked(0, lanes, sender, demand);
+  runAll();
+  const auto words = std::make_shared<float[]>(4);
+  Chunk chunk;
+  chunk.data = words.get();
+  chunk.rows = 1;
+  chunk.length = 4;
+  chunk.owner = words;
+  queue.push(chunk, 0, lanes);
+  runAll();
+  EXPECT_EQ(reader.words, 4u);
+}
+
+INSTANTIATE_TEST_SUITE_P(, StripQueueTest, testing::Values(everyLane, 1));
+
+/// What one lane takes as it is: whole chunks until there are enough, and none
+/// that has more words than are wanted.
+TEST(StripQueueTakeTest, WholeChunksUntilThereAreEnough) {
+  WorkerPool pool(1);
+  Scheduler scheduler(pool);
+  StripQueue queue(scheduler, lanes, 1 << 10, nullptr, 0);
+  const auto words = std::make_shared<float[]>(8);
+  for (size_t length : {2, 3, 8}) {
+    Chunk chunk;
+    chunk.data = words.get();
+    chunk.rows = 1;
+    chunk.length = length;
+    chunk.owner = words;
+    queue.push(chunk, 1, 1);
+  }
+  std::vector<Chunk> taken;
+  EXPECT_EQ(queue.take(1, 9, 1, taken), 2u);
+  EXPECT_EQ(queue.take(9, 9, 1, taken), 3u);
+  EXPECT_EQ(queue.take(9, 7, 1, taken), 0u);
+  EXPECT_EQ(taken.size(), 2u);
+  EXPECT_EQ(queue.lanesWithWords(), std::vector<int>{1});
+}
+
+} // namespace
+} // namespace wsec::runtime
