@@ -322,29 +322,40 @@ void rows(const RowsProblem &p) {
   }
 }
 
-/// One vector from column `i` on, of which `mask` holds.
-template <Opcode op, class Mask>
-void reduceVector(const RowsProblem &p, Mask mask, size_t i) {
+/// Vectors from column `i` on, of which `mask` holds; several at a time, since
+/// one waits for its own result.
+template <Opcode op, size_t vectors, class Mask>
+void reduceVectors(const RowsProblem &p, Mask mask, size_t i) {
   const Tag d;
+  const size_t width = hn::Lanes(d);
   auto isOld = [&](VectorSource source, ptrdiff_t row) {
     return source.data == p.dst && row == 0;
   };
   const bool aOld = isOld(p.a, p.aRow), bOld = isOld(p.b, p.bRow);
-  Vector sum = hn::MaskedLoad(mask, d, p.dst + i);
+  Vector sums[vectors];
+  for (size_t v = 0; v < vectors; ++v)
+    sums[v] = hn::MaskedLoad(mask, d, p.dst + i + v * width);
   for (size_t r = 0; r < p.rows; ++r) {
     const Row a(p.a, ptrdiff_t(r) * p.aRow), b(p.b, ptrdiff_t(r) * p.bRow);
-    sum = compute<op>(aOld ? sum : a.load(mask, i),
-                      bOld ? sum : b.load(mask, i), sum);
+    for (size_t v = 0; v < vectors; ++v)
+      sums[v] =
+          compute<op>(aOld ? sums[v] : a.load(mask, i + v * width),
+                      bOld ? sums[v] : b.load(mask, i + v * width), sums[v]);
   }
-  hn::BlendedStore(sum, mask, d, p.dst + i);
+  for (size_t v = 0; v < vectors; ++v)
+    hn::BlendedStore(sums[v], mask, d, p.dst + i + v * width);
 }
 
 template <Opcode op>
 void reduce(const RowsProblem &p) {
   const Tag d;
   const size_t width = hn::Lanes(d);
-  for (size_t i = 0; i < p.columns; i += width)
-    reduceVector<op>(p, hn::FirstN(d, std::min(width, p.columns - i)), i);
+  constexpr size_t several = factsOf(op).software == OpcodeFacts::No ? 4 : 1;
+  size_t i = 0;
+  for (; i + several * width <= p.columns; i += several * width)
+    reduceVectors<op, several>(p, hn::FirstN(d, width), i);
+  for (; i < p.columns; i += width)
+    reduceVectors<op, 1>(p, hn::FirstN(d, std::min(width, p.columns - i)), i);
 }
 
 template <Opcode op>

@@ -63,11 +63,11 @@ constexpr size_t bufferLength = 512;
 void gather(const float *data, ptrdiff_t row, ptrdiff_t column, size_t rows,
             size_t columns, float *buffer) {
   for (size_t r = 0; r < rows; ++r, data += row, buffer += columns) {
+    const UnalignedFloat *from = data;
     if (column == 1) {
-      std::memcpy(buffer, data, columns * sizeof(float));
+      std::memcpy(buffer, from, columns * sizeof(float));
       continue;
     }
-    const UnalignedFloat *from = data;
     for (size_t i = 0; i < columns; ++i)
       buffer[i] = from[ptrdiff_t(i) * column];
   }
@@ -90,8 +90,11 @@ void computeFloats(Opcode op, const NestTypes &types, size_t n, float *dst,
   auto numbers = [](VectorSource source) -> NumberSource {
     return {reinterpret_cast<const Number *>(source.data), source.scalar};
   };
-  evaluateElements(op, types.numbers, n, reinterpret_cast<Number *>(dst),
-                   numbers(a), numbers(b));
+  if (types.numbers == NumberKind::Single) // at any address
+    applyVector(op, n, dst, a, b);
+  else
+    evaluateElements(op, types.numbers, n, reinterpret_cast<Number *>(dst),
+                     numbers(a), numbers(b));
   roundElements(types.rounded, n, dst);
 }
 

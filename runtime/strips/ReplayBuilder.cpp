@@ -293,18 +293,28 @@ private:
     worker.steps.back().partEnd = uint32_t(worker.parts.size());
   }
 
-  /// Products and interleavings read words of the host, those behind before
-  /// they run.
+  /// Products and interleavings ask for the words of the host that those behind
+  /// them read, if these do.
   void findReaders(std::vector<Step> &steps) const {
     uint32_t next = 0;
     for (size_t i = steps.size(); i-- > 0;) {
       const Step &step = steps[i];
-      const bool reads =
+      const bool waits =
           step.nest ? step.nest->isProduct()
                     : replay.events[step.aView].kind == Kind::Interleave;
-      if (reads)
-        steps[i].ahead = std::exchange(next, uint32_t(i));
+      if (waits)
+        steps[i].ahead =
+            std::exchange(next, readsViews(step) ? uint32_t(i) : 0);
     }
+  }
+
+  bool readsViews(const Step &step) const {
+    if (step.nest)
+      return step.aView || step.bView;
+    const auto &sources =
+        replay.interleaved[replay.events[step.aView].index].sources;
+    return std::any_of(sources.begin(), sources.end(),
+                       [](const auto &source) { return source.second > 0; });
   }
 
   /// Views the task uses, each once: the last task of all lets go of it.

@@ -132,7 +132,7 @@ TEST(KernelsTest, ResultsDoNotDependOnThePlaceInAVector) {
 }
 
 TEST(KernelsTest, ProductsEqualThePlainLoopBitForBit) {
-  for (size_t rows : {1, 3, 7, 24})
+  for (size_t rows : {1, 3, 7, 8, 24, 150})
     for (size_t depth : {1, 5, 120, 300})
       for (size_t columns : {1, 4, 15, 16, 33, 128}) {
         std::vector<float> a = randomFloats(rows * depth, 3, -1, 1);
@@ -210,8 +210,8 @@ TEST(KernelsTest, NarrowProductsEqualThePlainLoopBitForBit) {
 }
 
 TEST(KernelsTest, InterleavedWordsLieSideBySide) {
-  for (size_t sources : {1, 2, 3, 4, 5, 7, 32})
-    for (size_t columns : {1, 2, 3, 4, 5, 8, 70})
+  for (size_t sources : {1, 2, 3, 4, 5, 7, 8, 32, 35})
+    for (size_t columns : {1, 2, 3, 4, 5, 8, 16, 70, 90})
       for (ptrdiff_t column : {1, 2}) {
         constexpr size_t rows = 2;
         const size_t pitch = columns * sources + 3;
@@ -234,6 +234,54 @@ TEST(KernelsTest, InterleavedWordsLieSideBySide) {
             result.data(), from.data());
         EXPECT_EQ(result, expected) << sources << " " << columns;
       }
+}
+
+/// Results that are rounded to 16 bits, in rows long and short and with
+/// strides: those of their elements, one by one.
+TEST(KernelsTest, RoundedNestsEqualTheirElements) {
+  std::mt19937 random{3};
+  for (Opcode op : {Opcode::Mov, Opcode::Add, Opcode::Mul, Opcode::Fmac,
+                    Opcode::Select, Opcode::Exp})
+    for (NumberKind numbers : {NumberKind::Half, NumberKind::Single})
+      for (size_t rows : {1, 3, 40})
+        for (size_t columns : {1, 5, 32, 300, 700})
+          for (ptrdiff_t stride : {1, 2}) {
+            Nest nest;
+            nest.op = op;
+            nest.types.numbers = numbers;
+            nest.types.rounded = program::ElementType::F16;
+            nest.dimensions = 2;
+            nest.extent[0] = rows;
+            nest.extent[1] = columns;
+            const ptrdiff_t row = ptrdiff_t(columns) * stride + 3;
+            auto halves = [&](size_t n) {
+              std::vector<float> its = randomFloats(n, random(), -2, 2);
+              roundToHalf(n, its.data());
+              return its;
+            };
+            const size_t size = rows * size_t(row);
+            const std::vector<float> old = halves(size), a = halves(size),
+                                     b = halves(rows);
+            std::vector<float> result = old, expected = old;
+            nest.dst = {result.data(), {row, stride}};
+            nest.a = {a.data(), {row, stride}};
+            if (op != Opcode::Mov && op != Opcode::Exp)
+              nest.b = {b.data(), {1, 0}};
+            execute(nest);
+            for (size_t r = 0; r < rows; ++r)
+              for (size_t i = 0; i < columns; ++i) {
+                Nest one = nest;
+                one.extent[0] = one.extent[1] = 1;
+                const ptrdiff_t at = ptrdiff_t(r) * row + ptrdiff_t(i) * stride;
+                one.dst.data = expected.data() + at;
+                one.a.data = a.data() + at;
+                if (one.b.data)
+                  one.b.data = b.data() + r;
+                execute(one);
+              }
+            EXPECT_EQ(std::memcmp(result.data(), expected.data(), size * 4), 0)
+                << rows << " x " << columns << " by " << stride;
+          }
 }
 
 /// Operands in memory of their own, at addresses that are no multiple of four.

@@ -429,6 +429,44 @@ TEST(ReplayTest, ARunTooLongToRecordRunsAsEver) {
   }
 }
 
+/// Copies one word and notes it.
+void recordCopy(Recording &recording, uint32_t actor, Recording::BufferId dst,
+                Recording::BufferId from) {
+  auto place = [&](Recording::BufferId buffer) {
+    return const_cast<float *>(recording.buffers[buffer].base);
+  };
+  Nest nest;
+  nest.op = Opcode::Mov;
+  nest.dimensions = 1;
+  nest.extent[0] = 1;
+  nest.dst = {place(dst), {1}};
+  nest.a = {place(from), {1}};
+  recording.compute(actor, nest, dst, from, Recording::nothing);
+}
+
+TEST(ReplayTest, AnActorGoesOnUntilItNeedsAnother) {
+  float words[6] = {};
+  Recording recording(1 << 20);
+  std::vector<Recording::BufferId> ids;
+  for (float &word : words)
+    ids.push_back(recording.addSram(&word, 1));
+  for (int i = 0; i < 3; ++i) { // They take turns.
+    recordCopy(recording, 0, ids[1], ids[0]);
+    recordCopy(recording, 1, ids[3], ids[2]);
+  }
+  recordCopy(recording, 1, ids[4], ids[1]); // what actor 0 wrote
+  recordCopy(recording, 0, ids[5], ids[4]); // what actor 1 wrote of it
+  using List = std::vector<uint32_t>;
+  const std::vector<ReplayTask> tasks = makeTasks(recording);
+  ASSERT_EQ(tasks.size(), 3u);
+  EXPECT_EQ(tasks[0].operations, (List{0, 2, 4}));
+  EXPECT_EQ(tasks[1].operations, (List{1, 3, 5, 6}));
+  EXPECT_EQ(tasks[2].operations, (List{7}));
+  EXPECT_EQ(tasks[0].before, List());
+  EXPECT_EQ(tasks[1].before, (List{0}));
+  EXPECT_EQ(tasks[2].before, (List{0, 1}));
+}
+
 TEST(ReplayTest, TasksStartAfterWhatTheyWaitFor) {
   std::mt19937 random(1);
   for (unsigned workers : {1u, 2u, 5u}) {
