@@ -513,9 +513,11 @@ bool select::spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
     auto next = [&](size_t count) -> StageAnswers & {
       settings.push_back(
           stages.evenly(widthsOf(mesh), rows, count, stageRows, keep));
+      const Setting &its = settings.back();
       return cache.stages({keep.weights, keep.spreadCode, keep.clear,
-                           keep.selected, keep.code, rows, count,
-                           stageRows.size()});
+                           keep.selected, keep.code, rows, stageRows.size(),
+                           its.shares.empty() ? 0 : its.shares.front(),
+                           its.mostStages});
     };
     // What SRAM does not hold with the most stages it does not with fewer.
     if (keep.weights) {
