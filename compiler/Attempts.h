@@ -29,12 +29,12 @@ struct Attempt {
 /// kernels are selected and scheduled, and how many colors there are once they
 /// are routed. Where there is too little, kernels are selected once more: with
 /// room for as much code as there turned out to be, in rows of stages that no
-/// keep-out lies in, in one row, in
-/// fewer stages, without resident weights, with fewer regions that share rows
-/// of the mesh, or all on one region, then in variants with fewer streams, on
-/// fewer rows, over which fewer kernels share out their tokens in a way of
-/// their own, or without weights that stay in SRAM while they are used; at last
-/// on as few regions as have room for the code of their own kernels.
+/// keep-out lies in, in one row, in fewer stages, without resident weights,
+/// with fewer regions that share rows of the mesh, or all on one region, then
+/// in variants with fewer streams, also of stages on one region, on fewer rows,
+/// over which fewer kernels share out their tokens in a way of their own, or
+/// without weights that stay in SRAM while they are used; at last on as few
+/// regions as have room for the code of their own kernels.
 class Attempts {
 public:
   Attempts(const CompileOptions &options, mlir::MLIRContext &context);

@@ -11,6 +11,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
+#include <map>
 
 using namespace wsec;
 
@@ -223,6 +224,8 @@ overlay(Machine machine, llvm::json::Object &object, std::string &error) {
   return machine;
 }
 
+static std::optional<Machine> parsePreset(llvm::StringRef name);
+
 /// Without "base" all parameters are those of `rootBase`, or, if that is empty,
 /// the text must give them all.
 static std::optional<Machine> parseMachine(std::string_view text,
@@ -245,7 +248,7 @@ static std::optional<Machine> parseMachine(std::string_view text,
   std::string base = object->getString("base").value_or(rootBase).str();
   if (base.empty())
     return overlay(Machine(), *object, error);
-  std::optional<Machine> machine = machinePreset(base);
+  std::optional<Machine> machine = parsePreset(base);
   if (!machine) {
     error =
         "unknown base machine '" + base + "'; expected " + presetNames("or");
@@ -254,12 +257,25 @@ static std::optional<Machine> parseMachine(std::string_view text,
   return overlay(*machine, *object, error);
 }
 
-std::optional<Machine> wsec::machinePreset(std::string_view name) {
+static std::optional<Machine> parsePreset(llvm::StringRef name) {
   std::string error;
   for (const PresetText &preset : presetTexts())
-    if (preset.name == llvm::StringRef(name))
+    if (preset.name == name)
       return parseMachine(preset.json, "", error);
   return std::nullopt;
+}
+
+std::optional<Machine> wsec::machinePreset(std::string_view name) {
+  // Whoever looks at a kernel asks for its region's.
+  static const auto presets = [] {
+    std::map<std::string, Machine, std::less<>> parsed;
+    for (const PresetText &preset : presetTexts())
+      if (std::optional<Machine> its = parsePreset(preset.name))
+        parsed.emplace(preset.name.str(), *its);
+    return parsed;
+  }();
+  const auto found = presets.find(name);
+  return found == presets.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<std::string> wsec::machinePresets() {

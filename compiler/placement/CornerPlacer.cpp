@@ -428,7 +428,7 @@ private:
           return putBest(region, allowed[problem.regions[region].shapeSet],
                          false);
         });
-    if (placed) {
+    if (placed && placement.regions != before.regions) {
       const PlacementCost cost = problem.cost(placement);
       if (cost.key() < current.key()) {
         current = cost;

@@ -89,6 +89,9 @@ struct PlacementCost {
 struct PlacedShape {
   size_t shape = 0; ///< of the set
   PlacedOrigin at = {};
+  bool operator==(const PlacedShape &other) const {
+    return shape == other.shape && at == other.at;
+  }
 };
 
 struct Placement {

@@ -11,6 +11,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -57,11 +58,33 @@ public:
   }
 
   /// What a problem of stages depends on: what they are chosen for, bytes of
-  /// code that kernels were selected for and that stages leave room for, and
-  /// rows, stages in a row and rows of stages.
-  using StagesKey =
-      std::tuple<bool, bool, bool, int64_t, int64_t, int64_t, size_t, size_t>;
-  StageAnswers &stages(const StagesKey &key) { return answers[key]; }
+  /// code that kernels were selected for and that stages leave room for, rows,
+  /// rows of stages, channels of each stage, and stages in a row at most.
+  struct StagesKey {
+    bool weights, spreadCode, clear;
+    int64_t selected, code, rows;
+    size_t stageRows;
+    int64_t channels;
+    size_t stages;
+
+    auto others() const {
+      return std::tie(weights, spreadCode, clear, selected, code, rows,
+                      stageRows, channels);
+    }
+    bool operator<(const StagesKey &other) const {
+      return std::tuple_cat(others(), std::tie(stages)) <
+             std::tuple_cat(other.others(), std::tie(other.stages));
+    }
+  };
+  /// What is known of it, or follows from what is known where there may be more
+  /// stages.
+  StageAnswers &stages(const StagesKey &key) {
+    const auto its = answers.try_emplace(key).first;
+    if (const auto more = std::next(its);
+        more != answers.end() && more->first.others() == key.others())
+      its->second.isPartOf(more->second);
+    return its->second;
+  }
 
   /// The program with all kernels on one region of that shape, selected with
   /// room for so many bytes of code; null where none was yet.

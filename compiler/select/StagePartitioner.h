@@ -5,6 +5,8 @@
 
 #include "compiler/select/StageProblem.h"
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -25,6 +27,14 @@ struct StageAnswers {
   /// Cycles within which there is a plan, exactly; infinite: there is none.
   std::optional<double> least;
   double tooFew = -1; ///< cycles within which there is none
+
+  /// All plans of this problem are plans of that one, too.
+  void isPartOf(const StageAnswers &other) {
+    if (other.hasPlan == false)
+      hasPlan = false;
+    tooFew = std::max(tooFew, other.least ? std::nextafter(*other.least, -1.0)
+                                          : other.tooFew);
+  }
 };
 
 /// Chooses from the plans of several problems: of other heights, or with other

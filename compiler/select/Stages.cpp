@@ -23,7 +23,6 @@
 
 #include <cmath>
 #include <limits>
-#include <set>
 
 using namespace mlir;
 using namespace wsec;
@@ -47,8 +46,7 @@ struct Setting {
   size_t mostStages = 1; ///< in a row of stages
   std::vector<StageRow> stageRows;
   KeepOptions keep;
-  /// Channels that each kernel of the list counts on.
-  std::vector<int64_t> shares = {};
+  int64_t share = 0; ///< channels that each stage counts on
 };
 
 class Stages {
@@ -81,13 +79,14 @@ public:
   const PlacementProblem onMesh; ///< no regions
 
 private:
-  /// A kernel's, and that of what is prepared for it.
-  llvm::DenseMap<Operation *, int64_t>
-  sharesOfAll(const Setting &setting) const;
-  using Estimates = llvm::DenseMap<Operation *, KernelEstimate>;
+  using Estimates = std::vector<KernelEstimate>;
   /// Of all kernels, where a stage has that width; all settings are of one kind
   /// of `keep`.
   Estimates estimate(const Setting &setting, int64_t width);
+  const KernelEstimate &its(const Estimates &estimates,
+                            Operation *kernel) const {
+    return estimates[places.at(kernel)];
+  }
 
   bool isPrepared(wse::KernelOp kernel) const;
   /// What is prepared for a kernel, sources first.
@@ -114,8 +113,8 @@ private:
   /// have instead.
   llvm::DenseMap<Operation *, size_t> owner;
   llvm::DenseMap<std::pair<size_t, Operation *>, Operation *> copies;
-  std::optional<KernelEstimator> estimator; ///< until something is spread
-  SmallVector<wse::KernelOp> all;           ///< that it was asked for
+  std::optional<KernelEstimator> estimator;   ///< until something is spread
+  llvm::DenseMap<Operation *, size_t> places; ///< in its estimates
 };
 
 } // namespace
@@ -228,8 +227,8 @@ void Stages::addShape(RegionShape shape, const Estimates &estimates,
   std::vector<int64_t> held(count, 0), working(count, 0);
   llvm::DenseMap<Operation *, size_t> lastUse; // looked up only
   for (auto [number, kernel] : llvm::enumerate(kernels)) {
-    auto add = [&, number = number](Operation *its) {
-      const KernelEstimate estimate = estimates.lookup(its);
+    auto add = [&, number = number](Operation *each) {
+      const KernelEstimate &estimate = its(estimates, each);
       held[number] += estimate.held;
       working[number] = std::max(working[number], estimate.working);
       return estimate.cycles;
@@ -255,9 +254,9 @@ void Stages::addShape(RegionShape shape, const Estimates &estimates,
     for (Value value : crossing[at]) {
       const bool can = handovers.storeOf(value);
       storing[at] +=
-          can ? estimates.lookup(handovers.storeOf(value)).cycles : never;
+          can ? its(estimates, handovers.storeOf(value)).cycles : never;
       loading[at] +=
-          can ? estimates.lookup(handovers.loadOf(value)).cycles : never;
+          can ? its(estimates, handovers.loadOf(value)).cycles : never;
     }
   }
   problem.cycles.push_back(std::move(own));
@@ -284,46 +283,20 @@ Setting Stages::evenly(std::vector<int64_t> widths, int64_t rows,
                        const KeepOptions &keep) const {
   const size_t channels = channelsOf(onMesh, rows, stageRows);
   const size_t most = std::min(mostStages, channels);
-  return {std::move(widths),
-          rows,
-          most,
-          std::move(stageRows),
-          keep,
-          std::vector<int64_t>(kernels.size(), int64_t(channels / most))};
-}
-
-llvm::DenseMap<Operation *, int64_t>
-Stages::sharesOfAll(const Setting &setting) const {
-  llvm::DenseMap<Operation *, int64_t> shares;
-  for (auto [kernel, preparation, share] :
-       llvm::zip_equal(kernels, preparations, setting.shares)) {
-    shares[kernel] = share;
-    for (Operation *before : preparation)
-      shares.try_emplace(before, share);
-    for (Value value : kernel->getResults())
-      if (Operation *store = handovers.storeOf(value))
-        shares[store] = shares[handovers.loadOf(value)] = share;
-  }
-  return shares;
+  return {std::move(widths),    rows, most,
+          std::move(stageRows), keep, int64_t(channels / most)};
 }
 
 Stages::Estimates Stages::estimate(const Setting &setting, int64_t width) {
-  const auto shares = sharesOfAll(setting);
-  std::set<int64_t> counts(setting.shares.begin(), setting.shares.end());
-  std::vector<RegionShape> shapes;
-  for (int64_t count : counts)
-    shapes.push_back({width, setting.rows, false, 0, count});
   if (!estimator) {
-    all = llvm::to_vector(program.bodyBlock().getOps<wse::KernelOp>());
+    const auto all =
+        llvm::to_vector(program.bodyBlock().getOps<wse::KernelOp>());
+    for (auto [place, kernel] : llvm::enumerate(all))
+      places[kernel] = place;
     estimator.emplace(mesh, all, cache, setting.keep.weights,
                       setting.keep.spreadCode);
   }
-  Estimates estimates;
-  for (RegionShape shape : shapes)
-    for (auto [kernel, its] : llvm::zip_equal(all, estimator->on(shape)))
-      if (shares.lookup(kernel) == shape.shareCount)
-        estimates[kernel] = its;
-  return estimates;
+  return estimator->on({width, setting.rows, false, 0, setting.share});
 }
 
 StageProblem Stages::problem(const Setting &setting) {
@@ -348,7 +321,6 @@ StageProblem Stages::problem(const Setting &setting) {
 
 std::vector<int64_t> Stages::sharesOf(const StagePlan &plan,
                                       const Setting &setting) {
-  const auto shares = sharesOfAll(setting);
   std::vector<double> words;
   for (const Stage &stage : plan.stages) {
     const Estimates estimates = estimate(setting, setting.widths[stage.width]);
@@ -360,13 +332,13 @@ std::vector<int64_t> Stages::sharesOf(const StagePlan &plan,
     if (stage.turns)
       for (Value value : crossing[stage.begin])
         members.insert(handovers.loadOf(value));
-    double &its = words.emplace_back(1);
+    double &sum = words.emplace_back(1);
     for (Operation *member : members) {
-      const KernelEstimate estimate = estimates.lookup(member);
+      const KernelEstimate &estimate = its(estimates, member);
       // What is stored leaves by the other edge.
       if (!wse::tensorWritten(cast<wse::KernelOp>(member)))
-        its += estimate.stream * double(shares.lookup(member));
-      its += double(estimate.loaded) / kSamplesOfLoad;
+        sum += estimate.stream * double(setting.share);
+      sum += double(estimate.loaded) / kSamplesOfLoad;
     }
   }
   std::vector<int64_t> counts;
@@ -514,8 +486,8 @@ bool select::spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
       settings.push_back(
           stages.evenly(widthsOf(mesh), rows, count, stageRows, keep));
       return cache.stages({keep.weights, keep.spreadCode, keep.clear,
-                           keep.selected, keep.code, rows, count,
-                           stageRows.size()});
+                           keep.selected, keep.code, rows, stageRows.size(),
+                           settings.back().share, settings.back().mostStages});
     };
     // What SRAM does not hold with the most stages it does not with fewer.
     if (keep.weights) {

@@ -347,6 +347,36 @@ TEST(StageChoice, WhatIsKnownIsNotAskedAgain) {
   EXPECT_EQ(cycles, CountingChoice({slower}).best()->plan.cycles);
   EXPECT_TRUE(alone.answers[0].least);
 }
+/// Rows of stages with fewer and fewer stages in each, as attempts have them.
+TEST(StageChoice, WhatIsKnownChangesNoAnswer) {
+  std::mt19937 random(2);
+  int chosen = 0, fewerAsked = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::vector<StageProblem> problems;
+    for (int n = 0; n < 4; ++n)
+      problems.push_back(randomProblem(random));
+    std::vector<StageAnswers> known(problems.size());
+    for (size_t most = 4; most > 0; --most) {
+      for (StageProblem &problem : problems)
+        problem.mostStages = most;
+      CountingChoice fresh(problems), remembers(problems);
+      for (size_t n = 0; n < problems.size(); ++n)
+        remembers.answers[n].isPartOf(known[n]);
+      const auto expected = fresh.best(), actual = remembers.best();
+      ASSERT_EQ(actual.has_value(), expected.has_value()) << i;
+      fewerAsked += remembers.asked < fresh.asked;
+      known = remembers.answers;
+      if (!expected)
+        continue;
+      ++chosen;
+      ASSERT_EQ(actual->problem, expected->problem) << i;
+      ASSERT_EQ(actual->plan.cycles, expected->plan.cycles) << i;
+      ASSERT_EQ(actual->plan.latency, expected->plan.latency) << i;
+    }
+  }
+  EXPECT_GT(chosen, 200);
+  EXPECT_GT(fewerAsked, 100);
+}
 TEST(StageChoice, HasAPlan) {
   StageProblem none = twoLong(1);
   none.widths = {4};
