@@ -21,8 +21,9 @@ is a demonstration, `python -m wsec.weights` refers a model to safetensors files
 
 from wsec.program import Outputs, Program, TensorType, compile, load
 from wsec.report import Report, Section, schema
+from wsec.session import Session
 from wsec.tools import CompileError, Error, InputError, RunError, UsageError, tool
 from wsec.training import History, train
 
 __all__ = ["CompileError", "Error", "History", "InputError", "Outputs", "Program", "Report", "RunError", "Section",
-           "TensorType", "UsageError", "compile", "load", "schema", "tool", "train"]
+           "Session", "TensorType", "UsageError", "compile", "load", "schema", "tool", "train"]
