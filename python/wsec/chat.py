@@ -177,6 +177,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--mesh", default="32x32", metavar="WxH", help="PEs (default: 32x32)")
     made.add_argument("--machine", metavar="NAME|FILE", help="as wsec takes it")
     made.add_argument("--precision", default="f32", metavar="KIND", help="f32 (default), f16 or bf16, as wsec takes it")
+    made.add_argument("--threads", type=int, default=0, metavar="N", help="of the emulator (default: one a core)")
     return made
 
 
@@ -188,9 +189,11 @@ def run(words: argparse.Namespace) -> None:
     """Answers. Raises Error, OSError."""
     if words.max_new_tokens < 1:
         raise UsageError(f"max_new_tokens is {words.max_new_tokens}, expected a number of at least 1")
+    if words.threads < 0:
+        raise UsageError(f"threads is {words.threads}, expected a number of at least 1, or 0 for one a core")
     sampling = Sampling(words.temperature, words.top_k, words.top_p, words.seed)
     decoder = Decoder(words.model or packaged_model(), mesh=words.mesh, capacity=words.capacity,
-                      precision=words.precision, machine=words.machine)
+                      precision=words.precision, machine=words.machine, threads=words.threads)
     conversation = Conversation(decoder, Tokenizer(decoder.file), sampling)
     while True:
         said = words.prompt if words.prompt is not None else _asked()

@@ -37,16 +37,18 @@ class Decoder:
     wafer with each call; calls take as many of them as there are, rounded up to a power of two."""
 
     def __init__(self, path: str | os.PathLike[str], *, mesh: str = "32x32", capacity: int = 512,
-                 precision: str = "f32", machine: str | None = None, progress: bool | None = None) -> None:
+                 precision: str = "f32", machine: str | None = None, threads: int = 0,
+                 progress: bool | None = None) -> None:
         """path: a GGUF file, whose weights are written to the cache as f32, once, and so are programs.
-        capacity: tokens whose keys and values are kept, at most. Raises Error for a model that cannot be read."""
+        capacity: tokens whose keys and values are kept, at most. mesh, machine, precision: as wsec takes them;
+        threads: as `Program.session` takes them. Raises Error for a model that cannot be read."""
         self.file = gguf.File(path)
         self.shape = language.shape_of(self.file)
         if not 2 <= capacity <= self.shape["positions"]:
             raise UsageError(f"a capacity of {capacity} tokens, expected 2 to the {self.shape['positions']} positions of "
                              f"{self.shape['name']}")
         self.mesh, self.capacity, self.precision, self.machine = mesh, capacity, precision, machine
-        self.progress, self.position, self.work = progress, 0, Work()
+        self.threads, self.progress, self.position, self.work = threads, progress, 0, Work()
         rows = mesh.partition("x")[2]
         self.chunk = min(int(rows) if rows.isdecimal() and int(rows) else 1, _CHUNK, capacity - 1)
         width = self.shape["kv_heads"] * self.shape["head_size"]
@@ -111,8 +113,9 @@ class Decoder:
             keys *= 2
         keys = min(keys, self.capacity)
         if self._sessions.get(tokens, (0,))[0] != keys:
-            self._sessions.pop(tokens, None)
-            self._sessions[tokens] = keys, self._program(keys, tokens).session()
+            # Those of fewer keys will not be called soon, and each holds what it has recorded.
+            self._sessions = {its: had for its, had in self._sessions.items() if its != tokens and had[0] >= keys}
+            self._sessions[tokens] = keys, self._program(keys, tokens).session(threads=self.threads)
         return self._sessions[tokens]
 
     def _program(self, keys: int, tokens: int) -> program.Program:

@@ -30,7 +30,7 @@ class ChatTest(unittest.TestCase):
         cls.tokenizer = language.Tokenizer(gguf.File(cls.path))
 
     def decoder(self, path=None, capacity=40, **more):
-        return decoder.Decoder(path or self.path, mesh=MESH, capacity=capacity, **more)
+        return decoder.Decoder(path or self.path, mesh=MESH, capacity=capacity, threads=1, **more)
 
     def assert_near(self, logits, ids, model=None):
         expected = (model or self.model).logits(ids)[-1]
@@ -103,7 +103,7 @@ class ChatTest(unittest.TestCase):
         """Exit code, output, errors."""
         with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()) as wrong, \
                 unittest.mock.patch.object(sys, "stdin", io.StringIO(typed or "")):
-            code = chat.main([f"--model={self.path}", f"--mesh={MESH}", "--capacity=60", *words])
+            code = chat.main([f"--model={self.path}", f"--mesh={MESH}", "--capacity=60", "--threads=1", *words])
         return code, said.getvalue(), wrong.getvalue()
 
     def test_answers(self):
@@ -130,6 +130,19 @@ class ChatTest(unittest.TestCase):
         self.assertEqual((code, wrong), (0, ""))
         self.assertEqual([json.loads(ids[5:]) for ids in said.splitlines() if ids.startswith("ids: ")],
                          [one, self.model.greedy(second, 6)])
+
+    def test_what_is_the_same_is_not_fed_again(self):
+        talk = chat.Conversation(self.decoder(), self.tokenizer)
+        for said in ("hello", "hell", "hell", "tell"):
+            talk.messages.clear()
+            ids = self.tokenizer.encode(f"<|user|>{said}<|end|><|assistant|>")
+            before = talk.decoder.work.calls
+            answer = talk.answer(said, 4)
+            self.assertEqual(answer.ids, self.model.greedy(ids, 4))
+            self.assertEqual(talk.decoder.work.calls - before, len(answer.ids))
+        with self.assertRaisesRegex(UsageError, "than the 40 that there is capacity for"):
+            talk.answer("hello", 40)
+        self.assertEqual(len(talk.messages), 2)
 
     def test_chance(self):
         words = ("--prompt=hello", "--max-new-tokens=8", "--show-ids", "--temperature=1.5")
@@ -158,6 +171,7 @@ class ChatTest(unittest.TestCase):
                 (["--prompt=a", "--temperature=1", "--top-p=0"], "top_p is 0.0, expected a number above 0, up to 1"),
                 (["--prompt=a", "--temperature=1", "--top-k=-2"], "top_k is -2, expected a number of at least 1"),
                 (["--prompt=a", "--seed=-2"], "seed is -2, expected a number of at least 0"),
+                (["--prompt=a", "--threads=-1"], "threads is -1, expected a number of at least 1, or 0 for one a core"),
                 (["--prompt=a", "--top-k=3"], "give a temperature above 0, too"),
                 (["--prompt=a", "--model=none.gguf"], "none.gguf: No such file or directory")):
             code, said, wrong = self.main(*words)
