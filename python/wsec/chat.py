@@ -63,7 +63,9 @@ class Sampling:
             raise UsageError("top_k and top_p choose among tokens by chance: give a temperature above 0, too")
 
     def choose(self, logits: np.ndarray, random: np.random.Generator) -> int:
-        """A token, of f32[vocabulary]."""
+        """A token, of f32[vocabulary]. Raises Error where these are no numbers."""
+        if not np.isfinite(logits).all():
+            raise Error("logits are not finite: numbers of the model are too large for its precision; take --precision=f32")
         if self.temperature == 0:
             return int(logits.argmax())
         order = np.argsort(-logits, kind="stable")[:self.top_k or None]

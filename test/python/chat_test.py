@@ -82,6 +82,22 @@ class ChatTest(unittest.TestCase):
                      metadata=lambda writer: writer.add_string("llama.rope.scaling.type", "yarn"))
         self.refused(r"refused.gguf: tensor 'blk.0.attn_q_norm.weight' has no place in the graph of a LLaMA",
                      tensors=[("blk.0.attn_q_norm", (16,))])
+        self.refused(r"refused.gguf: llama.rope.dimension_count of the metadata is 0, expected a positive integer",
+                     changed={"rope_dimension_count": 0})
+        self.refused(r"tensor 'blk.0.attn_k.weight' is \[32, 64\], by the metadata \[64, 64\]: the file is damaged",
+                     changed={"head_count_kv": 4})
+        self.refused("refused.gguf: 900 layers, and 20 tensors: the file is damaged", changed={"block_count": 900})
+        self.refused("there is no tensor 'blk.2.attn_norm.weight', and 8 more differ", changed={"block_count": 3})
+
+    def test_damaged_tokenizers(self):
+        for changed, message in (({"token_merges": ["x"]}, "its tokenizer is damaged"),
+                                 ({"token_types": [1]}, "its tokenizer is damaged: zip"),
+                                 ({"chat_template": "{% if %}"}, "its template of conversations is damaged: Expected"),
+                                 ({"tokenizer_pre": "odd"}, "a tokenizer of kind 'gpt2', 'odd', expected 'gpt2' and one")):
+            path = self.folder / "damaged.gguf"
+            SmallLlama(path, changed=changed)
+            with self.assertRaisesRegex(Error, f"damaged.gguf: {message}"):
+                language.Tokenizer(gguf.File(path))
 
     def test_tokenizer(self):
         for text in ("hello there, 1234 times", "ünï ☃\n\n\ttabs", "<|user|>hell<|end|>", ""):
@@ -160,6 +176,8 @@ class ChatTest(unittest.TestCase):
         np.testing.assert_allclose(counts(temperature=1, top_p=0.79), [5 / 8, 0, 3 / 8, 0], atol=0.03)
         np.testing.assert_allclose(counts(temperature=1, top_p=0.3), [1, 0, 0, 0])
         np.testing.assert_allclose(counts(), [1, 0, 0, 0])
+        with self.assertRaisesRegex(Error, "logits are not finite: .*; take --precision=f32"):
+            chat.Sampling().choose(np.array([1, np.nan], "f4"), random)
 
     def test_errors(self):
         for words, message in (

@@ -27,7 +27,7 @@ VOCABULARY = CONTROL + _letters() + ["he", "ll", "hell", "Ġt"]
 class SmallLlama:
     """`weights`, name -> f32 array, as the file has them, dequantised."""
 
-    def __init__(self, path, tied=True, words=VOCABULARY, metadata=lambda writer: None, tensors=()):
+    def __init__(self, path, tied=True, words=VOCABULARY, metadata=lambda writer: None, tensors=(), changed={}):
         random = np.random.default_rng(11)
         writer = gguf.GGUFWriter(path, "llama")
         for add, value in (("block_count", LAYERS), ("embedding_length", WIDTH), ("head_count", HEADS),
@@ -37,7 +37,7 @@ class SmallLlama:
                            ("tokenizer_pre", "smollm"), ("token_list", words), ("token_merges", MERGES),
                            ("token_types", [3 if word in CONTROL else 1 for word in words]), ("eos_token_id", 0),
                            ("chat_template", TEMPLATE)):
-            getattr(writer, f"add_{add}")(value)
+            getattr(writer, f"add_{add}")(changed.get(add, value))
         metadata(writer)
         shapes = {"token_embd": (len(words), WIDTH), "output_norm": (WIDTH,)}
         if not tied:
