@@ -38,13 +38,11 @@ class WeightAttr;
 using fabric::RowSet;
 using fabric::StreamPattern;
 
-/// One route pattern that a kernel needs. `rows` matters for `column` (the rows
-/// the words must reach), `out_column` and `out_band` (those that they come
-/// from), `key_cast` and `value_cast` (the rows of each group, whose head is
-/// the first), and for `root_west` and `head_cast`, whose groups are of
-/// columns; for all other patterns it is empty. The stream is one of the
-/// kernel's region, or of the region `from`: `transfer` leads from there to the
-/// kernel's. Two needs that compare equal share a stream, and others may.
+/// One pattern that a kernel needs. `rows`, where it takes some: those that the
+/// words must reach, or that they come from, in groups; else empty. The stream
+/// is one of the kernel's region, or of the region `from`: `transfer` leads
+/// from there to the kernel's. Two needs that compare equal share a stream, and
+/// others may.
 struct StreamNeed {
   StreamPattern pattern;
   RowSet rows;

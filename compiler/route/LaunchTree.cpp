@@ -21,7 +21,6 @@ using namespace wsec;
 namespace {
 
 constexpr int64_t stepX[] = {0, 0, 1, -1}, stepY[] = {-1, 1, 0, 0};
-constexpr Port sides[] = {Port::North, Port::South, Port::East, Port::West};
 
 class LaunchTree {
 public:
@@ -96,7 +95,7 @@ bool LaunchTree::reachNext() {
     const auto [hops, level] = *byDepth.begin();
     byDepth.erase(byDepth.begin());
     for (int64_t pe : level)
-      for (Port side : sides) {
+      for (Port side : fabric::sides) {
         const int64_t x = pe % width + stepX[unsigned(side)];
         const int64_t y = pe / width + stepY[unsigned(side)];
         const int64_t to = y * width + x;

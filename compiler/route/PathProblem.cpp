@@ -100,7 +100,6 @@ std::string PathProblem::check() const {
 
 namespace {
 
-constexpr Port sides[] = {Port::North, Port::South, Port::East, Port::West};
 /// By port: to where, and from which side that arrives.
 constexpr int64_t stepX[] = {0, 0, 1, -1}, stepY[] = {-1, 1, 0, 0};
 constexpr Port arrival[] = {Port::South, Port::North, Port::West, Port::East};
@@ -238,7 +237,7 @@ bool PathChecker::follow(size_t net, const PathSetting &from) {
                     describePE(at.x, at.y) + ", which is not meant");
       heard.insert({at.y, at.x});
     }
-    for (Port side : sides) {
+    for (Port side : fabric::sides) {
       if (!(at.transmit & portBit(side)))
         continue;
       if (side == exit &&
@@ -310,7 +309,7 @@ std::string PathChecker::checkLinks() const {
   std::map<std::tuple<int64_t, int64_t, unsigned>, std::vector<size_t>> users;
   for (size_t n = 0; n < paths.nets.size(); ++n)
     for (const PathSetting &setting : paths.nets[n].settings)
-      for (Port side : sides)
+      for (Port side : fabric::sides)
         if (setting.transmit & portBit(side))
           users[{setting.y, setting.x, unsigned(side)}].push_back(n);
   for (const auto &[link, nets] : users)

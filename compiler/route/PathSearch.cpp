@@ -13,8 +13,6 @@
 
 using namespace wsec;
 
-static constexpr Port sides[] = {Port::North, Port::South, Port::East,
-                                 Port::West};
 /// The PE beside; nothing off the mesh.
 static std::optional<PathPE> beside(const PathProblem &problem, PathPE pe,
                                     Port side) {
@@ -148,7 +146,7 @@ void PathDemand::count(size_t net, const RoutedPath &path, int step) {
     its.users[size_t(pe)] = uint16_t(its.users[size_t(pe)] + step);
     if (its.users[size_t(pe)] == 2 && step > 0)
       its.contested.push_back(pe);
-    for (Port side : sides) {
+    for (Port side : fabric::sides) {
       if (!linksMatter || !(setting.transmit & portBit(side)))
         continue;
       std::vector<size_t> &nets = used[pe * 4 + int64_t(side)].nets;
@@ -297,7 +295,7 @@ void PathSearch::push(PathPE pe, int64_t cost) {
 void PathSearch::relax(size_t net, int64_t color, PathPE from,
                        int64_t pressure) {
   const Reached here = at(from);
-  for (Port side : sides) {
+  for (Port side : fabric::sides) {
     const std::optional<PathPE> to = beside(problem, from, side);
     if (!to || side == here.by)
       continue;
@@ -379,7 +377,7 @@ std::vector<std::string> PathSearch::blockers(size_t net, int64_t color) {
   const int64_t width = problem.meshWidth;
   std::vector<std::pair<int64_t, PathPE>> around; // by distance
   for (PathPE pe = 0; pe < PathPE(reached.size()); ++pe)
-    for (Port side : sides) {
+    for (Port side : fabric::sides) {
       if (reached[size_t(pe)].round != round)
         break;
       const std::optional<PathPE> to = beside(problem, pe, side);

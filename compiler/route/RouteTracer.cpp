@@ -263,7 +263,7 @@ bool Tracer::traceSource(const StreamRequest &request, int64_t color,
                     ", which is not meant");
       ++ramps;
     }
-    for (Port port : {Port::North, Port::South, Port::East, Port::West})
+    for (Port port : fabric::sides)
       if (transmits(setting, port)) {
         if (!hop(p, port, expected))
           return fail(where(request, color) + error);

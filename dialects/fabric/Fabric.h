@@ -18,6 +18,9 @@ namespace wsec::fabric {
 enum class Port : uint8_t { North, South, East, West, Ramp };
 inline constexpr Port allPorts[] = {Port::North, Port::South, Port::East,
                                     Port::West, Port::Ramp};
+/// Those to other PEs.
+inline constexpr Port sides[] = {Port::North, Port::South, Port::East,
+                                 Port::West};
 
 /// A set of ports, the bit of each being 1 << its value.
 using Ports = uint8_t;

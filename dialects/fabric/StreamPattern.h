@@ -10,6 +10,7 @@
 #include "dialects/fabric/Fabric.h"
 
 #include <cstddef>
+#include <iterator>
 #include <tuple>
 
 namespace wsec::fabric {
@@ -102,15 +103,17 @@ inline constexpr NamedPattern allPatterns[] = {
 #include "dialects/fabric/Patterns.def"
 };
 
-/// The pattern's place in allPatterns.
+/// The pattern's place in allPatterns; behind them if it has no name.
 constexpr size_t numberOf(const StreamPattern &pattern) {
   size_t number = 0;
-  while (allPatterns[number].pattern != pattern)
+  while (number < std::size(allPatterns) &&
+         allPatterns[number].pattern != pattern)
     ++number;
   return number;
 }
 constexpr const char *name(const StreamPattern &pattern) {
-  return allPatterns[numberOf(pattern)].name;
+  const size_t number = numberOf(pattern);
+  return number < std::size(allPatterns) ? allPatterns[number].name : "unnamed";
 }
 /// The pattern of that name; nothing for any other word.
 std::optional<StreamPattern> patternNamed(std::string_view word);
