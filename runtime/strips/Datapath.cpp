@@ -49,19 +49,20 @@ void Datapath::taken(int thread) {
   });
 }
 
-void Datapath::receive(int thread, double words, double slowed) {
+void Datapath::receive(int thread, double begun, double words, double slowed) {
   if (slowed > 1)
-    flows.push_back({thread, words, slowed, worked});
+    flows.push_back({thread, begun, words, slowed, worked});
 }
 
-double Datapath::late(int thread) const {
-  double cycles = 0;
+double Datapath::received(int thread) const {
+  double last = 0;
   for (const Flow &flow : flows)
     if (flow.thread == thread)
-      cycles = std::max(cycles,
-                        std::min((worked - flow.before) * (1 - 1 / flow.slowed),
-                                 flow.words * (flow.slowed - 1)));
-  return cycles;
+      last = std::max(
+          last, flow.begun + flow.words +
+                    std::min((worked - flow.before) * (1 - 1 / flow.slowed),
+                             flow.words * (flow.slowed - 1)));
+  return last;
 }
 
 double Datapath::share(double elapsed, const std::vector<double> &work) {

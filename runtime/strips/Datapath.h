@@ -28,11 +28,11 @@ public:
   void take(int thread, int lane, int color, double words);
   /// It has taken all of them.
   void taken(int thread);
-  /// Microthread `thread` was given `words` to receive, which take `slowed`
-  /// times as long while the main thread works.
-  void receive(int thread, double words, double slowed);
-  /// The cycles by which that made the last such words of `thread` late.
-  double late(int thread) const;
+  /// Microthread `thread` was given `words` to receive, from `begun` on, which
+  /// take `slowed` times as long while the main thread works.
+  void receive(int thread, double begun, double words, double slowed);
+  /// When `thread` can have taken the last of them, however fast they come.
+  double received(int thread) const;
   /// The main thread was `elapsed` cycles at an instruction, and took the
   /// datapath for `work` of them: for each lane, or one number for all. Returns
   /// the cycles by which microthreads make it longer in the slowest lane.
@@ -55,7 +55,7 @@ private:
 
   struct Flow {
     int thread;
-    double words, slowed;
+    double begun, words, slowed;
     double before; ///< of `worked`
   };
 

@@ -203,6 +203,10 @@ void LaunchMemory::skip(const RepeatedLaunches &layers, size_t layer,
   auto later = [&](double clockBefore, double clock) {
     return clock == clockBefore ? 0 : double(count) * cycles;
   };
+  size_t words = skipped;
+  for (size_t l = to; l < to + skipped; ++l)
+    words += world.call.carried(world.call.launch(l)).size();
+  world.commands.skip(words, double(count) * cycles);
   for (size_t i = 0; i < mains.size(); ++i)
     mains[i]->skip(skipped, later(before.mains[i], after.mains[i]));
   for (size_t i = 0; i < channels.inputs.size(); ++i)

@@ -38,18 +38,10 @@ bool MainThread::nextLaunch() {
   for (; launch < end; ++launch) {
     const std::vector<int64_t> carried =
         world.call.carried(world.call.launch(launch));
-    // Launch wavelets follow one another, a cycle apart, and so do the words
-    // behind them; a PE takes them as they come.
-    const double command =
-        double(launch + carriedBefore) + world.image.launchLatency[strip.index];
-    carriedBefore += carried.size();
     const RoutineCode *routine =
         strip.code.routine(world.call.launch(launch).routine());
-    if (!carried.empty() || routine) {
-      if (command > now)
-        world.awaitsCommands.store(true, std::memory_order_relaxed);
-      now = std::max(now, command) + double(carried.size());
-    }
+    if (!hears(carried, routine))
+      return false;
     if (!routine)
       continue;
     for (int lane = 0; lane < strip.lanes; ++lane)
@@ -68,6 +60,26 @@ bool MainThread::nextLaunch() {
   return false;
 }
 
+/// Takes the launch wavelet of `launch` and what it carries, a cycle apart;
+/// false if not all has come.
+bool MainThread::hears(const std::vector<int64_t> &carried, bool runs) {
+  for (; hearing <= carried.size(); ++hearing, ++heard) {
+    const std::optional<double> comes =
+        world.commands.arrival(strip.index, heard, *this);
+    if (!comes)
+      return false;
+    const double taken = std::max(now, *comes);
+    if (runs || !carried.empty()) {
+      if (*comes > now)
+        world.awaitsCommands.store(true, std::memory_order_relaxed);
+      now = taken + (hearing < carried.size() ? 1 : 0);
+    }
+    world.commands.take(strip.index, taken);
+  }
+  hearing = 0;
+  return true;
+}
+
 bool MainThread::rests() const {
   return !running && !current && awaited == 0 && pending.empty() &&
          datapath.idle();
@@ -75,7 +87,7 @@ bool MainThread::rests() const {
 
 void MainThread::skip(size_t launches, double cycles) {
   for (const size_t end = launch + launches; launch < end; ++launch)
-    carriedBefore += world.call.carried(world.call.launch(launch)).size();
+    heard += 1 + world.call.carried(world.call.launch(launch)).size();
   now += cycles;
 }
 
@@ -102,7 +114,7 @@ bool MainThread::finishPending() {
     if (!microthreads[i]->idle())
       return false;
     const double asked = now;
-    now = std::max(now, microthreads[i]->finished() + datapath.late(i));
+    now = std::max({now, microthreads[i]->finished(), datapath.received(i)});
     datapath.taken(i);
     if (i != laneThread)
       datapath.share(now - asked, {0}); // The others go on meanwhile.
@@ -183,7 +195,7 @@ void MainThread::takeWords(int thread, const InstructionRun &run) {
 void MainThread::giveWork(const InstructionRun &run) {
   const int thread = run.code().thread;
   datapath.owe(thread, run.lane(), run.work(), run.echo());
-  datapath.receive(thread, run.wordsReceived(), run.slowed());
+  datapath.receive(thread, now, run.wordsReceived(), run.slowed());
   takeWords(thread, run);
 }
 

@@ -43,6 +43,7 @@ private:
     int64_t iterations = 1;
   };
   bool nextLaunch();
+  bool hears(const std::vector<int64_t> &carried, bool runs);
   void endLaunch();
   bool finishPending();
   void step();
@@ -78,7 +79,8 @@ private:
   World &world;
   Strip &strip;
   size_t launch = 0;
-  size_t carriedBefore = 0; ///< words of arguments, of launches up to `launch`
+  size_t heard = 0;   ///< launch wavelets, and what they carry
+  size_t hearing = 0; ///< of these, for `launch`
   bool running = false, finished = false;
   double now = 0;
   Datapath datapath;

@@ -33,7 +33,11 @@ ProgramImage::ProgramImage(const program::Program &program)
       loads |= std::holds_alternative<LoadCode>(statement);
     });
   mapStrips();
-  followCommand();
+  if (std::any_of(program.entries()->begin(), program.entries()->end(),
+                  [](const program::Entry *entry) {
+                    return entry->launches()->size() > 0;
+                  }))
+    commands = CommandTree(program, router, strips, stripOf);
 }
 
 std::vector<Recording::Words> ProgramImage::lastingWords() const {
@@ -60,27 +64,6 @@ void ProgramImage::mapStrips() {
                     "PE " + toString(pe) + " belongs to two classes");
       slot = strip->index;
     }
-}
-
-void ProgramImage::followCommand() {
-  if (std::all_of(program.entries()->begin(), program.entries()->end(),
-                  [](const program::Entry *entry) {
-                    return entry->launches()->size() == 0;
-                  }))
-    return;
-  launchLatency.assign(strips.size(), -1);
-  Flow flow = router.trace(program.launch_color(), {0, 0}, Port::West);
-  for (const Arrival &arrival : flow.delivered) {
-    int strip = stripOf[size_t(arrival.pe.y) * router.width() + arrival.pe.x];
-    if (strip < 0)
-      continue;
-    launchLatency[strip] = std::max(launchLatency[strip],
-                                    linkLatency(machine, arrival.hops, true));
-  }
-  requireCommands(program, router, flow, [&](int pe) {
-    const int strip = stripOf[size_t(pe)];
-    return strip >= 0 && !strips[size_t(strip)]->code.routines.empty();
-  });
 }
 
 // ---------------------------------------------------------------- links
@@ -186,9 +169,18 @@ bool Links::full(Actor &writer, int lane) const {
 
 // ---------------------------------------------------------------- world
 
+/// Launch wavelets, and what they carry.
+static size_t commandWords(const Call &call) {
+  size_t words = call.launches();
+  for (size_t launch = 0; launch < call.launches(); ++launch)
+    words += call.carried(call.launch(launch)).size();
+  return words;
+}
+
 World::World(ProgramImage &image, const Call &call,
              const EngineOptions &options, WorkerPool &pool)
     : image(image), call(call), observer(options.observer), scheduler(pool),
+      commands(image.commands, scheduler, commandWords(call)),
       launches(call.launches(), options.furthestLaunch),
       queueWords(options.queueWords), queueBytes(options.queueBytes),
       workLimit(options.workLimit), done(image.strips.size()),

@@ -8,6 +8,7 @@
 #include "runtime/engine/Router.h"
 #include "runtime/engine/WaitGraph.h"
 #include "runtime/observe/Observer.h"
+#include "runtime/strips/CommandTree.h"
 #include "runtime/strips/Scheduler.h"
 #include "runtime/strips/Strip.h"
 #include "runtime/strips/StripQueue.h"
@@ -31,8 +32,7 @@ struct ProgramImage {
   std::vector<std::unique_ptr<Strip>> strips;
   /// Strip of each PE, row by row; -1: no code.
   std::vector<int> stripOf;
-  /// Per strip, cycles until the launch wavelet arrives.
-  std::vector<double> launchLatency;
+  CommandTree commands; ///< empty if no entry launches anything
   /// Which buffers persist; itself it holds nothing.
   const PersistentState persistent;
   /// Words of persistent buffers that are at home, in order.
@@ -42,7 +42,6 @@ struct ProgramImage {
 
 private:
   void mapStrips();
-  void followCommand();
 };
 
 /// Where the words go that a strip, or a lane of the west edge, sends on one
@@ -100,6 +99,7 @@ public:
   Recording *recording = nullptr;
   Observer *const observer; ///< or null
   Scheduler scheduler;
+  Commands commands;
 
   /// What follows is written down, or no longer. Only while nothing runs.
   void record(Recording *into);

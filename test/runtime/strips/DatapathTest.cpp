@@ -91,14 +91,14 @@ TEST(DatapathTest, WaitingServesMicrothreads) {
 
 TEST(DatapathTest, WorkOfTheMainThreadHoldsUpWords) {
   Datapath datapath(1);
-  datapath.receive(4, 20, 2);
-  EXPECT_EQ(datapath.late(4), 0);
+  datapath.receive(4, 100, 20, 2);
+  EXPECT_EQ(datapath.received(4), 120);
   datapath.share(30, {30});
-  EXPECT_EQ(datapath.late(4), 15); // 15 words passed in 30 cycles.
+  EXPECT_EQ(datapath.received(4), 135); // 15 words passed in 30 cycles.
   datapath.share(1000, {1000});
-  EXPECT_EQ(datapath.late(4), 20); // All took twice as long.
+  EXPECT_EQ(datapath.received(4), 140); // All took twice as long.
   datapath.settle(4);
-  EXPECT_EQ(datapath.late(4), 0);
+  EXPECT_EQ(datapath.received(4), 0);
 }
 
 } // namespace
