@@ -95,7 +95,7 @@ Commands::Commands(const CommandTree &tree, Scheduler &scheduler, size_t words)
 
 /// Keeps so many from now on.
 void Commands::Times::keep(size_t most) {
-  std::vector<double> more(most);
+  std::vector<Time> more(most);
   for (size_t i = 1; i <= std::min(count, kept.size()); ++i)
     more[(count - i) % most] = at(count - i);
   kept = std::move(more);
@@ -104,8 +104,8 @@ void Commands::Times::keep(size_t most) {
 void Commands::Times::skip(size_t words, double cycles) {
   std::rotate(kept.rbegin(), kept.rbegin() + ptrdiff_t(words % kept.size()),
               kept.rend());
-  for (double &time : kept)
-    time += cycles;
+  for (Time &time : kept)
+    time.when += cycles;
   count += words;
 }
 
@@ -116,20 +116,24 @@ bool Commands::advance(size_t node) {
   const size_t word = mine.count;
   if (word == words)
     return false;
-  double when = double(word);
+  Time time{double(word), true};
+  auto awaits = [&](const Time &other, double cycles) {
+    if (other.when + cycles >= time.when)
+      time = {other.when + cycles, other.first};
+  };
   if (its.above >= 0) {
     const Times &above = passed[size_t(its.above)];
     if (above.count <= word)
       return false;
-    when = above.at(word) + its.cycles;
+    awaits(above.at(word), its.cycles);
   }
   if (word > 0)
-    when = std::max(when, mine.at(word - 1) + 1);
+    awaits(mine.at(word - 1), 1);
   if (its.strip >= 0) {
     const size_t room = tree.room[size_t(its.strip)];
     const Times &strip = taken[size_t(its.strip)];
     if (word >= room && word - room < strip.count)
-      when = std::max(when, strip.at(word - room) + 1);
+      awaits(strip.at(word - room), 1);
     else if (word >= room && !released)
       return false;
   }
@@ -139,10 +143,10 @@ bool Commands::advance(size_t node) {
       continue;
     if (passed[size_t(below)].count <= word - other.room)
       return false;
-    when = std::max(when, passed[size_t(below)].at(word - other.room) +
-                              std::max(1.0, other.cycles));
+    awaits(passed[size_t(below)].at(word - other.room),
+           std::max(1.0, other.cycles));
   }
-  mine.add(when);
+  mine.add(time);
   return true;
 }
 
@@ -165,24 +169,36 @@ void Commands::advanceFrom(std::vector<int> changed) {
   }
 }
 
-std::optional<double> Commands::arrival(int strip, size_t word, Actor &reader) {
+std::optional<Commands::Time> Commands::arrival(int strip, size_t word,
+                                                Actor &reader) {
   std::lock_guard<SpinLock> guard(lock);
-  double when = 0;
+  Time last;
   for (int node : tree.ofStrip[size_t(strip)]) {
     const Times &its = passed[size_t(node)];
     if (its.count <= word) {
       waiting[size_t(strip)] = &reader;
       return {};
     }
-    when = std::max(when, its.at(word) + tree.nodes[size_t(node)].last);
+    const Time &time = its.at(word);
+    const double there = time.when + tree.nodes[size_t(node)].last;
+    if (there > last.when)
+      last = {there, time.first};
   }
-  return when;
+  return last;
 }
 
 void Commands::take(int strip, double when) {
   std::lock_guard<SpinLock> guard(lock);
-  taken[size_t(strip)].add(when);
+  taken[size_t(strip)].add({when});
   advanceFrom(tree.ofStrip[size_t(strip)]);
+}
+
+std::vector<double> Commands::lastTaken() const {
+  std::vector<double> all;
+  for (const Times &its : taken)
+    for (size_t i = 1; i <= its.kept.size(); ++i)
+      all.push_back(i <= its.count ? its.at(its.count - i).when : 0);
+  return all;
 }
 
 void Commands::skip(size_t count, double cycles) {

@@ -51,11 +51,18 @@ class Commands {
 public:
   Commands(const CommandTree &tree, Scheduler &scheduler, size_t words);
 
+  struct Time {
+    double when = 0;
+    bool first = false; ///< no PE has held it up: it is as early as it can be
+  };
   /// When a word is there for all PEs of a strip. None if others have not taken
   /// those before it yet; `reader` is woken when more is known.
-  std::optional<double> arrival(int strip, size_t word, Actor &reader);
+  std::optional<Time> arrival(int strip, size_t word, Actor &reader);
   /// A strip takes its next word.
   void take(int strip, double when);
+  /// When the last words were taken that others may wait for. While nothing
+  /// runs.
+  std::vector<double> lastTaken() const;
   /// Goes on `words` later, and so many cycles. While nothing runs, and all
   /// strips have taken the same words.
   void skip(size_t words, double cycles);
@@ -68,9 +75,9 @@ private:
   /// The last times of a sequence.
   struct Times {
     size_t count = 0;
-    std::vector<double> kept;
-    double at(size_t index) const { return kept[index % kept.size()]; }
-    void add(double time) { kept[count++ % kept.size()] = time; }
+    std::vector<Time> kept;
+    const Time &at(size_t index) const { return kept[index % kept.size()]; }
+    void add(const Time &time) { kept[count++ % kept.size()] = time; }
     void keep(size_t most);
     void skip(size_t words, double cycles);
   };

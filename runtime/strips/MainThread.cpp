@@ -64,13 +64,13 @@ bool MainThread::nextLaunch() {
 /// false if not all has come.
 bool MainThread::hears(const std::vector<int64_t> &carried, bool runs) {
   for (; hearing <= carried.size(); ++hearing, ++heard) {
-    const std::optional<double> comes =
+    const std::optional<Commands::Time> comes =
         world.commands.arrival(strip.index, heard, *this);
     if (!comes)
       return false;
-    const double taken = std::max(now, *comes);
+    const double taken = std::max(now, comes->when);
     if (runs || !carried.empty()) {
-      if (*comes > now)
+      if (comes->first && comes->when > now)
         world.awaitsCommands.store(true, std::memory_order_relaxed);
       now = taken + (hearing < carried.size() ? 1 : 0);
     }

@@ -105,7 +105,7 @@ public:
   void record(Recording *into);
   /// Launches from this one on wait.
   size_t untilLaunch = SIZE_MAX;
-  /// Whether some PE has waited for its launch wavelet.
+  /// Whether some PE has waited for its launch wavelet, and that for nobody.
   std::atomic<bool> awaitsCommands{false};
   /// Of each stream that had brought all its words of a channel, when; noted
   /// while there is a recording.

@@ -25,7 +25,8 @@ protected:
   }
 
   std::optional<double> arrival(int strip, size_t word) {
-    return commands().arrival(strip, word, readers[strip]);
+    const auto time = commands().arrival(strip, word, readers[strip]);
+    return time ? std::optional(time->when) : std::nullopt;
   }
   void take(int strip, double when) { commands().take(strip, when); }
   Commands &commands() {
@@ -54,6 +55,8 @@ TEST_F(CommandTreeTest, AStripAtWorkHoldsUpThoseBehindIt) {
   take(0, 100);
   EXPECT_EQ(arrival(0, 2), 103);
   EXPECT_EQ(arrival(1, 2), 106);
+  EXPECT_TRUE(commands().arrival(1, 1, readers[1])->first);
+  EXPECT_FALSE(commands().arrival(1, 2, readers[1])->first);
 }
 
 TEST_F(CommandTreeTest, RoutersBetweenHoldWordsToo) {
