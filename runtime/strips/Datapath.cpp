@@ -23,12 +23,12 @@ static void add(std::vector<double> &cycles, size_t lanes, int lane,
     its += more;
 }
 
-void Datapath::owe(int thread, int lane, double work, int echo) {
+void Datapath::owe(int thread, int lane, double work, int echo, bool even) {
   auto its = std::find_if(owed.begin(), owed.end(), [&](const Owed &o) {
     return o.thread == thread && o.echo == echo;
   });
   if (its == owed.end())
-    its = owed.insert(its, {thread, echo, {0}, {0}});
+    its = owed.insert(its, {thread, echo, even, {0}, {0}});
   add(its->work, lanes, lane, work);
   if (echo < 0)
     add(its->there, lanes, lane, work);
@@ -65,8 +65,21 @@ double Datapath::received(int thread) const {
   return last;
 }
 
-double Datapath::share(double elapsed, const std::vector<double> &work) {
-  worked += *std::max_element(work.begin(), work.end());
+/// Whether a thread takes words evenly, or hears one that does.
+bool Datapath::comesEvenly(int thread) const {
+  auto hears = [&](const Owed &its) {
+    return its.even &&
+           (its.thread == thread ||
+            std::any_of(words.begin(), words.end(), [&](const Words &taken) {
+              return taken.thread == thread && taken.color == its.echo;
+            }));
+  };
+  return std::any_of(owed.begin(), owed.end(), hears);
+}
+
+double Datapath::share(double elapsed, const std::vector<double> &work,
+                       double taken) {
+  worked += taken * *std::max_element(work.begin(), work.end());
   if (owed.empty())
     return 0;
   auto own = [&](size_t lane) { return work[work.size() == 1 ? 0 : lane]; };
@@ -81,15 +94,20 @@ double Datapath::share(double elapsed, const std::vector<double> &work) {
   }
   double longer = 0;
   for (size_t lane = 0; lane < count; ++lane) {
-    double rest = own(lane) - elapsed;
-    for (const Owed &its : owed)
-      rest += std::min(its.there[lane], its.work[lane]);
-    longer = std::max(longer, std::clamp(rest, 0.0, own(lane)));
+    double all = 0, evenly = 0;
+    for (const Owed &its : owed) {
+      const double there = std::min(its.there[lane], its.work[lane]);
+      all += there;
+      evenly += taken < 1 && comesEvenly(its.thread) ? there : 0;
+    }
+    const double rest = std::clamp(own(lane) - elapsed + all, 0.0, own(lane));
+    if (rest > 0)
+      longer = std::max(longer, rest * (1 - (1 - taken) * evenly / all));
   }
 
   bool left = false;
   for (size_t lane = 0; lane < count; ++lane) {
-    double free = std::max(0.0, elapsed + longer - own(lane));
+    double free = std::max(0.0, elapsed + longer - taken * own(lane));
     for (Owed &its : owed) {
       const double served = std::min({free, its.there[lane], its.work[lane]});
       its.work[lane] -= served;

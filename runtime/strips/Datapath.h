@@ -14,16 +14,18 @@ namespace wsec::runtime {
 /// work, in cycles, for each PE. It is served in the cycles that the main
 /// thread leaves free; beyond these, the main thread and the microthreads take
 /// turns, so that an instruction of the main thread takes at most twice its own
-/// work. All is known when instructions are issued: nothing depends on the
-/// order in which the host runs the threads.
+/// work. Words that come evenly, between those of others, do not make it longer
+/// while it leaves the datapath to others. All is known when instructions are
+/// issued: nothing depends on the order in which the host runs the threads.
 class Datapath {
 public:
   explicit Datapath(int lanes) : lanes(size_t(lanes)) {}
 
   /// Microthread `thread` gets `work` in a lane (-1: in all). If it sends words
   /// that come back on `echo` (-1: none do), it has sent no more than the PE
-  /// has heard, and the rest of its work is not there yet.
-  void owe(int thread, int lane, double work, int echo = -1);
+  /// has heard, and the rest of its work is not there yet. `even`: it takes
+  /// words that come between those of others, and so do those who hear it.
+  void owe(int thread, int lane, double work, int echo = -1, bool even = false);
   /// What `thread` was given takes `words` of `color` in a lane (-1: in all).
   void take(int thread, int lane, int color, double words);
   /// It has taken all of them.
@@ -33,18 +35,22 @@ public:
   void receive(int thread, double begun, double words, double slowed);
   /// When `thread` can have taken the last of them, however fast they come.
   double received(int thread) const;
-  /// The main thread was `elapsed` cycles at an instruction, and took the
-  /// datapath for `work` of them: for each lane, or one number for all. Returns
-  /// the cycles by which microthreads make it longer in the slowest lane.
-  double share(double elapsed, const std::vector<double> &work);
+  /// The main thread was `elapsed` cycles at an instruction, `work` of them at
+  /// its steps, of each lane or one number for all, and took the datapath for
+  /// the part `taken` of these. Returns the cycles by which microthreads make
+  /// it longer in the slowest lane.
+  double share(double elapsed, const std::vector<double> &work,
+               double taken = 1);
   /// Whether microthreads have nothing to do.
   bool idle() const { return owed.empty() && flows.empty() && words.empty(); }
   /// Microthread `thread` is known to have done all it was given.
   void settle(int thread);
 
 private:
+  bool comesEvenly(int thread) const;
   struct Owed {
     int thread, echo;
+    bool even;
     std::vector<double> work;  ///< of each lane, or of all alike
     std::vector<double> there; ///< of it
   };

@@ -80,6 +80,13 @@ int InstructionRun::echo() const {
   return *hears ? sendColor : -1;
 }
 
+bool InstructionRun::windowed() const {
+  return std::any_of(std::begin(sources), std::end(sources),
+                     [](const Source &source) {
+                       return source.fabric && source.fabric->windowWords() > 0;
+                     });
+}
+
 double InstructionRun::slowed() const {
   double slowed = 1;
   for (const Source &source : sources)

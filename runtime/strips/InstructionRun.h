@@ -72,12 +72,21 @@ public:
   bool advance(Actor &actor);
   /// When it was complete.
   double time() const { return now; }
-  /// Cycles that its steps take the datapath, known from the beginning. The
-  /// overhead of calls in a nest counts: words that others relay at the pace of
-  /// these steps come as a step begins, not in the gap behind it.
+  /// Cycles of its steps, known from the beginning.
   double work() const { return double(steps) * cost.perStep; }
+  /// The share of these in which it has the datapath. It leaves the overhead of
+  /// calls in a nest to others, behind all of them if it takes one step; words
+  /// that others relay at the pace of its steps come as a step begins, not in
+  /// the gap behind it.
+  double share() const {
+    return stepDepth == 0 && steps == 1 && cost.perStep > 0
+               ? cost.compute / cost.perStep
+               : 1;
+  }
   /// Words that it takes from the fabric, those that it drops too.
   double wordsReceived() const { return wordsReceived(0) + wordsReceived(1); }
+  /// Whether it takes some and drops others.
+  bool windowed() const;
   /// How much longer these take while another thread has every second cycle of
   /// the datapath. Those of a window are held up as far as they do not fit the
   /// queue, and with them what follows for other PEs.

@@ -180,7 +180,7 @@ void MainThread::leaveBody() {
 /// Completes a synchronous instruction, which microthreads may have held up.
 void MainThread::shareDatapath() {
   datapath.taken(laneThread);
-  now += datapath.share(now - begun, ownWork);
+  now += datapath.share(now - begun, ownWork, ownShare);
 }
 
 /// Notes the words that an instruction takes from the fabric.
@@ -194,7 +194,7 @@ void MainThread::takeWords(int thread, const InstructionRun &run) {
 /// Notes what a microthread has to do.
 void MainThread::giveWork(const InstructionRun &run) {
   const int thread = run.code().thread;
-  datapath.owe(thread, run.lane(), run.work(), run.echo());
+  datapath.owe(thread, run.lane(), run.work(), run.echo(), run.windowed());
   datapath.receive(thread, now, run.wordsReceived(), run.slowed());
   takeWords(thread, run);
 }
@@ -309,6 +309,7 @@ void MainThread::execute(const InstructionCode &code) {
     checkPending(*current);
     begun = now;
     ownWork.assign(1, current->work());
+    ownShare = current->share();
     takeWords(laneThread, *current);
     current->start(now);
     return;
@@ -335,6 +336,7 @@ void MainThread::executeLanes(const InstructionCode &code) {
   std::vector<std::unique_ptr<InstructionRun>> runs;
   begun = now;
   ownWork.assign(size_t(strip.lanes), 0);
+  ownShare = 1;
   for (int lane : active) {
     world.spend(1);
     runs.push_back(std::make_unique<InstructionRun>(
@@ -348,6 +350,7 @@ void MainThread::executeLanes(const InstructionCode &code) {
     } else {
       takeWords(thread, run);
       ownWork[size_t(lane)] = run.work();
+      ownShare = run.share();
     }
   }
   if (code.asynchronous())

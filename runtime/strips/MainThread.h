@@ -86,6 +86,7 @@ private:
   Datapath datapath;
   double begun = 0;            ///< the synchronous instruction
   std::vector<double> ownWork; ///< of it, in each lane or in all
+  double ownShare = 1;         ///< of its work at the datapath
   std::vector<Frame> frames;
   std::vector<int64_t> loops;
   /// Arguments of the launch, and what was loaded, lane by lane; of those that

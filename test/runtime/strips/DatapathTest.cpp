@@ -89,6 +89,15 @@ TEST(DatapathTest, WaitingServesMicrothreads) {
   EXPECT_EQ(datapath.share(10, {10}), 3);
 }
 
+TEST(DatapathTest, WhatComesInTheGapsOfANestCostsNothing) {
+  Datapath datapath(1);
+  datapath.owe(0, -1, 28, -1, /*even=*/true);
+  EXPECT_EQ(datapath.share(48, {40}, 0.5), 10);
+  EXPECT_EQ(datapath.share(8, {8}), 0); // All was done.
+  datapath.owe(0, -1, 28);
+  EXPECT_EQ(datapath.share(48, {40}, 0.5), 20);
+}
+
 TEST(DatapathTest, WorkOfTheMainThreadHoldsUpWords) {
   Datapath datapath(1);
   datapath.receive(4, 100, 20, 2);
