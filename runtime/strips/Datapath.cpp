@@ -79,7 +79,7 @@ bool Datapath::comesEvenly(int thread) const {
 
 double Datapath::share(double elapsed, const std::vector<double> &work,
                        double taken) {
-  worked += taken * *std::max_element(work.begin(), work.end());
+  worked += *std::max_element(work.begin(), work.end());
   if (owed.empty())
     return 0;
   auto own = [&](size_t lane) { return work[work.size() == 1 ? 0 : lane]; };

@@ -51,7 +51,7 @@ void InstructionRun::operator delete(void *memory, size_t) {
 
 void InstructionRun::start(double time) {
   began = time;
-  now = time + cost.setup;
+  now = taking = time + cost.setup;
   if (forwards() && steps > 0)
     return; // It asks as others ask for what it passes on.
   for (Source &source : sources)
@@ -80,11 +80,12 @@ int InstructionRun::echo() const {
   return *hears ? sendColor : -1;
 }
 
-bool InstructionRun::windowed() const {
-  return std::any_of(std::begin(sources), std::end(sources),
-                     [](const Source &source) {
-                       return source.fabric && source.fabric->windowWords() > 0;
-                     });
+bool InstructionRun::takesEvenly() const {
+  return std::any_of(
+      std::begin(sources), std::end(sources), [](const Source &source) {
+        return source.fabric && source.fabric->windowWords() > 0 &&
+               source.fabric->periods() > 1;
+      });
 }
 
 double InstructionRun::slowed() const {
@@ -123,15 +124,19 @@ bool InstructionRun::advance(Actor &actor) {
   while (done < steps)
     if (!step(actor))
       return false;
+  if (!settle(actor))
+    return false;
   for (Source &source : sources)
     if (source.fabric) {
       if (!source.fabric->finish(actor)) {
         waitsForColor = source.color;
+        source.fabric->acknowledge(taking, source.fabric->dropped());
         return false;
       }
       now = std::max({now, source.fabric->dropped(),
                       receivedAt(steps / source.group, source)});
     }
+  acknowledge();
   waitsForColor = -1;
   if (site.world.observer)
     report(*site.world.observer);
@@ -171,7 +176,40 @@ size_t InstructionRun::fit(Source &source, size_t available) {
   return std::min(available, chunk.words());
 }
 
+/// Words were sent: others have room for some, the next have to wait.
+void InstructionRun::noteSent() {
+  tickets =
+      links->tickets(site.lane, steps, site.world.queue(site.strip, sendColor));
+}
+
+/// What it sent last has left it, and what it took for that is taken; false if
+/// that is not known yet.
+bool InstructionRun::settle(Actor &actor) {
+  while (!tickets.empty()) {
+    Ticket &last = tickets.back();
+    const std::optional<double> taken = last.queue->tookAll(last, actor);
+    if (!taken) {
+      waitsForColor = -1;
+      return false;
+    }
+    if (!last.released)
+      now = std::max(now, *taken + last.back);
+    tickets.pop_back();
+  }
+  acknowledge();
+  return true;
+}
+
+void InstructionRun::acknowledge() {
+  for (Source &source : sources)
+    if (source.fabric)
+      source.fabric->acknowledge(taking, now);
+  taking = now;
+}
+
 bool InstructionRun::step(Actor &actor) {
+  if (!settle(actor))
+    return false;
   if (forwards()) {
     askToForward(actor);
     if (forwardChunks(actor))
@@ -180,6 +218,7 @@ bool InstructionRun::step(Actor &actor) {
   for (Source &source : sources)
     if (source.fabric && !source.fabric->peek(source.chunk, actor)) {
       waitsForColor = source.color;
+      source.fabric->acknowledge(taking, source.fabric->dropped());
       return false;
     }
   waitsForColor = -1;
@@ -242,8 +281,10 @@ bool InstructionRun::forwardChunks(Actor &actor) {
     done += words;
   }
   site.world.count(site.strip, 0, done - before);
-  if (done > before)
+  if (done > before) {
     links->push(std::move(chunks), site.lane);
+    noteSent();
+  }
   return done > before;
 }
 
@@ -261,6 +302,7 @@ void InstructionRun::forward(size_t available) {
     links->push(sent);
   else
     links->push(sent, site.lane);
+  noteSent();
   site.world.count(site.strip, 0, words * size_t(lanes));
 }
 
@@ -456,6 +498,7 @@ void InstructionRun::send(const Block &block, Nest nest,
     links->push(chunk);
   else
     links->push(chunk, site.lane);
+  noteSent();
 }
 
 std::string InstructionRun::describeWait() const {

@@ -85,8 +85,8 @@ public:
   }
   /// Words that it takes from the fabric, those that it drops too.
   double wordsReceived() const { return wordsReceived(0) + wordsReceived(1); }
-  /// Whether it takes some and drops others.
-  bool windowed() const;
+  /// Whether it takes some and drops others, again and again.
+  bool takesEvenly() const;
   /// How much longer these take while another thread has every second cycle of
   /// the datapath. Those of a window are held up as far as they do not fit the
   /// queue, and with them what follows for other PEs.
@@ -157,6 +157,9 @@ private:
                          int lane = 0) const;
 
   bool step(Actor &actor);
+  void noteSent();
+  bool settle(Actor &actor);
+  void acknowledge();
   size_t fit(Source &source, size_t available);
   Block chooseBlock(size_t available) const;
   bool forwards() const;
@@ -198,6 +201,8 @@ private:
   bool ordered = false;
   int waitsForColor = -1;
   bool waitsForRoom = false;
+  std::vector<Ticket> tickets; ///< of what was sent last
+  double taking = 0;           ///< since when, words that are not acknowledged
 };
 
 } // namespace wsec::runtime

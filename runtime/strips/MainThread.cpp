@@ -194,7 +194,7 @@ void MainThread::takeWords(int thread, const InstructionRun &run) {
 /// Notes what a microthread has to do.
 void MainThread::giveWork(const InstructionRun &run) {
   const int thread = run.code().thread;
-  datapath.owe(thread, run.lane(), run.work(), run.echo(), run.windowed());
+  datapath.owe(thread, run.lane(), run.work(), run.echo(), run.takesEvenly());
   datapath.receive(thread, now, run.wordsReceived(), run.slowed());
   takeWords(thread, run);
 }

@@ -95,12 +95,94 @@ void StripQueue::pushLane(Chunk chunk, int index) {
 /// Notes that lanes get words.
 void StripQueue::give(size_t words, int from, int count) {
   if (from == 0 && count == lanes) {
+    givenToAll += words;
     askedOfAll.words -= ptrdiff_t(words);
     return;
   }
   askedOfLane.resize(size_t(lanes));
-  for (int i = from; i < from + count; ++i)
+  givenToLane.resize(size_t(lanes));
+  for (int i = from; i < from + count; ++i) {
+    givenToLane[size_t(i)] += words;
     askedOfLane[size_t(i)].words -= ptrdiff_t(words);
+  }
+}
+
+void StripQueue::Taken::add(size_t count, double first, double last) {
+  if (parts.size() == mostParts)
+    parts.erase(parts.begin());
+  parts.push_back({words, words + count, first, last});
+  words += count;
+}
+
+/// When the word before number `word` was taken; of long ago none is known.
+double StripQueue::Taken::when(size_t word) const {
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part)
+    if (part->begin < word) {
+      const size_t count = part->end - part->begin,
+                   at = std::min(word, part->end) - part->begin - 1;
+      return count < 2 ? part->last
+                       : part->first + (part->last - part->first) * double(at) /
+                                           double(count - 1);
+    }
+  return 0;
+}
+
+void StripQueue::acknowledge(size_t words, double first, double last,
+                             int lane) {
+  std::lock_guard<SpinLock> guard(lock);
+  if (lane >= 0)
+    takenOfLane.resize(size_t(lanes));
+  (lane < 0 ? takenOfAll : takenOfLane[size_t(lane)]).add(words, first, last);
+  for (const auto &[sender, ticket] : awaitingTaken)
+    scheduler.wake(*sender);
+  awaitingTaken.clear();
+}
+
+Ticket StripQueue::ticket(int from, int count, size_t room) {
+  std::lock_guard<SpinLock> guard(lock);
+  Ticket its{this, from, {}, 0, false};
+  for (int lane = from; lane < from + count; ++lane) {
+    const size_t given =
+        givenToAll + (givenToLane.empty() ? 0 : givenToLane[size_t(lane)]);
+    its.words.push_back(given > room ? given - room : 0);
+  }
+  return its;
+}
+
+std::optional<double> StripQueue::tookAll(Ticket &ticket, Actor &sender) {
+  std::lock_guard<SpinLock> guard(lock);
+  double when = 0;
+  if (ticket.released)
+    return when;
+  static const Taken none;
+  for (size_t i = ticket.words.size(); i-- > 0;) {
+    const Taken &own =
+        takenOfLane.empty() ? none : takenOfLane[size_t(ticket.from) + i];
+    const size_t need = ticket.words[i];
+    if (takenOfAll.words + own.words < need) {
+      awaitingTaken.emplace_back(&sender, &ticket);
+      return {};
+    }
+    // Words that one lane took by itself came before or behind the others.
+    if (own.words == 0)
+      when = std::max(when, takenOfAll.when(need));
+    else if (need > takenOfAll.words)
+      when = std::max(when, own.when(need - takenOfAll.words));
+    else if (!takenOfAll.parts.empty())
+      when = std::max(when, takenOfAll.parts.back().last);
+  }
+  return when;
+}
+
+bool StripQueue::release() {
+  std::lock_guard<SpinLock> guard(lock);
+  for (const auto &[sender, ticket] : awaitingTaken) {
+    ticket->released = true;
+    scheduler.wake(*sender);
+  }
+  const bool any = !awaitingTaken.empty();
+  awaitingTaken.clear();
+  return any;
 }
 
 void StripQueue::ask(const Demand &demand, size_t words, int lane) {

@@ -21,6 +21,7 @@ class Actor;
 class GatheredWords;
 class Recording;
 class Scheduler;
+class StripQueue;
 
 /// Words for one or more lanes (PEs): word `c` of row `r` for lane `l` lies at
 /// data + r * rowStride + c * wordStride + l * laneStride. They arrive evenly
@@ -71,6 +72,16 @@ struct Demand {
   size_t used = 1, total = 1; ///< of each `total` words it uses `used`
   bool relays = false; ///< it sends them on, and drops the others meanwhile
   bool echo = false;   ///< it hears them again on its ramp
+};
+
+/// Words that lanes of a queue were given, whose sender has room for the next
+/// ones only once these were taken.
+struct Ticket {
+  StripQueue *queue = nullptr;
+  int from = 0;
+  std::vector<size_t> words; ///< that lane `from`, the next, ... has to take
+  double back = 0; ///< cycles until the sender finds that there is room
+  bool released = false;
 };
 
 /// First in, first out; hands out what is left of the oldest chunk.
@@ -169,6 +180,18 @@ public:
   /// `sender` is woken when it does.
   size_t asked(int from, int count, Actor &sender, Demand &slowest);
 
+  /// A reader of a lane (-1: of all) has taken words, evenly from `first` to
+  /// `last`.
+  void acknowledge(size_t words, double first, double last, int lane);
+  /// For all words that lanes [from, from + count) were given but the last
+  /// `room`.
+  Ticket ticket(int from, int count, size_t room);
+  /// When those of a ticket were taken; none: not yet, `sender` is woken when
+  /// more are. The ticket stays where it is until then.
+  std::optional<double> tookAll(Ticket &ticket, Actor &sender);
+  /// Lets those go on that wait for words to be taken; whether there are some.
+  bool release();
+
   /// Whether a sender should wait; it is then woken when there is room.
   bool full(Actor &writer);
   /// More room; returns whether anybody waited for it.
@@ -223,6 +246,24 @@ private:
     ptrdiff_t words = 0;
     Demand demand;
   };
+  /// Words that were given or taken since the beginning.
+  struct Taken {
+    static constexpr size_t mostParts = 8;
+    struct Part {
+      size_t begin = 0, end = 0;
+      double first = 0, last = 0;
+    };
+    size_t words = 0;
+    std::vector<Part> parts; ///< the last ones
+    void add(size_t count, double first, double last);
+    double when(size_t word) const;
+  };
+  Taken takenOfAll;
+  std::vector<Taken> takenOfLane; ///< in addition
+  size_t givenToAll = 0;
+  std::vector<size_t> givenToLane; ///< in addition
+  std::vector<std::pair<Actor *, Ticket *>> awaitingTaken;
+
   Asked askedOfAll;
   std::vector<Asked> askedOfLane; ///< in addition, once a lane was asked of
   /// Senders that wait for a lane to ask.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/World.h"
 
+#include "runtime/engine/Mesh.h"
 #include "runtime/engine/Rectangles.h"
 #include "runtime/pe/Costs.h"
 #include "runtime/program/Errors.h"
@@ -146,6 +147,26 @@ size_t Links::asked(Actor &sender, int lane, Demand &slowest) const {
   return none ? 0 : words;
 }
 
+std::vector<Ticket> Links::tickets(int lane, size_t words,
+                                   const StripQueue &own) const {
+  std::vector<Ticket> result;
+  auto add = [&](const Link &link) {
+    if (words <= link.room || link.queue == &own)
+      return false;
+    const bool one = lane >= 0 && !link.broadcast;
+    result.push_back(
+        link.queue->ticket(one ? link.to + lane - link.from : link.to,
+                           one ? 1 : link.count, link.room));
+    result.back().back = link.latency;
+    return false;
+  };
+  if (lane < 0)
+    std::for_each(links.begin(), links.end(), add);
+  else
+    anyOf(lane, add);
+  return result;
+}
+
 bool Links::reach(const StripQueue &queue, int lane) const {
   if (lane < 0)
     return std::any_of(links.begin(), links.end(),
@@ -239,7 +260,12 @@ StripQueue &World::exitStripQueue(int color, int row) {
 /// Adds a lane's flow, joining it with the previous lane's where the targets
 /// are neighbours too.
 void World::connect(Links &result, int color, const Flow &flow, int fromLane,
-                    bool fromHost) {
+                    const Strip *sender) {
+  const bool fromHost = !sender;
+  const size_t outbox =
+      sender ? size_t(outboxWords(image.machine, sender->code, color)) : 0;
+  const auto perHop =
+      size_t(routerWords(image.machine) + hopCycles(image.machine) - 1);
   struct Target {
     int strip, lane, hops;
   };
@@ -278,13 +304,19 @@ void World::connect(Links &result, int color, const Flow &flow, int fromLane,
       ++before->count;
       before->latency = std::max(before->latency, latency);
     } else {
-      result.links.push_back({&to, fromLane, lane, count, count > 1, latency});
+      const ClassCode &code =
+          image.strips[targets[i - size_t(count)].strip]->code;
+      result.links.push_back(
+          {&to, fromLane, lane, count, count > 1, latency,
+           outbox + perHop * size_t(hops) +
+               size_t(inboxWords(image.machine, code, color))});
     }
   }
   for (const Arrival &exit : flow.exits)
     result.links.push_back({&exitStripQueue(color, exit.pe.y), fromLane, 0, 1,
                             false,
-                            linkLatency(image.machine, exit.hops, fromHost)});
+                            linkLatency(image.machine, exit.hops, fromHost),
+                            SIZE_MAX}); // The host takes all at once.
 }
 
 const Links &World::links(const Strip &strip, int color) {
@@ -307,7 +339,7 @@ const Links &World::links(const Strip &strip, int color) {
       sends = false;
     }
     if (sends)
-      connect(*result, color, flow, lane, false);
+      connect(*result, color, flow, lane, &strip);
     else
       result->mute.push_back(lane);
   }
@@ -322,7 +354,7 @@ const Links &World::links(const Strip &strip, int color) {
 Links World::hostLinks(int color, int row) {
   Links result;
   connect(result, color, image.router.trace(color, {0, row}, Port::West), 0,
-          true);
+          nullptr);
   return result;
 }
 
@@ -345,6 +377,14 @@ bool World::growStripQueues() {
                     std::to_string(queueBytes) +
                     " (EngineOptions::queueBytes); the streams and wavelet "
                     "engines hold no more than the machine's queues");
+  return any;
+}
+
+bool World::releaseSenders() {
+  bool any = false;
+  for (const auto &w : wiring)
+    for (const auto &[color, queue] : w->queues)
+      any |= queue->release();
   return any;
 }
 

@@ -52,6 +52,7 @@ struct Link {
   int from, to, count;
   bool broadcast;
   double latency;
+  size_t room; ///< for words, before the sender waits
 };
 
 class Links {
@@ -65,6 +66,10 @@ public:
   /// those they got, and how the slowest takes them, in time of the sender; 0:
   /// some has not, and the sender is woken when it does.
   size_t asked(Actor &sender, int lane, Demand &slowest) const;
+  /// For what a lane (-1: each) has sent, `words` at once, and others but
+  /// `own` may not have taken: none of few words.
+  std::vector<Ticket> tickets(int lane, size_t words,
+                              const StripQueue &own) const;
   /// Whether what a lane (-1: any) sends comes back to it, whose queue this is.
   bool reach(const StripQueue &queue, int lane) const;
   /// Whether the sender should wait; it is then woken.
@@ -136,6 +141,10 @@ public:
       for (const auto &[color, queue] : w->queues)
         visit(*queue);
   }
+  /// Lets senders go on that wait for others to take their words. A strip is
+  /// as late as the last of its PEs, so these may wait for what one of them
+  /// would have brought about. Whether there are some.
+  bool releaseSenders();
   /// Throws UnreadTraffic if a queue holds words.
   void checkAllRead();
 
@@ -199,7 +208,7 @@ private:
   Known &known(const Strip &strip, int color);
   [[noreturn]] void refuseColor(int color, const Strip &strip) const;
   void connect(Links &links, int color, const Flow &flow, int fromLane,
-               bool fromHost);
+               const Strip *sender);
 
   [[noreturn]] void refuseWork() const;
 
