@@ -34,19 +34,41 @@ void Datapath::owe(int thread, int lane, double work, int echo, bool even) {
     add(its->there, lanes, lane, work);
 }
 
-void Datapath::take(int thread, int lane, int color, double count) {
-  words.push_back({thread, lane, color, count});
+void Datapath::take(int thread, int lane, int color, double count,
+                    bool microthread) {
+  words.push_back({thread, lane, color, count, microthread});
+  if (microthread)
+    hear(words.back());
+}
+
+/// What sends these words is at work.
+void Datapath::hear(const Words &heard) {
+  for (Owed &its : owed)
+    if (its.echo == heard.color)
+      add(its.there, lanes, heard.lane, heard.count);
 }
 
 void Datapath::taken(int thread) {
   std::erase_if(words, [&](const Words &its) {
     if (its.thread != thread)
       return false;
+    if (!its.microthread)
+      hear(its);
     for (Owed &other : owed)
-      if (other.echo == its.color)
-        add(other.there, lanes, its.lane, its.count);
+      if (its.microthread && other.echo == its.color)
+        finish(other);
     return true;
   });
+}
+
+/// It has done all that was there.
+void Datapath::finish(Owed &its) {
+  spread(its.work, its.there.size());
+  spread(its.there, its.work.size());
+  for (size_t lane = 0; lane < its.work.size(); ++lane) {
+    its.work[lane] = std::max(0.0, its.work[lane] - its.there[lane]);
+    its.there[lane] = 0;
+  }
 }
 
 void Datapath::receive(int thread, double begun, double words, double slowed) {

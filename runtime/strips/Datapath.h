@@ -27,7 +27,9 @@ public:
   /// words that come between those of others, and so do those who hear it.
   void owe(int thread, int lane, double work, int echo = -1, bool even = false);
   /// What `thread` was given takes `words` of `color` in a lane (-1: in all).
-  void take(int thread, int lane, int color, double words);
+  /// What sends them is at work meanwhile if it is a microthread, and has sent
+  /// them when it has taken them.
+  void take(int thread, int lane, int color, double words, bool microthread);
   /// It has taken all of them.
   void taken(int thread);
   /// Microthread `thread` was given `words` to receive, from `begun` on, which
@@ -57,7 +59,11 @@ private:
   struct Words {
     int thread, lane, color;
     double count;
+    bool microthread;
   };
+
+  void hear(const Words &heard);
+  static void finish(Owed &its);
 
   struct Flow {
     int thread;

@@ -115,12 +115,14 @@ bool MainThread::finishPending() {
       return false;
     const double asked = now;
     now = std::max({now, microthreads[i]->finished(), datapath.received(i)});
-    datapath.taken(i);
-    if (i != laneThread)
-      datapath.share(now - asked, {0}); // The others go on meanwhile.
-    datapath.settle(i);
-    if (i == laneThread)
+    if (i == laneThread) {
+      datapath.settle(i);
       shareDatapath();
+    } else {
+      datapath.share(now - asked, {0}); // The others go on meanwhile.
+      datapath.taken(i);
+      datapath.settle(i);
+    }
     pending.settle(i, strip);
   }
   awaited = 0;
@@ -188,7 +190,7 @@ void MainThread::takeWords(int thread, const InstructionRun &run) {
   for (int source : {0, 1})
     if (run.receives()[size_t(source)] >= 0)
       datapath.take(thread, run.lane(), run.receives()[size_t(source)],
-                    run.wordsReceived(source));
+                    run.wordsReceived(source), thread != laneThread);
 }
 
 /// Notes what a microthread has to do.

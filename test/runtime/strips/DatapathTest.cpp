@@ -71,15 +71,26 @@ TEST(DatapathTest, WhatComesBackIsSentNoFasterThanItIsHeard) {
   Datapath datapath(2);
   datapath.owe(0, -1, 10, /*echo=*/5);
   EXPECT_EQ(datapath.share(10, {10}), 0); // Nothing was heard.
-  datapath.take(4, -1, 6, 8);             // Of another color.
-  datapath.take(3, 1, 5, 4);              // One PE.
-  datapath.taken(4);
-  datapath.taken(3);
+  datapath.take(8, -1, 6, 8, false);      // Of another color.
+  datapath.take(7, 1, 5, 4, false);       // One PE.
+  datapath.taken(8);
+  datapath.taken(7);
   EXPECT_EQ(datapath.share(10, {10}), 4);
-  datapath.take(3, -1, 5, 100);
-  datapath.taken(3);
+  datapath.take(7, -1, 5, 100, false);
+  datapath.taken(7);
   EXPECT_EQ(datapath.share(100, {100}), 10); // The other PE has all to send.
   EXPECT_EQ(datapath.share(100, {100}), 0);
+}
+
+TEST(DatapathTest, WhatAMicrothreadHasHeardWasSent) {
+  Datapath datapath(1);
+  datapath.owe(0, -1, 30, /*echo=*/5);
+  datapath.take(4, -1, 5, 10, true);
+  EXPECT_EQ(datapath.share(6, {6}), 6); // Four are left.
+  datapath.taken(4);
+  EXPECT_EQ(datapath.share(6, {6}), 0);
+  datapath.take(4, -1, 5, 20, true);
+  EXPECT_EQ(datapath.share(50, {50}), 20);
 }
 
 TEST(DatapathTest, WaitingServesMicrothreads) {
