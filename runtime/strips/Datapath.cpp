@@ -23,12 +23,12 @@ static void add(std::vector<double> &cycles, size_t lanes, int lane,
     its += more;
 }
 
-void Datapath::owe(int thread, int lane, double work, int echo, bool even) {
+void Datapath::owe(int thread, int lane, double work, int echo, double apart) {
   auto its = std::find_if(owed.begin(), owed.end(), [&](const Owed &o) {
     return o.thread == thread && o.echo == echo;
   });
   if (its == owed.end())
-    its = owed.insert(its, {thread, echo, even, {0}, {0}});
+    its = owed.insert(its, {thread, echo, apart, {0}, {0}});
   add(its->work, lanes, lane, work);
   if (echo < 0)
     add(its->there, lanes, lane, work);
@@ -87,20 +87,22 @@ double Datapath::received(int thread) const {
   return last;
 }
 
-/// Whether a thread takes words evenly, or hears one that does.
-bool Datapath::comesEvenly(int thread) const {
-  auto hears = [&](const Owed &its) {
-    return its.even &&
-           (its.thread == thread ||
-            std::any_of(words.begin(), words.end(), [&](const Words &taken) {
-              return taken.thread == thread && taken.color == its.echo;
-            }));
-  };
-  return std::any_of(owed.begin(), owed.end(), hears);
+/// Cycles between the words of a thread, or of one that it hears; 0: they come
+/// at once.
+double Datapath::apart(int thread) const {
+  double cycles = 0;
+  for (const Owed &its : owed)
+    if (its.thread == thread ||
+        std::any_of(words.begin(), words.end(), [&](const Words &taken) {
+          return taken.thread == thread && taken.color == its.echo;
+        }))
+      cycles = std::max(cycles, its.apart);
+  return cycles;
 }
 
 double Datapath::share(double elapsed, const std::vector<double> &work,
-                       double taken) {
+                       std::optional<double> calls) {
+  const double taken = calls.value_or(1);
   worked += *std::max_element(work.begin(), work.end());
   if (owed.empty())
     return 0;
@@ -116,15 +118,20 @@ double Datapath::share(double elapsed, const std::vector<double> &work,
   }
   double longer = 0;
   for (size_t lane = 0; lane < count; ++lane) {
-    double all = 0, evenly = 0;
+    double rest = own(lane) - elapsed, evenly = 0, cycles = 0;
     for (const Owed &its : owed) {
       const double there = std::min(its.there[lane], its.work[lane]);
-      all += there;
-      evenly += taken < 1 && comesEvenly(its.thread) ? there : 0;
+      const double between = calls ? apart(its.thread) : 0;
+      (between > 0 ? evenly : rest) += there;
+      cycles = std::max(cycles, there * between);
     }
-    const double rest = std::clamp(own(lane) - elapsed + all, 0.0, own(lane));
-    if (rest > 0)
-      longer = std::max(longer, rest * (1 - (1 - taken) * evenly / all));
+    // So many of these come while the instruction has the datapath.
+    const double busy = taken * own(lane);
+    cycles = std::max(cycles, elapsed);
+    if (cycles > evenly)
+      evenly *= std::min(1.0, busy / (cycles - evenly));
+    longer =
+        std::max(longer, std::min(std::max(0.0, rest) + evenly, own(lane)));
   }
 
   bool left = false;

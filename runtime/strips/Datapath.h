@@ -6,6 +6,7 @@
 #define RUNTIME_STRIPS_DATAPATH_H
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace wsec::runtime {
@@ -14,18 +15,18 @@ namespace wsec::runtime {
 /// work, in cycles, for each PE. It is served in the cycles that the main
 /// thread leaves free; beyond these, the main thread and the microthreads take
 /// turns, so that an instruction of the main thread takes at most twice its own
-/// work. Words that come evenly, between those of others, do not make it longer
-/// while it leaves the datapath to others. All is known when instructions are
-/// issued: nothing depends on the order in which the host runs the threads.
+/// work. Of words that come one by one, between those of others, only those
+/// count that come while it has the datapath. All is known when instructions
+/// are issued: nothing depends on the order in which the host runs the threads.
 class Datapath {
 public:
   explicit Datapath(int lanes) : lanes(size_t(lanes)) {}
 
   /// Microthread `thread` gets `work` in a lane (-1: in all). If it sends words
   /// that come back on `echo` (-1: none do), it has sent no more than the PE
-  /// has heard, and the rest of its work is not there yet. `even`: it takes
-  /// words that come between those of others, and so do those who hear it.
-  void owe(int thread, int lane, double work, int echo = -1, bool even = false);
+  /// has heard, and the rest of its work is not there yet. `apart`: cycles
+  /// between its words, among which those of others come; 0: they come at once.
+  void owe(int thread, int lane, double work, int echo = -1, double apart = 0);
   /// What `thread` was given takes `words` of `color` in a lane (-1: in all).
   /// What sends them is at work meanwhile if it is a microthread, and has sent
   /// them when it has taken them.
@@ -42,17 +43,17 @@ public:
   /// the part `taken` of these. Returns the cycles by which microthreads make
   /// it longer in the slowest lane.
   double share(double elapsed, const std::vector<double> &work,
-               double taken = 1);
+               std::optional<double> calls = {});
   /// Whether microthreads have nothing to do.
   bool idle() const { return owed.empty() && flows.empty() && words.empty(); }
   /// Microthread `thread` is known to have done all it was given.
   void settle(int thread);
 
 private:
-  bool comesEvenly(int thread) const;
+  double apart(int thread) const;
   struct Owed {
     int thread, echo;
-    bool even;
+    double apart;
     std::vector<double> work;  ///< of each lane, or of all alike
     std::vector<double> there; ///< of it
   };

@@ -43,6 +43,7 @@ public:
     acknowledged = received;
   }
   size_t periods() const { return windowed ? window.periods : 0; }
+  size_t periodWords() const { return window.total; }
   /// Whether all words have come that were asked for.
   bool hasAll() const { return received >= wordsAsked; }
 

@@ -80,12 +80,15 @@ int InstructionRun::echo() const {
   return *hears ? sendColor : -1;
 }
 
-bool InstructionRun::takesEvenly() const {
-  return std::any_of(
-      std::begin(sources), std::end(sources), [](const Source &source) {
-        return source.fabric && source.fabric->windowWords() > 0 &&
-               source.fabric->periods() > 1;
-      });
+double InstructionRun::apart() const {
+  double cycles = 0;
+  for (const Source &source : sources)
+    if (source.fabric && source.fabric->periods() > 1 &&
+        source.fabric->windowWords() > 0) {
+      const double all = double(source.fabric->periodWords());
+      cycles = 1 + all / double(source.fabric->windowWords());
+    }
+  return echo() < 0 ? cycles : 2 * cycles;
 }
 
 double InstructionRun::slowed() const {

@@ -74,19 +74,21 @@ public:
   double time() const { return now; }
   /// Cycles of its steps, known from the beginning.
   double work() const { return double(steps) * cost.perStep; }
-  /// The share of these in which it has the datapath. It leaves the overhead of
-  /// calls in a nest to others, behind all of them if it takes one step; words
-  /// that others relay at the pace of its steps come as a step begins, not in
-  /// the gap behind it.
-  double share() const {
+  /// The share of these in which it has the datapath, if it takes one step, for
+  /// which it waits for nothing: the overhead of calls in a nest leaves it to
+  /// others. Words that others relay at the pace of several steps come as a
+  /// step begins, not in the gap behind it.
+  std::optional<double> share() const {
     return stepDepth == 0 && steps == 1 && cost.perStep > 0
-               ? cost.compute / cost.perStep
-               : 1;
+               ? std::optional(cost.compute / cost.perStep)
+               : std::nullopt;
   }
   /// Words that it takes from the fabric, those that it drops too.
   double wordsReceived() const { return wordsReceived(0) + wordsReceived(1); }
-  /// Whether it takes some and drops others, again and again.
-  bool takesEvenly() const;
+  /// Cycles between words that it takes, on average, while the main thread
+  /// works and has every second cycle: those it drops pass meanwhile. What it
+  /// hears of what it sends takes as much again. 0: words come at once.
+  double apart() const;
   /// How much longer these take while another thread has every second cycle of
   /// the datapath. Those of a window are held up as far as they do not fit the
   /// queue, and with them what follows for other PEs.

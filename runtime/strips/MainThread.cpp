@@ -196,7 +196,7 @@ void MainThread::takeWords(int thread, const InstructionRun &run) {
 /// Notes what a microthread has to do.
 void MainThread::giveWork(const InstructionRun &run) {
   const int thread = run.code().thread;
-  datapath.owe(thread, run.lane(), run.work(), run.echo(), run.takesEvenly());
+  datapath.owe(thread, run.lane(), run.work(), run.echo(), run.apart());
   datapath.receive(thread, now, run.wordsReceived(), run.slowed());
   takeWords(thread, run);
 }
@@ -338,7 +338,7 @@ void MainThread::executeLanes(const InstructionCode &code) {
   std::vector<std::unique_ptr<InstructionRun>> runs;
   begun = now;
   ownWork.assign(size_t(strip.lanes), 0);
-  ownShare = 1;
+  ownShare.reset();
   for (int lane : active) {
     world.spend(1);
     runs.push_back(std::make_unique<InstructionRun>(

@@ -84,9 +84,9 @@ private:
   bool running = false, finished = false;
   double now = 0;
   Datapath datapath;
-  double begun = 0;            ///< the synchronous instruction
-  std::vector<double> ownWork; ///< of it, in each lane or in all
-  double ownShare = 1;         ///< of its work at the datapath
+  double begun = 0;               ///< the synchronous instruction
+  std::vector<double> ownWork;    ///< of it, in each lane or in all
+  std::optional<double> ownShare; ///< of its work at the datapath
   std::vector<Frame> frames;
   std::vector<int64_t> loops;
   /// Arguments of the launch, and what was loaded, lane by lane; of those that

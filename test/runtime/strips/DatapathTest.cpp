@@ -100,13 +100,17 @@ TEST(DatapathTest, WaitingServesMicrothreads) {
   EXPECT_EQ(datapath.share(10, {10}), 3);
 }
 
-TEST(DatapathTest, WhatComesInTheGapsOfANestCostsNothing) {
+TEST(DatapathTest, OfWordsBetweenThoseOfOthersSomeComeMeanwhile) {
   Datapath datapath(1);
-  datapath.owe(0, -1, 28, -1, /*even=*/true);
+  // 30 words in 90 cycles. Of these an instruction has the datapath for 20, and
+  // for each word of these it waits a cycle.
+  datapath.owe(0, -1, 30, -1, /*apart=*/3);
   EXPECT_EQ(datapath.share(48, {40}, 0.5), 10);
-  EXPECT_EQ(datapath.share(8, {8}), 0); // All was done.
-  datapath.owe(0, -1, 28);
-  EXPECT_EQ(datapath.share(48, {40}, 0.5), 20);
+  datapath.owe(0, -1, 30, -1, /*apart=*/3);
+  EXPECT_EQ(datapath.share(0, {0}), 0);
+  Datapath atOnce(1);
+  atOnce.owe(0, -1, 28);
+  EXPECT_EQ(atOnce.share(48, {40}, 0.5), 20);
 }
 
 TEST(DatapathTest, WorkOfTheMainThreadHoldsUpWords) {
