@@ -36,11 +36,13 @@ public:
   size_t windowWords() const {
     return windowed && window.used < window.total ? window.used : 0;
   }
-  /// Tells when the words were taken that came since the last time.
-  void acknowledge(double first, double last) {
-    if (const size_t words = received - acknowledged; words > 0)
+  /// Tells when words were taken, of those that nobody was told of: at most
+  /// `most`.
+  void acknowledge(double first, double last, size_t most = SIZE_MAX) {
+    const size_t words = std::min(most, received - acknowledged);
+    if (words > 0)
       queue->acknowledge(words, std::min(first, last), last, lane);
-    acknowledged = received;
+    acknowledged += words;
   }
   size_t periods() const { return windowed ? window.periods : 0; }
   size_t periodWords() const { return window.total; }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace wsec::runtime {
 
@@ -127,13 +128,12 @@ bool InstructionRun::advance(Actor &actor) {
   while (done < steps)
     if (!step(actor))
       return false;
-  if (!settle(actor))
+  if (!settle())
     return false;
   for (Source &source : sources)
     if (source.fabric) {
       if (!source.fabric->finish(actor)) {
         waitsForColor = source.color;
-        source.fabric->acknowledge(taking, source.fabric->dropped());
         return false;
       }
       now = std::max({now, source.fabric->dropped(),
@@ -179,25 +179,34 @@ size_t InstructionRun::fit(Source &source, size_t available) {
   return std::min(available, chunk.words());
 }
 
-/// Words were sent: others have room for some, the next have to wait.
-void InstructionRun::noteSent() {
-  tickets =
-      links->tickets(site.lane, steps, site.world.queue(site.strip, sendColor));
+/// Sends words. What channels bring is paced by who takes it; of others, some
+/// have to be taken before the next can leave.
+void InstructionRun::send(const Chunk &chunk, Actor &actor) {
+  if (!chunk.paced) {
+    ticket = std::make_unique<Ticket>();
+    ticket->sender = &actor;
+    ticket->own = &site.world.queue(site.strip, sendColor);
+    ticket->open = 1; // until all is sent
+  }
+  if (site.lane < 0)
+    links->push(chunk, ticket.get());
+  else
+    links->push(chunk, site.lane, ticket.get());
+  if (ticket)
+    --ticket->open;
 }
 
 /// What it sent last has left it, and what it took for that is taken; false if
 /// that is not known yet.
-bool InstructionRun::settle(Actor &actor) {
-  while (!tickets.empty()) {
-    Ticket &last = tickets.back();
-    const std::optional<double> taken = last.queue->tookAll(last, actor);
-    if (!taken) {
+bool InstructionRun::settle() {
+  if (ticket) {
+    if (ticket->open > 0) {
       waitsForColor = -1;
       return false;
     }
-    if (!last.released)
-      now = std::max(now, *taken + last.back);
-    tickets.pop_back();
+    if (!ticket->released)
+      now = std::max(now, ticket->when.load());
+    ticket.reset();
   }
   acknowledge();
   return true;
@@ -211,7 +220,7 @@ void InstructionRun::acknowledge() {
 }
 
 bool InstructionRun::step(Actor &actor) {
-  if (!settle(actor))
+  if (!settle())
     return false;
   if (forwards()) {
     askToForward(actor);
@@ -221,7 +230,6 @@ bool InstructionRun::step(Actor &actor) {
   for (Source &source : sources)
     if (source.fabric && !source.fabric->peek(source.chunk, actor)) {
       waitsForColor = source.color;
-      source.fabric->acknowledge(taking, source.fabric->dropped());
       return false;
     }
   waitsForColor = -1;
@@ -232,7 +240,7 @@ bool InstructionRun::step(Actor &actor) {
 
   size_t available = steps - done;
   if (forwards()) {
-    forward(available);
+    forward(available, actor);
     return true;
   }
   for (Source &source : sources)
@@ -241,7 +249,7 @@ bool InstructionRun::step(Actor &actor) {
   if (links)
     available =
         std::min(available, std::max<size_t>(1, chunkFloats / size_t(lanes)));
-  compute(chooseBlock(available));
+  compute(chooseBlock(available), actor);
   return true;
 }
 
@@ -270,28 +278,32 @@ bool InstructionRun::forwards() const {
 bool InstructionRun::forwardChunks(Actor &actor) {
   if (site.lane < 0 || links->full(actor, site.lane))
     return false;
+  // Each chunk that others have to take first is sent by itself.
+  Source &source = sources[0];
+  if (steps > links->leastRoom &&
+      (!source.fabric->peek(source.chunk, actor) || !source.chunk.paced))
+    return false;
   std::vector<Chunk> chunks;
-  sources[0].fabric->take(steps - done, chunks);
+  source.fabric->take(steps - done, chunks);
   const size_t before = done;
   for (Chunk &chunk : chunks) {
     const size_t words = chunk.words();
     double first;
-    sources[0].chunk = std::move(chunk);
+    source.chunk = std::move(chunk);
     advanceTime(words, first);
-    chunk = std::move(sources[0].chunk);
+    chunk = std::move(source.chunk);
     chunk.first = first;
     chunk.last = now;
     done += words;
+    source.fabric->acknowledge(std::exchange(taking, now), now, words);
   }
   site.world.count(site.strip, 0, done - before);
-  if (done > before) {
+  if (done > before)
     links->push(std::move(chunks), site.lane);
-    noteSent();
-  }
   return done > before;
 }
 
-void InstructionRun::forward(size_t available) {
+void InstructionRun::forward(size_t available, Actor &actor) {
   Chunk sent =
       sources[0].chunk.part(0, std::min(available, sources[0].chunk.words()));
   size_t words = sent.words();
@@ -301,11 +313,7 @@ void InstructionRun::forward(size_t available) {
   sent.last = now;
   sources[0].fabric->pop(words);
   done += words;
-  if (site.lane < 0)
-    links->push(sent);
-  else
-    links->push(sent, site.lane);
-  noteSent();
+  send(sent, actor);
   site.world.count(site.strip, 0, words * size_t(lanes));
 }
 
@@ -425,7 +433,7 @@ Nest InstructionRun::nestOf(const Block &block) const {
   return nest;
 }
 
-void InstructionRun::compute(const Block &block) try {
+void InstructionRun::compute(const Block &block, Actor &actor) try {
   const Nest nest = nestOf(block);
   NestRunner::Operands operands{{within(target, block), {}},
                                 operand(sources[0], block),
@@ -435,7 +443,7 @@ void InstructionRun::compute(const Block &block) try {
     elements *= nest.extent[d];
   site.world.count(site.strip, 0, elements);
   if (links) {
-    send(block, nest, std::move(operands));
+    send(block, nest, std::move(operands), actor);
   } else {
     NestRunner(site.strip, site.lane).run(nest, std::move(operands));
     double first;
@@ -469,7 +477,7 @@ bool InstructionRun::sendView(const Nest &nest, const StripMemory::Place &place,
 
 /// Computes a chunk and sends it; lanes that compute the same share one copy.
 void InstructionRun::send(const Block &block, Nest nest,
-                          NestRunner::Operands operands) {
+                          NestRunner::Operands operands, Actor &actor) {
   const NestRunner runner(site.strip, site.lane);
   const bool same = runner.locateSources(nest, operands);
   Chunk chunk;
@@ -497,11 +505,7 @@ void InstructionRun::send(const Block &block, Nest nest,
   }
   advanceTime(block.steps, chunk.first);
   chunk.last = now;
-  if (site.lane < 0)
-    links->push(chunk);
-  else
-    links->push(chunk, site.lane);
-  noteSent();
+  send(chunk, actor);
 }
 
 std::string InstructionRun::describeWait() const {

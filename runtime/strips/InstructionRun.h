@@ -14,6 +14,7 @@
 #include "runtime/program/Errors.h"
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -159,18 +160,19 @@ private:
                          int lane = 0) const;
 
   bool step(Actor &actor);
-  void noteSent();
-  bool settle(Actor &actor);
+  void send(const Chunk &chunk, Actor &actor);
+  bool settle();
   void acknowledge();
   size_t fit(Source &source, size_t available);
   Block chooseBlock(size_t available) const;
   bool forwards() const;
   void askToForward(Actor &actor);
   bool forwardChunks(Actor &actor);
-  void forward(size_t available);
+  void forward(size_t available, Actor &actor);
   Nest nestOf(const Block &block) const;
-  void compute(const Block &block);
-  void send(const Block &block, Nest nest, NestRunner::Operands operands);
+  void compute(const Block &block, Actor &actor);
+  void send(const Block &block, Nest nest, NestRunner::Operands operands,
+            Actor &actor);
   bool sendView(const Nest &nest, const StripMemory::Place &place,
                 Chunk &chunk) const;
   NestOperand operand(const Source &source, const Block &block) const;
@@ -203,8 +205,8 @@ private:
   bool ordered = false;
   int waitsForColor = -1;
   bool waitsForRoom = false;
-  std::vector<Ticket> tickets; ///< of what was sent last
-  double taking = 0;           ///< since when, words that are not acknowledged
+  std::unique_ptr<Ticket> ticket; ///< of what was sent last
+  double taking = 0; ///< since when, words that are not acknowledged
 };
 
 } // namespace wsec::runtime

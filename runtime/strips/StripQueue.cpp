@@ -107,82 +107,63 @@ void StripQueue::give(size_t words, int from, int count) {
   }
 }
 
-void StripQueue::Taken::add(size_t count, double first, double last) {
-  if (parts.size() == mostParts)
-    parts.erase(parts.begin());
-  parts.push_back({words, words + count, first, last});
-  words += count;
+void Ticket::taken(double time) {
+  double latest = when.load();
+  while (latest < time && !when.compare_exchange_weak(latest, time)) {
+  }
 }
 
-/// When the word before number `word` was taken; of long ago none is known.
-double StripQueue::Taken::when(size_t word) const {
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part)
-    if (part->begin < word) {
-      const size_t count = part->end - part->begin,
-                   at = std::min(word, part->end) - part->begin - 1;
-      return count < 2 ? part->last
-                       : part->first + (part->last - part->first) * double(at) /
-                                           double(count - 1);
-    }
-  return 0;
+/// Notes that a sender waits for words that were given last. Lanes that were
+/// given different numbers are watched one by one.
+void StripQueue::watch(const Expected &expected, int from, int count) {
+  const int step = givenToLane.empty() ? count : 1;
+  for (int lane = from; lane < from + count; lane += step) {
+    const size_t given =
+        givenToAll + (givenToLane.empty() ? 0 : givenToLane[size_t(lane)]);
+    watches.push_back({expected, lane, step, given - expected.room, step});
+    ++expected.ticket->open;
+  }
 }
 
 void StripQueue::acknowledge(size_t words, double first, double last,
                              int lane) {
   std::lock_guard<SpinLock> guard(lock);
   if (lane >= 0)
-    takenOfLane.resize(size_t(lanes));
-  (lane < 0 ? takenOfAll : takenOfLane[size_t(lane)]).add(words, first, last);
-  for (const auto &[sender, ticket] : awaitingTaken)
-    scheduler.wake(*sender);
-  awaitingTaken.clear();
-}
-
-Ticket StripQueue::ticket(int from, int count, size_t room) {
-  std::lock_guard<SpinLock> guard(lock);
-  Ticket its{this, from, {}, 0, false};
-  for (int lane = from; lane < from + count; ++lane) {
-    const size_t given =
-        givenToAll + (givenToLane.empty() ? 0 : givenToLane[size_t(lane)]);
-    its.words.push_back(given > room ? given - room : 0);
+    takenByLane.resize(size_t(lanes));
+  for (Watch &its : watches) {
+    // Whether so many lanes take the word now, which have taken `before`.
+    auto take = [&](size_t before, int count) {
+      if (its.word <= before || its.word > before + words)
+        return;
+      const double share =
+          words < 2 ? 1 : double(its.word - before - 1) / double(words - 1);
+      its.expected.ticket->taken(first + (last - first) * share +
+                                 its.expected.back);
+      its.left -= count;
+    };
+    if (lane < 0 && takenByLane.empty())
+      take(takenByAll, its.count);
+    else
+      for (int l = its.from; l < its.from + its.count; ++l)
+        if (lane < 0 || lane == l)
+          take(takenByAll + takenByLane[size_t(l)], 1);
   }
-  return its;
-}
-
-std::optional<double> StripQueue::tookAll(Ticket &ticket, Actor &sender) {
-  std::lock_guard<SpinLock> guard(lock);
-  double when = 0;
-  if (ticket.released)
-    return when;
-  static const Taken none;
-  for (size_t i = ticket.words.size(); i-- > 0;) {
-    const Taken &own =
-        takenOfLane.empty() ? none : takenOfLane[size_t(ticket.from) + i];
-    const size_t need = ticket.words[i];
-    if (takenOfAll.words + own.words < need) {
-      awaitingTaken.emplace_back(&sender, &ticket);
-      return {};
-    }
-    // Words that one lane took by itself came before or behind the others.
-    if (own.words == 0)
-      when = std::max(when, takenOfAll.when(need));
-    else if (need > takenOfAll.words)
-      when = std::max(when, own.when(need - takenOfAll.words));
-    else if (!takenOfAll.parts.empty())
-      when = std::max(when, takenOfAll.parts.back().last);
-  }
-  return when;
+  (lane < 0 ? takenByAll : takenByLane[size_t(lane)]) += words;
+  std::erase_if(watches, [&](const Watch &its) {
+    if (its.left == 0 && --its.expected.ticket->open == 0)
+      scheduler.wake(*its.expected.ticket->sender);
+    return its.left == 0;
+  });
 }
 
 bool StripQueue::release() {
   std::lock_guard<SpinLock> guard(lock);
-  for (const auto &[sender, ticket] : awaitingTaken) {
-    ticket->released = true;
-    scheduler.wake(*sender);
+  for (const Watch &its : watches) {
+    its.expected.ticket->released = true;
+    if (--its.expected.ticket->open == 0)
+      scheduler.wake(*its.expected.ticket->sender);
   }
-  const bool any = !awaitingTaken.empty();
-  awaitingTaken.clear();
-  return any;
+  return !std::exchange(watches, {}).empty();
 }
 
 void StripQueue::ask(const Demand &demand, size_t words, int lane) {
@@ -230,9 +211,14 @@ size_t StripQueue::asked(int from, int count, Actor &sender, Demand &slowest) {
   return size_t(words);
 }
 
-void StripQueue::push(Chunk chunk, int from, int count) {
+void StripQueue::push(Chunk chunk, int from, int count,
+                      const Expected &expected) {
   std::lock_guard<SpinLock> guard(lock);
+  // Those of a chunk that fits have not been taken yet, or have been long ago.
+  const bool waits = expected.ticket && chunk.words() > expected.room;
   add(std::move(chunk), from, count);
+  if (waits)
+    watch(expected, from, count);
   wakeReader();
 }
 

@@ -74,14 +74,24 @@ struct Demand {
   bool echo = false;   ///< it hears them again on its ramp
 };
 
-/// Words that lanes of a queue were given, whose sender has room for the next
-/// ones only once these were taken.
+/// What a sender waits for before it goes on: words that it has sent, but for
+/// those that fit the queues on their way, are to be taken.
 struct Ticket {
-  StripQueue *queue = nullptr;
-  int from = 0;
-  std::vector<size_t> words; ///< that lane `from`, the next, ... has to take
-  double back = 0; ///< cycles until the sender finds that there is room
-  bool released = false;
+  Actor *sender = nullptr;
+  const StripQueue *own = nullptr; ///< words for it are waited for by nobody
+  std::atomic<int> open{0};        ///< queues where they have not been taken
+  std::atomic<double> when{0};     ///< the sender learns of the last one
+  std::atomic<bool> released{false};
+
+  void taken(double time);
+};
+
+/// Where a ticket waits: in front of these words there is room for `room`, and
+/// the sender knows of a word that was taken `back` cycles later.
+struct Expected {
+  Ticket *ticket = nullptr; ///< or null
+  size_t room = 0;
+  double back = 0;
 };
 
 /// First in, first out; hands out what is left of the oldest chunk.
@@ -155,7 +165,7 @@ public:
   const int readerIndex; ///< who reads, in a recording
 
   /// Adds words for lanes [from, from + count).
-  void push(Chunk chunk, int from, int count);
+  void push(Chunk chunk, int from, int count, const Expected &expected = {});
   /// The same, of chunks that come `latency` cycles later.
   void push(std::vector<Chunk> chunks, double latency, int from, int count);
 
@@ -183,12 +193,6 @@ public:
   /// A reader of a lane (-1: of all) has taken words, evenly from `first` to
   /// `last`.
   void acknowledge(size_t words, double first, double last, int lane);
-  /// For all words that lanes [from, from + count) were given but the last
-  /// `room`.
-  Ticket ticket(int from, int count, size_t room);
-  /// When those of a ticket were taken; none: not yet, `sender` is woken when
-  /// more are. The ticket stays where it is until then.
-  std::optional<double> tookAll(Ticket &ticket, Actor &sender);
   /// Lets those go on that wait for words to be taken; whether there are some.
   bool release();
 
@@ -246,23 +250,19 @@ private:
     ptrdiff_t words = 0;
     Demand demand;
   };
-  /// Words that were given or taken since the beginning.
-  struct Taken {
-    static constexpr size_t mostParts = 8;
-    struct Part {
-      size_t begin = 0, end = 0;
-      double first = 0, last = 0;
-    };
-    size_t words = 0;
-    std::vector<Part> parts; ///< the last ones
-    void add(size_t count, double first, double last);
-    double when(size_t word) const;
+  /// A ticket for word number `word` of lanes [from, from + count), the first
+  /// being 1.
+  struct Watch {
+    Expected expected;
+    int from, count;
+    size_t word;
+    int left; ///< of the lanes
   };
-  Taken takenOfAll;
-  std::vector<Taken> takenOfLane; ///< in addition
-  size_t givenToAll = 0;
-  std::vector<size_t> givenToLane; ///< in addition
-  std::vector<std::pair<Actor *, Ticket *>> awaitingTaken;
+  void watch(const Expected &expected, int from, int count);
+  // Words since the beginning; of lanes, in addition to those of all.
+  size_t givenToAll = 0, takenByAll = 0;
+  std::vector<size_t> givenToLane, takenByLane;
+  std::vector<Watch> watches;
 
   Asked askedOfAll;
   std::vector<Asked> askedOfLane; ///< in addition, once a lane was asked of

@@ -69,12 +69,19 @@ void ProgramImage::mapStrips() {
 
 // ---------------------------------------------------------------- links
 
-void Links::push(const Chunk &chunk) const {
+static Expected expectedOf(const Link &link, Ticket *ticket) {
+  if (!ticket || link.queue == ticket->own || link.room == SIZE_MAX)
+    return {};
+  return {ticket, link.room, link.latency};
+}
+
+void Links::push(const Chunk &chunk, Ticket *ticket) const {
   for (const Link &link : links) {
     Chunk sent = chunk.shifted(link.from, link.broadcast);
     sent.first += link.latency;
     sent.last += link.latency;
-    link.queue->push(std::move(sent), link.to, link.count);
+    link.queue->push(std::move(sent), link.to, link.count,
+                     expectedOf(link, ticket));
   }
 }
 
@@ -102,15 +109,17 @@ bool Links::anyOf(int lane, const Visit &visit) const {
                      [&](uint32_t link) { return visit(links[link]); });
 }
 
-void Links::push(const Chunk &chunk, int lane) const {
+void Links::push(const Chunk &chunk, int lane, Ticket *ticket) const {
   anyOf(lane, [&](const Link &link) {
     Chunk sent = chunk;
     sent.first += link.latency;
     sent.last += link.latency;
+    const Expected expected = expectedOf(link, ticket);
     if (link.broadcast)
-      link.queue->push(std::move(sent), link.to, link.count);
+      link.queue->push(std::move(sent), link.to, link.count, expected);
     else
-      link.queue->push(std::move(sent), link.to + lane - link.from, 1);
+      link.queue->push(std::move(sent), link.to + lane - link.from, 1,
+                       expected);
     return false;
   });
 }
@@ -145,26 +154,6 @@ size_t Links::asked(Actor &sender, int lane, Demand &slowest) const {
   const bool none = lane < 0 ? std::any_of(links.begin(), links.end(), lacks)
                              : anyOf(lane, lacks);
   return none ? 0 : words;
-}
-
-std::vector<Ticket> Links::tickets(int lane, size_t words,
-                                   const StripQueue &own) const {
-  std::vector<Ticket> result;
-  auto add = [&](const Link &link) {
-    if (words <= link.room || link.queue == &own)
-      return false;
-    const bool one = lane >= 0 && !link.broadcast;
-    result.push_back(
-        link.queue->ticket(one ? link.to + lane - link.from : link.to,
-                           one ? 1 : link.count, link.room));
-    result.back().back = link.latency;
-    return false;
-  };
-  if (lane < 0)
-    std::for_each(links.begin(), links.end(), add);
-  else
-    anyOf(lane, add);
-  return result;
 }
 
 bool Links::reach(const StripQueue &queue, int lane) const {
@@ -306,10 +295,11 @@ void World::connect(Links &result, int color, const Flow &flow, int fromLane,
     } else {
       const ClassCode &code =
           image.strips[targets[i - size_t(count)].strip]->code;
+      const size_t room = outbox + perHop * size_t(hops) +
+                          size_t(inboxWords(image.machine, code, color));
+      result.leastRoom = std::min(result.leastRoom, room);
       result.links.push_back(
-          {&to, fromLane, lane, count, count > 1, latency,
-           outbox + perHop * size_t(hops) +
-               size_t(inboxWords(image.machine, code, color))});
+          {&to, fromLane, lane, count, count > 1, latency, room});
     }
   }
   for (const Arrival &exit : flow.exits)

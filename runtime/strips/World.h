@@ -57,19 +57,16 @@ struct Link {
 
 class Links {
 public:
-  /// Sends words of all lanes.
-  void push(const Chunk &chunk) const;
+  /// Sends words of all lanes. `ticket`, if there is one, waits until they are
+  /// taken.
+  void push(const Chunk &chunk, Ticket *ticket) const;
   /// Sends words of one lane; the chunk holds only these.
-  void push(const Chunk &chunk, int lane) const;
+  void push(const Chunk &chunk, int lane, Ticket *ticket) const;
   void push(std::vector<Chunk> chunks, int lane) const;
   /// How many words all receivers of a lane (-1: of all) have asked for beyond
   /// those they got, and how the slowest takes them, in time of the sender; 0:
   /// some has not, and the sender is woken when it does.
   size_t asked(Actor &sender, int lane, Demand &slowest) const;
-  /// For what a lane (-1: each) has sent, `words` at once, and others but
-  /// `own` may not have taken: none of few words.
-  std::vector<Ticket> tickets(int lane, size_t words,
-                              const StripQueue &own) const;
   /// Whether what a lane (-1: any) sends comes back to it, whose queue this is.
   bool reach(const StripQueue &queue, int lane) const;
   /// Whether the sender should wait; it is then woken.
@@ -77,6 +74,7 @@ public:
   bool full(Actor &writer, int lane) const;
 
   std::vector<Link> links;
+  size_t leastRoom = SIZE_MAX; ///< of them
   /// Lanes whose PE has no valid route to send on.
   std::vector<int> mute;
 

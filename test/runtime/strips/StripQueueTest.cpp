@@ -19,15 +19,15 @@ class StripQueueTest : public testing::Test {
 protected:
   static constexpr int lanes = 2;
 
-  void give(size_t words, int from, int count) {
+  StripQueueTest() { ticket.sender = &sender; }
+
+  /// Words that wait where there is room for `room`.
+  void give(size_t words, int from, int count, size_t room) {
     Chunk chunk;
     chunk.data = data;
     chunk.rows = 1;
     chunk.length = words;
-    queue.push(chunk, from, count);
-  }
-  std::optional<double> taken(Ticket &ticket) {
-    return queue.tookAll(ticket, sender);
+    queue.push(chunk, from, count, {&ticket, room, 3});
   }
   void awake() { scheduler.runUntilIdle(true); }
 
@@ -36,44 +36,48 @@ protected:
   Scheduler scheduler{pool};
   StripQueue queue{scheduler, lanes, 1000, nullptr, 0};
   Sender sender;
+  Ticket ticket;
 };
 
 TEST_F(StripQueueTest, ATicketIsForAllButTheRoom) {
-  give(10, 0, lanes);
-  Ticket ticket = queue.ticket(0, lanes, 4);
+  give(10, 0, lanes, 4);
   queue.acknowledge(5, 100, 104, -1);
-  EXPECT_EQ(taken(ticket), std::nullopt);
+  EXPECT_EQ(ticket.open, 1);
   queue.acknowledge(5, 200, 204, -1);
-  EXPECT_EQ(taken(ticket), 200);
+  EXPECT_EQ(ticket.open, 0);
+  EXPECT_EQ(ticket.when, 203);
   awake();
   EXPECT_EQ(sender.runs, 1);
 }
 
+TEST_F(StripQueueTest, WhatFitsIsWaitedForByNobody) {
+  give(4, 0, lanes, 4);
+  EXPECT_EQ(ticket.open, 0);
+}
+
 TEST_F(StripQueueTest, TheLastLaneCounts) {
-  give(10, 0, lanes);
-  Ticket ticket = queue.ticket(0, lanes, 0);
-  queue.acknowledge(10, 1, 10, 1);
-  EXPECT_EQ(taken(ticket), std::nullopt);
-  queue.acknowledge(10, 11, 20, 0);
-  EXPECT_EQ(taken(ticket), 20);
+  give(10, 0, lanes, 0);
+  queue.acknowledge(10, 11, 20, 1);
+  EXPECT_EQ(ticket.open, 1);
+  queue.acknowledge(10, 1, 10, 0);
+  EXPECT_EQ(ticket.open, 0);
+  EXPECT_EQ(ticket.when, 23);
 }
 
 TEST_F(StripQueueTest, OthersWordsDoNotCount) {
-  give(10, 1, 1);
-  give(3, 0, 1);
-  Ticket ticket = queue.ticket(0, 1, 1);
+  give(10, 1, 1, 20);
+  give(3, 0, 1, 1);
   queue.acknowledge(2, 7, 8, 0);
-  EXPECT_EQ(taken(ticket), 8);
+  EXPECT_EQ(ticket.open, 0);
+  EXPECT_EQ(ticket.when, 11);
 }
 
 TEST_F(StripQueueTest, ReleasedSendersWaitForNobody) {
-  give(10, 0, lanes);
-  Ticket ticket = queue.ticket(0, lanes, 0);
-  EXPECT_FALSE(queue.release()); // Nobody has asked.
-  EXPECT_EQ(taken(ticket), std::nullopt);
+  EXPECT_FALSE(queue.release());
+  give(10, 0, lanes, 0);
   EXPECT_TRUE(queue.release());
   EXPECT_TRUE(ticket.released);
-  EXPECT_EQ(taken(ticket), 0);
+  EXPECT_EQ(ticket.open, 0);
   awake();
   EXPECT_EQ(sender.runs, 1);
 }
