@@ -125,6 +125,13 @@ void StripQueue::watch(const Expected &expected, int from, int count) {
   }
 }
 
+/// The words of a ticket were taken here. Its sender may forget it then.
+void StripQueue::close(Ticket &ticket) {
+  Actor &sender = *ticket.sender;
+  if (--ticket.open == 0)
+    scheduler.wake(sender);
+}
+
 void StripQueue::acknowledge(size_t words, double first, double last,
                              int lane) {
   std::lock_guard<SpinLock> guard(lock);
@@ -150,8 +157,8 @@ void StripQueue::acknowledge(size_t words, double first, double last,
   }
   (lane < 0 ? takenByAll : takenByLane[size_t(lane)]) += words;
   std::erase_if(watches, [&](const Watch &its) {
-    if (its.left == 0 && --its.expected.ticket->open == 0)
-      scheduler.wake(*its.expected.ticket->sender);
+    if (its.left == 0)
+      close(*its.expected.ticket);
     return its.left == 0;
   });
 }
@@ -160,8 +167,7 @@ bool StripQueue::release() {
   std::lock_guard<SpinLock> guard(lock);
   for (const Watch &its : watches) {
     its.expected.ticket->released = true;
-    if (--its.expected.ticket->open == 0)
-      scheduler.wake(*its.expected.ticket->sender);
+    close(*its.expected.ticket);
   }
   return !std::exchange(watches, {}).empty();
 }

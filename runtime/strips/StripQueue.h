@@ -259,6 +259,7 @@ private:
     int left; ///< of the lanes
   };
   void watch(const Expected &expected, int from, int count);
+  void close(Ticket &ticket);
   // Words since the beginning; of lanes, in addition to those of all.
   size_t givenToAll = 0, takenByAll = 0;
   std::vector<size_t> givenToLane, takenByLane;
