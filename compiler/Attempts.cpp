@@ -2,7 +2,6 @@
 
 #include "compiler/Attempts.h"
 #include "compiler/Shortage.h"
-#include "compiler/kernels/RoutineSet.h"
 #include "dialects/wse/Wse.h"
 
 using namespace mlir;
@@ -37,17 +36,6 @@ void Attempts::start(const PlacementFile::Selection &selection) {
   now.fewColors = selection.fewColors;
   now.littleScratch = selection.littleScratch;
   now.keepWeights = selection.weightsStay;
-}
-
-/// Bytes of code in a PE of a program that was scheduled but for room for it;
-/// 0: it was not.
-static int64_t codeOf(ModuleOp module) {
-  int64_t most = 0;
-  for (auto program : module.getOps<wse::ProgramOp>())
-    if (program.getState() == wse::State::Scheduled)
-      if (FailureOr<int64_t> code = codeBytes(program); succeeded(code))
-        most = std::max(most, *code);
-  return most;
 }
 
 /// Whether it is for its code that a program does not fit: a third of a PE.
@@ -108,11 +96,12 @@ LogicalResult Attempts::run(OwningOpRef<ModuleOp> &module,
     LogicalResult result = failure();
     {
       ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-        if (const std::optional<Shortage> what = shortageOf(diagnostic)) {
-          outcome.sram |= what == Shortage::Sram;
-          outcome.colors |= what == Shortage::Colors;
-          outcome.place |= what == Shortage::Place;
-          outcome.ways |= what == Shortage::Ways;
+        if (const auto said = shortageOf(diagnostic)) {
+          outcome.sram |= said->what == Shortage::Sram;
+          outcome.colors |= said->what == Shortage::Colors;
+          outcome.place |= said->what == Shortage::Place;
+          outcome.ways |= said->what == Shortage::Ways;
+          outcome.code = std::max(outcome.code, said->code);
           if (outcome.overflow.empty())
             outcome.overflow = diagnostic.str();
         }
@@ -120,8 +109,6 @@ LogicalResult Attempts::run(OwningOpRef<ModuleOp> &module,
         return success();
       });
       result = phases();
-      if (failed(result) && outcome.sram)
-        outcome.code = codeOf(*module);
     }
     outcome.parts = regionCount(*module);
     if (succeeded(result) || !change(*module, outcome)) {
@@ -146,6 +133,12 @@ bool Attempts::change(ModuleOp module, Outcome &outcome) {
     return true;
   if (outcome.colors && !now.fewColors)
     return now.fewColors = true;
+  if (outcome.colors && now.stages > 1 && outcome.parts > 1 &&
+      options.placement.empty()) {
+    now.stages = 1;
+    notes.push_back("one region: " + outcome.overflow);
+    return true;
+  }
   if (std::string region = halfAsHigh(module);
       outcome.colors && options.region.empty() && options.placement.empty() &&
       !region.empty()) {

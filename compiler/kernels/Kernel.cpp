@@ -71,33 +71,6 @@ Layout layoutOf(mlir::Value tensor, Pairing pairing, const Machine &machine) {
 
 mlir::Value Kernel::moved(mlir::Operation *) const { return {}; }
 
-int64_t colorsOf(wse::StreamPattern pattern) {
-  switch (pattern) {
-  case wse::StreamPattern::RowWest:
-  case wse::StreamPattern::RowEast:
-  case wse::StreamPattern::KeyNorth:
-  case wse::StreamPattern::ValueNorth:
-  case wse::StreamPattern::OutNorth:
-  case wse::StreamPattern::OutColumn:
-  case wse::StreamPattern::RootWest:
-    return 2;
-  default:
-    return 1;
-  }
-}
-
-bool RowSet::cover(const RowSet &other) const {
-  for (int64_t y = 0; y < other.end(); ++y)
-    if (other.contains(y) && !contains(y))
-      return false;
-  return true;
-}
-
-static bool isOfColumns(wse::StreamPattern pattern) {
-  return pattern == wse::StreamPattern::Column ||
-         pattern == wse::StreamPattern::ColumnRest;
-}
-
 std::optional<StreamNeed> streamForBoth(const StreamNeed &a,
                                         const StreamNeed &b) {
   if (a == b)
@@ -105,33 +78,26 @@ std::optional<StreamNeed> streamForBoth(const StreamNeed &a,
   if (a.pattern != b.pattern || a.from != b.from)
     return std::nullopt;
   StreamNeed both = a;
-  if (isOfColumns(a.pattern)) {
+  if (a.pattern.isFromInjectors()) {
     const int64_t end = std::max(a.rows.end(), b.rows.end());
     both.rows = a.rows.cover(b.rows)   ? a.rows
                 : b.rows.cover(a.rows) ? b.rows
                                        : RowSet{1, end, end};
     return both;
   }
+  // Whoever hears words along columns has a use for them.
+  if (a.pattern.members != fabric::Members::Groups ||
+      a.rows.pitch != b.rows.pitch ||
+      (a.pattern.groupsColumns() && a.rows.used != b.rows.used))
+    return std::nullopt;
   both.rows.groups = std::max(a.rows.groups, b.rows.groups);
   both.rows.used = std::max(a.rows.used, b.rows.used);
-  switch (a.pattern) {
-  case wse::StreamPattern::KeyCast:
-  case wse::StreamPattern::ValueCast:
-    break;
-  case wse::StreamPattern::RootWest:
-  case wse::StreamPattern::HeadCast: // Who hears it has a use for it.
-    if (a.rows.used != b.rows.used)
-      return std::nullopt;
-    break;
-  default:
-    return std::nullopt;
-  }
-  return a.rows.pitch == b.rows.pitch ? std::optional(both) : std::nullopt;
+  return both;
 }
 
 RowSet rowsThatHear(const StreamNeed &stream, const StreamNeed &need) {
   // Of other groups nobody sends.
-  return isOfColumns(stream.pattern)
+  return stream.pattern.isFromInjectors()
              ? stream.rows
              : RowSet{need.rows.groups, stream.rows.pitch, stream.rows.used};
 }

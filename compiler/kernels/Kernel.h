@@ -9,6 +9,8 @@
 #ifndef COMPILER_KERNELS_KERNEL_H
 #define COMPILER_KERNELS_KERNEL_H
 
+#include "dialects/fabric/StreamPattern.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
@@ -30,34 +32,11 @@ class RoutineBuilder;
 class Selection;
 
 namespace wse {
-/// The enum attribute of the wse dialect: channel, launch, column, row_west,
-/// ...
-enum class StreamPattern : uint32_t;
 class WeightAttr;
 } // namespace wse
 
-/// Rows of a region that take part in something: in each of `groups` groups of
-/// `pitch` rows, the first `used`.
-///
-///   groups = 2, pitch = 3, used = 2:   rows 0 1 . 3 4 .
-struct RowSet {
-  int64_t groups = 0;
-  int64_t pitch = 0;
-  int64_t used = 0;
-
-  bool operator==(const RowSet &other) const {
-    return groups == other.groups && pitch == other.pitch && used == other.used;
-  }
-  bool operator!=(const RowSet &other) const { return !(*this == other); }
-  bool contains(int64_t y) const {
-    return pitch > 0 && y / pitch < groups && y % pitch < used;
-  }
-  int64_t count() const { return groups * used; }
-  /// That behind the last.
-  int64_t end() const { return (groups - 1) * pitch + used; }
-  /// Whether all rows of `other` are among them.
-  bool cover(const RowSet &other) const;
-};
+using fabric::RowSet;
+using fabric::StreamPattern;
 
 /// One route pattern that a kernel needs. `rows` matters for `column` (the rows
 /// the words must reach), `out_column` and `out_band` (those that they come
@@ -67,7 +46,7 @@ struct RowSet {
 /// kernel's region, or of the region `from`: `transfer` leads from there to the
 /// kernel's. Two needs that compare equal share a stream, and others may.
 struct StreamNeed {
-  wse::StreamPattern pattern;
+  StreamPattern pattern;
   RowSet rows;
   llvm::StringRef from = {};
 
@@ -114,13 +93,10 @@ struct KernelCost {
   }
 };
 
-/// Colors that a stream of this pattern takes: two where neighbours take turns.
-int64_t colorsOf(wse::StreamPattern pattern);
-
 /// What one launch moves between the host and its region, on one color.
 struct HostFlow {
-  wse::StreamPattern pattern; ///< channel, channel_row, out_exit, out_band
-  int64_t words = 0;          ///< of the busiest channel, none has more
+  StreamPattern pattern; ///< channel, channel_row, out_exit, out_band
+  int64_t words = 0;     ///< of the busiest channel, none has more
   /// When PEs take the first and the last of them, as shares of the launch;
   /// evenly in between.
   double firstUse = 0, lastUse = 1;
@@ -170,7 +146,7 @@ struct Offer {
 
 /// Words that come on a stream of the first pattern go on, as they arrive, on
 /// one of the second.
-using Relay = std::pair<wse::StreamPattern, wse::StreamPattern>;
+using Relay = std::pair<StreamPattern, StreamPattern>;
 
 /// How one operation of the wse dialect runs on its region. Kernels are
 /// stateless and live as long as the process. The machine they are given is

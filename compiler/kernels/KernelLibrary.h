@@ -20,7 +20,6 @@ namespace wsec {
 using pe::Affine;
 using pe::Opcode;
 using pe::Operand;
-using wse::StreamPattern;
 
 /// A kernel that gets its operation with its own type.
 template <typename OpTy>
@@ -193,7 +192,7 @@ public:
     for (ChannelPosition channel : machine.westChannels())
       most = std::max(most, tiling.before(channel.end, machine.width) -
                                 tiling.before(channel.begin, machine.width));
-    return {wse::StreamPattern::Channel, most * words, firstUse, lastUse};
+    return {StreamPattern::Channel, most * words, firstUse, lastUse};
   }
   /// Latency of a chain of receive-add-forward along `pes` PEs, and of a
   /// multicast back; `words` words each.

@@ -29,9 +29,9 @@ static pe::ProgramOp createProgram(wse::ProgramOp source, int64_t launchColor,
 static pe::ClassOp createClass(ProgramBuilder &shared, const Machine &region) {
   pe::ProgramOp program = shared.program;
   auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
-  Attribute rect =
-      pe::RectAttr::get(program.getContext(), region.x, region.x + region.width,
-                        1, region.y, region.y + region.height, 1);
+  Attribute rect = pe::RectAttr::get(program.getContext(),
+                                     {region.x, region.x + region.width, 1,
+                                      region.y, region.y + region.height, 1});
   auto peClass =
       pe::ClassOp::create(builder, program.getLoc(),
                           builder.getStringAttr(shared.freshSymbol("every_pe")),

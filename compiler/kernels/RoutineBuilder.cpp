@@ -9,7 +9,6 @@ using namespace mlir;
 namespace wsec {
 
 using pe::Opcode;
-using wse::StreamPattern;
 
 //===----------------------------------------------------------------------===//
 // Tiles

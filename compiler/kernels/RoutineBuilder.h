@@ -186,19 +186,19 @@ public:
 
   /// The color of a stream the operation opens; of one with two colors, that
   /// of parity 0 or 1.
-  int64_t color(wse::StreamPattern pattern, unsigned parity = 0);
+  int64_t color(StreamPattern pattern, unsigned parity = 0);
   /// The color a PE of this parity (scalar 0 or 1) sends on.
-  Affine parityColor(wse::StreamPattern pattern, Value parity);
+  Affine parityColor(StreamPattern pattern, Value parity);
   /// One color where `condition` holds, and another elsewhere: who ends a chain
   /// sends what the others do, on a stream of its own, with one instruction.
   Affine eitherColor(Value condition, const Affine &first, const Affine &other);
   /// Whether this PE hears a stream the operation opens: `own` where no rows do
   /// but those that it asked for.
-  Value hears(wse::StreamPattern pattern, Value own);
+  Value hears(StreamPattern pattern, Value own);
   /// Whether it hears one and is in none of these; null: no PE does.
-  Value hearsInVain(wse::StreamPattern pattern);
+  Value hearsInVain(StreamPattern pattern);
   /// That of a stream whose colors rows take in turn, in row `row`.
-  Affine rowColor(wse::StreamPattern pattern, Value row);
+  Affine rowColor(StreamPattern pattern, Value row);
 
   /// Streams words from the host into all columns: makes the host's segments
   /// and the heads' relay. Words arrive on columnWords() in this order. All
@@ -248,13 +248,13 @@ public:
   /// that earlier states decide, which was said.
   llvm::LogicalResult finish();
   /// The host streams of the launch, by the pattern of their color.
-  llvm::SmallVector<std::pair<wse::StreamPattern, std::string>> streams();
+  llvm::SmallVector<std::pair<StreamPattern, std::string>> streams();
   pe::RoutineOp getRoutine() { return routine; }
 
 private:
   /// A stream it opens; null if it opens none of the pattern.
-  wse::StreamOp streamOf(wse::StreamPattern pattern) const;
-  llvm::ArrayRef<int64_t> colorsOf(wse::StreamPattern pattern) const;
+  wse::StreamOp streamOf(StreamPattern pattern) const;
+  llvm::ArrayRef<int64_t> colorsOf(StreamPattern pattern) const;
   Value isAmong(const RowSet &rows);
   /// Says what the operation lacks, unless something was said already.
   void lacks(const llvm::Twine &what);
@@ -265,9 +265,9 @@ private:
   void emit(InstructionUse use, pe::Opcode opcode,
             llvm::ArrayRef<Affine> extents, const Operand &dst,
             llvm::ArrayRef<Operand> sources, pe::Issue issue);
-  pe::StreamOp hostStream(wse::StreamPattern pattern,
+  pe::StreamOp hostStream(StreamPattern pattern,
                           llvm::ArrayRef<ChannelPosition> channels);
-  void streamOut(wse::StreamPattern pattern,
+  void streamOut(StreamPattern pattern,
                  llvm::ArrayRef<ChannelPosition> channels,
                  llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
   int64_t hostWords(llvm::ArrayRef<ColumnWords> words);
@@ -288,7 +288,7 @@ private:
   llvm::SmallDenseMap<Value, std::pair<Affine, Affine>> either;
   MicrothreadDiscipline discipline;
   pe::StreamOp input, rowInput, output;
-  wse::StreamPattern outputPattern = wse::StreamPattern::OutExit;
+  StreamPattern outputPattern = StreamPattern::OutExit;
   std::unique_ptr<ScalarBuilder> inputScalars, rowInputScalars, outputScalars;
 };
 

@@ -12,7 +12,6 @@ using namespace mlir;
 namespace wsec {
 
 using pe::Opcode;
-using wse::StreamPattern;
 
 wse::StreamOp RoutineBuilder::streamOf(StreamPattern pattern) const {
   ArrayAttr streams = cast<wse::KernelOp>(op).getStreamRefs();
@@ -46,10 +45,7 @@ static std::pair<RowSet, RowSet> rowsOf(wse::StreamOp stream, Operation *op,
   for (const StreamNeed &need : findKernel(op)->streams(op, machine))
     if (wse::RowSetAttr rows = stream.getRowsAttr();
         rows && need.pattern == stream.getPattern())
-      return {rowsThatHear({need.pattern,
-                            {rows.getGroups(), rows.getPitch(), rows.getUsed()},
-                            need.from},
-                           need),
+      return {rowsThatHear({need.pattern, rows.getRows(), need.from}, need),
               need.rows};
   return {};
 }
@@ -76,7 +72,7 @@ Value RoutineBuilder::hearsInVain(StreamPattern pattern) {
 int64_t RoutineBuilder::color(StreamPattern pattern, unsigned parity) {
   if (ArrayRef<int64_t> colors = colorsOf(pattern); parity < colors.size())
     return colors[parity];
-  lacks("a stream of pattern " + wse::stringifyStreamPattern(pattern) +
+  lacks(std::string("a stream of pattern ") + name(pattern) +
         (parity ? " with two colors" : ""));
   return 0;
 }

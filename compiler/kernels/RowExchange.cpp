@@ -18,7 +18,6 @@ namespace wsec {
 using pe::Affine;
 using pe::Opcode;
 using pe::Operand;
-using wse::StreamPattern;
 
 //===----------------------------------------------------------------------===//
 // Groups of columns

@@ -15,7 +15,7 @@ namespace wsec {
 ///   pitch = 3, 8 columns:   0 1 2 | 3 4 5 | 6 7
 struct ColumnGroups {
   int64_t pitch = 1;
-  wse::StreamPattern cast;
+  StreamPattern cast;
 
   /// All columns are one group.
   static ColumnGroups wholeRow(const Machine &machine);

@@ -15,7 +15,6 @@ using pe::Affine;
 using pe::Opcode;
 using pe::Operand;
 using pe::ScalarKind;
-using wse::StreamPattern;
 
 /// Words that a row takes before it knows whether they are its own.
 int64_t wordsOfToken(const Layout &token, const Machine &machine) {

@@ -27,17 +27,6 @@ namespace wsec::lower {
 #include "compiler/lower/Passes.h.inc"
 } // namespace wsec::lower
 
-static_assert(int(wse::Port::Ramp) == int(pe::Port::Ramp) &&
-              int(wse::Port::West) == int(pe::Port::West) &&
-              int(wse::PortSet::Ramp) == int(pe::Ports::Ramp) &&
-              int(wse::PortSet::West) == int(pe::Ports::West));
-
-static pe::RectAttr convertRect(wse::RectAttr rect) {
-  return pe::RectAttr::get(rect.getContext(), rect.getX0(), rect.getX1(),
-                           rect.getXstep(), rect.getY0(), rect.getY1(),
-                           rect.getYstep());
-}
-
 //===----------------------------------------------------------------------===//
 // Program and routes
 //===----------------------------------------------------------------------===//
@@ -54,10 +43,10 @@ static void convertRoutes(wse::ProgramOp source, pe::ClassOp firstClass) {
   OpBuilder builder(firstClass);
   for (auto stream : source.getOps<wse::StreamOp>())
     for (auto rule : stream.getRules().getAsRange<wse::RuleAttr>())
-      pe::RouteOp::create(builder, stream.getLoc(), rule.getColor(),
-                          convertRect(rule.getRect()),
-                          static_cast<pe::Port>(rule.getReceive()),
-                          static_cast<pe::Ports>(rule.getTransmit()));
+      pe::RouteOp::create(
+          builder, stream.getLoc(), rule.getColor(),
+          pe::RectAttr::get(source.getContext(), rule.getRect()),
+          rule.getReceive(), rule.getTransmit());
 }
 
 /// Every PE takes every launch wavelet in turn, also those for other regions:
@@ -77,8 +66,8 @@ static void bindLaunchQueue(ClassSet &classes, int64_t launchColor) {
 }
 
 static pe::RectAttr rectOf(MLIRContext *context, const Machine &region) {
-  return pe::RectAttr::get(context, region.x, region.x + region.width, 1,
-                           region.y, region.y + region.height, 1);
+  return pe::RectAttr::get(context, {region.x, region.x + region.width, 1,
+                                     region.y, region.y + region.height, 1});
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,8 +179,7 @@ scheduledStreams(wse::KernelOp source,
         if (!its.slot)
           return source.emitOpError("moves words of the host on a stream of "
                                     "pattern ")
-                 << wse::stringifyStreamPattern(pattern)
-                 << " and has no flow for them";
+                 << fabric::name(pattern) << " and has no flow for them";
       }
       all.push_back(its);
     }

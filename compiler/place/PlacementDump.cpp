@@ -105,15 +105,15 @@ static std::vector<PlacementView::HeldView> viewHeld(wse::ProgramOp program) {
 static std::vector<PlacementView::RouteView> viewRoutes(wse::StreamOp stream) {
   std::vector<PlacementView::RouteView> routes;
   for (auto rule : stream.getRules().getAsRange<wse::RuleAttr>()) {
-    wse::RectAttr r = rule.getRect();
+    const fabric::Rect &r = rule.getRect();
     PlacementView::RouteView route{rule.getColor(),
-                                   {r.getX0(), r.getX1(), r.getXstep()},
-                                   {r.getY0(), r.getY1(), r.getYstep()},
-                                   wse::stringifyPort(rule.getReceive()).str(),
+                                   {r.x0, r.x1, r.xstep},
+                                   {r.y0, r.y1, r.ystep},
+                                   keyword(rule.getReceive()),
                                    {}};
-    for (unsigned port = 0; port <= unsigned(wse::Port::Ramp); ++port)
-      if (uint32_t(rule.getTransmit()) >> port & 1)
-        route.transmit.push_back(wse::stringifyPort(wse::Port(port)).str());
+    for (fabric::Port port : fabric::allPorts)
+      if (rule.getTransmit() & portBit(port))
+        route.transmit.push_back(keyword(port));
     routes.push_back(std::move(route));
   }
   return routes;
@@ -203,7 +203,7 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   for (auto stream : program.bodyBlock().getOps<wse::StreamOp>()) {
     PlacementView::StreamView &its = view.streams.emplace_back();
     its.name = nameOf(stream.getSymName());
-    its.pattern = wse::stringifyStreamPattern(stream.getPattern()).str();
+    its.pattern = name(stream.getPattern());
     its.colors = std::vector<int64_t>(stream.getColors());
     its.routes = viewRoutes(stream);
     its.region = nameOf(stream.getRegion().value_or(""));

@@ -40,8 +40,7 @@ static void addHostWords(wse::KernelOp kernel, size_t region,
     return;
   const Machine machine = wse::regionOf(kernel).machine();
   for (const HostFlow &flow : library->flows(kernel, machine)) {
-    const bool leaves = flow.pattern != wse::StreamPattern::Channel &&
-                        flow.pattern != wse::StreamPattern::ChannelRow;
+    const bool leaves = flow.pattern.movement == fabric::Movement::Out;
     NearWish wish;
     wish.region = region;
     wish.target = leaves ? NearWish::Target::East : NearWish::Target::West;

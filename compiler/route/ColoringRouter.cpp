@@ -37,9 +37,9 @@ static std::vector<Node> buildGraph(const RoutingProblem &problem,
     if ((searched[s] = problem.isSearched(request)))
       continue;
     std::vector<RoutePlan> plans = planStream(problem, request);
-    if (leavesRegions(request.pattern) &&
+    if (request.pattern.leavesRegions() &&
         overlap(plans.front(), problem.keepOuts)) {
-      searched[s] = request.pattern != RoutePattern::Launch;
+      searched[s] = request.pattern != StreamPattern::Launch;
       size_t lost = 0;
       if (!searched[s])
         plans.front() = planLaunchTree(problem, lost);
@@ -131,9 +131,9 @@ static std::optional<size_t> worthSearching(const RoutingProblem &problem,
     return std::make_pair(node.color >= problem.colors, node.conflicts.size());
   };
   for (const Node &node : nodes) {
-    const RoutePattern pattern = problem.streams[node.stream].pattern;
-    if (node.color >= 0 && leavesRegions(pattern) &&
-        pattern != RoutePattern::Launch && (!best || key(*best) < key(node)))
+    const StreamPattern pattern = problem.streams[node.stream].pattern;
+    if (node.color >= 0 && pattern.leavesRegions() &&
+        pattern != StreamPattern::Launch && (!best || key(*best) < key(node)))
       best = &node;
   }
   return best ? std::optional(best->stream) : std::nullopt;
@@ -142,7 +142,7 @@ static std::optional<size_t> worthSearching(const RoutingProblem &problem,
 /// The first region that keep-outs shut off from launches; or nothing.
 static std::string checkLaunches(const RoutingProblem &problem) {
   for (const StreamRequest &request : problem.streams) {
-    if (request.pattern != RoutePattern::Launch ||
+    if (request.pattern != StreamPattern::Launch ||
         !overlap(planStream(problem, request).front(), problem.keepOuts))
       continue;
     size_t lost = 0;

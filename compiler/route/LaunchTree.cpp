@@ -21,9 +21,7 @@ using namespace wsec;
 namespace {
 
 constexpr int64_t stepX[] = {0, 0, 1, -1}, stepY[] = {-1, 1, 0, 0};
-constexpr RoutePort sides[] = {RoutePort::North, RoutePort::South,
-                               RoutePort::East, RoutePort::West};
-RoutePort opposite(RoutePort side) { return RoutePort(unsigned(side) ^ 1); }
+constexpr Port sides[] = {Port::North, Port::South, Port::East, Port::West};
 
 class LaunchTree {
 public:
@@ -39,8 +37,8 @@ public:
 private:
   static constexpr uint32_t free = 0, blocked = ~uint32_t(0);
 
-  void mark(const RouteRect &rect, uint32_t by);
-  void enter(size_t region, int64_t at, RoutePort from);
+  void mark(const Rect &rect, uint32_t by);
+  void enter(size_t region, int64_t at, Port from);
   void set(int64_t x, int64_t y, RouteSetting setting, int64_t at) {
     settings[size_t(y * width + x)] = setting;
     depth[size_t(y * width + x)] = at;
@@ -57,31 +55,31 @@ private:
 
 } // namespace
 
-void LaunchTree::mark(const RouteRect &r, uint32_t by) {
+void LaunchTree::mark(const Rect &r, uint32_t by) {
   for (int64_t y = r.y0; y < r.y1; ++y)
     std::fill_n(owner.begin() + y * width + r.x0, r.x1 - r.x0, by);
 }
 
 /// From PE `at` of a region, which hears `from`, to all of its PEs.
-void LaunchTree::enter(size_t index, int64_t at, RoutePort from) {
+void LaunchTree::enter(size_t index, int64_t at, Port from) {
   const RouteRegion &r = problem.regions[index];
   const int64_t ex = at % width, ey = at / width, first = depth[size_t(at)];
   const int64_t right = r.x + r.width - 1, bottom = r.y + r.height - 1;
   for (int64_t y = r.y; y <= bottom; ++y)
     for (int64_t x = r.x; x <= right; ++x) {
-      RouteSetting setting{from, portBit(RoutePort::Ramp)};
+      RouteSetting setting{from, portBit(Port::Ramp)};
       if (y != ey)
-        setting.receive = y < ey ? RoutePort::South : RoutePort::North;
+        setting.receive = y < ey ? Port::South : Port::North;
       else if (x != ex)
-        setting.receive = x < ex ? RoutePort::East : RoutePort::West;
+        setting.receive = x < ex ? Port::East : Port::West;
       if (y <= ey && y > r.y)
-        setting.transmit |= portBit(RoutePort::North);
+        setting.transmit |= portBit(Port::North);
       if (y >= ey && y < bottom)
-        setting.transmit |= portBit(RoutePort::South);
+        setting.transmit |= portBit(Port::South);
       if (y == ey && x >= ex && x < right)
-        setting.transmit |= portBit(RoutePort::East);
+        setting.transmit |= portBit(Port::East);
       if (y == ey && x <= ex && x > r.x)
-        setting.transmit |= portBit(RoutePort::West);
+        setting.transmit |= portBit(Port::West);
       set(x, y, setting, first + std::abs(x - ex) + std::abs(y - ey));
     }
   reached[index] = true;
@@ -90,7 +88,7 @@ void LaunchTree::enter(size_t index, int64_t at, RoutePort from) {
 /// Connects the region that fewest hops lead to. False if none is in reach.
 bool LaunchTree::reachNext() {
   std::map<int64_t, std::vector<int64_t>> byDepth; // PEs to go on from
-  std::vector<RoutePort> by(size_t(count), RoutePort::Ramp);
+  std::vector<Port> by(size_t(count), Port::Ramp);
   for (int64_t pe = 0; pe < count; ++pe)
     if (depth[size_t(pe)] >= 0)
       byDepth[depth[size_t(pe)]].push_back(pe);
@@ -98,13 +96,13 @@ bool LaunchTree::reachNext() {
     const auto [hops, level] = *byDepth.begin();
     byDepth.erase(byDepth.begin());
     for (int64_t pe : level)
-      for (RoutePort side : sides) {
+      for (Port side : sides) {
         const int64_t x = pe % width + stepX[unsigned(side)];
         const int64_t y = pe / width + stepY[unsigned(side)];
         const int64_t to = y * width + x;
         if (x < 0 || x >= width || y < 0 || y >= problem.meshHeight ||
             owner[size_t(to)] == blocked || depth[size_t(to)] >= 0 ||
-            by[size_t(to)] != RoutePort::Ramp)
+            by[size_t(to)] != Port::Ramp)
           continue;
         by[size_t(to)] = opposite(side);
         if (owner[size_t(to)] == free) {
@@ -116,7 +114,7 @@ bool LaunchTree::reachNext() {
         // Back to the tree; the PE where the way leaves it keeps its setting.
         int64_t at = to, left = hops;
         for (;;) {
-          const RoutePort back = by[size_t(at)];
+          const Port back = by[size_t(at)];
           at += stepY[unsigned(back)] * width + stepX[unsigned(back)];
           settings[size_t(at)].transmit |= portBit(opposite(back));
           if (depth[size_t(at)] >= 0)
@@ -135,12 +133,12 @@ bool LaunchTree::grow(size_t &lost) {
     const RouteRegion &r = problem.regions[i];
     mark({r.x, r.x + r.width, 1, r.y, r.y + r.height, 1}, uint32_t(i + 1));
   }
-  for (const RouteRect &rect : problem.keepOuts)
+  for (const Rect &rect : problem.keepOuts)
     mark(rect, blocked);
   depth[0] = 0;
-  settings[0].receive = RoutePort::West;
+  settings[0].receive = Port::West;
   if (owner[0] != free)
-    enter(owner[0] - 1, 0, RoutePort::West);
+    enter(owner[0] - 1, 0, Port::West);
   for (;;) {
     const auto next = std::find(reached.begin(), reached.end(), false);
     if (next == reached.end())

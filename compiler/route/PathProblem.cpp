@@ -20,25 +20,24 @@ static std::string text(const PathNet &net) { return "net '" + net.name + "'"; }
 // The input
 //===----------------------------------------------------------------------===//
 
-static bool liesIn(const PathProblem &problem, const RouteRect &r) {
+static bool liesIn(const PathProblem &problem, const Rect &r) {
   return r.x0 >= 0 && r.x0 < r.x1 && r.x1 <= problem.meshWidth && r.y0 >= 0 &&
          r.y0 < r.y1 && r.y1 <= problem.meshHeight && r.xstep >= 1 &&
          r.ystep >= 1;
 }
 
 /// Whether words can enter or leave the mesh there.
-static bool isAtEdge(const PathProblem &problem, const RouteRect &r,
-                     RoutePort port) {
+static bool isAtEdge(const PathProblem &problem, const Rect &r, Port port) {
   switch (port) {
-  case RoutePort::North:
+  case Port::North:
     return r.y0 == 0 && r.y0 + r.ystep >= r.y1;
-  case RoutePort::South:
+  case Port::South:
     return r.y0 + 1 == problem.meshHeight;
-  case RoutePort::East:
+  case Port::East:
     return r.x0 + 1 == problem.meshWidth;
-  case RoutePort::West:
+  case Port::West:
     return r.x0 == 0 && r.x0 + r.xstep >= r.x1;
-  case RoutePort::Ramp:
+  case Port::Ramp:
     return true;
   }
   return false;
@@ -54,13 +53,13 @@ static std::string checkNet(const PathProblem &problem, const PathNet &net) {
            " from " + name(net.entry) + ", where there is no edge";
   if (net.destinations.empty())
     return text(net) + " has no destination";
-  for (const RouteRect &rect : net.destinations) {
+  for (const Rect &rect : net.destinations) {
     if (!liesIn(problem, rect))
       return text(net) + " has a destination that is not on the mesh";
     if (!isAtEdge(problem, rect, net.exit))
       return text(net) + " leaves the mesh to " + name(net.exit) +
              ", where there is no edge";
-    if (net.exit != RoutePort::Ramp && net.exit == net.entry &&
+    if (net.exit != Port::Ramp && net.exit == net.entry &&
         rect.contains(net.x, net.y))
       return text(net) + " leaves the mesh where it enters";
   }
@@ -101,12 +100,10 @@ std::string PathProblem::check() const {
 
 namespace {
 
-constexpr RoutePort sides[] = {RoutePort::North, RoutePort::South,
-                               RoutePort::East, RoutePort::West};
+constexpr Port sides[] = {Port::North, Port::South, Port::East, Port::West};
 /// By port: to where, and from which side that arrives.
 constexpr int64_t stepX[] = {0, 0, 1, -1}, stepY[] = {-1, 1, 0, 0};
-constexpr RoutePort arrival[] = {RoutePort::South, RoutePort::North,
-                                 RoutePort::West, RoutePort::East};
+constexpr Port arrival[] = {Port::South, Port::North, Port::West, Port::East};
 
 using Place = std::pair<int64_t, int64_t>; // y, x
 
@@ -192,8 +189,7 @@ std::string PathChecker::checkSettings(size_t net) const {
     if (transmit == 0 || transmit > 31 || unsigned(setting.receive) > 4)
       return "N2: " + where(net) + describePE(setting.x, setting.y) +
              " transmits to no port";
-    if (setting.receive != RoutePort::Ramp &&
-        (transmit & portBit(setting.receive)))
+    if (setting.receive != Port::Ramp && (transmit & portBit(setting.receive)))
       return "N2: " + where(net) + describePE(setting.x, setting.y) +
              " sends words back to " + name(setting.receive);
   }
@@ -229,20 +225,20 @@ std::string PathChecker::checkExclusive() const {
 
 /// N4 for all hops of one setting; goes on behind them.
 bool PathChecker::follow(size_t net, const PathSetting &from) {
-  const RoutePort exit = problem.nets[net].exit;
+  const Port exit = problem.nets[net].exit;
   std::vector<const PathSetting *> work = {&from};
   while (!work.empty()) {
     const PathSetting &at = *work.back();
     work.pop_back();
     // Received from one side only, so met once.
     fed.insert({at.y, at.x});
-    if (at.transmit & portBit(RoutePort::Ramp)) {
-      if (exit != RoutePort::Ramp)
+    if (at.transmit & portBit(Port::Ramp)) {
+      if (exit != Port::Ramp)
         return fail("N5: " + where(net) + "words reach " +
                     describePE(at.x, at.y) + ", which is not meant");
       heard.insert({at.y, at.x});
     }
-    for (RoutePort side : sides) {
+    for (Port side : sides) {
       if (!(at.transmit & portBit(side)))
         continue;
       if (side == exit &&
@@ -271,7 +267,7 @@ bool PathChecker::follow(size_t net, const PathSetting &from) {
 std::string PathChecker::checkHeard(size_t net) const {
   const PathNet &its = problem.nets[net];
   std::set<Place> meant;
-  for (const RouteRect &r : its.destinations)
+  for (const Rect &r : its.destinations)
     for (int64_t y = r.y0; y < r.y1; y += r.ystep)
       for (int64_t x = r.x0; x < r.x1; x += r.xstep)
         meant.insert({y, x});
@@ -314,7 +310,7 @@ std::string PathChecker::checkLinks() const {
   std::map<std::tuple<int64_t, int64_t, unsigned>, std::vector<size_t>> users;
   for (size_t n = 0; n < paths.nets.size(); ++n)
     for (const PathSetting &setting : paths.nets[n].settings)
-      for (RoutePort side : sides)
+      for (Port side : sides)
         if (setting.transmit & portBit(side))
           users[{setting.y, setting.x, unsigned(side)}].push_back(n);
   for (const auto &[link, nets] : users)
@@ -332,7 +328,7 @@ std::string PathChecker::checkLinks() const {
       if (words > problem.linkWords)
         return "N7: the link from " +
                describePE(std::get<1>(link), std::get<0>(link)) + " to " +
-               name(RoutePort(std::get<2>(link))) + " has to pass " +
+               name(Port(std::get<2>(link))) + " has to pass " +
                std::to_string(words) + " words of " + who + " and passes " +
                std::to_string(problem.linkWords);
     }

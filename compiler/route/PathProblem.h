@@ -19,9 +19,9 @@ namespace wsec {
 struct PathNet {
   std::string name;
   int64_t x = 0, y = 0;
-  RoutePort entry = RoutePort::Ramp;
-  RoutePort exit = RoutePort::Ramp;
-  std::vector<RouteRect> destinations;
+  Port entry = Port::Ramp;
+  Port exit = Port::Ramp;
+  std::vector<Rect> destinations;
   /// Nets of one bundle have one color, whatever that is.
   size_t bundle = 0;
   /// Bundles of one family have different colors; -1: it is of none.
@@ -36,14 +36,14 @@ struct PathNet {
 struct PathObstacle {
   static constexpr int64_t everyColor = -1;
   int64_t color = 0;
-  RouteRect rect;
+  Rect rect;
   std::string name = {};
 };
 
 /// The setting of one PE.
 struct PathSetting {
   int64_t x = 0, y = 0;
-  RoutePort receive = RoutePort::Ramp;
+  Port receive = Port::Ramp;
   uint8_t transmit = 0;
 };
 

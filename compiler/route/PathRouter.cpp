@@ -135,7 +135,7 @@ std::string Negotiation::describeLink(int64_t link) const {
   const PathPE pe = link / 4;
   return who + " compete for the link from " +
          describePE(pe % problem.meshWidth, pe / problem.meshWidth) + " to " +
-         name(RoutePort(link % 4)) + ", which would have to pass " +
+         name(Port(link % 4)) + ", which would have to pass " +
          std::to_string(words) + " words at a time and passes " +
          std::to_string(problem.linkWords);
 }

@@ -13,35 +13,30 @@
 
 using namespace wsec;
 
-static constexpr RoutePort sides[] = {RoutePort::North, RoutePort::South,
-                                      RoutePort::East, RoutePort::West};
-static RoutePort opposite(RoutePort side) {
-  return RoutePort(unsigned(side) ^ 1);
-}
-
+static constexpr Port sides[] = {Port::North, Port::South, Port::East,
+                                 Port::West};
 /// The PE beside; nothing off the mesh.
 static std::optional<PathPE> beside(const PathProblem &problem, PathPE pe,
-                                    RoutePort side) {
+                                    Port side) {
   const int64_t x = pe % problem.meshWidth, y = pe / problem.meshWidth;
   switch (side) {
-  case RoutePort::North:
+  case Port::North:
     return y > 0 ? std::optional(pe - problem.meshWidth) : std::nullopt;
-  case RoutePort::South:
+  case Port::South:
     return y + 1 < problem.meshHeight ? std::optional(pe + problem.meshWidth)
                                       : std::nullopt;
-  case RoutePort::East:
+  case Port::East:
     return x + 1 < problem.meshWidth ? std::optional(pe + 1) : std::nullopt;
-  case RoutePort::West:
+  case Port::West:
     return x > 0 ? std::optional(pe - 1) : std::nullopt;
-  case RoutePort::Ramp:
+  case Port::Ramp:
     break;
   }
   return std::nullopt;
 }
 
 template <typename Visit>
-static void forEachPE(const PathProblem &problem, const RouteRect &r,
-                      Visit visit) {
+static void forEachPE(const PathProblem &problem, const Rect &r, Visit visit) {
   for (int64_t y = r.y0; y < r.y1; y += r.ystep)
     for (int64_t x = r.x0; x < r.x1; x += r.xstep)
       visit(y * problem.meshWidth + x);
@@ -57,29 +52,24 @@ PathDemand::PathDemand(const PathProblem &problem)
   for (const PathNet &net : problem.nets)
     words += net.words;
   linksMatter = words > problem.linkWords;
+  if (!problem.obstacles.empty())
+    obstructed.assign(meshPEs(), 0);
   for (const PathObstacle &obstacle : problem.obstacles) {
-    if (obstacle.color == PathObstacle::everyColor) {
-      walls.resize(size_t(problem.meshWidth * problem.meshHeight), false);
-      forEachPE(problem, obstacle.rect,
-                [&](PathPE pe) { walls[size_t(pe)] = true; });
-      continue;
+    uint32_t colors = ~uint32_t(0);
+    if (obstacle.color != PathObstacle::everyColor) {
+      planes[size_t(obstacle.color)].hasObstacles = true;
+      colors = uint32_t(1) << obstacle.color;
     }
-    Plane &its = plane(obstacle.color);
-    its.hasObstacles = true;
     forEachPE(problem, obstacle.rect,
-              [&](PathPE pe) { its.end[size_t(pe)] = blocked; });
+              [&](PathPE pe) { obstructed[size_t(pe)] |= colors; });
   }
 }
 
-PathDemand::Plane &PathDemand::plane(int64_t color) {
-  Plane &its = planes[size_t(color)];
-  const size_t count = size_t(problem.meshWidth * problem.meshHeight);
-  if (its.end.empty()) {
-    its.end.assign(count, 0);
-    its.users.assign(count, 0);
-    its.history.assign(count, 0);
-  }
-  return its;
+uint32_t PathDemand::endAt(int64_t color, PathPE pe) const {
+  if (!obstructed.empty() && (obstructed[size_t(pe)] >> color & 1))
+    return blocked;
+  const std::vector<uint32_t> &end = planes[size_t(color)].end;
+  return end.empty() ? 0 : end[size_t(pe)];
 }
 
 /// Stops when `visit` says false.
@@ -88,15 +78,14 @@ bool PathDemand::forEachEnd(const PathNet &net, Visit visit) const {
   if (!visit(net.y * problem.meshWidth + net.x))
     return false;
   bool all = true;
-  for (const RouteRect &rect : net.destinations)
+  for (const Rect &rect : net.destinations)
     forEachPE(problem, rect, [&](PathPE pe) { all = all && visit(pe); });
   return all;
 }
 
 bool PathDemand::claim(size_t net, int64_t color) {
-  Plane &its = plane(color);
   const bool free = forEachEnd(problem.nets[net], [&](PathPE pe) {
-    const uint32_t end = isWall(pe) ? blocked : its.end[size_t(pe)];
+    const uint32_t end = endAt(color, pe);
     if (end == 0 || end == net + 1)
       return true;
     clashedAt = pe;
@@ -104,6 +93,9 @@ bool PathDemand::claim(size_t net, int64_t color) {
   });
   if (!free)
     return false;
+  Plane &its = planes[size_t(color)];
+  if (its.end.empty())
+    its.end.assign(meshPEs(), 0);
   forEachEnd(problem.nets[net], [&](PathPE pe) {
     its.end[size_t(pe)] = uint32_t(net + 1);
     return true;
@@ -113,7 +105,7 @@ bool PathDemand::claim(size_t net, int64_t color) {
 }
 
 void PathDemand::release(size_t net, int64_t color) {
-  Plane &its = plane(color);
+  Plane &its = planes[size_t(color)];
   forEachEnd(problem.nets[net], [&](PathPE pe) {
     its.end[size_t(pe)] = 0;
     return true;
@@ -123,14 +115,14 @@ void PathDemand::release(size_t net, int64_t color) {
 }
 
 std::string PathDemand::whoHas(size_t net, int64_t color, PathPE pe) const {
-  const uint32_t end = planes[size_t(color)].end[size_t(pe)];
-  if (!isWall(pe) && (end == 0 || end == net + 1))
+  const uint32_t end = endAt(color, pe);
+  if (end == 0 || end == net + 1)
     return "";
-  if (!isWall(pe) && end != blocked)
+  if (end != blocked)
     return "'" + problem.nets[end - 1].name + "'";
   const int64_t x = pe % problem.meshWidth, y = pe / problem.meshWidth;
   for (const PathObstacle &obstacle : problem.obstacles) {
-    const RouteRect &r = obstacle.rect;
+    const Rect &r = obstacle.rect;
     if ((obstacle.color == color ||
          obstacle.color == PathObstacle::everyColor) &&
         x >= r.x0 && x < r.x1 && (x - r.x0) % r.xstep == 0 && y >= r.y0 &&
@@ -146,13 +138,17 @@ bool PathDemand::isShared(int64_t color, size_t bundle) const {
 }
 
 void PathDemand::count(size_t net, const RoutedPath &path, int step) {
-  Plane &its = plane(path.color);
+  Plane &its = planes[size_t(path.color)];
+  if (its.users.empty()) {
+    its.users.assign(meshPEs(), 0);
+    its.history.assign(meshPEs(), 0);
+  }
   for (const PathSetting &setting : path.settings) {
     const PathPE pe = setting.y * problem.meshWidth + setting.x;
     its.users[size_t(pe)] = uint16_t(its.users[size_t(pe)] + step);
     if (its.users[size_t(pe)] == 2 && step > 0)
       its.contested.push_back(pe);
-    for (RoutePort side : sides) {
+    for (Port side : sides) {
       if (!linksMatter || !(setting.transmit & portBit(side)))
         continue;
       std::vector<size_t> &nets = used[pe * 4 + int64_t(side)].nets;
@@ -228,12 +224,13 @@ void PathDemand::forget() {
 
 std::optional<int64_t> PathDemand::cost(size_t net, int64_t color, PathPE to,
                                         int64_t link, int64_t pressure) const {
-  const Plane &its = planes[size_t(color)];
-  const uint32_t end = its.end[size_t(to)];
-  if ((end != 0 && end != net + 1) || isWall(to))
+  const uint32_t end = endAt(color, to);
+  if (end != 0 && end != net + 1)
     return std::nullopt;
-  int64_t cost =
-      (hop + its.history[size_t(to)]) * (1 + pressure * its.users[size_t(to)]);
+  const Plane &its = planes[size_t(color)];
+  int64_t cost = its.users.empty() ? hop
+                                   : (hop + its.history[size_t(to)]) *
+                                         (1 + pressure * its.users[size_t(to)]);
   if (!linksMatter)
     return cost;
   const auto found = used.find(link);
@@ -264,7 +261,7 @@ bool PathSearch::Candidate::operator<(const Candidate &other) const {
 PathSearch::Reached &PathSearch::at(PathPE pe) {
   Reached &its = reached[size_t(pe)];
   if (its.round != round)
-    its = {round, INT64_MAX, RoutePort::Ramp, -1, false};
+    its = {round, INT64_MAX, Port::Ramp, -1, false};
   return its;
 }
 
@@ -273,7 +270,7 @@ void PathSearch::begin(const PathNet &net) {
   open.clear();
   wanted.clear();
   box = net.destinations.front();
-  for (const RouteRect &rect : net.destinations) {
+  for (const Rect &rect : net.destinations) {
     box.x0 = std::min(box.x0, rect.x0);
     box.x1 = std::max(box.x1, rect.x1);
     box.y0 = std::min(box.y0, rect.y0);
@@ -300,7 +297,7 @@ void PathSearch::push(PathPE pe, int64_t cost) {
 void PathSearch::relax(size_t net, int64_t color, PathPE from,
                        int64_t pressure) {
   const Reached here = at(from);
-  for (RoutePort side : sides) {
+  for (Port side : sides) {
     const std::optional<PathPE> to = beside(problem, from, side);
     if (!to || side == here.by)
       continue;
@@ -321,7 +318,7 @@ void PathSearch::relax(size_t net, int64_t color, PathPE from,
   }
 }
 
-int32_t PathSearch::addToTree(PathPE pe, RoutePort receive, RoutedPath &path) {
+int32_t PathSearch::addToTree(PathPE pe, Port receive, RoutedPath &path) {
   Reached &its = at(pe);
   its.inTree = int32_t(path.settings.size());
   its.by = receive;
@@ -333,7 +330,7 @@ int32_t PathSearch::addToTree(PathPE pe, RoutePort receive, RoutedPath &path) {
 }
 
 /// Adds the way to a PE, from where it leaves the tree.
-void PathSearch::connect(PathPE to, RoutePort exit, RoutedPath &path) {
+void PathSearch::connect(PathPE to, Port exit, RoutedPath &path) {
   uint8_t transmit = portBit(exit);
   for (PathPE pe = to;;) {
     Reached &its = at(pe);
@@ -341,7 +338,7 @@ void PathSearch::connect(PathPE to, RoutePort exit, RoutedPath &path) {
       path.settings[size_t(its.inTree)].transmit |= transmit;
       return;
     }
-    const RoutePort by = its.by;
+    const Port by = its.by;
     path.settings[size_t(addToTree(pe, by, path))].transmit |= transmit;
     transmit = portBit(opposite(by));
     pe = *beside(problem, pe, by);
@@ -382,7 +379,7 @@ std::vector<std::string> PathSearch::blockers(size_t net, int64_t color) {
   const int64_t width = problem.meshWidth;
   std::vector<std::pair<int64_t, PathPE>> around; // by distance
   for (PathPE pe = 0; pe < PathPE(reached.size()); ++pe)
-    for (RoutePort side : sides) {
+    for (Port side : sides) {
       if (reached[size_t(pe)].round != round)
         break;
       const std::optional<PathPE> to = beside(problem, pe, side);

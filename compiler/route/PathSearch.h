@@ -61,6 +61,7 @@ public:
   bool isShared(int64_t color, size_t bundle) const;
 
 private:
+  /// Of a color, by PE; empty where no net has been there.
   struct Plane {
     std::vector<uint32_t> end;     ///< of the net with that number - 1
     std::vector<uint16_t> users;   ///< nets that pass
@@ -71,15 +72,18 @@ private:
   };
   static constexpr uint32_t blocked = ~uint32_t(0);
 
-  Plane &plane(int64_t color);
-  bool isWall(PathPE pe) const { return !walls.empty() && walls[size_t(pe)]; }
+  size_t meshPEs() const {
+    return size_t(problem.meshWidth * problem.meshHeight);
+  }
+  /// `blocked`, the net that ends there + 1, or 0.
+  uint32_t endAt(int64_t color, PathPE pe) const;
   void count(size_t net, const RoutedPath &path, int step);
   template <typename Visit>
   bool forEachEnd(const PathNet &net, Visit visit) const;
 
   const PathProblem &problem;
   std::vector<Plane> planes;
-  std::vector<bool> walls; ///< PEs that no color may pass; empty: none
+  std::vector<uint32_t> obstructed; ///< colors that may not pass; empty: none
   std::map<int64_t, Link> used;
   bool linksMatter; ///< whether all words together may be too many for a link
   PathPE clashedAt = 0;
@@ -104,9 +108,9 @@ private:
   struct Reached {
     uint32_t round = 0;
     int64_t cost = 0;
-    RoutePort by = RoutePort::Ramp; ///< the side words come from
-    int32_t inTree = -1;            ///< index of the setting
-    bool wanted = false;            ///< a destination that lacks its words
+    Port by = Port::Ramp; ///< the side words come from
+    int32_t inTree = -1;  ///< index of the setting
+    bool wanted = false;  ///< a destination that lacks its words
   };
   struct Candidate {
     int64_t estimate, cost;
@@ -119,15 +123,15 @@ private:
   int64_t distance(PathPE pe) const;
   void push(PathPE pe, int64_t cost);
   void relax(size_t net, int64_t color, PathPE from, int64_t pressure);
-  void connect(PathPE to, RoutePort exit, RoutedPath &path);
-  int32_t addToTree(PathPE pe, RoutePort receive, RoutedPath &path);
+  void connect(PathPE to, Port exit, RoutedPath &path);
+  int32_t addToTree(PathPE pe, Port receive, RoutedPath &path);
 
   const PathProblem &problem;
   const PathDemand &demand;
   std::vector<Reached> reached;
   std::vector<Candidate> open;
   std::vector<PathPE> wanted;
-  RouteRect box; ///< around the destinations
+  Rect box; ///< around the destinations
   uint32_t round = 0;
   PathPE missedPE = 0;
   int64_t stepCount = 0;

@@ -8,11 +8,11 @@
 using namespace wsec;
 
 /// Those of all kernels, whether the program has them or not.
-static std::vector<std::pair<RoutePattern, RoutePattern>> kernelRelays() {
-  std::set<std::pair<RoutePattern, RoutePattern>> relays;
+static std::vector<std::pair<StreamPattern, StreamPattern>> kernelRelays() {
+  std::set<std::pair<StreamPattern, StreamPattern>> relays;
   for (const Kernel *kernel : allKernels())
     for (auto [from, to] : kernel->relays())
-      relays.insert({RoutePattern(from), RoutePattern(to)});
+      relays.insert({from, to});
   return {relays.begin(), relays.end()};
 }
 
@@ -59,12 +59,10 @@ std::vector<StreamRequest> wsec::streamsNeededBy(
   const size_t own = indexOfRegion(regions, kernel.getRegionRef().getValue());
   for (const StreamNeed &need :
        findKernel(kernel)->streams(kernel, machines[own])) {
-    StreamRequest request{"",
-                          RoutePattern(need.pattern),
-                          {need.rows.groups, need.rows.pitch, need.rows.used}};
+    StreamRequest request{"", need.pattern, need.rows};
     request.region =
         need.from.empty() ? own : indexOfRegion(regions, need.from);
-    if (request.pattern == RoutePattern::Transfer)
+    if (request.pattern == StreamPattern::Transfer)
       request.target = own;
     if (problem.connects(request))
       requests.push_back(request);
@@ -72,14 +70,8 @@ std::vector<StreamRequest> wsec::streamsNeededBy(
   return requests;
 }
 
-static bool sameRows(const RouteRows &a, const RouteRows &b) {
-  return a.groups == b.groups && a.pitch == b.pitch && a.used == b.used;
-}
-
 static StreamNeed needOf(const StreamRequest &request) {
-  const RouteRows &rows = request.rows;
-  return {wse::StreamPattern(request.pattern),
-          {rows.groups, rows.pitch, rows.used}};
+  return {request.pattern, request.rows};
 }
 
 std::optional<SharedStream> wsec::streamForBoth(const StreamRequest &a,
@@ -91,7 +83,7 @@ std::optional<SharedStream> wsec::streamForBoth(const StreamRequest &a,
   if (!both)
     return std::nullopt;
   SharedStream shared{a};
-  shared.stream.rows = {both->rows.groups, both->rows.pitch, both->rows.used};
+  shared.stream.rows = both->rows;
   for (const StreamNeed &need : needs)
     shared.inVain += rowsThatHear(*both, need).count() - need.rows.count();
   return shared;
@@ -99,5 +91,5 @@ std::optional<SharedStream> wsec::streamForBoth(const StreamRequest &a,
 
 bool wsec::serves(const StreamRequest &stream, const StreamRequest &need) {
   const std::optional<SharedStream> both = streamForBoth(stream, need);
-  return both && sameRows(both->stream.rows, stream.rows);
+  return both && both->stream.rows == stream.rows;
 }

@@ -3,19 +3,24 @@
 #include "compiler/route/RouteCells.h"
 
 #include <algorithm>
+#include <tuple>
 
 using namespace wsec;
 
-static constexpr uint8_t north = portBit(RoutePort::North);
-static constexpr uint8_t south = portBit(RoutePort::South);
-static constexpr uint8_t east = portBit(RoutePort::East);
-static constexpr uint8_t west = portBit(RoutePort::West);
-static constexpr uint8_t ramp = portBit(RoutePort::Ramp);
+static constexpr uint8_t north = portBit(Port::North);
+static constexpr uint8_t south = portBit(Port::South);
+static constexpr uint8_t east = portBit(Port::East);
+static constexpr uint8_t west = portBit(Port::West);
+static constexpr uint8_t ramp = portBit(Port::Ramp);
 
 Classes::Classes(int64_t length, std::vector<Progression> progressions,
                  int64_t &steps)
     : steps(steps), classOf(size_t(length), 0), moves(1) {
-  std::sort(progressions.begin(), progressions.end());
+  std::sort(progressions.begin(), progressions.end(),
+            [](const Progression &a, const Progression &b) {
+              return std::tie(a.begin, a.end, a.step) <
+                     std::tie(b.begin, b.end, b.step);
+            });
   progressions.erase(std::unique(progressions.begin(), progressions.end()),
                      progressions.end());
   for (const Progression &progression : progressions) {
@@ -82,17 +87,16 @@ void Classes::number() {
 /// The progressions of all rectangles along one axis.
 static std::vector<Progression>
 progressionsOf(const std::vector<const RouteRule *> &rules,
-               const Meaning &meaning,
-               Progression (*along)(const RouteRect &)) {
+               const Meaning &meaning, Progression (Rect::*along)() const) {
   std::vector<Progression> result;
   for (const RouteRule *rule : rules)
-    result.push_back(along(rule->rect));
-  for (const RouteRect &rect : meaning.sources)
-    result.push_back(along(rect));
-  for (const RouteRect &rect : meaning.destinations)
-    result.push_back(along(rect));
-  for (const RouteRect &rect : meaning.exits)
-    result.push_back(along(rect));
+    result.push_back((rule->rect.*along)());
+  for (const Rect &rect : meaning.sources)
+    result.push_back((rect.*along)());
+  for (const Rect &rect : meaning.destinations)
+    result.push_back((rect.*along)());
+  for (const Rect &rect : meaning.exits)
+    result.push_back((rect.*along)());
   return result;
 }
 
@@ -100,9 +104,10 @@ CellTable::CellTable(const RoutingProblem &problem,
                      const std::vector<const RouteRule *> &rules,
                      const Meaning &meaning, int64_t &steps)
     : meaning(meaning), steps(steps),
-      columns(problem.meshWidth, progressionsOf(rules, meaning, columnsOf),
+      columns(problem.meshWidth, progressionsOf(rules, meaning, &Rect::columns),
               steps),
-      rows(problem.meshHeight, progressionsOf(rules, meaning, rowsOf), steps),
+      rows(problem.meshHeight, progressionsOf(rules, meaning, &Rect::rows),
+           steps),
       cells(columns.count() * rows.count()) {
   steps += int64_t(cells.size());
   for (const RouteRule *rule : rules)
@@ -111,18 +116,18 @@ CellTable::CellTable(const RoutingProblem &problem,
       cell.receive = rule->receive;
       cell.transmit = rule->transmit;
     });
-  for (const RouteRect &rect : meaning.sources)
+  for (const Rect &rect : meaning.sources)
     update(rect, [](Cell &cell) { cell.source = true; });
-  for (const RouteRect &rect : meaning.destinations)
+  for (const Rect &rect : meaning.destinations)
     update(rect, [](Cell &cell) { cell.destination = true; });
-  for (const RouteRect &rect : meaning.exits)
+  for (const Rect &rect : meaning.exits)
     update(rect, [](Cell &cell) { cell.exit = true; });
 }
 
 template <typename Change>
-void CellTable::update(const RouteRect &rect, Change change) {
-  std::vector<size_t> across = columns.in(columnsOf(rect));
-  std::vector<size_t> down = rows.in(rowsOf(rect));
+void CellTable::update(const Rect &rect, Change change) {
+  std::vector<size_t> across = columns.in(rect.columns());
+  std::vector<size_t> down = rows.in(rect.rows());
   for (size_t row : down)
     for (size_t column : across)
       change(cells[row * columns.count() + column]);
@@ -134,7 +139,7 @@ void CellTable::update(const RouteRect &rect, Change change) {
 bool CellTable::agrees(const Cell &cell, uint8_t arrivals) const {
   if (cell.source && !cell.receives(meaning.entry))
     return false;
-  if (cell.receives(RoutePort::Ramp)
+  if (cell.receives(Port::Ramp)
           ? !cell.source
           : cell.transmit != 0 && !(arrivals & portBit(cell.receive)))
     return false;
@@ -144,8 +149,7 @@ bool CellTable::agrees(const Cell &cell, uint8_t arrivals) const {
 }
 
 /// Whether `from` sends by `port` exactly if `to` receives from `back`.
-static bool linked(const Cell &from, uint8_t port, const Cell &to,
-                   RoutePort back) {
+static bool linked(const Cell &from, uint8_t port, const Cell &to, Port back) {
   return bool(from.transmit & port) == to.receives(back);
 }
 
@@ -154,15 +158,14 @@ bool CellTable::neighboursAgree() const {
   for (auto [left, right] : columns.neighbours())
     for (size_t row = 0; row < rows.count(); ++row) {
       const Cell &a = at(left, row), &b = at(right, row);
-      if (!linked(a, east, b, RoutePort::West) ||
-          !linked(b, west, a, RoutePort::East))
+      if (!linked(a, east, b, Port::West) || !linked(b, west, a, Port::East))
         return false;
     }
   for (auto [upper, lower] : rows.neighbours())
     for (size_t column = 0; column < columns.count(); ++column) {
       const Cell &a = at(column, upper), &b = at(column, lower);
-      if (!linked(a, south, b, RoutePort::North) ||
-          !linked(b, north, a, RoutePort::South))
+      if (!linked(a, south, b, Port::North) ||
+          !linked(b, north, a, Port::South))
         return false;
     }
   steps += int64_t(columns.neighbours().size() * rows.count() +
@@ -173,19 +176,18 @@ bool CellTable::neighboursAgree() const {
 /// L2 at the edges of the mesh: nothing passes but entries in the west and
 /// exits in the east.
 bool CellTable::edgesAgree() const {
-  bool entries = meaning.entry == RoutePort::West;
+  bool entries = meaning.entry == Port::West;
   for (size_t row = 0; row < rows.count(); ++row) {
     const Cell &a = at(columns.first(), row), &b = at(columns.last(), row);
-    if ((a.transmit & west) ||
-        a.receives(RoutePort::West) != (entries && a.source))
+    if ((a.transmit & west) || a.receives(Port::West) != (entries && a.source))
       return false;
-    if (b.receives(RoutePort::East) || bool(b.transmit & east) != b.exit)
+    if (b.receives(Port::East) || bool(b.transmit & east) != b.exit)
       return false;
   }
   for (size_t column = 0; column < columns.count(); ++column) {
     const Cell &a = at(column, rows.first()), &b = at(column, rows.last());
-    if ((a.transmit & north) || a.receives(RoutePort::North) ||
-        (b.transmit & south) || b.receives(RoutePort::South))
+    if ((a.transmit & north) || a.receives(Port::North) ||
+        (b.transmit & south) || b.receives(Port::South))
       return false;
   }
   return true;

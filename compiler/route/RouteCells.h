@@ -8,31 +8,10 @@
 
 #include "compiler/route/RouteMeaning.h"
 
-#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace wsec {
-
-/// Half-open: begin, begin + step, ... < end.
-struct Progression {
-  int64_t begin, end, step;
-  bool contains(int64_t i) const {
-    return i >= begin && i < end && (i - begin) % step == 0;
-  }
-  int64_t count() const { return (end - begin - 1) / step + 1; }
-  bool operator<(const Progression &other) const {
-    return std::tie(begin, end, step) <
-           std::tie(other.begin, other.end, other.step);
-  }
-  bool operator==(const Progression &other) const {
-    return begin == other.begin && end == other.end && step == other.step;
-  }
-};
-inline Progression columnsOf(const RouteRect &r) {
-  return {r.x0, r.x1, r.xstep};
-}
-inline Progression rowsOf(const RouteRect &r) { return {r.y0, r.y1, r.ystep}; }
 
 /// Columns (or rows) by which progressions they are in.
 class Classes {
@@ -65,13 +44,11 @@ private:
 
 /// One setting and meaning, shared by all PEs of a cell.
 struct Cell {
-  RoutePort receive = RoutePort::Ramp;
+  Port receive = Port::Ramp;
   uint8_t transmit = 0; // 0: no setting
   bool source = false, destination = false, exit = false;
 
-  bool receives(RoutePort port) const {
-    return transmit != 0 && receive == port;
-  }
+  bool receives(Port port) const { return transmit != 0 && receive == port; }
 };
 
 /// The cells of one color of one stream, or of all streams of a color.
@@ -86,7 +63,7 @@ public:
 
 private:
   template <typename Change>
-  void update(const RouteRect &rect, Change change);
+  void update(const Rect &rect, Change change);
   bool agrees(const Cell &cell, uint8_t arrivals) const;
   bool neighboursAgree() const;
   bool edgesAgree() const;

@@ -3,307 +3,312 @@
 #include "compiler/route/RouteMeaning.h"
 
 using namespace wsec;
+using fabric::Members;
+using fabric::Movement;
 
-static constexpr uint8_t north = portBit(RoutePort::North);
-static constexpr uint8_t south = portBit(RoutePort::South);
-static constexpr uint8_t east = portBit(RoutePort::East);
-static constexpr uint8_t west = portBit(RoutePort::West);
+static constexpr uint8_t north = portBit(Port::North);
+static constexpr uint8_t south = portBit(Port::South);
+static constexpr uint8_t west = portBit(Port::West);
 
 uint8_t wsec::arrivals(const RoutingProblem &problem,
                        const StreamRequest &request) {
-  switch (request.pattern) {
-  case RoutePattern::Channel:
-  case RoutePattern::ChannelRow:
-  case RoutePattern::RowEast:
-  case RoutePattern::RowCast:
-  case RoutePattern::HeadCast:
-    return west;
-  case RoutePattern::Launch: // has a single source
+  const StreamPattern &pattern = request.pattern;
+  if (pattern.movement == Movement::Launch) // has a single source
     return west | north;
-  case RoutePattern::Column:
-  case RoutePattern::ColumnRest:
-    return north | south;
-  case RoutePattern::RowWest:
-  case RoutePattern::RootWest:
-    return east;
-  case RoutePattern::KeyNorth:
-  case RoutePattern::ValueNorth:
-  case RoutePattern::OutNorth:
-    return south;
-  case RoutePattern::KeyCast:
-  case RoutePattern::ValueCast:
-  case RoutePattern::OutColumn:
-    return north;
-  case RoutePattern::OutExit:
-  case RoutePattern::OutBand:
-    return west;
-  case RoutePattern::Transfer:
-    if (problem.isSearched(request))
-      return 0;
-    return problem.regions[request.region].x < problem.regions[request.target].x
-               ? west
-               : east;
+  if (pattern.movement == Movement::Transfer) {
+    const bool east =
+        problem.regions[request.region].x < problem.regions[request.target].x;
+    return problem.isSearched(request)
+               ? 0
+               : portBit(east ? Port::West : Port::East);
   }
-  return 0;
+  return pattern.toward == Port::Ramp ? north | south
+                                      : portBit(opposite(pattern.toward));
 }
 
-static void append(std::vector<RouteRect> &rects, const RouteRect &rect) {
-  if (rect.x0 < rect.x1 && rect.y0 < rect.y1)
-    rects.push_back(rect);
+Port wsec::entryOf(const StreamRequest &request) {
+  const Movement movement = request.pattern.movement;
+  return movement == Movement::In || movement == Movement::Launch ? Port::West
+                                                                  : Port::Ramp;
 }
 
-/// The rows of `rows` in columns [x0, x1), as few rectangles.
-static void appendRows(std::vector<RouteRect> &rects, const RouteRows &rows,
-                       int64_t x0, int64_t x1) {
-  if (rows.groups <= rows.used) {
-    for (int64_t g = 0; g < rows.groups; ++g)
-      append(rects, {x0, x1, 1, g * rows.pitch, g * rows.pitch + rows.used, 1});
-    return;
+//===----------------------------------------------------------------------===//
+// Spans
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Collects the spans of one color of a stream of a region.
+class Spans {
+public:
+  Spans(const RoutingProblem &problem, const StreamRequest &request,
+        int64_t slot, int64_t slots)
+      : problem(problem), region(problem.regions[request.region]),
+        request(request), pattern(request.pattern), rows(request.rows),
+        slot(slot), slots(slots),
+        alongRows(isAlongRows(pattern.toward) ||
+                  pattern.movement == Movement::Transfer),
+        forward(pattern.toward != Port::North && pattern.toward != Port::West) {
   }
-  int64_t lastHead = (rows.groups - 1) * rows.pitch;
-  for (int64_t u = 0; u < rows.used; ++u)
-    append(rects, {x0, x1, 1, u, lastHead + u + 1, rows.pitch});
-}
 
-/// Links within `area` to the neighbour at (dx, dy) of it: sources are the PEs
-/// with the parity of `slot` along the link.
-static Meaning meaningOfLinks(RouteRect area, int64_t dx, int64_t dy,
-                              int64_t slot) {
-  if (dx != 0) {
-    area.x0 += area.x0 % 2 != slot;
-    area.xstep = 2;
-  } else {
-    area.y0 += area.y0 % 2 != slot;
-    area.ystep = 2;
+  std::vector<Span> collect();
+
+private:
+  int64_t length() const { return alongRows ? region.width : region.height; }
+  std::vector<Progression> allLines() const {
+    return {{0, alongRows ? region.height : region.width, 1}};
   }
-  Meaning meaning;
-  append(meaning.sources, area);
-  append(meaning.destinations, {area.x0 + dx, area.x1 + dx, area.xstep,
-                                area.y0 + dy, area.y1 + dy, area.ystep});
-  return meaning;
+  static Progression only(int64_t line) { return {line, line + 1, 1}; }
+  Span &add(std::vector<Progression> lines, Progression sources, int64_t low,
+            int64_t high) {
+    spans.push_back({alongRows, std::move(lines), sources, low, high, {}});
+    return spans.back();
+  }
+
+  void addGroups(int64_t count, int64_t pitch, int64_t used);
+  void addColumns();
+  void addLinks(std::vector<Progression> lines, int64_t begin, int64_t end,
+                int64_t pitch);
+  void addWaysToExits();
+  void addChannels();
+  void addExits();
+  void addTransfer();
+
+  const RoutingProblem &problem;
+  const RouteRegion &region;
+  const StreamRequest &request;
+  const StreamPattern pattern;
+  const RowSet &rows;
+  const int64_t slot, slots;
+  const bool alongRows, forward;
+  std::vector<Span> spans;
+};
+} // namespace
+
+/// From the end of each group to all `used` PEs of it.
+void Spans::addGroups(int64_t count, int64_t pitch, int64_t used) {
+  const int64_t first = forward ? 0 : used - 1;
+  add(allLines(), {first, (count - 1) * pitch + first + 1, pitch}, -first,
+      used - 1 - first);
 }
 
-static Meaning meaningOfOutNorth(const RouteRegion &region, int64_t slot) {
-  Meaning all;
-  int64_t right = region.width - 1;
-  for (const RouteChannel &channel : region.east) {
+/// From the injectors of each channel up and down their columns.
+void Spans::addColumns() {
+  for (const RouteChannel &channel : region.west) {
+    const bool others = pattern.members == Members::Others;
+    int64_t first = 0, last = rows.count() - 1; // who hears, among `rows`
+    if (last > 0 && others && channel.row == rows.row(first))
+      ++first;
+    else if (last > 0 && others && channel.row == rows.row(last))
+      --last;
     if (channel.begin == channel.end)
       continue;
-    Meaning one = meaningOfLinks(
-        {right, right + 1, 1, channel.row + 1, channel.end}, 0, -1, slot);
-    all.sources.insert(all.sources.end(), one.sources.begin(),
-                       one.sources.end());
-    all.destinations.insert(all.destinations.end(), one.destinations.begin(),
-                            one.destinations.end());
+    Span &span =
+        add({{channel.begin, channel.end, 1}}, only(channel.row),
+            rows.row(first) - channel.row, rows.row(last) - channel.row);
+    span.among = rows;
+    span.others = others;
   }
-  return all;
 }
 
-static Meaning meaningOfChannels(const RouteRegion &region) {
-  Meaning meaning;
-  meaning.entry = RoutePort::West;
-  for (const RouteChannel &channel : region.west) {
-    if (channel.begin == channel.end)
-      continue;
-    append(meaning.sources,
-           {-region.x, 1 - region.x, 1, channel.row, channel.row + 1, 1});
-    append(meaning.destinations,
-           {channel.begin, channel.end, 1, channel.row, channel.row + 1, 1});
-  }
-  return meaning;
+/// Between neighbours of the members [begin, end), number i of which lies at
+/// i * pitch: those of parity `slot` send.
+void Spans::addLinks(std::vector<Progression> lines, int64_t begin, int64_t end,
+                     int64_t pitch) {
+  const int64_t last = forward ? end - 1 : end;
+  begin += !forward;
+  begin += begin % 2 != slot;
+  const int64_t step = forward ? pitch : -pitch;
+  if (begin < last)
+    add(std::move(lines), {begin * pitch, (last - 1) * pitch + 1, 2 * pitch},
+        step, step);
 }
 
-static Meaning meaningOfChannelRows(const RouteRegion &region) {
-  Meaning meaning;
-  meaning.entry = RoutePort::West;
-  for (const RouteChannel &channel : region.west) {
-    append(meaning.sources,
-           {-region.x, 1 - region.x, 1, channel.row, channel.row + 1, 1});
-    append(meaning.destinations,
-           {0, region.width, 1, channel.row, channel.row + 1, 1});
-  }
-  return meaning;
-}
-
-static Meaning meaningOfColumns(const RouteRegion &region,
-                                const RouteRows &rows) {
-  Meaning meaning;
-  for (const RouteChannel &channel : region.west)
-    append(meaning.sources,
-           {channel.begin, channel.end, 1, channel.row, channel.row + 1, 1});
-  appendRows(meaning.destinations, rows, 0, region.width);
-  return meaning;
-}
-
-/// The rows of `rect` but one.
-static void appendWithout(std::vector<RouteRect> &rects, const RouteRect &rect,
-                          int64_t row) {
-  if (row < rect.y0 || row >= rect.y1 || (row - rect.y0) % rect.ystep != 0)
-    return append(rects, rect);
-  append(rects, {rect.x0, rect.x1, rect.xstep, rect.y0, row, rect.ystep});
-  append(rects,
-         {rect.x0, rect.x1, rect.xstep, row + rect.ystep, rect.y1, rect.ystep});
-}
-
-static Meaning meaningOfColumnRests(const RouteRegion &region,
-                                    const RouteRows &rows) {
-  Meaning meaning;
-  std::vector<RouteRect> all;
-  for (const RouteChannel &channel : region.west) {
-    append(meaning.sources,
-           {channel.begin, channel.end, 1, channel.row, channel.row + 1, 1});
-    all.clear();
-    appendRows(all, rows, channel.begin, channel.end);
-    for (const RouteRect &rect : all)
-      appendWithout(meaning.destinations, rect, channel.row);
-  }
-  return meaning;
-}
-
-static Meaning meaningOfGroupCast(const RouteRegion &region,
-                                  const RouteRows &rows) {
-  Meaning meaning;
-  appendRows(meaning.sources, {rows.groups, rows.pitch, 1}, 0, region.width);
-  appendRows(meaning.destinations, rows, 0, region.width);
-  return meaning;
-}
-
-/// The first columns of the groups of parity `slot` but the first send, those
-/// of the groups before them receive.
-static Meaning meaningOfRootWest(const RouteRegion &region,
-                                 const RouteRows &groups, int64_t slot) {
-  Meaning meaning;
-  int64_t first = slot == 0 ? 2 : 1;
-  for (int64_t back : {0, 1})
-    append(back ? meaning.destinations : meaning.sources,
-           {(first - back) * groups.pitch,
-            (groups.groups - 1 - back) * groups.pitch + 1, 2 * groups.pitch, 0,
-            region.height, 1});
-  return meaning;
-}
-
-static Meaning meaningOfHeadCast(const RouteRegion &region,
-                                 const RouteRows &groups) {
-  Meaning meaning;
-  int64_t last = (groups.groups - 1) * groups.pitch;
-  append(meaning.sources, {0, last + 1, groups.pitch, 0, region.height, 1});
-  for (int64_t u = 0; u < groups.used; ++u)
-    append(meaning.destinations,
-           {u, last + u + 1, groups.pitch, 0, region.height, 1});
-  return meaning;
-}
-
-static Meaning meaningOfExits(const RouteRegion &region, int64_t meshWidth) {
-  Meaning meaning;
-  int64_t end = meshWidth - region.x;
-  for (const RouteChannel &channel : region.east)
-    if (channel.begin != channel.end) {
-      append(meaning.sources, {region.width - 1, region.width, 1, channel.row,
-                               channel.row + 1, 1});
-      append(meaning.exits, {end - 1, end, 1, channel.row, channel.row + 1, 1});
-    }
-  return meaning;
-}
-
-/// Rows of one parity among `rows` send, the others and those of exits receive.
-static Meaning meaningOfOutColumn(const RouteRegion &region,
-                                  const RouteRows &rows, int64_t slot) {
-  Meaning meaning;
-  const int64_t count = rows.groups * rows.used;
-  auto rowOf = [&](int64_t i) {
-    return i / rows.used * rows.pitch + i % rows.used;
-  };
-  auto addRow = [](std::vector<RouteRect> &rects, int64_t y,
-                   const RouteChannel &band) {
-    append(rects, {band.begin, band.end, 1, y, y + 1, 1});
-  };
+/// From each of `rows` to the next one, and from the last of them to the row of
+/// the column's exit.
+void Spans::addWaysToExits() {
   const std::vector<RouteChannel> bands = bandsOf(region, rows);
-  if (rows.groups == 1) {
-    append(meaning.sources, {0, region.width, 1, slot, count - 1, 2});
-    append(meaning.destinations, {0, region.width, 1, slot + 1, count, 2});
-  } else {
-    for (int64_t i = slot; i + 1 < count; i += 2) {
-      addRow(meaning.sources, rowOf(i), {0, 0, region.width});
-      addRow(meaning.destinations, rowOf(i + 1), {0, 0, region.width});
-    }
+  const int64_t count = rows.count(), last = rows.last();
+  if (bands.empty())
+    return;
+  for (int64_t i = slot; i + 1 < count; i += 2) {
+    const int64_t step = rows.row(i + 1) - rows.row(i);
+    add(allLines(), only(rows.row(i)), step, step);
   }
   for (const RouteChannel &band : bands)
-    if ((count - 1) % 2 == slot && band.row > rows.last()) {
-      addRow(meaning.sources, rows.last(), band);
-      addRow(meaning.destinations, band.row, band);
-    }
-  return meaning;
+    if ((count - 1) % 2 == slot && band.row > last && band.begin < band.end)
+      add({{band.begin, band.end, 1}}, only(last), band.row - last,
+          band.row - last);
 }
 
-static Meaning meaningOfOutBands(const RouteRegion &region, int64_t meshWidth,
-                                 const RouteRows &rows) {
-  Meaning meaning;
-  const int64_t end = meshWidth - region.x;
-  for (const RouteChannel &band : bandsOf(region, rows))
-    if (band.begin != band.end) {
-      append(meaning.sources,
-             {band.end - 1, band.end, 1, band.row, band.row + 1, 1});
-      append(meaning.exits, {end - 1, end, 1, band.row, band.row + 1, 1});
-    }
-  return meaning;
+/// In from the west edge, past the PEs west of the region and the columns of
+/// other channels, to every injector, or to every PE of the channels' rows.
+void Spans::addChannels() {
+  std::vector<Progression> all;
+  for (const RouteChannel &channel : region.west)
+    if (pattern.members == Members::All)
+      all.push_back(only(channel.row));
+    else if (channel.begin != channel.end)
+      add({only(channel.row)}, only(-region.x), region.x + channel.begin,
+          region.x + channel.end - 1);
+  if (!all.empty())
+    add(std::move(all), only(-region.x), region.x, region.x + region.width - 1);
 }
 
-/// In coordinates of the region.
-static Meaning meaningInRegion(const RouteRegion &region, int64_t meshWidth,
-                               const StreamRequest &request, int64_t slot) {
-  int64_t width = region.width, height = region.height;
-  RouteRect all{0, width, 1, 0, height, 1};
-  switch (request.pattern) {
-  case RoutePattern::Channel:
-    return meaningOfChannels(region);
-  case RoutePattern::ChannelRow:
-    return meaningOfChannelRows(region);
-  case RoutePattern::Launch:
-  case RoutePattern::Transfer:
-    break; // of several regions
-  case RoutePattern::Column:
-    return meaningOfColumns(region, request.rows);
-  case RoutePattern::ColumnRest:
-    return meaningOfColumnRests(region, request.rows);
-  case RoutePattern::RowWest:
-    return meaningOfLinks({1, width, 1, 0, height, 1}, -1, 0, slot);
-  case RoutePattern::RowEast:
-    return meaningOfLinks({0, width - 1, 1, 0, height, 1}, 1, 0, slot);
-  case RoutePattern::RowCast:
-    return {RoutePort::Ramp, {{0, 1, 1, 0, height, 1}}, {all}, {}};
-  case RoutePattern::KeyNorth:
-  case RoutePattern::ValueNorth:
-    return meaningOfLinks({0, width, 1, 1, height, 1}, 0, -1, slot);
-  case RoutePattern::KeyCast:
-  case RoutePattern::ValueCast:
-    return meaningOfGroupCast(region, request.rows);
-  case RoutePattern::OutNorth:
-    return meaningOfOutNorth(region, slot);
-  case RoutePattern::OutExit:
-    return meaningOfExits(region, meshWidth);
-  case RoutePattern::OutColumn:
-    return meaningOfOutColumn(region, request.rows, slot);
-  case RoutePattern::OutBand:
-    return meaningOfOutBands(region, meshWidth, request.rows);
-  case RoutePattern::RootWest:
-    return meaningOfRootWest(region, request.rows, slot);
-  case RoutePattern::HeadCast:
-    return meaningOfHeadCast(region, request.rows);
+/// East from the last column of the region or of each band, off the mesh.
+void Spans::addExits() {
+  const int64_t edge = problem.meshWidth - region.x;
+  std::vector<Progression> all;
+  auto addExit = [&](std::vector<Progression> lines, int64_t column) {
+    add(std::move(lines), only(column), edge - column, edge - column).exits =
+        true;
+  };
+  for (const RouteChannel &exit : exitsOf(region, request))
+    if (pattern.members == Members::Bands)
+      addExit({only(exit.row)}, exit.end - 1);
+    else
+      all.push_back(only(exit.row));
+  if (!all.empty())
+    addExit(std::move(all), region.width - 1);
+}
+
+/// From the end of each row past PEs of no region and of others, into the PEs
+/// of the row in `target`.
+void Spans::addTransfer() {
+  if (problem.isSearched(request))
+    return;
+  const RouteRegion &to = problem.regions[request.target];
+  const int64_t from = senderColumn(problem, request) - region.x;
+  const int64_t first = to.x - region.x - from;
+  add({{slot, region.height, slots}}, only(from), first, first + to.width - 1);
+}
+
+std::vector<Span> Spans::collect() {
+  const Members members = pattern.members;
+  switch (pattern.movement) {
+  case Movement::Launch:
+    break;
+  case Movement::Transfer:
+    addTransfer();
+    break;
+  case Movement::In:
+    addChannels();
+    break;
+  case Movement::Out:
+    addExits();
+    break;
+  case Movement::Multicast:
+    if (members == Members::All)
+      addGroups(1, 1, length());
+    else if (members == Members::Groups)
+      addGroups(rows.groups, rows.pitch, rows.used);
+    else
+      addColumns();
+    break;
+  case Movement::Link:
+    if (members == Members::All)
+      addLinks(allLines(), 0, length(), 1);
+    else if (members == Members::Groups)
+      addLinks(allLines(), 0, rows.groups, rows.pitch);
+    else if (members == Members::Bands)
+      addWaysToExits();
+    else
+      for (const RouteChannel &channel : region.east)
+        if (channel.begin != channel.end)
+          addLinks({only(region.width - 1)}, channel.row, channel.end, 1);
+    break;
   }
-  return {};
+  return std::move(spans);
 }
 
-static RouteRect rectOf(const RouteRegion &region) {
+std::vector<Span> wsec::spansOf(const RoutingProblem &problem,
+                                const StreamRequest &request, int64_t slot,
+                                int64_t slots) {
+  return Spans(problem, request, slot, slots).collect();
+}
+
+//===----------------------------------------------------------------------===//
+// Rectangles
+//===----------------------------------------------------------------------===//
+
+static Rect rectOf(const RouteRegion &region) {
   return {region.x, region.x + region.width,  1,
           region.y, region.y + region.height, 1};
 }
 
-std::vector<RouteRect> wsec::heardBy(const RoutingProblem &problem,
-                                     const StreamRequest &transfer,
-                                     int64_t row) {
+/// The positions of lines that hear a span, as few progressions.
+static std::vector<Progression> hearersOf(const Span &span) {
+  std::vector<Progression> all;
+  auto add = [&](Progression positions, int64_t without) {
+    if (!span.others || !positions.contains(without)) {
+      all.push_back(positions);
+      return;
+    }
+    all.push_back({positions.begin, without, positions.step});
+    all.push_back({without + positions.step, positions.end, positions.step});
+  };
+  const Progression &sources = span.sources;
+  // Groups of so many PEs, of which the first is at `first`.
+  auto addGroups = [&](int64_t first, int64_t end, int64_t step, int64_t used) {
+    const int64_t count = Progression{first, end, step}.count();
+    if (count <= used)
+      for (int64_t i = first; i < end; i += step)
+        add({i, i + used, 1}, sources.begin);
+    else
+      for (int64_t u = 0; u < used; ++u)
+        add({first + u, end + u, step}, sources.begin);
+  };
+  const RowSet &among = span.among;
+  if (among.groups)
+    addGroups(0, (among.groups - 1) * among.pitch + 1, among.pitch, among.used);
+  else if (!span.exits)
+    addGroups(sources.begin + span.low, sources.end + span.low, sources.step,
+              span.high - span.low + 1);
+  return all;
+}
+
+Meaning wsec::meaningOf(const RoutingProblem &problem,
+                        const StreamRequest &request, int64_t slot,
+                        int64_t slots) {
+  const RouteRegion &region = problem.regions[request.region];
+  Meaning meaning;
+  meaning.entry = entryOf(request);
+  if (request.pattern.movement == Movement::Launch) {
+    meaning.sources.push_back({0, 1, 1, 0, 1, 1});
+    for (const RouteRegion &each : problem.regions)
+      meaning.destinations.push_back(rectOf(each));
+  }
+  for (const Span &span : spansOf(problem, request, slot, slots)) {
+    auto append = [&](std::vector<Rect> &rects, const Progression &positions) {
+      for (const Progression &line : span.lines) {
+        const Progression &x = span.alongRows ? positions : line;
+        const Progression &y = span.alongRows ? line : positions;
+        if (x.begin < x.end && y.begin < y.end)
+          rects.push_back({region.x + x.begin, region.x + x.end, x.step,
+                           region.y + y.begin, region.y + y.end, y.step});
+      }
+    };
+    append(meaning.sources, span.sources);
+    for (const Progression &positions : hearersOf(span))
+      append(meaning.destinations, positions);
+    const int64_t edge = span.sources.begin + span.high;
+    if (span.exits)
+      append(meaning.exits, {edge - 1, edge, 1});
+  }
+  return meaning;
+}
+
+int64_t wsec::senderColumn(const RoutingProblem &problem,
+                           const StreamRequest &transfer) {
+  const RouteRegion &from = problem.regions[transfer.region];
+  return problem.regions[transfer.target].x > from.x ? from.x + from.width - 1
+                                                     : from.x;
+}
+
+std::vector<Rect> wsec::heardBy(const RoutingProblem &problem,
+                                const StreamRequest &transfer, int64_t row) {
   const RouteRegion &to = problem.regions[transfer.target];
   const auto [from, target] = problem.rowsOf(transfer);
-  std::vector<RouteRect> rects;
+  std::vector<Rect> rects;
   const TokenRows::Range range = from.rowsOf(row, target);
   for (int64_t y = range.begin; y < range.end; ++y) {
     if (target.count(y) == 0)
@@ -314,55 +319,4 @@ std::vector<RouteRect> wsec::heardBy(const RoutingProblem &problem,
       rects.push_back({to.x, to.x + to.width, 1, to.y + y, to.y + y + 1, 1});
   }
   return rects;
-}
-
-/// Rows slot, slot + slots, ... of the region it comes from.
-static Meaning meaningOfTransfer(const RoutingProblem &problem,
-                                 const StreamRequest &transfer, int64_t slot,
-                                 int64_t slots) {
-  const RouteRegion &from = problem.regions[transfer.region];
-  const RouteRegion &to = problem.regions[transfer.target];
-  int64_t x = to.x > from.x ? from.x + from.width - 1 : from.x;
-  Meaning meaning;
-  if (transfer.rows.groups == 0) {
-    append(meaning.sources,
-           {x, x + 1, 1, from.y + slot, from.y + from.height, slots});
-    RouteRect rows = rectOf(to);
-    rows.y0 += slot;
-    rows.ystep = slots;
-    append(meaning.destinations, rows);
-    return meaning;
-  }
-  for (int64_t row = slot; row < from.height; row += slots) {
-    const std::vector<RouteRect> rects = heardBy(problem, transfer, row);
-    if (rects.empty())
-      continue;
-    append(meaning.sources, {x, x + 1, 1, from.y + row, from.y + row + 1, 1});
-    for (const RouteRect &rect : rects)
-      append(meaning.destinations, rect);
-  }
-  return meaning;
-}
-
-Meaning wsec::meaningOf(const RoutingProblem &problem,
-                        const StreamRequest &request, int64_t slot,
-                        int64_t slots) {
-  const RouteRegion &region = problem.regions[request.region];
-  if (request.pattern == RoutePattern::Transfer)
-    return meaningOfTransfer(problem, request, slot, slots);
-  if (request.pattern == RoutePattern::Launch) {
-    Meaning launch{RoutePort::West, {{0, 1, 1, 0, 1, 1}}, {}, {}};
-    for (const RouteRegion &each : problem.regions)
-      append(launch.destinations, rectOf(each));
-    return launch;
-  }
-  Meaning meaning = meaningInRegion(region, problem.meshWidth, request, slot);
-  for (auto *rects : {&meaning.sources, &meaning.destinations, &meaning.exits})
-    for (RouteRect &rect : *rects) {
-      rect.x0 += region.x;
-      rect.x1 += region.x;
-      rect.y0 += region.y;
-      rect.y1 += region.y;
-    }
-  return meaning;
 }

@@ -7,18 +7,13 @@
 
 namespace wsec {
 
-/// Half-open range with a step.
-struct StridedRange {
-  int64_t begin = 0, end = 0, step = 1;
-};
-
 /// The fewest ranges the greedy choice of the longest one finds for ascending
 /// `numbers`: 0 1 2 8 9 10 16 17 18 -> [0,3), [8,11), [16,19).
-std::vector<StridedRange> compressToRanges(const std::vector<int64_t> &numbers);
+std::vector<Progression> compressToRanges(const std::vector<int64_t> &numbers);
 
 /// Setting of one color in one PE; transmit == 0: none.
 struct RouteSetting {
-  RoutePort receive = RoutePort::Ramp;
+  Port receive = Port::Ramp;
   uint8_t transmit = 0;
   bool operator==(const RouteSetting &other) const {
     return receive == other.receive && transmit == other.transmit;
@@ -28,7 +23,7 @@ struct RouteSetting {
 /// Columns of the mesh whose PEs all have the same settings: those of `rows`,
 /// top down.
 struct RouteBand {
-  StridedRange columns;
+  Progression columns;
   std::vector<RouteSetting> rows;
 };
 
@@ -49,7 +44,7 @@ RoutePlan planLaunchTree(const RoutingProblem &problem, size_t &lost);
 /// True if some PE has a setting in both.
 bool overlap(const RoutePlan &a, const RoutePlan &b);
 /// True if some PE of the rectangles has a setting.
-bool overlap(const RoutePlan &plan, const std::vector<RouteRect> &rects);
+bool overlap(const RoutePlan &plan, const std::vector<Rect> &rects);
 
 /// The plan as strided rectangles.
 std::vector<RouteRule> makeRules(const RoutePlan &plan, int64_t color);

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 using namespace wsec;
 
-const char *wsec::name(RoutePort port) {
+const char *wsec::name(Port port) {
   static const char *const names[] = {"NORTH", "SOUTH", "EAST", "WEST", "RAMP"};
   return names[unsigned(port)];
 }
@@ -16,7 +17,7 @@ std::string wsec::describePE(int64_t x, int64_t y) {
   return "PE (" + std::to_string(x) + "," + std::to_string(y) + ")";
 }
 
-std::string wsec::describeKeepOut(const RouteRect &r) {
+std::string wsec::describeKeepOut(const Rect &r) {
   return "the keep-out of columns " + std::to_string(r.x0) + " to " +
          std::to_string(r.x1 - 1) + " and rows " + std::to_string(r.y0) +
          " to " + std::to_string(r.y1 - 1);
@@ -30,10 +31,10 @@ std::string wsec::describeColor(const StreamRequest &request, int64_t color) {
 static std::string checkColors(const RoutingProblem &problem,
                                const StreamRequest &request,
                                const std::vector<int64_t> &colors) {
-  const bool dealt = request.pattern == RoutePattern::Transfer; // to rows
+  const bool dealt =
+      request.pattern.movement == fabric::Movement::Transfer; // to rows
   const size_t expected = dealt ? size_t(problem.leastColors(request))
-                          : hasTwoColors(request.pattern) ? 2
-                                                          : 1;
+                                : size_t(request.pattern.colors());
   const size_t most =
       dealt ? size_t(problem.regions[request.region].height) : expected;
   if (colors.size() < expected || colors.size() > most)
@@ -80,8 +81,8 @@ static bool meets(int64_t begin, int64_t end, int64_t step, int64_t low,
 static std::string checkKeepsOut(const RoutingProblem &problem,
                                  const StreamRequest &request,
                                  const RouteRule &rule) {
-  const RouteRect &r = rule.rect;
-  for (const RouteRect &out : problem.keepOuts)
+  const Rect &r = rule.rect;
+  for (const Rect &out : problem.keepOuts)
     if (meets(r.x0, r.x1, r.xstep, out.x0, out.x1) &&
         meets(r.y0, r.y1, r.ystep, out.y0, out.y1))
       return describeColor(request, rule.color) + "the rule at " +
@@ -93,7 +94,7 @@ static std::string checkKeepsOut(const RoutingProblem &problem,
 std::string wsec::checkRule(const RoutingProblem &problem,
                             const StreamRequest &request,
                             const RoutedStream &stream, const RouteRule &rule) {
-  const RouteRect &r = rule.rect;
+  const Rect &r = rule.rect;
   if (std::find(stream.colors.begin(), stream.colors.end(), rule.color) ==
       stream.colors.end())
     return "stream '" + request.name + "' has a rule for color " +
@@ -114,8 +115,7 @@ std::string wsec::checkRule(const RoutingProblem &problem,
   if (rule.transmit == 0 || rule.transmit > 31 || unsigned(rule.receive) > 4)
     return describeColor(request, rule.color) + "the rule at " +
            describePE(r.x0, r.y0) + " transmits to no port";
-  if (rule.receive != RoutePort::Ramp &&
-      (rule.transmit & portBit(rule.receive)))
+  if (rule.receive != Port::Ramp && (rule.transmit & portBit(rule.receive)))
     return describeColor(request, rule.color) + "the rule at " +
            describePE(r.x0, r.y0) + " sends words back to " +
            name(rule.receive);
@@ -126,10 +126,10 @@ std::string wsec::checkRule(const RoutingProblem &problem,
 static std::string checkSelfRelays(const RoutingProblem &problem,
                                    const Routing &routing) {
   for (size_t i = 0; i < problem.streams.size(); ++i) {
-    RoutePattern pattern = problem.streams[i].pattern;
+    StreamPattern pattern = problem.streams[i].pattern;
     unsigned ports = 0;
     for (const RouteRule &rule : routing.streams[i].rules)
-      ports |= rule.transmit & ~unsigned(portBit(RoutePort::Ramp));
+      ports |= rule.transmit & ~unsigned(portBit(Port::Ramp));
     bool toItself =
         std::find(problem.relays.begin(), problem.relays.end(),
                   std::make_pair(pattern, pattern)) != problem.relays.end();
@@ -147,22 +147,29 @@ std::string wsec::checkRelays(const RoutingProblem &problem,
   std::string error = checkSelfRelays(problem, routing);
   if (!error.empty())
     return error;
-  std::vector<bool> waiting(numRoutePatterns, true);
+  std::set<StreamPattern> waiting;
+  for (const auto &[from, to] : problem.relays)
+    waiting.insert(from);
+  auto waits = [&](const StreamPattern &pattern) {
+    return std::any_of(
+        problem.relays.begin(), problem.relays.end(), [&](const auto &relay) {
+          return relay.first == pattern && relay.second != pattern &&
+                 waiting.count(relay.second);
+        });
+  };
   for (bool changed = true; changed;) {
     changed = false;
-    for (unsigned p = 0; p < numRoutePatterns; ++p) {
-      bool waits = false;
-      for (auto [from, to] : problem.relays)
-        waits |= unsigned(from) == p && from != to && waiting[unsigned(to)];
-      if (waiting[p] && !waits) {
-        waiting[p] = false;
+    for (auto it = waiting.begin(); it != waiting.end();)
+      if (waits(*it)) {
+        ++it;
+      } else {
+        it = waiting.erase(it);
         changed = true;
       }
-    }
   }
-  for (unsigned p = 0; p < numRoutePatterns; ++p)
-    if (waiting[p])
-      return std::string("streams of pattern ") + name(RoutePattern(p)) +
+  for (const fabric::NamedPattern &each : fabric::allPatterns)
+    if (waiting.count(each.pattern))
+      return std::string("streams of pattern ") + each.name +
              " wait for themselves through relays, which may deadlock";
   return "";
 }

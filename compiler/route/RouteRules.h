@@ -27,9 +27,9 @@ std::string checkRelays(const RoutingProblem &problem, const Routing &routing);
 
 /// Words for messages.
 std::string describePE(int64_t x, int64_t y);
-std::string describeKeepOut(const RouteRect &rect);
+std::string describeKeepOut(const Rect &rect);
 std::string describeColor(const StreamRequest &request, int64_t color);
-const char *name(RoutePort port);
+const char *name(Port port);
 
 } // namespace wsec
 

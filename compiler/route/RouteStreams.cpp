@@ -63,13 +63,9 @@ static bool shareStream(RoutingProblem &problem,
 static ArrayAttr ruleAttrs(Builder &builder, const RoutedStream &stream) {
   SmallVector<Attribute> attrs;
   MLIRContext *context = builder.getContext();
-  for (const RouteRule &rule : stream.rules) {
-    const RouteRect &r = rule.rect;
-    attrs.push_back(wse::RuleAttr::get(
-        context, rule.color,
-        wse::RectAttr::get(context, r.x0, r.x1, r.xstep, r.y0, r.y1, r.ystep),
-        wse::Port(rule.receive), wse::PortSet(rule.transmit)));
-  }
+  for (const RouteRule &rule : stream.rules)
+    attrs.push_back(wse::RuleAttr::get(context, rule.color, rule.rect,
+                                       rule.receive, rule.transmit));
   return builder.getArrayAttr(attrs);
 }
 
@@ -89,18 +85,16 @@ static SmallVector<Attribute> writeStreams(wse::ProgramOp program,
   SymbolTable symbols(program);
   SmallVector<Attribute> references;
   for (auto [request, stream] : llvm::zip(problem.streams, routing.streams)) {
-    const RouteRows &rows = request.rows;
     auto rowsAttr =
-        rows.groups ? wse::RowSetAttr::get(builder.getContext(), rows.groups,
-                                           rows.pitch, rows.used)
-                    : wse::RowSetAttr();
+        request.rows.groups
+            ? wse::RowSetAttr::get(builder.getContext(), request.rows)
+            : wse::RowSetAttr();
     auto op = wse::StreamOp::create(
         builder, program.getLoc(), builder.getStringAttr(request.name),
-        wse::StreamPatternAttr::get(builder.getContext(),
-                                    wse::StreamPattern(request.pattern)),
+        builder.getStringAttr(name(request.pattern)),
         nameOf(request.region,
-               regions.size() > 1 && request.pattern != RoutePattern::Launch),
-        nameOf(request.target, request.pattern == RoutePattern::Transfer),
+               regions.size() > 1 && request.pattern != StreamPattern::Launch),
+        nameOf(request.target, request.pattern == StreamPattern::Transfer),
         rowsAttr, builder.getDenseI64ArrayAttr(stream.colors),
         ruleAttrs(builder, stream));
     op->remove();
@@ -122,7 +116,7 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
     RoutingProblem problem = readRegions(program);
     auto regions = program.kernelRegions();
     auto machines = program.kernelMachines();
-    openStream(problem, {"", RoutePattern::Launch, {}});
+    openStream(problem, {"", StreamPattern::Launch, {}});
     std::vector<size_t> streamOf; // each need of each kernel
     SmallVector<std::pair<wse::KernelOp, size_t>> kernels;
     for (wse::KernelOp kernel : program.kernels()) {

@@ -24,8 +24,8 @@ constexpr uint8_t unset = 0xFF;
 uint8_t encode(const RouteRule &rule) {
   return uint8_t(unsigned(rule.receive) | rule.transmit << 3);
 }
-RoutePort receiveOf(uint8_t setting) { return RoutePort(setting & 7); }
-bool transmits(uint8_t setting, RoutePort port) {
+Port receiveOf(uint8_t setting) { return Port(setting & 7); }
+bool transmits(uint8_t setting, Port port) {
   return setting >> 3 & portBit(port);
 }
 
@@ -33,35 +33,22 @@ struct Point {
   int64_t x, y;
 };
 
-std::string text(int64_t x, int64_t y) { return describePE(x, y); }
-const char *text(RoutePort port) { return name(port); }
-RoutePort opposite(RoutePort port) {
-  switch (port) {
-  case RoutePort::North:
-    return RoutePort::South;
-  case RoutePort::South:
-    return RoutePort::North;
-  case RoutePort::East:
-    return RoutePort::West;
-  case RoutePort::West:
-    return RoutePort::East;
-  case RoutePort::Ramp:
-    break;
-  }
-  return RoutePort::Ramp;
+Point neighbour(Point from, Port port) {
+  return {from.x + (port == Port::East) - (port == Port::West),
+          from.y + (port == Port::South) - (port == Port::North)};
 }
 
+std::string text(int64_t x, int64_t y) { return describePE(x, y); }
+const char *text(Port port) { return name(port); }
 /// What the words of one source must do.
 struct Expectation {
   Point source;
-  RoutePort entry; // RAMP, or the edge they enter the mesh from
-  Point low, high; // destinations lie in [low, high] ...
-  int64_t ramps;   // ... so many of them, ...
-  bool onlyRows;   // ... only in rows that the request contains
-  bool exits;      // and they leave the mesh to the east, in the source's row
-  bool onlyRegions = false; // ... only in PEs of regions
-  bool notSource = false;   // ... not the source itself
-  bool onlyTokens = false;  // ... only in rows with tokens of a transfer
+  Port entry;        // RAMP, or the edge they enter the mesh from
+  int64_t ramps = 0; // so many PEs hear them, ...
+  /// ... those of the span, from a position of its region, or of rectangles.
+  const Span *span = nullptr;
+  int64_t position = 0;
+  std::vector<Rect> rects = {};
 };
 
 class Tracer {
@@ -79,12 +66,9 @@ private:
   bool traceSource(const StreamRequest &request, int64_t color,
                    const Expectation &expected);
   bool isPlainLink(const Expectation &expected);
-  bool isInRegion(Point p) const;
-  bool holdsTokens(const StreamRequest &transfer, Point p) const {
-    return problem.rowsOf(transfer).second.count(
-               p.y - problem.regions[transfer.target].y) > 0;
-  }
-  bool hop(Point from, RoutePort port, const Expectation &expected);
+  bool isMeant(const StreamRequest &request, const Expectation &expected,
+               Point p) const;
+  bool hop(Point from, Port port, const Expectation &expected);
   bool fail(std::string message) {
     error = std::move(message);
     return false;
@@ -127,7 +111,7 @@ std::string Tracer::otherAt(const StreamRequest &request, int64_t color,
 
 /// R3; enters the rule into the plane.
 std::string Tracer::fill(const StreamRequest &request, const RouteRule &rule) {
-  const RouteRect &r = rule.rect;
+  const Rect &r = rule.rect;
   uint32_t bit = 1u << rule.color;
   uint8_t setting = encode(rule);
   for (int64_t y = r.y0; y < r.y1; y += r.ystep) {
@@ -147,7 +131,7 @@ std::string Tracer::fill(const StreamRequest &request, const RouteRule &rule) {
 }
 
 void Tracer::clear(const RouteRule &rule) {
-  const RouteRect &r = rule.rect;
+  const Rect &r = rule.rect;
   for (int64_t y = r.y0; y < r.y1; y += r.ystep)
     for (int64_t x = r.x0; x < r.x1; x += r.xstep)
       plane[y * columns + x] = unset;
@@ -156,204 +140,42 @@ void Tracer::clear(const RouteRule &rule) {
 /// What a pattern means, source by source; stops when `visit` says false.
 template <typename Visit>
 bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
-                           size_t slots, Visit visitMesh) const {
+                           size_t slots, Visit visit) const {
   const RouteRegion &region = problem.regions[request.region];
-  auto visit = [&](Expectation expected) {
-    for (Point *point : {&expected.source, &expected.low, &expected.high}) {
-      point->x += region.x;
-      point->y += region.y;
-    }
-    return visitMesh(expected);
+  const Port entry = entryOf(request);
+  auto visitRects = [&](Point source, std::vector<Rect> rects) {
+    Expectation all{source, entry};
+    for (const Rect &rect : rects)
+      all.ramps += rect.columns().count() * rect.rows().count();
+    all.rects = std::move(rects);
+    return visit(all);
   };
-  int64_t right = region.width - 1, bottom = region.height - 1;
-  // Words of (x, y) for its neighbour, if it has the parity of this color.
-  auto link = [&](int64_t x, int64_t y, int64_t tx, int64_t ty,
-                  int64_t parity) {
-    return parity % 2 != int64_t(slot) ||
-           visit(Expectation{
-               {x, y}, RoutePort::Ramp, {tx, ty}, {tx, ty}, 1, false, false});
-  };
-  /// Words of a PE that go off the mesh.
-  auto leaves = [&](int64_t x, int64_t y) {
-    return visit(
-        Expectation{{x, y}, RoutePort::Ramp, {0, 0}, {-1, -1}, 0, false, true});
-  };
-  auto usedRows = [&](int64_t begin, int64_t end) {
-    int64_t count = 0;
-    for (int64_t y = begin; y < end; ++y)
-      count += request.rows.contains(y);
-    return count;
-  };
-  switch (request.pattern) {
-  case RoutePattern::Channel:
-    for (const RouteChannel &channel : region.west)
-      if (channel.begin != channel.end &&
-          !visit(Expectation{{-region.x, channel.row},
-                             RoutePort::West,
-                             {channel.begin, channel.row},
-                             {channel.end - 1, channel.row},
-                             channel.end - channel.begin,
-                             false,
-                             false}))
+  if (request.pattern.movement == fabric::Movement::Launch)
+    return visitRects({0, 0}, meaningOf(problem, request, 0, 1).destinations);
+  if (request.pattern.movement == fabric::Movement::Transfer) {
+    const int64_t x = senderColumn(problem, request);
+    for (int64_t y = slot; y < region.height; y += int64_t(slots))
+      if (std::vector<Rect> rects = heardBy(problem, request, y);
+          !rects.empty() && !visitRects({x, region.y + y}, std::move(rects)))
         return false;
-    return true;
-  case RoutePattern::ChannelRow:
-    for (const RouteChannel &channel : region.west)
-      if (!visit(Expectation{{-region.x, channel.row},
-                             RoutePort::West,
-                             {0, channel.row},
-                             {right, channel.row},
-                             region.width,
-                             false,
-                             false}))
-        return false;
-    return true;
-  case RoutePattern::Launch: {
-    Expectation all{{0, 0}, RoutePort::West, {0, 0}, {columns - 1, rows - 1},
-                    0,      false,           false};
-    for (const RouteRegion &each : problem.regions)
-      all.ramps += each.width * each.height;
-    all.onlyRegions = true;
-    return visitMesh(all);
-  }
-  case RoutePattern::Transfer: {
-    const RouteRegion &to = problem.regions[request.target];
-    int64_t x = to.x > region.x ? region.x + right : region.x;
-    for (int64_t y = slot; y < region.height; y += slots) {
-      const std::vector<RouteRect> rects = heardBy(problem, request, y);
-      if (rects.empty())
-        continue;
-      Expectation all{{x, region.y + y},
-                      RoutePort::Ramp,
-                      {to.x, rects.front().y0},
-                      {to.x + to.width - 1, rects.back().y1 - 1},
-                      0,
-                      false,
-                      false};
-      for (const RouteRect &rect : rects)
-        all.ramps += to.width * (rect.y1 - rect.y0);
-      all.onlyTokens = true;
-      if (!visitMesh(all))
-        return false;
-    }
     return true;
   }
-  case RoutePattern::Column:
-  case RoutePattern::ColumnRest: {
-    const bool rest = request.pattern == RoutePattern::ColumnRest;
-    const int64_t all = usedRows(0, region.height);
-    for (const RouteChannel &channel : region.west) {
-      int64_t count = all - (rest && request.rows.contains(channel.row));
-      for (int64_t x = channel.begin; x < channel.end; ++x)
-        if (!visit(Expectation{{x, channel.row},
-                               RoutePort::Ramp,
-                               {x, 0},
-                               {x, bottom},
-                               count,
-                               true,
-                               false,
-                               false,
-                               rest}))
-          return false;
-    }
-    return true;
-  }
-  case RoutePattern::RowWest:
-    for (int64_t y = 0; y <= bottom; ++y)
-      for (int64_t x = 1; x <= right; ++x)
-        if (!link(x, y, x - 1, y, x))
-          return false;
-    return true;
-  case RoutePattern::RowEast:
-    for (int64_t y = 0; y <= bottom; ++y)
-      for (int64_t x = 0; x < right; ++x)
-        if (!link(x, y, x + 1, y, x))
-          return false;
-    return true;
-  case RoutePattern::RowCast:
-    for (int64_t y = 0; y <= bottom; ++y)
-      if (!visit(Expectation{{0, y},
-                             RoutePort::Ramp,
-                             {0, y},
-                             {right, y},
-                             region.width,
-                             false,
-                             false}))
-        return false;
-    return true;
-  case RoutePattern::KeyNorth:
-  case RoutePattern::ValueNorth:
-    for (int64_t y = 1; y <= bottom; ++y)
-      for (int64_t x = 0; x <= right; ++x)
-        if (!link(x, y, x, y - 1, y))
-          return false;
-    return true;
-  case RoutePattern::KeyCast:
-  case RoutePattern::ValueCast:
-    for (int64_t g = 0; g < request.rows.groups; ++g) {
-      int64_t head = g * request.rows.pitch;
-      for (int64_t x = 0; x <= right; ++x)
-        if (!visit(Expectation{{x, head},
-                               RoutePort::Ramp,
-                               {x, head},
-                               {x, head + request.rows.used - 1},
-                               request.rows.used,
-                               false,
-                               false}))
-          return false;
-    }
-    return true;
-  case RoutePattern::RootWest:
-    for (int64_t y = 0; y <= bottom; ++y)
-      for (int64_t g = 1; g < request.rows.groups; ++g)
-        if (!link(g * request.rows.pitch, y, (g - 1) * request.rows.pitch, y,
-                  g))
-          return false;
-    return true;
-  case RoutePattern::HeadCast:
-    for (int64_t g = 0; g < request.rows.groups; ++g) {
-      int64_t root = g * request.rows.pitch;
-      for (int64_t y = 0; y <= bottom; ++y)
-        if (!visit(Expectation{{root, y},
-                               RoutePort::Ramp,
-                               {root, y},
-                               {root + request.rows.used - 1, y},
-                               request.rows.used,
-                               false,
-                               false}))
-          return false;
-    }
-    return true;
-  case RoutePattern::OutNorth:
-    for (const RouteChannel &channel : region.east)
-      for (int64_t y = channel.row + 1;
-           channel.begin != channel.end && y < channel.end; ++y)
-        if (!link(right, y, right, y - 1, y))
-          return false;
-    return true;
-  case RoutePattern::OutColumn:
-    for (const RouteChannel &band : bandsOf(region, request.rows))
-      for (int64_t x = band.begin; x < band.end; ++x)
-        for (int64_t y = 0; y < band.row; ++y) {
-          if (!request.rows.contains(y))
-            continue;
-          int64_t next = y + 1;
-          while (next < band.row && !request.rows.contains(next))
-            ++next;
-          if (!link(x, y, x, next, request.rows.before(y)))
+  for (const Span &span : spansOf(problem, request, slot, int64_t(slots))) {
+    auto visitSource = [&](int64_t line, int64_t position) {
+      const Point source =
+          span.alongRows ? Point{position, line} : Point{line, position};
+      return visit(Expectation{{region.x + source.x, region.y + source.y},
+                               entry,
+                               span.hearers(position),
+                               &span,
+                               position});
+    };
+    const Progression &sources = span.sources;
+    for (const Progression &lines : span.lines)
+      for (int64_t line = lines.begin; line < lines.end; line += lines.step)
+        for (int64_t i = sources.begin; i < sources.end; i += sources.step)
+          if (!visitSource(line, i))
             return false;
-        }
-    return true;
-  case RoutePattern::OutBand:
-    for (const RouteChannel &band : bandsOf(region, request.rows))
-      if (band.begin != band.end && !leaves(band.end - 1, band.row))
-        return false;
-    return true;
-  case RoutePattern::OutExit:
-    for (const RouteChannel &channel : region.east)
-      if (channel.begin != channel.end && !leaves(right, channel.row))
-        return false;
-    return true;
   }
   return true;
 }
@@ -361,40 +183,41 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
 /// Whether the words of a source go to its neighbour's RAMP and nowhere else:
 /// R4 and R5 of neighbour links, of which a wafer has millions, without a walk.
 bool Tracer::isPlainLink(const Expectation &expected) {
-  Point from = expected.source, to = expected.low;
-  int64_t dx = to.x - from.x, dy = to.y - from.y;
-  if (expected.ramps != 1 || expected.entry != RoutePort::Ramp ||
-      expected.onlyRows || std::abs(dx) + std::abs(dy) != 1 ||
-      to.x != expected.high.x || to.y != expected.high.y)
+  const Span *span = expected.span;
+  if (!span || span->exits || expected.entry != Port::Ramp ||
+      expected.ramps != 1 || span->low != span->high ||
+      std::abs(span->low) != 1)
     return false;
-  RoutePort port = dx > 0   ? RoutePort::East
-                   : dx < 0 ? RoutePort::West
-                   : dy > 0 ? RoutePort::South
-                            : RoutePort::North;
-  auto setting = [](RoutePort receive, RoutePort transmit) {
-    return uint8_t(unsigned(receive) | portBit(transmit) << 3);
+  const Port ahead = span->alongRows ? Port::East : Port::South;
+  const Port port = span->low > 0 ? ahead : opposite(ahead);
+  const Point from = expected.source, to = neighbour(from, port);
+  auto setting = [](Port receive, Port transmit) {
+    return uint8_t(unsigned(receive) | unsigned(portBit(transmit)) << 3);
   };
-  return at(from) == setting(RoutePort::Ramp, port) &&
-         at(to) == setting(opposite(port), RoutePort::Ramp);
+  return at(from) == setting(Port::Ramp, port) &&
+         at(to) == setting(opposite(port), Port::Ramp);
 }
 
-bool Tracer::isInRegion(Point p) const {
-  return std::any_of(problem.regions.begin(), problem.regions.end(),
-                     [&](const RouteRegion &region) {
-                       return p.x >= region.x &&
-                              p.x < region.x + region.width &&
-                              p.y >= region.y && p.y < region.y + region.height;
-                     });
+bool Tracer::isMeant(const StreamRequest &request, const Expectation &expected,
+                     Point p) const {
+  const Span *span = expected.span;
+  if (!span)
+    return std::any_of(
+        expected.rects.begin(), expected.rects.end(),
+        [&](const Rect &rect) { return rect.contains(p.x, p.y); });
+  const RouteRegion &region = problem.regions[request.region];
+  return span->alongRows ? p.y == expected.source.y &&
+                               span->hears(expected.position, p.x - region.x)
+                         : p.x == expected.source.x &&
+                               span->hears(expected.position, p.y - region.y);
 }
 
 /// R4 for one hop; pushes the neighbour.
-bool Tracer::hop(Point from, RoutePort port, const Expectation &expected) {
-  Point to = from;
-  to.x += (port == RoutePort::East) - (port == RoutePort::West);
-  to.y += (port == RoutePort::South) - (port == RoutePort::North);
+bool Tracer::hop(Point from, Port port, const Expectation &expected) {
+  const Point to = neighbour(from, port);
   bool inside = to.x >= 0 && to.x < columns && to.y >= 0 && to.y < rows;
   if (!inside) {
-    if (expected.exits && port == RoutePort::East &&
+    if (expected.span && expected.span->exits && port == Port::East &&
         from.y == expected.source.y)
       return true;
     return fail(text(from.x, from.y) + " sends words off the mesh to " +
@@ -433,21 +256,14 @@ bool Tracer::traceSource(const StreamRequest &request, int64_t color,
     work.pop_back();
     ++visited;
     uint8_t setting = at(p);
-    if (transmits(setting, RoutePort::Ramp)) {
-      if (p.x < expected.low.x || p.x > expected.high.x ||
-          p.y < expected.low.y || p.y > expected.high.y ||
-          (expected.onlyRows &&
-           !request.rows.contains(p.y - problem.regions[request.region].y)) ||
-          (expected.onlyRegions && !isInRegion(p)) ||
-          (expected.onlyTokens && !holdsTokens(request, p)) ||
-          (expected.notSource && p.x == source.x && p.y == source.y))
+    if (transmits(setting, Port::Ramp)) {
+      if (!isMeant(request, expected, p))
         return fail(where(request, color) + "words of " +
                     text(source.x, source.y) + " reach " + text(p.x, p.y) +
                     ", which is not meant");
       ++ramps;
     }
-    for (RoutePort port :
-         {RoutePort::North, RoutePort::South, RoutePort::East, RoutePort::West})
+    for (Port port : {Port::North, Port::South, Port::East, Port::West})
       if (transmits(setting, port)) {
         if (!hop(p, port, expected))
           return fail(where(request, color) + error);

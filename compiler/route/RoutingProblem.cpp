@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/route/RoutingProblem.h"
+#include "compiler/route/RouteMeaning.h"
 #include "compiler/route/RouteProof.h"
 #include "compiler/route/RouteRules.h"
 #include "compiler/route/RouteTracer.h"
@@ -9,60 +10,11 @@
 #include <limits>
 
 using namespace wsec;
-
-const char *wsec::name(RoutePattern pattern) {
-  static const char *const names[numRoutePatterns] = {
-      "channel",   "launch",      "column",      "row_west",  "row_east",
-      "row_cast",  "key_north",   "value_north", "key_cast",  "value_cast",
-      "out_north", "out_exit",    "channel_row", "root_west", "head_cast",
-      "transfer",  "column_rest", "out_column",  "out_band"};
-  return names[unsigned(pattern)];
-}
-
-bool wsec::hasTwoColors(RoutePattern pattern) {
-  switch (pattern) {
-  case RoutePattern::RowWest:
-  case RoutePattern::RowEast:
-  case RoutePattern::KeyNorth:
-  case RoutePattern::ValueNorth:
-  case RoutePattern::OutNorth:
-  case RoutePattern::OutColumn:
-  case RoutePattern::RootWest:
-    return true;
-  default:
-    return false;
-  }
-}
-
-bool wsec::leavesRegions(RoutePattern pattern) {
-  switch (pattern) {
-  case RoutePattern::Channel:
-  case RoutePattern::ChannelRow:
-  case RoutePattern::Launch:
-  case RoutePattern::OutExit:
-  case RoutePattern::OutBand:
-  case RoutePattern::Transfer:
-    return true;
-  default:
-    return false;
-  }
-}
-
-static bool groupsColumns(RoutePattern pattern) {
-  return pattern == RoutePattern::RootWest || pattern == RoutePattern::HeadCast;
-}
-
-static bool takesRows(RoutePattern pattern) {
-  return pattern == RoutePattern::Column ||
-         pattern == RoutePattern::ColumnRest ||
-         pattern == RoutePattern::KeyCast ||
-         pattern == RoutePattern::ValueCast ||
-         pattern == RoutePattern::OutColumn ||
-         pattern == RoutePattern::OutBand || groupsColumns(pattern);
-}
+using fabric::Members;
+using fabric::Movement;
 
 std::vector<RouteChannel> wsec::bandsOf(const RouteRegion &region,
-                                        const RouteRows &rows) {
+                                        const RowSet &rows) {
   std::vector<RouteChannel> bands;
   for (const RouteChannel &channel : region.east)
     if (channel.row >= rows.last())
@@ -78,10 +30,10 @@ std::vector<RouteChannel> wsec::bandsOf(const RouteRegion &region,
 std::vector<RouteChannel> wsec::exitsOf(const RouteRegion &region,
                                         const StreamRequest &stream) {
   std::vector<RouteChannel> exits;
-  if (stream.pattern == RoutePattern::OutBand)
-    exits = bandsOf(region, stream.rows);
-  else if (stream.pattern == RoutePattern::OutExit)
-    exits = region.east;
+  if (stream.pattern.movement == Movement::Out)
+    exits = stream.pattern.members == Members::Bands
+                ? bandsOf(region, stream.rows)
+                : region.east;
   auto isUnused = [](const RouteChannel &exit) {
     return exit.begin == exit.end;
   };
@@ -113,48 +65,15 @@ static std::string checkChannels(const char *edge,
 }
 
 bool RoutingProblem::connects(const StreamRequest &stream) const {
-  const RouteRegion &region = regions[stream.region];
-  switch (stream.pattern) {
-  case RoutePattern::Channel:
-  case RoutePattern::ChannelRow:
-  case RoutePattern::Launch:
-  case RoutePattern::Column:
-  case RoutePattern::OutExit:
-  case RoutePattern::Transfer:
+  const StreamPattern &pattern = stream.pattern;
+  if (pattern.members == Members::Others)
+    return stream.rows.count() > 1;
+  if (pattern.leavesRegions() && pattern.members != Members::Bands)
     return true;
-  case RoutePattern::RowWest:
-  case RoutePattern::RowEast:
-  case RoutePattern::RowCast:
-    return region.width > 1;
-  case RoutePattern::KeyNorth:
-  case RoutePattern::ValueNorth:
-    return region.height > 1;
-  case RoutePattern::KeyCast:
-  case RoutePattern::ValueCast:
-  case RoutePattern::HeadCast:
-    return stream.rows.used > 1;
-  case RoutePattern::RootWest:
-    return stream.rows.groups > 1;
-  case RoutePattern::ColumnRest:
-    return stream.rows.groups * stream.rows.used > 1;
-  case RoutePattern::OutColumn: {
-    const std::vector<RouteChannel> bands = bandsOf(region, stream.rows);
-    const int64_t last = stream.rows.last();
-    return !bands.empty() &&
-           (last > 0 || std::any_of(bands.begin(), bands.end(),
-                                    [&](const RouteChannel &band) {
-                                      return band.begin < band.end &&
-                                             band.row > last;
-                                    }));
-  }
-  case RoutePattern::OutBand:
-    return !bandsOf(region, stream.rows).empty();
-  case RoutePattern::OutNorth:
-    return std::any_of(region.east.begin(), region.east.end(),
-                       [](const RouteChannel &channel) {
-                         return channel.row + 1 < channel.end;
-                       });
-  }
+  for (int64_t slot = 0; slot < pattern.colors(); ++slot)
+    for (const Span &span : spansOf(*this, stream, slot, pattern.colors()))
+      if (span.low != 0 || span.high != 0 || pattern.isFromInjectors())
+        return true;
   return false;
 }
 
@@ -203,22 +122,21 @@ static std::string checkRegions(const RoutingProblem &problem) {
 
 /// The PEs where words of the streams of a region enter or leave the mesh.
 static std::string checkEdges(const RoutingProblem &problem,
-                              const RouteRect &keepOut) {
+                              const Rect &keepOut) {
   const std::string inside = ", which lies in " + describeKeepOut(keepOut) +
                              "; leave the edge free there";
   for (const StreamRequest &stream : problem.streams) {
     if (stream.region >= problem.regions.size())
       continue; // said elsewhere
     const RouteRegion &region = problem.regions[stream.region];
-    const bool enters = stream.pattern == RoutePattern::Channel ||
-                        stream.pattern == RoutePattern::ChannelRow;
+    const bool enters = stream.pattern.movement == Movement::In;
     const std::string what = "stream '" + stream.name + "' ";
-    if (stream.pattern == RoutePattern::Launch && keepOut.contains(0, 0))
+    if (stream.pattern.movement == Movement::Launch && keepOut.contains(0, 0))
       return what + "enters the mesh at " + describePE(0, 0) + inside;
     for (const RouteChannel &channel : region.west)
       if (enters &&
           (channel.begin < channel.end ||
-           stream.pattern == RoutePattern::ChannelRow) &&
+           stream.pattern.members == Members::All) &&
           keepOut.contains(0, region.y + channel.row))
         return what + "enters the mesh at " +
                describePE(0, region.y + channel.row) + inside;
@@ -232,7 +150,7 @@ static std::string checkEdges(const RoutingProblem &problem,
 }
 
 static std::string checkKeepOuts(const RoutingProblem &problem) {
-  for (const RouteRect &r : problem.keepOuts) {
+  for (const Rect &r : problem.keepOuts) {
     if (r.x0 < 0 || r.x0 >= r.x1 || r.x1 > problem.meshWidth || r.y0 < 0 ||
         r.y0 >= r.y1 || r.y1 > problem.meshHeight || r.xstep != 1 ||
         r.ystep != 1)
@@ -254,7 +172,7 @@ static std::string checkTransfer(const RoutingProblem &problem,
     return "stream '" + stream.name + "' goes to no other region";
   const int64_t from = problem.regions[stream.region].height;
   const int64_t to = problem.regions[stream.target].height;
-  const RouteRows &rows = stream.rows;
+  const RowSet &rows = stream.rows;
   const std::string between = "stream '" + stream.name + "' goes from " +
                               std::to_string(from) + " rows to " +
                               std::to_string(to);
@@ -272,7 +190,7 @@ static std::string checkTransfer(const RoutingProblem &problem,
 }
 
 bool RoutingProblem::isSearched(const StreamRequest &stream) const {
-  if (stream.pattern != RoutePattern::Transfer)
+  if (stream.pattern.movement != Movement::Transfer)
     return false;
   const RouteRegion &from = regions[stream.region];
   const RouteRegion &to = regions[stream.target];
@@ -306,13 +224,13 @@ std::string RoutingProblem::check() const {
     if (stream.region >= regions.size())
       return "stream '" + stream.name + "' is of no region";
     const RouteRegion &region = regions[stream.region];
-    const RouteRows &rows = stream.rows;
+    const RowSet &rows = stream.rows;
     bool given = rows.groups != 0 || rows.pitch != 0 || rows.used != 0;
-    const bool transfers = stream.pattern == RoutePattern::Transfer;
-    if (!transfers && given != takesRows(stream.pattern))
+    const bool transfers = stream.pattern.movement == Movement::Transfer;
+    if (!transfers && given != stream.pattern.takesRows())
       return "stream '" + stream.name + "' of pattern " + name(stream.pattern) +
              (given ? " takes no rows" : " needs rows");
-    const bool across = groupsColumns(stream.pattern);
+    const bool across = stream.pattern.groupsColumns();
     const int64_t extent = across ? region.width : region.height;
     if (given && !transfers &&
         (rows.groups < 1 || rows.used < 1 || rows.pitch < rows.used ||

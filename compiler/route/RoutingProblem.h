@@ -6,6 +6,7 @@
 #define WSEC_COMPILER_ROUTE_ROUTINGPROBLEM_H
 
 #include "compiler/machine/TokenRows.h"
+#include "dialects/fabric/StreamPattern.h"
 
 #include <algorithm>
 #include <string>
@@ -14,89 +15,28 @@
 
 namespace wsec {
 
-/// Half-open strided rectangle: x in {x0, x0 + xstep, ...} < x1, same for y.
-struct RouteRect {
-  int64_t x0 = 0, x1 = 0, xstep = 1;
-  int64_t y0 = 0, y1 = 0, ystep = 1;
-
-  bool contains(int64_t x, int64_t y) const {
-    return x >= x0 && x < x1 && (x - x0) % xstep == 0 && y >= y0 && y < y1 &&
-           (y - y0) % ystep == 0;
-  }
-};
-
-/// The ports of a router, and the bit of each in a set of transmit ports.
-enum class RoutePort : uint8_t { North = 0, South, East, West, Ramp };
-constexpr uint8_t portBit(RoutePort port) { return 1u << unsigned(port); }
+using fabric::Port;
+using fabric::Progression;
+using fabric::Rect;
+using fabric::RowSet;
+using fabric::StreamPattern;
 
 /// Router setting in every PE of a rectangle, for one color of a stream.
 struct RouteRule {
   int64_t color = 0;
-  RouteRect rect;
-  RoutePort receive = RoutePort::Ramp;
+  Rect rect;
+  Port receive = Port::Ramp;
   uint8_t transmit = 0;
 };
 
-/// What a stream connects. Patterns of "two colors" are neighbour links: the
-/// first color is sent by even PEs and received by odd ones, the second the
-/// other way round, so that no PE holds two settings of one color. (x,y) counts
-/// from the north-west corner of the stream's region.
-enum class RoutePattern : uint8_t {
-  Channel,  ///< west edge of the mesh -> RAMP of the injectors of each channel
-  Launch,   ///< west edge of the mesh, row 0 -> every PE of all regions
-  Column,   ///< injector -> `rows` of its column
-  RowWest,  ///< (x,y) -> (x-1,y), two colors by parity of x
-  RowEast,  ///< (x,y) -> (x+1,y), two colors by parity of x
-  RowCast,  ///< (0,y) -> every PE of row y, itself included
-  KeyNorth, ///< (x,y) -> (x,y-1), two colors by parity of y
-  ValueNorth, ///< the same once more
-  KeyCast,    ///< first row of each group -> `rows` of the group
-  ValueCast,  ///< the same once more
-  OutNorth,   ///< last column, inside the rows of an east channel: y -> y-1
-  OutExit,    ///< last column, row of an east channel -> east, off the mesh
-  ChannelRow, ///< west edge of the mesh -> every PE of the row of each channel
-  RootWest,   ///< first column of each group of columns -> that of the next
-              ///< group west, two colors by parity of the group
-  HeadCast,   ///< first column of each group of columns -> all of the group
-  Transfer,   ///< last column (first, if it goes west) -> every PE of the same
-              ///< row of another region, wherever that lies; of one with other
-              ///< rows, of those that hold some of the row's tokens. One color
-              ///< or more, which rows take in turn
-  ColumnRest, ///< injector -> `rows` of its column but its own
-  OutColumn,  ///< each of `rows` -> the next one south, the last one -> the row
-             ///< of the column's exit, see bandsOf(); two colors, by the number
-             ///< of the sender's row among `rows`
-  OutBand, ///< last column of each band, row of its exit -> east, off the mesh
-};
-constexpr unsigned numRoutePatterns = 19;
-const char *name(RoutePattern pattern);
-bool hasTwoColors(RoutePattern pattern);
-/// Whether its words pass PEs beside the regions.
-bool leavesRegions(RoutePattern pattern);
-
-/// In each of `groups` groups of `pitch` rows, the first `used`; of RootWest
-/// and HeadCast columns. Of Transfer to a region with more or fewer rows:
-/// `groups` batch elements of `pitch` = `used` tokens, see TokenRows. Empty for
-/// patterns that are the same for all rows.
-struct RouteRows {
-  int64_t groups = 0, pitch = 0, used = 0;
-  bool contains(int64_t y) const {
-    return pitch > 0 && y / pitch < groups && y % pitch < used;
-  }
-  /// Those north of row y.
-  int64_t before(int64_t y) const {
-    return y / pitch < groups ? y / pitch * used + std::min(y % pitch, used)
-                              : groups * used;
-  }
-  int64_t last() const { return (groups - 1) * pitch + used - 1; }
-};
-
-/// One stream that kernels of a region ask for. `region` and `target` index the
-/// regions of the problem; `target` is of Transfer only.
+/// One stream that kernels of a region ask for. `rows` is empty for patterns
+/// that take none; of a transfer to a region with more or fewer rows it has
+/// `groups` batch elements of `pitch` = `used` tokens, see TokenRows. `region`
+/// and `target` index the regions of the problem; `target` is of a transfer.
 struct StreamRequest {
   std::string name;
-  RoutePattern pattern = RoutePattern::Channel;
-  RouteRows rows;
+  StreamPattern pattern;
+  RowSet rows;
   size_t region = 0, target = 0;
 };
 
@@ -119,7 +59,7 @@ struct RouteRegion {
 /// from the north, and the columns [begin, end) of the region that each has.
 /// None without such channels; with few columns some have none.
 std::vector<RouteChannel> bandsOf(const RouteRegion &region,
-                                  const RouteRows &rows);
+                                  const RowSet &rows);
 /// East channels on which words of a stream leave the mesh: rows of the region,
 /// and the rows (`out_exit`) or columns (`out_band`) whose words they are.
 std::vector<RouteChannel> exitsOf(const RouteRegion &region,
@@ -151,12 +91,12 @@ public:
   std::vector<RouteRegion> regions;
   std::vector<StreamRequest> streams;
   /// PEs that no word passes, as rectangles without steps.
-  std::vector<RouteRect> keepOuts;
+  std::vector<Rect> keepOuts;
   /// PEs that each search for ways may look at before it gives up.
   int64_t searchSteps = int64_t(1) << 26;
   /// (a, b): some PE forwards what it receives on a stream of pattern a to one
   /// of pattern b and so stops taking a while b is blocked.
-  std::vector<std::pair<RoutePattern, RoutePattern>> relays;
+  std::vector<std::pair<StreamPattern, StreamPattern>> relays;
 
   /// Empty if the input makes sense, else what is wrong with it.
   std::string check() const;

@@ -54,7 +54,7 @@ private:
     return problem.streams[its.stream];
   }
   bool isTransfer(const Searched &its) const {
-    return requestOf(its).pattern == RoutePattern::Transfer;
+    return requestOf(its).pattern.movement == fabric::Movement::Transfer;
   }
   const RouteRegion &sourceOf(const Searched &its) const {
     return problem.regions[requestOf(its).region];
@@ -68,7 +68,7 @@ private:
   const RoutingProblem &problem;
   Routing &routing;
   std::vector<Searched> all;
-  RouteRect window; ///< of the mesh, in which ways are looked for
+  Rect window; ///< of the mesh, in which ways are looked for
   PathProblem paths;
 };
 
@@ -106,7 +106,7 @@ int64_t SearchedRouter::leastLinkWords() const {
     const RouteRegion &from = sourceOf(its), &to = targetOf(its);
     const int64_t begin = std::min(from.x + from.width, to.x + to.width);
     const int64_t end = std::max(from.x, to.x);
-    for (const RouteRect &keepOut : problem.keepOuts)
+    for (const Rect &keepOut : problem.keepOuts)
       if (const int64_t lanes = problem.meshHeight - (keepOut.y1 - keepOut.y0);
           keepOut.x0 < end && keepOut.x1 > begin && lanes > 0)
         most = std::max(most, (from.height + lanes - 1) / lanes);
@@ -153,7 +153,7 @@ static bool clip(int64_t &from, int64_t &to, int64_t step, int64_t begin,
 }
 
 void SearchedRouter::addObstacles() {
-  auto add = [&](int64_t color, RouteRect rect, const std::string &name) {
+  auto add = [&](int64_t color, Rect rect, const std::string &name) {
     if (clip(rect.x0, rect.x1, rect.xstep, window.x0, window.x1) &&
         clip(rect.y0, rect.y1, rect.ystep, window.y0, window.y1))
       paths.obstacles.push_back({color, rect, name});
@@ -161,7 +161,7 @@ void SearchedRouter::addObstacles() {
   for (size_t i = 0; i < routing.streams.size(); ++i)
     for (const RouteRule &rule : routing.streams[i].rules)
       add(rule.color, rule.rect, "stream '" + problem.streams[i].name + "'");
-  for (const RouteRect &rect : problem.keepOuts)
+  for (const Rect &rect : problem.keepOuts)
     add(PathObstacle::everyColor, rect, describeKeepOut(rect));
 }
 
@@ -170,7 +170,7 @@ void SearchedRouter::addNet(Searched &its, size_t bundle, int64_t slot,
                             PathNet net) {
   net.x -= window.x0;
   net.y -= window.y0;
-  for (RouteRect &rect : net.destinations) {
+  for (Rect &rect : net.destinations) {
     rect.x0 -= window.x0;
     rect.x1 -= window.x0;
     rect.y0 -= window.y0;
@@ -191,7 +191,7 @@ void SearchedRouter::addRows(Searched &its, size_t bundle) {
       continue;
     net.name =
         "row " + std::to_string(row) + " of @" + from.name + " to @" + to.name;
-    net.x = to.x > from.x ? from.x + from.width - 1 : from.x;
+    net.x = senderColumn(problem, requestOf(its));
     net.y = from.y + row;
     addNet(its, bundle, row % its.colors, std::move(net));
   }
@@ -200,35 +200,25 @@ void SearchedRouter::addRows(Searched &its, size_t bundle) {
 /// What enters the mesh for the PEs of a channel, or leaves it from one.
 void SearchedRouter::addChannels(Searched &its, size_t bundle) {
   const RouteRegion &region = sourceOf(its);
-  const RoutePattern pattern = requestOf(its).pattern;
-  const std::vector<RouteChannel> exits = exitsOf(region, requestOf(its));
-  const bool leaves =
-      pattern == RoutePattern::OutExit || pattern == RoutePattern::OutBand;
-  for (const RouteChannel &channel : leaves ? exits : region.west) {
-    if (channel.begin == channel.end && pattern != RoutePattern::ChannelRow)
-      continue;
-    PathNet net;
-    net.y = region.y + channel.row;
-    RouteRect to{region.x, region.x + region.width, 1, net.y, net.y + 1, 1};
-    net.name = "the channel in row " + std::to_string(net.y) + " to @";
-    if (leaves) {
-      net.name = "the exit in row " + std::to_string(net.y) + " of @";
-      net.x = pattern == RoutePattern::OutBand ? region.x + channel.end - 1
-                                               : to.x1 - 1;
-      net.exit = RoutePort::East;
-      to.x0 = problem.meshWidth - 1;
-      to.x1 = problem.meshWidth;
-    } else {
-      net.entry = RoutePort::West;
+  for (const Span &span : spansOf(problem, requestOf(its), 0, 1))
+    for (const Progression &row : span.lines) {
+      PathNet net;
+      net.x = region.x + span.sources.begin;
+      net.y = region.y + row.begin;
+      net.name = (span.exits ? "the exit in row " : "the channel in row ") +
+                 std::to_string(net.y) + (span.exits ? " of @" : " to @") +
+                 region.name;
+      Rect to{net.x + span.low, net.x + span.high + 1, 1, net.y, net.y + 1, 1};
+      if (span.exits) { // at the edge
+        net.exit = Port::East;
+        --to.x0;
+        --to.x1;
+      } else {
+        net.entry = Port::West;
+      }
+      net.destinations = {to};
+      addNet(its, bundle, 0, std::move(net));
     }
-    if (pattern == RoutePattern::Channel) {
-      to.x0 = region.x + channel.begin;
-      to.x1 = region.x + channel.end;
-    }
-    net.name += region.name;
-    net.destinations = {to};
-    addNet(its, bundle, 0, std::move(net));
-  }
 }
 
 void SearchedRouter::addNets() {

@@ -17,28 +17,22 @@ using namespace wsec;
 
 static StreamRequest readRequest(wse::StreamOp stream,
                                  ArrayRef<wse::RegionOp> regions) {
-  StreamRequest request{
-      stream.getSymName().str(), RoutePattern(stream.getPattern()), {}};
+  StreamRequest request{stream.getSymName().str(), stream.getPattern(), {}};
   if (stream.getRegion())
     request.region = indexOfRegion(regions, *stream.getRegion());
   if (stream.getTarget())
     request.target = indexOfRegion(regions, *stream.getTarget());
   if (wse::RowSetAttr rows = stream.getRowsAttr())
-    request.rows = {rows.getGroups(), rows.getPitch(), rows.getUsed()};
+    request.rows = rows.getRows();
   return request;
 }
 
 static RoutedStream readRoutes(wse::StreamOp stream) {
   RoutedStream routed;
   routed.colors = stream.getColors();
-  for (auto rule : stream.getRules().getAsRange<wse::RuleAttr>()) {
-    wse::RectAttr r = rule.getRect();
-    routed.rules.push_back({rule.getColor(),
-                            {r.getX0(), r.getX1(), r.getXstep(), r.getY0(),
-                             r.getY1(), r.getYstep()},
-                            RoutePort(rule.getReceive()),
-                            uint8_t(rule.getTransmit())});
-  }
+  for (auto rule : stream.getRules().getAsRange<wse::RuleAttr>())
+    routed.rules.push_back({rule.getColor(), rule.getRect(), rule.getReceive(),
+                            rule.getTransmit()});
   return routed;
 }
 

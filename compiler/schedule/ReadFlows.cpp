@@ -82,13 +82,12 @@ readFlows(wse::ProgramOp program, EntryKernels kernels,
       if (!stream)
         return kernel.emitError("kernel moves words of the host and has no "
                                 "stream of pattern ")
-               << wse::stringifyStreamPattern(flow.pattern);
+               << name(flow.pattern);
       HostTransfer transfer;
       transfer.launch = problem.launches.size();
       transfer.stream =
           numbers.try_emplace(stream, numbers.size()).first->second;
-      transfer.in = flow.pattern != wse::StreamPattern::OutExit &&
-                    flow.pattern != wse::StreamPattern::OutBand;
+      transfer.in = flow.pattern.movement == fabric::Movement::In;
       transfer.words = flow.words;
       transfer.firstUse = flow.firstUse;
       transfer.lastUse = flow.lastUse;

@@ -78,11 +78,8 @@ struct ScheduleLaunches final
       if (*fits)
         return scheduleFlows(program);
     }
-    // As it lies without code, for who asks how much of it there is.
-    Overflow again;
-    (void)byFirstFit(program, *problem, order, again);
     auto error = overflow.op->emitError(overflow.message);
-    setShortage(error, Shortage::Sram);
+    setShortage(error, Shortage::Sram, overflow.code);
     return error;
   }
 
@@ -90,6 +87,7 @@ struct ScheduleLaunches final
   struct Overflow {
     Operation *op = nullptr;
     std::string message;
+    int64_t code = 0; ///< bytes of a PE, as it was tried last; 0: not known
   };
 
   /// Gives all buffers an address, or says why there is none.
@@ -109,16 +107,18 @@ struct ScheduleLaunches final
       return failure();
     problem.firstAddress =
         llvm::alignTo(problem.firstAddress + *code, kBufferAlignment);
-    problem.codeBytes = *code;
+    problem.codeBytes = overflow.code = *code;
     if (problem.firstAddress <= problem.endAddress)
       return solver(program, problem, order, overflow);
-    if (!overflow.op)
-      overflow = {program,
-                  "SramOverflow: " + std::to_string(*code) +
-                      " bytes of code leave no room for buffers in the " +
-                      std::to_string(problem.endAddress) +
-                      " bytes of a PE; split the model into programs with "
-                      "fewer different kernels"};
+    if (!overflow.op) {
+      overflow.op = program;
+      overflow.message =
+          "SramOverflow: " + std::to_string(*code) +
+          " bytes of code leave no room for buffers in the " +
+          std::to_string(problem.endAddress) +
+          " bytes of a PE; split the model into programs with fewer different "
+          "kernels";
+    }
     return false;
   }
 
@@ -145,10 +145,10 @@ struct ScheduleLaunches final
       writeSchedule(program, kernels, problem, solution);
       return true;
     }
-    overflow = {found.owner < kernels.size()
-                    ? kernels[found.owner].getOperation()
-                    : program.persistents()[found.owner - kernels.size()],
-                found.message};
+    overflow.op = found.owner < kernels.size()
+                      ? kernels[found.owner].getOperation()
+                      : program.persistents()[found.owner - kernels.size()];
+    overflow.message = found.message;
     return false;
   }
 

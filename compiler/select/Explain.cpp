@@ -75,7 +75,7 @@ static int64_t colorsOf(wse::KernelOp op, int variant, const Machine &region) {
   kernel.setVariant(op, variant);
   int64_t colors = 0;
   for (const StreamNeed &need : kernel.streams(op, region))
-    colors += wsec::colorsOf(need.pattern);
+    colors += need.pattern.colors();
   kernel.setVariant(op, before);
   return colors;
 }

@@ -30,7 +30,12 @@ int64_t select::roomForOutput(Value input, const Machine &region,
          2;
 }
 
-Attribute select::costKey(wse::KernelOp kernel) {
+bool select::packsWeights(wse::ProgramOp program) {
+  return llvm::any_of(program.getOps<wse::ParameterOp>(),
+                      [](auto parameter) { return parameter.getQuantized(); });
+}
+
+Attribute select::costKey(wse::KernelOp kernel, bool packs) {
   Builder builder(kernel.getContext());
   SmallVector<Attribute> parts = {
       builder.getStringAttr(kernel->getName().getStringRef())};
@@ -44,8 +49,9 @@ Attribute select::costKey(wse::KernelOp kernel) {
     parts.push_back(attribute.getName());
     if (auto weight = dyn_cast<wse::WeightAttr>(attribute.getValue())) {
       parts.push_back(TypeAttr::get(weight.getType()));
-      if (onnx::QuantizedAttr packed = wse::quantizedOf(kernel, weight))
-        parts.append({weight, packed});
+      if (packs)
+        if (onnx::QuantizedAttr packed = wse::quantizedOf(kernel, weight))
+          parts.append({weight, packed});
     } else if (auto array = dyn_cast<ArrayAttr>(attribute.getValue())) {
       parts.push_back(builder.getI64IntegerAttr(array.size()));
     } else if (!isa<SymbolRefAttr>(attribute.getValue())) {
@@ -59,7 +65,7 @@ Attribute select::costKey(wse::KernelOp kernel) {
 }
 
 ArrayRef<Offer> select::Offers::of(wse::KernelOp kernel) {
-  std::unique_ptr<SmallVector<Offer>> &offers = known[costKey(kernel)];
+  std::unique_ptr<SmallVector<Offer>> &offers = known[costKey(kernel, packs)];
   if (!offers)
     offers = std::make_unique<SmallVector<Offer>>(
         findKernel(kernel)->offers(kernel, region));
@@ -129,8 +135,8 @@ namespace {
 /// what one of them opens costs the others no colors.
 class VariantChooser {
 public:
-  VariantChooser(const Machine &region, ScratchLimits limits)
-      : region(region), limits(limits), offers(region) {}
+  VariantChooser(const Machine &region, ScratchLimits limits, bool packs)
+      : region(region), limits(limits), offers(region, packs) {}
 
   void add(wse::KernelOp op, int64_t bytesBeside) {
     kernels.push_back({op, offers.of(op), bytesBeside});
@@ -196,7 +202,7 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
         }
       if (!both) {
         streams.push_back(need);
-        sum.colors += colorsOf(need.pattern);
+        sum.colors += need.pattern.colors();
       }
     }
   }
@@ -233,9 +239,10 @@ void VariantChooser::chooseFewColors() {
 
 void select::chooseVariants(wse::ProgramOp program, ScratchLimits limits,
                             bool fewColors) {
+  const bool packs = packsWeights(program);
   for (wse::RegionOp region : program.kernelRegions()) {
     const Machine machine = region.machine();
-    VariantChooser chooser(machine, limits);
+    VariantChooser chooser(machine, limits, packs);
     llvm::DenseMap<Operation *, int64_t> beside;
     if (limits.code)
       beside = bytesBeside(program, machine);

@@ -49,20 +49,26 @@ Choice cheapestOffer(mlir::Operation *op, llvm::ArrayRef<Offer> offers,
                      ScratchLimits limits = {}, int64_t others = 0);
 
 /// All that costs of a kernel can depend on: its name, types, attributes and
-/// body; of constants their types, and no names.
-mlir::Attribute costKey(wse::KernelOp kernel);
+/// body; of constants their types, and no names, but where they are quantised,
+/// as some are in a program that `packs`.
+mlir::Attribute costKey(wse::KernelOp kernel, bool packs = true);
+
+/// Whether any parameter is quantised.
+bool packsWeights(wse::ProgramOp program);
 
 /// Offers of kernels on one region: those of kernels that are alike are asked
 /// for once.
 class Offers {
 public:
-  explicit Offers(Machine region) : region(std::move(region)) {}
+  explicit Offers(Machine region, bool packs = true)
+      : region(std::move(region)), packs(packs) {}
 
   /// Of the kernel as it is; valid while this lives.
   llvm::ArrayRef<Offer> of(wse::KernelOp kernel);
 
 private:
   const Machine region;
+  const bool packs;
   llvm::DenseMap<mlir::Attribute, std::unique_ptr<llvm::SmallVector<Offer>>>
       known; // looked up only
 };

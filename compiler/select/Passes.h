@@ -6,6 +6,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassOptions.h"
 
+#include <memory>
 #include <string>
 
 namespace wsec::select {
@@ -15,6 +16,13 @@ inline constexpr llvm::StringLiteral explanationAttrName = "wse.explanation";
 
 #define GEN_PASS_DECL
 #include "compiler/select/Passes.h.inc"
+
+class PlanningCache;
+
+/// The pass that answers from what is in `shared`, and adds to it.
+std::unique_ptr<mlir::Pass>
+createSelectKernelsPass(const SelectKernelsPassOptions &options,
+                        PlanningCache &shared);
 
 struct SelectPipelineOptions
     : mlir::PassPipelineOptions<SelectPipelineOptions> {
@@ -102,9 +110,11 @@ struct SelectPipelineOptions
 };
 
 /// onnx -> wse, selected: `wse-select-kernels`, `wse-keep-weights` if asked,
-/// then `wse-verify-selected`.
+/// then `wse-verify-selected`. With `shared` a run answers from what is in it,
+/// and adds to it.
 void buildSelectPipeline(mlir::OpPassManager &manager,
-                         const SelectPipelineOptions &options);
+                         const SelectPipelineOptions &options,
+                         PlanningCache *shared = nullptr);
 
 /// The passes of this folder and the pipeline `wsec-select`.
 void registerSelectPipeline();

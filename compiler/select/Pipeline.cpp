@@ -17,7 +17,8 @@ namespace wsec::select {
 } // namespace wsec::select
 
 void select::buildSelectPipeline(mlir::OpPassManager &manager,
-                                 const SelectPipelineOptions &options) {
+                                 const SelectPipelineOptions &options,
+                                 PlanningCache *shared) {
   if (options.sparsity != 0) {
     MarkSparsePassOptions sparse;
     sparse.sparsity = options.sparsity;
@@ -45,7 +46,8 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.spreadCode = options.spreadCode;
   passOptions.whereFaster = options.whereFaster;
   passOptions.explain = options.explain;
-  manager.addPass(createSelectKernelsPass(passOptions));
+  manager.addPass(shared ? createSelectKernelsPass(passOptions, *shared)
+                         : createSelectKernelsPass(passOptions));
   if (options.keepWeights)
     manager.addNestedPass<wse::ProgramOp>(createKeepWeightsPass());
   manager.addNestedPass<wse::ProgramOp>(createVerifySelectedPass());
@@ -55,5 +57,7 @@ void select::registerSelectPipeline() {
   registerSelectPasses();
   mlir::PassPipelineRegistration<SelectPipelineOptions>(
       "wsec-select", "Selects kernels and distributions: onnx -> selected.",
-      buildSelectPipeline);
+      [](mlir::OpPassManager &manager, const SelectPipelineOptions &options) {
+        buildSelectPipeline(manager, options);
+      });
 }

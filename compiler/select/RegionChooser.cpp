@@ -24,28 +24,45 @@ namespace {
 
 /// Kernels whose costs are equal on every region.
 struct KernelClass {
+  size_t number; ///< in the cache
   wse::KernelOp first;
   double count = 0;
 };
 
 using Candidate = ShapeEstimate;
 
+/// The types that results of some kernels have on a region.
+class ShapeTypes {
+public:
+  /// The kernels are on the whole mesh.
+  explicit ShapeTypes(ArrayRef<wse::KernelOp> kernels);
+  void retype(RegionShape shape) const;
+  int64_t headSize() const { return leastHeadSize; }
+  ArrayRef<std::pair<Value, RankedTensorType>> onMesh() const { return values; }
+
+private:
+  int64_t headColumns(TokenTiling tiling, int64_t features,
+                      int64_t columns) const;
+
+  SmallVector<std::pair<Value, RankedTensorType>> values;
+  int64_t leastHeadSize = 0; ///< 0: there are no heads, or all stay whole
+};
+
 } // namespace
 
 class select::RegionChooser {
 public:
   RegionChooser(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
-                bool keepWeights = false, ScratchLimits limits = {});
+                PlanningCache &cache, bool keepWeights = false,
+                ScratchLimits limits = {});
   std::vector<ShapeEstimate> estimateAll(size_t widthsAtAllHeights, int bands);
   std::vector<KernelEstimate> estimateEach(RegionShape shape);
   /// `shape` with heads as they cost least.
   RegionShape chooseHeads(RegionShape shape);
-  void retype(RegionShape shape);
+  void retype(RegionShape shape) { types.retype(shape); }
 
 private:
-  int64_t headColumns(TokenTiling tiling, int64_t features,
-                      int64_t columns) const;
-  void estimateCycles(const Machine &region, Candidate &candidate);
+  void estimateCycles(RegionShape shape, Candidate &candidate);
   /// Bytes of the tensors that live while each kernel runs, and its scratch.
   std::vector<int64_t> working(const Machine &region) const;
   KernelEstimate estimate(wse::KernelOp kernel, const Machine &region) const;
@@ -57,9 +74,10 @@ private:
 
   Machine mesh;
   SmallVector<wse::KernelOp> kernels;
-  llvm::MapVector<Attribute, KernelClass> classes;
-  SmallVector<Attribute> classOf;                         // of each kernel
-  SmallVector<std::pair<Value, RankedTensorType>> values; // on the whole mesh
+  PlanningCache &cache;
+  std::vector<KernelClass> classes;
+  SmallVector<size_t> classOf; // of each kernel
+  const ShapeTypes types;
   /// Values that live from a kernel on, and those that do up to it.
   struct Lives {
     SmallVector<Value, 1> born, dead;
@@ -67,32 +85,92 @@ private:
   std::vector<Lives> lives;      // of each kernel
   llvm::DenseSet<Value> leaving; // results that only leave the wafer
   // Of the shape at hand.
-  llvm::DenseMap<Attribute, KernelEstimate> estimates; ///< working: scratch
+  std::vector<KernelEstimate> estimates; ///< by class; working: scratch
+  std::vector<int64_t> bytes;            ///< working(), by kernel
   const bool keepWeights;
   std::optional<AssumeResident> resident; ///< with `keepWeights`
   const ScratchLimits limits;
-  const int64_t code;        ///< bytes of a PE; 0: not known
-  int64_t leastHeadSize = 0; ///< 0: there are no heads, or all stay whole
+  const int64_t code; ///< bytes of a PE; 0: not known
   std::vector<Candidate> candidates;
 };
 
+ShapeTypes::ShapeTypes(ArrayRef<wse::KernelOp> kernels) {
+  for (wse::KernelOp kernel : kernels)
+    for (Value result : kernel->getResults()) {
+      auto type = cast<RankedTensorType>(result.getType());
+      values.emplace_back(result, type);
+      if (TokenTiling tiling = TokenTiling::of(type);
+          tiling.getColumns() == wse::ColumnPlacement::Heads)
+        leastHeadSize = leastHeadSize
+                            ? std::min(leastHeadSize, tiling.getHeadSize())
+                            : tiling.getHeadSize();
+    }
+  if (leastHeadSize && llvm::any_of(kernels, [](wse::KernelOp kernel) {
+        return findKernel(kernel)->needsWholeHeads(kernel);
+      }))
+    leastHeadSize = 0;
+}
+
+/// Columns of each head of a tensor, of those that there are for it: no more
+/// than any head has features, so that all tensors of an attention agree.
+int64_t ShapeTypes::headColumns(TokenTiling tiling, int64_t features,
+                                int64_t columns) const {
+  if (tiling.getColumns() != wse::ColumnPlacement::Heads)
+    return 1;
+  int64_t heads = features / tiling.getHeadSize();
+  return std::clamp<int64_t>(columns / heads, 1, leastHeadSize);
+}
+
+/// A distribution as it is over so many rows. Copies are in the rows of other
+/// tensors, which are all of either height where they fill it.
+static TokenTiling overRows(TokenTiling tiling, int64_t rows,
+                            int64_t headColumns) {
+  const int64_t most = std::max<int64_t>(1, tiling.group(rows));
+  return tiling.withCopies(std::min(tiling.getCopies(), most))
+      .withHeadColumns(headColumns);
+}
+
+void ShapeTypes::retype(RegionShape shape) const {
+  llvm::DenseMap<Type, Type> known;
+  for (auto [value, type] : values) {
+    Type &other = known[type];
+    if (!other) {
+      TokenTiling tiling = TokenTiling::of(type);
+      int64_t columns =
+          shape.spreadHeads
+              ? headColumns(tiling, type.getShape().back(), shape.columns)
+              : 1;
+      other = overRows(tiling, shape.rows, columns)
+                  .type(type.getShape(), type.getElementType());
+    }
+    value.setType(other);
+  }
+}
+
 RegionChooser::RegionChooser(const Machine &mesh,
-                             ArrayRef<wse::KernelOp> kernels, bool keepWeights,
+                             ArrayRef<wse::KernelOp> kernels,
+                             PlanningCache &cache, bool keepWeights,
                              ScratchLimits limits)
-    : mesh(mesh), kernels(kernels), keepWeights(keepWeights), limits(limits),
-      code(limits.code) {
+    : mesh(mesh), kernels(kernels), cache(cache), types(this->kernels),
+      keepWeights(keepWeights), limits(limits), code(limits.code) {
   if (keepWeights && !kernels.empty())
     resident.emplace(this->kernels.front()->getParentOfType<wse::ProgramOp>(),
                      kernels);
+  const bool packs =
+      !kernels.empty() &&
+      packsWeights(this->kernels.front()->getParentOfType<wse::ProgramOp>());
   llvm::DenseMap<Value, size_t> lastUse;
+  llvm::DenseMap<size_t, size_t> known; // class by number
   for (auto [index, kernel] : llvm::enumerate(this->kernels)) {
-    KernelClass &known = classes[classOf.emplace_back(costKey(kernel))];
-    if (!known.count++)
-      known.first = kernel;
+    const size_t number = cache.numberOf(costKey(kernel, packs));
+    const size_t its = known.try_emplace(number, classes.size()).first->second;
+    if (its == classes.size())
+      classes.push_back({number, kernel});
+    ++classes[its].count;
+    classOf.push_back(its);
     for (Value operand : kernel->getOperands())
       lastUse[operand] = index;
     for (Value result : kernel->getResults()) {
-      values.emplace_back(result, cast<RankedTensorType>(result.getType()));
       lastUse[result] = index;
       if (findKernel(kernel)->leavesInPieces() &&
           llvm::all_of(result.getUsers(), [](Operation *user) {
@@ -110,53 +188,6 @@ RegionChooser::RegionChooser(const Machine &mesh,
       if (lastUse.lookup(value) == index &&
           !llvm::is_contained(its.dead, value))
         its.dead.push_back(value);
-  }
-  for (auto [value, type] : values)
-    if (TokenTiling tiling = TokenTiling::of(type);
-        tiling.getColumns() == wse::ColumnPlacement::Heads)
-      leastHeadSize = leastHeadSize
-                          ? std::min(leastHeadSize, tiling.getHeadSize())
-                          : tiling.getHeadSize();
-  if (llvm::any_of(classes, [](const auto &known) {
-        return findKernel(known.second.first)
-            ->needsWholeHeads(known.second.first);
-      }))
-    leastHeadSize = 0;
-}
-
-/// Columns of each head of a tensor, of those that there are for it: no more
-/// than any head has features, so that all tensors of an attention agree.
-int64_t RegionChooser::headColumns(TokenTiling tiling, int64_t features,
-                                   int64_t columns) const {
-  if (tiling.getColumns() != wse::ColumnPlacement::Heads)
-    return 1;
-  int64_t heads = features / tiling.getHeadSize();
-  return std::clamp<int64_t>(columns / heads, 1, leastHeadSize);
-}
-
-/// A distribution as it is over so many rows. Copies are in the rows of other
-/// tensors, which are all of either height where they fill it.
-static TokenTiling overRows(TokenTiling tiling, int64_t rows,
-                            int64_t headColumns) {
-  const int64_t most = std::max<int64_t>(1, tiling.group(rows));
-  return tiling.withCopies(std::min(tiling.getCopies(), most))
-      .withHeadColumns(headColumns);
-}
-
-void RegionChooser::retype(RegionShape shape) {
-  llvm::DenseMap<Type, Type> known;
-  for (auto [value, type] : values) {
-    Type &other = known[type];
-    if (!other) {
-      TokenTiling tiling = TokenTiling::of(type);
-      int64_t columns =
-          shape.spreadHeads
-              ? headColumns(tiling, type.getShape().back(), shape.columns)
-              : 1;
-      other = overRows(tiling, shape.rows, columns)
-                  .type(type.getShape(), type.getElementType());
-    }
-    value.setType(other);
   }
 }
 
@@ -191,15 +222,20 @@ KernelEstimate RegionChooser::estimate(wse::KernelOp kernel,
   return estimate;
 }
 
-void RegionChooser::estimateCycles(const Machine &region,
-                                   Candidate &candidate) {
+/// Values have their types on that shape.
+void RegionChooser::estimateCycles(RegionShape shape, Candidate &candidate) {
+  const Machine region = shape.machineOn(mesh);
+  PlanningCache::Estimates &known = cache.estimates(
+      {shape, types.headSize(), keepWeights, limits.littleScratch, code});
   estimates.clear();
   candidate.cycles = startCycles(region, /*streams=*/true);
-  for (auto &[description, kernels] : classes) {
-    KernelEstimate its = estimate(kernels.first, region);
-    candidate.cycles += kernels.count * its.cycles;
-    candidate.stream += kernels.count * its.stream;
-    estimates[description] = its;
+  for (const KernelClass &kernels : classes) {
+    std::optional<KernelEstimate> &its = known[kernels.number];
+    if (!its)
+      its = estimate(kernels.first, region);
+    candidate.cycles += kernels.count * its->cycles;
+    candidate.stream += kernels.count * its->stream;
+    estimates.push_back(*its);
   }
 }
 
@@ -234,10 +270,10 @@ std::vector<int64_t> RegionChooser::working(const Machine &region) const {
   };
   std::vector<int64_t> each;
   int64_t live = 0;
-  for (auto [its, description] : llvm::zip_equal(lives, classOf)) {
+  for (auto [its, kernelClass] : llvm::zip_equal(lives, classOf)) {
     for (Value value : its.born)
       live += bytes(value);
-    each.push_back(live + estimates.lookup(description).working);
+    each.push_back(live + estimates[kernelClass].working);
     for (Value value : its.dead)
       live -= bytes(value);
   }
@@ -245,35 +281,35 @@ std::vector<int64_t> RegionChooser::working(const Machine &region) const {
 }
 
 Candidate RegionChooser::estimate(RegionShape shape) {
-  retype(shape);
+  types.retype(shape);
   const Machine region = shape.machineOn(mesh);
   Candidate candidate;
   candidate.shape = shape;
-  estimateCycles(region, candidate);
-  candidate.fits = llvm::all_of(working(region), [&](int64_t bytes) {
-    return bytes <= roomForData(region, code);
-  });
+  estimateCycles(shape, candidate);
+  bytes = working(region);
+  candidate.fits = llvm::all_of(
+      bytes, [&](int64_t its) { return its <= roomForData(region, code); });
   return candidate;
 }
 
 RegionShape RegionChooser::chooseHeads(RegionShape shape) {
-  auto other = shape;
+  if (!types.headSize())
+    return shape;
+  RegionShape other = shape;
   other.spreadHeads = true;
-  return leastHeadSize && estimate(other).key() < estimate(shape).key() ? other
-                                                                        : shape;
+  const Candidate spread = estimate(other), together = estimate(shape);
+  return spread.key() < together.key() ? other : shape;
 }
 
 std::vector<KernelEstimate> RegionChooser::estimateEach(RegionShape shape) {
-  shape = chooseHeads(shape);
-  retype(shape);
-  const Machine region = shape.machineOn(mesh);
-  Candidate candidate;
-  estimateCycles(region, candidate);
-  std::vector<int64_t> bytes = working(region);
+  const RegionShape heads = chooseHeads(shape);
+  // What was asked last, if heads stay together.
+  if (!types.headSize() || heads.spreadHeads)
+    estimate(heads);
   retype({mesh.width, mesh.height});
   std::vector<KernelEstimate> each;
-  for (auto [description, its] : llvm::zip_equal(classOf, bytes)) {
-    each.push_back(estimates.lookup(description));
+  for (auto [kernelClass, its] : llvm::zip_equal(classOf, bytes)) {
+    each.push_back(estimates[kernelClass]);
     each.back().working = its;
   }
   return each;
@@ -328,7 +364,7 @@ static int64_t largestMatrix(Operation *kernel) {
 /// The features of most products, by weights.
 std::vector<int64_t> RegionChooser::widths() const {
   llvm::MapVector<int64_t, double> weights;
-  for (auto &[description, kernels] : classes)
+  for (const KernelClass &kernels : classes)
     for (Value value : kernels.first->getOperands())
       weights[wse::featuresOf(value)] +=
           std::max(1.0, kernels.count * double(largestMatrix(kernels.first)));
@@ -343,7 +379,7 @@ std::vector<int64_t> RegionChooser::widths() const {
 /// The rows that the tokens of most tensors can share.
 std::vector<int64_t> RegionChooser::heights() const {
   llvm::MapVector<int64_t, size_t> uses;
-  for (auto &[value, type] : values) {
+  for (auto &[value, type] : types.onMesh()) {
     TokenTiling tiling = TokenTiling::of(type);
     ++uses[tiling.getBatch() * tiling.getTokens()];
   }
@@ -397,7 +433,8 @@ static SmallVector<wse::KernelOp> kernelsOf(wse::ProgramOp program) {
   return llvm::to_vector(program.bodyBlock().getOps<wse::KernelOp>());
 }
 
-RegionChoice select::chooseRegion(wse::ProgramOp program, int64_t code) {
+RegionChoice select::chooseRegion(wse::ProgramOp program, PlanningCache &cache,
+                                  int64_t code) {
   Builder builder(program.getContext());
   SmallVector<wse::KernelOp> kernels = kernelsOf(program);
   if (kernels.empty())
@@ -407,7 +444,7 @@ RegionChoice select::chooseRegion(wse::ProgramOp program, int64_t code) {
             builder.getArrayAttr({})};
   SmallVector<Attribute> list;
   std::vector<ShapeEstimate> estimates =
-      estimateShapes(program.targetMachine(), kernels, code);
+      estimateShapes(program.targetMachine(), kernels, cache, code);
   for (const ShapeEstimate &estimate : estimates)
     list.push_back(builder.getDictionaryAttr(
         {builder.getNamedAttr(
@@ -422,16 +459,18 @@ RegionChoice select::chooseRegion(wse::ProgramOp program, int64_t code) {
 
 std::vector<ShapeEstimate>
 select::estimateShapes(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
-                       int64_t code, size_t widths, int bands) {
-  return RegionChooser(mesh, kernels, /*keepWeights=*/false, {code})
+                       PlanningCache &cache, int64_t code, size_t widths,
+                       int bands) {
+  return RegionChooser(mesh, kernels, cache, /*keepWeights=*/false, {code})
       .estimateAll(widths, bands);
 }
 
 std::vector<std::vector<KernelEstimate>>
 select::estimateEach(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
-                     ArrayRef<RegionShape> shapes, bool keepWeights,
-                     bool littleScratch) {
-  KernelEstimator estimator(mesh, kernels, keepWeights, littleScratch);
+                     ArrayRef<RegionShape> shapes) {
+  PlanningCache cache;
+  KernelEstimator estimator(mesh, kernels, cache, /*keepWeights=*/false,
+                            /*littleScratch=*/false);
   std::vector<std::vector<KernelEstimate>> estimates;
   for (RegionShape shape : shapes)
     estimates.push_back(estimator.on(shape));
@@ -440,9 +479,11 @@ select::estimateEach(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
 
 KernelEstimator::KernelEstimator(const Machine &mesh,
                                  ArrayRef<wse::KernelOp> kernels,
-                                 bool keepWeights, bool littleScratch)
+                                 PlanningCache &cache, bool keepWeights,
+                                 bool littleScratch)
     : chooser(std::make_unique<RegionChooser>(
-          mesh, kernels, keepWeights, ScratchLimits{0, littleScratch})) {}
+          mesh, kernels, cache, keepWeights, ScratchLimits{0, littleScratch})) {
+}
 
 KernelEstimator::~KernelEstimator() = default;
 
@@ -450,25 +491,25 @@ std::vector<KernelEstimate> KernelEstimator::on(RegionShape shape) {
   return chooser->estimateEach(shape);
 }
 
-void select::retype(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
-                    RegionShape shape) {
-  RegionChooser(mesh, kernels).retype(shape);
+void select::retype(ArrayRef<wse::KernelOp> kernels, RegionShape shape) {
+  ShapeTypes(kernels).retype(shape);
 }
 
-RegionShape select::chooseHeads(wse::ProgramOp program, RegionShape shape) {
-  return chooseHeads(program.targetMachine(), kernelsOf(program), shape);
+RegionShape select::chooseHeads(wse::ProgramOp program, PlanningCache &cache,
+                                RegionShape shape) {
+  return chooseHeads(program.targetMachine(), kernelsOf(program), cache, shape);
 }
 
 RegionShape select::chooseHeads(const Machine &mesh,
                                 ArrayRef<wse::KernelOp> kernels,
-                                RegionShape shape, bool keepWeights,
-                                bool littleScratch) {
-  RegionChooser chooser(mesh, kernels, keepWeights, {0, littleScratch});
+                                PlanningCache &cache, RegionShape shape,
+                                bool keepWeights, bool littleScratch) {
+  RegionChooser chooser(mesh, kernels, cache, keepWeights, {0, littleScratch});
   RegionShape chosen = chooser.chooseHeads(shape);
   chooser.retype({mesh.width, mesh.height});
   return chosen;
 }
 
 void select::spreadHeads(wse::ProgramOp program, RegionShape shape) {
-  retype(program.targetMachine(), kernelsOf(program), shape);
+  retype(kernelsOf(program), shape);
 }

@@ -7,7 +7,7 @@
 #ifndef WSEC_COMPILER_SELECT_REGIONCHOOSER_H
 #define WSEC_COMPILER_SELECT_REGIONCHOOSER_H
 
-#include "compiler/machine/Machine.h"
+#include "compiler/select/PlanningCache.h"
 #include "dialects/wse/Wse.h"
 
 #include <memory>
@@ -15,24 +15,6 @@
 #include <vector>
 
 namespace wsec::select {
-
-struct RegionShape {
-  int64_t columns = 0, rows = 0;
-  /// Whether each head has as many columns as there are for it, or one.
-  bool spreadHeads = false;
-  /// Channels of its own, see wse.region; none: all that its rows have.
-  int64_t shareBegin = 0, shareCount = 0;
-  bool operator==(const RegionShape &other) const {
-    return columns == other.columns && rows == other.rows &&
-           spreadHeads == other.spreadHeads && shareBegin == other.shareBegin &&
-           shareCount == other.shareCount;
-  }
-  /// At the north-west corner of a mesh.
-  Machine machineOn(const Machine &mesh) const {
-    return mesh.region(0, 0, int(columns), int(rows))
-        .withShare(int(shareBegin), int(shareCount));
-  }
-};
 
 /// What some kernels take on a region of that shape.
 struct ShapeEstimate {
@@ -59,44 +41,36 @@ struct RegionChoice {
 /// whose SRAM holds the tensors. `program` has all kernels on the whole mesh;
 /// other shapes are told from it, without selecting anew.
 /// `code`: bytes of it in a PE; 0: not known.
-RegionChoice chooseRegion(wse::ProgramOp program, int64_t code);
+RegionChoice chooseRegion(wse::ProgramOp program, PlanningCache &cache,
+                          int64_t code);
 
 /// Estimates for some kernels of a program that has all on the whole mesh, the
 /// best first; the best `widths` at all heights, also at those of which two, or
 /// up to `bands`, lie above one another.
 std::vector<ShapeEstimate> estimateShapes(const Machine &mesh,
                                           llvm::ArrayRef<wse::KernelOp> kernels,
+                                          PlanningCache &cache,
                                           int64_t code = 0, size_t widths = 2,
                                           int bands = 1);
 
-/// What a kernel takes on a region, in its best variant.
-struct KernelEstimate {
-  double cycles = 0;
-  double stream = 0;   ///< of the busiest channel, in cycles
-  int64_t working = 0; ///< bytes of a PE: tensors that live meanwhile, scratch
-  int64_t held = 0;    ///< bytes of a PE for weights that stay, and their code
-  int64_t loaded = 0;  ///< elements of those, for all PEs
-};
-
-/// Of each of these kernels on each shape: in the variant that costs least, or,
-/// with `keepWeights`, holds most of its weights.
+/// Of each of these kernels on each shape, in the variant that costs least.
 std::vector<std::vector<KernelEstimate>>
 estimateEach(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
-             llvm::ArrayRef<RegionShape> shapes, bool keepWeights = false,
-             bool littleScratch = false);
+             llvm::ArrayRef<RegionShape> shapes);
 
 class RegionChooser;
 
 /// Asks for some kernels on one shape after the other; they are looked at once.
-/// While it lives they are in nobody else's hands: with `keepWeights` their
-/// weights count as resident.
+/// Each is in the variant that costs least, or, with `keepWeights`, holds most
+/// of its weights. While it lives they are in nobody else's hands: with
+/// `keepWeights` their weights count as resident.
 class KernelEstimator {
 public:
   KernelEstimator(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
-                  bool keepWeights, bool littleScratch);
+                  PlanningCache &cache, bool keepWeights, bool littleScratch);
   ~KernelEstimator();
 
-  /// Of each kernel, as `estimateEach` says.
+  /// Of each kernel.
   std::vector<KernelEstimate> on(RegionShape shape);
 
 private:
@@ -108,18 +82,18 @@ private:
 int64_t roomForData(const Machine &region, int64_t code = 0);
 
 /// Gives the values of some kernels the types they have on that shape.
-void retype(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
-            RegionShape shape);
+void retype(llvm::ArrayRef<wse::KernelOp> kernels, RegionShape shape);
 
 /// `shape` with the heads of a program selected for it as they cost least.
-RegionShape chooseHeads(wse::ProgramOp program, RegionShape shape);
+RegionShape chooseHeads(wse::ProgramOp program, PlanningCache &cache,
+                        RegionShape shape);
 
 /// The same for some kernels of a program that has all on the whole mesh, in
-/// the variants that `estimateEach` counts.
+/// the variants that `KernelEstimator` counts.
 RegionShape chooseHeads(const Machine &mesh,
                         llvm::ArrayRef<wse::KernelOp> kernels,
-                        RegionShape shape, bool keepWeights = false,
-                        bool littleScratch = false);
+                        PlanningCache &cache, RegionShape shape,
+                        bool keepWeights = false, bool littleScratch = false);
 
 /// Gives the values of a program selected for `shape` its heads.
 void spreadHeads(wse::ProgramOp program, RegionShape shape);

@@ -31,6 +31,9 @@ namespace {
 struct SelectKernelsPass
     : select::impl::SelectKernelsPassBase<SelectKernelsPass> {
   using SelectKernelsPassBase::SelectKernelsPassBase;
+  SelectKernelsPass(const SelectKernelsPassOptions &options,
+                    PlanningCache &shared)
+      : SelectKernelsPassBase(options), shared(&shared) {}
 
   FailureOr<Machine> readTarget(Operation *op) {
     std::string error;
@@ -122,24 +125,43 @@ struct SelectKernelsPass
     return {};
   }
 
+  /// The same, of an earlier attempt if there was one that selected so.
+  wse::ProgramOp selectOnce(PlanningCache &cache, func::FuncOp main,
+                            const Machine &target, RegionShape shape) {
+    OwningOpRef<wse::ProgramOp> &kept = cache.program(shape, codeOfStage());
+    if (!kept) {
+      wse::ProgramOp program = select(main, target, shape);
+      if (program && shared)
+        kept = program.clone();
+      return program;
+    }
+    wse::ProgramOp program = kept->clone();
+    OpBuilder(main).insert(program);
+    return program;
+  }
+
   /// About as much as a PE has.
   int64_t codeOfStage() const {
     return spreadCode ? codeBytes / stages : codeBytes;
   }
 
+  KeepOptions keepOptions(bool spreads) const {
+    return {keepWeights, codeBytes, codeOfStage(), spreads, clearRows};
+  }
+
   /// Puts the kernels on several regions, if that is asked for or pays.
-  bool spread(wse::ProgramOp program, double cyclesOfOne,
+  bool spread(wse::ProgramOp program, PlanningCache &cache, double cyclesOfOne,
               Explanation &explanation) {
     if (stages > 1 &&
-        spreadOverStages(program, size_t(stages), size_t(stageRows),
+        spreadOverStages(program, cache, size_t(stages), size_t(stageRows),
                          whereFaster ? cyclesOfOne
                                      : std::numeric_limits<double>::infinity(),
-                         {keepWeights, codeBytes, spreadCode, clearRows})) {
+                         keepOptions(spreadCode))) {
       explanation.staged(spreadCode);
       return true;
     }
     auto parts =
-        chooseSideBySide(program, cyclesOfOne,
+        chooseSideBySide(program, cache, cyclesOfOne,
                          SmallVector<int64_t>(abreast.begin(), abreast.end()));
     if (parts) {
       explanation.spread(*parts);
@@ -149,13 +171,13 @@ struct SelectKernelsPass
   }
 
   /// Puts the kernels on several regions that are given.
-  LogicalResult spreadOn(wse::ProgramOp program, const PlacementFile &given) {
+  LogicalResult spreadOn(wse::ProgramOp program, PlanningCache &cache,
+                         const PlacementFile &given) {
     const wse::RegionRole role = given.role();
     if (role != wse::RegionRole::Part)
-      return spreadOverStagesOn(
-          program, given,
-          {keepWeights, codeBytes, role == wse::RegionRole::Code});
-    FailureOr<SideBySide> parts = sideBySideOn(program, given);
+      return spreadOverStagesOn(program, cache, given,
+                                keepOptions(role == wse::RegionRole::Code));
+    FailureOr<SideBySide> parts = sideBySideOn(program, cache, given);
     if (failed(parts))
       return failure();
     spreadOverRegions(program, *parts);
@@ -220,7 +242,9 @@ struct SelectKernelsPass
     RegionShape shape = whole;
     if (count == 1)
       shape = {given->regions[0].pes.columns, given->regions[0].pes.rows};
-    wse::ProgramOp program = select(main, *target, shape);
+    PlanningCache own;
+    PlanningCache &cache = shared ? *shared : own;
+    wse::ProgramOp program = selectOnce(cache, main, *target, shape);
     if (!program)
       return signalPassFailure();
     Explanation explanation(explain);
@@ -231,31 +255,39 @@ struct SelectKernelsPass
     if (llvm::is_contained(abreast, 0))
       explanation.withoutParts();
     if (count > 1) {
-      if (failed(spreadOn(program, *given)))
+      if (failed(spreadOn(program, cache, *given)))
         return signalPassFailure();
       return finish(main, program, explanation);
     }
     if (count == 0) {
-      RegionChoice choice = chooseRegion(program, codeOfStage());
+      RegionChoice choice = chooseRegion(program, cache, codeOfStage());
       module->setAttr(wse::candidatesAttrName, choice.candidates);
       explanation.compared(program, choice.estimates);
-      if (spread(program, choice.cycles, explanation)) {
+      if (spread(program, cache, choice.cycles, explanation)) {
         return finish(main, program, explanation);
       }
       shape = choice.shape;
       if (shape.columns != whole.columns || shape.rows != whole.rows) {
         program.erase();
-        program = select(main, *target, shape);
+        program = selectOnce(cache, main, *target, shape);
       }
     } else if (given->regions[0].spreadHeads) {
       shape.spreadHeads = *given->regions[0].spreadHeads;
     } else {
-      shape = chooseHeads(program, shape);
+      shape = chooseHeads(program, cache, shape);
     }
     (*program.getOps<wse::RegionOp>().begin())
         .setSpreadHeads(shape.spreadHeads);
     spreadHeads(program, shape);
     finish(main, program, explanation);
   }
+
+  PlanningCache *shared = nullptr;
 };
 } // namespace
+
+std::unique_ptr<Pass>
+select::createSelectKernelsPass(const SelectKernelsPassOptions &options,
+                                PlanningCache &shared) {
+  return std::make_unique<SelectKernelsPass>(options, shared);
+}

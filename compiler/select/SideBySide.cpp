@@ -154,29 +154,31 @@ placementOf(const Machine &mesh,
 
 /// Predicted for each component on its best shape.
 static std::vector<double> cyclesOf(const Machine &mesh,
-                                    const std::vector<Kernels> &components) {
+                                    const std::vector<Kernels> &components,
+                                    PlanningCache &cache) {
   std::vector<double> cycles;
   for (const Kernels &component : components)
-    cycles.push_back(estimateShapes(mesh, component).front().cycles);
+    cycles.push_back(estimateShapes(mesh, component, cache).front().cycles);
   return cycles;
 }
 
 std::optional<SideBySide> select::chooseSideBySide(wse::ProgramOp program,
+                                                   PlanningCache &cache,
                                                    double cyclesOfOne,
                                                    ArrayRef<int64_t> abreast) {
   const Machine mesh = program.targetMachine();
   const std::vector<Kernels> components = Components(program).take();
   if (components.size() < 2)
     return std::nullopt;
-  std::vector<double> cycles = cyclesOf(mesh, components);
+  std::vector<double> cycles = cyclesOf(mesh, components, cache);
   std::optional<SideBySide> best;
   for (size_t count = 2; count <= std::min(components.size(), kMostParts);
        ++count) {
     std::vector<Kernels> parts = share(components, cycles, count);
     std::vector<std::vector<ShapeEstimate>> shapes;
     for (const Kernels &part : parts) {
-      shapes.push_back(
-          estimateShapes(mesh, part, 0, kWidthsAtAllHeights, int(kMostParts)));
+      shapes.push_back(estimateShapes(mesh, part, cache, 0, kWidthsAtAllHeights,
+                                      int(kMostParts)));
       llvm::erase_if(shapes.back(),
                      [](const ShapeEstimate &its) { return !its.fits; });
     }
@@ -200,17 +202,19 @@ std::optional<SideBySide> select::chooseSideBySide(wse::ProgramOp program,
 
 RegionShape select::shapeOf(const PlacementFile::Region &given,
                             const Machine &mesh,
-                            ArrayRef<wse::KernelOp> kernels, bool keepWeights,
+                            ArrayRef<wse::KernelOp> kernels,
+                            PlanningCache &cache, bool keepWeights,
                             bool littleScratch) {
   const RegionShape shape{given.pes.columns, given.pes.rows,
                           given.spreadHeads.value_or(false), given.shareBegin,
                           given.shareCount};
-  return given.spreadHeads
-             ? shape
-             : chooseHeads(mesh, kernels, shape, keepWeights, littleScratch);
+  return given.spreadHeads ? shape
+                           : chooseHeads(mesh, kernels, cache, shape,
+                                         keepWeights, littleScratch);
 }
 
 FailureOr<SideBySide> select::sideBySideOn(wse::ProgramOp program,
+                                           PlanningCache &cache,
                                            const PlacementFile &given) {
   const Machine mesh = program.targetMachine();
   const std::vector<Kernels> components = Components(program).take();
@@ -222,10 +226,12 @@ FailureOr<SideBySide> select::sideBySideOn(wse::ProgramOp program,
            << components.size()
            << " parts that have nothing to do with one another";
   SideBySide choice;
-  for (auto [kernels, region] : llvm::zip_equal(
-           share(components, cyclesOf(mesh, components), given.regions.size()),
-           given.regions))
-    choice.parts.push_back({kernels, shapeOf(region, mesh, kernels), {}});
+  for (auto [kernels, region] :
+       llvm::zip_equal(share(components, cyclesOf(mesh, components, cache),
+                             given.regions.size()),
+                       given.regions))
+    choice.parts.push_back(
+        {kernels, shapeOf(region, mesh, kernels, cache), {}});
   return choice;
 }
 
@@ -266,7 +272,6 @@ static wse::RegionOp regionOfPart(wse::ProgramOp program, wse::RegionOp first,
 }
 
 void select::spreadOverRegions(wse::ProgramOp program, SideBySide &choice) {
-  const Machine mesh = program.targetMachine();
   wse::RegionOp first = *program.getOps<wse::RegionOp>().begin();
   llvm::DenseSet<Operation *> taken; // looked up only
   for (auto [number, each] : llvm::enumerate(choice.parts)) {
@@ -293,5 +298,5 @@ void select::spreadOverRegions(wse::ProgramOp program, SideBySide &choice) {
   // On the whole mesh until here; sources that were shared have their own
   // types.
   for (RegionPart &part : choice.parts)
-    retype(mesh, part.kernels, part.shape);
+    retype(part.kernels, part.shape);
 }

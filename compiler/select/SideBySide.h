@@ -39,18 +39,20 @@ struct SideBySide {
 /// many as the last says; nothing if one region for all,
 /// of `cyclesOfOne`, is as good. `program` has all kernels on the whole mesh.
 std::optional<SideBySide> chooseSideBySide(wse::ProgramOp program,
+                                           PlanningCache &cache,
                                            double cyclesOfOne,
                                            llvm::ArrayRef<int64_t> abreast);
 
 /// As many parts as a placement has regions, each for one of its shapes; an
 /// error if the program has fewer. `program` has all kernels on the whole mesh.
 llvm::FailureOr<SideBySide> sideBySideOn(wse::ProgramOp program,
+                                         PlanningCache &cache,
                                          const PlacementFile &given);
 
 /// The shape of a region that is given, for these kernels of a program that has
 /// all on the whole mesh: heads as given, or as they cost least.
 RegionShape shapeOf(const PlacementFile::Region &given, const Machine &mesh,
-                    llvm::ArrayRef<wse::KernelOp> kernels,
+                    llvm::ArrayRef<wse::KernelOp> kernels, PlanningCache &cache,
                     bool keepWeights = false, bool littleScratch = false);
 
 /// Gives each part its region, with distributions for it.

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -25,7 +26,9 @@ class Partitioner {
 public:
   explicit Partitioner(const StageProblem &problem);
 
-  std::optional<StagePlan> run();
+  /// `least`: the cycles within which there is a plan; it is known that there
+  /// is none within `tooFew`, and one within `enough` if that is finite.
+  std::optional<StagePlan> run(double &least, double tooFew, double enough);
   std::optional<StagePlan> within(double limit);
 
 private:
@@ -81,6 +84,9 @@ private:
   size_t narrowest(size_t begin, size_t end, Ends ends, double limit) const;
   /// The same of cuts, asked for once for a limit.
   size_t widthOf(size_t from, size_t to, Ends ends, double limit);
+  /// The cut from which on no stage from `from` ends within the limit, whatever
+  /// crosses: kernels only add cycles and bytes. Asked for once, too.
+  size_t reachOf(size_t from, double limit);
   /// Fills `rows`; the stages in the last one, 0 if it cannot be done.
   size_t solve(double limit);
   size_t fillRow(const std::vector<Turn> &begins, double limit);
@@ -95,7 +101,8 @@ private:
   /// Of [begin, begin + 2^log): [width][log][begin].
   std::vector<std::vector<std::vector<int64_t>>> mostWorking;
   std::vector<Row> rows;
-  std::vector<size_t> widths; // of cuts and ends, or that it is not known
+  std::vector<size_t> widths;  // of cuts and ends, or that it is not known
+  std::vector<size_t> reaches; // of cuts, or that it is not known
 };
 
 } // namespace
@@ -147,8 +154,25 @@ size_t Partitioner::widthOf(size_t from, size_t to, Ends ends, double limit) {
   return width;
 }
 
+size_t Partitioner::reachOf(size_t from, double limit) {
+  size_t &reach = reaches[from];
+  if (reach != notYet)
+    return reach;
+  auto isPossible = [&](size_t to) {
+    for (size_t width = 0; width < problem.widths.size(); ++width)
+      if (cycleSums[width][cuts[to]] - cycleSums[width][cuts[from]] <= limit &&
+          fits(width, cuts[from], cuts[to]))
+        return true;
+    return false;
+  };
+  for (reach = from + 1; reach < cuts.size() && isPossible(reach);)
+    ++reach;
+  return reach;
+}
+
 size_t Partitioner::solve(double limit) {
   rows.clear();
+  reaches.assign(cuts.size(), notYet);
   widths.assign(4 * cuts.size() * cuts.size(), notYet);
   std::vector<Turn> begins(cuts.size());
   begins[0].reached = true;
@@ -177,7 +201,8 @@ size_t Partitioner::fillRow(const std::vector<Turn> &begins, double limit) {
       const int64_t before = row.prefixes.back()[from].column;
       if (before == none)
         continue;
-      for (size_t to = from + 1; to < cuts.size(); ++to)
+      const size_t end = reachOf(from, limit);
+      for (size_t to = from + 1; to < end; ++to)
         for (bool stores : {false, true}) {
           if (stores &&
               (isLast || to + 1 == cuts.size() || row.turns[to].reached))
@@ -241,7 +266,8 @@ std::optional<StagePlan> Partitioner::within(double limit) {
   return stages ? std::optional(plan(stages)) : std::nullopt;
 }
 
-std::optional<StagePlan> Partitioner::run() {
+std::optional<StagePlan> Partitioner::run(double &least, double tooFew,
+                                          double enough) {
   auto hasRoom = [&](int64_t columns) {
     return std::any_of(
         problem.rows.begin(), problem.rows.end(),
@@ -252,12 +278,19 @@ std::optional<StagePlan> Partitioner::run() {
   for (size_t width = 0; width < problem.widths.size(); ++width)
     if (hasRoom(problem.widths[width]))
       for (size_t from = 0; from < cuts.size(); ++from)
-        for (size_t to = from + 1; to < cuts.size(); ++to)
+        for (size_t to = from + 1; to < cuts.size(); ++to) {
+          if (cycleSums[width][cuts[to]] - cycleSums[width][cuts[from]] >
+              enough)
+            break;
           for (int way = 0; way < ways; ++way)
-            limits.push_back(cyclesOf(width, cuts[from], cuts[to],
-                                      {way % 2 == 1, way / 2 == 1}));
+            if (const double its = cyclesOf(width, cuts[from], cuts[to],
+                                            {way % 2 == 1, way / 2 == 1});
+                its > tooFew && its <= enough)
+              limits.push_back(its);
+        }
   if (limits.empty() ||
-      solve(*std::max_element(limits.begin(), limits.end())) == 0)
+      (std::isinf(enough) &&
+       solve(*std::max_element(limits.begin(), limits.end())) == 0))
     return std::nullopt;
   // The least is one of [low, high]; the others are not put in order.
   size_t low = 0, high = limits.size() - 1;
@@ -271,33 +304,55 @@ std::optional<StagePlan> Partitioner::run() {
     else
       low = middle + 1;
   }
-  return within(limits[low]);
+  least = limits[low];
+  return within(least);
 }
 
 std::optional<StagePlan> wsec::partitionStages(const StageProblem &problem) {
-  return Partitioner(problem).run();
+  double least = 0;
+  return Partitioner(problem).run(least, -1,
+                                  std::numeric_limits<double>::infinity());
 }
 
-bool wsec::hasPlan(const StageProblem &problem) {
-  return problem.check().empty() &&
-         Partitioner(problem).within(std::numeric_limits<double>::max());
+bool StageChoice::hasPlan(StageAnswers &known) const {
+  if (!known.hasPlan) {
+    const StageProblem its = problem(count);
+    known.hasPlan =
+        its.check().empty() &&
+        Partitioner(its).within(std::numeric_limits<double>::max()).has_value();
+  }
+  return *known.hasPlan;
 }
 
-void StageChoice::add(StageProblem problem) {
-  const size_t number = count++;
-  if (!problem.check().empty())
+/// Asks for the least cycles, or only whether the limit is below these.
+void StageChoice::solve(StageAnswers &known) const {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  const StageProblem its = problem(count);
+  if (!its.check().empty()) {
+    known.least = never;
     return;
-  Partitioner partitioner(problem);
+  }
+  Partitioner partitioner(its);
   // One that is too slow is known by one question, not by the least of all.
-  if (fewest < std::numeric_limits<double>::infinity() &&
-      !partitioner.within(limit()))
+  if (fewest < never && !partitioner.within(limit())) {
+    known.tooFew = limit();
     return;
-  std::optional<StagePlan> plan = partitioner.run();
-  assert((!plan || problem.verify(*plan).empty()) && "a plan breaks no rule");
-  if (!plan || plan->stages.size() < 2)
+  }
+  known.least = never;
+  known.fastest = partitioner.run(*known.least, known.tooFew, limit());
+  assert((!known.fastest || its.verify(*known.fastest).empty()) &&
+         "a plan breaks no rule");
+}
+
+void StageChoice::add(StageAnswers &known) {
+  if (!known.least && known.tooFew < limit())
+    solve(known);
+  const size_t number = count++;
+  if (!known.fastest || *known.least > limit() ||
+      known.fastest->stages.size() < 2)
     return;
-  fewest = std::min(fewest, plan->cycles);
-  candidates.push_back({number, std::move(problem), std::move(*plan)});
+  fewest = std::min(fewest, known.fastest->cycles);
+  candidates.push_back({number, *known.fastest});
   candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
                                   [&](const Candidate &each) {
                                     return each.fastest.cycles > limit();
@@ -316,7 +371,8 @@ std::optional<StageChoice::Chosen> StageChoice::best() const {
   for (const Candidate &each : candidates) {
     consider(each, each.fastest);
     // None at the very limit, where sums of another order are rounded up.
-    if (auto plan = Partitioner(each.problem).within(limit()))
+    const StageProblem its = problem(each.number);
+    if (auto plan = Partitioner(its).within(limit()))
       consider(each, *plan);
   }
   return best;

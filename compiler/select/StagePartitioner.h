@@ -5,6 +5,7 @@
 
 #include "compiler/select/StageProblem.h"
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -16,8 +17,15 @@ namespace wsec {
 /// none if no plan is legal.
 std::optional<StagePlan> partitionStages(const StageProblem &problem);
 
-/// Whether there is a legal plan, however slow.
-bool hasPlan(const StageProblem &problem);
+/// What is known of the plans of one problem: whoever asks again for it, among
+/// other problems, is answered from this.
+struct StageAnswers {
+  std::optional<bool> hasPlan;
+  std::optional<StagePlan> fastest; ///< if `least` is known, and there is one
+  /// Cycles within which there is a plan, exactly; infinite: there is none.
+  std::optional<double> least;
+  double tooFew = -1; ///< cycles within which there is none
+};
 
 /// Chooses from the plans of several problems: of other heights, or with other
 /// shares of the channels.
@@ -32,8 +40,15 @@ public:
     StagePlan plan;
   };
 
-  /// One that makes no sense has no plan.
-  void add(StageProblem problem);
+  /// `problem` gives that of a number, as often as it is asked.
+  explicit StageChoice(std::function<StageProblem(size_t)> problem)
+      : problem(std::move(problem)) {}
+
+  /// The next problem, of which that is known. One that makes no sense has no
+  /// plan.
+  void add(StageAnswers &known);
+  /// Whether the next problem has a plan, however slow.
+  bool hasPlan(StageAnswers &known) const;
   /// Of all plans of more than one stage the one with the fewest cycles from
   /// sample to sample; but with the least latency of those that are within
   /// `nearTie` of these: the fastest of each problem, and the one that then
@@ -44,11 +59,12 @@ private:
   /// A problem whose fastest plan is within the limit so far.
   struct Candidate {
     size_t number;
-    StageProblem problem;
     StagePlan fastest;
   };
+  void solve(StageAnswers &known) const;
   double limit() const { return fewest * (1 + nearTie); }
 
+  std::function<StageProblem(size_t)> problem;
   std::vector<Candidate> candidates;
   size_t count = 0;
   double fewest = std::numeric_limits<double>::infinity();

@@ -53,7 +53,7 @@ struct Setting {
 
 class Stages {
 public:
-  explicit Stages(wse::ProgramOp program);
+  Stages(wse::ProgramOp program, PlanningCache &cache);
   /// The values that may cross are passed on no more.
   void removeHandovers() {
     estimator.reset();
@@ -101,6 +101,7 @@ private:
   Value transfer(Value value, wse::KernelOp before);
 
   wse::ProgramOp program;
+  PlanningCache &cache;
   const Machine mesh;
   SmallVector<wse::KernelOp> kernels; ///< that are not prepared
   /// Of each, as long as nothing is spread.
@@ -140,9 +141,9 @@ bool Stages::isPrepared(wse::KernelOp kernel) const {
          });
 }
 
-Stages::Stages(wse::ProgramOp program)
+Stages::Stages(wse::ProgramOp program, PlanningCache &cache)
     : onMesh(placementOn(program.targetMachine())), program(program),
-      mesh(program.targetMachine()), handovers(program) {
+      cache(cache), mesh(program.targetMachine()), handovers(program) {
   for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {
     if (isPrepared(kernel))
       continue;
@@ -314,7 +315,8 @@ Stages::Estimates Stages::estimate(const Setting &setting, int64_t width) {
     shapes.push_back({width, setting.rows, false, 0, count});
   if (!estimator) {
     all = llvm::to_vector(program.bodyBlock().getOps<wse::KernelOp>());
-    estimator.emplace(mesh, all, setting.keep.weights, setting.keep.spreadCode);
+    estimator.emplace(mesh, all, cache, setting.keep.weights,
+                      setting.keep.spreadCode);
   }
   Estimates estimates;
   for (RegionShape shape : shapes)
@@ -476,8 +478,8 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting,
       region.shareCount = shares[number];
       shareBegin += shares[number];
     }
-    part.shape = shapeOf(region, mesh, part.kernels, setting.keep.weights,
-                         setting.keep.spreadCode);
+    part.shape = shapeOf(region, mesh, part.kernels, cache,
+                         setting.keep.weights, setting.keep.spreadCode);
   }
   removeHandovers();
   return result;
@@ -493,13 +495,14 @@ static std::vector<size_t> stageCounts(size_t most) {
   return counts;
 }
 
-bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
-                              size_t mostRows, double cycles,
+bool select::spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
+                              size_t mostStages, size_t mostRows, double cycles,
                               const KeepOptions &keep) {
-  Stages stages(program);
+  Stages stages(program, cache);
   const Machine mesh = program.targetMachine();
   std::vector<Setting> settings;
-  StageChoice choice;
+  StageChoice choice(
+      [&](size_t number) { return stages.problem(settings[number]); });
   for (int64_t rows : stages.heights(keep.clear)) {
     const std::vector<StageRow> stageRows =
         rowsOfStages(stages.onMesh, rows, mostRows, keep.clear);
@@ -507,20 +510,22 @@ bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
       continue;
     const size_t most =
         std::min(mostStages, channelsOf(stages.onMesh, rows, stageRows));
-    auto problem = [&](size_t count) {
+    auto next = [&](size_t count) -> StageAnswers & {
       settings.push_back(
           stages.evenly(widthsOf(mesh), rows, count, stageRows, keep));
-      return stages.problem(settings.back());
+      return cache.stages({keep.weights, keep.spreadCode, keep.clear,
+                           keep.selected, keep.code, rows, count,
+                           stageRows.size()});
     };
     // What SRAM does not hold with the most stages it does not with fewer.
     if (keep.weights) {
-      const bool holds = hasPlan(problem(most));
+      const bool holds = choice.hasPlan(next(most));
       settings.pop_back();
       if (!holds)
         continue;
     }
     for (size_t count : stageCounts(most))
-      choice.add(problem(count));
+      choice.add(next(count));
   }
   const std::optional<StageChoice::Chosen> best = choice.best();
   // Where SRAM holds them nowhere they will have to stream.
@@ -528,7 +533,9 @@ bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
     stages.removeHandovers();
     KeepOptions streaming;
     streaming.clear = keep.clear;
-    return spreadOverStages(program, mostStages, mostRows, cycles, streaming);
+    streaming.selected = keep.selected;
+    return spreadOverStages(program, cache, mostStages, mostRows, cycles,
+                            streaming);
   }
   if (!best || best->plan.cycles >= cycles)
     return false;
@@ -538,12 +545,13 @@ bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
 }
 
 LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
+                                         PlanningCache &cache,
                                          const PlacementFile &given,
                                          const KeepOptions &keep) {
   auto refuse = [&] {
     return program.emitError("placement '") << given.path << "': ";
   };
-  Stages stages(program);
+  Stages stages(program, cache);
   const int64_t rows = given.regions.front().pes.rows;
   if (std::string problem = groupsProblem(given); !problem.empty())
     return refuse() << problem;

@@ -18,6 +18,7 @@ namespace wsec::select {
 struct KeepOptions {
   bool weights = false; ///< stay on the wafer, where kernels can hold them
   int64_t code = 0;     ///< bytes of a PE; 0: not known
+  int64_t selected = 0; ///< that kernels were selected with room for
   /// Those are of all kernels, which a stage has its share of: regions are
   /// there for their code.
   bool spreadCode = false;
@@ -30,13 +31,15 @@ struct KeepOptions {
 /// store. Where weights are kept the SRAM of each stage holds them. False, and
 /// nothing is changed, if that is one stage, or samples would not follow one
 /// another in fewer than `cycles`.
-bool spreadOverStages(wse::ProgramOp program, size_t mostStages,
-                      size_t mostRows, double cycles, const KeepOptions &keep);
+bool spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
+                      size_t mostStages, size_t mostRows, double cycles,
+                      const KeepOptions &keep);
 
 /// Cuts it into the stages of a placement, before the kernels that it names;
 /// an error if it cannot be cut there. Channels are shared out by the words
 /// that stages need where the placement does not say how.
 llvm::LogicalResult spreadOverStagesOn(wse::ProgramOp program,
+                                       PlanningCache &cache,
                                        const PlacementFile &given,
                                        const KeepOptions &keep);
 

@@ -10,6 +10,8 @@
 #ifndef WSEC_DIALECTS_PE_PE_H
 #define WSEC_DIALECTS_PE_PE_H
 
+#include "dialects/fabric/Fabric.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -25,6 +27,11 @@
 #include <vector>
 
 #include "dialects/pe/PeParameters.h"
+
+namespace wsec::pe {
+using fabric::Port;
+using fabric::Ports;
+} // namespace wsec::pe
 
 #include "dialects/pe/PeDialect.h.inc"
 #include "dialects/pe/PeEnums.h.inc"

@@ -46,7 +46,7 @@ LogicalResult RectAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult PositionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    std::optional<Port> receive,
                                    Ports transmit) {
-  if (receive.has_value() == (static_cast<uint32_t>(transmit) != 0)) // C1
+  if (receive.has_value() == (transmit != 0)) // C1
     return emitError() << "a switch position has either one receive port or "
                           "some transmit ports";
   return success();

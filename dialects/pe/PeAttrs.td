@@ -2,32 +2,13 @@
 #ifndef WSEC_DIALECTS_PE_PEATTRS_TD
 #define WSEC_DIALECTS_PE_PEATTRS_TD
 
+include "dialects/fabric/Fabric.td"
 include "dialects/pe/PeDialect.td"
 include "dialects/pe/PeOpcodes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
 // Enum values are those of program.fbs; compiler/emit asserts it.
-
-def Pe_Port : I32EnumAttr<"Port", "A port of a router.", [
-  I32EnumAttrCase<"North", 0, "north">,
-  I32EnumAttrCase<"South", 1, "south">,
-  I32EnumAttrCase<"East", 2, "east">,
-  I32EnumAttrCase<"West", 3, "west">,
-  I32EnumAttrCase<"Ramp", 4, "ramp">
-]> {
-  let cppNamespace = "::wsec::pe";
-}
-
-def Pe_Ports : I32BitEnumAttr<"Ports", "A set of ports of a router.", [
-  I32BitEnumAttrCaseBit<"North", 0, "north">,
-  I32BitEnumAttrCaseBit<"South", 1, "south">,
-  I32BitEnumAttrCaseBit<"East", 2, "east">,
-  I32BitEnumAttrCaseBit<"West", 3, "west">,
-  I32BitEnumAttrCaseBit<"Ramp", 4, "ramp">
-]> {
-  let cppNamespace = "::wsec::pe";
-}
 
 def Pe_Role : I32EnumAttr<"Role", "What a host tensor is for.", [
   I32EnumAttrCase<"Input", 0, "input">,
@@ -162,9 +143,9 @@ def Pe_RectAttr : Pe_Attr<"Rect", "rect"> {
     "int64_t":$x0, "int64_t":$x1, DefaultValuedParameter<"int64_t", "1">:$xstep,
     "int64_t":$y0, "int64_t":$y1, DefaultValuedParameter<"int64_t", "1">:$ystep);
   let builders = [
-    AttrBuilder<(ins "int64_t":$x0, "int64_t":$x1, "int64_t":$y0,
-                     "int64_t":$y1), [{
-      return $_get($_ctxt, x0, x1, int64_t(1), y0, y1, int64_t(1));
+    AttrBuilder<(ins "const fabric::Rect &":$rect), [{
+      return $_get($_ctxt, rect.x0, rect.x1, rect.xstep, rect.y0, rect.y1,
+                   rect.ystep);
     }]>
   ];
   let assemblyFormat = [{

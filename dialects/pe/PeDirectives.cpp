@@ -362,21 +362,20 @@ void printDelivery(OpAsmPrinter &printer, Operation *op, ValueRange values,
   printOptionalSum(printer, op, "data", values, data);
 }
 
-ParseResult parsePassage(OpAsmParser &parser, PortAttr &receive,
-                         PortsAttr &transmit) {
+ParseResult parsePassage(OpAsmParser &parser, IntegerAttr &receive,
+                         IntegerAttr &transmit) {
   constexpr StringRef form = "a rule is written 'set_route 3 from ramp to "
                              "[east]'";
-  Port port;
-  if (expectKeyword(parser, "from", form) || parsePort(parser, port))
-    return failure();
-  receive = PortAttr::get(parser.getContext(), port);
-  return failure(expectKeyword(parser, "to", form) ||
-                 parsePorts(parser, transmit));
+  return failure(
+      expectKeyword(parser, "from", form) || parsePort(parser, receive) ||
+      expectKeyword(parser, "to", form) || parsePorts(parser, transmit));
 }
 
-void printPassage(OpAsmPrinter &printer, Operation *op, PortAttr receive,
-                  PortsAttr transmit) {
-  printer << "from " << stringifyPort(receive.getValue()) << " to ";
+void printPassage(OpAsmPrinter &printer, Operation *op, IntegerAttr receive,
+                  IntegerAttr transmit) {
+  printer << "from ";
+  printPort(printer, op, receive);
+  printer << " to ";
   printPorts(printer, op, transmit);
 }
 

@@ -93,4 +93,17 @@ std::string nearest(StringRef wanted, SmallVector<StringRef> names) {
   return (few ? "; there is: " : "; nearest: ") + llvm::join(names, ", ");
 }
 
+ParseResult parseWord(AsmParser &parser, StringRef &word,
+                      SmallVector<StringRef> names, StringRef noun) {
+  const SMLoc location = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword(&word)) &&
+      llvm::is_contained(names, word))
+    return success();
+  if (word.empty())
+    return parser.emitError(location, "expected ")
+           << noun << nearest(word, std::move(names));
+  return parser.emitError(location, "'")
+         << word << "' is not " << noun << nearest(word, std::move(names));
+}
+
 } // namespace wsec::pe

@@ -102,27 +102,24 @@ std::string nearestSymbol(llvm::StringRef wanted, ParentOp parent) {
   return nearest(wanted, std::move(names));
 }
 
-/// Parses a case of an enumeration whose highest number is `last`. `noun` says
-/// what it is: "a port".
+/// Parses one of `names`. `noun` says what it is: "a port".
+mlir::ParseResult parseWord(mlir::AsmParser &parser, llvm::StringRef &word,
+                            llvm::SmallVector<llvm::StringRef> names,
+                            llvm::StringRef noun);
+
+/// Parses a case of an enumeration whose highest number is `last`.
 template <typename Enum>
 mlir::ParseResult parseCase(mlir::AsmParser &parser, Enum &value, unsigned last,
                             llvm::StringRef noun) {
-  llvm::SMLoc location = parser.getCurrentLocation();
-  llvm::StringRef word;
-  if (succeeded(parser.parseOptionalKeyword(&word)))
-    if (std::optional<Enum> known = symbolizeEnum<Enum>(word)) {
-      value = *known;
-      return mlir::success();
-    }
   llvm::SmallVector<llvm::StringRef> names;
   for (unsigned number = 0; number <= last; ++number)
     if (auto name = stringifyEnum(static_cast<Enum>(number)); !name.empty())
       names.push_back(name);
-  if (word.empty())
-    return parser.emitError(location, "expected ")
-           << noun << nearest(word, std::move(names));
-  return parser.emitError(location, "'")
-         << word << "' is not " << noun << nearest(word, std::move(names));
+  llvm::StringRef word;
+  if (parseWord(parser, word, std::move(names), noun))
+    return mlir::failure();
+  value = *symbolizeEnum<Enum>(word);
+  return mlir::success();
 }
 
 } // namespace wsec::pe

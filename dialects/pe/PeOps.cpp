@@ -306,20 +306,18 @@ void RouteOp::build(OpBuilder &builder, OperationState &state, int64_t color,
   auto &properties = state.getOrAddProperties<Properties>();
   properties.color = builder.getI64IntegerAttr(color);
   properties.rect = rect;
-  properties.receive = PortAttr::get(builder.getContext(), receive);
-  properties.transmit = PortsAttr::get(builder.getContext(), transmit);
+  properties.receive = builder.getI32IntegerAttr(int32_t(receive));
+  properties.transmit = builder.getI32IntegerAttr(transmit);
 }
 
 LogicalResult wsec::pe::verifyPorts(Operation *op, Port receive,
                                     Ports transmit) {
-  auto ports = static_cast<uint32_t>(transmit);
-  if (ports == 0) // C1
+  if (transmit == 0) // C1
     return op->emitOpError("transmits through no port");
-  if (receive != Port::Ramp &&
-      (ports & 1u << static_cast<uint32_t>(receive))) // C2
+  if (receive != Port::Ramp && (transmit & portBit(receive))) // C2
     return op->emitOpError(
                "sends wavelets back through the port they came from: ")
-           << stringifyPort(receive);
+           << keyword(receive);
   return success();
 }
 

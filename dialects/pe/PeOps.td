@@ -86,7 +86,7 @@ def Pe_RouteOp : Pe_Op<"route", [HasParent<"ProgramOp">]> {
     ```
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$color,
-    Pe_RectAttr:$rect, Pe_Port:$receive, Pe_Ports:$transmit,
+    Pe_RectAttr:$rect, Fabric_Port:$receive, Fabric_Ports:$transmit,
     OptionalAttr<ArrayAttr>:$positions, UnitAttr:$ring,
     DefaultValuedAttr<Pe_PopMode, "PopMode::Never">:$pop,
     DefaultValuedAttr<I64Attr, "0">:$initial);
@@ -96,7 +96,7 @@ def Pe_RouteOp : Pe_Op<"route", [HasParent<"ProgramOp">]> {
                    "Ports":$transmit)>
   ];
   let assemblyFormat = [{
-    custom<Number>($color) custom<Rect>($rect) `from` $receive `to` custom<Ports>($transmit)
+    custom<Number>($color) custom<Rect>($rect) `from` custom<Port>($receive) `to` custom<Ports>($transmit)
     (`switch` custom<Positions>($positions)^)? (`ring` $ring^)?
     (`pop` $pop^)? (`initial` custom<Number>($initial)^)? attr-dict
   }];
@@ -140,10 +140,10 @@ def Pe_ChainOp : Pe_Op<"chain", [HasParent<"ProgramOp">, Symbol]> {
   let arguments = (ins SymbolNameAttr:$sym_name,
     ConfinedAttr<I64Attr, [IntNonNegative]>:$even,
     ConfinedAttr<I64Attr, [IntNonNegative]>:$odd,
-    Pe_RectAttr:$rect, Pe_Port:$direction);
+    Pe_RectAttr:$rect, Fabric_Port:$direction);
   let assemblyFormat = [{
     $sym_name `even` custom<Number>($even) `odd` custom<Number>($odd)
-    custom<Rect>($rect) `to` $direction attr-dict
+    custom<Rect>($rect) `to` custom<Port>($direction) attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -109,38 +109,56 @@ void printChannels(AsmPrinter &printer, Operation *, ArrayAttr channels) {
 }
 
 ParseResult parsePort(AsmParser &parser, Port &port) {
-  return parseCase(parser, port, getMaxEnumValForPort(), "a port");
+  SmallVector<StringRef> words;
+  for (Port each : fabric::allPorts)
+    words.push_back(keyword(each));
+  StringRef word;
+  if (parseWord(parser, word, std::move(words), "a port"))
+    return failure();
+  port = *fabric::portNamed(word);
+  return success();
 }
 
-ParseResult parsePorts(AsmParser &parser, PortsAttr &ports) {
-  uint32_t set = 0;
+ParseResult parsePort(AsmParser &parser, IntegerAttr &port) {
+  Port parsed;
+  if (parsePort(parser, parsed))
+    return failure();
+  port = parser.getBuilder().getI32IntegerAttr(int32_t(parsed));
+  return success();
+}
+
+void printPort(AsmPrinter &printer, Operation *, IntegerAttr port) {
+  printer << keyword(Port(port.getInt()));
+}
+
+ParseResult parsePorts(AsmParser &parser, IntegerAttr &ports) {
+  Ports set = 0;
   if (!startsWith(parser, "["))
     return expect(parser, failure(), "'['", form::kPorts);
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
         Port port;
         if (parsePort(parser, port))
           return failure();
-        set |= 1u << static_cast<uint32_t>(port);
+        set |= portBit(port);
         return success();
       }))
     return failure();
-  ports = PortsAttr::get(parser.getContext(), static_cast<Ports>(set));
+  ports = parser.getBuilder().getI32IntegerAttr(set);
   return success();
 }
 
 static void printSet(AsmPrinter &printer, Ports ports) {
-  auto set = static_cast<uint32_t>(ports);
   SmallVector<StringRef> names;
-  for (uint32_t port = 0; port <= getMaxEnumValForPort(); ++port)
-    if (set & (1u << port))
-      names.push_back(stringifyPort(static_cast<Port>(port)));
+  for (Port port : fabric::allPorts)
+    if (ports & portBit(port))
+      names.push_back(keyword(port));
   printer << '[';
   llvm::interleaveComma(names, printer);
   printer << ']';
 }
 
-void printPorts(AsmPrinter &printer, Operation *, PortsAttr ports) {
-  printSet(printer, ports.getValue());
+void printPorts(AsmPrinter &printer, Operation *, IntegerAttr ports) {
+  printSet(printer, Ports(ports.getInt()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -294,17 +312,17 @@ ParseResult parsePosition(AsmParser &parser, std::optional<Port> &receive,
                           Ports &transmit) {
   if (succeeded(parser.parseOptionalKeyword("from")))
     return parsePort(parser, receive.emplace());
-  PortsAttr ports;
+  IntegerAttr ports;
   if (expectKeyword(parser, "to", form::kSwitch) || parsePorts(parser, ports))
     return failure();
-  transmit = ports.getValue();
+  transmit = Ports(ports.getInt());
   return success();
 }
 
 void printPosition(AsmPrinter &printer, std::optional<Port> receive,
                    Ports transmit) {
   if (receive) {
-    printer << "from " << stringifyPort(*receive);
+    printer << "from " << keyword(*receive);
     return;
   }
   printer << "to ";

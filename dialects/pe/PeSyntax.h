@@ -60,10 +60,14 @@ void printCarried(mlir::OpAsmPrinter &printer, mlir::Operation *,
 
 // east
 mlir::ParseResult parsePort(mlir::AsmParser &parser, Port &port);
+mlir::ParseResult parsePort(mlir::AsmParser &parser, mlir::IntegerAttr &port);
+void printPort(mlir::AsmPrinter &printer, mlir::Operation *,
+               mlir::IntegerAttr port);
 
 // [east, ramp]
-mlir::ParseResult parsePorts(mlir::AsmParser &parser, PortsAttr &ports);
-void printPorts(mlir::AsmPrinter &printer, mlir::Operation *, PortsAttr ports);
+mlir::ParseResult parsePorts(mlir::AsmParser &parser, mlir::IntegerAttr &ports);
+void printPorts(mlir::AsmPrinter &printer, mlir::Operation *,
+                mlir::IntegerAttr ports);
 
 // from east, or: to [west, ramp]
 mlir::ParseResult parsePosition(mlir::AsmParser &parser,
@@ -218,10 +222,11 @@ void printDelivery(mlir::OpAsmPrinter &printer, mlir::Operation *,
                    AffineAttr data);
 
 // from ramp to [east]
-mlir::ParseResult parsePassage(mlir::OpAsmParser &parser, PortAttr &receive,
-                               PortsAttr &transmit);
+mlir::ParseResult parsePassage(mlir::OpAsmParser &parser,
+                               mlir::IntegerAttr &receive,
+                               mlir::IntegerAttr &transmit);
 void printPassage(mlir::OpAsmPrinter &printer, mlir::Operation *,
-                  PortAttr receive, PortsAttr transmit);
+                  mlir::IntegerAttr receive, mlir::IntegerAttr transmit);
 
 } // namespace wsec::pe
 

@@ -407,7 +407,7 @@ def Pe_SetRouteOp : Pe_Op<"set_route", [Pe_InCode]> {
     ```
   }];
   let arguments = (ins Variadic<Pe_ScalarType>:$values, Pe_AffineAttr:$color,
-    Pe_Port:$receive, Pe_Ports:$transmit);
+    Fabric_Port:$receive, Fabric_Ports:$transmit);
   let assemblyFormat = [{
     custom<Sum>($values, $color) custom<Passage>($receive, $transmit) attr-dict
   }];

@@ -173,6 +173,30 @@ static void printMeshExtents(OpAsmPrinter &printer, Operation *,
 }
 
 //===----------------------------------------------------------------------===//
+// Assembly of patterns of streams
+//===----------------------------------------------------------------------===//
+
+static ParseResult parsePattern(OpAsmParser &parser, StringAttr &pattern) {
+  const SMLoc location = parser.getCurrentLocation();
+  StringRef word;
+  (void)parser.parseOptionalKeyword(&word);
+  if (!fabric::patternNamed(word)) {
+    InFlightDiagnostic error =
+        parser.emitError(location, "expected a pattern of streams: ");
+    llvm::interleaveComma(fabric::allPatterns, error,
+                          [&](const auto &known) { error << known.name; });
+    return error;
+  }
+  pattern = parser.getBuilder().getStringAttr(word);
+  return success();
+}
+
+static void printPattern(OpAsmPrinter &printer, Operation *,
+                         StringAttr pattern) {
+  printer << pattern.getValue();
+}
+
+//===----------------------------------------------------------------------===//
 // Assembly of what a region is to lie near: @b, (3, 0) or east
 //===----------------------------------------------------------------------===//
 
@@ -194,7 +218,7 @@ static ParseResult parseNearTarget(OpAsmParser &parser, Attribute &target) {
   }
   SMLoc location = parser.getCurrentLocation();
   StringRef word;
-  if (failed(parser.parseOptionalKeyword(&word)) || !symbolizePort(word))
+  if (failed(parser.parseOptionalKeyword(&word)) || !fabric::portNamed(word))
     return parser.emitError(location, "expected a region, a PE as (x, y), or "
                                       "north, south, east or west");
   target = builder.getStringAttr(word);

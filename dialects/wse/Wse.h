@@ -4,6 +4,7 @@
 #define WSEC_DIALECTS_WSE_WSE_H
 
 #include "compiler/machine/Machine.h"
+#include "dialects/fabric/StreamPattern.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/wse/Distribution.h"
 
@@ -17,6 +18,12 @@
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace wsec::wse {
+using fabric::Port;
+using fabric::Ports;
+using fabric::StreamPattern;
+} // namespace wsec::wse
 
 #include "dialects/wse/WseDialect.h.inc"
 #include "dialects/wse/WseEnums.h.inc"

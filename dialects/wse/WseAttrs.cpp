@@ -92,6 +92,85 @@ static void printDistAxis(AsmPrinter &printer, ArrayRef<DistEntry> axis) {
   printer << "]";
 }
 
+// A rectangle of a rule: <x = 0 to 8 step 2, y = 0 to 4>.
+static ParseResult parseRange(AsmParser &parser, StringRef axis, int64_t &begin,
+                              int64_t &end, int64_t &step) {
+  step = 1;
+  if (parser.parseKeyword(axis) || parser.parseEqual() ||
+      parser.parseInteger(begin) || parser.parseKeyword("to") ||
+      parser.parseInteger(end))
+    return failure();
+  return failure(succeeded(parser.parseOptionalKeyword("step")) &&
+                 parser.parseInteger(step));
+}
+
+static ParseResult parseRect(AsmParser &parser, fabric::Rect &rect) {
+  return failure(parser.parseLess() ||
+                 parseRange(parser, "x", rect.x0, rect.x1, rect.xstep) ||
+                 parser.parseComma() ||
+                 parseRange(parser, "y", rect.y0, rect.y1, rect.ystep) ||
+                 parser.parseGreater());
+}
+
+static void printRange(AsmPrinter &printer, StringRef axis,
+                       const fabric::Progression &range) {
+  printer << axis << " = " << range.begin << " to " << range.end;
+  if (range.step != 1)
+    printer << " step " << range.step;
+}
+
+static void printRect(AsmPrinter &printer, const fabric::Rect &rect) {
+  printer << "<";
+  printRange(printer, "x", rect.columns());
+  printer << ", ";
+  printRange(printer, "y", rect.rows());
+  printer << ">";
+}
+
+// Ports of a rule: west, and south|ramp.
+static ParseResult parsePort(AsmParser &parser, Port &port) {
+  const SMLoc location = parser.getCurrentLocation();
+  StringRef word;
+  (void)parser.parseOptionalKeyword(&word);
+  const std::optional<Port> known = fabric::portNamed(word);
+  if (!known)
+    return parser.emitError(location,
+                            "expected north, south, east, west or ramp");
+  port = *known;
+  return success();
+}
+
+static void printPort(AsmPrinter &printer, Port port) {
+  printer << keyword(port);
+}
+
+static ParseResult parsePorts(AsmParser &parser, Ports &ports) {
+  ports = 0;
+  do {
+    Port port;
+    if (parsePort(parser, port))
+      return failure();
+    ports |= portBit(port);
+  } while (succeeded(parser.parseOptionalVerticalBar()));
+  return success();
+}
+
+static void printPorts(AsmPrinter &printer, Ports ports) {
+  StringRef separator = "";
+  for (Port port : fabric::allPorts)
+    if (ports & portBit(port)) {
+      printer << separator << keyword(port);
+      separator = "|";
+    }
+}
+
+namespace wsec::fabric {
+static llvm::hash_code hash_value(const Rect &rect) {
+  return llvm::hash_combine(rect.x0, rect.x1, rect.xstep, rect.y0, rect.y1,
+                            rect.ystep);
+}
+} // namespace wsec::fabric
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/wse/WseAttrs.cpp.inc"
 
@@ -111,40 +190,35 @@ static bool fitsProgram(std::initializer_list<int64_t> numbers) {
 }
 
 //===----------------------------------------------------------------------===//
-// #wse.rect, #wse.rule, #wse.rows
+// #wse.rule, #wse.rows
 //===----------------------------------------------------------------------===//
 
-LogicalResult RectAttr::verify(EmitError emitError, int64_t x0, int64_t x1,
-                               int64_t xstep, int64_t y0, int64_t y1,
-                               int64_t ystep) {
+LogicalResult RuleAttr::verify(EmitError emitError, int64_t color,
+                               fabric::Rect rect, Port receive,
+                               Ports transmit) {
   // (C1)
+  if (color < 0)
+    return emitError() << "color " << color << " is negative";
+  // (C2)
+  if (!transmit)
+    return emitError() << "words of color " << color << " leave on no port";
+  if (receive != Port::Ramp && (transmit & portBit(receive)))
+    return emitError() << "words of color " << color
+                       << " leave on the port they came in on, "
+                       << keyword(receive);
+  // (C3)
+  const auto [x0, x1, xstep, y0, y1, ystep] = rect;
   if (x0 < 0 || x0 >= x1 || y0 < 0 || y0 >= y1 || xstep < 1 || ystep < 1)
     return emitError() << "expected 0 <= start < end and a positive step, "
                           "found x = "
                        << x0 << " to " << x1 << " step " << xstep
                        << ", y = " << y0 << " to " << y1 << " step " << ystep;
-  // (C1)
+  // (C3)
   if (!fitsProgram({x1, xstep, y1, ystep}))
     return emitError() << "ends and steps of a rectangle are below 2^31, found "
                           "x to "
                        << x1 << " step " << xstep << ", y to " << y1 << " step "
                        << ystep;
-  return success();
-}
-
-LogicalResult RuleAttr::verify(EmitError emitError, int64_t color, RectAttr,
-                               Port receive, PortSet transmit) {
-  // (C1)
-  if (color < 0)
-    return emitError() << "color " << color << " is negative";
-  // (C2)
-  auto sends = static_cast<uint32_t>(transmit);
-  if (!sends)
-    return emitError() << "words of color " << color << " leave on no port";
-  if (receive != Port::Ramp && (sends & (1u << static_cast<uint32_t>(receive))))
-    return emitError() << "words of color " << color
-                       << " leave on the port they came in on, "
-                       << stringifyPort(receive);
   return success();
 }
 

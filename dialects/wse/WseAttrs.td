@@ -53,50 +53,6 @@ def Wse_ReduceKind : Wse_Enum<"ReduceKind", "how a reduction combines", [
   I32EnumAttrCase<"Max", 2, "max">
 ]>;
 
-// One letter per arrow: where the words of a stream go. Patterns with parity
-// use two colors, the sender's choice alternating with its x (or y).
-def Wse_StreamPattern : Wse_Enum<"StreamPattern", "the shape of a stream's routes", [
-  I32EnumAttrCase<"Channel", 0, "channel">,
-  I32EnumAttrCase<"Launch", 1, "launch">,
-  I32EnumAttrCase<"Column", 2, "column">,
-  I32EnumAttrCase<"RowWest", 3, "row_west">,
-  I32EnumAttrCase<"RowEast", 4, "row_east">,
-  I32EnumAttrCase<"RowCast", 5, "row_cast">,
-  I32EnumAttrCase<"KeyNorth", 6, "key_north">,
-  I32EnumAttrCase<"ValueNorth", 7, "value_north">,
-  I32EnumAttrCase<"KeyCast", 8, "key_cast">,
-  I32EnumAttrCase<"ValueCast", 9, "value_cast">,
-  I32EnumAttrCase<"OutNorth", 10, "out_north">,
-  I32EnumAttrCase<"OutExit", 11, "out_exit">,
-  I32EnumAttrCase<"ChannelRow", 12, "channel_row">,
-  I32EnumAttrCase<"RootWest", 13, "root_west">,
-  I32EnumAttrCase<"HeadCast", 14, "head_cast">,
-  I32EnumAttrCase<"Transfer", 15, "transfer">,
-  I32EnumAttrCase<"ColumnRest", 16, "column_rest">,
-  I32EnumAttrCase<"OutColumn", 17, "out_column">,
-  I32EnumAttrCase<"OutBand", 18, "out_band">
-]>;
-
-def Wse_Port : Wse_Enum<"Port", "a port of a router", [
-  I32EnumAttrCase<"North", 0, "north">,
-  I32EnumAttrCase<"South", 1, "south">,
-  I32EnumAttrCase<"East", 2, "east">,
-  I32EnumAttrCase<"West", 3, "west">,
-  I32EnumAttrCase<"Ramp", 4, "ramp">
-]>;
-
-/// Bit 1 << Port for each port, as in the lowered program.
-def Wse_PortSet : I32BitEnumAttr<"PortSet", "ports a router sends on", [
-  I32BitEnumAttrCase<"North", 1, "north">,
-  I32BitEnumAttrCase<"South", 2, "south">,
-  I32BitEnumAttrCase<"East", 4, "east">,
-  I32BitEnumAttrCase<"West", 8, "west">,
-  I32BitEnumAttrCase<"Ramp", 16, "ramp">
-]> {
-  let cppNamespace = "::wsec::wse";
-  let separator = "|";
-}
-
 class Wse_Attr<string name, string mnemonicString, list<Trait> traits = []>
     : AttrDef<Wse_Dialect, name, traits> {
   let mnemonic = mnemonicString;
@@ -200,34 +156,6 @@ def Wse_DistAttr : Wse_Attr<"Dist", "dist",
   }];
 }
 
-def Wse_RectAttr : Wse_Attr<"Rect", "rect"> {
-  let summary = "Names a half-open strided rectangle of PEs.";
-  let description = [{
-    PEs with x in {x0, x0 + xstep, ...} below x1, and y likewise.
-
-    ```mlir
-    #wse.rect<x = 0 to 8 step 2, y = 0 to 4>
-    ```
-
-    - (C1) `0 <= x0 < x1`, `0 <= y0 < y1`, steps are positive.
-  }];
-  let parameters = (ins
-    "int64_t":$x0, "int64_t":$x1,
-    DefaultValuedParameter<"int64_t", "1">:$xstep,
-    "int64_t":$y0, "int64_t":$y1,
-    DefaultValuedParameter<"int64_t", "1">:$ystep);
-  let assemblyFormat = [{
-    `<` `x` `=` $x0 `to` $x1 (`step` $xstep^)? `,`
-        `y` `=` $y0 `to` $y1 (`step` $ystep^)? `>`
-  }];
-  let extraClassDeclaration = [{
-    bool contains(int64_t x, int64_t y) const {
-      return x >= getX0() && x < getX1() && (x - getX0()) % getXstep() == 0 &&
-             y >= getY0() && y < getY1() && (y - getY0()) % getYstep() == 0;
-    }
-  }];
-}
-
 def Wse_RuleAttr : Wse_Attr<"Rule", "rule"> {
   let summary = "Sets the routers of a rectangle for one color.";
   let description = [{
@@ -241,12 +169,15 @@ def Wse_RuleAttr : Wse_Attr<"Rule", "rule"> {
     - (C1) The color is not negative.
     - (C2) A word leaves on some port, and not on the link it came in on; only
       the PE itself may hear what it says.
+    - (C3) The rectangle, x in {x0, x0 + step, ...} below x1 and y likewise, has
+      `0 <= x0 < x1`, `0 <= y0 < y1`, and steps that are positive.
   }];
   let parameters = (ins
-    "int64_t":$color, "RectAttr":$rect,
-    EnumParameter<Wse_Port>:$receive, EnumParameter<Wse_PortSet>:$transmit);
+    "int64_t":$color, "::wsec::fabric::Rect":$rect,
+    "::wsec::fabric::Port":$receive, "::wsec::fabric::Ports":$transmit);
   let assemblyFormat = [{
-    `<` `color` $color `,` $rect `,` $receive `to` $transmit `>`
+    `<` `color` $color `,` custom<Rect>($rect) `,`
+        custom<Port>($receive) `to` custom<Ports>($transmit) `>`
   }];
 }
 
@@ -262,7 +193,15 @@ def Wse_RowSetAttr : Wse_Attr<"RowSet", "rows"> {
     - (C1) All are positive and `used` is at most `pitch`.
   }];
   let parameters = (ins "int64_t":$groups, "int64_t":$pitch, "int64_t":$used);
+  let builders = [AttrBuilder<(ins "const fabric::RowSet &":$rows), [{
+    return $_get($_ctxt, rows.groups, rows.pitch, rows.used);
+  }]>];
   let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    fabric::RowSet getRows() const {
+      return {getGroups(), getPitch(), getUsed()};
+    }
+  }];
 }
 
 def Wse_FlowAttr : Wse_Attr<"Flow", "flow"> {

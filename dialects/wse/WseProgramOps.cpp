@@ -325,12 +325,14 @@ SmallVector<ParameterOp, 4> ProgramOp::residents() {
 }
 
 ParameterOp ProgramOp::parameter(StringAttr name) {
+  // To be a parameter is asked first: of thousands of them, each time.
   for (Operation &op : bodyBlock()) {
-    if (isa<KernelOp>(op))
+    if (auto parameter = dyn_cast<ParameterOp>(op)) {
+      if (parameter.getSymNameAttr() == name)
+        return parameter;
+    } else if (isa<KernelOp>(op)) {
       break;
-    if (auto parameter = dyn_cast<ParameterOp>(op);
-        parameter && parameter.getSymNameAttr() == name)
-      return parameter;
+    }
   }
   return {};
 }
@@ -531,7 +533,8 @@ LogicalResult NearOp::verify() {
     return emitOpError("means no PE of the mesh of ")
            << program.meshWidth() << "x" << program.meshHeight();
   auto side = dyn_cast<StringAttr>(getTarget());
-  if (side && symbolizePort(side.getValue()).value_or(Port::Ramp) == Port::Ramp)
+  if (side &&
+      fabric::portNamed(side.getValue()).value_or(Port::Ramp) == Port::Ramp)
     return emitOpError("'") << side.getValue() << "' is no side of the mesh";
   if (!other && !pe && !side)
     return emitOpError("needs a region, a PE or a side of the mesh");

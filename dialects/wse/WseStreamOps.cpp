@@ -9,44 +9,19 @@ using namespace mlir;
 using namespace wsec;
 using namespace wsec::wse;
 
-static bool isNeighbourPattern(StreamPattern pattern) {
-  switch (pattern) {
-  case StreamPattern::RowWest:
-  case StreamPattern::RowEast:
-  case StreamPattern::KeyNorth:
-  case StreamPattern::ValueNorth:
-  case StreamPattern::OutNorth:
-  case StreamPattern::OutColumn:
-  case StreamPattern::RootWest:
-    return true;
-  default:
-    return false;
-  }
-}
-
-static bool dependsOnRows(StreamPattern pattern) {
-  return pattern == StreamPattern::Column ||
-         pattern == StreamPattern::ColumnRest ||
-         pattern == StreamPattern::KeyCast ||
-         pattern == StreamPattern::ValueCast ||
-         pattern == StreamPattern::OutColumn ||
-         pattern == StreamPattern::OutBand ||
-         pattern == StreamPattern::RootWest ||
-         pattern == StreamPattern::HeadCast;
-}
-
 LogicalResult StreamOp::verify() {
   // (C1)
-  const bool transfers = getPattern() == StreamPattern::Transfer;
-  size_t colors = isNeighbourPattern(getPattern()) ? 2 : 1;
+  const StreamPattern pattern = getPattern();
+  const bool transfers = pattern == StreamPattern::Transfer;
+  const size_t colors = pattern.colors();
   if (transfers ? getColors().empty() : getColors().size() != colors)
-    return emitOpError() << stringifyStreamPattern(getPattern()) << " takes "
-                         << colors << " color" << (colors > 1 ? "s" : "")
+    return emitOpError() << name(pattern) << " takes " << colors << " color"
+                         << (colors > 1 ? "s" : "")
                          << (transfers ? " or more" : "") << ", found "
                          << getColors().size();
   // (C2)
-  if (!transfers && getRows().has_value() != dependsOnRows(getPattern()))
-    return emitOpError() << stringifyStreamPattern(getPattern())
+  if (!transfers && getRows().has_value() != pattern.takesRows())
+    return emitOpError() << name(pattern)
                          << (getRows() ? " does not depend on rows"
                                        : " needs the rows it reaches");
   // (C3)
@@ -56,10 +31,10 @@ LogicalResult StreamOp::verify() {
              << rule.getColor() << ", which is none of its own";
   // (C4)
   if (getTarget().has_value() != transfers)
-    return emitOpError() << stringifyStreamPattern(getPattern())
+    return emitOpError() << name(pattern)
                          << (transfers ? " needs the region it goes to"
                                        : " goes to no other region");
-  if (getRegion() && getPattern() == StreamPattern::Launch)
+  if (getRegion() && pattern == StreamPattern::Launch)
     return emitOpError("launches start the kernels of all regions");
   for (FlatSymbolRefAttr region : {getRegionAttr(), getTargetAttr()})
     if (region &&

@@ -6,6 +6,7 @@
 #ifndef WSEC_DIALECTS_WSE_WSESTREAMOPS_TD
 #define WSEC_DIALECTS_WSE_WSESTREAMOPS_TD
 
+include "dialects/fabric/Fabric.td"
 include "dialects/wse/WseAttrs.td"
 include "dialects/wse/WseInterfaces.td"
 include "mlir/IR/BuiltinTypes.td"
@@ -104,12 +105,12 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
       numbers of rows, and only then.
   }];
   let arguments = (ins
-    SymbolNameAttr:$sym_name, Wse_StreamPattern:$pattern,
+    SymbolNameAttr:$sym_name, Fabric_StreamPattern:$pattern,
     OptionalAttr<FlatSymbolRefAttr>:$region, OptionalAttr<FlatSymbolRefAttr>:$target,
     OptionalAttr<Wse_RowSetAttr>:$rows, DenseI64ArrayAttr:$colors,
     TypedArrayAttrBase<Wse_RuleAttr, "rules">:$rules);
   let assemblyFormat = [{
-    $sym_name $pattern (`on` $region^)? (`to` $target^)? (`rows` $rows^)?
+    $sym_name custom<Pattern>($pattern) (`on` $region^)? (`to` $target^)? (`rows` $rows^)?
     `colors` $colors `rules` $rules attr-dict
   }];
   let hasVerifier = 1;

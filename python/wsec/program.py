@@ -20,6 +20,7 @@ import numpy as np
 
 from wsec import tools
 from wsec.report import Report
+from wsec.session import Session
 from wsec.tools import CompileError, Error, InputError, UsageError
 
 PathLike = str | os.PathLike[str]
@@ -145,6 +146,10 @@ class Program:
             given = self._typed(_read_npz(folder / "out.npz"))
             given |= {name: np.load(folder / f"{i}.npy") for i, name in enumerate(values)}
             return Outputs(given, Report(json.loads((folder / "run.json").read_text()), text), text)
+
+    def session(self, *, engine: str = "burst", threads: int = 0) -> Session:
+        """The program on a wafer of its own, in this process, for calls that follow one another."""
+        return Session(self, engine=engine, threads=threads)
 
     def save(self, path: PathLike) -> Program:
         """Copies the program to `path`; returns the copy. Weights stay in the model's own files unless it was

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import select
@@ -12,7 +13,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 
@@ -52,6 +53,12 @@ def tool(name: str) -> str:
     if not found:
         raise Error(f"{name} is not built: run tools/setup.sh or set WSEC_BIN")
     return found
+
+
+def tool_stamp(name: str) -> str:
+    """Which build of a tool it is: what another one has made is made anew."""
+    about = os.stat(tool(name))
+    return f"{about.st_size} {about.st_mtime_ns}"
 
 
 def start() -> None:
@@ -153,6 +160,19 @@ def _notebook() -> bool:
 def watched() -> bool:
     """Whether progress would be seen: standard error is a terminal, or this is a notebook."""
     return _notebook() or sys.stderr.isatty()
+
+
+@contextlib.contextmanager
+def shown(what: str, progress: bool | None = None) -> Iterator[None]:
+    """Shows a line about work of this process while it is done, if `progress` says so, or where a person looks on."""
+    status = Status(what) if (watched() if progress is None else progress) else None
+    if status:
+        status._show(what)
+    try:
+        yield
+    finally:
+        if status:
+            status.close()
 
 
 class Status:

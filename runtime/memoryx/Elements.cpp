@@ -192,6 +192,10 @@ void readElements(ElementType type, const uint8_t *data, int64_t first,
 
 void writeElements(ElementType type, uint8_t *data, int64_t first,
                    int64_t stride, size_t count, const float *words) {
+  if (type == ElementType::F32 && stride == 1) {
+    std::memcpy(data + first * 4, words, count * 4);
+    return;
+  }
   visitType(type, [&]<typename Type>(Type) {
     write<Type>(data, first, stride, count, words);
   });

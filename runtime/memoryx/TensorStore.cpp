@@ -28,6 +28,12 @@ static void checkSize(const program::File &file, const std::string &name,
                   std::to_string(file.size()) + "; compile the model again");
 }
 
+/// Of what lives as long as the store: threads would count its many users in
+/// one place.
+static std::shared_ptr<const void> uncounted(const void *what) {
+  return {std::shared_ptr<const void>(), what};
+}
+
 TensorStore::TensorStore(std::shared_ptr<const LoadedProgram> loadedProgram,
                          const std::vector<std::string> &weightFolders)
     : loaded(std::move(loadedProgram)) {
@@ -47,13 +53,12 @@ TensorStore::TensorStore(std::shared_ptr<const LoadedProgram> loadedProgram,
         continue;
       }
       entries[i].data = file.data + tensor.offset();
-      entries[i].owner = loaded;
-      if (file.mapped)
-        entries[i].owner = file.mapped;
+      entries[i].owner = uncounted(file.data);
     } else if (tensor.role() == program::TensorRole::Constant) {
       static const uint8_t nothing = 0;
-      entries[i] = {
-          tensor.data() ? tensor.data()->data() : &nothing, loaded, {}};
+      entries[i] = {tensor.data() ? tensor.data()->data() : &nothing,
+                    uncounted(loaded.get()),
+                    {}};
     }
   }
 }

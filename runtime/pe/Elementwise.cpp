@@ -364,61 +364,12 @@ void apply(const RowsProblem &p, bool reduces) {
   }
 }
 
-// ------------------------------------------------ words of several sources
-
-constexpr size_t side = 4;
-
-/// Four words of each of four sources, those of a column side by side.
-HWY_INLINE void transposeFour(const float *const *from, size_t at, float *to,
-                              size_t pitch) {
-  const hn::FixedTag<float, side> d;
-  const auto a = hn::LoadU(d, from[0] + at), b = hn::LoadU(d, from[1] + at);
-  const auto e = hn::LoadU(d, from[2] + at), f = hn::LoadU(d, from[3] + at);
-  const auto abLow = hn::InterleaveLower(d, a, b);
-  const auto abHigh = hn::InterleaveUpper(d, a, b);
-  const auto efLow = hn::InterleaveLower(d, e, f);
-  const auto efHigh = hn::InterleaveUpper(d, e, f);
-  hn::StoreU(hn::ConcatLowerLower(d, efLow, abLow), d, to);
-  hn::StoreU(hn::ConcatUpperUpper(d, efLow, abLow), d, to + pitch);
-  hn::StoreU(hn::ConcatLowerLower(d, efHigh, abHigh), d, to + 2 * pitch);
-  hn::StoreU(hn::ConcatUpperUpper(d, efHigh, abHigh), d, to + 3 * pitch);
-}
-
-/// Columns that follow one another in all sources, four at a time, those of a
-/// tile of the destination before others. Of fewer sources than four what is
-/// stored reaches over the next columns, which follow.
-void interleaveAll(const InterleaveProblem &p, float *dst,
-                   const float *const *sources) {
-  constexpr size_t tile = 64; // columns
-  const size_t over = std::min(p.columns, (side - 1) / p.sources);
-  const size_t full = p.column == 1 ? (p.columns - over) / side * side : 0;
-  for (size_t r = 0; r < p.rows; ++r) {
-    float *row = dst + ptrdiff_t(r) * p.dstRow;
-    const ptrdiff_t at = ptrdiff_t(r) * p.row;
-    for (size_t begin = 0; begin < full; begin += tile)
-      for (size_t l = 0; l < p.sources; l += side) {
-        const size_t first = std::min(l, p.sources - std::min(side, p.sources));
-        const float *from[side];
-        for (size_t s = 0; s < side; ++s)
-          from[s] = sources[std::min(first + s, p.sources - 1)] + at;
-        for (size_t i = begin; i < std::min(full, begin + tile); i += side)
-          transposeFour(from, i, row + i * p.sources + first, p.sources);
-      }
-    for (size_t i = full; i < p.columns; ++i)
-      for (size_t l = 0; l < p.sources; ++l) {
-        const UnalignedFloat *from = sources[l] + at + ptrdiff_t(i) * p.column;
-        row[i * p.sources + l] = *from;
-      }
-  }
-}
-
 } // namespace wsec::runtime::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace wsec::runtime {
 HWY_EXPORT(apply);
-HWY_EXPORT(interleaveAll);
 
 void applyVector(program::Opcode op, size_t n, float *dst, VectorSource a,
                  VectorSource b) {
@@ -446,11 +397,6 @@ void copyStrided(const CopyProblem &problem) {
     for (size_t i = 0; i < p.columns; ++i)
       dst[ptrdiff_t(i) * p.dstColumn] = a[ptrdiff_t(i) * p.aColumn];
   }
-}
-
-void interleave(const InterleaveProblem &problem, float *dst,
-                const float *const *sources) {
-  HWY_DYNAMIC_DISPATCH(interleaveAll)(problem, dst, sources);
 }
 
 bool processorSupported() {

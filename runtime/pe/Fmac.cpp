@@ -286,18 +286,22 @@ void accumulateBlock(const FmacProblem &p) {
     return forEachTile<12>(p, [&](auto count, float *c, ptrdiff_t aAt) {
       scalarTile<decltype(count)::value>(p, c, aAt);
     });
-  // Registers: 4 vectors need 24 accumulators and 4 terms.
+  // Registers: 4 vectors need 24 accumulators and 4 terms. Rows that are one
+  // tile of 2 vectors read `b` once.
   constexpr bool wide = HWY_TARGET <= HWY_AVX3;
+  const bool once = p.rows == 8 || p.rows == 12;
   Vectors all(p);
   RowsAhead ahead(p);
   if constexpr (wide)
-    columnTiles<4, 6>(p, all, ahead);
+    if (!once)
+      columnTiles<4, 6>(p, all, ahead);
   columnTiles<2, wide ? 12 : 6>(p, all, ahead);
   columnTiles<1, 12>(p, all, ahead);
   tails(p);
 }
 
-void accumulateDepth(const FmacProblem &p) {
+/// Some rows, as many terms at a time as stay in the cache.
+void accumulateRows(const FmacProblem &p) {
   constexpr size_t terms = termsAtOnce;
   FmacProblem part = p;
   const size_t mostInner = std::min(p.inner.extent, terms);
@@ -325,6 +329,31 @@ void accumulateDepth(const FmacProblem &p) {
         accumulateBlock(part);
         part.starts = false;
       }
+  }
+}
+
+/// All terms of as many rows as have their sums in the cache, then
+/// of others: other products have used it meanwhile.
+void accumulateDepth(const FmacProblem &p) {
+  constexpr size_t sums = 1 << 14;
+  const size_t terms = p.count * p.outer.extent * p.inner.extent;
+  constexpr size_t tall = 12; // rows of a tile
+  const size_t rows =
+      std::max<size_t>(2, sums / (p.blocks * p.columns) / tall) * tall;
+  if (p.rows <= rows || terms <= termsAtOnce || p.count > mostFactors)
+    return accumulateRows(p);
+  Factors factors[mostFactors];
+  std::copy_n(p.factors, p.count, factors);
+  FmacProblem part = p;
+  part.factors = factors;
+  for (size_t row = 0; row < p.rows; row += part.rows) {
+    part.rows = std::min(rows, p.rows - row);
+    accumulateRows(part);
+    part.c += ptrdiff_t(part.rows) * p.cRow;
+    for (size_t i = 0; i < p.count; ++i) {
+      const UnalignedFloat *a = factors[i].a;
+      factors[i].a = a + ptrdiff_t(part.rows) * p.aRow;
+    }
   }
 }
 

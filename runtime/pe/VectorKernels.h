@@ -95,6 +95,8 @@ void accumulateProducts(const FmacProblem &problem);
 /// Terms of each sum, of one piece of its factors or several, while which it
 /// stays in a register.
 inline constexpr size_t termsAtOnce = 128;
+/// Factors with which sums stay in the cache.
+inline constexpr size_t mostFactors = 128;
 
 /// Whether this processor has what the kernels are compiled for.
 bool processorSupported();

@@ -139,14 +139,21 @@ private:
   void issue(size_t op);
   void useColor(size_t op, int64_t color, std::map<int64_t, size_t> &users);
   void checkTree(size_t op, int64_t out);
+  struct Issued {
+    size_t op;
+    std::set<size_t> before; ///< it
+  };
   bool awaited(size_t op) const {
-    const std::vector<size_t> &open = issued[size_t(graph.op(op).thread())];
-    return std::find(open.begin(), open.end(), op) == open.end();
+    const std::vector<Issued> &open = issued[size_t(graph.op(op).thread())];
+    return std::none_of(open.begin(), open.end(),
+                        [&](const Issued &each) { return each.op == op; });
   }
 
   PhaseGraph &graph;
-  std::set<size_t> before; ///< nodes that come before what the main thread does
-  std::array<std::vector<size_t>, 8> issued; ///< since an await, by thread
+  /// Nodes that come before what the main thread does, but those that come
+  /// before another of these.
+  std::set<size_t> before;
+  std::array<std::vector<Issued>, 8> issued; ///< since an await, by thread
   std::map<int64_t, size_t> senders, hearers;
   struct Tree {
     size_t op;
@@ -389,6 +396,9 @@ void Walk::take(size_t launch) {
   if (next < graph.launchCount())
     for (size_t earlier : before)
       graph.before(earlier, graph.launchNode(next));
+  // What comes after it comes after those before it.
+  if (launch > 0)
+    before.erase(graph.launchNode(launch - 1));
   before.insert(graph.launchNode(launch));
 }
 
@@ -419,7 +429,7 @@ void Walk::issue(size_t op) {
   for (size_t earlier : before)
     if (earlier != graph.endOf(op))
       graph.before(earlier, graph.beginOf(op));
-  issued[size_t(graph.op(op).thread())].push_back(op);
+  issued[size_t(graph.op(op).thread())].push_back({op, before});
 }
 
 /// D6: what comes next waits until they have ended.
@@ -427,16 +437,20 @@ void Walk::await(unsigned awaited) {
   for (size_t i = 0; i < issued.size(); ++i) {
     if (!(awaited >> i & 1))
       continue;
-    for (size_t op : issued[i])
-      before.insert(graph.endOf(op));
+    for (const Issued &each : issued[i]) {
+      // They come before its begin.
+      for (size_t earlier : each.before)
+        before.erase(earlier);
+      before.insert(graph.endOf(each.op));
+    }
     issued[i].clear();
   }
 }
 
 void Walk::end() const {
-  for (const std::vector<size_t> &open : issued)
+  for (const std::vector<Issued> &open : issued)
     if (!open.empty())
-      graph.give(open.front(), "is never awaited");
+      graph.give(open.front().op, "is never awaited");
 }
 
 /// D7: a color is used by one thread at a time.

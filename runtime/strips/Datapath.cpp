@@ -116,13 +116,16 @@ double Datapath::share(double elapsed, const std::vector<double> &work,
     spread(its.work, count);
     spread(its.there, count);
   }
+  // Of each lane the cycles that are left for others.
+  std::vector<double> &rest = ofLanes;
+  rest.resize(count);
   double longer = 0;
   for (size_t lane = 0; lane < count; ++lane) {
-    double rest = own(lane) - elapsed, evenly = 0, cycles = 0;
+    double left = own(lane) - elapsed, evenly = 0, cycles = 0;
     for (const Owed &its : owed) {
       const double there = std::min(its.there[lane], its.work[lane]);
       const double between = calls ? apart(its.thread) : 0;
-      (between > 0 ? evenly : rest) += there;
+      (between > 0 ? evenly : left) += there;
       cycles = std::max(cycles, there * between);
     }
     // So many of these come while the instruction has the datapath.
@@ -131,20 +134,21 @@ double Datapath::share(double elapsed, const std::vector<double> &work,
     if (cycles > evenly)
       evenly *= std::min(1.0, busy / (cycles - evenly));
     longer =
-        std::max(longer, std::min(std::max(0.0, rest) + evenly, own(lane)));
+        std::max(longer, std::min(std::max(0.0, left) + evenly, own(lane)));
   }
 
+  for (size_t lane = 0; lane < count; ++lane)
+    rest[lane] = std::max(0.0, elapsed + longer - taken * own(lane));
   bool left = false;
-  for (size_t lane = 0; lane < count; ++lane) {
-    double free = std::max(0.0, elapsed + longer - taken * own(lane));
-    for (Owed &its : owed) {
-      const double served = std::min({free, its.there[lane], its.work[lane]});
+  for (Owed &its : owed)
+    for (size_t lane = 0; lane < count; ++lane) {
+      const double served =
+          std::min(std::min(rest[lane], its.there[lane]), its.work[lane]);
       its.work[lane] -= served;
       its.there[lane] -= served;
-      free -= served;
+      rest[lane] -= served;
       left |= its.work[lane] > 0;
     }
-  }
   if (!left)
     owed.clear();
   return longer;

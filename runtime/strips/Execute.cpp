@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -61,22 +62,44 @@ constexpr size_t bufferLength = 512;
 /// `rows` x `columns` elements, gathered one behind the other or scattered.
 void gather(const float *data, ptrdiff_t row, ptrdiff_t column, size_t rows,
             size_t columns, float *buffer) {
-  for (size_t r = 0; r < rows; ++r, data += row) {
+  for (size_t r = 0; r < rows; ++r, data += row, buffer += columns) {
+    if (column == 1) {
+      std::memcpy(buffer, data, columns * sizeof(float));
+      continue;
+    }
     const UnalignedFloat *from = data;
     for (size_t i = 0; i < columns; ++i)
-      *buffer++ = from[ptrdiff_t(i) * column];
+      buffer[i] = from[ptrdiff_t(i) * column];
   }
 }
 void scatter(const float *buffer, float *data, ptrdiff_t row, ptrdiff_t column,
              size_t rows, size_t columns) {
-  for (size_t r = 0; r < rows; ++r, data += row)
+  for (size_t r = 0; r < rows; ++r, data += row, buffer += columns) {
+    if (column == 1) {
+      std::memcpy(data, buffer, columns * sizeof(float));
+      continue;
+    }
     for (size_t i = 0; i < columns; ++i)
-      data[ptrdiff_t(i) * column] = *buffer++;
+      data[ptrdiff_t(i) * column] = buffer[i];
+  }
 }
+
+/// Vectors of floats, computed with and rounded as the types say.
+void computeFloats(Opcode op, const NestTypes &types, size_t n, float *dst,
+                   VectorSource a, VectorSource b) {
+  auto numbers = [](VectorSource source) -> NumberSource {
+    return {reinterpret_cast<const Number *>(source.data), source.scalar};
+  };
+  evaluateElements(op, types.numbers, n, reinterpret_cast<Number *>(dst),
+                   numbers(a), numbers(b));
+  roundElements(types.rounded, n, dst);
+}
+
 /// Rows along `d`, whose destination elements all differ, with strides: as many
 /// at a time as buffers hold.
-void applyAlong(Opcode op, const Dimension &rows, const Dimension &d,
-                float *dst, const float *a, const float *b) {
+void applyAlong(Opcode op, const NestTypes &types, const Dimension &rows,
+                const Dimension &d, float *dst, const float *a,
+                const float *b) {
   alignas(64) float aBuffer[bufferLength], bBuffer[bufferLength],
       results[bufferLength];
   const size_t columns = std::min(bufferLength, d.extent);
@@ -85,18 +108,26 @@ void applyAlong(Opcode op, const Dimension &rows, const Dimension &d,
                  size_t n) {
     auto source = [&](const float *data, ptrdiff_t row, ptrdiff_t column,
                       float *buffer) -> VectorSource {
-      if (!data || (column == 0 && (row == 0 || rowCount == 1)))
+      if (!data)
         return {data, true};
+      if (column == 0 && (row == 0 || rowCount == 1)) {
+        const UnalignedFloat *only = data; // It may be an immediate.
+        *buffer = immediateNumber(types.numbers, *only).real;
+        return {buffer, true};
+      }
       if (column == 1 && rowCount == 1)
         return {data, false};
       gather(data, row, column, rowCount, n, buffer);
       return {buffer, false};
     };
-    if (readsOld(op))
+    const bool inPlace = d.dst == 1 && rowCount == 1;
+    if (!inPlace && readsOld(op))
       gather(dst, rows.dst, d.dst, rowCount, n, results);
-    applyVector(op, rowCount * n, results, source(a, rows.a, d.a, aBuffer),
-                source(b, rows.b, d.b, bBuffer));
-    scatter(results, dst, rows.dst, d.dst, rowCount, n);
+    computeFloats(op, types, rowCount * n, inPlace ? dst : results,
+                  source(a, rows.a, d.a, aBuffer),
+                  source(b, rows.b, d.b, bBuffer));
+    if (!inPlace)
+      scatter(results, dst, rows.dst, d.dst, rowCount, n);
   };
   auto from = [](const auto *data, ptrdiff_t offset) {
     return data ? data + offset : data;
@@ -171,23 +202,6 @@ void applyNumbers(Opcode op, const NestTypes &types, const Dimension &d,
     roundElements(types.rounded, n, &results->real);
     encodeElements(type, types.numbers, n, results, elements, d.dst * 4);
   }
-}
-
-/// The same of vectors of floats, where they lie.
-void applyFloats(Opcode op, const NestTypes &types, const Dimension &d,
-                 float *dst, const float *a, const float *b) {
-  Number one[2];
-  auto source = [&](const float *data, ptrdiff_t stride,
-                    Number &only) -> NumberSource {
-    if (!data || stride != 0)
-      return {reinterpret_cast<const Number *>(data), false};
-    only = immediateNumber(types.numbers, *data); // It may be one.
-    return {&only, true};
-  };
-  const NumberSource x = source(a, d.a, one[0]), y = source(b, d.b, one[1]);
-  evaluateElements(op, types.numbers, d.extent, reinterpret_cast<Number *>(dst),
-                   x, y);
-  roundElements(types.rounded, d.extent, dst);
 }
 
 /// Whether elements along `d` are vectors for each operand, or one element.
@@ -269,7 +283,7 @@ PreparedNest::Form PreparedNest::formOf(const Dimension &vectors) const {
     return conversion;
   const bool isFloats =
       types.floats() && types.numbers != NumberKind::Integer && !types.noWrap;
-  return isFloats && isVector(vectors) ? Form::Floats : Form::Numbers;
+  return isFloats ? Form::Strided : Form::Numbers;
 }
 
 /// Floats of halves of words, or the inverse, vectors on both sides; Numbers:
@@ -387,7 +401,7 @@ void PreparedNest::prepareVectors(Dimensions dims) {
     dims.erase(dims.end() - 1);
   }
   form = formOf(inner);
-  if (form == Form::Strided && op == Opcode::Mov)
+  if (form == Form::Strided && op == Opcode::Mov && types.plain())
     form = Form::Copy;
   const bool ofRows = form == Form::Rows || form == Form::Copy ||
                       form == Form::Strided || form == Form::Widen ||
@@ -400,7 +414,7 @@ void PreparedNest::prepareVectors(Dimensions dims) {
     if (form != Form::Strided || !best->reduces()) {
       row = *best;
       dims.erase(best);
-      if (form == Form::Strided && row.extent > inner.extent)
+      if (form == Form::Strided && row.extent > inner.extent && inner.dst != 1)
         std::swap(row, inner); // Elements are gathered along it.
     }
     if (form == Form::Rows && row.reduces())
@@ -448,12 +462,7 @@ void PreparedNest::run(float *dst, const float *a, const float *b) const {
   case Form::Strided:
     return forEach(outer, dst, a, b,
                    [&](float *dst, const float *a, const float *b) {
-                     applyAlong(op, row, inner, dst, a, b);
-                   });
-  case Form::Floats:
-    return forEach(outer, dst, a, b,
-                   [&](float *dst, const float *a, const float *b) {
-                     applyFloats(op, types, inner, dst, a, b);
+                     applyAlong(op, types, row, inner, dst, a, b);
                    });
   case Form::Widen:
     return forEach(outer, dst, a, b,

@@ -114,7 +114,7 @@ public:
   bool joins() const {
     return form == Form::Products && !starts && outer.size() == 0;
   }
-  static constexpr size_t mostJoined = termsAtOnce;
+  static constexpr size_t mostJoined = mostFactors;
   void run(float *dst, const Factors *sources, size_t count) const;
 
   /// Of each sum.
@@ -170,8 +170,7 @@ private:
     Rows,      ///< rows of vectors along `inner`
     Reduction, ///< the same, all rows into one vector
     Copy,      ///< rows along `inner` with any strides
-    Strided,   ///< vectors along `inner` with any strides
-    Floats,    ///< vectors along `inner`, computed or rounded to 16 bits
+    Strided,   ///< rows along `inner`, any strides, rounded to 16 bits or not
     Widen,     ///< rows of floats along `inner`, out of halves of words
     Narrow,    ///< rows of halves of words along `inner`, out of floats
     Numbers    ///< vectors along `inner` with any strides and types

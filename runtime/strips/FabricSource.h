@@ -51,11 +51,14 @@ public:
 
   /// The next words that the instruction uses; false if it must wait.
   bool peek(Chunk &words, Actor &reader);
-  /// Takes chunks of one lane as they are, of words that it has asked for, at
-  /// most `most` words. None of a window.
+  /// Whether somebody wants to know what is asked for.
+  bool isAsked() const { return queue->isAsked(); }
+  /// Takes chunks of one lane as they are, of words that it has asked for or,
+  /// if it has those, of others; at most `most` words. None of a window.
   void take(size_t most, std::vector<Chunk> &into) {
-    if (lane >= 0 && !windowed && !hasAll())
-      received += queue->take(wordsAsked - received, most, lane, into);
+    if (lane >= 0 && !windowed)
+      received += queue->take(hasAll() ? most : wordsAsked - received, most,
+                              lane, into);
   }
   /// Takes words of the last peek.
   void pop(size_t words);

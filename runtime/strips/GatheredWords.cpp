@@ -101,11 +101,13 @@ bool GatheredWords::interleaves(const Block &block) const {
   const Chunk &one = fronts.front();
   std::vector<const float *> sources;
   std::vector<uint32_t> buffers;
+  sources.reserve(lanes);
+  buffers.reserve(lanes);
   for (const Chunk &front : fronts) {
     if (!isRectangle(block, front) || front.wordStride != one.wordStride ||
         rowOf(block, front) != rowOf(block, one))
       return false;
-    sources.push_back(front.part(block.first, 1).data);
+    sources.push_back(front.at(block.first));
     buffers.push_back(front.buffer);
   }
   const InterleaveProblem problem{

@@ -2,7 +2,7 @@
 #include "runtime/strips/HostChannels.h"
 
 #include "runtime/pe/Costs.h"
-#include "runtime/pe/UnalignedFloat.h"
+#include "runtime/pe/VectorKernels.h"
 #include "runtime/program/Errors.h"
 #include "runtime/strips/Recording.h"
 
@@ -160,10 +160,9 @@ void OutputChannel::run() {
                   chunk.owner};
     if (chunk.wordStride != 1) {
       std::shared_ptr<float[]> copy(new float[chunk.words()]);
-      const UnalignedFloat *data = chunk.data;
-      for (size_t i = 0; i < chunk.words(); ++i)
-        copy[i] = data[ptrdiff_t(i / chunk.length) * chunk.rowStride +
-                       ptrdiff_t(i % chunk.length) * chunk.wordStride];
+      copyStrided({chunk.rows, chunk.length, copy.get(),
+                   ptrdiff_t(chunk.length), 1, chunk.data, chunk.rowStride,
+                   chunk.wordStride});
       view = {copy.get(), 1, chunk.words(), chunk.words(), copy};
     }
     if (world.recording)

@@ -222,13 +222,16 @@ void InstructionRun::acknowledge() {
 bool InstructionRun::step(Actor &actor) {
   if (!settle())
     return false;
-  if (forwards()) {
+  const bool relays = forwards();
+  const bool asks = relays && sources[0].fabric->isAsked();
+  if (asks)
     askToForward(actor);
-    if (forwardChunks(actor))
-      return true;
-  }
+  if (relays && forwardChunks(actor))
+    return true;
   for (Source &source : sources)
     if (source.fabric && !source.fabric->peek(source.chunk, actor)) {
+      if (relays && !asks && source.fabric->isAsked())
+        return true; // It is to ask first.
       waitsForColor = source.color;
       return false;
     }
@@ -239,7 +242,7 @@ bool InstructionRun::step(Actor &actor) {
     return false;
 
   size_t available = steps - done;
-  if (forwards()) {
+  if (relays) {
     forward(available, actor);
     return true;
   }
@@ -273,7 +276,7 @@ bool InstructionRun::forwards() const {
          sources[0].group == 1 && site.code.a.type == site.code.dst.type;
 }
 
-/// Passes on whole chunks that one lane has asked for and got, all at once;
+/// Passes on whole chunks that one lane has got, all at once;
 /// false if there are none, or no room.
 bool InstructionRun::forwardChunks(Actor &actor) {
   if (site.lane < 0 || links->full(actor, site.lane))
@@ -283,7 +286,8 @@ bool InstructionRun::forwardChunks(Actor &actor) {
   if (steps > links->leastRoom &&
       (!source.fabric->peek(source.chunk, actor) || !source.chunk.paced))
     return false;
-  std::vector<Chunk> chunks;
+  thread_local std::vector<Chunk> chunks; // Memory that is used again.
+  chunks.clear();
   source.fabric->take(steps - done, chunks);
   const size_t before = done;
   for (Chunk &chunk : chunks) {
@@ -299,7 +303,7 @@ bool InstructionRun::forwardChunks(Actor &actor) {
   }
   site.world.count(site.strip, 0, done - before);
   if (done > before)
-    links->push(std::move(chunks), site.lane);
+    links->push(chunks, site.lane);
   return done > before;
 }
 

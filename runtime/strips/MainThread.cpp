@@ -101,6 +101,7 @@ void MainThread::endLaunch() {
 
 /// Completes what the thread is held up by; false if it must wait.
 bool MainThread::finishPending() {
+  static const std::vector<double> noWork{0};
   if (current) {
     if (!current->advance(*this))
       return false;
@@ -119,7 +120,7 @@ bool MainThread::finishPending() {
       datapath.settle(i);
       shareDatapath();
     } else {
-      datapath.share(now - asked, {0}); // The others go on meanwhile.
+      datapath.share(now - asked, noWork); // The others go on meanwhile.
       datapath.taken(i);
       datapath.settle(i);
     }
@@ -321,9 +322,7 @@ void MainThread::execute(const InstructionCode &code) {
   now += issueCycles(world.image.machine);
   pending.note(*run);
   giveWork(*run);
-  std::vector<std::unique_ptr<InstructionRun>> issued;
-  issued.push_back(std::move(run));
-  microthread(code.thread).issue(std::move(issued), now);
+  microthread(code.thread).issue(std::move(run), now);
 }
 
 /// Instructions that differ among the lanes, or run in some of them only.
@@ -336,6 +335,7 @@ void MainThread::executeLanes(const InstructionCode &code) {
     now += addressCycles(world.image.machine, code);
   const int thread = code.asynchronous() ? code.thread : laneThread;
   std::vector<std::unique_ptr<InstructionRun>> runs;
+  runs.reserve(active.size());
   begun = now;
   ownWork.assign(size_t(strip.lanes), 0);
   ownShare.reset();
@@ -359,7 +359,9 @@ void MainThread::executeLanes(const InstructionCode &code) {
     now += issueCycles(world.image.machine);
   else
     awaited |= 1u << laneThread;
-  microthread(thread).issue(std::move(runs), now);
+  Microthread &its = microthread(thread);
+  for (std::unique_ptr<InstructionRun> &run : runs)
+    its.issue(std::move(run), now);
 }
 
 // ---------------------------------------------------------------- microthreads

@@ -24,22 +24,19 @@ Microthread::Microthread(World &world, Actor &owner, ActorGroup &strip)
     : world(world), owner(owner), group(strip) {}
 Microthread::~Microthread() = default;
 
-void Microthread::issue(std::vector<std::unique_ptr<InstructionRun>> runs,
-                        double time) {
-  for (std::unique_ptr<InstructionRun> &run : runs) {
-    const size_t index = size_t(run->lane() + 1);
-    if (workers.size() <= index)
-      workers.resize(index + 1);
-    std::unique_ptr<Worker> &worker = workers[index];
-    if (!worker) {
-      worker = std::make_unique<Worker>(*this);
-      worker->order = owner.order;
-    }
-    run->start(time);
-    worker->current = std::move(run);
-    ++inWork;
-    world.scheduler.wake(*worker);
+void Microthread::issue(std::unique_ptr<InstructionRun> run, double time) {
+  const size_t index = size_t(run->lane() + 1);
+  if (workers.size() <= index)
+    workers.resize(index + 1);
+  std::unique_ptr<Worker> &worker = workers[index];
+  if (!worker) {
+    worker = std::make_unique<Worker>(*this);
+    worker->order = owner.order;
   }
+  run->start(time);
+  worker->current = std::move(run);
+  ++inWork;
+  world.scheduler.wake(*worker);
 }
 
 void Microthread::complete(Worker &worker) {

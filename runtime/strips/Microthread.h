@@ -18,8 +18,8 @@ public:
   Microthread(World &world, Actor &owner, ActorGroup &strip);
   ~Microthread();
 
-  /// Starts instructions that were issued at `time` in lanes that are idle.
-  void issue(std::vector<std::unique_ptr<InstructionRun>> runs, double time);
+  /// Starts an instruction that was issued at `time` in lanes that are idle.
+  void issue(std::unique_ptr<InstructionRun> run, double time);
   /// Whether all is done; if not, the owner is woken when it is.
   bool idle();
   /// When the last instruction was complete; only while idle.

@@ -171,7 +171,7 @@ bool NestExecutor::closes(const Terms &terms) {
     return false;
   const Nest nest = joinDepth(held);
   const PreparedNest prepared(nest);
-  if (!prepared.joins() || (closed.size() + 2) * prepared.terms() > termsAtOnce)
+  if (!prepared.joins() || closed.size() + 2 > PreparedNest::mostJoined)
     return false;
   Recording::Joined its{nest, memory.a, memory.b};
   its.parts = recordedParts(firstPart, parts.size(), its);

@@ -14,9 +14,10 @@ static void cut(Nest &nest, NestRunner::Operands &operands, int dimension,
                 size_t first, size_t extent) {
   nest.extent[dimension] = extent;
   for (NestOperand *operand : {&operands.dst, &operands.a, &operands.b})
-    if (operand->sram)
+    if (operand->sram) {
       operand->sram->first += int64_t(first) * operand->sram->stride[dimension];
-    else if (operand->place.data)
+      operand->place = {};
+    } else if (operand->place.data)
       operand->place.data +=
           ptrdiff_t(first) * operand->place.stride[dimension];
 }
@@ -84,9 +85,8 @@ bool NestRunner::views(const Nest &nest, const Operands &operands) const {
          memory.view(*operands.dst.sram, nest, operands.a.place, lane);
 }
 
-Place NestRunner::locate(const SramElements &elements, const Nest &nest) const {
-  std::optional<Place> found = memory.find(elements, nest, lane);
-  Place place = found ? *found : memory.gather(elements, nest);
+/// Of all lanes, or of the one.
+Place NestRunner::ofLane(Place place) const {
   if (lane >= 0)
     place.data += lane * place.laneStride;
   if (lane >= 0 || strip.lanes == 1)
@@ -94,13 +94,17 @@ Place NestRunner::locate(const SramElements &elements, const Nest &nest) const {
   return place;
 }
 
+Place NestRunner::locate(const SramElements &elements, const Nest &nest) const {
+  std::optional<Place> found = memory.find(elements, nest, lane);
+  return ofLane(found ? *std::move(found) : memory.gather(elements, nest));
+}
+
 /// Runs a nest piece by piece where a source lies in several views, such as
 /// lines that came one after the other. Sums keep the order of their terms: it
 /// is cut along its outermost loop over them, or along one over results.
 bool NestRunner::splits(const Nest &nest, const Operands &operands,
                         const SramElements &source) const {
-  if (source.halves() || memory.find(source, nest, lane) ||
-      !namesEachOnce(nest.dimensions - 1, nest.extent,
+  if (!namesEachOnce(nest.dimensions - 1, nest.extent,
                      operands.dst.sram->stride))
     return false;
   int along = -1;
@@ -142,10 +146,19 @@ bool NestRunner::splits(const Nest &nest, const Operands &operands,
   return true;
 }
 
-bool NestRunner::splits(const Nest &nest, const Operands &operands) const {
-  return !nest.ordered &&
-         ((operands.a.sram && splits(nest, operands, *operands.a.sram)) ||
-          (operands.b.sram && splits(nest, operands, *operands.b.sram)));
+/// The same for both sources. Those that lie in one place are found.
+bool NestRunner::splits(const Nest &nest, Operands &operands) const {
+  if (nest.ordered)
+    return false;
+  for (NestOperand *source : {&operands.a, &operands.b}) {
+    if (!source->sram || source->sram->halves())
+      continue;
+    if (std::optional<Place> found = memory.find(*source->sram, nest, lane))
+      source->place = ofLane(*std::move(found));
+    else if (splits(nest, operands, *source->sram))
+      return true;
+  }
+  return false;
 }
 
 /// Whether two operands have words in common, as far as their ends tell.
@@ -214,7 +227,8 @@ bool NestRunner::locateSources(Nest &nest, Operands &operands) const {
   bool alike = true;
   auto source = [&](NestOperand &operand, WordPart &part) {
     if (operand.sram) {
-      operand.place = locate(*operand.sram, nest);
+      if (!operand.place.data)
+        operand.place = locate(*operand.sram, nest);
       if (operand.sram->halves())
         part = {takenOut(operand.sram->type)};
     }
@@ -291,6 +305,9 @@ void NestRunner::run(Nest nest, Operands operands) const {
       memory.isAlike(ElementType::F32, dst.first)) {
     // Others of the buffer are likely to follow, one by one.
     memory.bringHome(dst.bufferBegin, dst.bufferEnd);
+    for (NestOperand *source : {&operands.a, &operands.b})
+      if (source->sram)
+        source->place = {};
     alike = locateSources(nest, operands) && !nest.ordered;
   }
   operands.dst.place =

@@ -42,10 +42,11 @@ public:
   void runLocated(Nest nest, const Operands &operands) const;
 
 private:
-  bool splits(const Nest &nest, const Operands &operands) const;
+  bool splits(const Nest &nest, Operands &operands) const;
   bool splits(const Nest &nest, const Operands &operands,
               const SramElements &source) const;
   bool views(const Nest &nest, const Operands &operands) const;
+  StripMemory::Place ofLane(StripMemory::Place place) const;
   StripMemory::Place locate(const SramElements &elements,
                             const Nest &nest) const;
   void copyOut(NestOperand &source, WordPart &part, const Nest &nest) const;

@@ -7,27 +7,21 @@ namespace wsec::runtime {
 
 void PendingWork::note(const InstructionRun &run) {
   atWork |= 1u << run.code().thread;
-  auto use = std::make_unique<Use>(Use{run.code().thread,
-                                       run.destination(),
-                                       {run.source(0), run.source(1)},
-                                       run.receives(),
-                                       run.sends()});
-  if (run.lane() < 0) {
-    ofAll.emplace_back(run.code().thread, std::move(use));
-    return;
-  }
-  Uses &uses = ofLane[size_t(run.lane())];
-  if (uses.empty())
+  Uses &uses = run.lane() < 0 ? ofAll : ofLane[size_t(run.lane())];
+  if (run.lane() >= 0 && uses.empty())
     lanesInUse.push_back(run.lane());
-  uses.emplace_back(run.code().thread, std::move(use));
+  uses.push_back({run.code().thread,
+                  run.destination(),
+                  {run.source(0), run.source(1)},
+                  run.receives(),
+                  run.sends()});
 }
 
 template <class Visit>
 bool PendingWork::anyIn(int lane, const Visit &visit) const {
   auto any = [&](int where, const Uses &uses) {
-    return std::any_of(uses.begin(), uses.end(), [&](const auto &use) {
-      return visit(where, *use.second);
-    });
+    return std::any_of(uses.begin(), uses.end(),
+                       [&](const Use &use) { return visit(where, use); });
   };
   if (any(-1, ofAll))
     return true;
@@ -99,11 +93,11 @@ void PendingWork::settle(int thread, Strip &strip) {
     return;
   atWork &= ~(1u << thread);
   auto settleIn = [&](int lane, Uses &uses) {
-    std::erase_if(uses, [&](const auto &use) {
-      if (use.first != thread)
+    std::erase_if(uses, [&](const Use &use) {
+      if (use.thread != thread)
         return false;
-      if (use.second->written)
-        markInitialised(strip, *use.second->written, lane);
+      if (use.written)
+        markInitialised(strip, *use.written, lane);
       return true;
     });
   };

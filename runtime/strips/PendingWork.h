@@ -6,10 +6,8 @@
 
 #include "runtime/strips/InstructionRun.h"
 
-#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace wsec::runtime {
@@ -46,7 +44,7 @@ private:
   template <class Visit>
   bool anyIn(int lane, const Visit &visit) const;
 
-  using Uses = std::vector<std::pair<int, std::unique_ptr<Use>>>; ///< by thread
+  using Uses = std::vector<Use>;
   Uses ofAll;
   std::vector<Uses> ofLane;
   std::vector<int> lanesInUse; ///< in order of their first use

@@ -124,7 +124,12 @@ Recording::Part Recording::part(const Nest &nest, BufferId a, BufferId b) {
 
 void Recording::compute(uint32_t actor, const Nest &nest, BufferId dst,
                         BufferId a, BufferId b, std::vector<Part> parts) {
-  compute(actor, dst, {{nest, a, b, std::move(parts)}});
+  const PreparedNest prepared(nest);
+  prepared.run(nest.dst.data, nest.a.data, nest.b.data);
+  const size_t hash = prepared.hash();
+  Guard guard(lock);
+  if (!overflown && !prepared.empty())
+    note(actor, indexOf(prepared, hash), dst, {nest, a, b, std::move(parts)});
 }
 
 void Recording::compute(uint32_t actor, BufferId dst, std::vector<Joined> its) {

@@ -4,8 +4,10 @@
 #include "runtime/strips/Replay.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace wsec::runtime {
@@ -30,59 +32,243 @@ double estimateCost(const Recording &recording, const Operation &operation) {
   return recording.nests[operation.index].estimateNanoseconds();
 }
 
-/// Cuts the operations into tasks, in the order of the recording except that
-/// words are taken from the host shortly before their use.
+using ChannelKey = std::pair<uint32_t, uint32_t>; ///< stream, channel
+
+/// Of words that are taken or stored.
+ChannelKey channelOf(const Recording &recording, const Operation &operation) {
+  const Recording::View &view = recording.views[operation.index];
+  return {view.stream, view.channel};
+}
+
+/// What operations must wait for: those of other actors, and takes.
+class Dependencies {
+public:
+  explicit Dependencies(const Recording &recording)
+      : recording(recording), resources(recording.buffers.size()) {
+    begins.reserve(recording.operations.size() + 1);
+    for (uint32_t i = 0; i < recording.operations.size(); ++i) {
+      begins.push_back(uint32_t(list.size()));
+      note(i);
+    }
+    begins.push_back(uint32_t(list.size()));
+  }
+
+  std::span<const uint32_t> of(uint32_t operation) const {
+    return {list.data() + begins[operation],
+            list.data() + begins[operation + 1]};
+  }
+
+private:
+  static constexpr uint32_t none = UINT32_MAX;
+  /// What must be used in the order of the recording: a buffer, a channel that
+  /// is stored to, a tensor that is stored and taken in the same call.
+  struct Resource {
+    uint32_t writer = none;
+    std::vector<uint32_t> readers; ///< since it was written
+  };
+
+  /// Whether one is certain to come behind the other without being told.
+  bool follows(uint32_t before, uint32_t after) const {
+    const Operation &x = recording.operations[before],
+                    &y = recording.operations[after];
+    return x.kind != Kind::Next && y.kind != Kind::Next && x.actor == y.actor;
+  }
+
+  void after(uint32_t operation, uint32_t other) {
+    if (other != none && other != operation && !follows(other, operation) &&
+        std::find(list.begin() + begins[operation], list.end(), other) ==
+            list.end())
+      list.push_back(other);
+  }
+
+  void read(uint32_t operation, Resource &resource) {
+    after(operation, resource.writer);
+    for (uint32_t &reader : resource.readers)
+      if (reader == operation || follows(reader, operation)) {
+        reader = operation;
+        return;
+      }
+    resource.readers.push_back(operation);
+  }
+
+  void write(uint32_t operation, Resource &resource) {
+    after(operation, resource.writer);
+    for (uint32_t reader : resource.readers)
+      after(operation, reader);
+    resource.readers.clear();
+    resource.writer = operation;
+  }
+
+  void note(uint32_t index) {
+    const Operation &operation = recording.operations[index];
+    forEachSource(recording, operation, [&](const Recording::Operand &source) {
+      if (recording.buffers[source.buffer].kind >= Buffer::Kind::Sram)
+        read(index, resources[source.buffer]);
+    });
+    if (operation.dst.buffer != Recording::nothing)
+      write(index, resources[operation.dst.buffer]);
+    if (operation.kind != Kind::Next && operation.kind != Kind::Store)
+      return;
+    const ChannelKey channel = channelOf(recording, operation);
+    if (operation.kind == Kind::Store)
+      write(index, stored[channel]);
+    for (uint32_t tensor : recording.passing[channel.first])
+      if (operation.kind == Kind::Next)
+        read(index, passing[tensor]);
+      else
+        write(index, passing[tensor]);
+  }
+
+  const Recording &recording;
+  std::vector<Resource> resources;      ///< buffers
+  std::map<uint32_t, Resource> passing; ///< tensors
+  std::map<ChannelKey, Resource> stored;
+  std::vector<uint32_t> list, begins; ///< those of an operation side by side
+};
+
+/// Cuts the operations into tasks. An actor goes on until it needs what another
+/// has not done yet or its task is long enough, so that it finds its SRAM in
+/// the cache: in the recording actors take turns much more often. Words are
+/// taken from the host shortly before their use.
 class TaskMaker {
 public:
   explicit TaskMaker(const Recording &recording)
-      : recording(recording), resources(recording.buffers.size()),
-        nextOf(recording.views.size()) {}
+      : recording(recording), before(recording),
+        taskOf(recording.operations.size(), none) {}
 
   std::vector<ReplayTask> make() {
-    for (uint32_t i = 0; i < recording.operations.size(); ++i) {
-      const Operation &operation = recording.operations[i];
-      if (operation.kind == Kind::Next) {
-        nextOf[operation.index] = i;
-        channels[channelOf(operation)].waiting.push_back(i);
-      }
-    }
-    for (uint32_t i = 0; i < recording.operations.size(); ++i) {
-      const Operation &operation = recording.operations[i];
-      if (operation.kind == Kind::Next)
-        continue;
-      startTask(operation);
-      forEachSource(
-          recording, operation,
-          [&](const Recording::Operand &source) { takeView(source); });
-      add(i);
+    fillQueues();
+    for (uint32_t actor = 0; actor < actors.size(); ++actor)
+      wake(actor, false);
+    while (!awake.empty()) {
+      const uint32_t actor = awake.front();
+      awake.pop_front();
+      actors[actor].isAwake = false;
+      run(actor);
     }
     for (auto &[key, channel] : channels)
-      if (channel.taken < channel.waiting.size())
+      if (channel.taken < channel.waiting.size()) {
+        if (tasks.empty())
+          tasks.emplace_back();
         takeUntil(channel, channel.waiting.back());
+      }
     for (ReplayTask &task : tasks)
       takeFirst(task);
     return std::move(tasks);
   }
 
 private:
-  /// What tasks must use one after the other: a buffer, a channel of the host.
-  struct Resource {
-    int writer = -1;
-    std::vector<uint32_t> readers; ///< since it was written
+  static constexpr uint32_t none = UINT32_MAX;
+  struct Actor {
+    std::vector<uint32_t> operations;
+    size_t done = 0;
+    bool isAwake = false;
+    uint32_t last = none;          ///< of its tasks
+    std::vector<uint32_t> waiting; ///< actors that need what it does
   };
   struct Channel {
     std::vector<uint32_t> waiting; ///< Next operations
     size_t taken = 0;
-    Resource resource;
   };
 
   /// Long enough to be worth handing to another worker, short enough that
   /// others do not wait for its end.
   static constexpr double longest = 15e3;
 
-  std::pair<uint32_t, uint32_t> channelOf(const Operation &operation) const {
-    const Recording::View &view = recording.views[operation.index];
-    return {view.stream, view.channel};
+  /// Launches go with the operation behind them.
+  void fillQueues() {
+    std::vector<uint32_t> launches;
+    auto queue = [&](uint32_t actor) -> std::vector<uint32_t> & {
+      if (actor >= actors.size())
+        actors.resize(actor + 1);
+      return actors[actor].operations;
+    };
+    for (uint32_t i = 0; i < recording.operations.size(); ++i) {
+      const Operation &operation = recording.operations[i];
+      if (operation.kind == Kind::Next) {
+        channels[channelOf(recording, operation)].waiting.push_back(i);
+      } else if (operation.kind == Kind::Launch) {
+        launches.push_back(i);
+      } else {
+        std::vector<uint32_t> &its = queue(operation.actor);
+        its.insert(its.end(), launches.begin(), launches.end());
+        its.push_back(i);
+        launches.clear();
+      }
+    }
+    std::vector<uint32_t> &its = queue(0);
+    its.insert(its.end(), launches.begin(), launches.end());
+  }
+
+  /// Who reads what was just computed goes on before others.
+  void wake(uint32_t actor, bool first = true) {
+    if (std::exchange(actors[actor].isAwake, true))
+      return;
+    if (first)
+      awake.push_front(actor);
+    else
+      awake.push_back(actor);
+  }
+
+  /// A task of an actor, if it can go on.
+  void run(uint32_t index) {
+    Actor &actor = actors[index];
+    const size_t begin = actor.done;
+    uint32_t missing = none;
+    size_t joined = 0; // Products before the last one that it is run with.
+    for (; actor.done < actor.operations.size(); ++actor.done) {
+      const uint32_t next = actor.operations[actor.done];
+      missing = missingFor(next);
+      if (missing != none)
+        break;
+      joined = actor.done > begin && joins(next, joined) ? joined + 1 : 0;
+      if (actor.done == begin)
+        startTask(index);
+      else if (tasks.back().cost >= longest && joined == 0)
+        break;
+      takeViews(next);
+      add(next);
+    }
+    if (missing != none)
+      actors[recording.operations[missing].actor].waiting.push_back(index);
+    else if (actor.done < actor.operations.size())
+      wake(index, false);
+    if (actor.done > begin)
+      for (uint32_t other : std::exchange(actor.waiting, {}))
+        wake(other);
+  }
+
+  /// It follows the one before it of its actor.
+  void startTask(uint32_t actor) {
+    tasks.push_back({{}, {}, 0, actor});
+    after(std::exchange(actors[actor].last, uint32_t(tasks.size() - 1)));
+  }
+
+  /// What has to be done by another actor first, if anything.
+  uint32_t missingFor(uint32_t operation) const {
+    for (uint32_t other : before.of(operation)) {
+      if (taskOf[other] != none)
+        continue;
+      if (recording.operations[other].kind != Kind::Next)
+        return other;
+      const Channel &channel =
+          channels.at(channelOf(recording, recording.operations[other]));
+      for (size_t i = channel.taken;
+           i < channel.waiting.size() && channel.waiting[i] <= other; ++i)
+        for (uint32_t store : before.of(channel.waiting[i]))
+          if (taskOf[store] == none)
+            return store;
+    }
+    return none;
+  }
+
+  /// Words that an operation needs, and those before them.
+  void takeViews(uint32_t operation) {
+    for (uint32_t other : before.of(operation))
+      if (recording.operations[other].kind == Kind::Next)
+        takeUntil(
+            channels.at(channelOf(recording, recording.operations[other])),
+            other);
   }
 
   /// Words that no operation of the call stores are taken before anything is
@@ -91,115 +277,67 @@ private:
     std::vector<uint32_t> taken, others;
     for (uint32_t index : task.operations) {
       const Operation &operation = recording.operations[index];
-      const bool first = operation.kind == Kind::Next &&
-                         recording.passing[channelOf(operation).first].empty();
+      const bool first =
+          operation.kind == Kind::Next &&
+          recording.passing[channelOf(recording, operation).first].empty();
       (first ? taken : others).push_back(index);
     }
     taken.insert(taken.end(), others.begin(), others.end());
     task.operations = std::move(taken);
   }
 
-  void startTask(const Operation &operation) {
-    bool fits = !tasks.empty() && tasks.back().cost < longest &&
-                (tasks.back().actor == operation.actor ||
-                 operation.kind == Kind::Launch);
-    joined = joins(operation) ? joined + 1 : 0;
-    if (!fits && joined == 0)
-      tasks.push_back({{}, {}, 0, operation.actor});
-  }
-
   /// Whether a product is run as one with those before it, whose accumulators
-  /// then stay in registers.
-  bool joins(const Operation &operation) const {
-    if (tasks.empty() || tasks.back().operations.empty() ||
-        operation.kind != Kind::Compute)
+  /// then stay where they are.
+  bool joins(uint32_t index, size_t joined) const {
+    const Operation &operation = recording.operations[index];
+    if (operation.kind != Kind::Compute)
       return false;
     const Operation &last =
         recording.operations[tasks.back().operations.back()];
     const PreparedNest &nest = recording.nests[operation.index];
-    return last.kind == Kind::Compute && last.actor == operation.actor &&
-           last.index == operation.index && last.dst == operation.dst &&
-           nest.joins() && (joined + 2) * nest.terms() <= termsAtOnce;
-  }
-
-  void takeView(const Recording::Operand &operand) {
-    const Buffer &buffer = recording.buffers[operand.buffer];
-    if (buffer.kind != Buffer::Kind::View)
-      return;
-    uint32_t next = nextOf[buffer.viewIndex];
-    takeUntil(channels[channelOf(recording.operations[next])], next);
+    return last.kind == Kind::Compute && last.index == operation.index &&
+           last.dst == operation.dst && nest.joins() &&
+           joined + 2 <= PreparedNest::mostJoined;
   }
 
   /// Adds the operations of a channel up to `last`, if they are not yet there.
   void takeUntil(Channel &channel, uint32_t last) {
-    while (channel.taken < channel.waiting.size() &&
-           channel.waiting[channel.taken] <= last) {
-      if (tasks.empty())
-        tasks.emplace_back();
-      add(channel.waiting[channel.taken++]);
+    for (; channel.taken < channel.waiting.size() &&
+           channel.waiting[channel.taken] <= last;
+         ++channel.taken) {
+      after(channel.taken == 0 ? none
+                               : taskOf[channel.waiting[channel.taken - 1]]);
+      add(channel.waiting[channel.taken]);
     }
   }
 
   void add(uint32_t index) {
-    const Operation &operation = recording.operations[index];
     ReplayTask &task = tasks.back();
     task.operations.push_back(index);
-    task.cost += estimateCost(recording, operation);
-    forEachSource(recording, operation,
-                  [&](const Recording::Operand &source) { read(source); });
-    if (operation.dst.buffer != Recording::nothing)
-      write(resources[operation.dst.buffer]);
-    if (operation.kind != Kind::Next && operation.kind != Kind::Store)
-      return;
-    write(channels[channelOf(operation)].resource);
-    for (uint32_t tensor : recording.passing[channelOf(operation).first])
-      if (operation.kind == Kind::Next)
-        read(passing[tensor]);
-      else
-        write(passing[tensor]);
+    task.cost += estimateCost(recording, recording.operations[index]);
+    taskOf[index] = uint32_t(tasks.size() - 1);
+    for (uint32_t other : before.of(index))
+      after(taskOf[other]);
   }
 
   void after(uint32_t other) {
-    std::vector<uint32_t> &before = tasks.back().before;
-    if (other + 1 != tasks.size() &&
-        std::find(before.begin(), before.end(), other) == before.end())
-      before.push_back(other);
-  }
-
-  void read(const Recording::Operand &operand) {
-    if (recording.buffers[operand.buffer].kind < Buffer::Kind::Sram)
-      return;
-    read(resources[operand.buffer]);
-  }
-
-  void read(Resource &resource) {
-    uint32_t self = uint32_t(tasks.size() - 1);
-    if (resource.writer >= 0)
-      after(uint32_t(resource.writer));
-    if (resource.readers.empty() || resource.readers.back() != self)
-      resource.readers.push_back(self);
-  }
-
-  void write(Resource &resource) {
-    if (resource.writer >= 0)
-      after(uint32_t(resource.writer));
-    for (uint32_t reader : resource.readers)
-      after(reader);
-    resource.readers.clear();
-    resource.writer = int(tasks.size() - 1);
+    std::vector<uint32_t> &its = tasks.back().before;
+    if (other != none && other + 1 != tasks.size() &&
+        std::find(its.begin(), its.end(), other) == its.end())
+      its.push_back(other);
   }
 
   const Recording &recording;
-  size_t joined = 0; ///< products before the last one that it is run with
-  std::vector<Resource> resources;
-  std::map<uint32_t, Resource> passing; ///< tensors
-  std::vector<uint32_t> nextOf;         ///< the operation that takes a view
-  std::map<std::pair<uint32_t, uint32_t>, Channel> channels;
+  const Dependencies before;
+  std::vector<uint32_t> taskOf; ///< of operations
+  std::vector<Actor> actors;
+  std::deque<uint32_t> awake;
+  std::map<ChannelKey, Channel> channels;
   std::vector<ReplayTask> tasks;
 };
 
 /// Each step starts the task that can start first; of several the one that
-/// came first in the recording.
+/// was made first.
 class TaskScheduler {
 public:
   TaskScheduler(std::vector<ReplayTask> &tasks, unsigned workers)

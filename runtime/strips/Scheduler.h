@@ -118,7 +118,8 @@ private:
   std::atomic<bool> done{false};
   Failure failure; ///< the one to report
   std::atomic<bool> stopped{false};
-  std::atomic<ptrdiff_t> queueBytes{0};
+  /// Written often, apart from what is read often.
+  alignas(64) std::atomic<ptrdiff_t> queueBytes{0};
   std::atomic<ptrdiff_t> peak{0};
 };
 

@@ -161,8 +161,15 @@ StripMemory::Form StripMemory::newView() {
 int64_t StripMemory::sameForm(int64_t from, int64_t to) const {
   if (from >= to)
     return from;
+  constexpr ptrdiff_t block = 256;
   const Form *begin = forms.data() + (from - first), *at = begin;
   const Form *last = forms.data() + (to - first);
+  while (last - at > 1) {
+    const ptrdiff_t some = std::min(block, last - at - 1);
+    if (std::memcmp(at, at + 1, size_t(some)) != 0)
+      break;
+    at += some;
+  }
   uint64_t eight, same;
   std::memset(&same, *begin, sizeof same);
   for (; last - at >= 8; at += 8) {
@@ -174,20 +181,29 @@ int64_t StripMemory::sameForm(int64_t from, int64_t to) const {
          (std::find_if(at, last, [&](Form f) { return f != *begin; }) - begin);
 }
 
-void StripMemory::set(int64_t from, int64_t to, Form its) {
-  if (from < to && its < Views && form(from) == its && sameForm(from, to) == to)
+/// Words of one form are about to get another.
+void StripMemory::letGo(int64_t from, int64_t to) {
+  if (form(from) < Views)
     return;
-  for (int64_t at = from, until; at < to; at = until) {
-    until = sameForm(at, to);
-    const Form old = form(at);
-    if (old < Views)
-      continue;
-    View &view = viewOf(old);
-    view.words -= until - at;
-    if (view.words == 0)
-      view = {};
+  View &view = viewOf(form(from));
+  view.words -= to - from;
+  if (view.words == 0)
+    view = {};
+}
+
+void StripMemory::set(int64_t from, int64_t to, Form its) {
+  if (to - from == 1) {
+    letGo(from, to);
+    form(from) = its;
+    return;
   }
-  std::fill_n(forms.begin() + (from - first), to - from, its);
+  for (int64_t until; from < to; from = until) {
+    until = sameForm(from, to);
+    if (form(from) == its && its < Views)
+      continue;
+    letGo(from, until);
+    std::fill_n(&form(from), until - from, its);
+  }
 }
 
 // ---------------------------------------------------------------- operands
@@ -240,15 +256,21 @@ StripMemory::Place StripMemory::placeIn(AreaKind which,
 bool StripMemory::placeInView(const View &view, const SramElements &elements,
                               const Nest &nest, Place &place) const {
   const int64_t from = elements.first - view.origin;
+  place.laneStride = view.laneStride;
+  place.buffer = view.buffer;
+  place.owner = view.owner;
+  if (view.rowStride == view.length * view.stride) {
+    for (int d = 0; d + 1 < nest.dimensions; ++d)
+      place.stride[d] = elements.stride[d] * view.stride;
+    place.data = view.data + from * view.stride;
+    return true;
+  }
   const int64_t column = from % view.length;
-  const bool linear = view.rowStride == view.length * view.stride;
   int64_t low = column, high = column;
   for (int d = 0; d + 1 < nest.dimensions; ++d) {
     const int64_t stride = elements.stride[d],
                   last = int64_t(nest.extent[d]) - 1;
-    if (linear) {
-      place.stride[d] = stride * view.stride;
-    } else if (stride % view.length == 0) {
+    if (stride % view.length == 0) {
       place.stride[d] = stride / view.length * view.rowStride;
     } else {
       place.stride[d] = stride * view.stride;
@@ -256,14 +278,9 @@ bool StripMemory::placeInView(const View &view, const SramElements &elements,
       high += std::max<int64_t>(0, stride) * last;
     }
   }
-  if (low < 0 || high >= view.length)
-    return false;
   place.data =
       view.data + from / view.length * view.rowStride + column * view.stride;
-  place.laneStride = view.laneStride;
-  place.buffer = view.buffer;
-  place.owner = view.owner;
-  return true;
+  return 0 <= low && high < view.length;
 }
 
 std::optional<StripMemory::Place>
@@ -396,12 +413,15 @@ bool StripMemory::viewOf(const SramElements &elements, const Nest &nest,
 
 bool StripMemory::setView(const View &view) {
   const int64_t begin = view.origin, last = begin + view.words;
-  set(begin, last, Home);
+  for (int64_t word = begin, until; word < last; word = until) {
+    until = sameForm(word, last);
+    letGo(word, until);
+  }
   const Form its = newView();
+  std::fill_n(&form(begin), last - begin, its);
   if (its == Home)
     return false;
   viewOf(its) = view;
-  set(begin, last, its);
   return true;
 }
 

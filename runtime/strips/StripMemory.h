@@ -194,6 +194,7 @@ private:
   Form &form(int64_t word) { return forms[size_t(word - first)]; }
   int64_t sameForm(int64_t from, int64_t to) const;
   Form formOf(const Runs &runs);
+  void letGo(int64_t from, int64_t to);
   void set(int64_t from, int64_t to, Form its);
   template <class Visit>
   void forEachForm(const Runs &runs, const Visit &visit);

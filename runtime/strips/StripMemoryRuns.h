@@ -46,6 +46,13 @@ struct StripMemory::Runs {
       const int64_t begin = first + offset, end = begin + length;
       return halves ? visit(begin >> 1, (end + 1) >> 1) : visit(begin, end);
     }
+    if (d + 1 == loops && !halves) {
+      int64_t begin = first + offset;
+      for (int64_t i = 0; i < extents[d]; ++i, begin += strides[d])
+        if (!visit(begin, begin + length))
+          return false;
+      return true;
+    }
     for (int64_t i = 0; i < extents[d]; ++i)
       if (!all(visit, d + 1, offset + i * strides[d]))
         return false;

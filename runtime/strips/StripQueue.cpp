@@ -196,6 +196,8 @@ void StripQueue::takeUnasked(size_t words, int lane) {
 
 size_t StripQueue::asked(int from, int count, Actor &sender, Demand &slowest) {
   std::lock_guard<SpinLock> guard(lock);
+  if (!isPaced.exchange(true))
+    wakeReaders();
   slowest = askedOfAll.demand;
   ptrdiff_t words = PTRDIFF_MAX;
   // Lanes ask one after the other: the last is likely to be the last.
@@ -228,7 +230,7 @@ void StripQueue::push(Chunk chunk, int from, int count,
   wakeReader();
 }
 
-void StripQueue::push(std::vector<Chunk> chunks, double latency, int from,
+void StripQueue::push(std::span<Chunk> chunks, double latency, int from,
                       int count) {
   std::lock_guard<SpinLock> guard(lock);
   for (Chunk &chunk : chunks) {
@@ -256,6 +258,17 @@ void StripQueue::add(Chunk chunk, int from, int count) {
 void StripQueue::wakeReader() {
   if (reader && (!shared.empty() || busyLanes == lanes))
     scheduler.wake(*std::exchange(reader, nullptr));
+}
+
+/// Wakes all that wait, for words or not.
+void StripQueue::wakeReaders() {
+  if (reader)
+    scheduler.wake(*std::exchange(reader, nullptr));
+  for (const std::unique_ptr<Lane> &its : perLane)
+    if (its && its->reader) {
+      --laneReaders;
+      scheduler.wake(*std::exchange(its->reader, nullptr));
+    }
 }
 
 /// Moves the shared words in front of the lanes' own.

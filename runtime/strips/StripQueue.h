@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,12 @@ struct Chunk {
   /// Whether word i lies at data + i * wordStride.
   bool linear() const {
     return rows == 1 || rowStride == ptrdiff_t(length) * wordStride;
+  }
+  /// Where word `i` lies.
+  const float *at(size_t i) const {
+    return data + (linear() ? ptrdiff_t(i) * wordStride
+                            : ptrdiff_t(i / length) * rowStride +
+                                  ptrdiff_t(i % length) * wordStride);
   }
   /// When word `i` arrives.
   double arrival(size_t i) const {
@@ -97,6 +104,10 @@ struct Expected {
 /// First in, first out; hands out what is left of the oldest chunk.
 class Fifo {
 public:
+  /// There are millions of queues, most of them empty most of the time.
+  static constexpr size_t few = 4;
+  /// Keeps room for so many chunks while it is empty.
+  explicit Fifo(size_t keeps = few) : keeps(keeps) {}
   bool empty() const { return oldest == chunks.size(); }
   void push(Chunk chunk) { chunks.push_back(std::move(chunk)); }
   /// The words of the oldest chunk that are left, as one rectangle.
@@ -129,8 +140,6 @@ public:
 
 private:
   static constexpr size_t mostPopped = 64;
-  /// There are millions of queues, most of them empty most of the time.
-  static constexpr size_t mostKept = 4;
   void forgetOldest() {
     consumed = 0;
     ++oldest;
@@ -138,7 +147,7 @@ private:
       forgetPopped();
   }
   void forgetPopped() {
-    if (empty() && chunks.capacity() > mostKept)
+    if (empty() && chunks.capacity() > keeps)
       std::vector<Chunk>().swap(chunks);
     else
       chunks.erase(chunks.begin(), chunks.begin() + ptrdiff_t(oldest));
@@ -148,6 +157,7 @@ private:
   std::vector<Chunk> chunks; ///< the first `oldest` are gone
   size_t oldest = 0;
   size_t consumed = 0;
+  size_t keeps;
 };
 
 /// What waits for the lanes of one strip on one color. As long as all lanes
@@ -166,8 +176,8 @@ public:
 
   /// Adds words for lanes [from, from + count).
   void push(Chunk chunk, int from, int count, const Expected &expected = {});
-  /// The same, of chunks that come `latency` cycles later.
-  void push(std::vector<Chunk> chunks, double latency, int from, int count);
+  /// The same, of chunks that come `latency` cycles later; takes them.
+  void push(std::span<Chunk> chunks, double latency, int from, int count);
 
   /// The next words for all lanes, which may have to be gathered; false, and
   /// `reader` is woken later, if some lane has none.
@@ -189,6 +199,9 @@ public:
   /// those they got, and how the slowest takes them; 0: some lane has not, and
   /// `sender` is woken when it does.
   size_t asked(int from, int count, Actor &sender, Demand &slowest);
+  /// Whether anybody has called that: who relays words that nobody paces does
+  /// not ask. Readers that wait then are woken.
+  bool isAsked() const { return isPaced.load(std::memory_order_acquire); }
 
   /// A reader of a lane (-1: of all) has taken words, evenly from `first` to
   /// `last`.
@@ -217,6 +230,7 @@ private:
   Lane &lane(int index);
   void add(Chunk chunk, int from, int count);
   void wakeReader();
+  void wakeReaders();
   void pushLane(Chunk chunk, int index);
   void splitShared();
   void gather();
@@ -234,7 +248,7 @@ private:
   Scheduler &scheduler;
   SpinLock lock;
   const int lanes;
-  Fifo shared;
+  Fifo shared{16 * Fifo::few};
   std::vector<std::unique_ptr<Lane>> perLane; ///< behind `shared`
   int busyLanes = 0;                          ///< with a non-empty queue
   int laneReaders = 0;                        ///< waiting
@@ -267,6 +281,7 @@ private:
 
   Asked askedOfAll;
   std::vector<Asked> askedOfLane; ///< in addition, once a lane was asked of
+  std::atomic<bool> isPaced{false};
   /// Senders that wait for a lane to ask.
   std::vector<std::pair<Actor *, int>> awaitingAsk;
 };

@@ -124,12 +124,15 @@ void Links::push(const Chunk &chunk, int lane, Ticket *ticket) const {
   });
 }
 
-void Links::push(std::vector<Chunk> chunks, int lane) const {
+void Links::push(std::span<Chunk> chunks, int lane) const {
   const uint32_t end = firstOfLane[size_t(lane) + 1];
   for (uint32_t i = firstOfLane[size_t(lane)]; i < end; ++i) {
     const Link &link = links[ofLane[i]];
     const bool all = link.broadcast;
-    link.queue->push(i + 1 < end ? chunks : std::move(chunks), link.latency,
+    std::vector<Chunk> others; // The last one takes them.
+    if (i + 1 < end)
+      others.assign(chunks.begin(), chunks.end());
+    link.queue->push(i + 1 < end ? others : chunks, link.latency,
                      all ? link.to : link.to + lane - link.from,
                      all ? link.count : 1);
   }

@@ -62,7 +62,8 @@ public:
   void push(const Chunk &chunk, Ticket *ticket) const;
   /// Sends words of one lane; the chunk holds only these.
   void push(const Chunk &chunk, int lane, Ticket *ticket) const;
-  void push(std::vector<Chunk> chunks, int lane) const;
+  /// The same of several, which it takes.
+  void push(std::span<Chunk> chunks, int lane) const;
   /// How many words all receivers of a lane (-1: of all) have asked for beyond
   /// those they got, and how the slowest takes them, in time of the sender; 0:
   /// some has not, and the sender is woken when it does.

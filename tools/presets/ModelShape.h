@@ -35,7 +35,9 @@ struct ModelShape {
   Positions positions = Positions::Learned;
   int64_t rotaryFeatures = 0;     ///< of each head, where positions are rotary
   bool rotaryInterleaved = false; ///< pairs (0, 1), (2, 3), ...: GPT-J
+  double rotaryBase = 10000; ///< pair i of n turns by its power -i / n a token
   Norm norm = Norm::Layer;
+  double normEpsilon = 1e-5;
   Activation activation = Activation::Gelu;
   Residual residual = Residual::Sequential;
   bool attentionBias = true;

@@ -84,6 +84,14 @@ static ModelShape tinyLlama() {
   return shape;
 }
 
+static ModelShape smolLm2() {
+  ModelShape shape = llama("smollm2-135m", 30, 576, 9, 3, 1536, 8192, 0);
+  shape.vocabulary = 49152;
+  shape.rotaryBase = 100000;
+  shape.tiedHead = true;
+  return shape;
+}
+
 static ModelShape bert(const char *name, int64_t layers, int64_t width,
                        int64_t heads, int64_t batch) {
   ModelShape shape = gpt(name, layers, width, heads, 512, batch);
@@ -114,6 +122,7 @@ static std::vector<ModelShape> makePresets() {
           bert("bert-base", 12, 768, 12, 800),
           gpt("cerebras-gpt-111m", 10, 768, 12, 2048),
           gpt("gpt2-s", 12, 768, 12, 1024, 112),
+          smolLm2(),
           t5("t5-base", 12, 768, 12, 64, 3072, 216),
           gpt("cerebras-gpt-256m", 14, 1088, 17, 2048),
           bert("bert-large", 24, 1024, 16, 800),

@@ -20,7 +20,6 @@ using Attribute = OnnxGraph::Attribute;
 /// Operators of the standard as it is: Attention, RotaryEmbedding and
 /// RMSNormalization came with opset 23, IR 11.
 static constexpr int64_t kOpset = 23, kIrVersion = 11;
-static constexpr float kEpsilon = 1e-5F;
 /// Weights start at multiples of this.
 static constexpr uint64_t kAlignment = 64;
 
@@ -113,41 +112,50 @@ void WeightLayout::write() const {
 // The graph
 //===----------------------------------------------------------------------===//
 
+/// Of the keys or values of a layer: "past.0.key", "present.0.key".
+static std::string cacheName(const char *when, int64_t layer,
+                             const char *kind) {
+  return absl::StrCat(when, ".", layer, ".", kind);
+}
+
 namespace {
 /// A decoder: ids to logits.
 class DecoderWriter {
 public:
-  DecoderWriter(const ModelShape &shape, onnx::GraphProto &proto)
-      : shape(shape), graph(proto) {}
+  DecoderWriter(const ModelShape &shape, const WriteOptions &options,
+                onnx::GraphProto &proto)
+      : shape(shape), isCached(options.cacheCapacity), graph(proto) {}
   /// Returns the name of the logits.
   std::string write();
 
 private:
   std::string norm(const std::string &x, const std::string &name);
   std::string linear(const std::string &x, const std::string &name, bool bias);
+  std::string rotaryPositions();
   void rotaryTables();
   std::string rotated(const std::string &x, const std::string &name,
                       int64_t heads);
   std::string embedded();
-  std::string attention(const std::string &x, const std::string &name);
-  std::string gelu(const std::string &x, const std::string &name);
+  std::string attention(const std::string &x, int64_t layer);
   std::string feedForward(const std::string &x, const std::string &name);
-  std::string block(const std::string &x, const std::string &name);
+  std::string block(const std::string &x, int64_t layer);
 
   const ModelShape &shape;
+  const bool isCached;
   OnnxGraph graph;
   std::string cosines, sines;
 };
 } // namespace
 
 std::string DecoderWriter::norm(const std::string &x, const std::string &name) {
-  if (shape.norm == Norm::Rms)
-    return graph.node(
-        "RMSNormalization", {x, name + ".weight"}, name,
-        {Attribute::of("axis", -1), Attribute::ofFloat("epsilon", kEpsilon)});
-  return graph.node(
-      "LayerNormalization", {x, name + ".weight", name + ".bias"}, name,
-      {Attribute::of("axis", -1), Attribute::ofFloat("epsilon", kEpsilon)});
+  const bool isRms = shape.norm == Norm::Rms;
+  std::vector<std::string> inputs{x, name + ".weight"};
+  if (!isRms)
+    inputs.push_back(name + ".bias");
+  return graph.node(isRms ? "RMSNormalization" : "LayerNormalization", inputs,
+                    name,
+                    {Attribute::of("axis", -1),
+                     Attribute::ofFloat("epsilon", float(shape.normEpsilon))});
 }
 
 std::string DecoderWriter::linear(const std::string &x, const std::string &name,
@@ -166,6 +174,12 @@ std::string DecoderWriter::embedded() {
     rotaryTables();
     return words;
   }
+  if (isCached)
+    return graph.node(
+        "Add",
+        {words, graph.node("Gather", {"positions.weight", "position_ids"},
+                           "positions")},
+        "positions/Add");
   const std::string extents = graph.node("Shape", {"input_ids"}, "input_shape",
                                          {Attribute::of("start", 1)});
   const std::string rows =
@@ -176,14 +190,12 @@ std::string DecoderWriter::embedded() {
   return graph.node("Add", {words, rows}, "positions/Add");
 }
 
-/// Of all positions: token t and pair i turn by t * 10000^(-2 i / features).
-/// As a 3-d table per token of the batch, from what exporters write: ids of
-/// positions, times frequencies.
-void DecoderWriter::rotaryTables() {
-  const int64_t pairs = shape.rotaryFeatures / 2;
-  std::vector<float> frequencies;
-  for (int64_t i = 0; i < pairs; ++i)
-    frequencies.push_back(float(std::pow(10000.0, -double(i) / double(pairs))));
+/// Of the call's tokens, as a column for each sequence, of one that all share.
+std::string DecoderWriter::rotaryPositions() {
+  if (isCached)
+    return graph.node("Unsqueeze",
+                      {"position_ids", graph.integers("rotary/axes", {2})},
+                      "rotary/column");
   const std::string length =
       graph.node("Squeeze",
                  {graph.node("Shape", {"input_ids"}, "rotary/extent",
@@ -193,23 +205,34 @@ void DecoderWriter::rotaryTables() {
                                      {graph.integer("rotary/first", 0), length,
                                       graph.integer("rotary/step", 1)},
                                      "rotary/ids");
-  const std::string column =
-      graph.node("Unsqueeze", {ids, graph.integers("rotary/axes", {0, 2})},
-                 "rotary/column");
-  const std::string angles = graph.node(
+  return graph.node("Unsqueeze", {ids, graph.integers("rotary/axes", {0, 2})},
+                    "rotary/column");
+}
+
+/// Of all positions: token t and pair i turn by t * base^(-2 i / features). As
+/// a 3-d table per token of the batch, from what exporters write: ids of
+/// positions, times frequencies.
+void DecoderWriter::rotaryTables() {
+  const int64_t pairs = shape.rotaryFeatures / 2;
+  std::vector<float> frequencies;
+  for (int64_t i = 0; i < pairs; ++i)
+    frequencies.push_back(
+        float(std::pow(shape.rotaryBase, -double(i) / double(pairs))));
+  std::string all = graph.node(
       "Mul",
-      {graph.node("Cast", {column}, "rotary/positions",
+      {graph.node("Cast", {rotaryPositions()}, "rotary/positions",
                   {Attribute::of("to", onnx::TensorProto::FLOAT)}),
        graph.numbers("rotary/frequencies", frequencies, {1, 1, pairs})},
       "rotary/angles");
-  // One table for each sequence of the batch.
-  const std::string batch =
-      graph.node("Shape", {"input_ids"}, "rotary/batch",
-                 {Attribute::of("start", 0), Attribute::of("end", 1)});
-  const std::string extents =
-      graph.node("Concat", {batch, graph.integers("rotary/ones", {1, 1})},
-                 "rotary/extents", {Attribute::of("axis", 0)});
-  const std::string all = graph.node("Expand", {angles, extents}, "rotary/all");
+  if (!isCached) { // one table for each sequence of the batch
+    const std::string batch =
+        graph.node("Shape", {"input_ids"}, "rotary/batch",
+                   {Attribute::of("start", 0), Attribute::of("end", 1)});
+    const std::string extents =
+        graph.node("Concat", {batch, graph.integers("rotary/ones", {1, 1})},
+                   "rotary/extents", {Attribute::of("axis", 0)});
+    all = graph.node("Expand", {all, extents}, "rotary/all");
+  }
   cosines = graph.node("Cos", {all}, "rotary/cos");
   sines = graph.node("Sin", {all}, "rotary/sin");
 }
@@ -227,18 +250,27 @@ std::string DecoderWriter::rotated(const std::string &x,
                                        : shape.rotaryFeatures)});
 }
 
-std::string DecoderWriter::attention(const std::string &x,
-                                     const std::string &name) {
+std::string DecoderWriter::attention(const std::string &x, int64_t layer) {
+  const std::string name = absl::StrCat("layers.", layer, ".attention");
   const bool bias = shape.attentionBias;
   const std::string q =
       rotated(linear(x, name + ".q", bias), name + ".q/rotary", shape.heads);
-  const std::string k = rotated(linear(x, name + ".k", bias),
-                                name + ".k/rotary", shape.keyValueHeads);
-  const std::string v = linear(x, name + ".v", bias);
-  const std::string mixed = graph.node(
-      "Attention", {q, k, v}, name,
-      {Attribute::of("is_causal", 1), Attribute::of("q_num_heads", shape.heads),
-       Attribute::of("kv_num_heads", shape.keyValueHeads)});
+  std::string k = rotated(linear(x, name + ".k", bias), name + ".k/rotary",
+                          shape.keyValueHeads);
+  std::string v = linear(x, name + ".v", bias);
+  std::vector<std::string> inputs{q, k, v};
+  if (isCached) {
+    for (auto [value, kind] : {std::pair(&k, "key"), std::pair(&v, "value")})
+      *value = graph.node("Concat", {cacheName("past", layer, kind), *value},
+                          cacheName("present", layer, kind),
+                          {Attribute::of("axis", 1)});
+    inputs = {q, k, v, "attention_mask"};
+  }
+  const std::string mixed =
+      graph.node("Attention", inputs, name,
+                 {Attribute::of("is_causal", !isCached),
+                  Attribute::of("q_num_heads", shape.heads),
+                  Attribute::of("kv_num_heads", shape.keyValueHeads)});
   return linear(mixed, name + ".out", bias);
 }
 
@@ -261,10 +293,10 @@ std::string DecoderWriter::feedForward(const std::string &x,
   return linear(inner, name + ".down", bias);
 }
 
-std::string DecoderWriter::block(const std::string &x,
-                                 const std::string &name) {
+std::string DecoderWriter::block(const std::string &x, int64_t layer) {
+  const std::string name = absl::StrCat("layers.", layer);
   const std::string first = norm(x, name + ".attention_norm");
-  const std::string mixed = attention(first, name + ".attention");
+  const std::string mixed = attention(first, layer);
   const std::string sum =
       graph.node("Add", {x, mixed}, name + ".attention/residual");
   std::string input = first;
@@ -278,7 +310,7 @@ std::string DecoderWriter::block(const std::string &x,
 std::string DecoderWriter::write() {
   std::string x = embedded();
   for (int64_t layer = 0; layer < shape.layers; ++layer)
-    x = block(x, absl::StrCat("layers.", layer));
+    x = block(x, layer);
   x = norm(x, "final_norm");
   if (!shape.tiedHead)
     return linear(x, "head", shape.headBias);
@@ -286,22 +318,52 @@ std::string DecoderWriter::write() {
   return linear(x, "head", false);
 }
 
+namespace {
+/// Of an input or output; a symbol where the number is 0.
+struct Extent {
+  const char *symbol;
+  int64_t number;
+};
+} // namespace
+
 static void declare(onnx::ValueInfoProto &value, const std::string &name,
-                    int type, const WriteOptions &options, int64_t features) {
+                    int type, const std::vector<Extent> &shape) {
   value.set_name(name);
   auto &tensor = *value.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(type);
   auto &dims = *tensor.mutable_shape();
-  auto add = [&](const char *symbol, int64_t extent) {
-    if (extent)
-      dims.add_dim()->set_dim_value(extent);
+  for (const auto &[symbol, number] : shape)
+    if (number)
+      dims.add_dim()->set_dim_value(number);
     else
       dims.add_dim()->set_dim_param(symbol);
-  };
-  add("batch", options.batch);
-  add("sequence", options.sequence);
-  if (features)
-    dims.add_dim()->set_dim_value(features);
+}
+
+static void declareAll(onnx::GraphProto &graph, const ModelShape &shape,
+                       const WriteOptions &options) {
+  const int64_t capacity = options.cacheCapacity;
+  const Extent batch{"batch", options.batch};
+  const Extent sequence{"sequence", options.sequence};
+  const Extent total{"total",
+                     options.sequence ? capacity + options.sequence : 0};
+  const Extent keys{"", shape.keyValueHeads * shape.headSize};
+  declare(*graph.add_input(), "input_ids", onnx::TensorProto::INT64,
+          {batch, sequence});
+  declare(*graph.add_output(), "logits", onnx::TensorProto::FLOAT,
+          {batch, sequence, {"", shape.vocabulary}});
+  if (!capacity)
+    return;
+  declare(*graph.add_input(), "position_ids", onnx::TensorProto::INT64,
+          {batch, sequence});
+  declare(*graph.add_input(), "attention_mask", onnx::TensorProto::FLOAT,
+          {batch, {"", 1}, sequence, total});
+  for (int64_t layer = 0; layer < shape.layers; ++layer)
+    for (const char *kind : {"key", "value"}) {
+      declare(*graph.add_input(), cacheName("past", layer, kind),
+              onnx::TensorProto::FLOAT, {batch, {"", capacity}, keys});
+      declare(*graph.add_output(), cacheName("present", layer, kind),
+              onnx::TensorProto::FLOAT, {batch, total, keys});
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,6 +384,10 @@ static void checkWritable(const ModelShape &shape,
     throw std::runtime_error(
         absl::StrFormat("model %s has %d positions, --sequence asks for %d",
                         shape.name, shape.sequence, options.sequence));
+  if (options.cacheCapacity > shape.sequence)
+    throw std::runtime_error(
+        absl::StrFormat("model %s has %d positions, --kv-capacity asks for %d",
+                        shape.name, shape.sequence, options.cacheCapacity));
 }
 
 WrittenModel writeModel(const ModelShape &shape, const WriteOptions &options) {
@@ -334,13 +400,10 @@ WrittenModel writeModel(const ModelShape &shape, const WriteOptions &options) {
   graph.set_name(shape.name);
   WeightLayout layout(shape, options);
   layout.declare(graph);
-  declare(*graph.add_input(), "input_ids", onnx::TensorProto::INT64, options,
-          0);
+  declareAll(graph, shape, options);
   // A result has the name of its node; the graph's is called logits.
-  const std::string logits = DecoderWriter(shape, graph).write();
+  const std::string logits = DecoderWriter(shape, options, graph).write();
   graph.mutable_node(graph.node_size() - 1)->set_output(0, "logits");
-  declare(*graph.add_output(), "logits", onnx::TensorProto::FLOAT, options,
-          shape.vocabulary);
   // Weights first: a model never names weights that are not there.
   if (options.weights == Weights::Seeded)
     layout.write();

@@ -20,6 +20,9 @@ struct WriteOptions {
   uint64_t seed = 0;
   /// Extents of `input_ids`; 0 leaves a symbolic dimension.
   int64_t batch = 0, sequence = 0;
+  /// Tokens of the past whose keys and values are inputs; 0: a whole sequence
+  /// is one call. See README.md.
+  int64_t cacheCapacity = 0;
 };
 
 struct WrittenModel {

@@ -11,6 +11,7 @@
 #include "runtime/program/NearestNames.h"
 #include "runtime/swarmx/PassLink.h"
 #include "tools/wse-run/Flags.h"
+#include "tools/wse-run/Heap.h"
 #include "tools/wse-run/Looking.h"
 #include "tools/wse-run/Progress.h"
 
@@ -390,6 +391,7 @@ static int runProgram(const Flags &flags) {
 }
 
 int main(int argc, char **argv) {
+  prepareHeap();
   return tools::runTool({"wse-run", usageText, flagGroups, exitCodesText,
                          [](const std::vector<std::string> &words) {
                            return runProgram(givenFlags(words));

@@ -100,7 +100,14 @@ void ConfigReader::readModel(const YAML::Node &node) {
                  {"feed_forward", into(shape.feedForward)},
                  {"vocabulary", into(shape.vocabulary)},
                  {"rotary_features", into(shape.rotaryFeatures)},
-                 {"positions", into(shape.sequence)}});
+                 {"rotary_base", into(shape.rotaryBase)},
+                 {"norm_epsilon", into(shape.normEpsilon)},
+                 {"positions", into(shape.sequence)},
+                 {"tied_head", [&](const YAML::Node &tied) {
+                    if (!tied.IsScalar() ||
+                        !YAML::convert<bool>::decode(tied, shape.tiedHead))
+                      throw wrong(tied, "expected true or false");
+                  }}});
   presets::followChanges(shape, given);
   if (const auto problem = presets::check(shape))
     throw wrong(node, *problem);

@@ -92,6 +92,10 @@ ABSL_FLAG(
     Count, sequence, {0},
     "S  tokens of a sequence (default: the model's, in a graph symbolic)");
 
+ABSL_FLAG(Count, kv_capacity, {0},
+          "N  tokens of the past whose keys and values are inputs, past.* and "
+          "attention_mask; outputs are the same and the new ones, present.*");
+
 ABSL_FLAG(Count, num_systems, {0}, "N  wafers (default: 1)");
 ABSL_FLAG(std::string, mesh, "",
           "WxH  a part of the wafer that programs run on here");
@@ -303,6 +307,7 @@ static int runModel(const std::vector<std::string> &words) {
   options.seed = absl::GetFlag(FLAGS_seed);
   options.batch = absl::GetFlag(FLAGS_batch).value;
   options.sequence = absl::GetFlag(FLAGS_sequence).value;
+  options.cacheCapacity = absl::GetFlag(FLAGS_kv_capacity).value;
   const presets::ModelShape shape =
       config.model ? *config.model : presets::presetNamed(preset);
   const presets::WrittenModel written = writeModel(shape, options);
@@ -355,7 +360,8 @@ static const std::vector<Tool> &tools() {
       {"wsec model",
        "usage: wsec model --preset=NAME -o FILE.onnx [flags]\n\n"
        "Writes the forward graph of a transformer as ONNX.\n",
-       {{"the model", {"preset", "config", "list", "batch", "sequence"}},
+       {{"the model",
+         {"preset", "config", "list", "batch", "sequence", "kv-capacity"}},
         {"the file", {"o", "weights", "seed"}},
         own},
        exitCodes,

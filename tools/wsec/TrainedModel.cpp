@@ -68,8 +68,9 @@ static std::string digestOfPreset(const presets::ModelShape &its,
                                           options.sequence,
                                           int64_t(options.weights)},
                                          ",");
-  const std::string all =
-      its.name + "," + text + digestOfFile("/proc/self/exe");
+  const std::string all = absl::StrCat(its.name, ",", text, ",", its.rotaryBase,
+                                       ",", its.normEpsilon, ",") +
+                          digestOfFile("/proc/self/exe");
   return absl::StrFormat("%016x", runtime::digestOf(all.data(), all.size()));
 }
 

@@ -41,9 +41,9 @@ const std::vector<Complaint> complaints = {
 //===----------------------------------------------------------------------===//
 
 /// A rectangle of at most `width` x `height` PEs, steps of 1 or 2.
-RouteRect randomRect(const PathProblem &problem, int64_t width, int64_t height,
-                     Random &random) {
-  RouteRect rect;
+Rect randomRect(const PathProblem &problem, int64_t width, int64_t height,
+                Random &random) {
+  Rect rect;
   rect.x0 = random.below(problem.meshWidth);
   rect.x1 = std::min(problem.meshWidth, rect.x0 + random.between(1, width));
   rect.y0 = random.below(problem.meshHeight);
@@ -60,19 +60,19 @@ void placeSource(const PathProblem &problem, PathNet &net, Random &random) {
     return;
   switch (random.below(4)) {
   case 0:
-    net.entry = RoutePort::North;
+    net.entry = Port::North;
     net.y = 0;
     return;
   case 1:
-    net.entry = RoutePort::South;
+    net.entry = Port::South;
     net.y = problem.meshHeight - 1;
     return;
   case 2:
-    net.entry = RoutePort::East;
+    net.entry = Port::East;
     net.x = problem.meshWidth - 1;
     return;
   case 3:
-    net.entry = RoutePort::West;
+    net.entry = Port::West;
     net.x = 0;
     return;
   }
@@ -83,16 +83,16 @@ void placeExit(const PathProblem &problem, PathNet &net, bool tiny,
                Random &random) {
   if (!random.oneIn(5))
     return;
-  RouteRect rect = randomRect(problem, tiny ? 1 : 4, tiny ? 1 : 2, random);
-  net.exit = random.oneIn(2) ? RoutePort::East : RoutePort::North;
-  if (net.exit == RoutePort::East)
+  Rect rect = randomRect(problem, tiny ? 1 : 4, tiny ? 1 : 2, random);
+  net.exit = random.oneIn(2) ? Port::East : Port::North;
+  if (net.exit == Port::East)
     rect.x0 = problem.meshWidth - 1, rect.x1 = problem.meshWidth;
   else
     rect.y0 = 0, rect.y1 = 1;
   const bool enters = net.entry == net.exit && net.x >= rect.x0 &&
                       net.x < rect.x1 && net.y >= rect.y0 && net.y < rect.y1;
   if (enters)
-    net.exit = RoutePort::Ramp;
+    net.exit = Port::Ramp;
   else
     net.destinations = {rect};
 }
@@ -101,7 +101,7 @@ void placeExit(const PathProblem &problem, PathNet &net, bool tiny,
 bool isApart(const PathProblem &problem, const PathNet &net,
              std::set<int64_t> &ends) {
   std::set<int64_t> own = {net.y * problem.meshWidth + net.x};
-  for (const RouteRect &r : net.destinations)
+  for (const Rect &r : net.destinations)
     for (int64_t y = r.y0; y < r.y1; y += r.ystep)
       for (int64_t x = r.x0; x < r.x1; x += r.xstep)
         own.insert(y * problem.meshWidth + x);
@@ -160,7 +160,7 @@ public:
   Rules brokenRules();
 
 private:
-  bool covers(const RouteRect &r, int64_t x, int64_t y) const {
+  bool covers(const Rect &r, int64_t x, int64_t y) const {
     for (int64_t i = r.x0; i < r.x1; i += r.xstep)
       for (int64_t j = r.y0; j < r.y1; j += r.ystep)
         if (i == x && j == y)
@@ -170,8 +170,8 @@ private:
   bool isSound(const PathSetting &s) const {
     return s.x >= 0 && s.y >= 0 && s.x < problem.meshWidth &&
            s.y < problem.meshHeight && s.transmit > 0 && s.transmit < 32 &&
-           s.receive <= RoutePort::Ramp &&
-           (s.receive == RoutePort::Ramp || !(s.transmit & portBit(s.receive)));
+           s.receive <= Port::Ramp &&
+           (s.receive == Port::Ramp || !(s.transmit & portBit(s.receive)));
   }
   void judgeNet(size_t n, Rules &broken) const;
   void judgeLinks(Rules &broken) const;
@@ -214,8 +214,8 @@ void PathOracle::judgeNet(size_t n, Rules &broken) const {
   std::vector<bool> wet(plane.size(), false);
   auto leaves = [&](const PathSetting &s) {
     return (s.transmit & portBit(net.exit)) &&
-           (net.exit == RoutePort::Ramp ||
-            (net.exit == RoutePort::East ? s.x + 1 == width : s.y == 0));
+           (net.exit == Port::Ramp ||
+            (net.exit == Port::East ? s.x + 1 == width : s.y == 0));
   };
   const PathSetting *source = settingAt(net.x, net.y);
   if (!source || source->receive != net.entry)
@@ -241,13 +241,12 @@ void PathOracle::judgeNet(size_t n, Rules &broken) const {
   for (int64_t y = 0; y < height; ++y)
     for (int64_t x = 0; x < width; ++x) {
       const size_t i = size_t(y * width + x);
-      const bool meant = std::any_of(
-          net.destinations.begin(), net.destinations.end(),
-          [&](const RouteRect &rect) { return covers(rect, x, y); });
+      const bool meant =
+          std::any_of(net.destinations.begin(), net.destinations.end(),
+                      [&](const Rect &rect) { return covers(rect, x, y); });
       const bool hears = wet[i] && leaves(*plane[i]);
-      const bool ramp =
-          wet[i] && (plane[i]->transmit & portBit(RoutePort::Ramp));
-      if (meant != hears || (ramp && net.exit != RoutePort::Ramp))
+      const bool ramp = wet[i] && (plane[i]->transmit & portBit(Port::Ramp));
+      if (meant != hears || (ramp && net.exit != Port::Ramp))
         broken.insert("N5");
       if (plane[i] && !wet[i])
         broken.insert("N6");
@@ -325,7 +324,7 @@ bool holdsTogether(const PathProblem &problem, PEs set) {
 std::vector<PEs> waysOf(const PathProblem &problem, const PathNet &net) {
   const int64_t count = problem.meshWidth * problem.meshHeight;
   PEs ends = 1u << (net.y * problem.meshWidth + net.x);
-  for (const RouteRect &r : net.destinations)
+  for (const Rect &r : net.destinations)
     ends |= 1u << (r.y0 * problem.meshWidth + r.x0);
   std::vector<PEs> ways;
   for (PEs set = 0; set < 1u << count; ++set)
@@ -340,7 +339,7 @@ std::vector<PEs> waysOf(const PathProblem &problem, const PathNet &net) {
 bool hasSolution(const PathProblem &problem) {
   std::vector<PEs> taken(size_t(problem.colors), 0);
   for (const PathObstacle &obstacle : problem.obstacles) {
-    const RouteRect &r = obstacle.rect;
+    const Rect &r = obstacle.rect;
     for (int64_t y = r.y0; y < r.y1; y += r.ystep)
       for (int64_t x = r.x0; x < r.x1; x += r.xstep)
         for (int64_t color = 0; color < problem.colors; ++color)
@@ -428,14 +427,14 @@ void breakRule(int64_t rule, PathProblem &problem, Paths &paths,
     return;
   case 5:
     if (random.oneIn(3))
-      setting.receive = RoutePort(random.below(5));
+      setting.receive = Port(random.below(5));
     else
-      setting.transmit ^= portBit(RoutePort::Ramp);
+      setting.transmit ^= portBit(Port::Ramp);
     return;
   case 6:
     path.settings.push_back(
         {random.below(problem.meshWidth), random.below(problem.meshHeight),
-         RoutePort(random.below(5)), uint8_t(random.between(1, 31))});
+         Port(random.below(5)), uint8_t(random.between(1, 31))});
     return;
   case 7:
     random.of(problem.nets).words += random.below(4);

@@ -12,8 +12,7 @@ using PE = RoutingOracle::PE;
 
 namespace {
 
-constexpr RoutePort sides[] = {RoutePort::North, RoutePort::South,
-                               RoutePort::East, RoutePort::West};
+constexpr Port sides[] = {Port::North, Port::South, Port::East, Port::West};
 
 bool carries(const RouteChannel &channel, int64_t i) {
   return i >= channel.begin && i < channel.end;
@@ -28,9 +27,10 @@ const RouteChannel *channelAt(const std::vector<RouteChannel> &channels,
   return nullptr;
 }
 
-bool entersFromTheEdge(RoutePattern pattern) {
-  return pattern == RoutePattern::Channel ||
-         pattern == RoutePattern::ChannelRow || pattern == RoutePattern::Launch;
+bool entersFromTheEdge(StreamPattern pattern) {
+  return pattern == StreamPattern::Channel ||
+         pattern == StreamPattern::ChannelRow ||
+         pattern == StreamPattern::Launch;
 }
 
 /// The tokens of a row of a region of a transfer, one after the other dealt to
@@ -68,7 +68,7 @@ struct ColumnExit {
   int64_t row = -1;
   bool last = false;
 };
-ColumnExit exitOf(const RouteRegion &region, const RouteRows &rows, int64_t x) {
+ColumnExit exitOf(const RouteRegion &region, const RowSet &rows, int64_t x) {
   std::vector<int64_t> exits;
   for (const RouteChannel &channel : region.east)
     if (channel.row >= (rows.groups - 1) * rows.pitch + rows.used - 1)
@@ -87,44 +87,44 @@ ColumnExit exitOf(const RouteRegion &region, const RouteRows &rows, int64_t x) {
 /// Sources of both colors of a pattern that lie in its region.
 bool sends(const RoutingProblem &problem, const StreamRequest &request, PE p) {
   const RouteRegion &region = problem.regions[request.region];
-  const RouteRows &rows = request.rows;
+  const RowSet &rows = request.rows;
   const RouteChannel *west = channelAt(region.west, p.y);
   const RouteChannel *east = channelAt(region.east, p.y);
-  switch (request.pattern) {
-  case RoutePattern::Column:
-  case RoutePattern::ColumnRest:
+  switch (numberOf(request.pattern)) {
+  case numberOf(StreamPattern::Column):
+  case numberOf(StreamPattern::ColumnRest):
     return west && carries(*west, p.x);
-  case RoutePattern::RowWest:
+  case numberOf(StreamPattern::RowWest):
     return p.x > 0;
-  case RoutePattern::RowEast:
+  case numberOf(StreamPattern::RowEast):
     return p.x + 1 < region.width;
-  case RoutePattern::RowCast:
+  case numberOf(StreamPattern::RowCast):
     return p.x == 0;
-  case RoutePattern::KeyNorth:
-  case RoutePattern::ValueNorth:
+  case numberOf(StreamPattern::KeyNorth):
+  case numberOf(StreamPattern::ValueNorth):
     return p.y > 0;
-  case RoutePattern::KeyCast:
-  case RoutePattern::ValueCast:
+  case numberOf(StreamPattern::KeyCast):
+  case numberOf(StreamPattern::ValueCast):
     return p.y % rows.pitch == 0 && p.y / rows.pitch < rows.groups;
-  case RoutePattern::OutNorth:
+  case numberOf(StreamPattern::OutNorth):
     return p.x + 1 == region.width &&
            std::any_of(region.east.begin(), region.east.end(),
                        [&](const RouteChannel &channel) {
                          return carries(channel, p.y) && channel.row < p.y;
                        });
-  case RoutePattern::OutExit:
+  case numberOf(StreamPattern::OutExit):
     return p.x + 1 == region.width && east && east->begin < east->end;
-  case RoutePattern::OutColumn:
+  case numberOf(StreamPattern::OutColumn):
     return rows.contains(p.y) && p.y < exitOf(region, rows, p.x).row;
-  case RoutePattern::OutBand: {
+  case numberOf(StreamPattern::OutBand): {
     const ColumnExit exit = exitOf(region, rows, p.x);
     return exit.last && p.y == exit.row;
   }
-  case RoutePattern::RootWest:
+  case numberOf(StreamPattern::RootWest):
     return p.x > 0 && p.x % rows.pitch == 0 && p.x / rows.pitch < rows.groups;
-  case RoutePattern::HeadCast:
+  case numberOf(StreamPattern::HeadCast):
     return p.x % rows.pitch == 0 && p.x / rows.pitch < rows.groups;
-  case RoutePattern::Transfer:
+  case numberOf(StreamPattern::Transfer):
     return (problem.regions[request.target].x < region.x
                 ? p.x == 0
                 : p.x + 1 == region.width) &&
@@ -140,12 +140,12 @@ bool enters(const RoutingProblem &problem, const StreamRequest &request, PE p) {
   const RouteChannel *channel = channelAt(region.west, p.y);
   if (p.x != -region.x)
     return false;
-  switch (request.pattern) {
-  case RoutePattern::Channel:
+  switch (numberOf(request.pattern)) {
+  case numberOf(StreamPattern::Channel):
     return channel && channel->begin < channel->end;
-  case RoutePattern::ChannelRow:
+  case numberOf(StreamPattern::ChannelRow):
     return channel;
-  case RoutePattern::Launch:
+  case numberOf(StreamPattern::Launch):
     return p.y == -region.y;
   default:
     return false;
@@ -154,23 +154,23 @@ bool enters(const RoutingProblem &problem, const StreamRequest &request, PE p) {
 
 /// Of a pattern with several colors, which one the source sends on.
 int64_t colorOf(const StreamRequest &request, PE source, int64_t colors) {
-  switch (request.pattern) {
-  case RoutePattern::RowWest:
-  case RoutePattern::RowEast:
+  switch (numberOf(request.pattern)) {
+  case numberOf(StreamPattern::RowWest):
+  case numberOf(StreamPattern::RowEast):
     return source.x % 2;
-  case RoutePattern::KeyNorth:
-  case RoutePattern::ValueNorth:
-  case RoutePattern::OutNorth:
+  case numberOf(StreamPattern::KeyNorth):
+  case numberOf(StreamPattern::ValueNorth):
+  case numberOf(StreamPattern::OutNorth):
     return source.y % 2;
-  case RoutePattern::OutColumn: {
+  case numberOf(StreamPattern::OutColumn): {
     int64_t number = 0;
     for (int64_t y = 0; y < source.y; ++y)
       number += request.rows.contains(y);
     return number % 2;
   }
-  case RoutePattern::RootWest:
+  case numberOf(StreamPattern::RootWest):
     return source.x / request.rows.pitch % 2;
-  case RoutePattern::Transfer:
+  case numberOf(StreamPattern::Transfer):
     return source.y % colors;
   default:
     return 0;
@@ -192,30 +192,30 @@ bool meets(const RoutingProblem &problem, const StreamRequest &transfer,
 /// Whether `p`, of the region, hears what `source` sends.
 bool hears(const RouteRegion &region, const StreamRequest &request, PE source,
            PE p) {
-  const RouteRows &rows = request.rows;
-  switch (request.pattern) {
-  case RoutePattern::Channel:
+  const RowSet &rows = request.rows;
+  switch (numberOf(request.pattern)) {
+  case numberOf(StreamPattern::Channel):
     return p.y == source.y && carries(*channelAt(region.west, p.y), p.x);
-  case RoutePattern::Column:
+  case numberOf(StreamPattern::Column):
     return p.x == source.x && rows.contains(p.y);
-  case RoutePattern::ColumnRest:
+  case numberOf(StreamPattern::ColumnRest):
     return p.x == source.x && p.y != source.y && rows.contains(p.y);
-  case RoutePattern::RowWest:
+  case numberOf(StreamPattern::RowWest):
     return p.y == source.y && p.x == source.x - 1;
-  case RoutePattern::RowEast:
+  case numberOf(StreamPattern::RowEast):
     return p.y == source.y && p.x == source.x + 1;
-  case RoutePattern::RowCast:
-  case RoutePattern::ChannelRow:
+  case numberOf(StreamPattern::RowCast):
+  case numberOf(StreamPattern::ChannelRow):
     return p.y == source.y;
-  case RoutePattern::KeyNorth:
-  case RoutePattern::ValueNorth:
-  case RoutePattern::OutNorth:
+  case numberOf(StreamPattern::KeyNorth):
+  case numberOf(StreamPattern::ValueNorth):
+  case numberOf(StreamPattern::OutNorth):
     return p.x == source.x && p.y == source.y - 1;
-  case RoutePattern::KeyCast:
-  case RoutePattern::ValueCast:
+  case numberOf(StreamPattern::KeyCast):
+  case numberOf(StreamPattern::ValueCast):
     return p.x == source.x && p.y / rows.pitch == source.y / rows.pitch &&
            p.y % rows.pitch < rows.used;
-  case RoutePattern::OutColumn: {
+  case numberOf(StreamPattern::OutColumn): {
     const int64_t exit = exitOf(region, rows, p.x).row;
     if (p.x != source.x || p.y <= source.y || p.y > exit)
       return false;
@@ -224,17 +224,17 @@ bool hears(const RouteRegion &region, const StreamRequest &request, PE source,
         return false;
     return p.y == exit || rows.contains(p.y);
   }
-  case RoutePattern::OutExit:
-  case RoutePattern::OutBand:
+  case numberOf(StreamPattern::OutExit):
+  case numberOf(StreamPattern::OutBand):
     return false;
-  case RoutePattern::RootWest:
+  case numberOf(StreamPattern::RootWest):
     return p.y == source.y && p.x == source.x - rows.pitch;
-  case RoutePattern::HeadCast:
+  case numberOf(StreamPattern::HeadCast):
     return p.y == source.y && p.x / rows.pitch == source.x / rows.pitch &&
            p.x % rows.pitch < rows.used;
-  case RoutePattern::Launch:
+  case numberOf(StreamPattern::Launch):
     return true;
-  case RoutePattern::Transfer: // see `meets`
+  case numberOf(StreamPattern::Transfer): // see `meets`
     return false;
   }
   return false;
@@ -247,9 +247,9 @@ bool contains(const RouteRegion &region, PE p) {
 /// The regions whose PEs may hear a stream.
 std::vector<size_t> listeners(const RoutingProblem &problem,
                               const StreamRequest &request) {
-  if (request.pattern == RoutePattern::Transfer)
+  if (request.pattern == StreamPattern::Transfer)
     return {request.target};
-  if (request.pattern != RoutePattern::Launch)
+  if (request.pattern != StreamPattern::Launch)
     return {request.region};
   std::vector<size_t> all(problem.regions.size());
   std::iota(all.begin(), all.end(), size_t(0));
@@ -263,22 +263,22 @@ bool isSound(const RoutingProblem &problem, const RoutedStream &stream,
     return begin >= 0 && begin < end && end <= length && step > 0 &&
            step <= INT32_MAX;
   };
-  const RouteRect &r = rule.rect;
+  const Rect &r = rule.rect;
   const std::vector<int64_t> &colors = stream.colors;
   return std::count(colors.begin(), colors.end(), rule.color) &&
          within(r.x0, r.x1, r.xstep, problem.meshWidth) &&
          within(r.y0, r.y1, r.ystep, problem.meshHeight) && rule.transmit > 0 &&
-         rule.transmit < 32 && rule.receive <= RoutePort::Ramp &&
-         (rule.receive == RoutePort::Ramp ||
+         rule.transmit < 32 && rule.receive <= Port::Ramp &&
+         (rule.receive == Port::Ramp ||
           !(rule.transmit & portBit(rule.receive)));
 }
 
 /// Whether a PE of the rule may have no setting.
 bool isKeptOut(const RoutingProblem &problem, const RouteRule &rule) {
-  const RouteRect &r = rule.rect;
+  const Rect &r = rule.rect;
   for (int64_t y = r.y0; y < r.y1; y += r.ystep)
     for (int64_t x = r.x0; x < r.x1; x += r.xstep)
-      for (const RouteRect &out : problem.keepOuts)
+      for (const Rect &out : problem.keepOuts)
         if (x >= out.x0 && x < out.x1 && y >= out.y0 && y < out.y1)
           return true;
   return false;
@@ -294,7 +294,7 @@ Settings settingsOf(const RoutingProblem &problem, const RoutedStream &stream,
   for (const RouteRule &rule : stream.rules) {
     if (rule.color != color || !isSound(problem, stream, rule))
       continue;
-    const RouteRect &r = rule.rect;
+    const Rect &r = rule.rect;
     for (int64_t y = r.y0; y < r.y1; y += r.ystep)
       for (int64_t x = r.x0; x < r.x1; x += r.xstep) {
         if (settings[size_t(y * columns + x)])
@@ -324,22 +324,22 @@ public:
 
 private:
   /// The PE beside `from`; -1 if that is off the mesh.
-  int64_t beside(size_t from, RoutePort side) const {
+  int64_t beside(size_t from, Port side) const {
     const int64_t x = int64_t(from) % columns, y = int64_t(from) / columns;
     switch (side) {
-    case RoutePort::North:
+    case Port::North:
       return y > 0 ? int64_t(from) - columns : -1;
-    case RoutePort::South:
+    case Port::South:
       return y + 1 < rows ? int64_t(from) + columns : -1;
-    case RoutePort::East:
+    case Port::East:
       return x + 1 < columns ? int64_t(from) + 1 : -1;
     default:
       return x > 0 ? int64_t(from) - 1 : -1;
     }
   }
-  bool arrives(int64_t at, RoutePort side) const {
-    static constexpr RoutePort opposite[] = {RoutePort::South, RoutePort::North,
-                                             RoutePort::West, RoutePort::East};
+  bool arrives(int64_t at, Port side) const {
+    static constexpr Port opposite[] = {Port::South, Port::North, Port::West,
+                                        Port::East};
     return settings[size_t(at)] &&
            settings[size_t(at)]->receive == opposite[unsigned(side)];
   }
@@ -353,12 +353,11 @@ private:
 
 void Walk::checkHops(bool mayExit, Rules &broken) const {
   for (size_t i = 0; i < settings.size(); ++i)
-    for (RoutePort side : sides) {
+    for (Port side : sides) {
       if (!settings[i] || !(settings[i]->transmit & portBit(side)))
         continue;
       const int64_t next = beside(i, side);
-      if (next < 0 ? !(mayExit && side == RoutePort::East)
-                   : !arrives(next, side))
+      if (next < 0 ? !(mayExit && side == Port::East) : !arrives(next, side))
         broken.insert("R4");
     }
 }
@@ -379,8 +378,8 @@ void Walk::follow(const MeantWords &words, Rules &broken) {
     if (seen[at])
       continue;
     seen[at] = fed[at] = true;
-    heard[at] = settings[at]->transmit & portBit(RoutePort::Ramp);
-    for (RoutePort side : sides) {
+    heard[at] = settings[at]->transmit & portBit(Port::Ramp);
+    for (Port side : sides) {
       if (!(settings[at]->transmit & portBit(side)))
         continue;
       const int64_t next = beside(at, side);
@@ -388,7 +387,7 @@ void Walk::follow(const MeantWords &words, Rules &broken) {
           int64_t(at) / columns == int64_t(words.source) / columns;
       if (next >= 0 && arrives(next, side))
         work.push_back(size_t(next));
-      else if (next < 0 && words.exits && side == RoutePort::East && ownRow)
+      else if (next < 0 && words.exits && side == Port::East && ownRow)
         left = true;
       else
         broken.insert("R4");
@@ -403,16 +402,16 @@ MeantWords RoutingOracle::wordsOf(const StreamRequest &request,
                                   size_t source) const {
   const bool edge = entersFromTheEdge(request.pattern);
   MeantWords words{
-      source, edge ? RoutePort::West : RoutePort::Ramp,
+      source, edge ? Port::West : Port::Ramp,
       std::vector<bool>(size_t(problem.meshWidth * problem.meshHeight)),
-      request.pattern == RoutePattern::OutExit ||
-          request.pattern == RoutePattern::OutBand};
+      request.pattern == StreamPattern::OutExit ||
+          request.pattern == StreamPattern::OutBand};
   for (size_t r : listeners(problem, request))
     for (size_t i = 0; i < words.hearers.size(); ++i) {
       const RouteRegion &region = problem.regions[r];
       const PE p = place(region, i);
       const PE from = place(problem.regions[request.region], source);
-      if (contains(region, p) && (request.pattern == RoutePattern::Transfer
+      if (contains(region, p) && (request.pattern == StreamPattern::Transfer
                                       ? meets(problem, request, from.y, p.y)
                                       : hears(region, request, from, p)))
         words.hearers[i] = true;
@@ -451,7 +450,7 @@ std::vector<MeantWords> RoutingOracle::meantOf(size_t stream, size_t color,
 /// between them, have different ones.
 static bool fits(const RoutingProblem &problem, const StreamRequest &request,
                  size_t colors) {
-  if (request.pattern == RoutePattern::Transfer) {
+  if (request.pattern == StreamPattern::Transfer) {
     const int64_t rows = problem.regions[request.region].height;
     for (int64_t y = 0; y < problem.regions[request.target].height; ++y)
       for (int64_t a = 0; a < rows; ++a)
@@ -460,7 +459,7 @@ static bool fits(const RoutingProblem &problem, const StreamRequest &request,
             return false;
     return colors > 0 && int64_t(colors) <= rows;
   }
-  return colors == (hasTwoColors(request.pattern) ? 2 : 1);
+  return colors == size_t(request.pattern.colors());
 }
 
 /// R1.
@@ -482,25 +481,26 @@ static bool haveColors(const RoutingProblem &problem, const Routing &routing) {
 /// to themselves by two sides.
 static bool mayWaitForItself(const RoutingProblem &problem,
                              const Routing &routing) {
-  bool waits[numRoutePatterns][numRoutePatterns] = {};
-  bool toItself[numRoutePatterns] = {};
+  constexpr size_t patterns = std::size(fabric::allPatterns);
+  bool waits[patterns][patterns] = {};
+  bool toItself[patterns] = {};
   for (auto [from, to] : problem.relays)
-    (from == to ? toItself[unsigned(from)]
-                : waits[unsigned(from)][unsigned(to)]) = true;
-  for (unsigned via = 0; via < numRoutePatterns; ++via)
+    (from == to ? toItself[numberOf(from)]
+                : waits[numberOf(from)][numberOf(to)]) = true;
+  for (unsigned via = 0; via < patterns; ++via)
     for (auto &row : waits)
-      for (unsigned to = 0; to < numRoutePatterns; ++to)
+      for (unsigned to = 0; to < patterns; ++to)
         row[to] |= row[via] && waits[via][to];
   bool found = false;
-  for (unsigned p = 0; p < numRoutePatterns; ++p)
+  for (unsigned p = 0; p < patterns; ++p)
     found |= waits[p][p];
   for (size_t i = 0; i < problem.streams.size(); ++i) {
-    std::set<RoutePort> used;
+    std::set<Port> used;
     for (const RouteRule &rule : routing.streams[i].rules)
-      for (RoutePort side : sides)
+      for (Port side : sides)
         if (rule.transmit & portBit(side))
           used.insert(side);
-    found |= toItself[unsigned(problem.streams[i].pattern)] && used.size() > 1;
+    found |= toItself[numberOf(problem.streams[i].pattern)] && used.size() > 1;
   }
   return found;
 }
@@ -526,8 +526,8 @@ std::set<std::string> RoutingOracle::brokenRules(const Routing &routing) const {
       Walk walk(problem, settings);
       for (const MeantWords &words : meantOf(i, c, stream.colors.size()))
         walk.follow(words, broken);
-      walk.checkHops(problem.streams[i].pattern == RoutePattern::OutExit ||
-                         problem.streams[i].pattern == RoutePattern::OutBand,
+      walk.checkHops(problem.streams[i].pattern == StreamPattern::OutExit ||
+                         problem.streams[i].pattern == StreamPattern::OutBand,
                      broken);
       if (!walk.feedsAll())
         broken.insert("R6");

@@ -14,7 +14,7 @@ namespace wsec::test {
 /// through the mesh.
 struct MeantWords {
   size_t source = 0;
-  RoutePort entry = RoutePort::Ramp;
+  Port entry = Port::Ramp;
   std::vector<bool> hearers; // by PE
   bool exits = false;        // off the mesh to the east, in the source's row
 };

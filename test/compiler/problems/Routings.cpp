@@ -59,8 +59,8 @@ void moveChannels(RouteRegion &region, Random &random) {
 }
 
 /// Groups of lines that fit into `extent` of them.
-RouteRows randomRows(int64_t extent, Random &random) {
-  RouteRows rows;
+RowSet randomRows(int64_t extent, Random &random) {
+  RowSet rows;
   rows.pitch = random.between(1, extent);
   rows.used = random.between(1, rows.pitch);
   rows.groups = random.between(1, (extent - rows.used) / rows.pitch + 1);
@@ -89,12 +89,12 @@ void addRegion(RoutingProblem &problem, Random &random) {
   problem.regions.push_back(region);
   for (StreamRequest stream : alone.streams) {
     if (!random.oneIn(3) ||
-        (index > 0 && stream.pattern == RoutePattern::Launch))
+        (index > 0 && stream.pattern == StreamPattern::Launch))
       continue;
     stream.region = index;
     if (stream.rows.groups)
-      stream.rows = randomRows(stream.pattern == RoutePattern::RootWest ||
-                                       stream.pattern == RoutePattern::HeadCast
+      stream.rows = randomRows(stream.pattern == StreamPattern::RootWest ||
+                                       stream.pattern == StreamPattern::HeadCast
                                    ? width
                                    : height,
                                random);
@@ -106,13 +106,13 @@ void addTransfers(RoutingProblem &problem, Random &random) {
   for (size_t from = 0; from < problem.regions.size(); ++from)
     for (size_t to = 0; to < problem.regions.size(); ++to)
       if (from != to && random.oneIn(2)) {
-        RouteRows rows; // tokens, for those that have different rows
+        RowSet rows; // tokens, for those that have different rows
         if (problem.regions[from].height != problem.regions[to].height) {
           rows.groups = random.oneIn(2) ? 1 : random.between(1, 4);
           rows.pitch = rows.used = random.between(1, 9);
         }
         problem.streams.push_back(
-            {"transfer", RoutePattern::Transfer, rows, from, to});
+            {"transfer", StreamPattern::Transfer, rows, from, to});
       }
 }
 
@@ -130,7 +130,7 @@ void makeRoom(RoutingProblem &problem, Random &random) {
 /// A few rectangles beside the regions.
 void addKeepOuts(RoutingProblem &problem, Random &random) {
   for (int64_t i = random.between(1, 3); i > 0; --i) {
-    RouteRect rect;
+    Rect rect;
     rect.x0 = random.below(problem.meshWidth);
     rect.x1 = std::min(problem.meshWidth, rect.x0 + random.between(1, 3));
     rect.y0 = random.below(problem.meshHeight);
@@ -166,8 +166,8 @@ RoutingProblem randomProblem(Random &random) {
   }
 }
 
-RouteRect randomRect(const RoutingProblem &problem, Random &random) {
-  RouteRect rect;
+Rect randomRect(const RoutingProblem &problem, Random &random) {
+  Rect rect;
   rect.x0 = random.below(problem.meshWidth);
   rect.x1 = random.between(rect.x0 + 1, problem.meshWidth);
   rect.xstep = random.between(1, 3);
@@ -180,7 +180,7 @@ RouteRect randomRect(const RoutingProblem &problem, Random &random) {
 RouteRule randomRule(const RoutingProblem &problem, const RoutedStream &stream,
                      Random &random) {
   return {random.of(stream.colors), randomRect(problem, random),
-          RoutePort(random.below(5)), uint8_t(random.between(1, 31))};
+          Port(random.below(5)), uint8_t(random.between(1, 31))};
 }
 
 void breakColors(RoutingProblem &problem, Routing &routing, Random &random) {
@@ -207,7 +207,7 @@ void breakRuleItself(RouteRule &rule, Random &random) {
     rule.color += random.between(-2, 2);
     return;
   case 1: {
-    RouteRect &r = rule.rect;
+    Rect &r = rule.rect;
     int64_t *const sides[] = {&r.x0, &r.x1, &r.y0, &r.y1, &r.xstep, &r.ystep};
     *random.of(sides) += random.between(-12, 12);
     return;
@@ -262,7 +262,7 @@ void bend(const RoutingProblem &problem, RoutedStream &stream, Random &random) {
     rule.transmit = uint8_t(random.between(1, 31));
     return;
   case 2:
-    rule.receive = RoutePort(random.below(5));
+    rule.receive = Port(random.below(5));
     return;
   case 3:
     rule.rect = randomRect(problem, random);
@@ -287,16 +287,16 @@ void addLeftOver(const RoutingProblem &problem, RoutedStream &stream,
   const int64_t color = random.of(stream.colors);
   const int64_t x = random.below(problem.meshWidth);
   const int64_t y = random.below(problem.meshHeight);
-  auto add = [&](int64_t x, int64_t y, RoutePort receive, RoutePort transmit) {
+  auto add = [&](int64_t x, int64_t y, Port receive, Port transmit) {
     stream.rules.push_back(
         {color, {x, x + 1, 1, y, y + 1, 1}, receive, portBit(transmit)});
   };
   if (random.oneIn(2))
-    return add(x, y, RoutePort(random.below(4)), RoutePort::Ramp);
-  add(x, y, RoutePort::South, RoutePort::East);
-  add(x + 1, y, RoutePort::West, RoutePort::South);
-  add(x + 1, y + 1, RoutePort::North, RoutePort::West);
-  add(x, y + 1, RoutePort::East, RoutePort::North);
+    return add(x, y, Port(random.below(4)), Port::Ramp);
+  add(x, y, Port::South, Port::East);
+  add(x + 1, y, Port::West, Port::South);
+  add(x + 1, y + 1, Port::North, Port::West);
+  add(x, y + 1, Port::East, Port::North);
 }
 
 /// Changes the routing, or what relays to what, so that the rule is probably
@@ -319,7 +319,7 @@ void breakRule(int rule, RoutingProblem &problem, Routing &routing,
     return;
   case 5: // of two PEs: as many hear the words as should
     for (int64_t i = random.between(1, 2); i > 0; --i)
-      random.of(stream.rules).transmit ^= portBit(RoutePort::Ramp);
+      random.of(stream.rules).transmit ^= portBit(Port::Ramp);
     return;
   case 6:
     return addLeftOver(problem, stream, random);
@@ -328,10 +328,13 @@ void breakRule(int rule, RoutingProblem &problem, Routing &routing,
     problem.keepOuts.back().xstep = problem.keepOuts.back().ystep = 1;
     return;
   case 7: {
-    const RoutePattern from = random.of(problem.streams).pattern;
+    const StreamPattern from = random.of(problem.streams).pattern;
     problem.relays.emplace_back(
         from,
-        random.oneIn(4) ? from : RoutePattern(random.below(numRoutePatterns)));
+        random.oneIn(4)
+            ? from
+            : fabric::allPatterns[random.below(std::size(fabric::allPatterns))]
+                  .pattern);
     return;
   }
   }
@@ -344,8 +347,8 @@ bool growTree(const RoutingProblem &problem, const MeantWords &words,
               std::vector<RouteRule> &rules, Random &random) {
   const int64_t columns = problem.meshWidth;
   const int64_t rows = problem.meshHeight;
-  std::map<int64_t, RoutePort> receive; // of what was reached
-  std::map<int64_t, uint8_t> transmit;  // of what is needed
+  std::map<int64_t, Port> receive;     // of what was reached
+  std::map<int64_t, uint8_t> transmit; // of what is needed
   std::vector<int64_t> reached = {int64_t(words.source)};
   receive[reached[0]] = words.entry;
   const int64_t dx[] = {0, 0, 1, -1}, dy[] = {-1, 1, 0, 0};
@@ -356,15 +359,15 @@ bool growTree(const RoutingProblem &problem, const MeantWords &words,
     if (x < 0 || x >= columns || y < 0 || y >= rows || receive.count(to) ||
         (taken[size_t(to)] && !words.hearers[size_t(to)]))
       continue;
-    receive[to] = RoutePort(side ^ 1);
+    receive[to] = Port(side ^ 1);
     reached.push_back(to);
   }
-  auto need = [&](int64_t at, RoutePort port) {
+  auto need = [&](int64_t at, Port port) {
     if (!receive.count(at))
       return false;
     while (transmit[at] |= portBit(port), at != int64_t(words.source)) {
       const size_t side = size_t(receive[at]);
-      port = RoutePort(side ^ 1);
+      port = Port(side ^ 1);
       at += dy[side] * columns + dx[side];
     }
     return true;
@@ -372,12 +375,12 @@ bool growTree(const RoutingProblem &problem, const MeantWords &words,
   bool complete = true;
   for (int64_t i = 0; i < columns * rows; ++i)
     if (words.hearers[size_t(i)])
-      complete &= need(i, RoutePort::Ramp);
+      complete &= need(i, Port::Ramp);
   // Sometimes in a row that is not the source's.
   const int64_t row =
       random.oneIn(8) ? random.below(rows) : int64_t(words.source) / columns;
   if (words.exits)
-    complete &= need((row + 1) * columns - 1, RoutePort::East);
+    complete &= need((row + 1) * columns - 1, Port::East);
   for (auto [at, ports] : transmit) {
     const int64_t x = at % columns, y = at / columns;
     rules.push_back({color, {x, x + 1, 1, y, y + 1, 1}, receive[at], ports});
@@ -454,7 +457,7 @@ Routing nonsense(const RoutingProblem &problem, Random &random) {
   int64_t next = 0;
   for (const StreamRequest &request : problem.streams) {
     RoutedStream stream;
-    for (int i = 0; i < (hasTwoColors(request.pattern) ? 2 : 1); ++i)
+    for (int i = 0; i < request.pattern.colors(); ++i)
       stream.colors.push_back(next++ % problem.colors);
     for (int64_t i = random.between(1, 4); i > 0; --i)
       stream.rules.push_back(randomRule(problem, stream, random));

@@ -25,17 +25,17 @@ TEST(RoutingProblem, WaysGoRoundKeepOuts) {
   RoutingProblem problem = amongKeepOuts();
   Routing routing = solve(problem);
   EXPECT_EQ(problem.verify(routing), "");
-  const auto &launch = routing.streams[indexOf(problem, RoutePattern::Launch)];
+  const auto &launch = routing.streams[indexOf(problem, StreamPattern::Launch)];
   EXPECT_EQ(ruleAt(launch, 2, 0), nullptr);
-  EXPECT_EQ(ruleAt(launch, 2, 3)->receive, RoutePort::West);
+  EXPECT_EQ(ruleAt(launch, 2, 3)->receive, Port::West);
   // The channel in row 1 goes round, the one in row 3 straight.
   const auto &channel =
-      routing.streams[indexOf(problem, RoutePattern::Channel)];
+      routing.streams[indexOf(problem, StreamPattern::Channel)];
   EXPECT_NE(ruleAt(channel, 1, 2), nullptr);
-  EXPECT_EQ(ruleAt(channel, 0, 1)->receive, RoutePort::West);
+  EXPECT_EQ(ruleAt(channel, 0, 1)->receive, Port::West);
   // Exits come back to their rows.
-  const auto &exit = routing.streams[indexOf(problem, RoutePattern::OutExit)];
-  EXPECT_TRUE(ruleAt(exit, 11, 1)->transmit & portBit(RoutePort::East));
+  const auto &exit = routing.streams[indexOf(problem, StreamPattern::OutExit)];
+  EXPECT_TRUE(ruleAt(exit, 11, 1)->transmit & portBit(Port::East));
   EXPECT_EQ(ruleAt(exit, 10, 1), nullptr);
   size_t rules = 0;
   for (const RoutedStream &stream : routing.streams)
@@ -48,7 +48,7 @@ TEST(RoutingProblem, LaunchesPassThroughOneRegionToTheNext) {
   RoutingProblem problem = twoRegions(0);
   problem.keepOuts = {{3, 7, 1, 4, 5, 1}, {6, 7, 1, 0, 4, 1}};
   problem.meshHeight = 5;
-  problem.streams = {{"launch", RoutePattern::Launch, {}}};
+  problem.streams = {{"launch", StreamPattern::Launch, {}}};
   EXPECT_EQ(problem.verify(solve(problem)), "");
   problem.regions[1].y = problem.regions[0].y = 1;
   problem.meshHeight = 6;
@@ -90,7 +90,7 @@ TEST(RoutingProblem, TransferOfAllRowsPastAKeepOut) {
   problem.colors = 4;
   problem.regions = {{0, 0, 4, 90, {{0, 0, 4}}, {{0, 0, 90}}, "a"},
                      {10, 0, 4, 90, {{0, 0, 4}}, {{0, 0, 90}}, "b"}};
-  problem.streams = {{"east", RoutePattern::Transfer, {}, 0, 1}};
+  problem.streams = {{"east", StreamPattern::Transfer, {}, 0, 1}};
   problem.keepOuts = {{6, 9, 1, 40, 42, 1}};
   problem.searchSteps = 4000;
   const Routing routing = solve(problem);
@@ -110,14 +110,14 @@ TEST(RoutingProblem, TooFewColorsToGoStraight) {
   problem.regions[0].east = {{0, 0, 4}};
   problem.regions[1].west = {{2, 0, 3}};
   problem.regions[1].east = {{2, 0, 4}};
-  problem.streams = {{"cast", RoutePattern::RowCast, {}, 0},
-                     {"channel", RoutePattern::Channel, {}, 1}};
+  problem.streams = {{"cast", StreamPattern::RowCast, {}, 0},
+                     {"channel", StreamPattern::Channel, {}, 1}};
   problem.colors = 2;
   EXPECT_EQ(solve(problem).streams[1].rules.size(), 3u);
   problem.colors = 1;
   Routing routing = solve(problem);
   EXPECT_EQ(problem.verify(routing), "");
-  EXPECT_EQ(ruleAt(routing.streams[1], 1, 5)->receive, RoutePort::West);
+  EXPECT_EQ(ruleAt(routing.streams[1], 1, 5)->receive, Port::West);
   problem.meshHeight = 5;
   problem.regions[0].y = problem.regions[1].y = 0;
   problem.regions[1].height = 4;
@@ -131,7 +131,7 @@ TEST(RoutingProblem, TooFewColorsToGoStraight) {
 }
 
 TEST(RoutingProblem, ChecksKeepOuts) {
-  auto errorOf = [](RouteRect rect) {
+  auto errorOf = [](Rect rect) {
     RoutingProblem problem = amongKeepOuts();
     problem.keepOuts = {rect};
     return problem.check();

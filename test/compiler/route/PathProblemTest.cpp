@@ -11,11 +11,11 @@ using namespace wsec;
 
 namespace {
 
-RouteRect pes(int64_t x0, int64_t x1, int64_t y0, int64_t y1) {
+Rect pes(int64_t x0, int64_t x1, int64_t y0, int64_t y1) {
   return {x0, x1, 1, y0, y1, 1};
 }
 
-PathNet net(const std::string &name, int64_t x, int64_t y, RouteRect to,
+PathNet net(const std::string &name, int64_t x, int64_t y, Rect to,
             size_t bundle = 0) {
   PathNet result;
   result.name = name;
@@ -84,7 +84,7 @@ TEST(PathRouterTest, MulticastSharesItsTrunk) {
 
 TEST(PathRouterTest, SourceMayHearItself) {
   const Paths paths = route(mesh(1, 1, 1, {net("a", 0, 0, pes(0, 1, 0, 1))}));
-  EXPECT_EQ(paths.nets[0].settings[0].transmit, portBit(RoutePort::Ramp));
+  EXPECT_EQ(paths.nets[0].settings[0].transmit, portBit(Port::Ramp));
 }
 
 TEST(PathRouterTest, NetsThatMeetNowhereShareAColor) {
@@ -201,28 +201,27 @@ TEST(PathRouterTest, SearchEndsAfterSoManySteps) {
 TEST(PathRouterTest, WordsMayLeaveTheMesh) {
   // Round a PE that nothing passes, and out in the row they came from.
   PathNet a = net("a", 0, 1, pes(3, 4, 1, 2));
-  a.exit = RoutePort::East;
+  a.exit = Port::East;
   PathProblem problem = mesh(4, 3, 1, {a});
   problem.obstacles = {{PathObstacle::everyColor, pes(1, 2, 1, 2)}};
   const Paths paths = route(problem);
   EXPECT_EQ(paths.nets[0].settings.size(), 6u);
-  EXPECT_TRUE(std::any_of(paths.nets[0].settings.begin(),
-                          paths.nets[0].settings.end(),
-                          [](const PathSetting &at) {
-                            return at.x == 3 && at.y == 1 &&
-                                   at.transmit == portBit(RoutePort::East);
-                          }));
+  EXPECT_TRUE(std::any_of(
+      paths.nets[0].settings.begin(), paths.nets[0].settings.end(),
+      [](const PathSetting &at) {
+        return at.x == 3 && at.y == 1 && at.transmit == portBit(Port::East);
+      }));
   Paths bent = paths;
   for (PathSetting &at : bent.nets[0].settings)
     if (at.x == 3 && at.y == 1)
-      at.transmit |= portBit(RoutePort::Ramp);
+      at.transmit |= portBit(Port::Ramp);
   EXPECT_EQ(problem.verify(bent), "N5: net 'a', color 0: words reach PE (3,1), "
                                   "which is not meant");
 }
 
 TEST(PathRouterTest, WordsMayEnterAtAnEdge) {
   PathNet a = net("a", 0, 1, pes(2, 3, 0, 2));
-  a.entry = RoutePort::West;
+  a.entry = Port::West;
   EXPECT_EQ(route(mesh(3, 2, 1, {a})).nets[0].settings.size(), 4u);
 }
 
@@ -276,14 +275,14 @@ TEST(PathProblemTest, N2SettingsTransmitSomewhere) {
   last.transmit |= portBit(last.receive);
   EXPECT_TRUE(has(said(problem, paths), "PE (5,3) sends words back to WEST"));
   paths = sound;
-  paths.nets[0].settings.push_back({6, 0, RoutePort::West, 1});
+  paths.nets[0].settings.push_back({6, 0, Port::West, 1});
   EXPECT_TRUE(has(said(problem, paths), "PE (6,0) is not on the mesh"));
 }
 
 TEST(PathProblemTest, N3OneSettingOfAColor) {
   PathProblem problem = lanes();
   Paths paths = route(problem);
-  paths.nets[0].settings.push_back({0, 1, RoutePort::North, 16});
+  paths.nets[0].settings.push_back({0, 1, Port::North, 16});
   EXPECT_TRUE(has(said(problem, paths),
                   "N3: net 'b', color 0: PE (0,1) has two "
                   "settings of this color, the other of net 'a'"));
@@ -298,12 +297,12 @@ TEST(PathProblemTest, N4EveryHopArrives) {
   const PathProblem problem = mesh(3, 2, 1, {net("a", 0, 0, pes(2, 3, 0, 1))});
   const Paths sound = route(problem);
   Paths paths = sound;
-  settingAt(paths, 0, 1, 0).transmit = portBit(RoutePort::South);
+  settingAt(paths, 0, 1, 0).transmit = portBit(Port::South);
   EXPECT_TRUE(has(said(problem, paths),
                   "N4: net 'a', color 0: PE (1,0) sends words to SOUTH, "
                   "but PE (1,1) has no setting of the net"));
   paths = sound;
-  settingAt(paths, 0, 2, 0).receive = RoutePort::South;
+  settingAt(paths, 0, 2, 0).receive = Port::South;
   EXPECT_TRUE(has(said(problem, paths), "but PE (2,0) receives from SOUTH"));
 }
 
@@ -311,19 +310,19 @@ TEST(PathProblemTest, N5WordsReachExactlyTheirDestinations) {
   const PathProblem problem = lanes();
   const Paths sound = route(problem);
   Paths paths = sound;
-  settingAt(paths, 0, 5, 2).transmit = portBit(RoutePort::South);
+  settingAt(paths, 0, 5, 2).transmit = portBit(Port::South);
   EXPECT_NE(said(problem, paths), "");
   paths = sound;
-  settingAt(paths, 0, 4, 2).transmit = portBit(RoutePort::East);
+  settingAt(paths, 0, 4, 2).transmit = portBit(Port::East);
   EXPECT_TRUE(has(said(problem, paths),
                   "N5: net 'a', color 0: words do not reach PE (4,2)"));
   paths = sound;
-  settingAt(paths, 1, 0, 1).transmit |= portBit(RoutePort::Ramp);
+  settingAt(paths, 1, 0, 1).transmit |= portBit(Port::Ramp);
   EXPECT_TRUE(has(said(problem, paths),
                   "N5: net 'b', color 0: words reach PE (0,1), which is not "
                   "meant"));
   paths = sound;
-  settingAt(paths, 0, 0, 0).receive = RoutePort::North;
+  settingAt(paths, 0, 0, 0).receive = Port::North;
   EXPECT_TRUE(has(said(problem, paths),
                   "PE (0,0) is its source, but does not receive from RAMP"));
 }
@@ -331,7 +330,7 @@ TEST(PathProblemTest, N5WordsReachExactlyTheirDestinations) {
 TEST(PathProblemTest, N6NoSettingIsLeftOver) {
   const PathProblem problem = lanes();
   Paths paths = route(problem);
-  paths.nets[0].settings.push_back({0, 3, RoutePort::West, 16});
+  paths.nets[0].settings.push_back({0, 3, Port::West, 16});
   EXPECT_TRUE(has(said(problem, paths),
                   "N6: net 'a', color 0: 1 settings are fed by nothing"));
 }
@@ -358,17 +357,17 @@ TEST(PathProblemTest, CheckRefusesWhatMakesNoSense) {
   refused([](PathProblem &p) { p.colors = 33; }, "33 colors, expected 1 to 32");
   refused([](PathProblem &p) { p.nets[0].x = 6; },
           "begins at PE (6,0), which is not on the mesh");
-  refused([](PathProblem &p) { p.nets[1].entry = RoutePort::North; },
+  refused([](PathProblem &p) { p.nets[1].entry = Port::North; },
           "where there is no edge");
   refused([](PathProblem &p) { p.nets[0].destinations.clear(); },
           "has no destination");
   refused([](PathProblem &p) { p.nets[0].destinations[0].x1 = 7; },
           "has a destination that is not on the mesh");
-  refused([](PathProblem &p) { p.nets[0].exit = RoutePort::South; },
+  refused([](PathProblem &p) { p.nets[0].exit = Port::South; },
           "leaves the mesh to SOUTH, where there is no edge");
   refused(
       [](PathProblem &p) {
-        p.nets[0].entry = p.nets[0].exit = RoutePort::West;
+        p.nets[0].entry = p.nets[0].exit = Port::West;
         p.nets[0].destinations = {pes(0, 1, 0, 1)};
       },
       "leaves the mesh where it enters");

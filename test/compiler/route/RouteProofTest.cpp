@@ -17,18 +17,18 @@ namespace {
 // local rule is broken: only the ports that words arrive by give it away.
 TEST(RouteProof, SeesALoopThatFeedsItself) {
   RoutingProblem problem = transformerProblem(6, 6, 1, {1, 6, 1});
-  problem.streams = {{"key", RoutePattern::KeyCast, {1, 6, 2}}};
+  problem.streams = {{"key", StreamPattern::KeyCast, {1, 6, 2}}};
   Routing routing;
   ASSERT_EQ(routeByColoring(problem, routing), "");
   int64_t color = routing.streams[0].colors[0];
-  auto add = [&](int64_t x, int64_t y, RoutePort receive, RoutePort transmit) {
+  auto add = [&](int64_t x, int64_t y, Port receive, Port transmit) {
     routing.streams[0].rules.push_back(
         {color, {x, x + 1, 1, y, y + 1, 1}, receive, portBit(transmit)});
   };
-  add(2, 3, RoutePort::South, RoutePort::East);
-  add(3, 3, RoutePort::West, RoutePort::South);
-  add(3, 4, RoutePort::North, RoutePort::West);
-  add(2, 4, RoutePort::East, RoutePort::North);
+  add(2, 3, Port::South, Port::East);
+  add(3, 3, Port::West, Port::South);
+  add(3, 4, Port::North, Port::West);
+  add(2, 4, Port::East, Port::North);
   EXPECT_FALSE(proveRouting(problem, routing));
   EXPECT_NE(problem.verify(routing).find("fed by no source"),
             std::string::npos);

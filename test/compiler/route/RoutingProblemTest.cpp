@@ -20,7 +20,7 @@ protected:
     routing = solve(problem);
     ASSERT_EQ(problem.verify(routing), "");
   }
-  RoutedStream &stream(RoutePattern pattern) {
+  RoutedStream &stream(StreamPattern pattern) {
     return routing.streams[indexOf(problem, pattern)];
   }
   void expectError(const std::string &part) {
@@ -35,10 +35,10 @@ TEST(RoutingProblem, SolvesMeshesOfManyShapes) {
   for (int64_t width : {1, 2, 3, 8, 33})
     for (int64_t height : {1, 2, 5, 32})
       for (int64_t channels : {1, 2, 3, 44}) {
-        RouteRows all{1, height, height};
-        RouteRows some{1, height, (height + 1) / 2};
-        RouteRows groups{height / 2, 2, 1};
-        for (RouteRows rows : {all, some, groups}) {
+        RowSet all{1, height, height};
+        RowSet some{1, height, (height + 1) / 2};
+        RowSet groups{height / 2, 2, 1};
+        for (RowSet rows : {all, some, groups}) {
           if (rows.groups == 0)
             continue;
           RoutingProblem problem = transformerProblem(
@@ -54,30 +54,29 @@ TEST(RoutingProblem, ColumnRestReachesAllButItsInjector) {
   RoutingProblem problem = transformerProblem(2, 4, 2, {1, 4, 4});
   const Routing routing = solve(problem);
   const RoutedStream &rest =
-      routing.streams[indexOf(problem, RoutePattern::ColumnRest)];
+      routing.streams[indexOf(problem, StreamPattern::ColumnRest)];
   for (const RouteChannel &channel : problem.regions[0].west)
     for (int64_t x = channel.begin; x < channel.end; ++x)
       for (int64_t y = 0; y < 4; ++y) {
         const RouteRule *rule = ruleAt(rest, x, y);
         ASSERT_NE(rule, nullptr) << x << ", " << y;
-        EXPECT_EQ((rule->transmit & portBit(RoutePort::Ramp)) != 0,
-                  y != channel.row)
+        EXPECT_EQ((rule->transmit & portBit(Port::Ramp)) != 0, y != channel.row)
             << x << ", " << y;
-        EXPECT_EQ(rule->receive == RoutePort::Ramp, y == channel.row);
+        EXPECT_EQ(rule->receive == Port::Ramp, y == channel.row);
       }
 }
 
 TEST_F(BrokenRouting, ColumnRestThatItsInjectorHears) {
-  for (RouteRule &rule : stream(RoutePattern::ColumnRest).rules)
-    if (rule.receive == RoutePort::Ramp)
-      rule.transmit |= portBit(RoutePort::Ramp);
+  for (RouteRule &rule : stream(StreamPattern::ColumnRest).rules)
+    if (rule.receive == Port::Ramp)
+      rule.transmit |= portBit(Port::Ramp);
   EXPECT_NE(problem.verify(routing), "");
 }
 
 TEST_F(BrokenRouting, ColumnRestThatAPEDoesNotHear) {
-  for (RouteRule &rule : stream(RoutePattern::ColumnRest).rules)
-    if (rule.receive != RoutePort::Ramp) {
-      rule.transmit &= uint8_t(~portBit(RoutePort::Ramp));
+  for (RouteRule &rule : stream(StreamPattern::ColumnRest).rules)
+    if (rule.receive != Port::Ramp) {
+      rule.transmit &= uint8_t(~portBit(Port::Ramp));
       break;
     }
   EXPECT_NE(problem.verify(routing), "");
@@ -92,24 +91,24 @@ TEST(RoutingProblem, StreamsOfTheHostPassThePEsBesideARegion) {
   Routing routing = solve(problem);
   EXPECT_EQ(problem.verify(routing), "");
   const RoutedStream &launch =
-      routing.streams[indexOf(problem, RoutePattern::Launch)];
+      routing.streams[indexOf(problem, StreamPattern::Launch)];
   // East along the first row of the mesh, south down the region's columns.
-  EXPECT_EQ(ruleAt(launch, 0, 0)->receive, RoutePort::West);
-  EXPECT_EQ(ruleAt(launch, 0, 0)->transmit, portBit(RoutePort::East));
+  EXPECT_EQ(ruleAt(launch, 0, 0)->receive, Port::West);
+  EXPECT_EQ(ruleAt(launch, 0, 0)->transmit, portBit(Port::East));
   EXPECT_EQ(ruleAt(launch, 2, 0)->transmit,
-            portBit(RoutePort::East) | portBit(RoutePort::South));
-  EXPECT_EQ(ruleAt(launch, 4, 2)->transmit, portBit(RoutePort::South));
-  EXPECT_EQ(ruleAt(launch, 4, 4)->transmit, portBit(RoutePort::Ramp));
+            portBit(Port::East) | portBit(Port::South));
+  EXPECT_EQ(ruleAt(launch, 4, 2)->transmit, portBit(Port::South));
+  EXPECT_EQ(ruleAt(launch, 4, 4)->transmit, portBit(Port::Ramp));
   EXPECT_EQ(ruleAt(launch, 0, 3), nullptr);
   EXPECT_EQ(ruleAt(launch, 5, 0), nullptr);
   EXPECT_EQ(ruleAt(launch, 2, 5), nullptr);
   const RoutedStream &channel =
-      routing.streams[indexOf(problem, RoutePattern::Channel)];
-  EXPECT_EQ(ruleAt(channel, 0, 4)->transmit, portBit(RoutePort::East));
+      routing.streams[indexOf(problem, StreamPattern::Channel)];
+  EXPECT_EQ(ruleAt(channel, 0, 4)->transmit, portBit(Port::East));
   const RoutedStream &exit =
-      routing.streams[indexOf(problem, RoutePattern::OutExit)];
-  EXPECT_EQ(ruleAt(exit, 4, 3)->receive, RoutePort::Ramp);
-  EXPECT_EQ(ruleAt(exit, 6, 3)->receive, RoutePort::West);
+      routing.streams[indexOf(problem, StreamPattern::OutExit)];
+  EXPECT_EQ(ruleAt(exit, 4, 3)->receive, Port::Ramp);
+  EXPECT_EQ(ruleAt(exit, 6, 3)->receive, Port::West);
 }
 
 TEST(RoutingProblem, RegionsHaveStreamsOfTheirOwn) {
@@ -118,8 +117,8 @@ TEST(RoutingProblem, RegionsHaveStreamsOfTheirOwn) {
     Routing routing = solve(problem);
     EXPECT_EQ(problem.verify(routing), "");
     const RoutedStream &launch =
-        routing.streams[indexOf(problem, RoutePattern::Launch)];
-    EXPECT_EQ(ruleAt(launch, 3 + gap, 3)->transmit, portBit(RoutePort::Ramp));
+        routing.streams[indexOf(problem, StreamPattern::Launch)];
+    EXPECT_EQ(ruleAt(launch, 3 + gap, 3)->transmit, portBit(Port::Ramp));
     EXPECT_EQ(ruleAt(launch, 6 + gap, 0), nullptr);
   }
 }
@@ -129,9 +128,8 @@ TEST(RoutingProblem, TransfersReachTheirRegionAndNoOther) {
   Routing routing = solve(problem);
   RoutedStream &east = routing.streams[problem.streams.size() - 2];
   for (RouteRule &rule : east.rules)
-    if (rule.transmit == portBit(RoutePort::East) &&
-        rule.receive == RoutePort::West)
-      rule.transmit |= portBit(RoutePort::Ramp); // the PEs between them
+    if (rule.transmit == portBit(Port::East) && rule.receive == Port::West)
+      rule.transmit |= portBit(Port::Ramp); // the PEs between them
   EXPECT_EQ(problem.verify(routing),
             "stream 'east', color " + std::to_string(east.colors[0]) +
                 ": words of PE (2,0) reach PE (3,0), which is not meant");
@@ -145,9 +143,9 @@ TEST(RoutingProblem, TransfersToOtherRowsAreSearched) {
   Routing routing = solve(problem);
   EXPECT_EQ(problem.verify(routing), "");
   const RoutedStream &east = routing.streams[problem.streams.size() - 2];
-  EXPECT_EQ(ruleAt(east, 2, 0)->receive, RoutePort::Ramp);
+  EXPECT_EQ(ruleAt(east, 2, 0)->receive, Port::Ramp);
   for (int64_t y = 2; y < 6; ++y)
-    EXPECT_EQ(ruleAt(east, 8, y)->transmit, portBit(RoutePort::Ramp));
+    EXPECT_EQ(ruleAt(east, 8, y)->transmit, portBit(Port::Ramp));
 }
 
 TEST(RoutingProblem, TransferWithoutAWayNamesWhoCompetes) {
@@ -183,7 +181,7 @@ RoutingProblem otherHeights(bool back, int64_t tokens) {
   problem.regions = {{0, 0, 2, 4, {{0, 0, 2}}, {{0, 0, 4}}, "a"},
                      {5, 1, 2, 2, {{0, 0, 2}}, {{0, 0, 2}}, "b"}};
   problem.streams = {{"t",
-                      RoutePattern::Transfer,
+                      StreamPattern::Transfer,
                       {1, tokens, tokens},
                       size_t(back),
                       size_t(!back)}};
@@ -249,11 +247,11 @@ TEST(RoutingProblem, ARowIsHeardWhereItsTokensAre) {
   RoutedStream &stream = routing.streams[0];
   EXPECT_EQ(ruleAt(stream, 1, 3), nullptr);
   // Row 2 hears what rows 0 and 1 are sent, row 1 what row 2 is.
-  RouteRect moved{0, 1, 1, 3, 4, 1};
+  Rect moved{0, 1, 1, 3, 4, 1};
   for (const RouteRule &rule : stream.rules)
     if (rule.rect.y0 <= 1 && rule.rect.y1 > 1 && rule.rect.x0 == 0)
       stream.rules.push_back(
-          {rule.color, moved, RoutePort::North, portBit(RoutePort::Ramp)});
+          {rule.color, moved, Port::North, portBit(Port::Ramp)});
   EXPECT_NE(problem.verify(routing), "");
 }
 
@@ -273,8 +271,8 @@ TEST(RoutingProblem, ChecksSeveralRegions) {
   east.rows = {2, 3, 2};
   EXPECT_EQ(problem.check(), "stream 'east' goes from 4 rows to 3: 2 batch "
                              "elements of 3 tokens are no number of tokens");
-  for (RouteRows none : {RouteRows{-1, 3, 3}, RouteRows{1, 0, 0},
-                         RouteRows{2, int64_t(1) << 31, int64_t(1) << 31}}) {
+  for (RowSet none : {RowSet{-1, 3, 3}, RowSet{1, 0, 0},
+                      RowSet{2, int64_t(1) << 31, int64_t(1) << 31}}) {
     east.rows = none;
     EXPECT_NE(problem.check().find("are no number of tokens"),
               std::string::npos)
@@ -308,8 +306,7 @@ TEST(RoutingProblem, RulesOfAWholeWaferAreFew) {
 
 TEST(RoutingProblem, TransformerFitsTheColorsOfTheMachine) {
   RoutingProblem problem = transformerProblem(32, 32, 8, {4, 8, 8});
-  problem.streams.push_back(
-      {"pooled", RoutePattern::Column, RouteRows{4, 8, 1}});
+  problem.streams.push_back({"pooled", StreamPattern::Column, RowSet{4, 8, 1}});
   EXPECT_EQ(problem.verify(solve(problem)), "");
 }
 
@@ -321,8 +318,8 @@ TEST(RoutingProblem, TooManyStreamsNamesTheLimitAndTheRemedy) {
             "ColorOverflow: the streams of the program need 19 colors, the "
             "machine has 12 for programs; a mesh or --region of fewer rows "
             "needs fewer");
-  problem.streams.push_back({"column_1", RoutePattern::Column, {1, 8, 1}});
-  problem.streams.push_back({"column_2", RoutePattern::Column, {1, 8, 2}});
+  problem.streams.push_back({"column_1", StreamPattern::Column, {1, 8, 1}});
+  problem.streams.push_back({"column_2", StreamPattern::Column, {1, 8, 2}});
   std::string error = routeByColoring(problem, routing);
   EXPECT_NE(error.find("for programs, and 3 of " +
                        std::to_string(problem.streams.size()) +
@@ -335,9 +332,9 @@ TEST(RoutingProblem, TooManyStreamsNamesTheLimitAndTheRemedy) {
 TEST(RoutingProblem, StreamsWithoutCommonPeShareAColor) {
   RoutingProblem problem = transformerProblem(8, 8, 1, {1, 8, 8});
   problem.streams = {
-      {"key_cast", RoutePattern::KeyCast, {1, 4, 4}},
-      {"exit", RoutePattern::OutExit, {}},
-      {"channel", RoutePattern::Channel, {}},
+      {"key_cast", StreamPattern::KeyCast, {1, 4, 4}},
+      {"exit", StreamPattern::OutExit, {}},
+      {"channel", StreamPattern::Channel, {}},
   };
   Routing routing = solve(problem);
   EXPECT_EQ(problem.verify(routing), "");
@@ -403,7 +400,7 @@ TEST(RoutingProblem, ChecksItsInput) {
             "stream 'column': 2 groups of 1 rows, one every 4, do not fit "
             "the 4 rows of the region");
   EXPECT_EQ(errorOf([](RoutingProblem &p) {
-              p.streams = {{"k", RoutePattern::KeyCast, {2, 2, 1}}};
+              p.streams = {{"k", StreamPattern::KeyCast, {2, 2, 1}}};
             }),
             "stream 'k' of pattern key_cast connects nothing on a region of "
             "4x4");
@@ -414,69 +411,68 @@ TEST_F(BrokenRouting, R1MissingStream) {
   expectError("expected 16 routed streams, found 15");
 }
 TEST_F(BrokenRouting, R1MissingColor) {
-  stream(RoutePattern::RowWest).colors.pop_back();
+  stream(StreamPattern::RowWest).colors.pop_back();
   expectError("'row_west' has 1 colors, pattern row_west needs 2");
 }
 TEST_F(BrokenRouting, R1ReservedColor) {
-  stream(RoutePattern::Channel).colors = {24};
+  stream(StreamPattern::Channel).colors = {24};
   expectError("'channel' has color 24, programs may use 0 to 23");
 }
 TEST_F(BrokenRouting, R1SameColorTwice) {
-  auto &colors = stream(RoutePattern::RowEast).colors;
+  auto &colors = stream(StreamPattern::RowEast).colors;
   colors[1] = colors[0];
   expectError("'row_east' has color");
 }
 TEST_F(BrokenRouting, R2StepsThatOverflow) {
-  stream(RoutePattern::RowWest).rules[0].rect.xstep = INT64_MAX;
+  stream(StreamPattern::RowWest).rules[0].rect.xstep = INT64_MAX;
   expectError(
       "has steps of 9223372036854775807 columns and 1 rows, the longest "
       "is 2147483647");
 }
 TEST_F(BrokenRouting, R2RuleOutsideTheMesh) {
-  stream(RoutePattern::Launch).rules[0].rect.x1 = 9;
+  stream(StreamPattern::Launch).rules[0].rect.x1 = 9;
   expectError("does not lie in the mesh");
 }
 TEST_F(BrokenRouting, R2ColorOfAnotherStream) {
-  stream(RoutePattern::Launch).rules[0].color =
-      stream(RoutePattern::Channel).colors[0];
+  stream(StreamPattern::Launch).rules[0].color =
+      stream(StreamPattern::Channel).colors[0];
   expectError("which is not its own");
 }
 TEST_F(BrokenRouting, R2NoTransmitPort) {
-  stream(RoutePattern::Channel).rules[0].transmit = 0;
+  stream(StreamPattern::Channel).rules[0].transmit = 0;
   expectError("transmits to no port");
 }
 TEST_F(BrokenRouting, R2BackToTheSender) {
-  stream(RoutePattern::Channel).rules[0].transmit |= portBit(RoutePort::West);
+  stream(StreamPattern::Channel).rules[0].transmit |= portBit(Port::West);
   expectError("sends words back to WEST");
 }
 TEST_F(BrokenRouting, R3TwoSettings) {
-  RoutedStream &channel = stream(RoutePattern::Channel);
+  RoutedStream &channel = stream(StreamPattern::Channel);
   channel.rules.push_back(channel.rules.front());
   expectError("has two settings of this color");
 }
 TEST_F(BrokenRouting, R3StreamsShareAColorAndPe) {
-  RoutedStream &key = stream(RoutePattern::KeyCast);
-  key.colors = stream(RoutePattern::ValueCast).colors;
+  RoutedStream &key = stream(StreamPattern::KeyCast);
+  key.colors = stream(StreamPattern::ValueCast).colors;
   for (RouteRule &rule : key.rules)
     rule.color = key.colors[0];
   expectError("has two settings of this color");
 }
 TEST_F(BrokenRouting, R4NextPeReceivesFromElsewhere) {
-  stream(RoutePattern::Launch).rules.back().receive = RoutePort::East;
+  stream(StreamPattern::Launch).rules.back().receive = Port::East;
   expectError("receives from EAST");
 }
 TEST_F(BrokenRouting, R4NextPeHasNoSetting) {
-  stream(RoutePattern::Channel).rules.pop_back();
+  stream(StreamPattern::Channel).rules.pop_back();
   expectError("has no setting of this color");
 }
 TEST_F(BrokenRouting, R4OffTheMesh) {
-  stream(RoutePattern::Channel).rules.back().transmit |=
-      portBit(RoutePort::East);
+  stream(StreamPattern::Channel).rules.back().transmit |= portBit(Port::East);
   expectError("sends words off the mesh to EAST");
 }
 TEST_F(BrokenRouting, R5SourceDoesNotInject) {
-  for (RouteRule &rule : stream(RoutePattern::OutExit).rules)
-    rule.receive = RoutePort::West;
+  for (RouteRule &rule : stream(StreamPattern::OutExit).rules)
+    rule.receive = Port::West;
   expectError("is a source, but does not receive from RAMP");
 }
 TEST_F(BrokenRouting, R5NothingLeavesTheWaferBehindTheRegion) {
@@ -484,59 +480,59 @@ TEST_F(BrokenRouting, R5NothingLeavesTheWaferBehindTheRegion) {
   problem.meshHeight = 8;
   routing = solve(problem);
   ASSERT_EQ(problem.verify(routing), "");
-  for (RouteRule &rule : stream(RoutePattern::OutExit).rules)
-    if (rule.receive == RoutePort::West)
-      rule.transmit = portBit(RoutePort::Ramp);
+  for (RouteRule &rule : stream(StreamPattern::OutExit).rules)
+    if (rule.receive == Port::West)
+      rule.transmit = portBit(Port::Ramp);
   expectError("which is not meant");
-  for (RouteRule &rule : stream(RoutePattern::OutExit).rules)
-    if (rule.receive == RoutePort::West)
+  for (RouteRule &rule : stream(StreamPattern::OutExit).rules)
+    if (rule.receive == Port::West)
       rule.rect.x1 -= 1;
-  for (RouteRule &rule : stream(RoutePattern::OutExit).rules)
-    rule.transmit = portBit(RoutePort::East);
+  for (RouteRule &rule : stream(StreamPattern::OutExit).rules)
+    rule.transmit = portBit(Port::East);
   expectError("has no setting of this color");
 }
 TEST_F(BrokenRouting, R5NothingLeavesTheWafer) {
-  for (RouteRule &rule : stream(RoutePattern::OutExit).rules)
-    rule.transmit = portBit(RoutePort::North);
+  for (RouteRule &rule : stream(StreamPattern::OutExit).rules)
+    rule.transmit = portBit(Port::North);
   expectError("sends words off the mesh to NORTH");
 }
 TEST_F(BrokenRouting, R5ReachesARowWithoutTokens) {
-  for (RouteRule &rule : stream(RoutePattern::Column).rules)
-    rule.transmit |= portBit(RoutePort::Ramp);
+  for (RouteRule &rule : stream(StreamPattern::Column).rules)
+    rule.transmit |= portBit(Port::Ramp);
   expectError("which is not meant");
 }
 TEST_F(BrokenRouting, R5MissesAPe) {
-  for (RouteRule &rule : stream(RoutePattern::RowCast).rules)
-    if (rule.receive == RoutePort::Ramp)
-      rule.transmit = portBit(RoutePort::East);
+  for (RouteRule &rule : stream(StreamPattern::RowCast).rules)
+    if (rule.receive == Port::Ramp)
+      rule.transmit = portBit(Port::East);
   expectError("reach 7 of 8 PEs");
 }
 TEST_F(BrokenRouting, R2EmptyRectangles) {
-  for (int64_t RouteRect::*begin : {&RouteRect::x0, &RouteRect::y0}) {
+  for (int64_t Rect::*begin : {&Rect::x0, &Rect::y0}) {
     Routing broken = routing;
     RouteRule &rule =
-        broken.streams[indexOf(problem, RoutePattern::Launch)].rules[0];
-    rule.rect.*begin = begin == &RouteRect::x0 ? rule.rect.x1 : rule.rect.y1;
+        broken.streams[indexOf(problem, StreamPattern::Launch)].rules[0];
+    rule.rect.*begin = begin == &Rect::x0 ? rule.rect.x1 : rule.rect.y1;
     EXPECT_NE(problem.verify(broken).find("does not lie in the mesh"),
               std::string::npos);
   }
 }
 TEST_F(BrokenRouting, R6Loop) {
-  RoutedStream &cast = stream(RoutePattern::KeyCast);
+  RoutedStream &cast = stream(StreamPattern::KeyCast);
   // Row 3 holds no tokens: two PEs there that only feed each other.
-  uint8_t east = portBit(RoutePort::East), west = portBit(RoutePort::West);
+  uint8_t east = portBit(Port::East), west = portBit(Port::West);
   int64_t color = cast.colors[0];
-  cast.rules.push_back({color, {0, 1, 1, 3, 4, 1}, RoutePort::East, east});
-  cast.rules.back().transmit = portBit(RoutePort::South);
-  cast.rules.push_back({color, {1, 2, 1, 3, 4, 1}, RoutePort::South, west});
+  cast.rules.push_back({color, {0, 1, 1, 3, 4, 1}, Port::East, east});
+  cast.rules.back().transmit = portBit(Port::South);
+  cast.rules.push_back({color, {1, 2, 1, 3, 4, 1}, Port::South, west});
   expectError("2 settings are fed by no source");
 }
 TEST_F(BrokenRouting, R7RelaysBetweenStreams) {
-  problem.relays.push_back({RoutePattern::Column, RoutePattern::Channel});
+  problem.relays.push_back({StreamPattern::Column, StreamPattern::Channel});
   expectError("streams of pattern channel wait for themselves through relays");
 }
 TEST_F(BrokenRouting, R7RelaysWithinAStream) {
-  problem.relays.push_back({RoutePattern::Column, RoutePattern::Column});
+  problem.relays.push_back({StreamPattern::Column, StreamPattern::Column});
   expectError("'column' relays to itself in more than one direction");
 }
 
@@ -548,7 +544,7 @@ TEST_F(BrokenRouting, R8SettingInAKeepOut) {
 TEST(CompressToRanges, FindsStrides) {
   auto text = [](const std::vector<int64_t> &numbers) {
     std::string result;
-    for (const StridedRange &r : compressToRanges(numbers))
+    for (const Progression &r : compressToRanges(numbers))
       result += "[" + std::to_string(r.begin) + "," + std::to_string(r.end) +
                 ")/" + std::to_string(r.step);
     return result;

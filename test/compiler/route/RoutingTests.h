@@ -17,7 +17,7 @@ inline Routing solve(const RoutingProblem &problem) {
 }
 
 /// The index of the stream of `pattern`.
-inline size_t indexOf(const RoutingProblem &problem, RoutePattern pattern) {
+inline size_t indexOf(const RoutingProblem &problem, StreamPattern pattern) {
   for (size_t i = 0; i < problem.streams.size(); ++i)
     if (problem.streams[i].pattern == pattern)
       return i;
@@ -29,7 +29,7 @@ inline size_t indexOf(const RoutingProblem &problem, RoutePattern pattern) {
 inline const RouteRule *ruleAt(const RoutedStream &stream, int64_t x,
                                int64_t y) {
   for (const RouteRule &rule : stream.rules) {
-    const RouteRect &r = rule.rect;
+    const Rect &r = rule.rect;
     if (x >= r.x0 && x < r.x1 && (x - r.x0) % r.xstep == 0 && y >= r.y0 &&
         y < r.y1 && (y - r.y0) % r.ystep == 0)
       return &rule;
@@ -45,15 +45,15 @@ inline RoutingProblem twoRegions(int64_t gap) {
   problem.regions[1].x = 3 + gap;
   problem.meshWidth = 7 + gap;
   for (size_t s = 0; s < own; ++s) {
-    if (problem.streams[s].pattern == RoutePattern::Launch)
+    if (problem.streams[s].pattern == StreamPattern::Launch)
       continue;
     StreamRequest other = problem.streams[s];
     other.name += "_1";
     other.region = 1;
     problem.streams.push_back(other);
   }
-  problem.streams.push_back({"east", RoutePattern::Transfer, {}, 0, 1});
-  problem.streams.push_back({"west", RoutePattern::Transfer, {}, 1, 0});
+  problem.streams.push_back({"east", StreamPattern::Transfer, {}, 0, 1});
+  problem.streams.push_back({"west", StreamPattern::Transfer, {}, 1, 0});
   return problem;
 }
 

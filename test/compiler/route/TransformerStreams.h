@@ -8,15 +8,15 @@
 namespace wsec {
 
 /// Groups of three columns, of which two hear, the last perhaps cut short.
-inline RouteRows columnGroups(int64_t width, RoutePattern pattern) {
-  if (pattern == RoutePattern::RootWest)
+inline RowSet columnGroups(int64_t width, StreamPattern pattern) {
+  if (pattern == StreamPattern::RootWest)
     return {(width + 2) / 3, 3, 1};
-  return width < 2 ? RouteRows{1, 1, 1} : RouteRows{(width + 1) / 3, 3, 2};
+  return width < 2 ? RowSet{1, 1, 1} : RowSet{(width + 1) / 3, 3, 2};
 }
 
 /// All patterns a transformer opens, with tokens in `rows`.
 inline RoutingProblem transformerProblem(int64_t width, int64_t height,
-                                         int64_t channels, RouteRows rows) {
+                                         int64_t channels, RowSet rows) {
   RoutingProblem problem;
   problem.meshWidth = width;
   problem.meshHeight = height;
@@ -29,39 +29,32 @@ inline RoutingProblem transformerProblem(int64_t width, int64_t height,
     region.east.push_back({row, row, tileStart(height, channels, l + 1)});
   }
   problem.regions.push_back(region);
-  for (unsigned p = 0; p < numRoutePatterns; ++p) {
-    RoutePattern pattern = RoutePattern(p);
-    if (pattern == RoutePattern::Transfer)
+  for (const auto &[name, pattern] : fabric::allPatterns) {
+    if (pattern == StreamPattern::Transfer)
       continue; // of several regions
-    bool takesRows = pattern == RoutePattern::Column ||
-                     pattern == RoutePattern::ColumnRest ||
-                     pattern == RoutePattern::KeyCast ||
-                     pattern == RoutePattern::ValueCast ||
-                     pattern == RoutePattern::OutColumn ||
-                     pattern == RoutePattern::OutBand;
-    StreamRequest request{name(pattern), pattern,
-                          takesRows ? rows : RouteRows{}};
-    if (pattern == RoutePattern::RootWest || pattern == RoutePattern::HeadCast)
-      request.rows = columnGroups(width, pattern);
+    StreamRequest request{name, pattern,
+                          pattern.groupsColumns() ? columnGroups(width, pattern)
+                          : pattern.takesRows()   ? rows
+                                                  : RowSet{}};
     if (problem.connects(request))
       problem.streams.push_back(request);
   }
-  problem.relays = {{RoutePattern::Channel, RoutePattern::Column},
-                    {RoutePattern::Channel, RoutePattern::ColumnRest},
-                    {RoutePattern::RowWest, RoutePattern::RowWest},
-                    {RoutePattern::RowWest, RoutePattern::RowCast},
-                    {RoutePattern::RowWest, RoutePattern::RootWest},
-                    {RoutePattern::RowWest, RoutePattern::HeadCast},
-                    {RoutePattern::RootWest, RoutePattern::RootWest},
-                    {RoutePattern::RootWest, RoutePattern::RowCast},
-                    {RoutePattern::KeyNorth, RoutePattern::KeyNorth},
-                    {RoutePattern::KeyNorth, RoutePattern::KeyCast},
-                    {RoutePattern::RowEast, RoutePattern::RowEast},
-                    {RoutePattern::RowEast, RoutePattern::OutNorth},
-                    {RoutePattern::OutNorth, RoutePattern::OutExit},
-                    {RoutePattern::OutColumn, RoutePattern::OutColumn},
-                    {RoutePattern::OutColumn, RoutePattern::RowEast},
-                    {RoutePattern::RowEast, RoutePattern::OutBand}};
+  problem.relays = {{StreamPattern::Channel, StreamPattern::Column},
+                    {StreamPattern::Channel, StreamPattern::ColumnRest},
+                    {StreamPattern::RowWest, StreamPattern::RowWest},
+                    {StreamPattern::RowWest, StreamPattern::RowCast},
+                    {StreamPattern::RowWest, StreamPattern::RootWest},
+                    {StreamPattern::RowWest, StreamPattern::HeadCast},
+                    {StreamPattern::RootWest, StreamPattern::RootWest},
+                    {StreamPattern::RootWest, StreamPattern::RowCast},
+                    {StreamPattern::KeyNorth, StreamPattern::KeyNorth},
+                    {StreamPattern::KeyNorth, StreamPattern::KeyCast},
+                    {StreamPattern::RowEast, StreamPattern::RowEast},
+                    {StreamPattern::RowEast, StreamPattern::OutNorth},
+                    {StreamPattern::OutNorth, StreamPattern::OutExit},
+                    {StreamPattern::OutColumn, StreamPattern::OutColumn},
+                    {StreamPattern::OutColumn, StreamPattern::RowEast},
+                    {StreamPattern::RowEast, StreamPattern::OutBand}};
   return problem;
 }
 

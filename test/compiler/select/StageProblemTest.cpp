@@ -271,11 +271,29 @@ StageProblem twoLong(double middle) {
   return problem;
 }
 
+/// A choice that counts how often it asks for a problem.
+class CountingChoice {
+public:
+  explicit CountingChoice(std::vector<StageProblem> problems)
+      : problems(std::move(problems)), answers(this->problems.size()) {}
+
+  std::optional<StageChoice::Chosen> best() {
+    StageChoice choice([this](size_t number) {
+      ++asked;
+      return problems[number];
+    });
+    for (StageAnswers &known : answers)
+      choice.add(known);
+    return choice.best();
+  }
+
+  const std::vector<StageProblem> problems;
+  std::vector<StageAnswers> answers;
+  size_t asked = 0;
+};
+
 StageChoice::Chosen chosenOf(std::vector<StageProblem> problems) {
-  StageChoice choice;
-  for (StageProblem &problem : problems)
-    choice.add(std::move(problem));
-  return choice.best().value();
+  return CountingChoice(std::move(problems)).best().value();
 }
 
 TEST(StageChoice, ANearTieGoesToLatency) {
@@ -302,14 +320,48 @@ TEST(StageChoice, OfSeveralProblems) {
   EXPECT_EQ(chosenOf({twoLong(1), faster}).problem, 0u);
   EXPECT_EQ(chosenOf({faster, twoLong(1)}).problem, 1u);
   EXPECT_EQ(chosenOf({faster, none, slower}).problem, 0u);
-  EXPECT_FALSE(StageChoice().best());
+  EXPECT_FALSE(CountingChoice({}).best());
 }
 TEST(StageChoice, OneStageIsNoPipeline) {
   StageProblem problem = twoLong(1);
   problem.mostStages = 1;
-  StageChoice choice;
-  choice.add(problem);
-  EXPECT_FALSE(choice.best());
+  EXPECT_FALSE(CountingChoice({problem}).best());
+}
+TEST(StageChoice, WhatIsKnownIsNotAskedAgain) {
+  // The second takes longer than the first, by which it is known to be no
+  // answer; without the first it has to be solved.
+  StageProblem slower = twoLong(1);
+  slower.cycles = {{120, 1, 0}};
+  CountingChoice both({twoLong(1), slower});
+  const StagePlan plan = both.best()->plan;
+  EXPECT_EQ(both.asked, 3u); // to solve, to compare, the best one's own
+  EXPECT_TRUE(both.answers[0].least);
+  EXPECT_FALSE(both.answers[1].least);
+  both.asked = 0;
+  EXPECT_EQ(both.best()->plan.latency, plan.latency);
+  EXPECT_EQ(both.asked, 1u);
+
+  CountingChoice alone({slower});
+  alone.answers = {both.answers[1]};
+  const double cycles = alone.best()->plan.cycles;
+  EXPECT_EQ(cycles, CountingChoice({slower}).best()->plan.cycles);
+  EXPECT_TRUE(alone.answers[0].least);
+}
+TEST(StageChoice, HasAPlan) {
+  StageProblem none = twoLong(1);
+  none.widths = {4};
+  size_t asked = 0;
+  for (const auto &[problem, has] :
+       {std::pair(twoLong(1), true), std::pair(none, false)}) {
+    StageAnswers known;
+    StageChoice choice([&, its = problem](size_t) {
+      ++asked;
+      return its;
+    });
+    EXPECT_EQ(choice.hasPlan(known), has);
+    EXPECT_EQ(choice.hasPlan(known), has);
+  }
+  EXPECT_EQ(asked, 2u);
 }
 
 } // namespace

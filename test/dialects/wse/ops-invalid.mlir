@@ -182,7 +182,7 @@ wse.program @dist_c6_copies state(selected) mesh(5x5) machine("wse2") {
 // -----
 
 // expected-error@below {{expected 0 <= start < end and a positive step, found x = 4 to 4 step 1, y = 0 to 1 step 1}}
-#rect_c1 = #wse.rect<x = 4 to 4, y = 0 to 1>
+#rule_c3 = #wse.rule<color 2, <x = 4 to 4, y = 0 to 1>, west to east>
 
 // -----
 
@@ -207,12 +207,12 @@ wse.program @dist_c6_copies state(selected) mesh(5x5) machine("wse2") {
 // -----
 
 // expected-error@below {{ends and steps of a rectangle are below 2^31, found x to 8 step 9223372036854775807, y to 1 step 1}}
-#rect_c1 = #wse.rect<x = 0 to 8 step 9223372036854775807, y = 0 to 1>
+#rule_c3 = #wse.rule<color 2, <x = 0 to 8 step 9223372036854775807, y = 0 to 1>, west to east>
 
 // -----
 
 // expected-error@below {{ends and steps of a rectangle are below 2^31, found x to 8 step 1, y to 2147483648 step 1}}
-#rect_c1 = #wse.rect<x = 0 to 8, y = 0 to 2147483648>
+#rule_c3 = #wse.rule<color 2, <x = 0 to 8, y = 0 to 2147483648>, west to east>
 
 // -----
 
@@ -654,6 +654,18 @@ wse.program @redistribute_c1 state(selected) mesh(4x5) machine("wse2") {
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{moves nothing}}
   %y = redistribute %x on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+// expected-error@below {{expected north, south, east, west or ramp}}
+#rule_port = #wse.rule<color 2, <x = 0 to 4, y = 0 to 1>, west to up>
+
+// -----
+
+wse.program @stream_pattern state(routed) mesh(4x5) machine("wse2") {
+  // expected-error@below {{expected a pattern of streams: channel, launch, column, row_west, row_east, row_cast,}}
+  stream @west row_up colors [1] rules []
 }
 
 // -----

@@ -16,6 +16,7 @@ TEST(PresetsTest, CountsAreThoseOfThePublishedModels) {
     int64_t parameters, products;
     double work;
   } published[] = {
+      {"smollm2-135m", 134515008, 134479872, 2.51},
       {"gpt2-s", 124439808, 123532032, 0.85},
       {"gpt2-m", 354823168, 353453056, 2.42},
       {"gpt2-l", 774030080, 772117760, 5.20},

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Each kind of decoder of `wsec model`, two layers of it, in onnxruntime on
 sequences of two lengths: finite logits of the right shape, and those of a
-token do not depend on the tokens after it.
+token do not depend on the tokens after it. With caches, the same logits come
+of calls of three tokens.
 
 Usage: run_models.py FOLDER
 """
@@ -20,7 +21,29 @@ KINDS = {
     "neox": "preset: neox-20b, rotary_features: 4",
     "llama": "preset: llama-7b, feed_forward: 100",
     "llama2": "preset: llama2-70b, kv_heads: 2, feed_forward: 100",
+    "smollm2": "preset: smollm2-135m, kv_heads: 2, feed_forward: 100",
 }
+
+CAPACITY, TOKENS = 9, 3
+
+
+def in_calls(session, ids):
+    """Logits of all tokens, by calls that each take the keys and values of those before."""
+    past = {each.name: np.zeros((len(ids), *each.shape[1:]), "f4") for each in session.get_inputs() if "past" in each.name}
+    logits = []
+    for at in range(0, ids.shape[1], TOKENS):
+        mask = np.full((len(ids), 1, TOKENS, CAPACITY + TOKENS), -1e30, "f4")
+        mask[..., :at] = 0
+        mask[..., CAPACITY:] = np.triu(np.full((TOKENS, TOKENS), -1e30), 1)
+        places = np.broadcast_to(at + np.arange(TOKENS), (len(ids), TOKENS))
+        names = [each.name for each in session.get_outputs()]
+        made = dict(zip(names, session.run(names, {"input_ids": ids[:, at:at + TOKENS], "position_ids": places,
+                                                   "attention_mask": mask, **past})))
+        for name, kept in past.items():
+            kept[:, at:at + TOKENS] = made[name.replace("past", "present")][:, CAPACITY:]
+        logits.append(made["logits"])
+    return np.concatenate(logits, 1)
+
 
 folder = Path(sys.argv[1])
 for name, kind in KINDS.items():
@@ -35,3 +58,7 @@ for name, kind in KINDS.items():
     assert whole.shape == (2, 11, 97) and np.isfinite(whole).all(), name
     assert np.abs(whole[:, :5] - part).max() < 1e-4, name
     assert np.abs(whole[0] - whole[1]).max() > 1e-2, name
+    subprocess.run(["wsec", "model", f"--config={config}", "-o", model, "--weights=seeded",
+                    f"--kv-capacity={CAPACITY}"], check=True, stdout=subprocess.DEVNULL)
+    ids = ids[:, :9]
+    assert np.abs(in_calls(onnxruntime.InferenceSession(model), ids) - whole[:, :9]).max() < 1e-4, name

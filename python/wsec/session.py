@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sessions: one program on one emulated wafer, in this process, for calls that follow one another."""
+
+from __future__ import annotations
+
+import functools
+import importlib.machinery
+import importlib.util
+import json
+import os
+import re
+import sysconfig
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wsec import tools
+from wsec.report import Report
+from wsec.tools import InputError
+
+if TYPE_CHECKING:
+    from wsec.program import Program
+
+PathLike = str | os.PathLike[str]
+_MODULE = "wsec_session"
+_NUMPY = re.compile("bool|bfloat16|u?int(8|16|32|64)|float(16|32|64)")
+
+
+@functools.cache
+def _module() -> Any:
+    """The extension module, which lies where the tools do."""
+    path = tools.tool(_MODULE + sysconfig.get_config_var("EXT_SUFFIX"))
+    spec = importlib.util.spec_from_loader(_MODULE, importlib.machinery.ExtensionFileLoader(_MODULE, path))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Counts(NamedTuple):
+    """Of a call: cycles of the wafer, seconds that the emulator took, bytes of weights and constants that streamed."""
+
+    cycles: float
+    seconds: float
+    streamed_bytes: int
+
+
+class Session:
+    """A program that is loaded once and called many times, without a process for each call. Persistent buffers hold
+    what the calls before have left; the second call with equal arguments replays what the first has recorded.
+    Threads may share a session: their calls follow one another."""
+
+    def __init__(self, program: Program, *, engine: str = "burst", threads: int = 0) -> None:
+        """engine, threads: as in `Program.run`; 0 threads: one a core. Raises RunError where the program or its
+        weights are not what they should be."""
+        self._program, self._lock = program, threading.Lock()
+        folders = [os.fspath(folder) for folder in program.weights]
+        self._wafer = _said(_module().WaferSession, os.fspath(program.path), folders, engine, threads)
+
+    def run(self, inputs: Mapping[str, Any] | None = None, *, entry: str = "",
+            arguments: Mapping[str, int] | None = None, outputs: Iterable[str] | None = None) -> dict[str, np.ndarray]:
+        """Calls an entry, "main" or the only one by default; returns name -> array, of `outputs` or all that the
+        call wrote. Inputs, as in `Program.run`, stay bound: only those that changed need be given again.
+
+        Raises InputError for names, types, shapes, and inputs that were never given, RunError with what stopped the
+        wafer. A call that fails changes neither state nor outputs."""
+        types = self._program.inputs
+        with self._lock:
+            for name, value in (inputs or {}).items():
+                want = types[name].dtype if name in types else None
+                array = np.asarray(value, None if hasattr(value, "dtype") else want)
+                if want is not None and array.dtype != want:
+                    raise InputError(f"input '{name}' is {array.dtype}{list(array.shape)}, the program wants "
+                                     f"{types[name]}: convert with .astype('{want}')")
+                kind = array.dtype.name if _NUMPY.fullmatch(array.dtype.name) else "V1"
+                flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+                _said(self._wafer.bind, name, kind, list(array.shape), flat)
+            _said(self._wafer.run, entry, list((arguments or {}).items()))
+            known = self._program.outputs
+            names = _said(self._wafer.written) if outputs is None else outputs
+            given = {}
+            for name in names:
+                shape, flat = _said(self._wafer.output, name)
+                given[name] = flat.view(known[name].dtype).reshape(shape)
+            return given
+
+    @property
+    def counts(self) -> Counts:
+        """Of the last call."""
+        return Counts(*_said(self._wafer.counts))
+
+    @property
+    def report(self) -> Report:
+        """Of the last call, as `Outputs.report`."""
+        text, made = _said(self._wafer.report)
+        return Report(json.loads(made), text)
+
+    def save_state(self, path: PathLike) -> None:
+        """Writes what persistent buffers hold."""
+        with self._lock:
+            _said(self._wafer.save_state, os.fspath(path))
+
+    def load_state(self, path: PathLike) -> None:
+        """Takes what persistent buffers hold from a file of this program. Raises RunError of kind "BadState"."""
+        with self._lock:
+            _said(self._wafer.load_state, os.fspath(path))
+
+    def clear_state(self) -> None:
+        """As before the first call."""
+        with self._lock:
+            self._wafer.clear_state()
+
+
+def _said(call: Callable, *arguments: Any) -> Any:
+    """What the runtime throws, as the exception that wse-run's message would be."""
+    try:
+        return call(*arguments)
+    except RuntimeError as error:
+        raise tools.failure("wse-run", 1, str(error)) from None

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Program.session: calls of one process, what stays between them, what is refused."""
+
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+from models import expected, perceptron, rows
+
+import wsec
+
+CACHE = Path(__file__).parents[2] / "dialects" / "pe" / "tutorial" / "cache.mlir"
+TYPES = """
+    <ir_version: 10, opset_import: ["": 21]>
+    types (bfloat16[4] a, bool[4] b, float16[4] c) => (bfloat16[4] d, bool[4] e, float16[4] f) {
+        d = Neg(a)
+        e = Not(b)
+        f = Add(c, c)
+    }"""
+
+
+class SessionTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        model, cls.weights = perceptron()
+        onnx.save(model, cls.folder / "mlp.onnx")
+        cls.program = wsec.compile(cls.folder / "mlp.onnx", cls.folder / "p.wafer", mesh="4x4", dims={"rows": 6})
+
+    def setUp(self):
+        self.session = self.program.session(threads=1)
+
+    def test_calls_give_what_runs_give(self):
+        x = rows(6)
+        run = self.program.run({"x": x})
+        for scale in (1, -2, 3):
+            given = self.session.run({"x": x * np.float32(scale)})
+            self.assertEqual((given["y"].dtype, given["y"].shape), (np.float32, (6, 5)))
+            np.testing.assert_allclose(given["y"], expected(x * scale, self.weights), atol=1e-3)
+            self.assertEqual(self.session.counts.cycles, run.report.cycles.total)
+        np.testing.assert_array_equal(self.session.run({"x": x.tolist()})["y"], run["y"])
+        # What was given stays; what was taken is the caller's.
+        again = self.session.run()["y"]
+        again += 1
+        np.testing.assert_array_equal(self.session.run(outputs=["y"])["y"], run["y"])
+        self.assertEqual(self.session.run(outputs=[]), {})
+        self.assertEqual(self.session.report.cycles.total, run.report.cycles.total)
+        self.assertEqual(self.session.counts.streamed_bytes, run.report.weights.streamed_bytes)
+        self.assertGreater(self.session.counts.seconds, 0)
+
+    def test_engines(self):
+        x = rows(6)
+        outputs = [self.program.session(engine=engine).run({"x": x})["y"] for engine in ("streams", "strips", "wavelet")]
+        for output in outputs:
+            np.testing.assert_array_equal(output, outputs[0])
+
+    def test_types(self):
+        session = wsec.compile(onnx.parser.parse_model(TYPES), mesh="4x1").session()
+        given = session.run({"a": np.array([1, -2, 3, 4], ml_dtypes.bfloat16), "b": np.array([True, False, True, True]),
+                             "c": np.array([1, 2, 3, 4], "f2")[::-1]})
+        self.assertEqual(given["d"].dtype, ml_dtypes.bfloat16)
+        self.assertEqual([given[name].tolist() for name in "def"],
+                         [[-1, 2, -3, -4], [False, True, False, False], [8, 6, 4, 2]])
+
+    def test_threads_share_a_session(self):
+        wrong = []
+
+        def work(scale):
+            x = rows(6) * np.float32(scale)
+            for _ in range(5):
+                if not np.allclose(self.session.run({"x": x})["y"], expected(x, self.weights), atol=1e-2):
+                    wrong.append(scale)
+        threads = [threading.Thread(target=work, args=(scale,)) for scale in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_buffers_outlive_calls(self):
+        (self.folder / "cache.mlir").write_text(CACHE.read_text())
+        np.ones((2, 16), "f4").tofile(self.folder / "past.bin")
+        program = wsec.compile(self.folder / "cache.mlir")
+        session, other = program.session(), program.session()
+        session.run(entry="load")
+        self.assert_attended(session, 2, 2)
+        session.save_state(self.folder / "two.state")
+        session.run({"x": np.full((64, 16), 3, "f4")}, entry="append", arguments={"position": 2})
+        self.assert_attended(session, 3, 5)
+        other.load_state(self.folder / "two.state")
+        self.assert_attended(other, 2, 2)
+        other.clear_state()
+        with self.assertRaises(wsec.RunError) as raised:
+            other.run(entry="attend", arguments={"length": 2})
+        self.assertEqual(raised.exception.kind, "UninitializedRead")
+        with self.assertRaises(wsec.RunError) as raised:
+            self.session.load_state(self.folder / "two.state")
+        self.assertEqual(raised.exception.kind, "BadState")
+
+    def assert_attended(self, session, length, expected):
+        given = session.run(entry="attend", arguments={"length": length})
+        np.testing.assert_array_equal(given["y"], np.full((4, 4), expected))
+
+    def test_refusals(self):
+        x = rows(6)
+        for inputs, message in (({}, "x"), ({"z": x}, "no input 'z'"), ({"x": x[:4]}, "4, 12"),
+                                ({"x": x.astype("f8")}, r"float64\[6, 12\], the program wants float32\[6, 12\]: convert")):
+            with self.assertRaisesRegex(wsec.InputError, message):
+                self.session.run(inputs)
+        with self.assertRaisesRegex(wsec.InputError, "no output 'z'"):
+            self.session.run({"x": x}, outputs=["z"])
+        with self.assertRaisesRegex(wsec.RunError, "entry") as raised:
+            self.session.run({"x": x}, entry="other")
+        self.assertEqual(raised.exception.kind, "BadCall")
+        with self.assertRaisesRegex(wsec.RunError, "nothing has run yet"):
+            self.program.session().report
+        with self.assertRaisesRegex(wsec.Error, "no engine 'fast': burst, streams, strips or wavelet"):
+            self.program.session(engine="fast")
+        lost = self.folder / "lost" / "p.wafer"
+        lost.parent.mkdir()
+        self.program.save(lost)
+        with self.assertRaisesRegex(wsec.RunError, "mlp.onnx"):
+            wsec.load(lost).session()
+
+
+if __name__ == "__main__":
+    unittest.main()
