@@ -127,7 +127,6 @@ void Pipeline::measure(PipelineRun &run) const {
   };
   run.measured = meanPace(ends);
   run.predicted = plan->cyclesPerSample();
-  run.predictedSlowest = plan->slowestStage();
   run.predictedLoadCycles = predictedLoad;
   for (const StageLaunches &stage : plan->stages()) {
     StageRun its;

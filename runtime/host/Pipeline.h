@@ -33,8 +33,7 @@ struct PipelineRun {
   double lastLatency = 0;
   double predictedFirstLatency = 0, predictedLastLatency = 0;
   double predicted = 0; ///< from sample to sample, in the order of launches
-  double predictedSlowest = 0; ///< if commands never waited: the slowest stage
-  double measured = 0;         ///< ends of the second half of the samples
+  double measured = 0;  ///< ends of the second half of the samples
   std::vector<StageRun> stages;
 };
 

@@ -216,35 +216,21 @@ RunReport makeReport(const Pipeline &pipeline, const PipelineRun &run) {
   return report;
 }
 
-/// Whether stages that wait for full queues of others take longer than counted.
-static bool isLowerBound(const PipelineRun &run, const std::string &engine) {
-  return engine == "strips" && run.stages.size() > 1;
-}
-
-/// What the engine should count from sample to sample.
-static double predictedPace(const PipelineRun &run, const std::string &engine) {
-  return isLowerBound(run, engine) ? run.predictedSlowest : run.predicted;
-}
-
 static double perSecond(double cycles, double clockGhz) {
   return cycles > 0 ? clockGhz * 1e9 / cycles : 0;
 }
 
-static std::string pipelineText(const PipelineRun &run,
-                                const std::string &engine, double clockGhz) {
+static std::string pipelineText(const PipelineRun &run, double clockGhz) {
   std::string out = absl::StrFormat(
       "%d samples in flight, %d stages\n"
-      "  from sample to sample  %.0f cycles%s, predicted %.0f\n"
+      "  from sample to sample  %.0f cycles, predicted %.0f\n"
       "  latency of a sample    %.0f cycles alone, predicted %.0f; "
       "%.0f behind others, predicted %.0f\n%s"
       "  stage                cycles    predicted   per second      latency    "
       "predicted\n",
-      run.samples, run.stages.size(), run.measured,
-      isLowerBound(run, engine) ? " at least (strips knows no full queues "
-                                  "between stages; --engine=streams does)"
-                                : "",
-      predictedPace(run, engine), run.firstLatency, run.predictedFirstLatency,
-      run.lastLatency, run.predictedLastLatency,
+      run.samples, run.stages.size(), run.measured, run.predicted,
+      run.firstLatency, run.predictedFirstLatency, run.lastLatency,
+      run.predictedLastLatency,
       run.loadCycles > 0
           ? absl::StrFormat("  weights, once          %.0f cycles\n",
                             run.loadCycles)
@@ -353,7 +339,7 @@ std::string RunReport::text() const {
   if (systems)
     out += systemsText(*systems);
   if (pipeline)
-    out += pipelineText(*pipeline, engine, clockGhz);
+    out += pipelineText(*pipeline, clockGhz);
   if (runs == 1)
     return out + absl::StrFormat("emulated in %.2f s\n", seconds);
   return out +
@@ -391,8 +377,7 @@ static Json systemsJson(const SystemsReport &report) {
       {"per_system", systems}};
 }
 
-static Json pipelineJson(const PipelineRun &run, const std::string &engine,
-                         double clockGhz) {
+static Json pipelineJson(const PipelineRun &run, double clockGhz) {
   Json stages = Json::array();
   for (const StageRun &stage : run.stages)
     stages.push_back(
@@ -406,11 +391,9 @@ static Json pipelineJson(const PipelineRun &run, const std::string &engine,
   return {
       {"samples", run.samples},
       {"cycles_per_sample", std::llround(run.measured)},
-      {"is_lower_bound", isLowerBound(run, engine)},
-      {"predicted_cycles_per_sample", std::llround(predictedPace(run, engine))},
+      {"predicted_cycles_per_sample", std::llround(run.predicted)},
       {"samples_per_second", perSecond(run.measured, clockGhz)},
-      {"predicted_samples_per_second",
-       perSecond(predictedPace(run, engine), clockGhz)},
+      {"predicted_samples_per_second", perSecond(run.predicted, clockGhz)},
       {"first_latency_cycles", std::llround(run.firstLatency)},
       {"predicted_first_latency_cycles",
        std::llround(run.predictedFirstLatency)},
@@ -522,7 +505,7 @@ std::string RunReport::json() const {
   if (systems)
     json["systems"] = systemsJson(*systems);
   if (pipeline)
-    json["pipeline"] = pipelineJson(*pipeline, engine, clockGhz);
+    json["pipeline"] = pipelineJson(*pipeline, clockGhz);
   json["time"] = {{"emulate_s", seconds},
                   {"first_emulate_s", firstSeconds},
                   {"runs", runs},

@@ -161,13 +161,6 @@ double SamplePlan::cyclesOfEntry() const {
   return end;
 }
 
-double SamplePlan::slowestStage() const {
-  double slowest = 0;
-  for (const StageLaunches &stage : classes)
-    slowest = std::max(slowest, stage.cycles);
-  return slowest;
-}
-
 double SamplePlan::cyclesPerSample() const {
   return wsec::runtime::cyclesPerSample(flow, samples, launches);
 }

@@ -52,8 +52,6 @@ public:
   const std::vector<SampleLaunch> &order() const { return launches; }
   /// Predicted for a call of the entry as it is, in the order of its launches.
   double cyclesOfEntry() const;
-  /// Cycles of a sample in the slowest class: the least from sample to sample.
-  double slowestStage() const;
   /// From sample to sample, in this order; of one sample its latency.
   double cyclesPerSample() const;
 

@@ -23,48 +23,86 @@ static void add(std::vector<double> &cycles, size_t lanes, int lane,
     its += more;
 }
 
-void Datapath::owe(int thread, int lane, double work, int echo) {
+void Datapath::owe(int thread, int lane, double work, int echo, double apart) {
   auto its = std::find_if(owed.begin(), owed.end(), [&](const Owed &o) {
     return o.thread == thread && o.echo == echo;
   });
   if (its == owed.end())
-    its = owed.insert(its, {thread, echo, {0}, {0}});
+    its = owed.insert(its, {thread, echo, apart, {0}, {0}});
   add(its->work, lanes, lane, work);
   if (echo < 0)
     add(its->there, lanes, lane, work);
 }
 
-void Datapath::take(int thread, int lane, int color, double count) {
-  words.push_back({thread, lane, color, count});
+void Datapath::take(int thread, int lane, int color, double count,
+                    bool microthread) {
+  words.push_back({thread, lane, color, count, microthread});
+  if (microthread)
+    hear(words.back());
+}
+
+/// What sends these words is at work.
+void Datapath::hear(const Words &heard) {
+  for (Owed &its : owed)
+    if (its.echo == heard.color)
+      add(its.there, lanes, heard.lane, heard.count);
 }
 
 void Datapath::taken(int thread) {
   std::erase_if(words, [&](const Words &its) {
     if (its.thread != thread)
       return false;
+    if (!its.microthread)
+      hear(its);
     for (Owed &other : owed)
-      if (other.echo == its.color)
-        add(other.there, lanes, its.lane, its.count);
+      if (its.microthread && other.echo == its.color)
+        finish(other);
     return true;
   });
 }
 
-void Datapath::receive(int thread, double words, double slowed) {
-  if (slowed > 1)
-    flows.push_back({thread, words, slowed, worked});
+/// It has done all that was there.
+void Datapath::finish(Owed &its) {
+  spread(its.work, its.there.size());
+  spread(its.there, its.work.size());
+  for (size_t lane = 0; lane < its.work.size(); ++lane) {
+    its.work[lane] = std::max(0.0, its.work[lane] - its.there[lane]);
+    its.there[lane] = 0;
+  }
 }
 
-double Datapath::late(int thread) const {
-  double cycles = 0;
+void Datapath::receive(int thread, double begun, double words, double slowed) {
+  if (slowed > 1)
+    flows.push_back({thread, begun, words, slowed, worked});
+}
+
+double Datapath::received(int thread) const {
+  double last = 0;
   for (const Flow &flow : flows)
     if (flow.thread == thread)
-      cycles = std::max(cycles,
-                        std::min((worked - flow.before) * (1 - 1 / flow.slowed),
-                                 flow.words * (flow.slowed - 1)));
+      last = std::max(
+          last, flow.begun + flow.words +
+                    std::min((worked - flow.before) * (1 - 1 / flow.slowed),
+                             flow.words * (flow.slowed - 1)));
+  return last;
+}
+
+/// Cycles between the words of a thread, or of one that it hears; 0: they come
+/// at once.
+double Datapath::apart(int thread) const {
+  double cycles = 0;
+  for (const Owed &its : owed)
+    if (its.thread == thread ||
+        std::any_of(words.begin(), words.end(), [&](const Words &taken) {
+          return taken.thread == thread && taken.color == its.echo;
+        }))
+      cycles = std::max(cycles, its.apart);
   return cycles;
 }
 
-double Datapath::share(double elapsed, const std::vector<double> &work) {
+double Datapath::share(double elapsed, const std::vector<double> &work,
+                       std::optional<double> calls) {
+  const double taken = calls.value_or(1);
   worked += *std::max_element(work.begin(), work.end());
   if (owed.empty())
     return 0;
@@ -78,20 +116,29 @@ double Datapath::share(double elapsed, const std::vector<double> &work) {
     spread(its.work, count);
     spread(its.there, count);
   }
-  // Of each lane what is left to do, then the cycles left for it.
+  // Of each lane the cycles that are left for others.
   std::vector<double> &rest = ofLanes;
   rest.resize(count);
-  for (size_t lane = 0; lane < count; ++lane)
-    rest[lane] = own(lane) - elapsed;
-  for (const Owed &its : owed)
-    for (size_t lane = 0; lane < count; ++lane)
-      rest[lane] += std::min(its.there[lane], its.work[lane]);
   double longer = 0;
-  for (size_t lane = 0; lane < count; ++lane)
-    longer = std::max(longer, std::clamp(rest[lane], 0.0, own(lane)));
+  for (size_t lane = 0; lane < count; ++lane) {
+    double left = own(lane) - elapsed, evenly = 0, cycles = 0;
+    for (const Owed &its : owed) {
+      const double there = std::min(its.there[lane], its.work[lane]);
+      const double between = calls ? apart(its.thread) : 0;
+      (between > 0 ? evenly : left) += there;
+      cycles = std::max(cycles, there * between);
+    }
+    // So many of these come while the instruction has the datapath.
+    const double busy = taken * own(lane);
+    cycles = std::max(cycles, elapsed);
+    if (cycles > evenly)
+      evenly *= std::min(1.0, busy / (cycles - evenly));
+    longer =
+        std::max(longer, std::min(std::max(0.0, left) + evenly, own(lane)));
+  }
 
   for (size_t lane = 0; lane < count; ++lane)
-    rest[lane] = std::max(0.0, elapsed + longer - own(lane));
+    rest[lane] = std::max(0.0, elapsed + longer - taken * own(lane));
   bool left = false;
   for (Owed &its : owed)
     for (size_t lane = 0; lane < count; ++lane) {

@@ -6,6 +6,7 @@
 #define RUNTIME_STRIPS_DATAPATH_H
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace wsec::runtime {
@@ -14,48 +15,60 @@ namespace wsec::runtime {
 /// work, in cycles, for each PE. It is served in the cycles that the main
 /// thread leaves free; beyond these, the main thread and the microthreads take
 /// turns, so that an instruction of the main thread takes at most twice its own
-/// work. All is known when instructions are issued: nothing depends on the
-/// order in which the host runs the threads.
+/// work. Of words that come one by one, between those of others, only those
+/// count that come while it has the datapath. All is known when instructions
+/// are issued: nothing depends on the order in which the host runs the threads.
 class Datapath {
 public:
   explicit Datapath(int lanes) : lanes(size_t(lanes)) {}
 
   /// Microthread `thread` gets `work` in a lane (-1: in all). If it sends words
   /// that come back on `echo` (-1: none do), it has sent no more than the PE
-  /// has heard, and the rest of its work is not there yet.
-  void owe(int thread, int lane, double work, int echo = -1);
+  /// has heard, and the rest of its work is not there yet. `apart`: cycles
+  /// between its words, among which those of others come; 0: they come at once.
+  void owe(int thread, int lane, double work, int echo = -1, double apart = 0);
   /// What `thread` was given takes `words` of `color` in a lane (-1: in all).
-  void take(int thread, int lane, int color, double words);
+  /// What sends them is at work meanwhile if it is a microthread, and has sent
+  /// them when it has taken them.
+  void take(int thread, int lane, int color, double words, bool microthread);
   /// It has taken all of them.
   void taken(int thread);
-  /// Microthread `thread` was given `words` to receive, which take `slowed`
-  /// times as long while the main thread works.
-  void receive(int thread, double words, double slowed);
-  /// The cycles by which that made the last such words of `thread` late.
-  double late(int thread) const;
-  /// The main thread was `elapsed` cycles at an instruction, and took the
-  /// datapath for `work` of them: for each lane, or one number for all. Returns
-  /// the cycles by which microthreads make it longer in the slowest lane.
-  double share(double elapsed, const std::vector<double> &work);
+  /// Microthread `thread` was given `words` to receive, from `begun` on, which
+  /// take `slowed` times as long while the main thread works.
+  void receive(int thread, double begun, double words, double slowed);
+  /// When `thread` can have taken the last of them, however fast they come.
+  double received(int thread) const;
+  /// The main thread was `elapsed` cycles at an instruction, `work` of them at
+  /// its steps, of each lane or one number for all, and took the datapath for
+  /// the part `taken` of these. Returns the cycles by which microthreads make
+  /// it longer in the slowest lane.
+  double share(double elapsed, const std::vector<double> &work,
+               std::optional<double> calls = {});
   /// Whether microthreads have nothing to do.
   bool idle() const { return owed.empty() && flows.empty() && words.empty(); }
   /// Microthread `thread` is known to have done all it was given.
   void settle(int thread);
 
 private:
+  double apart(int thread) const;
   struct Owed {
     int thread, echo;
+    double apart;
     std::vector<double> work;  ///< of each lane, or of all alike
     std::vector<double> there; ///< of it
   };
   struct Words {
     int thread, lane, color;
     double count;
+    bool microthread;
   };
+
+  void hear(const Words &heard);
+  static void finish(Owed &its);
 
   struct Flow {
     int thread;
-    double words, slowed;
+    double begun, words, slowed;
     double before; ///< of `worked`
   };
 

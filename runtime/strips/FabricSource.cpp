@@ -53,6 +53,7 @@ void FabricSource::drop(const Chunk &words, size_t count) {
   Chunk gone = words.part(0, std::min(count, words.words()));
   droppedAt = std::max(droppedAt, gone.last);
   take(gone.words());
+  acknowledge(gone.first, gone.last, gone.words());
 }
 
 /// `words` starts a period: all whole periods of it as rows, windows cut out.
@@ -162,6 +163,7 @@ bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
     }
     partial.last = in.last;
     take(have);
+    acknowledge(in.first, in.last, have);
     if (phase() == 0 && window.used)
       cut.push(std::move(partial));
   }

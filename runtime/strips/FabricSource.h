@@ -7,6 +7,7 @@
 
 #include "runtime/strips/StripQueue.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace wsec::runtime {
@@ -35,6 +36,16 @@ public:
   size_t windowWords() const {
     return windowed && window.used < window.total ? window.used : 0;
   }
+  /// Tells when words were taken, of those that nobody was told of: at most
+  /// `most`.
+  void acknowledge(double first, double last, size_t most = SIZE_MAX) {
+    const size_t words = std::min(most, received - acknowledged);
+    if (words > 0)
+      queue->acknowledge(words, std::min(first, last), last, lane);
+    acknowledged += words;
+  }
+  size_t periods() const { return windowed ? window.periods : 0; }
+  size_t periodWords() const { return window.total; }
   /// Whether all words have come that were asked for.
   bool hasAll() const { return received >= wordsAsked; }
 
@@ -77,6 +88,7 @@ private:
   bool windowed = false;
   Window window;
   size_t received = 0; ///< words taken from the queue
+  size_t acknowledged = 0;
   size_t wordsAsked = 0, usesAsked = 0;
   bool wholePeriods = false; ///< the last peek shows these
   double droppedAt = 0;

@@ -123,7 +123,7 @@ void InputChannel::run() {
     now = chunk.last + pace.perWord;
     deliveredOfUse += words;
     delivered += words;
-    links.push(chunk);
+    links.push(chunk, nullptr);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace wsec::runtime {
 
@@ -51,7 +52,7 @@ void InstructionRun::operator delete(void *memory, size_t) {
 
 void InstructionRun::start(double time) {
   began = time;
-  now = time + cost.setup;
+  now = taking = time + cost.setup;
   if (forwards() && steps > 0)
     return; // It asks as others ask for what it passes on.
   for (Source &source : sources)
@@ -78,6 +79,17 @@ int InstructionRun::echo() const {
   if (!hears)
     hears = links->reach(site.world.queue(site.strip, sendColor), site.lane);
   return *hears ? sendColor : -1;
+}
+
+double InstructionRun::apart() const {
+  double cycles = 0;
+  for (const Source &source : sources)
+    if (source.fabric && source.fabric->periods() > 1 &&
+        source.fabric->windowWords() > 0) {
+      const double all = double(source.fabric->periodWords());
+      cycles = 1 + all / double(source.fabric->windowWords());
+    }
+  return echo() < 0 ? cycles : 2 * cycles;
 }
 
 double InstructionRun::slowed() const {
@@ -116,6 +128,8 @@ bool InstructionRun::advance(Actor &actor) {
   while (done < steps)
     if (!step(actor))
       return false;
+  if (!settle())
+    return false;
   for (Source &source : sources)
     if (source.fabric) {
       if (!source.fabric->finish(actor)) {
@@ -125,6 +139,7 @@ bool InstructionRun::advance(Actor &actor) {
       now = std::max({now, source.fabric->dropped(),
                       receivedAt(steps / source.group, source)});
     }
+  acknowledge();
   waitsForColor = -1;
   if (site.world.observer)
     report(*site.world.observer);
@@ -164,7 +179,49 @@ size_t InstructionRun::fit(Source &source, size_t available) {
   return std::min(available, chunk.words());
 }
 
+/// Sends words. What channels bring is paced by who takes it; of others, some
+/// have to be taken before the next can leave.
+void InstructionRun::send(const Chunk &chunk, Actor &actor) {
+  if (!chunk.paced) {
+    ticket = std::make_unique<Ticket>();
+    ticket->sender = &actor;
+    ticket->own = &site.world.queue(site.strip, sendColor);
+    ticket->open = 1; // until all is sent
+  }
+  if (site.lane < 0)
+    links->push(chunk, ticket.get());
+  else
+    links->push(chunk, site.lane, ticket.get());
+  if (ticket)
+    --ticket->open;
+}
+
+/// What it sent last has left it, and what it took for that is taken; false if
+/// that is not known yet.
+bool InstructionRun::settle() {
+  if (ticket) {
+    if (ticket->open > 0) {
+      waitsForColor = -1;
+      return false;
+    }
+    if (!ticket->released)
+      now = std::max(now, ticket->when.load());
+    ticket.reset();
+  }
+  acknowledge();
+  return true;
+}
+
+void InstructionRun::acknowledge() {
+  for (Source &source : sources)
+    if (source.fabric)
+      source.fabric->acknowledge(taking, now);
+  taking = now;
+}
+
 bool InstructionRun::step(Actor &actor) {
+  if (!settle())
+    return false;
   const bool relays = forwards();
   const bool asks = relays && sources[0].fabric->isAsked();
   if (asks)
@@ -186,7 +243,7 @@ bool InstructionRun::step(Actor &actor) {
 
   size_t available = steps - done;
   if (relays) {
-    forward(available);
+    forward(available, actor);
     return true;
   }
   for (Source &source : sources)
@@ -195,7 +252,7 @@ bool InstructionRun::step(Actor &actor) {
   if (links)
     available =
         std::min(available, std::max<size_t>(1, chunkFloats / size_t(lanes)));
-  compute(chooseBlock(available));
+  compute(chooseBlock(available), actor);
   return true;
 }
 
@@ -224,19 +281,25 @@ bool InstructionRun::forwards() const {
 bool InstructionRun::forwardChunks(Actor &actor) {
   if (site.lane < 0 || links->full(actor, site.lane))
     return false;
+  // Each chunk that others have to take first is sent by itself.
+  Source &source = sources[0];
+  if (steps > links->leastRoom &&
+      (!source.fabric->peek(source.chunk, actor) || !source.chunk.paced))
+    return false;
   thread_local std::vector<Chunk> chunks; // Memory that is used again.
   chunks.clear();
-  sources[0].fabric->take(steps - done, chunks);
+  source.fabric->take(steps - done, chunks);
   const size_t before = done;
   for (Chunk &chunk : chunks) {
     const size_t words = chunk.words();
     double first;
-    sources[0].chunk = std::move(chunk);
+    source.chunk = std::move(chunk);
     advanceTime(words, first);
-    chunk = std::move(sources[0].chunk);
+    chunk = std::move(source.chunk);
     chunk.first = first;
     chunk.last = now;
     done += words;
+    source.fabric->acknowledge(std::exchange(taking, now), now, words);
   }
   site.world.count(site.strip, 0, done - before);
   if (done > before)
@@ -244,7 +307,7 @@ bool InstructionRun::forwardChunks(Actor &actor) {
   return done > before;
 }
 
-void InstructionRun::forward(size_t available) {
+void InstructionRun::forward(size_t available, Actor &actor) {
   Chunk sent =
       sources[0].chunk.part(0, std::min(available, sources[0].chunk.words()));
   size_t words = sent.words();
@@ -254,10 +317,7 @@ void InstructionRun::forward(size_t available) {
   sent.last = now;
   sources[0].fabric->pop(words);
   done += words;
-  if (site.lane < 0)
-    links->push(sent);
-  else
-    links->push(sent, site.lane);
+  send(sent, actor);
   site.world.count(site.strip, 0, words * size_t(lanes));
 }
 
@@ -377,7 +437,7 @@ Nest InstructionRun::nestOf(const Block &block) const {
   return nest;
 }
 
-void InstructionRun::compute(const Block &block) try {
+void InstructionRun::compute(const Block &block, Actor &actor) try {
   const Nest nest = nestOf(block);
   NestRunner::Operands operands{{within(target, block), {}},
                                 operand(sources[0], block),
@@ -387,7 +447,7 @@ void InstructionRun::compute(const Block &block) try {
     elements *= nest.extent[d];
   site.world.count(site.strip, 0, elements);
   if (links) {
-    send(block, nest, std::move(operands));
+    send(block, nest, std::move(operands), actor);
   } else {
     NestRunner(site.strip, site.lane).run(nest, std::move(operands));
     double first;
@@ -421,7 +481,7 @@ bool InstructionRun::sendView(const Nest &nest, const StripMemory::Place &place,
 
 /// Computes a chunk and sends it; lanes that compute the same share one copy.
 void InstructionRun::send(const Block &block, Nest nest,
-                          NestRunner::Operands operands) {
+                          NestRunner::Operands operands, Actor &actor) {
   const NestRunner runner(site.strip, site.lane);
   const bool same = runner.locateSources(nest, operands);
   Chunk chunk;
@@ -449,10 +509,7 @@ void InstructionRun::send(const Block &block, Nest nest,
   }
   advanceTime(block.steps, chunk.first);
   chunk.last = now;
-  if (site.lane < 0)
-    links->push(chunk);
-  else
-    links->push(chunk, site.lane);
+  send(chunk, actor);
 }
 
 std::string InstructionRun::describeWait() const {

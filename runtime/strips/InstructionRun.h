@@ -14,6 +14,7 @@
 #include "runtime/program/Errors.h"
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -72,12 +73,23 @@ public:
   bool advance(Actor &actor);
   /// When it was complete.
   double time() const { return now; }
-  /// Cycles that its steps take the datapath, known from the beginning. The
-  /// overhead of calls in a nest counts: words that others relay at the pace of
-  /// these steps come as a step begins, not in the gap behind it.
+  /// Cycles of its steps, known from the beginning.
   double work() const { return double(steps) * cost.perStep; }
+  /// The share of these in which it has the datapath, if it takes one step, for
+  /// which it waits for nothing: the overhead of calls in a nest leaves it to
+  /// others. Words that others relay at the pace of several steps come as a
+  /// step begins, not in the gap behind it.
+  std::optional<double> share() const {
+    return stepDepth == 0 && steps == 1 && cost.perStep > 0
+               ? std::optional(cost.compute / cost.perStep)
+               : std::nullopt;
+  }
   /// Words that it takes from the fabric, those that it drops too.
   double wordsReceived() const { return wordsReceived(0) + wordsReceived(1); }
+  /// Cycles between words that it takes, on average, while the main thread
+  /// works and has every second cycle: those it drops pass meanwhile. What it
+  /// hears of what it sends takes as much again. 0: words come at once.
+  double apart() const;
   /// How much longer these take while another thread has every second cycle of
   /// the datapath. Those of a window are held up as far as they do not fit the
   /// queue, and with them what follows for other PEs.
@@ -148,15 +160,19 @@ private:
                          int lane = 0) const;
 
   bool step(Actor &actor);
+  void send(const Chunk &chunk, Actor &actor);
+  bool settle();
+  void acknowledge();
   size_t fit(Source &source, size_t available);
   Block chooseBlock(size_t available) const;
   bool forwards() const;
   void askToForward(Actor &actor);
   bool forwardChunks(Actor &actor);
-  void forward(size_t available);
+  void forward(size_t available, Actor &actor);
   Nest nestOf(const Block &block) const;
-  void compute(const Block &block);
-  void send(const Block &block, Nest nest, NestRunner::Operands operands);
+  void compute(const Block &block, Actor &actor);
+  void send(const Block &block, Nest nest, NestRunner::Operands operands,
+            Actor &actor);
   bool sendView(const Nest &nest, const StripMemory::Place &place,
                 Chunk &chunk) const;
   NestOperand operand(const Source &source, const Block &block) const;
@@ -189,6 +205,8 @@ private:
   bool ordered = false;
   int waitsForColor = -1;
   bool waitsForRoom = false;
+  std::unique_ptr<Ticket> ticket; ///< of what was sent last
+  double taking = 0; ///< since when, words that are not acknowledged
 };
 
 } // namespace wsec::runtime

@@ -26,7 +26,7 @@ void LaunchMemory::run() {
 }
 
 LaunchMemory::State LaunchMemory::state() const {
-  State its{{}, {}, {}, world.work()};
+  State its{{}, {}, {}, world.commands.lastTaken(), world.work()};
   for (const auto &strip : world.image.strips) {
     strip->memory.sortViews();
     its.layouts.push_back(strip->memory.layout());
@@ -41,11 +41,7 @@ LaunchMemory::State LaunchMemory::state() const {
 /// Whether a stream may have waited for a tensor that was in the store before
 /// the layers, for which the next one does not wait as long.
 bool LaunchMemory::awaitsStore(const RepeatedLaunches &layers, size_t layer,
-                               const State &before, const State &after) const {
-  double start = INFINITY;
-  for (size_t i = 0; i < mains.size(); ++i)
-    if (after.mains[i] != before.mains[i])
-      start = std::min(start, before.mains[i]);
+                               double start) const {
   const size_t from = layers.first + layer * layers.period;
   const std::vector<uint32_t> streams = streamsFromBefore(
       world.call, *channels.order, from, layers.period, from - layers.period);
@@ -60,12 +56,16 @@ bool LaunchMemory::awaitsStore(const RepeatedLaunches &layers, size_t layer,
 std::optional<double>
 LaunchMemory::cyclesBetween(const RepeatedLaunches &layers, size_t layer,
                             const State &before, const State &after) const {
+  double start = INFINITY;
+  for (size_t i = 0; i < mains.size(); ++i)
+    if (after.mains[i] != before.mains[i])
+      start = std::min(start, before.mains[i]);
   std::optional<double> cycles;
   auto same = [&](const std::vector<double> &from,
-                  const std::vector<double> &to) {
+                  const std::vector<double> &to, double since = 0) {
     for (size_t i = 0; i < from.size(); ++i) {
       const double its = to[i] - from[i];
-      if (its == 0)
+      if (its == 0 || to[i] < since)
         continue;
       if (cycles && std::abs(its - *cycles) > tolerance)
         return false;
@@ -74,8 +74,8 @@ LaunchMemory::cyclesBetween(const RepeatedLaunches &layers, size_t layer,
     return true;
   };
   if (!same(before.mains, after.mains) || !same(before.inputs, after.inputs) ||
-      !cycles || world.awaitsCommands ||
-      awaitsStore(layers, layer, before, after))
+      !same(before.commands, after.commands, start) || !cycles ||
+      world.awaitsCommands || awaitsStore(layers, layer, start))
     return {};
   // Launch wavelets come earlier and earlier before they are awaited.
   size_t words = layers.period;
@@ -203,6 +203,10 @@ void LaunchMemory::skip(const RepeatedLaunches &layers, size_t layer,
   auto later = [&](double clockBefore, double clock) {
     return clock == clockBefore ? 0 : double(count) * cycles;
   };
+  size_t words = skipped;
+  for (size_t l = to; l < to + skipped; ++l)
+    words += world.call.carried(world.call.launch(l)).size();
+  world.commands.skip(words, double(count) * cycles);
   for (size_t i = 0; i < mains.size(); ++i)
     mains[i]->skip(skipped, later(before.mains[i], after.mains[i]));
   for (size_t i = 0; i < channels.inputs.size(); ++i)

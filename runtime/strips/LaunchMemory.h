@@ -50,6 +50,7 @@ private:
   struct State {
     std::vector<StripMemory::Layout> layouts;
     std::vector<double> mains, inputs; ///< clocks
+    std::vector<double> commands;      ///< when they were taken
     World::Work work;
   };
   void takeFromKept(size_t bytes);
@@ -60,7 +61,7 @@ private:
                                       size_t layer, const State &before,
                                       const State &after) const;
   bool awaitsStore(const RepeatedLaunches &layers, size_t layer,
-                   const State &before, const State &after) const;
+                   double start) const;
   std::vector<Replay::Shift> othersBehind(const RepeatedLaunches &layers,
                                           size_t layer) const;
   void skip(const RepeatedLaunches &layers, size_t layer,

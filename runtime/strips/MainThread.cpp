@@ -38,18 +38,10 @@ bool MainThread::nextLaunch() {
   for (; launch < end; ++launch) {
     const std::vector<int64_t> carried =
         world.call.carried(world.call.launch(launch));
-    // Launch wavelets follow one another, a cycle apart, and so do the words
-    // behind them; a PE takes them as they come.
-    const double command =
-        double(launch + carriedBefore) + world.image.launchLatency[strip.index];
-    carriedBefore += carried.size();
     const RoutineCode *routine =
         strip.code.routine(world.call.launch(launch).routine());
-    if (!carried.empty() || routine) {
-      if (command > now)
-        world.awaitsCommands.store(true, std::memory_order_relaxed);
-      now = std::max(now, command) + double(carried.size());
-    }
+    if (!hears(carried, routine))
+      return false;
     if (!routine)
       continue;
     for (int lane = 0; lane < strip.lanes; ++lane)
@@ -68,6 +60,26 @@ bool MainThread::nextLaunch() {
   return false;
 }
 
+/// Takes the launch wavelet of `launch` and what it carries, a cycle apart;
+/// false if not all has come.
+bool MainThread::hears(const std::vector<int64_t> &carried, bool runs) {
+  for (; hearing <= carried.size(); ++hearing, ++heard) {
+    const std::optional<Commands::Time> comes =
+        world.commands.arrival(strip.index, heard, *this);
+    if (!comes)
+      return false;
+    const double taken = std::max(now, comes->when);
+    if (runs || !carried.empty()) {
+      if (comes->first && comes->when > now)
+        world.awaitsCommands.store(true, std::memory_order_relaxed);
+      now = taken + (hearing < carried.size() ? 1 : 0);
+    }
+    world.commands.take(strip.index, taken);
+  }
+  hearing = 0;
+  return true;
+}
+
 bool MainThread::rests() const {
   return !running && !current && awaited == 0 && pending.empty() &&
          datapath.idle();
@@ -75,7 +87,7 @@ bool MainThread::rests() const {
 
 void MainThread::skip(size_t launches, double cycles) {
   for (const size_t end = launch + launches; launch < end; ++launch)
-    carriedBefore += world.call.carried(world.call.launch(launch)).size();
+    heard += 1 + world.call.carried(world.call.launch(launch)).size();
   now += cycles;
 }
 
@@ -103,13 +115,15 @@ bool MainThread::finishPending() {
     if (!microthreads[i]->idle())
       return false;
     const double asked = now;
-    now = std::max(now, microthreads[i]->finished() + datapath.late(i));
-    datapath.taken(i);
-    if (i != laneThread)
-      datapath.share(now - asked, noWork); // The others go on meanwhile.
-    datapath.settle(i);
-    if (i == laneThread)
+    now = std::max({now, microthreads[i]->finished(), datapath.received(i)});
+    if (i == laneThread) {
+      datapath.settle(i);
       shareDatapath();
+    } else {
+      datapath.share(now - asked, noWork); // The others go on meanwhile.
+      datapath.taken(i);
+      datapath.settle(i);
+    }
     pending.settle(i, strip);
   }
   awaited = 0;
@@ -169,7 +183,7 @@ void MainThread::leaveBody() {
 /// Completes a synchronous instruction, which microthreads may have held up.
 void MainThread::shareDatapath() {
   datapath.taken(laneThread);
-  now += datapath.share(now - begun, ownWork);
+  now += datapath.share(now - begun, ownWork, ownShare);
 }
 
 /// Notes the words that an instruction takes from the fabric.
@@ -177,14 +191,14 @@ void MainThread::takeWords(int thread, const InstructionRun &run) {
   for (int source : {0, 1})
     if (run.receives()[size_t(source)] >= 0)
       datapath.take(thread, run.lane(), run.receives()[size_t(source)],
-                    run.wordsReceived(source));
+                    run.wordsReceived(source), thread != laneThread);
 }
 
 /// Notes what a microthread has to do.
 void MainThread::giveWork(const InstructionRun &run) {
   const int thread = run.code().thread;
-  datapath.owe(thread, run.lane(), run.work(), run.echo());
-  datapath.receive(thread, run.wordsReceived(), run.slowed());
+  datapath.owe(thread, run.lane(), run.work(), run.echo(), run.apart());
+  datapath.receive(thread, now, run.wordsReceived(), run.slowed());
   takeWords(thread, run);
 }
 
@@ -298,6 +312,7 @@ void MainThread::execute(const InstructionCode &code) {
     checkPending(*current);
     begun = now;
     ownWork.assign(1, current->work());
+    ownShare = current->share();
     takeWords(laneThread, *current);
     current->start(now);
     return;
@@ -323,6 +338,7 @@ void MainThread::executeLanes(const InstructionCode &code) {
   runs.reserve(active.size());
   begun = now;
   ownWork.assign(size_t(strip.lanes), 0);
+  ownShare.reset();
   for (int lane : active) {
     world.spend(1);
     runs.push_back(std::make_unique<InstructionRun>(
@@ -336,6 +352,7 @@ void MainThread::executeLanes(const InstructionCode &code) {
     } else {
       takeWords(thread, run);
       ownWork[size_t(lane)] = run.work();
+      ownShare = run.share();
     }
   }
   if (code.asynchronous())

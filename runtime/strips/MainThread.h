@@ -43,6 +43,7 @@ private:
     int64_t iterations = 1;
   };
   bool nextLaunch();
+  bool hears(const std::vector<int64_t> &carried, bool runs);
   void endLaunch();
   bool finishPending();
   void step();
@@ -78,12 +79,14 @@ private:
   World &world;
   Strip &strip;
   size_t launch = 0;
-  size_t carriedBefore = 0; ///< words of arguments, of launches up to `launch`
+  size_t heard = 0;   ///< launch wavelets, and what they carry
+  size_t hearing = 0; ///< of these, for `launch`
   bool running = false, finished = false;
   double now = 0;
   Datapath datapath;
-  double begun = 0;            ///< the synchronous instruction
-  std::vector<double> ownWork; ///< of it, in each lane or in all
+  double begun = 0;               ///< the synchronous instruction
+  std::vector<double> ownWork;    ///< of it, in each lane or in all
+  std::optional<double> ownShare; ///< of its work at the datapath
   std::vector<Frame> frames;
   std::vector<int64_t> loops;
   /// Arguments of the launch, and what was loaded, lane by lane; of those that

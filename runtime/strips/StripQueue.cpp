@@ -95,12 +95,81 @@ void StripQueue::pushLane(Chunk chunk, int index) {
 /// Notes that lanes get words.
 void StripQueue::give(size_t words, int from, int count) {
   if (from == 0 && count == lanes) {
+    givenToAll += words;
     askedOfAll.words -= ptrdiff_t(words);
     return;
   }
   askedOfLane.resize(size_t(lanes));
-  for (int i = from; i < from + count; ++i)
+  givenToLane.resize(size_t(lanes));
+  for (int i = from; i < from + count; ++i) {
+    givenToLane[size_t(i)] += words;
     askedOfLane[size_t(i)].words -= ptrdiff_t(words);
+  }
+}
+
+void Ticket::taken(double time) {
+  double latest = when.load();
+  while (latest < time && !when.compare_exchange_weak(latest, time)) {
+  }
+}
+
+/// Notes that a sender waits for words that were given last. Lanes that were
+/// given different numbers are watched one by one.
+void StripQueue::watch(const Expected &expected, int from, int count) {
+  const int step = givenToLane.empty() ? count : 1;
+  for (int lane = from; lane < from + count; lane += step) {
+    const size_t given =
+        givenToAll + (givenToLane.empty() ? 0 : givenToLane[size_t(lane)]);
+    watches.push_back({expected, lane, step, given - expected.room, step});
+    ++expected.ticket->open;
+  }
+}
+
+/// The words of a ticket were taken here. Its sender may forget it then.
+void StripQueue::close(Ticket &ticket) {
+  Actor &sender = *ticket.sender;
+  if (--ticket.open == 0)
+    scheduler.wake(sender);
+}
+
+void StripQueue::acknowledge(size_t words, double first, double last,
+                             int lane) {
+  std::lock_guard<SpinLock> guard(lock);
+  if (lane >= 0)
+    takenByLane.resize(size_t(lanes));
+  for (Watch &its : watches) {
+    // Whether so many lanes take the word now, which have taken `before`.
+    auto take = [&](size_t before, int count) {
+      if (its.word <= before || its.word > before + words)
+        return;
+      const double share =
+          words < 2 ? 1 : double(its.word - before - 1) / double(words - 1);
+      its.expected.ticket->taken(first + (last - first) * share +
+                                 its.expected.back);
+      its.left -= count;
+    };
+    if (lane < 0 && takenByLane.empty())
+      take(takenByAll, its.count);
+    else
+      for (int l = its.from; l < its.from + its.count; ++l)
+        if (lane < 0 || lane == l)
+          take(takenByAll + takenByLane[size_t(l)], 1);
+  }
+  (lane < 0 ? takenByAll : takenByLane[size_t(lane)]) += words;
+  std::erase_if(watches, [&](const Watch &its) {
+    if (its.left == 0)
+      close(*its.expected.ticket);
+    return its.left == 0;
+  });
+}
+
+bool StripQueue::release() {
+  std::lock_guard<SpinLock> guard(lock);
+  for (const Watch &its : watches) {
+    its.expected.ticket->released = true;
+    close(*its.expected.ticket);
+  }
+  return !std::exchange(watches, {}).empty();
 }
 
 void StripQueue::ask(const Demand &demand, size_t words, int lane) {
@@ -150,9 +219,14 @@ size_t StripQueue::asked(int from, int count, Actor &sender, Demand &slowest) {
   return size_t(words);
 }
 
-void StripQueue::push(Chunk chunk, int from, int count) {
+void StripQueue::push(Chunk chunk, int from, int count,
+                      const Expected &expected) {
   std::lock_guard<SpinLock> guard(lock);
+  // Those of a chunk that fits have not been taken yet, or have been long ago.
+  const bool waits = expected.ticket && chunk.words() > expected.room;
   add(std::move(chunk), from, count);
+  if (waits)
+    watch(expected, from, count);
   wakeReader();
 }
 

@@ -22,6 +22,7 @@ class Actor;
 class GatheredWords;
 class Recording;
 class Scheduler;
+class StripQueue;
 
 /// Words for one or more lanes (PEs): word `c` of row `r` for lane `l` lies at
 /// data + r * rowStride + c * wordStride + l * laneStride. They arrive evenly
@@ -78,6 +79,26 @@ struct Demand {
   size_t used = 1, total = 1; ///< of each `total` words it uses `used`
   bool relays = false; ///< it sends them on, and drops the others meanwhile
   bool echo = false;   ///< it hears them again on its ramp
+};
+
+/// What a sender waits for before it goes on: words that it has sent, but for
+/// those that fit the queues on their way, are to be taken.
+struct Ticket {
+  Actor *sender = nullptr;
+  const StripQueue *own = nullptr; ///< words for it are waited for by nobody
+  std::atomic<int> open{0};        ///< queues where they have not been taken
+  std::atomic<double> when{0};     ///< the sender learns of the last one
+  std::atomic<bool> released{false};
+
+  void taken(double time);
+};
+
+/// Where a ticket waits: in front of these words there is room for `room`, and
+/// the sender knows of a word that was taken `back` cycles later.
+struct Expected {
+  Ticket *ticket = nullptr; ///< or null
+  size_t room = 0;
+  double back = 0;
 };
 
 /// First in, first out; hands out what is left of the oldest chunk.
@@ -154,7 +175,7 @@ public:
   const int readerIndex; ///< who reads, in a recording
 
   /// Adds words for lanes [from, from + count).
-  void push(Chunk chunk, int from, int count);
+  void push(Chunk chunk, int from, int count, const Expected &expected = {});
   /// The same, of chunks that come `latency` cycles later; takes them.
   void push(std::span<Chunk> chunks, double latency, int from, int count);
 
@@ -181,6 +202,12 @@ public:
   /// Whether anybody has called that: who relays words that nobody paces does
   /// not ask. Readers that wait then are woken.
   bool isAsked() const { return isPaced.load(std::memory_order_acquire); }
+
+  /// A reader of a lane (-1: of all) has taken words, evenly from `first` to
+  /// `last`.
+  void acknowledge(size_t words, double first, double last, int lane);
+  /// Lets those go on that wait for words to be taken; whether there are some.
+  bool release();
 
   /// Whether a sender should wait; it is then woken when there is room.
   bool full(Actor &writer);
@@ -237,6 +264,21 @@ private:
     ptrdiff_t words = 0;
     Demand demand;
   };
+  /// A ticket for word number `word` of lanes [from, from + count), the first
+  /// being 1.
+  struct Watch {
+    Expected expected;
+    int from, count;
+    size_t word;
+    int left; ///< of the lanes
+  };
+  void watch(const Expected &expected, int from, int count);
+  void close(Ticket &ticket);
+  // Words since the beginning; of lanes, in addition to those of all.
+  size_t givenToAll = 0, takenByAll = 0;
+  std::vector<size_t> givenToLane, takenByLane;
+  std::vector<Watch> watches;
+
   Asked askedOfAll;
   std::vector<Asked> askedOfLane; ///< in addition, once a lane was asked of
   std::atomic<bool> isPaced{false};

@@ -76,7 +76,8 @@ private:
     // Senders that wait for room while nothing else can run get it.
     do
       world.scheduler.runUntilIdle(world.observer); // Observers want one order.
-    while (world.growStripQueues() || releaseChannels());
+    while (world.growStripQueues() || world.releaseSenders() ||
+           releaseChannels() || world.commands.release());
     world.noteEnds();
     for (const auto &strip : world.image.strips)
       strip->memory.executor().flush();

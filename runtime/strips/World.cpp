@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/World.h"
 
+#include "runtime/engine/Mesh.h"
 #include "runtime/engine/Rectangles.h"
 #include "runtime/pe/Costs.h"
 #include "runtime/program/Errors.h"
@@ -33,7 +34,11 @@ ProgramImage::ProgramImage(const program::Program &program)
       loads |= std::holds_alternative<LoadCode>(statement);
     });
   mapStrips();
-  followCommand();
+  if (std::any_of(program.entries()->begin(), program.entries()->end(),
+                  [](const program::Entry *entry) {
+                    return entry->launches()->size() > 0;
+                  }))
+    commands = CommandTree(program, router, strips, stripOf);
 }
 
 std::vector<Recording::Words> ProgramImage::lastingWords() const {
@@ -62,35 +67,21 @@ void ProgramImage::mapStrips() {
     }
 }
 
-void ProgramImage::followCommand() {
-  if (std::all_of(program.entries()->begin(), program.entries()->end(),
-                  [](const program::Entry *entry) {
-                    return entry->launches()->size() == 0;
-                  }))
-    return;
-  launchLatency.assign(strips.size(), -1);
-  Flow flow = router.trace(program.launch_color(), {0, 0}, Port::West);
-  for (const Arrival &arrival : flow.delivered) {
-    int strip = stripOf[size_t(arrival.pe.y) * router.width() + arrival.pe.x];
-    if (strip < 0)
-      continue;
-    launchLatency[strip] = std::max(launchLatency[strip],
-                                    linkLatency(machine, arrival.hops, true));
-  }
-  requireCommands(program, router, flow, [&](int pe) {
-    const int strip = stripOf[size_t(pe)];
-    return strip >= 0 && !strips[size_t(strip)]->code.routines.empty();
-  });
-}
-
 // ---------------------------------------------------------------- links
 
-void Links::push(const Chunk &chunk) const {
+static Expected expectedOf(const Link &link, Ticket *ticket) {
+  if (!ticket || link.queue == ticket->own || link.room == SIZE_MAX)
+    return {};
+  return {ticket, link.room, link.latency};
+}
+
+void Links::push(const Chunk &chunk, Ticket *ticket) const {
   for (const Link &link : links) {
     Chunk sent = chunk.shifted(link.from, link.broadcast);
     sent.first += link.latency;
     sent.last += link.latency;
-    link.queue->push(std::move(sent), link.to, link.count);
+    link.queue->push(std::move(sent), link.to, link.count,
+                     expectedOf(link, ticket));
   }
 }
 
@@ -118,15 +109,17 @@ bool Links::anyOf(int lane, const Visit &visit) const {
                      [&](uint32_t link) { return visit(links[link]); });
 }
 
-void Links::push(const Chunk &chunk, int lane) const {
+void Links::push(const Chunk &chunk, int lane, Ticket *ticket) const {
   anyOf(lane, [&](const Link &link) {
     Chunk sent = chunk;
     sent.first += link.latency;
     sent.last += link.latency;
+    const Expected expected = expectedOf(link, ticket);
     if (link.broadcast)
-      link.queue->push(std::move(sent), link.to, link.count);
+      link.queue->push(std::move(sent), link.to, link.count, expected);
     else
-      link.queue->push(std::move(sent), link.to + lane - link.from, 1);
+      link.queue->push(std::move(sent), link.to + lane - link.from, 1,
+                       expected);
     return false;
   });
 }
@@ -189,9 +182,18 @@ bool Links::full(Actor &writer, int lane) const {
 
 // ---------------------------------------------------------------- world
 
+/// Launch wavelets, and what they carry.
+static size_t commandWords(const Call &call) {
+  size_t words = call.launches();
+  for (size_t launch = 0; launch < call.launches(); ++launch)
+    words += call.carried(call.launch(launch)).size();
+  return words;
+}
+
 World::World(ProgramImage &image, const Call &call,
              const EngineOptions &options, WorkerPool &pool)
     : image(image), call(call), observer(options.observer), scheduler(pool),
+      commands(image.commands, scheduler, commandWords(call)),
       launches(call.launches(), options.furthestLaunch),
       queueWords(options.queueWords), queueBytes(options.queueBytes),
       workLimit(options.workLimit), done(image.strips.size()),
@@ -250,7 +252,12 @@ StripQueue &World::exitStripQueue(int color, int row) {
 /// Adds a lane's flow, joining it with the previous lane's where the targets
 /// are neighbours too.
 void World::connect(Links &result, int color, const Flow &flow, int fromLane,
-                    bool fromHost) {
+                    const Strip *sender) {
+  const bool fromHost = !sender;
+  const size_t outbox =
+      sender ? size_t(outboxWords(image.machine, sender->code, color)) : 0;
+  const auto perHop =
+      size_t(routerWords(image.machine) + hopCycles(image.machine) - 1);
   struct Target {
     int strip, lane, hops;
   };
@@ -289,13 +296,20 @@ void World::connect(Links &result, int color, const Flow &flow, int fromLane,
       ++before->count;
       before->latency = std::max(before->latency, latency);
     } else {
-      result.links.push_back({&to, fromLane, lane, count, count > 1, latency});
+      const ClassCode &code =
+          image.strips[targets[i - size_t(count)].strip]->code;
+      const size_t room = outbox + perHop * size_t(hops) +
+                          size_t(inboxWords(image.machine, code, color));
+      result.leastRoom = std::min(result.leastRoom, room);
+      result.links.push_back(
+          {&to, fromLane, lane, count, count > 1, latency, room});
     }
   }
   for (const Arrival &exit : flow.exits)
     result.links.push_back({&exitStripQueue(color, exit.pe.y), fromLane, 0, 1,
                             false,
-                            linkLatency(image.machine, exit.hops, fromHost)});
+                            linkLatency(image.machine, exit.hops, fromHost),
+                            SIZE_MAX}); // The host takes all at once.
 }
 
 const Links &World::links(const Strip &strip, int color) {
@@ -318,7 +332,7 @@ const Links &World::links(const Strip &strip, int color) {
       sends = false;
     }
     if (sends)
-      connect(*result, color, flow, lane, false);
+      connect(*result, color, flow, lane, &strip);
     else
       result->mute.push_back(lane);
   }
@@ -333,7 +347,7 @@ const Links &World::links(const Strip &strip, int color) {
 Links World::hostLinks(int color, int row) {
   Links result;
   connect(result, color, image.router.trace(color, {0, row}, Port::West), 0,
-          true);
+          nullptr);
   return result;
 }
 
@@ -356,6 +370,14 @@ bool World::growStripQueues() {
                     std::to_string(queueBytes) +
                     " (EngineOptions::queueBytes); the streams and wavelet "
                     "engines hold no more than the machine's queues");
+  return any;
+}
+
+bool World::releaseSenders() {
+  bool any = false;
+  for (const auto &w : wiring)
+    for (const auto &[color, queue] : w->queues)
+      any |= queue->release();
   return any;
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/engine/Router.h"
 #include "runtime/engine/WaitGraph.h"
 #include "runtime/observe/Observer.h"
+#include "runtime/strips/CommandTree.h"
 #include "runtime/strips/Scheduler.h"
 #include "runtime/strips/Strip.h"
 #include "runtime/strips/StripQueue.h"
@@ -31,8 +32,7 @@ struct ProgramImage {
   std::vector<std::unique_ptr<Strip>> strips;
   /// Strip of each PE, row by row; -1: no code.
   std::vector<int> stripOf;
-  /// Per strip, cycles until the launch wavelet arrives.
-  std::vector<double> launchLatency;
+  CommandTree commands; ///< empty if no entry launches anything
   /// Which buffers persist; itself it holds nothing.
   const PersistentState persistent;
   /// Words of persistent buffers that are at home, in order.
@@ -42,7 +42,6 @@ struct ProgramImage {
 
 private:
   void mapStrips();
-  void followCommand();
 };
 
 /// Where the words go that a strip, or a lane of the west edge, sends on one
@@ -53,14 +52,16 @@ struct Link {
   int from, to, count;
   bool broadcast;
   double latency;
+  size_t room; ///< for words, before the sender waits
 };
 
 class Links {
 public:
-  /// Sends words of all lanes.
-  void push(const Chunk &chunk) const;
+  /// Sends words of all lanes. `ticket`, if there is one, waits until they are
+  /// taken.
+  void push(const Chunk &chunk, Ticket *ticket) const;
   /// Sends words of one lane; the chunk holds only these.
-  void push(const Chunk &chunk, int lane) const;
+  void push(const Chunk &chunk, int lane, Ticket *ticket) const;
   /// The same of several, which it takes.
   void push(std::span<Chunk> chunks, int lane) const;
   /// How many words all receivers of a lane (-1: of all) have asked for beyond
@@ -74,6 +75,7 @@ public:
   bool full(Actor &writer, int lane) const;
 
   std::vector<Link> links;
+  size_t leastRoom = SIZE_MAX; ///< of them
   /// Lanes whose PE has no valid route to send on.
   std::vector<int> mute;
 
@@ -101,12 +103,13 @@ public:
   Recording *recording = nullptr;
   Observer *const observer; ///< or null
   Scheduler scheduler;
+  Commands commands;
 
   /// What follows is written down, or no longer. Only while nothing runs.
   void record(Recording *into);
   /// Launches from this one on wait.
   size_t untilLaunch = SIZE_MAX;
-  /// Whether some PE has waited for its launch wavelet.
+  /// Whether some PE has waited for its launch wavelet, and that for nobody.
   std::atomic<bool> awaitsCommands{false};
   /// Of each stream that had brought all its words of a channel, when; noted
   /// while there is a recording.
@@ -137,6 +140,10 @@ public:
       for (const auto &[color, queue] : w->queues)
         visit(*queue);
   }
+  /// Lets senders go on that wait for others to take their words. A strip is
+  /// as late as the last of its PEs, so these may wait for what one of them
+  /// would have brought about. Whether there are some.
+  bool releaseSenders();
   /// Throws UnreadTraffic if a queue holds words.
   void checkAllRead();
 
@@ -200,7 +207,7 @@ private:
   Known &known(const Strip &strip, int color);
   [[noreturn]] void refuseColor(int color, const Strip &strip) const;
   void connect(Links &links, int color, const Flow &flow, int fromLane,
-               bool fromHost);
+               const Strip *sender);
 
   [[noreturn]] void refuseWork() const;
 

@@ -61,7 +61,7 @@ def wrong_sums(together, alone, count):
 def other_predictions(compiled, ran):
     """Where a run's report repeats other predictions than the compiler's. The first sample takes
     as long as alone, or longer: commands of others wait before it. From sample to sample it is
-    another number of samples, or what an engine that knows no full queues counts."""
+    another number of samples."""
     pace = ("predicted_cycles_per_sample", "predicted_samples_per_second")
     once = {name: value for name, value in compiled.items() if name not in pace}
     pairs = [(once, ran), *zip(compiled["stages"], ran["stages"])]

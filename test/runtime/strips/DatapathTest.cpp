@@ -71,15 +71,26 @@ TEST(DatapathTest, WhatComesBackIsSentNoFasterThanItIsHeard) {
   Datapath datapath(2);
   datapath.owe(0, -1, 10, /*echo=*/5);
   EXPECT_EQ(datapath.share(10, {10}), 0); // Nothing was heard.
-  datapath.take(4, -1, 6, 8);             // Of another color.
-  datapath.take(3, 1, 5, 4);              // One PE.
-  datapath.taken(4);
-  datapath.taken(3);
+  datapath.take(8, -1, 6, 8, false);      // Of another color.
+  datapath.take(7, 1, 5, 4, false);       // One PE.
+  datapath.taken(8);
+  datapath.taken(7);
   EXPECT_EQ(datapath.share(10, {10}), 4);
-  datapath.take(3, -1, 5, 100);
-  datapath.taken(3);
+  datapath.take(7, -1, 5, 100, false);
+  datapath.taken(7);
   EXPECT_EQ(datapath.share(100, {100}), 10); // The other PE has all to send.
   EXPECT_EQ(datapath.share(100, {100}), 0);
+}
+
+TEST(DatapathTest, WhatAMicrothreadHasHeardWasSent) {
+  Datapath datapath(1);
+  datapath.owe(0, -1, 30, /*echo=*/5);
+  datapath.take(4, -1, 5, 10, true);
+  EXPECT_EQ(datapath.share(6, {6}), 6); // Four are left.
+  datapath.taken(4);
+  EXPECT_EQ(datapath.share(6, {6}), 0);
+  datapath.take(4, -1, 5, 20, true);
+  EXPECT_EQ(datapath.share(50, {50}), 20);
 }
 
 TEST(DatapathTest, WaitingServesMicrothreads) {
@@ -89,16 +100,29 @@ TEST(DatapathTest, WaitingServesMicrothreads) {
   EXPECT_EQ(datapath.share(10, {10}), 3);
 }
 
+TEST(DatapathTest, OfWordsBetweenThoseOfOthersSomeComeMeanwhile) {
+  Datapath datapath(1);
+  // 30 words in 90 cycles. Of these an instruction has the datapath for 20, and
+  // for each word of these it waits a cycle.
+  datapath.owe(0, -1, 30, -1, /*apart=*/3);
+  EXPECT_EQ(datapath.share(48, {40}, 0.5), 10);
+  datapath.owe(0, -1, 30, -1, /*apart=*/3);
+  EXPECT_EQ(datapath.share(0, {0}), 0);
+  Datapath atOnce(1);
+  atOnce.owe(0, -1, 28);
+  EXPECT_EQ(atOnce.share(48, {40}, 0.5), 20);
+}
+
 TEST(DatapathTest, WorkOfTheMainThreadHoldsUpWords) {
   Datapath datapath(1);
-  datapath.receive(4, 20, 2);
-  EXPECT_EQ(datapath.late(4), 0);
+  datapath.receive(4, 100, 20, 2);
+  EXPECT_EQ(datapath.received(4), 120);
   datapath.share(30, {30});
-  EXPECT_EQ(datapath.late(4), 15); // 15 words passed in 30 cycles.
+  EXPECT_EQ(datapath.received(4), 135); // 15 words passed in 30 cycles.
   datapath.share(1000, {1000});
-  EXPECT_EQ(datapath.late(4), 20); // All took twice as long.
+  EXPECT_EQ(datapath.received(4), 140); // All took twice as long.
   datapath.settle(4);
-  EXPECT_EQ(datapath.late(4), 0);
+  EXPECT_EQ(datapath.received(4), 0);
 }
 
 } // namespace
