@@ -223,7 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 0 done, 1 the input is at fault, 2 wrong usage, 130 Ctrl-C."""
     try:
         run(parser().parse_args(arguments))
-    except (Error, OSError) as error:
+    except (Error, OSError, UnicodeError) as error:
         print(f"wsec.chat: error: {error}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:

@@ -184,7 +184,8 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text; special tokens in it are themselves. Raises UsageError for what no token stands for."""
-        ids = self._tokenizer.encode(text, add_special_tokens=False).ids
+        known = text.encode(errors="replace").decode()  # without halves of characters
+        ids = self._tokenizer.encode(known, add_special_tokens=False).ids
         if (again := self._tokenizer.decode(ids, skip_special_tokens=False)) != text:
             at = next((i for i, (a, b) in enumerate(zip(text, again)) if a != b), min(len(text), len(again)))
             raise UsageError(f"no token stands for {text[at:at + 1]!r}, character {at + 1} of {len(text)}: leave it out")

@@ -191,6 +191,7 @@ class ChatTest(unittest.TestCase):
                 (["--prompt=a", "--seed=-2"], "seed is -2, expected a number of at least 0"),
                 (["--prompt=a", "--threads=-1"], "threads is -1, expected a number of at least 1, or 0 for one a core"),
                 (["--prompt=a", "--top-k=3"], "give a temperature above 0, too"),
+                (["--prompt=a\udcff"], "no token stands for '\\udcff', character 10 of 30: leave it out"),
                 (["--prompt=a", "--model=none.gguf"], "none.gguf: No such file or directory")):
             code, said, wrong = self.main(*words)
             self.assertTrue(wrong.startswith("wsec.chat: error: "), wrong)
