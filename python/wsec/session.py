@@ -88,12 +88,14 @@ class Session:
     @property
     def counts(self) -> Counts:
         """Of the last call."""
-        return Counts(*_said(self._wafer.counts))
+        with self._lock:
+            return Counts(*_said(self._wafer.counts))
 
     @property
     def report(self) -> Report:
         """Of the last call, as `Outputs.report`."""
-        text, made = _said(self._wafer.report)
+        with self._lock:
+            text, made = _said(self._wafer.report)
         return Report(json.loads(made), text)
 
     def save_state(self, path: PathLike) -> None:

