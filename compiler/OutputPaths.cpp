@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/OutputPaths.h"
+#include "runtime/files/NewFile.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/NewFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Report.h"
-#include "runtime/program/Facts.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/facts/Facts.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"

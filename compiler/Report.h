@@ -4,9 +4,9 @@
 #ifndef COMPILER_REPORT_H
 #define COMPILER_REPORT_H
 
-#include "runtime/program/EdgeForecast.h"
-#include "runtime/program/Facts.h"
-#include "runtime/program/WeightFolders.h"
+#include "runtime/files/WeightFolders.h"
+#include "runtime/program/facts/EdgeForecast.h"
+#include "runtime/program/facts/Facts.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <array>
@@ -61,7 +61,7 @@ struct Report {
   std::string sramOwner; // ONNX node, or the buffer's name
   /// Words on the wire, 4 bytes each, of each run, and once before the first;
   /// what of them stays from one launch to another, and is held in buffers
-  /// while a launch runs (runtime/program/Residency.h).
+  /// while a launch runs (runtime/program/facts/Residency.h).
   uint64_t streamedBytes = 0, loadedBytes = 0;
   uint64_t residentBytes = 0, bufferedBytes = 0;
   uint64_t tokens = 0; // of a run; 0: the model knows no tokens

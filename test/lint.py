@@ -123,8 +123,8 @@ def forbidden(path, target):
     if folder == "compiler":
         if target.startswith("tools/"):
             return "compiler does not include tools"
-        if target.startswith("runtime/") and not target.startswith("runtime/program/"):
-            return "compiler sees runtime/program only"
+        if target.startswith("runtime/") and not target.startswith(("runtime/program/", "runtime/files/")):
+            return "compiler sees runtime/program and runtime/files only"
         if len(path.parts) > 2 and path.parts[1] in PHASES:
             other = target.split("/")
             if other[0] == "compiler" and len(other) > 2 and other[1] in PHASES:

@@ -3,9 +3,9 @@
 // The runtime throws, the compiler does not: they meet here.
 
 #include "compiler/emit/CheckEmitted.h"
+#include "runtime/files/Digest.h"
+#include "runtime/files/MappedFile.h"
 #include "runtime/program/Checker.h"
-#include "runtime/program/Digest.h"
-#include "runtime/program/MappedFile.h"
 
 std::optional<wsec::emit::LoadError>
 wsec::emit::findLoadError(std::string_view flatbuffer) {

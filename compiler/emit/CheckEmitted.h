@@ -2,9 +2,9 @@
 #ifndef COMPILER_EMIT_CHECKEMITTED_H
 #define COMPILER_EMIT_CHECKEMITTED_H
 
-#include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/LinkWords.h"
+#include "runtime/program/facts/LinkWords.h"
+#include "runtime/program/proof/DeadlockChecker.h"
 
 #include <optional>
 #include <string>

@@ -5,8 +5,8 @@
 #define COMPILER_EMIT_EMIT_H
 
 #include "mlir/Support/LLVM.h"
-#include "runtime/program/LinkWords.h"
-#include "runtime/program/WeightFolders.h"
+#include "runtime/files/WeightFolders.h"
+#include "runtime/program/facts/LinkWords.h"
 
 #include <cstdint>
 #include <string>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/emit/OutputFile.h"
+#include "runtime/files/Digest.h"
+#include "runtime/files/InputFile.h"
+#include "runtime/files/NewFile.h"
 #include "runtime/program/Container.h"
-#include "runtime/program/Digest.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/InputFile.h"
-#include "runtime/program/NewFile.h"
 
 #include "llvm/Support/Endian.h"
 

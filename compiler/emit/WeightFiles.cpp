@@ -3,7 +3,7 @@
 #include "compiler/emit/WeightFiles.h"
 #include "compiler/emit/CheckEmitted.h"
 
-#include "runtime/program/ProceduralFile.h"
+#include "runtime/files/ProceduralFile.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 

@@ -6,7 +6,7 @@
 
 #include "compiler/import/BoundInput.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "runtime/program/WeightFolders.h"
+#include "runtime/files/WeightFolders.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>

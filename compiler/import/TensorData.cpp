@@ -2,8 +2,8 @@
 #include "compiler/import/TensorData.h"
 #include "compiler/import/ElementTypes.h"
 #include "dialects/onnx/Onnx.h"
+#include "runtime/files/ProceduralFile.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/ProceduralFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 

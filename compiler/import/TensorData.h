@@ -6,7 +6,7 @@
 #include "compiler/import/ModelFile.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "runtime/program/MappedFile.h"
+#include "runtime/files/MappedFile.h"
 #include "llvm/ADT/StringMap.h"
 #include <deque>
 

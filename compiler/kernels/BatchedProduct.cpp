@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t chunkWords = 2048;
 
 /// Chunks of a launch: the proof that nobody waits for ever unrolls loops, to
-/// 2^14 operations of a routine at most (runtime/program/FabricUse.cpp).
+/// 2^14 operations of a routine at most (runtime/program/proof/FabricUse.cpp).
 constexpr int64_t mostChunks = 512;
 
 struct BatchedShape {

@@ -12,7 +12,7 @@ static constexpr int64_t partialWords = 512;
 static constexpr int64_t bufferWords = 1536;
 
 /// Blocks of a product: the proof that nobody waits for ever unrolls loops, to
-/// 2^14 operations of a routine at most (runtime/program/FabricUse.cpp).
+/// 2^14 operations of a routine at most (runtime/program/proof/FabricUse.cpp).
 static constexpr int64_t mostBlocks = 1024;
 
 /// Cycles between two blocks that injectors take: until the main thread has

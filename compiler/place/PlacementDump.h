@@ -9,7 +9,7 @@
 #include "compiler/kernels/Kernel.h"
 #include "compiler/machine/Machine.h"
 #include "compiler/placement/PlacementProblem.h"
-#include "runtime/program/LinkWords.h"
+#include "runtime/program/facts/LinkWords.h"
 
 #include "llvm/ADT/ArrayRef.h"
 

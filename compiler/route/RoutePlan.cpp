@@ -2,7 +2,7 @@
 
 #include "compiler/route/RoutePlan.h"
 #include "compiler/route/RouteMeaning.h"
-#include "runtime/program/CommandRoom.h"
+#include "runtime/program/facts/CommandRoom.h"
 
 #include <algorithm>
 #include <utility>

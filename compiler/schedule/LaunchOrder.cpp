@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/LaunchOrder.h"
-#include "runtime/program/CommandRoom.h"
+#include "runtime/program/facts/CommandRoom.h"
 
 #include <algorithm>
 #include <deque>

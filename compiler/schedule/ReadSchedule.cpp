@@ -2,7 +2,7 @@
 
 #include "compiler/schedule/ReadSchedule.h"
 #include "compiler/kernels/Kernel.h"
-#include "runtime/program/CommandRoom.h"
+#include "runtime/program/facts/CommandRoom.h"
 
 #include "llvm/ADT/DenseMap.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/values/Facts.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "runtime/files/InputFile.h"
+#include "runtime/files/ProceduralFile.h"
+#include "runtime/files/WeightFolders.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/InputFile.h"
-#include "runtime/program/ProceduralFile.h"
-#include "runtime/program/WeightFolders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -6,7 +6,7 @@
 
 #include "runtime/engine/HostPort.h"
 #include "runtime/pe/Launches.h"
-#include "runtime/program/EdgeForecast.h"
+#include "runtime/program/facts/EdgeForecast.h"
 
 #include <atomic>
 #include <cstddef>

@@ -2,9 +2,9 @@
 #include "runtime/host/EngineChoice.h"
 
 #include "runtime/pe/Code.h"
-#include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/Scalars.h"
+#include "runtime/program/proof/DeadlockChecker.h"
 #include "runtime/streams/StreamsEngine.h"
 #include "runtime/strips/StripsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"

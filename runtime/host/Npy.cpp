@@ -2,8 +2,8 @@
 #include "runtime/host/Npy.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/files/InputFile.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/InputFile.h"
 #include "runtime/program/NearestNames.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_HOST_OUTPUTFILES_H
 #define RUNTIME_HOST_OUTPUTFILES_H
 
-#include "runtime/program/NewFile.h"
+#include "runtime/files/NewFile.h"
 
 #include <memory>
 #include <string>

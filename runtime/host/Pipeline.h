@@ -3,7 +3,7 @@
 #define RUNTIME_HOST_PIPELINE_H
 
 #include "runtime/host/Batch.h"
-#include "runtime/program/Samples.h"
+#include "runtime/program/facts/Samples.h"
 
 #include <array>
 #include <memory>

@@ -3,9 +3,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "runtime/program/Facts.h"
 #include "runtime/program/NearestNames.h"
-#include "runtime/program/Residency.h"
+#include "runtime/program/facts/Facts.h"
+#include "runtime/program/facts/Residency.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 #include "runtime/host/Cluster.h"
 #include "runtime/host/Compare.h"
 #include "runtime/host/Pipeline.h"
-#include "runtime/program/EdgeForecast.h"
-#include "runtime/program/Facts.h"
+#include "runtime/program/facts/EdgeForecast.h"
+#include "runtime/program/facts/Facts.h"
 
 #include <array>
 #include <string>

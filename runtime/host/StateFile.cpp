@@ -2,11 +2,11 @@
 #include "runtime/host/StateFile.h"
 
 #include "absl/strings/str_cat.h"
-#include "runtime/program/Digest.h"
+#include "runtime/files/Digest.h"
+#include "runtime/files/InputFile.h"
+#include "runtime/files/NewFile.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/InputFile.h"
 #include "runtime/program/NearestNames.h"
-#include "runtime/program/NewFile.h"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "onnx-ml.pb.h"
+#include "runtime/files/InputFile.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/InputFile.h"
 #include "runtime/program/NearestNames.h"
 
 #include <climits>

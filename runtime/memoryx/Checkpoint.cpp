@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/Checkpoint.h"
+#include "runtime/files/Digest.h"
 #include "runtime/memoryx/CheckpointFolder.h"
 #include "runtime/memoryx/Parameter.h"
 #include "runtime/memoryx/StrictJson.h"
-#include "runtime/program/Digest.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 

@@ -7,7 +7,7 @@
 #ifndef RUNTIME_MEMORYX_SAFETENSORS_H
 #define RUNTIME_MEMORYX_SAFETENSORS_H
 
-#include "runtime/program/MappedFile.h"
+#include "runtime/files/MappedFile.h"
 #include "runtime/program/program_generated.h"
 
 #include <functional>

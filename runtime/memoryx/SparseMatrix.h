@@ -2,7 +2,7 @@
 #ifndef RUNTIME_MEMORYX_SPARSEMATRIX_H
 #define RUNTIME_MEMORYX_SPARSEMATRIX_H
 
-#include "runtime/program/SparseRecords.h"
+#include "runtime/program/check/SparseRecords.h"
 #include "runtime/program/program_generated.h"
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/TensorStore.h"
+#include "runtime/files/Digest.h"
 #include "runtime/memoryx/Elements.h"
 #include "runtime/program/Checker.h"
-#include "runtime/program/Digest.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 

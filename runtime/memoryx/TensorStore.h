@@ -2,10 +2,10 @@
 #ifndef RUNTIME_MEMORYX_TENSORSTORE_H
 #define RUNTIME_MEMORYX_TENSORSTORE_H
 
+#include "runtime/files/ProceduralFile.h"
 #include "runtime/memoryx/ParameterSource.h"
 #include "runtime/memoryx/SparseMatrix.h"
 #include "runtime/program/Loader.h"
-#include "runtime/program/ProceduralFile.h"
 #include "runtime/threads/Mutex.h"
 
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/files/Digest.h"
+#include "runtime/files/NewFile.h"
 #include "runtime/memoryx/Safetensors.h"
 #include "runtime/memoryx/StrictJson.h"
-#include "runtime/program/Digest.h"
-#include "runtime/program/NewFile.h"
 
 #include "absl/strings/str_format.h"
 

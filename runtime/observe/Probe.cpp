@@ -5,8 +5,8 @@
 #include "runtime/pe/Arithmetic.h"
 #include "runtime/pe/Code.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/Holdings.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/facts/Holdings.h"
 
 #include <algorithm>
 #include <cmath>

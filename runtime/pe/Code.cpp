@@ -2,8 +2,8 @@
 #include "runtime/pe/Code.h"
 
 #include "runtime/program/Errors.h"
-#include "runtime/program/InFlight.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/check/InFlight.h"
 
 #include <algorithm>
 #include <set>

@@ -5,8 +5,8 @@
 // its room are known, and computes them together.
 #include "runtime/pe/Processor.h"
 
-#include "runtime/program/InFlight.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/check/InFlight.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/pe/VectorRun.h"
 
-#include "runtime/program/Extents.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/check/Extents.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/Checker.h"
-#include "runtime/program/CodeChecker.h"
-#include "runtime/program/EntryChecker.h"
-#include "runtime/program/HostChecker.h"
-#include "runtime/program/MachineChecker.h"
 #include "runtime/program/Ports.h"
 #include "runtime/program/RectSet.h"
-#include "runtime/program/SendChecker.h"
-#include "runtime/program/StatementChecker.h"
-#include "runtime/program/Where.h"
+#include "runtime/program/check/CodeChecker.h"
+#include "runtime/program/check/EntryChecker.h"
+#include "runtime/program/check/HostChecker.h"
+#include "runtime/program/check/MachineChecker.h"
+#include "runtime/program/check/SendChecker.h"
+#include "runtime/program/check/StatementChecker.h"
+#include "runtime/program/check/Where.h"
 
 #include <algorithm>
 #include <set>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/Loader.h"
+#include "runtime/files/Digest.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Container.h"
-#include "runtime/program/DeadlockChecker.h"
-#include "runtime/program/Digest.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/proof/DeadlockChecker.h"
 
 #include <algorithm>
 

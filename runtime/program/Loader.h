@@ -2,8 +2,8 @@
 #ifndef RUNTIME_PROGRAM_LOADER_H
 #define RUNTIME_PROGRAM_LOADER_H
 
-#include "runtime/program/MappedFile.h"
-#include "runtime/program/WeightFolders.h"
+#include "runtime/files/MappedFile.h"
+#include "runtime/files/WeightFolders.h"
 #include "runtime/program/program_generated.h"
 
 #include <cstdint>

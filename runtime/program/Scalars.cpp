@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/Scalars.h"
 
-#include "runtime/program/ScalarChecker.h"
+#include "runtime/program/check/ScalarChecker.h"
 
 #include <algorithm>
 

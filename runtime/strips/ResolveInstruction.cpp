@@ -5,8 +5,8 @@
 #include "runtime/strips/InstructionRun.h"
 
 #include "runtime/program/Errors.h"
-#include "runtime/program/Extents.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/check/Extents.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/train/Tokens.h"
+#include "runtime/files/Digest.h"
 #include "runtime/host/Npy.h"
-#include "runtime/program/Digest.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 

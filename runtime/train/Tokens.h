@@ -2,8 +2,8 @@
 #ifndef RUNTIME_TRAIN_TOKENS_H
 #define RUNTIME_TRAIN_TOKENS_H
 
+#include "runtime/files/MappedFile.h"
 #include "runtime/host/HostTensor.h"
-#include "runtime/program/MappedFile.h"
 
 #include <memory>
 #include <string>

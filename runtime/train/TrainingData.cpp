@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/train/TrainingData.h"
-#include "runtime/program/Digest.h"
+#include "runtime/files/Digest.h"
 #include "runtime/program/NearestNames.h"
 
 #include "absl/strings/str_cat.h"

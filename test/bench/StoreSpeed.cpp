@@ -8,10 +8,10 @@
 // stream, 30 of an AdamW step with its stream, 12 of a checkpoint. The disk
 // alone is a file of as many bytes, written and synced. The last column is of
 // the time of processors, which other work on the machine does not change.
+#include "runtime/files/NewFile.h"
 #include "runtime/memoryx/Checkpoint.h"
 #include "runtime/memoryx/WeightStream.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/NewFile.h"
 
 #include <chrono>
 #include <cstdio>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Replays a GPT that `wsec model --weights=procedural` wrote, layer by layer, in
 numpy, with weights computed anew from the formula of
-runtime/program/ProceduralFile.h, and compares the logits of a run.
+runtime/files/ProceduralFile.h, and compares the logits of a run.
 
 Usage: replay.py MODEL.onnx IDS.npy LOGITS.npy
 

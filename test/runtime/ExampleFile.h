@@ -5,9 +5,9 @@
 #ifndef TEST_RUNTIME_EXAMPLEFILE_H
 #define TEST_RUNTIME_EXAMPLEFILE_H
 
+#include "runtime/files/Digest.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Container.h"
-#include "runtime/program/Digest.h"
 #include "test/runtime/ProgramBuilder.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "onnx-ml.pb.h"
-#include "runtime/program/MappedFile.h"
+#include "runtime/files/MappedFile.h"
 #include "runtime/program/NearestNames.h"
 
 #include <climits>

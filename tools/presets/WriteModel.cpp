@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "runtime/program/NewFile.h"
-#include "runtime/program/ProceduralFile.h"
+#include "runtime/files/NewFile.h"
+#include "runtime/files/ProceduralFile.h"
 
 #include <cmath>
 #include <filesystem>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wse-inspect/ProgramText.h"
-#include "runtime/program/Facts.h"
 #include "runtime/program/Loader.h"
 #include "runtime/program/NearestNames.h"
-#include "runtime/program/PeText.h"
+#include "runtime/program/facts/Facts.h"
+#include "runtime/program/text/PeText.h"
 #include "tools/wse-inspect/MachineText.h"
 
 #include <filesystem>

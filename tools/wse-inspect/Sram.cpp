@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wse-inspect/Sram.h"
 
-#include "runtime/program/Holdings.h"
 #include "runtime/program/RectSet.h"
+#include "runtime/program/facts/Holdings.h"
 #include "tools/wse-inspect/Table.h"
 
 #include <algorithm>

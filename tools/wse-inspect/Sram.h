@@ -22,9 +22,9 @@ namespace wsec::inspect {
 ///   free                 [address, bytes] that no buffer ever covers
 ///   peak                 most bytes in use in a launch, and in which
 /// Buffers whose lives do not meet may share addresses, and one buffer may
-/// belong to one kernel after the other (runtime/program/Holdings.h). With `pe`
-/// (x, y), which is of the class: what that PE holds. Launches are those of an
-/// entry.
+/// belong to one kernel after the other (runtime/program/facts/Holdings.h).
+/// With `pe` (x, y), which is of the class: what that PE holds. Launches are
+/// those of an entry.
 Json sramMaps(const program::Program &program, int only = -1,
               const std::pair<int, int> *pe = nullptr, unsigned entry = 0);
 

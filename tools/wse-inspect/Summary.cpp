@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wse-inspect/Summary.h"
 #include "runtime/program/Call.h"
-#include "runtime/program/Facts.h"
 #include "runtime/program/RectSet.h"
-#include "runtime/program/Residency.h"
+#include "runtime/program/facts/Facts.h"
+#include "runtime/program/facts/Residency.h"
 
 #include <cstdio>
 #include <map>

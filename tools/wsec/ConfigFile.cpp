@@ -2,8 +2,8 @@
 #include "tools/wsec/ConfigFile.h"
 
 #include "absl/strings/str_cat.h"
-#include "runtime/program/InputFile.h"
-#include "runtime/program/MappedFile.h"
+#include "runtime/files/InputFile.h"
+#include "runtime/files/MappedFile.h"
 #include "runtime/program/NearestNames.h"
 
 #include <functional>

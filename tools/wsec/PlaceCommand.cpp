@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wsec/PlaceCommand.h"
 #include "compiler/placement/PlacementBound.h"
-#include "runtime/program/NewFile.h"
+#include "runtime/files/NewFile.h"
 #include "tools/flags/CommandLine.h"
 #include "tools/place/KernelGraph.h"
 #include "tools/place/PlacementConstraints.h"

@@ -16,8 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "runtime/files/NewFile.h"
 #include "runtime/program/NearestNames.h"
-#include "runtime/program/NewFile.h"
 
 #include <cmath>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wsec/TrainedModel.h"
+#include "runtime/files/Digest.h"
 #include "runtime/host/TensorProto.h"
-#include "runtime/program/Digest.h"
 #include "runtime/program/NearestNames.h"
 #include "tools/flags/CommandLine.h"
 #include "tools/presets/ReadModel.h"

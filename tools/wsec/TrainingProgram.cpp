@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wsec/TrainingProgram.h"
-#include "runtime/program/Digest.h"
-#include "runtime/program/MappedFile.h"
+#include "runtime/files/Digest.h"
+#include "runtime/files/MappedFile.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

@@ -4,8 +4,8 @@
 
 #include "compiler/emit/Emit.h"
 #include "dialects/pe/Pe.h"
+#include "runtime/files/Digest.h"
 #include "runtime/program/Checker.h"
-#include "runtime/program/Digest.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/Loader.h"
 

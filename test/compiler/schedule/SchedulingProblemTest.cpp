@@ -4,7 +4,7 @@
 #include "compiler/schedule/FirstFitScheduler.h"
 #include "compiler/schedule/FormScheduler.h"
 #include "compiler/schedule/LaunchOrder.h"
-#include "runtime/program/CommandRoom.h"
+#include "runtime/program/facts/CommandRoom.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 // Programs that hang on the stepping engine and differ in one place from ones
 // that are free: a proof with a hole would call them free, too.
 #include "runtime/program/Checker.h"
-#include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/proof/DeadlockChecker.h"
 #include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/ExampleFile.h"
 

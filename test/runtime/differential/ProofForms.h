@@ -6,8 +6,8 @@
 #define TEST_RUNTIME_DIFFERENTIAL_PROOFFORMS_H
 
 #include "runtime/program/Checker.h"
-#include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/proof/DeadlockChecker.h"
 #include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/ExampleFile.h"
 #include "test/runtime/differential/Choices.h"

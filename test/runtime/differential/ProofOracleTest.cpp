@@ -5,8 +5,8 @@
 // tasks and streams of the host: none that is proved free may hang, and one
 // that is said to deadlock must not end well.
 #include "runtime/program/Checker.h"
-#include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/proof/DeadlockChecker.h"
 #include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/differential/RandomProgram.h"
 

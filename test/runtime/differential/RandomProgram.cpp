@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/runtime/differential/RandomProgram.h"
 
-#include "runtime/program/PeText.h"
+#include "runtime/program/text/PeText.h"
 #include "test/runtime/differential/Patterns.h"
 
 namespace wsec::runtime::test {

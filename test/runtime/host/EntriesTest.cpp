@@ -2,8 +2,8 @@
 //
 // A cache of rows that is called by entries with arguments, and outlives calls.
 #include "runtime/host/Session.h"
-#include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/proof/DeadlockChecker.h"
 #include "test/runtime/ExampleFile.h"
 
 #include <gtest/gtest.h>

@@ -2,10 +2,10 @@
 //
 // Small files that ask their reader for years of work, or all of its memory.
 #include "runtime/memoryx/MemoryX.h"
-#include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/Facts.h"
-#include "runtime/program/Residency.h"
+#include "runtime/program/facts/Facts.h"
+#include "runtime/program/facts/Residency.h"
+#include "runtime/program/proof/DeadlockChecker.h"
 #include "test/runtime/ExampleFile.h"
 
 #include <gtest/gtest.h>

@@ -7,9 +7,9 @@
 //   LargeStore LAYERS WIDTH VOCABULARY LIMIT_MIB FOLDER
 //
 // gpt3-xl, 21 GB of state, within 6 GB: LargeStore 24 2048 50257 5722 FOLDER
+#include "runtime/files/ProceduralFile.h"
 #include "runtime/memoryx/WeightStream.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/ProceduralFile.h"
 
 #include <chrono>
 #include <cstdio>

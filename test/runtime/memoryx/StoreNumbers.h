@@ -2,9 +2,9 @@
 #ifndef TEST_RUNTIME_MEMORYX_STORENUMBERS_H
 #define TEST_RUNTIME_MEMORYX_STORENUMBERS_H
 
+#include "runtime/files/ProceduralFile.h"
 #include "runtime/memoryx/ParameterStore.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/ProceduralFile.h"
 
 #include <filesystem>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@ PyTorch and `transformers`, which UpdatesTest holds the parameter store against.
 
 Usage: make_updates.py OUT.safetensors
 
-Weights and gradients are numbers of runtime/program/ProceduralFile.h, so that
+Weights and gradients are numbers of runtime/files/ProceduralFile.h, so that
 both sides know them: w[k] has seed 100 + k and range 1; the gradient of step t
 is the sum of two with seeds 1000 + 4 t + k and 5000 + 4 t + k, range 0.1 and
 mean 0.05. The learning rate falls, rate * (1 - t / 200).

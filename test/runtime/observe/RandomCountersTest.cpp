@@ -2,7 +2,7 @@
 //
 // The random programs of test/runtime/differential, watched: what the counters
 // of one engine say must balance, and be what those of the other say.
-#include "runtime/program/LinkWords.h"
+#include "runtime/program/facts/LinkWords.h"
 #include "runtime/streams/StreamsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/differential/RandomProgram.h"

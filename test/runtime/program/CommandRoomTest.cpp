@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/program/CommandRoom.h"
+#include "runtime/program/facts/CommandRoom.h"
 
 #include <gtest/gtest.h>
 

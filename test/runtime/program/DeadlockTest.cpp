@@ -2,9 +2,9 @@
 //
 // What is proved about deadlock, and each condition broken once.
 #include "runtime/program/Checker.h"
-#include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/Intervals.h"
+#include "runtime/program/proof/DeadlockChecker.h"
 #include "test/runtime/ExchangeProgram.h"
 
 #include <gmock/gmock.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/program/Digest.h"
+#include "runtime/files/Digest.h"
+#include "runtime/files/MappedFile.h"
+#include "runtime/files/NewFile.h"
+#include "runtime/files/WeightFolders.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/MappedFile.h"
-#include "runtime/program/NewFile.h"
-#include "runtime/program/WeightFolders.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/program/ProceduralFile.h"
+#include "runtime/files/ProceduralFile.h"
 
 #include <gtest/gtest.h>
 

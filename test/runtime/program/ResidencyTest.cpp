@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/program/Residency.h"
-#include "runtime/program/Facts.h"
+#include "runtime/program/facts/Residency.h"
+#include "runtime/program/facts/Facts.h"
 #include "test/runtime/ExampleFile.h"
 
 #include <gtest/gtest.h>

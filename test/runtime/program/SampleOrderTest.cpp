@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/program/SampleOrder.h"
+#include "runtime/program/facts/SampleOrder.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // What is decided word by word, and that it takes work by PEs in use and not by
 // words or by the size of the wafer.
 #include "runtime/program/Checker.h"
-#include "runtime/program/DeadlockChecker.h"
+#include "runtime/program/proof/DeadlockChecker.h"
 #include "test/runtime/ExampleFile.h"
 
 #include <gmock/gmock.h>

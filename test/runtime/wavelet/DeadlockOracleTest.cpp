@@ -3,7 +3,7 @@
 // Holds the proof about deadlock against the stepping engine: programs whose
 // code was changed at random. None that is proved free may hang.
 #include "runtime/program/Checker.h"
-#include "runtime/program/DeadlockChecker.h"
+#include "runtime/program/proof/DeadlockChecker.h"
 #include "test/runtime/ExchangeProgram.h"
 #include "test/runtime/wavelet/RunError.h"
 

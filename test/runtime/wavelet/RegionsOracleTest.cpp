@@ -3,7 +3,7 @@
 // Regions of PEs with launches of their own at the same time, and words from
 // one to the next: what is proved by phases, held against the stepping engine.
 #include "runtime/program/Checker.h"
-#include "runtime/program/DeadlockChecker.h"
+#include "runtime/program/proof/DeadlockChecker.h"
 #include "test/runtime/wavelet/RunError.h"
 
 #include <gmock/gmock.h>

@@ -5,7 +5,7 @@
 // calls and by wavelets. None that is free may hang; every one with a deadlock
 // must.
 #include "runtime/program/Checker.h"
-#include "runtime/program/DeadlockChecker.h"
+#include "runtime/program/proof/DeadlockChecker.h"
 #include "test/runtime/wavelet/RunError.h"
 
 #include <gmock/gmock.h>

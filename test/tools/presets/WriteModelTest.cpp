@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/presets/WriteModel.h"
 #include "onnx-ml.pb.h"
-#include "runtime/program/ProceduralFile.h"
+#include "runtime/files/ProceduralFile.h"
 #include "tools/presets/ReadModel.h"
 
 #include <gtest/gtest.h>
