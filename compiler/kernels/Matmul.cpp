@@ -11,7 +11,7 @@
 // A block travels west along the row, each PE adding its own; the first column
 // multicasts the sums, of which every PE keeps the features it owns.
 //
-// stationary: StationaryProduct.h.
+// stationary: StationaryProduct.h. With many matrices: BatchedProduct.h.
 //
 // Weights come in blocks of lines. Where a PE has several channels, a
 // microthread takes a block into one of two buffers while the other is used: a
@@ -26,6 +26,7 @@
 // its words from the channel into the buffer, and relays them from there to the
 // rest of its column, a block behind.
 
+#include "compiler/kernels/BatchedProduct.h"
 #include "compiler/kernels/MatmulShape.h"
 #include "compiler/kernels/Product.h"
 #include "compiler/kernels/StationaryProduct.h"
@@ -85,10 +86,10 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
                                     const Machine &machine) const final {
     if (isStationary(op))
       return stationaryStreams(op, machine);
-    MatmulShape shape(op, machine);
-    SmallVector<StreamNeed> needs = columnStreams(shape.out, machine);
-    if (shape.stored)
-      needs.append(columnRestStreams(shape.out, machine));
+    const Layout out = Layout::of(op.getResult(), machine.height);
+    SmallVector<StreamNeed> needs = columnStreams(out, machine);
+    if (!isBatched(op) && MatmulShape(op, machine).stored)
+      needs.append(columnRestStreams(out, machine));
     needs.append(rowStreams(machine));
     return needs;
   }
@@ -99,6 +100,8 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
   int64_t scratchWords(wse::MatmulOp op, const Machine &machine) const final {
     if (isStationary(op))
       return StationaryShape(op, machine).words();
+    if (isBatched(op))
+      return batchedWords(op, machine);
     MatmulShape shape(op, machine);
     int64_t words = 0;
     if (shape.quantized)
@@ -131,11 +134,13 @@ Match Matmul::match(Operation *op, const Selection &) const {
 Value Matmul::build(Operation *op, Selection &selection) const {
   auto make = [&](Value input, wse::WeightAttr weight, wse::WeightAttr bias,
                   wse::TokenTiling tiling) -> Value {
+    const ArrayRef<int64_t> shape = weight.getType().getShape();
     auto matmul = selection.createFor<wse::MatmulOp>(
-        op, Type(selection.tensorType(tiling, weight.getType().getDimSize(1))),
-        input, weight, bias,
-        wse::MatmulVariantAttr::get(op->getContext(),
-                                    wse::MatmulVariant::Reduce),
+        op, Type(selection.tensorType(tiling, shape.back())), input, weight,
+        bias,
+        wse::MatmulVariantAttr::get(
+            op->getContext(), shape.size() > 2 ? wse::MatmulVariant::Broadcast
+                                               : wse::MatmulVariant::Reduce),
         UnitAttr());
     selection.takeCheapestOffer(matmul, op);
     return matmul.getResult();
@@ -149,6 +154,8 @@ SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
   auto matmul = cast<wse::MatmulOp>(op);
   const int before = variantOf(op);
   SmallVector<Offer> offers;
+  if (isBatched(matmul))
+    return {{before, {}, cost(op, machine), scratchBytes(op, machine)}};
   auto offerAll = [&](Type input) {
     for (int variant = 0; variant < 2 * forms; ++variant) {
       setVariant(op, variant);
@@ -179,6 +186,7 @@ SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
 
 KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
   KernelCost cost = isStationary(op) ? stationaryCost(op, machine)
+                    : isBatched(op)  ? batchedCost(op, machine)
                                      : streamedCost(op, machine);
   cost.lowerBound = productBound(op, machine);
   return cost;
@@ -190,6 +198,8 @@ SmallVector<HostFlow> Matmul::flowsOf(wse::MatmulOp op,
                                       const Machine &machine) const {
   if (isStationary(op))
     return stationaryFlows(op, machine);
+  if (isBatched(op))
+    return batchedFlows(op, machine);
   MatmulShape shape(op, machine);
   CostModel model(machine);
   HostFlow flow = model.columnFlow(shape.streamed(), shape.streamedLines());
@@ -541,6 +551,8 @@ void MatmulWriter::partialSums(int64_t features, const Operand &words) {
 LogicalResult Matmul::lowerOp(wse::MatmulOp op, RoutineBuilder &b) const {
   if (isStationary(op))
     return lowerStationary(op, b);
+  if (isBatched(op))
+    return lowerBatched(op, b);
   if (op.getPacked() && !PackedWeights::of(op, b.machine()))
     return PackedWeights::refuse(op);
   MatmulWriter writer(op, b);

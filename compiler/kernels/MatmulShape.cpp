@@ -191,7 +191,9 @@ double productBound(wse::MatmulOp op, const Machine &machine) {
     weights = packed->words(machine.width);
   else if (isNarrow(op.getResult()))
     weights /= 2; // two to a word
-  return std::max(products, weights / machine.westCount());
+  const double matrices = double(ShapedType::getNumElements(
+      op.getWeight().getType().getShape().drop_back(2)));
+  return std::max(products, matrices * weights / machine.westCount());
 }
 
 KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {

@@ -22,7 +22,7 @@ std::optional<PackedWeights> PackedWeights::of(wse::MatmulOp op,
       variant != wse::MatmulVariant::Broadcast)
     return std::nullopt;
   packed.weights = wse::quantizedOf(op, weight);
-  if (!packed.weights)
+  if (!packed.weights || weight.getType().getRank() > 2)
     return std::nullopt;
   packed.name = weight.getName();
   packed.reduce = variant == wse::MatmulVariant::Reduce;

@@ -96,51 +96,102 @@ static Value build(onnx::MatMulOp op, const Kernel &kernel,
               selection.heads().columnsFor(op.getY(), tilingOf(input)));
 }
 
-/// One product for each pair of matrices; the right one streams from the store.
+/// Words of SRAM that matrices of a row may take.
+static constexpr int64_t matrixWords = 4096;
+
+/// By how many leading dimensions a product with a matrix for each of their
+/// indices is taken apart, so that rows keep their matrices in few words.
+static size_t dimsApart(ArrayRef<int64_t> leading, int64_t words,
+                        const Machine &machine) {
+  size_t apart = 0;
+  auto keeps = [&] {
+    const int64_t matrices =
+        ShapedType::getNumElements(leading.drop_front(apart));
+    return std::min(matrices, tileSizeMax(matrices, machine.height) + 1);
+  };
+  while (keeps() > 1 && keeps() * words > matrixWords)
+    ++apart;
+  return apart;
+}
+
+/// The right matrices stream from the store: one for all tokens, or one for the
+/// rows of each left matrix.
 static Value build(onnx::BatchMatMulOp op, Selection &selection,
                    MakeProduct make) {
-  ArrayRef<int64_t> shape = shapeOf(op.getY());
-  ArrayRef<int64_t> leading = shape.drop_back(2);
-  int64_t rows = shape[shape.size() - 2], columns = shape.back();
-  int64_t depth = shapeOf(op.getA()).back();
-  int64_t pairs = ShapedType::getNumElements(leading);
+  ArrayRef<int64_t> shape = shapeOf(op.getY()), leading = shape.drop_back(2);
+  const int64_t depth = shapeOf(op.getA()).back(), columns = shape.back();
+  const int64_t rows = shape[shape.size() - 2];
+  auto under = [](ArrayRef<int64_t> leading, int64_t m, int64_t n) {
+    SmallVector<int64_t> extents(leading);
+    extents.append({m, n});
+    return extents;
+  };
   if (!selection.toStore(op.getB(), op))
     return {};
+  auto viewOf = [&](Value value, ArrayRef<int64_t> extents) {
+    HostView host = *selection.host().view(value);
+    host.view = host.view.expanded(extents);
+    return host;
+  };
+  auto multiply = [&](Value input, const HostView &right) {
+    return make(input, selection.weight(right), {},
+                selection.heads().columnsFor(op.getY(), tilingOf(input)));
+  };
   HostView right = *selection.host().view(op.getB());
-  if (ShapedType::getNumElements(shapeOf(op.getB()).drop_back(2)) == 1) {
+  if (ShapedType::getNumElements(shapeOf(op.getB())) == depth * columns) {
     right.view = *right.view.reshaped({depth, columns});
     Value input = selection.onWafer(op.getA(), op);
-    return input
-               ? make(input, selection.weight(right), {},
-                      selection.heads().columnsFor(op.getY(), tilingOf(input)))
-               : Value();
+    return input ? multiply(input, right) : Value();
+  }
+  const SmallVector<int64_t> extents = under(leading, depth, columns);
+  constexpr size_t mostWalked = 4; // by a stream, the features among them
+  right = viewOf(op.getB(), extents);
+  if (right.view.atoms(0, extents.size() - 1).size() >= mostWalked) {
+    if (!selection.toStoreInOrder(op.getB(), op))
+      return {};
+    right = viewOf(op.getB(), extents);
+  }
+  const Machine &machine = selection.machine();
+  const size_t apart =
+      dimsApart(leading, depth * tileSizeMax(columns, machine.width), machine);
+  // The tokens of the result, in its order.
+  const bool isWhole = ShapedType::getNumElements(shapeOf(op.getA())) ==
+                       ShapedType::getNumElements(leading) * rows * depth;
+  if (apart == 0 && isWhole) {
+    Value input = selection.onWafer(op.getA(), op);
+    return input ? multiply(input, right) : Value();
   }
   if (!selection.toStore(op.getA(), op))
     return {};
-  HostView left = *selection.host().view(op.getA());
-  auto over = [&](const StridedView &view, int64_t m, int64_t n) {
-    SmallVector<int64_t> extents = llvm::to_vector(leading);
-    extents.append({m, n});
-    return view.expanded(extents);
-  };
-  left.view = over(left.view, rows, depth);
-  right.view = over(right.view, depth, columns);
-  // The matrices of pair number `pair`.
-  auto matrix = [&](HostView host, int64_t pair, ArrayRef<int64_t> extents) {
-    for (size_t d = leading.size(); d-- > 0; pair /= leading[d])
-      host.view = *host.view.sliced(d, pair % leading[d], 1, 1);
+  const HostView left = viewOf(op.getA(), under(leading, rows, depth));
+  if (apart == 0)
+    return multiply(
+        selection.load(left, selection.defaultTiling(left.view.shape()), op),
+        right);
+  // Of index number `part` of the dimensions that it is taken apart by.
+  const ArrayRef<int64_t> inner = leading.drop_front(apart);
+  auto partOf = [&](HostView host, int64_t part, ArrayRef<int64_t> extents) {
+    for (size_t d = apart; d-- > 0; part /= leading[d])
+      host.view = *host.view.sliced(d, part % leading[d], 1, 1);
     host.view = *host.view.reshaped(extents);
     return host;
   };
   wse::IntermediateOp into = selection.declare(shape, op.getY(), op);
-  wse::TokenTiling tiling = selection.defaultTiling({1, rows, depth});
-  for (int64_t pair = 0; pair < pairs; ++pair) {
-    Value rowsOf =
-        selection.load(matrix(left, pair, {1, rows, depth}), tiling, op);
-    Value product =
-        make(rowsOf, selection.weight(matrix(right, pair, {depth, columns})),
-             {}, tiling);
-    selection.store(product, into, pair * rows * columns, {0, columns, 1}, op);
+  const SmallVector<int64_t> leftPart = under(inner, rows, depth);
+  wse::TokenTiling tiling = selection.defaultTiling(
+      inner.empty() ? ArrayRef<int64_t>{1, rows, depth} : leftPart);
+  const int64_t parts = ShapedType::getNumElements(leading.take_front(apart));
+  const int64_t step = tiling.getBatch() * tiling.getTokens() * columns;
+  for (int64_t part = 0; part < parts; ++part) {
+    Value input = selection.loadReshaped(
+        partOf(left, part, leftPart),
+        {tiling.getBatch(), tiling.getTokens(), depth}, tiling, op);
+    Value product = make(
+        input,
+        selection.weight(partOf(right, part, under(inner, depth, columns))), {},
+        tiling);
+    selection.store(product, into, part * step,
+                    {tiling.getTokens() * columns, columns, 1}, op);
   }
   selection.provide(op.getY(), into);
   return {};

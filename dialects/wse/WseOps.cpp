@@ -179,84 +179,6 @@ LogicalResult StoreOp::verify() {
   return verifySplitRows(*this, getValue());
 }
 
-/// (C1) of wse.update and wse.recall: the state that `op` names is its own.
-static LogicalResult verifyState(KernelOp op, FlatSymbolRefAttr name,
-                                 RankedTensorType type) {
-  auto state = SymbolTable::lookupNearestSymbolFrom<StateOp>(op, name);
-  if (!state)
-    return op.emitOpError("refers to ") << name << ", which is no state";
-  if (state.getRegionAttr() == op.getRegionRef() && state.getHeldType() == type)
-    return success();
-  return withNote(op.emitOpError("is on ")
-                      << op.getRegionRef() << ", of type " << type << "; "
-                      << name << " is on " << state.getRegionAttr() << ", of "
-                      << state.getHeldType(),
-                  state, "the state is declared here");
-}
-
-LogicalResult FillOp::verify() {
-  // (C1)
-  auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
-      *this, getParameterAttr());
-  if (!parameter || !parameter.isResident())
-    return withNote(emitOpError("fills ") << getParameterAttr()
-                                          << ", which is no resident parameter",
-                    parameter, "the parameter is declared here");
-  if (parameter.getHome() == getRegionAttr())
-    return success();
-  return withNote(emitOpError("is on ")
-                      << getRegionAttr() << ", " << getParameterAttr()
-                      << " is resident on " << parameter.getHome(),
-                  parameter, "the parameter is declared here");
-}
-
-/// (C2) and (C3) of wse.update
-static LogicalResult verifyPosition(UpdateOp op, StateOp state) {
-  const char *const note = "the state is declared here";
-  TokenTiling token = tilingOf(op.getValue());
-  TokenTiling held = TokenTiling::of(state.getHeldType());
-  // (C2)
-  if (token.getTokens() != 1 || token.getBatch() != held.getBatch() ||
-      !token.group(rowsOf(op)) || !token.splitsRows() || !held.splitsRows() ||
-      !token.sameColumns(held) ||
-      featuresOf(op.getValue()) != featuresOf(state.getHeldType()) ||
-      elementType(op.getValue()) != state.getHeldType().getElementType() ||
-      state.getHome() != op.getRegionAttr())
-    return withNote(op.emitOpError("writes a token of each batch element, with "
-                                   "the rows and columns of the state, found ")
-                        << op.getValue().getType() << " for "
-                        << state.getHeldType(),
-                    state, note);
-  // (C3)
-  auto argument = dyn_cast<BlockArgument>(op.getPosition());
-  auto entry = dyn_cast<EntryOp>(op->getParentOp());
-  if (!argument || !entry)
-    return op.emitOpError("has a position that is no argument of an entry");
-  auto [first, last] = entry.rangeOf(argument);
-  if (first < 0 || last >= held.getTokens())
-    return withNote(op.emitOpError("writes token ")
-                        << first << " to " << last << " of a state of "
-                        << held.getTokens(),
-                    state, note);
-  return success();
-}
-
-LogicalResult UpdateOp::verify() {
-  auto state =
-      SymbolTable::lookupNearestSymbolFrom<StateOp>(*this, getStateAttr());
-  if (state && getPosition())
-    return verifyPosition(*this, state);
-  // (C1)
-  return verifyState(cast<KernelOp>(getOperation()), getStateAttr(),
-                     tensorOf(getValue()));
-}
-
-LogicalResult RecallOp::verify() {
-  // (C1)
-  return verifyState(cast<KernelOp>(getOperation()), getStateAttr(),
-                     tensorOf(getResult()));
-}
-
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
@@ -265,10 +187,11 @@ LogicalResult RecallOp::verify() {
 template <typename ProductOp>
 static LogicalResult verifyProduct(ProductOp op) {
   // (C1)
-  RankedTensorType weight = op.getWeight().getType();
-  if (weight.getRank() != 2 ||
-      weight.getDimSize(0) != featuresOf(op.getInput()) ||
-      weight.getDimSize(1) != featuresOf(op.getResult()))
+  const RankedTensorType weight = op.getWeight().getType();
+  const int64_t rank = weight.getRank();
+  if (rank < 2 || (rank > 2 && !isa<MatmulOp>(op)) ||
+      weight.getDimSize(rank - 2) != featuresOf(op.getInput()) ||
+      weight.getDimSize(rank - 1) != featuresOf(op.getResult()))
     return withMaker(op.emitOpError("maps ")
                          << featuresOf(op.getInput()) << " features to "
                          << featuresOf(op.getResult()) << ", but its weight is "
@@ -292,6 +215,20 @@ static LogicalResult verifyProduct(ProductOp op) {
 LogicalResult MatmulOp::verify() {
   if (failed(verifyProduct(*this)))
     return failure();
+  // (C6)
+  const RankedTensorType weight = getWeight().getType();
+  if (weight.getRank() > 2) {
+    const int64_t matrices =
+        ShapedType::getNumElements(weight.getShape().drop_back(2));
+    const TokenTiling tiling = tilingOf(getInput());
+    const int64_t tokens = tiling.getBatch() * tiling.getTokens();
+    if (getVariant() != MatmulVariant::Broadcast || getPacked() || getBias() ||
+        tokens % matrices != 0 || !tiling.splitsRows())
+      return emitOpError("has ")
+             << matrices << " matrices for " << tokens
+             << " tokens, which it multiplies by broadcast alone, as many with "
+                "each, without bias or packed weights";
+  }
   // (C5)
   if (!getPacked())
     return success();

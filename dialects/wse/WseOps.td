@@ -230,11 +230,15 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
     %y = matmul %x weight <@w : tensor<6x8xf32>> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
-    - (C1) The weight is a K x N matrix, the input has K features, the result N.
+    - (C1) The weight is a K x N matrix, or many, the input has K features, the
+      result N.
     - (C2) The bias has N elements.
     - (C3) Input and result have their tokens in the same rows.
     - (C4) Neither replicates features over the columns.
     - (C5) A packed weight is quantised and constant, and streams past.
+    - (C6) A weight of more than two dimensions is a matrix for each of equally
+      many tokens in turn, counted over all batch elements, no token of which is
+      in two rows: `broadcast` alone, without bias, not packed.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{

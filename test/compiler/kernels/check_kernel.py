@@ -394,6 +394,22 @@ class Checker(AttentionCases):
                         p.store(z, "z", x @ w)
                     self.check(p, f"matmul-{variant}-{columns}-{k}x{n}-{case}")
 
+    def batched_matmul(self):
+        """With matrices for each batch element, for some of its tokens, and for several."""
+        cases = [(mesh, batch, tokens, matrices, k, n, f"{matrices}x{k}x{n}-{case}") for mesh, batch, tokens, case in self.cases()
+                 for matrices in sorted({batch, batch * tokens} - {1}) for k, n in ((9, 23), (4, 5), (1, 9), (18, 3))]
+        # Rows with tokens of several matrices, and several chunks of them, with and without a rest.
+        cases += [("3x5", 1, 12, 3, 6, 7, "1-batch"), ("8x8", 2, 30, 6, 8, 12, "2-batch"), ("4x7", 1, 96, 12, 9, 5, "many"),
+                  ("3x2", 1, 80, 2, 200, 11, "chunks"), ("5x3", 1, 99, 9, 120, 6, "rest"), ("4x3", 7, 9, 7, 120, 10, "sequences")]
+        for mesh, batch, tokens, matrices, k, n, case in cases:
+            p, x, w = self.program(mesh), self.normal(batch, tokens, k), self.normal(matrices, k, n)
+            value, type = p.load("x", x, p.encoding(batch, tokens))
+            p.declare("w", w)
+            result = tensor_type((batch, tokens, n), p.encoding(batch, tokens))
+            y = p.op(f"matmul {value} weight #wse.weight<@w : {tensor_type(w.shape)}> variant(broadcast) : {type} -> {result}", result)
+            p.store(y, "y", (x.reshape(matrices, -1, k) @ w).reshape(batch, tokens, n))
+            self.check(p, f"batched_matmul-{case}")
+
     def packed_matmul(self):
         # Integers, block (0: one scale for each result feature, -1: one for all), zero points.
         kinds = [("ui4", 8, "each"), ("i4", 16, "none"), ("ui8", 4, "each"), ("i8", 0, "none"),

@@ -97,13 +97,27 @@ func.func @main(%x: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<3x2xf32> {onnx
 
 // So do those that kernels have stored, element by element in order.
 // CHECK-LABEL: wse.program @main
-// CHECK: intermediate @p : tensor<2x8x24xf32>
-// CHECK-COUNT-2: store {{.*}} to "p" {{.*}}strides [0, 24, 1]
-// CHECK-NOT: load @p
-// CHECK: alias "y" = @p : tensor<2x8x24xf32>
-func.func @main(%a: tensor<2x8x16xf32> {onnx.name = "a"}, %b: tensor<2x16x24xf32> {onnx.name = "b"}) -> (tensor<2x8x24xf32> {onnx.name = "y"}) {
-  %y = onnx.batch_matmul %a, %b {node = "p"} : (tensor<2x8x16xf32>, tensor<2x16x24xf32>) -> tensor<2x8x24xf32>
-  return %y : tensor<2x8x24xf32>
+// CHECK: intermediate @c : tensor<2x8x16xf32>
+// CHECK-COUNT-2: store {{.*}} to "c" {{.*}}strides
+// CHECK-NOT: load @c
+// CHECK: alias "y" = @c : tensor<2x8x16xf32>
+func.func @main(%a: tensor<2x8x7xf32> {onnx.name = "a"}, %b: tensor<2x8x9xf32> {onnx.name = "b"}) -> (tensor<2x8x16xf32> {onnx.name = "y"}) {
+  %y = onnx.concat %a, %b {axis = 2 : i64, node = "c"} : (tensor<2x8x7xf32>, tensor<2x8x9xf32>) -> tensor<2x8x16xf32>
+  return %y : tensor<2x8x16xf32>
+}
+
+// -----
+
+// A matrix for each head and sample is one kernel: heads are read as strides.
+// CHECK-LABEL: wse.program @main
+// CHECK: %[[A:.*]] = load @a strides [128, 8, 16, 1]
+// CHECK: matmul %[[A]] weight <@b : tensor<3x2x8x3xf32> view 0 strides [0, 24, 3, 1]> variant(broadcast)
+// CHECK-NOT: matmul
+// CHECK: store {{.*}} to "y"
+func.func @main(%a: tensor<3x8x2x8xf32> {onnx.name = "a"}, %b: tensor<1x2x8x3xf32> {onnx.name = "b"}) -> (tensor<3x2x8x3xf32> {onnx.name = "y"}) {
+  %t = onnx.transpose %a {perm = array<i64: 0, 2, 1, 3>, node = "t"} : tensor<3x8x2x8xf32> -> tensor<3x2x8x8xf32>
+  %y = onnx.batch_matmul %t, %b {node = "p"} : (tensor<3x2x8x8xf32>, tensor<1x2x8x3xf32>) -> tensor<3x2x8x3xf32>
+  return %y : tensor<3x2x8x3xf32>
 }
 
 // -----

@@ -1470,6 +1470,30 @@ wse.program @update_c3_constant state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 #split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @matmul_c6_tokens state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x6x6xf32>
+  input @w : tensor<4x6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{has 4 matrices for 6 tokens, which it multiplies by broadcast alone, as many with each, without bias or packed weights}}
+  %y = matmul %x weight <@w : tensor<4x6x6xf32>> variant(broadcast) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @matmul_c6_variant state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x6x6xf32>
+  input @w : tensor<4x6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{has 3 matrices for 6 tokens, which it multiplies by broadcast alone}}
+  %y = matmul %x weight <@w : tensor<3x6x6xf32>> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @matmul_c5 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>

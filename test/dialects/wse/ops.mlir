@@ -14,6 +14,8 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   // CHECK: region @r shape(4x5){{$}}
   // CHECK: input @ids : tensor<1x6xi64>
   input @ids : tensor<1x6xi64>
+  // CHECK: input @heads : tensor<3x6x6xf32>
+  input @heads : tensor<3x6x6xf32>
   // CHECK: input @mask : tensor<1x6xf32>
   input @mask : tensor<1x6xf32>
   parameter @c = dense<2.0> : tensor<2xf32>
@@ -56,6 +58,8 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   %q = matmul %rms weight <@wq : tensor<6x6xf32> view 0 strides [1, 6]> bias <@bq : tensor<6xf32>> variant(reduce) on @r {nodes = ["q"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
   // CHECK: %sparse = sparse_matmul %rms weight <@wq : tensor<6x6xf32>> bias {{.*}} sparsity <keep 1 of 4 rest 1 random seed 3>
   %sparse = sparse_matmul %rms weight <@wq : tensor<6x6xf32>> bias <@bq : tensor<6xf32>> sparsity <keep 1 of 4 rest 1 random seed 3> on @r {nodes = ["sparse"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
+  // CHECK: %heads = matmul %rms weight <@heads : tensor<3x6x6xf32>> variant(broadcast)
+  %heads = matmul %rms weight <@heads : tensor<3x6x6xf32>> variant(broadcast) on @r {nodes = ["heads"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
   // CHECK: %attend = attention %q, %q, %q masks %mask, %mask_0 heads(2) scale(5.000000e-01) terms [#onnx.term<add operand 0>, #onnx.term<replace operand 1 later 0xFF800000 : f32>]
   %attend = attention %q, %q, %q masks %mask, %bias heads(2) scale(0.5) terms [#onnx.term<add operand 0>, #onnx.term<replace operand 1 later 0xFF800000 : f32>] on @r {nodes = ["attend"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> masks tensor<1x1x6xf32, #keys>, tensor<1x6x6xf32, #scores> -> tensor<1x6x6xf32, #heads>
   // CHECK: %repeated = redistribute %attend repeat(2)

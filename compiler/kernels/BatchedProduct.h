@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products with many matrices, such as those of attention heads: of all tokens
+// in order, equally many in turn have a matrix of their own. Results stay, as
+// in a broadcast. All matrices stream past all rows, each of which keeps those
+// of its own tokens: one, or a few where it has tokens of several.
+
+#ifndef COMPILER_KERNELS_BATCHEDPRODUCT_H
+#define COMPILER_KERNELS_BATCHEDPRODUCT_H
+
+#include "compiler/kernels/KernelLibrary.h"
+
+namespace wsec {
+
+/// Whether the weight of a product is many matrices.
+bool isBatched(wse::MatmulOp op);
+
+/// All but its lower bound.
+KernelCost batchedCost(wse::MatmulOp op, const Machine &machine);
+llvm::SmallVector<HostFlow> batchedFlows(wse::MatmulOp op,
+                                         const Machine &machine);
+/// Words of SRAM that it borrows.
+int64_t batchedWords(wse::MatmulOp op, const Machine &machine);
+llvm::LogicalResult lowerBatched(wse::MatmulOp op, RoutineBuilder &b);
+
+} // namespace wsec
+
+#endif // COMPILER_KERNELS_BATCHEDPRODUCT_H
