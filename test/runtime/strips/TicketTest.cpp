@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // When senders learn that their words were taken.
-#include "runtime/strips/StripQueue.h"
 #include "runtime/strips/Scheduler.h"
+#include "runtime/strips/StripQueue.h"
 
 #include <gtest/gtest.h>
 
