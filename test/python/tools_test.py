@@ -38,7 +38,7 @@ class ToolsTest(unittest.TestCase):
     def test_quickstart_builds_what_the_package_calls(self):
         root = Path(__file__).parents[2]
         called = {name for source in (root / "python" / "wsec").glob("*.py")
-                  for name in re.findall(r'run\("(wse[\w-]+)"', source.read_text())}
+                  for name in re.findall(r'(?:run\(|^_MODULE = )"(wse[\w-]+)"', source.read_text(), re.M)}
         self.assertLessEqual({"wsec", "wse-run"}, called)
         built = re.search(r"--for=quickstart\) targets=\(([^)]*)\)", (root / "tools" / "setup.sh").read_text())
         self.assertEqual(set(built[1].split()), called)
