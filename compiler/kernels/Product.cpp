@@ -100,16 +100,23 @@ static Value build(onnx::MatMulOp op, const Kernel &kernel,
 static constexpr int64_t matrixWords = 4096;
 
 /// By how many leading dimensions a product with a matrix for each of their
-/// indices is taken apart, so that rows keep their matrices in few words.
-static size_t dimsApart(ArrayRef<int64_t> leading, int64_t words,
-                        const Machine &machine) {
-  size_t apart = 0;
-  auto keeps = [&] {
+/// indices is taken apart, so that rows keep their matrices in few words, and
+/// that the left operand, the result and its sums take half of the SRAM at
+/// most: `words` of a matrix, `bytes` of a token, in a PE each. `rows` of a
+/// left matrix.
+static size_t dimsApart(ArrayRef<int64_t> leading, int64_t words, int64_t rows,
+                        int64_t bytes, const Machine &machine) {
+  auto fits = [&](size_t apart) {
     const int64_t matrices =
         ShapedType::getNumElements(leading.drop_front(apart));
-    return std::min(matrices, tileSizeMax(matrices, machine.height) + 1);
+    const int64_t keeps =
+        std::min(matrices, tileSizeMax(matrices, machine.height) + 1);
+    return (keeps == 1 || keeps * words <= matrixWords) &&
+           tileSizeMax(matrices * rows, machine.height) * bytes <=
+               machine.usableBytes() / 2;
   };
-  while (keeps() > 1 && keeps() * words > matrixWords)
+  size_t apart = 0;
+  while (apart < leading.size() && !fits(apart))
     ++apart;
   return apart;
 }
@@ -152,8 +159,13 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
     right = viewOf(op.getB(), extents);
   }
   const Machine &machine = selection.machine();
-  const size_t apart =
-      dimsApart(leading, depth * tileSizeMax(columns, machine.width), machine);
+  const int64_t own = tileSizeMax(columns, machine.width);
+  const int64_t elementBytes = wse::elementBytes(
+      selection.tensorType(selection.defaultTiling(shape), columns));
+  const int64_t bytes =
+      elementBytes * (tileSizeMax(depth, machine.width) + own) +
+      (elementBytes < 4 ? 4 * own : 0);
+  const size_t apart = dimsApart(leading, depth * own, rows, bytes, machine);
   // The tokens of the result, in its order.
   const bool isWhole = ShapedType::getNumElements(shapeOf(op.getA())) ==
                        ShapedType::getNumElements(leading) * rows * depth;

@@ -72,12 +72,14 @@ public:
     const Call call = require(session->callOf(entry, arguments));
     const auto *load =
         loadingEntry(session->program(), findEntry(session->program(), entry));
-    if (load && loaded.insert(load->name()->str()).second)
+    if (load && !loaded.count(load->name()->str())) {
       require(session->call(load->name()->str(), {}, options, nullptr, engine));
+      loaded.insert(load->name()->str());
+    }
     last.emplace(call, require(session->call(call, options, nullptr, engine)));
   }
 
-  std::vector<std::string> written() const { return session->written(); }
+  std::vector<std::string> written() const { return session->lastWritten(); }
 
   std::pair<std::vector<int64_t>, NumpyBytes>
   output(const std::string &name) const {

@@ -124,6 +124,7 @@ class Conversation:
         # What the model has seen before stays; the last token is fed again, for its logits.
         same = next((i for i, (old, new) in enumerate(zip(self._fed, ids)) if old != new), len(self._fed))
         decoder.rewind(min(same, len(ids) - 1))
+        self._fed = ids[:decoder.position]
         before, began, written = decoder.work, time.perf_counter(), ""
         logits = self._feed(ids, decoder.position)
         first, answer.first_seconds = decoder.work, time.perf_counter() - began

@@ -120,7 +120,10 @@ class Decoder:
 
     def _program(self, keys: int, tokens: int) -> program.Program:
         graph = self._graph(keys, tokens)
-        made = f"{tools.tool_stamp('wsec')} {self.mesh} {self.machine} {self.precision}"
+        machine = self.machine
+        if machine and Path(machine).is_file():
+            machine = Path(machine).read_text()
+        made = f"{tools.tool_stamp('wsec')} {self.mesh} {machine} {self.precision}"
         path = graph.with_name(f"{graph.stem}-{hashlib.sha256(made.encode()).hexdigest()[:16]}.wafer")
         if not path.exists():
             partial = path.with_suffix(f".{os.getpid()}.wafer")

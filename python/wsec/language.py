@@ -48,6 +48,10 @@ def shape_of(file: gguf.File) -> dict[str, Any]:
              "rotary_base": _number(file, "rope.freq_base", 10000.0, float),
              "norm_epsilon": _number(file, "attention.layer_norm_rms_epsilon", kind=float),
              "tied_head": "output.weight" not in file.tensors}
+    rotary = shape["rotary_features"]
+    if rotary % 2 or rotary > features:
+        raise Error(f"{file.path}: llama.rope.dimension_count is {rotary}, expected an even number up to the {features} "
+                    "features of a head: the file is damaged")
     _check(file, _tensors(file, shape))
     return shape
 

@@ -7,6 +7,7 @@ import functools
 import importlib.machinery
 import importlib.util
 import json
+import operator
 import os
 import re
 import sysconfig
@@ -54,6 +55,8 @@ class Session:
     def __init__(self, program: Program, *, engine: str = "burst", threads: int = 0) -> None:
         """engine, threads: as in `Program.run`; 0 threads: one a core. Raises RunError where the program or its
         weights are not what they should be."""
+        if threads < 0:
+            raise tools.UsageError(f"threads is {threads}, expected a number of at least 1, or 0 for one a core")
         self._program, self._lock = program, threading.Lock()
         folders = [os.fspath(folder) for folder in program.weights]
         self._wafer = _said(_module().WaferSession, os.fspath(program.path), folders, engine, threads)
@@ -76,7 +79,7 @@ class Session:
                 kind = array.dtype.name if _NUMPY.fullmatch(array.dtype.name) else "V1"
                 flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
                 _said(self._wafer.bind, name, kind, list(array.shape), flat)
-            _said(self._wafer.run, entry, list((arguments or {}).items()))
+            _said(self._wafer.run, entry, _integers(arguments or {}))
             known = self._program.outputs
             names = _said(self._wafer.written) if outputs is None else outputs
             given = {}
@@ -112,6 +115,20 @@ class Session:
         """As before the first call."""
         with self._lock:
             self._wafer.clear_state()
+
+
+def _integers(arguments: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Arguments of an entry; raises InputError for what is no integer of 64 bits."""
+    checked = []
+    for name, value in arguments.items():
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise InputError(f"argument '{name}' is {value!r}, expected an integer") from None
+        if not -(1 << 63) <= number < 1 << 63:
+            raise InputError(f"argument '{name}' is {number}, expected an integer of 64 bits")
+        checked.append((name, number))
+    return checked
 
 
 def _said(call: Callable, *arguments: Any) -> Any:

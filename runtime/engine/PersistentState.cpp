@@ -139,6 +139,8 @@ void PersistentState::change() {
 }
 
 void PersistentState::keep(Keeper &engine, Written written) {
+  if (keeper && keeper != &engine)
+    release();
   earlier = Earlier{std::nullopt, this->written(), keeper, isStale};
   for (auto &[pe, its] : written) {
     Held &at = held[pe];

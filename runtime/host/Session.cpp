@@ -166,12 +166,7 @@ absl::StatusOr<Gradients> Session::gradients() const {
     for (uint32_t i = 0; i < program().tensors()->size(); ++i) {
       if (!store.tensor(i).gradient())
         continue;
-      const int alias = store.tensor(i).alias();
-      const auto source = alias < 0 ? i : uint32_t(alias);
-      const program::TensorRole role = store.tensor(source).role();
-      const bool isWritten = role == program::TensorRole::Output ||
-                             role == program::TensorRole::Intermediate;
-      if (isWritten ? lastOutputs.count(source) > 0 : ran)
+      if (isIn(lastOutputs, i))
         made.insert(i);
     }
     return gradientsOf(store, made);
@@ -289,15 +284,17 @@ RunResult Session::emulateReplayed(const Call &call, PersistentState *held,
                                    const EngineOptions &options,
                                    HostPort &port) {
   std::optional<PersistentState> before;
-  if (held && !timed.contains(call))
+  if (held && (!timed.contains(call) || !strips || !(options == stripsOptions)))
     before = *held;
   RunResult result = emulateStrips(call, held, options, port);
-  auto [at, isNew] = timed.try_emplace(call);
-  if (isNew) {
+  auto at = timed.find(call);
+  if (at == timed.end()) {
     MemoryX memory(store, call);
     store.clearOutputs(memory.outputs()); // what is added up is so only once
-    at->second = StreamsEngine(program(), options)
-                     .run(memory, call, before ? &*before : nullptr);
+    at = timed
+             .emplace(call, StreamsEngine(program(), options)
+                                .run(memory, call, before ? &*before : nullptr))
+             .first;
   }
   result.cycles = at->second.cycles;
   result.launches = at->second.launches;
@@ -527,34 +524,36 @@ absl::StatusOr<HostTensor> Session::output(const std::string &name) const {
 
 /// Whether a call has given it its value. What equals a tensor that no call
 /// writes has one then.
-bool Session::isKnown(uint32_t output) const {
+bool Session::isIn(const std::set<uint32_t> &written, uint32_t output) const {
   const int alias = store.tensor(output).alias();
   const auto source = alias < 0 ? output : uint32_t(alias);
   switch (store.tensor(source).role()) {
   case program::TensorRole::Output:
   case program::TensorRole::Intermediate:
-    return known.count(source) > 0;
+    return written.count(source) > 0;
   default:
     return ran;
   }
 }
 
-std::vector<std::string> Session::written() const {
+std::vector<std::string>
+Session::outputsIn(const std::set<uint32_t> &written) const {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < program().tensors()->size(); ++i)
-    if (store.tensor(i).role() == program::TensorRole::Output && isKnown(i))
+    if (store.tensor(i).role() == program::TensorRole::Output &&
+        isIn(written, i))
       names.push_back(store.tensor(i).name()->str());
   return names;
 }
 
 HostTensor Session::readOutput(const std::string &name) const {
-  const std::vector<std::string> known = outputs();
+  const std::vector<std::string> named = outputs();
   if (const auto value = readOff.find(name);
       value != readOff.end() &&
-      std::find(known.begin(), known.end(), name) == known.end())
+      std::find(named.begin(), named.end(), name) == named.end())
     return value->second;
   uint32_t index = find(name, program::TensorRole::Output);
-  if (!isKnown(index))
+  if (!isIn(known, index))
     throw Error(ErrorClass::BadTensor, "output " + inQuotes(name) +
                                            " is known after a run only" +
                                            (program().entries()->size() > 1

@@ -129,8 +129,12 @@ public:
 
   /// An output, of the last call that wrote it, or a value that was to be kept.
   absl::StatusOr<HostTensor> output(const std::string &name) const;
-  /// Outputs that some call has written, in the order of the model.
-  std::vector<std::string> written() const;
+  /// Outputs that some call has written, or the last one, in the order of the
+  /// model.
+  std::vector<std::string> written() const { return outputsIn(known); }
+  std::vector<std::string> lastWritten() const {
+    return outputsIn(lastOutputs);
+  }
 
   /// Whether the program has persistent buffers.
   bool hasState() const { return state.any(); }
@@ -158,7 +162,9 @@ private:
   std::vector<std::string> names(program::TensorRole role) const;
   uint32_t find(const std::string &name, program::TensorRole role) const;
   void requireInputs(const Call &call) const;
-  bool isKnown(uint32_t output) const;
+  /// Whether an output is one of those written, or what nothing has to write.
+  bool isIn(const std::set<uint32_t> &written, uint32_t output) const;
+  std::vector<std::string> outputsIn(const std::set<uint32_t> &written) const;
   class Earlier;
   bool isShown(uint32_t tensor) const;
   RunResult emulate(const Call &call, PersistentState *held,

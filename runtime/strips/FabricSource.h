@@ -54,11 +54,20 @@ public:
   /// Whether somebody wants to know what is asked for.
   bool isAsked() const { return queue->isAsked(); }
   /// Takes chunks of one lane as they are, of words that it has asked for or,
-  /// if it has those, of others; at most `most` words. None of a window.
-  void take(size_t most, std::vector<Chunk> &into) {
+  /// if it has those, of others; at most `most` words, or until one comes that
+  /// no channel paces. None of a window.
+  void take(size_t most, std::vector<Chunk> &into, bool pacedOnly) {
     if (lane >= 0 && !windowed)
       received += queue->take(hasAll() ? most : wordsAsked - received, most,
-                              lane, into);
+                              lane, into, pacedOnly);
+  }
+  /// Words that came unasked, `uses` of them used, count as asked for.
+  void catchUp(size_t uses) {
+    if (received <= wordsAsked)
+      return;
+    queue->takeUnasked(received - wordsAsked, lane);
+    wordsAsked = received;
+    usesAsked = std::max(usesAsked, uses);
   }
   /// Takes words of the last peek.
   void pop(size_t words);

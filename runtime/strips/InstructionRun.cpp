@@ -110,6 +110,7 @@ void InstructionRun::askToForward(Actor &actor) {
   FabricSource &source = *sources[0].fabric;
   if (!source.hasAll())
     return;
+  source.catchUp(done);
   Demand demand{now, cost.perStep, queued(sources[0])};
   const size_t uses =
       std::min(steps - done, links->asked(actor, site.lane, demand));
@@ -283,12 +284,13 @@ bool InstructionRun::forwardChunks(Actor &actor) {
     return false;
   // Each chunk that others have to take first is sent by itself.
   Source &source = sources[0];
-  if (steps > links->leastRoom &&
+  const bool pacedOnly = steps > links->leastRoom;
+  if (pacedOnly &&
       (!source.fabric->peek(source.chunk, actor) || !source.chunk.paced))
     return false;
   thread_local std::vector<Chunk> chunks; // Memory that is used again.
   chunks.clear();
-  source.fabric->take(steps - done, chunks);
+  source.fabric->take(steps - done, chunks, pacedOnly);
   const size_t before = done;
   for (Chunk &chunk : chunks) {
     const size_t words = chunk.words();

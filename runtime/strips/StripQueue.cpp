@@ -386,14 +386,15 @@ void StripQueue::pop(size_t words, int index) {
 }
 
 size_t StripQueue::take(size_t enough, size_t most, int index,
-                        std::vector<Chunk> &into) {
+                        std::vector<Chunk> &into, bool pacedOnly) {
   std::lock_guard<SpinLock> guard(lock);
   splitShared();
   Fifo &fifo = lane(index).fifo;
   if (fifo.empty())
     return 0;
   size_t words = 0;
-  while (words < enough && !fifo.empty() && fifo.frontWords() <= most - words) {
+  while (words < enough && !fifo.empty() && fifo.frontWords() <= most - words &&
+         (!pacedOnly || fifo.frontPaced())) {
     into.push_back(fifo.take());
     words += into.back().words();
   }

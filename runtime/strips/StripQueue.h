@@ -126,6 +126,7 @@ public:
   size_t frontWords() const {
     return consumed ? front().words() : chunks[oldest].words();
   }
+  bool frontPaced() const { return chunks[oldest].paced; }
   /// `front`, and pops it.
   Chunk take() {
     if (consumed) {
@@ -188,8 +189,10 @@ public:
   bool front(Chunk &chunk, int lane, Actor &reader);
   void pop(size_t words, int lane);
   /// Takes chunks of a lane as they are, at most `most` words, until there are
-  /// `enough`. Returns their words.
-  size_t take(size_t enough, size_t most, int lane, std::vector<Chunk> &into);
+  /// `enough`, or one comes that no channel paces, if these are to stay.
+  /// Returns their words.
+  size_t take(size_t enough, size_t most, int lane, std::vector<Chunk> &into,
+              bool pacedOnly = false);
 
   /// A reader of a lane (-1: of all) asks for further words.
   void ask(const Demand &demand, size_t words, int lane);

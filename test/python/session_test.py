@@ -90,7 +90,11 @@ class SessionTest(unittest.TestCase):
         session.run(entry="load")
         self.assert_attended(session, 2, 2)
         session.save_state(self.folder / "two.state")
-        session.run({"x": np.full((64, 16), 3, "f4")}, entry="append", arguments={"position": 2})
+        wrote = session.run({"x": np.full((64, 16), 3, "f4")}, entry="append", arguments={"position": 2})
+        self.assertEqual(wrote, {})  # y is of a call before
+        for position, said in ((2.5, "expected an integer"), (1 << 70, "an integer of 64 bits")):
+            with self.assertRaisesRegex(wsec.InputError, said):
+                session.run(entry="append", arguments={"position": position})
         self.assert_attended(session, 3, 5)
         other.load_state(self.folder / "two.state")
         self.assert_attended(other, 2, 2)

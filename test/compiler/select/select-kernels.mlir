@@ -122,6 +122,20 @@ func.func @main(%a: tensor<3x8x2x8xf32> {onnx.name = "a"}, %b: tensor<1x2x8x3xf3
 
 // -----
 
+// Where the operand and the result of all matrices do not fit on the wafer, they are multiplied one by one.
+// CHECK-LABEL: wse.program @main
+// CHECK: matmul {{.*}} weight <@b : tensor<8x8xf32>>
+// CHECK: store
+// CHECK: matmul {{.*}} weight <@b : tensor<8x8xf32> view 64 strides [8, 1]>
+// CHECK: store
+// CHECK-NOT: matmul
+func.func @main(%a: tensor<2x3000x8xf32> {onnx.name = "a"}, %b: tensor<2x8x8xf32> {onnx.name = "b"}) -> (tensor<2x3000x8xf32> {onnx.name = "y"}) {
+  %y = onnx.batch_matmul %a, %b {node = "p"} : (tensor<2x3000x8xf32>, tensor<2x8x8xf32>) -> tensor<2x3000x8xf32>
+  return %y : tensor<2x3000x8xf32>
+}
+
+// -----
+
 // Broadcasts load no more than they repeat: one token per batch element, one
 // feature per token, a vector for constants.
 // CHECK-DAG: #[[$TOKEN:.*]] = #wse.dist<rows = [0, replicated over 1], columns = [2]>
