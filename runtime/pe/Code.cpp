@@ -3,6 +3,7 @@
 
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/Scalars.h"
 #include "runtime/program/check/InFlight.h"
 
 #include <algorithm>
@@ -481,6 +482,32 @@ private:
 };
 
 } // namespace
+
+std::optional<int32_t> valueOf(const ComputeCode &compute, Bindings bindings,
+                               int64_t x, int64_t y) {
+  using program::ScalarOp;
+  const int64_t values[] = {compute.a.value(bindings),
+                            compute.b.value(bindings),
+                            compute.c.value(bindings)};
+  switch (compute.op) {
+  case ScalarOp::Constant:
+    return int32_t(values[0]);
+  case ScalarOp::Div:
+  case ScalarOp::Mod:
+    if (values[1] == 0)
+      return {};
+    break;
+  case ScalarOp::TileStart:
+  case ScalarOp::TileSize:
+  case ScalarOp::TileIndex:
+    if (values[1] < 1)
+      return {};
+    break;
+  default:
+    break;
+  }
+  return int32_t(evaluateNode({compute.op, 0, 1, 2}, values, x, y));
+}
 
 bool calledByHost(const program::Program &program) {
   return program.launch_color() == 255;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -119,6 +120,9 @@ struct ComputeCode {
   program::ScalarOp op{};
   AffineFunction a, b, c;
 };
+/// What it computes in the PE at (x, y); none: it would divide by `b`.
+std::optional<int32_t> valueOf(const ComputeCode &compute, Bindings bindings,
+                               int64_t x, int64_t y);
 struct LoadCode {
   uint16_t local = 0;
   uint16_t buffer = 0;

@@ -186,6 +186,13 @@ double valueCycles(const Machine &machine, const AffineFunction &function) {
   return loads * machine.load_cycles() + operations * machine.scalar_cycles();
 }
 
+double computeCycles(const Machine &machine, const ComputeCode &compute) {
+  double cycles = machine.scalar_cycles();
+  for (const AffineFunction *operand : {&compute.a, &compute.b, &compute.c})
+    cycles += valueCycles(machine, *operand);
+  return cycles;
+}
+
 double branchCycles(const Machine &machine, bool falls) {
   return falls ? machine.branch_not_taken() : machine.branch_taken();
 }

@@ -42,6 +42,9 @@ double addressCycles(const program::Machine &machine,
 /// that is scaled.
 double valueCycles(const program::Machine &machine,
                    const AffineFunction &function);
+/// A computation, with the values it is given.
+double computeCycles(const program::Machine &machine,
+                     const ComputeCode &compute);
 /// A branch that goes on with the next statement, or is taken.
 double branchCycles(const program::Machine &machine, bool falls);
 /// A guard: its scalar is loaded, and branched on.

@@ -5,14 +5,11 @@
 #include "runtime/pe/Switch.h"
 
 #include "runtime/program/NearestNames.h"
-#include "runtime/program/Scalars.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace wsec::runtime::pe {
-
-using program::ScalarOp;
 
 /// Goes on as far as it can by `now`; whether it did anything.
 bool Processor::runMain(Wafer &wafer, Cycle now) {
@@ -134,27 +131,14 @@ void Processor::execute(Wafer &, const SetTaskCode &set) {
 }
 
 void Processor::execute(Wafer &wafer, const ComputeCode &compute) {
-  time += wafer.machine.scalar_cycles();
-  for (const AffineFunction *operand : {&compute.a, &compute.b, &compute.c})
-    time += valueCycles(wafer.machine, *operand);
-  const int64_t values[] = {compute.a.value(bindings()),
-                            compute.b.value(bindings()),
-                            compute.c.value(bindings())};
-  if (compute.op == ScalarOp::Constant) {
-    locals[compute.local] = int32_t(values[0]);
-    return;
-  }
-  const bool divides =
-      compute.op == ScalarOp::Div || compute.op == ScalarOp::Mod;
-  const bool tiles = compute.op == ScalarOp::TileStart ||
-                     compute.op == ScalarOp::TileSize ||
-                     compute.op == ScalarOp::TileIndex;
-  if ((divides && values[1] == 0) || (tiles && values[1] < 1))
-    fail(wafer, ErrorClass::BadProgram,
-         "a scalar computation divides by " + std::to_string(values[1]));
+  time += computeCycles(wafer.machine, compute);
   const Coordinate at = wafer.coordinate(pe);
-  locals[compute.local] =
-      int32_t(evaluateNode({compute.op, 0, 1, 2}, values, at.x, at.y));
+  const std::optional<int32_t> value = valueOf(compute, bindings(), at.x, at.y);
+  if (!value)
+    fail(wafer, ErrorClass::BadProgram,
+         "a scalar computation divides by " +
+             std::to_string(compute.b.value(bindings())));
+  locals[compute.local] = *value;
 }
 
 /// Of an element that `who` reads or writes.

@@ -5,6 +5,7 @@
 #include "runtime/program/NearestNames.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace wsec::runtime {
 
@@ -12,7 +13,10 @@ MainThread::MainThread(World &world, Strip &strip)
     : Actor(group), world(world), strip(strip), datapath(strip.lanes),
       loops(size_t(strip.code.loopDepth) + 1),
       locals(size_t(strip.lanes * strip.code.locals)),
-      localsOfLane(size_t(strip.code.locals)), pending(strip.lanes) {}
+      localsOfLane(size_t(strip.code.locals)), allLanes(size_t(strip.lanes)),
+      pending(strip.lanes) {
+  std::iota(allLanes.begin(), allLanes.end(), 0);
+}
 
 void MainThread::run() {
   while (!finished) {
@@ -144,6 +148,8 @@ void MainThread::step() {
     enter(*branch);
   else if (const auto *load = std::get_if<LoadCode>(&statement))
     execute(*load);
+  else if (const auto *compute = std::get_if<ComputeCode>(&statement))
+    execute(*compute);
   else
     awaited |= std::get<AwaitCode>(statement).threads;
 }
@@ -153,18 +159,55 @@ void MainThread::enter(const LoopCode &loop) {
                      loop.guard < 0 || strip.scalars[loop.guard] != 0))
     return;
   now += valueCycles(world.image.machine, loop.count);
-  int64_t count = loop.count.value(bindings(strip.scalars));
+  const bool diverges = differs(loop.count);
+  int64_t count = 0;
+  Divergence its;
+  if (diverges) {
+    its.turns.resize(size_t(strip.lanes));
+    forEachValue(loop.count, [&](int lane, int64_t turns) {
+      count = std::max(count, turns);
+      its.turns[size_t(lane)] = turns;
+      if (turns > 0)
+        its.lanes.push_back(lane);
+    });
+  } else {
+    count = loop.count.value(bindings());
+  }
   if (count <= 0)
     return;
+  if (diverges)
+    divergences.push_back(std::move(its));
   loops[loopDepth++] = 0;
-  frames.push_back({&loop.body, 0, true, count});
+  frames.push_back({&loop.body, 0, true, count, diverges});
 }
 
 void MainThread::enter(const IfCode &branch) {
   const program::Machine &machine = world.image.machine;
-  const bool holds = branch.condition.value(bindings(strip.scalars)) != 0;
-  now += valueCycles(machine, branch.condition) + branchCycles(machine, holds);
-  frames.push_back({holds ? &branch.then : &branch.otherwise});
+  now += valueCycles(machine, branch.condition);
+  Divergence its;
+  if (differs(branch.condition))
+    forEachValue(branch.condition, [&](int lane, int64_t value) {
+      (value != 0 ? its.lanes : its.others).push_back(lane);
+    });
+  const bool diverges = !its.lanes.empty() && !its.others.empty();
+  const bool holds =
+      !its.lanes.empty() ||
+      (its.others.empty() && branch.condition.value(bindings()) != 0);
+  if (diverges) {
+    its.otherwise = &branch.otherwise;
+    its.othersBegin = now + branchCycles(machine, false);
+    divergences.push_back(std::move(its));
+  }
+  now += branchCycles(machine, holds);
+  frames.push_back(
+      {holds ? &branch.then : &branch.otherwise, 0, false, 1, diverges});
+}
+
+template <class Visit>
+void MainThread::forEachValue(const AffineFunction &function,
+                              const Visit &visit) {
+  for (int lane : lanesAtWork())
+    visit(lane, function.value(bindings(strip.laneScalars(lane), lane)));
 }
 
 void MainThread::leaveBody() {
@@ -173,9 +216,25 @@ void MainThread::leaveBody() {
     now += world.image.machine.loop_overhead();
     if (++loops[loopDepth - 1] < frame.iterations) {
       frame.next = 0;
+      if (frame.diverges)
+        std::erase_if(divergences.back().lanes, [&](int lane) {
+          return divergences.back().turns[size_t(lane)] <= loops[loopDepth - 1];
+        });
       return;
     }
     --loopDepth;
+  }
+  if (frame.diverges) {
+    Divergence &its = divergences.back();
+    if (its.otherwise) {
+      frame.body = std::exchange(its.otherwise, nullptr);
+      frame.next = 0;
+      its.lanes = std::move(its.others);
+      its.end = std::exchange(now, its.othersBegin);
+      return;
+    }
+    now = std::max(now, its.end);
+    divergences.pop_back();
   }
   frames.pop_back();
 }
@@ -226,18 +285,22 @@ bool MainThread::differs(const AffineFunction &function) const {
                      });
 }
 
-/// Whether what was loaded differs, and with it where the operands lie.
+/// Whether what was loaded or computed differs, and with it where the operands
+/// lie or how many elements they have.
 bool MainThread::differs(const InstructionCode &code) const {
   const std::array operands{&code.dst, &code.a, &code.b};
-  auto loaded = [&](const AffineTerm &term) {
-    return term.local && loose[term.index];
+  auto isLoose = [&](const AffineFunction &function) {
+    return std::any_of(function.terms.begin(), function.terms.end(),
+                       [&](const AffineTerm &term) {
+                         return term.local && loose[term.index];
+                       });
   };
   return std::any_of(loose.begin(), loose.end(), [](bool it) { return it; }) &&
-         std::any_of(operands.begin(), operands.end(),
-                     [&](const OperandCode *operand) {
-                       return std::any_of(operand->offset.terms.begin(),
-                                          operand->offset.terms.end(), loaded);
-                     });
+         (std::any_of(code.extents.begin(), code.extents.end(), isLoose) ||
+          std::any_of(operands.begin(), operands.end(),
+                      [&](const OperandCode *operand) {
+                        return isLoose(operand->offset);
+                      }));
 }
 
 /// The element that lane `lane` (-1: each) finds at `offset`.
@@ -276,26 +339,51 @@ void MainThread::execute(const LoadCode &code) {
          addressCycles(world.image.machine, code.offset);
   const BufferCode &buffer = strip.code.buffers[code.buffer];
   const int64_t base = buffer.address / elementSize(buffer.type);
-  const int64_t offset = code.offset.value(bindings(strip.scalars));
-  const bool alike = !differs(code.offset) && offset >= 0 &&
-                     offset < buffer.elements &&
+  const int64_t offset = code.offset.value(bindings());
+  const bool alike = divergences.empty() && !differs(code.offset) &&
+                     offset >= 0 && offset < buffer.elements &&
                      strip.memory.isAlike(buffer.type, base + offset);
-  const int32_t all = alike ? load(code, offset, -1) : 0;
-  bool differ = false;
-  for (int lane = 0; lane < strip.lanes; ++lane) {
-    int32_t &local = locals[size_t(lane) * localsOfLane + code.local];
-    local =
-        alike ? all
-              : load(code,
-                     code.offset.value(bindings(strip.laneScalars(lane), lane)),
-                     lane);
-    differ |= local != locals[code.local];
+  setLocal(code.local, alike, [&](int lane) {
+    return alike ? load(code, offset, -1)
+                 : load(code,
+                        code.offset.value(
+                            bindings(strip.laneScalars(lane), lane)),
+                        lane);
+  });
+}
+
+void MainThread::execute(const ComputeCode &code) {
+  now += computeCycles(world.image.machine, code);
+  const bool alike = code.op != program::ScalarOp::Py && !differs(code.a) &&
+                     !differs(code.b) && !differs(code.c);
+  setLocal(code.local, alike, [&](int lane) {
+    const Bindings its = bindings(strip.laneScalars(lane), lane);
+    const Coordinate pe = strip.pe(lane);
+    const std::optional<int32_t> value = valueOf(code, its, pe.x, pe.y);
+    if (!value)
+      refuse(ErrorClass::BadProgram, lane,
+             "a scalar computation divides by " +
+                 std::to_string(code.b.value(its)));
+    return *value;
+  });
+}
+
+template <class Find>
+void MainThread::setLocal(uint16_t local, bool alike, const Find &find) {
+  int32_t all = 0;
+  bool differ = false, isFirst = true;
+  for (int lane : lanesAtWork()) {
+    int32_t &its = locals[size_t(lane) * localsOfLane + local];
+    its = isFirst || !alike ? find(lane) : all;
+    if (std::exchange(isFirst, false))
+      all = its;
+    differ |= its != all;
   }
-  loose[code.local] = differ;
+  loose[local] = differ;
 }
 
 void MainThread::execute(const InstructionCode &code) {
-  if (!strip.uniform(code) || differs(code)) {
+  if (!divergences.empty() || !strip.uniform(code) || differs(code)) {
     executeLanes(code);
     return;
   }
@@ -308,7 +396,7 @@ void MainThread::execute(const InstructionCode &code) {
   now += addressCycles(world.image.machine, code);
   const RunSite site{world, strip, code, launch, -1};
   if (!code.asynchronous()) {
-    current.emplace(site, bindings(strip.scalars));
+    current.emplace(site, bindings());
     checkPending(*current);
     begun = now;
     ownWork.assign(1, current->work());
@@ -317,7 +405,7 @@ void MainThread::execute(const InstructionCode &code) {
     current->start(now);
     return;
   }
-  auto run = std::make_unique<InstructionRun>(site, bindings(strip.scalars));
+  auto run = std::make_unique<InstructionRun>(site, bindings());
   checkPending(*run);
   now += issueCycles(world.image.machine);
   pending.note(*run);
@@ -328,7 +416,12 @@ void MainThread::execute(const InstructionCode &code) {
 /// Instructions that differ among the lanes, or run in some of them only.
 /// Synchronous ones are awaited at once.
 void MainThread::executeLanes(const InstructionCode &code) {
-  const std::vector<int> &active = strip.activeLanes(code);
+  std::vector<int> active = strip.activeLanes(code);
+  if (!divergences.empty())
+    std::erase_if(active, [&](int lane) {
+      return !std::binary_search(lanesAtWork().begin(), lanesAtWork().end(),
+                                 lane);
+    });
   if (code.asynchronous() && !awaitMicrothread(code, active))
     return;
   if (entersGuarded(code.guard, !active.empty()))

@@ -41,6 +41,18 @@ private:
     size_t next = 0;
     bool loop = false;
     int64_t iterations = 1;
+    bool diverges = false; ///< in lanes of the last of `divergences`
+  };
+  /// A branch or loop that some lanes take otherwise, one behind the other: on
+  /// the wafer they do so at the same time. Nothing in it waits.
+  struct Divergence {
+    std::vector<int> lanes; ///< at work, in order
+    /// Of a branch: what others do then, from when on, and when these end.
+    const Body *otherwise = nullptr;
+    std::vector<int> others = {};
+    double othersBegin = 0, end = 0;
+    /// Of a loop: turns of each lane.
+    std::vector<int64_t> turns = {};
   };
   bool nextLaunch();
   bool hears(const std::vector<int64_t> &carried, bool runs);
@@ -51,11 +63,19 @@ private:
   void execute(const InstructionCode &code);
   void executeLanes(const InstructionCode &code);
   void execute(const LoadCode &load);
+  void execute(const ComputeCode &compute);
+  /// Sets a local of all lanes at work to `find(lane)`; `alike`: to that of
+  /// the first.
+  template <class Find>
+  void setLocal(uint16_t local, bool alike, const Find &find);
   int32_t load(const LoadCode &load, int64_t offset, int lane);
   bool differs(const AffineFunction &function) const;
   bool differs(const InstructionCode &code) const;
   void enter(const LoopCode &loop);
   void enter(const IfCode &branch);
+  /// Calls `visit(lane, value)` for all lanes at work.
+  template <class Visit>
+  void forEachValue(const AffineFunction &function, const Visit &visit);
   void leaveBody();
   bool awaitMicrothread(const InstructionCode &code,
                         const std::vector<int> &inLanes);
@@ -66,9 +86,16 @@ private:
   void shareDatapath();
   void takeWords(int thread, const InstructionRun &run);
   void giveWork(const InstructionRun &run);
-  Bindings bindings(const std::vector<int64_t> &scalars, int lane = 0) const {
+  Bindings bindings(const std::vector<int64_t> &scalars, int lane) const {
     return {scalars.data(), loops.data(),
             locals.data() + size_t(lane) * localsOfLane};
+  }
+  /// Of what does not differ among the lanes at work.
+  Bindings bindings() const {
+    return bindings(strip.scalars, lanesAtWork()[0]);
+  }
+  const std::vector<int> &lanesAtWork() const {
+    return divergences.empty() ? allLanes : divergences.back().lanes;
   }
 
   /// Synchronous instructions whose colors differ among the lanes run as if
@@ -88,11 +115,13 @@ private:
   std::vector<double> ownWork;    ///< of it, in each lane or in all
   std::optional<double> ownShare; ///< of its work at the datapath
   std::vector<Frame> frames;
+  std::vector<Divergence> divergences;
   std::vector<int64_t> loops;
-  /// Arguments of the launch, and what was loaded, lane by lane; of those that
-  /// differ, or may, `loose` has the numbers.
+  /// Arguments of the launch, and what was loaded or computed, lane by lane; of
+  /// those that differ, or may, `loose` has the numbers.
   std::vector<int32_t> locals;
   const size_t localsOfLane;
+  std::vector<int> allLanes;
   std::vector<bool> loose;
   size_t loopDepth = 0;
   std::optional<InstructionRun> current;

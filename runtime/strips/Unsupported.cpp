@@ -4,6 +4,7 @@
 #include "runtime/strips/StripsEngine.h"
 
 #include "runtime/pe/Code.h"
+#include "runtime/program/Scalars.h"
 #include "runtime/program/Wire.h"
 
 #include <algorithm>
@@ -18,20 +19,6 @@ namespace {
 
 using program::ElementType;
 
-/// Whether a value depends on what code loaded. Then it may only say where
-/// operands lie: all else has to follow from code and arguments alone.
-bool loaded(const AffineFunction &function, int arguments) {
-  return std::any_of(function.terms.begin(), function.terms.end(),
-                     [&](const AffineTerm &term) {
-                       return term.local && term.index >= arguments;
-                     });
-}
-
-bool sameInAllTurns(const AffineFunction &function) {
-  return std::all_of(function.terms.begin(), function.terms.end(),
-                     [](const AffineTerm &term) { return !term.loop; });
-}
-
 const char *unsupportedOperand(const OperandCode &operand) {
   if (operand.fabric() && elementSize(operand.type) != 4)
     return "wavelets of 16 bits";
@@ -40,54 +27,118 @@ const char *unsupportedOperand(const OperandCode &operand) {
   return nullptr;
 }
 
-const char *unsupportedStatements(const Body &body, int arguments);
+/// What a value follows from: the call, the same in all PEs of a strip; the row
+/// of the PE, too; what code loaded, too. The less is known the more it is.
+enum class Source : uint8_t { Call, Row, Data };
 
-const char *unsupported(const InstructionCode &code, int arguments) {
-  if (code.activate >= 0 || code.unblock >= 0)
-    return "tasks";
-  if (code.advanceSwitch || code.onControl != program::OnControl::Task)
-    return "switches and control wavelets";
-  for (const OperandCode *operand : {&code.dst, &code.a, &code.b})
-    if (const char *what = unsupportedOperand(*operand))
-      return what;
-  auto isLoaded = [&](const AffineFunction &function) {
-    return loaded(function, arguments);
-  };
-  bool any = std::any_of(code.extents.begin(), code.extents.end(), isLoaded);
-  for (const OperandCode *operand : {&code.dst, &code.a, &code.b})
-    any |= isLoaded(operand->color) || isLoaded(operand->windowOffset) ||
-           isLoaded(operand->windowTotal);
-  return any ? "scalar code that decides more than where operands lie"
-             : nullptr;
-}
-const char *unsupported(const LoopCode &loop, int arguments) {
-  return loaded(loop.count, arguments)
-             ? "scalar code that decides more than where operands lie"
-             : unsupportedStatements(loop.body, arguments);
-}
-const char *unsupported(const AwaitCode &, int) { return nullptr; }
-const char *unsupported(const LoadCode &, int) { return nullptr; }
-const char *unsupported(const IfCode &branch, int arguments) {
-  if (!sameInAllTurns(branch.condition))
-    return "branches on loop variables";
-  if (loaded(branch.condition, arguments))
-    return "scalar code that decides more than where operands lie";
-  const char *what = unsupportedStatements(branch.then, arguments);
-  return what ? what : unsupportedStatements(branch.otherwise, arguments);
-}
-template <class Statement>
-const char *unsupported(const Statement &, int) {
-  return "scalar code other than loads";
-}
+/// Walks the code of a class in program order.
+class CodeCheck {
+public:
+  explicit CodeCheck(const ClassCode &code)
+      : axes(axesOf(code.source->scalars())), locals(size_t(code.locals)) {}
 
-const char *unsupportedStatements(const Body &body, int arguments) {
-  for (const StatementCode &statement : body)
-    if (const char *what = std::visit(
-            [&](const auto &code) { return unsupported(code, arguments); },
-            statement))
-      return what;
-  return nullptr;
-}
+  const char *unsupported(const RoutineCode &routine) {
+    std::fill_n(locals.begin(), routine.arguments, Source::Call);
+    return check(routine.body);
+  }
+
+private:
+  static constexpr const char *byData =
+      "scalar code that decides more than where operands lie";
+  static constexpr const char *byRow =
+      "scalar code that decides words or microthreads PE by PE";
+
+  const char *check(const Body &body) {
+    for (const StatementCode &statement : body)
+      if (const char *what = std::visit(
+              [&](const auto &code) { return check(code); }, statement))
+        return what;
+    return nullptr;
+  }
+
+  /// Of what is behind a branch or in a loop that `decides`.
+  const char *checkInside(const AffineFunction &decides,
+                          std::initializer_list<const Body *> bodies) {
+    const Source source = sourceOf(decides);
+    if (source == Source::Data)
+      return byData;
+    const bool outer =
+        std::exchange(diverges, diverges || source == Source::Row);
+    const char *what = nullptr;
+    for (const Body *body : bodies)
+      what = what ? what : check(*body);
+    diverges = outer;
+    return what;
+  }
+  const char *check(const LoopCode &loop) {
+    return checkInside(loop.count, {&loop.body});
+  }
+  const char *check(const IfCode &branch) {
+    return checkInside(branch.condition, {&branch.then, &branch.otherwise});
+  }
+
+  const char *check(const InstructionCode &code) const {
+    if (code.activate >= 0 || code.unblock >= 0)
+      return "tasks";
+    if (code.advanceSwitch || code.onControl != program::OnControl::Task)
+      return "switches and control wavelets";
+    Source shape = Source::Call;
+    for (const AffineFunction &extent : code.extents)
+      shape = std::max(shape, sourceOf(extent));
+    for (const OperandCode *operand : {&code.dst, &code.a, &code.b}) {
+      if (const char *what = unsupportedOperand(*operand))
+        return what;
+      for (const AffineFunction *function :
+           {&operand->color, &operand->windowOffset, &operand->windowTotal})
+        shape = std::max(shape, sourceOf(*function));
+    }
+    if (shape == Source::Data)
+      return byData;
+    const bool words = code.usesFabric();
+    return (words && shape == Source::Row) ||
+                   (diverges && (words || code.asynchronous()))
+               ? byRow
+               : nullptr;
+  }
+  const char *check(const AwaitCode &) const {
+    return diverges ? byRow : nullptr;
+  }
+
+  const char *check(const LoadCode &load) {
+    locals[load.local] = Source::Data;
+    return nullptr;
+  }
+  const char *check(const ComputeCode &compute) {
+    Source source =
+        compute.op == program::ScalarOp::Py ? Source::Row : Source::Call;
+    for (const AffineFunction *function :
+         {&compute.a, &compute.b, &compute.c}) {
+      source = std::max(source, sourceOf(*function));
+      // Scalars alone cut strips where they decide what their PEs do.
+      for (const AffineTerm &term : function->terms)
+        if (!term.atRunTime() && axes[term.index] & AxisY)
+          source = std::max(source, Source::Row);
+    }
+    locals[compute.local] = source;
+    return nullptr;
+  }
+  template <class Statement>
+  const char *check(const Statement &) const {
+    return "scalar code that stores or reads the clock, sets routes or tasks";
+  }
+
+  Source sourceOf(const AffineFunction &function) const {
+    Source source = Source::Call;
+    for (const AffineTerm &term : function.terms)
+      if (term.local)
+        source = std::max(source, locals[term.index]);
+    return source;
+  }
+
+  const std::vector<uint8_t> axes; ///< of the scalars
+  std::vector<Source> locals;
+  bool diverges = false; ///< PEs of a strip may go other ways
+};
 
 const char *unsupported(const ClassCode &code) {
   if (!code.tasks.empty())
@@ -98,8 +149,7 @@ const char *unsupported(const ClassCode &code) {
     return "instructions that may hold more queues or descriptors than there "
            "are";
   for (const auto &[id, routine] : code.routines)
-    if (const char *what =
-            unsupportedStatements(routine.body, routine.arguments))
+    if (const char *what = CodeCheck(code).unsupported(routine))
       return what;
   return nullptr;
 }

@@ -15,7 +15,7 @@ import numpy as np
 
 # Mesh, batch elements, tokens of each, features.
 CASES = [("4x2", 1, 3, 8), ("3x1", 1, 4, 5), ("5x7", 1, 4, 3), ("4x6", 2, 5, 6), ("2x5", 2, 3, 4)]
-ENGINES = ["wavelet", "streams"]
+ENGINES = ["wavelet", "streams", "strips"]
 
 PROGRAM = """
 #tokens = #wse.dist<rows = [0, 1], columns = [2]>
