@@ -96,6 +96,7 @@ void MainThread::skip(size_t launches, double cycles) {
 }
 
 void MainThread::endLaunch() {
+  join();
   world.recordLaunch(launch, now);
   if (world.observer)
     world.observer->leave(world.observedPes(strip), launch, now);
@@ -151,14 +152,35 @@ void MainThread::step() {
   else if (const auto *compute = std::get_if<ComputeCode>(&statement))
     execute(*compute);
   else
-    awaited |= std::get<AwaitCode>(statement).threads;
+    join(), awaited |= std::get<AwaitCode>(statement).threads;
 }
+
+void MainThread::advance(double cycles) {
+  if (divergences.empty()) {
+    now += cycles;
+    return;
+  }
+  ahead.resize(size_t(strip.lanes));
+  for (int lane : lanesAtWork())
+    ahead[size_t(lane)] -= cycles;
+  settle();
+}
+
+/// `now` is that of the last lane again.
+void MainThread::settle() {
+  const double behind = *std::min_element(ahead.begin(), ahead.end());
+  now -= behind;
+  for (double &its : ahead)
+    its -= behind;
+}
+
+void MainThread::join() { ahead.clear(); }
 
 void MainThread::enter(const LoopCode &loop) {
   if (!entersGuarded(loop.guard,
                      loop.guard < 0 || strip.scalars[loop.guard] != 0))
     return;
-  now += valueCycles(world.image.machine, loop.count);
+  advance(valueCycles(world.image.machine, loop.count));
   const bool diverges = differs(loop.count);
   int64_t count = 0;
   Divergence its;
@@ -183,7 +205,7 @@ void MainThread::enter(const LoopCode &loop) {
 
 void MainThread::enter(const IfCode &branch) {
   const program::Machine &machine = world.image.machine;
-  now += valueCycles(machine, branch.condition);
+  advance(valueCycles(machine, branch.condition));
   Divergence its;
   if (differs(branch.condition))
     forEachValue(branch.condition, [&](int lane, int64_t value) {
@@ -195,10 +217,9 @@ void MainThread::enter(const IfCode &branch) {
       (its.others.empty() && branch.condition.value(bindings()) != 0);
   if (diverges) {
     its.otherwise = &branch.otherwise;
-    its.othersBegin = now + branchCycles(machine, false);
     divergences.push_back(std::move(its));
   }
-  now += branchCycles(machine, holds);
+  advance(branchCycles(machine, holds));
   frames.push_back(
       {holds ? &branch.then : &branch.otherwise, 0, false, 1, diverges});
 }
@@ -213,7 +234,7 @@ void MainThread::forEachValue(const AffineFunction &function,
 void MainThread::leaveBody() {
   Frame &frame = frames.back();
   if (frame.loop) {
-    now += world.image.machine.loop_overhead();
+    advance(world.image.machine.loop_overhead());
     if (++loops[loopDepth - 1] < frame.iterations) {
       frame.next = 0;
       if (frame.diverges)
@@ -230,10 +251,9 @@ void MainThread::leaveBody() {
       frame.body = std::exchange(its.otherwise, nullptr);
       frame.next = 0;
       its.lanes = std::move(its.others);
-      its.end = std::exchange(now, its.othersBegin);
+      advance(branchCycles(world.image.machine, false));
       return;
     }
-    now = std::max(now, its.end);
     divergences.pop_back();
   }
   frames.pop_back();
@@ -271,7 +291,7 @@ Microthread &MainThread::microthread(int index) {
 /// What a guard, if there is one, costs. Returns whether it lets through.
 bool MainThread::entersGuarded(int guard, bool runs) {
   if (guard >= 0)
-    now += guardCycles(world.image.machine, runs);
+    advance(guardCycles(world.image.machine, runs));
   return runs;
 }
 
@@ -335,8 +355,8 @@ int32_t MainThread::load(const LoadCode &load, int64_t offset, int lane) {
 }
 
 void MainThread::execute(const LoadCode &code) {
-  now += world.image.machine.load_cycles() +
-         addressCycles(world.image.machine, code.offset);
+  advance(world.image.machine.load_cycles() +
+          addressCycles(world.image.machine, code.offset));
   const BufferCode &buffer = strip.code.buffers[code.buffer];
   const int64_t base = buffer.address / elementSize(buffer.type);
   const int64_t offset = code.offset.value(bindings());
@@ -353,7 +373,7 @@ void MainThread::execute(const LoadCode &code) {
 }
 
 void MainThread::execute(const ComputeCode &code) {
-  now += computeCycles(world.image.machine, code);
+  advance(computeCycles(world.image.machine, code));
   const bool alike = code.op != program::ScalarOp::Py && !differs(code.a) &&
                      !differs(code.b) && !differs(code.c);
   setLocal(code.local, alike, [&](int lane) {
@@ -383,10 +403,11 @@ void MainThread::setLocal(uint16_t local, bool alike, const Find &find) {
 }
 
 void MainThread::execute(const InstructionCode &code) {
-  if (!divergences.empty() || !strip.uniform(code) || differs(code)) {
-    executeLanes(code);
-    return;
-  }
+  const bool inMemory = !code.usesFabric() && !code.asynchronous();
+  if (!inMemory)
+    join();
+  if (!divergences.empty() || !strip.uniform(code) || differs(code))
+    return inMemory ? executeInMemory(code) : executeLanes(code);
   const bool runs = code.guard < 0 || strip.scalars[code.guard] != 0;
   static const std::vector<int> all{-1};
   if (runs && code.asynchronous() && !awaitMicrothread(code, all))
@@ -413,15 +434,37 @@ void MainThread::execute(const InstructionCode &code) {
   microthread(code.thread).issue(std::move(run), now);
 }
 
+/// A synchronous instruction that waits for nobody, and differs among the lanes
+/// at work.
+void MainThread::executeInMemory(const InstructionCode &code) {
+  if (!entersGuarded(code.guard,
+                     code.guard < 0 || strip.scalars[code.guard] != 0))
+    return;
+  advance(addressCycles(world.image.machine, code));
+  begun = now;
+  ownWork.assign(size_t(strip.lanes), 0);
+  ownShare.reset();
+  ahead.resize(size_t(strip.lanes));
+  for (int lane : lanesAtWork()) {
+    world.spend(1);
+    InstructionRun run({world, strip, code, launch, lane},
+                       bindings(strip.laneScalars(lane), lane));
+    checkPending(run);
+    ownWork[size_t(lane)] = run.work();
+    ownShare = run.share();
+    run.start(begun);
+    run.advance(*this);
+    ahead[size_t(lane)] -= run.time() - begun;
+  }
+  settle();
+  datapath.settle(laneThread);
+  shareDatapath();
+}
+
 /// Instructions that differ among the lanes, or run in some of them only.
 /// Synchronous ones are awaited at once.
 void MainThread::executeLanes(const InstructionCode &code) {
-  std::vector<int> active = strip.activeLanes(code);
-  if (!divergences.empty())
-    std::erase_if(active, [&](int lane) {
-      return !std::binary_search(lanesAtWork().begin(), lanesAtWork().end(),
-                                 lane);
-    });
+  const std::vector<int> &active = strip.activeLanes(code);
   if (code.asynchronous() && !awaitMicrothread(code, active))
     return;
   if (entersGuarded(code.guard, !active.empty()))

@@ -47,10 +47,9 @@ private:
   /// the wafer they do so at the same time. Nothing in it waits.
   struct Divergence {
     std::vector<int> lanes; ///< at work, in order
-    /// Of a branch: what others do then, from when on, and when these end.
+    /// Of a branch: what others do then.
     const Body *otherwise = nullptr;
     std::vector<int> others = {};
-    double othersBegin = 0, end = 0;
     /// Of a loop: turns of each lane.
     std::vector<int64_t> turns = {};
   };
@@ -62,6 +61,12 @@ private:
   bool entersGuarded(int guard, bool runs);
   void execute(const InstructionCode &code);
   void executeLanes(const InstructionCode &code);
+  void executeInMemory(const InstructionCode &code);
+  /// The lanes at work take so long.
+  void advance(double cycles);
+  void settle();
+  /// All lanes wait for the last.
+  void join();
   void execute(const LoadCode &load);
   void execute(const ComputeCode &compute);
   /// Sets a local of all lanes at work to `find(lane)`; `alike`: to that of
@@ -109,7 +114,10 @@ private:
   size_t heard = 0;   ///< launch wavelets, and what they carry
   size_t hearing = 0; ///< of these, for `launch`
   bool running = false, finished = false;
-  double now = 0;
+  double now = 0; ///< of the last lane
+  /// How far each lane is ahead of it, if any is, since they did different
+  /// things; until words or the next launch bring them together.
+  std::vector<double> ahead;
   Datapath datapath;
   double begun = 0;               ///< the synchronous instruction
   std::vector<double> ownWork;    ///< of it, in each lane or in all

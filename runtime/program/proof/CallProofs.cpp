@@ -2,6 +2,7 @@
 #include "runtime/program/proof/CallProofs.h"
 #include "runtime/program/Call.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/check/ScalarChecker.h"
 
 #include <algorithm>
 #include <map>
@@ -83,6 +84,30 @@ private:
   const Values &values;
 };
 
+/// Whether arguments decide how many words a stream has. They may say where
+/// these lie in their tensor.
+bool wordsDepend(const HostStreamT &stream) {
+  std::vector<bool> depends;
+  for (const ScalarNode &node : stream.scalars) {
+    bool its = node.op() == ScalarOp::Argument;
+    const int32_t operands[] = {node.a(), node.b(), node.c()};
+    for (int i = 0; i < operandCount(node.op()); ++i)
+      its = its || depends[size_t(operands[i])];
+    depends.push_back(its);
+  }
+  auto any = [&](const std::unique_ptr<AffineT> &affine) {
+    return std::any_of(
+        affine->terms.begin(), affine->terms.end(), [&](const Term &term) {
+          return term.kind() == TermKind::Scalar && depends[term.index()];
+        });
+  };
+  return std::any_of(
+      stream.segments.begin(), stream.segments.end(), [&](const auto &segment) {
+        return any(segment->lines) || std::any_of(segment->extents.begin(),
+                                                  segment->extents.end(), any);
+      });
+}
+
 void setArguments(HostStreamT &stream, const Values &values) {
   for (ScalarNode &node : stream.scalars)
     if (node.op() == ScalarOp::Argument)
@@ -96,24 +121,33 @@ void setArguments(HostStreamT &stream, const Values &values) {
 /// Programs with one of the entries each.
 class Calls {
 public:
-  explicit Calls(const Program &program) {
+  explicit Calls(const Program &program) : program(program) {
     program.UnPackTo(&whole);
     for (auto &tensor : whole.tensors)
       tensor->data = {};
     whole.proof.reset();
   }
 
-  /// What launches carry is not known; words of streams do not depend on it.
+  /// What launches carry is not known; how many words streams have does not
+  /// depend on it, so they may be those of any call.
   DeadlockProof prove(uint32_t entry) const {
     ProgramT one = alone(entry);
-    for (auto &stream : one.streams)
-      setArguments(*stream, {});
+    setArguments(one, Call(program, entry, smallest(entry)));
     return prove(one);
+  }
+
+  /// The values of an entry's arguments that are tried first.
+  Values smallest(uint32_t entry) const {
+    Values values;
+    for (const auto &argument : whole.entries[entry]->arguments)
+      values.push_back(argument->from);
+    return values;
   }
 
   /// One call.
   DeadlockProof prove(const Call &call, const TokenLimits &limits = {}) const {
     ProgramT one = alone(call.entryIndex());
+    setArguments(one, call);
     EntryT &entry = *one.entries[0];
     std::map<std::pair<uint32_t, Values>, uint32_t> routines;
     uint32_t next = 0;
@@ -123,8 +157,6 @@ public:
     for (uint32_t l = 0; l < entry.launches.size(); ++l) {
       LaunchT &launch = *entry.launches[l];
       const Values values = call.carried(call.launch(l));
-      for (uint32_t stream : launch.streams)
-        setArguments(*one.streams[stream], values);
       launch.arguments.clear();
       if (values.empty())
         continue;
@@ -139,22 +171,29 @@ public:
     for (auto &peClass : one.classes)
       std::erase_if(peClass->routines,
                     [](const auto &routine) { return routine->arguments > 0; });
-    for (auto &stream : one.streams)
-      setArguments(*stream, {});
     return prove(one, limits);
   }
 
-  /// Whether the words of the entry's streams depend on arguments.
+  /// Whether arguments decide how many words the entry's streams have.
   bool streamsDepend(uint32_t entry) const {
     for (const auto &launch : whole.entries[entry]->launches)
       for (uint32_t stream : launch->streams)
-        for (const ScalarNode &node : whole.streams[stream]->scalars)
-          if (node.op() == ScalarOp::Argument)
-            return true;
+        if (wordsDepend(*whole.streams[stream]))
+          return true;
     return false;
   }
 
 private:
+  /// Of all streams, those that no launch of the call has, too.
+  static void setArguments(ProgramT &one, const Call &call) {
+    for (uint32_t l = 0; l < call.launches(); ++l)
+      for (uint32_t stream : one.entries[0]->launches[l]->streams)
+        wsec::runtime::setArguments(*one.streams[stream],
+                                    call.carried(call.launch(l)));
+    for (auto &stream : one.streams)
+      wsec::runtime::setArguments(*stream, {});
+  }
+
   ProgramT alone(uint32_t entry) const {
     ProgramT one(whole);
     std::unique_ptr<EntryT> kept = std::move(one.entries[entry]);
@@ -185,6 +224,7 @@ private:
     return proveOneCall(*GetProgram(builder.GetBufferPointer()), limits);
   }
 
+  const Program &program;
   ProgramT whole;
 };
 
@@ -240,7 +280,7 @@ DeadlockProof proveEntry(const Program &program, const Calls &calls,
   const Entry &entry = *program.entries()->Get(index);
   DeadlockProof proof;
   if (calls.streamsDepend(index))
-    proof.reason = "the words of its streams depend on arguments";
+    proof.reason = "how many words its streams have depends on arguments";
   else
     proof = calls.prove(index);
   if (proof.verdict != Verdict::Undecided || !carries(entry)) {
@@ -254,9 +294,7 @@ DeadlockProof proveEntry(const Program &program, const Calls &calls,
                    std::to_string(mostProvedCalls) + " that are tried";
     return proof;
   }
-  Values values;
-  for (unsigned i = 0; entry.arguments() && i < entry.arguments()->size(); ++i)
-    values.push_back(entry.arguments()->Get(i)->from());
+  Values values = calls.smallest(index);
   bool allFree = true, allStuck = true;
   std::string reason;
   do {

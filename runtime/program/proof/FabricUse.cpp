@@ -7,10 +7,12 @@
 
 namespace wsec::runtime {
 
-namespace {
-
 using program::OperandKind;
-using program::ScalarOp;
+
+static void signEvent(const FabricRoutine &routine, const FabricEvent &event,
+                      std::vector<int64_t> &signature);
+
+namespace {
 
 /// Unrolled ops of a routine; more are not worth the time.
 constexpr size_t mostOps = 1 << 14;
@@ -98,7 +100,11 @@ private:
   }
 
   size_t readBranch(const program::If &branch, size_t first) {
-    const size_t eventsBefore = result.events.size();
+    const auto terms = termsOf(*branch.condition());
+    if (std::any_of(terms.begin(), terms.end(), [](const auto *term) {
+          return term->kind() == program::TermKind::Local;
+        }))
+      return readEither(branch, first);
     if (const StatementList *body = branch.then()) {
       const size_t guardsBefore = guards.size();
       const int guard = guardOf(*branch.condition());
@@ -116,12 +122,33 @@ private:
       first = read(*body, first);
       turns.arms.pop_back();
     }
-    // Arms that only compute may be chosen by data.
-    for (const program::Term *term : termsOf(*branch.condition()))
-      if (term->kind() == program::TermKind::Local &&
-          result.events.size() != eventsBefore)
-        throw NotUnderstood{"branches, which may depend on data"};
     return first;
+  }
+
+  /// Which arm is taken is not known. It does not matter if both do the same to
+  /// the fabric, such as nothing.
+  size_t readEither(const program::If &branch, size_t first) {
+    const size_t before = result.events.size();
+    if (branch.then())
+      first = read(*branch.then(), first);
+    const size_t then = result.events.size();
+    if (branch.otherwise())
+      first = read(*branch.otherwise(), first);
+    if (signatureFrom(before, then) !=
+        signatureFrom(then, result.events.size()))
+      throw NotUnderstood{"branches, which may depend on data"};
+    forget(then);
+    return first;
+  }
+  std::vector<int64_t> signatureFrom(size_t event, size_t end) const {
+    std::vector<int64_t> signature;
+    for (; event < end; ++event) {
+      const FabricEvent &its = result.events[event];
+      if (its.set || (!its.awaits && result.ops[its.op].control))
+        throw NotUnderstood{"branches, which may depend on data"};
+      signEvent(result, its, signature);
+    }
+    return signature;
   }
 
   /// The scalar that a condition is; -1: it is another function.
@@ -265,23 +292,25 @@ void sign(const std::vector<int> &guards, const LoopTurns &turns,
   }
 }
 
+static void signEvent(const FabricRoutine &routine, const FabricEvent &event,
+                      std::vector<int64_t> &signature) {
+  signature.push_back(event.awaits);
+  if (event.awaits)
+    return sign(event.guards, event.turns, signature);
+  const FabricOp &op = routine.ops[event.op];
+  sign(op.guards, op.turns, signature);
+  signature.push_back(op.thread());
+  sign(op.in, signature);
+  sign(op.out, signature);
+  signature.push_back(op.instruction->extents()->size());
+  for (const program::Affine *extent : *op.instruction->extents())
+    sign(extent, signature);
+}
+
 std::vector<int64_t> signatureOf(const FabricRoutine &routine) {
   std::vector<int64_t> signature;
-  for (const FabricEvent &event : routine.events) {
-    signature.push_back(event.awaits);
-    if (event.awaits) {
-      sign(event.guards, event.turns, signature);
-      continue;
-    }
-    const FabricOp &op = routine.ops[event.op];
-    sign(op.guards, op.turns, signature);
-    signature.push_back(op.thread());
-    sign(op.in, signature);
-    sign(op.out, signature);
-    signature.push_back(op.instruction->extents()->size());
-    for (const program::Affine *extent : *op.instruction->extents())
-      sign(extent, signature);
-  }
+  for (const FabricEvent &event : routine.events)
+    signEvent(routine, event, signature);
   return signature;
 }
 

@@ -3,8 +3,7 @@
 
 usage: state.py --work FOLDER
 
-The row that owns a token keeps it, the others take its words and drop them. The
-strips engine is left out, it runs no scalar code but loads.
+The row that owns a token keeps it, the others take its words and drop them.
 """
 
 import argparse

@@ -4,7 +4,7 @@
 #include "runtime/program/Errors.h"
 #include "runtime/program/Checker.h"
 #include "runtime/strips/StripsEngine.h"
-#include "test/runtime/ProgramBuilder.h"
+#include "test/runtime/TaskProgram.h"
 
 #include <gtest/gtest.h>
 
@@ -15,6 +15,7 @@ using namespace test;
 using program::Direction;
 using program::Opcode;
 using program::Port;
+using program::ScalarOp;
 
 /// A 2 x 2 mesh of one class with two buffers; color 0 goes from column 0 to
 /// column 1.
@@ -40,6 +41,8 @@ protected:
           << error.what();
     }
   }
+
+  TaskBody code() { return TaskBody(pes.source->routines[0]->body); }
 
   EngineOptions options{2};
   ProgramBuilder builder;
@@ -102,6 +105,39 @@ TEST_F(ErrorsTest, LoadedTurns) {
     inner.add(Opcode::Mov, {1}, memory(b, {1}), immediate(1));
   });
   expectError(ErrorClass::BadProgram, "scalar code that decides more than");
+}
+
+/// The row decides how many words a PE sends.
+TEST_F(ErrorsTest, ComputedWords) {
+  code().compute(0, ScalarOp::Py, 0);
+  body.add(Opcode::Mov, {local(0)}, fabric(5), immediate(1));
+  expectError(ErrorClass::BadProgram,
+              "the strips engine runs no programs with scalar code that "
+              "decides words or microthreads PE by PE");
+}
+
+/// ... or which PEs await their microthread.
+TEST_F(ErrorsTest, ComputedBranchAroundAwait) {
+  code().compute(0, ScalarOp::Less, Value(pes.py()), 1);
+  code().branch(local(0), [&](TaskBody then) { then.await(1); });
+  expectError(ErrorClass::BadProgram, "decides words or microthreads PE by PE");
+}
+
+TEST_F(ErrorsTest, ComputedDivisionByZero) {
+  code().compute(0, ScalarOp::Py, 0);
+  code().compute(1, ScalarOp::Mod, 7, local(0));
+  expectError(ErrorClass::BadProgram,
+              "PE (0, 0): a scalar computation divides by 0");
+}
+
+/// Only the PEs that take a branch fail in it.
+TEST_F(ErrorsTest, ComputedOffsetBehindTheBuffer) {
+  code().compute(0, ScalarOp::Py, 0);
+  code().branch(local(0), [&](TaskBody then) {
+    then.add(Opcode::Mov, {1}, memory(a, {1}, local(0, 8)), immediate(1));
+  });
+  expectError(ErrorClass::OutOfBounds,
+              "PE (0, 1): mov touches elements 8 to 8");
 }
 
 TEST_F(ErrorsTest, WorkLimit) {
