@@ -14,6 +14,7 @@
 #include "runtime/program/Errors.h"
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,11 @@ struct MemoryPattern {
 
 /// Notes that PE `lane` (-1: all) has written the words of a pattern.
 void markInitialised(Strip &strip, const MemoryPattern &pattern, int lane);
+
+/// Whether PE `lane` (-1: all) has written the words of a pattern, but for
+/// halves that `isOwn`.
+bool isWritten(Strip &strip, const MemoryPattern &pattern, int lane,
+               const std::function<bool(int64_t half)> &isOwn);
 
 /// Who executes what, in which launch.
 struct RunSite {
@@ -180,6 +186,9 @@ private:
                                      const Block &block) const;
   SramElements elementsOf(const OperandCode &operand,
                           const MemoryPattern &pattern) const;
+  uint32_t moveOf(const OperandCode &operand) const;
+  void noteAccess(const std::optional<MemoryPattern> &pattern,
+                  const OperandCode &operand, bool reads, bool writes) const;
   double queued(const Source &source) const;
   double receivedAt(size_t uses, const Source &source) const;
   double rampPerStep() const;

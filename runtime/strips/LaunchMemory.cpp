@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/LaunchMemory.h"
 
+#include "runtime/strips/MovedOperands.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -20,8 +22,9 @@ static constexpr double tolerance = 1e-6;
 static constexpr double longAgo = 1e5;
 
 void LaunchMemory::run() {
-  for (const RepeatedLaunches &layers :
-       findRepeatedLaunches(world.call, host, leastLayers))
+  for (const RepeatedLaunches &layers : findRepeatedLaunches(
+           world.call, host, {world.image.classes, world.image.persistent},
+           leastLayers))
     run(layers);
 }
 
@@ -133,6 +136,24 @@ LaunchMemory::othersBehind(const RepeatedLaunches &layers, size_t layer) const {
   return others;
 }
 
+/// Finds how far their operands lie from those of the recorded layer.
+void LaunchMemory::move(const Recording &recording,
+                        std::vector<Replay::Shift> &others) const {
+  for (Replay::Shift &shift : others)
+    for (const Recording::Move &move : recording.moves) {
+      ptrdiff_t words = 0;
+      if (!move.terms.empty()) {
+        const std::vector<int64_t> from =
+            world.call.carried(world.call.launch(move.launch));
+        const std::vector<int64_t> to =
+            world.call.carried(world.call.launch(move.launch + shift.launches));
+        for (const auto &[argument, scale] : move.terms)
+          words += ptrdiff_t(scale * (to[argument] - from[argument]));
+      }
+      shift.moved.push_back(words * ptrdiff_t(move.lanes));
+    }
+}
+
 /// Runs a layer in state `before`, which becomes that behind it, and writes it
 /// down. True if nothing is left to do for these layers.
 bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
@@ -150,7 +171,10 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   auto part = std::make_unique<RecordedPart>(keepsBytes.value_or(layerBytes),
                                              world.image);
   part->begin(world, *channels.order);
+  LastingAccesses accesses;
+  world.accesses = &accesses;
   const bool rests = runUntil(layers.first + (layer + 1) * layers.period);
+  world.accesses = nullptr;
   if (!rests && keepsBytes) {
     open = std::move(part);
     return true;
@@ -163,6 +187,14 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   if (usable && after.layouts == before.layouts && part->repeats())
     cycles = cyclesBetween(layers, layer, before, after);
   if (cycles) {
+    move(part->recorded(), others);
+    size_t held = 0;
+    while (held < others.size() &&
+           accesses.holdMoved(part->recorded(), others[held].moved))
+      ++held;
+    others.resize(held);
+  }
+  if (cycles && !others.empty()) {
     part->prepare(pool);
     Locations locations;
     for (const auto &strip : world.image.strips)

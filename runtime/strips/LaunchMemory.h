@@ -64,6 +64,8 @@ private:
                    double start) const;
   std::vector<Replay::Shift> othersBehind(const RepeatedLaunches &layers,
                                           size_t layer) const;
+  void move(const Recording &recording,
+            std::vector<Replay::Shift> &others) const;
   void skip(const RepeatedLaunches &layers, size_t layer,
             const std::vector<Replay::Shift> &others, const State &before,
             const State &after, double cycles);

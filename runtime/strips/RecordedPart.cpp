@@ -25,15 +25,30 @@ void RecordedPart::end(World &world) {
   after = viewsOf(world);
   world.record(nullptr);
   writes = std::move(recording->lastingWrites);
-  std::sort(writes.begin(), writes.end(),
-            [](const auto &a, const auto &b) { return a.begin < b.begin; });
+  std::sort(writes.begin(), writes.end(), [](const auto &a, const auto &b) {
+    return std::pair(a.second, a.first.begin) <
+           std::pair(b.second, b.first.begin);
+  });
   size_t disjoint = 0;
-  for (const Recording::Words &its : writes)
-    if (disjoint > 0 && its.begin <= writes[disjoint - 1].end)
-      writes[disjoint - 1].end = std::max(writes[disjoint - 1].end, its.end);
+  for (const auto &its : writes)
+    if (disjoint > 0 && its.second == writes[disjoint - 1].second &&
+        its.first.begin <= writes[disjoint - 1].first.end)
+      writes[disjoint - 1].first.end =
+          std::max(writes[disjoint - 1].first.end, its.first.end);
     else
       writes[disjoint++] = its;
   writes.resize(disjoint);
+}
+
+std::vector<Recording::Words> RecordedPart::lastingWrites() const {
+  std::vector<Recording::Words> all;
+  for (const auto &[words, move] : writes) {
+    all.push_back(words);
+    for (const Replay::Shift &shift : shifts)
+      if (const ptrdiff_t by = shift.moved.empty() ? 0 : shift.moved[move])
+        all.push_back({words.begin + by, words.end + by});
+  }
+  return all;
 }
 
 /// Buffers of views before it that its operations read.

@@ -36,8 +36,8 @@ public:
   void end(World &world);
 
   const Recording &recorded() const { return *recording; }
-  /// The words of persistent buffers that change, disjoint and in order.
-  const std::vector<Recording::Words> &lastingWrites() const { return writes; }
+  /// The words of persistent buffers that change, also in further parts.
+  std::vector<Recording::Words> lastingWrites() const;
   /// Whether it can be replayed.
   bool usable() const;
   /// Whether it can be replayed behind itself, too: it leaves each view, of as
@@ -62,7 +62,7 @@ private:
   std::set<Recording::BufferId> usedFromBefore() const;
 
   std::unique_ptr<Recording> recording;
-  std::vector<Recording::Words> writes;
+  std::vector<std::pair<Recording::Words, uint32_t>> writes;
   Views before, after;
 
   /// A view before it that it reads, which is brought here.

@@ -42,6 +42,28 @@ Recording::BufferId Recording::addExternal(const float *base) {
   return add({Buffer::Kind::External, base, 0});
 }
 
+uint32_t Recording::addMove(Move move) {
+  Guard guard(lock);
+  const auto [known, isNew] =
+      moveIndex.emplace(std::move(move), uint32_t(moves.size()));
+  if (isNew)
+    moves.push_back(known->first);
+  return known->second;
+}
+
+Recording::BufferId Recording::moving(BufferId area, uint32_t move) {
+  Guard guard(lock);
+  const auto [known, isNew] = movingIndex.try_emplace({area, move}, nothing);
+  if (isNew) {
+    Buffer buffer = buffers[area];
+    buffer.kind = Buffer::Kind::Moving;
+    buffer.viewIndex = uint32_t(movings.size());
+    movings.push_back({area, move});
+    known->second = add(buffer);
+  }
+  return known->second;
+}
+
 bool Recording::areViews(BufferId a, BufferId b) {
   Guard guard(lock);
   return buffers[a].kind == Buffer::Kind::View &&
@@ -85,8 +107,11 @@ uint32_t Recording::indexOf(const PreparedNest &nest, size_t hash) {
 
 /// Words [from, from + span] change, or some of them.
 void Recording::noteWrites(BufferId dst, const float *from, ptrdiff_t span) {
-  if (buffers[dst].kind != Buffer::Kind::Sram)
+  const Buffer &buffer = buffers[dst];
+  if (buffer.kind != Buffer::Kind::Sram && buffer.kind != Buffer::Kind::Moving)
     return;
+  const uint32_t move =
+      buffer.kind == Buffer::Kind::Moving ? movings[buffer.viewIndex].move : 0;
   const float *begin = std::min(from, from + span);
   const float *end = std::max(from, from + span) + 1;
   auto at = std::partition_point(
@@ -94,7 +119,7 @@ void Recording::noteWrites(BufferId dst, const float *from, ptrdiff_t span) {
       [&](const Words &words) { return words.end <= begin; });
   for (; at != lasting.end() && at->begin < end; ++at)
     lastingWrites.push_back(
-        {std::max(begin, at->begin), std::min(end, at->end)});
+        {{std::max(begin, at->begin), std::min(end, at->end)}, move});
 }
 
 void Recording::note(uint32_t actor, uint32_t index, const Nest &nest,

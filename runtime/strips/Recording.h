@@ -12,8 +12,11 @@
 #include "runtime/strips/SpinLock.h"
 
 #include <algorithm>
+#include <atomic>
+#include <compare>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -35,13 +38,26 @@ public:
       Constant,
       External, ///< what was there before, and does not change
       Sram,
+      Moving, ///< an Sram, where a replay may find it elsewhere
       Scratch,
       View
     };
     Kind kind = Kind::Nothing;
     const float *base = nullptr;
-    size_t floats = 0; ///< of Sram and Scratch
-    uint32_t viewIndex = 0;
+    size_t floats = 0;      ///< of Sram and Scratch
+    uint32_t viewIndex = 0; ///< or index of `moving`
+  };
+
+  /// How arguments of a launch move operands: element of four bytes i lies
+  /// scale * argument words further on, in each of `lanes` PEs.
+  struct Move {
+    uint32_t launch = 0, lanes = 0;
+    std::vector<std::pair<uint16_t, int64_t>> terms = {}; ///< argument, scale
+    auto operator<=>(const Move &) const = default;
+  };
+  struct Moving {
+    BufferId area; ///< what moves
+    uint32_t move; ///< how, index of `moves`
   };
 
   /// Words that the host gave: what was asked for, and their form.
@@ -114,6 +130,11 @@ public:
   /// A constant, and where it is read.
   std::pair<BufferId, const float *> addConstant(float value);
   BufferId addExternal(const float *base);
+  /// A move, by its place; the first is none. And an SRAM that moves so.
+  uint32_t addMove(Move move);
+  BufferId moving(BufferId area, uint32_t move);
+  /// Some operand that should move cannot.
+  void pin() { pinned = true; }
   BufferId addView(uint32_t actor, uint32_t stream, uint32_t channel,
                    size_t maxWords, const WordView &view);
 
@@ -163,8 +184,11 @@ public:
   std::vector<Interleaved> interleaved;
   std::vector<Expectation> expectations;
   std::deque<float> constants; ///< that buffers point to
+  std::vector<Move> moves{Move{}};
+  std::vector<Moving> movings;
+  std::atomic<bool> pinned{false}; ///< it holds for these arguments only
   /// What of the words that last operations write into, and perhaps more.
-  std::vector<Words> lastingWrites;
+  std::vector<std::pair<Words, uint32_t>> lastingWrites; ///< and how they move
   /// Of each stream, the tensors that are written and read in the same call.
   std::vector<std::vector<uint32_t>> passing;
 
@@ -188,6 +212,8 @@ private:
   bool overflown = false;
   std::unordered_multimap<size_t, uint32_t> nestIndex;  ///< by hash
   std::unordered_map<uint32_t, BufferId> constantIndex; ///< by bits
+  std::map<Move, uint32_t> moveIndex;
+  std::map<std::pair<BufferId, uint32_t>, BufferId> movingIndex;
 };
 
 /// Calls `visit` for all that an operation reads.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/RepeatedLaunches.h"
 
+#include "runtime/strips/MovedOperands.h"
+
 #include <algorithm>
 #include <map>
 
@@ -57,10 +59,13 @@ std::vector<uint32_t> streamsOf(const program::Launch &launch) {
 
 /// What launches have to have in common, as numbers.
 std::vector<uint64_t> describe(const Call &call, HostPort &host,
+                               const AddressArguments &moving,
                                const program::Launch &launch) {
   std::vector<uint64_t> its{launch.routine()};
-  for (int64_t value : call.carried(launch))
-    its.push_back(uint64_t(value));
+  const std::vector<int64_t> carried = call.carried(launch);
+  for (size_t i = 0; i < carried.size(); ++i)
+    its.push_back(moving.contains(launch.routine(), i) ? 0
+                                                       : uint64_t(carried[i]));
   for (uint32_t s : streamsOf(launch)) {
     const program::HostStream &stream = *call.program().streams()->Get(s);
     its.insert(its.end(), {uint64_t(stream.direction()), stream.color(),
@@ -100,12 +105,15 @@ std::vector<RepeatedLaunches> findRepeats(const std::vector<uint32_t> &launches,
 }
 
 std::vector<RepeatedLaunches>
-findRepeatedLaunches(const Call &call, HostPort &host, size_t least) {
+findRepeatedLaunches(const Call &call, HostPort &host,
+                     const AddressArguments &moving, size_t least) {
   std::map<std::vector<uint64_t>, uint32_t> known;
   std::vector<uint32_t> launches;
   for (size_t l = 0; l < call.launches(); ++l)
     launches.push_back(
-        known.try_emplace(describe(call, host, call.launch(l)), known.size())
+        known
+            .try_emplace(describe(call, host, moving, call.launch(l)),
+                         known.size())
             .first->second);
   return findRepeats(launches, least);
 }

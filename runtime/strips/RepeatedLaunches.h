@@ -15,6 +15,8 @@
 
 namespace wsec::runtime {
 
+class AddressArguments;
+
 /// Launches [first, first + period * count): each is like the one `period`
 /// before it.
 struct RepeatedLaunches {
@@ -28,10 +30,12 @@ struct RepeatedLaunches {
 std::vector<RepeatedLaunches> findRepeats(const std::vector<uint32_t> &launches,
                                           size_t least);
 
-/// Of a call those that start the same routine with the same arguments, and
-/// whose streams take the same ways with as many words.
+/// Of a call those that start the same routine with the same arguments, but for
+/// those that move operands, and whose streams take the same ways with as many
+/// words.
 std::vector<RepeatedLaunches>
-findRepeatedLaunches(const Call &call, HostPort &host, size_t least);
+findRepeatedLaunches(const Call &call, HostPort &host,
+                     const AddressArguments &moving, size_t least);
 
 /// For each stream of the `count` launches from `from` on the one that has its
 /// place in those from `to` on; itself for others. None if a stream has two, or

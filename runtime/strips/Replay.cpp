@@ -20,11 +20,17 @@ public:
   Execution(Replay &replay, HostPort &host,
             std::atomic<uint64_t> *furthestLaunch, const Shift *shift)
       : replay(replay), host(host), furthestLaunch(furthestLaunch),
-        shift(shift), bases(replay.views.size() + 1),
+        shift(shift), bases(replay.views.size() + 1 + replay.movings.size()),
         owners(replay.views.size()), uses(replay.views.size()),
         progress(replay.workers.size()) {
     for (size_t i = 0; i < uses.size(); ++i)
       uses[i] = replay.viewUses[i];
+    for (size_t i = 0; i < replay.movings.size(); ++i) {
+      const auto [data, move] = replay.movings[i];
+      const ptrdiff_t by =
+          shift && !shift->moved.empty() ? shift->moved[move] : 0;
+      bases[replay.views.size() + 1 + i] = data + uintptr_t(by) * sizeof(float);
+    }
   }
 
   void run() {
@@ -100,6 +106,9 @@ private:
   const float *address(uintptr_t data, uint32_t view) const {
     return reinterpret_cast<const float *>(base(view) + data);
   }
+  float *target(uintptr_t data, uint32_t view) const {
+    return const_cast<float *>(address(data, view));
+  }
 
   /// Of a product that reads a view that is there.
   void prefetch(const Step &step) const {
@@ -132,11 +141,12 @@ private:
     const Step &first = worker.steps[index];
     Factors sources[PreparedNest::mostJoined];
     size_t count = 0;
+    float *const dst = target(first.dst, first.dstView);
     auto run = [&] {
       if (count == 1)
-        first.nest->run(first.dst, sources->a, sources->b);
+        first.nest->run(dst, sources->a, sources->b);
       else if (count > 1)
-        first.nest->run(first.dst, sources, count);
+        first.nest->run(dst, sources, count);
       count = 0;
     };
     for (const Step *step = &first; step <= &first + first.more; ++step)
@@ -154,7 +164,7 @@ private:
       run();
       for (uint32_t i = step->partBegin; i < step->partEnd; ++i) {
         const Part &part = worker.parts[i];
-        part.nest->run(step->dst, address(part.a, part.aView),
+        part.nest->run(dst, address(part.a, part.aView),
                        address(part.b, part.bView));
       }
     }
@@ -225,7 +235,7 @@ private:
     }
     for (size_t i = 0; i < its.sources.size(); ++i)
       at[i] = address(its.sources[i].first, its.sources[i].second);
-    interleave(its.problem, its.dst, at);
+    interleave(its.problem, target(its.dst, its.dstView), at);
   }
 
   void take(uint32_t index) {

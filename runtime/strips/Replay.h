@@ -58,6 +58,8 @@ public:
   struct Shift {
     uint32_t launches = 0;
     std::vector<uint32_t> streams; ///< by that of the recording
+    /// How far its moves take operands, in floats; none: nowhere.
+    std::vector<ptrdiff_t> moved = {};
   };
   void run(HostPort &host, std::atomic<uint64_t> *furthestLaunch,
            const Shift *shift = nullptr);
@@ -79,9 +81,9 @@ private:
   /// A nest at its place or, without one, an event.
   struct Step {
     const PreparedNest *nest;
-    float *dst;
-    uintptr_t a, b;
-    uint32_t aView, bView; ///< that a, b are offsets into; 0: addresses
+    uintptr_t dst, a, b;
+    /// That these are offsets into; 0: they are addresses.
+    uint32_t dstView, aView, bView;
     uint32_t partBegin = 0, partEnd = 0; ///< of a nest that was joined
     uint32_t ahead = 0; ///< the next that reads words of the host; 0: none
     uint32_t more = 0;  ///< steps behind it that are run with it
@@ -102,7 +104,8 @@ private:
   };
   struct Interleaved {
     InterleaveProblem problem;
-    float *dst;
+    uintptr_t dst;
+    uint32_t dstView;                                    ///< as of a step
     std::vector<std::pair<uintptr_t, uint32_t>> sources; ///< as of a step
   };
   /// A worker waits until another has completed `count` tasks.
@@ -125,6 +128,9 @@ private:
   WorkerPool &pool;
   std::vector<PreparedNest> nests;
   std::vector<Recording::View> views;
+  /// Where the memory that moves lies, unmoved, and how it does. In steps they
+  /// come behind the views.
+  std::vector<std::pair<uintptr_t, uint32_t>> movings;
   std::vector<uint32_t> viewUses; ///< tasks that use a view
   std::vector<Event> events;
   std::vector<Interleaved> interleaved;

@@ -28,6 +28,9 @@ public:
 
   void build() {
     placeLasting();
+    for (const auto &[area, move] : recording.movings)
+      replay.movings.push_back(
+          {reinterpret_cast<uintptr_t>(recording.buffers[area].base), move});
     findLastUses();
     reserveSteps();
     for (uint32_t i = 0; i < order.size(); ++i)
@@ -208,6 +211,9 @@ private:
       return {0, 0};
     if (buffer.kind == BufferKind::View)
       return {uintptr_t(operand.offset) * sizeof(float), buffer.viewIndex + 1};
+    if (buffer.kind == BufferKind::Moving)
+      return {uintptr_t(operand.offset) * sizeof(float),
+              uint32_t(recording.views.size()) + buffer.viewIndex + 1};
     return {reinterpret_cast<uintptr_t>(places[operand.buffer].data +
                                         operand.offset),
             0};
@@ -222,15 +228,15 @@ private:
     auto [a, aView] = locate(operation.a);
     auto [b, bView] = locate(operation.b);
     if (operation.kind == Kind::Compute) {
-      float *dst = places[operation.dst.buffer].data + operation.dst.offset;
+      const auto [dst, dstView] = locate(operation.dst);
       worker.steps.push_back(
-          {&replay.nests[operation.index], dst, a, b, aView, bView});
+          {&replay.nests[operation.index], dst, a, b, dstView, aView, bView});
       if (operation.parts)
         addParts(worker, recording.joined[operation.parts - 1]);
       return;
     }
     worker.steps.push_back(
-        {nullptr, nullptr, 0, 0, uint32_t(replay.events.size()), 0});
+        {nullptr, 0, 0, 0, 0, uint32_t(replay.events.size()), 0});
     uint32_t index = operation.index;
     if (operation.kind == Kind::Interleave)
       index = addInterleaved(operation);
@@ -254,7 +260,7 @@ private:
     for (auto &[buffer, its] : checks) {
       const auto [data, view] = locate({buffer, 0});
       worker.steps.push_back(
-          {nullptr, nullptr, 0, 0, uint32_t(replay.events.size()), 0});
+          {nullptr, 0, 0, 0, 0, uint32_t(replay.events.size()), 0});
       replay.events.push_back(
           {Kind::Expect, uint32_t(replay.expectations.size()), data, view});
       replay.expectations.push_back(std::move(its));
@@ -264,8 +270,8 @@ private:
 
   uint32_t addInterleaved(const Recording::Operation &operation) {
     const Recording::Interleaved &its = recording.interleaved[operation.index];
-    float *dst = places[operation.dst.buffer].data + operation.dst.offset;
-    replay.interleaved.push_back({its.problem, dst, {}});
+    const auto [dst, dstView] = locate(operation.dst);
+    replay.interleaved.push_back({its.problem, dst, dstView, {}});
     for (const Recording::Operand &source : its.sources)
       replay.interleaved.back().sources.push_back(locate(source));
     return uint32_t(replay.interleaved.size() - 1);
@@ -277,7 +283,8 @@ private:
       Step &before = steps[i - 1];
       const Step &step = steps[i];
       if (step.nest && before.nest == step.nest && before.dst == step.dst &&
-          step.nest->joins() && step.more + 1 < PreparedNest::mostJoined)
+          before.dstView == step.dstView && step.nest->joins() &&
+          step.more + 1 < PreparedNest::mostJoined)
         before.more = step.more + 1;
     }
   }

@@ -99,14 +99,22 @@ private:
     resource.writer = operation;
   }
 
+  /// Memory that moves is used in the order of all of it.
+  Resource &resourceOf(Recording::BufferId buffer) {
+    const Buffer &its = recording.buffers[buffer];
+    return resources[its.kind == Buffer::Kind::Moving
+                         ? recording.movings[its.viewIndex].area
+                         : buffer];
+  }
+
   void note(uint32_t index) {
     const Operation &operation = recording.operations[index];
     forEachSource(recording, operation, [&](const Recording::Operand &source) {
       if (recording.buffers[source.buffer].kind >= Buffer::Kind::Sram)
-        read(index, resources[source.buffer]);
+        read(index, resourceOf(source.buffer));
     });
     if (operation.dst.buffer != Recording::nothing)
-      write(index, resources[operation.dst.buffer]);
+      write(index, resourceOf(operation.dst.buffer));
     if (operation.kind != Kind::Next && operation.kind != Kind::Store)
       return;
     const ChannelKey channel = channelOf(recording, operation);

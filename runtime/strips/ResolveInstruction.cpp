@@ -7,6 +7,7 @@
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/check/Extents.h"
+#include "runtime/strips/MovedOperands.h"
 
 #include <algorithm>
 
@@ -108,6 +109,18 @@ void markInitialised(Strip &strip, const MemoryPattern &pattern, int lane) {
   forEachRun(pattern, [&](int64_t half, int64_t count) {
     strip.markInitialised(half, count, lane);
   });
+}
+
+bool isWritten(Strip &strip, const MemoryPattern &pattern, int lane,
+               const std::function<bool(int64_t half)> &isOwn) {
+  bool all = true;
+  forEachRun(pattern, [&](int64_t half, int64_t count) {
+    const int64_t end = half + count;
+    while (all &&
+           (half = strip.firstUninitialised(half, end - half, lane)) < end)
+      all = isOwn(half++);
+  });
+  return all;
 }
 
 // ---------------------------------------------------------------- resolving
@@ -225,7 +238,34 @@ SramElements InstructionRun::elementsOf(const OperandCode &operand,
   elements.bufferBegin = buffer.firstWord;
   elements.bufferEnd = buffer.firstWord + buffer.words;
   std::copy_n(operand.strides.begin(), dimensions, elements.stride);
+  elements.move = moveOf(operand);
   return elements;
+}
+
+/// How the arguments of the launch move an operand, for a recording.
+uint32_t InstructionRun::moveOf(const OperandCode &operand) const {
+  Recording *recording = site.world.recording;
+  const std::vector<AffineTerm> &terms = operand.offset.terms;
+  if (!recording || std::none_of(terms.begin(), terms.end(),
+                                 [](const auto &term) { return term.local; }))
+    return 0;
+  const RoutineCode *routine = site.strip.code.routine(site.code.routine);
+  Recording::Move move{uint32_t(site.launch), uint32_t(site.strip.lanes)};
+  for (const AffineTerm &term : terms)
+    if (term.local && term.index < routine->arguments)
+      move.terms.push_back({term.index, term.scale});
+  return move.terms.empty() ? 0 : recording->addMove(std::move(move));
+}
+
+/// Tells those who want to know what is used of the words that last.
+void InstructionRun::noteAccess(const std::optional<MemoryPattern> &pattern,
+                                const OperandCode &operand, bool reads,
+                                bool writes) const {
+  LastingAccesses *accesses = site.world.accesses;
+  if (accesses && pattern && !pattern->empty() &&
+      site.strip.memory.staysHome(pattern->low() / 2, pattern->high() / 2 + 1))
+    accesses->note(site.strip, site.lane, *pattern, operand, moveOf(operand),
+                   reads, writes);
 }
 
 void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
@@ -299,12 +339,16 @@ void InstructionRun::resolveDestination(Bindings bindings) {
 }
 
 void InstructionRun::touch() {
+  const bool readsOld =
+      site.code.op == Opcode::Fmac || site.code.op == Opcode::Select;
+  noteAccess(reads[0], site.code.a, true, false);
+  noteAccess(reads[1], site.code.b, true, false);
+  noteAccess(written, site.code.dst, readsOld, true);
   if (reads[0])
     checkInitialised(*reads[0], site.code.a);
   if (reads[1])
     checkInitialised(*reads[1], site.code.b);
-  if (written &&
-      (site.code.op == Opcode::Fmac || site.code.op == Opcode::Select))
+  if (written && readsOld)
     checkInitialised(*written, site.code.dst);
   if (written && !site.code.asynchronous())
     markInitialised(site.strip, *written, site.lane);

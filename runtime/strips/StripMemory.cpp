@@ -248,6 +248,12 @@ StripMemory::Place StripMemory::placeIn(AreaKind which,
     place.stride[d] = elements.stride[d] * pitch;
   place.laneStride = each ? 1 : 0;
   place.buffer = its.buffer;
+  if (Recording *recording = nests.recording(); recording && elements.move) {
+    if (which == Words)
+      place.buffer = recording->moving(its.buffer, elements.move);
+    else
+      recording->pin();
+  }
   return place;
 }
 
@@ -256,6 +262,8 @@ StripMemory::Place StripMemory::placeIn(AreaKind which,
 bool StripMemory::placeInView(const View &view, const SramElements &elements,
                               const Nest &nest, Place &place) const {
   const int64_t from = elements.first - view.origin;
+  if (Recording *recording = nests.recording(); recording && elements.move)
+    recording->pin();
   place.laneStride = view.laneStride;
   place.buffer = view.buffer;
   place.owner = view.owner;
@@ -354,7 +362,8 @@ StripMemory::Place StripMemory::write(const SramElements &elements,
   const bool fills =
       how.allLanes && !how.readsOld && !how.ordered && runs.whole;
   const bool alike = how.alike && how.allLanes && !how.ordered && lanes > 1 &&
-                     (fills || allAlike(runs));
+                     (fills || allAlike(runs)) &&
+                     (halves || !staysHome(runs.firstWord(), runs.endWord()));
   const Form to =
       halves ? elementsOf(elements.type, alike) : Form(alike ? Alike : Home);
   const bool has = formOf(runs) == to;
@@ -481,7 +490,8 @@ bool StripMemory::addLane(const View &view, int lane) {
 bool StripMemory::view(const SramElements &elements, const Nest &nest,
                        const Place &from, int lane) {
   View view;
-  if (!viewOf(elements, nest, from, view))
+  if (!viewOf(elements, nest, from, view) ||
+      staysHome(view.origin, view.origin + view.words))
     return false;
   if (lane >= 0 && lanes > 1)
     return addLane(view, lane);

@@ -23,8 +23,10 @@
 #include "runtime/strips/NestExecutor.h"
 #include "runtime/strips/StripQueue.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace wsec::runtime {
@@ -37,6 +39,7 @@ struct SramElements {
   int64_t stride[maxDimensions] = {};
   /// Words of the buffer, which may change their form together.
   int64_t bufferBegin = 0, bufferEnd = 0;
+  uint32_t move = 0; ///< how arguments move it, in the recording
 
   bool halves() const { return elementSize(type) == 2; }
 };
@@ -46,6 +49,17 @@ public:
   /// Words [first, end) of each PE.
   StripMemory(int64_t first, int64_t end, int lanes)
       : first(first), end(end), lanes(lanes) {}
+  /// These words stay at home, but for elements of 16 bits: they last, and
+  /// arguments may say which of them an operand is. In order.
+  void keepHome(std::vector<std::pair<int64_t, int64_t>> words) {
+    lasting = std::move(words);
+  }
+  /// Whether some of words [from, to) stay at home.
+  bool staysHome(int64_t from, int64_t to) const {
+    return std::any_of(lasting.begin(), lasting.end(), [&](const auto &its) {
+      return its.first < to && from < its.second;
+    });
+  }
 
   /// Forgets all contents. Operations are noted as those of `actor`.
   void reset(Recording *recording, uint32_t actor);
@@ -204,6 +218,7 @@ private:
 
   const int64_t first, end;
   const int lanes;
+  std::vector<std::pair<int64_t, int64_t>> lasting;
   Area areas[4];
   std::vector<Form> forms; ///< by word
   std::vector<View> views;

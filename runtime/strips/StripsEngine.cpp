@@ -339,8 +339,8 @@ private:
     }
     std::vector<Recording::Words> changes;
     for (const auto &part : its.parts)
-      changes.insert(changes.end(), part->lastingWrites().begin(),
-                     part->lastingWrites().end());
+      for (const Recording::Words &words : part->lastingWrites())
+        changes.push_back(words);
     saveBackup(changes);
     try {
       replay(its, host);

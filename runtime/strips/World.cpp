@@ -34,6 +34,13 @@ ProgramImage::ProgramImage(const program::Program &program)
       loads |= std::holds_alternative<LoadCode>(statement);
     });
   mapStrips();
+  for (const auto &strip : strips) {
+    std::vector<std::pair<int64_t, int64_t>> lasting;
+    for (const auto &piece : persistent.pieces(strip->classIndex))
+      lasting.push_back(
+          {piece.address / 4, (piece.address + piece.bytes + 3) / 4});
+    strip->memory.keepHome(std::move(lasting));
+  }
   if (std::any_of(program.entries()->begin(), program.entries()->end(),
                   [](const program::Entry *entry) {
                     return entry->launches()->size() > 0;

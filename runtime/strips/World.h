@@ -21,6 +21,8 @@
 
 namespace wsec::runtime {
 
+class LastingAccesses;
+
 /// What never changes from run to run.
 struct ProgramImage {
   explicit ProgramImage(const program::Program &program);
@@ -104,6 +106,9 @@ public:
   Observer *const observer; ///< or null
   Scheduler scheduler;
   Commands commands;
+
+  /// Told what is done with words that last; or null.
+  LastingAccesses *accesses = nullptr;
 
   /// What follows is written down, or no longer. Only while nothing runs.
   void record(Recording *into);
