@@ -6,41 +6,25 @@
 #include "dialects/wse/InherentAttributes.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace wsec;
 
-static bool doTheSame(pe::RoutineOp a, pe::RoutineOp b) {
-  return OperationEquivalence::isRegionEquivalentTo(
-      &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
-}
-
-/// Equal for routines that do the same, different for nearly all others.
-static llvm::hash_code hashOf(pe::RoutineOp routine) {
-  llvm::hash_code hash = 0;
-  routine.getBody().walk([&](Operation *op) {
-    hash =
-        llvm::hash_combine(hash, OperationEquivalence::computeHash(
-                                     op, OperationEquivalence::ignoreHashValue,
-                                     OperationEquivalence::ignoreHashValue,
-                                     OperationEquivalence::IgnoreLocations));
-  });
-  return hash;
-}
-
-RoutineSet::Parts RoutineSet::findOrInsert(const Parts &parts) {
+RoutineParts RoutineSet::findOrInsert(const RoutineParts &parts) {
   llvm::hash_code hash = 0;
   for (pe::RoutineOp part : parts)
     hash = llvm::hash_combine(hash, hashOf(part));
-  auto &candidates = routines[hash];
-  for (const Parts &candidate : candidates)
-    if (llvm::equal(candidate, parts, [](pe::RoutineOp a, pe::RoutineOp b) {
-          return a->getParentOp() == b->getParentOp() && doTheSame(a, b);
-        }))
-      return candidate;
-  candidates.push_back(parts);
+  auto &candidates = byHash[hash];
+  for (size_t candidate : candidates)
+    if (llvm::equal(routines[candidate], parts,
+                    [](pe::RoutineOp a, pe::RoutineOp b) {
+                      return a->getParentOp() == b->getParentOp() &&
+                             doTheSame(a, b);
+                    }))
+      return routines[candidate];
+  candidates.push_back(routines.size());
+  routines.push_back(parts);
   return parts;
 }
 
@@ -84,18 +68,24 @@ RoutineSet::write(wse::KernelOp kernel,
     return kernel.emitOpError("has no kernel that runs it");
   if (failed(checkResidents(kernel, *library)))
     return failure();
-  Parts own;
+  RoutineParts own;
   for (const std::unique_ptr<RoutineBuilder> &part : code) {
     if (failed(library->lower(kernel, *part)) || failed(part->finish()))
       return failure();
     own.push_back(part->getRoutine());
   }
-  Parts shared = findOrInsert(own);
+  RoutineParts shared = findOrInsert(own);
   StringAttr name = shared.front().getSymNameAttr();
   if (shared.front() != own.front())
     for (pe::RoutineOp part : own)
       part.erase();
   return name;
+}
+
+RoutineCalls RoutineSet::mergeByAddress(wse::ProgramOp source,
+                                        ClassSet &classes) {
+  return wsec::mergeByAddress(source, classes, routines,
+                              source.getAddressArguments());
 }
 
 SmallVector<std::unique_ptr<RoutineBuilder>>
@@ -206,6 +196,7 @@ FailureOr<int64_t> wsec::codeBytes(wse::ProgramOp scheduled) {
               routineBuilders(kernel, classes, shared.freshSymbol("routine")))))
         return failure();
     }
+  routines.mergeByAddress(scheduled, classes);
   int64_t most = 0;
   for (const std::unique_ptr<ClassBuilder> &each : classes.all())
     most = std::max(most, pe::codeBytes(each->peClass));

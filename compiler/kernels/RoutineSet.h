@@ -5,6 +5,7 @@
 #ifndef COMPILER_KERNELS_ROUTINESET_H
 #define COMPILER_KERNELS_ROUTINESET_H
 
+#include "compiler/kernels/AddressArguments.h"
 #include "compiler/kernels/RoutineBuilder.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -14,7 +15,7 @@ namespace wsec {
 /// The routines of a program. Kernels that do the same share one: equal
 /// instructions on equal buffers with equal scalars, in all classes that take
 /// part. Layers of a transformer differ only in the words the host streams,
-/// which no routine mentions.
+/// which no routine mentions, and in the states that are their own.
 class RoutineSet {
 public:
   /// Writes what `kernel` is on the PEs of each class that takes part, with its
@@ -25,14 +26,17 @@ public:
   write(wse::KernelOp kernel,
         llvm::ArrayRef<std::unique_ptr<RoutineBuilder>> code);
 
+  /// Behind all writes: makes one of those that are equal but for addresses of
+  /// states, or, in a program with `address_arguments`, of any buffers. What
+  /// launches of the routines that this concerns start in place of them.
+  RoutineCalls mergeByAddress(wse::ProgramOp source, ClassSet &classes);
+
 private:
-  /// One kernel's, in each class that takes part.
-  using Parts = llvm::SmallVector<pe::RoutineOp, 1>;
+  RoutineParts findOrInsert(const RoutineParts &parts);
 
-  Parts findOrInsert(const Parts &parts);
-
-  /// By hash, so that few are compared. Looked up only.
-  llvm::DenseMap<llvm::hash_code, llvm::SmallVector<Parts, 1>> routines;
+  std::vector<RoutineParts> routines;
+  /// So that few are compared. Looked up only.
+  llvm::DenseMap<llvm::hash_code, llvm::SmallVector<size_t, 1>> byHash;
 };
 
 /// Builders of the routine `name` of a kernel in all classes that take part.

@@ -213,6 +213,43 @@ static void createLaunch(wse::KernelOp source, StringAttr routine,
       slots.empty() ? ArrayAttr() : builder.getArrayAttr(slots));
 }
 
+/// Launches that carry numbers stand in an entry: the only one is `main`.
+static void makeMainAnEntry(pe::ProgramOp program) {
+  Block &body = program.getBody().front();
+  auto builder = OpBuilder::atBlockEnd(&body);
+  auto entry = pe::EntryOp::create(builder, program.getLoc(), "main",
+                                   builder.getArrayAttr({}), {}, {});
+  Block &calls = entry.getBody().emplaceBlock();
+  for (Operation &op : llvm::make_early_inc_range(body))
+    if (isa<pe::LaunchOp, pe::CopyOp, pe::ValueOp>(op))
+      op.moveBefore(&calls, calls.end());
+}
+
+/// Has launches of routines that were merged start the one that is left.
+static void carryAddresses(const RoutineCalls &calls, pe::ProgramOp program) {
+  const bool carries = llvm::any_of(
+      calls, [](const auto &call) { return !call.second.carried.empty(); });
+  if (carries && program.getOps<pe::EntryOp>().empty())
+    makeMainAnEntry(program);
+  llvm::DenseMap<std::pair<Block *, int64_t>, Value> constants;
+  program.walk([&](pe::LaunchOp launch) {
+    const auto call = calls.find(launch.getRoutineAttr().getAttr());
+    if (call == calls.end())
+      return;
+    launch.setRoutineAttr(FlatSymbolRefAttr::get(call->second.routine));
+    for (int64_t number : call->second.carried) {
+      Value &constant = constants[{launch->getBlock(), number}];
+      if (!constant) {
+        auto builder = OpBuilder::atBlockBegin(launch->getBlock());
+        constant = pe::ConstantOp::create(
+            builder, launch.getLoc(),
+            pe::ScalarType::get(builder.getContext()), number);
+      }
+      launch.getCarriedMutable().append(constant);
+    }
+  });
+}
+
 /// Erases scalars that no code depends on.
 static void eraseUnusedScalars(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
@@ -246,7 +283,7 @@ struct ConvertWseToPe final
     ClassSet classes(shared, source);
     convertRoutes(source, classes.all().front()->peClass);
     bindLaunchQueue(classes, *launchColor);
-    if (failed(convertEntries(*entries, shared, classes)))
+    if (failed(convertEntries(source, *entries, shared, classes)))
       return failure();
     for (const std::unique_ptr<ClassBuilder> &each : classes.all())
       eraseUnusedScalars(each->peClass.getBody().front());
@@ -258,7 +295,8 @@ struct ConvertWseToPe final
     return success();
   }
 
-  LogicalResult convertEntries(ArrayRef<EntryKernels> entries,
+  LogicalResult convertEntries(wse::ProgramOp source,
+                               ArrayRef<EntryKernels> entries,
                                ProgramBuilder &shared, ClassSet &classes) {
     RoutineSet routines;
     auto names = nameKernels(entries, shared);
@@ -268,6 +306,7 @@ struct ConvertWseToPe final
               OpBuilder::atBlockEnd(callsOf(kernels.front(), shared)), routines,
               shared, classes)))
         return failure();
+    carryAddresses(routines.mergeByAddress(source, classes), shared.program);
     return success();
   }
 

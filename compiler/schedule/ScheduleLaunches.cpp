@@ -67,16 +67,21 @@ struct ScheduleLaunches final
     if (std::string error = problem->check(); !error.empty())
       return program.emitError(error);
     // Few addresses make less code, and waste some room for buffers: what does
-    // not fit so may fit by first fit.
+    // not fit so may fit by first fit. Addresses that launches carry make the
+    // least, and take cycles.
     const std::vector<size_t> order = orderLaunches(*problem);
     Overflow overflow;
-    for (Solver solver : {byForm, byFirstFit}) {
-      FailureOr<bool> fits =
-          placeBehindCode(program, *problem, order, solver, overflow);
-      if (failed(fits))
-        return failure();
-      if (*fits)
-        return scheduleFlows(program);
+    for (bool carried : {false, true}) {
+      program.setAddressArguments(carried);
+      overflow = {};
+      for (Solver solver : {byForm, byFirstFit}) {
+        FailureOr<bool> fits =
+            placeBehindCode(program, *problem, order, solver, overflow);
+        if (failed(fits))
+          return failure();
+        if (*fits)
+          return scheduleFlows(program);
+      }
     }
     auto error = overflow.op->emitError(overflow.message);
     setShortage(error, Shortage::Sram, overflow.code);
@@ -116,8 +121,8 @@ struct ScheduleLaunches final
           "SramOverflow: " + std::to_string(*code) +
           " bytes of code leave no room for buffers in the " +
           std::to_string(problem.endAddress) +
-          " bytes of a PE; split the model into programs with fewer different "
-          "kernels";
+          " bytes of a PE; compile for fewer tokens or a smaller batch, or split "
+          "the model into programs with fewer different kernels";
     }
     return false;
   }

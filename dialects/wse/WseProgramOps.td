@@ -30,7 +30,8 @@ def Wse_ProgramOp : Wse_Op<"program",
     `machine` is a preset's name or the JSON text of a machine; `mesh` is the
     sub-rectangle in use, columns x rows: its edges have the I/O channels. A
     scheduled program knows the SRAM of its fullest PE and the kernel to blame
-    for it.
+    for it. With `address_arguments` kernels that do the same on other buffers share
+    their code: launches carry the addresses. Without, that is so of states alone.
 
     ```mlir
     wse.program @main state(selected) mesh(4x5) machine("wse2") {
@@ -63,7 +64,8 @@ def Wse_ProgramOp : Wse_Op<"program",
     StrAttr:$machine,
     OptionalAttr<Wse_SelectionAttr>:$selection,
     OptionalAttr<I64Attr>:$sram_peak,
-    OptionalAttr<StrAttr>:$sram_owner);
+    OptionalAttr<StrAttr>:$sram_owner,
+    UnitAttr:$address_arguments);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `state` `(` $state `)` `mesh` `(` custom<MeshExtents>($mesh) `)`
