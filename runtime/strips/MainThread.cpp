@@ -240,6 +240,16 @@ bool MainThread::differs(const InstructionCode &code) const {
                      });
 }
 
+/// Whether PEs of the strip may wait for words that others of it pass on.
+bool MainThread::passesOn(const InstructionCode &code) const {
+  auto color = [&](const OperandCode &operand) {
+    return int(operand.color.value(bindings(strip.scalars)));
+  };
+  return code.dst.fabric() &&
+         ((code.a.fabric() && strip.passesOn(color(code.a), color(code.dst))) ||
+          (code.b.fabric() && strip.passesOn(color(code.b), color(code.dst))));
+}
+
 /// The element that lane `lane` (-1: each) finds at `offset`.
 int32_t MainThread::load(const LoadCode &load, int64_t offset, int lane) {
   const BufferCode &buffer = strip.code.buffers[load.buffer];
@@ -295,7 +305,7 @@ void MainThread::execute(const LoadCode &code) {
 }
 
 void MainThread::execute(const InstructionCode &code) {
-  if (!strip.uniform(code) || differs(code)) {
+  if (!strip.uniform(code) || differs(code) || passesOn(code)) {
     executeLanes(code);
     return;
   }
