@@ -323,6 +323,16 @@ bool MainThread::differs(const InstructionCode &code) const {
                       }));
 }
 
+/// Whether PEs of the strip may wait for words that others of it pass on.
+bool MainThread::passesOn(const InstructionCode &code) const {
+  auto color = [&](const OperandCode &operand) {
+    return int(operand.color.value(bindings(strip.scalars)));
+  };
+  return code.dst.fabric() &&
+         ((code.a.fabric() && strip.passesOn(color(code.a), color(code.dst))) ||
+          (code.b.fabric() && strip.passesOn(color(code.b), color(code.dst))));
+}
+
 /// The element that lane `lane` (-1: each) finds at `offset`.
 int32_t MainThread::load(const LoadCode &load, int64_t offset, int lane) {
   const BufferCode &buffer = strip.code.buffers[load.buffer];
@@ -406,7 +416,8 @@ void MainThread::execute(const InstructionCode &code) {
   const bool inMemory = !code.usesFabric() && !code.asynchronous();
   if (!inMemory)
     join();
-  if (!divergences.empty() || !strip.uniform(code) || differs(code))
+  if (!divergences.empty() || !strip.uniform(code) || differs(code) ||
+      passesOn(code))
     return inMemory ? executeInMemory(code) : executeLanes(code);
   const bool runs = code.guard < 0 || strip.scalars[code.guard] != 0;
   static const std::vector<int> all{-1};

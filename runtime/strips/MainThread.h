@@ -76,6 +76,7 @@ private:
   int32_t load(const LoadCode &load, int64_t offset, int lane);
   bool differs(const AffineFunction &function) const;
   bool differs(const InstructionCode &code) const;
+  bool passesOn(const InstructionCode &code) const;
   void enter(const LoopCode &loop);
   void enter(const IfCode &branch);
   /// Calls `visit(lane, value)` for all lanes at work.

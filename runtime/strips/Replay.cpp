@@ -8,7 +8,6 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 namespace wsec::runtime {
@@ -56,38 +55,44 @@ private:
     uint32_t step = 0, wait = 0, view = 0, done = 0;
     for (const Task &task : worker.tasks) {
       for (; wait < task.waitEnd; ++wait)
-        if (!await(worker.waits[wait], task.order))
-          return;
+        await(worker.waits[wait]);
       if (task.order > failed.load(std::memory_order_relaxed))
-        return;
+        break;
       try {
         for (; step < task.stepEnd; step += 1 + worker.steps[step].more)
           execute(worker, step);
       } catch (...) {
-        return fail(task.order);
+        fail(task.order);
+        break;
       }
       for (; view < task.viewEnd; ++view)
         letGo(worker.lastViews[view]);
       ++done;
       if (task.awaited)
-        progress[index].count.store(done, std::memory_order_release);
+        tell(index, done);
     }
+    // What it leaves out comes behind a task that failed: nobody who waits for
+    // it goes on.
+    tell(index, UINT32_MAX);
   }
 
-  /// False if what it waits for will not come.
-  bool await(const Wait &wait, uint32_t order) {
+  /// Sequentially consistent: who waits has said so before it looks again.
+  void tell(unsigned index, uint32_t done) {
+    progress[index].count.store(done);
+    progress[index].count.notify_all();
+  }
+
+  /// The other worker is about to be there, or has lost its core to somebody.
+  void await(const Wait &wait) {
+    constexpr unsigned patience = 4000;
     const std::atomic<uint32_t> &count = progress[wait.worker].count;
-    for (unsigned tries = 0; count.load(std::memory_order_acquire) < wait.count;
-         ++tries) {
-      if (order > failed.load(std::memory_order_relaxed))
-        return false;
-      constexpr unsigned patience = 4000;
+    uint32_t done;
+    for (unsigned tries = 0;
+         (done = count.load(std::memory_order_acquire)) < wait.count; ++tries)
       if (tries < patience)
         hwy::Pause();
       else
-        std::this_thread::yield();
-    }
-    return true;
+        count.wait(done, std::memory_order_acquire);
   }
 
   /// Earlier tasks go on, so that the first error of all is found.

@@ -14,12 +14,13 @@ using program::Port;
 
 Strip::Strip(int index, int classIndex, const ClassCode &code, int column,
              std::vector<int> rowsOfLanes, std::vector<int64_t> values,
-             std::vector<bool> varying)
+             std::vector<bool> varying, std::vector<Along> along)
     : index(index), classIndex(classIndex), code(code), column(column),
       rows(std::move(rowsOfLanes)), lanes(int(rows.size())),
       scalars(std::move(values)), varying(std::move(varying)),
       memory(code.firstDataWord, code.endDataWord, lanes),
-      alike(code.instructions), active(code.instructions) {}
+      along(std::move(along)), alike(code.instructions),
+      active(code.instructions) {}
 
 int Strip::laneOf(Coordinate pe) const {
   return int(std::lower_bound(rows.begin(), rows.end(), pe.y) - rows.begin());
@@ -201,7 +202,7 @@ static bool differentCasts(const RouterTables &router, int colors, int x,
 }
 
 /// Whether words may come north from PE (x, lower) to (x, upper), passed on by
-/// those in between or not. A strip of both could wait for itself.
+/// those in between or not.
 static bool northward(const RouterTables &router, int colors, int x, int upper,
                       int lower) {
   for (int y = upper + 1; y <= lower; ++y) {
@@ -221,6 +222,7 @@ struct Segment {
   std::vector<int> rows;
   std::vector<int64_t> scalars; ///< of the first
   std::vector<bool> varying;
+  bool apart = false; ///< others may lie between its rows
 
   void add(int row, const std::vector<int64_t> &values) {
     rows.push_back(row);
@@ -229,6 +231,7 @@ struct Segment {
         varying[i] = true;
   }
   void join(const Segment &other) {
+    apart = true;
     add(other.rows.front(), other.scalars);
     rows.insert(rows.end(), other.rows.begin() + 1, other.rows.end());
     for (size_t i = 0; i < varying.size(); ++i)
@@ -239,8 +242,9 @@ struct Segment {
 class StripMaker {
 public:
   StripMaker(const program::Program &program,
-             const std::vector<ClassCode> &classes, const RouterTables &router)
-      : program(program), classes(classes), router(router) {}
+             const std::vector<ClassCode> &classes, const RouterTables &router,
+             bool joins)
+      : program(program), classes(classes), router(router), joins(joins) {}
 
   std::vector<std::unique_ptr<Strip>> make() {
     for (size_t c = 0; c < classes.size(); ++c)
@@ -262,8 +266,21 @@ private:
     const ClassCode &code = classes[size_t(c)];
     for (Segment &segment : joinNarrow(code, cut(code, rect, x), x))
       strips.push_back(std::make_unique<Strip>(
-          int(strips.size()), c, code, x, std::move(segment.rows),
-          std::move(segment.scalars), std::move(segment.varying)));
+          int(strips.size()), c, code, x, segment.rows,
+          std::move(segment.scalars), std::move(segment.varying),
+          segment.apart ? alongColumn(x, segment.rows) : std::vector<Along>()));
+  }
+
+  std::vector<Along> alongColumn(int x, const std::vector<int> &rows) const {
+    std::vector<Along> along(program.machine()->colors());
+    for (int y : rows)
+      for (int color = 0; color < int(along.size()); ++color)
+        for (Port port : {Port::North, Port::South}) {
+          Along &its = along[size_t(color)];
+          its.comes |= router.receive(color, {x, y}) == port;
+          its.leaves |= router.transmits(color, {x, y}, port);
+        }
+    return along;
   }
 
   /// Neighbouring rows that can run together.
@@ -298,8 +315,9 @@ private:
       bool isNarrow = segment.rows.size() < narrow;
       auto with = std::find_if(open.begin(), open.end(), [&](size_t i) {
         return sameStrict(code, result[i].scalars, segment.scalars) &&
-               !northward(router, program.machine()->colors(), x,
-                          result[i].rows.back(), segment.rows.front());
+               (joins ||
+                !northward(router, program.machine()->colors(), x,
+                           result[i].rows.back(), segment.rows.front()));
       });
       if (isNarrow && with != open.end()) {
         result[*with].join(segment);
@@ -321,6 +339,7 @@ private:
   const program::Program &program;
   const std::vector<ClassCode> &classes;
   const RouterTables &router;
+  const bool joins;
   std::vector<std::unique_ptr<Strip>> strips;
 };
 
@@ -328,8 +347,9 @@ private:
 
 std::vector<std::unique_ptr<Strip>>
 makeStrips(const program::Program &program,
-           const std::vector<ClassCode> &classes, const RouterTables &router) {
-  return StripMaker(program, classes, router).make();
+           const std::vector<ClassCode> &classes, const RouterTables &router,
+           bool joins) {
+  return StripMaker(program, classes, router, joins).make();
 }
 
 } // namespace wsec::runtime

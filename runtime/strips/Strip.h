@@ -17,11 +17,16 @@
 
 namespace wsec::runtime {
 
+/// Whether words of a color come to a PE along its column, and leave it so.
+struct Along {
+  bool comes = false, leaves = false;
+};
+
 class Strip {
 public:
   Strip(int index, int classIndex, const ClassCode &code, int column,
         std::vector<int> rows, std::vector<int64_t> scalars,
-        std::vector<bool> varying);
+        std::vector<bool> varying, std::vector<Along> along = {});
 
   const int index;
   const int classIndex;
@@ -44,6 +49,16 @@ public:
     return known == Alike::Unknown ? findUniform(instruction)
                                    : known == Alike::Yes;
   }
+  /// Whether words that come on color `from` and leave on `to` may come from
+  /// one PE of the strip and reach another, by way of PEs that are not of it.
+  bool passesOn(int from, int to) const {
+    auto its = [&](int color) {
+      return size_t(color) < along.size() ? along[size_t(color)] : Along();
+    };
+    return its(from).comes && its(to).leaves;
+  }
+  /// Whether others may lie between its rows.
+  bool isApart() const { return !along.empty(); }
   /// Lanes in which the guard of `instruction` holds.
   const std::vector<int> &activeLanes(const InstructionCode &instruction);
 
@@ -81,6 +96,7 @@ private:
                       const PersistentState::Piece &piece, int lane,
                       const Copy &copy);
 
+  const std::vector<Along> along; ///< by color, if its rows lie apart
   WrittenWords written;
   // By instruction, once somebody asked.
   enum class Alike : uint8_t { Unknown, Yes, No };
@@ -93,10 +109,13 @@ private:
 };
 
 /// Cuts the rectangles of all classes into strips, in order of class,
-/// rectangle, column and row.
+/// rectangle, column and row. Those that do the same are joined, others between
+/// them, where no words come north or, if it `joins`, anyway: then one might
+/// wait for itself.
 std::vector<std::unique_ptr<Strip>>
 makeStrips(const program::Program &program,
-           const std::vector<ClassCode> &classes, const RouterTables &router);
+           const std::vector<ClassCode> &classes, const RouterTables &router,
+           bool joins);
 
 } // namespace wsec::runtime
 

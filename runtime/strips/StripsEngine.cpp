@@ -194,8 +194,9 @@ private:
 
 class StripsEngine::Implementation final : public PersistentState::Keeper {
 public:
-  Implementation(const program::Program &program, EngineOptions options)
-      : image(program), options(options), pool(options.threads),
+  Implementation(const program::Program &program, EngineOptions options,
+                 bool joins)
+      : image(program, joins), options(options), pool(options.threads),
         records(options.replay && !options.observer) {}
   ~Implementation() override { release(); }
 
@@ -225,6 +226,14 @@ public:
   }
 
   const program::Program &program() const { return image.program; }
+
+  /// Where PEs of a strip may have waited for one another, one whose strips do
+  /// not, for a run that begins anew.
+  std::unique_ptr<Implementation> separate() const {
+    return image.joined && !options.observer
+               ? std::make_unique<Implementation>(image.program, options, false)
+               : nullptr;
+  }
 
 private:
   /// The first run of a call.
@@ -402,7 +411,7 @@ StripsEngine::StripsEngine(const program::Program &program,
   requireProcessor();
   if (options.threads == 0)
     options.threads = std::max(1u, std::thread::hardware_concurrency());
-  implementation = std::make_unique<Implementation>(program, options);
+  implementation = std::make_unique<Implementation>(program, options, true);
 }
 
 StripsEngine::~StripsEngine() = default;
@@ -413,6 +422,16 @@ RunResult StripsEngine::run(HostPort &host) {
 
 RunResult StripsEngine::run(HostPort &host, const Call &call,
                             PersistentState *state) {
+  try {
+    return implementation->run(host, call, state);
+  } catch (const Error &error) {
+    auto separate = error.errorClass() == ErrorClass::Deadlock
+                        ? implementation->separate()
+                        : nullptr;
+    if (!separate || !host.rewind())
+      throw;
+    implementation = std::move(separate);
+  }
   return implementation->run(host, call, state);
 }
 

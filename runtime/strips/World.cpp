@@ -25,14 +25,16 @@ static std::vector<ClassCode> decodeClasses(const program::Program &program) {
   return classes;
 }
 
-ProgramImage::ProgramImage(const program::Program &program)
+ProgramImage::ProgramImage(const program::Program &program, bool joins)
     : program(program), machine(*program.machine()), router(program),
       classes(decodeClasses(program)),
-      strips(makeStrips(program, classes, router)), persistent(program) {
+      strips(makeStrips(program, classes, router, joins)), persistent(program) {
   for (const ClassCode &code : classes)
     forEachStatement(code, [&](const StatementCode &statement) {
       loads |= std::holds_alternative<LoadCode>(statement);
     });
+  joined = joins && std::any_of(strips.begin(), strips.end(),
+                                [](const auto &its) { return its->isApart(); });
   mapStrips();
   for (const auto &strip : strips) {
     std::vector<std::pair<int64_t, int64_t>> lasting;

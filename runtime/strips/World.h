@@ -25,7 +25,9 @@ class LastingAccesses;
 
 /// What never changes from run to run.
 struct ProgramImage {
-  explicit ProgramImage(const program::Program &program);
+  /// Whether strips of PEs that do the same are `joined` where one might wait
+  /// for itself (Strip.h).
+  explicit ProgramImage(const program::Program &program, bool joins);
 
   const program::Program &program;
   const program::Machine &machine;
@@ -41,6 +43,8 @@ struct ProgramImage {
   std::vector<Recording::Words> lastingWords() const;
   /// Whether code loads where operands lie: then what runs depends on data.
   bool loads = false;
+  /// Whether some strip may wait for itself.
+  bool joined = false;
 
 private:
   void mapStrips();
