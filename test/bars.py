@@ -8,9 +8,10 @@ no longer: those are marked "held".
 """
 
 import re
-import subprocess
 import sys
 from pathlib import Path
+
+from lint import tracked
 
 CODE = (".h", ".cpp", ".td")
 # A comment that begins so says nothing of what it is that it tells of.
@@ -21,16 +22,10 @@ KERNEL = re.compile(r"^def Wse_(\w+)Op : Wse_(?:Row)?KernelOp<", re.M)
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
 
-def tracked(root):
-    """Files by path, of the kinds that a bar counts in."""
-    listing = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True)
-    return {path: (root / path).read_text(encoding="utf-8") for path in map(Path, listing.stdout.split("\n"))
-            if path.suffix in (*CODE, ".md", ".mlir", ".py") and (root / path).is_file()}
-
-
 class Tree:
     def __init__(self, root):
-        self.texts = tracked(root)
+        self.texts = {path: (root / path).read_text(encoding="utf-8") for path in sorted(tracked(root))
+                      if path.suffix in (*CODE, ".md", ".mlir", ".py")}
 
     def under(self, *folders, suffixes=CODE):
         return {path: text for path, text in self.texts.items()
