@@ -15,7 +15,6 @@
 #include "compiler/infer/Passes.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/place/Passes.h"
-#include "compiler/place/PlacementDump.h"
 #include "compiler/raise/Passes.h"
 #include "compiler/route/Passes.h"
 #include "compiler/schedule/Passes.h"
@@ -75,7 +74,6 @@ private:
   LogicalResult runPhases(Phase first, Phase last);
   LogicalResult runPhasesOnce(Phase first, Phase last);
   LogicalResult runPasses(Phase first, Phase last, bool verifies);
-  LogicalResult dumpPlacement();
   LogicalResult writeIR();
   LogicalResult emit(Phase first);
   LogicalResult report();
@@ -92,8 +90,7 @@ private:
   MLIRContext &context;
   OwningOpRef<ModuleOp> module;
   Attempts attempts;
-  select::PlanningCache planned;       ///< of all attempts
-  std::optional<PlacementView> placed; ///< if it is to be dumped
+  select::PlanningCache planned; ///< of all attempts
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
 };
@@ -101,7 +98,9 @@ private:
 
 /// A compilation that cannot be kept should not begin.
 LogicalResult Compilation::checkOutputs() {
-  for (StringRef path : {options.output, options.report, options.placementDump})
+  for (StringRef path :
+       {StringRef(options.output), StringRef(options.report),
+        options.viewer ? StringRef(options.viewer->path) : StringRef()})
     if (llvm::Error problem = checkOutputPath(path, options.input))
       return fail(std::move(problem));
   return success();
@@ -298,30 +297,16 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
 
 /// Regions are known once placed; streams and SRAM until lowering ends wse.
 LogicalResult Compilation::runPhasesOnce(Phase first, Phase last) {
-  if (options.placementDump.empty())
+  if (!options.viewer)
     return runPasses(first, last, /*verifies=*/true);
-  const Phase dumpAfter = std::min(last, Phase::Schedule);
-  if (failed(runPasses(first, dumpAfter, /*verifies=*/true)))
+  const Phase viewedAfter = std::min(last, Phase::Schedule);
+  if (failed(runPasses(first, viewedAfter, /*verifies=*/true)))
     return failure();
   for (auto program : module->getOps<wse::ProgramOp>())
-    placed = viewPlacement(program);
-  return last == dumpAfter ? success()
-                           : runPasses(Phase::Lower, last, /*verifies=*/false);
-}
-
-/// What crosses links is in the code.
-LogicalResult Compilation::dumpPlacement() {
-  if (!placed)
-    return success();
-  if (!module->getOps<pe::ProgramOp>().empty()) {
-    FailureOr<runtime::LinkWords> words = countLinkWords(*module);
-    if (failed(words))
-      return failure();
-    addLinkWords(*words, *placed);
-  }
-  std::string problem =
-      writePlacement(*placed, options.placementDump, options.measured);
-  return problem.empty() ? success() : LogicalResult(error() << problem);
+    options.viewer->view(program);
+  return last == viewedAfter
+             ? success()
+             : runPasses(Phase::Lower, last, /*verifies=*/false);
 }
 
 /// Runs the passes of some phases as one pipeline, so that timing, IR dumps and
@@ -382,7 +367,7 @@ LogicalResult Compilation::checkOptions(Phase first) {
                    << phaseName(first) << " and "
                    << phaseName(options.stopAfter);
   bool placed = first <= Phase::Lower && options.stopAfter >= Phase::Place;
-  if (!options.placementDump.empty() && !placed)
+  if (options.viewer && !placed)
     return error() << "there is no placement to dump between "
                    << phaseName(first) << " and "
                    << phaseName(options.stopAfter);
@@ -513,7 +498,8 @@ LogicalResult Compilation::run() {
   Phase last = std::min(options.stopAfter, Phase::Lower);
   if (*first <= last && failed(runPhases(*first, last)))
     return failure();
-  if (failed(dumpPlacement()) || failed(explain()))
+  if ((options.viewer && failed(options.viewer->write(*module))) ||
+      failed(explain()))
     return failure();
   if (options.stopAfter != Phase::Emit)
     return options.printsIR ? writeIR() : success();

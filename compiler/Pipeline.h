@@ -4,10 +4,12 @@
 #ifndef COMPILER_PIPELINE_H
 #define COMPILER_PIPELINE_H
 
+#include "compiler/ProgramViewer.h"
 #include "compiler/import/ImportModel.h"
 #include "llvm/Support/LogicalResult.h"
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -91,10 +93,8 @@ struct CompileOptions {
   /// Whether IR has the elements of large constants, so that it can be read
   /// back.
   bool printsConstants = false;
-  /// A map of the placement: .txt, .json, .svg, .html; made of the last state
-  /// reached. With counters or the report of a run, for .html.
-  std::string placementDump;
-  std::vector<std::string> measured;
+  /// Draws the placement; null: nobody does.
+  std::shared_ptr<ProgramViewer> viewer;
   bool bundle = false;
   /// Where weight files may lie, besides the folder of the input.
   std::vector<std::string> weightFolders;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks placements of wsec --dump-placement=FILE.json against
-compiler/place/placement.schema.json, and that what they say fits together.
+tools/map/placement.schema.json, and that what they say fits together.
 
     check_placement.py PLACEMENT.json ...
 
@@ -17,7 +17,7 @@ import numpy as np
 from check_counters import without_references
 from check_report import findings
 
-SCHEMA = Path(__file__).resolve().parents[1] / "compiler" / "place" / "placement.schema.json"
+SCHEMA = Path(__file__).resolve().parents[1] / "tools" / "map" / "placement.schema.json"
 PORTS = ("north", "south", "east", "west", "ramp")
 
 

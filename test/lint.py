@@ -136,8 +136,8 @@ def forbidden(path, target):
     return None
 
 
-def main():
-    root = Path(sys.argv[1])
+def tracked(root):
+    """The files of the project, from its root."""
     listing = subprocess.run(
         ["git", "ls-files"], cwd=root, capture_output=True, text=True, check=False
     ).stdout.split("\n")
@@ -145,6 +145,12 @@ def main():
     if not files:  # an unpacked archive
         files = [p.relative_to(root) for p in root.rglob("*")
                  if p.is_file() and not {"build", ".venv", ".git"} & set(p.parts)]
+    return files
+
+
+def main():
+    root = Path(sys.argv[1])
+    files = tracked(root)
     findings = []
     sources = 0
     for path in sorted(files):

@@ -57,14 +57,14 @@ struct PlaceKernels final : place::impl::PlaceKernelsPassBase<PlaceKernels> {
   using PlaceKernelsPassBase::PlaceKernelsPassBase;
 
   /// Positions as the file says; empty, or which rule they break.
-  std::string takePlaces(wse::ProgramOp program) {
+  std::string takePlaces(wse::ProgramOp program, std::vector<size_t> &about) {
     llvm::Expected<PlacementFile> file = readPlacementFile(placement);
     if (!file)
       return llvm::toString(file.takeError());
     if (std::string error = pinRegions(program, *file); !error.empty())
       return error;
     PlacementProblem problem = readPlacementProblem(program);
-    std::string error = problem.verify(pinsOf(problem));
+    std::string error = problem.verify(pinsOf(problem), &about);
     return error.empty() ? "" : "placement '" + placement + "': " + error;
   }
 
@@ -75,11 +75,13 @@ struct PlaceKernels final : place::impl::PlaceKernelsPassBase<PlaceKernels> {
           << wse::stringifyState(program.getState());
       return signalPassFailure();
     }
-    std::string error = placement.empty() ? "" : takePlaces(program);
+    std::vector<size_t> about;
+    std::string error = placement.empty() ? "" : takePlaces(program, about);
     PlacementProblem problem = readPlacementProblem(program);
     Placement solution;
     if (!error.empty()) {
-      program.emitError(error);
+      InFlightDiagnostic said = program.emitError(error);
+      noteWhere(said, program, about);
       return signalPassFailure();
     }
     if (error = solvePlacement(problem, {}, solution); !error.empty()) {

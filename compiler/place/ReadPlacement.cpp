@@ -110,3 +110,17 @@ Placement wsec::pinsOf(const PlacementProblem &problem) {
     pins.regions.push_back({0, *region.pin});
   return pins;
 }
+
+void wsec::noteWhere(InFlightDiagnostic &said, wse::ProgramOp program,
+                     ArrayRef<size_t> about) {
+  SmallVector<Operation *> places;
+  for (wse::RegionOp region : regionsOf(program))
+    places.push_back(region);
+  for (auto keepOut : program.bodyBlock().getOps<wse::KeepOutOp>())
+    places.push_back(keepOut);
+  for (size_t number : about)
+    if (number < places.size()) // keep-outs of a machine stand in its file
+      said.attachNote(places[number]->getLoc())
+          << (isa<wse::RegionOp>(places[number]) ? "the region is here"
+                                                 : "they are kept out here");
+}

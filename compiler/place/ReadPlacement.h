@@ -17,6 +17,11 @@ PlacementProblem readPlacementProblem(wse::ProgramOp program);
 /// All regions where they are pinned.
 Placement pinsOf(const PlacementProblem &problem);
 
+/// Adds a note at each region or keep-out of `about`, as
+/// PlacementProblem::verify counts them.
+void noteWhere(mlir::InFlightDiagnostic &said, wse::ProgramOp program,
+               llvm::ArrayRef<size_t> about);
+
 } // namespace wsec
 
 #endif // WSEC_COMPILER_PLACE_READPLACEMENT_H

@@ -38,17 +38,8 @@ struct VerifyPlaced final : place::impl::VerifyPlacedPassBase<VerifyPlaced> {
       error = problem.verify(pinsOf(problem), &about);
     if (error.empty())
       return;
-    SmallVector<Operation *> places;
-    for (wse::RegionOp region : regionsOf(program))
-      places.push_back(region);
-    for (auto keepOut : program.bodyBlock().getOps<wse::KeepOutOp>())
-      places.push_back(keepOut);
     InFlightDiagnostic said = program.emitError(error);
-    for (size_t number : about)
-      if (number < places.size()) // keep-outs of a machine stand in its file
-        said.attachNote(places[number]->getLoc())
-            << (isa<wse::RegionOp>(places[number]) ? "the region is here"
-                                                   : "they are kept out here");
+    noteWhere(said, program, about);
     signalPassFailure();
   }
 };

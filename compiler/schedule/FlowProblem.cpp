@@ -42,30 +42,39 @@ std::string FlowProblem::check() const {
 //===----------------------------------------------------------------------===//
 
 /// T5.
-std::string FlowProblem::verifySlots(const FlowSchedule &schedule) const {
-  std::vector<bool> taken(transfers.size());
-  std::map<size_t, int64_t> lastOfStream;
+std::string FlowProblem::verifySlots(const FlowSchedule &schedule,
+                                     Launches &about) const {
+  std::map<size_t, size_t> lastOfStream; // transfers
+  std::map<int64_t, size_t> ownerOf;
   for (size_t t = 0; t < transfers.size(); ++t) {
+    about = {transfers[t].launch};
     int64_t slot = schedule.transfers[t].slot;
-    if (slot < 0 || slot >= int64_t(taken.size()) || taken[slot])
+    auto [owner, isFree] = ownerOf.emplace(slot, t);
+    if (!isFree)
+      about.push_back(transfers[owner->second].launch);
+    if (slot < 0 || slot >= int64_t(transfers.size()) || !isFree)
       return nameOf(*this, t) + " have slot " + std::to_string(slot) +
-             ", which is not one of " + std::to_string(taken.size()) +
+             ", which is not one of " + std::to_string(transfers.size()) +
              " or is another's";
-    taken[slot] = true;
-    auto [last, isNew] = lastOfStream.emplace(transfers[t].stream, slot);
-    if (!isNew && slot < last->second)
+    auto last = lastOfStream.emplace(transfers[t].stream, t).first;
+    const int64_t before = schedule.transfers[last->second].slot;
+    if (slot < before) {
+      about.push_back(transfers[last->second].launch);
       return nameOf(*this, t) + " have slot " + std::to_string(slot) +
-             ", but an earlier launch has " + std::to_string(last->second) +
+             ", but an earlier launch has " + std::to_string(before) +
              " on their color: words of a color do not overtake one another";
-    last->second = slot;
+    }
+    last->second = t;
   }
   return "";
 }
 
 /// T6.
-std::string FlowProblem::verifyColors(const FlowSchedule &schedule) const {
+std::string FlowProblem::verifyColors(const FlowSchedule &schedule,
+                                      Launches &about) const {
   std::map<size_t, size_t> last; // by stream
   for (size_t t = 0; t < transfers.size(); ++t) {
+    about = {transfers[t].launch};
     const CycleWindow &window = schedule.transfers[t].window;
     if (window.end - window.begin < transfers[t].words)
       return nameOf(*this, t) + " flow in " + text(window) +
@@ -73,23 +82,29 @@ std::string FlowProblem::verifyColors(const FlowSchedule &schedule) const {
              " words of a channel";
     auto [before, isNew] = last.emplace(transfers[t].stream, t);
     const CycleWindow &earlier = schedule.transfers[before->second].window;
-    if (!isNew && window.begin < earlier.end)
+    if (!isNew && window.begin < earlier.end) {
+      about.push_back(transfers[before->second].launch);
       return nameOf(*this, t) + " flow in " + text(window) + ", but " +
              nameOf(*this, before->second) + " have their color until cycle " +
              std::to_string(earlier.end);
+    }
     before->second = t;
   }
   return "";
 }
 
 /// T7.
-std::string FlowProblem::verifyStore(const FlowSchedule &schedule) const {
+std::string FlowProblem::verifyStore(const FlowSchedule &schedule,
+                                     Launches &about) const {
   for (size_t t = 0; t < transfers.size(); ++t) {
+    about = {transfers[t].launch};
     if (!transfers[t].in)
       continue;
     int64_t there = 0;
-    for (size_t before : transfers[t].after)
+    for (size_t before : transfers[t].after) {
+      about.push_back(transfers[before].launch);
       there = std::max(there, schedule.transfers[before].window.end);
+    }
     if (schedule.transfers[t].window.begin < there + storeLatency)
       return nameOf(*this, t) + " flow in " +
              text(schedule.transfers[t].window) +
@@ -100,8 +115,10 @@ std::string FlowProblem::verifyStore(const FlowSchedule &schedule) const {
 }
 
 /// T8.
-std::string FlowProblem::verifyAhead(const FlowSchedule &schedule) const {
+std::string FlowProblem::verifyAhead(const FlowSchedule &schedule,
+                                     Launches &about) const {
   for (size_t t = 0; t < transfers.size(); ++t) {
+    about = {transfers[t].launch};
     const HostTransfer &transfer = transfers[t];
     const TransferSlot &slot = schedule.transfers[t];
     const CycleWindow &launch = schedule.launches[transfer.launch];
@@ -122,7 +139,8 @@ std::string FlowProblem::verifyAhead(const FlowSchedule &schedule) const {
 }
 
 /// T9.
-std::string FlowProblem::verifyLaunches(const FlowSchedule &schedule) const {
+std::string FlowProblem::verifyLaunches(const FlowSchedule &schedule,
+                                        Launches &about) const {
   std::map<size_t, int64_t> ends;                  // by region
   std::vector<int64_t> stored(launches.size(), 0); // all that it reads
   for (const HostTransfer &transfer : transfers)
@@ -130,6 +148,7 @@ std::string FlowProblem::verifyLaunches(const FlowSchedule &schedule) const {
       stored[transfer.launch] = std::max(stored[transfer.launch],
                                          schedule.transfers[before].window.end);
   for (size_t l = 0; l < launches.size(); ++l) {
+    about = {l};
     const LaunchCost &launch = launches[l];
     const CycleWindow &window = schedule.launches[l];
     int64_t begin = stored[l];
@@ -147,19 +166,23 @@ std::string FlowProblem::verifyLaunches(const FlowSchedule &schedule) const {
   return "";
 }
 
-std::string FlowProblem::verify(const FlowSchedule &schedule) const {
+std::string FlowProblem::verify(const FlowSchedule &schedule,
+                                std::vector<size_t> *about) const {
   if (schedule.launches.size() != launches.size() ||
       schedule.transfers.size() != transfers.size())
     return "expected windows of " + std::to_string(launches.size()) +
            " launches and " + std::to_string(transfers.size()) + " transfers";
-  std::string error = verifySlots(schedule);
-  if (error.empty())
-    error = verifyColors(schedule);
-  if (error.empty())
-    error = verifyStore(schedule);
-  if (error.empty())
-    error = verifyAhead(schedule);
-  if (error.empty())
-    error = verifyLaunches(schedule);
-  return error;
+  Launches concerned;
+  for (auto check : {&FlowProblem::verifySlots, &FlowProblem::verifyColors,
+                     &FlowProblem::verifyStore, &FlowProblem::verifyAhead,
+                     &FlowProblem::verifyLaunches})
+    if (std::string error = (this->*check)(schedule, concerned);
+        !error.empty()) {
+      for (size_t launch : concerned)
+        if (about &&
+            std::find(about->begin(), about->end(), launch) == about->end())
+          about->push_back(launch);
+      return error;
+    }
+  return "";
 }

@@ -80,14 +80,18 @@ public:
   ///      `ahead` words, no more than the way holds; none leaves before it
   ///   T9 a launch begins as the last before it ends on its regions, once the
   ///      store has what it reads there, and is no shorter than its cost
-  std::string verify(const FlowSchedule &schedule) const;
+  /// `about`: the launches that it concerns.
+  std::string verify(const FlowSchedule &schedule,
+                     std::vector<size_t> *about = nullptr) const;
 
 private:
-  std::string verifySlots(const FlowSchedule &schedule) const;
-  std::string verifyColors(const FlowSchedule &schedule) const;
-  std::string verifyStore(const FlowSchedule &schedule) const;
-  std::string verifyAhead(const FlowSchedule &schedule) const;
-  std::string verifyLaunches(const FlowSchedule &schedule) const;
+  using Launches = std::vector<size_t>;
+  std::string verifySlots(const FlowSchedule &schedule, Launches &about) const;
+  std::string verifyColors(const FlowSchedule &schedule, Launches &about) const;
+  std::string verifyStore(const FlowSchedule &schedule, Launches &about) const;
+  std::string verifyAhead(const FlowSchedule &schedule, Launches &about) const;
+  std::string verifyLaunches(const FlowSchedule &schedule,
+                             Launches &about) const;
 };
 
 } // namespace wsec

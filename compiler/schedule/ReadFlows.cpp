@@ -153,10 +153,16 @@ static LogicalResult readKernelFlows(wse::KernelOp kernel,
     auto matches = [&](Attribute flow) {
       return cast<wse::FlowAttr>(flow).getStream() == stream;
     };
-    if (!flows || llvm::count_if(flows, matches) != 1)
-      return kernel.emitError("kernel of a scheduled program has no flow, or "
-                              "several, for its words on ")
-             << stream;
+    if (!flows || llvm::count_if(flows, matches) != 1) {
+      InFlightDiagnostic said =
+          kernel.emitError("kernel of a scheduled program has no flow, or "
+                           "several, for its words on ")
+          << stream;
+      said.attachNote(
+          SymbolTable::lookupNearestSymbolFrom(kernel, stream)->getLoc())
+          << "the stream is here";
+      return said;
+    }
     auto flow = cast<wse::FlowAttr>(*llvm::find_if(flows, matches));
     schedule.transfers.push_back(
         {flow.getSlot(), {flow.getBegin(), flow.getEnd()}, flow.getAhead()});

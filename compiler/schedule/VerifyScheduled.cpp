@@ -100,8 +100,15 @@ struct VerifyScheduled final
       FailureOr<FlowSchedule> schedule = readFlowSchedule(flows);
       if (failed(schedule))
         return failure();
-      if (std::string error = flows.problem.verify(*schedule); !error.empty())
-        return program.emitError(error);
+      std::vector<size_t> about;
+      std::string error = flows.problem.verify(*schedule, &about);
+      if (error.empty())
+        continue;
+      InFlightDiagnostic said = program.emitError(error);
+      for (size_t launch : about)
+        said.attachNote(flows.kernels[launch]->getLoc())
+            << "'" << flows.problem.launches[launch].name << "' is here";
+      return said;
     }
     return success();
   }

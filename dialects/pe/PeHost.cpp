@@ -14,6 +14,10 @@ using namespace wsec::pe;
 // pe.tensor
 //===----------------------------------------------------------------------===//
 
+static LogicalResult withTensor(InFlightDiagnostic error, TensorOp tensor) {
+  return withNote(std::move(error), tensor, "the tensor");
+}
+
 static LogicalResult verifySparse(TensorOp op, SymbolTableCollection &symbols) {
   SparseAttr sparse = *op.getSparse();
   auto matrix =
@@ -22,9 +26,10 @@ static LogicalResult verifySparse(TensorOp op, SymbolTableCollection &symbols) {
       (matrix.getRole() != Role::Weight &&
        matrix.getRole() != Role::Constant) ||
       !isa<FloatType>(matrix.getTensorType().getElementType())) // C5
-    return op.emitOpError("is the sparse form of ")
-           << sparse.getTensor()
-           << ", which is no weight or constant of floats";
+    return withTensor(op.emitOpError("is the sparse form of ")
+                          << sparse.getTensor()
+                          << ", which is no weight or constant of floats",
+                      matrix);
   const int64_t words = sparse.getWords();
   if (!op.getTensorType().getElementType().isF32() ||
       op.getTensorType().getNumElements() != words) // C5
@@ -56,8 +61,9 @@ static LogicalResult verifyGradient(TensorOp op,
     auto ids = symbols.lookupNearestSymbolFrom<TensorOp>(op, rows);
     if (!ids || !ids.getTensorType().getElementType().isInteger() ||
         ids.getRole() == Role::Output) // C6
-      return op.emitOpError("has its rows in ")
-             << rows << ", which is no tensor of integers";
+      return withTensor(op.emitOpError("has its rows in ")
+                            << rows << ", which is no tensor of integers",
+                        ids);
     fits = of.getRank() == 2 && gradient.getOffset() == 0 &&
            gradient.getStrides().empty() &&
            ids.getTensorType().getNumElements() * of.getDimSize(1) ==
@@ -72,9 +78,11 @@ static LogicalResult verifyGradient(TensorOp op,
         touched && touched->first >= 0 && touched->second < of.getNumElements();
   }
   if (!fits) // C6
-    return op.emitOpError("of type ")
-           << type << " is added to elements that the parameter of type " << of
-           << " does not have";
+    return withNote(op.emitOpError("of type ")
+                        << type
+                        << " is added to elements that the parameter of type "
+                        << of << " does not have",
+                    parameter, "the parameter");
   return success();
 }
 
@@ -115,10 +123,12 @@ LogicalResult TensorOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   if (getGradient() && failed(verifyGradient(*this, symbols)))
     return failure();
-  if (getParameter() &&
-      parameterTensor(*this, getParameterAttr()) != *this) // C6
-    return emitOpError("is a second tensor of parameter ")
-           << getParameterAttr();
+  if (getParameter())
+    if (TensorOp first = parameterTensor(*this, getParameterAttr());
+        first != *this) // C6
+      return withNote(emitOpError("is a second tensor of parameter ")
+                          << getParameterAttr(),
+                      first, "the first");
   if (!getAlias())
     return success();
   auto other = symbols.lookupNearestSymbolFrom<TensorOp>(*this, getAliasAttr());
@@ -128,9 +138,11 @@ LogicalResult TensorOp::verifySymbolUses(SymbolTableCollection &symbols) {
            a.getNumElements() == b.getNumElements();
   };
   if (!other || !sameContent(other)) // C4
-    return emitOpError("is an alias of ")
-           << getAliasAttr()
-           << ", which is not a tensor of its element type and size";
+    return withTensor(emitOpError("is an alias of ")
+                          << getAliasAttr()
+                          << ", which is not a tensor of its element type and "
+                             "size",
+                      other);
   return success();
 }
 
@@ -151,11 +163,6 @@ int64_t CopyOp::getElements() {
   auto tensor =
       SymbolTable::lookupNearestSymbolFrom<TensorOp>(*this, getTensorAttr());
   return tensor.getTensorType().getNumElements() / countPes(getRect());
-}
-
-static LogicalResult withTensor(InFlightDiagnostic error, TensorOp tensor) {
-  error.attachNote(tensor.getLoc()) << "the tensor";
-  return error;
 }
 
 LogicalResult CopyOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -229,8 +236,9 @@ LogicalResult StreamOp::verify() {
   bool hasSegment = false;
   for (Operation &op : getBody().getOps()) {
     if (!isa<ConstantOp, ScalarOp, SegmentOp>(op)) // C2
-      return emitOpError("holds ")
-             << op.getName() << ", expected scalars and segments";
+      return withNote(emitOpError("holds ")
+                          << op.getName() << ", expected scalars and segments",
+                      &op, "the operation");
     hasSegment |= isa<SegmentOp>(op);
   }
   if (!hasSegment) // C1
@@ -287,9 +295,10 @@ static LogicalResult verifyIndex(SegmentOp op, SymbolTableCollection &symbols) {
       ids && (ids.getRole() == Role::Input || ids.getRole() == Role::Constant ||
               ids.getRole() == Role::Intermediate);
   if (!known || !ids.getTensorType().getElementType().isInteger()) // C3
-    return op.emitOpError("is indexed by ")
-           << op.getIndexTensorAttr()
-           << ", expected an integer input or constant";
+    return withTensor(op.emitOpError("is indexed by ")
+                          << op.getIndexTensorAttr()
+                          << ", expected an integer input or constant",
+                      ids);
   auto rows = static_cast<int64_t>(op.getIndexRows());
   if (rows <= 0) // C3
     return op.emitOpError("gathers from a table of ") << rows << " rows";
@@ -356,8 +365,9 @@ LogicalResult ValueOp::verify() {
   unsigned pieces = 0;
   for (Operation &op : getBody().getOps()) {
     if (!isa<ConstantOp, ScalarOp, PieceOp>(op)) // C2
-      return emitOpError("holds ")
-             << op.getName() << ", expected scalars and a piece";
+      return withNote(emitOpError("holds ")
+                          << op.getName() << ", expected scalars and a piece",
+                      &op, "the operation");
     pieces += isa<PieceOp>(op);
   }
   if (pieces != 1) // C2

@@ -93,6 +93,13 @@ std::string nearest(StringRef wanted, SmallVector<StringRef> names) {
   return (few ? "; there is: " : "; nearest: ") + llvm::join(names, ", ");
 }
 
+LogicalResult withNote(InFlightDiagnostic error, Operation *other,
+                       const Twine &note) {
+  if (other)
+    error.attachNote(other->getLoc()) << note;
+  return error;
+}
+
 ParseResult parseWord(AsmParser &parser, StringRef &word,
                       SmallVector<StringRef> names, StringRef noun) {
   const SMLoc location = parser.getCurrentLocation();

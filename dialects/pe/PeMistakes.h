@@ -102,6 +102,10 @@ std::string nearestSymbol(llvm::StringRef wanted, ParentOp parent) {
   return nearest(wanted, std::move(names));
 }
 
+/// Adds where the other half of an error lies; null: nowhere.
+llvm::LogicalResult withNote(mlir::InFlightDiagnostic error,
+                             mlir::Operation *other, const llvm::Twine &note);
+
 /// Parses one of `names`. `noun` says what it is: "a port".
 mlir::ParseResult parseWord(mlir::AsmParser &parser, llvm::StringRef &word,
                             llvm::SmallVector<llvm::StringRef> names,

@@ -86,7 +86,8 @@ static LogicalResult verifyPlace(Operation &op, ProgramOp program) {
 }
 
 /// The last slot of each color and direction.
-using SlotOrders = std::map<std::pair<int64_t, int64_t>, int64_t>;
+using SlotOrders =
+    std::map<std::pair<int64_t, int64_t>, std::pair<int64_t, LaunchOp>>;
 /// By name, the first of each.
 using Routines = llvm::MapVector<StringRef, RoutineOp>;
 
@@ -99,13 +100,6 @@ static SmallVector<StringRef> namesOf(const Routines &routines) {
 
 static unsigned countArguments(RoutineOp routine) {
   return routine.getBody().getNumArguments();
-}
-
-/// Adds where the other half of an error lies.
-static LogicalResult withNote(InFlightDiagnostic error, Operation *other,
-                              const Twine &note) {
-  error.attachNote(other->getLoc()) << note;
-  return error;
 }
 
 static LogicalResult verifyLaunch(LaunchOp launch, ProgramOp program,
@@ -159,11 +153,16 @@ static LogicalResult verifySlots(LaunchOp launch, mlir::SymbolTable &symbols,
         symbols.lookup<StreamOp>(cast<FlatSymbolRefAttr>(name).getValue());
     int64_t order = cast<SlotAttr>(attribute).getOrder();
     auto [last, isNew] = lastSlot.try_emplace(
-        {stream.getColor(), int64_t(stream.getDirection())}, order);
-    if (!isNew && order <= std::exchange(last->second, order)) // C6
-      return launch.emitOpError("has slot ")
-             << order << " for stream " << name
-             << ", but words of a color flow in the order of launches";
+        {stream.getColor(), int64_t(stream.getDirection())},
+        std::pair(order, launch));
+    if (!isNew && order <= last->second.first) // C6
+      return withNote(launch.emitOpError("has slot ")
+                          << order << " for stream " << name
+                          << ", but words of a color flow in the order of "
+                             "launches",
+                      last->second.second,
+                      "slot " + Twine(last->second.first) + " is used here");
+    last->second = {order, launch};
   }
   return success();
 }
@@ -232,8 +231,9 @@ LogicalResult ProgramOp::verifyRegions() {
     if (failed(verifyPlace(op, *this)))
       return failure();
     if (!entries.empty() && isa<LaunchOp, CopyOp, ValueOp>(op)) // C1
-      return op.emitOpError(
-          "stands beside entries, expected it in one of them");
+      return withNote(op.emitOpError("stands beside entries, expected it in "
+                                     "one of them"),
+                      entries.front(), "the first entry");
   }
   SmallVector<Block *> called{&getBody().front()};
   for (EntryOp entry : entries)
@@ -286,8 +286,10 @@ LogicalResult EntryOp::verify() {
   }
   for (Operation &op : block) {
     if (!isa<ConstantOp, ScalarOp, LaunchOp, CopyOp, ValueOp>(op)) // C2
-      return emitOpError("holds ")
-             << op.getName() << ", expected scalars, launches and copies";
+      return withNote(emitOpError("holds ")
+                          << op.getName()
+                          << ", expected scalars, launches and copies",
+                      &op, "the operation");
     auto scalar = dyn_cast<ScalarOp>(op);
     if (scalar && (scalar.getKind() == ScalarKind::Px ||
                    scalar.getKind() == ScalarKind::Py)) // C3

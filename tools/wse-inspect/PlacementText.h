@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Placements, as wsec --dump-placement=FILE.json writes them
-// (compiler/place/placement.schema.json), for people who compare two.
+// (tools/map/placement.schema.json), for people who compare two.
 #ifndef TOOLS_WSE_INSPECT_PLACEMENTTEXT_H
 #define TOOLS_WSE_INSPECT_PLACEMENTTEXT_H
 

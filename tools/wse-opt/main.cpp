@@ -4,6 +4,7 @@
 #include "compiler/InputText.h"
 #include "compiler/Registration.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "tools/map/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -21,6 +22,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   wsec::registerDialects(registry);
   wsec::registerPasses();
+  wsec::map::registerMapPasses();
   auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv, "wsec pass driver\n", registry);
   if (input != "-")

@@ -4,6 +4,7 @@
 #include "compiler/machine/Machine.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "tools/map/MapFile.h"
 #include "tools/wsec/Bindings.h"
 #include "tools/wsec/Subcommands.h"
 #include "llvm/ADT/StringSet.h"
@@ -326,11 +327,13 @@ static bool readMachineFlags(const Flags &flags, CompileOptions &options) {
 /// Which phase is the last, and where its result goes.
 static bool readStages(const Flags &flags, CompileOptions &options) {
   options.output = flags.output;
-  options.placementDump = flags.placementDump;
   options.explain = flags.explain;
-  options.measured.assign(flags.counters.begin(), flags.counters.end());
-  if (!options.measured.empty() &&
-      !StringRef(options.placementDump).ends_with(".html"))
+  if (!flags.placementDump.empty())
+    options.viewer = std::make_shared<map::MapFile>(
+        flags.placementDump,
+        std::vector<std::string>(flags.counters.begin(), flags.counters.end()));
+  if (!flags.counters.empty() &&
+      !StringRef(flags.placementDump).ends_with(".html"))
     return usageError("--counters goes with --dump-placement=FILE.html");
   if (!flags.emit.empty() && flags.emit != "mlir" && flags.emit != "wafer")
     return usageError("--emit=" + flags.emit + ": expected wafer or mlir");
@@ -352,11 +355,9 @@ static bool readStages(const Flags &flags, CompileOptions &options) {
     options.stopAfter = *phase;
   }
   if (options.stopAfter == Phase::Emit && options.output.empty()) {
-    if ((options.placementDump.empty() && options.explain.empty()) ||
-        !options.report.empty())
+    if ((!options.viewer && options.explain.empty()) || !options.report.empty())
       return usageError("say where to write the program: -o FILE.wafer");
-    options.stopAfter =
-        options.placementDump.empty() ? Phase::Schedule : Phase::Lower;
+    options.stopAfter = options.viewer ? Phase::Lower : Phase::Schedule;
     options.printsIR = false;
   }
   if (options.stopAfter == Phase::Emit && options.output == "-")

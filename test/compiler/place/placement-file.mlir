@@ -22,6 +22,8 @@
 // REDEFINE: %{file} = p4.json
 // RUN: %{place} --check-prefix=P4
 // P4: p4.json': P4: region @a, 4x23 at (7,598), and region @b, 2x2 at (10,620), overlap
+// P4: program.mlir:[[#]]:{{.*}} note: the region is here
+// P4: program.mlir:[[#]]:{{.*}} note: the region is here
 // REDEFINE: %{file} = shape.json
 // RUN: %{place} --check-prefix=SHAPE
 // SHAPE: shape.json': region @a is 4x22, kernels are selected for 4x23; another shape needs the model

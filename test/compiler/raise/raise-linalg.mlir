@@ -1,10 +1,9 @@
-// RUN: wse-opt --onnx-raise-linalg --split-input-file %s | FileCheck %s
-// RUN: wse-opt --onnx-raise-linalg --split-input-file %s | wse-opt --split-input-file --onnx-infer-and-fold | FileCheck %s --check-prefix=TYPES
+// RUN: wse-opt --onnx-raise-linalg --split-input-file %s | FileCheck %s --check-prefixes=BOTH,CHECK
+// RUN: wse-opt --onnx-raise-linalg --split-input-file %s | wse-opt --split-input-file --onnx-infer-and-fold | FileCheck %s --check-prefixes=BOTH,TYPES
 
 // A function of onnx operators stays as it is.
-// CHECK-LABEL: func.func @kept(
+// BOTH-LABEL: func.func @kept(
 // CHECK-NEXT:    onnx.node "Relu"(%arg0) {node = "act"}
-// TYPES-LABEL: func.func @kept
 func.func @kept(%x: tensor<4xf32>) -> !onnx.unknown {
   %y = onnx.node "Relu"(%x) {node = "act"} : (tensor<4xf32>) -> !onnx.unknown
   return %y : !onnx.unknown
@@ -15,7 +14,8 @@ func.func @kept(%x: tensor<4xf32>) -> !onnx.unknown {
 // Names of arguments that are given stay; the sum begins with what is added.
 // CHECK: module @product attributes {onnx.model = "product", onnx.opset = 21 : i64, onnx.parameters = 6 : i64, onnx.weight_bytes = 24 : i64}
 // CHECK-NOT: @seed
-// CHECK: func.func @main(%[[X:.*]]: tensor<2x3xf32> {onnx.name = "x"}, %[[B:.*]]: tensor<2x2xf32> {onnx.name = "arg1"}) -> (!onnx.unknown {onnx.name = "result0"})
+// BOTH-LABEL: func.func @main(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3xf32> {onnx.name = "x"}, %[[B:.*]]: tensor<2x2xf32> {onnx.name = "arg1"}) -> (!onnx.unknown {onnx.name = "result0"})
 // CHECK-NEXT: %[[W:.*]] = onnx.constant dense<1.000000e+00> : tensor<3x2xf32> {node = "constant_1"}
 // CHECK-NEXT: %[[P:.*]] = onnx.node "MatMul"(%[[X]], %[[W]]) {node = "matmul_2/MatMul"}
 // CHECK-NEXT: %[[Y:.*]] = onnx.node "Add"(%[[P]], %[[B]]) {node = "matmul_2/Add"}
@@ -33,6 +33,7 @@ module @product {
 // -----
 
 // Loops of both operands are a batch wherever they stand, several loops of one are rows.
+// BOTH-LABEL: func.func @main(
 // CHECK-DAG:  %[[A:.*]] = onnx.node "Transpose"(%{{.*}}) with {perm = [1, 0, 2, 3]}
 // CHECK-DAG:  %[[ROWS:.*]] = onnx.constant dense<[3, 10, 7]>
 // CHECK-DAG:  %[[LEFT:.*]] = onnx.node "Reshape"(%[[A]], %[[ROWS]])
@@ -59,6 +60,7 @@ func.func @contraction(%a: tensor<2x3x5x7xf32>, %b: tensor<3x4x7xf32>) -> tensor
 // -----
 
 // A matrix that is repeated for a batch is one matrix.
+// BOTH-LABEL: func.func @main(
 // CHECK-NOT:  Expand
 // CHECK:      %[[X:.*]] = onnx.node "Reshape"(%arg0
 // CHECK:      onnx.node "MatMul"(%[[X]], %arg1)
@@ -76,6 +78,7 @@ func.func @shared_matrix(%x: tensor<4x2x3xf32>, %w: tensor<3x5xf32>) -> tensor<4
 // -----
 
 // Scalars and transposed operands; `x > 0 ? x : 0` keeps NaN, `x < y ? x : y` does not.
+// BOTH-LABEL: func.func @main(
 // CHECK:      %[[T:.*]] = onnx.node "Transpose"(%arg1) with {perm = [1, 0]}
 // CHECK:      %[[S:.*]] = onnx.node "Sub"(%arg0, %[[T]])
 // CHECK:      %[[M:.*]] = onnx.node "Max"(%[[S]], %{{.*}})
@@ -108,6 +111,7 @@ func.func @elementwise(%x: tensor<2x3xf32>, %y: tensor<3x2xf32>) -> tensor<2x3xf
 // -----
 
 // The positions of loops are constants; what is never read is not raised.
+// BOTH-LABEL: func.func @main(
 // CHECK-DAG:  dense<[0, 1, 2]> : tensor<3xi64>
 // CHECK-DAG:  dense<[0, 1]> : tensor<2xi64>
 // CHECK:      onnx.node "GreaterOrEqual"
@@ -133,6 +137,7 @@ func.func @positions(%x: tensor<2x3xf32>) -> tensor<2x3xi1> {
 // -----
 
 // A maximum that begins at 0; a product that begins at 1, as a constant.
+// BOTH-LABEL: func.func @main(
 // CHECK:      %[[R:.*]] = onnx.node "ReduceMax"(%arg0
 // CHECK:      onnx.node "Max"(%{{.*}}, %{{.*}})
 // CHECK:      onnx.node "ReduceProd"
@@ -154,6 +159,7 @@ func.func @reductions(%x: tensor<2x3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
 
 // -----
 
+// BOTH-LABEL: func.func @main(
 // CHECK:      onnx.node "Softmax"(%arg0) with {axis = 1 : i64}
 func.func @softmax(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
   %e = tensor.empty() : tensor<2x3x4xf32>
@@ -164,6 +170,7 @@ func.func @softmax(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
 // -----
 
 // A concatenation as slices of an empty tensor are filled, and one written into what is there.
+// BOTH-LABEL: func.func @main(
 // CHECK:      %[[C:.*]] = onnx.node "Concat"(%arg0, %arg1) with {axis = 1 : i64}
 // CHECK:      %[[D:.*]] = onnx.node "Slice"(%[[C]]
 // CHECK:      %[[E:.*]] = onnx.node "Slice"(%[[C]]
@@ -190,6 +197,7 @@ func.func @tensors(%x: tensor<2x2xf32>, %y: tensor<2x3xf32>) -> tensor<4x5xf32> 
 // -----
 
 // A layout that is undone is none, and one stays behind what is done to each element.
+// BOTH-LABEL: func.func @main(
 // CHECK:      %[[E:.*]] = onnx.node "Exp"(%arg0)
 // CHECK-NEXT: return %[[E]]
 func.func @layouts(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
@@ -206,6 +214,7 @@ func.func @layouts(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
 // -----
 
 // Scalars are computed from constants, or are the one element of a tensor.
+// BOTH-LABEL: func.func @main(
 // CHECK:      %[[N:.*]] = onnx.constant dense<3.000000e+00> : tensor<f32>
 // CHECK:      %[[D:.*]] = onnx.node "Div"(%arg0, %[[N]])
 // CHECK:      %[[P:.*]] = onnx.node "Add"(%[[D]], %arg1)
@@ -230,6 +239,7 @@ func.func @scalars(%x: tensor<3xf32>, %s: tensor<f32>) -> (tensor<3xf32>, tensor
 // -----
 
 // Weights may lie behind the text.
+// BOTH-LABEL: func.func @main(
 // CHECK: onnx.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
 func.func @resources() -> tensor<2xf32> {
   %w = arith.constant dense_resource<weight> : tensor<2xf32>
@@ -246,6 +256,7 @@ func.func @resources() -> tensor<2xf32> {
 // -----
 
 // A batch that neither operand has: one product, repeated.
+// BOTH-LABEL: func.func @main(
 // CHECK: %[[Y:.*]] = onnx.node "MatMul"(%arg0, %arg1)
 // CHECK: onnx.constant dense<[1, 2, 5, 1]> : tensor<4xi64>
 // CHECK: %[[R:.*]] = onnx.node "Reshape"(%[[Y]],
@@ -266,6 +277,7 @@ func.func @main(%x: tensor<2x3xf32>, %w: tensor<3x5xf32>) -> tensor<4x2x5xf32> {
 // -----
 
 // Whether all of a row are minus infinity, as torch-mlir's attention asks; it compares in f64.
+// BOTH-LABEL: func.func @main(
 // CHECK:      %[[D:.*]] = onnx.node "Cast"(%arg0) with {to = 11 : i64}
 // CHECK:      %[[E:.*]] = onnx.node "Equal"(%[[D]], %{{.*}})
 // CHECK:      onnx.node "ReduceMin"(%[[E]]
@@ -295,6 +307,7 @@ func.func @all_of_a_row(%x: tensor<2x3xf32>) -> tensor<2x1xi1> {
 // -----
 
 // What an embedding asserts of its numbers, every lookup in a table asks when it runs.
+// BOTH-LABEL: func.func @main(
 // CHECK-NOT:  assert
 // CHECK:      onnx.node "Gather"(%arg0, %arg1)
 // CHECK-NOT:  assert

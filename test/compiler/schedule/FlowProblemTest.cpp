@@ -261,6 +261,37 @@ TEST(BrokenFlows, T9ShorterThanItCosts) {
             "more");
 }
 
+TEST(BrokenFlows, NameTheLaunchesThatAreConcerned) {
+  auto concerned = [](const FlowProblem &problem,
+                      std::function<void(FlowSchedule &)> change) {
+    FlowSchedule schedule = solve(problem);
+    change(schedule);
+    std::vector<size_t> about;
+    EXPECT_NE(problem.verify(schedule, &about), "");
+    return about;
+  };
+  using Launches = std::vector<size_t>;
+  EXPECT_EQ(
+      concerned(example(),
+                [](FlowSchedule &s) { s.transfers[1].window.begin = 121; }),
+      (Launches{1, 0}));
+  EXPECT_EQ(concerned(example(),
+                      [](FlowSchedule &s) { s.transfers[0].window.end = 60; }),
+            Launches{0});
+  EXPECT_EQ(concerned(example(),
+                      [](FlowSchedule &s) {
+                        std::swap(s.transfers[0].slot, s.transfers[1].slot);
+                      }),
+            (Launches{1, 0}));
+  EXPECT_EQ(
+      concerned(throughTheStore(),
+                [](FlowSchedule &s) { s.transfers[2].window.begin = 149; }),
+      (Launches{1, 0}));
+  EXPECT_EQ(
+      concerned(example(), [](FlowSchedule &s) { s.launches[1].end = 225; }),
+      Launches{1});
+}
+
 /// Launches with transfers on two colors in, and results through the store.
 FlowProblem randomProblem(std::mt19937 &random) {
   auto below = [&](int64_t n) { return int64_t(random() % uint32_t(n)); };

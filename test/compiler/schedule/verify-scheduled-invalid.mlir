@@ -106,6 +106,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64, sram_owner = "a"} {
   region @r shape(4x2) at (0, 0)
+  // expected-note @below {{the stream is here}}
   stream @channel channel colors [1] rules []
   input @x : tensor<8x8xf32>
   // expected-error @below {{kernel of a scheduled program has no flow, or several, for its words on @channel}}
@@ -135,6 +136,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
   region @r shape(4x2) at (0, 0)
   stream @channel channel colors [1] rules []
   input @x : tensor<8x8xf32>
+  // expected-note @below {{'a' is here}}
   %a = load @x on @r {nodes = ["a"], slot = 0 : i64, address = 8160 : i64, streams = [@channel], window = array<i64: 0, 9999>, flows = [#wse.flow<@channel slot 0 cycles 1800 to 1810 ahead 4>]} : tensor<1x8x8xf32, #tokens>
 }
 

@@ -8,7 +8,7 @@ onnx.parameter @b = dense<0.0> : tensor<5xf32> frozen
 onnx.parameter @s = dense<0.0> : tensor<5xf32> trainable
 onnx.parameter @unused = dense<0.0> : tensor<5xf32> trainable
 // CHECK-NOT: onnx.parameter
-// CHECK: wse.program @main
+// CHECK-LABEL: wse.program @main
 // CHECK: input @x : tensor<8x6xf32>
 // CHECK-NEXT: input @w.gradient : tensor<8x5xf32>
 // CHECK-NEXT: parameter @w = external<"m.onnx", 0, 120> : tensor<6x5xf32> trainable

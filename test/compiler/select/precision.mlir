@@ -1,6 +1,7 @@
 // RUN: wse-opt %s --split-input-file --wse-select-kernels="mesh=2x2 precision=f16" | FileCheck %s
 
 // Activations have 16 bits; the scalars of bodies stay f32.
+// CHECK-LABEL: wse.program @main
 // CHECK: load @x on @r {{.*}} : !tokens_1x2x4xf16_balanced
 // CHECK: matmul {{.*}} -> !tokens_1x2x4xf16_balanced
 // CHECK: (!tokens_1x2x4xf16_balanced) -> !tokens_1x2x4xf16_balanced {
@@ -18,6 +19,7 @@ func.func @main(%x: tensor<2x4xf32> {onnx.name = "x"}) -> (tensor<2x4xf32> {onnx
 // A result that may be the lowest f32 is of f32, and so is what is stored and
 // loaded of it: in 16 bits it would be minus infinity, and a row of them has
 // no softmax.
+// CHECK-LABEL: wse.program @main
 // CHECK: elementwise(%{{.*}}) on @r {{.*}} : (!tokens_1x4x8xf16_balanced) -> !tokens_1x4x8_balanced
 // CHECK: %[[T:.*]] = load @{{.*}} strides {{.*}} : !tokens_1x16x2_balanced
 // CHECK: softmax %[[T]]
@@ -37,6 +39,7 @@ func.func @main(%in: tensor<4x8xf32> {onnx.name = "x"}) -> (tensor<16x2xf32> {on
 // -----
 
 // Masks of attentions are of f32, those of heads, too.
+// CHECK-LABEL: wse.program @main
 // CHECK: %[[M:.*]] = load <@m {{.*}} : !tokens_1x2x4_heads
 // CHECK: attention {{.*}} masks %[[M]] {{.*}} masks !tokens_1x2x4_heads ->
 func.func @main(%x: tensor<1x2x4xf32> {onnx.name = "x"}) -> (tensor<1x2x4xf32> {onnx.name = "y"}) {

@@ -5,6 +5,7 @@ pe.program @entry_c1 mesh [1, 1] machine "wse2" {
     routine @idle {
     }
   }
+  // expected-note @below {{the first entry}}
   entry @first {
   }
   // expected-error @below {{stands beside entries, expected it in one of them}}
@@ -16,6 +17,7 @@ pe.program @entry_c1 mesh [1, 1] machine "wse2" {
 pe.program @entry_c2 mesh [1, 1] machine "wse2" {
   // expected-error @below {{holds test.op, expected scalars, launches and copies}}
   entry @first {
+    // expected-note @below {{the operation}}
     "test.op"() : () -> ()
   }
 }

@@ -42,6 +42,7 @@ pe.program @tensor_c2_sparse mesh [1, 1] machine "wse2" launch_color 0 {
 // -----
 
 pe.program @tensor_c5_matrix mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-note @below {{the tensor}}
   tensor input @w : tensor<4x8xf32>
   // expected-error @below {{is the sparse form of @w, which is no weight or constant of floats}}
   tensor weight @x sparse <@w at 0 strides [8, 1] rows 4 columns 8 keep 2 of 4 rest 0 topk seed 0 step 1> : tensor<24xf32>
@@ -104,6 +105,7 @@ pe.program @tensor_c6_element mesh [1, 1] machine "wse2" launch_color 0 {
 // -----
 
 pe.program @tensor_c6_second mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-note @below {{the first}}
   tensor constant @w = dense<0.0> : tensor<4x8xf32> parameter "w" : tensor<4x8xf32>
   // expected-error @below {{is a second tensor of parameter "w"}}
   tensor weight @v from <"w.bin" at 0> parameter "w" : tensor<4xf32>
@@ -127,6 +129,7 @@ pe.program @tensor_c6_whose mesh [1, 1] machine "wse2" launch_color 0 {
 // -----
 
 pe.program @tensor_c6_size mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-note @below {{the parameter}}
   tensor constant @w = dense<0.0> : tensor<4x8xf32> parameter "w" : tensor<4x8xf32>
   // expected-error @below {{of type 'tensor<4x7xf32>' is added to elements that the parameter of type 'tensor<4x8xf32>' does not have}}
   tensor output @g gradient <"w" at 0> : tensor<4x7xf32>
@@ -135,6 +138,7 @@ pe.program @tensor_c6_size mesh [1, 1] machine "wse2" launch_color 0 {
 // -----
 
 pe.program @tensor_c6_view mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-note @below {{the parameter}}
   tensor constant @w = dense<0.0> : tensor<4x8xf32> parameter "w" : tensor<4x8xf32>
   // expected-error @below {{of type 'tensor<4x7xf32>' is added to elements that the parameter of type 'tensor<4x8xf32>' does not have}}
   tensor output @g gradient <"w" at 2 strides [8, 1]> : tensor<4x7xf32>
@@ -144,6 +148,7 @@ pe.program @tensor_c6_view mesh [1, 1] machine "wse2" launch_color 0 {
 
 pe.program @tensor_c6_ids mesh [1, 1] machine "wse2" launch_color 0 {
   tensor constant @w = dense<0.0> : tensor<4x8xf32> parameter "w" : tensor<4x8xf32>
+  // expected-note @below {{the tensor}}
   tensor input @ids : tensor<2xf32>
   // expected-error @below {{has its rows in @ids, which is no tensor of integers}}
   tensor output @g gradient <"w" at 0 rows @ids> : tensor<2x8xf32>
@@ -152,6 +157,7 @@ pe.program @tensor_c6_ids mesh [1, 1] machine "wse2" launch_color 0 {
 // -----
 
 pe.program @tensor_c6_rows mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-note @below {{the parameter}}
   tensor constant @w = dense<0.0> : tensor<4x8xf32> parameter "w" : tensor<4x8xf32>
   tensor input @ids : tensor<3xi64>
   // expected-error @below {{of type 'tensor<2x8xf32>' is added to elements that the parameter of type 'tensor<4x8xf32>' does not have}}
@@ -190,6 +196,7 @@ pe.program @tensor_c4_role mesh [1, 1] machine "wse2" launch_color 0 {
 // -----
 
 pe.program @tensor_c4_type mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-note @below {{the tensor}}
   tensor input @x : tensor<4xf32>
   // expected-error @below {{is an alias of @x, which is not a tensor of its element type and size}}
   tensor output @y alias @x : tensor<8xf32>
@@ -224,6 +231,7 @@ pe.program @stream_c2 mesh [1, 1] machine "wse2" launch_color 0 {
   // expected-error @below {{holds test.op, expected scalars and segments}}
   stream in @s color 1 channels [0 -> 0:1] {
     segment @x[0, strides = [1]] over (4)
+    // expected-note @below {{the operation}}
     "test.op"() : () -> ()
   }
 }
@@ -272,6 +280,7 @@ pe.program @segment_c2 mesh [1, 1] machine "wse2" launch_color 0 {
 // -----
 
 pe.program @segment_c3_type mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-note @below {{the tensor}}
   tensor input @x : tensor<4xf32>
   stream in @s color 1 channels [0 -> 0:1] {
     // expected-error @below {{is indexed by @x, expected an integer input or constant}}

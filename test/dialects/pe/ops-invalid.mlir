@@ -401,6 +401,7 @@ pe.program @launch_c6 mesh [1, 1] machine "wse2" launch_color 0 {
   stream in @s color 1 channels [0 -> 0:1] {
     segment @x[0, strides = [1]] over (4)
   }
+  // expected-note @below {{slot 1 is used here}}
   launch @idle streams [@s] slots [#pe.slot<order 1 from 0 to 8 ahead 0>]
   // expected-error @below {{has slot 0 for stream @s, but words of a color flow in the order of launches}}
   launch @idle streams [@s] slots [#pe.slot<order 0 from 8 to 9 ahead 0>]

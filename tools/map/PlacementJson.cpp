@@ -2,7 +2,7 @@
 //
 // What placement.schema.json describes.
 
-#include "compiler/place/PlacementDump.h"
+#include "tools/map/PlacementDump.h"
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -12,6 +12,7 @@
 #include <utility>
 
 using namespace wsec;
+using namespace wsec::map;
 using llvm::StringRef;
 
 static void writeChannels(llvm::json::OStream &json, StringRef key,
@@ -258,7 +259,7 @@ static void writeLoads(llvm::json::OStream &json, const PlacementView &view) {
   });
 }
 
-std::string wsec::placementAsJson(const PlacementView &view, unsigned indent) {
+std::string map::placementAsJson(const PlacementView &view, unsigned indent) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   llvm::json::OStream json(stream, indent);

@@ -3,8 +3,8 @@
 // A placed program for people (text, SVG, HTML) and for tools (JSON, described
 // by placement.schema.json). What is not decided yet is left out.
 
-#ifndef WSEC_COMPILER_PLACE_PLACEMENTDUMP_H
-#define WSEC_COMPILER_PLACE_PLACEMENTDUMP_H
+#ifndef WSEC_TOOLS_MAP_PLACEMENTDUMP_H
+#define WSEC_TOOLS_MAP_PLACEMENTDUMP_H
 
 #include "compiler/kernels/Kernel.h"
 #include "compiler/machine/Machine.h"
@@ -19,11 +19,11 @@
 #include <string>
 #include <vector>
 
-namespace wsec {
-
-namespace wse {
+namespace wsec::wse {
 class ProgramOp;
-} // namespace wse
+} // namespace wsec::wse
+
+namespace wsec::map {
 
 /// An I/O channel that serves a region: a west channel brings the words of
 /// columns [begin, end) in, an east channel takes the words of rows [begin,
@@ -150,7 +150,7 @@ void addLinkWords(const runtime::LinkWords &words, PlacementView &view);
 std::string placementAsText(const PlacementView &view);
 std::string placementAsJson(const PlacementView &view, unsigned indent = 2);
 std::string placementAsSvg(const PlacementView &view);
-/// One file that loads nothing: the JSON and the scripts of map/.
+/// One file that loads nothing: the JSON and the scripts of page/.
 std::string placementAsHtml(const PlacementView &view, const MeasuredRun &run);
 
 /// Adds what the file at `path` says to `run`. Returns empty or why it says
@@ -164,6 +164,6 @@ std::string readMeasured(const std::string &path, const PlacementView &view,
 std::string writePlacement(const PlacementView &view, const std::string &path,
                            llvm::ArrayRef<std::string> measured);
 
-} // namespace wsec
+} // namespace wsec::map
 
-#endif // WSEC_COMPILER_PLACE_PLACEMENTDUMP_H
+#endif // WSEC_TOOLS_MAP_PLACEMENTDUMP_H

@@ -3,8 +3,8 @@
 // The map for the terminal: at most 64 x 24 characters for any mesh, then a
 // legend. A character shows the smallest region that has a PE under it.
 
-#include "compiler/place/PlacementDump.h"
 #include "runtime/program/NearestNames.h"
+#include "tools/map/PlacementDump.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -12,6 +12,7 @@
 #include <algorithm>
 
 using namespace wsec;
+using namespace wsec::map;
 
 static constexpr int64_t mapColumns = 64, mapRows = 24;
 static constexpr size_t listedKernels = 60;
@@ -168,7 +169,7 @@ static void listKernels(llvm::raw_ostream &os, const PlacementView &view) {
        << " more; all are in the JSON\n";
 }
 
-std::string wsec::placementAsText(const PlacementView &view) {
+std::string map::placementAsText(const PlacementView &view) {
   std::string result;
   llvm::raw_string_ostream os(result);
   os << "@" << shown(view.name) << " (" << view.state << ") on "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/place/PlacementDump.h"
+#include "tools/map/PlacementDump.h"
 #include "compiler/place/ReadPlacement.h"
 #include "dialects/onnx/Onnx.h"
 
@@ -12,6 +12,7 @@
 
 using namespace mlir;
 using namespace wsec;
+using namespace wsec::map;
 
 //===----------------------------------------------------------------------===//
 // Reading the program
@@ -161,7 +162,7 @@ static int64_t codeBytes(const PlacementView &view) {
   return lowest - view.machine.runtimeBytes;
 }
 
-PlacementView wsec::viewPlacement(wse::ProgramOp program) {
+PlacementView map::viewPlacement(wse::ProgramOp program) {
   PlacementView view;
   view.name = nameOf(program.getSymName());
   // As programs are named, and with them counters and reports.
@@ -233,9 +234,9 @@ static std::string renderPlacement(const PlacementView &view, StringRef file,
                                 : placementAsHtml(view, run);
 }
 
-std::string wsec::writePlacement(const PlacementView &view,
-                                 const std::string &path,
-                                 llvm::ArrayRef<std::string> measured) {
+std::string map::writePlacement(const PlacementView &view,
+                                const std::string &path,
+                                llvm::ArrayRef<std::string> measured) {
   StringRef file(path);
   if (!llvm::any_of(ArrayRef<StringRef>{".txt", ".json", ".svg", ".html"},
                     [&](StringRef end) { return file.ends_with(end); }))

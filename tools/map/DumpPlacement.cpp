@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/place/Passes.h"
-#include "compiler/place/PlacementDump.h"
 #include "dialects/wse/Wse.h"
+#include "tools/map/Passes.h"
+#include "tools/map/PlacementDump.h"
 
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
-namespace wsec::place {
+namespace wsec::map {
 #define GEN_PASS_DEF_DUMPPLACEMENTPASS
-#include "compiler/place/Passes.h.inc"
-} // namespace wsec::place
+#include "tools/map/Passes.h.inc"
+} // namespace wsec::map
 
 using namespace wsec;
+using namespace wsec::map;
 
 namespace {
 
-struct DumpPlacement final : place::impl::DumpPlacementPassBase<DumpPlacement> {
+struct DumpPlacement final : map::impl::DumpPlacementPassBase<DumpPlacement> {
   using DumpPlacementPassBase::DumpPlacementPassBase;
 
   void runOnOperation() override {

@@ -3,12 +3,13 @@
 // Words on every link of the mesh: what routers pass, by the rules of the
 // streams.
 
-#include "compiler/place/PlacementDump.h"
+#include "tools/map/PlacementDump.h"
 
 #include <algorithm>
 #include <tuple>
 
 using namespace wsec;
+using namespace wsec::map;
 using runtime::PassedWords;
 
 static constexpr const char *ports[] = {"north", "south", "east", "west"};
@@ -194,7 +195,7 @@ private:
 
 } // namespace
 
-void wsec::addLinkWords(const runtime::LinkWords &words, PlacementView &view) {
+void map::addLinkWords(const runtime::LinkWords &words, PlacementView &view) {
   view.passed = words.tables;
   // Programs number their kernels in the order of slots.
   std::map<int64_t, PlacementView::KernelView *> kernels;

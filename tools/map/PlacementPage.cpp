@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The map for browsers. What it shows and how is in map/, as files of the page;
-// here they become one, with the placement and what was measured inside.
+// The map for browsers. What it shows and how is in page/, as files of the
+// page; here they become one, with the placement and what was measured inside.
 
 #include "compiler/PlacementFile.h"
-#include "compiler/place/PageParts.h"
-#include "compiler/place/PlacementDump.h"
+#include "tools/map/PageParts.h"
+#include "tools/map/PlacementDump.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -15,6 +15,7 @@
 #include <map>
 
 using namespace wsec;
+using namespace wsec::map;
 using llvm::StringRef;
 
 /// JSON inside of an element of the page: no text in it may end the element.
@@ -25,8 +26,8 @@ static std::string inPage(StringRef json) {
   return result;
 }
 
-std::string wsec::placementAsHtml(const PlacementView &view,
-                                  const MeasuredRun &run) {
+std::string map::placementAsHtml(const PlacementView &view,
+                                 const MeasuredRun &run) {
   std::string measured = "{";
   if (!run.counters.empty())
     measured += "\"counters\":" + run.counters;
@@ -139,8 +140,8 @@ static std::string reportProblem(llvm::json::Object &report,
   return keepEntry(kernels ? *kernels : none, *each, view, entry);
 }
 
-std::string wsec::readMeasured(const std::string &path,
-                               const PlacementView &view, MeasuredRun &run) {
+std::string map::readMeasured(const std::string &path,
+                              const PlacementView &view, MeasuredRun &run) {
   auto problem = [&](const std::string &what) {
     return "'" + path + "' " + what;
   };

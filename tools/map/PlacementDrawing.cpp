@@ -4,14 +4,15 @@
 // a bar of the SRAM, and each stream as an arrow of its own color, drawn again
 // on the mesh where its words go.
 
-#include "compiler/place/PlacementDump.h"
 #include "runtime/program/NearestNames.h"
+#include "tools/map/PlacementDump.h"
 
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 
 using namespace wsec;
+using namespace wsec::map;
 
 namespace {
 
@@ -300,6 +301,6 @@ std::string Drawing::draw() {
   return buffer;
 }
 
-std::string wsec::placementAsSvg(const PlacementView &view) {
+std::string map::placementAsSvg(const PlacementView &view) {
   return Drawing(view).draw();
 }
