@@ -326,7 +326,7 @@ bool MainThread::differs(const InstructionCode &code) const {
 /// Whether PEs of the strip may wait for words that others of it pass on.
 bool MainThread::passesOn(const InstructionCode &code) const {
   auto color = [&](const OperandCode &operand) {
-    return int(operand.color.value(bindings(strip.scalars)));
+    return int(operand.color.value(bindings()));
   };
   return code.dst.fabric() &&
          ((code.a.fabric() && strip.passesOn(color(code.a), color(code.dst))) ||
