@@ -10,6 +10,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/Scalars.h"
 #include "runtime/streams/StreamsEngine.h"
 
 #include <algorithm>
@@ -358,9 +359,9 @@ absl::StatusOr<SessionRun> Session::run(EngineOptions options,
 }
 
 struct Session::Streams {
-  Streams(TensorStore &store, const Call &call, size_t keptBytes)
-      : written(keptBytes), memory(store, call, &written) {}
-  WrittenLines written;
+  Streams(TensorStore &store, const Call &call, WrittenLines *written)
+      : call(call), memory(store, call, written) {}
+  const Call call;
   MemoryX memory;
 };
 
@@ -404,15 +405,33 @@ bool Session::isShown(uint32_t tensor) const {
   return false;
 }
 
-/// A run that fails leaves none behind.
+/// Whether the streams of both calls are the same.
+static bool streamsAgree(const Call &a, const Call &b) {
+  if (a == b)
+    return true;
+  if (a.entryIndex() != b.entryIndex() || a.launches() != b.launches() ||
+      a.copies())
+    return false;
+  for (const program::Launch *launch : a.launchList())
+    if (const auto *streams = launch->streams())
+      for (uint32_t stream : *streams)
+        if (dependsOnArguments(*a.program().streams()->Get(stream)))
+          return false;
+  return true;
+}
+
+/// Those of the last call of the entry, if they can be. A run that fails leaves
+/// none behind.
 std::unique_ptr<Session::Streams>
 Session::takeStreams(const Call &call, const EngineOptions &options) {
-  std::unique_ptr<Streams> its = std::move(streamsOf[call]);
-  if (its)
+  std::unique_ptr<Streams> its = std::move(streamsOf[call.entryIndex()]);
+  if (options.replay && !writtenLines)
+    writtenLines = std::make_unique<WrittenLines>(options.recordingBytes);
+  if (its && streamsAgree(its->call, call))
     its->memory.restart();
   else
     its = std::make_unique<Streams>(
-        store, call, options.replay ? options.recordingBytes : 0);
+        store, call, options.replay ? writtenLines.get() : nullptr);
   return its;
 }
 
@@ -474,7 +493,7 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
   if (run.result.stopped)
     return run;
   if (options.replay)
-    streamsOf[call] = std::move(its);
+    streamsOf[call.entryIndex()] = std::move(its);
   for (const std::string &name : kept)
     if (const int index = read.find(name); index >= 0)
       readOff[name] = readValue(call, read, uint32_t(index));

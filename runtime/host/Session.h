@@ -18,6 +18,8 @@
 
 namespace wsec::runtime {
 
+class WrittenLines;
+
 class MemoryX;
 
 /// What a run gave besides tensors.
@@ -188,7 +190,8 @@ private:
   struct Streams;
   std::unique_ptr<Streams> takeStreams(const Call &call,
                                        const EngineOptions &options);
-  std::map<Call, std::unique_ptr<Streams>> streamsOf;
+  std::unique_ptr<WrittenLines> writtenLines; ///< once calls are repeated
+  std::map<uint32_t, std::unique_ptr<Streams>> streamsOf; ///< by entry
   std::map<Call, RunResult> timed; ///< by streams, for cycles of its replays
   PersistentState state;
   std::set<uint32_t> known; ///< outputs that the last call of theirs wrote

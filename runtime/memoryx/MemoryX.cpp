@@ -5,6 +5,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/Scalars.h"
 
 #include <algorithm>
 
@@ -36,7 +37,11 @@ MemoryX::MemoryX(TensorStore &store, const Call &which, WrittenLines *written)
         streams[index].out.push_back(std::make_unique<OutChannel>(
             store, stream, *channel, streams[index].blocks));
     for (uint32_t i = 0; written && i < streams[index].in.size(); ++i)
-      streams[index].in[i]->keep(*written, written->of(index, i));
+      streams[index].in[i]->keep(*written,
+                                 written->of(index, i,
+                                             dependsOnArguments(stream)
+                                                 ? arguments
+                                                 : std::vector<int64_t>()));
   }
   separateSums();
 }

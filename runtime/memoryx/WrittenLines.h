@@ -7,22 +7,23 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 namespace wsec::runtime {
 
-/// Lines of weights and constants as they travel, kept for further runs of a
-/// call: these find them where they are instead of converting and gathering
-/// them again. Channels may use their own at the same time.
+/// Lines of weights and constants as they travel, kept for further calls: these
+/// find them where they are instead of converting and gathering them again.
+/// Channels may use their own at the same time.
 class WrittenLines {
 public:
   explicit WrittenLines(size_t mostBytes) : left(int64_t(mostBytes)) {}
 
-  /// Those of a channel, in the order in which it writes them. Not while
-  /// others ask.
-  std::vector<WordView> &of(uint32_t stream, uint32_t channel) {
-    return lines[{stream, channel}];
+  /// Those of a channel, in the order in which it writes them. `arguments` are
+  /// those of the stream that say which they are. Not while others ask.
+  std::vector<WordView> &of(uint32_t stream, uint32_t channel,
+                            const std::vector<int64_t> &arguments) {
+    return lines[{stream, channel, arguments}];
   }
   /// Whether there is room for further `bytes`, which are taken.
   bool take(size_t bytes) {
@@ -34,7 +35,9 @@ public:
   }
 
 private:
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<WordView>> lines;
+  std::map<std::tuple<uint32_t, uint32_t, std::vector<int64_t>>,
+           std::vector<WordView>>
+      lines;
   std::atomic<int64_t> left;
 };
 

@@ -99,6 +99,14 @@ void evaluateScalars(const ScalarList *nodes, int64_t x, int64_t y,
     values[i] = evaluateNode(*nodes->Get(i), values.data(), x, y, arguments);
 }
 
+bool dependsOnArguments(const program::HostStream &stream) {
+  return stream.scalars() &&
+         std::any_of(stream.scalars()->begin(), stream.scalars()->end(),
+                     [](const program::ScalarNode *node) {
+                       return node->op() == program::ScalarOp::Argument;
+                     });
+}
+
 int64_t evaluateAffine(const program::Affine &affine,
                        const std::vector<int64_t> &scalars) {
   int64_t value = affine.constant();

@@ -32,6 +32,9 @@ void evaluateScalars(const ScalarList *nodes, int64_t x, int64_t y,
                      std::vector<int64_t> &values,
                      const int64_t *arguments = nullptr);
 
+/// Whether arguments of its launch decide anything about a stream.
+bool dependsOnArguments(const program::HostStream &stream);
+
 /// Value of an affine function without loop terms.
 int64_t evaluateAffine(const program::Affine &affine,
                        const std::vector<int64_t> &scalars);

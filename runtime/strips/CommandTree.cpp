@@ -190,7 +190,14 @@ std::optional<Commands::Time> Commands::arrival(int strip, size_t word,
 void Commands::take(int strip, double when) {
   std::lock_guard<SpinLock> guard(lock);
   taken[size_t(strip)].add({when});
+  if (!noted.empty())
+    noted[size_t(strip)].push_back(when);
   advanceFrom(tree.ofStrip[size_t(strip)]);
+}
+
+std::vector<std::vector<double>> Commands::noteTaken(bool notes) {
+  return std::exchange(
+      noted, std::vector<std::vector<double>>(notes ? taken.size() : 0));
 }
 
 std::vector<double> Commands::lastTaken() const {

@@ -63,6 +63,9 @@ public:
   /// When the last words were taken that others may wait for. While nothing
   /// runs.
   std::vector<double> lastTaken() const;
+  /// From now on what `take` is told is written down, by strip; what was is
+  /// returned.
+  std::vector<std::vector<double>> noteTaken(bool notes);
   /// Goes on `words` later, and so many cycles. While nothing runs, and all
   /// strips have taken the same words.
   void skip(size_t words, double cycles);
@@ -93,6 +96,7 @@ private:
   std::vector<Times> passed; ///< by node
   std::vector<Times> taken;  ///< by strip
   std::vector<Actor *> waiting;
+  std::vector<std::vector<double>> noted; ///< none: nothing is
 };
 
 } // namespace wsec::runtime

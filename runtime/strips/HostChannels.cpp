@@ -108,9 +108,12 @@ void InputChannel::run() {
     chunk.length = view.length;
     chunk.rowStride = ptrdiff_t(view.stride);
     chunk.wordStride = ptrdiff_t(view.wordStride);
-    chunk.last = std::max(
-        now + double(words - 1) * pace.perWord,
-        pace.start + std::max(0.0, double(words) - pace.ahead) * pace.perWord);
+    const double own = now + double(words - 1) * pace.perWord;
+    const double asked =
+        pace.start + std::max(0.0, double(words) - pace.ahead) * pace.perWord;
+    chunk.last = std::max(own, asked);
+    if (margin == INFINITY)
+      margin = asked - own;
     chunk.first = chunk.last - double(words - 1) * pace.perWord;
     chunk.owner = std::move(view.owner);
     chunk.paced = true;

@@ -9,7 +9,9 @@
 #include "runtime/engine/StoreOrder.h"
 #include "runtime/strips/World.h"
 
+#include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace wsec::runtime {
@@ -31,6 +33,9 @@ public:
     return done() ||
            (deliveredOfUse == 0 && uses[next].launch >= world.untilLaunch);
   }
+  /// By how much it could have begun later since the last call, without being
+  /// later with anything; negative: not at all.
+  double takeMargin() { return std::exchange(margin, INFINITY); }
   /// When it can bring the next word.
   double clock() const { return now; }
   /// Goes on behind the uses of launches below `launch`, `cycles` later. Only
@@ -62,6 +67,7 @@ private:
   bool waits = false;
   std::optional<Pace> released; ///< of those that had asked then
   double now;
+  double margin = INFINITY;
 };
 
 /// Hands the words that leave at one row to the host.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/LaunchMemory.h"
 
-#include "runtime/strips/MovedOperands.h"
+#include "runtime/program/check/ScalarChecker.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,15 +21,109 @@ static constexpr double tolerance = 1e-6;
 /// No queue holds words for so many cycles.
 static constexpr double longAgo = 1e5;
 
-void LaunchMemory::run() {
-  for (const RepeatedLaunches &layers : findRepeatedLaunches(
-           world.call, host, {world.image.classes, world.image.persistent},
-           leastLayers))
-    run(layers);
+/// Launches that carry what arguments of their entry decide.
+static std::vector<bool> variesWithArguments(const Call &call) {
+  std::vector<bool> depends;
+  if (const auto *scalars = call.entry().scalars())
+    for (const program::ScalarNode *node : *scalars) {
+      bool its = node->op() == program::ScalarOp::Argument;
+      const int32_t operands[] = {node->a(), node->b(), node->c()};
+      for (int i = 0; i < operandCount(node->op()); ++i)
+        its = its || depends[size_t(operands[i])];
+      depends.push_back(its);
+    }
+  std::vector<bool> varies(call.launches());
+  for (size_t l = 0; l < call.launches(); ++l)
+    if (const auto *carried = call.launch(l).arguments())
+      for (uint16_t scalar : *carried)
+        varies[l] = varies[l] || depends[scalar];
+  return varies;
 }
 
-LaunchMemory::State LaunchMemory::state() const {
-  State its{{}, {}, {}, world.commands.lastTaken(), world.work()};
+LaunchMemory::LaunchMemory(World &world, HostPort &host, WorkerPool &pool,
+                           HostChannels &channels, MainThreads &mains,
+                           RunUntil runUntil,
+                           std::atomic<uint64_t> *furthestLaunch,
+                           KeptByLaunch *kept)
+    : world(world), host(host), pool(pool), channels(channels), mains(mains),
+      runUntil(std::move(runUntil)), furthestLaunch(furthestLaunch), kept(kept),
+      addresses(world.image.classes, world.image.persistent),
+      varies(variesWithArguments(world.call)),
+      anyVaries(std::find(varies.begin(), varies.end(), true) != varies.end()) {
+  world.movesOperands = addresses.any();
+}
+
+// ---------------------------------------------------------------- one call
+
+void LaunchMemory::keep(size_t limitBytes) {
+  keepsBytes = limitBytes;
+  begin();
+}
+
+void LaunchMemory::run() {
+  for (const RepeatedLaunches &layers :
+       findRepeatedLaunches(world.call, host, addresses, leastLayers))
+    run(layers);
+  advanceTo(world.call.launches());
+}
+
+PartUses LaunchMemory::takeParts() {
+  close();
+  for (const PartUse &use : uses)
+    if (!use.part->usable())
+      return {};
+  return std::move(uses);
+}
+
+/// What follows is written down, if somebody wants it.
+void LaunchMemory::begin() {
+  if (!keepsBytes && !inLayer)
+    return;
+  open = std::make_shared<RecordedPart>(keepsBytes.value_or(layerBytes),
+                                        world.image);
+  open->begin(world, *channels.order);
+}
+
+void LaunchMemory::close() {
+  if (!open)
+    return;
+  open->end(world);
+  if (keepsBytes) // The parts that follow have so much less room.
+    *keepsBytes -= std::min(*keepsBytes, open->recordedBytes());
+  if (!open->isEmpty())
+    uses.push_back({std::move(open)});
+  open.reset();
+}
+
+/// The end of the launches from one on that all carry what arguments decide, or
+/// none of them.
+size_t LaunchMemory::nextCut(size_t launch, size_t limit) const {
+  if (!kept || !anyVaries)
+    return limit;
+  const auto from = varies.begin() + ptrdiff_t(launch);
+  return size_t(std::find(from, varies.begin() + ptrdiff_t(limit), !*from) -
+                varies.begin());
+}
+
+/// Runs, or replays, launches below `limit`; whether nothing is under way then.
+bool LaunchMemory::advanceTo(size_t limit) {
+  while (at < limit) {
+    const size_t to = nextCut(at, limit);
+    if (!replayKept(at, to)) {
+      const std::shared_ptr<KeptLaunches> its = beginKept(at, to);
+      resting = runUntil(to);
+      if (its)
+        endKept(its);
+    }
+    at = to;
+  }
+  return resting;
+}
+
+// ---------------------------------------------------------------- layers
+
+RunState LaunchMemory::state() const {
+  RunState its{{}, {}, {}, world.commands.lastTaken(), world.work()};
   for (const auto &strip : world.image.strips) {
     strip->memory.sortViews();
     its.layouts.push_back(strip->memory.layout());
@@ -58,7 +152,8 @@ bool LaunchMemory::awaitsStore(const RepeatedLaunches &layers, size_t layer,
 /// the layer waited for what later ones do not wait for.
 std::optional<double>
 LaunchMemory::cyclesBetween(const RepeatedLaunches &layers, size_t layer,
-                            const State &before, const State &after) const {
+                            const RunState &before,
+                            const RunState &after) const {
   double start = INFINITY;
   for (size_t i = 0; i < mains.size(); ++i)
     if (after.mains[i] != before.mains[i])
@@ -89,31 +184,10 @@ LaunchMemory::cyclesBetween(const RepeatedLaunches &layers, size_t layer,
   return *cycles >= double(words) ? cycles : std::nullopt;
 }
 
-void LaunchMemory::keep(size_t limitBytes) {
-  keepsBytes = limitBytes;
-  open = std::make_unique<RecordedPart>(limitBytes, world.image);
-  open->begin(world, *channels.order);
-}
-
-std::vector<std::unique_ptr<RecordedPart>> LaunchMemory::takeParts() {
-  open->end(world);
-  parts.push_back(std::move(open));
-  for (const auto &part : parts)
-    if (!part->prepared() && !part->usable())
-      return {};
-  return std::move(parts);
-}
-
-/// The parts that follow have so much less room.
-void LaunchMemory::takeFromKept(size_t bytes) {
-  if (keepsBytes)
-    *keepsBytes -= std::min(*keepsBytes, bytes);
-}
-
 void LaunchMemory::run(const RepeatedLaunches &layers) {
-  if (!runUntil(layers.first + layers.period))
+  if (!advanceTo(layers.first + layers.period))
     return;
-  State before = state();
+  RunState before = state();
   for (size_t layer = 1; layer <= mostAttempts && layer + 1 < layers.count;
        ++layer)
     if (runOne(layers, layer, before))
@@ -136,87 +210,130 @@ LaunchMemory::othersBehind(const RepeatedLaunches &layers, size_t layer) const {
   return others;
 }
 
-/// Finds how far their operands lie from those of the recorded layer.
-void LaunchMemory::move(const Recording &recording,
-                        std::vector<Replay::Shift> &others) const {
-  for (Replay::Shift &shift : others)
-    for (const Recording::Move &move : recording.moves) {
-      ptrdiff_t words = 0;
-      if (!move.terms.empty()) {
-        const std::vector<int64_t> from =
-            world.call.carried(world.call.launch(move.launch));
-        const std::vector<int64_t> to =
-            world.call.carried(world.call.launch(move.launch + shift.launches));
-        for (const auto &[argument, scale] : move.terms)
-          words += ptrdiff_t(scale * (to[argument] - from[argument]));
-      }
-      shift.moved.push_back(words * ptrdiff_t(move.lanes));
+/// By how many words its moves take operands so many launches later.
+std::vector<int64_t> LaunchMemory::wordsMoved(const RecordedPart &part,
+                                              uint32_t launches) const {
+  std::vector<int64_t> moved;
+  for (const Recording::Move &move : part.moves()) {
+    int64_t words = 0;
+    if (!move.terms.empty()) {
+      const std::vector<int64_t> from =
+          world.call.carried(world.call.launch(move.launch));
+      const std::vector<int64_t> to =
+          world.call.carried(world.call.launch(move.launch + launches));
+      for (const auto &[argument, scale] : move.terms)
+        words += scale * (to[argument] - from[argument]);
+    }
+    moved.push_back(words);
+  }
+  return moved;
+}
+
+/// The parts of a layer for others, as far as they can stand for them.
+std::vector<PartUses>
+LaunchMemory::followers(const PartUses &layer,
+                        const std::vector<Replay::Shift> &others) const {
+  std::vector<PartUses> behind;
+  for (const Replay::Shift &shift : others) {
+    std::vector<LastingAccesses::Moved> moved;
+    PartUses its;
+    for (const PartUse &use : layer) {
+      moved.emplace_back(&use.part->accesses,
+                         wordsMoved(*use.part, shift.launches));
+      its.push_back({use.part, shift});
+      const std::vector<Recording::Move> &moves = use.part->moves();
+      for (size_t i = 0; i < moves.size(); ++i)
+        its.back().shift->moved.push_back(
+            ptrdiff_t(moved.back().second[i] * moves[i].lanes));
+    }
+    if (!LastingAccesses::hold(moved))
+      break;
+    behind.push_back(std::move(its));
+  }
+  return behind;
+}
+
+/// Whether a layer can be replayed behind itself: it leaves each view, of as
+/// many as there were, where it was or in memory of its own.
+bool LaunchMemory::repeats(const PartUses &layer) const {
+  std::optional<std::vector<ptrdiff_t>> all;
+  for (const PartUse &use : layer) {
+    std::vector<ptrdiff_t> origins = use.part->origins();
+    for (ptrdiff_t &its : origins)
+      if (all && its >= 0)
+        its = (*all)[size_t(its)];
+    all = std::move(origins);
+  }
+  for (size_t i = 0; all && i < all->size(); ++i)
+    if ((*all)[i] >= 0 && (*all)[i] != ptrdiff_t(i))
+      return false;
+  return true;
+}
+
+Locations LaunchMemory::locations() const {
+  Locations all;
+  for (const auto &strip : world.image.strips)
+    for (const StripMemory::ViewPlace &view : strip->memory.viewPlaces())
+      all.push_back({view.data});
+  return all;
+}
+
+void LaunchMemory::moveViews(const Locations &to) {
+  auto location = to.begin();
+  for (const auto &strip : world.image.strips)
+    for (const StripMemory::ViewPlace &view : strip->memory.viewPlaces()) {
+      if (view.data != location->data)
+        strip->memory.moveView(view.index, location->data, location->owner);
+      ++location;
     }
 }
 
 /// Runs a layer in state `before`, which becomes that behind it, and writes it
 /// down. True if nothing is left to do for these layers.
 bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
-                          State &before) {
+                          RunState &before) {
   std::vector<Replay::Shift> others = othersBehind(layers, layer);
   if (others.empty())
     return true;
-  if (open) {
-    open->end(world);
-    takeFromKept(open->recorded().bytes());
-    parts.push_back(std::move(open));
-  }
+  close();
   world.awaitsCommands = false;
   world.arrivals.clear();
-  auto part = std::make_unique<RecordedPart>(keepsBytes.value_or(layerBytes),
-                                             world.image);
-  part->begin(world, *channels.order);
-  LastingAccesses accesses;
-  world.accesses = &accesses;
-  const bool rests = runUntil(layers.first + (layer + 1) * layers.period);
-  world.accesses = nullptr;
-  if (!rests && keepsBytes) {
-    open = std::move(part);
+  inLayer = true;
+  const size_t first = uses.size();
+  begin();
+  advanceTo(layers.first + (layer + 1) * layers.period);
+  inLayer = false;
+  if (!resting && keepsBytes)
     return true;
-  }
-  State after = state();
-  part->end(world);
-  takeFromKept(part->recorded().bytes());
-  const bool usable = rests && part->usable() && !part->recorded().mayFail();
+  RunState after = state();
+  close();
+  const PartUses its(uses.begin() + ptrdiff_t(first), uses.end());
+  const bool usable =
+      resting && std::all_of(its.begin(), its.end(), [](const PartUse &use) {
+        return use.part->usable() && !use.part->mayFail();
+      });
   std::optional<double> cycles;
-  if (usable && after.layouts == before.layouts && part->repeats())
+  if (usable && after.layouts == before.layouts && repeats(its))
     cycles = cyclesBetween(layers, layer, before, after);
+  std::vector<PartUses> behind;
   if (cycles) {
-    move(part->recorded(), others);
-    size_t held = 0;
-    while (held < others.size() &&
-           accesses.holdMoved(part->recorded(), others[held].moved))
-      ++held;
-    others.resize(held);
+    behind = followers(its, others);
+    others.resize(behind.size());
   }
-  if (cycles && !others.empty()) {
-    part->prepare(pool);
-    Locations locations;
-    for (const auto &strip : world.image.strips)
-      for (const StripMemory::ViewPlace &view : strip->memory.viewPlaces())
-        locations.push_back({view.data});
-    for (const Replay::Shift &shift : others)
-      part->replay(host, furthestLaunch, &shift, locations);
-    auto location = locations.begin();
-    for (const auto &strip : world.image.strips)
-      for (const StripMemory::ViewPlace &view : strip->memory.viewPlaces()) {
-        if (view.data != location->data)
-          strip->memory.moveView(view.index, location->data, location->owner);
-        ++location;
+  if (!behind.empty()) {
+    for (const PartUse &use : its)
+      if (!use.part->prepared())
+        use.part->prepare(pool);
+    Locations views = locations();
+    for (const PartUses &parts : behind)
+      for (const PartUse &use : parts) {
+        use.part->replay(host, furthestLaunch, use.its(), views);
+        uses.push_back(use);
       }
+    moveViews(views);
     skip(layers, layer, others, before, after, *cycles);
-    part->shifts = std::move(others);
   }
-  if (keepsBytes) {
-    parts.push_back(std::move(part));
-    open = std::make_unique<RecordedPart>(*keepsBytes, world.image);
-    open->begin(world, *channels.order);
-  }
+  begin();
   before = std::move(after);
   return cycles || !usable;
 }
@@ -224,7 +341,7 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
 /// Brings all but the SRAM into the state behind the others.
 void LaunchMemory::skip(const RepeatedLaunches &layers, size_t layer,
                         const std::vector<Replay::Shift> &others,
-                        const State &before, const State &after,
+                        const RunState &before, const RunState &after,
                         double cycles) {
   const auto count = uint64_t(others.size());
   const size_t from = layers.first + layer * layers.period,
@@ -257,6 +374,7 @@ void LaunchMemory::skip(const RepeatedLaunches &layers, size_t layer,
       channels.order->arrived(shift.streams[stream], when + behind);
   }
   remembered += skipped;
+  at = to + skipped;
 }
 
 } // namespace wsec::runtime

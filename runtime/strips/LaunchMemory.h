@@ -2,21 +2,55 @@
 //
 // Memory of launches: equal layers that find the wafer in equal states do the
 // same, some cycles later, to other words of the host. One of them is written
-// down while it runs, and those behind it are replayed where they would run.
+// down while it runs, and those behind it are replayed where they would run. So
+// are launches that an earlier call of the entry wrote down, whose arguments
+// are what they were.
 #ifndef RUNTIME_STRIPS_LAUNCHMEMORY_H
 #define RUNTIME_STRIPS_LAUNCHMEMORY_H
 
+#include "runtime/strips/Footprint.h"
 #include "runtime/strips/HostChannels.h"
 #include "runtime/strips/MainThread.h"
 #include "runtime/strips/RecordedPart.h"
 #include "runtime/strips/RepeatedLaunches.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 namespace wsec::runtime {
+
+/// What a run finds, and what tells how long it took.
+struct RunState {
+  std::vector<StripMemory::Layout> layouts;
+  std::vector<double> mains, inputs; ///< clocks
+  std::vector<double> commands;      ///< when they were taken
+  World::Work work;
+};
+
+/// Launches that carry nothing of the arguments of their call, as they ran
+/// once: from one state to another.
+struct KeptLaunches {
+  std::shared_ptr<RecordedPart> part;
+  size_t begin = 0, end = 0;
+  RunState before, after;
+  /// By how much launch wavelets, and each channel, may be later relative to
+  /// the rest; negative: not at all.
+  double lead = 0;
+  std::vector<double> margins;
+  std::vector<std::vector<double>> taken; ///< launch words, by strip
+  std::vector<LaunchTime> launches;
+  /// Streams that were complete, and when; those that came from the store.
+  std::vector<std::pair<uint32_t, double>> arrivals, completes;
+  std::vector<uint64_t> words; ///< of its streams
+  std::unique_ptr<Footprint> footprint;
+
+  size_t bytes() const;
+};
+/// Those of one entry, by their first launch.
+using KeptByLaunch = std::multimap<size_t, std::shared_ptr<const KeptLaunches>>;
 
 /// That of one run. States are equal if all words of the SRAM have the same
 /// form, no words are under way, and all clocks go the same number of cycles
@@ -30,45 +64,58 @@ public:
 
   LaunchMemory(World &world, HostPort &host, WorkerPool &pool,
                HostChannels &channels, MainThreads &mains, RunUntil runUntil,
-               std::atomic<uint64_t> *furthestLaunch)
-      : world(world), host(host), pool(pool), channels(channels), mains(mains),
-        runUntil(std::move(runUntil)), furthestLaunch(furthestLaunch) {}
+               std::atomic<uint64_t> *furthestLaunch, KeptByLaunch *kept);
 
   /// From now on all that runs is written down, in parts that take at most
   /// about `limitBytes` together.
   void keep(size_t limitBytes);
-  /// Runs up to the end of layers, as far as it can.
+  /// Runs up to the end of the call, as far as it can in parts.
   void run();
   /// What was written down, which is one run; nothing if some part cannot be
   /// replayed.
-  std::vector<std::unique_ptr<RecordedPart>> takeParts();
+  PartUses takeParts();
   /// Launches that were replayed.
   size_t launches() const { return remembered; }
 
 private:
-  /// What the next layer follows from, and what tells how long it took.
-  struct State {
-    std::vector<StripMemory::Layout> layouts;
-    std::vector<double> mains, inputs; ///< clocks
-    std::vector<double> commands;      ///< when they were taken
-    World::Work work;
-  };
-  void takeFromKept(size_t bytes);
+  // ---- one call
+  void begin();
+  void close();
+  bool advanceTo(size_t limit);
+  size_t nextCut(size_t launch, size_t limit) const;
+
+  // ---- layers
   void run(const RepeatedLaunches &layers);
-  bool runOne(const RepeatedLaunches &layers, size_t layer, State &state);
-  State state() const;
+  bool runOne(const RepeatedLaunches &layers, size_t layer, RunState &state);
+  bool repeats(const PartUses &layer) const;
+  RunState state() const;
   std::optional<double> cyclesBetween(const RepeatedLaunches &layers,
-                                      size_t layer, const State &before,
-                                      const State &after) const;
+                                      size_t layer, const RunState &before,
+                                      const RunState &after) const;
   bool awaitsStore(const RepeatedLaunches &layers, size_t layer,
                    double start) const;
   std::vector<Replay::Shift> othersBehind(const RepeatedLaunches &layers,
                                           size_t layer) const;
-  void move(const Recording &recording,
-            std::vector<Replay::Shift> &others) const;
+  std::vector<int64_t> wordsMoved(const RecordedPart &part,
+                                  uint32_t launches) const;
+  std::vector<PartUses>
+  followers(const PartUses &layer,
+            const std::vector<Replay::Shift> &others) const;
+  Locations locations() const;
+  void moveViews(const Locations &to);
   void skip(const RepeatedLaunches &layers, size_t layer,
-            const std::vector<Replay::Shift> &others, const State &before,
-            const State &after, double cycles);
+            const std::vector<Replay::Shift> &others, const RunState &before,
+            const RunState &after, double cycles);
+
+  // ---- launches of earlier calls
+  std::shared_ptr<KeptLaunches> beginKept(size_t from, size_t to);
+  void endKept(const std::shared_ptr<KeptLaunches> &its);
+  bool replayKept(size_t from, size_t to);
+  std::optional<double> cyclesSince(const KeptLaunches &its) const;
+  std::vector<std::pair<uint32_t, double>> completesOf(size_t from,
+                                                       size_t to) const;
+  std::vector<uint64_t> wordsOf(size_t from, size_t to) const;
+  void goOnBehind(const KeptLaunches &its, double cycles);
 
   World &world;
   HostPort &host;
@@ -77,10 +124,17 @@ private:
   MainThreads &mains;
   const RunUntil runUntil;
   std::atomic<uint64_t> *const furthestLaunch; ///< or null
+  KeptByLaunch *const kept;                    ///< or null
+  const AddressArguments addresses;
+  const std::vector<bool> varies; ///< launches that carry what arguments decide
+  const bool anyVaries;
+  size_t at = 0;       ///< launches that have run
+  bool resting = true; ///< nothing is under way
   size_t remembered = 0;
   std::optional<size_t> keepsBytes;
-  std::vector<std::unique_ptr<RecordedPart>> parts;
-  std::unique_ptr<RecordedPart> open;
+  bool inLayer = false; ///< which is written down in any case
+  PartUses uses;
+  std::shared_ptr<RecordedPart> open;
 };
 
 } // namespace wsec::runtime

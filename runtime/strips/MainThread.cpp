@@ -76,6 +76,7 @@ bool MainThread::hears(const std::vector<int64_t> &carried, bool runs) {
     if (runs || !carried.empty()) {
       if (comes->first && comes->when > now)
         world.awaitsCommands.store(true, std::memory_order_relaxed);
+      lead = std::min(lead, now - comes->when);
       now = taken + (hearing < carried.size() ? 1 : 0);
     }
     world.commands.take(strip.index, taken);

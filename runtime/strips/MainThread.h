@@ -10,8 +10,10 @@
 #include "runtime/strips/PendingWork.h"
 
 #include <array>
+#include <cmath>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace wsec::runtime {
@@ -31,6 +33,9 @@ public:
   /// Whether it has done all that it may begin, as have its microthreads.
   bool rests() const;
   double clock() const { return now; }
+  /// By how much the launch wavelets it heard since the last call came earlier
+  /// than it was ready for them, at least; negative: it waited.
+  double takeLead() { return std::exchange(lead, INFINITY); }
   /// Goes on behind further launches, `cycles` later. Only while it rests.
   void skip(size_t launches, double cycles);
 
@@ -120,6 +125,7 @@ private:
   /// things; until words or the next launch bring them together.
   std::vector<double> ahead;
   Datapath datapath;
+  double lead = INFINITY;
   double begun = 0;               ///< the synchronous instruction
   std::vector<double> ownWork;    ///< of it, in each lane or in all
   std::optional<double> ownShare; ///< of its work at the datapath

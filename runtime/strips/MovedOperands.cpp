@@ -139,14 +139,12 @@ MemoryPattern movedBy(MemoryPattern pattern, int64_t halves) {
 } // namespace
 
 /// What moves differently must lie apart, as it did and as it will.
-bool LastingAccesses::overlapsAlike(const std::vector<const Access *> &all,
-                                    const std::vector<int64_t> &halves) const {
+bool LastingAccesses::overlapsAlike(const std::vector<There> &all) {
   std::map<int64_t, std::pair<std::vector<Span>, std::vector<Span>>> groups;
-  for (const Access *its : all) {
-    const int64_t by = halves[its->move];
-    auto &[before, after] = groups[by];
-    before.push_back({its->pattern.low(), its->pattern.high()});
-    after.push_back({its->pattern.low() + by, its->pattern.high() + by});
+  for (const There &its : all) {
+    auto &[before, after] = groups[its.halves];
+    before.push_back({its.access->pattern.low(), its.access->pattern.high()});
+    after.push_back({its.pattern.low(), its.pattern.high()});
   }
   for (auto &[by, spans] : groups)
     spans = {joined(spans.first), joined(spans.second)};
@@ -158,51 +156,67 @@ bool LastingAccesses::overlapsAlike(const std::vector<const Access *> &all,
   return true;
 }
 
-bool LastingAccesses::holdMoved(const Recording &recording,
-                                const std::vector<ptrdiff_t> &moved) const {
-  std::vector<int64_t> halves{0};
-  for (size_t move = 1; move < moved.size(); ++move)
-    halves.push_back(2 * moved[move] / ptrdiff_t(recording.moves[move].lanes));
-  if (std::all_of(halves.begin(), halves.end(),
-                  [](int64_t by) { return by == 0; }))
-    return true;
-  const Lock guard(lock);
-  if (recording.pinned)
-    return false;
-  for (const auto &[strip, accesses] : byStrip) {
-    std::vector<const Access *> all, written;
-    for (const Access &its : accesses) {
-      all.push_back(&its);
-      const MemoryPattern there = movedBy(its.pattern, halves[its.move]);
-      if (there.low() < its.bufferBegin || there.high() >= its.bufferEnd)
-        return false;
-      // What the launches have written before they read it is there, too.
-      auto isOwn = [&](int64_t half) {
-        return std::any_of(
-            written.begin(), written.end(), [&](const Access *write) {
-              MemoryPattern one = there;
-              one.first = half;
-              one.dimensions = 0;
-              one.none = false;
-              one.close();
-              return (write->lane < 0 || write->lane == its.lane) &&
-                     movedBy(write->pattern, halves[write->move])
-                         .sharesHalves(one);
-            });
-      };
-      if (its.reads && !isWritten(*its.strip, there, its.lane, isOwn))
-        return false;
-      if (its.writes)
-        written.push_back(&its);
-    }
-    if (!overlapsAlike(all, halves))
+/// Whether all of it lies in its buffer, and what is read is written, before
+/// them or by an earlier one.
+bool LastingAccesses::isThere(const std::vector<There> &all) {
+  std::vector<const There *> written;
+  for (const There &its : all) {
+    if (its.pattern.low() < its.access->bufferBegin ||
+        its.pattern.high() >= its.access->bufferEnd)
       return false;
+    auto isOwn = [&](int64_t half) {
+      MemoryPattern one;
+      one.first = half;
+      one.close();
+      return std::any_of(written.begin(), written.end(),
+                         [&](const There *write) {
+                           return (write->access->lane < 0 ||
+                                   write->access->lane == its.access->lane) &&
+                                  write->pattern.sharesHalves(one);
+                         });
+    };
+    if (its.access->reads &&
+        !isWritten(*its.access->strip, its.pattern, its.access->lane, isOwn))
+      return false;
+    if (its.access->writes)
+      written.push_back(&its);
   }
-  for (const auto &[strip, accesses] : byStrip)
-    for (const Access &its : accesses)
-      if (its.writes)
-        markInitialised(*its.strip, movedBy(its.pattern, halves[its.move]),
-                        its.lane);
+  return true;
+}
+
+std::map<int, std::vector<LastingAccesses::There>>
+LastingAccesses::allOf(const std::vector<Moved> &parts) {
+  std::map<int, std::vector<There>> all;
+  for (const auto &[accesses, words] : parts) {
+    const Lock guard(accesses->lock);
+    for (const auto &[strip, its] : accesses->byStrip)
+      for (const Access &access : its) {
+        const int64_t halves = 2 * words[access.move];
+        all[strip].push_back(
+            {&access, halves, movedBy(access.pattern, halves)});
+      }
+  }
+  return all;
+}
+
+bool LastingAccesses::hold(const std::vector<Moved> &parts) {
+  bool moves = false, holds = true;
+  for (const auto &[accesses, words] : parts)
+    if (std::any_of(words.begin(), words.end(),
+                    [](int64_t its) { return its != 0; })) {
+      moves = true;
+      holds = holds && !accesses->pinned;
+    }
+  if (!moves || !holds)
+    return holds;
+  const std::map<int, std::vector<There>> byStrip = allOf(parts);
+  for (const auto &[strip, all] : byStrip)
+    if (!isThere(all) || !overlapsAlike(all))
+      return false;
+  for (const auto &[strip, all] : byStrip)
+    for (const There &its : all)
+      if (its.access->writes)
+        markInitialised(*its.access->strip, its.pattern, its.access->lane);
   return true;
 }
 

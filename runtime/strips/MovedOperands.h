@@ -9,6 +9,8 @@
 #include "runtime/strips/InstructionRun.h"
 #include "runtime/threads/Mutex.h"
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <utility>
 #include <vector>
@@ -27,6 +29,14 @@ public:
            found->second[argument];
   }
 
+  /// Whether there are some.
+  bool any() const {
+    return std::any_of(ofRoutine.begin(), ofRoutine.end(), [](const auto &its) {
+      return std::find(its.second.begin(), its.second.end(), true) !=
+             its.second.end();
+    });
+  }
+
 private:
   std::map<uint32_t, std::vector<bool>> ofRoutine;
 };
@@ -38,11 +48,14 @@ public:
   void note(Strip &strip, int lane, const MemoryPattern &pattern,
             const OperandCode &operand, uint32_t move, bool reads, bool writes);
 
-  /// Whether the same may be done with all of it `moved`, in floats, by move:
-  /// within buffers, to words that are written, and whatever lies apart or
-  /// together still does. What it writes is noted as written, then.
-  bool holdMoved(const Recording &recording,
-                 const std::vector<ptrdiff_t> &moved) const;
+  /// Those of parts one behind the other, and by how many words their moves
+  /// take them. Whether the same may be done there: within buffers, with words
+  /// that are written, and whatever lies apart or together still does. What is
+  /// written is noted as such, then.
+  using Moved = std::pair<const LastingAccesses *, std::vector<int64_t>>;
+  static bool hold(const std::vector<Moved> &parts);
+
+  std::atomic<bool> pinned{false}; ///< some operand cannot be moved
 
 private:
   struct Access {
@@ -53,8 +66,16 @@ private:
     uint32_t move;
     bool reads, writes;
   };
-  bool overlapsAlike(const std::vector<const Access *> &ofStrip,
-                     const std::vector<int64_t> &halves) const;
+  /// An access, and where it is moved.
+  struct There {
+    const Access *access;
+    int64_t halves;
+    MemoryPattern pattern;
+  };
+  static std::map<int, std::vector<There>>
+  allOf(const std::vector<Moved> &parts);
+  static bool isThere(const std::vector<There> &ofStrip);
+  static bool overlapsAlike(const std::vector<There> &ofStrip);
 
   mutable Mutex lock;
   std::map<int, std::vector<Access>> byStrip ABSL_GUARDED_BY(lock);

@@ -16,14 +16,31 @@ RecordedPart::Views RecordedPart::viewsOf(const World &world) {
 }
 
 void RecordedPart::begin(World &world, const StoreOrder &order) {
+  for (const auto &strip : world.image.strips)
+    strip->memory.sortViews();
   recording->passing = order.byStream();
+  world.accesses = world.movesOperands ? &accesses : nullptr;
   world.record(recording.get());
   before = viewsOf(world);
 }
 
 void RecordedPart::end(World &world) {
+  for (const auto &strip : world.image.strips)
+    strip->memory.sortViews();
   after = viewsOf(world);
   world.record(nullptr);
+  world.accesses = nullptr;
+  isUsable = findUsable();
+  fails = recording->mayFail();
+  accesses.pinned = recording->pinned.load();
+  itsMoves = recording->moves;
+  for (const StripMemory::ViewPlace &view : after) {
+    const auto same =
+        std::find_if(before.begin(), before.end(), [&](const auto &other) {
+          return other.buffer == view.buffer;
+        });
+    from.push_back(same == before.end() ? -1 : same - before.begin());
+  }
   writes = std::move(recording->lastingWrites);
   std::sort(writes.begin(), writes.end(), [](const auto &a, const auto &b) {
     return std::pair(a.second, a.first.begin) <
@@ -40,13 +57,13 @@ void RecordedPart::end(World &world) {
   writes.resize(disjoint);
 }
 
-std::vector<Recording::Words> RecordedPart::lastingWrites() const {
+std::vector<Recording::Words>
+RecordedPart::lastingWrites(const Replay::Shift *shift) const {
   std::vector<Recording::Words> all;
   for (const auto &[words, move] : writes) {
-    all.push_back(words);
-    for (const Replay::Shift &shift : shifts)
-      if (const ptrdiff_t by = shift.moved.empty() ? 0 : shift.moved[move])
-        all.push_back({words.begin + by, words.end + by});
+    const ptrdiff_t by =
+        shift && !shift->moved.empty() ? shift->moved[move] : 0;
+    all.push_back({words.begin + by, words.end + by});
   }
   return all;
 }
@@ -62,23 +79,13 @@ std::set<Recording::BufferId> RecordedPart::usedFromBefore() const {
   return used;
 }
 
-bool RecordedPart::usable() const {
+bool RecordedPart::findUsable() const {
   if (!recording->complete())
     return false;
   const std::set<Recording::BufferId> used = usedFromBefore();
   return std::none_of(before.begin(), before.end(), [&](const auto &view) {
     return view.floats == 0 && used.contains(view.buffer);
   });
-}
-
-bool RecordedPart::repeats() const {
-  if (before.size() != after.size())
-    return false;
-  for (size_t i = 0; i < after.size(); ++i)
-    if (recording->buffers[after[i].buffer].kind == BufferKind::External &&
-        after[i].buffer != before[i].buffer)
-      return false;
-  return true;
 }
 
 void RecordedPart::prepare(WorkerPool &pool) {
@@ -126,6 +133,8 @@ void RecordedPart::replay(HostPort &host, std::atomic<uint64_t> *furthestLaunch,
 }
 
 size_t RecordedPart::bytes() const {
+  if (!layer)
+    return recordedBytes();
   size_t sum = layer->bytes() + left.size() * sizeof(Left);
   for (const Carried &its : carried)
     sum += its.floats * sizeof(float);

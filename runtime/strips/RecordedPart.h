@@ -6,11 +6,13 @@
 #define RUNTIME_STRIPS_RECORDEDPART_H
 
 #include "runtime/engine/StoreOrder.h"
+#include "runtime/strips/MovedOperands.h"
 #include "runtime/strips/Replay.h"
 #include "runtime/strips/World.h"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -35,14 +37,23 @@ public:
   void begin(World &world, const StoreOrder &order);
   void end(World &world);
 
-  const Recording &recorded() const { return *recording; }
-  /// The words of persistent buffers that change, also in further parts.
-  std::vector<Recording::Words> lastingWrites() const;
+  /// The words of persistent buffers that change.
+  std::vector<Recording::Words> lastingWrites(const Replay::Shift *shift) const;
+  /// Whether anything was written down, and what it takes until `prepare`.
+  bool isEmpty() const { return recording && recording->operations.empty(); }
+  size_t recordedBytes() const { return recording->bytes(); }
   /// Whether it can be replayed.
-  bool usable() const;
-  /// Whether it can be replayed behind itself, too: it leaves each view, of as
-  /// many as there were, where it was or in memory of its own.
-  bool repeats() const;
+  bool usable() const { return isUsable; }
+  /// Whether numbers can end a replay.
+  bool mayFail() const { return fails; }
+  /// For each view behind it which of those before it it is; -1: it lies in
+  /// memory of the part.
+  const std::vector<ptrdiff_t> &origins() const { return from; }
+
+  /// What is done with words that last, in the order of each strip, and how
+  /// arguments move operands.
+  LastingAccesses accesses;
+  const std::vector<Recording::Move> &moves() const { return itsMoves; }
 
   /// Makes ready for replays, which is all that can be done with it then.
   void prepare(WorkerPool &pool);
@@ -53,17 +64,18 @@ public:
   /// Memory it takes, about.
   size_t bytes() const;
 
-  /// Further parts that it stands for, one behind the other.
-  std::vector<Replay::Shift> shifts;
-
 private:
   using Views = std::vector<StripMemory::ViewPlace>;
   static Views viewsOf(const World &world);
   std::set<Recording::BufferId> usedFromBefore() const;
+  bool findUsable() const;
 
   std::unique_ptr<Recording> recording;
   std::vector<std::pair<Recording::Words, uint32_t>> writes;
   Views before, after;
+  bool isUsable = false, fails = false;
+  std::vector<ptrdiff_t> from;
+  std::vector<Recording::Move> itsMoves;
 
   /// A view before it that it reads, which is brought here.
   struct Carried {
@@ -80,6 +92,15 @@ private:
   std::vector<Left> left;
   std::unique_ptr<Replay> layer;
 };
+
+/// A part where it was written down, or where another one stands for it.
+struct PartUse {
+  std::shared_ptr<RecordedPart> part;
+  std::optional<Replay::Shift> shift = {};
+
+  const Replay::Shift *its() const { return shift ? &*shift : nullptr; }
+};
+using PartUses = std::vector<PartUse>;
 
 } // namespace wsec::runtime
 

@@ -7,6 +7,7 @@
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/check/Extents.h"
+#include "runtime/strips/Footprint.h"
 #include "runtime/strips/MovedOperands.h"
 
 #include <algorithm>
@@ -35,41 +36,6 @@ bool MemoryPattern::operator==(const MemoryPattern &other) const {
   return first == other.first && dimensions == other.dimensions &&
          std::equal(extent, extent + dimensions, other.extent) &&
          std::equal(stride, stride + dimensions, other.stride);
-}
-
-/// Calls `visit(first, count)` for runs of consecutive halves that cover a
-/// pattern.
-template <class Visit>
-static void forEachRun(const MemoryPattern &p, const Visit &visit) {
-  if (p.empty())
-    return;
-  // Dimensions that stay in place add nothing; those that continue their inner
-  // neighbour are joined with it.
-  int64_t n[maxExtents + 1] = {1, 1, 1, 1, 1}, s[maxExtents + 1] = {};
-  int used = maxExtents + 1;
-  int64_t last = 1;
-  for (int d = p.dimensions; d-- > 0;) {
-    if (p.stride[d] == 0 || p.extent[d] == 1)
-      continue;
-    if (p.stride[d] == last) {
-      last *= p.extent[d];
-      continue;
-    }
-    --used;
-    n[used] = p.extent[d];
-    s[used] = p.stride[d];
-    if (last == 1)
-      last = 0; // No run of more than one half.
-  }
-  const int64_t run = std::max<int64_t>(1, last);
-  for (int64_t h = 0; h < n[0]; ++h)
-    for (int64_t i = 0; i < n[1]; ++i)
-      for (int64_t j = 0; j < n[2]; ++j)
-        for (int64_t k = 0; k < n[3]; ++k)
-          for (int64_t l = 0; l < n[4]; ++l)
-            visit(p.first + h * s[0] + i * s[1] + j * s[2] + k * s[3] +
-                      l * s[4],
-                  run);
 }
 
 bool MemoryPattern::sharesHalves(const MemoryPattern &other) const {
@@ -341,6 +307,13 @@ void InstructionRun::resolveDestination(Bindings bindings) {
 void InstructionRun::touch() {
   const bool readsOld =
       site.code.op == Opcode::Fmac || site.code.op == Opcode::Select;
+  if (Footprint *footprint = site.world.footprint)
+    for (const auto *read :
+         {&reads[0], &reads[1], readsOld ? &written : nullptr})
+      if (read && *read)
+        footprint->read(site.strip, site.lane, **read);
+  if (site.world.footprint && written)
+    site.world.footprint->write(site.strip, site.lane, *written);
   noteAccess(reads[0], site.code.a, true, false);
   noteAccess(reads[1], site.code.b, true, false);
   noteAccess(written, site.code.dst, readsOld, true);

@@ -12,10 +12,8 @@ using program::Opcode;
 
 void StripMemory::reset(Recording *recording, uint32_t actor) {
   nests.reset(recording, actor);
-  std::shared_ptr<float[]> home = std::move(areas[Words].data);
-  for (Area &area : areas)
-    area = {};
-  areas[Words].data = std::move(home);
+  for (Area &its : areas) // Replays find them where they were.
+    its.buffer = Recording::nothing;
   forms.assign(size_t(end - first), Home);
   views.clear();
   laneViews.clear();
@@ -39,13 +37,6 @@ void StripMemory::record(Recording *into, uint32_t actor) {
                                          : Recording::nothing;
 }
 
-std::vector<std::shared_ptr<float[]>> StripMemory::takeMemory() {
-  std::vector<std::shared_ptr<float[]>> memory;
-  for (Area &its : areas)
-    memory.push_back(&its == &areas[Words] ? its.data : std::move(its.data));
-  return memory;
-}
-
 void StripMemory::sortViews() {
   settle(first, end);
   nests.flush();
@@ -67,6 +58,21 @@ void StripMemory::sortViews() {
 
 StripMemory::Layout StripMemory::layout() const {
   return {forms, {views.begin(), views.end()}};
+}
+
+bool StripMemory::hasLayout(const Layout &layout) const {
+  return forms == layout.forms &&
+         std::equal(
+             views.begin(), views.end(), layout.views.begin(),
+             layout.views.end(),
+             [](const ViewForm &a, const ViewForm &b) { return a == b; });
+}
+
+void StripMemory::setLayout(const Layout &layout) {
+  forms = layout.forms;
+  views.assign(layout.views.size(), {});
+  for (size_t i = 0; i < views.size(); ++i)
+    static_cast<ViewForm &>(views[i]) = layout.views[i];
 }
 
 std::vector<StripMemory::ViewPlace> StripMemory::viewPlaces() const {

@@ -68,13 +68,13 @@ public:
   /// the recording. Only while the executor holds nothing back.
   void record(Recording *into, uint32_t actor);
 
-  /// The memory of all forms, for replays behind the run; that of words at home
-  /// stays, for all runs. There is none of the others until the next `reset`.
-  std::vector<std::shared_ptr<float[]>> takeMemory();
-
   /// The forms of all words, and where views lie.
   struct Layout;
   Layout layout() const;
+  bool hasLayout(const Layout &layout) const;
+  /// All words have these forms from now on; views get their places by
+  /// `moveView`.
+  void setLayout(const Layout &layout);
   /// Numbers the views in the order of their words. None is of some lanes then,
   /// and nothing is held back.
   void sortViews();

@@ -9,25 +9,25 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <thread>
+#include <utility>
 
 namespace wsec::runtime {
 
 namespace {
 
-using Parts = std::vector<std::unique_ptr<RecordedPart>>;
-
 /// One run of a program: all actors and what they share.
 class Run : public Inspection {
 public:
   Run(ProgramImage &image, const Call &call, const EngineOptions &options,
-      WorkerPool &pool, HostPort &host)
+      WorkerPool &pool, HostPort &host, KeptByLaunch *kept)
       : world(image, call, options, pool),
         channels(makeHostChannels(world, host)),
         memory(
             world, host, pool, channels, mains,
             [this](size_t limit) { return runUntil(limit); },
-            options.furthestLaunch) {
+            options.furthestLaunch, kept) {
     for (const auto &strip : image.strips)
       if (!strip->code.routines.empty())
         mains.push_back(std::make_unique<MainThread>(world, *strip));
@@ -35,7 +35,7 @@ public:
 
   /// Writes down all that it does, until `takeParts`.
   void record(size_t limitBytes) { memory.keep(limitBytes); }
-  Parts takeParts() { return memory.takeParts(); }
+  PartUses takeParts() { return memory.takeParts(); }
 
   RunResult run() {
     const bool stopped = observeRun(world.observer, *this, [&] {
@@ -220,7 +220,11 @@ public:
         its.given = true;
         return result;
       }
-    if (its.given || recordedBytes >= options.recordingBytes)
+    // What another call of the entry did is of use. This one is written down
+    // when it comes again.
+    const bool first = !std::exchange(its.seen, true);
+    if (its.given || recordedBytes >= options.recordingBytes ||
+        (first && !launches[call.entryIndex()].empty()))
       return runOnce(host, call, state, nullptr);
     return record(its, host, call, state);
   }
@@ -238,13 +242,12 @@ public:
 private:
   /// The first run of a call.
   struct Recorded {
-    Parts parts; ///< of the run, one behind the other; none: it is not kept
-    /// The SRAM they lie in, of each strip that of each form.
-    std::vector<std::vector<std::shared_ptr<float[]>>> memory;
+    PartUses parts; ///< of the run, one behind the other; none: it is not kept
     RunResult result;
     /// What of persistent buffers was written before and after.
     PersistentState::Written before, after;
     bool given = false; ///< up
+    bool seen = false;
     size_t bytes = 0;
   };
 
@@ -265,7 +268,8 @@ private:
 
   RunResult runKept(HostPort &host, const Call &call, PersistentState *state,
                     Recorded *into) {
-    Run run(image, call, options, pool, host);
+    Run run(image, call, options, pool, host,
+            records ? &launches[call.entryIndex()] : nullptr);
     if (into)
       run.record(options.recordingBytes - recordedBytes);
     const int width = image.router.width();
@@ -311,24 +315,28 @@ private:
     }
     its.result = result;
     its.result.replayed = true;
-    for (const auto &part : its.parts) {
+    std::set<std::shared_ptr<RecordedPart>> counted; // Asked only.
+    for (const auto &[launch, other] : launches[call.entryIndex()])
+      counted.insert(other->part);
+    for (const auto &[part, shift] : its.parts) {
       if (!part->prepared())
         part->prepare(pool);
-      its.bytes += part->bytes();
+      if (counted.insert(part).second)
+        its.bytes += part->bytes();
     }
-    for (const auto &strip : image.strips)
-      its.memory.push_back(strip->memory.takeMemory());
-    recordedBytes += its.bytes;
+    size_t ofLaunches = 0;
+    for (const auto &[entry, all] : launches)
+      for (const auto &[launch, other] : all)
+        ofLaunches += other->bytes();
+    recordedBytes +=
+        its.bytes + ofLaunches - std::exchange(keptBytes, ofLaunches);
     return result;
   }
 
   void replay(Recorded &its, HostPort &host) {
     Locations views;
-    for (const auto &part : its.parts) {
-      part->replay(host, options.furthestLaunch, nullptr, views);
-      for (const Replay::Shift &shift : part->shifts)
-        part->replay(host, options.furthestLaunch, &shift, views);
-    }
+    for (const PartUse &use : its.parts)
+      use.part->replay(host, options.furthestLaunch, use.its(), views);
   }
 
   void forget(Recorded &its) {
@@ -347,8 +355,8 @@ private:
         strip->load(*state, image.router.width());
     }
     std::vector<Recording::Words> changes;
-    for (const auto &part : its.parts)
-      for (const Recording::Words &words : part->lastingWrites())
+    for (const PartUse &use : its.parts)
+      for (const Recording::Words &words : use.part->lastingWrites(use.its()))
         changes.push_back(words);
     saveBackup(changes);
     try {
@@ -399,7 +407,8 @@ private:
   WorkerPool pool;
   const bool records;
   std::map<Call, Recorded> recorded;
-  size_t recordedBytes = 0;
+  std::map<uint32_t, KeptByLaunch> launches; ///< that are kept, by entry
+  size_t recordedBytes = 0, keptBytes = 0;
 };
 
 StripsEngine::StripsEngine(const program::Program &program,

@@ -21,6 +21,7 @@
 
 namespace wsec::runtime {
 
+class Footprint;
 class LastingAccesses;
 
 /// What never changes from run to run.
@@ -113,6 +114,8 @@ public:
 
   /// Told what is done with words that last; or null.
   LastingAccesses *accesses = nullptr;
+  bool movesOperands = false; ///< arguments may, so that it is worth knowing
+  Footprint *footprint = nullptr; ///< told what is read and written; or null
 
   /// What follows is written down, or no longer. Only while nothing runs.
   void record(Recording *into);

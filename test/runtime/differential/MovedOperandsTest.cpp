@@ -143,7 +143,7 @@ TEST(MovedOperandsTest, StatesSideBySide) {
   for (int layer = 0; layer < 6; ++layer)
     addresses.push_back({4 * layer, 4 * layer});
   hold(addresses, stateWords, random);
-  EXPECT_EQ(remembered, 6 * 4); // All but the first two.
+  EXPECT_GE(remembered, 6u * 4); // All but the first two, and what varies not.
 }
 
 /// States that overlap, that nothing has written, that lie outside.

@@ -195,7 +195,7 @@ private:
 TEST(RowCodeTest, StripsAndWaveletAgree) {
   int differ = 0;
   double sum = 0, least = 0, most = 0;
-  for (uint64_t seed = 1; seed <= 600; ++seed) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);
     Choices choices(seed);
     ColumnCode code(choices);
@@ -223,8 +223,8 @@ TEST(RowCodeTest, StripsAndWaveletAgree) {
   }
   // A strip is as late as the last of its PEs where words come or a launch
   // ends.
-  EXPECT_LE(differ, 200);
-  EXPECT_LE(std::abs(sum) / 4800, 0.003);
+  EXPECT_LE(differ, 80);
+  EXPECT_LE(std::abs(sum) / 1600, 0.003);
   EXPECT_GE(least, -0.005);
   EXPECT_LE(most, 0.2);
 }
