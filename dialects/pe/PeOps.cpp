@@ -539,10 +539,28 @@ static LogicalResult verifyTaskIds(ClassOp peClass) {
   return success();
 }
 
-// A persistent buffer shares no byte with another one, unless that is the same
-// bytes under another type: C3 of buffer. Those without an address lie behind
-// all others.
+// Whether all bytes of a buffer are those of persistent ones, by their ends.
+static bool isPersistent(BufferOp buffer,
+                         const std::map<uint64_t, uint64_t> &persistent) {
+  const uint64_t begin = *buffer.getAddress();
+  uint64_t until = begin + buffer.getBytes(); // those from here on are
+  while (until > begin) {
+    auto last = persistent.lower_bound(until);
+    if (last == persistent.begin() || std::prev(last)->second < until)
+      return false;
+    until = std::prev(last)->first;
+  }
+  return true;
+}
+
+// A persistent buffer shares no byte with another one, unless that is not
+// persistent and has no bytes but those of persistent ones: C3 of buffer. Those
+// without an address lie behind all others.
 static LogicalResult verifyPersistent(ClassOp peClass) {
+  std::map<uint64_t, uint64_t> persistent;
+  for (auto kept : peClass.getOps<BufferOp>())
+    if (kept.getPersistent() && kept.getAddress())
+      persistent[*kept.getAddress()] = *kept.getAddress() + kept.getBytes();
   for (auto kept : peClass.getOps<BufferOp>()) {
     if (!kept.getPersistent() || !kept.getAddress())
       continue;
@@ -551,8 +569,7 @@ static LogicalResult verifyPersistent(ClassOp peClass) {
       if (other == kept || !other.getAddress() || *other.getAddress() >= end ||
           *other.getAddress() + other.getBytes() <= begin)
         continue;
-      if (!other.getPersistent() && *other.getAddress() == begin &&
-          other.getBytes() == kept.getBytes())
+      if (!other.getPersistent() && isPersistent(other, persistent))
         continue;
       return withNote(kept.emitOpError("is persistent, and shares bytes with @")
                           << other.getSymName(),
