@@ -539,23 +539,21 @@ static LogicalResult verifyTaskIds(ClassOp peClass) {
   return success();
 }
 
-// Whether all bytes of a buffer are those of persistent ones, by their ends.
+// Whether a buffer is the bytes of one persistent buffer, or of several that
+// follow one another; their ends by their beginnings.
 static bool isPersistent(BufferOp buffer,
                          const std::map<uint64_t, uint64_t> &persistent) {
-  const uint64_t begin = *buffer.getAddress();
-  uint64_t until = begin + buffer.getBytes(); // those from here on are
-  while (until > begin) {
-    auto last = persistent.lower_bound(until);
-    if (last == persistent.begin() || std::prev(last)->second < until)
-      return false;
-    until = std::prev(last)->first;
-  }
-  return true;
+  uint64_t begin = *buffer.getAddress();
+  const uint64_t end = begin + buffer.getBytes();
+  for (auto next = persistent.find(begin);
+       begin < end && next != persistent.end(); next = persistent.find(begin))
+    begin = next->second;
+  return begin == end;
 }
 
 // A persistent buffer shares no byte with another one, unless that is not
-// persistent and has no bytes but those of persistent ones: C3 of buffer. Those
-// without an address lie behind all others.
+// persistent and is the bytes of such ones: C3 of buffer. Those without an
+// address lie behind all others.
 static LogicalResult verifyPersistent(ClassOp peClass) {
   std::map<uint64_t, uint64_t> persistent;
   for (auto kept : peClass.getOps<BufferOp>())

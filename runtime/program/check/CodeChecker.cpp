@@ -110,7 +110,7 @@ void CodeChecker::checkBuffers() {
 }
 
 /// A persistent buffer shares no byte with another one, unless that is not
-/// persistent and has no bytes but those of persistent ones.
+/// persistent and is the bytes of one, or of several that follow one another.
 void CodeChecker::checkPersistent() const {
   std::map<uint64_t, const program::Buffer *> kept; // by address
   auto end = [](const program::Buffer &buffer) {
@@ -141,17 +141,17 @@ void CodeChecker::checkPersistent() const {
     if (buffer->persistent())
       continue;
     const program::Buffer *shared = nullptr;
-    uint64_t alone = end(*buffer); // bytes from here on are persistent
-    while (alone > buffer->address()) {
-      const program::Buffer *before = lastBelow(alone);
+    uint64_t rest = end(*buffer); // bytes from here on are of whole ones
+    while (rest > buffer->address()) {
+      const program::Buffer *before = lastBelow(rest);
       if (!before || end(*before) <= buffer->address())
         break;
       shared = before;
-      if (end(*before) < alone)
+      if (end(*before) != rest)
         break;
-      alone = before->address();
+      rest = before->address();
     }
-    if (shared && alone > buffer->address())
+    if (shared && rest != buffer->address())
       refuse(*shared, *buffer);
   }
 }
