@@ -102,7 +102,9 @@ public:
     for (auto buffer : its.peClass.getOps<pe::BufferOp>()) {
       Place place{int64_t(*buffer.getAddress()), int64_t(buffer.getBytes()),
                   buffer.getType()};
-      if (persistentUntil(place.address) > place.address)
+      auto next = persistent.upper_bound(place.address);
+      if (next != persistent.begin() &&
+          std::prev(next)->second > place.address)
         place.kind = Place::Resident;
       for (const Place &state : states)
         if (state.address <= place.address && place.end() <= state.end())
@@ -116,13 +118,16 @@ public:
   }
 
   /// Whether a buffer of these bytes has to do with what stays as those of this
-  /// kind have: it is all of it that persists, or nothing.
+  /// kind have: it is the bytes of persistent ones, or has none of theirs.
   bool canHold(Place::Kind kind, int64_t begin, int64_t end) const {
-    if (kind != Place::Passing)
-      return persistentUntil(begin) >= end;
-    auto next = persistent.lower_bound(begin);
-    return persistentUntil(begin) <= begin &&
-           (next == persistent.end() || next->first >= end);
+    if (kind == Place::Passing)
+      return llvm::all_of(persistent, [&](const auto &held) {
+        return held.second <= begin || end <= held.first;
+      });
+    for (auto next = persistent.find(begin);
+         begin < end && next != persistent.end(); next = persistent.find(begin))
+      begin = next->second;
+    return begin == end;
   }
 
   /// A buffer from the first byte of all of these to the last.
@@ -137,17 +142,6 @@ public:
   mlir::Operation *peClass() const { return its.peClass; }
 
 private:
-  /// The end of the persistent bytes that follow one another from this one on.
-  int64_t persistentUntil(int64_t address) const {
-    for (bool grows = true; std::exchange(grows, false);)
-      if (auto after = persistent.upper_bound(address);
-          after != persistent.begin() && std::prev(after)->second > address) {
-        address = std::prev(after)->second;
-        grows = true;
-      }
-    return address;
-  }
-
   ClassBuilder &its;
   llvm::StringMap<Place> places;         // looked up only
   std::map<int64_t, int64_t> persistent; // ends by beginnings

@@ -541,10 +541,26 @@ static LogicalResult verifyTaskIds(ClassOp peClass) {
   return success();
 }
 
-// A persistent buffer shares no byte with another one, unless that is the same
-// bytes under another type: C3 of buffer. Those without an address lie behind
-// all others.
+// Whether a buffer is the bytes of one persistent buffer, or of several that
+// follow one another; their ends by their beginnings.
+static bool isPersistent(BufferOp buffer,
+                         const std::map<uint64_t, uint64_t> &persistent) {
+  uint64_t begin = *buffer.getAddress();
+  const uint64_t end = begin + buffer.getBytes();
+  for (auto next = persistent.find(begin);
+       begin < end && next != persistent.end(); next = persistent.find(begin))
+    begin = next->second;
+  return begin == end;
+}
+
+// A persistent buffer shares no byte with another one, unless that is not
+// persistent and is the bytes of such ones: C3 of buffer. Those without an
+// address lie behind all others.
 static LogicalResult verifyPersistent(ClassOp peClass) {
+  std::map<uint64_t, uint64_t> persistent;
+  for (auto kept : peClass.getOps<BufferOp>())
+    if (kept.getPersistent() && kept.getAddress())
+      persistent[*kept.getAddress()] = *kept.getAddress() + kept.getBytes();
   for (auto kept : peClass.getOps<BufferOp>()) {
     if (!kept.getPersistent() || !kept.getAddress())
       continue;
@@ -553,8 +569,7 @@ static LogicalResult verifyPersistent(ClassOp peClass) {
       if (other == kept || !other.getAddress() || *other.getAddress() >= end ||
           *other.getAddress() + other.getBytes() <= begin)
         continue;
-      if (!other.getPersistent() && *other.getAddress() == begin &&
-          other.getBytes() == kept.getBytes())
+      if (!other.getPersistent() && isPersistent(other, persistent))
         continue;
       return withNote(kept.emitOpError("is persistent, and shares bytes with @")
                           << other.getSymName(),

@@ -187,6 +187,7 @@ void ModelReader::take(const presets::SignatureTensor &input,
 }
 
 void ModelReader::takeTokens() {
+  training.takesTokens = true;
   const presets::SignatureTensor &tokens = tokenInput(signature);
   model.tokens = tokens.name;
   for (const presets::SignatureTensor &input : signature.inputs)

@@ -60,6 +60,23 @@ std::string programCache() {
                            "programs in; name a folder with --cache");
 }
 
+/// What takes less of a PE than a program that does not fit.
+static std::string lessToCompile(const TrainingProgram &training) {
+  if (training.shapes.empty())
+    return "";
+  const std::vector<int64_t> &shape = training.shapes[0].second;
+  if (const int64_t samples = shape.empty() ? 1 : shape[0]; samples > 1)
+    return absl::StrCat(" with ", samples,
+                        " samples a call; fewer, --micro-batch=1, take less "
+                        "SRAM and fewer kernels, and a step gives the same "
+                        "sums");
+  if (training.takesTokens && shape.back() > 1)
+    return absl::StrCat(" with ", shape.back(),
+                        " tokens a call; fewer, as --sequence=", shape.back() / 2,
+                        ", take less SRAM and code");
+  return "";
+}
+
 CachedProgram findOrCompile(const TrainingProgram &training,
                             const std::string &folder, bool isQuiet) {
   const std::string stem = folder + "/" + training.digest();
@@ -69,18 +86,9 @@ CachedProgram findOrCompile(const TrainingProgram &training,
   if (found.wasThere)
     return found;
   fs::create_directories(folder);
-  const int64_t samples =
-      training.shapes.empty() || training.shapes[0].second.empty()
-          ? 1
-          : training.shapes[0].second[0];
   if (!compileTraining(training, found.program, found.report, isQuiet))
-    throw std::runtime_error(absl::StrCat(
-        "the model does not compile for training",
-        samples > 1 ? absl::StrCat(" with ", samples,
-                                   " samples a call; fewer, --micro-batch=1, "
-                                   "take less SRAM and fewer kernels, and a "
-                                   "step gives the same sums")
-                    : ""));
+    throw std::runtime_error("the model does not compile for training" +
+                             lessToCompile(training));
   return found;
 }
 

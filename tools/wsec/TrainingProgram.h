@@ -21,6 +21,7 @@ struct TrainingProgram {
   std::string machine, mesh, precision = "f32";
   /// Of the inputs that are bound.
   std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
+  bool takesTokens = false; ///< sequences, as long as --sequence says
   std::string loss = "cross-entropy", logits, targets = "targets";
   std::string reduction = "mean"; ///< of the loss of a call, or sum
   double labelSmoothing = 0;

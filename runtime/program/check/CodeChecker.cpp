@@ -8,9 +8,9 @@
 #include "runtime/program/check/StatementChecker.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
-#include <tuple>
 
 namespace wsec::runtime {
 
@@ -109,41 +109,50 @@ void CodeChecker::checkBuffers() {
   checkPersistent();
 }
 
-/// A persistent buffer shares no byte with another one, unless that is the same
-/// bytes under another type.
+/// A persistent buffer shares no byte with another one, unless that is not
+/// persistent and is the bytes of one, or of several that follow one another.
 void CodeChecker::checkPersistent() const {
-  std::vector<const program::Buffer *> inOrder;
-  for (const program::Buffer *buffer : *peClass.buffers())
-    if (buffer->bytes() > 0)
-      inOrder.push_back(buffer);
-  std::sort(inOrder.begin(), inOrder.end(), [](auto *a, auto *b) {
-    return std::tuple(a->address(), a->bytes(), !a->persistent()) <
-           std::tuple(b->address(), b->bytes(), !b->persistent());
-  });
+  std::map<uint64_t, const program::Buffer *> kept; // by address
   auto end = [](const program::Buffer &buffer) {
     return uint64_t(buffer.address()) + buffer.bytes();
   };
-  // Of those before, the ones that reach furthest.
-  const program::Buffer *any = nullptr, *kept = nullptr;
-  for (const program::Buffer *buffer : inOrder) {
-    if (kept && !buffer->persistent() && buffer->address() == kept->address() &&
-        buffer->bytes() == kept->bytes())
+  /// The last that begins below `address`; null: none does.
+  auto lastBelow = [&](uint64_t address) {
+    auto next = kept.lower_bound(address);
+    return next == kept.begin() ? nullptr : std::prev(next)->second;
+  };
+  auto refuse = [&](const program::Buffer &its, const program::Buffer &other) {
+    throw badProgram(
+        {&where, "buffer", -1, its.name()},
+        "is persistent, and shares bytes with buffer " +
+            inQuotes(other.name()->string_view()) + " at " +
+            std::to_string(std::max(its.address(), other.address())) +
+            "; a persistent buffer has its own");
+  };
+  for (const program::Buffer *buffer : *peClass.buffers()) {
+    if (!buffer->persistent() || buffer->bytes() == 0)
       continue;
-    const program::Buffer *before = buffer->persistent() ? any : kept;
-    if (before && buffer->address() < end(*before)) {
-      const bool first = before->persistent();
-      const program::Buffer &its = first ? *before : *buffer;
-      const program::Buffer &other = first ? *buffer : *before;
-      throw badProgram({&where, "buffer", -1, its.name()},
-                       "is persistent, and shares bytes with buffer " +
-                           inQuotes(other.name()->string_view()) + " at " +
-                           std::to_string(buffer->address()) +
-                           "; a persistent buffer has its own");
+    const program::Buffer *before = lastBelow(end(*buffer));
+    if (before && end(*before) > buffer->address())
+      refuse(*before, *buffer);
+    kept[buffer->address()] = buffer;
+  }
+  for (const program::Buffer *buffer : *peClass.buffers()) {
+    if (buffer->persistent())
+      continue;
+    const program::Buffer *shared = nullptr;
+    uint64_t rest = end(*buffer); // bytes from here on are of whole ones
+    while (rest > buffer->address()) {
+      const program::Buffer *before = lastBelow(rest);
+      if (!before || end(*before) <= buffer->address())
+        break;
+      shared = before;
+      if (end(*before) != rest)
+        break;
+      rest = before->address();
     }
-    if (!any || end(*buffer) > end(*any))
-      any = buffer;
-    if (buffer->persistent() && (!kept || end(*buffer) > end(*kept)))
-      kept = buffer;
+    if (shared && rest != buffer->address())
+      refuse(*shared, *buffer);
   }
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/program/facts/Holdings.h"
 
 #include "runtime/program/Scalars.h"
+#include "runtime/program/facts/PlacedBuffers.h"
 
 #include <algorithm>
 #include <map>
@@ -23,12 +24,14 @@ using Touches = std::map<int, Touch>;
 class CodeTouches {
 public:
   CodeTouches(const program::PEClass &peClass, const std::pair<int, int> *pe)
-      : peClass(peClass), known(pe) {
+      : peClass(peClass), placed(peClass), known(pe) {
     if (pe)
       evaluateScalars(peClass.scalars(), pe->first, pe->second, scalars);
   }
 
-  Touches ofRoutine(uint32_t id) const {
+  /// Of a launch that carries these numbers.
+  Touches ofRoutine(uint32_t id, const KnownArguments &its) {
+    arguments = its;
     Touches touches;
     for (unsigned r = 0; peClass.routines() && r < peClass.routines()->size();
          ++r)
@@ -37,7 +40,8 @@ public:
     return touches;
   }
 
-  Touches ofTasks() const {
+  Touches ofTasks() {
+    arguments.clear();
     Touches touches;
     for (unsigned t = 0; peClass.tasks() && t < peClass.tasks()->size(); ++t) {
       const program::Task &task = *peClass.tasks()->Get(t);
@@ -50,11 +54,20 @@ public:
   }
 
 private:
-  static void read(Touches &touches, int buffer) {
-    touches.try_emplace(buffer, Touch{true, false});
-  }
   static void write(Touches &touches, int buffer) {
     touches[buffer].writes = true;
+  }
+  /// The same of an operand or its like.
+  template <class Access>
+  void read(Touches &touches, const Access &access) const {
+    touches.try_emplace(bufferOf(access), Touch{true, false});
+  }
+  template <class Access>
+  void write(Touches &touches, const Access &access) const {
+    write(touches, bufferOf(access));
+  }
+  template <class Access> int bufferOf(const Access &access) const {
+    return int(placed.of(access.buffer(), access.offset(), arguments));
   }
 
   /// Whether the PE does what has this guard and runs so many times.
@@ -76,14 +89,14 @@ private:
         return;
     for (const program::Operand *source : {instruction.a(), instruction.b()})
       if (source && source->kind() == program::OperandKind::Memory)
-        read(touches, source->buffer());
+        read(touches, *source);
     const program::Operand &dst = *instruction.dst();
     if (dst.kind() != program::OperandKind::Memory)
       return;
     if (instruction.op() == program::Opcode::Fmac ||
         instruction.op() == program::Opcode::Select)
-      read(touches, dst.buffer());
-    write(touches, dst.buffer());
+      read(touches, dst);
+    write(touches, dst);
   }
 
   void follow(const Statements *body, Touches &touches) const {
@@ -92,11 +105,11 @@ private:
       if (const auto *instruction = statement->kind_as_Instruction())
         followInstruction(*instruction, touches);
       if (const auto *load = statement->kind_as_Load())
-        read(touches, load->buffer());
+        read(touches, *load);
       if (const auto *store = statement->kind_as_Store())
-        write(touches, store->buffer());
+        write(touches, *store);
       if (const auto *clock = statement->kind_as_ReadClock())
-        write(touches, clock->buffer());
+        write(touches, *clock);
       if (const auto *loop = statement->kind_as_Loop())
         if (runs(loop->guard(), loop->count()))
           follow(loop->body(), touches);
@@ -108,6 +121,8 @@ private:
   }
 
   const program::PEClass &peClass;
+  const PlacedBuffers placed;
+  KnownArguments arguments;
   const bool known;
   std::vector<int64_t> scalars;
 };
@@ -170,14 +185,15 @@ std::vector<Holdings> bufferHoldings(const program::Entry &entry,
                                      const std::pair<int, int> *pe) {
   const int launches = int(entry.launches()->size());
   std::vector<Holdings> all(peClass.buffers() ? peClass.buffers()->size() : 0);
-  const CodeTouches code(peClass, pe);
-  std::map<uint32_t, Touches> routines;
+  CodeTouches code(peClass, pe);
+  std::map<std::pair<uint32_t, KnownArguments>, Touches> routines;
   for (int l = 0; l < launches; ++l) {
     addCopies(entry, peClass, pe, l, all);
     const program::Launch &launch = *entry.launches()->Get(unsigned(l));
-    auto [routine, fresh] = routines.try_emplace(launch.routine());
+    const KnownArguments arguments = knownArguments(entry, launch);
+    auto [routine, fresh] = routines.try_emplace({launch.routine(), arguments});
     if (fresh)
-      routine->second = code.ofRoutine(launch.routine());
+      routine->second = code.ofRoutine(launch.routine(), arguments);
     for (const auto &[buffer, how] : routine->second)
       touch(all[size_t(buffer)], l, int(launch.kernel()), how);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/facts/Residency.h"
 #include "runtime/program/RectSet.h"
+#include "runtime/program/facts/PlacedBuffers.h"
 #include "runtime/program/proof/FabricUse.h"
 
 #include <algorithm>
@@ -85,6 +86,7 @@ public:
   explicit Analysis(const program::Program &program) : program(program) {
     for (const program::PEClass *peClass : *program.classes()) {
       classColors.emplace_back(*peClass, *program.machine(), steps);
+      placed.emplace_back(*peClass);
       byBytes.push_back(buffersByBytes(*peClass));
     }
   }
@@ -114,6 +116,8 @@ private:
   /// Words that PEs relay may reach a class that was followed before: again
   /// until no further color is found to carry weights.
   void followLaunch() {
+    const auto [entry, number] = calls[launch];
+    arguments = knownArguments(*entry, *entry->launches()->Get(number));
     weightColors = streamedColors();
     followCopies();
     if (weightColors.none() && holdings.empty())
@@ -315,7 +319,9 @@ private:
   }
 
   BufferId bufferOf(const program::Operand &operand) const {
-    return {currentClass, byBytes[currentClass][operand.buffer()]};
+    return {currentClass,
+            byBytes[currentClass][placed[currentClass].of(
+                operand.buffer(), operand.offset(), arguments)]};
   }
 
   /// The buffer has held its weights from launch `since` until now.
@@ -335,7 +341,8 @@ private:
   const program::Program &program;
   ProofSteps steps;
   std::vector<ClassColors> classColors;
-  std::vector<std::vector<uint32_t>> byBytes; ///< by class
+  std::vector<PlacedBuffers> placed;          ///< by class
+  std::vector<std::vector<uint32_t>> byBytes; ///< likewise
   const program::Launch &current() const {
     const auto [entry, number] = calls[launch];
     return *entry->launches()->Get(number);
@@ -349,6 +356,7 @@ private:
 
   // The launch being followed.
   size_t launch = 0;
+  KnownArguments arguments;
   uint32_t currentClass = 0;
   ColorSet weightColors;
   /// Scalars, and negative numbers for conditions that only a run decides.

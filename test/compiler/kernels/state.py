@@ -7,6 +7,7 @@ The row that owns a token keeps it, the others take its words and drop them.
 """
 
 import argparse
+import json
 import os
 import subprocess
 
@@ -60,6 +61,57 @@ def check(folder, mesh, batch, tokens, features):
         assert np.array_equal(np.load(f"{path}.y.npy"), expected), (mesh, engine)
 
 
+LAYERS = """
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
+!state = tensor<1x4x8xf32, #tokens>
+!token = tensor<1x1x8xf32, #tokens>
+wse.program @main state(selected) mesh(3x2) machine("wse2") {{
+  region @r shape(3x2)
+{states}
+  entry @append(%position from 0 to 3) {{
+{updates}
+  }}
+{recalls}
+}}
+"""
+
+
+def make_layers(path, layers):
+    """Each of `layers` keeps rows of its own, twice."""
+    states, updates, recalls = [], [], []
+    for i in range(layers):
+        states += [f"input @x{i} : tensor<1x1x8xf32>", f"state @k{i} on @r : !state", f"state @v{i} on @r : !state"]
+        updates += [f'%x{i} = load @x{i} on @r {{nodes = ["x{i}"]}} : !token']
+        updates += [f'update @{s}{i} at %position with %x{i} on @r {{nodes = ["{s}{i}"]}} : !token' for s in "kv"]
+        recalls += [f'%{s}{i} = recall @{s}{i} on @r {{nodes = ["recall.{s}{i}"]}} : !state' for s in "kv"]
+        recalls += [f'store %{s}{i} to "{s}{i}" on @r {{nodes = ["store"]}} : !state to tensor<1x4x8xf32>' for s in "kv"]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(LAYERS.format(layers=layers, **{name: "\n".join(lines) for name, lines in (
+            ("states", states), ("updates", updates), ("recalls", recalls))}))
+
+
+def check_layers(folder, layers):
+    """The values of each layer are its own; bytes of code."""
+    path = f"{folder}/{layers}-layers"
+    make_layers(f"{path}.mlir", layers)
+    run("wsec", f"{path}.mlir", "-o", f"{path}.wafer", "--quiet")
+    rows = np.random.RandomState(layers).randn(4, layers, 8).astype("f4")
+    kept = []
+    for position in range(4):
+        np.savez(f"{path}.npz", **{f"x{i}": rows[position, i].reshape(1, 1, 8) for i in range(layers)})
+        run("wse-run", f"{path}.wafer", "--entry=append", f"--argument=position={position}", f"--inputs={path}.npz",
+            *kept, f"--save-state={path}.state", "--quiet")
+        kept = [f"--load-state={path}.state"]
+    for engine in ENGINES:
+        outputs = [f"--output={s}{i}={path}.{s}{i}.npy" for i in range(layers) for s in "kv"]
+        run("wse-run", f"{path}.wafer", f"--engine={engine}", *kept, *outputs, "--quiet")
+        for i in range(layers):
+            for s in "kv":
+                assert np.array_equal(np.load(f"{path}.{s}{i}.npy")[0], rows[:, i]), (engine, s, i)
+    shown = subprocess.run(["wse-inspect", "show", f"{path}.wafer", "--json"], check=True, capture_output=True)
+    return [each["code_bytes"] for each in json.loads(shown.stdout)["classes"]]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--work", required=True)
@@ -68,6 +120,9 @@ def main():
     for case in CASES:
         check(folder, *case)
     print("all positions agree")
+    code = [check_layers(folder, layers) for layers in (2, 8)]
+    assert code[0] == code[1], code
+    print("code does not grow with the states")
 
 
 if __name__ == "__main__":

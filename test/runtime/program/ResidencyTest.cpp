@@ -107,6 +107,44 @@ TEST(ResidencyTest, WhatALaterLaunchReadsStays) {
   program.expect(bytes, bytes);
 }
 
+/// The first launch writes weights to one of two buffers, the second reads
+/// there or in the other.
+void expectPlaced(int32_t to, int32_t from, uint64_t resident,
+                  uint64_t buffered) {
+  Column program;
+  // Behind the buffers of a Column.
+  const uint16_t a = program.pes.buffer("a", words),
+                 b = program.pes.buffer("b", words),
+                 around = program.pes.buffer("around", 2 * words);
+  auto &buffers = program.pes.source->buffers;
+  ASSERT_EQ(buffers[a]->address + buffers[a]->bytes, buffers[b]->address);
+  buffers[around]->address = buffers[a]->address;
+  const Value place = local(0, words);
+  program.launch([&](BodyBuilder body) {
+    body.add(Opcode::Mov, {words}, memory(around, {1}, place), fabric(column));
+  });
+  program.launch(
+      [&](BodyBuilder body) {
+        body.add(Opcode::Neg, {words}, memory(program.other, {1}),
+                 memory(around, {1}, place));
+      },
+      /*streams=*/false);
+  program::EntryT &entry = *program.program.source.entries[0];
+  for (int32_t number : {to, from})
+    entry.scalars.push_back({program::ScalarOp::Constant, number, 0, 0});
+  for (uint16_t l : {0, 1}) {
+    entry.launches[l]->arguments = {l};
+    program.pes.source->routines[l]->arguments = 1;
+  }
+  program.expect(resident, buffered);
+}
+TEST(ResidencyTest, WhatALaterLaunchReadsWhereItsNumbersSayStays) {
+  expectPlaced(1, 1, bytes, bytes);
+}
+TEST(ResidencyTest, WhatItReadsElsewhereDoesNot) {
+  expectPlaced(1, 0, 0, bytes);
+}
+
 TEST(ResidencyTest, CopiesStayToo) {
   Column program;
   program.launch([&](BodyBuilder body) {
