@@ -85,8 +85,8 @@ def Wse_StoreOp : Wse_KernelOp<"store", (ins
     channels. `by_columns` they go south along each column, to the row of its exit
     (`out_column`), and there east along the columns of this exit: then all east
     channels in the last row with tokens, or south of it, have some of the words. Where
-    there is none, each column has all features, or two elements of 16 bits go to a
-    word, they go by rows all the same. Token s of batch element b goes, feature f, to element
+    there is none, each column has all features, two elements of 16 bits go to a
+    word, or rows take tokens in turn, they go by rows all the same. Token s of batch element b goes, feature f, to element
     `offset + b * strides[0] + s * strides[1] + f * strides[2]`. Without strides
     `output` lists tokens in (b, s) order, features innermost, and the value is
     features [offset, offset + F) of it, so that an output too large for the
