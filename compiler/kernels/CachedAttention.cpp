@@ -18,7 +18,6 @@
 // that a row has, words do not depend on them. A head lies in the same columns
 // of all rows, so each PE works on its own head alone.
 
-#include "compiler/kernels/AttentionShape.h"
 #include "compiler/kernels/CachedTokens.h"
 
 #include <limits>
@@ -31,6 +30,10 @@ namespace {
 using pe::ScalarKind;
 
 constexpr float lowest = std::numeric_limits<float>::lowest();
+
+/// Words of scores that are made at a time, of as many tokens as share them
+/// evenly: beside a decoder's states there is little room.
+constexpr int64_t scoreWords = 512;
 
 wse::StateOp stateOf(wse::CachedAttentionOp op, FlatSymbolRefAttr name) {
   return SymbolTable::lookupNearestSymbolFrom<wse::StateOp>(op, name);
@@ -63,7 +66,7 @@ struct CachedAttentionShape {
         held(keys.pitch(machine.height)), channels(query.pitch(machine.height)),
         round(tokens), element(elementTypeOf(op.getQuery())),
         narrow(isNarrow(op.getQuery())) {
-    while (round > 1 && (tokens % round || held * asked() > scoreWords))
+    while (round > 1 && (tokens % round || scoreCount() > scoreWords))
       --round;
   }
 
@@ -76,7 +79,9 @@ struct CachedAttentionShape {
   int64_t asked() const { return round * repeat; }
   /// Tokens of a row that some queries do not see, at most.
   int64_t late() const { return tileSizeMax(tokens - 1, keys.span); }
-  int64_t scoreCount() const { return held * asked(); }
+  /// Lines of scores: as many tokens for each column of a head.
+  int64_t rows() const { return tileSizeMax(held, columns) * columns; }
+  int64_t scoreCount() const { return rows() * asked(); }
   int64_t weightedCount() const { return (1 + mostValue) * queries(); }
   /// The same of queries of a row, where these are in several.
   int64_t ownCount() const {
@@ -175,6 +180,10 @@ private:
     return shape.spread() ? tile.features
                           : s.constant(tile.layout.features.unitSize);
   }
+  /// Columns of the head east of this one.
+  Value columnsBehind() {
+    return s.sub(shape.columns - 1, s.mod(s.px(), shape.columns));
+  }
   Value firstOfUnit(const Tile &tile) {
     return s.sub(tile.firstFeature, s.mul(s.div(s.px(), shape.columns),
                                           tile.layout.features.unitSize));
@@ -205,7 +214,7 @@ private:
   std::string inverse;
   std::string movedQueries, movedResults; ///< of own features
   std::optional<CachedTokens> tokens;
-  Affine share; ///< own tokens whose exponentials this column makes
+  Affine share; ///< own tokens of which exponentials this column makes
 };
 
 void CachedAttentionWriter::write() {
@@ -216,12 +225,9 @@ void CachedAttentionWriter::write() {
       return b.loop(s.spreadSize(keys.layout.features.units, b.width(), s.px()),
                     [&](Affine head) { attend(head); });
     }
-    Value column = s.mod(s.px(), shape.columns);
-    Affine left = tokens->now +
-                  Affine(s.tileStart(shape.held, shape.columns, column)) * -1;
-    share = b.compute(ScalarKind::Min,
-                      {b.compute(ScalarKind::Max, {left, 0}),
-                       Affine(s.tileSize(shape.held, shape.columns, column))});
+    // Columns take tokens in turn.
+    share = b.compute(ScalarKind::Div,
+                      {tokens->now + Affine(columnsBehind()), shape.columns});
     b.where(RoutineBuilder::inSomeUnit(s, keys.layout.features),
             [&] { attend(0); });
   });
@@ -362,10 +368,9 @@ void CachedAttentionWriter::exponentials() {
     castGroups(b, rows, own, largest, asked);
     most = largest;
   }
-  Value column = s.mod(s.px(), shape.columns);
-  Value first = s.tileStart(shape.held, shape.columns, column);
-  Value count = s.tileSize(shape.held, shape.columns, column);
-  Operand mine = Operand::memory(summed, Affine(first) * asked, {asked, 1});
+  Operand mine =
+      Operand::memory(summed, Affine(s.mod(s.px(), shape.columns)) * asked,
+                      {shape.columns * asked, 1});
   const Operand all = Operand::memory(weights, 0, {asked, 1});
   auto each = [&](Opcode opcode, const Operand &into,
                   std::optional<Operand> other = {}) {
@@ -381,13 +386,15 @@ void CachedAttentionWriter::exponentials() {
   if (!shape.spread())
     return;
   GroupBlock block;
+  const int64_t count = shape.rows() / shape.columns;
   block.extents = {count, asked};
   block.own = mine;
-  Value behind = s.sub(shape.held, s.add(first, count));
-  block.wordsBehind = s.mul(behind, asked);
-  block.anyBehind = s.less(0, behind);
-  multicastBlocks(b, heads, block, {shape.held, asked}, all,
-                  Operand::fabric(b.color(heads.cast), 2));
+  block.wordsBehind = s.mul(columnsBehind(), count * asked);
+  block.anyBehind = s.less(0, columnsBehind());
+  multicastBlocks(
+      b, heads, block, {shape.columns, count, asked},
+      Operand::memory(weights, 0, {asked, shape.columns * asked, 1}),
+      Operand::fabric(b.color(heads.cast), 3));
 }
 
 void CachedAttentionWriter::weigh(Affine head, Affine firstToken) {
@@ -435,6 +442,9 @@ void CachedAttentionWriter::finish(Affine head) {
                   heard);
 }
 
+/// What PEs that have nothing to do pass over.
+constexpr double instructionsOfHead = 8, instructionsOfRound = 14;
+
 /// Of the busiest PE, at the last position: a row has most tokens then.
 KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
                                    const Machine &machine) const {
@@ -444,8 +454,7 @@ KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
                            .rangeOf(cast<BlockArgument>(op.getPosition()));
   const double own = double(tileSizeMax(last + shape.tokens, shape.keys.span));
   const double asked = double(shape.asked());
-  const double share =
-      std::min(own, double(tileSizeMax(shape.held, shape.columns)));
+  const double share = std::ceil(own / double(shape.columns));
   const double columns = double(shape.columns);
   const double inRow = double(shape.channels * shape.repeat);
   const double weighted = double(shape.weightedCount());
@@ -458,7 +467,7 @@ KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
   };
   const double overTokens = shape.asked() < shape.held
                                 ? model.nest(asked, own, machine.reduceRate)
-                                : model.adds(own, asked);
+                                : model.adds(1, own * asked);
   // Along the columns of a head: `words` in all, of each a few.
   auto gathered = [&](double words) {
     return 3 * machine.vectorSetup +
@@ -476,10 +485,10 @@ KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
   double round = model.copies(1, scores) + product(shape.mostKey, 1) +
                  double(shape.late()) * model.copies(1, asked) +
                  model.copies(1, asked) + 2 * overTokens +
-                 2 * model.adds(share, asked) + model.functions(share * asked) +
-                 product(shape.mostValue, 0);
+                 2 * model.adds(1, share * asked) +
+                 model.functions(share * asked) + product(shape.mostValue, 0);
   double head = model.copies(1, weighted) + model.divides(inRow) +
-                model.adds(double(shape.repeat * shape.mostValue), inRow);
+                model.adds(1, double(shape.mostValue) * inRow);
   if (shape.spread())
     round +=
         reduced(columns, scores) + sent(columns, scores) + gathered(scores);
@@ -494,6 +503,9 @@ KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
   if (shape.moves())
     head += gathered(inRow * double(shape.keySize)) +
             gathered(inRow * double(shape.valueSize));
+  const double guard = model.guard(shape.keys);
+  head += instructionsOfHead * guard;
+  round += instructionsOfRound * guard;
   const double heads =
       shape.spread()
           ? 1

@@ -74,7 +74,7 @@ void multicastTokens(RoutineBuilder &b, const Tile &tokens,
 double multicastTokensCycles(const Layout &tokens, double wordsOfToken,
                              const Machine &machine) {
   CostModel model(machine);
-  const double instructions = 3 * (machine.vectorSetup + machine.asyncIssue);
+  const double instructions = 5 * (machine.vectorSetup + machine.asyncIssue);
   return instructions +
          std::max(model.chain(double(tokens.span), 0),
                   model.thereAndBack(double(tokens.tokens) * wordsOfToken)) +

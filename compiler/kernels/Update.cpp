@@ -28,7 +28,7 @@ class Update final : public StateKernel<wse::UpdateOp> {
     const Layout tokens = Layout::of(op.getValue(), machine.height);
     const double features = tokens.features.largest(machine.width);
     const double own = double(tileSizeMax(tokens.tokens, tokens.group));
-    cost.compute = model.copies(own, features);
+    cost.compute = model.copies(1, own * features);
     if (tokens.group > 1)
       cost.serial = multicastTokensCycles(tokens, features, machine);
     return cost;
