@@ -45,7 +45,7 @@ public:
         sum(b.scratch("sum", shape.channels)),
         next(b.scratch("next_largest", shape.channels)),
         correction(b.scratch("correction", shape.channels)),
-        groups(ColumnGroups::ofHeads(query.layout.features)) {
+        groups(PEGroups::ofHeads(query.layout.features)) {
     if (shape.narrow) {
       weighted = b.scratch("weighted", shape.weightedCount());
       rounded = b.scratch("rounded", shape.scoreCount(), shape.element);
@@ -160,7 +160,7 @@ private:
   std::string weighted;         ///< f32 sums of a head, where narrow
   std::string rounded;          ///< exponentials in 16 bits, where narrow
   std::string other;            ///< where scores go next
-  ColumnGroups groups;          ///< of the columns of a head
+  PEGroups groups;              ///< of the columns of a head
   std::optional<AttentionTerms> terms;
 };
 
@@ -376,8 +376,8 @@ void AttentionWriter::exponentials(int64_t keys) {
   block.extents = {count, query.tokens};
   block.own = Operand::memory(scores, Affine(first) * shape.channels,
                               {shape.channels, 1});
-  block.wordsEast = s.mul(keysEast, query.tokens);
-  block.anyEast = s.less(0, keysEast);
+  block.wordsBehind = s.mul(keysEast, query.tokens);
+  block.anyBehind = s.less(0, keysEast);
   compute(count, block.own, block.own);
   std::swap(scores, other);
   multicastBlocks(b, groups, block, {keys, query.tokens}, exponentialRows(),

@@ -204,12 +204,11 @@ void BatchedWriter::multiplyChunk(Affine start, Affine tokens) {
   GroupBlock block;
   block.extents = {in.features, tokens};
   block.own = Operand::memory(in.buffer, start, {in.pitch, 1});
-  block.wordsEast = tokens.terms.empty()
-                        ? Affine(east) * tokens.constant
-                        : Affine(s.mul(east, tokens.terms.front().first));
-  block.anyEast = s.less(0, east);
-  multicastBlocks(b, ColumnGroups::wholeRow(b.machine()), block,
-                  {shape.k, tokens},
+  block.wordsBehind = tokens.terms.empty()
+                          ? Affine(east) * tokens.constant
+                          : Affine(s.mul(east, tokens.terms.front().first));
+  block.anyBehind = s.less(0, east);
+  multicastBlocks(b, PEGroups::wholeRow(b.machine()), block, {shape.k, tokens},
                   Operand::memory(activations, 0, {shape.chunk, 1}),
                   Operand::fabric(b.color(StreamPattern::RowCast), 2));
   multiply(start, tokens, Operand::memory(activations, 0, {shape.chunk, 0, 1}));

@@ -90,6 +90,7 @@ Layout Layout::of(RankedTensorType type, int64_t height) {
   layout.batch = tiled.getBatch();
   layout.tokens = tiled.getTokens();
   layout.replicatedRows = !tiled.splitsRows();
+  layout.cyclic = tiled.isCyclic();
   layout.group = tiled.group(height);
   layout.span = tiled.rowsUsed(height);
   layout.features = {type.getShape().back() / tiled.getHeadSize(),
@@ -120,7 +121,7 @@ std::optional<Layout> Layout::inPairs(Pairing along, int64_t width,
   Layout pairs = *this;
   if (along == Pairing::Channels) {
     const int64_t rows = group == 0 || replicatedRows ? 1 : span;
-    if (tokens % (2 * rows) != 0)
+    if (tokens % (2 * rows) != 0 || cyclic)
       return std::nullopt;
     pairs.tokens /= 2;
     return pairs;

@@ -72,6 +72,8 @@ struct Layout {
   int64_t batch = 1;
   int64_t tokens = 1;
   bool replicatedRows = false;
+  /// Whether the rows of a batch element take its tokens in turn.
+  bool cyclic = false;
   /// Rows per batch element, or 0: rows hold whole batch elements.
   int64_t group = 0;
   /// Rows of a group that hold tokens; 1 if rows hold whole batch elements.
@@ -110,7 +112,7 @@ struct Layout {
   bool sameRows(const Layout &other) const {
     return batch == other.batch && tokens == other.tokens &&
            group == other.group && span == other.span &&
-           replicatedRows == other.replicatedRows;
+           replicatedRows == other.replicatedRows && cyclic == other.cyclic;
   }
 };
 

@@ -131,6 +131,11 @@ Tile RoutineBuilder::describe(ScalarBuilder &s, const Layout &layout) {
   tile.features = featureCount(s, layout.features);
   tile.firstFeature = featureStart(s, layout.features);
   tile.firstToken = tokensBefore(s, layout, s.py());
+  if (layout.cyclic && layout.group > 0) {
+    tile.firstToken = s.add(s.mul(s.div(s.py(), layout.group), layout.tokens),
+                            s.mod(s.py(), layout.group));
+    tile.tokenStep = layout.span;
+  }
   if (layout.group == 0) {
     tile.active = s.constant(1);
     tile.sequences = layout.batch % s.height()

@@ -48,6 +48,7 @@ struct Tile {
   mlir::Value tokens;       // tokens of each
   mlir::Value channels;     // tokens in all
   mlir::Value firstToken;   // number of the first, counting all batch elements
+  int64_t tokenStep = 1;    // numbers from one of them to the next
   mlir::Value features;     // features of this column
   mlir::Value firstFeature; // number of the first
 };

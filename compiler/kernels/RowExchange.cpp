@@ -20,15 +20,23 @@ using pe::Opcode;
 using pe::Operand;
 
 //===----------------------------------------------------------------------===//
-// Groups of columns
+// Groups of columns, and of rows
 //===----------------------------------------------------------------------===//
 
-ColumnGroups ColumnGroups::wholeRow(const Machine &machine) {
+PEGroups PEGroups::wholeRow(const Machine &machine) {
   return {machine.width, StreamPattern::RowCast};
 }
 
-ColumnGroups ColumnGroups::ofHeads(const FeatureTiling &features) {
+PEGroups PEGroups::ofHeads(const FeatureTiling &features) {
   return {features.columns, StreamPattern::HeadCast};
+}
+
+PEGroups PEGroups::ofBatch(const Layout &layout) {
+  return {layout.group, StreamPattern::KeyCast, StreamPattern::KeyNorth};
+}
+
+static int64_t lengthOf(RoutineBuilder &b, const PEGroups &groups) {
+  return groups.alongRows() ? b.width() : b.height();
 }
 
 namespace {
@@ -38,18 +46,19 @@ struct Place {
   Value isRoot, isLast;
   Affine onward, incoming;
 
-  Place(RoutineBuilder &b, const ColumnGroups &groups) {
+  Place(RoutineBuilder &b, const PEGroups &groups) {
     ScalarBuilder &s = b.scalars();
-    Value parity = s.mod(s.px(), 2);
-    const int64_t pitch = groups.pitch;
-    const bool one = pitch >= b.width();
-    Value inGroup = one ? s.px() : s.mod(s.px(), pitch);
+    Value own = groups.alongRows() ? s.px() : s.py();
+    Value parity = s.mod(own, 2);
+    const int64_t pitch = groups.pitch, length = lengthOf(b, groups);
+    const bool one = pitch >= length;
+    Value inGroup = one ? own : s.mod(own, pitch);
     isRoot = s.equal(inGroup, 0);
-    isLast = s.equal(inGroup, (one ? b.width() : pitch) - 1);
-    if (!one && b.width() % pitch != 0)
-      isLast = s.max(isLast, s.equal(s.px(), b.width() - 1));
-    onward = b.parityColor(StreamPattern::RowWest, parity);
-    incoming = b.parityColor(StreamPattern::RowWest, s.logicalNot(parity));
+    isLast = s.equal(inGroup, (one ? length : pitch) - 1);
+    if (!one && length % pitch != 0)
+      isLast = s.max(isLast, s.equal(own, length - 1));
+    onward = b.parityColor(groups.link, parity);
+    incoming = b.parityColor(groups.link, s.logicalNot(parity));
   }
 };
 
@@ -79,7 +88,12 @@ struct Chain {
 // Multicast
 //===----------------------------------------------------------------------===//
 
-void multicastBlocks(RoutineBuilder &b, const ColumnGroups &groups,
+/// The microthread that sends what groups gather.
+static Thread threadOf(const PEGroups &groups) {
+  return groups.alongRows() ? RowThread : KeyThread;
+}
+
+void multicastBlocks(RoutineBuilder &b, const PEGroups &groups,
                      const GroupBlock &block, ArrayRef<Affine> extents,
                      const Operand &kept, const Operand &heard) {
   Place place(b, groups);
@@ -88,10 +102,16 @@ void multicastBlocks(RoutineBuilder &b, const ColumnGroups &groups,
   b.start(GatherThread, Opcode::Mov, extents, kept, {heard});
   const Affine onward =
       b.eitherColor(place.isRoot, b.color(groups.cast), place.onward);
-  b.start(RowThread, Opcode::Mov, block.extents, Operand::fabric(onward, 2),
-          {block.own});
-  b.start(RowThread, Opcode::Mov, {block.wordsEast}, Operand::fabric(onward),
-          {Operand::fabric(place.incoming)}, block.anyEast);
+  b.loop(block.lines, [&](Affine line) {
+    Operand own = block.own;
+    own.offset = own.offset + line * block.lineStep;
+    b.start(threadOf(groups), Opcode::Mov, block.extents,
+            Operand::fabric(onward, unsigned(block.extents.size())), {own},
+            block.anyOwn);
+    b.start(threadOf(groups), Opcode::Mov, {block.wordsBehind},
+            Operand::fabric(onward), {Operand::fabric(place.incoming)},
+            block.anyBehind);
+  });
   b.await(GatherThread);
 }
 
@@ -103,9 +123,9 @@ void multicastRow(RoutineBuilder &b, const Tile &tile, ArrayRef<Affine> extents,
   GroupBlock block;
   block.extents = {tile.features, tile.channels};
   block.own = Operand::memory(tile.buffer, 0, {tile.pitch, 1});
-  block.wordsEast = s.mul(featuresEast, tile.channels);
-  block.anyEast = s.less(0, featuresEast);
-  multicastBlocks(b, ColumnGroups::wholeRow(b.machine()), block, extents, kept,
+  block.wordsBehind = s.mul(featuresEast, tile.channels);
+  block.anyBehind = s.less(0, featuresEast);
+  multicastBlocks(b, PEGroups::wholeRow(b.machine()), block, extents, kept,
                   heard);
 }
 
@@ -160,7 +180,7 @@ double allReduceCycles(const Machine &machine, double words) {
          CostModel(machine).multicast(machine.width, words);
 }
 
-void reduceGroups(RoutineBuilder &b, const ColumnGroups &groups, Opcode opcode,
+void reduceGroups(RoutineBuilder &b, const PEGroups &groups, Opcode opcode,
                   StringRef buffer, Affine words) {
   if (groups.pitch == 1)
     return;
@@ -170,7 +190,7 @@ void reduceGroups(RoutineBuilder &b, const ColumnGroups &groups, Opcode opcode,
   chain.begins = place.isLast;
   chain.ends = place.isRoot;
   // The last group may be a root alone.
-  if (b.width() % groups.pitch == 1) {
+  if (lengthOf(b, groups) % groups.pitch == 1) {
     chain.begins = s.logicalAnd(place.isLast, s.logicalNot(place.isRoot));
     chain.ends = s.logicalAnd(place.isRoot, s.logicalNot(place.isLast));
   }
@@ -183,7 +203,7 @@ void reduceGroups(RoutineBuilder &b, const ColumnGroups &groups, Opcode opcode,
 }
 
 /// Of the roots, into the buffer of column 0.
-static void reduceRoots(RoutineBuilder &b, const ColumnGroups &groups,
+static void reduceRoots(RoutineBuilder &b, const PEGroups &groups,
                         Opcode opcode, StringRef buffer, Affine words) {
   ScalarBuilder &s = b.scalars();
   const int64_t pitch = groups.pitch;
@@ -202,24 +222,30 @@ static void reduceRoots(RoutineBuilder &b, const ColumnGroups &groups,
   chain.combine(b, opcode, buffer, words);
 }
 
-void castGroups(RoutineBuilder &b, const ColumnGroups &groups, StringRef buffer,
-                StringRef result, Affine words) {
-  int64_t cast = b.color(groups.cast);
+void castGroups(RoutineBuilder &b, const PEGroups &groups, StringRef buffer,
+                Affine words, ArrayRef<Affine> extents, const Operand &kept,
+                const Operand &heard) {
   // A root hears its own multicast: it must not wait for itself.
   b.where(Place(b, groups).isRoot, [&] {
-    b.start(RowThread, Opcode::Mov, {words}, Operand::fabric(cast),
+    b.start(threadOf(groups), Opcode::Mov, {words},
+            Operand::fabric(b.color(groups.cast)),
             {Operand::memory(buffer, 0, {1})});
   });
-  b.vector(Opcode::Mov, {words}, Operand::memory(result, 0, {1}),
-           {Operand::fabric(cast)});
+  b.vector(Opcode::Mov, extents, kept, {heard});
+}
+
+void castGroups(RoutineBuilder &b, const PEGroups &groups, StringRef buffer,
+                StringRef result, Affine words) {
+  castGroups(b, groups, buffer, words, {words}, Operand::memory(result, 0, {1}),
+             Operand::fabric(b.color(groups.cast)));
 }
 
 void allReduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer,
                   StringRef result, Affine words, int64_t most,
                   function_ref<void()> finish) {
-  const ColumnGroups row = ColumnGroups::wholeRow(b.machine());
+  const PEGroups row = PEGroups::wholeRow(b.machine());
   if (inTwoPhases(b.machine(), double(most))) {
-    const ColumnGroups groups = {twoPhasePitch(b.machine()), row.cast};
+    const PEGroups groups = {twoPhasePitch(b.machine()), row.cast};
     reduceGroups(b, groups, opcode, buffer, words);
     reduceRoots(b, groups, opcode, buffer, words);
   } else {

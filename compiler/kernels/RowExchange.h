@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What several kernels do along a row of the mesh.
+// What several kernels do along a row of the mesh, or along a column.
 
 #ifndef COMPILER_KERNELS_ROWEXCHANGE_H
 #define COMPILER_KERNELS_ROWEXCHANGE_H
@@ -10,32 +10,40 @@
 namespace wsec {
 
 /// The columns of a region in groups of `pitch`, the last perhaps smaller. The
-/// first column of each is its root, which multicasts on `cast`.
+/// first column of each is its root, which multicasts on `cast`; to there words
+/// go on `link`. Or the rows of each column, likewise, to the north.
 ///
 ///   pitch = 3, 8 columns:   0 1 2 | 3 4 5 | 6 7
-struct ColumnGroups {
+struct PEGroups {
   int64_t pitch = 1;
   StreamPattern cast;
+  StreamPattern link = StreamPattern::RowWest;
 
+  bool alongRows() const { return fabric::isAlongRows(link.toward); }
   /// All columns are one group.
-  static ColumnGroups wholeRow(const Machine &machine);
+  static PEGroups wholeRow(const Machine &machine);
   /// One group for each head of a tensor with heads over several columns.
-  static ColumnGroups ofHeads(const FeatureTiling &features);
+  static PEGroups ofHeads(const FeatureTiling &features);
+  /// The rows of each batch element, of as many as there are rows or fewer.
+  static PEGroups ofBatch(const Layout &layout);
 };
 
-/// Words of one PE that a group gathers.
+/// Words of one PE that a group gathers, line by line.
 struct GroupBlock {
-  llvm::SmallVector<pe::Affine, 2> extents; ///< of the own words
+  llvm::SmallVector<pe::Affine, 3> extents; ///< of the own words of a line
   pe::Operand own;
-  pe::Affine wordsEast; ///< of the columns of the group east of this one
-  mlir::Value anyEast;  ///< not zero where there are some
+  pe::Affine wordsBehind; ///< of the PEs of the group east or south of this one
+  mlir::Value anyBehind;  ///< not zero where there are some
+  int64_t lines = 1;
+  int64_t lineStep = 0;    ///< elements from the own words of one to the next
+  mlir::Value anyOwn = {}; ///< zero where there are no own words
 };
 
-/// Multicasts the blocks of each group to it: every PE sends its own west and
-/// then relays those of the columns east of it; the root puts all of them, in
-/// order of columns, on the cast. Every PE keeps what it hears:
+/// Multicasts the blocks of each group to it: every PE sends its own toward the
+/// root and then relays those of the PEs behind it; the root puts all of them,
+/// line by line, in order of PEs, on the cast. Every PE keeps what it hears:
 /// kept[..] = heard over `extents`.
-void multicastBlocks(RoutineBuilder &builder, const ColumnGroups &groups,
+void multicastBlocks(RoutineBuilder &builder, const PEGroups &groups,
                      const GroupBlock &block,
                      llvm::ArrayRef<pe::Affine> extents,
                      const pe::Operand &kept, const pe::Operand &heard);
@@ -49,14 +57,19 @@ void multicastRow(RoutineBuilder &builder, const Tile &tile,
 double multicastRowCycles(const Machine &machine, double words);
 
 /// Combines `words` words at `buffer` over the PEs of each group with `opcode`:
-/// a chain west to the root, into its buffer.
-void reduceGroups(RoutineBuilder &builder, const ColumnGroups &groups,
+/// a chain to the root, into its buffer.
+void reduceGroups(RoutineBuilder &builder, const PEGroups &groups,
                   pe::Opcode opcode, llvm::StringRef buffer, pe::Affine words);
 
 /// Sends `words` words at `buffer` of each root to `result` of its group.
-void castGroups(RoutineBuilder &builder, const ColumnGroups &groups,
+void castGroups(RoutineBuilder &builder, const PEGroups &groups,
                 llvm::StringRef buffer, llvm::StringRef result,
                 pe::Affine words);
+/// The same where every PE of the group keeps kept[..] = heard over `extents`.
+void castGroups(RoutineBuilder &builder, const PEGroups &groups,
+                llvm::StringRef buffer, pe::Affine words,
+                llvm::ArrayRef<pe::Affine> extents, const pe::Operand &kept,
+                const pe::Operand &heard);
 
 /// Combines `words` words at `buffer` over the PEs of a row with `opcode`, at
 /// most `most` of them: a chain west, or where that costs less one in each

@@ -33,7 +33,7 @@ struct Exits {
         layout(layoutOf(op.getValue(), pairing, machine)),
         rows(layout.columnRows(machine.height)),
         last((rows.groups - 1) * rows.pitch + rows.used - 1) {
-    if (op.getByColumns() && !layout.features.replicated)
+    if (op.getByColumns() && !layout.features.replicated && !layout.cyclic)
       exits = machine.exitsOfColumns(int(last));
   }
 
@@ -431,21 +431,22 @@ LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
   std::string output = op.getOutput().str();
   b.streamToHost([&](ScalarBuilder &host) {
     auto [perSequence, perToken, perFeature] = op.outputStrides();
-    const int64_t half = perToken;
-    perToken *= pairing == Pairing::Channels ? 2 : 1;
     pe::Segment segment;
     segment.tensor = output;
     Tile tile = RoutineBuilder::describe(host, layout);
+    const int64_t half = perToken * tile.tokenStep;
+    perToken *= pairing == Pairing::Channels ? 2 : 1;
     Value features = host.mul(host.inColumns(), featuresSent(host, tile));
     Affine start =
         Affine(tile.firstFeature) * perFeature + Affine(op.getOffset());
+    const int64_t step = perToken * tile.tokenStep;
     if (layout.batch == 1 || perSequence == layout.tokens * perToken) {
       segment.extents = {tile.channels, features};
-      segment.strides = {perToken, perFeature};
+      segment.strides = {step, perFeature};
       segment.offset = start + Affine(tile.firstToken) * perToken;
     } else {
       segment.extents = {tile.sequences, tile.tokens, features};
-      segment.strides = {perSequence, perToken, perFeature};
+      segment.strides = {perSequence, step, perFeature};
       segment.offset =
           start +
           Affine(host.div(tile.firstToken, layout.tokens)) * perSequence +

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tensor into a state. A token at a position of the call is multicast along
-// the columns by the first row of its batch element; the row that owns it keeps
-// it.
+// A tensor into a state. Tokens at a position of the call are gathered north to
+// the first row of their batch element, which multicasts them south; each row
+// keeps those that it owns. Of four rows that take tokens in turn, two tokens
+// at position 5:
+//
+//   row 0   0 4       row 2   2 6 <- the second
+//       1   1 5 <- the first      3   3
 
+#include "compiler/kernels/CachedTokens.h"
 #include "compiler/kernels/StateKernel.h"
 
 using namespace mlir;
@@ -11,88 +16,81 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-using pe::Affine;
-using pe::Opcode;
-using pe::Operand;
-using pe::ScalarKind;
-
-/// Words that a row takes before it knows whether they are its own.
-int64_t wordsOfToken(const Layout &token, const Machine &machine) {
-  return token.group > 1 ? token.features.largest(machine.width) : 0;
-}
-
 class Update final : public StateKernel<wse::UpdateOp> {
   bool replaces() const final { return true; }
 
+  SmallVector<Relay> relays() const final { return batchRelays(); }
   KernelCost costOf(wse::UpdateOp op, const Machine &machine) const final {
     KernelCost cost = StateKernel::costOf(op, machine);
     if (!op.getPosition())
       return cost;
     CostModel model(machine);
-    const Layout token = Layout::of(op.getValue(), machine.height);
-    const double words = token.features.largest(machine.width);
-    cost.compute = 2 * model.copies(1, words);
-    cost.fabric = words;
-    cost.serial = model.multicast(double(token.group), 0);
+    const Layout tokens = Layout::of(op.getValue(), machine.height);
+    const double features = tokens.features.largest(machine.width);
+    const double own = double(tileSizeMax(tokens.tokens, tokens.group));
+    cost.compute = model.copies(1, own * features);
+    if (tokens.group > 1)
+      cost.serial = multicastTokensCycles(tokens, features, machine);
     return cost;
   }
   SmallVector<StreamNeed> streamsOf(wse::UpdateOp op,
                                     const Machine &machine) const final {
     if (!op.getPosition())
       return {};
-    const Layout token = Layout::of(op.getValue(), machine.height);
-    return {{StreamPattern::KeyCast, {token.batch, token.group, token.group}}};
+    return batchStreams(Layout::of(op.getValue(), machine.height));
   }
   int64_t scratchWords(wse::UpdateOp op, const Machine &machine) const final {
-    return op.getPosition()
-               ? wordsOfToken(Layout::of(op.getValue(), machine.height),
-                              machine)
-               : 0;
+    return op.getPosition() ? wordsOf(elementTypeOf(op.getValue()),
+                                      heardElements(op, machine))
+                            : 0;
   }
   LogicalResult lowerOp(wse::UpdateOp op, RoutineBuilder &b) const final {
     if (!op.getPosition())
       return StateKernel::lowerOp(op, b);
-    writeToken(op, b);
+    writeTokens(op, b);
     return success();
   }
 
-  static void writeToken(wse::UpdateOp op, RoutineBuilder &b);
+  /// Elements that a PE takes before it keeps its own of them.
+  static int64_t heardElements(wse::UpdateOp op, const Machine &machine) {
+    const Layout tokens = Layout::of(op.getValue(), machine.height);
+    return tokens.group > 1
+               ? tokens.tokens * tokens.features.largest(machine.width)
+               : 0;
+  }
+  static void writeTokens(wse::UpdateOp op, RoutineBuilder &b);
 };
 
 } // namespace
 
-void Update::writeToken(wse::UpdateOp op, RoutineBuilder &b) {
-  ScalarBuilder &s = b.scalars();
+void Update::writeTokens(wse::UpdateOp op, RoutineBuilder &b) {
   Tile state = b.tile(SymbolTable::lookupNearestSymbolFrom<wse::StateOp>(
       op, op.getStateAttr()));
-  Tile token = b.tile(op.getValue());
-  const Layout &layout = state.layout;
-  Value batch = s.div(s.py(), layout.group);
-  Value before = s.sub(s.mul(batch, layout.tokens), state.firstToken);
+  Tile tokens = b.tile(op.getValue());
+  const int64_t count = tokens.layout.tokens;
+  const int64_t most = tokens.layout.features.largest(b.width());
   b.where(state.sequences, [&] {
-    // Which of the tokens here it is, and whether it is one.
-    Affine own = b.argument(op.getPosition()) + Affine(before);
-    Affine isMine = b.compute(ScalarKind::Less, {own, state.tokens}) +
-                    b.compute(ScalarKind::Less, {own, 0}) * -1;
-    Affine words = b.compute(ScalarKind::Mul, {isMine, state.features});
-    Affine place =
-        b.compute(ScalarKind::Min,
-                  {b.compute(ScalarKind::Max, {own, 0}), state.pitch - 1});
-    Operand from = Operand::memory(token.buffer, 0, {token.pitch});
-    if (layout.group > 1) {
-      Operand column = Operand::fabric(b.color(StreamPattern::KeyCast));
-      b.where(s.equal(s.mod(s.py(), layout.group), 0), [&] {
-        b.start(KeyThread, Opcode::Mov, {token.features}, column, {from});
-      });
-      std::string taken = b.scratch(
-          "token", wordsOfToken(token.layout, b.machine()),
-          cast<RankedTensorType>(op.getValue().getType()).getElementType());
-      b.vector(Opcode::Mov, {state.features}, Operand::memory(taken, 0, {1}),
-               {column});
-      from = Operand::memory(taken, 0, {1});
+    const CachedTokens own(b, state, b.argument(op.getPosition()), count);
+    auto atMost = [&](const Affine &number, int64_t limit) {
+      return b.compute(pe::ScalarKind::Min, {number, limit});
+    };
+    Affine fresh = own.now + own.before * -1;
+    Operand from = Operand::memory(tokens.buffer, 0, {1, tokens.pitch});
+    if (state.layout.group > 1) {
+      std::string heard = b.scratch("tokens", heardElements(op, b.machine()),
+                                    elementTypeOf(op.getValue()));
+      multicastTokens(b, tokens, {tokens.channels, tokens.features}, from,
+                      tokens.features, {count, tokens.features},
+                      Operand::memory(heard, 0, {most, 1}));
+      from = Operand::memory(heard, 0, {most, 1});
     }
-    b.vector(Opcode::Mov, {words},
-             Operand::memory(state.buffer, place, {state.pitch}), {from});
+    // A row without one of them points at some token.
+    from.offset = atMost(own.firstFresh, count - 1) * from.strides[0];
+    from.strides[0] *= state.layout.span;
+    b.vector(Opcode::Mov, {fresh, state.features},
+             Operand::memory(state.buffer, atMost(own.before, state.pitch - 1),
+                             {1, state.pitch}),
+             {from});
   });
 }
 

@@ -384,7 +384,7 @@ struct ConvertWseToPe final
       int64_t features = held.layout.features.total();
       pe::ValuePiece piece;
       piece.extents = {tile.channels, tile.features};
-      piece.strides = {features, 1};
+      piece.strides = {features * tile.tokenStep, 1};
       piece.offset = pe::Affine(tile.firstToken) * features +
                      pe::Affine(tile.firstFeature);
       piece.places = {1, tile.pitch};

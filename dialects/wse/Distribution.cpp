@@ -72,6 +72,11 @@ LogicalResult DistAttr::verify(EmitError emitError, ArrayRef<DistEntry> rows,
       (!rows.empty() && llvm::any_of(rows.drop_back(), isReplicated)))
     return emitError() << "replicated can only end the list of the rows; of "
                           "columns without a list each has all";
+  // (C7)
+  auto isCyclic = [](const DistEntry &entry) { return entry.cyclic; };
+  if (llvm::any_of(columns, isCyclic) ||
+      (!rows.empty() && llvm::any_of(rows.drop_back(), isCyclic)))
+    return emitError() << "only the tokens, the last of the rows, are cyclic";
   return success();
 }
 
@@ -190,7 +195,9 @@ static int64_t positionOf(ArrayRef<DistPart> parts, ArrayRef<int64_t> index,
     for (int64_t d = entry.dim; d < entry.dim + entry.count; ++d)
       element = element * shape[d] + index[d];
     auto partOf = [&](int64_t n, int64_t p, int64_t e) {
-      return spread ? spreadIndex(n, p, e) : tileIndex(n, p, e);
+      return entry.cyclic ? e % p
+             : spread     ? spreadIndex(n, p, e)
+                          : tileIndex(n, p, e);
     };
     position +=
         partOf(part.units, part.parts, element / entry.unit) * part.pitch;
@@ -261,6 +268,7 @@ TokenTiling TokenTiling::of(Type type) {
     else
       shared.push_back(
           ShapedType::getNumElements(shape.slice(entry.dim, entry.count)));
+    tiling.cyclic |= entry.cyclic;
   }
   if (shared.size() > (tiling.copies ? 0 : 1))
     tiling.batch = shared.front();
@@ -273,6 +281,22 @@ TokenTiling TokenTiling::of(Type type) {
     tiling.headColumns = features.over;
   }
   return tiling;
+}
+
+TokenTiling TokenTiling::ofState(int64_t batch, int64_t tokens, int64_t heads,
+                                 int64_t headSize, int64_t width) {
+  TokenTiling result = TokenTiling(batch, tokens);
+  result.cyclic = true;
+  result.headSize = headSize;
+  result.headColumns = std::clamp<int64_t>(width / heads, 1, headSize);
+  return result;
+}
+
+TokenTiling TokenTiling::forState(int64_t count, int64_t repeat) const {
+  TokenTiling result = withTokens(count);
+  result.cyclic = false;
+  result.headSize *= repeat;
+  return result;
 }
 
 ColumnPlacement TokenTiling::getColumns() const {
@@ -356,7 +380,7 @@ DistAttr TokenTiling::encoding(MLIRContext *context,
   if (copies)
     rows.push_back(DistEntry::replicated(copies));
   else if (outer < rank - 1)
-    rows.push_back({outer, rank - 1 - outer, 1, 1});
+    rows.push_back({outer, rank - 1 - outer, 1, 1, cyclic});
   else
     return {};
   if (!everyColumn)

@@ -17,6 +17,7 @@ enum class ColumnPlacement : uint32_t;
 
 /// One entry of an axis: `count` dimensions from number `dim` on, taken as one,
 /// in units of `unit` elements, each over `over` positions; or copies.
+/// Positions take runs of units, or, if it is `cyclic`, units in turn.
 struct DistEntry {
   static constexpr int64_t copies = -1; ///< as `dim`: nothing is shared out
 
@@ -24,6 +25,7 @@ struct DistEntry {
   int64_t count = 1;
   int64_t unit = 1;
   int64_t over = 1;
+  bool cyclic = false;
 
   static DistEntry replicated(int64_t positions) {
     return {copies, 0, 1, positions};
@@ -31,12 +33,13 @@ struct DistEntry {
   bool isReplicated() const { return dim == copies; }
   bool operator==(const DistEntry &other) const {
     return dim == other.dim && count == other.count && unit == other.unit &&
-           over == other.over;
+           over == other.over && cyclic == other.cyclic;
   }
 };
 
 inline llvm::hash_code hash_value(const DistEntry &entry) {
-  return llvm::hash_combine(entry.dim, entry.count, entry.unit, entry.over);
+  return llvm::hash_combine(entry.dim, entry.count, entry.unit, entry.over,
+                            entry.cyclic);
 }
 
 /// An entry on an axis of some region, for some tensor: `units` over `parts`,
@@ -66,6 +69,14 @@ public:
   TokenTiling(int64_t batch, int64_t tokens) : batch(batch), tokens(tokens) {}
   /// Of a tensor on the wafer; none for any other type.
   static TokenTiling of(mlir::Type type);
+  /// Of a state that takes up to `tokens` tokens, one after the other, on a
+  /// region of `width` columns: rows take them in turn, so that few use all
+  /// rows, and each head lies over as many columns as there are for it.
+  static TokenTiling ofState(int64_t batch, int64_t tokens, int64_t heads,
+                             int64_t headSize, int64_t width);
+  /// Of `tokens` tokens that go into a state of this tiling, or that ask it
+  /// with `repeat` heads for each of its own.
+  TokenTiling forState(int64_t tokens, int64_t repeat = 1) const;
 
   explicit operator bool() const { return batch > 0; }
   bool operator==(const TokenTiling &other) const {
@@ -86,6 +97,8 @@ public:
   /// Rows of each batch element that hold all its tokens; 0: they share them.
   int64_t getCopies() const { return copies; }
   bool splitsRows() const { return copies == 0; }
+  /// Whether rows take tokens in turn: token i lies in row i mod rowsUsed.
+  bool isCyclic() const { return cyclic; }
 
   /// The same rows, other columns.
   TokenTiling withColumns(ColumnPlacement columns, int64_t headSize = 1) const;
@@ -116,7 +129,7 @@ public:
   /// Same owner for every token?
   bool sameRows(const TokenTiling &other) const {
     return batch == other.batch && tokens == other.tokens &&
-           copies == other.copies;
+           copies == other.copies && cyclic == other.cyclic;
   }
   /// Same owner for every feature?
   bool sameColumns(const TokenTiling &other) const {
@@ -140,6 +153,7 @@ private:
   int64_t batch = 0;
   int64_t tokens = 0;
   int64_t copies = 0;
+  bool cyclic = false;
   bool everyColumn = false;
   int64_t headSize = 1;
   int64_t headColumns = 1;

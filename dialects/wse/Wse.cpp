@@ -109,6 +109,10 @@ SmallVector<StringAttr> wsec::wse::tensorsRead(Operation *op) {
     add(gather.getIds());
   if (auto recall = dyn_cast<RecallOp>(op))
     add(recall.getStateAttr());
+  if (auto attention = dyn_cast<CachedAttentionOp>(op)) {
+    add(attention.getKeysAttr());
+    add(attention.getValuesAttr());
+  }
   for (WeightAttr weight : allWeights(op))
     names.push_back(weight.getName());
   return names;

@@ -26,7 +26,8 @@ static ParseResult parseCount(AsmParser &parser, int64_t &count) {
 }
 static void printCount(AsmPrinter &printer, int64_t count) { printer << count; }
 
-// An entry of a distribution: 2 by 3 over 2, (0, 1), replicated over 4.
+// An entry of a distribution: 2 by 3 over 2, (0, 1), 1 cyclic, replicated
+// over 4.
 static ParseResult parseEntry(AsmParser &parser, DistEntry &entry) {
   if (succeeded(parser.parseOptionalKeyword("replicated"))) {
     entry = DistEntry::replicated(0);
@@ -58,6 +59,7 @@ static ParseResult parseEntry(AsmParser &parser, DistEntry &entry) {
   if (succeeded(parser.parseOptionalKeyword("over")) &&
       parser.parseInteger(entry.over))
     return failure();
+  entry.cyclic = succeeded(parser.parseOptionalKeyword("cyclic"));
   return success();
 }
 static void printEntry(AsmPrinter &printer, const DistEntry &entry) {
@@ -77,6 +79,8 @@ static void printEntry(AsmPrinter &printer, const DistEntry &entry) {
     printer << " by " << entry.unit;
   if (entry.over > 1)
     printer << " over " << entry.over;
+  if (entry.cyclic)
+    printer << " cyclic";
 }
 static ParseResult parseDistAxis(AsmParser &parser,
                                  SmallVector<DistEntry> &axis) {

@@ -74,6 +74,7 @@ def Wse_DistAttr : Wse_Attr<"Dist", "dist",
     2 by 3          whole units of 3 of them, such as heads
     2 by 3 over 2   units of 3, each of which two columns share
     (0, 1)          dimensions 0 and 1 as one, in row-major order
+    1 cyclic        element i at position i mod as many as are used
     replicated over 4   what is left, copied to 4 rows
     ```
 
@@ -103,7 +104,12 @@ def Wse_DistAttr : Wse_Attr<"Dist", "dist",
     tensor<2x1x4xf32, #wse.dist<rows = [0, replicated over 2], columns = []>>
     tensor<6x4xf32, #wse.dist<rows = [0], columns = [1]>>
     tensor<2x3x4x6xf32, #wse.dist<rows = [0, (1, 2)], columns = [3]>>
+    tensor<1x512x192xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2 by 64 over 10]>>
     ```
+
+    The last is a state that grows token by token: rows take its tokens in turn,
+    so that a few of them are in as many rows, of which none has more than one
+    beyond another.
 
     Inside a PE the last dimension is outermost: local token p and local feature
     i are element i * Pmax + p, where Pmax is the largest number of tokens that
@@ -122,6 +128,7 @@ def Wse_DistAttr : Wse_Attr<"Dist", "dist",
       their order, in one entry or two, or what is missing is replicated.
     - (C6) The region has all columns that units lie over, and for every batch
       element the rows that replicate it.
+    - (C7) Only tokens are `cyclic`, the last entry of the rows.
   }];
   let parameters = (ins
     ArrayRefParameter<"DistEntry">:$rows,

@@ -85,8 +85,8 @@ def Wse_StoreOp : Wse_KernelOp<"store", (ins
     channels. `by_columns` they go south along each column, to the row of its exit
     (`out_column`), and there east along the columns of this exit: then all east
     channels in the last row with tokens, or south of it, have some of the words. Where
-    there is none, each column has all features, or two elements of 16 bits go to a
-    word, they go by rows all the same. Token s of batch element b goes, feature f, to element
+    there is none, each column has all features, two elements of 16 bits go to a
+    word, or rows take tokens in turn, they go by rows all the same. Token s of batch element b goes, feature f, to element
     `offset + b * strides[0] + s * strides[1] + f * strides[2]`. Without strides
     `output` lists tokens in (b, s) order, features innermost, and the value is
     features [offset, offset + F) of it, so that an output too large for the
@@ -144,11 +144,12 @@ def Wse_FillOp : Wse_KernelOp<"fill", (ins FlatSymbolRefAttr:$parameter)> {
 
 def Wse_UpdateOp : Wse_KernelOp<"update", (ins
     FlatSymbolRefAttr:$state, Optional<Index>:$position, Wse_Tiled:$value)> {
-  let summary = "Writes a tensor to a state, or a token of each batch element.";
+  let summary = "Writes a tensor to a state, or tokens of each batch element.";
   let description = [{
     Every PE copies its elements; no word leaves it. `at` a position, which is an
-    argument of the entry, the value is that token of the state: the first row
-    of the batch element multicasts it south, and the row that owns it keeps it.
+    argument of the entry, the tokens of the value are those of the state from
+    that one on: they are gathered north to the first row of the batch element,
+    which multicasts them south, and each row keeps those that it owns.
 
     ```mlir
     state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
@@ -159,7 +160,7 @@ def Wse_UpdateOp : Wse_KernelOp<"update", (ins
     wse.program @main state(selected) mesh(4x5) machine("wse2") {
       region @r shape(4x5)
       input @x : tensor<1x6xf32>
-      state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+      state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2]>>
       entry @step(%position from 0 to 5) {
         %x = load @x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
         update @k at %position with %x on @r {nodes = ["cache"]} : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
@@ -168,11 +169,11 @@ def Wse_UpdateOp : Wse_KernelOp<"update", (ins
     ```
 
     - (C1) The state is on this region, of the type of the value.
-    - (C2) A value at a position has one token of each batch element, and the
-      batch, features and columns of the state; both are split over the rows, of
-      which there are no fewer than batch elements.
-    - (C3) A position is an argument of the entry whose range lies in the tokens
-      of the state.
+    - (C2) A value at a position has the batch, features and columns of the
+      state. Rows, of which there are no fewer than batch elements, take the
+      tokens of the state in turn, and share those of the value.
+    - (C3) A position is an argument of the entry, and the tokens from there on
+      are some of the state's for all of its range.
   }];
   let assemblyFormat = [{
     $state (`at` $position^)? `with` $value `on` $region attr-dict `:` type($value)
@@ -322,6 +323,56 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
   let extraClassDeclaration = [{
     auto eachTerm() { return getTerms().getAsRange<::wsec::onnx::TermAttr>(); }
   }];
+}
+
+def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
+    Wse_Tiled:$query, FlatSymbolRefAttr:$keys, FlatSymbolRefAttr:$values,
+    Index:$position, I64Attr:$num_heads, I64Attr:$key_heads, F64Attr:$scale)> {
+  let summary = "Attends to keys and values that stay on the wafer.";
+  let description = [{
+    For each head `softmax(scale * Q K^T) V`, with keys and values where two
+    states have them: token i of the query sees the tokens 0 to `position + i` of
+    its batch element, whose own are among them (`update` comes before). There
+    are `num_heads` heads of queries, and `key_heads` of keys and values, each of
+    which as many heads of queries in a row share.
+
+    Queries are multicast to all rows. A PE makes partial scores of its own
+    features and tokens, which are summed up over the columns of the head; the
+    largest of all rows comes from a chain north and a multicast south, and
+    weighted values and sums of weights take the same way. Loops end with the
+    tokens that are there, `position` plus those of the query; words between PEs
+    are as many for all positions.
+
+    ```mlir
+    wse.program @main state(selected) mesh(4x5) machine("wse2") {
+      region @r shape(4x5)
+      input @q : tensor<1x12xf32>
+      state @k on @r : tensor<1x9x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>>
+      state @v on @r : tensor<1x9x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>>
+      entry @step(%position from 0 to 8) {
+        %q = load @q on @r : tensor<1x1x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>>
+        %y = cached_attention %q keys @k values @v at %position heads(4, 2) scale(0.5) on @r {nodes = ["attn"]} : tensor<1x1x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>> -> tensor<1x1x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>>
+      }
+    }
+    ```
+
+    - (C1) Keys and values are states on this region, of the element type of
+      query and result, a float. They have the same tokens, which rows take in
+      turn, and `key_heads` heads over equally many columns.
+    - (C2) Query and result have the batch of the states, of which there are no
+      more elements than rows, the same tokens, which rows share, and the heads
+      that share one of keys, or of values, where it lies: columns have units of
+      `num_heads / key_heads` heads (`TokenTiling::forState`).
+    - (C3) The position is that of an `update` of as many tokens.
+    - (C4) The scale is positive.
+  }];
+  let results = (outs Wse_Tiled:$result);
+  let assemblyFormat = [{
+    $query `keys` $keys `values` $values `at` $position
+    `heads` `(` $num_heads `,` $key_heads `)` `scale` `(` $scale `)`
+    `on` $region attr-dict `:` type($query) `->` type($result)
+  }];
+  let hasVerifier = 1;
 }
 
 class Wse_RowKernelOp<string mnemonic, dag extra>

@@ -119,35 +119,52 @@ LogicalResult FillOp::verify() {
                   parameter, "the parameter is declared here");
 }
 
-/// (C2) and (C3) of wse.update
-static LogicalResult verifyPosition(UpdateOp op, StateOp state) {
-  RegionOp region = regionOf(cast<KernelOp>(op.getOperation()));
-  const char *const note = "the state is declared here";
-  TokenTiling token = tilingOf(op.getValue());
+static const char *const declared = "the state is declared here";
+
+/// Whether `tokens` of each batch element go into a state, or ask it: rows
+/// share them, and take those of the state in turn.
+static bool fitsState(KernelOp op, TokenTiling tokens, StateOp state) {
+  RegionOp region = regionOf(op);
   TokenTiling held = TokenTiling::of(state.getHeldType());
-  // (C2)
-  if (token.getTokens() != 1 || token.getBatch() != held.getBatch() ||
-      !token.group(region ? region.rows() : 0) || !token.splitsRows() ||
-      !held.splitsRows() || !token.sameColumns(held) ||
-      featuresOf(op.getValue()) != featuresOf(state.getHeldType()) ||
-      elementType(op.getValue()) != state.getHeldType().getElementType() ||
-      state.getHome() != op.getRegionAttr())
-    return withNote(op.emitOpError("writes a token of each batch element, with "
-                                   "the rows and columns of the state, found ")
-                        << op.getValue().getType() << " for "
-                        << state.getHeldType(),
-                    state, note);
-  // (C3)
-  auto argument = dyn_cast<BlockArgument>(op.getPosition());
+  return held.isCyclic() && tokens.splitsRows() && !tokens.isCyclic() &&
+         tokens.getBatch() == held.getBatch() &&
+         held.group(region ? region.rows() : 0) &&
+         state.getHome() == op.getRegionRef();
+}
+
+/// (C3) of wse.update and wse.cached_attention: so many tokens from `position`
+/// on are some of the state's.
+static LogicalResult verifyPosition(Operation *op, Value position,
+                                    int64_t tokens, StateOp state) {
+  auto argument = dyn_cast<BlockArgument>(position);
   auto entry = dyn_cast<EntryOp>(op->getParentOp());
   if (!argument || !entry)
-    return op.emitOpError("has a position that is no argument of an entry");
+    return op->emitOpError("has a position that is no argument of an entry");
+  const int64_t capacity = TokenTiling::of(state.getHeldType()).getTokens();
   auto [first, last] = entry.rangeOf(argument);
-  if (first < 0 || last >= held.getTokens())
-    return withNote(op.emitOpError("writes token ")
-                        << first << " to " << last << " of a state of "
-                        << held.getTokens(),
-                    state, note);
+  if (first < 0 || last + tokens > capacity)
+    return withNote(op->emitOpError("has tokens ")
+                        << first << " to " << last + tokens - 1
+                        << " of a state of " << capacity << ": a position of "
+                        << tokens << " tokens is one from 0 to "
+                        << capacity - tokens,
+                    state, declared);
+  return success();
+}
+
+/// (C2) of wse.update
+static LogicalResult verifyTokens(UpdateOp op, StateOp state) {
+  TokenTiling tokens = tilingOf(op.getValue());
+  if (!fitsState(op, tokens, state) ||
+      !tokens.sameColumns(TokenTiling::of(state.getHeldType())) ||
+      featuresOf(op.getValue()) != featuresOf(state.getHeldType()) ||
+      elementType(op.getValue()) != state.getHeldType().getElementType())
+    return withNote(op.emitOpError("writes tokens that rows share to a state "
+                                   "of cyclic rows with its batch, features "
+                                   "and columns, found ")
+                        << op.getValue().getType() << " for "
+                        << state.getHeldType(),
+                    state, declared);
   return success();
 }
 
@@ -155,7 +172,10 @@ LogicalResult UpdateOp::verify() {
   auto state =
       SymbolTable::lookupNearestSymbolFrom<StateOp>(*this, getStateAttr());
   if (state && getPosition())
-    return verifyPosition(*this, state);
+    return failure(
+        failed(verifyTokens(*this, state)) ||
+        failed(verifyPosition(*this, getPosition(),
+                              tilingOf(getValue()).getTokens(), state)));
   // (C1)
   return verifyState(cast<KernelOp>(getOperation()), getStateAttr(),
                      tensorOf(getValue()));
@@ -165,4 +185,73 @@ LogicalResult RecallOp::verify() {
   // (C1)
   return verifyState(cast<KernelOp>(getOperation()), getStateAttr(),
                      tensorOf(getResult()));
+}
+
+/// (C1) and (C2) of wse.cached_attention: one of its states, and what lies over
+/// the columns as its heads do.
+static LogicalResult verifyHeads(CachedAttentionOp op, FlatSymbolRefAttr name,
+                                 Value shared) {
+  // (C1)
+  auto state = SymbolTable::lookupNearestSymbolFrom<StateOp>(op, name);
+  if (!state)
+    return op.emitOpError("refers to ") << name << ", which is no state";
+  const int64_t heads = op.getNumHeads(), keyHeads = op.getKeyHeads();
+  const RankedTensorType type = state.getHeldType();
+  const TokenTiling held = TokenTiling::of(type);
+  if (keyHeads < 1 || featuresOf(type) % keyHeads != 0 ||
+      !held.holdsHeads(featuresOf(type) / keyHeads) || !held.isCyclic() ||
+      !isFloatElement(type.getElementType()))
+    return withNote(op.emitOpError("needs a state of ")
+                        << keyHeads
+                        << " heads of floats over the columns and of cyclic "
+                           "rows, found "
+                        << type,
+                    state, declared);
+  // (C2)
+  if (heads % keyHeads == 0 && fitsState(op, tilingOf(shared), state) &&
+      tilingOf(shared).sameColumns(held.forState(1, heads / keyHeads)) &&
+      featuresOf(shared) == featuresOf(type) / keyHeads * heads &&
+      elementType(shared) == type.getElementType())
+    return success();
+  return withNote(op.emitOpError("needs ")
+                      << heads << " heads for the " << keyHeads << " of "
+                      << name << ", in the columns of these, found "
+                      << shared.getType() << " for " << type,
+                  state, declared);
+}
+
+LogicalResult CachedAttentionOp::verify() {
+  if (failed(verifyHeads(*this, getKeysAttr(), getQuery())) ||
+      failed(verifyHeads(*this, getValuesAttr(), getResult())))
+    return failure();
+  auto keys =
+      SymbolTable::lookupNearestSymbolFrom<StateOp>(*this, getKeysAttr());
+  auto values =
+      SymbolTable::lookupNearestSymbolFrom<StateOp>(*this, getValuesAttr());
+  const TokenTiling keyTiling = TokenTiling::of(keys.getHeldType());
+  const TokenTiling valueTiling = TokenTiling::of(values.getHeldType());
+  // (C1)
+  if (!keyTiling.sameRows(valueTiling) ||
+      keyTiling.getHeadColumns() != valueTiling.getHeadColumns() ||
+      keys.getHeldType().getElementType() !=
+          values.getHeldType().getElementType())
+    return withNote(emitOpError("needs keys and values of the same tokens and "
+                                "elements, over equally many columns, found ")
+                        << keys.getHeldType() << " and "
+                        << values.getHeldType(),
+                    values, declared);
+  // (C2)
+  if (!tilingOf(getQuery()).sameRows(tilingOf(getResult())))
+    return withMaker(emitOpError("needs query and result with tokens in the "
+                                 "same rows"),
+                     getQuery());
+  // (C3)
+  if (failed(verifyPosition(*this, getPosition(),
+                            tilingOf(getQuery()).getTokens(), keys)))
+    return failure();
+  // (C4)
+  if (!(getScale().convertToDouble() > 0))
+    return emitOpError("scales scores by ")
+           << getScale().convertToDouble() << ", expected a positive number";
+  return success();
 }

@@ -65,12 +65,21 @@ static LogicalResult verifyElement(Operation *op, RankedTensorType type) {
   return success();
 }
 
+/// (C10) Kernels count the tokens of rows from north to south.
+static LogicalResult verifyOrder(Operation *op, TokenTiling tiling) {
+  if (!tiling.isCyclic() || isa<StateOp, RecallOp, UpdateOp, StoreOp>(op))
+    return success();
+  return op->emitOpError("has tokens that rows take in turn, which only a "
+                         "state has, and what is recalled of one; update, "
+                         "store and cached_attention read them");
+}
+
 LogicalResult wse::verifyFits(Operation *op, RankedTensorType type,
                               RegionOp region) {
   const int64_t columns = region.columns(), rows = region.rows();
   const char *const note = "the region is here";
   TokenTiling tiling = TokenTiling::of(type);
-  if (failed(verifyElement(op, type)))
+  if (failed(verifyElement(op, type)) || failed(verifyOrder(op, tiling)))
     return failure();
   // (C6) of DistAttr
   const int64_t most = std::max<int64_t>(tiling.group(rows), 1);
@@ -92,7 +101,10 @@ LogicalResult wse::verifyFits(Operation *op, RankedTensorType type,
 }
 
 /// (C2) The values of a kernel on its region.
-static LogicalResult verifyResults(Operation *op, RegionOp region) {
+static LogicalResult verifyValues(Operation *op, RegionOp region) {
+  for (Value operand : op->getOperands())
+    if (failed(verifyOrder(op, TokenTiling::of(operand.getType()))))
+      return failure();
   for (Value result : op->getResults())
     if (failed(verifyFits(op, tensorOf(result), region)))
       return failure();
@@ -255,7 +267,7 @@ LogicalResult ProgramChecks::verifyKernel(KernelOp kernel) {
     used.push_back({region, kernel});
   }
   // (C2)
-  if (failed(verifyResults(kernel, region)) ||
+  if (failed(verifyValues(kernel, region)) ||
       failed(verifyOperandRegions(kernel)))
     return failure();
   return verifyTensors(kernel, tensors);

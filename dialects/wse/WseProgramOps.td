@@ -56,6 +56,8 @@ def Wse_ProgramOp : Wse_Op<"program",
     - (C8) What is declared as a gradient, once, is an output, of that type.
     - (C9) Resident parameters stand before other parameters, entries and kernels,
       and all parameters before kernels.
+    - (C10) Tokens that rows take in turn are those of states and of what is
+      recalled of them, which only `update` and `store` read.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name,
@@ -353,6 +355,13 @@ def Wse_StateOp : Wse_Op<"state",
 
     ```mlir
     state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    ```
+
+    One that grows token by token, as the keys and values of a decoder do, has
+    rows that take its tokens in turn (`TokenTiling::ofState`):
+
+    ```mlir
+    state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>>
     ```
 
     - (C1) Its distribution fits its region.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Appends tokens to a state at positions of the call, in any order, and reads it.
+"""Writes tokens to a state at positions of the call, in any order, and reads it.
 
 usage: state.py --work FOLDER
 
-The row that owns a token keeps it, the others take its words and drop them.
+Rows take tokens in turn; the row that owns one keeps it, the others take its words and drop them.
 """
 
 import argparse
@@ -13,22 +13,24 @@ import subprocess
 
 import numpy as np
 
-# Mesh, batch elements, tokens of each, features.
-CASES = [("4x2", 1, 3, 8), ("3x1", 1, 4, 5), ("5x7", 1, 4, 3), ("4x6", 2, 5, 6), ("2x5", 2, 3, 4)]
+# Mesh, batch elements, tokens of each, features, tokens of a call.
+CASES = [("4x2", 1, 3, 8, 1), ("3x1", 1, 4, 5, 1), ("5x7", 1, 4, 3, 1), ("4x6", 2, 5, 6, 1), ("2x5", 2, 3, 4, 1),
+         ("4x2", 1, 9, 8, 3), ("3x1", 1, 4, 5, 3), ("5x7", 1, 4, 3, 2), ("4x6", 2, 15, 6, 7), ("3x5", 2, 30, 4, 2), ("2x2", 2, 6, 4, 2)]
 ENGINES = ["wavelet", "streams", "strips"]
 
 PROGRAM = """
 #tokens = #wse.dist<rows = [0, 1], columns = [2]>
+#state = #wse.dist<rows = [0, 1 cyclic], columns = [2]>
 wse.program @main state(selected) mesh({mesh}) machine("wse2") {{
   region @r shape({mesh})
-  input @x : tensor<{batch}x1x{features}xf32>
-  state @k on @r : tensor<{batch}x{tokens}x{features}xf32, #tokens>
+  input @x : tensor<{batch}x{count}x{features}xf32>
+  state @k on @r : tensor<{batch}x{tokens}x{features}x{element}, #state>
   entry @append(%position from 0 to {last}) {{
-    %x = load @x on @r {{nodes = ["x"]}} : tensor<{batch}x1x{features}xf32, #tokens>
-    update @k at %position with %x on @r {{nodes = ["cache"]}} : tensor<{batch}x1x{features}xf32, #tokens>
+    %x = load @x on @r {{nodes = ["x"]}} : tensor<{batch}x{count}x{features}x{element}, #tokens>
+    update @k at %position with %x on @r {{nodes = ["cache"]}} : tensor<{batch}x{count}x{features}x{element}, #tokens>
   }}
-  %k = recall @k on @r {{nodes = ["cache"]}} : tensor<{batch}x{tokens}x{features}xf32, #tokens>
-  store %k to "y" on @r {{nodes = ["y"]}} : tensor<{batch}x{tokens}x{features}xf32, #tokens> to tensor<{batch}x{tokens}x{features}xf32>
+  %k = recall @k on @r {{nodes = ["cache"]}} : tensor<{batch}x{tokens}x{features}x{element}, #state>
+  store %k to "y" {form}on @r {{nodes = ["y"]}} : tensor<{batch}x{tokens}x{features}x{element}, #state> to tensor<{batch}x{tokens}x{features}xf32>
 }}
 """
 
@@ -37,33 +39,33 @@ def run(*command):
     subprocess.run(command, check=True)
 
 
-def check(folder, mesh, batch, tokens, features):
-    rows = int(mesh.split("x")[1])
-    path = f"{folder}/{mesh}-{batch}"
+def check(folder, mesh, batch, tokens, features, count, element="f32", form=""):
+    path = f"{folder}/{mesh}-{batch}-{count}-{element}"
     with open(f"{path}.mlir", "w", encoding="utf-8") as file:
         file.write(PROGRAM.format(mesh=mesh, batch=batch, tokens=tokens, features=features,
-                                  last=tokens - 1))
+                                  count=count, last=tokens - count, element=element, form=form))
     run("wsec", f"{path}.mlir", "-o", f"{path}.wafer", "--quiet")
     random = np.random.RandomState(tokens)
     for engine in ENGINES:
         expected = np.zeros((batch, tokens, features), "f4")
         kept = []
-        # The last is written twice.
-        for position in [*random.permutation(tokens), tokens - 1]:
-            expected[:, position] = random.randn(batch, features)
-            np.save(f"{path}.x.npy", expected[:, position:position + 1])
+        # The last ones are written twice, and all but the first call finds others there.
+        for position in [*random.permutation(tokens - count + 1), tokens - count]:
+            expected[:, position:position + count] = random.randn(batch, count, features).astype("f2")
+            np.save(f"{path}.x.npy", expected[:, position:position + count])
             run("wse-run", f"{path}.wafer", "--entry=append", f"--argument=position={position}",
                 f"--engine={engine}", f"--input=x={path}.x.npy", *kept,
                 f"--save-state={path}.state", "--quiet")
             kept = [f"--load-state={path}.state"]
         run("wse-run", f"{path}.wafer", f"--engine={engine}", *kept, f"--output=y={path}.y.npy",
             "--quiet")
-        assert np.array_equal(np.load(f"{path}.y.npy"), expected), (mesh, engine)
+        assert np.array_equal(np.load(f"{path}.y.npy"), expected), (path, engine)
 
 
 LAYERS = """
 #tokens = #wse.dist<rows = [0, 1], columns = [2]>
-!state = tensor<1x4x8xf32, #tokens>
+#state = #wse.dist<rows = [0, 1 cyclic], columns = [2]>
+!state = tensor<1x4x8xf32, #state>
 !token = tensor<1x1x8xf32, #tokens>
 wse.program @main state(selected) mesh(3x2) machine("wse2") {{
   region @r shape(3x2)
@@ -119,6 +121,9 @@ def main():
     os.makedirs(folder, exist_ok=True)
     for case in CASES:
         check(folder, *case)
+    check(folder, "4x3", 1, 12, 8, 2, element="f16")  # six tokens a row, which are no pairs in order
+    check(folder, "4x3", 1, 3, 8, 1, element="f16")
+    check(folder, "4x3", 2, 8, 8, 3, form="by_columns ")
     print("all positions agree")
     code = [check_layers(folder, layers) for layers in (2, 8)]
     assert code[0] == code[1], code

@@ -88,6 +88,27 @@ TEST_F(DistributionTest, CopiesAreInSomeRowsOfEachBatchElement) {
   EXPECT_EQ(TokenTiling(2, 2).perBatchElement(8).getCopies(), 2);
 }
 
+// Rows take tokens in turn; those that go in are shared as others are.
+TEST_F(DistributionTest, CyclicRowsTakeTokensInTurn) {
+  auto type = parse("tensor<2x7x6xf32, #wse.dist<rows = [0, 1 cyclic], columns "
+                    "= [2 by 3 over 2]>>");
+  for (int64_t b = 0; b < 2; ++b)
+    for (int64_t s = 0; s < 7; ++s)
+      EXPECT_EQ(owner(type, {b, s, 0}, 5, 7).y, b * 3 + s % 3);
+  EXPECT_EQ(owner(type, {0, 1, 0}, 5, 40).y, 1);
+  EXPECT_EQ(DistAttr::bytesPerPE(type, 5, 7), 4 * 3 * 2);
+  TokenTiling tiling = TokenTiling::of(type);
+  EXPECT_TRUE(tiling.isCyclic());
+  EXPECT_EQ(tiling, TokenTiling::ofState(2, 7, 2, 3, 5));
+  EXPECT_FALSE(tiling.sameRows(TokenTiling(2, 7)));
+  EXPECT_EQ(tiling.forState(2),
+            TokenTiling::of(parse("tensor<2x2x6xf32, #wse.dist<rows = [0, 1], "
+                                  "columns = [2 by 3 over 2]>>")));
+  EXPECT_EQ(tiling.forState(1, 4),
+            TokenTiling::of(parse("tensor<2x1x24xf32, #wse.dist<rows = [0, 1], "
+                                  "columns = [2 by 12 over 2]>>")));
+}
+
 // Tensors of other ranks: which dimensions are batch and tokens.
 TEST_F(DistributionTest, AnyRankIsBatchTokensAndFeatures) {
   auto matrix = parse("tensor<6x4xf32, #wse.dist<rows = [0], columns = [1]>>");
@@ -110,6 +131,7 @@ TEST_F(DistributionTest, EncodingsAreThoseOfTheirViews) {
        "tensor<2x3x4x8xf32, #wse.dist<rows = [0, (1, 2)], columns = []>>",
        "tensor<1x3x4x8xf32, #wse.dist<rows = [0, (1, 2)], columns = [3 by 4]>>",
        "tensor<1x1x8xf32, #wse.dist<rows = [0, 1], columns = [2 by 4 over 2]>>",
+       "tensor<1x5x8xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2]>>",
        "tensor<1x8xi32, #wse.dist<rows = [replicated over 4], columns = [1]>>",
        "tensor<2x1x8xf32, #wse.dist<rows = [0, replicated over 4], columns = "
        "[2]>>"}) {

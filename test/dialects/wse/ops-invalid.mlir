@@ -74,6 +74,16 @@ wse.program @program_c3 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
+// expected-error@below {{only the tokens, the last of the rows, are cyclic}}
+#dist_c7 = #wse.dist<rows = [0, 1], columns = [2 cyclic]>
+
+// -----
+
+// expected-error@below {{only the tokens, the last of the rows, are cyclic}}
+#dist_c7 = #wse.dist<rows = [0 cyclic, 1], columns = [2]>
+
+// -----
+
 wse.program @dist_c4_rank state(selected) mesh(4x5) machine("wse2") {
   // expected-error@below {{the distribution lists dimension 3, the tensor has 0 to 2}}
   input @x : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [3]>>
@@ -1429,29 +1439,154 @@ wse.program @entry_c3 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-wse.program @update_c2 state(selected) mesh(4x5) machine("wse2") {
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @update_c2_rows state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-note @below {{the state is declared here}}
-  state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-  input @x : tensor<6x6xf32>
+  state @k on @r : tensor<1x6x6xf32, #entering>
+  input @x : tensor<1x1x6xf32>
   entry @step(%p from 0 to 5) {
-    %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-    // expected-error@below {{writes a token of each batch element, with the rows and columns of the state}}
-    update @k at %p with %x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    %x = load @x on @r : tensor<1x1x6xf32, #entering>
+    // expected-error @below {{writes tokens that rows share to a state of cyclic rows with its batch, features and columns, found 'tensor<1x1x6xf32}}
+    update @k at %p with %x on @r : tensor<1x1x6xf32, #entering>
   }
 }
 
 // -----
 
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @update_c2_batch state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<2x3x6xf32, #cache>
+  input @x : tensor<1x1x6xf32>
+  entry @step(%p from 0 to 2) {
+    %x = load @x on @r : tensor<1x1x6xf32, #entering>
+    // expected-error @below {{writes tokens that rows share to a state of cyclic rows with its batch, features and columns, found }}
+    update @k at %p with %x on @r : tensor<1x1x6xf32, #entering>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @update_c2_more_batch state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<6x6x6xf32, #cache>
+  input @x : tensor<6x1x6xf32>
+  entry @step(%p from 0 to 5) {
+    %x = load @x on @r : tensor<6x1x6xf32, #entering>
+    // expected-error @below {{writes tokens that rows share to a state of cyclic rows with its batch, features and columns, found }}
+    update @k at %p with %x on @r : tensor<6x1x6xf32, #entering>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @update_c2_columns state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x6x6xf32, #cache>
+  input @x : tensor<1x1x6xf32>
+  entry @step(%p from 0 to 5) {
+    %x = load @x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>
+    // expected-error @below {{writes tokens that rows share to a state of cyclic rows with its batch, features and columns, found }}
+    update @k at %p with %x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @update_c2_features state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x6x6xf32, #cache>
+  input @x : tensor<1x1x3xf32>
+  entry @step(%p from 0 to 5) {
+    %x = load @x on @r : tensor<1x1x3xf32, #entering>
+    // expected-error @below {{writes tokens that rows share to a state of cyclic rows with its batch, features and columns, found }}
+    update @k at %p with %x on @r : tensor<1x1x3xf32, #entering>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @update_c2_elements state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x6x6xf32, #cache>
+  input @x : tensor<1x1x6xf16>
+  entry @step(%p from 0 to 5) {
+    %x = load @x on @r : tensor<1x1x6xf16, #entering>
+    // expected-error @below {{writes tokens that rows share to a state of cyclic rows with its batch, features and columns, found }}
+    update @k at %p with %x on @r : tensor<1x1x6xf16, #entering>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
 wse.program @update_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-note @below {{the state is declared here}}
-  state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-  input @x : tensor<1x6xf32>
+  state @k on @r : tensor<1x6x6xf32, #cache>
+  input @x : tensor<1x1x6xf32>
   entry @step(%p from 0 to 6) {
-    %x = load @x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-    // expected-error@below {{writes token 0 to 6 of a state of 6}}
-    update @k at %p with %x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    %x = load @x on @r : tensor<1x1x6xf32, #entering>
+    // expected-error @below {{has tokens 0 to 6 of a state of 6: a position of 1 tokens is one from 0 to 5}}
+    update @k at %p with %x on @r : tensor<1x1x6xf32, #entering>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @update_c3_tokens state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x6x6xf32, #cache>
+  input @x : tensor<1x3x6xf32>
+  entry @step(%p from 0 to 5) {
+    %x = load @x on @r : tensor<1x3x6xf32, #entering>
+    // expected-error @below {{has tokens 0 to 7 of a state of 6: a position of 3 tokens is one from 0 to 3}}
+    update @k at %p with %x on @r : tensor<1x3x6xf32, #entering>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @update_c3_negative state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x6x6xf32, #cache>
+  input @x : tensor<1x1x6xf32>
+  entry @step(%p from -1 to 5) {
+    %x = load @x on @r : tensor<1x1x6xf32, #entering>
+    // expected-error @below {{has tokens -1 to 5 of a state of 6}}
+    update @k at %p with %x on @r : tensor<1x1x6xf32, #entering>
   }
 }
 
@@ -1459,12 +1594,251 @@ wse.program @update_c3 state(selected) mesh(4x5) machine("wse2") {
 
 wse.program @update_c3_constant state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
-  state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2]>>
   input @x : tensor<1x6xf32>
   %x = load @x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   %p = arith.constant 1 : index
   // expected-error@below {{has a position that is no argument of an entry}}
   update @k at %p with %x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x9x6xf32, #cache>
+  state @v on @r : tensor<1x9x6xf32, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    %q = load @q on @r : tensor<1x2x12xf32, #asking>
+    // expected-error @below {{refers to @q, which is no state}}
+    %y = cached_attention %q keys @k values @q at %p heads(4, 2) scale(0.5) on @r : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c1_heads state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x9x6xf32, #cache>
+  state @v on @r : tensor<1x9x6xf32, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    %q = load @q on @r : tensor<1x2x12xf32, #asking>
+    // expected-error @below {{needs a state of 3 heads of floats over the columns and of cyclic rows}}
+    %y = cached_attention %q keys @k values @v at %p heads(3, 3) scale(0.5) on @r : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c1_rows state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x9x6xf32, #entering>
+  state @v on @r : tensor<1x9x6xf32, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    %q = load @q on @r : tensor<1x2x12xf32, #asking>
+    // expected-error @below {{needs a state of 2 heads of floats over the columns and of cyclic rows, found 'tensor<1x9x6xf32}}
+    %y = cached_attention %q keys @k values @v at %p heads(4, 2) scale(0.5) on @r : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c1_integers state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x9x6xi32, #cache>
+  state @v on @r : tensor<1x9x6xf32, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    %q = load @q on @r : tensor<1x2x12xf32, #asking>
+    // expected-error @below {{needs a state of 2 heads of floats}}
+    %y = cached_attention %q keys @k values @v at %p heads(4, 2) scale(0.5) on @r : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c1_tokens state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x9x6xf32, #cache>
+  // expected-note @below {{the state is declared here}}
+  state @v on @r : tensor<1x10x6xf32, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    %q = load @q on @r : tensor<1x2x12xf32, #asking>
+    // expected-error @below {{needs keys and values of the same tokens and elements, over equally many columns}}
+    %y = cached_attention %q keys @k values @v at %p heads(4, 2) scale(0.5) on @r : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c1_columns state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x9x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3]>>
+  // expected-note @below {{the state is declared here}}
+  state @v on @r : tensor<1x9x6xf32, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    %q = load @q on @r : tensor<1x2x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 6]>>
+    // expected-error @below {{needs keys and values of the same tokens and elements, over equally many columns}}
+    %y = cached_attention %q keys @k values @v at %p heads(4, 2) scale(0.5) on @r : tensor<1x2x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 6]>> -> tensor<1x2x12xf32, #asking>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c2_columns state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x9x6xf32, #cache>
+  state @v on @r : tensor<1x9x6xf32, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    %q = load @q on @r : tensor<1x2x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>
+    // expected-error @below {{needs 4 heads for the 2 of @k, in the columns of these}}
+    %y = cached_attention %q keys @k values @v at %p heads(4, 2) scale(0.5) on @r : tensor<1x2x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>> -> tensor<1x2x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c2_heads state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x9x6xf32, #cache>
+  state @v on @r : tensor<1x9x6xf32, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    %q = load @q on @r : tensor<1x2x12xf32, #asking>
+    // expected-error @below {{needs 3 heads for the 2 of @k}}
+    %y = cached_attention %q keys @k values @v at %p heads(3, 2) scale(0.5) on @r : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c2_batch state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x9x6xf32, #cache>
+  state @v on @r : tensor<1x9x6xf32, #cache>
+  input @q : tensor<2x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    %q = load @q on @r : tensor<2x2x12xf32, #asking>
+    // expected-error @below {{needs 4 heads for the 2 of @k, in the columns of these, found 'tensor<2x2x12xf32}}
+    %y = cached_attention %q keys @k values @v at %p heads(4, 2) scale(0.5) on @r : tensor<2x2x12xf32, #asking> -> tensor<2x2x12xf32, #asking>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c2_tokens state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x9x6xf32, #cache>
+  state @v on @r : tensor<1x9x6xf32, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    // expected-note @below {{the operand is made here}}
+    %q = load @q on @r : tensor<1x2x12xf32, #asking>
+    // expected-error @below {{needs query and result with tokens in the same rows}}
+    %y = cached_attention %q keys @k values @v at %p heads(4, 2) scale(0.5) on @r : tensor<1x2x12xf32, #asking> -> tensor<1x1x12xf32, #asking>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c3 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x9x6xf32, #cache>
+  state @v on @r : tensor<1x9x6xf32, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 8) {
+    %q = load @q on @r : tensor<1x2x12xf32, #asking>
+    // expected-error @below {{has tokens 0 to 9 of a state of 9: a position of 2 tokens is one from 0 to 7}}
+    %y = cached_attention %q keys @k values @v at %p heads(4, 2) scale(0.5) on @r : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c4 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x9x6xf32, #cache>
+  state @v on @r : tensor<1x9x6xf32, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    %q = load @q on @r : tensor<1x2x12xf32, #asking>
+    // expected-error @below {{scales scores by 0.000000e+00, expected a positive number}}
+    %y = cached_attention %q keys @k values @v at %p heads(4, 2) scale(0.0) on @r : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @program_c10 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x6x6xf32>
+  // expected-error @below {{has tokens that rows take in turn, which only a state has, and what is recalled of one}}
+  %x = load @x on @r : tensor<1x6x6xf32, #cache>
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @program_c10_operand state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2]>>
+  %k = recall @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2]>>
+  // expected-error @below {{has tokens that rows take in turn}}
+  %y = reduce_tokens sum %k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2]>> -> tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 
 // -----

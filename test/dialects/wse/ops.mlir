@@ -7,7 +7,11 @@
 #keys = #wse.dist<rows = [0, replicated over 5], columns = []>
 #scores = #wse.dist<rows = [0, 1], columns = []>
 #pooled = #wse.dist<rows = [0, 1], columns = [2]>
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
 
+// CHECK: #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
 // CHECK-LABEL: wse.program @every_kernel state(selected) mesh(4x5) machine("wse2")
 wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
@@ -119,8 +123,12 @@ wse.program @entries state(selected) mesh(4x5) machine("wse2") {
   parameter @table = external<"m.data", 0, 240> : tensor<10x6xf32>
   // CHECK: state @k on @r : !tokens_1x6x6_
   state @k on @r : tensor<1x6x6xf32, #split>
+  // CHECK: state @keys on @r : !tokens_1x9x6_
+  state @keys on @r : tensor<1x9x6xf32, #cache>
+  state @values on @r : tensor<1x9x6xf32, #cache>
   parameter @w = external<"m.data", 240, 144> : tensor<36xf32>
-  parameter @t = dense<1.0> : tensor<1x1x6xf32>
+  parameter @t = dense<1.0> : tensor<1x2x6xf32>
+  parameter @q = dense<1.0> : tensor<1x2x12xf32>
   // CHECK: entry @load {
   // CHECK-NEXT: fill @w.resident on @r {nodes = ["fc"]}
   entry @load {
@@ -128,9 +136,19 @@ wse.program @entries state(selected) mesh(4x5) machine("wse2") {
   }
   // CHECK: entry @step(%position from 0 to 5, %other from -1 to 1) {
   entry @step(%position from 0 to 5, %other from -1 to 1) {
-    %token = load <@t : tensor<1x1x6xf32>> on @r : tensor<1x1x6xf32, #pooled>
-    // CHECK: update @k at %position with %t on @r
-    update @k at %position with %token on @r {nodes = ["cache"]} : tensor<1x1x6xf32, #pooled>
+    %tokens = load <@t : tensor<1x2x6xf32>> on @r : tensor<1x2x6xf32, #entering>
+    // CHECK: update @keys at %position with %t on @r
+    update @keys at %position with %tokens on @r {nodes = ["cache"]} : tensor<1x2x6xf32, #entering>
+    update @values at %position with %tokens on @r {nodes = ["cache"]} : tensor<1x2x6xf32, #entering>
+    %q = load <@q : tensor<1x2x12xf32>> on @r : tensor<1x2x12xf32, #asking>
+    // CHECK: %attend = cached_attention %q keys @keys values @values at %position heads(4, 2) scale(5.000000e-01) on @r {nodes = ["attend"]} : !tokens_1x2x12_{{.*}} -> !tokens_1x2x12_
+    %attend = cached_attention %q keys @keys values @values at %position heads(4, 2) scale(0.5) on @r {nodes = ["attend"]} : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
+  }
+  // CHECK: entry @show {
+  entry @show {
+    // CHECK: %keys = recall @keys
+    %keys = recall @keys on @r {nodes = ["cache"]} : tensor<1x9x6xf32, #cache>
+    store %keys to "keys" on @r : tensor<1x9x6xf32, #cache> to tensor<9x6xf32>
   }
   %x = load @x on @r {nodes = ["x"]} : tensor<1x6x6xf32, #split>
   // CHECK: update @k with %x on @r {nodes = ["cache"]} : !tokens_1x6x6_

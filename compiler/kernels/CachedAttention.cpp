@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention to keys and values that stay: they lie where states have them, and
+// what moves are queries, scores and results. Of a head, over some columns:
+//
+//   queries        along their row to all columns, each for its own features
+//   queries        down the columns to all rows
+//   scores         partial ones of own features and tokens; summed up along the
+//                  row, and multicast back
+//   largest        of the own tokens; of all rows by a chain north and back
+//   exponentials   each column those of some tokens; gathered along the row
+//   results        values weighted by them and their sum, of the own tokens; of
+//                  all rows by a chain north, and to the rows of their queries
+//   results        divided, and along the row to the columns that own them
+//
+// Scores and exponentials are tokens x queries, weighted values features x
+// queries; their first line is the sum of weights. Loops end with the tokens
+// that a row has, words do not depend on them. A head lies in the same columns
+// of all rows, so each PE works on its own head alone.
+
+#include "compiler/kernels/CachedTokens.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace wsec {
+namespace {
+
+using pe::ScalarKind;
+
+constexpr float lowest = std::numeric_limits<float>::lowest();
+
+/// Words of scores that are made at a time, of as many tokens as share them
+/// evenly: beside a decoder's states there is little room.
+constexpr int64_t scoreWords = 512;
+
+wse::StateOp stateOf(wse::CachedAttentionOp op, FlatSymbolRefAttr name) {
+  return SymbolTable::lookupNearestSymbolFrom<wse::StateOp>(op, name);
+}
+
+struct CachedAttentionShape {
+  Layout query, result, keys, values;
+  int64_t tokens; // that ask
+  int64_t repeat; // heads of queries for each of keys
+  int64_t keySize, valueSize;
+  int64_t columns;            // of a head
+  int64_t mostKey, mostValue; // features of it in a PE
+  int64_t held;               // most tokens of a state in a PE
+  int64_t channels;           // most queries of a head in a PE of their row
+  int64_t round;              // tokens whose scores are made at a time
+  Type element;
+  bool narrow; // of 16 bits: sums are made in f32
+
+  CachedAttentionShape(wse::CachedAttentionOp op, const Machine &machine)
+      : query(Layout::of(op.getQuery(), machine.height)),
+        result(Layout::of(op.getResult(), machine.height)),
+        keys(Layout::of(stateOf(op, op.getKeysAttr()).getHeldType(),
+                        machine.height)),
+        values(Layout::of(stateOf(op, op.getValuesAttr()).getHeldType(),
+                          machine.height)),
+        tokens(query.tokens), repeat(op.getNumHeads() / op.getKeyHeads()),
+        keySize(keys.features.unitSize), valueSize(values.features.unitSize),
+        columns(keys.features.columns), mostKey(tileSizeMax(keySize, columns)),
+        mostValue(tileSizeMax(valueSize, columns)),
+        held(keys.pitch(machine.height)), channels(query.pitch(machine.height)),
+        round(tokens), element(elementTypeOf(op.getQuery())),
+        narrow(isNarrow(op.getQuery())) {
+    while (round > 1 && (tokens % round || scoreCount() > scoreWords))
+      --round;
+  }
+
+  bool spread() const { return columns > 1; }
+  /// Whether queries and results move along their rows: where heads of queries
+  /// lie one after the other over the columns of their head of keys.
+  bool moves() const { return spread() && repeat > 1; }
+  /// Queries of a head of keys, and those of a round.
+  int64_t queries() const { return tokens * repeat; }
+  int64_t asked() const { return round * repeat; }
+  /// Tokens of a row that some queries do not see, at most.
+  int64_t late() const { return tileSizeMax(tokens - 1, keys.span); }
+  /// Lines of scores: as many tokens for each column of a head.
+  int64_t rows() const { return tileSizeMax(held, columns) * columns; }
+  int64_t scoreCount() const { return rows() * asked(); }
+  int64_t weightedCount() const { return (1 + mostValue) * queries(); }
+  /// The same of queries of a row, where these are in several.
+  int64_t ownCount() const {
+    return query.span > 1 ? (1 + mostValue) * channels * repeat : 0;
+  }
+  int64_t movedQueries() const {
+    return moves() ? repeat * mostKey * channels : 0;
+  }
+  int64_t movedResults() const {
+    return moves() ? repeat * mostValue * channels : 0;
+  }
+};
+
+class CachedAttention final : public KernelFor<wse::CachedAttentionOp> {
+  KernelCost costOf(wse::CachedAttentionOp op,
+                    const Machine &machine) const final;
+
+  SmallVector<Relay> relays() const final {
+    using P = StreamPattern;
+    SmallVector<Relay> relays = batchRelays();
+    relays.append({{P::RowWest, P::RowWest}, {P::RowWest, P::HeadCast}});
+    return relays;
+  }
+  SmallVector<StreamNeed> streamsOf(wse::CachedAttentionOp op,
+                                    const Machine &machine) const final {
+    CachedAttentionShape shape(op, machine);
+    SmallVector<StreamNeed> needs = batchStreams(shape.query);
+    if (shape.spread())
+      needs.append(
+          {{StreamPattern::RowWest, {}},
+           {StreamPattern::HeadCast,
+            {shape.keys.features.units, shape.columns, shape.columns}}});
+    return needs;
+  }
+  int64_t scratchWords(wse::CachedAttentionOp op,
+                       const Machine &machine) const final {
+    CachedAttentionShape shape(op, machine);
+    auto elements = [&](int64_t count) {
+      return wordsOf(shape.element, count);
+    };
+    return elements(shape.queries() * shape.mostKey) +
+           elements(shape.movedQueries()) +
+           (shape.spread() ? 2 : 1) * shape.scoreCount() +
+           (shape.narrow ? elements(shape.scoreCount()) : 0) +
+           2 * shape.asked() + shape.weightedCount() + shape.ownCount() +
+           shape.channels * shape.repeat + shape.movedResults();
+  }
+  LogicalResult lowerOp(wse::CachedAttentionOp op,
+                        RoutineBuilder &b) const final;
+};
+
+class CachedAttentionWriter {
+public:
+  CachedAttentionWriter(wse::CachedAttentionOp op, RoutineBuilder &b)
+      : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
+        query(b.tile(op.getQuery())), result(b.tile(op.getResult())),
+        keys(b.tile(stateOf(op, op.getKeysAttr()))),
+        values(b.tile(stateOf(op, op.getValuesAttr()))),
+        heads(PEGroups::ofHeads(keys.layout.features)),
+        rows(PEGroups::ofBatch(keys.layout)),
+        asking(b.scratch("queries", shape.queries() * shape.mostKey,
+                         shape.element)),
+        scores(b.scratch("scores", shape.scoreCount())), summed(scores),
+        weights(scores), own(b.scratch("largest", shape.asked())),
+        largest(b.scratch("largest_of_all", shape.asked())),
+        weighted(b.scratch("weighted", shape.weightedCount())),
+        inverse(b.scratch("inverse", shape.channels * shape.repeat)) {
+    if (shape.spread())
+      summed = b.scratch("sums", shape.scoreCount());
+    if (shape.narrow)
+      weights = b.scratch("weights", shape.scoreCount(), shape.element);
+    finished = weighted;
+    if (shape.query.span > 1)
+      finished = b.scratch("finished", shape.ownCount());
+    if (shape.moves()) {
+      movedQueries =
+          b.scratch("own_queries", shape.movedQueries(), shape.element);
+      movedResults = b.scratch("own_results", shape.movedResults());
+    }
+  }
+
+  void write();
+
+private:
+  void attend(Affine head);
+  void fetchQueries(Affine head);
+  void score(Affine head, Affine firstToken);
+  void hideLater(Affine firstToken);
+  void exponentials();
+  void weigh(Affine head, Affine firstToken);
+  void finish(Affine head);
+
+  bool sharesRows() const { return shape.query.group > 1; }
+  /// Features of a head that this PE holds, and number of the first.
+  Value ownFeatures(const Tile &tile) {
+    return shape.spread() ? tile.features
+                          : s.constant(tile.layout.features.unitSize);
+  }
+  /// Columns of the head east of this one.
+  Value columnsBehind() {
+    return s.sub(shape.columns - 1, s.mod(s.px(), shape.columns));
+  }
+  Value firstOfUnit(const Tile &tile) {
+    return s.sub(tile.firstFeature, s.mul(s.div(s.px(), shape.columns),
+                                          tile.layout.features.unitSize));
+  }
+  /// Those of the columns of the head east of this one.
+  Value featuresBehind(const Tile &tile) {
+    return s.sub(tile.layout.features.unitSize,
+                 s.add(firstOfUnit(tile), tile.features));
+  }
+  /// into[q] = opcode(into[q], lines[t][q]) over own tokens.
+  void overTokens(Opcode opcode, const std::string &into, Affine first,
+                  const std::string &lines);
+  /// sums += lines * perQuery over own tokens, features and queries.
+  void multiply(Affine features, int64_t mostFeatures, size_t over,
+                Operand sums, Operand lines, Operand perQuery);
+
+  wse::CachedAttentionOp op;
+  RoutineBuilder &b;
+  ScalarBuilder &s;
+  CachedAttentionShape shape;
+  Tile query, result, keys, values;
+  PEGroups heads, rows;
+  std::string asking;         ///< features x queries
+  std::string scores, summed; ///< partial ones, and their sums
+  std::string weights;        ///< exponentials of all own tokens
+  std::string own, largest;
+  std::string weighted, finished; ///< of all queries, and of those of this row
+  std::string inverse;
+  std::string movedQueries, movedResults; ///< of own features
+  std::optional<CachedTokens> tokens;
+  Affine share; ///< own tokens of which exponentials this column makes
+};
+
+void CachedAttentionWriter::write() {
+  b.where(keys.sequences, [&] {
+    tokens.emplace(b, keys, b.argument(op.getPosition()), shape.tokens);
+    if (!shape.spread()) {
+      share = tokens->now;
+      return b.loop(s.spreadSize(keys.layout.features.units, b.width(), s.px()),
+                    [&](Affine head) { attend(head); });
+    }
+    // Columns take tokens in turn.
+    share = b.compute(ScalarKind::Div,
+                      {tokens->now + Affine(columnsBehind()), shape.columns});
+    b.where(RoutineBuilder::inSomeUnit(s, keys.layout.features),
+            [&] { attend(0); });
+  });
+}
+
+void CachedAttentionWriter::attend(Affine head) {
+  fetchQueries(head);
+  Value lines = s.add(ownFeatures(values), 1);
+  Value words = s.mul(lines, shape.queries());
+  b.vector(Opcode::Mov, {words}, Operand::memory(weighted, 0, {1}),
+           {Operand::immediate(0)});
+  b.loop(shape.tokens / shape.round, [&](Affine round) {
+    Affine first = round * shape.round;
+    score(head, first);
+    hideLater(first);
+    exponentials();
+    weigh(head, first);
+  });
+  if (sharesRows())
+    reduceGroups(b, rows, Opcode::Add, weighted, words);
+  if (shape.query.span > 1) {
+    Value before = s.mul(s.div(s.py(), query.layout.group), shape.tokens);
+    Operand heard =
+        Operand::fabric(b.color(rows.cast), 2)
+            .windowed(s.mul(s.sub(query.firstToken, before), shape.repeat),
+                      shape.queries());
+    castGroups(b, rows, weighted, words,
+               {lines, s.mul(query.tokens, shape.repeat)},
+               Operand::memory(finished, 0, {shape.channels * shape.repeat, 1}),
+               heard);
+  }
+  b.where(query.active, [&] { finish(head); });
+}
+
+void CachedAttentionWriter::fetchQueries(Affine head) {
+  const int64_t repeat = shape.repeat;
+  Value features = ownFeatures(keys);
+  Operand source = Operand::memory(
+      query.buffer, head * (repeat * shape.keySize * query.pitch),
+      {1, shape.keySize * query.pitch, query.pitch});
+  if (shape.moves()) {
+    const int64_t line = shape.mostKey * shape.channels;
+    b.where(query.active, [&] {
+      GroupBlock block;
+      block.extents = {query.features, query.channels};
+      block.own = Operand::memory(query.buffer, 0, {query.pitch, 1});
+      block.wordsBehind = s.mul(featuresBehind(query), query.channels);
+      block.anyBehind = s.less(0, featuresBehind(query));
+      Operand heard = Operand::fabric(b.color(heads.cast), 3)
+                          .windowed(s.mul(firstOfUnit(keys), query.channels),
+                                    Affine(query.channels) * shape.keySize);
+      multicastBlocks(
+          b, heads, block, {repeat, features, query.channels},
+          Operand::memory(movedQueries, 0, {line, shape.channels, 1}), heard);
+    });
+    source = Operand::memory(movedQueries, 0, {1, line, shape.channels});
+  }
+  const Operand kept = Operand::memory(asking, 0, {repeat, 1, shape.queries()});
+  SmallVector<Affine, 3> mine = {query.channels, repeat, features};
+  if (!sharesRows())
+    return b.vector(Opcode::Mov, mine, kept, {source});
+  multicastTokens(b, query, mine, source, s.mul(features, repeat),
+                  {shape.tokens, repeat, features}, kept);
+}
+
+void CachedAttentionWriter::overTokens(Opcode opcode, const std::string &into,
+                                       Affine first, const std::string &lines) {
+  const int64_t asked = shape.asked();
+  const bool alongTokens = asked < shape.held;
+  SmallVector<Affine, 2> extents = {tokens->now, asked};
+  SmallVector<int64_t, 2> to = {0, 1}, from = {asked, 1};
+  if (alongTokens)
+    for (auto *list : {&to, &from})
+      std::swap((*list)[0], (*list)[1]);
+  if (alongTokens)
+    std::swap(extents[0], extents[1]);
+  Operand result = Operand::memory(into, first, to);
+  b.vector(opcode, extents, result, {result, Operand::memory(lines, 0, from)});
+}
+
+void CachedAttentionWriter::multiply(Affine features, int64_t mostFeatures,
+                                     size_t over, Operand sums, Operand lines,
+                                     Operand perQuery) {
+  double sizes[] = {double(tileSizeMax(shape.held, 2)), double(mostFeatures),
+                    double(shape.asked())};
+  double strides[3];
+  for (int d : {0, 1, 2})
+    strides[d] = double(std::max(lines.strides[d], perQuery.strides[d]));
+  b.multiplyAdd(
+      {tokens->now, features, shape.asked()},
+      CostModel(b.machine(), shape.narrow).vectorAlong(sizes, over, strides),
+      sums, lines, perQuery);
+}
+
+/// The scores of all own tokens, in every column.
+void CachedAttentionWriter::score(Affine head, Affine firstToken) {
+  const int64_t asked = shape.asked();
+  // Of tokens that are not there, too: words do not depend on the position.
+  b.vector(Opcode::Mov, {shape.scoreCount()}, Operand::memory(scores, 0, {1}),
+           {Operand::immediate(0)});
+  multiply(ownFeatures(keys), shape.mostKey, /*over=*/1,
+           Operand::memory(scores, 0, {asked, 0, 1}),
+           Operand::memory(keys.buffer, head * (shape.keySize * keys.pitch),
+                           {1, keys.pitch, 0}),
+           Operand::memory(asking, firstToken * shape.repeat,
+                           {0, shape.queries(), 1}));
+  if (!shape.spread())
+    return;
+  reduceGroups(b, heads, Opcode::Add, scores, shape.scoreCount());
+  castGroups(b, heads, scores, summed, shape.scoreCount());
+}
+
+/// Tokens that come after some queries: the call's own, one a row or more.
+void CachedAttentionWriter::hideLater(Affine firstToken) {
+  b.loop(shape.late(), [&](Affine number) {
+    Affine token = b.compute(
+        ScalarKind::Min, {tokens->seenByAll + number, Affine(shape.held - 1)});
+    Affine before = token * keys.layout.span + Affine(tokens->row) +
+                    (b.argument(op.getPosition()) + firstToken) * -1;
+    Affine hidden =
+        b.compute(ScalarKind::Min, {b.compute(ScalarKind::Max, {before, 0}),
+                                    Affine(shape.round)});
+    b.vector(Opcode::Mov, {hidden * shape.repeat},
+             Operand::memory(summed, token * shape.asked(), {1}),
+             {Operand::immediate(lowest)});
+  });
+}
+
+/// weights = exp(scale * (scores - largest)), a share of them in each column.
+void CachedAttentionWriter::exponentials() {
+  const int64_t asked = shape.asked();
+  b.vector(Opcode::Mov, {asked}, Operand::memory(own, 0, {1}),
+           {Operand::immediate(lowest)});
+  overTokens(Opcode::Max, own, 0, summed);
+  std::string most = own;
+  if (sharesRows()) {
+    reduceGroups(b, rows, Opcode::Max, own, asked);
+    castGroups(b, rows, own, largest, asked);
+    most = largest;
+  }
+  Operand mine =
+      Operand::memory(summed, Affine(s.mod(s.px(), shape.columns)) * asked,
+                      {shape.columns * asked, 1});
+  const Operand all = Operand::memory(weights, 0, {asked, 1});
+  auto each = [&](Opcode opcode, const Operand &into,
+                  std::optional<Operand> other = {}) {
+    SmallVector<Operand, 0> operands = {mine};
+    if (other)
+      operands.push_back(*other);
+    b.vector(opcode, {share, asked}, into, operands);
+  };
+  each(Opcode::Sub, mine, Operand::memory(most, 0, {0, 1}));
+  each(Opcode::Mul, mine,
+       Operand::immediate(float(op.getScale().convertToDouble())));
+  each(Opcode::Exp, shape.spread() ? mine : all);
+  if (!shape.spread())
+    return;
+  GroupBlock block;
+  const int64_t count = shape.rows() / shape.columns;
+  block.extents = {count, asked};
+  block.own = mine;
+  block.wordsBehind = s.mul(columnsBehind(), count * asked);
+  block.anyBehind = s.less(0, columnsBehind());
+  multicastBlocks(
+      b, heads, block, {shape.columns, count, asked},
+      Operand::memory(weights, 0, {asked, shape.columns * asked, 1}),
+      Operand::fabric(b.color(heads.cast), 3));
+}
+
+void CachedAttentionWriter::weigh(Affine head, Affine firstToken) {
+  const int64_t asked = shape.asked(), line = shape.queries();
+  const Affine first = firstToken * shape.repeat;
+  overTokens(Opcode::Add, weighted, first, weights);
+  multiply(ownFeatures(values), shape.mostValue, /*over=*/0,
+           Operand::memory(weighted, first + Affine(line), {0, line, 1}),
+           Operand::memory(values.buffer,
+                           head * (shape.valueSize * values.pitch),
+                           {1, values.pitch, 0}),
+           Operand::memory(weights, 0, {asked, 0, 1}));
+}
+
+/// The results of the queries of this row, to the columns that own them.
+void CachedAttentionWriter::finish(Affine head) {
+  const int64_t repeat = shape.repeat, line = shape.channels * repeat;
+  b.vector(Opcode::Reciprocal, {s.mul(query.channels, repeat)},
+           Operand::memory(inverse, 0, {1}),
+           {Operand::memory(finished, 0, {1})});
+  Operand into = Operand::memory(
+      result.buffer, head * (repeat * shape.valueSize * result.pitch),
+      {shape.valueSize * result.pitch, result.pitch, 1});
+  const int64_t step = shape.mostValue * shape.channels;
+  if (shape.moves())
+    into = Operand::memory(movedResults, 0, {step, shape.channels, 1});
+  b.vector(Opcode::Mul, {repeat, ownFeatures(values), query.channels}, into,
+           {Operand::memory(finished, line, {1, line, repeat}),
+            Operand::memory(inverse, 0, {1, 0, repeat})});
+  if (!shape.moves())
+    return;
+  GroupBlock block;
+  block.extents = {values.features, query.channels};
+  block.own = Operand::memory(movedResults, 0, {shape.channels, 1});
+  block.wordsBehind = s.mul(featuresBehind(values), query.channels);
+  block.anyBehind = s.less(0, featuresBehind(values));
+  block.lines = repeat;
+  block.lineStep = step;
+  Operand heard =
+      Operand::fabric(b.color(heads.cast), 3)
+          .windowed(s.mul(firstOfUnit(result), query.channels),
+                    Affine(query.channels) * (repeat * shape.valueSize));
+  multicastBlocks(b, heads, block, {1, result.features, query.channels},
+                  Operand::memory(result.buffer, 0, {0, result.pitch, 1}),
+                  heard);
+}
+
+/// What PEs that have nothing to do pass over.
+constexpr double instructionsOfHead = 8, instructionsOfRound = 14;
+
+/// Of the busiest PE, at the last position: a row has most tokens then.
+KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
+                                   const Machine &machine) const {
+  CachedAttentionShape shape(op, machine);
+  CostModel model(machine), sums(machine, shape.narrow);
+  auto [first, last] = cast<wse::EntryOp>(op->getParentOp())
+                           .rangeOf(cast<BlockArgument>(op.getPosition()));
+  const double own = double(tileSizeMax(last + shape.tokens, shape.keys.span));
+  const double asked = double(shape.asked());
+  const double share = std::ceil(own / double(shape.columns));
+  const double columns = double(shape.columns);
+  const double inRow = double(shape.channels * shape.repeat);
+  const double weighted = double(shape.weightedCount());
+  auto product = [&](int64_t features, size_t summed) {
+    const double sizes[] = {own, double(features), asked};
+    const double strides[] = {asked, double(shape.held), 1};
+    return machine.vectorSetup +
+           sums.product(sizes, summed, sums.vectorAlong(sizes, summed, strides),
+                        strides);
+  };
+  const double overTokens = shape.asked() < shape.held
+                                ? model.nest(asked, own, machine.reduceRate)
+                                : model.adds(1, own * asked);
+  // Along the columns of a head: `words` in all, of each a few.
+  auto gathered = [&](double words) {
+    return 3 * machine.vectorSetup +
+           std::max(model.chain(columns, 0), model.thereAndBack(words)) +
+           model.multicast(columns, 0);
+  };
+  const double rows = double(shape.query.group);
+  auto reduced = [&](double pes, double words) {
+    return 2 * machine.vectorSetup + model.chain(pes, words);
+  };
+  auto sent = [&](double pes, double words) {
+    return 2 * machine.vectorSetup + model.multicast(pes, words);
+  };
+  const double scores = double(shape.scoreCount());
+  double round = model.copies(1, scores) + product(shape.mostKey, 1) +
+                 double(shape.late()) * model.copies(1, asked) +
+                 model.copies(1, asked) + 2 * overTokens +
+                 2 * model.adds(1, share * asked) +
+                 model.functions(share * asked) + product(shape.mostValue, 0);
+  double head = model.copies(1, weighted) + model.divides(inRow) +
+                model.adds(1, double(shape.mostValue) * inRow);
+  if (shape.spread())
+    round +=
+        reduced(columns, scores) + sent(columns, scores) + gathered(scores);
+  if (rows > 1) {
+    round += reduced(rows, asked) + sent(rows, asked);
+    head += multicastTokensCycles(
+                shape.query, double(shape.repeat * shape.mostKey), machine) +
+            reduced(rows, weighted);
+  }
+  if (shape.query.span > 1)
+    head += sent(rows, weighted);
+  if (shape.moves())
+    head += gathered(inRow * double(shape.keySize)) +
+            gathered(inRow * double(shape.valueSize));
+  const double guard = model.guard(shape.keys);
+  head += instructionsOfHead * guard;
+  round += instructionsOfRound * guard;
+  const double heads =
+      shape.spread()
+          ? 1
+          : double(tileSizeMax(shape.keys.features.units, machine.width));
+  KernelCost cost;
+  cost.compute = heads * (head + double(shape.tokens / shape.round) * round);
+  // At the first position: what is multiplied, and queries to those rows.
+  double seen = 0;
+  for (int64_t token = 0; token < shape.tokens; ++token)
+    seen += double(first + token + 1);
+  cost.lowerBound =
+      model.leastAcross(
+          double(std::min(shape.keys.span, first + shape.tokens))) +
+      sums.leastFmacs(double(shape.query.batch) * double(op.getNumHeads()) *
+                      double(shape.keySize + shape.valueSize) * seen /
+                      machine.peCount());
+  return cost;
+}
+
+LogicalResult CachedAttention::lowerOp(wse::CachedAttentionOp op,
+                                       RoutineBuilder &b) const {
+  CachedAttentionWriter(op, b).write();
+  return success();
+}
+
+} // namespace
+
+WSEC_DEFINE_KERNEL(CachedAttention)
+
+} // namespace wsec

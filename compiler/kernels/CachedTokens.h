@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What kernels share that work on states of which rows take the tokens in turn:
+// which tokens a row has at a position of the call, and how tokens of the call
+// get to all rows of their batch element.
+
+#ifndef COMPILER_KERNELS_CACHEDTOKENS_H
+#define COMPILER_KERNELS_CACHEDTOKENS_H
+
+#include "compiler/kernels/KernelLibrary.h"
+#include "compiler/machine/Tiling.h"
+
+namespace wsec {
+
+/// Tokens of a row of a state while `count` tokens go there from `position` on,
+/// or ask for it. Computed while the PE runs; rows beside the state have none.
+///
+///   3 rows, position 4, 2 tokens:   row 0  0 3      before 2, now 2
+///                                       1  1 4 <-   before 1, now 2
+///                                       2  2 5 <-   before 1, now 2
+struct CachedTokens {
+  CachedTokens(RoutineBuilder &builder, const Tile &state,
+               const Affine &position, int64_t count);
+
+  /// Those that were there before the call, and that are there now.
+  Affine before, now;
+  /// The first of the call's tokens that this row has, perhaps one too far.
+  Affine firstFresh;
+  /// Those that even the first of the call's tokens sees.
+  Affine seenByAll;
+  mlir::Value row; ///< of the batch element
+};
+
+/// The streams on which tokens of a call reach all rows of their batch element,
+/// and sums of these rows the first one; none where that is the only one.
+llvm::SmallVector<StreamNeed> batchStreams(const Layout &tokens);
+llvm::SmallVector<Relay> batchRelays();
+
+/// Multicasts words of `tokens` to all rows of its batch element, token after
+/// token: `own` over `extents` those of this row, `wordsOfToken` of each, into
+/// kept[..] over `all`.
+void multicastTokens(RoutineBuilder &builder, const Tile &tokens,
+                     llvm::ArrayRef<Affine> extents, const Operand &own,
+                     mlir::Value wordsOfToken, llvm::ArrayRef<Affine> all,
+                     const Operand &kept);
+/// What that costs.
+double multicastTokensCycles(const Layout &tokens, double wordsOfToken,
+                             const Machine &machine);
+
+} // namespace wsec
+
+#endif // COMPILER_KERNELS_CACHEDTOKENS_H
