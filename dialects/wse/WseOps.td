@@ -455,6 +455,35 @@ def Wse_YieldOp : Wse_Op<"yield", [Pure, Terminator, HasParent<"ElementwiseOp">]
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
+def Wse_TopKOp : Wse_KernelOp<"top_k", (ins
+    Wse_Tiled:$input, UnitAttr:$smallest)> {
+  let summary = "Finds the largest features of each token, and which they are.";
+  let description = [{
+    `values[p, 0], values[p, 1], ...` are the largest features of token p, or
+    the `smallest`, in order, and `indices` their numbers. Of equal features the
+    first comes first; a NaN is larger than any number. As many rounds as there are
+    values: the best that is left in each PE goes west in a chain and is
+    multicast back, then the least index that has it.
+
+    ```mlir
+    %best:2 = top_k %x on @r {nodes = ["best"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x6x3xi32, #wse.dist<rows = [0, 1], columns = []>>, tensor<1x6x3xf32, #wse.dist<rows = [0, 1], columns = []>>
+    ```
+
+    - (C1) The input has floats, the indices are i32, the values have elements
+      as the input.
+    - (C2) Indices and values have the input's tokens in the input's rows, and
+      equally many features, at least one and no more than the input, each in
+      every column.
+    - (C3) The input's features are not replicated over the columns.
+  }];
+  let results = (outs Wse_Tiled:$indices, Wse_Tiled:$values);
+  let assemblyFormat = [{
+    $input (`smallest` $smallest^)? `on` $region attr-dict `:` type($input)
+    `->` type($indices) `,` type($values)
+  }];
+  let hasVerifier = 1;
+}
+
 def Wse_ReduceTokensOp : Wse_KernelOp<"reduce_tokens", (ins
     Wse_Tiled:$input, Wse_ReduceKind:$kind)> {
   let summary = "Combines the tokens of each batch element.";
