@@ -10,7 +10,8 @@
 //
 //   key = (b < 0 ? taken - b : b) - c      so that the NaNs below -inf wrap
 //
-// and all NaNs are made equal. For the smallest the order is reversed: -1 - key.
+// and all NaNs are made equal. For the smallest the order is reversed: -1 -
+// key.
 //
 // Own features lie in blocks of about sqrt(features), of which the best are
 // kept. In each round every PE finds its best feature in its first block that

@@ -498,23 +498,6 @@ LogicalResult CrossEntropyOp::verify() {
                     elementOf(getLogits())); // C4
 }
 
-LogicalResult TopKOp::verify() {
-  SmallVector<int64_t> shape(shapeOf(getX()));
-  SmallVector<int64_t> found(shapeOf(getIndices()));
-  if (!isa<FloatType>(elementOf(getX()))) // C1
-    return emitOpError() << "orders floats, not " << getX().getType();
-  if (shape.empty() || found.empty() || found.back() < 1 ||
-      found.back() > shape.back()) // C2
-    return emitOpError() << "cannot find " << getIndices().getType() << " in "
-                         << getX().getType();
-  shape.back() = found.back();
-  Builder builder(getContext());
-  if (failed(expectType(*this, "indices", getIndices(), shape,
-                        builder.getI64Type())))
-    return failure();
-  return expectType(*this, "values", getValues(), shape, elementOf(getX()));
-}
-
 LogicalResult GatherOp::verify() {
   ArrayRef<int64_t> table = shapeOf(getTable());
   Type ids = elementOf(getIds());
