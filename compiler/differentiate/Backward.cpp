@@ -96,6 +96,14 @@ void Backward::markWanted(Operation *op) {
         want(result);
 }
 
+SmallVector<unsigned, 1> Backward::wantedResults(Operation *op) const {
+  SmallVector<unsigned, 1> numbers;
+  for (OpResult result : op->getResults())
+    if (op->getNumOperands() > 0 && wants(result))
+      numbers.push_back(result.getResultNumber());
+  return numbers;
+}
+
 bool Backward::run(Value loss, bool recomputes) {
   SmallVector<Operation *> forward;
   for (Operation &op : block.without_terminator()) {
@@ -142,8 +150,8 @@ void Backward::recompute(const Segment &segment) {
   }
   SmallVector<Operation *> clones;
   for (Operation *op : segment.ops) {
-    if (op->getNumResults() != 1 || !wants(op->getResult(0)) ||
-        op->getNumOperands() == 0)
+    const SmallVector<unsigned, 1> results = wantedResults(op);
+    if (results.empty())
       continue;
     Operation *clone = build.clone(*op, again);
     originals[clone] = op;
@@ -151,11 +159,13 @@ void Backward::recompute(const Segment &segment) {
       clone->setAttr("node", build.getStringAttr(nodeName(op) + againSuffix));
     clone->removeAttr(onnx::valuesAttrName);
     clone->removeAttr(onnx::absorbedAttrName);
-    want(clone->getResult(0));
     clones.push_back(clone);
-    // What later segments read: its end, and what is there throughout.
-    if (Value gradient = of(op->getResult(0)))
-      add(clone->getResult(0), gradient);
+    for (unsigned number : results) {
+      want(clone->getResult(number));
+      // What later segments read: its end, and what is there throughout.
+      if (Value gradient = of(op->getResult(number)))
+        add(clone->getResult(number), gradient);
+    }
   }
   differentiate(clones);
   for (Value origin : origins)
@@ -165,11 +175,12 @@ void Backward::recompute(const Segment &segment) {
 
 void Backward::differentiate(ArrayRef<Operation *> forward) {
   for (Operation *op : llvm::reverse(forward)) {
-    if (op->getNumResults() != 1 || op->getNumOperands() == 0 ||
-        !wants(op->getResult(0)))
+    const SmallVector<unsigned, 1> results = wantedResults(op);
+    if (results.empty())
       continue;
+    assert(results.size() == 1 && "no operator has two results of floats");
     at(op);
-    Value dy = of(op->getResult(0));
+    Value dy = of(op->getResult(results.front()));
     if (!dy || refusals.countConsequence(op))
       continue;
     if (auto differentiable = dyn_cast<Differentiable>(op))

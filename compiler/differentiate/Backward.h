@@ -69,6 +69,8 @@ public:
 
 private:
   void markWanted(mlir::Operation *op);
+  /// Numbers of the results whose gradients matter, of what is computed.
+  llvm::SmallVector<unsigned, 1> wantedResults(mlir::Operation *op) const;
   void recompute(const Segment &segment);
   void differentiate(llvm::ArrayRef<mlir::Operation *> forward);
 

@@ -25,6 +25,27 @@ Value wsec::infer::countAlong(Legalization &n, ElementType type, int64_t rank,
   return materialize(n.builder(), n.loc(), std::move(numbers));
 }
 
+Extremes wsec::infer::extremes(Legalization &n, Value x, int64_t axis,
+                               int64_t count, bool smallest) {
+  // The axis and the last one change places, and do so again.
+  auto exchanged = [&](Value value) {
+    const int64_t last = int64_t(shapeOf(value).size()) - 1;
+    auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, last + 1));
+    std::swap(permutation[axis], permutation[last]);
+    return axis == last ? value : n.transpose(value, permutation);
+  };
+  const Type element = typeOf(x).getElementType();
+  x = exchanged(n.cast(x, n.builder().getF32Type()));
+  Shape shape(shapeOf(x));
+  shape.back() = count;
+  auto found = onnx::TopKOp::create(
+      n.builder(), n.loc(),
+      RankedTensorType::get(shape, n.builder().getI64Type()),
+      withShape(x, shape), x, smallest, n.nameAttr());
+  return {exchanged(found.getIndices()),
+          n.cast(exchanged(found.getValues()), element)};
+}
+
 Value wsec::infer::rowsAt(Legalization &n, Value table, Value places) {
   Shape shape(shapeOf(places));
   shape.push_back(shapeOf(table)[1]);

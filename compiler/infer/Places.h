@@ -24,6 +24,15 @@ mlir::Value countAlong(Legalization &legalization, ElementType type,
 
 mlir::Value asI32(Legalization &legalization, mlir::Value indices);
 
+/// The `count` largest floats along an axis, or the smallest, in order, and
+/// their places. NaN is larger than any number; of equal ones the first comes
+/// first.
+struct Extremes {
+  mlir::Value places, values;
+};
+Extremes extremes(Legalization &legalization, mlir::Value x, int64_t axis,
+                  int64_t count, bool smallest);
+
 /// Rows of a table [rows, width].
 mlir::Value rowsAt(Legalization &legalization, mlir::Value table,
                    mlir::Value places);

@@ -372,6 +372,7 @@ static Value comparable(Legalization &n, Value x) {
 }
 
 /// The first place, or the last, of the extreme; NaN is one, as in numpy.
+/// Along the last axis a row finds it among its features.
 template <bool smallest>
 static bool argExtreme(Legalization &n) {
   Value x = n.input(0);
@@ -381,6 +382,12 @@ static bool argExtreme(Legalization &n) {
   x = comparable(n, x);
   if (smallest)
     x = opposite(n, x);
+  const bool last = n.node().intAttr("select_last_index");
+  if (!isInteger(x) && !last && *axis + 1 == int64_t(shapeOf(x).size())) {
+    Value place = extremes(n, x, *axis, 1, /*smallest=*/false).places;
+    place = n.cast(place, n.resultType().getElementType());
+    return n.replace(n.reshape(place, n.resultType().getShape()));
+  }
   Value most = n.keptReduced(x, ReduceKind::Max, {*axis});
   Value ordered = n.binary(BinaryKind::Equal, x, x);
   Value found = n.binary(BinaryKind::Or, n.binary(BinaryKind::Equal, x, most),
@@ -389,7 +396,6 @@ static bool argExtreme(Legalization &n) {
   int64_t extent = shapeOf(x)[*axis];
   if (!canCount(n, extent))
     return false;
-  bool last = n.node().intAttr("select_last_index");
   Shape along(shapeOf(x).size(), 1);
   along[*axis] = extent;
   Tensor places(ElementType::Float32, along);

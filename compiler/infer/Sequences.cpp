@@ -217,8 +217,8 @@ static bool trilu(Legalization &n) {
       scalarLike(n.builder(), n.loc(), x, 0), n.nameAttr())));
 }
 
-/// The place of an element is the number of those before it: larger ones, and
-/// equal ones with a lower index. NaN is larger than any number.
+/// Of integers, the place of an element is the number of those before it:
+/// larger ones, and equal ones with a lower index.
 static bool topK(Legalization &n) {
   Value x = n.input(0);
   const int64_t rank = shapeOf(x).size();
@@ -227,6 +227,13 @@ static bool topK(Legalization &n) {
     return false;
   const int64_t extent = shapeOf(x)[*axis];
   const int64_t count = n.resultType().getShape()[*axis];
+  if (count > 0 && isa<FloatType>(typeOf(x).getElementType())) {
+    Extremes found = extremes(n, x, *axis, count, !n.node().intAttr("largest"));
+    SmallVector<Value> results = {found.values};
+    if (n.op().getNumResults() > 1)
+      results.push_back(n.cast(found.places, n.resultType(1).getElementType()));
+    return n.replace(results);
+  }
   const int64_t all = numElements(shapeOf(x));
   if (extent > mostComparisons / all)
     return n.fail("orders " + Twine(all) +
@@ -239,17 +246,6 @@ static bool topK(Legalization &n) {
   Value isMore = largest ? n.binary(BinaryKind::Less, own, other)
                          : n.binary(BinaryKind::Less, other, own);
   Value isEqual = n.binary(BinaryKind::Equal, own, other);
-  if (isa<FloatType>(typeOf(x).getElementType())) {
-    auto isNaN = [&](Value value) {
-      return n.unary(UnaryKind::Not, n.binary(BinaryKind::Equal, value, value));
-    };
-    Value both = n.binary(BinaryKind::And, isNaN(own), isNaN(other));
-    isEqual = n.binary(BinaryKind::Or, isEqual, both);
-    Value larger = largest ? other : own, smaller = largest ? own : other;
-    Value only = n.binary(BinaryKind::And, isNaN(larger),
-                          n.unary(UnaryKind::Not, isNaN(smaller)));
-    isMore = n.binary(BinaryKind::Or, isMore, only);
-  }
   Value numbers = countAlong(n, ElementType::Int32, rank + 1, *axis, extent, 1);
   Value otherNumbers =
       countAlong(n, ElementType::Int32, rank + 1, *axis + 1, extent, 1);

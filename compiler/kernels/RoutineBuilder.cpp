@@ -200,7 +200,9 @@ Tile RoutineBuilder::tile(Value tensor) {
   if (!producer.getResultAddress())
     lacks("the address of a tensor that " + producer.getReportName() +
           " computes");
-  const int64_t address = producer.getResultAddress().value_or(0);
+  const int64_t address =
+      producer.getResultAddress().value_or(0) +
+      wse::bytesBefore(cast<OpResult>(tensor), width(), height());
   int64_t bytes =
       bytesOf(elementOf(tensor), tile.layout.words(width(), height()));
   tile.buffer = shared.buffer("tensor_" + std::to_string(address), address,

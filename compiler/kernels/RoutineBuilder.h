@@ -146,7 +146,7 @@ public:
   /// A buffer's words as elements of 16 bits, the first in a word's lower half;
   /// integers if no type is given.
   std::string halvesOf(llvm::StringRef buffer, mlir::Type element = {});
-  /// A buffer of elements of 16 bits as words of f32.
+  /// A buffer of words, or of elements of 16 bits, as words of f32.
   std::string wordsOf(llvm::StringRef buffer);
 
   //===------------------------------------------------------------------===//

@@ -151,6 +151,8 @@ static Attribute codeKey(wse::KernelOp kernel) {
     parts.push_back(producer.getRegionRef());
     parts.push_back(
         builder.getI64IntegerAttr(producer.getResultAddress().value_or(-1)));
+    parts.push_back(
+        builder.getI64IntegerAttr(cast<OpResult>(operand).getResultNumber()));
   }
   for (Type type : kernel->getResultTypes())
     parts.push_back(TypeAttr::get(type));

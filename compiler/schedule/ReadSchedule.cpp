@@ -9,16 +9,6 @@
 using namespace mlir;
 using namespace wsec;
 
-static int64_t bytesOf(Type type, const Machine &machine) {
-  return wse::DistAttr::bytesPerPE(type, machine.width, machine.height);
-}
-
-static int64_t resultBytes(wse::KernelOp kernel, const Machine &machine) {
-  return kernel->getNumResults() == 0
-             ? 0
-             : bytesOf(kernel->getResult(0).getType(), machine);
-}
-
 namespace {
 
 /// Kernels that read or write what others do: each follows those that wrote
@@ -97,7 +87,8 @@ wsec::readSchedulingProblem(wse::ProgramOp program) {
       memory.name = kernel.getReportName();
       memory.region = regions.lookup(kernel.getRegionRef().getAttr());
       const Machine &machine = machines[memory.region];
-      memory.resultBytes = resultBytes(kernel, machine);
+      memory.resultBytes =
+          wse::resultBytes(kernel, machine.width, machine.height);
       memory.scratchBytes = library->scratchBytes(kernel, machine);
       for (OpOperand &operand : kernel->getOpOperands()) {
         if (!operand.get().getDefiningOp())

@@ -129,7 +129,8 @@ void Selector::select(Operation *op) {
   // What needs a refused value is not looked at.
   for (Value operand : op->getOperands())
     if (selected.count(operand) && !selected.lookup(operand)) {
-      selected[op->getResult(0)] = {};
+      for (Value result : op->getResults())
+        selected[result] = {};
       refusals.countConsequence(op);
       return;
     }
@@ -137,8 +138,9 @@ void Selector::select(Operation *op) {
     return;
   Value result = build(op);
   // What only the store holds is no refusal.
-  if (result || !hostValues.contains(op->getResult(0)))
-    selected[op->getResult(0)] = result;
+  for (Value each : op->getResults())
+    if (result || !hostValues.contains(each))
+      selected[each] = result;
   // What it fuses may have been refused in its place.
   if (!result && !refusals.isRefused(op->getResult(0)))
     refusals.countConsequence(op);

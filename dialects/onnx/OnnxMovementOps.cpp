@@ -75,6 +75,23 @@ LogicalResult ReduceOp::verify() {
   return expectType(*this, "result", getY(), shape, elementOf(getX())); // C2
 }
 
+LogicalResult TopKOp::verify() {
+  SmallVector<int64_t> shape(shapeOf(getX()));
+  SmallVector<int64_t> found(shapeOf(getIndices()));
+  if (!isa<FloatType>(elementOf(getX()))) // C1
+    return emitOpError() << "orders floats, not " << getX().getType();
+  if (shape.empty() || found.empty() || found.back() < 1 ||
+      found.back() > shape.back()) // C2
+    return emitOpError() << "cannot find " << getIndices().getType() << " in "
+                         << getX().getType();
+  shape.back() = found.back();
+  Builder builder(getContext());
+  if (failed(expectType(*this, "indices", getIndices(), shape,
+                        builder.getI64Type())))
+    return failure();
+  return expectType(*this, "values", getValues(), shape, elementOf(getX()));
+}
+
 //===----------------------------------------------------------------------===//
 // Shape only
 //===----------------------------------------------------------------------===//

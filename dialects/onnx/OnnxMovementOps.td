@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What infer and canonicalize produce: shape only. Included by OnnxOps.td, which
+// What infer and canonicalize produce: shape only, and order. Included by OnnxOps.td, which
 // has the classes.
 #ifndef DIALECTS_ONNX_ONNXMOVEMENTOPS_TD
 #define DIALECTS_ONNX_ONNXMOVEMENTOPS_TD
@@ -110,6 +110,31 @@ def Onnx_ConcatOp : Onnx_Op<"concat"> {
   let results = (outs AnyRankedTensor:$y);
   let assemblyFormat =
       "$parts attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Onnx_TopKOp : Onnx_Op<"top_k"> {
+  let summary = "Finds the largest elements along the last axis, and which they are.";
+  let description = [{
+    `values` are the largest, or the `smallest`, in order, and `indices` their
+    places. Of equal elements the first comes first; a NaN is larger than any
+    number.
+
+    - (C1) `x` has floats; `indices` are i64, `values` have elements as `x`.
+    - (C2) both have the shape of `x` but for the last extent, which is at
+      least 1 and at most that of `x`.
+
+    ```mlir
+    %i, %v = onnx.top_k %x : tensor<8x16xf32> -> tensor<8x3xi64>, tensor<8x3xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, UnitAttr:$smallest,
+                       Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$indices, AnyRankedTensor:$values);
+  let assemblyFormat = [{
+    $x (`smallest` $smallest^)? attr-dict `:` type($x) `->` type($indices) `,`
+    type($values)
+  }];
   let hasVerifier = 1;
 }
 

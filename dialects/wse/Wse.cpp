@@ -63,7 +63,7 @@ static StringRef nameOf(Operation *op, ArrayAttr nodes) {
 // "/encoder/fc1.relu" names a value encoder_fc1_relu.
 void wsec::wse::nameResult(Operation *op, ArrayAttr nodes,
                            OpAsmSetValueNameFn setName) {
-  if (op->getNumResults() != 1)
+  if (op->getNumResults() == 0)
     return;
   std::string name = nameOf(op, nodes).str();
   for (char &c : name)
@@ -72,6 +72,23 @@ void wsec::wse::nameResult(Operation *op, ArrayAttr nodes,
   StringRef trimmed = StringRef(name).trim('_');
   if (!trimmed.empty() && !llvm::isDigit(trimmed.front()))
     setName(op->getResult(0), trimmed);
+}
+
+static int64_t bytesOf(ResultRange results, int64_t width, int64_t height) {
+  int64_t bytes = 0;
+  for (Type type : results.getTypes())
+    bytes += DistAttr::bytesPerPE(type, width, height);
+  return bytes;
+}
+
+int64_t wsec::wse::bytesBefore(OpResult result, int64_t width, int64_t height) {
+  return bytesOf(
+      result.getOwner()->getResults().take_front(result.getResultNumber()),
+      width, height);
+}
+
+int64_t wsec::wse::resultBytes(Operation *op, int64_t width, int64_t height) {
+  return bytesOf(op->getResults(), width, height);
 }
 
 std::string wsec::wse::describeKernel(Operation *op) {

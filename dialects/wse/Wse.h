@@ -50,6 +50,12 @@ inline constexpr llvm::StringLiteral sparsityAttrName = "wse.sparsity";
 void nameResult(mlir::Operation *op, mlir::ArrayAttr nodes,
                 mlir::OpAsmSetValueNameFn setName);
 
+/// The results of a kernel lie one after the other in each PE of its region, of
+/// `width` columns and `height` rows. Bytes of those before one of them, and of
+/// all.
+int64_t bytesBefore(mlir::OpResult result, int64_t width, int64_t height);
+int64_t resultBytes(mlir::Operation *op, int64_t width, int64_t height);
+
 /// The kernel's ONNX nodes joined by "+", or its operation's name.
 std::string describeKernel(mlir::Operation *op);
 

@@ -359,6 +359,31 @@ LogicalResult SoftmaxOp::verify() {
   return verifySplitColumns(*this, getInput());
 }
 
+LogicalResult TopKOp::verify() {
+  // (C1)
+  if (!isFloatElement(elementType(getInput())) ||
+      !elementType(getIndices()).isInteger(32) ||
+      elementType(getValues()) != elementType(getInput()))
+    return emitOpError(
+               "finds i32 indices and values of the input's floats, of ")
+           << elementType(getInput()) << " found " << elementType(getIndices())
+           << " and " << elementType(getValues());
+  // (C2)
+  const int64_t count = featuresOf(getIndices());
+  const int64_t features = featuresOf(getInput());
+  const auto expected =
+      tilingOf(getInput()).withColumns(ColumnPlacement::Replicated);
+  if (!(tilingOf(getIndices()) == expected) ||
+      !(tilingOf(getValues()) == expected) ||
+      featuresOf(getValues()) != count || count < 1 || count > features)
+    return emitOpError("finds 1 to ")
+           << features << " indices, and as many values, of each token, in "
+           << "every column of its row, found " << getIndices().getType()
+           << " and " << getValues().getType();
+  // (C3)
+  return verifySplitColumns(*this, getInput());
+}
+
 LogicalResult ReduceTokensOp::verify() {
   // (C1)
   TokenTiling input = tilingOf(getInput()), result = tilingOf(getResult());

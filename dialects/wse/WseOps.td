@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernels. The program is in WseProgramOps.td, streams are in
-// WseStreamOps.td.
+// The kernels, those of whole rows in WseRowOps.td. The program is in
+// WseProgramOps.td, streams are in WseStreamOps.td.
 
 #ifndef WSEC_DIALECTS_WSE_WSEOPS_TD
 #define WSEC_DIALECTS_WSE_WSEOPS_TD
@@ -375,72 +375,7 @@ def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
   let hasVerifier = 1;
 }
 
-class Wse_RowKernelOp<string mnemonic, dag extra>
-    : Wse_KernelOp<mnemonic, !con((ins Wse_Tiled:$input), extra),
-                   [SameOperandsAndResultType]> {
-  let results = (outs Wse_Tiled:$result);
-}
-
-def Wse_LayerNormOp : Wse_RowKernelOp<"layer_norm", (ins
-    Wse_WeightAttr:$scale, OptionalAttr<Wse_WeightAttr>:$bias, F64Attr:$epsilon)> {
-  let summary = "Normalises the features of each token to mean 0 and variance 1.";
-  let description = [{
-    `(x - mean) / sqrt(variance + epsilon) * scale + bias`. Sums are reduced in a chain west to
-    the first column, which multicasts the mean and the deviation back.
-
-    ```mlir
-    parameter @g = dense<1.0> : tensor<6xf32>
-    %y = layer_norm %x scale <@g : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["ln"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-    ```
-
-    - (C1) Scale and bias have one element per feature.
-    - (C2) Features are not replicated over the columns.
-  }];
-  let assemblyFormat = [{
-    $input `scale` $scale (`bias` $bias^)? `epsilon` `(` $epsilon `)`
-    `on` $region attr-dict `:` type($result)
-  }];
-  let hasVerifier = 1;
-}
-
-def Wse_RMSNormOp : Wse_RowKernelOp<"rms_norm", (ins
-    Wse_WeightAttr:$scale, F64Attr:$epsilon, UnitAttr:$by_head)> {
-  let summary = "Divides the features of each token by their root mean square.";
-  let description = [{
-    `x / sqrt(mean of squares + epsilon) * scale`; moves as `layer_norm` does.
-    With `by_head` each head of a token is divided by its own, and nothing moves.
-
-    ```mlir
-    parameter @g = dense<1.0> : tensor<6xf32>
-    %y = rms_norm %x scale <@g : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-    ```
-
-    - (C1) The scale has one element per feature.
-    - (C2) Features are not replicated over the columns.
-    - (C3) By head, the input has whole heads in its columns.
-  }];
-  let assemblyFormat = [{
-    $input `scale` $scale `epsilon` `(` $epsilon `)` (`by_head` $by_head^)?
-    `on` $region attr-dict `:` type($result)
-  }];
-  let hasVerifier = 1;
-}
-
-def Wse_SoftmaxOp : Wse_RowKernelOp<"softmax", (ins)> {
-  let summary = "Turns the features of each token into shares of 1.";
-  let description = [{
-    `exp(x - max) / sum of exp(x - max)` over the features; the maximum and the
-    sum are reduced in a chain west and are multicast back.
-
-    ```mlir
-    %y = softmax %x on @r {nodes = ["probabilities"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-    ```
-
-    - (C1) Features are not replicated over the columns.
-  }];
-  let assemblyFormat = "$input `on` $region attr-dict `:` type($result)";
-  let hasVerifier = 1;
-}
+include "dialects/wse/WseRowOps.td"
 
 def Wse_ElementwiseOp : Wse_KernelOp<"elementwise", (ins
     Variadic<Wse_Tiled>:$inputs,

@@ -59,7 +59,7 @@ static LogicalResult verifyAttributes(Operation *op) {
 static LogicalResult verifyElement(Operation *op, RankedTensorType type) {
   bool anyType =
       isa<LoadOp, GatherOp, StoreOp, ElementwiseOp, RedistributeOp,
-          ReduceTokensOp, TransferOp, UpdateOp, RecallOp, StateOp>(op);
+          ReduceTokensOp, TopKOp, TransferOp, UpdateOp, RecallOp, StateOp>(op);
   if (!anyType && type.getElementType().isInteger())
     return op->emitOpError("computes in f32, found ") << type;
   return success();

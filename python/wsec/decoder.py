@@ -36,18 +36,23 @@ class Decoder:
     """Tokens in, logits out. Keys and values of the tokens so far, `position` of them, are kept here and go to the
     wafer with each call; calls take as many of them as there are, rounded up to a power of two."""
 
-    def __init__(self, path: str | os.PathLike[str], *, mesh: str = "32x32", capacity: int = 512,
+    def __init__(self, path: str | os.PathLike[str], *, mesh: str = "32x32", capacity: int = 512, top: int = 0,
                  precision: str = "f32", machine: str | None = None, threads: int = 0,
                  progress: bool | None = None) -> None:
         """path: a GGUF file, whose weights are written to the cache as f32, once, and so are programs.
-        capacity: tokens whose keys and values are kept, at most. mesh, machine, precision: as wsec takes them;
+        capacity: tokens whose keys and values are kept, at most. top: how many logits leave the wafer, those of the
+        likeliest tokens, or 0 for all. mesh, machine, precision: as wsec takes them;
         threads: as `Program.session` takes them. Raises Error for a model that cannot be read."""
         self.file = gguf.File(path)
         self.shape = language.shape_of(self.file)
         if not 2 <= capacity <= self.shape["positions"]:
             raise UsageError(f"a capacity of {capacity} tokens, expected 2 to the {self.shape['positions']} positions of "
                              f"{self.shape['name']}")
+        if not 0 <= top <= self.shape["vocabulary"]:
+            raise UsageError(f"logits of the {top} likeliest tokens, expected 1 to the {self.shape['vocabulary']} of "
+                             f"{self.shape['name']}, or 0 for all")
         self.mesh, self.capacity, self.precision, self.machine = mesh, capacity, precision, machine
+        self.top = top
         self.threads, self.progress, self.position, self.work = threads, progress, 0, Work()
         rows = mesh.partition("x")[2]
         self.chunk = min(int(rows) if rows.isdecimal() and int(rows) else 1, _CHUNK, capacity - 1)
@@ -61,8 +66,9 @@ class Decoder:
                 language.write_weights(self.file, self._folder / "weights.safetensors")
 
     def extend(self, ids: Sequence[int]) -> np.ndarray:
-        """Feeds tokens behind those before; returns the logits behind the last one, f32[vocabulary]. Raises UsageError
-        where there are none, one is unknown, or there are more than capacity is left for: then nothing has changed."""
+        """Feeds tokens behind those before; returns the logits behind the last one, f32[vocabulary], -inf where they
+        did not leave the wafer. Raises UsageError where there are none, one is unknown, or there are more than capacity
+        is left for: then nothing has changed."""
         unknown = [i for i in ids if not 0 <= i < self.shape["vocabulary"]]
         if unknown:
             raise UsageError(f"there is no token {unknown[0]}: {self.shape['name']} has {self.shape['vocabulary']}")
@@ -99,7 +105,11 @@ class Decoder:
         counts = session.counts
         self.work = Work(self.work.calls + 1, self.work.cycles + counts.cycles,
                          self.work.streamed + counts.streamed_bytes, self.work.seconds + counts.seconds)
-        return given["logits"][0, len(ids) - 1]
+        if not self.top:
+            return given["logits"][0, len(ids) - 1]
+        logits = np.full(self.shape["vocabulary"], -np.inf, "f4")
+        logits[given["top.ids"][0, len(ids) - 1]] = given["top.logits"][0, len(ids) - 1]
+        return logits
 
     @property
     def clock(self) -> float:
@@ -139,13 +149,14 @@ class Decoder:
         except ImportError as error:
             raise UsageError(f"graphs need a package: pip install {error.name}") from error
         stamp = hashlib.sha256(tools.tool_stamp("wsec").encode()).hexdigest()[:16]
-        path = self._folder / f"decoder-{keys}-{tokens}-{stamp}.onnx"
+        path = self._folder / f"decoder-{keys}-{tokens}-top{self.top}-{stamp}.onnx"
         if not path.exists():
             with tempfile.TemporaryDirectory(dir=self._folder) as name:
                 (Path(name) / "model.yaml").write_text(json.dumps({"model": self.shape}))
                 plain = Path(name) / "plain.onnx"
                 tools.run("wsec", ["model", f"--config={name}/model.yaml", "-o", plain, "--batch=1",
-                                   f"--sequence={tokens}", f"--kv-capacity={keys - tokens}"], "writing the graph")
+                                   f"--sequence={tokens}", f"--kv-capacity={keys - tokens}",
+                                   *([f"--top-k={self.top}"] if self.top else [])], "writing the graph")
                 partial = path.with_suffix(f".{os.getpid()}.onnx")
                 weights.refer(plain, self._folder / "weights.safetensors", partial)
                 partial.replace(path)

@@ -58,7 +58,7 @@ def free_values(text):
     made, free = set(), {}
     for operation in operations(text):
         head = operation.split("\n^", 1)[0].replace("\n", " ")
-        result = re.match(r"(%\w+) = ", head)
+        result = re.match(r"(%\w+)(?::\d+)?((?:, %\w+)*) = ", head)
         body = head[result.end():] if result else head
         # Types follow the last " : " that no bracket encloses.
         depth, colon = 0, len(body)
@@ -72,7 +72,7 @@ def free_values(text):
             if name not in made and name not in free:
                 free[name] = types[min(i, len(types) - 1)]
         if result:
-            made.add(result[1])
+            made |= {result[1], *re.findall(r"%\w+", result[2])}
     return free
 
 

@@ -13,7 +13,7 @@ import sys
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from wsec.chat import Conversation, packaged_model
+from wsec.chat import Conversation, Sampling, packaged_model
 from wsec.decoder import Decoder
 from wsec.language import Tokenizer
 
@@ -50,7 +50,7 @@ def main():
     parser.add_argument("--threads", type=int, default=0, help="of the emulator")
     words = parser.parse_args()
     path = packaged_model()
-    reference, decoder = Reference(path), Decoder(path, threads=words.threads)
+    reference, decoder = Reference(path), Decoder(path, top=Sampling().logits(), threads=words.threads)
     tokenizer, differ = Tokenizer(decoder.file), 0
     for prompt in PROMPTS[:words.prompts]:
         asked, expected, ahead = reference.answer(prompt, words.tokens)

@@ -220,6 +220,10 @@ def lookups(g):
     g.result(g.node("Gather", g.x(3, 8), np.array([1, 1, 6]), axis=1))
     g.case = "GatherElements"
     g.result(g.node("GatherElements", g.x(5, 6), g.ids(6, 5, 3), axis=1))
+    g.case = "TopK"  # shares of experts, as a router has them
+    g.result(g.node("Softmax", g.node("TopK", g.x(2, 5, 12), np.array([3]), results=2)[0]))
+    g.case = "TopKSmallest"
+    g.result(g.node("TopK", g.node("Tanh", g.x(6, 7)), np.array([2]), results=2, axis=0, largest=0)[0])
 
 
 def heads(g, x, shape, number):

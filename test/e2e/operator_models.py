@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Many nodes of a kind in one model: equations of Einsum, windows of pools and convolutions, products of
-integers, images that grow or shrink, Fourier transforms, attributes that are operands today.
+integers, images that grow or shrink, Fourier transforms, largest elements, attributes that are operands today.
 
 Usage: operator_models.py WORK NAME --mesh WxH, NAME one of MODELS. All engines run the model; results are
 held against onnxruntime, or numpy where it lacks a case: integers exactly, floats to 1e-5 of the largest
@@ -20,7 +20,7 @@ from onnx import helper as h
 
 ENGINES = ["burst", "strips", "streams", "wavelet"]
 TOLERANCE = 1e-5
-RESULTS = {"MatMulInteger": T.INT32, "QLinearMatMul": T.UINT8}
+RESULTS = {"MatMulInteger": T.INT32, "QLinearMatMul": T.UINT8, "ArgMax": T.INT64, "ArgMin": T.INT64, "Identity": T.INT64}
 
 EXTENTS = dict(zip("abcdhijklv", (3, 2, 3, 4, 3, 5, 6, 4, 2, 7)))
 # Products, attention's two, outer products, diagonals, sums, ellipses that broadcast, chains of three and four.
@@ -189,8 +189,23 @@ def norms():
     return nodes, inputs, constants
 
 
+def extremes():
+    """Places of the largest and the smallest, and the best few, along all axes, of what is computed; many are equal."""
+    x = np.round(np.random.default_rng(9).standard_normal((2, 7, 45)) * 4).astype("f4") / 4
+    nodes, constants = [h.make_node("Mul", ["x", "x"], ["square"])], {}
+    for axis in (0, 1, 2):
+        nodes += [h.make_node(operator, [of], [f"{operator}{of}{axis}{last}"], axis=axis, keepdims=last, select_last_index=last)
+                  for operator in ("ArgMax", "ArgMin") for of in ("x", "square") for last in (0, 1)]
+        for number, (of, count, largest) in enumerate([("x", 1, 1), ("square", 2, 1), ("x", 2, 0), ("square", x.shape[axis], 1)]):
+            name = f"{number}{axis}"
+            constants[f"k{name}"] = np.array([count], "i8")
+            nodes += [h.make_node("TopK", [of, f"k{name}"], [f"v{name}", f"i{name}"], axis=axis, largest=largest),
+                      h.make_node("Identity", [f"i{name}"], [f"places{name}"])]
+    return nodes, {"x": x}, constants
+
+
 MODELS = {"einsum": einsum, "pools": pools, "integers": integers, "convolutions": convolutions,
-          "resizes": resizes, "older": older, "spectra": spectra, "norms": norms}
+          "resizes": resizes, "older": older, "spectra": spectra, "norms": norms, "extremes": extremes}
 OPSETS = {"older": 9, "spectra": 20, "norms": 23}
 
 

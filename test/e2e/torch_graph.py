@@ -187,6 +187,7 @@ RULES = {
     "Softmax": lambda n, o: torch.softmax(o(0), n.get("axis", -1)),
     "LogSoftmax": lambda n, o: torch.log_softmax(o(0), n.get("axis", -1)),
     "Slice": slice_of, "Reshape": reshape, "Split": split, "Gather": gather, "GatherND": gather_nd,
+    "TopK": lambda n, o: torch.topk(o(0), int(o(1)), n.get("axis", -1), bool(n.get("largest", 1))),
     "GatherElements": lambda n, o: torch.gather(o(0), n.get("axis", 0), torch.where(o(1) < 0, o(1) + o(0).shape[n.get("axis", 0)], o(1))),
     "Squeeze": squeeze, "Unsqueeze": unsqueeze, "Conv": conv, "Cast": cast, "Clip": clip, "Constant": constant,
     "Transpose": lambda n, o: o(0).permute(n.get("perm", list(reversed(range(o(0).dim()))))),

@@ -54,6 +54,22 @@ class ChatTest(unittest.TestCase):
             self.assert_near(made.extend([5, 6, 7]), [*ids[:20], 5, 6, 7])
         self.assertEqual(made.position, 23)
 
+    def test_the_likeliest_alone_leave_the_wafer(self):
+        ids = list(np.random.default_rng(1).integers(0, len(VOCABULARY), 19))
+        made = self.decoder(top=5)
+        for at in (7, 8, 19):
+            logits = made.extend(ids[made.position:at])
+            expected = self.model.logits(ids[:at])[-1]
+            best = np.argsort(-expected)[:5]
+            self.assertEqual(list(np.argsort(-logits)[:5]), list(best))
+            self.assertLess(np.abs(logits[best] - expected[best]).max(), 1e-4 * np.abs(expected).max())
+            self.assertEqual(np.isneginf(logits).sum(), len(VOCABULARY) - 5)
+        with self.assertRaisesRegex(UsageError, f"logits of the 999 likeliest tokens, expected 1 to the {len(VOCABULARY)} of small"):
+            self.decoder(top=999)
+        for top_k, count in ((1, 1), (40, 40), (65, 0), (0, 0)):
+            self.assertEqual(chat.Sampling(temperature=1, top_k=top_k).logits(), count)
+        self.assertEqual(chat.Sampling().logits(), 1)
+
     def test_a_head_of_its_own(self):
         path = self.folder / "untied.gguf"
         model = SmallLlama(path, tied=False)
@@ -165,6 +181,10 @@ class ChatTest(unittest.TestCase):
         runs = [self.main(*words, f"--seed={seed}")[1] for seed in (1, 1, 2)]
         self.assertEqual(runs[0], runs[1])
         self.assertNotEqual(runs[0], runs[2])
+        # As many as there are, or those that are enough: the same tokens.
+        few = self.main(*words, "--seed=1", "--top-k=9")[1]
+        with unittest.mock.patch.object(chat, "MOST_FOUND", 8):
+            self.assertEqual(self.main(*words, "--seed=1", "--top-k=9")[1], few)
         logits, random = np.log(np.array([0.5, 0.1, 0.3, 0.1], "f4")), np.random.default_rng(0)
 
         def counts(**sampling):

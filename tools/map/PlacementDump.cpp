@@ -81,10 +81,7 @@ static PlacementView::KernelView viewKernel(wse::KernelOp kernel,
   view.address = kernel.getResultAddress();
   view.scratchAddress = kernel.getScratch();
   view.scratchBytes = kernel.getScratchSize().value_or(0);
-  if (kernel->getNumResults()) {
-    Type type = kernel->getResult(0).getType();
-    view.bytes = wse::DistAttr::bytesPerPE(type, machine.width, machine.height);
-  }
+  view.bytes = wse::resultBytes(kernel, machine.width, machine.height);
   return view;
 }
 

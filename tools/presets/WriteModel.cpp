@@ -339,6 +339,13 @@ static void declare(onnx::ValueInfoProto &value, const std::string &name,
       dims.add_dim()->set_dim_param(symbol);
 }
 
+/// The largest of the logits, and their tokens.
+static void addTopK(onnx::GraphProto &graph, int64_t count) {
+  const std::string k = OnnxGraph(graph).integers("top/k", {count});
+  OnnxGraph(graph).node("TopK", {"logits", k}, "top.logits");
+  graph.mutable_node(graph.node_size() - 1)->add_output("top.ids");
+}
+
 static void declareAll(onnx::GraphProto &graph, const ModelShape &shape,
                        const WriteOptions &options) {
   const int64_t capacity = options.cacheCapacity;
@@ -349,8 +356,13 @@ static void declareAll(onnx::GraphProto &graph, const ModelShape &shape,
   const Extent keys{"", shape.keyValueHeads * shape.headSize};
   declare(*graph.add_input(), "input_ids", onnx::TensorProto::INT64,
           {batch, sequence});
-  declare(*graph.add_output(), "logits", onnx::TensorProto::FLOAT,
-          {batch, sequence, {"", shape.vocabulary}});
+  const bool all = options.topK == 0;
+  declare(*graph.add_output(), all ? "logits" : "top.logits",
+          onnx::TensorProto::FLOAT,
+          {batch, sequence, {"", all ? shape.vocabulary : options.topK}});
+  if (!all)
+    declare(*graph.add_output(), "top.ids", onnx::TensorProto::INT64,
+            {batch, sequence, {"", options.topK}});
   if (!capacity)
     return;
   declare(*graph.add_input(), "position_ids", onnx::TensorProto::INT64,
@@ -388,6 +400,10 @@ static void checkWritable(const ModelShape &shape,
     throw std::runtime_error(
         absl::StrFormat("model %s has %d positions, --kv-capacity asks for %d",
                         shape.name, shape.sequence, options.cacheCapacity));
+  if (options.topK > shape.vocabulary)
+    throw std::runtime_error(absl::StrFormat(
+        "model %s has %d tokens, --top-k asks for %d; leave it out for all",
+        shape.name, shape.vocabulary, options.topK));
 }
 
 WrittenModel writeModel(const ModelShape &shape, const WriteOptions &options) {
@@ -404,6 +420,8 @@ WrittenModel writeModel(const ModelShape &shape, const WriteOptions &options) {
   // A result has the name of its node; the graph's is called logits.
   const std::string logits = DecoderWriter(shape, options, graph).write();
   graph.mutable_node(graph.node_size() - 1)->set_output(0, "logits");
+  if (options.topK)
+    addTopK(graph, options.topK);
   // Weights first: a model never names weights that are not there.
   if (options.weights == Weights::Seeded)
     layout.write();

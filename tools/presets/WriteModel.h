@@ -23,6 +23,9 @@ struct WriteOptions {
   /// Tokens of the past whose keys and values are inputs; 0: a whole sequence
   /// is one call. See README.md.
   int64_t cacheCapacity = 0;
+  /// Of each token only so many logits leave, the largest, and whose they are;
+  /// 0: all.
+  int64_t topK = 0;
 };
 
 struct WrittenModel {

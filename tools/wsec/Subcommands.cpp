@@ -96,6 +96,10 @@ ABSL_FLAG(Count, kv_capacity, {0},
           "N  tokens of the past whose keys and values are inputs, past.* and "
           "attention_mask; outputs are the same and the new ones, present.*");
 
+ABSL_FLAG(Count, top_k, {0},
+          "K  of each token only the K largest logits leave, top.logits, and "
+          "whose they are, top.ids (default: all, logits)");
+
 ABSL_FLAG(Count, num_systems, {0}, "N  wafers (default: 1)");
 ABSL_FLAG(std::string, mesh, "",
           "WxH  a part of the wafer that programs run on here");
@@ -308,6 +312,7 @@ static int runModel(const std::vector<std::string> &words) {
   options.batch = absl::GetFlag(FLAGS_batch).value;
   options.sequence = absl::GetFlag(FLAGS_sequence).value;
   options.cacheCapacity = absl::GetFlag(FLAGS_kv_capacity).value;
+  options.topK = absl::GetFlag(FLAGS_top_k).value;
   const presets::ModelShape shape =
       config.model ? *config.model : presets::presetNamed(preset);
   const presets::WrittenModel written = writeModel(shape, options);
@@ -361,7 +366,8 @@ static const std::vector<Tool> &tools() {
        "usage: wsec model --preset=NAME -o FILE.onnx [flags]\n\n"
        "Writes the forward graph of a transformer as ONNX.\n",
        {{"the model",
-         {"preset", "config", "list", "batch", "sequence", "kv-capacity"}},
+         {"preset", "config", "list", "batch", "sequence", "kv-capacity",
+          "top-k"}},
         {"the file", {"o", "weights", "seed"}},
         own},
        exitCodes,

@@ -15,3 +15,18 @@ func.func @main(%x: tensor<7x4xf32> {onnx.name = "x"}, %ids: tensor<2x5xi64> {on
   %y = onnx.gather %x, %ids {node = "g"} : (tensor<7x4xf32>, tensor<2x5xi64>) -> tensor<2x5x4xf32>
   return %y : tensor<2x5x4xf32>
 }
+
+// -----
+
+// Of the largest: where their indices say they were.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[INDICES:.*]], %{{.*}} = onnx.top_k %arg0
+// CHECK: %[[AT:.*]] = onnx.reshape %[[INDICES]] {{.*}} -> tensor<2x3x1xi64>
+// CHECK: %[[IS:.*]] = onnx.binary equal %[[AT]], %{{.*}} : (tensor<2x3x1xi64>, tensor<7xi64>) -> tensor<2x3x7xi1>
+// CHECK: %[[ONES:.*]] = onnx.cast %[[IS]]
+// CHECK: %[[SPREAD:.*]] = onnx.binary mul %{{.*}}, %[[ONES]]
+// CHECK: onnx.reduce sum %[[SPREAD]] {axes = array<i64: 1>, {{.*}}} : tensor<2x3x7xf32> -> tensor<2x7xf32>
+func.func @main(%x: tensor<2x7xf32> {onnx.name = "x"}) -> (tensor<2x3xf32> {onnx.name = "y"}) {
+  %i, %v = onnx.top_k %x {node = "t"} : tensor<2x7xf32> -> tensor<2x3xi64>, tensor<2x3xf32>
+  return %v : tensor<2x3xf32>
+}

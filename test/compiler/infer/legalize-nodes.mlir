@@ -194,4 +194,27 @@ func.func @scattered_rows(%x: tensor<4x8xf32>, %ids: tensor<3x1xi64>, %u: tensor
   return %y : !onnx.unknown
 }
 
+// Along the last axis a row finds the largest among its features; numpy has a NaN as the least, too.
+// CHECK-LABEL: func.func @extremes
+// CHECK: %[[MAX:.*]], %{{.*}} = onnx.top_k %arg0 {node = "max"} : tensor<4x8xf32> -> tensor<4x1xi64>, tensor<4x1xf32>
+// CHECK: onnx.reshape %[[MAX]] {{.*}} : tensor<4x1xi64> -> tensor<4xi64>
+// CHECK: %[[NEG:.*]] = onnx.unary neg %arg0
+// CHECK: onnx.top_k %[[NEG]] {node = "min"} : tensor<4x8xf32> -> tensor<4x1xi64>, tensor<4x1xf32>
+func.func @extremes(%x: tensor<4x8xf32>) -> (!onnx.unknown, !onnx.unknown) {
+  %i = onnx.node "ArgMax"(%x) with {axis = 1 : i64, keepdims = 0 : i64} {node = "max"} : (tensor<4x8xf32>) -> !onnx.unknown
+  %j = onnx.node "ArgMin"(%x) with {axis = -1 : i64} {node = "min"} : (tensor<4x8xf32>) -> !onnx.unknown
+  return %i, %j : !onnx.unknown, !onnx.unknown
+}
+
+// CHECK-LABEL: func.func @top_k
+// CHECK: %[[LAST:.*]] = onnx.transpose %arg0 {{.*}} : tensor<4x8xf32> -> tensor<8x4xf32>
+// CHECK: %[[I:.*]], %[[V:.*]] = onnx.top_k %[[LAST]] smallest {node = "topk"} : tensor<8x4xf32> -> tensor<8x3xi64>, tensor<8x3xf32>
+// CHECK: onnx.transpose %[[I]] {{.*}} : tensor<8x3xi64> -> tensor<3x8xi64>
+// CHECK: onnx.transpose %[[V]] {{.*}} : tensor<8x3xf32> -> tensor<3x8xf32>
+func.func @top_k(%x: tensor<4x8xf32>) -> (!onnx.unknown, !onnx.unknown) {
+  %k = onnx.constant dense<3> : tensor<1xi64>
+  %v, %i = onnx.node "TopK"(%x, %k) with {axis = 0 : i64, largest = 0 : i64} {node = "topk"} : (tensor<4x8xf32>, tensor<1xi64>) -> (!onnx.unknown, !onnx.unknown)
+  return %v, %i : !onnx.unknown, !onnx.unknown
+}
+
 }

@@ -133,7 +133,8 @@ class Program:
 
     def store(self, value, name, expected, form=""):
         self.expected[name] = expected
-        self.body.append(f'store {value[0]} to "{name}" {form} on @r : {value[1]} to {tensor_type(expected.shape)}')
+        element = "i64" if expected.dtype.kind == "i" else "f32"
+        self.body.append(f'store {value[0]} to "{name}" {form} on @r : {value[1]} to {tensor_type(expected.shape, element=element)}')
 
     def text(self):
         machine = self.machine.replace('"', '\\"')
@@ -491,6 +492,25 @@ class Checker(AttentionCases):
                 y = p.op(f"reduce_tokens {kind} {value} : {type} -> {result}", result)
                 p.store(y, "y", function(x, axis=1, keepdims=True))
                 self.check(p, f"reduce_tokens-{kind}-{case}")
+
+    def top_k(self):
+        """Equal features, infinities, no numbers of both signs; more columns than features."""
+        sizes = [(FEATURES, 1, ""), (FEATURES, 4, "smallest"), (5, 5, ""), (83, 7, "")]
+        for mesh, batch, tokens, case in self.cases():
+            for features, count, which in sizes:
+                p, x = self.program(mesh), np.round(2 * self.normal(batch, tokens, features)) / 2
+                x.flat[::5], x.flat[1::11], x.flat[2::13], x.flat[3::17] = -np.inf, np.inf, np.nan, -np.nan
+                x.flat[4::7] = -0.0
+                value, type = p.load("x", x, p.encoding(batch, tokens))
+                keys = np.where(np.isnan(x), 0, x if which else -x), np.isnan(x) ^ (not which)
+                best = np.lexsort(keys, axis=-1)[..., :count]  # by the last key, then the other; equal ones stay in order
+                results = [tensor_type(best.shape, p.encoding(batch, tokens, "replicated"), element) for element in ("i32", "f32")]
+                name, _ = p.op(f"top_k {value} {which} : {type} -> {', '.join(results)}", None)
+                p.body[-1] = p.body[-1].replace(f"{name} =", f"{name}:2 =")
+                p.store((f"{name}#0", results[0]), "indices", best)
+                p.store((f"{name}#1", results[1]), "values", np.take_along_axis(x, best, -1))
+                p.exact = ("indices", "values")
+                self.check(p, f"top_k-{count}-of-{features}-{which or 'largest'}-{case}")
 
     def heads(self):
         """Norms of heads, and parts of them."""

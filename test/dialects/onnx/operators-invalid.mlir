@@ -170,6 +170,30 @@ func.func @rms_norm_c2(%x: tensor<8x16xf32>, %g: tensor<16xf32>) {
 
 // -----
 
+func.func @top_k_c1(%x: tensor<8x16xi32>) {
+  // expected-error@below {{orders floats, not 'tensor<8x16xi32>'}}
+  %i, %v = onnx.top_k %x : tensor<8x16xi32> -> tensor<8x3xi64>, tensor<8x3xi32>
+  return
+}
+
+// -----
+
+func.func @top_k_c2(%x: tensor<8x16xf32>) {
+  // expected-error@below {{cannot find 'tensor<8x17xi64>' in 'tensor<8x16xf32>'}}
+  %i, %v = onnx.top_k %x : tensor<8x16xf32> -> tensor<8x17xi64>, tensor<8x17xf32>
+  return
+}
+
+// -----
+
+func.func @top_k_c2_shape(%x: tensor<8x16xf32>) {
+  // expected-error@below {{values}}
+  %i, %v = onnx.top_k %x : tensor<8x16xf32> -> tensor<8x3xi64>, tensor<8x2xf32>
+  return
+}
+
+// -----
+
 func.func @gather_c1(%table: tensor<100x16xf32>, %ids: tensor<8xf32>) {
   // expected-error @below {{cannot look 'tensor<8xf32>' up in 'tensor<100x16xf32>'}}
   %e = onnx.gather %table, %ids : (tensor<100x16xf32>, tensor<8xf32>) -> tensor<8x16xf32>

@@ -50,6 +50,15 @@ func.func @norms(%x: tensor<1x8x16xf32>, %g: tensor<16xf32>, %b: tensor<16xf32>)
   return %s : tensor<1x8x16xf32>
 }
 
+// CHECK-LABEL: func.func @top_k
+func.func @top_k(%x: tensor<8x16xf32>) -> (tensor<8x3xi64>, tensor<8x1xf32>) {
+  // CHECK: onnx.top_k %{{.*}} : tensor<8x16xf32> -> tensor<8x3xi64>, tensor<8x3xf32>
+  %i, %v = onnx.top_k %x : tensor<8x16xf32> -> tensor<8x3xi64>, tensor<8x3xf32>
+  // CHECK: onnx.top_k %{{.*}} smallest {node = "least"}
+  %j, %w = onnx.top_k %x smallest {node = "least"} : tensor<8x16xf32> -> tensor<8x1xi64>, tensor<8x1xf32>
+  return %i, %w : tensor<8x3xi64>, tensor<8x1xf32>
+}
+
 // CHECK-LABEL: func.func @gather
 func.func @gather(%table: tensor<100x16xf32>, %ids: tensor<1x8xi64>) -> tensor<1x8x16xf32> {
   // CHECK: onnx.gather %{{.*}}, %{{.*}} : (tensor<100x16xf32>, tensor<1x8xi64>) -> tensor<1x8x16xf32>

@@ -535,6 +535,53 @@ wse.program @softmax_c1 state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 #split = #wse.dist<rows = [0, 1], columns = [2]>
+#whole = #wse.dist<rows = [0, 1], columns = []>
+wse.program @top_k_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{finds i32 indices and values of the input's floats, of 'f32' found 'f32' and 'f32'}}
+  %y:2 = top_k %x on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x3xf32, #whole>, tensor<1x6x3xf32, #whole>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+#whole = #wse.dist<rows = [0, 1], columns = []>
+wse.program @top_k_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{finds 1 to 6 indices, and as many values, of each token, in every column of its row}}
+  %y:2 = top_k %x on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x7xi32, #whole>, tensor<1x6x7xf32, #whole>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @top_k_c2_columns state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{finds 1 to 6 indices, and as many values, of each token, in every column of its row}}
+  %y:2 = top_k %x on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x3xi32, #split>, tensor<1x6x3xf32, #split>
+}
+
+// -----
+
+#whole = #wse.dist<rows = [0, 1], columns = []>
+wse.program @top_k_c3 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
+  %x = load @x on @r : tensor<1x6x6xf32, #whole>
+  // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
+  %y:2 = top_k %x on @r : tensor<1x6x6xf32, #whole> -> tensor<1x6x3xi32, #whole>, tensor<1x6x3xf32, #whole>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @attention_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>

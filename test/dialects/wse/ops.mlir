@@ -83,6 +83,8 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   %probabilities = softmax %move on @r {nodes = ["probabilities"]} : tensor<1x6x6xf32, #split>
   // CHECK: %pool = reduce_tokens mean %probabilities
   %pool = reduce_tokens mean %probabilities on @r {nodes = ["pool"]} : tensor<1x6x6xf32, #split> -> tensor<1x1x6xf32, #pooled>
+  // CHECK: %best:2 = top_k %move smallest on @r
+  %best:2 = top_k %move smallest on @r {nodes = ["best"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x3xi32, #scores>, tensor<1x6x3xf32, #scores>
   // CHECK: store %pool to "pooled"
   store %pool to "pooled" on @r : tensor<1x1x6xf32, #pooled> to tensor<1x6xf32>
   // CHECK: store %probabilities to "half" at 6

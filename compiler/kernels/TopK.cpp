@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The largest features of a token. PEs cannot branch on data, and an address
+// that depends on data ends the replay of a run, so all is done by whole
+// vectors: comparisons give masks, `select` takes what a mask marks.
+//
+// Features become keys, integers in the same order: a NaN above all numbers,
+// 0 and -0 equal, and `taken` below all. With b the bits of a float as an
+// integer and c = 0x7fffff,
+//
+//   key = (b < 0 ? taken - b : b) - c      so that the NaNs below -inf wrap
+//
+// and all NaNs are made equal. For the smallest the order is reversed: -1 -
+// key.
+//
+// Own features lie in blocks of about sqrt(features), of which the best are
+// kept. In each round every PE finds its best feature in its first block that
+// has it, the row agrees on a value and then on the least index, and the owner
+// takes it out of its block:
+//
+//   keys      5 2 | 7 1 | 7 3     blocks of 2; best of them: 5 7 7
+//   of block  0     1     0       the mask of the first with a 7
+//   block     7 1                 what that marks
+//   in block  1 0                 the first 7: feature 2; then it is `taken`
+
+#include "compiler/kernels/KernelLibrary.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace wsec {
+namespace {
+
+constexpr float taken = float(std::numeric_limits<int32_t>::min());
+constexpr float keyShift = 0x7fffff;
+/// Above that of infinity, and no more than any of a NaN.
+constexpr float keyOfNaN = 0x7f400000;
+constexpr float noFeature = 1 << 30; ///< above all indices
+/// Digits of numbers that PEs make of scalars.
+constexpr int64_t digit = 64;
+
+/// Own features of the PE that has most, in blocks.
+struct Blocks {
+  Blocks(wse::TopKOp op, const Machine &machine)
+      : layout(Layout::of(op.getInput(), machine.height)),
+        pitch(layout.pitch(machine.height)),
+        features(std::max<int64_t>(1, layout.features.largest(machine.width))),
+        found(wse::featuresOf(op.getIndices())),
+        size(int64_t(std::ceil(std::sqrt(double(features))))),
+        count((features + size - 1) / size) {}
+
+  /// Words of what is one word for each feature, block, or number in a block.
+  int64_t perFeature() const { return count * size * pitch; }
+  int64_t perBlock() const { return count * pitch; }
+  int64_t inBlock() const { return size * pitch; }
+  int64_t results() const { return found * pitch; }
+  int64_t numbers() const { return std::max(size, count); }
+
+  Layout layout;
+  int64_t pitch, features;
+  int64_t found; ///< of each token
+  int64_t size, count;
+};
+
+class TopK final : public KernelFor<wse::TopKOp> {
+  Match match(Operation *op, const Selection &) const final {
+    return Match::when(isa<onnx::TopKOp>(op));
+  }
+  Value build(Operation *op, Selection &selection) const final;
+
+  /// Indices, and keys.
+  Value moved(Operation *op) const final { return op->getResult(0); }
+  SmallVector<Relay> relays() const final { return allReduceRelays(); }
+  SmallVector<StreamNeed> streamsOf(wse::TopKOp op,
+                                    const Machine &machine) const final {
+    return allReduceStreams(machine, double(Blocks(op, machine).pitch));
+  }
+
+  KernelCost costOf(wse::TopKOp op, const Machine &machine) const final;
+  int64_t scratchWords(wse::TopKOp op, const Machine &machine) const final {
+    const Blocks blocks(op, machine);
+    return blocks.perFeature() + 2 * blocks.perBlock() + 2 * blocks.inBlock() +
+           3 * blocks.results() + blocks.numbers() + 1 + 6 * blocks.pitch;
+  }
+  LogicalResult lowerOp(wse::TopKOp op, RoutineBuilder &b) const final;
+};
+
+Value TopK::build(Operation *op, Selection &selection) const {
+  auto topK = cast<onnx::TopKOp>(op);
+  Value input = selection.onWaferByFeatures(topK.getX(), op);
+  if (!input)
+    return {};
+  const int64_t found = shapeOf(topK.getIndices()).back();
+  const wse::TokenTiling tiling =
+      tilingOf(input).withColumns(wse::ColumnPlacement::Replicated);
+  auto kernel = selection.createFor<wse::TopKOp>(
+      op, Type(tiling.type(found, selection.builder().getI32Type())),
+      Type(tiling.type(found, elementTypeOf(input))), input,
+      topK.getSmallestAttr());
+  selection.storeWhole(topK.getIndices(), kernel.getIndices(), op);
+  if (!topK.getValues().use_empty())
+    selection.storeWhole(topK.getValues(), kernel.getValues(), op);
+  return {};
+}
+
+KernelCost TopK::costOf(wse::TopKOp op, const Machine &machine) const {
+  const Blocks blocks(op, machine);
+  CostModel model(machine);
+  auto adds = [&](double instructions, int64_t words) {
+    return instructions * model.adds(1, double(words));
+  };
+  const double rounds = double(blocks.found);
+  KernelCost cost;
+  // What makes keys, and then the rounds, of which the last takes nothing out.
+  cost.compute =
+      adds(2, blocks.perFeature()) +
+      double(blocks.count) * (machine.loopOverhead + adds(5, blocks.inBlock()));
+  cost.compute +=
+      rounds * (machine.loopOverhead + adds(3, blocks.perBlock()) +
+                adds(3, blocks.inBlock()) + adds(1, blocks.perFeature()) +
+                adds(9, blocks.pitch));
+  if (blocks.found > 1)
+    cost.compute +=
+        rounds * (adds(1, blocks.perBlock()) + adds(3, blocks.inBlock()) +
+                  adds(1, blocks.perFeature()) + adds(2, blocks.pitch));
+  cost.compute += adds(6, blocks.results());
+  if (machine.width > 1)
+    cost.serial = 2 * rounds * allReduceCycles(machine, double(blocks.pitch));
+  cost.lowerBound = std::max(
+      model.leastAdds(double(blocks.layout.features.total()) / machine.width *
+                      double(blocks.pitch)) *
+          (isNarrow(op.getInput()) ? machine.addRate / machine.addRate16 : 1),
+      model.leastAcross(machine.width));
+  return cost;
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+/// Writes the code of one launch. Extents are blocks, numbers in a block and
+/// channels, or what is left of these.
+class TopKCode {
+public:
+  TopKCode(wse::TopKOp op, RoutineBuilder &b)
+      : b(b), blocks(op, b.machine()), pitch(blocks.pitch),
+        isSmallest(op.getSmallest()), x(b.tile(op.getInput())),
+        indices(b.tile(op.getIndices())), values(b.tile(op.getValues())),
+        keys(integers("keys", blocks.perFeature())),
+        best(integers("best", blocks.perBlock())),
+        ofBlock(integers("of_block", blocks.perBlock())),
+        block(integers("block", blocks.inBlock())),
+        inBlock(integers("in_block", blocks.inBlock())),
+        found(integers("found", blocks.results())),
+        negated(integers("negated", blocks.results())),
+        isNegative(integers("is_negative", blocks.results())),
+        numbers(integers("numbers", blocks.numbers())),
+        first(integers("first", 1)), own(integers("own", pitch)),
+        agreed(integers("agreed", pitch)), place(integers("place", pitch)),
+        winner(integers("winner", pitch)),
+        blockNumber(integers("block_number", pitch)),
+        base(integers("base", pitch)) {}
+
+  void write() {
+    countUp();
+    numberFirstFeature();
+    makeKeys();
+    b.loop(blocks.found, [&](Affine round) {
+      findBest();
+      const Affine at = round * pitch;
+      b.vector(Opcode::Mov, {x.channels}, memory(found, {1}, at),
+               {memory(agreed, {1})});
+      b.vector(Opcode::Mov, {x.channels}, memory(indices.buffer, {1}, at),
+               {memory(winner, {1})});
+      if (blocks.found > 1)
+        takeOut();
+    });
+    makeValues();
+  }
+
+private:
+  std::string integers(StringRef name, int64_t words) {
+    return b.scratch(name, words,
+                     IntegerType::get(b.operation()->getContext(), 32));
+  }
+  static Operand memory(StringRef buffer, ArrayRef<int64_t> strides,
+                        const Affine &offset = 0) {
+    return Operand::memory(buffer, offset, strides);
+  }
+  static Operand number(float value) { return Operand::immediate(value); }
+
+  void countUp();
+  void numberFirstFeature();
+  void makeKeys();
+  void order(const Operand &bits, const Operand &swapped, const Operand &mask,
+             ArrayRef<Affine> extents);
+  void selectFirst(StringRef into, float none, StringRef mask, int64_t count);
+  void allReduce(Opcode opcode, StringRef mine, StringRef result);
+  void findBest();
+  void takeOut();
+  void makeValues();
+
+  RoutineBuilder &b;
+  const Blocks blocks;
+  const int64_t pitch;
+  const bool isSmallest;
+  const Tile x, indices, values;
+  const std::string keys, best, ofBlock, block, inBlock, found, negated,
+      isNegative, numbers, first, own, agreed, place, winner, blockNumber, base;
+};
+
+/// numbers = 0, 1, 2, ...: each half is the one before it, so many further.
+void TopKCode::countUp() {
+  b.vector(Opcode::Mov, {1}, memory(numbers, {1}), {number(0)});
+  for (int64_t done = 1; done < blocks.numbers(); done *= 2)
+    b.vector(Opcode::Add, {std::min(done, blocks.numbers() - done)},
+             memory(numbers, {1}, done),
+             {memory(numbers, {1}), number(float(done))});
+}
+
+/// A vector has no scalars but in its extents: as many ones are added as the
+/// digits of the number say.
+void TopKCode::numberFirstFeature() {
+  ScalarBuilder &s = b.scalars();
+  Operand sum = memory(first, {0});
+  b.vector(Opcode::Mov, {1}, sum, {number(0)});
+  for (int64_t unit = 1; unit < blocks.layout.features.total(); unit *= digit)
+    b.vector(Opcode::Add, {s.mod(s.div(x.firstFeature, unit), digit)}, sum,
+             {sum, number(float(unit))});
+}
+
+/// bits = bits < 0 ? taken - bits : bits, which is its own inverse.
+void TopKCode::order(const Operand &bits, const Operand &swapped,
+                     const Operand &mask, ArrayRef<Affine> extents) {
+  b.vector(Opcode::Less, extents, mask, {bits, number(0)});
+  b.vector(Opcode::Sub, extents, swapped, {number(taken), bits});
+  b.vector(Opcode::Select, extents, bits, {mask, swapped});
+}
+
+void TopKCode::makeKeys() {
+  // An addition makes NaNs quiet, so that none wraps to `taken`.
+  b.vector(Opcode::Add, {x.features, x.channels},
+           memory(b.wordsOf(keys), {pitch, 1}),
+           {memory(x.buffer, {x.pitch, 1}), number(0)});
+  auto fillRest = [&](float value) {
+    b.vector(Opcode::Mov,
+             {Affine(x.features) * -1 + blocks.count * blocks.size, x.channels},
+             memory(keys, {pitch, 1}, Affine(x.features) * pitch),
+             {number(value)});
+  };
+  fillRest(0);
+  b.loop(blocks.count, [&](Affine at) {
+    SmallVector<Affine> extents = {blocks.size, x.channels};
+    Operand key = memory(keys, {pitch, 1}, at * blocks.inBlock());
+    order(key, memory(block, {pitch, 1}), memory(inBlock, {pitch, 1}), extents);
+    if (isSmallest)
+      b.vector(Opcode::Sub, extents, key, {number(keyShift - 1), key});
+    else
+      b.vector(Opcode::Sub, extents, key, {key, number(keyShift)});
+    b.vector(isSmallest ? Opcode::Max : Opcode::Min, extents, key,
+             {key, number(isSmallest ? -keyOfNaN : keyOfNaN)});
+  });
+  fillRest(taken);
+  b.vector(Opcode::Mov, {blocks.count, x.channels}, memory(best, {pitch, 1}),
+           {number(taken)});
+  Operand bestOfBlock = memory(best, {pitch, 0, 1});
+  b.vector(Opcode::Max, {blocks.count, blocks.size, x.channels}, bestOfBlock,
+           {bestOfBlock, memory(keys, {blocks.inBlock(), pitch, 1})});
+}
+
+/// The least number that `mask` marks: the last of those from the end.
+void TopKCode::selectFirst(StringRef into, float none, StringRef mask,
+                           int64_t count) {
+  b.vector(Opcode::Mov, {x.channels}, memory(into, {1}), {number(none)});
+  b.vector(Opcode::Select, {count, x.channels}, memory(into, {0, 1}),
+           {memory(mask, {-pitch, 1}, (count - 1) * pitch),
+            memory(numbers, {-1, 0}, count - 1)});
+}
+
+void TopKCode::allReduce(Opcode opcode, StringRef mine, StringRef result) {
+  if (b.width() > 1)
+    allReduceRow(b, opcode, mine, result, x.channels, pitch, [] {});
+  else
+    b.vector(Opcode::Mov, {x.channels}, memory(result, {1}),
+             {memory(mine, {1})});
+}
+
+void TopKCode::findBest() {
+  const SmallVector<Affine> perBlock = {blocks.count, x.channels};
+  const SmallVector<Affine> perNumber = {blocks.size, x.channels};
+  b.vector(Opcode::Mov, {x.channels}, memory(own, {1}), {number(taken)});
+  b.vector(Opcode::Max, perBlock, memory(own, {0, 1}),
+           {memory(own, {0, 1}), memory(best, {pitch, 1})});
+  allReduce(Opcode::Max, own, agreed);
+  // The first block that has it, if any.
+  Operand mask = memory(ofBlock, {pitch, 1});
+  b.vector(Opcode::Equal, perBlock, mask,
+           {memory(best, {pitch, 1}), memory(agreed, {0, 1})});
+  selectFirst(blockNumber, -1, ofBlock, blocks.count);
+  b.vector(Opcode::Equal, perBlock, mask,
+           {memory(numbers, {1, 0}), memory(blockNumber, {0, 1})});
+  b.vector(Opcode::Mov, perNumber, memory(block, {pitch, 1}), {number(taken)});
+  b.vector(Opcode::Select, {blocks.count, blocks.size, x.channels},
+           memory(block, {0, pitch, 1}),
+           {memory(ofBlock, {pitch, 0, 1}),
+            memory(keys, {blocks.inBlock(), pitch, 1})});
+  // Where it is in that, and among all.
+  b.vector(Opcode::Equal, perNumber, memory(inBlock, {pitch, 1}),
+           {memory(block, {pitch, 1}), memory(agreed, {0, 1})});
+  selectFirst(place, noFeature, inBlock, blocks.size);
+  Operand start = memory(base, {1}), index = memory(place, {1});
+  b.vector(Opcode::Mul, {x.channels}, start,
+           {memory(blockNumber, {1}), number(float(blocks.size))});
+  b.vector(Opcode::Add, {x.channels}, start, {start, memory(first, {0})});
+  b.vector(Opcode::Add, {x.channels}, index, {index, start});
+  allReduce(Opcode::Min, place, winner);
+}
+
+/// Where another PE has the winner, no number in the block is its.
+void TopKCode::takeOut() {
+  const SmallVector<Affine> perNumber = {blocks.size, x.channels};
+  Operand mask = memory(inBlock, {pitch, 1}), left = memory(block, {pitch, 1});
+  b.vector(Opcode::Sub, {x.channels}, memory(place, {1}),
+           {memory(winner, {1}), memory(base, {1})});
+  b.vector(Opcode::Equal, perNumber, mask,
+           {memory(numbers, {1, 0}), memory(place, {0, 1})});
+  b.vector(Opcode::Select, perNumber, left, {mask, number(taken)});
+  b.vector(Opcode::Select, {blocks.count, blocks.size, x.channels},
+           memory(keys, {blocks.inBlock(), pitch, 1}),
+           {memory(ofBlock, {pitch, 0, 1}), memory(block, {0, pitch, 1})});
+  b.vector(Opcode::Mov, {x.channels}, memory(own, {1}), {number(taken)});
+  b.vector(Opcode::Max, perNumber, memory(own, {0, 1}),
+           {memory(own, {0, 1}), left});
+  b.vector(Opcode::Select, {blocks.count, x.channels}, memory(best, {pitch, 1}),
+           {memory(ofBlock, {pitch, 1}), memory(own, {0, 1})});
+}
+
+/// Keys become floats again.
+void TopKCode::makeValues() {
+  const SmallVector<Affine> extents = {blocks.found, x.channels};
+  Operand key = memory(found, {pitch, 1});
+  if (isSmallest)
+    b.vector(Opcode::Sub, extents, key, {number(keyShift - 1), key});
+  else
+    b.vector(Opcode::Add, extents, key, {key, number(keyShift)});
+  order(key, memory(negated, {pitch, 1}), memory(isNegative, {pitch, 1}),
+        extents);
+  b.vector(Opcode::Mov, extents, memory(values.buffer, {pitch, 1}),
+           {memory(b.wordsOf(found), {pitch, 1})});
+}
+
+LogicalResult TopK::lowerOp(wse::TopKOp op, RoutineBuilder &b) const {
+  const Tile x = b.tile(op.getInput());
+  b.where(x.active, [&] { TopKCode(op, b).write(); });
+  return success();
+}
+
+} // namespace
+
+WSEC_DEFINE_KERNEL(TopK)
+
+} // namespace wsec
