@@ -28,7 +28,7 @@ void Datapath::owe(int thread, int lane, double work, int echo, double apart) {
     return o.thread == thread && o.echo == echo;
   });
   if (its == owed.end())
-    its = owed.insert(its, {thread, echo, apart, {0}, {0}});
+    its = owed.insert(its, {thread, echo, apart, {0}, {0}, 0});
   add(its->work, lanes, lane, work);
   if (echo < 0)
     add(its->there, lanes, lane, work);
@@ -115,6 +115,7 @@ double Datapath::share(double elapsed, const std::vector<double> &work,
   for (Owed &its : owed) {
     spread(its.work, count);
     spread(its.there, count);
+    its.between = calls ? apart(its.thread) : 0;
   }
   // Of each lane the cycles that are left for others.
   std::vector<double> &rest = ofLanes;
@@ -124,9 +125,8 @@ double Datapath::share(double elapsed, const std::vector<double> &work,
     double left = own(lane) - elapsed, evenly = 0, cycles = 0;
     for (const Owed &its : owed) {
       const double there = std::min(its.there[lane], its.work[lane]);
-      const double between = calls ? apart(its.thread) : 0;
-      (between > 0 ? evenly : left) += there;
-      cycles = std::max(cycles, there * between);
+      (its.between > 0 ? evenly : left) += there;
+      cycles = std::max(cycles, there * its.between);
     }
     // So many of these come while the instruction has the datapath.
     const double busy = taken * own(lane);

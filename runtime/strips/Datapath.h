@@ -56,6 +56,7 @@ private:
     double apart;
     std::vector<double> work;  ///< of each lane, or of all alike
     std::vector<double> there; ///< of it
+    double between;            ///< as `apart` says, while it is shared
   };
   struct Words {
     int thread, lane, color;

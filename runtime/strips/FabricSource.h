@@ -55,11 +55,11 @@ public:
   bool isAsked() const { return queue->isAsked(); }
   /// Takes chunks of one lane as they are, of words that it has asked for or,
   /// if it has those, of others; at most `most` words, or until one comes that
-  /// no channel paces. None of a window.
-  void take(size_t most, std::vector<Chunk> &into, bool pacedOnly) {
+  /// no channel paces and that has more than `unpaced`. None of a window.
+  void take(size_t most, std::vector<Chunk> &into, size_t unpaced) {
     if (lane >= 0 && !windowed)
       received += queue->take(hasAll() ? most : wordsAsked - received, most,
-                              lane, into, pacedOnly);
+                              lane, into, unpaced);
   }
   /// Words that came unasked, `uses` of them used, count as asked for.
   void catchUp(size_t uses) {

@@ -183,31 +183,34 @@ size_t InstructionRun::fit(Source &source, size_t available) {
 /// Sends words. What channels bring is paced by who takes it; of others, some
 /// have to be taken before the next can leave.
 void InstructionRun::send(const Chunk &chunk, Actor &actor) {
-  if (!chunk.paced) {
-    ticket = std::make_unique<Ticket>();
-    ticket->sender = &actor;
-    ticket->own = &site.world.queue(site.strip, sendColor);
-    ticket->open = 1; // until all is sent
+  awaitsTaken = !chunk.paced && chunk.words() > links->leastRoom;
+  if (awaitsTaken) {
+    ticket.sender = &actor;
+    ticket.own = &site.world.queue(site.strip, sendColor);
+    ticket.open = 1; // until all is sent
+    ticket.when = 0;
+    ticket.released = false;
   }
+  Ticket *const its = awaitsTaken ? &ticket : nullptr;
   if (site.lane < 0)
-    links->push(chunk, ticket.get());
+    links->push(chunk, its);
   else
-    links->push(chunk, site.lane, ticket.get());
-  if (ticket)
-    --ticket->open;
+    links->push(chunk, site.lane, its);
+  if (awaitsTaken)
+    --ticket.open;
 }
 
 /// What it sent last has left it, and what it took for that is taken; false if
 /// that is not known yet.
 bool InstructionRun::settle() {
-  if (ticket) {
-    if (ticket->open > 0) {
+  if (awaitsTaken) {
+    if (ticket.open > 0) {
       waitsForColor = -1;
       return false;
     }
-    if (!ticket->released)
-      now = std::max(now, ticket->when.load());
-    ticket.reset();
+    if (!ticket.released)
+      now = std::max(now, ticket.when.load());
+    awaitsTaken = false;
   }
   acknowledge();
   return true;
@@ -277,20 +280,16 @@ bool InstructionRun::forwards() const {
          sources[0].group == 1 && site.code.a.type == site.code.dst.type;
 }
 
-/// Passes on whole chunks that one lane has got, all at once;
-/// false if there are none, or no room.
+/// Passes on whole chunks that one lane has got, all at once, until one comes
+/// of which others have to take words first; false if there are none, or no
+/// room.
 bool InstructionRun::forwardChunks(Actor &actor) {
   if (site.lane < 0 || links->full(actor, site.lane))
     return false;
-  // Each chunk that others have to take first is sent by itself.
   Source &source = sources[0];
-  const bool pacedOnly = steps > links->leastRoom;
-  if (pacedOnly &&
-      (!source.fabric->peek(source.chunk, actor) || !source.chunk.paced))
-    return false;
   thread_local std::vector<Chunk> chunks; // Memory that is used again.
   chunks.clear();
-  source.fabric->take(steps - done, chunks, pacedOnly);
+  source.fabric->take(steps - done, chunks, links->leastRoom);
   const size_t before = done;
   for (Chunk &chunk : chunks) {
     const size_t words = chunk.words();

@@ -249,7 +249,8 @@ private:
   bool ordered = false;
   int waitsForColor = -1;
   bool waitsForRoom = false;
-  std::unique_ptr<Ticket> ticket; ///< of what was sent last
+  Ticket ticket; ///< of what was sent last, if it awaits that this is taken
+  bool awaitsTaken = false;
   double taking = 0; ///< since when, words that are not acknowledged
 };
 

@@ -386,7 +386,7 @@ void StripQueue::pop(size_t words, int index) {
 }
 
 size_t StripQueue::take(size_t enough, size_t most, int index,
-                        std::vector<Chunk> &into, bool pacedOnly) {
+                        std::vector<Chunk> &into, size_t unpaced) {
   std::lock_guard<SpinLock> guard(lock);
   splitShared();
   Fifo &fifo = lane(index).fifo;
@@ -394,7 +394,7 @@ size_t StripQueue::take(size_t enough, size_t most, int index,
     return 0;
   size_t words = 0;
   while (words < enough && !fifo.empty() && fifo.frontWords() <= most - words &&
-         (!pacedOnly || fifo.frontPaced())) {
+         (fifo.frontPaced() || fifo.frontWords() <= unpaced)) {
     into.push_back(fifo.take());
     words += into.back().words();
   }

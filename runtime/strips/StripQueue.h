@@ -189,10 +189,10 @@ public:
   bool front(Chunk &chunk, int lane, Actor &reader);
   void pop(size_t words, int lane);
   /// Takes chunks of a lane as they are, at most `most` words, until there are
-  /// `enough`, or one comes that no channel paces, if these are to stay.
-  /// Returns their words.
+  /// `enough`, or one comes that no channel paces and that has more than
+  /// `unpaced`. Returns their words.
   size_t take(size_t enough, size_t most, int lane, std::vector<Chunk> &into,
-              bool pacedOnly = false);
+              size_t unpaced = SIZE_MAX);
 
   /// A reader of a lane (-1: of all) asks for further words.
   void ask(const Demand &demand, size_t words, int lane);
