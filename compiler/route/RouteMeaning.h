@@ -48,14 +48,14 @@ std::vector<Span> spansOf(const RoutingProblem &problem,
 /// Where words of a stream are at their sources: on the ramp, or off the mesh.
 Port entryOf(const StreamRequest &request);
 
-/// The same as rectangles of the mesh.
+/// The sources, destinations and exits of a stream, as rectangles of the mesh.
 struct Meaning {
   Port entry = Port::Ramp; // of words at their sources
   std::vector<Rect> sources, destinations;
   std::vector<Rect> exits; // PEs that send off the mesh, to the east
 };
 
-/// Of streams that are not searched.
+/// The meaning of a stream that is not searched.
 Meaning meaningOf(const RoutingProblem &problem, const StreamRequest &request,
                   int64_t slot, int64_t slots);
 
