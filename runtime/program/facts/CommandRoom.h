@@ -52,7 +52,8 @@ CommandWays commandWays(const std::vector<CommandTarget> &regions);
 size_t commandsAhead(const CommandQueues &queues, CommandWays ways,
                      const CommandTarget &busy, const CommandTarget &other);
 
-/// The same of all pairs, [busy][other]; of a region and itself any number.
+/// The commands ahead of all pairs, [busy][other]; of a region and itself any
+/// number.
 std::vector<std::vector<size_t>>
 commandsAhead(const CommandQueues &queues,
               const std::vector<CommandTarget> &regions);
