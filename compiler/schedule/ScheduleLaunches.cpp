@@ -9,6 +9,7 @@
 #include "compiler/schedule/Passes.h"
 #include "compiler/schedule/ReadFlows.h"
 #include "compiler/schedule/ReadSchedule.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 
@@ -52,11 +53,20 @@ struct ScheduleLaunches final
   using ScheduleLaunchesPassBase::ScheduleLaunchesPassBase;
 
   void runOnOperation() override {
-    if (failed(schedule(getOperation())))
-      signalPassFailure();
+    wse::ProgramOp program = getOperation();
+    int64_t code = 0;
+    if (failed(schedule(program, code)))
+      return signalPassFailure();
+    remark::analysis(
+        program.getLoc(),
+        remark::RemarkOpts::name("scheduled").category(getArgument()))
+        << remark::metric("launches", program.kernels().size())
+        << remark::metric("code bytes", code)
+        << remark::metric("SRAM peak", program.getSramPeak().value_or(0));
   }
 
-  LogicalResult schedule(wse::ProgramOp program) {
+  /// `code`: bytes of it in a PE.
+  LogicalResult schedule(wse::ProgramOp program, int64_t &code) {
     if (program.getState() != wse::State::Routed)
       return program.emitError("only a routed program can be scheduled, this "
                                "one is ")
@@ -75,6 +85,7 @@ struct ScheduleLaunches final
           placeBehindCode(program, *problem, order, solver, overflow);
       if (failed(fits))
         return failure();
+      code = overflow.code;
       if (*fits)
         return scheduleFlows(program);
     }
