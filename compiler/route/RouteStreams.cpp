@@ -136,7 +136,7 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
     RouteLack lack;
     std::string error = routeByColoring(problem, routing, &lack);
     int64_t shared = 0; // streams that became one with another
-    while ((lack == RouteLack::Colors || lack == RouteLack::WayColors) &&
+    while ((lack == RouteLack::Colors || lack == RouteLack::PathColors) &&
            shareStream(problem, streamOf)) {
       ++shared;
       error = routeByColoring(problem, routing, &lack);
@@ -149,7 +149,7 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
       for (StringRef note : notes)
         refused.attachNote() << note;
       setShortage(refused, lack == RouteLack::Colors ? Shortage::Colors
-                                                     : Shortage::Ways);
+                                                     : Shortage::Paths);
       return signalPassFailure();
     }
 

@@ -4,8 +4,8 @@
 #include "compiler/kernels/RoutineSet.h"
 #include "compiler/schedule/BackPressureScheduler.h"
 #include "compiler/schedule/FirstFitScheduler.h"
-#include "compiler/schedule/FormScheduler.h"
 #include "compiler/schedule/LaunchOrder.h"
+#include "compiler/schedule/LayoutClassScheduler.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/schedule/ReadFlows.h"
 #include "compiler/schedule/ReadSchedule.h"
@@ -165,7 +165,7 @@ struct ScheduleLaunches final
 
   static bool byForm(wse::ProgramOp program, const SchedulingProblem &problem,
                      const std::vector<size_t> &order, Overflow &) {
-    std::optional<Schedule> solution = scheduleByForm(problem, order);
+    std::optional<Schedule> solution = scheduleByLayoutClass(problem, order);
     if (solution)
       writeSchedule(program, program.kernels(), problem, *solution);
     return solution.has_value();

@@ -29,7 +29,7 @@ struct KernelMemory {
   std::vector<size_t> after = {};
   double cycles = 0; ///< predicted
   /// Equal for results that are laid out alike, as code sees them.
-  size_t form = 0;
+  size_t layoutClass = 0;
   size_t entry = 0; ///< the kernels of an entry stand together
 };
 

@@ -2,8 +2,8 @@
 //
 // What the patterns of streams mean for the PEs of a region and of the mesh.
 
-#ifndef WSEC_COMPILER_ROUTE_ROUTEMEANING_H
-#define WSEC_COMPILER_ROUTE_ROUTEMEANING_H
+#ifndef WSEC_COMPILER_ROUTE_PATTERNSEMANTICS_H
+#define WSEC_COMPILER_ROUTE_PATTERNSEMANTICS_H
 
 #include "compiler/route/RoutingProblem.h"
 
@@ -75,4 +75,4 @@ uint8_t arrivals(const RoutingProblem &problem, const StreamRequest &request);
 
 } // namespace wsec
 
-#endif // WSEC_COMPILER_ROUTE_ROUTEMEANING_H
+#endif // WSEC_COMPILER_ROUTE_PATTERNSEMANTICS_H
