@@ -100,7 +100,7 @@ LogicalResult Attempts::run(OwningOpRef<ModuleOp> &module,
           outcome.sram |= said->what == Shortage::Sram;
           outcome.colors |= said->what == Shortage::Colors;
           outcome.place |= said->what == Shortage::Place;
-          outcome.ways |= said->what == Shortage::Ways;
+          outcome.paths |= said->what == Shortage::Paths;
           outcome.code = std::max(outcome.code, said->code);
           if (outcome.overflow.empty())
             outcome.overflow = diagnostic.str();
@@ -125,7 +125,7 @@ LogicalResult Attempts::run(OwningOpRef<ModuleOp> &module,
 bool Attempts::change(ModuleOp module, Outcome &outcome) {
   // Stages that have no place or no routes, as beside keep-outs.
   if (!outcome.sram && !outcome.colors)
-    return (outcome.place || outcome.ways) && outcome.parts > 1 &&
+    return (outcome.place || outcome.paths) && outcome.parts > 1 &&
            intoOtherRows(module, outcome.overflow);
   if (now.spreadCode)
     return spread(module, outcome);

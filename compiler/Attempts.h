@@ -53,7 +53,7 @@ public:
 private:
   struct Outcome {
     bool sram = false, colors = false; ///< there were too few
-    bool place = false, ways = false;  ///< there were none
+    bool place = false, paths = false; ///< there were none
     std::vector<mlir::Diagnostic> said;
     std::string overflow; ///< the first that says so
     int64_t code = 0;     ///< bytes, where it found no room

@@ -37,7 +37,7 @@ enum class Phase {
 llvm::StringRef phaseName(Phase phase);
 std::optional<Phase> findPhase(llvm::StringRef name);
 
-/// How a model uses the wafer: see compiler/select/README.md.
+/// How a model uses the wafer: see compiler/select/regions.md.
 enum class Mode { Stream, Resident, Auto };
 
 /// What is made of a model that is to be trained.

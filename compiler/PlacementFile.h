@@ -40,9 +40,9 @@ struct PlacementFile {
   std::vector<Region> regions;   ///< in the order in which `select` makes them
   std::optional<Selection> selection; ///< none: nothing is known
 
-  /// Of all regions.
+  /// The role of all regions.
   wse::RegionRole role() const { return regions.front().role; }
-  /// Empty if that is the mesh, else what is wrong.
+  /// Empty if the file is of a mesh of `columns` x `rows`, else what is wrong.
   std::string meshProblem(int64_t columns, int64_t rows) const;
   /// Empty if kernels can be selected for these roles, else what is wrong.
   std::string roleProblem() const;

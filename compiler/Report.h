@@ -39,8 +39,8 @@ struct ShapeReport {
 struct StageReport {
   std::array<int, 4> region = {}; // x0, y0, x1, y1
   double cycles = 0;              ///< of a sample
-  /// Of a sample that follows no other: from the start of the first launch to
-  /// the end of the last.
+  /// Cycles of a sample that follows no other: from the start of the first
+  /// launch to the end of the last.
   double latency = 0;
 };
 
@@ -75,7 +75,7 @@ struct Report {
   std::vector<KernelReport> kernels; // in launch order
   /// If there are several: what samples that follow one another take in each.
   std::vector<StageReport> stages;
-  /// Of many samples, from one to the next: the slowest stage, and what
+  /// Cycles from one of many samples to the next: the slowest stage, and what
   /// commands wait for one another. Latency is of one sample.
   double pace = 0;
   double latency = 0, loadCycles = 0; ///< of the entry that loads, if any
@@ -105,8 +105,8 @@ struct Report {
     return each > 0 ? clockGhz * 1e9 / each : 0;
   }
   const StageReport &slowestStage() const;
-  /// Of runs one after the other; of a pipeline, of samples that follow one
-  /// another.
+  /// Tokens per second of runs one after the other; of a pipeline, of samples
+  /// that follow one another.
   double tokensPerSecond() const {
     return double(tokens) * perSecond(stages.empty() ? cycles : pace);
   }

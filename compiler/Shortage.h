@@ -16,7 +16,7 @@ enum class Shortage {
   Sram,   ///< of a PE
   Colors, ///< for the streams of a program
   Place,  ///< for a region
-  Ways,   ///< for words, whatever their color, or steps to search for them
+  Paths,  ///< for words, whatever their color, or steps to search for them
 };
 
 /// Says it of an error; no text shows it. `code`: bytes of it in a PE, where

@@ -25,8 +25,8 @@ public:
 
   /// Asks for the gradient of `value`, of floats.
   void want(mlir::Value value) { wanted.insert(value); }
-  /// The same, but what is added to it leaves one by one, by `leave`, as soon
-  /// as it is there, and need not stay on the wafer.
+  /// Wants the gradient of `value`, of which what is added to it leaves one by
+  /// one, by `leave`, as soon as it is there, and need not stay on the wafer.
   void wantLeaving(mlir::Value value) {
     want(value);
     leaves.insert(value);

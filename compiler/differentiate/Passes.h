@@ -13,15 +13,15 @@ namespace wsec::differentiate {
 #define GEN_PASS_REGISTRATION
 #include "compiler/differentiate/Passes.h.inc"
 
-/// Of a frozen parameter: why it does not train, if that was found out; see
+/// The reason why a frozen parameter does not train, if that was found out; see
 /// WhatTrains.h.
 inline constexpr llvm::StringLiteral whyAttrName = "onnx.why";
 
-/// Of a module that was differentiated: [name, why it does not train or ""] of
-/// each parameter.
+/// The parameters of a module that was differentiated, each as [name, why it
+/// does not train or ""].
 inline constexpr llvm::StringLiteral whatTrainsAttrName = "onnx.what_trains";
 
-/// Of such a module: sentences on what an exporter has made of parameters.
+/// Sentences on what an exporter has made of parameters, of such a module.
 inline constexpr llvm::StringLiteral exporterAttrName = "onnx.exporter";
 
 /// Freezes the parameters of `module` that are frozen in `copy`, and says why.

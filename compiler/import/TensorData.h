@@ -31,7 +31,7 @@ public:
 
   /// Errors are complete sentences without the tensor's name.
   llvm::Expected<TensorConstant> constant(const TensorProto &tensor);
-  /// The same, but never external: for attributes of nodes.
+  /// The elements of `tensor`, never external: for attributes of nodes.
   llvm::Expected<mlir::DenseElementsAttr> elements(const TensorProto &tensor);
 
 private:

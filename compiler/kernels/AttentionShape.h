@@ -51,12 +51,12 @@ struct AttentionShape {
       --rounds;
   }
 
-  /// Of those that move.
+  /// Tokens and features in a word that moves.
   int64_t tokensOfWord() const { return pairing == Pairing::Channels ? 2 : 1; }
   int64_t featuresOfWord() const {
     return pairing == Pairing::Features ? 2 : 1;
   }
-  /// Of masks: whether heads have their own; whether all queries of a batch
+  /// Whether heads have masks of their own; whether all queries of a batch
   /// element have one.
   static bool isByHead(mlir::Value mask) {
     // With one key its heads are of one feature, which is no head of a tiling.

@@ -36,8 +36,8 @@ public:
   /// more.
   void numberKeys(int64_t rows, int64_t larger, int64_t least,
                   int64_t tokensOfLarger, int64_t tokens);
-  /// Of the block at hand: later scores, in rows of `channels` words, become
-  /// `number`, or it is added to them.
+  /// Changes the block at hand: later scores, in rows of `channels` words,
+  /// become `number`, or it is added to them.
   void replace(const std::string &scores, int64_t keys, float number);
   void add(const std::string &scores, int64_t keys, float number);
   /// `hidden` becomes `number` for later keys, infinity for others.

@@ -33,7 +33,7 @@ struct ElementwiseStep {
 struct ElementwisePlan {
   llvm::SmallVector<ElementwiseStep> steps;
   unsigned slots = 1;
-  /// Of each slot, whether it holds integers.
+  /// Whether each slot holds integers.
   llvm::SmallVector<bool> integers;
   /// Vectors in the order in which steps consume them, once per use.
   llvm::SmallVector<unsigned> vectorUses;

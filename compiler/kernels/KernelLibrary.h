@@ -78,8 +78,8 @@ inline bool isNarrow(mlir::Value tensor) {
 /// they move as such words: routes, relays and the proof of deadlock freedom
 /// know nothing else.
 Pairing pairingOf(llvm::ArrayRef<mlir::Value> tensors, const Machine &machine);
-/// The same of a tensor between the host and the wafer: the words of a column
-/// meet those of no other, so that they may have tails.
+/// The pairing of a tensor between the host and the wafer: the words of a
+/// column meet those of no other, so that they may have tails.
 Pairing hostPairingOf(mlir::Value tensor, const Machine &machine);
 /// The layout of a tensor as it moves.
 Layout layoutOf(mlir::Value tensor, Pairing pairing, const Machine &machine);
@@ -202,19 +202,19 @@ public:
   double multicast(double pes, double words) const {
     return pes * machine.hopCycles + words + 2 * machine.rampCycles;
   }
-  /// Of `words` words that each PE of a row takes in a chain and then in the
-  /// multicast of what becomes of them, `back` words, without the latency of
-  /// either. Both come over its ramp, in turns once the first are back.
+  /// Cycles of `words` words that each PE of a row takes in a chain and then in
+  /// the multicast of what becomes of them, `back` words, without the latency
+  /// of either. Both come over its ramp, in turns once the first are back.
   double thereAndBack(double words, double back) const {
     return words + std::max(0.0, back - chain(2, 0));
   }
   double thereAndBack(double words) const { return thereAndBack(words, words); }
 
 private:
-  /// Of `words` words in a row for one column. The injector sees each twice on
-  /// its ramp: from the channel, and as it comes by in the column. Of two in
-  /// turn neither is held up by the last's echo, which falls into the words of
-  /// the next column; a word alone loses its turn as often as not.
+  /// Cycles of `words` words in a row for one column. The injector sees each
+  /// twice on its ramp: from the channel, and as it comes by in the column. Of
+  /// two in turn neither is held up by the last's echo, which falls into the
+  /// words of the next column; a word alone loses its turn as often as not.
   /// Injectors in rows without tokens see no echo. More words than queue up
   /// come as fast as they are used.
   double feedCycles(int64_t words, bool echo, double perWord) const {
@@ -230,8 +230,8 @@ private:
   const double fmacRate;
 };
 
-/// Of constants that are one per feature, those that stream: the others are
-/// resident.
+/// The constants, of those that are one per feature, that stream: the others
+/// are resident.
 llvm::SmallVector<wse::WeightAttr, 2>
 streamedVectors(mlir::Operation *op, llvm::ArrayRef<wse::WeightAttr> vectors);
 

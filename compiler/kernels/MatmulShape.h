@@ -88,7 +88,7 @@ struct MatmulShape {
   }
 
 private:
-  /// Of the channels, for a line of words, if a word is used so long.
+  /// Cycles of the channels for a line of words, if a word is used so long.
   mutable std::optional<std::pair<double, double>> lineCycles;
 
   double arrivingWords(const MatmulPlan &plan) const;
@@ -102,10 +102,10 @@ private:
   void store(MatmulPlan &plan, const Machine &machine) const;
 };
 
-/// Of variants whose weights stream.
+/// The cost of a variant whose weights stream.
 KernelCost streamedCost(wse::MatmulOp op, const Machine &machine);
-/// Of all variants, in cycles: multiply-adds spread evenly over the PEs, or the
-/// words of weights that stream over the channels.
+/// The least cycles of all variants: multiply-adds spread evenly over the PEs,
+/// or the words of weights that stream over the channels.
 double productBound(wse::MatmulOp op, const Machine &machine);
 
 } // namespace wsec

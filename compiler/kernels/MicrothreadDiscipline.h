@@ -47,7 +47,7 @@ private:
     /// What the body does, with the threads it has awaited by then.
     llvm::SmallVector<std::pair<InstructionUse, unsigned>, 0> uses;
     unsigned awaited = 0;
-    /// Of the loops around it, as it was entered.
+    /// What the loops around it had awaited, as it was entered.
     llvm::SmallVector<unsigned> awaitedAround;
   };
   llvm::SmallVector<InstructionUse, 0> pending;

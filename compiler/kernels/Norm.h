@@ -89,11 +89,12 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
                          double passes, double reductions,
                          double streamedVectors, bool narrow);
 
-/// Of all-reduces, and of vectors of the host if some are not resident.
+/// The streams of all-reduces, and of vectors of the host if some are not
+/// resident.
 llvm::SmallVector<StreamNeed>
 normStreams(mlir::Operation *op, llvm::ArrayRef<wse::WeightAttr> vectors,
             const Machine &machine);
-/// Of all that norms may open.
+/// The relays of all that norms may open.
 llvm::SmallVector<Relay> normRelays();
 
 /// Vectors of the host, used up by the last passes.

@@ -37,7 +37,7 @@ public:
 
   /// Says that the weight of `op` cannot.
   static mlir::LogicalResult refuse(wse::MatmulOp op);
-  /// Of the variant with packed weights.
+  /// The name of the variant with packed weights.
   static llvm::StringRef nameOf(wse::MatmulVariant variant) {
     return variant == wse::MatmulVariant::Reduce ? "reduce, packed"
                                                  : "broadcast, packed";

@@ -48,12 +48,12 @@ void multicastBlocks(RoutineBuilder &builder, const PEGroups &groups,
                      llvm::ArrayRef<pe::Affine> extents,
                      const pe::Operand &kept, const pe::Operand &heard);
 
-/// The same of `tile` along its row. A block lists its features, for each all
+/// Multicasts `tile` along its row. A block lists its features, for each all
 /// channels.
 void multicastRow(RoutineBuilder &builder, const Tile &tile,
                   llvm::ArrayRef<pe::Affine> extents, const pe::Operand &kept,
                   const pe::Operand &heard);
-/// What that costs, of so many words in a row.
+/// The cycles of that, of so many words in a row.
 double multicastRowCycles(const Machine &machine, double words);
 
 /// Combines `words` words at `buffer` over the PEs of each group with `opcode`:

@@ -14,8 +14,9 @@
 
 namespace wsec {
 
-/// Of one program, whose kernels all run on one region. Where a value is asked
-/// for, null says that it was refused; `user` is the operator that needs it.
+/// The selection of one program, whose kernels all run on one region. Where a
+/// value is asked for, null says that it was refused; `user` is the operator
+/// that needs it.
 class Selection {
 public:
   virtual ~Selection() = default;
@@ -44,7 +45,7 @@ public:
       kernel->setAttr(onnx::absorbedAttrName, absorbed);
     return kernel;
   }
-  /// The same for what one operator of the model becomes.
+  /// Creates the kernel of one operator of the model.
   template <typename KernelT, typename... Args>
   KernelT createFor(mlir::Operation *op, Args &&...args) {
     return create<KernelT>(op, nodesOf(op), std::forward<Args>(args)...);
@@ -64,8 +65,8 @@ public:
   /// What tensors of floats hold that the operators of the model make: f32, or
   /// what --precision asks for.
   virtual mlir::Type floats() const = 0;
-  /// Of `floats`, unless `like` is a value of integers, or a tensor on the
-  /// wafer: then of its elements.
+  /// A tensor of `floats`, unless `like` is a value of integers, or a tensor on
+  /// the wafer: then of its elements.
   mlir::RankedTensorType tensorType(llvm::ArrayRef<int64_t> shape,
                                     wse::TokenTiling tiling,
                                     mlir::Value like = {});
@@ -79,9 +80,9 @@ public:
   /// `value` on the wafer in its own distribution, or in the default one if
   /// the host provides it.
   virtual mlir::Value onWafer(mlir::Value value, mlir::Operation *user) = 0;
-  /// The same where every column holds features of its own.
+  /// `value` on the wafer, where every column holds features of its own.
   mlir::Value onWaferByFeatures(mlir::Value value, mlir::Operation *user);
-  /// The same without bringing anything: null for values of the host.
+  /// `value` where it is on the wafer already: null for values of the host.
   virtual mlir::Value alreadyOnWafer(mlir::Value value) const = 0;
   /// `value` of the host, read as `shape`, in the given distribution.
   /// What the model computes of it (masks, positions) stays in f32, and with
@@ -143,7 +144,8 @@ public:
 
   /// The parameter that a constant is a view of, declared on first use.
   virtual mlir::FlatSymbolRefAttr parameterOf(onnx::ConstantOp constant) = 0;
-  /// The same of elements that the model does not have.
+  /// A parameter of elements that the model does not have, declared on first
+  /// use.
   virtual mlir::FlatSymbolRefAttr parameterOf(mlir::DenseElementsAttr elements,
                                               llvm::StringRef name) = 0;
 

@@ -34,7 +34,7 @@ struct HostView {
   }
   /// Is it everything that is stored, in order?
   bool isWhole() const;
-  /// Of the elements that the host holds.
+  /// The type of the elements that the host holds.
   mlir::Type storedType() const;
 };
 

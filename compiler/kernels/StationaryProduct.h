@@ -16,7 +16,7 @@ namespace wsec {
 /// Sizes of such a product. Tokens come in rounds: in each as many of every
 /// row, or, where rows have not as many, the next ones in order.
 struct StationaryShape {
-  /// Of SRAM beside operands and result.
+  /// Words of SRAM beside operands and result, at most.
   static constexpr int64_t mostWords = 6144;
 
   Layout in, out;

@@ -51,8 +51,8 @@ struct Machine {
   int y = 0;
   int meshWidth = 0;
   int meshHeight = 0;
-  /// Of the channels whose rows these PEs have, those whose words are theirs
-  /// at the west edge: from the first of these on; 0: all.
+  /// The channels at the west edge whose words are for these PEs: `shareCount`
+  /// of those in their rows, from number `shareBegin` on; 0: all.
   int shareBegin = 0;
   int shareCount = 0;
   double clockGhz = 0;
@@ -93,13 +93,13 @@ struct Machine {
   double copyRate16 = 0;
   double addRate16 = 0;
   double fmacRate16 = 0;
-  /// Of factors of 16 bits and sums of 32.
+  /// Multiply-adds per cycle of 16-bit factors into sums of 32 bits.
   double fmacRateMixed = 0;
   /// Whether bf16 is one of its formats. Where it is not, it is taken to be as
   /// fast as f16.
   int bf16 = 0;
   double reduceRate = 0;
-  /// The same of multiply-adds.
+  /// Multiply-adds per cycle into one register.
   double dotRate = 0;
   /// 16-bit elements per cycle of a strided operand: this over the stride, at
   /// least 1. 0: strides cost nothing.
@@ -114,18 +114,19 @@ struct Machine {
   double storeCycles = 0;
   double branchTaken = 0;
   double branchNotTaken = 0;
-  /// Of reading the cycle counter.
+  /// Cycles to read the cycle counter.
   double clockCycles = 0;
   /// How long an asynchronous instruction holds the code that issues it.
   double asyncIssue = 0;
-  /// Of an instruction's first wavelet, for each change of direction.
+  /// Cycles that the first wavelet of an instruction takes longer, for each
+  /// change of direction.
   int turnCycles = 0;
   /// Words that wait in a router for each color and port.
   int routerBufferWords = 0;
   /// Words that wait between PE and router, by queue id.
   std::vector<int> inputQueueWords;
   std::vector<int> outputQueueWords;
-  /// Of a switch, the first included.
+  /// Positions of a switch, the first included.
   int switchPositions = 0;
   /// Most commands of a control wavelet.
   int controlCommands = 0;
@@ -139,8 +140,8 @@ struct Machine {
   int descriptors = 0;
   /// Whether a busy microthread takes more work (1) or refuses it (0).
   int microthreadsQueue = 0;
-  /// Of the mesh, what nothing may use: broken PEs, say. A program lists its
-  /// own (wse.keep_out), so descriptions leave them out.
+  /// PEs of the mesh that nothing may use: broken ones, say. A program lists
+  /// its own (wse.keep_out), so descriptions leave them out.
   std::vector<PeRectangle> keepOuts;
 
   int usableColors() const { return colors - reservedColors; }
@@ -148,11 +149,11 @@ struct Machine {
   int usableBytes() const { return sramBytes - runtimeBytes; }
   int64_t peCount() const { return int64_t(width) * height; }
 
-  /// The same machine as the kernels of a region of this mesh see it: columns
-  /// and rows are the region's, channels those of the mesh whose rows it has.
+  /// This machine as the kernels of a region of its mesh see it: columns and
+  /// rows are the region's, channels those of the mesh whose rows it has.
   Machine region(int column, int row, int columns, int rows) const;
-  /// The same machine where `count` of these channels, from number `begin` on,
-  /// bring words for it, and the others for other regions.
+  /// This machine where `count` of its channels, from number `begin` on, bring
+  /// words for it, and the others for other regions.
   Machine withShare(int begin, int count) const;
 
   /// Channels that fit the mesh: at most one per row.
@@ -163,7 +164,7 @@ struct Machine {
   /// out at the east edge.
   int channelsInUse() const;
   int firstChannel() const;
-  /// Those that lead in at the west edge.
+  /// The channels that lead in at the west edge, and the first of them.
   int westCount() const;
   int firstWest() const { return firstChannel() + shareBegin; }
   /// Channels of the west edge in order, with rows and columns of the region.
@@ -171,8 +172,9 @@ struct Machine {
   std::vector<ChannelPosition> westChannels() const;
   /// Channels of the east edge in order. A region begins at a channel's row.
   std::vector<ChannelPosition> eastChannels() const;
-  /// Those in row `last` or south of it, and the columns [begin, end) that each
-  /// has where they share out columns. With few columns some have none.
+  /// The east channels in row `last` or south of it, and the columns [begin,
+  /// end) that each has where they share out columns. With few columns some
+  /// have none.
   std::vector<ChannelPosition> exitsOfColumns(int last) const;
 
   /// The north-most place, then the west-most, for a region of that shape: it

@@ -7,6 +7,7 @@
 #include "compiler/place/Passes.h"
 #include "compiler/place/ReadPlacement.h"
 #include "compiler/placement/PlacementSolver.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 
@@ -89,12 +90,18 @@ struct PlaceKernels final : place::impl::PlaceKernelsPassBase<PlaceKernels> {
       setShortage(refused, Shortage::Place);
       return signalPassFailure();
     }
+    int64_t pes = 0;
     for (auto [region, placed] :
          llvm::zip(regionsOf(program), solution.regions)) {
       region.setX(placed.at.x);
       region.setY(placed.at.y);
+      pes += region.columns() * region.rows();
     }
     program.setState(wse::State::Placed);
+    remark::analysis(program.getLoc(),
+                     remark::RemarkOpts::name("placed").category(getArgument()))
+        << remark::metric("regions", solution.regions.size())
+        << remark::metric("PEs", pes);
   }
 };
 

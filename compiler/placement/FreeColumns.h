@@ -23,7 +23,7 @@ struct FreeColumns {
   int64_t count() const;
 };
 
-/// Those that none of `taken` has in rows [row, row + rows).
+/// The columns that none of `taken` has in rows [row, row + rows).
 FreeColumns freeColumns(int64_t width, int64_t row, int64_t rows,
                         const std::vector<PlacedRegion> &taken);
 

@@ -13,9 +13,9 @@ namespace wsec {
 /// PEs than are free. Infinite if none fits.
 double throughputBound(const PlacementProblem &problem);
 
-/// Of the score. Centres of neighbours lie as far apart as half of their
-/// shortest sides together; within a largest cost T each region has a shape
-/// that costs no more, and all shapes together the free PEs:
+/// A bound below the score. Centres of neighbours lie as far apart as half of
+/// their shortest sides together; within a largest cost T each region has a
+/// shape that costs no more, and all shapes together the free PEs:
 ///
 ///   min over T of  throughput weight x T
 ///     + wire weight x min of (words of a region x half its shortest side),

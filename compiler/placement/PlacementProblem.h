@@ -36,8 +36,8 @@ struct PlacedRegion {
 struct CandidateShape {
   int64_t columns = 0, rows = 0;
   double cost = 0;
-  /// Of that, of each channel in its rows: those of regions that have a channel
-  /// in common add up.
+  /// The part of `cost` that each channel in its rows takes: those of regions
+  /// that have a channel in common add up.
   double stream = 0;
   bool operator==(const CandidateShape &other) const {
     return columns == other.columns && rows == other.rows &&
@@ -124,7 +124,7 @@ public:
   /// Regions that may have PEs in one row: what enters and leaves those further
   /// east passes the others, in colors of its own. None: any number.
   std::optional<int64_t> mostAbreast;
-  /// Of the score; without, the rest decides in its order.
+  /// What each counts in the score; without any, the rest decides in its order.
   double throughputWeight = 0, latencyWeight = 0, wireWeight = 0;
 
   bool hasWeights() const {
@@ -155,8 +155,8 @@ public:
 
   PlacementCost cost(const Placement &placement) const;
 
-  /// Of `its` and those regions that are in `counted`: the most with PEs in one
-  /// row of `its`.
+  /// The most regions, `its` and those in `counted`, that have PEs in one row
+  /// of `its`.
   int64_t abreast(const PlacedRegion &its, const Placement &placement,
                   const std::vector<bool> &counted) const;
 
@@ -164,23 +164,23 @@ public:
   bool mayShareRows(size_t i, const PlacedRegion &a, size_t j,
                     const PlacedRegion &b) const;
 
-  /// Of a rectangle alone: channels whose rows no part of it has, though it is
-  /// tall enough to have them, or that have keep-outs in their rows; as many as
-  /// there are for one that leads nowhere, with a keep-out at an edge.
+  /// Channels that a rectangle loses: no part of it has their rows, though it
+  /// is tall enough to have them, or they have keep-outs in their rows; as many
+  /// as there are for one that leads nowhere, with a keep-out at an edge.
   int64_t lostChannels(const PlacedRegion &pes) const;
-  /// Of a rectangle alone: hops of launches and words on their way to it, x its
-  /// PEs. Words leave by the east edge: together, way in and way out are as
-  /// long from everywhere.
+  /// Hops of launches and words on their way to a rectangle, x its PEs. Words
+  /// leave by the east edge: together, way in and way out are as long from
+  /// everywhere.
   static int64_t hopsTo(const PlacedRegion &pes) {
     return (pes.x + pes.y) * pes.columns * pes.rows;
   }
-  /// Of those regions that are in `counted`: the largest cost, or sum of what
-  /// one channel brings.
+  /// The largest cost of the regions in `counted`, or sum of what one channel
+  /// brings.
   double throughput(const Placement &placement,
                     const std::vector<bool> &counted) const;
-  /// Of one wish, in half hops.
+  /// How far a wish is from what it wants, in half hops.
   int64_t distance(const NearWish &wish, const Placement &placement) const;
-  /// Of the centres, in half hops.
+  /// How far the centres lie apart, in half hops.
   static int64_t distance(const PlacedRegion &a, const PlacedRegion &b);
   /// Words that a wish counts as.
   int64_t wordsOf(const NearWish &wish) const;

@@ -69,7 +69,8 @@ public:
 
   std::string reason;
   mlir::OpBuilder &builder;
-  /// Of constants that are no scalars, as import counts them.
+  /// Elements and bytes of constants that are no scalars, as import counts
+  /// them.
   int64_t parameters = 0, weightBytes = 0;
 
 private:

@@ -163,7 +163,7 @@ static std::string checkLaunches(const RoutingProblem &problem) {
 std::string wsec::routeByColoring(const RoutingProblem &problem,
                                   Routing &routing, RouteLack *lack) {
   RouteLack none, &its = lack ? *lack : none;
-  its = RouteLack::Ways;
+  its = RouteLack::Paths;
   if (std::string error = checkLaunches(problem); !error.empty())
     return error;
   std::vector<bool> searched(problem.streams.size(), false);
@@ -194,7 +194,7 @@ std::string wsec::routeByColoring(const RoutingProblem &problem,
   else if (straight > problem.colors)
     its = RouteLack::Colors;
   else if (inColors)
-    its = RouteLack::WayColors;
+    its = RouteLack::PathColors;
   return its == RouteLack::Colors
              ? tooManyColors(problem, straight) + "\n" + error
              : error;

@@ -10,9 +10,9 @@ namespace wsec {
 /// What there is too little of where streams have no routes.
 enum class RouteLack {
   Nothing,
-  Colors,    ///< for streams that go straight
-  WayColors, ///< a way in a color of its own, for what is searched
-  Ways,      ///< in any color, or steps to search for them
+  Colors,     ///< for streams that go straight
+  PathColors, ///< a path in a color of its own, for what is searched
+  Paths,      ///< one in any color, or steps to search for them
 };
 
 /// Routes every stream by its pattern and gives colors by graph colouring:

@@ -61,7 +61,7 @@ public:
   bool isShared(int64_t color, size_t bundle) const;
 
 private:
-  /// Of a color, by PE; empty where no net has been there.
+  /// What is known of a color, by PE; empty where no net has been there.
   struct Plane {
     std::vector<uint32_t> end;     ///< of the net with that number - 1
     std::vector<uint16_t> users;   ///< nets that pass

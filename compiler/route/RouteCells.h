@@ -6,7 +6,7 @@
 #ifndef WSEC_COMPILER_ROUTE_ROUTECELLS_H
 #define WSEC_COMPILER_ROUTE_ROUTECELLS_H
 
-#include "compiler/route/RouteMeaning.h"
+#include "compiler/route/PatternSemantics.h"
 
 #include <utility>
 #include <vector>

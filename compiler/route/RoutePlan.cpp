@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/route/RoutePlan.h"
-#include "compiler/route/RouteMeaning.h"
+#include "compiler/route/PatternSemantics.h"
 #include "runtime/program/facts/CommandRoom.h"
 
 #include <algorithm>
@@ -103,7 +103,7 @@ static RoutePlan planLaunch(const RoutingProblem &problem) {
     targets.push_back({region.x, region.y, end, region.y + region.height});
   }
   const bool alongRows =
-      runtime::commandWays(targets) == runtime::CommandWays::Rows;
+      runtime::commandPaths(targets) == runtime::CommandPaths::Rows;
   if (alongRows)
     cuts.push_back(1);
   std::sort(cuts.begin(), cuts.end());

@@ -13,7 +13,7 @@ namespace wsec {
 bool proveRouting(const RoutingProblem &problem, const Routing &routing,
                   int64_t *steps = nullptr);
 
-/// The same stream by stream, in `proved`: R3 to R6, as far as they concern it
+/// Proves stream by stream, in `proved`: R3 to R6, as far as they concern it
 /// alone. False if what concerns several could not be proved: then none is.
 bool proveStreams(const RoutingProblem &problem, const Routing &routing,
                   std::vector<bool> &proved, int64_t *steps = nullptr);

@@ -7,8 +7,10 @@
 #include "compiler/route/ReadRouting.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Remarks.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace mlir;
 
@@ -133,9 +135,12 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
     Routing routing;
     RouteLack lack;
     std::string error = routeByColoring(problem, routing, &lack);
-    while ((lack == RouteLack::Colors || lack == RouteLack::WayColors) &&
-           shareStream(problem, streamOf))
+    int64_t shared = 0; // streams that became one with another
+    while ((lack == RouteLack::Colors || lack == RouteLack::PathColors) &&
+           shareStream(problem, streamOf)) {
+      ++shared;
       error = routeByColoring(problem, routing, &lack);
+    }
     if (lack != RouteLack::Nothing) {
       auto [what, rest] = StringRef(error).split('\n');
       auto refused = program.emitError(what);
@@ -144,7 +149,7 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
       for (StringRef note : notes)
         refused.attachNote() << note;
       setShortage(refused, lack == RouteLack::Colors ? Shortage::Colors
-                                                     : Shortage::Ways);
+                                                     : Shortage::Paths);
       return signalPassFailure();
     }
 
@@ -159,6 +164,18 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
       kernel.setStreamRefs(ArrayAttr::get(&getContext(), streams));
     }
     program.setState(wse::State::Routed);
+    std::set<int64_t> colors;
+    size_t rules = 0;
+    for (const RoutedStream &stream : routing.streams) {
+      colors.insert(stream.colors.begin(), stream.colors.end());
+      rules += stream.rules.size();
+    }
+    remark::analysis(program.getLoc(),
+                     remark::RemarkOpts::name("routed").category(getArgument()))
+        << remark::metric("streams", routing.streams.size())
+        << remark::metric("shared", shared)
+        << remark::metric("colors", colors.size())
+        << remark::metric("rules", rules);
   }
 
   void fail(Operation *op, const Twine &message) {

@@ -8,7 +8,7 @@
 // the rules' geometry; RouteProof spares it where a proof is found.
 
 #include "compiler/route/RouteTracer.h"
-#include "compiler/route/RouteMeaning.h"
+#include "compiler/route/PatternSemantics.h"
 #include "compiler/route/RouteRules.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/route/RoutingProblem.h"
-#include "compiler/route/RouteMeaning.h"
+#include "compiler/route/PatternSemantics.h"
 #include "compiler/route/RouteProof.h"
 #include "compiler/route/RouteRules.h"
 #include "compiler/route/RouteTracer.h"

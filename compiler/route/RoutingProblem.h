@@ -87,7 +87,7 @@ class RoutingProblem {
 public:
   int64_t meshWidth = 0, meshHeight = 0;
   int64_t colors = 0; // that a program may use: 0 .. colors-1
-  /// That have kernels; no two of them have a PE in common.
+  /// The regions that have kernels; no two of them have a PE in common.
   std::vector<RouteRegion> regions;
   std::vector<StreamRequest> streams;
   /// PEs that no word passes, as rectangles without steps.

@@ -7,7 +7,7 @@
 
 #include "compiler/route/SearchedRoutes.h"
 #include "compiler/route/PathRouter.h"
-#include "compiler/route/RouteMeaning.h"
+#include "compiler/route/PatternSemantics.h"
 #include "compiler/route/RouteRules.h"
 
 #include <algorithm>

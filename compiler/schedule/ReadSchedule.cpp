@@ -75,7 +75,7 @@ wsec::readSchedulingProblem(wse::ProgramOp program) {
          held.getHeldBytes(machines[region->second].width,
                            machines[region->second].height)});
   }
-  llvm::DenseMap<Type, size_t> forms; // looked up only
+  llvm::DenseMap<Type, size_t> layoutClasses; // looked up only
   llvm::DenseMap<Operation *, size_t> index;
   for (auto [entry, block] : llvm::enumerate(program.entryBlocks())) {
     Accesses accesses;
@@ -98,9 +98,10 @@ wsec::readSchedulingProblem(wse::ProgramOp program) {
           memory.overwrites.push_back(memory.operands.back());
       }
       if (kernel->getNumResults())
-        memory.form =
-            forms.try_emplace(kernel->getResult(0).getType(), forms.size() + 1)
-                .first->second;
+        memory.layoutClass = layoutClasses
+                                 .try_emplace(kernel->getResult(0).getType(),
+                                              layoutClasses.size() + 1)
+                                 .first->second;
       memory.cycles = library->cost(kernel, machine).total();
       memory.entry = entry;
       accesses.add(kernel, problem.kernels.size(), memory.after);

@@ -4,11 +4,12 @@
 #include "compiler/kernels/RoutineSet.h"
 #include "compiler/schedule/BackPressureScheduler.h"
 #include "compiler/schedule/FirstFitScheduler.h"
-#include "compiler/schedule/FormScheduler.h"
 #include "compiler/schedule/LaunchOrder.h"
+#include "compiler/schedule/LayoutClassScheduler.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/schedule/ReadFlows.h"
 #include "compiler/schedule/ReadSchedule.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 
@@ -52,11 +53,20 @@ struct ScheduleLaunches final
   using ScheduleLaunchesPassBase::ScheduleLaunchesPassBase;
 
   void runOnOperation() override {
-    if (failed(schedule(getOperation())))
-      signalPassFailure();
+    wse::ProgramOp program = getOperation();
+    int64_t code = 0;
+    if (failed(schedule(program, code)))
+      return signalPassFailure();
+    remark::analysis(
+        program.getLoc(),
+        remark::RemarkOpts::name("scheduled").category(getArgument()))
+        << remark::metric("launches", program.kernels().size())
+        << remark::metric("code bytes", code)
+        << remark::metric("SRAM peak", program.getSramPeak().value_or(0));
   }
 
-  LogicalResult schedule(wse::ProgramOp program) {
+  /// `code`: bytes of it in a PE.
+  LogicalResult schedule(wse::ProgramOp program, int64_t &code) {
     if (program.getState() != wse::State::Routed)
       return program.emitError("only a routed program can be scheduled, this "
                                "one is ")
@@ -79,6 +89,7 @@ struct ScheduleLaunches final
             placeBehindCode(program, *problem, order, solver, overflow);
         if (failed(fits))
           return failure();
+        code = overflow.code;
         if (*fits)
           return scheduleFlows(program);
       }
@@ -159,7 +170,7 @@ struct ScheduleLaunches final
 
   static bool byForm(wse::ProgramOp program, const SchedulingProblem &problem,
                      const std::vector<size_t> &order, Overflow &) {
-    std::optional<Schedule> solution = scheduleByForm(problem, order);
+    std::optional<Schedule> solution = scheduleByLayoutClass(problem, order);
     if (solution)
       writeSchedule(program, program.kernels(), problem, *solution);
     return solution.has_value();

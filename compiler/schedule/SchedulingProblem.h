@@ -19,8 +19,8 @@ struct KernelMemory {
   std::vector<size_t> operands;
   int64_t resultBytes = 0; // 0: no result stays on the wafer
   int64_t scratchBytes = 0;
-  /// Those of `operands` that the result may overwrite if it is their last
-  /// use: element i of the result needs element i of them and no other.
+  /// Which of `operands` the result may overwrite if it is their last use:
+  /// element i of the result needs element i of them and no other.
   std::vector<size_t> overwrites;
   size_t region = 0; ///< whose PEs hold its result and scratch
   /// Kernels that it follows for another reason: they store what it loads, or
@@ -29,7 +29,7 @@ struct KernelMemory {
   std::vector<size_t> after = {};
   double cycles = 0; ///< predicted
   /// Equal for results that are laid out alike, as code sees them.
-  size_t form = 0;
+  size_t layoutClass = 0;
   size_t entry = 0; ///< the kernels of an entry stand together
 };
 

@@ -22,7 +22,7 @@ public:
   void add(mlir::Value value);
   /// All that `add` made.
   void remove();
-  /// Those that `add` made for a value; null if it has none.
+  /// The store and the load that `add` made for a value; null if it has none.
   mlir::Operation *storeOf(mlir::Value value) const;
   mlir::Operation *loadOf(mlir::Value value) const;
 

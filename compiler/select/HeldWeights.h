@@ -23,7 +23,7 @@ struct HeldAmount {
   int64_t elements = 0; ///< that are loaded, for all PEs
 };
 
-/// Those that the kernel holds as it is.
+/// The weights that the kernel holds as it is.
 HeldAmount heldAmount(wse::KernelOp kernel, const Machine &machine);
 
 /// While it lives the constants of some kernels count as resident, so that

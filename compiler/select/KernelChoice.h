@@ -63,7 +63,7 @@ public:
   explicit Offers(Machine region, bool packs = true)
       : region(std::move(region)), packs(packs) {}
 
-  /// Of the kernel as it is; valid while this lives.
+  /// The offers of the kernel as it is; valid while this lives.
   llvm::ArrayRef<Offer> of(wse::KernelOp kernel);
 
 private:

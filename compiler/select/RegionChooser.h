@@ -33,7 +33,7 @@ struct RegionChoice {
   RegionShape shape;
   double cycles = 0;
   std::vector<ShapeEstimate> estimates; ///< the best first
-  /// The same for the report: candidatesAttrName.
+  /// The estimates for the report: candidatesAttrName.
   mlir::ArrayAttr candidates;
 };
 
@@ -53,7 +53,8 @@ std::vector<ShapeEstimate> estimateShapes(const Machine &mesh,
                                           int64_t code = 0, size_t widths = 2,
                                           int bands = 1);
 
-/// Of each of these kernels on each shape, in the variant that costs least.
+/// Estimates of each of these kernels on each shape, in the variant that costs
+/// least.
 std::vector<std::vector<KernelEstimate>>
 estimateEach(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
              llvm::ArrayRef<RegionShape> shapes);
@@ -70,7 +71,7 @@ public:
                   PlanningCache &cache, bool keepWeights, bool littleScratch);
   ~KernelEstimator();
 
-  /// Of each kernel.
+  /// The estimates of the kernels on one shape, in their order.
   std::vector<KernelEstimate> on(RegionShape shape);
 
 private:
@@ -88,8 +89,8 @@ void retype(llvm::ArrayRef<wse::KernelOp> kernels, RegionShape shape);
 RegionShape chooseHeads(wse::ProgramOp program, PlanningCache &cache,
                         RegionShape shape);
 
-/// The same for some kernels of a program that has all on the whole mesh, in
-/// the variants that `KernelEstimator` counts.
+/// `shape` with the heads for some kernels of a program that has all on the
+/// whole mesh, in the variants that `KernelEstimator` counts.
 RegionShape chooseHeads(const Machine &mesh,
                         llvm::ArrayRef<wse::KernelOp> kernels,
                         PlanningCache &cache, RegionShape shape,

@@ -20,8 +20,8 @@ namespace wsec::select {
 struct RegionPart {
   llvm::SmallVector<wse::KernelOp> kernels;
   RegionShape shape;
-  /// Of its north-west PE, where that was chosen with the shape; else `place`
-  /// chooses it.
+  /// Where its north-west PE lies, if that was chosen with the shape; else
+  /// `place` chooses it.
   std::optional<PlacedOrigin> at;
   wse::RegionRole role = wse::RegionRole::Part;
   int64_t firstKernel = 0; ///< of a stage, in the list that was cut

@@ -41,7 +41,7 @@ struct StageAnswers {
 /// shares of the channels.
 class StageChoice {
 public:
-  /// Of the cycles from sample to sample: so much more is given for a shorter
+  /// The share of the cycles from sample to sample that is given for a shorter
   /// latency. Predictions are off by more than that.
   static constexpr double nearTie = 0.02;
 
@@ -59,7 +59,7 @@ public:
   void add(StageAnswers &known);
   /// Whether the next problem has a plan, however slow.
   bool hasPlan(StageAnswers &known) const;
-  /// Of all plans of more than one stage the one with the fewest cycles from
+  /// The plan, of all of more than one stage, with the fewest cycles from
   /// sample to sample; but with the least latency of those that are within
   /// `nearTie` of these: the fastest of each problem, and the one that then
   /// gets by with the fewest rows and stages.

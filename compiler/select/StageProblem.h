@@ -50,14 +50,14 @@ public:
   size_t mostStages = 1;         ///< in a row: each has a channel
   int64_t room = 0; ///< bytes of a PE for what stays and what kernels use
   std::vector<int64_t> widths;
-  /// Of each kernel on each width, [width][kernel].
+  /// The cycles of each kernel on each width, [width][kernel].
   std::vector<std::vector<double>> cycles;
   /// What a stage of that width that ends before kernel k takes to hand over
   /// what is used from there on, and one that begins with it to take that,
   /// [width][k]; infinite: no region can hand it over.
   std::vector<std::vector<double>> leaving, entering;
-  /// The same through the store, to and from another row of stages; only needed
-  /// where there is more than one.
+  /// What leaving and entering take through the store, to and from another row
+  /// of stages; only needed where there is more than one.
   std::vector<std::vector<double>> storing, loading;
   /// Bytes of a PE that stay from sample to sample, and that are in use while
   /// the kernel runs, [width][kernel].
@@ -65,7 +65,8 @@ public:
 
   size_t kernelCount() const { return cycles.empty() ? 0 : cycles[0].size(); }
 
-  /// Of one stage, with what it takes and hands over, to one that turns or not.
+  /// The cycles of one stage, with what it takes and hands over, to one that
+  /// turns or not.
   double cyclesOf(const Stage &stage, bool nextTurns) const;
   /// What stays, and the most that is in use beside it.
   int64_t bytesOf(const Stage &stage) const;
@@ -84,8 +85,8 @@ public:
   std::string verify(const StagePlan &plan) const;
 };
 
-/// Of so many channels one for each stage, then another for that whose channels
-/// have most words to bring.
+/// Channels of each stage: one, then another for that whose channels have most
+/// words to bring.
 std::vector<int64_t> shareOutChannels(const std::vector<double> &words,
                                       size_t channels);
 

@@ -14,7 +14,7 @@ struct StageRow {
   FreeColumns free;
 };
 
-/// Those of so many rows of `mesh` each that begin there.
+/// The rows of stages, of so many rows of `mesh` each, that begin there.
 std::vector<StageRow> stageRowsAt(const PlacementProblem &mesh,
                                   const std::vector<int64_t> &begins,
                                   int64_t rows);

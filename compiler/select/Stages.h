@@ -19,8 +19,8 @@ struct KeepOptions {
   bool weights = false; ///< stay on the wafer, where kernels can hold them
   int64_t code = 0;     ///< bytes of a PE; 0: not known
   int64_t selected = 0; ///< that kernels were selected with room for
-  /// Those are of all kernels, which a stage has its share of: regions are
-  /// there for their code.
+  /// Whether `code` and `selected` are of all kernels, which a stage has its
+  /// share of: regions are there for their code.
   bool spreadCode = false;
   bool clear = false; ///< no keep-out lies in a row of stages
 };

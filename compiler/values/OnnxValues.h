@@ -12,9 +12,9 @@ namespace wsec::values {
 
 /// Reason why a node was left as it is, for the report.
 inline constexpr llvm::StringLiteral reasonAttrName = "onnx.reason";
-/// Of a module: pairs of a node that became a product, and its reason.
+/// Pairs of a node that became a product, and its reason; of a module.
 inline constexpr llvm::StringLiteral unrecognizedAttrName = "onnx.unrecognized";
-/// Of a module: how many nodes of f64 compute in f32.
+/// How many nodes of f64 compute in f32; of a module.
 inline constexpr llvm::StringLiteral f64AsF32AttrName = "onnx.f64_as_f32";
 
 /// The reason of nodes behind one with a reason of its own.

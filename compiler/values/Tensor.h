@@ -86,7 +86,7 @@ public:
   }
   void setFloat(int64_t i, double value);
   void setInt(int64_t i, int64_t value);
-  /// The same by type, for code that is one for floats and for integers.
+  /// The element, by type: for code that is one for floats and for integers.
   template <typename T>
   T get(int64_t i) const {
     if constexpr (std::is_floating_point_v<T>)
@@ -101,7 +101,7 @@ public:
 
   /// The elements a view of this tensor takes.
   Tensor viewed(const StridedView &view) const;
-  /// The same elements, another shape of equally many.
+  /// A tensor of these elements in another shape of equally many.
   Tensor reshaped(llvm::ArrayRef<int64_t> shape) const;
   /// Elements converted as ONNX's Cast does.
   Tensor cast(ElementType to) const;

@@ -29,7 +29,7 @@ TracedView traceLayout(mlir::Value value);
 /// Traces through slices and multiplications by one number as well.
 TracedView traceScaledLayout(mlir::Value value);
 
-/// The same, and through expands.
+/// Traces through expands as well.
 TracedView traceRepeated(mlir::Value value);
 
 } // namespace wsec::values

@@ -18,7 +18,7 @@ namespace wsec::fabric {
 enum class Port : uint8_t { North, South, East, West, Ramp };
 inline constexpr Port allPorts[] = {Port::North, Port::South, Port::East,
                                     Port::West, Port::Ramp};
-/// Those to other PEs.
+/// The ports to other PEs.
 inline constexpr Port sides[] = {Port::North, Port::South, Port::East,
                                  Port::West};
 
@@ -83,7 +83,7 @@ struct RowSet {
     return pitch > 0 && y / pitch < groups && y % pitch < used;
   }
   int64_t count() const { return groups * used; }
-  /// Those north of row y.
+  /// The number of rows of the set north of row y.
   int64_t before(int64_t y) const {
     return y / pitch < groups ? y / pitch * used + std::min(y % pitch, used)
                               : count();
@@ -91,7 +91,7 @@ struct RowSet {
   /// Row number i of them, from the north.
   int64_t row(int64_t i) const { return i / used * pitch + i % used; }
   int64_t last() const { return end() - 1; }
-  /// That behind the last.
+  /// The row behind the last.
   int64_t end() const { return (groups - 1) * pitch + used; }
   /// Whether all rows of `other` are among them.
   bool cover(const RowSet &other) const;

@@ -79,7 +79,7 @@ struct Operand {
                         llvm::ArrayRef<int64_t> strides);
   static Operand fabric(Affine color, unsigned depth = 1);
   static Operand immediate(float value);
-  /// Of `total` words keep those from `offset` on.
+  /// Keeps, of `total` words, those from `offset` on.
   Operand windowed(Affine offset, Affine total) const;
 };
 

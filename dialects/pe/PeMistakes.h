@@ -88,12 +88,12 @@ mlir::ParseResult refuseWord(mlir::OpAsmParser &parser,
 /// Whether the next token starts with one of `characters`.
 bool startsWith(mlir::AsmParser &parser, llvm::StringRef characters);
 
-/// Of `names` those that look most like `wanted`, as "; nearest: add, and", or
-/// all of them if they are few, as "; there is: east, west".
+/// The `names` that look most like `wanted`, as "; nearest: add, and", or all
+/// of them if they are few, as "; there is: east, west".
 std::string nearest(llvm::StringRef wanted,
                     llvm::SmallVector<llvm::StringRef> names);
 
-/// The same of the symbols of kind `OpTy` in an op's body.
+/// The nearest symbols of kind `OpTy` in an op's body.
 template <typename OpTy, typename ParentOp>
 std::string nearestSymbol(llvm::StringRef wanted, ParentOp parent) {
   llvm::SmallVector<llvm::StringRef> names;

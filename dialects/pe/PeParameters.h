@@ -29,7 +29,7 @@ struct Parameter {
 struct Parameters {
   /// Values that somebody gave instead of defaults, by name.
   std::map<std::string, int64_t> given;
-  /// Of the program that is being read.
+  /// The parameters of the program that is being read.
   std::vector<Parameter> declared;
 
   const Parameter *find(llvm::StringRef name) const;

@@ -10,7 +10,7 @@
 
 namespace wsec::wse {
 
-/// Those that the operation's kind declares, by name.
+/// The attributes that the operation's kind declares, by name.
 inline llvm::SmallVector<mlir::NamedAttribute>
 inherentAttributes(mlir::Operation *op) {
   mlir::NamedAttrList list;

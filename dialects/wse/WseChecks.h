@@ -18,8 +18,8 @@ inline mlir::Type elementType(mlir::Value value) {
 inline TokenTiling tilingOf(mlir::Value value) {
   return TokenTiling::of(value.getType());
 }
-/// Of tensors on the wafer. Those in the store, and scalars of element-wise
-/// bodies, are of f32 and i32.
+/// Whether tensors on the wafer may hold such elements. Those in the store, and
+/// scalars of element-wise bodies, are of f32 and i32.
 inline bool isWaferElement(mlir::Type type) {
   return isFloatElement(type) || type.isInteger(32);
 }
@@ -31,11 +31,11 @@ inline bool isStoreElement(mlir::Type type) {
 llvm::LogicalResult withNote(mlir::InFlightDiagnostic error,
                              mlir::Operation *other, const llvm::Twine &note);
 
-/// The same for a value, where it is made.
+/// Adds where a value is made.
 llvm::LogicalResult withMaker(mlir::InFlightDiagnostic error,
                               mlir::Value operand);
 
-/// The same for a source, or a tensor of the program by its name.
+/// Adds where a source, or a tensor of the program by its name, is declared.
 llvm::LogicalResult withDeclaration(mlir::InFlightDiagnostic error,
                                     mlir::Operation *op,
                                     mlir::Attribute source);

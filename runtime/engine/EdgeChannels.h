@@ -56,8 +56,8 @@ public:
   pe::Word take(HostPort &host, Observer *observer, pe::Cycle now);
 
   int color() const { return its; }
-  /// Of its next word, which exists: the lowest of a row goes first, equal ones
-  /// in turns.
+  /// The order of its next word, which exists: the lowest of a row goes first,
+  /// equal ones in turns.
   uint64_t slot() const { return commands ? 0 : uses[use].order; }
   bool carriesCommands() const { return commands; }
   /// From cycle `when` on the streams of launches below `launches` flow.

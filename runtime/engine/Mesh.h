@@ -45,7 +45,8 @@ int routerWords(const program::Machine &machine);
 /// color holds, and those on the ramp.
 int inboxWords(const program::Machine &machine, const ClassCode &code,
                int color);
-/// The same the other way; with what the router holds on its ramp port.
+/// Words between a PE and its router on one color, on their way out; with what
+/// the router holds on its ramp port.
 int outboxWords(const program::Machine &machine, const ClassCode &code,
                 int color);
 

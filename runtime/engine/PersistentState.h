@@ -21,7 +21,7 @@ public:
     return bits[unit / 64] >> unit % 64 & 1;
   }
   void insert(size_t from, size_t to);
-  /// Those of both, and those of this one alone.
+  /// The units of both, and the units of this one alone.
   UnitSet operator&(const UnitSet &other) const;
   UnitSet operator-(const UnitSet &other) const;
   bool operator==(const UnitSet &) const = default;
@@ -87,7 +87,7 @@ public:
   const std::vector<Piece> &pieces(int peClass) const {
     return layout[size_t(peClass)].pieces;
   }
-  /// Of all persistent buffers of a PE of the class.
+  /// Bytes of all persistent buffers of a PE of the class.
   int64_t bytes(int peClass) const { return layout[size_t(peClass)].bytes; }
   /// Whether the program has any.
   bool any() const;

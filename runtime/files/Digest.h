@@ -14,12 +14,12 @@ class MappedFile;
 /// bytes, which `xxhsum -H3` prints.
 uint64_t digestOf(const void *data, uint64_t size);
 
-/// The same, of a whole file. Digests of large files are remembered under
+/// Digest of a whole file. Digests of large files are remembered under
 /// $XDG_CACHE_HOME/wsec (or ~/.cache/wsec) by what tells states of a file
 /// apart, its times among them, so that gigabytes are read once.
 uint64_t digestOf(const MappedFile &file);
 
-/// The same, of data that comes in pieces.
+/// Digest of data that comes in pieces.
 class StreamedDigest {
 public:
   StreamedDigest();

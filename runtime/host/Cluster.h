@@ -39,7 +39,7 @@ struct ClusterRun {
 
   /// Adds what other systems have made of the same batch.
   void join(const ClusterRun &others);
-  /// Of all passes, one after the other.
+  /// Cycles of all passes, one after the other.
   double cycles() const;
   double oneSystemCycles() const;
   /// Cycles of one system that makes all calls, over `cycles`.

@@ -27,7 +27,7 @@ struct Comparison {
   double ratio() const { return largest > 0 ? maxError / largest : maxError; }
 };
 
-/// That of an output.
+/// How far an output is from its reference.
 struct OutputError {
   std::string output;
   Comparison comparison;

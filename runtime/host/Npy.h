@@ -30,8 +30,8 @@ struct NpyHeader {
 };
 constexpr uint64_t longestNpyHeader = 1 << 16;
 
-/// Of a file of which `size` bytes are there, enough for the header. Throws
-/// BadTensor.
+/// Reads the header of a file of which `size` bytes are there, enough for it.
+/// Throws BadTensor.
 NpyHeader parseNpyHeader(const uint8_t *data, uint64_t size,
                          const std::string &name);
 /// Throws BadTensor unless `found` bytes of elements are there.

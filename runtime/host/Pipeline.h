@@ -27,7 +27,7 @@ struct StageRun {
 struct PipelineRun {
   SessionRun run; ///< of all samples
   uint64_t samples = 0;
-  /// Of the entry that fills resident weights.
+  /// Cycles of the entry that fills resident weights.
   double loadCycles = 0, predictedLoadCycles = 0;
   double firstLatency = 0; ///< of the first sample, which waits for nobody
   double lastLatency = 0;

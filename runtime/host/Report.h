@@ -24,7 +24,7 @@ struct KernelReport {
   SparseWeights sparse;
 };
 
-/// Of a batch on several systems (see runtime/swarmx/README.md).
+/// What a batch on several systems took (see runtime/swarmx/README.md).
 struct SystemsReport {
   uint64_t calls = 0, passes = 0;
   double cycles = 0;          ///< of the slowest system of each pass, added

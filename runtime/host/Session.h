@@ -91,7 +91,7 @@ public:
   absl::StatusOr<HostTensor> parameter(const std::string &name) const;
   /// TensorStore::bindParameters.
   absl::Status bindParameters(ParameterSource &source);
-  /// Of the last call: what it adds to the gradients of parameters.
+  /// What the last call adds to the gradients of parameters.
   absl::StatusOr<Gradients> gradients() const;
 
   /// A call of an entry with its arguments; without a name of the only one, or

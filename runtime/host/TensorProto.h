@@ -8,7 +8,8 @@
 
 namespace wsec::runtime {
 
-/// That of an ONNX element type, by its number; none: it has no such type.
+/// The type of elements with an ONNX element type's number; none: it has no
+/// such type.
 std::optional<DataType> dataTypeOf(int32_t onnxType);
 
 struct NamedTensor {

@@ -85,7 +85,7 @@ Error blockTooLarge();
 /// BadProgram when it is absurdly large.
 Block makeBlock(const program::Segment &segment,
                 const std::vector<int64_t> &scalars);
-/// The same of a segment whose offset and extents are these.
+/// The block of a segment whose offset and extents are these.
 Block makeBlock(const program::Segment &segment, int64_t offset,
                 const int64_t *extents);
 

@@ -41,7 +41,7 @@ public:
   void restart();
 
   uint64_t words() const { return total; }
-  /// Those of them that come from weights and constants.
+  /// The words that come from weights and constants.
   uint64_t weightWords() const { return weights; }
   uint64_t delivered() const { return taken; }
   /// Words that came another way than out of `next`.
@@ -83,10 +83,10 @@ private:
   /// As floats, those of lines `pitch` apart, from `line` + `first` on.
   void writeBlock(const Part &part, const Block &block, int64_t first,
                   int64_t lines, float *words, size_t pitch) const;
-  /// The same, as elements of the wire that are put into words.
+  /// Packs lines, as elements of the wire that are put into words.
   void packBlock(const Part &part, const Block &block, int64_t lines,
                  float *words) const;
-  /// The same of floats of 32 bits; false if they are none.
+  /// Packs lines of floats of 32 bits; false if they are none.
   bool packFloats(const Part &part, const Block &block, int64_t lines,
                   float *words) const;
   void readRun(const Part &part, program::ElementType wire, int64_t first,

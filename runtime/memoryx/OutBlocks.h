@@ -20,8 +20,8 @@ namespace wsec::runtime {
 
 class OutBlocks {
 public:
-  /// Of each segment of a stream, on a mesh of `width` columns; `arguments` are
-  /// those of the stream's launches.
+  /// The blocks of each segment of a stream, on a mesh of `width` columns;
+  /// `arguments` are those of the stream's launches.
   static std::vector<OutBlocks> of(const program::HostStream &stream,
                                    int32_t width,
                                    const std::vector<int64_t> &arguments);
@@ -38,8 +38,8 @@ public:
   int64_t lines(size_t column, size_t row) const;
 
   bool isSeparable() const { return separable; }
-  /// Of a separable one, in rows of which there are some: the blocks that begin
-  /// with the least and end with the greatest element.
+  /// The blocks of a separable segment that begin with the least and end with
+  /// the greatest element, in rows of which there are some.
   std::pair<Block, Block> extremes(Rows rows) const;
   /// Likewise, how many elements blocks have: number, and blocks of that.
   std::vector<std::pair<uint64_t, uint64_t>> sizes(Rows rows) const;

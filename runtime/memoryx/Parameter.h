@@ -34,7 +34,7 @@ struct ParameterStore::Parameter {
   GradientSum gradient;
   bool isPending = false; ///< the last step is not applied yet
 
-  /// Of the store's residency.
+  /// When the store used it last, and its bytes that are resident.
   uint64_t lastUse = 0, residentBytes = 0;
 };
 

@@ -25,7 +25,7 @@ struct StoreOptions {
   std::optional<LossScale> lossScale; ///< of gradients of f16
   /// Where the state lies in mapped files; empty: in memory.
   std::string folder;
-  /// Of state in files, how much stays mapped in after use. While a parameter
+  /// Bytes of state in files that stay mapped in after use. While a parameter
   /// is read or updated, its own state comes on top.
   uint64_t residentBytes = uint64_t(1) << 30;
 };
@@ -72,7 +72,7 @@ public:
   /// what they are to be divided by is said once, in endStep.
   void accumulate(size_t parameter, program::ElementType type,
                   const void *gradient, uint64_t first, uint64_t samples);
-  /// Of the next sample, in f32.
+  /// Adds the gradient of the next sample, in f32.
   void accumulate(size_t parameter, const float *gradient);
 
   /// What endStep found. A step with a number that is not finite changes
@@ -125,7 +125,7 @@ private:
   void dropGradients();
   /// Keeps what is resident within its bound.
   void touched(Parameter &parameter);
-  /// Of one that nobody uses.
+  /// Drops what is resident of a parameter that nobody uses.
   void release(Parameter &parameter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(residency);
 
   const StoreOptions options;
@@ -137,7 +137,7 @@ private:
   std::atomic<int> readers{0};                ///< WeightStreams
 
   Mutex residency;
-  /// Those that are resident.
+  /// Parameters that are resident, by their last use.
   std::map<uint64_t, Parameter *> byUse ABSL_GUARDED_BY(residency);
   uint64_t clock ABSL_GUARDED_BY(residency) = 0;
   uint64_t resident ABSL_GUARDED_BY(residency) = 0;

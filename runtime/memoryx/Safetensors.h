@@ -29,7 +29,8 @@ struct FileTensor {
   const uint8_t *data = nullptr;
 };
 
-/// Those that parameters and their streams can have: F32, F16, BF16.
+/// The type of elements that parameters and their streams can have: F32, F16,
+/// BF16.
 std::optional<program::ElementType> floatType(const std::string &type);
 /// The inverse.
 std::string typeName(program::ElementType type);

@@ -120,7 +120,7 @@ private:
   std::vector<WeightFile> files;
   std::map<std::string, std::pair<std::shared_ptr<const MappedFile>, uint64_t>>
       byPath; ///< mapped files and their digests
-  /// Those that are computed as a whole become so late.
+  /// Entries, of which those that are computed as a whole become so late.
   mutable std::vector<Entry> entries;
   mutable Mutex computing;
   std::vector<OutputElements> outputs;

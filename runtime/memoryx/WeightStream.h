@@ -20,7 +20,7 @@ public:
   struct Options {
     program::ElementType type = program::ElementType::BF16;
     uint64_t pieceElements = uint64_t(1) << 22;
-    /// Of pieces that are ready; at least one is made ahead.
+    /// Bytes of pieces that are ready; at least one is made ahead.
     uint64_t aheadBytes = uint64_t(64) << 20;
   };
   /// Parameters in the order of the pass; one may come several times. The store

@@ -15,12 +15,12 @@ namespace wsec::runtime {
 /// enters the next launch that it takes part in, or at the end of the run.
 class Values : public Observer {
 public:
-  /// Of a call, whose program must outlive this.
+  /// Reads values of a call, whose program must outlive this.
   explicit Values(const Call &call);
 
   /// Index of a value, or -1.
   int find(const std::string &name) const;
-  /// Of all values, in the order of the launches that make them.
+  /// The names of all values, in the order of the launches that make them.
   std::vector<std::string> names() const;
   /// Reads this one, too.
   void want(uint32_t value);

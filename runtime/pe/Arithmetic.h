@@ -87,7 +87,7 @@ const char *integerProblem(program::Opcode op, NumberKind kind,
 /// The values of both sources, for messages: "7 and 0".
 std::string describeSources(NumberKind kind, Number a, Number b);
 
-/// The same for `n` elements at a time; `stride` in bytes.
+/// Decodes, and encodes, `n` elements at a time; `stride` in bytes.
 void decodeElements(program::ElementType type, NumberKind kind, size_t n,
                     const void *elements, ptrdiff_t stride, Number *numbers);
 void encodeElements(program::ElementType type, NumberKind kind, size_t n,

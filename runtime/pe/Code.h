@@ -73,7 +73,7 @@ struct OperandCode {
   bool windowed = false;
   AffineFunction windowOffset, windowTotal;
   float immediate = 0;
-  /// Of the buffer, or of the elements on the wire.
+  /// Elements of the buffer, or on the wire.
   program::ElementType type = program::ElementType::F32;
   program::Packing packing = program::Packing::Single;
   bool indexed = false; ///< sent with `wireIndex` + i in the upper half
@@ -252,7 +252,7 @@ void forEachStatement(const Body &body, const Visit &visit) {
   }
 }
 
-/// The same for all code of a class.
+/// Visits all statements of a class.
 template <class Visit>
 void forEachStatement(const ClassCode &code, const Visit &visit) {
   for (const auto &[id, routine] : code.routines)

@@ -6,7 +6,7 @@
 
 namespace wsec::runtime {
 
-/// Of a PE in the mesh: columns from the west, rows from the north.
+/// Where a PE is in the mesh: columns from the west, rows from the north.
 struct Coordinate {
   int x = 0;
   int y = 0;

@@ -45,8 +45,8 @@ void widenWords(const HalvesProblem &problem, const float *words,
 void narrowWords(const HalvesProblem &problem, const float *values,
                  float *words);
 
-/// The same of elements of 16 bits that lie four bytes apart, F16 or BF16: the
-/// lower or the upper halves of words.
+/// Widens elements of 16 bits that lie four bytes apart, F16 or BF16: the lower
+/// or the upper halves of words.
 void widenApart(bool bfloat, size_t n, const void *halves, float *values);
 void narrowApart(bool bfloat, size_t n, const float *values, void *halves);
 

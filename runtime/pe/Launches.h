@@ -33,7 +33,7 @@ public:
   /// Something of a launch happens from `start` to `end`. Whether it is the
   /// first.
   bool note(size_t launch, double start, double end);
-  /// Of the last of them.
+  /// The end of the last of them.
   double end() const;
   const std::vector<LaunchTime> &all() const { return times; }
 

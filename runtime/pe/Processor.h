@@ -181,8 +181,8 @@ private:
   const ClassCode *code = nullptr;
   int pe = 0;
   size_t launch = 0, launchesLeft = 0;
-  /// Of a launch wavelet that has been taken: words that follow it, and what
-  /// it starts here.
+  /// Words that follow a launch wavelet that has been taken, and what it starts
+  /// here.
   size_t argumentsLeft = 0;
   const RoutineCode *started = nullptr;
   std::vector<int32_t> arguments;

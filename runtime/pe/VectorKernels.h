@@ -26,8 +26,7 @@ struct VectorSource {
 void applyVector(program::Opcode op, size_t n, float *dst, VectorSource a,
                  VectorSource b);
 
-/// The same for rows of vectors, one after the other: dst[r][i] = op(a[r][i],
-/// b[r][i]).
+/// Rows of vectors, one after the other: dst[r][i] = op(a[r][i], b[r][i]).
 struct RowsProblem {
   program::Opcode op;
   size_t rows, columns;
@@ -40,9 +39,9 @@ struct RowsProblem {
 };
 void applyRows(const RowsProblem &problem);
 
-/// The same where all rows go into one vector, which stays in registers
-/// meanwhile: `dstRow` is 0. A source may be that vector, too: its pointer
-/// equals `dst` and its row is 0.
+/// Adds up all rows into one vector, which stays in registers meanwhile:
+/// `dstRow` is 0. A source may be that vector, too: its pointer equals `dst`
+/// and its row is 0.
 void reduceRows(const RowsProblem &problem);
 
 /// dst[r][i] = a[r][i] with any strides.

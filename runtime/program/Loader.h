@@ -21,7 +21,7 @@ public:
   /// checked: it is copied, and only bundled weights stay in the file.
   static std::shared_ptr<const LoadedProgram> open(const std::string &path);
 
-  /// The same for a file held in memory, as if it lay in `directory`.
+  /// Checks a file held in memory, as if it lay in `directory`.
   static std::shared_ptr<const LoadedProgram>
   fromBytes(std::vector<uint8_t> bytes, const std::string &directory = "");
 

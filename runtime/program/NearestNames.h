@@ -17,8 +17,8 @@ std::string inQuotes(std::string_view name);
 /// but for the ends of lines.
 std::string printable(std::string_view text);
 
-/// Of `names` those that look most like `wanted`, as "; nearest: 'a', 'b'"; or
-/// that there are none. For messages.
+/// The `names` that look most like `wanted`, as "; nearest: 'a', 'b'"; or that
+/// there are none. For messages.
 std::string nearestNames(const std::string &wanted,
                          std::vector<std::string> names);
 

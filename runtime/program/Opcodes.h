@@ -29,7 +29,8 @@ constexpr OpcodeFacts factsOf(program::Opcode opcode) {
   return {};
 }
 
-/// Of the names of all instructions in order: programs call them by number.
+/// The digest of the names of all instructions in order: programs call them by
+/// number.
 constexpr uint32_t opcodesDigest() {
   uint32_t digest = 2166136261; // FNV-1a
   auto add = [&](const char *name) {

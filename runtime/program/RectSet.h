@@ -16,7 +16,7 @@ namespace wsec::runtime {
 /// so little that coordinates do not overflow.
 bool validRect(const program::Rect &rect, int32_t width, int32_t height);
 
-/// That rule in words, for messages.
+/// The rule of `validRect` in words, for messages.
 std::string rectRule(int32_t width, int32_t height);
 
 /// Number of PEs of a valid rectangle.

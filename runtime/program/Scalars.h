@@ -42,9 +42,9 @@ int64_t evaluateAffine(const program::Affine &affine,
 /// The coordinates that a number depends on, as bits.
 enum ScalarAxes : uint8_t { NoAxis = 0, AxisX = 1, AxisY = 2, BothAxes = 3 };
 
-/// Those of each scalar of a list (or null).
+/// The axes of each scalar of a list (or null).
 std::vector<uint8_t> axesOf(const ScalarList *nodes);
-/// Those of an affine function of these scalars.
+/// The axes of an affine function of these scalars.
 uint8_t axesOf(const program::Affine &affine, const std::vector<uint8_t> &axes);
 /// Whether what a segment has in a PE is put together of what it has in the
 /// column and what it has in the row: each extent depends on one coordinate,

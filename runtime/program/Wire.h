@@ -32,7 +32,7 @@ struct Wire {
     return type != program::ElementType::F32 &&
            type != program::ElementType::I32;
   }
-  /// Of a block.
+  /// The wavelets of a block of so many elements.
   template <class Count>
   Count wavelets(Count elements) const {
     return pairs() ? elements / 2 + elements % 2 : elements;

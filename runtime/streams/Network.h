@@ -22,7 +22,7 @@
 
 namespace wsec::runtime::streams {
 
-/// Of an input of a router, or of a router (Ramp), on a color.
+/// The key of an input of a router, or of a router (Ramp), on a color.
 inline uint64_t placeKey(int pe, int color, program::Port port) {
   return (uint64_t(pe) << 8 | uint64_t(color)) << 3 | uint64_t(port);
 }

@@ -26,8 +26,8 @@ public:
       return addToRuns(when);
     ring[size_t(count++) & (ring.size() - 1)] = when;
   }
-  /// Of word `index`, counted from the first; of a forgotten one not later
-  /// than it was.
+  /// When word `index` was taken, counted from the first; for a forgotten one
+  /// not later than it was.
   Cycle at(int64_t index) const {
     if (ring.empty())
       return inRuns(index);

@@ -53,7 +53,7 @@ public:
   /// Whether all samples are there.
   bool complete() const { return held.count(whole); }
 
-  /// Of a range, how many partials are left of it.
+  /// The number of partials that are left of a range.
   static uint64_t partialsOf(SampleRange range, uint64_t samples);
 
 private:

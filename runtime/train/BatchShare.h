@@ -27,8 +27,8 @@ BatchShare unpackShare(const Message &message, const ClusterRun &like);
 /// parameter: sums along the canonical tree as far as one system has them.
 class GradientSums {
 public:
-  /// Of the parameters of the program, in their order; one of which it makes no
-  /// gradient has one of zeros.
+  /// Sums for the parameters of the program, in their order; one of which it
+  /// makes no gradient has one of zeros.
   GradientSums(const Session &session, const Tree &tree, uint64_t calls);
   size_t size() const { return elements.size(); }
   /// After a call, as Cluster tells of it: one at a time.

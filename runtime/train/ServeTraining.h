@@ -35,7 +35,7 @@ void tellWeights(Link &link, unsigned number,
                  const std::vector<float> &weights);
 /// An input with the rows of all calls.
 void tellInput(Link &link, const std::string &name, const HostTensor &tensor);
-/// That is to be made of these; `number` counts those with gradients.
+/// A batch is to be made of these; `number` counts those with gradients.
 void tellBatch(Link &link, uint64_t number, bool withGradients);
 
 /// In another one: waits for a program, and makes its part of batches until the

@@ -40,7 +40,7 @@ struct StepReport {
   std::string json() const;
 };
 
-/// Of a step with gradients.
+/// The report of a step with gradients.
 StepReport makeStepReport(const Call &call, const Tree &tree,
                           const ClusterRun &run, uint64_t size,
                           const std::string &unit, uint64_t gradientRootBytes);

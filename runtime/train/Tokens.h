@@ -33,7 +33,7 @@ public:
   const std::string &path() const { return name; }
   uint64_t size() const { return count; }
   int64_t operator[](uint64_t index) const;
-  /// Of a text of characters, in the order of their tokens; else empty.
+  /// The characters of such a text, in the order of their tokens; else empty.
   const std::vector<char32_t> &characters() const { return known; }
   /// E.g. "1,115,394 characters of 65 kinds".
   std::string description() const;

@@ -107,9 +107,9 @@ public:
   /// The last step of the run: what it took, as a batch on the systems; before
   /// one nothing.
   std::optional<RunReport> report() const;
-  /// The same by parts of a step.
+  /// What the last step took, by parts.
   std::optional<StepReport> stepReport() const;
-  /// The same with what was trained, and what the compiler has reported:
+  /// The report with what was trained, and what the compiler has reported:
   /// {"compilation": .., "training": .., "step": ..} (report.schema.json).
   std::string reportJson(const std::string &compilation) const;
 

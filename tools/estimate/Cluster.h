@@ -17,15 +17,16 @@ struct Workload;
 namespace wsec::estimate {
 
 struct Cluster {
-  /// Of one wafer: 850,000 PEs x 4 multiply-adds x 1.1 GHz, 16-bit.
+  /// Operations a second of one wafer: 850,000 PEs x 4 multiply-adds, of two
+  /// operations each, x 1.1 GHz, 16-bit.
   double peakFlops = 7.5e15;
-  /// Of one wafer, each direction: 12 x 100 Gb/s Ethernet.
+  /// Link of one wafer, each direction: 12 x 100 Gb/s Ethernet.
   double linkBytesPerSecond = 1.5e11;
-  /// Of a weight on the link, and of a gradient.
+  /// Bytes of a weight on the link, and of a gradient.
   double weightBytes = 2;
   /// SRAM of a wafer that may hold activations.
   double activationBytes = 32e9;
-  /// Of the store, while it runs the optimizer.
+  /// Bytes a second of the store, while it runs the optimizer.
   double storeBytesPerSecond = 2.4e12;
   /// Between levels of the tree of broadcast and reduction.
   double hopSeconds = 5e-6;

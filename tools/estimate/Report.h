@@ -19,7 +19,7 @@ struct StepReport {
   std::vector<Scheme> schemes;
 };
 
-/// The same over numbers of systems.
+/// Estimates over numbers of systems.
 struct ScaleReport {
   struct Row {
     int64_t systems;

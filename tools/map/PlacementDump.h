@@ -86,8 +86,8 @@ struct PlacementView {
     int64_t bytes = 0;
     std::optional<int64_t> address;
   };
-  /// Of the links out of routers by one port that the same streams use, those
-  /// that most words of a call pass.
+  /// The fullest of the links out of routers by one port that the same streams
+  /// use.
   struct LinkView {
     int64_t words = 0;
     int64_t links = 0;

@@ -32,9 +32,9 @@ using Columns = SlicingTree::Columns;
 
 /// Columns of blocks in the order of the flow, as narrow as they can be within
 /// a limit on the cost.
-class Snakes {
+class Boustrophedons {
 public:
-  Snakes(const SlicingProblem &problem, const ShapeCurves &curves)
+  Boustrophedons(const SlicingProblem &problem, const ShapeCurves &curves)
       : problem(problem), curves(curves) {}
 
   /// In the only room, one number of columns each, the fewest first; empty
@@ -42,12 +42,12 @@ public:
   std::vector<Columns> within(size_t limit) const {
     const PlacedRegion &room = problem.rooms[0];
     const auto steps = stepsFrom(0, limit, room);
-    std::vector<Columns> snakes;
+    std::vector<Columns> orders;
     for (size_t columns = 1; columns < steps.size(); ++columns)
-      snakes.push_back(steps[columns].back().width <= room.columns
+      orders.push_back(steps[columns].back().width <= room.columns
                            ? columnsOf(steps, columns, problem.order.size())
                            : Columns());
-    return snakes;
+    return orders;
   }
 
   /// One room after the other; empty if they do not hold all blocks.
@@ -172,12 +172,12 @@ static double scoreOf(const AnnealingSetup &setup, const ShapeCurves &curves,
   return costOf(setup, curves, tree.limit()) + setup.layoutCost(tree);
 }
 
-/// The best snake of each number of columns, the best first. Where rooms hold
-/// none, all blocks in the largest one, which sticks out.
+/// The best boustrophedon order of each number of columns, the best first.
+/// Where rooms hold none, all blocks in the largest one, which sticks out.
 static std::vector<Run> startsOf(const AnnealingSetup &setup,
                                  const ShapeCurves &curves) {
   const SlicingProblem &slicing = setup.slicing;
-  const Snakes snakes(slicing, curves);
+  const Boustrophedons orders(slicing, curves);
   std::vector<Run> runs(mostColumns);
   SlicingTree tree(slicing, curves);
   auto enter = [&](const std::vector<Columns> &rooms, size_t limit, Run &run) {
@@ -189,11 +189,11 @@ static std::vector<Run> startsOf(const AnnealingSetup &setup,
   const size_t limits = curves.limits().size();
   for (size_t limit = 0; limit < limits; limit += 1 + limits / 128) {
     if (slicing.rooms.size() > 1) {
-      if (const auto rooms = snakes.throughRooms(limit); !rooms.empty())
+      if (const auto rooms = orders.throughRooms(limit); !rooms.empty())
         enter(rooms, limit, runs[0]);
       continue;
     }
-    const auto columns = snakes.within(limit);
+    const auto columns = orders.within(limit);
     for (size_t i = 0; i < columns.size(); ++i)
       if (!columns[i].empty())
         enter({columns[i]}, limit, runs[i]);

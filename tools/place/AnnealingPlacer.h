@@ -9,9 +9,9 @@ namespace wsec {
 
 /// Simulated annealing over slicing trees (SlicingTree.h) and the largest cost
 /// that regions may have, in the rooms that keep-outs and pinned regions leave.
-/// Starts are snakes: columns in the order of the flow. Several runs; the
-/// better half of them goes on, for longer. Regions may begin at any row; what
-/// is lowered is throughput, latency and wire, not link load.
+/// Starts are boustrophedon orders: columns in the order of the flow. Several
+/// runs; the better half of them goes on, for longer. Regions may begin at any
+/// row; what is lowered is throughput, latency and wire, not link load.
 /// Returns empty and fills `placement`, or why there is none.
 std::string anneal(const PlacementProblem &problem,
                    const AnnealingOptions &options, Placement &placement);

@@ -83,7 +83,8 @@ std::vector<Parameter> parametersOf(const ModelShape &shape);
 struct Workload {
   std::string name;
   int64_t parameters = 0;
-  /// Of matrices, the head once: what streams in a pass over the weights.
+  /// Parameters of matrices, the head once: what streams in a pass over the
+  /// weights.
   int64_t productParameters = 0;
   /// Product parameters of the first layer, which no other work hides.
   int64_t firstLayerParameters = 0;

@@ -37,7 +37,8 @@ struct ModelSignature {
   std::vector<std::string> weightFiles;
 };
 
-/// Of an .onnx file. Throws std::runtime_error for what is none.
+/// The inputs and outputs of an .onnx file. Throws std::runtime_error for what
+/// is none.
 ModelSignature readSignature(const std::string &path);
 
 } // namespace wsec::presets

@@ -9,7 +9,7 @@
 
 namespace wsec::tools {
 
-/// Of the bytes of a file, 16 hexadecimal digits.
+/// The digest of the bytes of a file, as 16 hexadecimal digits.
 std::string digestOfFile(const std::string &path);
 
 /// A program that trains a model: its forward pass, a loss, and gradients of
@@ -19,7 +19,7 @@ struct TrainingProgram {
   /// Files that it has weights in, besides its own.
   std::vector<std::string> weightFiles;
   std::string machine, mesh, precision = "f32";
-  /// Of the inputs that are bound.
+  /// The shapes of the inputs that are bound, by name.
   std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
   bool takesTokens = false; ///< sequences, as long as --sequence says
   std::string loss = "cross-entropy", logits, targets = "targets";
@@ -31,8 +31,8 @@ struct TrainingProgram {
   /// All of this and the compiler itself, as 16 hexadecimal digits: equal ones
   /// give equal programs.
   std::string digest() const;
-  /// Of what a run may not change when it goes on: the contents of the model,
-  /// the loss, the precision, and what trains.
+  /// The digest of what a run may not change when it goes on: the contents of
+  /// the model, the loss, the precision, and what trains.
   uint64_t modelDigest() const;
 };
 

@@ -16,9 +16,9 @@ public:
   /// Takes what a launch carries.
   void add(const program::Launch &launch, const std::vector<Interval> &values);
 
-  /// Of the arguments of a routine that takes `count`.
+  /// The ranges of the arguments of a routine that takes `count`.
   std::vector<Interval> ofRoutine(uint32_t id, uint32_t count) const;
-  /// Of the arguments that all launches that feed on a stream carry.
+  /// The ranges of the arguments that all launches that feed on a stream carry.
   std::vector<Interval> ofStream(uint32_t stream) const;
 
 private:

@@ -39,33 +39,33 @@ static int64_t routersBetween(const CommandTarget &busy,
   return routers;
 }
 
-static int64_t routersBetween(CommandWays ways, const CommandTarget &busy,
+static int64_t routersBetween(CommandPaths paths, const CommandTarget &busy,
                               const CommandTarget &other) {
   auto turned = [](const CommandTarget &its) {
     return CommandTarget{its.y0, its.x0, its.y1, its.x1};
   };
-  return ways == CommandWays::Columns
+  return paths == CommandPaths::Columns
              ? routersBetween(busy, other)
              : routersBetween(turned(busy), turned(other));
 }
 
-CommandWays commandWays(const std::vector<CommandTarget> &regions) {
-  auto inTheWay = [&](CommandWays ways) {
+CommandPaths commandPaths(const std::vector<CommandTarget> &regions) {
+  auto inTheWay = [&](CommandPaths paths) {
     size_t pairs = 0;
     for (const CommandTarget &busy : regions)
       for (const CommandTarget &other : regions)
-        pairs += &busy != &other && routersBetween(ways, busy, other) == 0;
+        pairs += &busy != &other && routersBetween(paths, busy, other) == 0;
     return pairs;
   };
-  return inTheWay(CommandWays::Rows) < inTheWay(CommandWays::Columns)
-             ? CommandWays::Rows
-             : CommandWays::Columns;
+  return inTheWay(CommandPaths::Rows) < inTheWay(CommandPaths::Columns)
+             ? CommandPaths::Rows
+             : CommandPaths::Columns;
 }
 
-size_t commandsAhead(const CommandQueues &queues, CommandWays ways,
+size_t commandsAhead(const CommandQueues &queues, CommandPaths paths,
                      const CommandTarget &busy, const CommandTarget &other) {
   return size_t(queues.ofPe() +
-                queues.ofRouter() * routersBetween(ways, busy, other));
+                queues.ofRouter() * routersBetween(paths, busy, other));
 }
 
 std::vector<std::vector<size_t>>
@@ -74,12 +74,12 @@ commandsAhead(const CommandQueues &queues,
   std::vector<std::vector<size_t>> ahead(
       regions.size(),
       std::vector<size_t>(regions.size(), std::numeric_limits<size_t>::max()));
-  const CommandWays ways = commandWays(regions);
+  const CommandPaths paths = commandPaths(regions);
   for (size_t busy = 0; busy < regions.size(); ++busy)
     for (size_t other = 0; other < regions.size(); ++other)
       if (busy != other)
         ahead[busy][other] =
-            commandsAhead(queues, ways, regions[busy], regions[other]);
+            commandsAhead(queues, paths, regions[busy], regions[other]);
   return ahead;
 }
 

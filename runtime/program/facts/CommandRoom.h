@@ -38,21 +38,22 @@ struct CommandTarget {
 
 /// Down the columns from the first row, or along the rows from the first
 /// column.
-enum class CommandWays { Columns, Rows };
+enum class CommandPaths { Columns, Rows };
 
-/// As commands go to these regions: those ways on which fewer pairs of regions
-/// have no router between what is busy and where the other one's way leaves.
+/// As commands go to these regions: those paths on which fewer pairs of regions
+/// have no router between what is busy and where the other one's path leaves.
 /// Stages in several rows: along rows, where each is in the way of its own row
 /// only.
-CommandWays commandWays(const std::vector<CommandTarget> &regions);
+CommandPaths commandPaths(const std::vector<CommandTarget> &regions);
 
 /// How many commands behind the one that `busy` is at work on reach all PEs of
-/// `other` before `busy` is done. Keep-outs make ways longer, on which more
+/// `other` before `busy` is done. Keep-outs make paths longer, on which more
 /// wait.
-size_t commandsAhead(const CommandQueues &queues, CommandWays ways,
+size_t commandsAhead(const CommandQueues &queues, CommandPaths paths,
                      const CommandTarget &busy, const CommandTarget &other);
 
-/// The same of all pairs, [busy][other]; of a region and itself any number.
+/// The commands ahead of all pairs, [busy][other]; of a region and itself any
+/// number.
 std::vector<std::vector<size_t>>
 commandsAhead(const CommandQueues &queues,
               const std::vector<CommandTarget> &regions);

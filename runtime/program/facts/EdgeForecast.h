@@ -31,7 +31,8 @@ struct EdgeForecast {
   double cycles = 0;         ///< of the run
 };
 
-/// Of a call of an entry. Empty for programs whose streams have no slots.
+/// The forecast of a call of an entry. Empty for programs whose streams have no
+/// slots.
 EdgeForecast edgeForecast(const program::Program &program, uint32_t entry);
 
 /// "busy 12.0 %, stalled 80.5 %, idle 7.5 %": shares of so many cycles, all

@@ -13,8 +13,8 @@ namespace wsec::runtime {
 
 /// PEs that hold code.
 uint64_t countPes(const program::Program &program);
-/// Those that compute: run scalar code, or an instruction that does more than
-/// receive words and send them on.
+/// The number of PEs that compute: run scalar code, or an instruction that does
+/// more than receive words and send them on.
 uint64_t computingPes(const program::Program &program);
 
 /// The end of what a PE of the fullest class holds: host runtime, code and

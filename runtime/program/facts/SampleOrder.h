@@ -44,7 +44,7 @@ std::vector<SampleLaunch> orderSamples(const SampleFlow &flow,
 void playSamples(const SampleFlow &flow, uint32_t samples,
                  std::vector<SampleLaunch> &launches);
 
-/// The same if commands never waited for one another.
+/// Says when launches would start if commands never waited for one another.
 void playUnhindered(const SampleFlow &flow, uint32_t samples,
                     std::vector<SampleLaunch> &launches);
 
@@ -52,7 +52,7 @@ void playUnhindered(const SampleFlow &flow, uint32_t samples,
 /// by the times at which they end. Of one it is that time.
 double meanPace(const std::vector<double> &ends);
 
-/// The same of launches whose starts are known.
+/// The mean pace of launches whose starts are known.
 double cyclesPerSample(const SampleFlow &flow, uint32_t samples,
                        const std::vector<SampleLaunch> &launches);
 

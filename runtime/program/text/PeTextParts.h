@@ -61,8 +61,8 @@ private:
 /// Names of the values that expressions add up.
 class ValueNames {
 public:
-  /// Of a class, stream or entry: %px, %c4, %less7 by their functions, %a0 or
-  /// its name for an argument. `nodes` outlive this.
+  /// Names the scalars of a class, stream or entry: %px, %c4, %less7 by their
+  /// functions, %a0 or its name for an argument. `nodes` outlive this.
   explicit ValueNames(const std::vector<program::ScalarNode> &nodes,
                       const std::vector<std::string> &arguments = {});
 

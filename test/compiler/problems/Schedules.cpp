@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/schedule/FirstFitScheduler.h"
-#include "compiler/schedule/FormScheduler.h"
+#include "compiler/schedule/LayoutClassScheduler.h"
 #include "compiler/schedule/SchedulingProblem.h"
 #include "test/compiler/problems/Problems.h"
 
@@ -42,7 +42,7 @@ SchedulingProblem randomProblem(Random &random) {
     kernel.name = "k" + std::to_string(k);
     kernel.region = random.oneIn(3);
     kernel.cycles = double(random.below(4));
-    kernel.form = size_t(random.below(3));
+    kernel.layoutClass = size_t(random.below(3));
     if (k > 0)
       kernel.entry = problem.kernels.back().entry + random.oneIn(5);
     for (size_t o = 0; o < k; ++o)
@@ -276,11 +276,11 @@ void run(Random &random, Tally &tally) {
   SramOverflow overflow;
   const bool solved = scheduleByFirstFit(problem, schedule, overflow);
   tally.met("problems without a schedule", !solved);
-  if (std::optional<Schedule> byForm = scheduleByForm(problem)) {
-    const std::string error = problem.verify(*byForm);
-    tally.expect(error.empty() && brokenRules(problem, *byForm).empty(),
-                 "the solver by forms breaks a rule: " + error);
-    tally.met("schedules by forms");
+  if (std::optional<Schedule> byClass = scheduleByLayoutClass(problem)) {
+    const std::string error = problem.verify(*byClass);
+    tally.expect(error.empty() && brokenRules(problem, *byClass).empty(),
+                 "the solver by layout classes breaks a rule: " + error);
+    tally.met("schedules by layout classes");
   }
   if (!solved)
     return checkOverflow(problem, schedule, overflow, tally);

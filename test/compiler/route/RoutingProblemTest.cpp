@@ -213,7 +213,7 @@ TEST(RoutingProblem, OnlyStreamsThatLackColorsMayBecomeOne) {
   problem = otherHeights(false, 4);
   problem.colors = 1;
   error = routeByColoring(problem, routing, &lack);
-  EXPECT_EQ(lack, RouteLack::Ways) << error;
+  EXPECT_EQ(lack, RouteLack::Paths) << error;
   problem.colors = 2;
   error = routeByColoring(problem, routing, &lack);
   EXPECT_EQ(lack, RouteLack::Nothing) << error;

@@ -2,8 +2,8 @@
 
 #include "compiler/schedule/SchedulingProblem.h"
 #include "compiler/schedule/FirstFitScheduler.h"
-#include "compiler/schedule/FormScheduler.h"
 #include "compiler/schedule/LaunchOrder.h"
+#include "compiler/schedule/LayoutClassScheduler.h"
 #include "runtime/program/facts/CommandRoom.h"
 
 #include <gtest/gtest.h>
@@ -227,20 +227,20 @@ TEST(SchedulingProblem, RegionsHaveSramOfTheirOwn) {
             "kernel 'b' overwrites a result on another region");
 }
 
-/// A kernel in region 0 without scratch, of a form.
+/// A kernel in region 0 without scratch, of a layout class.
 KernelMemory formed(const char *name, std::vector<size_t> operands,
-                    int64_t bytes, size_t form) {
+                    int64_t bytes, size_t layoutClass) {
   KernelMemory kernel{name, std::move(operands), bytes, 0, {}};
-  kernel.form = form;
+  kernel.layoutClass = layoutClass;
   return kernel;
 }
 
-TEST(FormScheduler, WorkedExample) {
+TEST(LayoutClassScheduler, WorkedExample) {
   SchedulingProblem problem = makeProblem(
       {formed("a", {}, 64, 1), formed("b", {0}, 32, 2), formed("c", {1}, 64, 1),
        formed("d", {2}, 32, 2), formed("e", {3}, 64, 1)});
   problem.kernels[0].scratchBytes = problem.kernels[2].scratchBytes = 16;
-  std::optional<Schedule> schedule = scheduleByForm(problem);
+  std::optional<Schedule> schedule = scheduleByLayoutClass(problem);
   ASSERT_TRUE(schedule);
   EXPECT_EQ(problem.verify(*schedule), "");
   EXPECT_EQ(schedule->resultAddresses,
@@ -248,27 +248,27 @@ TEST(FormScheduler, WorkedExample) {
   EXPECT_EQ(schedule->scratchAddresses[0], 224);
   EXPECT_EQ(schedule->scratchAddresses[2], 224);
 }
-TEST(FormScheduler, GivesAFormOneAddressWhereFirstFitGivesSeveral) {
-  // What is alive when the three of form 1 begin differs.
+TEST(LayoutClassScheduler, GivesAClassOneAddressWhereFirstFitGivesSeveral) {
+  // What is alive when the three of class 1 begin differs.
   SchedulingProblem problem =
       makeProblem({formed("long", {}, 32, 2), formed("x", {0}, 64, 1),
                    formed("wide", {1, 0}, 256, 3), formed("y", {2}, 64, 1),
                    formed("last", {3}, 32, 2), formed("z", {4, 3}, 64, 1)});
   Schedule first = solve(problem);
   EXPECT_NE(first.resultAddresses[1], first.resultAddresses[3]);
-  std::optional<Schedule> schedule = scheduleByForm(problem);
+  std::optional<Schedule> schedule = scheduleByLayoutClass(problem);
   ASSERT_TRUE(schedule);
   EXPECT_EQ(problem.verify(*schedule), "");
   EXPECT_EQ(schedule->resultAddresses[1], schedule->resultAddresses[3]);
   // `y` lives when `z` begins.
   EXPECT_NE(schedule->resultAddresses[3], schedule->resultAddresses[5]);
 }
-TEST(FormScheduler, LayersFindTheSameAddresses) {
+TEST(LayoutClassScheduler, LayersFindTheSameAddresses) {
   SchedulingProblem problem = makeProblem({}, 4096);
   appendLayers(problem.kernels, 6);
   for (KernelMemory &kernel : problem.kernels)
-    kernel.form = size_t(kernel.resultBytes);
-  std::optional<Schedule> schedule = scheduleByForm(problem);
+    kernel.layoutClass = size_t(kernel.resultBytes);
+  std::optional<Schedule> schedule = scheduleByLayoutClass(problem);
   ASSERT_TRUE(schedule);
   EXPECT_EQ(problem.verify(*schedule), "");
   for (size_t k = 14; k < problem.kernels.size(); ++k) {
@@ -277,18 +277,18 @@ TEST(FormScheduler, LayersFindTheSameAddresses) {
               schedule->scratchAddresses[k - 13]);
   }
 }
-TEST(FormScheduler, SaysThatTheSramIsTooSmall) {
+TEST(LayoutClassScheduler, SaysThatTheSramIsTooSmall) {
   SchedulingProblem problem =
       makeProblem({formed("a", {}, 64, 1), formed("b", {0}, 64, 2)}, 128);
-  EXPECT_TRUE(scheduleByForm(problem));
+  EXPECT_TRUE(scheduleByLayoutClass(problem));
   problem.endAddress -= 4;
-  EXPECT_FALSE(scheduleByForm(problem));
+  EXPECT_FALSE(scheduleByLayoutClass(problem));
   problem.endAddress += 4;
   problem.kernels[1].scratchBytes = 4;
-  EXPECT_FALSE(scheduleByForm(problem));
+  EXPECT_FALSE(scheduleByLayoutClass(problem));
   problem.kernels[1].scratchBytes = 0;
   problem.persistents = {{"held", 0, 4}};
-  EXPECT_FALSE(scheduleByForm(problem));
+  EXPECT_FALSE(scheduleByLayoutClass(problem));
 }
 
 TEST(SchedulingProblem, WorkedExample) {

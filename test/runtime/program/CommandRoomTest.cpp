@@ -24,53 +24,54 @@ TEST(CommandRoom, BeforeAPe) {
 TEST(CommandRoom, FurtherEast) {
   // They pass the busy region in its first row; below it lie 20 routers.
   EXPECT_EQ(
-      commandsAhead(wse2, CommandWays::Columns, {0, 0, 4, 19}, {4, 0, 8, 19}),
+      commandsAhead(wse2, CommandPaths::Columns, {0, 0, 4, 19}, {4, 0, 8, 19}),
       8u);
-  EXPECT_EQ(
-      commandsAhead(wse2, CommandWays::Columns, {0, 20, 4, 39}, {4, 20, 8, 39}),
-      8u + 2 * 20);
+  EXPECT_EQ(commandsAhead(wse2, CommandPaths::Columns, {0, 20, 4, 39},
+                          {4, 20, 8, 39}),
+            8u + 2 * 20);
 }
 
 TEST(CommandRoom, FurtherWest) {
   // Three routers more from column 3 to column 6.
   EXPECT_EQ(
-      commandsAhead(wse2, CommandWays::Columns, {6, 0, 8, 19}, {0, 0, 4, 19}),
+      commandsAhead(wse2, CommandPaths::Columns, {6, 0, 8, 19}, {0, 0, 4, 19}),
       8u + 2 * 3);
-  EXPECT_EQ(
-      commandsAhead(wse2, CommandWays::Columns, {6, 20, 8, 39}, {0, 20, 4, 39}),
-      8u + 2 * (3 + 20));
+  EXPECT_EQ(commandsAhead(wse2, CommandPaths::Columns, {6, 20, 8, 39},
+                          {0, 20, 4, 39}),
+            8u + 2 * (3 + 20));
 }
 
 TEST(CommandRoom, InTheSameColumns) {
   // Below the busy one, and above it, where row 18 is two routers away.
   EXPECT_EQ(
-      commandsAhead(wse2, CommandWays::Columns, {0, 0, 4, 19}, {0, 20, 4, 39}),
+      commandsAhead(wse2, CommandPaths::Columns, {0, 0, 4, 19}, {0, 20, 4, 39}),
       8u);
   EXPECT_EQ(
-      commandsAhead(wse2, CommandWays::Columns, {0, 20, 4, 39}, {0, 0, 4, 19}),
+      commandsAhead(wse2, CommandPaths::Columns, {0, 20, 4, 39}, {0, 0, 4, 19}),
       8u + 2 * 2);
 }
 
 TEST(CommandRoom, AlongRows) {
   // West and east change places with above and below.
   EXPECT_EQ(
-      commandsAhead(wse2, CommandWays::Rows, {0, 0, 4, 19}, {4, 0, 8, 19}), 8u);
+      commandsAhead(wse2, CommandPaths::Rows, {0, 0, 4, 19}, {4, 0, 8, 19}),
+      8u);
   EXPECT_EQ(
-      commandsAhead(wse2, CommandWays::Rows, {4, 0, 8, 19}, {0, 20, 4, 39}),
+      commandsAhead(wse2, CommandPaths::Rows, {4, 0, 8, 19}, {0, 20, 4, 39}),
       8u + 2 * 4);
   EXPECT_EQ(
-      commandsAhead(wse2, CommandWays::Rows, {4, 20, 8, 39}, {0, 0, 4, 19}),
+      commandsAhead(wse2, CommandPaths::Rows, {4, 20, 8, 39}, {0, 0, 4, 19}),
       8u + 2 * (2 + 4));
 }
 
 TEST(CommandRoom, WaysOnWhichFewerAreInTheWay) {
   // In one row of stages each is in the way of those further east.
   const CommandTarget a = {0, 0, 4, 19}, b = {4, 0, 8, 19}, c = {8, 0, 12, 19};
-  EXPECT_EQ(commandWays({a}), CommandWays::Columns);
-  EXPECT_EQ(commandWays({a, b, c}), CommandWays::Columns);
+  EXPECT_EQ(commandPaths({a}), CommandPaths::Columns);
+  EXPECT_EQ(commandPaths({a, b, c}), CommandPaths::Columns);
   // Those of a second row lie below two of the first.
   const CommandTarget d = {0, 20, 6, 39}, e = {6, 20, 12, 39};
-  EXPECT_EQ(commandWays({a, b, c, d, e}), CommandWays::Rows);
+  EXPECT_EQ(commandPaths({a, b, c, d, e}), CommandPaths::Rows);
 }
 
 TEST(CommandRoom, OfAllPairs) {

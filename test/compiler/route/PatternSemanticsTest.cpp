@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/route/RouteMeaning.h"
+#include "compiler/route/PatternSemantics.h"
 #include "RoutingTests.h"
 #include "compiler/route/RouteProof.h"
 #include "compiler/route/RouteTracer.h"
@@ -44,7 +44,7 @@ TEST(RowSet, NumbersItsRows) {
   EXPECT_FALSE(rows.cover({1, 3, 3}));
 }
 
-TEST(RouteMeaning, SpansLieBehindTheirSources) {
+TEST(PatternSemantics, SpansLieBehindTheirSources) {
   const RoutingProblem problem =
       problemOf({Movement::Multicast, Port::West, Members::Groups}, {2, 4, 3});
   const std::vector<Span> spans = spansOf(problem, problem.streams[0], 0, 1);
@@ -58,7 +58,7 @@ TEST(RouteMeaning, SpansLieBehindTheirSources) {
 
 /// Movements that no kernel makes are routed, proved and traced all the same:
 /// nobody asks for one by name.
-TEST(RouteMeaning, PatternsAreData) {
+TEST(PatternSemantics, PatternsAreData) {
   const RowSet groups{2, 3, 3};
   for (Port toward : {Port::North, Port::South, Port::East, Port::West})
     for (Movement movement : {Movement::Multicast, Movement::Link})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/route/RouteMeaning.h"
+#include "compiler/route/PatternSemantics.h"
 
 using namespace wsec;
 using fabric::Members;

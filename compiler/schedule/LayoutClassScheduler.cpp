@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/schedule/FormScheduler.h"
+#include "compiler/schedule/LayoutClassScheduler.h"
 #include "compiler/schedule/LaunchOrder.h"
 
 #include <algorithm>
@@ -107,7 +107,7 @@ void Solver::shareResults() {
   }
 }
 
-/// Each result goes to the first place of its form that is free.
+/// Each result goes to the first place of its class that is free.
 void Solver::fillPlaces() {
   std::vector<size_t> first(count()); // of the chain that shares a place
   std::vector<int64_t> last = lastSlot;
@@ -117,7 +117,7 @@ void Solver::fillPlaces() {
   for (size_t kernel : order)
     last[first[kernel]] = std::max(last[first[kernel]], lastSlot[kernel]);
   placeOf.assign(count(), kNone);
-  std::map<std::pair<size_t, size_t>, std::vector<size_t>> byForm;
+  std::map<std::pair<size_t, size_t>, std::vector<size_t>> byClass;
   for (size_t kernel : order) {
     const KernelMemory &memory = problem.kernels[kernel];
     if (!memory.resultBytes)
@@ -126,7 +126,7 @@ void Solver::fillPlaces() {
       placeOf[kernel] = placeOf[first[kernel]];
       continue;
     }
-    std::vector<size_t> &known = byForm[{memory.region, memory.form}];
+    std::vector<size_t> &known = byClass[{memory.region, memory.layoutClass}];
     const int64_t slot = schedule.slots[kernel];
     auto free = std::find_if(known.begin(), known.end(), [&](size_t place) {
       return places[place].taken.back().last < slot;
@@ -227,7 +227,8 @@ bool Solver::placeScratch() {
   return true;
 }
 
-std::optional<Schedule> wsec::scheduleByForm(const SchedulingProblem &problem,
-                                             std::vector<size_t> order) {
+std::optional<Schedule>
+wsec::scheduleByLayoutClass(const SchedulingProblem &problem,
+                            std::vector<size_t> order) {
   return Solver(problem, std::move(order)).solve();
 }

@@ -2,8 +2,8 @@
 //
 // What the patterns of streams mean for the PEs of a region and of the mesh.
 
-#ifndef WSEC_COMPILER_ROUTE_ROUTEMEANING_H
-#define WSEC_COMPILER_ROUTE_ROUTEMEANING_H
+#ifndef WSEC_COMPILER_ROUTE_PATTERNSEMANTICS_H
+#define WSEC_COMPILER_ROUTE_PATTERNSEMANTICS_H
 
 #include "compiler/route/RoutingProblem.h"
 
@@ -48,14 +48,14 @@ std::vector<Span> spansOf(const RoutingProblem &problem,
 /// Where words of a stream are at their sources: on the ramp, or off the mesh.
 Port entryOf(const StreamRequest &request);
 
-/// The same as rectangles of the mesh.
+/// The sources, destinations and exits of a stream, as rectangles of the mesh.
 struct Meaning {
   Port entry = Port::Ramp; // of words at their sources
   std::vector<Rect> sources, destinations;
   std::vector<Rect> exits; // PEs that send off the mesh, to the east
 };
 
-/// Of streams that are not searched.
+/// The meaning of a stream that is not searched.
 Meaning meaningOf(const RoutingProblem &problem, const StreamRequest &request,
                   int64_t slot, int64_t slots);
 
@@ -75,4 +75,4 @@ uint8_t arrivals(const RoutingProblem &problem, const StreamRequest &request);
 
 } // namespace wsec
 
-#endif // WSEC_COMPILER_ROUTE_ROUTEMEANING_H
+#endif // WSEC_COMPILER_ROUTE_PATTERNSEMANTICS_H
