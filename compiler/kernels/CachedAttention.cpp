@@ -503,7 +503,8 @@ KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
   if (shape.moves())
     head += gathered(inRow * double(shape.keySize)) +
             gathered(inRow * double(shape.valueSize));
-  const double guard = model.guard(shape.keys);
+  // A loop over heads has the guards of its instructions.
+  const double guard = shape.spread() ? model.guard(shape.keys) : 0;
   head += instructionsOfHead * guard;
   round += instructionsOfRound * guard;
   const double heads =
