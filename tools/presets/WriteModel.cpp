@@ -20,6 +20,8 @@ using Attribute = OnnxGraph::Attribute;
 /// Operators of the standard as it is: Attention, RotaryEmbedding and
 /// RMSNormalization came with opset 23, IR 11.
 static constexpr int64_t kOpset = 23, kIrVersion = 11;
+/// TensorScatter came with this one.
+static constexpr int64_t kStatesOpset = 24;
 /// Weights start at multiples of this.
 static constexpr uint64_t kAlignment = 64;
 
@@ -124,7 +126,8 @@ class DecoderWriter {
 public:
   DecoderWriter(const ModelShape &shape, const WriteOptions &options,
                 onnx::GraphProto &proto)
-      : shape(shape), isCached(options.cacheCapacity), graph(proto) {}
+      : shape(shape), isCached(options.cacheCapacity),
+        isInPlace(options.cacheInPlace), graph(proto) {}
   /// Returns the name of the logits.
   std::string write();
 
@@ -136,14 +139,17 @@ private:
   std::string rotated(const std::string &x, const std::string &name,
                       int64_t heads);
   std::string embedded();
+  void cacheLength();
+  std::string cached(const std::string &x, int64_t layer, const char *kind);
   std::string attention(const std::string &x, int64_t layer);
   std::string feedForward(const std::string &x, const std::string &name);
   std::string block(const std::string &x, int64_t layer);
 
   const ModelShape &shape;
-  const bool isCached;
+  const bool isCached, isInPlace;
   OnnxGraph graph;
   std::string cosines, sines;
+  std::string length; ///< of caches, behind this call
 };
 } // namespace
 
@@ -250,6 +256,26 @@ std::string DecoderWriter::rotated(const std::string &x,
                                        : shape.rotaryFeatures)});
 }
 
+/// Where the call's tokens end: so many keys are seen, at most.
+void DecoderWriter::cacheLength() {
+  length = graph.node("Add",
+                      {"position", graph.node("Shape", {"input_ids"},
+                                              "cache/tokens",
+                                              {Attribute::of("start", 1)})},
+                      "cache/length");
+}
+
+/// The cache with the keys or values `x` of the call.
+std::string DecoderWriter::cached(const std::string &x, int64_t layer,
+                                  const char *kind) {
+  const std::string past = cacheName("past", layer, kind);
+  const std::string present = cacheName("present", layer, kind);
+  if (isInPlace)
+    return graph.node("TensorScatter", {past, x, "position"}, present,
+                      {Attribute::of("axis", 1)});
+  return graph.node("Concat", {past, x}, present, {Attribute::of("axis", 1)});
+}
+
 std::string DecoderWriter::attention(const std::string &x, int64_t layer) {
   const std::string name = absl::StrCat("layers.", layer, ".attention");
   const bool bias = shape.attentionBias;
@@ -260,15 +286,17 @@ std::string DecoderWriter::attention(const std::string &x, int64_t layer) {
   std::string v = linear(x, name + ".v", bias);
   std::vector<std::string> inputs{q, k, v};
   if (isCached) {
-    for (auto [value, kind] : {std::pair(&k, "key"), std::pair(&v, "value")})
-      *value = graph.node("Concat", {cacheName("past", layer, kind), *value},
-                          cacheName("present", layer, kind),
-                          {Attribute::of("axis", 1)});
-    inputs = {q, k, v, "attention_mask"};
+    k = cached(k, layer, "key");
+    v = cached(v, layer, "value");
+    inputs = {q, k, v};
+    if (isInPlace)
+      inputs.insert(inputs.end(), {"", "", "", length});
+    else
+      inputs.push_back("attention_mask");
   }
   const std::string mixed =
       graph.node("Attention", inputs, name,
-                 {Attribute::of("is_causal", !isCached),
+                 {Attribute::of("is_causal", isInPlace || !isCached),
                   Attribute::of("q_num_heads", shape.heads),
                   Attribute::of("kv_num_heads", shape.keyValueHeads)});
   return linear(mixed, name + ".out", bias);
@@ -309,6 +337,8 @@ std::string DecoderWriter::block(const std::string &x, int64_t layer) {
 
 std::string DecoderWriter::write() {
   std::string x = embedded();
+  if (isInPlace)
+    cacheLength();
   for (int64_t layer = 0; layer < shape.layers; ++layer)
     x = block(x, layer);
   x = norm(x, "final_norm");
@@ -351,8 +381,9 @@ static void declareAll(onnx::GraphProto &graph, const ModelShape &shape,
   const int64_t capacity = options.cacheCapacity;
   const Extent batch{"batch", options.batch};
   const Extent sequence{"sequence", options.sequence};
-  const Extent total{"total",
-                     options.sequence ? capacity + options.sequence : 0};
+  const Extent total{"total", options.cacheInPlace ? capacity
+                              : options.sequence   ? capacity + options.sequence
+                                                   : 0};
   const Extent keys{"", shape.keyValueHeads * shape.headSize};
   declare(*graph.add_input(), "input_ids", onnx::TensorProto::INT64,
           {batch, sequence});
@@ -367,8 +398,11 @@ static void declareAll(onnx::GraphProto &graph, const ModelShape &shape,
     return;
   declare(*graph.add_input(), "position_ids", onnx::TensorProto::INT64,
           {batch, sequence});
-  declare(*graph.add_input(), "attention_mask", onnx::TensorProto::FLOAT,
-          {batch, {"", 1}, sequence, total});
+  if (options.cacheInPlace)
+    declare(*graph.add_input(), "position", onnx::TensorProto::INT64, {batch});
+  else
+    declare(*graph.add_input(), "attention_mask", onnx::TensorProto::FLOAT,
+            {batch, {"", 1}, sequence, total});
   for (int64_t layer = 0; layer < shape.layers; ++layer)
     for (const char *kind : {"key", "value"}) {
       declare(*graph.add_input(), cacheName("past", layer, kind),
@@ -411,7 +445,8 @@ WrittenModel writeModel(const ModelShape &shape, const WriteOptions &options) {
   onnx::ModelProto model;
   model.set_ir_version(kIrVersion);
   model.set_producer_name("wsec");
-  model.add_opset_import()->set_version(kOpset);
+  model.add_opset_import()->set_version(options.cacheInPlace ? kStatesOpset
+                                                             : kOpset);
   onnx::GraphProto &graph = *model.mutable_graph();
   graph.set_name(shape.name);
   WeightLayout layout(shape, options);

@@ -26,6 +26,9 @@ struct WriteOptions {
   /// Of each token only so many logits leave, the largest, and whose they are;
   /// 0: all.
   int64_t topK = 0;
+  /// The call writes its keys and values to the caches, at an input `position`,
+  /// instead of behind them: for states (wsec --states).
+  bool cacheInPlace = false;
 };
 
 struct WrittenModel {

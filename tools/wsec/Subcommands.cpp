@@ -100,6 +100,10 @@ ABSL_FLAG(Count, top_k, {0},
           "K  of each token only the K largest logits leave, top.logits, and "
           "whose they are, top.ids (default: all, logits)");
 
+ABSL_FLAG(bool, kv_in_place, false,
+          "keys and values are written to these inputs, at an input position: "
+          "caches that stay on the wafer with wsec --states");
+
 ABSL_FLAG(Count, num_systems, {0}, "N  wafers (default: 1)");
 ABSL_FLAG(std::string, mesh, "",
           "WxH  a part of the wafer that programs run on here");
@@ -313,6 +317,9 @@ static int runModel(const std::vector<std::string> &words) {
   options.sequence = absl::GetFlag(FLAGS_sequence).value;
   options.cacheCapacity = absl::GetFlag(FLAGS_kv_capacity).value;
   options.topK = absl::GetFlag(FLAGS_top_k).value;
+  options.cacheInPlace = absl::GetFlag(FLAGS_kv_in_place);
+  if (options.cacheInPlace && !options.cacheCapacity)
+    throw UsageError("--kv-in-place is about caches: give --kv-capacity=N");
   const presets::ModelShape shape =
       config.model ? *config.model : presets::presetNamed(preset);
   const presets::WrittenModel written = writeModel(shape, options);
@@ -367,7 +374,7 @@ static const std::vector<Tool> &tools() {
        "Writes the forward graph of a transformer as ONNX.\n",
        {{"the model",
          {"preset", "config", "list", "batch", "sequence", "kv-capacity",
-          "top-k"}},
+          "top-k", "kv-in-place"}},
         {"the file", {"o", "weights", "seed"}},
         own},
        exitCodes,
