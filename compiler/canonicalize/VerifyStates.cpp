@@ -38,9 +38,11 @@ private:
   void checkResult(OpOperand &result, StringRef name);
   void refuse(Operation *user, const Twine &reason) {
     // What was refused for itself says more.
-    if (isa<onnx::NodeOp>(user) && user->hasAttr(values::reasonAttrName))
-      return;
-    refusals.refuse(user, reason);
+    auto hasReason = [](Operation *op) {
+      return isa<onnx::NodeOp>(op) && op->hasAttr(values::reasonAttrName);
+    };
+    if (!hasReason(user) && llvm::none_of(user->getUsers(), hasReason))
+      refusals.refuse(user, reason);
   }
 
   func::FuncOp function;

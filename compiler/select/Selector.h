@@ -16,7 +16,25 @@
 
 namespace wsec::select {
 
-/// Selects kernels for the operators of @main, in their order: asks the library
+/// What the entries of a program share: names, and what these stand for.
+struct ProgramSymbols {
+  /// `program` has its region and keep-outs, `module` the functions that become
+  /// its entries.
+  ProgramSymbols(mlir::ModuleOp module, wse::ProgramOp program);
+
+  llvm::StringSet<> taken;
+  /// By what holds the elements in the model. Looked up only.
+  llvm::DenseMap<mlir::Attribute, mlir::FlatSymbolRefAttr> parameters;
+  llvm::StringMap<wse::StateOp> states; ///< by name in the model; looked up only
+  mlir::Operation *lastDeclared; ///< inputs, states, parameters stand behind it
+};
+
+/// Whether an argument of a function is an input of the program, and no state
+/// and no argument of the entry.
+bool isHostInput(mlir::BlockArgument argument);
+
+/// Selects kernels for the operators of a function, an entry of the program, in
+/// their order: asks the library
 /// which one computes an operator, and has it build itself. Values that the
 /// host can provide (HostValues) are brought onto the wafer when the first
 /// kernel asks for them, in the distribution that it asks for; every other
@@ -28,7 +46,8 @@ public:
   /// All kernels run on `region` of the program; activations are of
   /// `precision`.
   Selector(mlir::func::FuncOp main, wse::ProgramOp program,
-           wse::RegionOp region, mlir::Type precision, int64_t code);
+           wse::RegionOp region, mlir::Type precision, int64_t code,
+           ProgramSymbols &symbols);
 
   /// Fills the program. Reports everything that no kernel can do in one error.
   mlir::LogicalResult run();
@@ -82,7 +101,15 @@ public:
 private:
   void findGroups();
   llvm::LogicalResult checkNames();
+  void openEntry();
+  mlir::OpBuilder declarations() const;
   void declareInputs();
+  bool isState(mlir::OpOperand &output);
+  wse::StateOp stateOf(onnx::UpdateOp update);
+  mlir::Value toState(mlir::Value value, wse::StateOp state, int64_t repeat,
+                      mlir::Operation *user);
+  void selectUpdate(onnx::UpdateOp op);
+  mlir::Value attendToStates(onnx::CachedAttentionOp op);
   mlir::FlatSymbolRefAttr declareParameter(onnx::ParameterOp parameter);
   wse::ParameterOp declareParameter(mlir::StringAttr name,
                                     mlir::Attribute elements, mlir::Type type,
@@ -117,7 +144,6 @@ private:
   ScratchLimits limits;
   Offers offers;           ///< on the region
   bool exactly = false;    ///< what is brought now is of f32
-  llvm::StringSet<> taken; ///< names of tensors, once asked for
   /// Root of the element-wise group of each operator in one.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> groupRoot;
   /// Kernel results; null for what was refused.
@@ -128,9 +154,12 @@ private:
   /// Outputs that are stored already, piece by piece. Looked up only.
   llvm::SmallPtrSet<mlir::OpOperand *, 4> storedOutputs;
   llvm::DenseMap<mlir::Operation *, mlir::StringAttr> gradientNames;
-  /// By what holds the elements in the model. Looked up only.
-  llvm::DenseMap<mlir::Attribute, mlir::FlatSymbolRefAttr> parameters;
-  mlir::Operation *lastDeclared; ///< parameters stand behind it
+  ProgramSymbols &symbols;
+  wse::EntryOp entry; ///< null: kernels stand in the program
+  /// Integers of the call. Looked up only.
+  llvm::DenseMap<mlir::Value, mlir::Value> arguments;
+  /// What only brings states into the order that the model returns.
+  llvm::SmallPtrSet<mlir::Operation *, 4> statesLeaving;
   Refusals refusals;
 };
 
