@@ -20,8 +20,8 @@ static StringRef stateOf(Value value) {
   if (!argument)
     return "";
   auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return textOf(function.getArgAttr(argument.getArgNumber(),
-                                    onnx::stateAttrName));
+  return textOf(
+      function.getArgAttr(argument.getArgNumber(), onnx::stateAttrName));
 }
 
 namespace {
@@ -71,8 +71,8 @@ void StateChecks::checkUses(BlockArgument state, StringRef name) {
     if (update && use.getOperandNumber() == 0)
       checkPresent(update, name);
     else
-      refuse(use.getOwner(), "reads the state '" + name +
-                                 "' before it is written" + howTo);
+      refuse(use.getOwner(),
+             "reads the state '" + name + "' before it is written" + howTo);
   }
   if (llvm::count_if(state.getUsers(), [](Operation *user) {
         return isa<onnx::UpdateOp>(user);
@@ -162,8 +162,8 @@ void canonicalize::verifySharedStates(ModuleOp module, Refusals &refusals) {
       StringRef name = stateOf(argument);
       if (name.empty())
         continue;
-      auto [first, isNew] = known.insert(
-          {name, {argument.getType(), function.getSymName()}});
+      auto [first, isNew] =
+          known.insert({name, {argument.getType(), function.getSymName()}});
       auto [type, entry] = first->second;
       if (isNew || type == argument.getType())
         continue;

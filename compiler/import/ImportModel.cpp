@@ -119,8 +119,8 @@ ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
     if (!bound.contains(input->name()))
       open.push_back(type);
   auto function =
-      func::FuncOp::create(builder, namedLocation(graph.name(), context),
-                           entry, builder.getFunctionType(open, {}));
+      func::FuncOp::create(builder, namedLocation(graph.name(), context), entry,
+                           builder.getFunctionType(open, {}));
   Block *body = function.addEntryBlock();
   builder.setInsertionPointToStart(body);
   unsigned index = 0;

@@ -32,9 +32,9 @@ struct ImportOptions {
   llvm::SmallVector<std::pair<std::string, llvm::SmallVector<int64_t>>> shapes;
   /// Symbolic dimension -> extent (`--dim batch=1`).
   llvm::SmallVector<std::pair<std::string, int64_t>> dims;
-  /// Entries besides each other, over the same parameters and states; none: one,
-  /// `main`. Of several, inputs and outputs have the entry's name before their
-  /// own: decode.input_ids.
+  /// Entries besides each other, over the same parameters and states; none:
+  /// one, `main`. Of several, inputs and outputs have the entry's name before
+  /// their own: decode.input_ids.
   std::vector<EntryOptions> entries;
   /// Inputs that are what the call before has left as that output
   /// (`--state past=present`), and whether pairs whose names say so are, too

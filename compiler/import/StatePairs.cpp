@@ -21,8 +21,7 @@ static std::vector<std::string> namesOf(const Range &values) {
 static std::vector<std::string> presentNames(StringRef past) {
   std::vector<std::string> names;
   for (auto [word, other] : {std::pair("past_key_values", "present"),
-                             std::pair("past_key_values",
-                                       "present_key_values"),
+                             std::pair("past_key_values", "present_key_values"),
                              std::pair("past", "present")})
     if (size_t at = past.find(word); at != StringRef::npos)
       names.push_back((past.take_front(at) + other +
@@ -31,10 +30,10 @@ static std::vector<std::string> presentNames(StringRef past) {
   return names;
 }
 
-FailureOr<StatePairs>
-wsec::pairStates(const OnnxModel &model,
-                 ArrayRef<const ValueInfoProto *> inputs,
-                 const ImportOptions &options, MLIRContext *context) {
+FailureOr<StatePairs> wsec::pairStates(const OnnxModel &model,
+                                       ArrayRef<const ValueInfoProto *> inputs,
+                                       const ImportOptions &options,
+                                       MLIRContext *context) {
   Refusals refusals(model.path);
   const std::vector<std::string> pasts = namesOf(inputs),
                                  presents =

@@ -19,7 +19,8 @@ struct StatePairs {
 /// Fails after errors: where there is no such input or output, or one has two
 /// partners.
 mlir::FailureOr<StatePairs>
-pairStates(const OnnxModel &model, llvm::ArrayRef<const ValueInfoProto *> inputs,
+pairStates(const OnnxModel &model,
+           llvm::ArrayRef<const ValueInfoProto *> inputs,
            const ImportOptions &options, mlir::MLIRContext *context);
 
 } // namespace wsec

@@ -70,9 +70,9 @@ Value wsec::infer::updateState(Legalization &n, Value past, Value written,
   const Shape present{shape[0], shape[axis],
                       numElements(shape) / shape[0] / shape[axis]};
   bindPosition(position, present[1], shapeOf(tokens)[1]);
-  Value state = onnx::UpdateOp::create(n.builder(), n.loc(),
-                                       withShape(past, present), past, tokens,
-                                       position, n.nameAttr());
+  Value state =
+      onnx::UpdateOp::create(n.builder(), n.loc(), withShape(past, present),
+                             past, tokens, position, n.nameAttr());
   return byHeads ? splitHeads(n, state, shape[1]) : state;
 }
 

@@ -96,8 +96,8 @@ struct SelectKernelsPass
     return given;
   }
 
-  /// The program with all kernels of all entries on a region of that shape; null
-  /// if some operator has no kernel.
+  /// The program with all kernels of all entries on a region of that shape;
+  /// null if some operator has no kernel.
   wse::ProgramOp select(ModuleOp module, const Machine &target,
                         RegionShape shape) {
     auto entries = module.getOps<func::FuncOp>();
@@ -122,9 +122,9 @@ struct SelectKernelsPass
                              its.y);
     ProgramSymbols symbols(module, program);
     for (func::FuncOp entry : entries) {
-      if (succeeded(Selector(entry, program, region, element, codeOfStage(),
-                             symbols)
-                        .run()))
+      if (succeeded(
+              Selector(entry, program, region, element, codeOfStage(), symbols)
+                  .run()))
         continue;
       program.erase();
       return {};
@@ -208,8 +208,7 @@ struct SelectKernelsPass
   /// All is chosen.
   void finish(ModuleOp module, wse::ProgramOp program,
               Explanation &explanation) {
-    for (auto entry :
-         llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    for (auto entry : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       entry.erase();
     for (auto parameter :
          llvm::make_early_inc_range(module.getOps<onnx::ParameterOp>()))

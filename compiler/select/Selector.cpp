@@ -59,7 +59,8 @@ void Selector::findGroups() {
 void Selector::declareInputs() {
   OpBuilder builder(target.getContext());
   builder.setInsertionPointAfter(symbols.lastDeclared);
-  for (BlockArgument input : llvm::make_filter_range(main.getArguments(), isHostInput))
+  for (BlockArgument input :
+       llvm::make_filter_range(main.getArguments(), isHostInput))
     symbols.lastDeclared = wse::InputOp::create(
         builder, input.getLoc(), builder.getStringAttr(inputName(input)),
         TypeAttr::get(input.getType()));
@@ -145,12 +146,12 @@ void Selector::select(Operation *op) {
       refusals.countConsequence(op);
       return;
     }
-  if (auto update = dyn_cast<onnx::UpdateOp>(op))
-    return selectUpdate(update);
   if (isElementwise(op) && !isInGroup(op, op))
     return;
   Value result = build(op);
-  // What only the store holds is no refusal.
+  // What only states or the store hold is no refusal.
+  if (isa<onnx::UpdateOp>(op) && !refusals.isRefused(op->getResult(0)))
+    return;
   for (Value each : op->getResults())
     if (result || !hostValues.contains(each))
       selected[each] = result;
@@ -165,8 +166,6 @@ void Selector::select(Operation *op) {
 Value Selector::build(Operation *op) {
   if (isElementwise(op))
     return buildElementwise(op);
-  if (auto attention = dyn_cast<onnx::CachedAttentionOp>(op))
-    return attendToStates(attention);
   for (const Kernel *kernel : allKernels()) {
     Match match = kernel->match(op, *this);
     if (match.answer == Match::Yes)
@@ -370,6 +369,24 @@ Value Selector::redistribute(Value value, wse::ColumnPlacement columns,
   if (!result)
     result = createFor<wse::RedistributeOp>(user, type, value,
                                             kernels.getI64IntegerAttr(repeat));
+  return result;
+}
+
+Value Selector::toState(Value value, wse::StateOp state, int64_t repeat,
+                        Operation *user) {
+  Value tensor = onWaferByFeatures(value, user);
+  if (!tensor)
+    return {};
+  const wse::TokenTiling tiling =
+      wse::TokenTiling::of(state.getType())
+          .forState(tilingOf(tensor).getTokens(), repeat);
+  Type type = tensorType(tiling, wse::featuresOf(tensor), tensor);
+  if (tensor.getType() == type)
+    return tensor;
+  Value &result = moved[{tensor, type}];
+  if (!result)
+    result = createFor<wse::RedistributeOp>(user, type, tensor,
+                                            kernels.getI64IntegerAttr(1));
   return result;
 }
 

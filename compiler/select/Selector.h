@@ -25,7 +25,8 @@ struct ProgramSymbols {
   llvm::StringSet<> taken;
   /// By what holds the elements in the model. Looked up only.
   llvm::DenseMap<mlir::Attribute, mlir::FlatSymbolRefAttr> parameters;
-  llvm::StringMap<wse::StateOp> states; ///< by name in the model; looked up only
+  llvm::StringMap<wse::StateOp>
+      states;                    ///< by name in the model; looked up only
   mlir::Operation *lastDeclared; ///< inputs, states, parameters stand behind it
 };
 
@@ -71,11 +72,18 @@ public:
   mlir::Value redistribute(mlir::Value value, wse::ColumnPlacement columns,
                            int64_t headSize, mlir::Operation *user,
                            int64_t repeat = 1) final;
+  mlir::Value toState(mlir::Value value, wse::StateOp state, int64_t repeat,
+                      mlir::Operation *user) final;
   mlir::Value load(const HostView &host, wse::TokenTiling tiling,
                    mlir::Operation *user) final;
   mlir::Value loadReshaped(HostView host, llvm::ArrayRef<int64_t> shape,
                            wse::TokenTiling tiling,
                            mlir::Operation *user) final;
+
+  wse::StateOp stateOf(onnx::UpdateOp update) final;
+  mlir::Value argumentOf(mlir::Value position) const final {
+    return arguments.lookup(position);
+  }
 
   bool toStore(mlir::Value value, mlir::Operation *user) final;
   bool toStoreInOrder(mlir::Value value, mlir::Operation *user) final;
@@ -105,11 +113,6 @@ private:
   mlir::OpBuilder declarations() const;
   void declareInputs();
   bool isState(mlir::OpOperand &output);
-  wse::StateOp stateOf(onnx::UpdateOp update);
-  mlir::Value toState(mlir::Value value, wse::StateOp state, int64_t repeat,
-                      mlir::Operation *user);
-  void selectUpdate(onnx::UpdateOp op);
-  mlir::Value attendToStates(onnx::CachedAttentionOp op);
   mlir::FlatSymbolRefAttr declareParameter(onnx::ParameterOp parameter);
   wse::ParameterOp declareParameter(mlir::StringAttr name,
                                     mlir::Attribute elements, mlir::Type type,
@@ -142,8 +145,8 @@ private:
   mlir::OpBuilder kernels;
   mlir::Type precision; ///< of activations
   ScratchLimits limits;
-  Offers offers;           ///< on the region
-  bool exactly = false;    ///< what is brought now is of f32
+  Offers offers;        ///< on the region
+  bool exactly = false; ///< what is brought now is of f32
   /// Root of the element-wise group of each operator in one.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> groupRoot;
   /// Kernel results; null for what was refused.

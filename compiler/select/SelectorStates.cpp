@@ -101,60 +101,10 @@ wse::StateOp Selector::stateOf(onnx::UpdateOp update) {
   if (!state) {
     OpBuilder builder(target.getContext());
     builder.setInsertionPointAfter(symbols.lastDeclared);
-    state = wse::StateOp::create(builder, past.getLoc(), freshName(name),
-                                 regionName, TypeAttr::get(type),
-                                 IntegerAttr());
+    state =
+        wse::StateOp::create(builder, past.getLoc(), freshName(name),
+                             regionName, TypeAttr::get(type), IntegerAttr());
     symbols.lastDeclared = state;
   }
   return state;
-}
-
-/// `value` where its tokens and heads meet those of a state, with `repeat`
-/// heads for each of these.
-Value Selector::toState(Value value, wse::StateOp state, int64_t repeat,
-                        Operation *user) {
-  Value tensor = onWaferByFeatures(value, user);
-  if (!tensor)
-    return {};
-  const wse::TokenTiling tiling =
-      wse::TokenTiling::of(state.getType())
-          .forState(tilingOf(tensor).getTokens(), repeat);
-  Type type = tensorType(tiling, wse::featuresOf(tensor), tensor);
-  if (tensor.getType() == type)
-    return tensor;
-  Value &result = moved[{tensor, type}];
-  if (!result)
-    result = createFor<wse::RedistributeOp>(user, type, tensor,
-                                            kernels.getI64IntegerAttr(1));
-  return result;
-}
-
-void Selector::selectUpdate(onnx::UpdateOp op) {
-  wse::StateOp state = stateOf(op);
-  // Of an attention that reads it otherwise the type says so.
-  Value value = toState(op.getValue(), state, 1, op);
-  if (value)
-    createFor<wse::UpdateOp>(op, FlatSymbolRefAttr::get(state.getSymNameAttr()),
-                             arguments.lookup(op.getPosition()), value);
-}
-
-Value Selector::attendToStates(onnx::CachedAttentionOp op) {
-  auto state = [&](Value present) {
-    return stateOf(present.getDefiningOp<onnx::UpdateOp>());
-  };
-  wse::StateOp keys = state(op.getKeys()), values = state(op.getValues());
-  const int64_t repeat = op.getNumHeads() / op.getKvHeads();
-  Value query = toState(op.getQ(), keys, repeat, op);
-  if (!query)
-    return {};
-  const wse::TokenTiling tiling =
-      wse::TokenTiling::of(values.getType())
-          .forState(tilingOf(query).getTokens(), repeat);
-  Type type = tensorType(tiling, shapeOf(op.getY()).back(), query);
-  return createFor<wse::CachedAttentionOp>(
-      op, type, query, FlatSymbolRefAttr::get(keys.getSymNameAttr()),
-      FlatSymbolRefAttr::get(values.getSymNameAttr()),
-      arguments.lookup(op.getPosition()), op.getNumHeadsAttr(),
-      op.getKvHeadsAttr(),
-      kernels.getF64FloatAttr(op.getScale().convertToFloat()));
 }

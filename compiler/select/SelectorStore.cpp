@@ -29,7 +29,8 @@ wse::ParameterOp Selector::declareParameter(StringAttr name, Attribute elements,
 }
 
 FlatSymbolRefAttr Selector::declareParameter(onnx::ParameterOp parameter) {
-  FlatSymbolRefAttr &name = symbols.parameters[FlatSymbolRefAttr::get(parameter)];
+  FlatSymbolRefAttr &name =
+      symbols.parameters[FlatSymbolRefAttr::get(parameter)];
   if (name)
     return name;
   name = FlatSymbolRefAttr::get(parameter);

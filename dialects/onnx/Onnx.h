@@ -42,8 +42,8 @@ inline constexpr llvm::StringLiteral absorbedAttrName = "onnx.absorbed";
 inline constexpr llvm::StringLiteral valuesAttrName = "onnx.values";
 inline constexpr llvm::StringLiteral weightBytesAttrName = "onnx.weight_bytes";
 inline constexpr llvm::StringLiteral nameAttrName = "onnx.name";
-/// Of an argument that is what a call before has left, and of the result that it
-/// leaves: the name of the state, which the host does not see.
+/// Of an argument that is what a call before has left, and of the result that
+/// it leaves: the name of the state, which the host does not see.
 inline constexpr llvm::StringLiteral stateAttrName = "onnx.state";
 /// Of an argument that is an integer of the call, the same for each batch
 /// element: the least and the greatest, array<i64: 0, 511>.

@@ -25,8 +25,8 @@ LogicalResult UpdateOp::verify() {
        (past.size() == 4 && past[0] == present[0] && past[2] == present[1] &&
         past[1] * past[3] == present[2]));
   if (!fits) // C1
-    return emitOpError() << "past is " << getPast().getType() << " for a result "
-                         << getPresent().getType()
+    return emitOpError() << "past is " << getPast().getType()
+                         << " for a result " << getPresent().getType()
                          << ", expected [batch, capacity, features] or "
                             "[batch, heads, capacity, size]";
   if (value.size() != 3 || value[0] != present[0] || value[2] != present[2] ||

@@ -46,8 +46,7 @@ LogicalResult EntryOp::verify() {
     return failure();
   // (C2)
   auto program = cast<ProgramOp>(getOperation()->getParentOp());
-  if (getSymName() == "main" &&
-      !program.bodyBlock().getOps<KernelOp>().empty())
+  if (getSymName() == "main" && !program.bodyBlock().getOps<KernelOp>().empty())
     return emitOpError("is called main, as the kernels of the program itself "
                        "are");
   return success();

@@ -258,11 +258,11 @@ std::string DecoderWriter::rotated(const std::string &x,
 
 /// Where the call's tokens end: so many keys are seen, at most.
 void DecoderWriter::cacheLength() {
-  length = graph.node("Add",
-                      {"position", graph.node("Shape", {"input_ids"},
-                                              "cache/tokens",
-                                              {Attribute::of("start", 1)})},
-                      "cache/length");
+  length =
+      graph.node("Add",
+                 {"position", graph.node("Shape", {"input_ids"}, "cache/tokens",
+                                         {Attribute::of("start", 1)})},
+                 "cache/length");
 }
 
 /// The cache with the keys or values `x` of the call.
