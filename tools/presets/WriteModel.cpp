@@ -19,9 +19,8 @@ using Attribute = OnnxGraph::Attribute;
 
 /// Operators of the standard as it is: Attention, RotaryEmbedding and
 /// RMSNormalization came with opset 23, IR 11.
-static constexpr int64_t kOpset = 23, kIrVersion = 11;
-/// TensorScatter came with this one.
-static constexpr int64_t kStatesOpset = 24;
+/// TensorScatter, of caches, with 24.
+static constexpr int64_t kOpset = 23, kCachedOpset = 24, kIrVersion = 11;
 /// Weights start at multiples of this.
 static constexpr uint64_t kAlignment = 64;
 
@@ -126,8 +125,7 @@ class DecoderWriter {
 public:
   DecoderWriter(const ModelShape &shape, const WriteOptions &options,
                 onnx::GraphProto &proto)
-      : shape(shape), isCached(options.cacheCapacity),
-        isInPlace(options.cacheInPlace), graph(proto) {}
+      : shape(shape), isCached(options.cacheCapacity), graph(proto) {}
   /// Returns the name of the logits.
   std::string write();
 
@@ -146,7 +144,7 @@ private:
   std::string block(const std::string &x, int64_t layer);
 
   const ModelShape &shape;
-  const bool isCached, isInPlace;
+  const bool isCached;
   OnnxGraph graph;
   std::string cosines, sines;
   std::string length; ///< of caches, behind this call
@@ -268,12 +266,9 @@ void DecoderWriter::cacheLength() {
 /// The cache with the keys or values `x` of the call.
 std::string DecoderWriter::cached(const std::string &x, int64_t layer,
                                   const char *kind) {
-  const std::string past = cacheName("past", layer, kind);
-  const std::string present = cacheName("present", layer, kind);
-  if (isInPlace)
-    return graph.node("TensorScatter", {past, x, "position"}, present,
-                      {Attribute::of("axis", 1)});
-  return graph.node("Concat", {past, x}, present, {Attribute::of("axis", 1)});
+  return graph.node(
+      "TensorScatter", {cacheName("past", layer, kind), x, "position"},
+      cacheName("present", layer, kind), {Attribute::of("axis", 1)});
 }
 
 std::string DecoderWriter::attention(const std::string &x, int64_t layer) {
@@ -288,17 +283,12 @@ std::string DecoderWriter::attention(const std::string &x, int64_t layer) {
   if (isCached) {
     k = cached(k, layer, "key");
     v = cached(v, layer, "value");
-    inputs = {q, k, v};
-    if (isInPlace)
-      inputs.insert(inputs.end(), {"", "", "", length});
-    else
-      inputs.push_back("attention_mask");
+    inputs = {q, k, v, "", "", "", length};
   }
-  const std::string mixed =
-      graph.node("Attention", inputs, name,
-                 {Attribute::of("is_causal", isInPlace || !isCached),
-                  Attribute::of("q_num_heads", shape.heads),
-                  Attribute::of("kv_num_heads", shape.keyValueHeads)});
+  const std::string mixed = graph.node(
+      "Attention", inputs, name,
+      {Attribute::of("is_causal", 1), Attribute::of("q_num_heads", shape.heads),
+       Attribute::of("kv_num_heads", shape.keyValueHeads)});
   return linear(mixed, name + ".out", bias);
 }
 
@@ -337,7 +327,7 @@ std::string DecoderWriter::block(const std::string &x, int64_t layer) {
 
 std::string DecoderWriter::write() {
   std::string x = embedded();
-  if (isInPlace)
+  if (isCached)
     cacheLength();
   for (int64_t layer = 0; layer < shape.layers; ++layer)
     x = block(x, layer);
@@ -381,9 +371,6 @@ static void declareAll(onnx::GraphProto &graph, const ModelShape &shape,
   const int64_t capacity = options.cacheCapacity;
   const Extent batch{"batch", options.batch};
   const Extent sequence{"sequence", options.sequence};
-  const Extent total{"total", options.cacheInPlace ? capacity
-                              : options.sequence   ? capacity + options.sequence
-                                                   : 0};
   const Extent keys{"", shape.keyValueHeads * shape.headSize};
   declare(*graph.add_input(), "input_ids", onnx::TensorProto::INT64,
           {batch, sequence});
@@ -398,17 +385,13 @@ static void declareAll(onnx::GraphProto &graph, const ModelShape &shape,
     return;
   declare(*graph.add_input(), "position_ids", onnx::TensorProto::INT64,
           {batch, sequence});
-  if (options.cacheInPlace)
-    declare(*graph.add_input(), "position", onnx::TensorProto::INT64, {batch});
-  else
-    declare(*graph.add_input(), "attention_mask", onnx::TensorProto::FLOAT,
-            {batch, {"", 1}, sequence, total});
+  declare(*graph.add_input(), "position", onnx::TensorProto::INT64, {batch});
   for (int64_t layer = 0; layer < shape.layers; ++layer)
     for (const char *kind : {"key", "value"}) {
       declare(*graph.add_input(), cacheName("past", layer, kind),
               onnx::TensorProto::FLOAT, {batch, {"", capacity}, keys});
       declare(*graph.add_output(), cacheName("present", layer, kind),
-              onnx::TensorProto::FLOAT, {batch, total, keys});
+              onnx::TensorProto::FLOAT, {batch, {"", capacity}, keys});
     }
 }
 
@@ -445,8 +428,8 @@ WrittenModel writeModel(const ModelShape &shape, const WriteOptions &options) {
   onnx::ModelProto model;
   model.set_ir_version(kIrVersion);
   model.set_producer_name("wsec");
-  model.add_opset_import()->set_version(options.cacheInPlace ? kStatesOpset
-                                                             : kOpset);
+  model.add_opset_import()->set_version(options.cacheCapacity ? kCachedOpset
+                                                              : kOpset);
   onnx::GraphProto &graph = *model.mutable_graph();
   graph.set_name(shape.name);
   WeightLayout layout(shape, options);

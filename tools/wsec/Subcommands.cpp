@@ -92,17 +92,15 @@ ABSL_FLAG(
     Count, sequence, {0},
     "S  tokens of a sequence (default: the model's, in a graph symbolic)");
 
-ABSL_FLAG(Count, kv_capacity, {0},
-          "N  tokens of the past whose keys and values are inputs, past.* and "
-          "attention_mask; outputs are the same and the new ones, present.*");
+ABSL_FLAG(
+    Count, kv_capacity, {0},
+    "N  tokens whose keys and values are inputs, past.*; a call writes its "
+    "own there from the input position on, and gives them as present.*: "
+    "states for wsec --states");
 
 ABSL_FLAG(Count, top_k, {0},
           "K  of each token only the K largest logits leave, top.logits, and "
           "whose they are, top.ids (default: all, logits)");
-
-ABSL_FLAG(bool, kv_in_place, false,
-          "keys and values are written to these inputs, at an input position: "
-          "caches that stay on the wafer with wsec --states");
 
 ABSL_FLAG(Count, num_systems, {0}, "N  wafers (default: 1)");
 ABSL_FLAG(std::string, mesh, "",
@@ -317,9 +315,6 @@ static int runModel(const std::vector<std::string> &words) {
   options.sequence = absl::GetFlag(FLAGS_sequence).value;
   options.cacheCapacity = absl::GetFlag(FLAGS_kv_capacity).value;
   options.topK = absl::GetFlag(FLAGS_top_k).value;
-  options.cacheInPlace = absl::GetFlag(FLAGS_kv_in_place);
-  if (options.cacheInPlace && !options.cacheCapacity)
-    throw UsageError("--kv-in-place is about caches: give --kv-capacity=N");
   const presets::ModelShape shape =
       config.model ? *config.model : presets::presetNamed(preset);
   const presets::WrittenModel written = writeModel(shape, options);
@@ -374,7 +369,7 @@ static const std::vector<Tool> &tools() {
        "Writes the forward graph of a transformer as ONNX.\n",
        {{"the model",
          {"preset", "config", "list", "batch", "sequence", "kv-capacity",
-          "top-k", "kv-in-place"}},
+          "top-k"}},
         {"the file", {"o", "weights", "seed"}},
         own},
        exitCodes,
