@@ -3,6 +3,7 @@
 // The boundary behind canonicalize: all that cannot be mapped, said at once.
 #include "compiler/Refusals.h"
 #include "compiler/canonicalize/Passes.h"
+#include "compiler/canonicalize/VerifyStates.h"
 #include "compiler/values/OnnxValues.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -173,6 +174,9 @@ struct VerifyCanonicalPass
       if (op->getDialect() == getContext().getLoadedDialect("onnx"))
         check(op, refusals);
     });
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      verifyStates(function, refusals);
+    verifySharedStates(getOperation(), refusals);
     if (failed(refusals.report(&getContext())))
       signalPassFailure();
   }

@@ -6,6 +6,7 @@
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/InlineFunctions.h"
 #include "compiler/import/InputShapes.h"
+#include "compiler/import/StatePairs.h"
 #include "compiler/import/Subgraphs.h"
 #include "compiler/import/TensorData.h"
 #include "dialects/onnx/NamedParameters.h"
@@ -41,6 +42,10 @@ public:
 
 private:
   SmallVector<const ValueInfoProto *> inputsWithoutDefault() const;
+  LogicalResult buildEntry(ArrayRef<const ValueInfoProto *> inputs,
+                           const EntryOptions &entry);
+  /// The name that the host knows an input or output of the entry by.
+  StringAttr hostName(StringRef name) const;
   /// With an argument for each input that is not bound.
   func::FuncOp createFunction(ArrayRef<const ValueInfoProto *> inputs,
                               ArrayRef<RankedTensorType> types,
@@ -82,6 +87,8 @@ private:
   TensorData data;
   Refusals refusals;
   llvm::StringMap<Value> values;
+  StatePairs states;
+  std::string entry; ///< that is built
   SmallVector<llvm::GlobPattern> train, freeze;
   SmallVector<llvm::GlobPattern> named; // of `train`, but for *
   Value none;
@@ -112,8 +119,8 @@ ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
     if (!bound.contains(input->name()))
       open.push_back(type);
   auto function =
-      func::FuncOp::create(builder, namedLocation(graph.name(), context),
-                           "main", builder.getFunctionType(open, {}));
+      func::FuncOp::create(builder, namedLocation(graph.name(), context), entry,
+                           builder.getFunctionType(open, {}));
   Block *body = function.addEntryBlock();
   builder.setInsertionPointToStart(body);
   unsigned index = 0;
@@ -122,12 +129,21 @@ ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
       addConstant({elements->second, type}, input->name(), input->name());
       continue;
     }
-    function.setArgAttr(index, onnx::nameAttrName,
-                        builder.getStringAttr(input->name()));
+    function.setArgAttr(index, onnx::nameAttrName, hostName(input->name()));
+    if (auto state = states.pasts.find(input->name());
+        state != states.pasts.end())
+      function.setArgAttr(index, onnx::stateAttrName,
+                          builder.getStringAttr(state->second));
     body->getArgument(index).setLoc(namedLocation(input->name(), context));
     values[input->name()] = body->getArgument(index++);
   }
   return function;
+}
+
+StringAttr ModuleBuilder::hostName(StringRef name) const {
+  return options.entries.size() < 2
+             ? StringAttr::get(context, name)
+             : StringAttr::get(context, entry + "." + name);
 }
 
 void ModuleBuilder::addConstant(const TensorConstant &constant, StringRef node,
@@ -431,7 +447,7 @@ void ModuleBuilder::importIf(const NodeProto &node) {
   for (const AttributeProto &attribute : node.attribute())
     attributes.set(attribute.name(),
                    importBranch(attribute.g(),
-                                node.name() + "/" + attribute.name(),
+                                hostName(node.name() + "/" + attribute.name()),
                                 captured));
   addNode(node, inputs, attributes);
 }
@@ -485,34 +501,60 @@ void ModuleBuilder::finishFunction(func::FuncOp function,
 
 void ModuleBuilder::finishMain(func::FuncOp function, ArrayRef<Value> results) {
   SmallVector<DictionaryAttr> names;
-  for (const ValueInfoProto &output : graph.output())
-    names.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
-        onnx::nameAttrName, builder.getStringAttr(output.name()))));
+  for (const ValueInfoProto &output : graph.output()) {
+    NamedAttrList about;
+    about.set(onnx::nameAttrName, hostName(output.name()));
+    if (auto state = states.presents.find(output.name());
+        state != states.presents.end())
+      about.set(onnx::stateAttrName, builder.getStringAttr(state->second));
+    names.push_back(about.getDictionary(context));
+  }
   finishFunction(function, results);
   function.setAllResultAttrs(names);
 }
 
+/// Its function, at the end of the module. The weights are those of all.
+LogicalResult ModuleBuilder::buildEntry(ArrayRef<const ValueInfoProto *> inputs,
+                                        const EntryOptions &its) {
+  entry = its.name;
+  values.clear();
+  none = {};
+  parameters = weightBytes = 0;
+  ImportOptions bound = options;
+  llvm::append_range(bound.dims, its.dims);
+  FailureOr<SmallVector<RankedTensorType>> types =
+      bindInputShapes(model, inputs, bound, context);
+  if (failed(types))
+    return failure();
+  auto elements = boundElements(model, inputs, *types, options, context);
+  if (failed(elements))
+    return failure();
+  OpBuilder::InsertionGuard guard(builder);
+  func::FuncOp function = createFunction(inputs, *types, *elements);
+  const SmallVector<Value> results = importBody(graph);
+  if (failed(refusals.report(context)))
+    return failure();
+  finishMain(function, results);
+  return success();
+}
+
 OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
   SmallVector<const ValueInfoProto *> inputs = inputsWithoutDefault();
-  FailureOr<SmallVector<RankedTensorType>> types =
-      bindInputShapes(model, inputs, options, context);
-  if (failed(types))
+  FailureOr<StatePairs> pairs = pairStates(model, inputs, options, context);
+  if (failed(pairs) || failed(readPatterns()))
     return nullptr;
-  if (failed(readPatterns()))
-    return nullptr;
-  auto bound = boundElements(model, inputs, *types, options, context);
-  if (failed(bound))
-    return nullptr;
+  states = std::move(*pairs);
   StringRef name = llvm::sys::path::stem(model.path);
   OwningOpRef<ModuleOp> module =
       ModuleOp::create(namedLocation(model.path, context), name);
-  builder.setInsertionPointToStart(module->getBody());
-  func::FuncOp function = createFunction(inputs, *types, *bound);
-  const SmallVector<Value> results = importBody(graph);
-  if (failed(refusals.report(context)))
-    return nullptr;
-  finishMain(function, results);
-
+  std::vector<EntryOptions> entries = options.entries;
+  if (entries.empty())
+    entries.push_back({"main", {}});
+  for (const EntryOptions &its : entries) {
+    builder.setInsertionPointToEnd(module->getBody());
+    if (failed(buildEntry(inputs, its)))
+      return nullptr;
+  }
   Operation *op = *module;
   op->setAttr(onnx::modelAttrName, builder.getStringAttr(name));
   op->setAttr(onnx::opsetAttrName, builder.getI64IntegerAttr(opset));

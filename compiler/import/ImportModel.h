@@ -20,11 +20,27 @@ class ModuleOp;
 
 namespace wsec {
 
+/// An entry of the program: the model with some of its symbolic dimensions
+/// bound (`--entry decode:sequence=1`).
+struct EntryOptions {
+  std::string name;
+  llvm::SmallVector<std::pair<std::string, int64_t>> dims;
+};
+
 struct ImportOptions {
   /// Input -> shape (`--shape input_ids=1x128`).
   llvm::SmallVector<std::pair<std::string, llvm::SmallVector<int64_t>>> shapes;
   /// Symbolic dimension -> extent (`--dim batch=1`).
   llvm::SmallVector<std::pair<std::string, int64_t>> dims;
+  /// Entries besides each other, over the same parameters and states; none:
+  /// one, `main`. Of several, inputs and outputs have the entry's name before
+  /// their own: decode.input_ids.
+  std::vector<EntryOptions> entries;
+  /// Inputs that are what the call before has left as that output
+  /// (`--state past=present`), and whether pairs whose names say so are, too
+  /// (`--states`).
+  std::vector<std::pair<std::string, std::string>> states;
+  bool statesByName = false;
   /// Inputs that are constants (`--bind axes=[1,2]`, `--bind k=k.npy`).
   std::vector<BoundInput> bindings;
   /// Large tensors may lie in files that do not exist

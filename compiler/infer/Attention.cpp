@@ -3,6 +3,7 @@
 // ONNX's Attention, and what all attentions are made of.
 #include "compiler/infer/Attention.h"
 #include "compiler/infer/Operators.h"
+#include "compiler/infer/States.h"
 #include "compiler/values/AttentionMask.h"
 #include "compiler/values/Heads.h"
 #include <algorithm>
@@ -184,8 +185,18 @@ static bool attention(Legalization &n) {
   a.guard = onnx::TermKind::ZeroHidden;
   bool onlyFirst = llvm::all_of(n.op().getResults().drop_front(),
                                 [](Value other) { return other.use_empty(); });
-  if (Value y = onlyFirst ? attendPlainly(n, a) : Value())
-    return n.replace(byHead ? splitHeads(n, y, a.queryHeads()) : y);
+  Value plain;
+  if (readsState(a)) {
+    if (!onlyFirst)
+      return n.fail("attends to a state, and has more results than the first; "
+                    "leave the others out");
+    if (!(plain = attendToState(n, a)))
+      return false;
+  } else if (onlyFirst) {
+    plain = attendPlainly(n, a);
+  }
+  if (plain)
+    return n.replace(byHead ? splitHeads(n, plain, a.queryHeads()) : plain);
   // Scores that are results have what ONNX's text says.
   if (n.op().getNumResults() > 3 && !n.op().getResult(3).use_empty())
     a.hidden = -std::numeric_limits<double>::infinity();

@@ -4,6 +4,7 @@
 // a row of the past or of what is written, looked up.
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Places.h"
+#include "compiler/infer/States.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -82,8 +83,11 @@ Value wsec::infer::rowsWritten(Legalization &n, Value past, Value written,
 
 static bool tensorScatter(Legalization &n) {
   const int64_t axis = *n.node().axisAttr(shapeOf(n.input(0)).size());
-  return n.replace(rowsWritten(n, n.input(0), n.input(1), n.optional(2), axis,
-                               n.node().stringAttr("mode") == "circular"));
+  const bool isCircular = n.node().stringAttr("mode") == "circular";
+  auto write = isOfState(n.input(0)) ? updateState : rowsWritten;
+  Value present =
+      write(n, n.input(0), n.input(1), n.optional(2), axis, isCircular);
+  return present && n.replace(present);
 }
 
 llvm::ArrayRef<Operator> wsec::infer::cachesOperators() {

@@ -96,6 +96,11 @@ struct CachedAttentionShape {
 };
 
 class CachedAttention final : public KernelFor<wse::CachedAttentionOp> {
+  Match match(Operation *op, const Selection &) const final {
+    return Match::when(isa<onnx::CachedAttentionOp>(op));
+  }
+  Value build(Operation *user, Selection &selection) const final;
+
   KernelCost costOf(wse::CachedAttentionOp op,
                     const Machine &machine) const final;
 
@@ -533,6 +538,30 @@ LogicalResult CachedAttention::lowerOp(wse::CachedAttentionOp op,
 }
 
 } // namespace
+
+Value CachedAttention::build(Operation *user, Selection &selection) const {
+  auto op = cast<onnx::CachedAttentionOp>(user);
+  auto state = [&](Value present) {
+    return selection.stateOf(present.getDefiningOp<onnx::UpdateOp>());
+  };
+  auto nameOf = [](wse::StateOp its) {
+    return FlatSymbolRefAttr::get(its.getSymNameAttr());
+  };
+  wse::StateOp keys = state(op.getKeys()), values = state(op.getValues());
+  const int64_t repeat = op.getNumHeads() / op.getKvHeads();
+  Value query = selection.toState(op.getQ(), keys, repeat, op);
+  if (!query)
+    return {};
+  const wse::TokenTiling tiling =
+      wse::TokenTiling::of(values.getType())
+          .forState(tilingOf(query).getTokens(), repeat);
+  Type type = selection.tensorType(tiling, shapeOf(op.getY()).back(), query);
+  return selection.createFor<wse::CachedAttentionOp>(
+      op, type, query, nameOf(keys), nameOf(values),
+      selection.argumentOf(op.getPosition()), op.getNumHeadsAttr(),
+      op.getKvHeadsAttr(),
+      selection.builder().getF64FloatAttr(op.getScale().convertToFloat()));
+}
 
 WSEC_DEFINE_KERNEL(CachedAttention)
 

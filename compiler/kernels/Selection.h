@@ -95,6 +95,10 @@ public:
                                    wse::ColumnPlacement columns,
                                    int64_t headSize, mlir::Operation *user,
                                    int64_t repeat = 1) = 0;
+  /// `value` where its tokens and heads meet those of a state, with `repeat`
+  /// heads for each of these.
+  virtual mlir::Value toState(mlir::Value value, wse::StateOp state,
+                              int64_t repeat, mlir::Operation *user) = 0;
   /// A view of an input or constant, loaded with these extents, or as another
   /// `shape`.
   virtual mlir::Value load(const HostView &host, wse::TokenTiling tiling,
@@ -102,6 +106,16 @@ public:
   virtual mlir::Value loadReshaped(HostView host, llvm::ArrayRef<int64_t> shape,
                                    wse::TokenTiling tiling,
                                    mlir::Operation *user) = 0;
+
+  //===------------------------------------------------------------------===//
+  // What goes from call to call
+  //===------------------------------------------------------------------===//
+
+  /// The state that `update` writes, declared on first use, for the heads that
+  /// attend to it.
+  virtual wse::StateOp stateOf(onnx::UpdateOp update) = 0;
+  /// The argument of the entry that `position`, one of the function, is.
+  virtual mlir::Value argumentOf(mlir::Value position) const = 0;
 
   //===------------------------------------------------------------------===//
   // Values in the store

@@ -17,6 +17,20 @@ namespace wsec {
 namespace {
 
 class Update final : public StateKernel<wse::UpdateOp> {
+  Match match(Operation *op, const Selection &) const final {
+    return Match::when(isa<onnx::UpdateOp>(op));
+  }
+  /// What is written is no value: who reads it names the state.
+  Value build(Operation *user, Selection &selection) const final {
+    auto op = cast<onnx::UpdateOp>(user);
+    wse::StateOp state = selection.stateOf(op);
+    if (Value value = selection.toState(op.getValue(), state, 1, op))
+      selection.createFor<wse::UpdateOp>(
+          op, FlatSymbolRefAttr::get(state.getSymNameAttr()),
+          selection.argumentOf(op.getPosition()), value);
+    return {};
+  }
+
   bool replaces() const final { return true; }
 
   SmallVector<Relay> relays() const final { return batchRelays(); }

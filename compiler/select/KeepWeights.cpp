@@ -135,10 +135,10 @@ wse::ParameterOp Keeper::declare(wse::KernelOp kernel, const HeldWeight &held,
   if (!entry) {
     entry = wse::EntryOp::create(builder, program.getLoc(), "load");
     entry.getBody().emplaceBlock();
-    // Before the kernels, as they are called.
-    symbols.insert(
-        entry,
-        Block::iterator(*program.bodyBlock().getOps<wse::KernelOp>().begin()));
+    // Before what needs them, as they are called.
+    symbols.insert(entry, Block::iterator(llvm::find_if(
+                              program.bodyBlock(),
+                              llvm::IsaPred<wse::KernelOp, wse::EntryOp>)));
   }
   parameter = wse::ParameterOp::create(
       builder, kernel.getLoc(),

@@ -79,11 +79,11 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
   using MarkSparsePassBase::MarkSparsePassBase;
 
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || sparsity == 0)
+    if (sparsity == 0)
       return;
-    if (failed(mark(main)))
-      signalPassFailure();
+    for (auto entry : getOperation().getOps<func::FuncOp>())
+      if (failed(mark(entry)))
+        return signalPassFailure();
   }
 
   LogicalResult mark(func::FuncOp main) {

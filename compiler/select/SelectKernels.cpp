@@ -96,10 +96,12 @@ struct SelectKernelsPass
     return given;
   }
 
-  /// The program with all kernels on a region of that shape; null if some
-  /// operator has no kernel.
-  wse::ProgramOp select(func::FuncOp main, const Machine &target,
+  /// The program with all kernels of all entries on a region of that shape;
+  /// null if some operator has no kernel.
+  wse::ProgramOp select(ModuleOp module, const Machine &target,
                         RegionShape shape) {
+    auto entries = module.getOps<func::FuncOp>();
+    func::FuncOp main = *entries.begin();
     OpBuilder builder(main);
     auto program = wse::ProgramOp::create(
         builder, main.getLoc(), "main", wse::State::Selected,
@@ -110,7 +112,7 @@ struct SelectKernelsPass
                    : precision == "bf16" ? Type(builder.getBF16Type())
                                          : Type(builder.getF32Type());
     IntegerAttr open;
-    auto region = wse::RegionOp::create(body, main.getLoc(), regionName(main),
+    auto region = wse::RegionOp::create(body, main.getLoc(), regionName(module),
                                         {shape.columns, shape.rows}, open, open,
                                         open, open, open, wse::RegionRoleAttr(),
                                         open, /*spread_heads=*/false);
@@ -118,25 +120,30 @@ struct SelectKernelsPass
       wse::KeepOutOp::create(body, main.getLoc(),
                              ArrayRef<int64_t>{its.width, its.height}, its.x,
                              its.y);
-    if (succeeded(
-            Selector(main, program, region, element, codeOfStage()).run()))
-      return program;
-    program.erase();
-    return {};
+    ProgramSymbols symbols(module, program);
+    for (func::FuncOp entry : entries) {
+      if (succeeded(
+              Selector(entry, program, region, element, codeOfStage(), symbols)
+                  .run()))
+        continue;
+      program.erase();
+      return {};
+    }
+    return program;
   }
 
   /// The same, of an earlier attempt if there was one that selected so.
-  wse::ProgramOp selectOnce(PlanningCache &cache, func::FuncOp main,
+  wse::ProgramOp selectOnce(PlanningCache &cache, ModuleOp module,
                             const Machine &target, RegionShape shape) {
     OwningOpRef<wse::ProgramOp> &kept = cache.program(shape, codeOfStage());
     if (!kept) {
-      wse::ProgramOp program = select(main, target, shape);
+      wse::ProgramOp program = select(module, target, shape);
       if (program && shared)
         kept = program.clone();
       return program;
     }
     wse::ProgramOp program = kept->clone();
-    OpBuilder(main).insert(program);
+    OpBuilder(*module.getOps<func::FuncOp>().begin()).insert(program);
     return program;
   }
 
@@ -185,22 +192,24 @@ struct SelectKernelsPass
   }
 
   /// Inputs and parameters are symbols, too, and keep their names.
-  static std::string regionName(func::FuncOp main) {
+  static std::string regionName(ModuleOp module) {
     std::string name = "r";
-    auto module = main->getParentOfType<ModuleOp>();
-    while (llvm::any_of(
-               main.getArguments(),
-               [&](BlockArgument input) { return inputName(input) == name; }) ||
+    auto isInput = [&](func::FuncOp entry) {
+      return llvm::any_of(entry.getArguments(), [&](BlockArgument input) {
+        return inputName(input) == name;
+      });
+    };
+    while (llvm::any_of(module.getOps<func::FuncOp>(), isInput) ||
            module.lookupSymbol<onnx::ParameterOp>(name))
       name += "_";
     return name;
   }
 
   /// All is chosen.
-  void finish(func::FuncOp main, wse::ProgramOp program,
+  void finish(ModuleOp module, wse::ProgramOp program,
               Explanation &explanation) {
-    auto module = main->getParentOfType<ModuleOp>();
-    main.erase();
+    for (auto entry : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      entry.erase();
     for (auto parameter :
          llvm::make_early_inc_range(module.getOps<onnx::ParameterOp>()))
       parameter.erase();
@@ -221,9 +230,8 @@ struct SelectKernelsPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto main = module.lookupSymbol<func::FuncOp>("main");
-    if (!main) {
-      module.emitError("has no function @main to select kernels for");
+    if (module.getOps<func::FuncOp>().empty()) {
+      module.emitError("has no function to select kernels for");
       return signalPassFailure();
     }
     FailureOr<Machine> target = readTarget(module);
@@ -244,7 +252,7 @@ struct SelectKernelsPass
       shape = {given->regions[0].pes.columns, given->regions[0].pes.rows};
     PlanningCache own;
     PlanningCache &cache = shared ? *shared : own;
-    wse::ProgramOp program = selectOnce(cache, main, *target, shape);
+    wse::ProgramOp program = selectOnce(cache, module, *target, shape);
     if (!program)
       return signalPassFailure();
     Explanation explanation(explain);
@@ -254,22 +262,33 @@ struct SelectKernelsPass
       explanation.keepWeights();
     if (llvm::is_contained(abreast, 0))
       explanation.withoutParts();
+    // States lie as their heads share the columns of the whole region, and
+    // entries have all kernels in one.
+    const bool hasEntries = !program.getOps<wse::EntryOp>().empty();
+    if (hasEntries && count > 1) {
+      program.emitError("has entries, whose kernels run on one region; the "
+                        "placement has ")
+          << count;
+      return signalPassFailure();
+    }
+    if (hasEntries)
+      return finish(module, program, explanation);
     if (count > 1) {
       if (failed(spreadOn(program, cache, *given)))
         return signalPassFailure();
-      return finish(main, program, explanation);
+      return finish(module, program, explanation);
     }
     if (count == 0) {
       RegionChoice choice = chooseRegion(program, cache, codeOfStage());
       module->setAttr(wse::candidatesAttrName, choice.candidates);
       explanation.compared(program, choice.estimates);
       if (spread(program, cache, choice.cycles, explanation)) {
-        return finish(main, program, explanation);
+        return finish(module, program, explanation);
       }
       shape = choice.shape;
       if (shape.columns != whole.columns || shape.rows != whole.rows) {
         program.erase();
-        program = selectOnce(cache, main, *target, shape);
+        program = selectOnce(cache, module, *target, shape);
       }
     } else if (given->regions[0].spreadHeads) {
       shape.spreadHeads = *given->regions[0].spreadHeads;
@@ -279,7 +298,7 @@ struct SelectKernelsPass
     (*program.getOps<wse::RegionOp>().begin())
         .setSpreadHeads(shape.spreadHeads);
     spreadHeads(program, shape);
-    finish(main, program, explanation);
+    finish(module, program, explanation);
   }
 
   PlanningCache *shared = nullptr;

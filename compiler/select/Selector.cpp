@@ -13,13 +13,15 @@ using namespace wsec;
 using namespace wsec::select;
 
 Selector::Selector(func::FuncOp main, wse::ProgramOp program,
-                   wse::RegionOp region, Type precision, int64_t code)
+                   wse::RegionOp region, Type precision, int64_t code,
+                   ProgramSymbols &symbols)
     : main(main), target(program),
       regionName(FlatSymbolRefAttr::get(region.getSymNameAttr())),
       regionMachine(region.machine()), hostValues(main.front()),
       wantedHeads(main.front()),
       kernels(OpBuilder::atBlockEnd(&program.bodyBlock())),
-      precision(precision), limits{code}, offers(regionMachine) {}
+      precision(precision), limits{code}, offers(regionMachine),
+      symbols(symbols) {}
 
 //===----------------------------------------------------------------------===//
 // The run
@@ -55,11 +57,13 @@ void Selector::findGroups() {
 }
 
 void Selector::declareInputs() {
-  for (BlockArgument input : main.getArguments())
-    wse::InputOp::create(kernels, input.getLoc(),
-                         kernels.getStringAttr(inputName(input)),
-                         TypeAttr::get(input.getType()));
-  lastDeclared = &target.bodyBlock().back();
+  OpBuilder builder(target.getContext());
+  builder.setInsertionPointAfter(symbols.lastDeclared);
+  for (BlockArgument input :
+       llvm::make_filter_range(main.getArguments(), isHostInput))
+    symbols.lastDeclared = wse::InputOp::create(
+        builder, input.getLoc(), builder.getStringAttr(inputName(input)),
+        TypeAttr::get(input.getType()));
 }
 
 /// Programs are run by these names, which share one name space.
@@ -77,10 +81,11 @@ LogicalResult Selector::checkNames() {
     return success();
   };
   for (BlockArgument input : main.getArguments())
-    if (failed(check("input", inputName(input))))
+    if (isHostInput(input) && failed(check("input", inputName(input))))
       return failure();
-  for (unsigned index = 0; index < main.getNumResults(); ++index)
-    if (failed(check("output", outputName(index))))
+  for (OpOperand &output : main.front().getTerminator()->getOpOperands())
+    if (!isState(output) &&
+        failed(check("output", outputName(output.getOperandNumber()))))
       return failure();
   auto module = main->getParentOfType<ModuleOp>();
   for (auto parameter : module.getOps<onnx::ParameterOp>())
@@ -94,9 +99,15 @@ LogicalResult Selector::checkNames() {
 LogicalResult Selector::run() {
   if (failed(checkNames()))
     return failure();
+  openEntry();
   findGroups();
   declareInputs();
   Operation *terminator = main.front().getTerminator();
+  for (OpOperand &output : terminator->getOpOperands())
+    for (Operation *op = output.get().getDefiningOp();
+         isState(output) && isShapeOnly(op);
+         op = op->getOperand(0).getDefiningOp())
+      statesLeaving.insert(op);
   const bool trains = !main.front().getOps<onnx::GradientOp>().empty();
   for (Operation &op : main.front().without_terminator()) {
     select(&op);
@@ -108,7 +119,8 @@ LogicalResult Selector::run() {
       }
   }
   for (OpOperand &operand : terminator->getOpOperands())
-    storeOutput(operand);
+    if (!isState(operand))
+      storeOutput(operand);
   return refusals.report(main.getContext());
 }
 
@@ -124,7 +136,7 @@ void Selector::select(Operation *op) {
   if (auto gradient = dyn_cast<onnx::GradientOp>(op))
     return storeGradient(gradient);
   if (op->use_empty() || isa<onnx::ConstantOp, onnx::NoneOp>(op) ||
-      hostValues.contains(op->getResult(0)))
+      statesLeaving.contains(op) || hostValues.contains(op->getResult(0)))
     return;
   // What needs a refused value is not looked at.
   for (Value operand : op->getOperands())
@@ -137,7 +149,9 @@ void Selector::select(Operation *op) {
   if (isElementwise(op) && !isInGroup(op, op))
     return;
   Value result = build(op);
-  // What only the store holds is no refusal.
+  // What only states or the store hold is no refusal.
+  if (isa<onnx::UpdateOp>(op) && !refusals.isRefused(op->getResult(0)))
+    return;
   for (Value each : op->getResults())
     if (result || !hostValues.contains(each))
       selected[each] = result;
@@ -358,6 +372,24 @@ Value Selector::redistribute(Value value, wse::ColumnPlacement columns,
   return result;
 }
 
+Value Selector::toState(Value value, wse::StateOp state, int64_t repeat,
+                        Operation *user) {
+  Value tensor = onWaferByFeatures(value, user);
+  if (!tensor)
+    return {};
+  const wse::TokenTiling tiling =
+      wse::TokenTiling::of(state.getType())
+          .forState(tilingOf(tensor).getTokens(), repeat);
+  Type type = tensorType(tiling, wse::featuresOf(tensor), tensor);
+  if (tensor.getType() == type)
+    return tensor;
+  Value &result = moved[{tensor, type}];
+  if (!result)
+    result = createFor<wse::RedistributeOp>(user, type, tensor,
+                                            kernels.getI64IntegerAttr(1));
+  return result;
+}
+
 /// Of bringing `value` into that distribution, where nothing has yet.
 double Selector::redistributeCycles(Value value, wse::TokenTiling tiling,
                                     Operation *user) {
@@ -441,8 +473,9 @@ void Selector::storeGradient(onnx::GradientOp op) {
   declareParameter(cast<onnx::ParameterOp>(
       main->getParentOfType<ModuleOp>().lookupSymbol(op.getParameterAttr())));
   OpOperand &output = op.getValueMutable();
+  OpBuilder builder = declarations();
   wse::GradientOp::create(
-      kernels, op.getLoc(), outputName(output), op.getParameterAttr(),
+      builder, op.getLoc(), outputName(output), op.getParameterAttr(),
       kernels.getI64IntegerAttr(op.getViewOffset()), op.getStridesAttr(), rows,
       TypeAttr::get(op.getValue().getType()));
   storeOutput(output);
@@ -461,7 +494,8 @@ void Selector::storeOutput(OpOperand &output) {
   // The host has all its elements, in order: nothing has to move.
   if (host && host->isWhole() && host->storedType() == type.getElementType()) {
     host->view = StridedView::whole(shapeOf(value));
-    wse::AliasOp::create(kernels, user->getLoc(), outputName(output),
+    OpBuilder builder = declarations();
+    wse::AliasOp::create(builder, user->getLoc(), outputName(output),
                          source(*host), TypeAttr::get(type));
     return;
   }

@@ -16,7 +16,26 @@
 
 namespace wsec::select {
 
-/// Selects kernels for the operators of @main, in their order: asks the library
+/// What the entries of a program share: names, and what these stand for.
+struct ProgramSymbols {
+  /// `program` has its region and keep-outs, `module` the functions that become
+  /// its entries.
+  ProgramSymbols(mlir::ModuleOp module, wse::ProgramOp program);
+
+  llvm::StringSet<> taken;
+  /// By what holds the elements in the model. Looked up only.
+  llvm::DenseMap<mlir::Attribute, mlir::FlatSymbolRefAttr> parameters;
+  llvm::StringMap<wse::StateOp>
+      states;                    ///< by name in the model; looked up only
+  mlir::Operation *lastDeclared; ///< inputs, states, parameters stand behind it
+};
+
+/// Whether an argument of a function is an input of the program, and no state
+/// and no argument of the entry.
+bool isHostInput(mlir::BlockArgument argument);
+
+/// Selects kernels for the operators of a function, an entry of the program, in
+/// their order: asks the library
 /// which one computes an operator, and has it build itself. Values that the
 /// host can provide (HostValues) are brought onto the wafer when the first
 /// kernel asks for them, in the distribution that it asks for; every other
@@ -28,7 +47,8 @@ public:
   /// All kernels run on `region` of the program; activations are of
   /// `precision`.
   Selector(mlir::func::FuncOp main, wse::ProgramOp program,
-           wse::RegionOp region, mlir::Type precision, int64_t code);
+           wse::RegionOp region, mlir::Type precision, int64_t code,
+           ProgramSymbols &symbols);
 
   /// Fills the program. Reports everything that no kernel can do in one error.
   mlir::LogicalResult run();
@@ -52,11 +72,18 @@ public:
   mlir::Value redistribute(mlir::Value value, wse::ColumnPlacement columns,
                            int64_t headSize, mlir::Operation *user,
                            int64_t repeat = 1) final;
+  mlir::Value toState(mlir::Value value, wse::StateOp state, int64_t repeat,
+                      mlir::Operation *user) final;
   mlir::Value load(const HostView &host, wse::TokenTiling tiling,
                    mlir::Operation *user) final;
   mlir::Value loadReshaped(HostView host, llvm::ArrayRef<int64_t> shape,
                            wse::TokenTiling tiling,
                            mlir::Operation *user) final;
+
+  wse::StateOp stateOf(onnx::UpdateOp update) final;
+  mlir::Value argumentOf(mlir::Value position) const final {
+    return arguments.lookup(position);
+  }
 
   bool toStore(mlir::Value value, mlir::Operation *user) final;
   bool toStoreInOrder(mlir::Value value, mlir::Operation *user) final;
@@ -82,7 +109,10 @@ public:
 private:
   void findGroups();
   llvm::LogicalResult checkNames();
+  void openEntry();
+  mlir::OpBuilder declarations() const;
   void declareInputs();
+  bool isState(mlir::OpOperand &output);
   mlir::FlatSymbolRefAttr declareParameter(onnx::ParameterOp parameter);
   wse::ParameterOp declareParameter(mlir::StringAttr name,
                                     mlir::Attribute elements, mlir::Type type,
@@ -115,9 +145,8 @@ private:
   mlir::OpBuilder kernels;
   mlir::Type precision; ///< of activations
   ScratchLimits limits;
-  Offers offers;           ///< on the region
-  bool exactly = false;    ///< what is brought now is of f32
-  llvm::StringSet<> taken; ///< names of tensors, once asked for
+  Offers offers;        ///< on the region
+  bool exactly = false; ///< what is brought now is of f32
   /// Root of the element-wise group of each operator in one.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> groupRoot;
   /// Kernel results; null for what was refused.
@@ -128,9 +157,12 @@ private:
   /// Outputs that are stored already, piece by piece. Looked up only.
   llvm::SmallPtrSet<mlir::OpOperand *, 4> storedOutputs;
   llvm::DenseMap<mlir::Operation *, mlir::StringAttr> gradientNames;
-  /// By what holds the elements in the model. Looked up only.
-  llvm::DenseMap<mlir::Attribute, mlir::FlatSymbolRefAttr> parameters;
-  mlir::Operation *lastDeclared; ///< parameters stand behind it
+  ProgramSymbols &symbols;
+  wse::EntryOp entry; ///< null: kernels stand in the program
+  /// Integers of the call. Looked up only.
+  llvm::DenseMap<mlir::Value, mlir::Value> arguments;
+  /// What only brings states into the order that the model returns.
+  llvm::SmallPtrSet<mlir::Operation *, 4> statesLeaving;
   Refusals refusals;
 };
 

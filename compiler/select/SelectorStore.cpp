@@ -11,20 +11,8 @@ using namespace wsec::select;
 
 // A name that no tensor of the program has.
 StringAttr Selector::freshName(StringRef name) {
-  if (taken.empty()) {
-    taken.insert("main"); // entries
-    taken.insert("load");
-    for (Operation &op : target.bodyBlock())
-      if (auto symbol = dyn_cast<SymbolOpInterface>(op))
-        taken.insert(symbol.getName());
-    for (unsigned index = 0; index < main.getNumResults(); ++index)
-      taken.insert(outputName(index));
-    for (auto parameter :
-         main->getParentOfType<ModuleOp>().getOps<onnx::ParameterOp>())
-      taken.insert(parameter.getSymName());
-  }
   std::string fresh = name.str();
-  for (unsigned number = 1; !taken.insert(fresh).second; ++number)
+  for (unsigned number = 1; !symbols.taken.insert(fresh).second; ++number)
     fresh = (name + "_" + Twine(number)).str();
   return kernels.getStringAttr(fresh);
 }
@@ -32,16 +20,17 @@ StringAttr Selector::freshName(StringRef name) {
 wse::ParameterOp Selector::declareParameter(StringAttr name, Attribute elements,
                                             Type type, Location loc) {
   OpBuilder builder(target.getContext());
-  builder.setInsertionPointAfter(lastDeclared);
+  builder.setInsertionPointAfter(symbols.lastDeclared);
   auto parameter = wse::ParameterOp::create(
       builder, loc, name, elements, TypeAttr::get(type), UnitAttr(),
       FlatSymbolRefAttr(), TypeAttr(), IntegerAttr());
-  lastDeclared = parameter;
+  symbols.lastDeclared = parameter;
   return parameter;
 }
 
 FlatSymbolRefAttr Selector::declareParameter(onnx::ParameterOp parameter) {
-  FlatSymbolRefAttr &name = parameters[FlatSymbolRefAttr::get(parameter)];
+  FlatSymbolRefAttr &name =
+      symbols.parameters[FlatSymbolRefAttr::get(parameter)];
   if (name)
     return name;
   name = FlatSymbolRefAttr::get(parameter);
@@ -55,7 +44,7 @@ FlatSymbolRefAttr Selector::parameterOf(onnx::ConstantOp constant) {
   if (onnx::ParameterOp parameter = constant.getParameter())
     return declareParameter(parameter);
   Attribute elements = constant.getValue();
-  FlatSymbolRefAttr &name = parameters[elements];
+  FlatSymbolRefAttr &name = symbols.parameters[elements];
   if (name)
     return name;
   name = FlatSymbolRefAttr::get(freshName(constantName(constant).getValue()));
@@ -77,7 +66,7 @@ FlatSymbolRefAttr Selector::parameterOf(onnx::ConstantOp constant) {
 
 FlatSymbolRefAttr Selector::parameterOf(DenseElementsAttr elements,
                                         StringRef name) {
-  FlatSymbolRefAttr &known = parameters[elements];
+  FlatSymbolRefAttr &known = symbols.parameters[elements];
   if (!known) {
     known = FlatSymbolRefAttr::get(freshName(name));
     declareParameter(known.getAttr(), elements, elements.getType(),
@@ -99,8 +88,9 @@ wse::IntermediateOp Selector::declare(ArrayRef<int64_t> shape, Value like,
   if (extents.empty())
     extents.push_back(1);
   auto type = RankedTensorType::get(extents, elementOnWafer(like));
+  OpBuilder builder = declarations();
   return wse::IntermediateOp::create(
-      kernels, user->getLoc(), intermediateName(user), TypeAttr::get(type));
+      builder, user->getLoc(), intermediateName(user), TypeAttr::get(type));
 }
 
 void Selector::provide(Value value, wse::IntermediateOp from) {

@@ -42,6 +42,12 @@ inline constexpr llvm::StringLiteral absorbedAttrName = "onnx.absorbed";
 inline constexpr llvm::StringLiteral valuesAttrName = "onnx.values";
 inline constexpr llvm::StringLiteral weightBytesAttrName = "onnx.weight_bytes";
 inline constexpr llvm::StringLiteral nameAttrName = "onnx.name";
+/// Of an argument that is what a call before has left, and of the result that
+/// it leaves: the name of the state, which the host does not see.
+inline constexpr llvm::StringLiteral stateAttrName = "onnx.state";
+/// Of an argument that is an integer of the call, the same for each batch
+/// element: the least and the greatest, array<i64: 0, 511>.
+inline constexpr llvm::StringLiteral argumentAttrName = "onnx.argument";
 
 /// (C7) to (C9) of onnx.attention, for an `op` with so many masks.
 llvm::LogicalResult verifyTerms(mlir::Operation *op, mlir::ArrayAttr terms,

@@ -578,5 +578,7 @@ def Onnx_GradientOp : Op<Onnx_Dialect, "gradient",
 
 // Shape only.
 include "dialects/onnx/OnnxMovementOps.td"
+// Caches.
+include "dialects/onnx/OnnxStateOps.td"
 
 #endif // DIALECTS_ONNX_ONNXOPS_TD

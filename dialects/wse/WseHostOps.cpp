@@ -45,7 +45,8 @@ LogicalResult EntryOp::verify() {
   if (failed(verifyArguments(*this)))
     return failure();
   // (C2)
-  if (getSymName() == "main")
+  auto program = cast<ProgramOp>(getOperation()->getParentOp());
+  if (getSymName() == "main" && !program.bodyBlock().getOps<KernelOp>().empty())
     return emitOpError("is called main, as the kernels of the program itself "
                        "are");
   return success();

@@ -252,7 +252,7 @@ def Wse_EntryOp : Wse_Op<"entry",
     ```
 
     - (C1) It has kernels, and nothing else.
-    - (C2) It is not called `main`.
+    - (C2) It is not called `main` where kernels stand in the program.
     - (C3) Arguments have names of their own, and a range of 32-bit numbers.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$names,

@@ -17,10 +17,8 @@ from wsec import gguf, language, program, tools
 from wsec.session import Session
 from wsec.tools import UsageError
 
-# Added to the scores of what a token does not see.
-_UNSEEN = np.float32(-1e30)
-# Tokens of a call that takes a prompt, at most; and that keys of all calls are rounded up to.
-_CHUNK, _LEAST_KEYS = 32, 128
+# Tokens of a call that takes a prompt, at most.
+_CHUNK = 32
 
 
 class Work(NamedTuple):
@@ -33,8 +31,8 @@ class Work(NamedTuple):
 
 
 class Decoder:
-    """Tokens in, logits out. Keys and values of the tokens so far, `position` of them, are kept here and go to the
-    wafer with each call; calls take as many of them as there are, rounded up to a power of two."""
+    """Tokens in, logits out. Keys and values of the tokens so far, `position` of them, stay on the wafer: the entry
+    `prefill` of the program takes some tokens of a prompt, `decode` one."""
 
     def __init__(self, path: str | os.PathLike[str], *, mesh: str = "32x32", capacity: int = 512, top: int = 0,
                  precision: str = "f32", machine: str | None = None, threads: int = 0,
@@ -56,10 +54,7 @@ class Decoder:
         self.threads, self.progress, self.position, self.work = threads, progress, 0, Work()
         rows = mesh.partition("x")[2]
         self.chunk = min(int(rows) if rows.isdecimal() and int(rows) else 1, _CHUNK, capacity - 1)
-        width = self.shape["kv_heads"] * self.shape["head_size"]
-        self.kept = {f"{layer}.{kind}": np.zeros((1, capacity, width), "f4")
-                     for layer in range(self.shape["layers"]) for kind in ("key", "value")}
-        self._sessions: dict[int, tuple[int, Session]] = {}  # tokens of a call -> keys, session
+        self._session: Session | None = None
         self._folder = _folder_of(Path(path))
         if not (self._folder / "weights.safetensors").exists():
             with tools.shown(f"reading {Path(path).name}", progress):
@@ -80,7 +75,7 @@ class Decoder:
             # A call of several tokens has room for all of them, and takes fewer, too.
             many = len(ids) - at > 1 and self.position + self.chunk <= self.capacity
             part = ids[at:at + self.chunk] if many else ids[at:at + 1]
-            logits = self._call(part, self.chunk if many else 1)
+            logits = self._call(part, "prefill" if many else "decode", self.chunk if many else 1)
             at += len(part)
         return logits
 
@@ -88,21 +83,16 @@ class Decoder:
         """Forgets all tokens from `position` on."""
         self.position = min(self.position, position)
 
-    def _call(self, ids: Sequence[int], tokens: int) -> np.ndarray:
-        keys, session = self._session(tokens)
-        past = keys - tokens
-        mask = np.full((1, 1, tokens, keys), _UNSEEN)
-        mask[..., :self.position] = 0
-        mask[..., past:] = np.triu(np.full((tokens, tokens), _UNSEEN), 1)
+    def _call(self, ids: Sequence[int], entry: str, tokens: int) -> np.ndarray:
+        if not self._session:
+            self._session = self._program().session(threads=self.threads)
+        # Behind the end of a prompt there may be any token: what it leaves is written over.
         padded = np.zeros((1, tokens), "i8")
         padded[0, :len(ids)] = ids
-        given = session.run({"input_ids": padded, "position_ids": self.position + np.arange(tokens)[None],
-                             "attention_mask": mask,
-                             **{f"past.{name}": kept[:, :past] for name, kept in self.kept.items()}})
-        for name, kept in self.kept.items():
-            kept[:, self.position:self.position + len(ids)] = given[f"present.{name}"][:, past:past + len(ids)]
+        given = self._session.run({"input_ids": padded, "position_ids": self.position + np.arange(tokens)[None]},
+                                  entry=entry, arguments={"position": self.position})
         self.position += len(ids)
-        counts = session.counts
+        counts = self._session.counts
         self.work = Work(self.work.calls + 1, self.work.cycles + counts.cycles,
                          self.work.streamed + counts.streamed_bytes, self.work.seconds + counts.seconds)
         if not self.top:
@@ -114,49 +104,38 @@ class Decoder:
     @property
     def clock(self) -> float:
         """Cycles a second of the wafer that ran the last call."""
-        return next(iter(self._sessions.values()))[1].report.machine.clock_ghz * 1e9
+        return self._session.report.machine.clock_ghz * 1e9
 
-    def _session(self, tokens: int) -> tuple[int, Session]:
-        """For calls of so many tokens, with the fewest keys that hold them and what was before."""
-        keys = _LEAST_KEYS
-        while keys < self.position + tokens:
-            keys *= 2
-        keys = min(keys, self.capacity)
-        if self._sessions.get(tokens, (0,))[0] != keys:
-            # Those of fewer keys will not be called soon, and each holds what it has recorded.
-            self._sessions = {its: had for its, had in self._sessions.items() if its != tokens and had[0] >= keys}
-            self._sessions[tokens] = keys, self._program(keys, tokens).session(threads=self.threads)
-        return self._sessions[tokens]
-
-    def _program(self, keys: int, tokens: int) -> program.Program:
-        graph = self._graph(keys, tokens)
+    def _program(self) -> program.Program:
+        graph = self._graph()
         machine = self.machine
         if machine and Path(machine).is_file():
             machine = Path(machine).read_text()
-        made = f"{tools.tool_stamp('wsec')} {self.mesh} {machine} {self.precision}"
+        made = f"{tools.tool_stamp('wsec')} {self.mesh} {machine} {self.precision} {self.chunk}"
         path = graph.with_name(f"{graph.stem}-{hashlib.sha256(made.encode()).hexdigest()[:16]}.wafer")
         if not path.exists():
             partial = path.with_suffix(f".{os.getpid()}.wafer")
             program.compile(graph, partial, mesh=self.mesh, machine=self.machine, precision=self.precision,
+                            states=True, entry=["decode:sequence=1", f"prefill:sequence={self.chunk}"],
                             progress=self.progress)
             partial.replace(path)
         return program.load(path)
 
-    def _graph(self, keys: int, tokens: int) -> Path:
+    def _graph(self) -> Path:
         """The ONNX file of calls, which refers to the weights beside it."""
         try:
             from wsec import weights
         except ImportError as error:
             raise UsageError(f"graphs need a package: pip install {error.name}") from error
         stamp = hashlib.sha256(tools.tool_stamp("wsec").encode()).hexdigest()[:16]
-        path = self._folder / f"decoder-{keys}-{tokens}-top{self.top}-{stamp}.onnx"
+        path = self._folder / f"decoder-{self.capacity}-top{self.top}-{stamp}.onnx"
         if not path.exists():
             with tempfile.TemporaryDirectory(dir=self._folder) as name:
                 (Path(name) / "model.yaml").write_text(json.dumps({"model": self.shape}))
                 plain = Path(name) / "plain.onnx"
                 tools.run("wsec", ["model", f"--config={name}/model.yaml", "-o", plain, "--batch=1",
-                                   f"--sequence={tokens}", f"--kv-capacity={keys - tokens}",
-                                   *([f"--top-k={self.top}"] if self.top else [])], "writing the graph")
+                                   f"--kv-capacity={self.capacity}", *([f"--top-k={self.top}"] if self.top else [])],
+                          "writing the graph")
                 partial = path.with_suffix(f".{os.getpid()}.onnx")
                 weights.refer(plain, self._folder / "weights.safetensors", partial)
                 partial.replace(path)

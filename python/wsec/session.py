@@ -64,13 +64,19 @@ class Session:
     def run(self, inputs: Mapping[str, Any] | None = None, *, entry: str = "",
             arguments: Mapping[str, int] | None = None, outputs: Iterable[str] | None = None) -> dict[str, np.ndarray]:
         """Calls an entry, "main" or the only one by default; returns name -> array, of `outputs` or all that the
-        call wrote. Inputs, as in `Program.run`, stay bound: only those that changed need be given again.
+        call wrote. Inputs, as in `Program.run`, stay bound: only those that changed need be given again. What is called
+        ENTRY.NAME, as inputs and outputs of models with several entries are, is NAME here.
 
         Raises InputError for names, types, shapes, and inputs that were never given, RunError with what stopped the
         wafer. A call that fails changes neither state nor outputs."""
-        types = self._program.inputs
+        types, known = self._program.inputs, self._program.outputs
+
+        def full(name: str, among: Mapping[str, Any]) -> str:
+            return f"{entry}.{name}" if name not in among and f"{entry}.{name}" in among else name
+
         with self._lock:
-            for name, value in (inputs or {}).items():
+            for given_name, value in (inputs or {}).items():
+                name = full(given_name, types)
                 want = types[name].dtype if name in types else None
                 array = np.asarray(value, None if hasattr(value, "dtype") else want)
                 if want is not None and array.dtype != want:
@@ -80,12 +86,11 @@ class Session:
                 flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
                 _said(self._wafer.bind, name, kind, list(array.shape), flat)
             _said(self._wafer.run, entry, _integers(arguments or {}))
-            known = self._program.outputs
-            names = _said(self._wafer.written) if outputs is None else outputs
+            names = _said(self._wafer.written) if outputs is None else [full(name, known) for name in outputs]
             given = {}
             for name in names:
                 shape, flat = _said(self._wafer.output, name)
-                given[name] = flat.view(known[name].dtype).reshape(shape)
+                given[name.removeprefix(f"{entry}.")] = flat.view(known[name].dtype).reshape(shape)
             return given
 
     @property

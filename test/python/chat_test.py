@@ -39,19 +39,18 @@ class ChatTest(unittest.TestCase):
 
     def test_tokens_and_prompts_of_any_length(self):
         ids = list(np.random.default_rng(0).integers(0, len(VOCABULARY), 40))
-        # Rounds of calls with 8, 16, 32 and 40 keys, prompts in calls of 6 and single tokens.
-        with unittest.mock.patch.object(decoder, "_LEAST_KEYS", 8):
-            made, at = self.decoder(), 0
-            for count in (1, 9, 1, 1, 2, 7, *[1] * 16, 3):
-                logits = made.extend(ids[at:at + count])
-                at += count
-                self.assertEqual(made.position, at)
-                self.assert_near(logits, ids[:at])
-            self.assertEqual(made.position, 40)
-            with self.assertRaisesRegex(UsageError, "1 tokens behind 40, expected at least one and at most 40 in all"):
-                made.extend([1])
-            made.rewind(20)
-            self.assert_near(made.extend([5, 6, 7]), [*ids[:20], 5, 6, 7])
+        # Prompts in calls of 6, which a last one does not fill, and single tokens.
+        made, at = self.decoder(), 0
+        for count in (1, 9, 1, 1, 2, 7, *[1] * 16, 3):
+            logits = made.extend(ids[at:at + count])
+            at += count
+            self.assertEqual(made.position, at)
+            self.assert_near(logits, ids[:at])
+        self.assertEqual(made.position, 40)
+        with self.assertRaisesRegex(UsageError, "1 tokens behind 40, expected at least one and at most 40 in all"):
+            made.extend([1])
+        made.rewind(20)
+        self.assert_near(made.extend([5, 6, 7]), [*ids[:20], 5, 6, 7])
         self.assertEqual(made.position, 23)
 
     def test_the_likeliest_alone_leave_the_wafer(self):

@@ -19,7 +19,8 @@ using Attribute = OnnxGraph::Attribute;
 
 /// Operators of the standard as it is: Attention, RotaryEmbedding and
 /// RMSNormalization came with opset 23, IR 11.
-static constexpr int64_t kOpset = 23, kIrVersion = 11;
+/// TensorScatter, of caches, with 24.
+static constexpr int64_t kOpset = 23, kCachedOpset = 24, kIrVersion = 11;
 /// Weights start at multiples of this.
 static constexpr uint64_t kAlignment = 64;
 
@@ -136,6 +137,8 @@ private:
   std::string rotated(const std::string &x, const std::string &name,
                       int64_t heads);
   std::string embedded();
+  void cacheLength();
+  std::string cached(const std::string &x, int64_t layer, const char *kind);
   std::string attention(const std::string &x, int64_t layer);
   std::string feedForward(const std::string &x, const std::string &name);
   std::string block(const std::string &x, int64_t layer);
@@ -144,6 +147,7 @@ private:
   const bool isCached;
   OnnxGraph graph;
   std::string cosines, sines;
+  std::string length; ///< of caches, behind this call
 };
 } // namespace
 
@@ -250,6 +254,23 @@ std::string DecoderWriter::rotated(const std::string &x,
                                        : shape.rotaryFeatures)});
 }
 
+/// Where the call's tokens end: so many keys are seen, at most.
+void DecoderWriter::cacheLength() {
+  length =
+      graph.node("Add",
+                 {"position", graph.node("Shape", {"input_ids"}, "cache/tokens",
+                                         {Attribute::of("start", 1)})},
+                 "cache/length");
+}
+
+/// The cache with the keys or values `x` of the call.
+std::string DecoderWriter::cached(const std::string &x, int64_t layer,
+                                  const char *kind) {
+  return graph.node(
+      "TensorScatter", {cacheName("past", layer, kind), x, "position"},
+      cacheName("present", layer, kind), {Attribute::of("axis", 1)});
+}
+
 std::string DecoderWriter::attention(const std::string &x, int64_t layer) {
   const std::string name = absl::StrCat("layers.", layer, ".attention");
   const bool bias = shape.attentionBias;
@@ -260,17 +281,14 @@ std::string DecoderWriter::attention(const std::string &x, int64_t layer) {
   std::string v = linear(x, name + ".v", bias);
   std::vector<std::string> inputs{q, k, v};
   if (isCached) {
-    for (auto [value, kind] : {std::pair(&k, "key"), std::pair(&v, "value")})
-      *value = graph.node("Concat", {cacheName("past", layer, kind), *value},
-                          cacheName("present", layer, kind),
-                          {Attribute::of("axis", 1)});
-    inputs = {q, k, v, "attention_mask"};
+    k = cached(k, layer, "key");
+    v = cached(v, layer, "value");
+    inputs = {q, k, v, "", "", "", length};
   }
-  const std::string mixed =
-      graph.node("Attention", inputs, name,
-                 {Attribute::of("is_causal", !isCached),
-                  Attribute::of("q_num_heads", shape.heads),
-                  Attribute::of("kv_num_heads", shape.keyValueHeads)});
+  const std::string mixed = graph.node(
+      "Attention", inputs, name,
+      {Attribute::of("is_causal", 1), Attribute::of("q_num_heads", shape.heads),
+       Attribute::of("kv_num_heads", shape.keyValueHeads)});
   return linear(mixed, name + ".out", bias);
 }
 
@@ -309,6 +327,8 @@ std::string DecoderWriter::block(const std::string &x, int64_t layer) {
 
 std::string DecoderWriter::write() {
   std::string x = embedded();
+  if (isCached)
+    cacheLength();
   for (int64_t layer = 0; layer < shape.layers; ++layer)
     x = block(x, layer);
   x = norm(x, "final_norm");
@@ -351,8 +371,6 @@ static void declareAll(onnx::GraphProto &graph, const ModelShape &shape,
   const int64_t capacity = options.cacheCapacity;
   const Extent batch{"batch", options.batch};
   const Extent sequence{"sequence", options.sequence};
-  const Extent total{"total",
-                     options.sequence ? capacity + options.sequence : 0};
   const Extent keys{"", shape.keyValueHeads * shape.headSize};
   declare(*graph.add_input(), "input_ids", onnx::TensorProto::INT64,
           {batch, sequence});
@@ -367,14 +385,13 @@ static void declareAll(onnx::GraphProto &graph, const ModelShape &shape,
     return;
   declare(*graph.add_input(), "position_ids", onnx::TensorProto::INT64,
           {batch, sequence});
-  declare(*graph.add_input(), "attention_mask", onnx::TensorProto::FLOAT,
-          {batch, {"", 1}, sequence, total});
+  declare(*graph.add_input(), "position", onnx::TensorProto::INT64, {batch});
   for (int64_t layer = 0; layer < shape.layers; ++layer)
     for (const char *kind : {"key", "value"}) {
       declare(*graph.add_input(), cacheName("past", layer, kind),
               onnx::TensorProto::FLOAT, {batch, {"", capacity}, keys});
       declare(*graph.add_output(), cacheName("present", layer, kind),
-              onnx::TensorProto::FLOAT, {batch, total, keys});
+              onnx::TensorProto::FLOAT, {batch, {"", capacity}, keys});
     }
 }
 
@@ -411,7 +428,8 @@ WrittenModel writeModel(const ModelShape &shape, const WriteOptions &options) {
   onnx::ModelProto model;
   model.set_ir_version(kIrVersion);
   model.set_producer_name("wsec");
-  model.add_opset_import()->set_version(kOpset);
+  model.add_opset_import()->set_version(options.cacheCapacity ? kCachedOpset
+                                                              : kOpset);
   onnx::GraphProto &graph = *model.mutable_graph();
   graph.set_name(shape.name);
   WeightLayout layout(shape, options);

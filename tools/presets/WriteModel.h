@@ -20,8 +20,8 @@ struct WriteOptions {
   uint64_t seed = 0;
   /// Extents of `input_ids`; 0 leaves a symbolic dimension.
   int64_t batch = 0, sequence = 0;
-  /// Tokens of the past whose keys and values are inputs; 0: a whole sequence
-  /// is one call. See README.md.
+  /// Tokens whose keys and values are inputs, to which a call writes its own at
+  /// an input `position`; 0: a whole sequence is one call. See README.md.
   int64_t cacheCapacity = 0;
   /// Of each token only so many logits leave, the largest, and whose they are;
   /// 0: all.

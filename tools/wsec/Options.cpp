@@ -36,6 +36,19 @@ struct Flags {
   cl::list<std::string> dims{"dim", cl::CommaSeparated,
                              cl::desc("Bind a symbolic dimension: batch=1"),
                              cl::value_desc("NAME=N"), cl::cat(category)};
+  cl::list<std::string> entries{
+      "entry", cl::cat(category), cl::value_desc("NAME:DIM=N,..."),
+      cl::desc("Make an entry of the model with these dimensions bound, over "
+               "the same weights and states: decode:sequence=1; may be "
+               "repeated")};
+  cl::list<std::string> states{
+      "state", cl::CommaSeparated, cl::cat(category),
+      cl::value_desc("PAST=PRESENT"),
+      cl::desc("Keep what a call leaves as output PRESENT on the wafer, where "
+               "the next one finds it as input PAST")};
+  cl::opt<bool> statesByName{
+      "states", cl::cat(category),
+      cl::desc("The same of all inputs past.. with an output present..")};
   cl::list<std::string> bindings{
       "bind",
       cl::desc("Make an input a constant, such as a shape, axes or k: "
@@ -240,6 +253,48 @@ static bool readDims(const Flags &flags, ImportOptions &options) {
   return true;
 }
 
+static bool readEntries(const Flags &flags, ImportOptions &options) {
+  llvm::StringSet<> seen;
+  for (StringRef text : flags.entries) {
+    auto [name, dims] = text.split(':');
+    EntryOptions &entry = options.entries.emplace_back();
+    entry.name = name.str();
+    if (name.empty() || name == "load")
+      return usageError("--entry " + text +
+                        ": expected NAME:DIM=N,.., and another name than load, "
+                        "which brings weights");
+    if (!seen.insert(name).second)
+      return usageError("--entry " + name + " is given twice");
+    llvm::SmallVector<StringRef> parts;
+    dims.split(parts, ',', -1, /*KeepEmpty=*/false);
+    for (StringRef part : parts) {
+      StringRef dim, rest;
+      int64_t extent;
+      if (!splitBinding(part, dim, rest) || rest.getAsInteger(10, extent) ||
+          extent < 0)
+        return usageError("--entry " + text + ": expected DIM=N, found '" +
+                          part + "'");
+      entry.dims.emplace_back(dim.str(), extent);
+    }
+  }
+  if (options.entries.size() > 1 &&
+      !(flags.train.empty() && flags.loss.empty()))
+    return usageError("--entry: a model that trains has one entry; leave out "
+                      "--train and --loss");
+  return true;
+}
+
+static bool readStates(const Flags &flags, ImportOptions &options) {
+  options.statesByName = flags.statesByName;
+  for (StringRef text : flags.states) {
+    StringRef past, present;
+    if (!splitBinding(text, past, present) || present.empty())
+      return usageError("--state " + text + ": expected PAST=PRESENT");
+    options.states.emplace_back(past.str(), present.str());
+  }
+  return true;
+}
+
 static bool readBindings(const Flags &flags, ImportOptions &options) {
   llvm::StringSet<> seen;
   for (StringRef text : flags.bindings) {
@@ -437,6 +492,8 @@ static bool readFlags(const Flags &flags, CompileOptions &options) {
     return usageError("'" + options.input +
                       "' is neither an .onnx nor an .mlir file");
   return readShapes(flags, options.import) && readDims(flags, options.import) &&
+         readEntries(flags, options.import) &&
+         readStates(flags, options.import) &&
          readBindings(flags, options.import) &&
          readParameters(flags, options) && readMachineFlags(flags, options) &&
          readSparsity(flags, options) && readStages(flags, options);

@@ -92,9 +92,11 @@ ABSL_FLAG(
     Count, sequence, {0},
     "S  tokens of a sequence (default: the model's, in a graph symbolic)");
 
-ABSL_FLAG(Count, kv_capacity, {0},
-          "N  tokens of the past whose keys and values are inputs, past.* and "
-          "attention_mask; outputs are the same and the new ones, present.*");
+ABSL_FLAG(
+    Count, kv_capacity, {0},
+    "N  tokens whose keys and values are inputs, past.*; a call writes its "
+    "own there from the input position on, and gives them as present.*: "
+    "states for wsec --states");
 
 ABSL_FLAG(Count, top_k, {0},
           "K  of each token only the K largest logits leave, top.logits, and "

@@ -30,7 +30,7 @@ func.func @main(%x: tensor<6xf64> {onnx.name = "x"}) -> (tensor<6xf64> {onnx.nam
 
 // -----
 
-// expected-error@below {{has no function @main to select kernels for}}
+// expected-error@below {{has no function to select kernels for}}
 module {
 }
 

@@ -463,3 +463,59 @@ func.func @cross_entropy_c4(%z: tensor<8x97xf32>, %c: tensor<8xi32>) {
   %y = onnx.cross_entropy none %z, %c {label_smoothing = 0.0 : f32} : (tensor<8x97xf32>, tensor<8xi32>) -> tensor<f32>
   return
 }
+
+// -----
+
+func.func @update_c1(%k: tensor<1x3x64x4xf32>, %new: tensor<1x2x8xf32>, %at: tensor<1xi64>) {
+  // expected-error @below {{past is 'tensor<1x3x64x4xf32>' for a result 'tensor<1x64x8xf32>', expected [batch, capacity, features] or [batch, heads, capacity, size]}}
+  %0 = onnx.update %k, %new at %at : (tensor<1x3x64x4xf32>, tensor<1x2x8xf32>, tensor<1xi64>) -> tensor<1x64x8xf32>
+  return
+}
+
+// -----
+
+func.func @update_c2(%k: tensor<1x64x8xf32>, %new: tensor<1x65x8xf32>, %at: tensor<1xi64>) {
+  // expected-error @below {{writes 'tensor<1x65x8xf32>', expected f32 [1, 1 to 64, 8]}}
+  %0 = onnx.update %k, %new at %at : (tensor<1x64x8xf32>, tensor<1x65x8xf32>, tensor<1xi64>) -> tensor<1x64x8xf32>
+  return
+}
+
+// -----
+
+func.func @update_c3(%k: tensor<2x64x8xf32>, %new: tensor<2x1x8xf32>, %at: tensor<1xi64>) {
+  // expected-error @below {{position is 'tensor<1xi64>', expected 2 integers}}
+  %0 = onnx.update %k, %new at %at : (tensor<2x64x8xf32>, tensor<2x1x8xf32>, tensor<1xi64>) -> tensor<2x64x8xf32>
+  return
+}
+
+// -----
+
+func.func @cached_attention_c1(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %v: tensor<1x63x8xf32>, %at: tensor<1xi64>) {
+  // expected-error @below {{needs q, keys and values of rank 3 and equal batch, the last two of equal tokens, found 'tensor<1x1x16xf32>', 'tensor<1x64x8xf32>', 'tensor<1x63x8xf32>'}}
+  %y = onnx.cached_attention %q, %k, %v at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x63x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>
+  return
+}
+
+// -----
+
+func.func @cached_attention_c2(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %at: tensor<1xi64>) {
+  // expected-error @below {{16, 8 and 8 features are not those of 4 and 4 heads}}
+  %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 4 : i64, scale = 0.5 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>
+  return
+}
+
+// -----
+
+func.func @cached_attention_c3(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %at: tensor<1xf32>) {
+  // expected-error @below {{position is 'tensor<1xf32>', expected 1 integers}}
+  %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xf32>) -> tensor<1x1x16xf32>
+  return
+}
+
+// -----
+
+func.func @cached_attention_c4(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %at: tensor<1xi64>) {
+  // expected-error @below {{result is 'tensor<1x1x8xf32>', expected 'tensor<1x1x16xf32>'}}
+  %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x8xf32>
+  return
+}

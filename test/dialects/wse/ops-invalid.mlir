@@ -1285,6 +1285,7 @@ wse.program @entry_c2 state(selected) mesh(4x5) machine("wse2") {
   entry @main {
     %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   }
+  %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 
 // -----

@@ -30,17 +30,13 @@ CAPACITY, TOKENS = 9, 3
 def in_calls(session, ids):
     """Logits of all tokens, by calls that each take the keys and values of those before."""
     past = {each.name: np.zeros((len(ids), *each.shape[1:]), "f4") for each in session.get_inputs() if "past" in each.name}
+    names = [each.name for each in session.get_outputs()]
     logits = []
     for at in range(0, ids.shape[1], TOKENS):
-        mask = np.full((len(ids), 1, TOKENS, CAPACITY + TOKENS), -1e30, "f4")
-        mask[..., :at] = 0
-        mask[..., CAPACITY:] = np.triu(np.full((TOKENS, TOKENS), -1e30), 1)
         places = np.broadcast_to(at + np.arange(TOKENS), (len(ids), TOKENS))
-        names = [each.name for each in session.get_outputs()]
         made = dict(zip(names, session.run(names, {"input_ids": ids[:, at:at + TOKENS], "position_ids": places,
-                                                   "attention_mask": mask, **past})))
-        for name, kept in past.items():
-            kept[:, at:at + TOKENS] = made[name.replace("past", "present")][:, CAPACITY:]
+                                                   "position": np.full(len(ids), at), **past})))
+        past = {name: made[name.replace("past", "present")] for name in past}
         logits.append(made["logits"])
     return np.concatenate(logits, 1)
 

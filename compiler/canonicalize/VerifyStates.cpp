@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a state is written by it is read by: in between no other value of it is
+// alive, so the wafer holds it once.
+#include "compiler/canonicalize/VerifyStates.h"
+#include "compiler/values/OnnxValues.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::canonicalize;
+
+static StringRef textOf(Attribute attribute) {
+  auto text = dyn_cast_or_null<StringAttr>(attribute);
+  return text ? text.getValue() : StringRef();
+}
+
+static StringRef stateOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return "";
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return textOf(
+      function.getArgAttr(argument.getArgNumber(), onnx::stateAttrName));
+}
+
+namespace {
+class StateChecks {
+public:
+  StateChecks(func::FuncOp function, Refusals &refusals)
+      : function(function), refusals(refusals) {}
+  void run();
+
+private:
+  void checkUses(BlockArgument state, StringRef name);
+  void checkPosition(BlockArgument argument);
+  void checkPresent(onnx::UpdateOp update, StringRef name);
+  void checkResult(OpOperand &result, StringRef name);
+  void refuse(Operation *user, const Twine &reason) {
+    // What was refused for itself says more.
+    auto hasReason = [](Operation *op) {
+      return isa<onnx::NodeOp>(op) && op->hasAttr(values::reasonAttrName);
+    };
+    if (!hasReason(user) && llvm::none_of(user->getUsers(), hasReason))
+      refusals.refuse(user, reason);
+  }
+
+  func::FuncOp function;
+  Refusals &refusals;
+};
+} // namespace
+
+/// `value` in the order of the tokens of a state: what a model that has heads
+/// first returns is that.
+static Value beforeLayout(Value value) {
+  while (isa_and_present<onnx::ReshapeOp, onnx::TransposeOp>(
+      value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+/// How models have to hand a state on.
+static constexpr StringLiteral howTo =
+    "; export the cache as TensorScatter(past, new, write_indices), whose "
+    "result is the present and what Attention reads, or leave it out of "
+    "--states";
+
+void StateChecks::checkUses(BlockArgument state, StringRef name) {
+  for (OpOperand &use : state.getUses()) {
+    auto update = dyn_cast<onnx::UpdateOp>(use.getOwner());
+    if (update && use.getOperandNumber() == 0)
+      checkPresent(update, name);
+    else
+      refuse(use.getOwner(),
+             "reads the state '" + name + "' before it is written" + howTo);
+  }
+  if (llvm::count_if(state.getUsers(), [](Operation *user) {
+        return isa<onnx::UpdateOp>(user);
+      }) > 1)
+    refusals.add("a state is written twice; join what is written" + howTo,
+                 "state", "'" + name + "'");
+}
+
+void StateChecks::checkPresent(onnx::UpdateOp update, StringRef name) {
+  SmallVector<Value> values{update.getPresent()};
+  for (size_t next = 0; next < values.size(); ++next)
+    for (OpOperand &use : values[next].getUses()) {
+      Operation *user = use.getOwner();
+      if (auto attention = dyn_cast<onnx::CachedAttentionOp>(user)) {
+        if (use.getOperandNumber() == 1 || use.getOperandNumber() == 2)
+          continue;
+      } else if (isa<func::ReturnOp>(user)) {
+        if (textOf(function.getResultAttr(use.getOperandNumber(),
+                                          onnx::stateAttrName)) == name)
+          continue;
+      } else if (isa<onnx::ReshapeOp, onnx::TransposeOp>(user)) {
+        values.push_back(user->getResult(0));
+        continue;
+      }
+      refuse(user, "computes with the state '" + name +
+                       "', which attention only reads" + howTo);
+    }
+}
+
+void StateChecks::checkPosition(BlockArgument argument) {
+  for (OpOperand &use : argument.getUses()) {
+    auto isPosition = [&](auto op) {
+      return op && &op.getPositionMutable() == &use;
+    };
+    if (!isPosition(dyn_cast<onnx::UpdateOp>(use.getOwner())) &&
+        !isPosition(dyn_cast<onnx::CachedAttentionOp>(use.getOwner())))
+      refuse(use.getOwner(),
+             "computes with the argument of the entry that says where states "
+             "are written; make what it computes an input of the model, such "
+             "as position_ids");
+  }
+}
+
+/// What the call leaves has to be the state, as it was found.
+void StateChecks::checkResult(OpOperand &result, StringRef name) {
+  auto update = beforeLayout(result.get()).getDefiningOp<onnx::UpdateOp>();
+  Type found = result.get().getType();
+  if (update && stateOf(update.getPast()) == name) {
+    if (update.getPast().getType() == found)
+      return;
+    refusals.add("past and present of a state differ in shape; both have the "
+                 "capacity",
+                 "state", "'" + name + "'");
+    return;
+  }
+  // Of what was refused, nothing more is to be said.
+  if (result.get().getDefiningOp<onnx::NodeOp>())
+    return;
+  refusals.add("what is returned as the present of a state is not what was "
+               "written to it" +
+                   howTo,
+               "state", "'" + name + "'");
+}
+
+void StateChecks::run() {
+  for (BlockArgument argument : function.getArguments()) {
+    if (StringRef name = stateOf(argument); !name.empty())
+      checkUses(argument, name);
+    if (function.getArgAttr(argument.getArgNumber(), onnx::argumentAttrName))
+      checkPosition(argument);
+  }
+  for (OpOperand &result : function.front().getTerminator()->getOpOperands())
+    if (StringRef name = textOf(function.getResultAttr(
+            result.getOperandNumber(), onnx::stateAttrName));
+        !name.empty())
+      checkResult(result, name);
+}
+
+void canonicalize::verifyStates(func::FuncOp function, Refusals &refusals) {
+  StateChecks(function, refusals).run();
+}
+
+void canonicalize::verifySharedStates(ModuleOp module, Refusals &refusals) {
+  llvm::MapVector<StringRef, std::pair<Type, StringRef>> known;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (BlockArgument argument : function.getArguments()) {
+      StringRef name = stateOf(argument);
+      if (name.empty())
+        continue;
+      auto [first, isNew] =
+          known.insert({name, {argument.getType(), function.getSymName()}});
+      auto [type, entry] = first->second;
+      if (isNew || type == argument.getType())
+        continue;
+      std::string text;
+      llvm::raw_string_ostream(text)
+          << "state '" << name << "' is " << type << " in entry @" << entry
+          << " and " << argument.getType() << " in @" << function.getSymName()
+          << "; give it one capacity, which no entry's dimensions change";
+      refusals.add(text);
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/import/StatePairs.h"
+#include "compiler/Refusals.h"
+#include "runtime/program/NearestNames.h"
+
+using namespace mlir;
+using namespace wsec;
+
+template <typename Range>
+static std::vector<std::string> namesOf(const Range &values) {
+  std::vector<std::string> names;
+  for (const auto &value : values)
+    if constexpr (std::is_pointer_v<std::decay_t<decltype(value)>>)
+      names.push_back(value->name());
+    else
+      names.push_back(value.name());
+  return names;
+}
+
+/// How exporters call what a call leaves, by the name of what it finds.
+static std::vector<std::string> presentNames(StringRef past) {
+  std::vector<std::string> names;
+  for (auto [word, other] : {std::pair("past_key_values", "present"),
+                             std::pair("past_key_values", "present_key_values"),
+                             std::pair("past", "present")})
+    if (size_t at = past.find(word); at != StringRef::npos)
+      names.push_back((past.take_front(at) + other +
+                       past.drop_front(at + StringRef(word).size()))
+                          .str());
+  return names;
+}
+
+FailureOr<StatePairs> wsec::pairStates(const OnnxModel &model,
+                                       ArrayRef<const ValueInfoProto *> inputs,
+                                       const ImportOptions &options,
+                                       MLIRContext *context) {
+  Refusals refusals(model.path);
+  const std::vector<std::string> pasts = namesOf(inputs),
+                                 presents =
+                                     namesOf(model.proto.graph().output());
+  StatePairs pairs;
+  auto add = [&](const std::string &past, const std::string &present) {
+    const std::string flag = "--state " + past + "=" + present + ": ";
+    if (!llvm::is_contained(pasts, past))
+      refusals.add(flag + "no input '" + past + "'" +
+                   runtime::nearestNames(past, pasts));
+    else if (!llvm::is_contained(presents, present))
+      refusals.add(flag + "no output '" + present + "'" +
+                   runtime::nearestNames(present, presents));
+    else if (llvm::any_of(options.bindings, [&](const BoundInput &bound) {
+               return bound.name == past;
+             }))
+      refusals.add(flag + "--bind makes '" + past +
+                   "' a constant; leave one out");
+    else if (auto [at, isNew] = pairs.pasts.insert({past, past}); !isNew)
+      refusals.add(flag + "'" + past +
+                   "' is a state already; name it once, with one present");
+    else if (auto [at, isNew] = pairs.presents.insert({present, past}); !isNew)
+      refusals.add(flag + "'" + present + "' is the present of '" + at->second +
+                   "' already; name it once, with one past");
+  };
+  for (const auto &[past, present] : options.states)
+    add(past, present);
+  if (options.statesByName) {
+    for (const std::string &past : pasts)
+      for (const std::string &present : presentNames(past))
+        if (llvm::is_contained(presents, present)) {
+          add(past, present);
+          break;
+        }
+    if (pairs.pasts.empty())
+      refusals.add("--states: no input is called past.. with an output "
+                   "present.. beside it; name them with --state PAST=PRESENT");
+  }
+  if (failed(refusals.report(context)))
+    return failure();
+  return pairs;
+}

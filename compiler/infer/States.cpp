@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/infer/States.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::infer;
+using namespace wsec::values;
+
+/// The argument that `value` is, but for its shape and type; null if it is
+/// computed.
+static BlockArgument argumentBehind(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<onnx::ReshapeOp, onnx::CastOp>(op))
+      return {};
+    value = op->getOperand(0);
+  }
+  return cast<BlockArgument>(value);
+}
+
+static func::FuncOp functionOf(BlockArgument argument) {
+  return cast<func::FuncOp>(argument.getOwner()->getParentOp());
+}
+
+bool wsec::infer::isOfState(Value past) {
+  BlockArgument argument = argumentBehind(past);
+  return argument && functionOf(argument).getArgAttr(argument.getArgNumber(),
+                                                     onnx::stateAttrName);
+}
+
+/// From now on `argument` is one of the entry, whose calls write `tokens` to a
+/// state of this capacity.
+static void bindPosition(BlockArgument argument, int64_t capacity,
+                         int64_t tokens) {
+  func::FuncOp function = functionOf(argument);
+  const unsigned index = argument.getArgNumber();
+  int64_t last = capacity - tokens;
+  if (auto range = function.getArgAttrOfType<DenseI64ArrayAttr>(
+          index, onnx::argumentAttrName))
+    last = std::min(last, range[1]);
+  function.setArgAttr(index, onnx::argumentAttrName,
+                      Builder(function).getDenseI64ArrayAttr({0, last}));
+}
+
+Value wsec::infer::updateState(Legalization &n, Value past, Value written,
+                               Value start, int64_t axis, bool isCircular) {
+  auto fail = [&](const Twine &why) {
+    n.fail(why);
+    return Value();
+  };
+  const Shape shape(shapeOf(past));
+  if (!isa<BlockArgument>(past) || !typeOf(past).getElementType().isF32())
+    return fail("writes to a state that is not f32; export the model in f32, "
+                "or leave --states out");
+  if (isCircular)
+    return fail("writes to a state in a circle; take mode=\"linear\", and a "
+                "capacity for all tokens");
+  if (shape.size() < 3 || shape.size() > 4 || axis != int64_t(shape.size()) - 2)
+    return fail("writes along axis " + Twine(axis) + " of a state of shape " +
+                printShape(shape) +
+                ", expected the tokens of [batch, tokens, features] or [batch, "
+                "heads, tokens, size]");
+  BlockArgument position = start ? argumentBehind(start) : BlockArgument();
+  if (!position || shapeOf(position) != ArrayRef<int64_t>{shape[0]})
+    return fail("writes to a state at computed places; make write_indices an "
+                "input of the model, of shape [" +
+                Twine(shape[0]) + "]");
+  const bool byHeads = shape.size() == 4;
+  Value tokens = byHeads ? mergeHeads(n, written) : written;
+  const Shape present{shape[0], shape[axis],
+                      numElements(shape) / shape[0] / shape[axis]};
+  bindPosition(position, present[1], shapeOf(tokens)[1]);
+  Value state =
+      onnx::UpdateOp::create(n.builder(), n.loc(), withShape(past, present),
+                             past, tokens, position, n.nameAttr());
+  return byHeads ? splitHeads(n, state, shape[1]) : state;
+}
+
+/// What `heads` [batch, heads, tokens, size] is made of.
+static onnx::UpdateOp updateBehind(Value heads) {
+  auto transpose = heads.getDefiningOp<onnx::TransposeOp>();
+  auto split =
+      transpose ? transpose.getX().getDefiningOp<onnx::ReshapeOp>() : nullptr;
+  const bool isSplit =
+      split && transpose.getPerm() == ArrayRef<int64_t>{0, 2, 1, 3};
+  return isSplit ? split.getX().getDefiningOp<onnx::UpdateOp>() : nullptr;
+}
+
+bool wsec::infer::readsState(const GeneralAttention &a) {
+  return updateBehind(a.k) || updateBehind(a.v);
+}
+
+/// Whether `lengths` are `position` + `tokens`.
+static bool endsBehind(Value lengths, Value position, int64_t tokens) {
+  while (lengths && isa_and_present<onnx::ReshapeOp, onnx::CastOp>(
+                        lengths.getDefiningOp()))
+    lengths = lengths.getDefiningOp()->getOperand(0);
+  auto sum = lengths ? lengths.getDefiningOp<onnx::BinaryOp>() : nullptr;
+  if (!sum || sum.getKind() != onnx::BinaryKind::Add)
+    return false;
+  auto isSum = [&](Value a, Value b) {
+    return argumentBehind(a) == position && uniformValue(b) == double(tokens);
+  };
+  return isSum(sum.getA(), sum.getB()) || isSum(sum.getB(), sum.getA());
+}
+
+Value wsec::infer::attendToState(Legalization &n, const GeneralAttention &a) {
+  auto fail = [&](const Twine &why) {
+    n.fail(why);
+    return Value();
+  };
+  onnx::UpdateOp keys = updateBehind(a.k), values = updateBehind(a.v);
+  if (!keys || !values || keys.getPosition() != values.getPosition())
+    return fail("attends to keys and values of which only one is a state, or "
+                "that are written at different places; give both a state, and "
+                "both writes one write_indices");
+  const int64_t tokens = a.queries();
+  if (shapeOf(keys.getValue())[1] != tokens ||
+      shapeOf(values.getValue())[1] != tokens)
+    return fail("has " + Twine(tokens) + " queries, and the states got " +
+                Twine(shapeOf(keys.getValue())[1]) +
+                " tokens; write the keys and values of the queries");
+  if (a.mask || a.positions || a.tokens)
+    return fail("attends to a state with a mask; leave it out, and let "
+                "nonpad_kv_seqlen and is_causal say what is seen");
+  const bool isCausal = a.right == 0 || (a.right < 0 && tokens == 1);
+  if (!isCausal || a.left >= 0 || a.past != 0 ||
+      !endsBehind(a.lengths, keys.getPosition(), tokens))
+    return fail("does not attend to all tokens of a state up to each query's "
+                "own; nonpad_kv_seqlen has to be write_indices + " +
+                Twine(tokens) + ", and is_causal 1");
+  if (a.softcap > 0)
+    return fail("attends to a state with a softcap, which has no kernel; leave "
+                "--states out");
+  Value q = mergeHeads(n, a.q);
+  const Shape shape{shapeOf(q)[0], tokens,
+                    shapeOf(values)[2] / a.keyHeads() * a.queryHeads()};
+  return onnx::CachedAttentionOp::create(
+      n.builder(), n.loc(), withShape(q, shape), q, keys, values,
+      keys.getPosition(), n.builder().getI64IntegerAttr(a.queryHeads()),
+      n.builder().getI64IntegerAttr(a.keyHeads()),
+      n.builder().getF32FloatAttr(a.factor()), n.nameAttr());
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Entries, with their arguments, and what goes from call to call: the states
+// that they share.
+
+#include "compiler/select/Selector.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::select;
+
+static StringRef textOf(Attribute attribute) {
+  auto text = dyn_cast_or_null<StringAttr>(attribute);
+  return text ? text.getValue() : StringRef();
+}
+
+bool select::isHostInput(BlockArgument argument) {
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return !function.getArgAttr(argument.getArgNumber(), onnx::stateAttrName) &&
+         !function.getArgAttr(argument.getArgNumber(), onnx::argumentAttrName);
+}
+
+ProgramSymbols::ProgramSymbols(ModuleOp module, wse::ProgramOp program) {
+  taken.insert("main"); // entries
+  taken.insert("load");
+  for (Operation &op : program.bodyBlock())
+    if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+      taken.insert(symbol.getName());
+  for (auto parameter : module.getOps<onnx::ParameterOp>())
+    taken.insert(parameter.getSymName());
+  for (auto entry : module.getOps<func::FuncOp>()) {
+    taken.insert(entry.getSymName());
+    for (BlockArgument argument : entry.getArguments())
+      if (isHostInput(argument))
+        taken.insert(inputName(argument));
+    for (unsigned i = 0; i < entry.getNumResults(); ++i)
+      taken.insert(textOf(entry.getResultAttr(i, onnx::nameAttrName)));
+  }
+  lastDeclared = &program.bodyBlock().back();
+}
+
+bool Selector::isState(OpOperand &output) {
+  return isa<func::ReturnOp>(output.getOwner()) &&
+         main.getResultAttr(output.getOperandNumber(), onnx::stateAttrName);
+}
+
+/// Kernels of the only function without states and arguments stand in the
+/// program.
+void Selector::openEntry() {
+  auto module = main->getParentOfType<ModuleOp>();
+  if (llvm::hasSingleElement(module.getOps<func::FuncOp>()) &&
+      llvm::all_of(main.getArguments(), isHostInput))
+    return;
+  entry = wse::EntryOp::create(kernels, main.getLoc(), main.getSymName());
+  Block &body = entry.getBody().emplaceBlock();
+  SmallVector<Attribute> names;
+  SmallVector<int64_t> from, to;
+  for (BlockArgument argument : main.getArguments()) {
+    auto range = main.getArgAttrOfType<DenseI64ArrayAttr>(
+        argument.getArgNumber(), onnx::argumentAttrName);
+    if (!range)
+      continue;
+    StringRef name = inputName(argument);
+    name.consume_front((main.getSymName() + ".").str());
+    names.push_back(kernels.getStringAttr(name));
+    from.push_back(range[0]);
+    to.push_back(range[1]);
+    arguments[argument] =
+        body.addArgument(kernels.getIndexType(), argument.getLoc());
+  }
+  entry.setNamesAttr(kernels.getArrayAttr(names));
+  entry.setFrom(from);
+  entry.setTo(to);
+  kernels.setInsertionPointToEnd(&body);
+}
+
+/// What stands in the program itself.
+OpBuilder Selector::declarations() const {
+  return entry ? OpBuilder(entry) : kernels;
+}
+
+/// Of keys or values, by who attends to them.
+static int64_t headsOf(onnx::UpdateOp update) {
+  for (Operation *user : update.getPresent().getUsers())
+    if (auto attention = dyn_cast<onnx::CachedAttentionOp>(user))
+      return attention.getKvHeads();
+  return 1;
+}
+
+wse::StateOp Selector::stateOf(onnx::UpdateOp update) {
+  auto past = cast<BlockArgument>(update.getPast());
+  StringRef name =
+      textOf(main.getArgAttr(past.getArgNumber(), onnx::stateAttrName));
+  ArrayRef<int64_t> shape = shapeOf(update.getPresent());
+  const int64_t heads = headsOf(update);
+  RankedTensorType type = tensorType(
+      wse::TokenTiling::ofState(shape[0], shape[1], heads, shape[2] / heads,
+                                regionMachine.width),
+      shape[2], update.getPresent());
+  wse::StateOp &state = symbols.states[name];
+  if (!state) {
+    OpBuilder builder(target.getContext());
+    builder.setInsertionPointAfter(symbols.lastDeclared);
+    state =
+        wse::StateOp::create(builder, past.getLoc(), freshName(name),
+                             regionName, TypeAttr::get(type), IntegerAttr());
+    symbols.lastDeclared = state;
+  }
+  return state;
+}

@@ -1,0 +1,44 @@
+// RUN: wse-opt %s --split-input-file --pass-pipeline='builtin.module(wsec-select{mesh=4x3})' | FileCheck %s
+
+// Two entries over the same weights and states: what a call leaves is declared
+// once, each entry has its own inputs, outputs and range of positions.
+
+// CHECK-DAG: #[[STATE:.*]] = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 4 over 2]>
+// CHECK-DAG: #[[KEYS:.*]] = #wse.dist<rows = [0, 1], columns = [2 by 4 over 2]>
+// CHECK-DAG: #[[QUERIES:.*]] = #wse.dist<rows = [0, 1], columns = [2 by 8 over 2]>
+// CHECK-DAG: ![[K1:.*]] = tensor<1x1x8xf32, #[[KEYS]]>
+// CHECK-DAG: ![[Q1:.*]] = tensor<1x1x16xf32, #[[QUERIES]]>
+// CHECK-DAG: ![[K3:.*]] = tensor<1x3x8xf32, #[[KEYS]]>
+// CHECK-DAG: ![[S:.*]] = tensor<1x64x8xf32, #[[STATE]]>
+// CHECK: wse.program @main
+// CHECK: region @r shape(4x3)
+// CHECK: input @one.x : tensor<1x1x16xf32>
+// CHECK-NOT: input @one
+// CHECK: parameter @w = {{.*}} : tensor<16x8xf32>
+// CHECK-COUNT-1: state @past on @r : ![[S]]
+// CHECK: input @three.x : tensor<1x3x16xf32>
+// CHECK-NOT: parameter
+// CHECK: entry @one(%[[AT:.*]] from 0 to 63) {
+// CHECK: update @past at %[[AT]] with %{{.*}} on @r {nodes = ["write"]} : ![[K1]]
+// CHECK: cached_attention %{{.*}} keys @past values @past at %[[AT]] heads(4, 2) scale(5.000000e-01) on @r {nodes = ["attend"]} : ![[Q1]] -> ![[Q1]]
+// CHECK: store %{{.*}} to "one.y"
+// CHECK-NOT: store
+// CHECK: entry @three(%[[AT3:.*]] from 0 to 61) {
+// CHECK: update @past at %[[AT3]] with %{{.*}} on @r {nodes = ["write"]} : ![[K3]]
+// CHECK: store %{{.*}} to "three.y"
+func.func @one(%x: tensor<1x1x16xf32> {onnx.name = "one.x"}, %at: tensor<1xi64> {onnx.name = "one.at", onnx.argument = array<i64: 0, 63>}, %past: tensor<1x64x8xf32> {onnx.name = "one.past", onnx.state = "past"})
+    -> (tensor<1x1x16xf32> {onnx.name = "one.y"}, tensor<1x64x8xf32> {onnx.name = "one.present", onnx.state = "past"}) {
+  %w = onnx.constant external<"none.bin", 0, 512> : tensor<16x8xf32> {node = "w"}
+  %k = onnx.matmul %x, %w {node = "k"} : (tensor<1x1x16xf32>, tensor<16x8xf32>) -> tensor<1x1x8xf32>
+  %s = onnx.update %past, %k at %at {node = "write"} : (tensor<1x64x8xf32>, tensor<1x1x8xf32>, tensor<1xi64>) -> tensor<1x64x8xf32>
+  %y = onnx.cached_attention %x, %s, %s at %at {node = "attend", num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>
+  return %y, %s : tensor<1x1x16xf32>, tensor<1x64x8xf32>
+}
+func.func @three(%x: tensor<1x3x16xf32> {onnx.name = "three.x"}, %at: tensor<1xi64> {onnx.name = "three.at", onnx.argument = array<i64: 0, 61>}, %past: tensor<1x64x8xf32> {onnx.name = "three.past", onnx.state = "past"})
+    -> (tensor<1x3x16xf32> {onnx.name = "three.y"}, tensor<1x64x8xf32> {onnx.name = "three.present", onnx.state = "past"}) {
+  %w = onnx.constant external<"none.bin", 0, 512> : tensor<16x8xf32> {node = "w"}
+  %k = onnx.matmul %x, %w {node = "k"} : (tensor<1x3x16xf32>, tensor<16x8xf32>) -> tensor<1x3x8xf32>
+  %s = onnx.update %past, %k at %at {node = "write"} : (tensor<1x64x8xf32>, tensor<1x3x8xf32>, tensor<1xi64>) -> tensor<1x64x8xf32>
+  %y = onnx.cached_attention %x, %s, %s at %at {node = "attend", num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x3x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x3x16xf32>
+  return %y, %s : tensor<1x3x16xf32>, tensor<1x64x8xf32>
+}
