@@ -53,7 +53,7 @@ LaunchMemory::completesOf(size_t from, size_t to) const {
 /// Launches [from, to) are about to run: what they find, if it is worth
 /// keeping.
 std::shared_ptr<KeptLaunches> LaunchMemory::beginKept(size_t from, size_t to) {
-  if (!kept || !anyVaries || !resting || varies[from] || !keepsBytes ||
+  if (!kept || !anyVaries || !resting || varies[from] || keptRoom == 0 ||
       kept->count(from) >= mostKept)
     return nullptr;
   for (size_t l = from; l < to; ++l)
@@ -68,11 +68,11 @@ std::shared_ptr<KeptLaunches> LaunchMemory::beginKept(size_t from, size_t to) {
   its->completes = completesOf(from, to);
   its->words = wordsOf(from, to);
   its->footprint = std::make_unique<Footprint>(world.image);
-  begin();
+  begin(/*wanted=*/true);
   its->part = open;
   world.footprint = its->footprint.get();
   world.commands.noteTaken(true);
-  world.arrivals.clear();
+  arrivalsBefore = world.arrivals.size();
   for (const auto &main : mains)
     main->takeLead();
   for (const auto &input : channels.inputs)
@@ -84,8 +84,11 @@ void LaunchMemory::endKept(const std::shared_ptr<KeptLaunches> &its) {
   world.footprint = nullptr;
   its->footprint->close();
   its->taken = world.commands.noteTaken(false);
-  if (!resting)
+  if (!resting) { // It is not kept; what is written down of it may be wanted.
+    if (!keepsBytes && !inLayer)
+      close();
     return;
+  }
   its->lead = INFINITY;
   for (const auto &main : mains)
     its->lead = std::min(its->lead, main->takeLead());
@@ -95,16 +98,21 @@ void LaunchMemory::endKept(const std::shared_ptr<KeptLaunches> &its) {
   const auto &times = world.launches.all();
   its->launches.assign(times.begin() + ptrdiff_t(its->begin),
                        times.begin() + ptrdiff_t(its->end));
-  its->arrivals = world.arrivals;
+  its->arrivals.assign(world.arrivals.begin() + ptrdiff_t(arrivalsBefore),
+                       world.arrivals.end());
   close();
-  if (its->part->usable() && !its->part->mayFail())
+  if (its->part->usable() && !its->part->mayFail()) {
     kept->emplace(its->begin, its);
+    keptRoom -= std::min(keptRoom, its->bytes());
+  }
   begin();
 }
 
 /// How many cycles later launches would do what they did, if the run is in the
 /// state in which they were, but for the time.
 std::optional<double> LaunchMemory::cyclesSince(const KeptLaunches &its) const {
+  if (mains.empty())
+    return {};
   const double cycles = mains.front()->clock() - its.before.mains.front();
   for (size_t i = 0; i < mains.size(); ++i)
     if (!isZero(mains[i]->clock() - its.before.mains[i] - cycles))

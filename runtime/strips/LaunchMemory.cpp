@@ -44,9 +44,10 @@ LaunchMemory::LaunchMemory(World &world, HostPort &host, WorkerPool &pool,
                            HostChannels &channels, MainThreads &mains,
                            RunUntil runUntil,
                            std::atomic<uint64_t> *furthestLaunch,
-                           KeptByLaunch *kept)
+                           KeptByLaunch *kept, size_t keptRoom)
     : world(world), host(host), pool(pool), channels(channels), mains(mains),
       runUntil(std::move(runUntil)), furthestLaunch(furthestLaunch), kept(kept),
+      keptRoom(keptRoom),
       addresses(world.image.classes, world.image.persistent),
       varies(variesWithArguments(world.call)),
       anyVaries(std::find(varies.begin(), varies.end(), true) != varies.end()) {
@@ -76,8 +77,8 @@ PartUses LaunchMemory::takeParts() {
 }
 
 /// What follows is written down, if somebody wants it.
-void LaunchMemory::begin() {
-  if (!keepsBytes && !inLayer)
+void LaunchMemory::begin(bool wanted) {
+  if (!keepsBytes && !inLayer && !wanted)
     return;
   open = std::make_shared<RecordedPart>(keepsBytes.value_or(layerBytes),
                                         world.image);
@@ -96,11 +97,14 @@ void LaunchMemory::close() {
 }
 
 /// The end of the launches from one on that all carry what arguments decide, or
-/// none of them.
+/// none of them. The first of these is alone: PEs that were not equally late
+/// when it began often are when it ends.
 size_t LaunchMemory::nextCut(size_t launch, size_t limit) const {
   if (!kept || !anyVaries)
     return limit;
   const auto from = varies.begin() + ptrdiff_t(launch);
+  if (!*from && launch > 0 && *(from - 1))
+    return launch + 1;
   return size_t(std::find(from, varies.begin() + ptrdiff_t(limit), !*from) -
                 varies.begin());
 }

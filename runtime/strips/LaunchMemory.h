@@ -64,7 +64,8 @@ public:
 
   LaunchMemory(World &world, HostPort &host, WorkerPool &pool,
                HostChannels &channels, MainThreads &mains, RunUntil runUntil,
-               std::atomic<uint64_t> *furthestLaunch, KeptByLaunch *kept);
+               std::atomic<uint64_t> *furthestLaunch, KeptByLaunch *kept,
+               size_t keptRoom);
 
   /// From now on all that runs is written down, in parts that take at most
   /// about `limitBytes` together.
@@ -79,7 +80,7 @@ public:
 
 private:
   // ---- one call
-  void begin();
+  void begin(bool wanted = false);
   void close();
   bool advanceTo(size_t limit);
   size_t nextCut(size_t launch, size_t limit) const;
@@ -125,6 +126,8 @@ private:
   const RunUntil runUntil;
   std::atomic<uint64_t> *const furthestLaunch; ///< or null
   KeptByLaunch *const kept;                    ///< or null
+  size_t keptRoom;                             ///< for more of them, in bytes
+  size_t arrivalsBefore = 0;                   ///< those that are kept now
   const AddressArguments addresses;
   const std::vector<bool> varies; ///< launches that carry what arguments decide
   const bool anyVaries;

@@ -21,13 +21,13 @@ namespace {
 class Run : public Inspection {
 public:
   Run(ProgramImage &image, const Call &call, const EngineOptions &options,
-      WorkerPool &pool, HostPort &host, KeptByLaunch *kept)
+      WorkerPool &pool, HostPort &host, KeptByLaunch *kept, size_t keptRoom)
       : world(image, call, options, pool),
         channels(makeHostChannels(world, host)),
         memory(
             world, host, pool, channels, mains,
             [this](size_t limit) { return runUntil(limit); },
-            options.furthestLaunch, kept) {
+            options.furthestLaunch, kept, keptRoom) {
     for (const auto &strip : image.strips)
       if (!strip->code.routines.empty())
         mains.push_back(std::make_unique<MainThread>(world, *strip));
@@ -269,7 +269,9 @@ private:
   RunResult runKept(HostPort &host, const Call &call, PersistentState *state,
                     Recorded *into) {
     Run run(image, call, options, pool, host,
-            records ? &launches[call.entryIndex()] : nullptr);
+            records ? &launches[call.entryIndex()] : nullptr,
+            options.recordingBytes -
+                std::min(options.recordingBytes, recordedBytes));
     if (into)
       run.record(options.recordingBytes - recordedBytes);
     const int width = image.router.width();
@@ -280,6 +282,7 @@ private:
         strip->initialise(*state, width);
       }
     RunResult result = run.run();
+    countLaunches();
     const bool keeps = state && !result.stopped;
     if (keeps)
       for (const auto &strip : image.strips)
@@ -324,13 +327,17 @@ private:
       if (counted.insert(part).second)
         its.bytes += part->bytes();
     }
-    size_t ofLaunches = 0;
-    for (const auto &[entry, all] : launches)
-      for (const auto &[launch, other] : all)
-        ofLaunches += other->bytes();
-    recordedBytes +=
-        its.bytes + ofLaunches - std::exchange(keptBytes, ofLaunches);
+    recordedBytes += its.bytes;
     return result;
+  }
+
+  /// Launches that are kept take room, too.
+  void countLaunches() {
+    size_t bytes = 0;
+    for (const auto &[entry, all] : launches)
+      for (const auto &[launch, its] : all)
+        bytes += its->bytes();
+    recordedBytes += bytes - std::exchange(keptBytes, bytes);
   }
 
   void replay(Recorded &its, HostPort &host) {

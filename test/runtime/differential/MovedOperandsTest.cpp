@@ -21,14 +21,18 @@ using program::Opcode;
 using program::Port;
 using program::ScalarOp;
 
-constexpr int height = 5, layers = 7, stateWords = 96;
+constexpr int height = 5, layers = 7, stateWords = 96, in = 0, out = 1,
+              down = 2;
 
 /// A layer writes four words at `to` in a state, token `position`, and adds up
 /// the tokens up to it, of at most two more than the row, from `from` on.
 ProgramBuilder makeLayers(const std::vector<std::pair<int, int>> &addresses,
-                          int filled, int tokens) {
-  constexpr int in = 0, out = 1;
+                          int filled, int tokens, bool mixes) {
   ProgramBuilder builder(1, height);
+  builder.route(down, 0, 1, 0, 1, Port::Ramp, {Port::South});
+  builder.route(down, 0, 1, 1, height - 1, Port::North,
+                {Port::Ramp, Port::South});
+  builder.route(down, 0, 1, height - 1, height, Port::North, {Port::Ramp});
   builder.route(in, 0, 1, 0, height, Port::West, {Port::Ramp});
   builder.route(out, 0, 1, 0, height, Port::Ramp, {Port::East});
   ClassBuilder pes = builder.addClass("pe", 0, 1, 0, height);
@@ -51,6 +55,19 @@ ProgramBuilder makeLayers(const std::vector<std::pair<int, int>> &addresses,
             memory(state, {4, 1}, local(1, 4)));
   layer.add(Opcode::Mul, {4}, memory(x, {1}), memory(y, {1}), immediate(0.25));
   pes.routine(2).add(Opcode::Mov, {4}, fabric(out), memory(x, {1}));
+  // What depends on no argument: words of the host, and of the first row, which
+  // each row uses as often as it likes.
+  const Scalar head = pes.equal(py, 0), others = pes.negate(head);
+  BodyBuilder fixed = pes.routine(3);
+  fixed.add(Opcode::Add, {4}, memory(x, {1}), memory(x, {1}), fabric(in));
+  fixed.add(Opcode::Mov, {4}, fabric(down), memory(x, {1})).guard =
+      int16_t(head.index);
+  fixed.add(Opcode::Mov, {4}, memory(y, {1}), fabric(down)).guard =
+      int16_t(others.index);
+  fixed.loop(Value(py), [&](BodyBuilder turn) {
+    turn.add(Opcode::Fmac, {4}, memory(x, {1}), memory(y, {1}),
+             immediate(0.125));
+  });
   const uint32_t from = builder.stream("in", Direction::In, in, {});
   const uint32_t to = builder.stream("out", Direction::Out, out, {});
   for (int row = 0; row < height; ++row) {
@@ -65,6 +82,13 @@ ProgramBuilder makeLayers(const std::vector<std::pair<int, int>> &addresses,
   argument->to = tokens - 1;
   entry.arguments.push_back(std::move(argument));
   for (const auto &[write, read] : addresses) {
+    if (mixes) {
+      const uint32_t own = builder.stream("own", Direction::In, in, {});
+      for (int row = 0; row < height; ++row)
+        builder.source.streams[own]->channels.push_back({row, 0, 1});
+      builder.launch(3, {own}, "fixed");
+      builder.launch(3, {own}, "fixed");
+    }
     builder.launch(1, {}, "layer");
     const auto scalar = uint16_t(entry.scalars.size());
     entry.scalars.push_back({ScalarOp::Constant, write, 0, 0});
@@ -78,6 +102,9 @@ ProgramBuilder makeLayers(const std::vector<std::pair<int, int>> &addresses,
 VectorHost makeHost(int salt) {
   VectorHost host;
   for (int row = 0; row < height; ++row) {
+    for (int layer = 0; layer < layers; ++layer)
+      host.feed(uint32_t(2 + layer), uint32_t(row),
+                {float(layer - salt), 1, 0.5f * float(row), 2});
     host.feed(0, uint32_t(row),
               {float(salt + row), 2, float(3 * row), 0.5f * float(salt)});
     host.expect(1, uint32_t(row), 4);
@@ -105,16 +132,16 @@ Outcome outcomeOf(int salt, const Run &run) {
 size_t remembered = 0, refused = 0;
 
 void hold(const std::vector<std::pair<int, int>> &addresses, int filled,
-          std::mt19937 &random) {
+          std::mt19937 &random, bool mixes = false) {
   const int tokens = 4;
-  ProgramBuilder builder = makeLayers(addresses, filled, tokens);
+  ProgramBuilder builder = makeLayers(addresses, filled, tokens, mixes);
   const program::Program &program = builder.finish();
   EngineOptions options;
   options.threads = 2;
   options.replay = true;
   StripsEngine strips(program, options);
   PersistentState kept(program), expected(program);
-  for (int call = 0; call < 6; ++call) {
+  for (int call = 0; call < 8; ++call) {
     const Call at(program, 0, {int64_t(random() % tokens)});
     const int salt = int(random() % 9);
     const Outcome its = outcomeOf(
@@ -144,6 +171,24 @@ TEST(MovedOperandsTest, StatesSideBySide) {
     addresses.push_back({4 * layer, 4 * layer});
   hold(addresses, stateWords, random);
   EXPECT_GE(remembered, 6u * 4); // All but the first two, and what varies not.
+}
+
+/// Launches between them that nothing of the call reaches are replayed in calls
+/// with other arguments, too: after the first call all of these.
+TEST(MovedOperandsTest, LaunchesThatVaryAndOthers) {
+  std::mt19937 random(3);
+  for (int program = 0; program < 100; ++program) {
+    SCOPED_TRACE(program);
+    std::vector<std::pair<int, int>> addresses;
+    const int count = 2 + int(random() % 6);
+    for (int layer = 0; layer < count; ++layer)
+      addresses.push_back({3 * layer, int(random() % 3) * layer});
+    remembered = 0;
+    hold(addresses, stateWords, random, true);
+    EXPECT_GT(remembered, size_t(7 * (count - 1)));
+    if (HasFatalFailure())
+      return;
+  }
 }
 
 /// States that overlap, that nothing has written, that lie outside.
