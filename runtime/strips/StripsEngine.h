@@ -34,9 +34,10 @@ public:
 
   /// A call; without arguments of the only entry. `state`, which may be null,
   /// holds what persistent buffers keep; a run that fails leaves it alone. With
-  /// options.replay each entry is recorded once for each value of its
-  /// arguments, as far as options.recordingBytes go, and again when other words
-  /// of persistent buffers are written than before.
+  /// options.replay the first call of an entry is recorded, and others when
+  /// they come the second time, as far as options.recordingBytes go, and again
+  /// when other words of persistent buffers are written than before. Calls with
+  /// new arguments replay the launches that these do not reach.
   RunResult run(HostPort &host);
   RunResult run(HostPort &host, const Call &call,
                 PersistentState *state = nullptr);
