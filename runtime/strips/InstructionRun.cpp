@@ -450,14 +450,15 @@ void InstructionRun::compute(const Block &block, Actor &actor) try {
   if (links) {
     send(block, nest, std::move(operands), actor);
   } else {
-    NestRunner(site.strip, site.lane).run(nest, std::move(operands));
+    NestRunner(site.strip, site.lane, site.count)
+        .run(nest, std::move(operands));
     double first;
     advanceTime(block.steps, first);
   }
   popSources(block.steps);
   done += block.steps;
 } catch (const NestError &error) {
-  fail(error.errorClass(), error.what, error.lane);
+  fail(error.errorClass(), error.what, std::max(0, site.lane) + error.lane);
 }
 
 /// Sends words that lie in rows, and last, as they are.

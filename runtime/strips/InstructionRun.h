@@ -93,7 +93,8 @@ struct RunSite {
   Strip &strip;
   const InstructionCode &code;
   size_t launch;
-  int lane; ///< -1: all lanes
+  int lane;      ///< -1: all lanes
+  int count = 1; ///< lanes from that one on, of instructions on memory
 };
 
 class InstructionRun {
@@ -193,8 +194,9 @@ private:
                      Bindings bindings);
   void resolveDestination(Bindings bindings);
   MemoryPattern pattern(const OperandCode &operand, Bindings bindings) const;
-  void checkInitialised(const MemoryPattern &read,
-                        const OperandCode &operand) const;
+  void checkInitialised(const MemoryPattern &read, const OperandCode &operand,
+                        int lane) const;
+  void touch(int lane);
   void checkSender() const;
   void findOverlap();
   [[noreturn]] void fail(ErrorClass errorClass, const std::string &what,
@@ -223,7 +225,8 @@ private:
                           const MemoryPattern &pattern) const;
   uint32_t moveOf(const OperandCode &operand) const;
   void noteAccess(const std::optional<MemoryPattern> &pattern,
-                  const OperandCode &operand, bool reads, bool writes) const;
+                  const OperandCode &operand, int lane, bool reads,
+                  bool writes) const;
   double queued(const Source &source) const;
   double receivedAt(size_t uses, const Source &source) const;
   double rampPerStep() const;

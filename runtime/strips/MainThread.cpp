@@ -446,6 +446,31 @@ void MainThread::execute(const InstructionCode &code) {
   microthread(code.thread).issue(std::move(run), now);
 }
 
+/// The lanes at work, as the first and the number of those that follow one
+/// another and do the same; one by one where somebody looks or work is pending.
+std::vector<std::pair<int, int>>
+MainThread::lanesThatAgree(const InstructionCode &code) {
+  std::vector<std::pair<int, int>> groups;
+  std::vector<int64_t> values, last;
+  for (int lane : lanesAtWork()) {
+    const Bindings its = bindings(strip.laneScalars(lane), lane);
+    values.clear();
+    for (const AffineFunction &extent : code.extents)
+      values.push_back(extent.value(its));
+    for (const OperandCode *operand : {&code.dst, &code.a, &code.b})
+      values.push_back(operand->offset.value(its));
+    const bool joins = !groups.empty() && values == last && pending.empty() &&
+                       !world.observer &&
+                       lane == groups.back().first + groups.back().second;
+    if (joins)
+      ++groups.back().second;
+    else
+      groups.emplace_back(lane, 1);
+    std::swap(values, last);
+  }
+  return groups;
+}
+
 /// A synchronous instruction that waits for nobody, and differs among the lanes
 /// at work.
 void MainThread::executeInMemory(const InstructionCode &code) {
@@ -457,16 +482,18 @@ void MainThread::executeInMemory(const InstructionCode &code) {
   ownWork.assign(size_t(strip.lanes), 0);
   ownShare.reset();
   ahead.resize(size_t(strip.lanes));
-  for (int lane : lanesAtWork()) {
-    world.spend(1);
-    InstructionRun run({world, strip, code, launch, lane},
+  for (const auto &[lane, count] : lanesThatAgree(code)) {
+    world.spend(uint64_t(count));
+    InstructionRun run({world, strip, code, launch, lane, count},
                        bindings(strip.laneScalars(lane), lane));
     checkPending(run);
-    ownWork[size_t(lane)] = run.work();
     ownShare = run.share();
     run.start(begun);
     run.advance(*this);
-    ahead[size_t(lane)] -= run.time() - begun;
+    for (int its = lane; its < lane + count; ++its) {
+      ownWork[size_t(its)] = run.work();
+      ahead[size_t(its)] -= run.time() - begun;
+    }
   }
   settle();
   datapath.settle(laneThread);

@@ -67,6 +67,7 @@ private:
   void execute(const InstructionCode &code);
   void executeLanes(const InstructionCode &code);
   void executeInMemory(const InstructionCode &code);
+  std::vector<std::pair<int, int>> lanesThatAgree(const InstructionCode &code);
   /// The lanes at work take so long.
   void advance(double cycles);
   void settle();

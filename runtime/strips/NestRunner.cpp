@@ -80,15 +80,15 @@ bool copiesWords(const Nest &nest) {
 
 /// Lets the words of a copy stay where they are, if they last.
 bool NestRunner::views(const Nest &nest, const Operands &operands) const {
-  return copiesWords(nest) && !nest.ordered && operands.a.place.owner &&
-         !operands.dst.sram->halves() &&
+  return (lane >= 0 || first < 0) && copiesWords(nest) && !nest.ordered &&
+         operands.a.place.owner && !operands.dst.sram->halves() &&
          memory.view(*operands.dst.sram, nest, operands.a.place, lane);
 }
 
-/// Of all lanes, or of the one.
+/// Of those lanes.
 Place NestRunner::ofLane(Place place) const {
-  if (lane >= 0)
-    place.data += lane * place.laneStride;
+  if (first >= 0)
+    place.data += first * place.laneStride;
   if (lane >= 0 || strip.lanes == 1)
     place.laneStride = 0;
   return place;
@@ -258,8 +258,9 @@ void NestRunner::runLocated(Nest nest, const Operands &operands) const {
                                  b.owner, a.lasts && b.lasts});
   } catch (NestError &error) {
     // Lanes are innermost.
+    const size_t lanes = nest.extent[nest.dimensions - 1];
     error.lane = int(size_t(error.element - nest.dst.data) %
-                     nest.extent[nest.dimensions - 1]);
+                     (lanes > 1 && pitch > 0 ? size_t(pitch) : lanes));
     throw;
   }
 }
@@ -311,7 +312,7 @@ void NestRunner::run(Nest nest, Operands operands) const {
     alike = locateSources(nest, operands) && !nest.ordered;
   }
   operands.dst.place =
-      memory.write(dst, nest, {alike, readsResult, lane < 0, nest.ordered});
+      memory.write(dst, nest, {alike, readsResult, first < 0, nest.ordered});
   Place &target = operands.dst.place;
   for (NestOperand *source :
        {&operands.a, &operands.b}) // Its words may have moved.
@@ -319,8 +320,8 @@ void NestRunner::run(Nest nest, Operands operands) const {
       source->place = locate(*source->sram, nest);
   if (target.laneStride == 0)
     nest.extent[nest.dimensions - 1] = 1;
-  else if (lane >= 0)
-    target.data += lane;
+  else if (first >= 0)
+    target.data += first;
   if (dst.halves()) {
     nest.types.dst = {takenOut(dst.type)};
     nest.types.rounded =

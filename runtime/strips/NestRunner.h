@@ -22,13 +22,14 @@ struct NestOperand {
 /// Whether a nest copies words as they are.
 bool copiesWords(const Nest &nest);
 
-/// Runs nests of a strip, or of one of its lanes (-1: of all). Their dimensions
-/// and types of whole words are given; operands and parts of words are set
-/// here.
+/// Runs nests of a strip, or of `count` of its lanes from one on (-1: of all).
+/// Their dimensions and types of whole words are given; operands and parts of
+/// words are set here.
 class NestRunner {
 public:
-  NestRunner(Strip &strip, int lane)
-      : strip(strip), memory(strip.memory), lane(lane) {}
+  NestRunner(Strip &strip, int lane, int count = 1)
+      : strip(strip), memory(strip.memory), first(lane),
+        lane(count == 1 ? lane : -1), pitch(lane < 0 ? 0 : strip.lanes) {}
 
   struct Operands {
     NestOperand dst, a, b;
@@ -53,7 +54,9 @@ private:
 
   Strip &strip;
   StripMemory &memory;
-  const int lane;
+  const int first; ///< of the lanes; -1: all
+  const int lane;  ///< if there is one; else -1
+  const int pitch; ///< of the lanes at home; 0: as many as there are
 };
 
 } // namespace wsec::runtime

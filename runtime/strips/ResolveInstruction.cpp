@@ -101,7 +101,7 @@ void InstructionRun::fail(ErrorClass errorClass, const std::string &what,
 }
 
 InstructionRun::InstructionRun(const RunSite &where, Bindings bindings)
-    : site(where), lanes(where.lane < 0 ? where.strip.lanes : 1) {
+    : site(where), lanes(where.lane < 0 ? where.strip.lanes : where.count) {
   resolve(bindings);
 }
 
@@ -153,12 +153,13 @@ MemoryPattern InstructionRun::pattern(const OperandCode &operand,
 }
 
 void InstructionRun::checkInitialised(const MemoryPattern &read,
-                                      const OperandCode &operand) const {
-  if (allInitialised(site.strip, read, site.lane))
+                                      const OperandCode &operand,
+                                      int ofLane) const {
+  if (allInitialised(site.strip, read, ofLane))
     return;
   forEachRun(read, [&](int64_t half, int64_t count) {
     const int64_t end = half + count;
-    while ((half = site.strip.firstUninitialised(half, end - half, site.lane)) <
+    while ((half = site.strip.firstUninitialised(half, end - half, ofLane)) <
            end) {
       // An instruction may read what it wrote itself, element by element.
       bool own = ordered && written && half >= written->low() &&
@@ -169,7 +170,7 @@ void InstructionRun::checkInitialised(const MemoryPattern &read,
     }
     if (half == end)
       return;
-    int lane = std::max(0, site.lane);
+    int lane = std::max(0, ofLane);
     while (site.strip.firstUninitialised(half, 1, lane) != half)
       ++lane;
     const BufferCode &buffer = site.strip.code.buffers[operand.buffer];
@@ -225,13 +226,13 @@ uint32_t InstructionRun::moveOf(const OperandCode &operand) const {
 
 /// Tells those who want to know what is used of the words that last.
 void InstructionRun::noteAccess(const std::optional<MemoryPattern> &pattern,
-                                const OperandCode &operand, bool reads,
-                                bool writes) const {
+                                const OperandCode &operand, int lane,
+                                bool reads, bool writes) const {
   LastingAccesses *accesses = site.world.accesses;
   if (accesses && pattern && !pattern->empty() &&
       site.strip.memory.staysHome(pattern->low() / 2, pattern->high() / 2 + 1))
-    accesses->note(site.strip, site.lane, *pattern, operand, moveOf(operand),
-                   reads, writes);
+    accesses->note(site.strip, lane, *pattern, operand, moveOf(operand), reads,
+                   writes);
 }
 
 void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
@@ -305,26 +306,32 @@ void InstructionRun::resolveDestination(Bindings bindings) {
 }
 
 void InstructionRun::touch() {
+  touch(site.lane);
+  for (int i = 1; i < site.count; ++i)
+    touch(site.lane + i);
+}
+
+void InstructionRun::touch(int lane) {
   const bool readsOld =
       site.code.op == Opcode::Fmac || site.code.op == Opcode::Select;
   if (Footprint *footprint = site.world.footprint)
     for (const auto *read :
          {&reads[0], &reads[1], readsOld ? &written : nullptr})
       if (read && *read)
-        footprint->read(site.strip, site.lane, **read);
+        footprint->read(site.strip, lane, **read);
   if (site.world.footprint && written)
-    site.world.footprint->write(site.strip, site.lane, *written);
-  noteAccess(reads[0], site.code.a, true, false);
-  noteAccess(reads[1], site.code.b, true, false);
-  noteAccess(written, site.code.dst, readsOld, true);
+    site.world.footprint->write(site.strip, lane, *written);
+  noteAccess(reads[0], site.code.a, lane, true, false);
+  noteAccess(reads[1], site.code.b, lane, true, false);
+  noteAccess(written, site.code.dst, lane, readsOld, true);
   if (reads[0])
-    checkInitialised(*reads[0], site.code.a);
+    checkInitialised(*reads[0], site.code.a, lane);
   if (reads[1])
-    checkInitialised(*reads[1], site.code.b);
+    checkInitialised(*reads[1], site.code.b, lane);
   if (written && readsOld)
-    checkInitialised(*written, site.code.dst);
+    checkInitialised(*written, site.code.dst, lane);
   if (written && !site.code.asynchronous())
-    markInitialised(site.strip, *written, site.lane);
+    markInitialised(site.strip, *written, lane);
 }
 
 bool InstructionRun::touches(const MemoryPattern &pattern) const {
