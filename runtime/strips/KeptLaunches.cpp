@@ -9,7 +9,7 @@
 namespace wsec::runtime {
 
 /// Of the same launches, in different states.
-static constexpr size_t mostKept = 3;
+static constexpr size_t mostKept = 24;
 /// Clocks are sums of what is no binary fraction.
 static constexpr double tolerance = 1e-6;
 
