@@ -19,8 +19,8 @@ class WrittenLines {
 public:
   explicit WrittenLines(size_t mostBytes) : left(int64_t(mostBytes)) {}
 
-  /// The lines of a channel, in the order in which it writes them. `arguments` are
-  /// those of the stream that say which they are. Not while others ask.
+  /// The lines of a channel, in the order in which it writes them. `arguments`
+  /// are those of the stream that say which they are. Not while others ask.
   std::vector<WordView> &of(uint32_t stream, uint32_t channel,
                             const std::vector<int64_t> &arguments) {
     return lines[{stream, channel, arguments}];
