@@ -111,8 +111,9 @@ private:
   const float *address(uintptr_t data, uint32_t view) const {
     return reinterpret_cast<const float *>(base(view) + data);
   }
-  float *target(uintptr_t data, uint32_t view) const {
-    return const_cast<float *>(address(data, view));
+  float *target(uintptr_t data, uint32_t moving) const {
+    const auto views = uint32_t(replay.views.size());
+    return const_cast<float *>(address(data, moving ? views + moving : 0));
   }
 
   /// Of a product that reads a view that is there.
@@ -146,7 +147,7 @@ private:
     const Step &first = worker.steps[index];
     Factors sources[PreparedNest::mostJoined];
     size_t count = 0;
-    float *const dst = target(first.dst, first.dstView);
+    float *const dst = target(first.dst, first.dstMoving);
     auto run = [&] {
       if (count == 1)
         first.nest->run(dst, sources->a, sources->b);
@@ -240,7 +241,7 @@ private:
     }
     for (size_t i = 0; i < its.sources.size(); ++i)
       at[i] = address(its.sources[i].first, its.sources[i].second);
-    interleave(its.problem, target(its.dst, its.dstView), at);
+    interleave(its.problem, target(its.dst, its.dstMoving), at);
   }
 
   void take(uint32_t index) {

@@ -82,11 +82,14 @@ private:
   struct Step {
     const PreparedNest *nest;
     uintptr_t dst, a, b;
-    /// That these are offsets into; 0: they are addresses.
-    uint32_t dstView, aView, bView;
+    /// That sources are offsets into; 0: they are addresses.
+    uint32_t aView, bView;
     uint32_t partBegin = 0, partEnd = 0; ///< of a nest that was joined
-    uint32_t ahead = 0; ///< the next that reads words of the host; 0: none
-    uint32_t more = 0;  ///< steps behind it that are run with it
+    uint32_t ahead = 0;    ///< the next that reads words of the host; 0: none
+    uint32_t more : 8 = 0; ///< steps behind it that are run with it
+    /// One more than what of `movings` the destination is an offset into; 0: it
+    /// is an address.
+    uint32_t dstMoving : 24 = 0;
   };
   /// A nest among those that were joined, where its sources lie `aOffset` and
   /// `bOffset` bytes behind those of all.
@@ -105,7 +108,7 @@ private:
   struct Interleaved {
     InterleaveProblem problem;
     uintptr_t dst;
-    uint32_t dstView;                                    ///< as of a step
+    uint32_t dstMoving;                                  ///< as of a step
     std::vector<std::pair<uintptr_t, uint32_t>> sources; ///< as of a step
   };
   /// A worker waits until another has completed `count` tasks.

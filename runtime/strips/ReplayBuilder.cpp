@@ -219,6 +219,12 @@ private:
             0};
   }
 
+  /// One more than the moving memory that an operand lies in; 0: in none.
+  uint32_t movingOf(const Recording::Operand &operand) const {
+    const Recording::Buffer &buffer = recording.buffers[operand.buffer];
+    return buffer.kind == BufferKind::Moving ? buffer.viewIndex + 1 : 0;
+  }
+
   void addStep(Worker &worker, const Recording::Operation &operation) {
     if (operation.kind == Kind::Expect &&
         recording.buffers[operation.a.buffer].kind == BufferKind::View) {
@@ -228,15 +234,15 @@ private:
     auto [a, aView] = locate(operation.a);
     auto [b, bView] = locate(operation.b);
     if (operation.kind == Kind::Compute) {
-      const auto [dst, dstView] = locate(operation.dst);
-      worker.steps.push_back(
-          {&replay.nests[operation.index], dst, a, b, dstView, aView, bView});
+      worker.steps.push_back({&replay.nests[operation.index],
+                              locate(operation.dst).first, a, b, aView, bView});
+      worker.steps.back().dstMoving = movingOf(operation.dst);
       if (operation.parts)
         addParts(worker, recording.joined[operation.parts - 1]);
       return;
     }
     worker.steps.push_back(
-        {nullptr, 0, 0, 0, 0, uint32_t(replay.events.size()), 0});
+        {nullptr, 0, 0, 0, uint32_t(replay.events.size()), 0});
     uint32_t index = operation.index;
     if (operation.kind == Kind::Interleave)
       index = addInterleaved(operation);
@@ -260,7 +266,7 @@ private:
     for (auto &[buffer, its] : checks) {
       const auto [data, view] = locate({buffer, 0});
       worker.steps.push_back(
-          {nullptr, 0, 0, 0, 0, uint32_t(replay.events.size()), 0});
+          {nullptr, 0, 0, 0, uint32_t(replay.events.size()), 0});
       replay.events.push_back(
           {Kind::Expect, uint32_t(replay.expectations.size()), data, view});
       replay.expectations.push_back(std::move(its));
@@ -270,8 +276,10 @@ private:
 
   uint32_t addInterleaved(const Recording::Operation &operation) {
     const Recording::Interleaved &its = recording.interleaved[operation.index];
-    const auto [dst, dstView] = locate(operation.dst);
-    replay.interleaved.push_back({its.problem, dst, dstView, {}});
+    replay.interleaved.push_back({its.problem,
+                                  locate(operation.dst).first,
+                                  movingOf(operation.dst),
+                                  {}});
     for (const Recording::Operand &source : its.sources)
       replay.interleaved.back().sources.push_back(locate(source));
     return uint32_t(replay.interleaved.size() - 1);
@@ -283,7 +291,7 @@ private:
       Step &before = steps[i - 1];
       const Step &step = steps[i];
       if (step.nest && before.nest == step.nest && before.dst == step.dst &&
-          before.dstView == step.dstView && step.nest->joins() &&
+          before.dstMoving == step.dstMoving && step.nest->joins() &&
           step.more + 1 < PreparedNest::mostJoined)
         before.more = step.more + 1;
     }
