@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/FabricSource.h"
 
-#include "runtime/pe/UnalignedFloat.h"
+#include "runtime/pe/VectorKernels.h"
 #include "runtime/strips/GatheredWords.h"
 #include "runtime/strips/Recording.h"
 
@@ -143,23 +143,12 @@ bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
         partial.buffer = queue->recording->addScratch(
             target, partial.length * size_t(lanes));
     }
-    const UnalignedFloat *data = in.data;
     for (int l = 0; l < lanes; ++l) {
-      size_t from = std::max(at, window.laneOffsets[l]);
-      size_t to = window.laneOffsets[l] + window.used;
+      const size_t from = std::max(at, window.laneOffsets[size_t(l)]);
+      size_t to = window.laneOffsets[size_t(l)] + window.used;
       if (periods == 1)
         to = std::min(at + have, to);
-      if (queue->recording && from < to)
-        recordCut(in, l, at, from, to, periods);
-      for (size_t p = 0; p < periods; ++p)
-        for (size_t i = from; i < to; ++i) {
-          size_t word = p * window.total + i - at;
-          size_t slot = p * window.used + i - window.laneOffsets[l];
-          target[slot * lanes + l] =
-              data[ptrdiff_t(word / in.length) * in.rowStride +
-                   ptrdiff_t(word % in.length) * in.wordStride +
-                   l * in.laneStride];
-        }
+      cutLane(in, l, at, from, to, periods);
     }
     partial.last = in.last;
     take(have);
@@ -171,24 +160,30 @@ bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
   return true;
 }
 
-/// Notes the copies of one lane's words [from, to) of each period, where `in`
-/// begins with word `at`; runs of a row where rows do not follow one another.
-void FabricSource::recordCut(const Chunk &in, int l, size_t at, size_t from,
-                             size_t to, size_t periods) const {
-  const size_t row = in.linear() ? to : in.length;
+/// Copies one lane's words [from, to) of each period, where `in` begins with
+/// word `at`: whole rows of it together, where these do not follow one another.
+void FabricSource::cutLane(const Chunk &in, int l, size_t at, size_t from,
+                           size_t to, size_t periods) const {
   for (size_t i = from; i < to;) {
-    size_t word = i - at;
-    size_t count = std::min(to - i, row - (in.linear() ? 0 : word % row));
-    Chunk first = in.part(word, 1);
-    queue->recording->copy(
-        uint32_t(queue->readerIndex), periods, count,
-        {target + (i - window.laneOffsets[size_t(l)]) * size_t(lanes) + l,
-         {ptrdiff_t(window.used) * lanes, lanes}},
-        partial.buffer,
-        {first.data + l * in.laneStride,
-         {ptrdiff_t(window.total) * in.wordStride, in.wordStride}},
-        in.buffer);
-    i += count;
+    const size_t word = i - at;
+    size_t rows = periods, length = to - i, row = window.used;
+    ptrdiff_t inRow = ptrdiff_t(window.total) * in.wordStride;
+    if (!in.linear()) { // of one period
+      length = std::min(length, in.length - word % in.length);
+      rows = length == in.length ? (to - i) / length : 1;
+      row = length;
+      inRow = in.rowStride;
+    }
+    float *dst =
+        target + (i - window.laneOffsets[size_t(l)]) * size_t(lanes) + l;
+    const ptrdiff_t dstRow = ptrdiff_t(row) * lanes;
+    const float *data = in.at(word) + l * in.laneStride;
+    copyStrided({rows, length, dst, dstRow, lanes, data, inRow, in.wordStride});
+    if (queue->recording)
+      queue->recording->copy(uint32_t(queue->readerIndex), rows, length,
+                             {dst, {dstRow, lanes}}, partial.buffer,
+                             {data, {inRow, in.wordStride}}, in.buffer);
+    i += in.linear() ? length : rows * length;
   }
 }
 

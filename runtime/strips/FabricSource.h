@@ -87,8 +87,8 @@ private:
   void drop(const Chunk &words, size_t count);
   bool peekWindow(Chunk &words, Actor &reader);
   bool peekLaneWindows(Chunk &words, Actor &reader);
-  void recordCut(const Chunk &in, int lane, size_t at, size_t from, size_t to,
-                 size_t periods) const;
+  void cutLane(const Chunk &in, int lane, size_t at, size_t from, size_t to,
+               size_t periods) const;
   /// What is left of the current period.
   size_t phase() const { return received % window.total; }
 
