@@ -17,8 +17,13 @@ static FailureOr<pe::ProgramOp> findProgram(ModuleOp module) {
   auto programs = llvm::to_vector(module.getOps<pe::ProgramOp>());
   if (programs.size() == 1)
     return programs.front();
-  return module.emitError("expected one pe.program to emit, found ")
-         << programs.size();
+  InFlightDiagnostic error =
+      module.emitError("expected one pe.program to emit, found ")
+      << programs.size();
+  for (pe::ProgramOp program : programs)
+    error.attachNote(program.getLoc())
+        << "@" << program.getSymName() << " is one";
+  return error;
 }
 
 static std::string pack(const program::ProgramT &program) {

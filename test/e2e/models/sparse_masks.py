@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which weights `wsec --sparsity` keeps, as README.md of compiler/kernels says
+"""Which weights `wsec --sparsity` keeps, as products.md of compiler/kernels says
 it, and ONNX models with all others at zero."""
 
 import fnmatch
