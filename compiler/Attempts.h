@@ -16,8 +16,8 @@ namespace wsec {
 /// What `select` is told, beside what the user asked for.
 struct Attempt {
   std::string region; ///< "WxH"; empty: chosen
-  /// Of two parts side by side, of three, and so on: regions in a row of the
-  /// mesh. Zeros: one region for all.
+  /// Regions in a row of the mesh, of two parts side by side, of three, and so
+  /// on. Zeros: one region for all.
   llvm::SmallVector<int64_t> abreast;
   bool littleScratch = false, fewColors = false;
   bool keepWeights = false, spreadCode = false;

@@ -18,9 +18,9 @@ mlir::Type convertElementType(int64_t number, mlir::MLIRContext *context);
 
 /// Elements that a byte of a file packs, lowest bits first: 1, 2 or 4.
 unsigned elementsPerByte(mlir::Type element);
-/// Of one element, a whole byte at least; a bool is a byte.
+/// The bytes of one element, a whole byte at least; a bool is a byte.
 unsigned elementBytes(mlir::Type element);
-/// Of `count` elements in a file.
+/// The bytes of `count` elements in a file.
 uint64_t storedBytes(mlir::Type element, uint64_t count);
 
 } // namespace wsec

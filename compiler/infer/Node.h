@@ -47,15 +47,16 @@ public:
   /// older opsets have in its place; fails if they are not constant.
   std::optional<Shape> ints(size_t i, llvm::StringRef what);
   std::optional<int64_t> oneInt(size_t i, llvm::StringRef what);
-  /// The same as axes of a tensor, in order, not negative. Empty if absent;
-  /// nothing if they are wrong (a reason is set).
+  /// The integers of an input, or attribute, as axes of a tensor, in order, not
+  /// negative. Empty if absent; nothing if they are wrong (a reason is set).
   std::optional<Shape> axes(size_t i, int64_t rank);
 
   // Only those attributes may be asked for that the rules declare. What the
   // node does not state is the schema's default, or `otherwise` if there is
   // none. One that a later version brought was its default before.
   bool hasAttr(llvm::StringRef name) const { return bool(attribute(name)); }
-  /// The same of a name that is an attribute in some opsets only.
+  /// Whether the node has an attribute of a name that is one in some opsets
+  /// only.
   bool statesAttr(llvm::StringRef name) const;
   int64_t intAttr(llvm::StringRef name, int64_t otherwise = 0) const;
   double floatAttr(llvm::StringRef name, double otherwise = 0) const;

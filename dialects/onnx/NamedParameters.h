@@ -6,7 +6,8 @@
 
 namespace wsec::onnx {
 
-/// Of an onnx.parameter that was asked to train by its name, not as one of all.
+/// Marks an onnx.parameter that was asked to train by its name, not as one of
+/// all.
 inline constexpr llvm::StringLiteral namedAttrName = "onnx.named";
 
 } // namespace wsec::onnx
