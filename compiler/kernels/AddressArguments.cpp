@@ -103,8 +103,7 @@ public:
       Place place{int64_t(*buffer.getAddress()), int64_t(buffer.getBytes()),
                   buffer.getType()};
       auto next = persistent.upper_bound(place.address);
-      if (next != persistent.begin() &&
-          std::prev(next)->second > place.address)
+      if (next != persistent.begin() && std::prev(next)->second > place.address)
         place.kind = Place::Resident;
       for (const Place &state : states)
         if (state.address <= place.address && place.end() <= state.end())
@@ -133,9 +132,8 @@ public:
   /// A buffer from the first byte of all of these to the last.
   FlatSymbolRefAttr around(FlatSymbolRefAttr first, int64_t begin, int64_t end,
                            Type type) {
-    const std::string name =
-        its.buffer((first.getValue() + "_and_more").str(), begin, end - begin,
-                   type, "");
+    const std::string name = its.buffer((first.getValue() + "_and_more").str(),
+                                        begin, end - begin, type, "");
     return FlatSymbolRefAttr::get(first.getContext(), name);
   }
 
@@ -179,7 +177,7 @@ private:
   };
   struct Plan {
     std::vector<llvm::SmallVector<Placement>> placements; // of each part
-    std::map<std::vector<int64_t>, unsigned> arguments; // by all their values
+    std::map<std::vector<int64_t>, unsigned> arguments;   // by all their values
   };
 
   Places &placesOf(pe::RoutineOp routine);
@@ -253,9 +251,10 @@ llvm::SmallVector<FlatSymbolRefAttr> Merger::buffersOf(pe::RoutineOp routine) {
 
 bool Merger::planPart(const Group &group, size_t part, Plan &plan) {
   const Places &its = placesOf(group.members[0][part]);
-  auto lists = llvm::map_to_vector(
-      group.members,
-      [&](const RoutineParts &member) { return buffersOf(member[part]); });
+  auto lists =
+      llvm::map_to_vector(group.members, [&](const RoutineParts &member) {
+        return buffersOf(member[part]);
+      });
   for (size_t i = 0; i < lists[0].size(); ++i) {
     Placement &placement = plan.placements[part].emplace_back();
     placement.buffer = lists[0][i];
@@ -330,9 +329,9 @@ void Merger::write(pe::RoutineOp routine, ArrayRef<Placement> placements,
     numbers.push_back(values.size());
     scales.push_back(placement.scale);
     values.append(body.getArgument(before + placement.argument));
-    return {buffer, pe::AffineAttr::get(op->getContext(),
-                                        access.offset.getConstant(), numbers,
-                                        scales)};
+    return {buffer,
+            pe::AffineAttr::get(op->getContext(), access.offset.getConstant(),
+                                numbers, scales)};
   });
 }
 

@@ -3,11 +3,11 @@
 // Routines that are equal but for where their buffers lie become one, whose
 // launches carry what differs:
 //
-//   routine @a { vector mov @tensor_4288[0, ..] = @scratch_4800[0, ..] over (8) }
-//   routine @b { vector mov @tensor_4352[0, ..] = @scratch_4800[0, ..] over (8) }
+//   routine @a { vector mov @tensor_4288[0, ..] = @scratch_4800[0, ..] .. }
+//   routine @b { vector mov @tensor_4352[0, ..] = @scratch_4800[0, ..] .. }
 //   launch @a, launch @b
 //
-//   routine @a(%to) { vector mov @tensor_4288_to_4416[%to * 16, ..] = ... }
+//   routine @a(%to) { vector mov @tensor_4288_and_more[%to * 16, ..] = .. }
 //   launch @a(0), launch @a(1)
 
 #ifndef COMPILER_KERNELS_ADDRESSARGUMENTS_H

@@ -17,11 +17,10 @@ RoutineParts RoutineSet::findOrInsert(const RoutineParts &parts) {
     hash = llvm::hash_combine(hash, hashOf(part));
   auto &candidates = byHash[hash];
   for (size_t candidate : candidates)
-    if (llvm::equal(routines[candidate], parts,
-                    [](pe::RoutineOp a, pe::RoutineOp b) {
-                      return a->getParentOp() == b->getParentOp() &&
-                             doTheSame(a, b);
-                    }))
+    if (llvm::equal(
+            routines[candidate], parts, [](pe::RoutineOp a, pe::RoutineOp b) {
+              return a->getParentOp() == b->getParentOp() && doTheSame(a, b);
+            }))
       return routines[candidate];
   candidates.push_back(routines.size());
   routines.push_back(parts);

@@ -242,8 +242,8 @@ static void carryAddresses(const RoutineCalls &calls, pe::ProgramOp program) {
       if (!constant) {
         auto builder = OpBuilder::atBlockBegin(launch->getBlock());
         constant = pe::ConstantOp::create(
-            builder, launch.getLoc(),
-            pe::ScalarType::get(builder.getContext()), number);
+            builder, launch.getLoc(), pe::ScalarType::get(builder.getContext()),
+            number);
       }
       launch.getCarriedMutable().append(constant);
     }

@@ -128,12 +128,12 @@ struct ScheduleLaunches final
       return solver(program, problem, order, overflow);
     if (!overflow.op) {
       overflow.op = program;
-      overflow.message =
-          "SramOverflow: " + std::to_string(*code) +
-          " bytes of code leave no room for buffers in the " +
-          std::to_string(problem.endAddress) +
-          " bytes of a PE; compile for fewer tokens or a smaller batch, or split "
-          "the model into programs with fewer different kernels";
+      overflow.message = "SramOverflow: " + std::to_string(*code) +
+                         " bytes of code leave no room for buffers in the " +
+                         std::to_string(problem.endAddress) +
+                         " bytes of a PE; compile for fewer tokens or a "
+                         "smaller batch, or split "
+                         "the model into programs with fewer different kernels";
     }
     return false;
   }

@@ -595,16 +595,3 @@ LogicalResult ClassOp::verifyRegions() {
   return failure(result.wasInterrupted() || failed(verifyTaskIds(*this)) ||
                  failed(verifyPersistent(*this)));
 }
-
-LogicalResult BufferOp::verify() {
-  if (!isElementType(getType())) // C2
-    return emitOpError("has elements of ")
-           << getType() << ", expected f32, f16, bf16, i32, i16, i64 or i1";
-  unsigned size = elementBytes(getType());
-  auto address = static_cast<int64_t>(getAddress().value_or(0));
-  if (address % size || getBytes() % size) // C1
-    return emitOpError("of ")
-           << getBytes() << " bytes at " << address
-           << " is not aligned to its elements of " << size << " bytes";
-  return success();
-}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tasks, filters, and scalar code.
+// Buffers, tasks, filters, and scalar code.
 
 #include "dialects/pe/PeMistakes.h"
 #include "dialects/pe/PeSyntax.h"
@@ -8,6 +8,23 @@
 
 using namespace mlir;
 using namespace wsec::pe;
+
+//===----------------------------------------------------------------------===//
+// pe.buffer
+//===----------------------------------------------------------------------===//
+
+LogicalResult BufferOp::verify() {
+  if (!isElementType(getType())) // C2
+    return emitOpError("has elements of ")
+           << getType() << ", expected f32, f16, bf16, i32, i16, i64 or i1";
+  unsigned size = elementBytes(getType());
+  auto address = static_cast<int64_t>(getAddress().value_or(0));
+  if (address % size || getBytes() % size) // C1
+    return emitOpError("of ")
+           << getBytes() << " bytes at " << address
+           << " is not aligned to its elements of " << size << " bytes";
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // pe.task and pe.filter

@@ -72,8 +72,8 @@ static std::string lessToCompile(const TrainingProgram &training) {
                         "sums");
   if (training.takesTokens && shape.back() > 1)
     return absl::StrCat(" with ", shape.back(),
-                        " tokens a call; fewer, as --sequence=", shape.back() / 2,
-                        ", take less SRAM and code");
+                        " tokens a call; fewer, as --sequence=",
+                        shape.back() / 2, ", take less SRAM and code");
   return "";
 }
 

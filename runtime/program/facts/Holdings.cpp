@@ -66,7 +66,8 @@ private:
   void write(Touches &touches, const Access &access) const {
     write(touches, bufferOf(access));
   }
-  template <class Access> int bufferOf(const Access &access) const {
+  template <class Access>
+  int bufferOf(const Access &access) const {
     return int(placed.of(access.buffer(), access.offset(), arguments));
   }
 

@@ -83,12 +83,14 @@ uint32_t PlacedBuffers::of(uint32_t buffer, const program::Affine *offset,
   const program::Buffer &its = *peClass.buffers()->Get(buffer);
   int64_t address = its.address();
   bool isPlaced = false;
-  forEachArgument(offset, arguments.size(), [&](uint32_t number, int64_t scale) {
-    if (!arguments[number])
-      return;
-    isPlaced = true;
-    address += *arguments[number] * scale * int64_t(elementBytes(its.type()));
-  });
+  forEachArgument(offset, arguments.size(),
+                  [&](uint32_t number, int64_t scale) {
+                    if (!arguments[number])
+                      return;
+                    isPlaced = true;
+                    address += *arguments[number] * scale *
+                               int64_t(elementBytes(its.type()));
+                  });
   if (!isPlaced || address < 0 || address > UINT32_MAX)
     return buffer;
   auto there = fixed.find({uint32_t(address), its.type()});

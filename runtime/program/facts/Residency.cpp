@@ -319,9 +319,8 @@ private:
   }
 
   BufferId bufferOf(const program::Operand &operand) const {
-    return {currentClass,
-            byBytes[currentClass][placed[currentClass].of(
-                operand.buffer(), operand.offset(), arguments)]};
+    return {currentClass, byBytes[currentClass][placed[currentClass].of(
+                              operand.buffer(), operand.offset(), arguments)]};
   }
 
   /// The buffer has held its weights from launch `since` until now.

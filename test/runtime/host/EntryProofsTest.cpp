@@ -124,30 +124,6 @@ TEST_F(EntryChecks, PersistentBufferThatSharesBytes) {
                 std::to_string(peClass().buffers[1]->address) +
                 "; a persistent buffer has its own");
 }
-TEST_F(EntryChecks, ViewOfPersistentBuffersThatFollowOneAnother) {
-  auto addView = [&](uint32_t bytes) {
-    auto view = std::make_unique<program::BufferT>(*peClass().buffers[0]);
-    view->name = "view";
-    view->persistent = false;
-    view->bytes = bytes;
-    peClass().buffers.push_back(std::move(view));
-  };
-  program::BufferT &cache = *peClass().buffers[0], &sum = *peClass().buffers[1];
-  ASSERT_EQ(cache.address + cache.bytes, sum.address);
-  addView(cache.bytes + sum.bytes);
-  expectRefused("class 'pes', buffer 'cache': is persistent, and shares bytes "
-                "with buffer 'view' at " +
-                std::to_string(cache.address) +
-                "; a persistent buffer has its own");
-  sum.persistent = true;
-  EXPECT_NO_THROW(checkProgram(builder.finish()));
-  peClass().buffers.pop_back();
-  addView(cache.bytes + sum.bytes + 4);
-  expectRefused("class 'pes', buffer 'sum': is persistent, and shares bytes "
-                "with buffer 'view' at " +
-                std::to_string(sum.address) +
-                "; a persistent buffer has its own");
-}
 
 // -------------------------------------------------------------------- proofs
 

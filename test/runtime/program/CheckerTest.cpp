@@ -73,6 +73,41 @@ TEST_F(CheckerTest, CodeSizeOfFunctions) {
             4u * (2 + 4 * 6 + 3 + 40 + 20 + 32));
 }
 
+/// Of three buffers, one behind the other, the first two are persistent.
+TEST_F(CheckerTest, ViewsOfPersistentBuffers) {
+  ProgramBuilder small(1, 1);
+  ClassBuilder pes = small.addClass("c", 0, 1, 0, 1);
+  pes.routine(0);
+  for (const char *name : {"a", "b", "other", "view"})
+    pes.buffer(name, 4);
+  auto &buffers = pes.source->buffers;
+  buffers[0]->persistent = buffers[1]->persistent = true;
+  auto check = [&](uint32_t firstWord, uint32_t words) -> std::string {
+    buffers[3]->address = buffers[0]->address + 4 * firstWord;
+    buffers[3]->bytes = 4 * words;
+    try {
+      checkProgram(small.finish());
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  auto refused = [&](const std::string &name, uint32_t word) {
+    return "class 'c', buffer '" + name +
+           "': is persistent, and shares bytes with buffer 'view' at " +
+           std::to_string(buffers[0]->address + 4 * word) +
+           "; a persistent buffer has its own";
+  };
+  EXPECT_EQ(check(0, 4), "accepted");
+  EXPECT_EQ(check(4, 4), "accepted");
+  EXPECT_EQ(check(0, 8), "accepted");
+  EXPECT_EQ(check(8, 4), "accepted");
+  EXPECT_EQ(check(1, 3), refused("a", 1));
+  EXPECT_EQ(check(1, 7), refused("a", 1));
+  EXPECT_EQ(check(0, 7), refused("b", 4));
+  EXPECT_EQ(check(4, 8), refused("b", 4));
+}
+
 // ------------------------------------------------------------------ machine
 
 TEST_F(CheckerTest, MoreElementsThanCanBeCounted) {
