@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A GPT-2 of two layers as PyTorch exports it, trained by PyTorch and by `wsec train`: the same losses.
+"""A GPT-2 of two layers as PyTorch exports it, trained by PyTorch and by `wsec train`: the same losses, also
+with 6 samples a call.
 
 Usage: train_gpt2.py WORK [MESH]
 """
@@ -70,7 +71,9 @@ def main():
     expected = train(model, tokens)
     first = None
     for name, launcher, flags in (("one wafer", [], []), ("3 wafers", [], ["--num-systems=3"]),
-                                  ("3 processes", ["mpirun", "-np", "3"], [])):
+                                  ("3 processes", ["mpirun", "-np", "3"], []),
+                                  # Whose code fits as launches carry the addresses of buffers.
+                                  ("6 samples a call", [], ["--micro-batch=6"])):
         command = [*launcher, "wsec", "train", path, f"--tokens={work / 'tokens.npy'}", f"--sequence={SEQUENCE}",
                    f"--batch={BATCH}", f"--steps={STEPS}", f"--mesh={mesh}", "--lr=1e-3", "--quiet",
                    f"--cache={work / 'programs'}", f"--log={work / 'log.jsonl'}", *flags]
@@ -83,7 +86,7 @@ def main():
         worst = max(abs(a - b) for a, b in zip(losses, expected))
         assert worst <= TOLERANCE, f"{name}: off by {worst:.1e}\n{losses}\n{expected}"
         first = first or losses
-        assert losses == first, f"{name}: other bits"
+        assert losses == first or "--micro-batch=6" in flags, f"{name}: other bits"
         print(f"{name}: loss {losses[0]:.5f} to {losses[-1]:.5f}, off by at most {worst:.1e}, "
               f"{1e3 * np.mean([BATCH / line['samples_per_second'] for line in lines[1:]]):.0f} ms a step")
 

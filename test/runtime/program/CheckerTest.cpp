@@ -93,7 +93,7 @@ TEST_F(CheckerTest, ViewsOfPersistentBuffers) {
     return "accepted";
   };
   auto refused = [&](const std::string &name, uint32_t word) {
-    return "class 'c', buffer '" + name +
+    return "BadProgram: class 'c', buffer '" + name +
            "': is persistent, and shares bytes with buffer 'view' at " +
            std::to_string(buffers[0]->address + 4 * word) +
            "; a persistent buffer has its own";
