@@ -246,12 +246,10 @@ void VariantChooser::chooseFewColors() {
 } // namespace
 } // namespace wsec::select
 
-/// Of a PE, which kernels do not have.
-static int64_t bytesOfStates(wse::ProgramOp program, wse::RegionOp region) {
+int64_t select::bytesOfStates(wse::ProgramOp program, const Machine &region) {
   int64_t bytes = 0;
   for (auto state : program.bodyBlock().getOps<wse::StateOp>())
-    if (state.getRegion() == region.getSymName())
-      bytes += select::bytesPerPE(state.getType(), region.machine());
+    bytes += bytesPerPE(state.getType(), region);
   return bytes;
 }
 
@@ -260,7 +258,7 @@ void select::chooseVariants(wse::ProgramOp program, ScratchLimits limits,
   const bool packs = packsWeights(program);
   for (wse::RegionOp region : program.kernelRegions()) {
     Machine machine = region.machine();
-    machine.sramBytes -= bytesOfStates(program, region);
+    machine.sramBytes -= bytesOfStates(program, machine);
     VariantChooser chooser(machine, limits, packs);
     llvm::DenseMap<Operation *, int64_t> beside;
     if (limits.code)

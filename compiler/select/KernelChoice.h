@@ -16,6 +16,9 @@ namespace wsec::select {
 /// Bytes of a tensor in the fullest PE of a region; 0 of what is none.
 int64_t bytesPerPE(mlir::Type tensor, const Machine &region);
 
+/// Bytes of a PE that states take, which have the only region of a program.
+int64_t bytesOfStates(wse::ProgramOp program, const Machine &region);
+
 /// What a result that only leaves the wafer may take beside the input of its
 /// kernel: half of the rest, which has to hold scratch and what else lives.
 /// `code`: bytes of it; 0: not known.
