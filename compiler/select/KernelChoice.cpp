@@ -20,6 +20,8 @@ static constexpr int64_t codeReserve = 8192;
 static constexpr int64_t stationaryReserve = 23040;
 
 int64_t select::bytesPerPE(Type tensor, const Machine &region) {
+  if (!isa<RankedTensorType>(tensor))
+    return 0; // an argument of the call
   return wse::DistAttr::bytesPerPE(tensor, region.width, region.height);
 }
 
@@ -102,20 +104,20 @@ select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
   return *best;
 }
 
-llvm::DenseMap<Operation *, int64_t>
-select::bytesBeside(wse::ProgramOp program, const Machine &region) {
+/// The same of the kernels of an entry.
+static void addBytesBeside(Block &entry, const Machine &region,
+                           llvm::DenseMap<Operation *, int64_t> &beside) {
   llvm::DenseMap<Value, Operation *> lastUser;
-  for (Operation &op : program.bodyBlock())
+  for (Operation &op : entry)
     for (Value operand : op.getOperands())
       lastUser[operand] = &op;
-  llvm::DenseMap<Operation *, int64_t> beside;
   int64_t living = 0;
-  for (Operation &op : program.bodyBlock()) {
+  for (Operation &op : entry) {
     int64_t others = living;
     const llvm::SmallSetVector<Value, 4> used(op.operand_begin(),
                                               op.operand_end());
     for (Value value : used) {
-      const int64_t bytes = bytesPerPE(value.getType(), region);
+      const int64_t bytes = select::bytesPerPE(value.getType(), region);
       others -= bytes;
       if (lastUser.lookup(value) == &op)
         living -= bytes;
@@ -123,8 +125,15 @@ select::bytesBeside(wse::ProgramOp program, const Machine &region) {
     beside[&op] = others;
     for (Value result : op.getResults())
       if (lastUser.contains(result))
-        living += bytesPerPE(result.getType(), region);
+        living += select::bytesPerPE(result.getType(), region);
   }
+}
+
+llvm::DenseMap<Operation *, int64_t>
+select::bytesBeside(wse::ProgramOp program, const Machine &region) {
+  llvm::DenseMap<Operation *, int64_t> beside;
+  for (Block *block : program.entryBlocks())
+    addBytesBeside(*block, region, beside);
   return beside;
 }
 
@@ -237,16 +246,24 @@ void VariantChooser::chooseFewColors() {
 } // namespace
 } // namespace wsec::select
 
+int64_t select::bytesOfStates(wse::ProgramOp program, const Machine &region) {
+  int64_t bytes = 0;
+  for (auto state : program.bodyBlock().getOps<wse::StateOp>())
+    bytes += bytesPerPE(state.getType(), region);
+  return bytes;
+}
+
 void select::chooseVariants(wse::ProgramOp program, ScratchLimits limits,
                             bool fewColors) {
   const bool packs = packsWeights(program);
   for (wse::RegionOp region : program.kernelRegions()) {
-    const Machine machine = region.machine();
+    Machine machine = region.machine();
+    machine.sramBytes -= bytesOfStates(program, machine);
     VariantChooser chooser(machine, limits, packs);
     llvm::DenseMap<Operation *, int64_t> beside;
     if (limits.code)
       beside = bytesBeside(program, machine);
-    for (auto op : program.bodyBlock().getOps<wse::KernelOp>())
+    for (wse::KernelOp op : program.kernels())
       if (wse::regionOf(op) == region)
         chooser.add(op, beside.lookup(op));
     if (fewColors)

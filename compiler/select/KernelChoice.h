@@ -13,8 +13,11 @@
 
 namespace wsec::select {
 
-/// Bytes of a tensor in the fullest PE of a region.
+/// Bytes of a tensor in the fullest PE of a region; 0 of what is none.
 int64_t bytesPerPE(mlir::Type tensor, const Machine &region);
+
+/// Bytes of a PE that states take, which have the only region of a program.
+int64_t bytesOfStates(wse::ProgramOp program, const Machine &region);
 
 /// What a result that only leaves the wafer may take beside the input of its
 /// kernel: half of the rest, which has to hold scratch and what else lives.
@@ -79,7 +82,7 @@ private:
 void chooseVariants(wse::ProgramOp program, ScratchLimits limits,
                     bool fewColors);
 
-/// For each operation of the program's block the bytes of results that live
+/// For each kernel of the program's entries the bytes of results that live
 /// while it runs, and that it neither uses nor makes, as they are on a region.
 llvm::DenseMap<mlir::Operation *, int64_t> bytesBeside(wse::ProgramOp program,
                                                        const Machine &region);

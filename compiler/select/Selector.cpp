@@ -452,6 +452,12 @@ StringAttr Selector::outputName(OpOperand &output) {
   return name;
 }
 
+int64_t Selector::roomForOutput(Value input) const {
+  Machine left = regionMachine;
+  left.sramBytes -= bytesOfStates(target, left);
+  return select::roomForOutput(input, left, limits.code);
+}
+
 void Selector::storePiece(Value tensor, OpOperand &output, int64_t offset,
                           Operation *user) {
   createFor<wse::StoreOp>(

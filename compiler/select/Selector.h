@@ -93,9 +93,7 @@ public:
   mlir::FlatSymbolRefAttr parameterOf(onnx::ConstantOp constant) final;
   mlir::FlatSymbolRefAttr parameterOf(mlir::DenseElementsAttr elements,
                                       llvm::StringRef name) final;
-  int64_t roomForOutput(mlir::Value input) const final {
-    return select::roomForOutput(input, regionMachine, limits.code);
-  }
+  int64_t roomForOutput(mlir::Value input) const final;
   void storePiece(mlir::Value tensor, mlir::OpOperand &output, int64_t offset,
                   mlir::Operation *user) final;
 
