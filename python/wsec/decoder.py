@@ -34,7 +34,7 @@ class Decoder:
     """Tokens in, logits out. Keys and values of the tokens so far, `position` of them, stay on the wafer: the entry
     `prefill` of the program takes some tokens of a prompt, `decode` one."""
 
-    def __init__(self, path: str | os.PathLike[str], *, mesh: str = "32x32", capacity: int = 512, top: int = 0,
+    def __init__(self, path: str | os.PathLike[str], *, mesh: str = "32x32", capacity: int = 256, top: int = 0,
                  precision: str = "f32", machine: str | None = None, threads: int = 0,
                  progress: bool | None = None) -> None:
         """path: a GGUF file, whose weights are written to the cache as f32, once, and so are programs.
