@@ -193,9 +193,16 @@ void LaunchMemory::goOnBehind(const KeptLaunches &its, double cycles) {
   }
   for (const auto &output : channels.outputs)
     output->skip(its.end);
-  for (size_t strip = 0; strip < its.taken.size(); ++strip)
-    for (double when : its.taken[strip])
-      world.commands.take(int(strip), when + cycles);
+  if (its.lead < 0)
+    world.awaitsCommands.store(true, std::memory_order_relaxed);
+  // Word by word: none gets ahead of what the others let pass.
+  size_t most = 0;
+  for (const auto &words : its.taken)
+    most = std::max(most, words.size());
+  for (size_t word = 0; word < most; ++word)
+    for (size_t strip = 0; strip < its.taken.size(); ++strip)
+      if (word < its.taken[strip].size())
+        world.commands.take(int(strip), its.taken[strip][word] + cycles);
   for (size_t l = its.begin; l < its.end; ++l) {
     const LaunchTime &time = its.launches[l - its.begin];
     world.launches.note(l, time.start + cycles, time.end + cycles);

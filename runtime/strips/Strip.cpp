@@ -201,20 +201,6 @@ static bool differentCasts(const RouterTables &router, int colors, int x,
   return false;
 }
 
-/// Whether words may come north from PE (x, lower) to (x, upper), passed on by
-/// those in between or not.
-static bool northward(const RouterTables &router, int colors, int x, int upper,
-                      int lower) {
-  for (int y = upper + 1; y <= lower; ++y) {
-    int color = 0;
-    while (color < colors && !router.transmits(color, {x, y}, Port::North))
-      ++color;
-    if (color == colors)
-      return false;
-  }
-  return true;
-}
-
 namespace {
 
 /// PEs of a column that will be one strip.
@@ -264,7 +250,7 @@ public:
 private:
   void makeColumn(int c, const program::Rect &rect, int x) {
     const ClassCode &code = classes[size_t(c)];
-    for (Segment &segment : joinNarrow(code, cut(code, rect, x), x))
+    for (Segment &segment : joinNarrow(code, cut(code, rect, x)))
       strips.push_back(std::make_unique<Strip>(
           int(strips.size()), c, code, x, segment.rows,
           std::move(segment.scalars), std::move(segment.varying),
@@ -291,7 +277,7 @@ private:
     for (int y = rect.y0(); y < rect.y1(); y += rect.ystep()) {
       evaluateScalars(code.source->scalars(), x, y, values);
       bool continues =
-          !segments.empty() &&
+          joins && !segments.empty() &&
           sameStrict(code, segments.back().scalars, values) &&
           (rect.ystep() != 1 ||
            !differentCasts(router, program.machine()->colors(), x, y - 1));
@@ -307,17 +293,14 @@ private:
   /// elements follow one another, make one strip: gathering words that
   /// different senders cast costs less than running each alone.
   std::vector<Segment> joinNarrow(const ClassCode &code,
-                                  std::vector<Segment> segments, int x) const {
+                                  std::vector<Segment> segments) const {
     constexpr size_t narrow = 8;
     std::vector<Segment> result;
     std::vector<size_t> open; ///< of `result`, narrow to begin with
     for (Segment &segment : segments) {
       bool isNarrow = segment.rows.size() < narrow;
       auto with = std::find_if(open.begin(), open.end(), [&](size_t i) {
-        return sameStrict(code, result[i].scalars, segment.scalars) &&
-               (joins ||
-                !northward(router, program.machine()->colors(), x,
-                           result[i].rows.back(), segment.rows.front()));
+        return joins && sameStrict(code, result[i].scalars, segment.scalars);
       });
       if (isNarrow && with != open.end()) {
         result[*with].join(segment);

@@ -109,9 +109,8 @@ private:
 };
 
 /// Cuts the rectangles of all classes into strips, in order of class,
-/// rectangle, column and row. Those that do the same are joined, others between
-/// them, where no words come north or, if it `joins`, anyway: then one might
-/// wait for itself.
+/// rectangle, column and row. PEs that do the same are joined, also with others
+/// between them, if it `joins`: then one might wait for itself.
 std::vector<std::unique_ptr<Strip>>
 makeStrips(const program::Program &program,
            const std::vector<ClassCode> &classes, const RouterTables &router,

@@ -233,11 +233,15 @@ public:
 
   /// Where PEs of a strip may have waited for one another, one whose strips do
   /// not, for a run that begins anew.
+  /// Nobody looks on: it would see the run twice.
   std::unique_ptr<Implementation> separate() const {
-    return image.joined && !options.observer
-               ? std::make_unique<Implementation>(image.program, options, false)
-               : nullptr;
+    if (!image.joined)
+      return nullptr;
+    EngineOptions unseen = options;
+    unseen.observer = nullptr;
+    return std::make_unique<Implementation>(image.program, unseen, false);
   }
+  bool isObserved() const { return options.observer; }
 
 private:
   /// The first run of a call.
@@ -446,9 +450,20 @@ RunResult StripsEngine::run(HostPort &host, const Call &call,
                         : nullptr;
     if (!separate || !host.rewind())
       throw;
+    RunResult result;
+    try {
+      result = separate->run(host, call, state);
+    } catch (const Error &) {
+      throw error;
+    }
+    if (implementation->isObserved())
+      throw Error(ErrorClass::BadProgram,
+                  "PEs that the strips engine runs together wait for one "
+                  "another here, which nobody can look at; take "
+                  "--engine=streams or --engine=wavelet");
     implementation = std::move(separate);
+    return result;
   }
-  return implementation->run(host, call, state);
 }
 
 } // namespace wsec::runtime

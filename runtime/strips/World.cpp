@@ -34,7 +34,7 @@ ProgramImage::ProgramImage(const program::Program &program, bool joins)
       loads |= std::holds_alternative<LoadCode>(statement);
     });
   joined = joins && std::any_of(strips.begin(), strips.end(),
-                                [](const auto &its) { return its->isApart(); });
+                                [](const auto &its) { return its->lanes > 1; });
   mapStrips();
   for (const auto &strip : strips) {
     std::vector<std::pair<int64_t, int64_t>> lasting;

@@ -144,7 +144,11 @@ private:
     std::vector<int64_t> signature;
     for (; event < end; ++event) {
       const FabricEvent &its = result.events[event];
-      if (its.set || (!its.awaits && result.ops[its.op].control))
+      const program::Instruction *instruction =
+          its.set || its.awaits ? nullptr : result.ops[its.op].instruction;
+      if (!its.awaits &&
+          (!instruction || instruction->activate() >= 0 ||
+           instruction->unblock() >= 0 || instruction->advance_switch()))
         throw NotUnderstood{"branches, which may depend on data"};
       signEvent(result, its, signature);
     }
@@ -207,10 +211,15 @@ private:
       if (operand && operand->packing() != program::Packing::Single &&
           !everything)
         throw NotUnderstood{"wavelets of two elements"};
-    if (!op.in && !op.out && !acts)
-      return;
     if (instruction.guard() >= 0)
       scalars.appendConditions(instruction.guard(), op.guards);
+    if (!op.in && !op.out && !acts) {
+      // It may have to wait until the thread is free.
+      if (instruction.thread() >= 0)
+        result.events.push_back(
+            {0, 1u << instruction.thread(), turns, op.guards, nullptr});
+      return;
+    }
     if (op.in && !everything)
       op.inColors = scalars.values(*op.in->color());
     if (op.out && !everything)
@@ -270,6 +279,7 @@ static void sign(const program::Operand *operand,
   if (!operand)
     return;
   signature.push_back(operand->depth());
+  signature.push_back(int64_t(operand->packing()));
   signature.push_back(operand->window_total() != nullptr);
   sign(operand->color(), signature);
   sign(operand->window_offset(), signature);
