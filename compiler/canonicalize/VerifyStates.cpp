@@ -50,13 +50,34 @@ private:
 };
 } // namespace
 
-/// `value` in the order of the tokens of a state: what a model that has heads
-/// first returns is that.
-static Value beforeLayout(Value value) {
-  while (isa_and_present<onnx::ReshapeOp, onnx::TransposeOp>(
-      value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  return value;
+/// The update behind the layouts of `result`, if there is one, and whether that
+/// is in the order of the state: as it was written, or, where a model has heads
+/// before tokens, transposed once.
+static std::pair<onnx::UpdateOp, bool> updateBehind(Value result) {
+  Value value = result;
+  bool isTransposed = false, isRight = true;
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto transpose = dyn_cast<onnx::TransposeOp>(op)) {
+      isRight =
+          !isTransposed && transpose.getPerm() == ArrayRef<int64_t>{0, 2, 1, 3};
+      isTransposed = true;
+    } else if (!isa<onnx::ReshapeOp>(op)) {
+      break;
+    }
+    value = op->getOperand(0);
+  }
+  auto update = value.getDefiningOp<onnx::UpdateOp>();
+  if (!update || update.getResult() == result)
+    return {update, true};
+  const ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(result.getType()).getShape();
+  const bool headsFirst = shape.size() == 4;
+  // Of one head or token, both orders are the same.
+  if (headsFirst && shape[1] > 1 && shape[2] > 1)
+    isRight &= isTransposed;
+  else if (!headsFirst)
+    isRight &= !isTransposed;
+  return {update, isRight};
 }
 
 /// How models have to hand a state on.
@@ -118,15 +139,17 @@ void StateChecks::checkPosition(BlockArgument argument) {
 
 /// What the call leaves has to be the state, as it was found.
 void StateChecks::checkResult(OpOperand &result, StringRef name) {
-  auto update = beforeLayout(result.get()).getDefiningOp<onnx::UpdateOp>();
+  auto [update, isRight] = updateBehind(result.get());
   Type found = result.get().getType();
   if (update && stateOf(update.getPast()) == name) {
-    if (update.getPast().getType() == found)
+    if (update.getPast().getType() != found) {
+      refusals.add("past and present of a state differ in shape; both have the "
+                   "capacity",
+                   "state", "'" + name + "'");
       return;
-    refusals.add("past and present of a state differ in shape; both have the "
-                 "capacity",
-                 "state", "'" + name + "'");
-    return;
+    }
+    if (isRight)
+      return;
   }
   // Of what was refused, nothing more is to be said.
   if (result.get().getDefiningOp<onnx::NodeOp>())

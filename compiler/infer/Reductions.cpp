@@ -383,7 +383,10 @@ static bool argExtreme(Legalization &n) {
   if (smallest)
     x = opposite(n, x);
   const bool last = n.node().intAttr("select_last_index");
-  if (!isInteger(x) && !last && *axis + 1 == int64_t(shapeOf(x).size())) {
+  // Looking for places in the rows of PEs takes some room for each token.
+  const int64_t features = shapeOf(x)[*axis];
+  if (!isInteger(x) && !last && *axis + 1 == int64_t(shapeOf(x).size()) &&
+      values::numElements(shapeOf(x)) <= features * features) {
     Value place = extremes(n, x, *axis, 1, /*smallest=*/false).places;
     place = n.cast(place, n.resultType().getElementType());
     return n.replace(n.reshape(place, n.resultType().getShape()));

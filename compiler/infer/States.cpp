@@ -129,6 +129,9 @@ Value wsec::infer::attendToState(Legalization &n, const GeneralAttention &a) {
     return fail("does not attend to all tokens of a state up to each query's "
                 "own; nonpad_kv_seqlen has to be write_indices + " +
                 Twine(tokens) + ", and is_causal 1");
+  if (!(a.factor() > 0))
+    return fail("scales the scores of a state by a number that is not "
+                "positive; leave the state out of --states");
   if (a.softcap > 0)
     return fail("attends to a state with a softcap, which has no kernel; leave "
                 "--states out");

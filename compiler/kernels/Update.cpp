@@ -24,6 +24,15 @@ class Update final : public StateKernel<wse::UpdateOp> {
   Value build(Operation *user, Selection &selection) const final {
     auto op = cast<onnx::UpdateOp>(user);
     wse::StateOp state = selection.stateOf(op);
+    const int64_t batch = shapeOf(op.getValue())[0];
+    if (batch > selection.machine().height) {
+      selection.refuse(op, "writes a state of " + Twine(batch) +
+                               " batch elements, each of which takes a row of "
+                               "PEs, of which there are " +
+                               Twine(selection.machine().height) +
+                               "; take a mesh of more rows");
+      return {};
+    }
     if (Value value = selection.toState(op.getValue(), state, 1, op))
       selection.createFor<wse::UpdateOp>(
           op, FlatSymbolRefAttr::get(state.getSymNameAttr()),

@@ -75,8 +75,9 @@ class Sampling:
         if self.temperature == 0:
             return int(logits.argmax())
         order = np.argsort(-logits, kind="stable")[:self.top_k or None]
-        scores = logits[order].astype("f8") / self.temperature
-        shares = np.exp(scores - scores[0])
+        scores = logits[order].astype("f8")
+        with np.errstate(over="ignore"):  # of a temperature near 0: shares of 0
+            shares = np.exp((scores - scores[0]) / self.temperature)
         shares /= shares.sum()
         count = int(np.searchsorted(shares.cumsum(), self.top_p)) + 1 if self.top_p < 1 else len(shares)
         return int(order[random.choice(len(shares[:count]), p=shares[:count] / shares[:count].sum())])

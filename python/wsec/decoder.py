@@ -60,6 +60,11 @@ class Decoder:
             with tools.shown(f"reading {Path(path).name}", progress):
                 language.write_weights(self.file, self._folder / "weights.safetensors")
 
+    def load(self) -> None:
+        """Compiles the program, unless the cache has it, and opens it, as the first call does. Raises Error."""
+        if not self._session:
+            self._session = self._program().session(threads=self.threads)
+
     def extend(self, ids: Sequence[int]) -> np.ndarray:
         """Feeds tokens behind those before; returns the logits behind the last one, f32[vocabulary], -inf where they
         did not leave the wafer. Raises UsageError where there are none, one is unknown, or there are more than capacity
@@ -84,8 +89,7 @@ class Decoder:
         self.position = min(self.position, position)
 
     def _call(self, ids: Sequence[int], entry: str, tokens: int) -> np.ndarray:
-        if not self._session:
-            self._session = self._program().session(threads=self.threads)
+        self.load()
         # Behind the end of a prompt there may be any token: what it leaves is written over.
         padded = np.zeros((1, tokens), "i8")
         padded[0, :len(ids)] = ids

@@ -207,24 +207,27 @@ def application(model: Model) -> Starlette:
         raise UsageError(f"serving needs a package: pip install {error.name}") from error
     turn = asyncio.Lock()  # first come, first served
 
-    async def texts(task: Task) -> AsyncIterator[str]:
+    async def texts(task: Task, request: Request | None = None) -> AsyncIterator[str]:
+        """Until the client of `request` leaves; of a stream, starlette ends it."""
         async with turn:
             pieces = model.pieces(task)
-            while (text := await run_in_threadpool(next, pieces, None)) is not None:
+            while not (request and await request.is_disconnected()):
+                if (text := await run_in_threadpool(next, pieces, None)) is None:
+                    return
                 if text:
                     yield text
 
     async def answer(request: Request) -> Response:
         try:
             said = json.loads(await request.body())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Refused(f"the body is no JSON: {error}") from error
         task = await run_in_threadpool(model.task, said)
         about = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": model.name}
         if task.is_streamed:
             return StreamingResponse(events(task, about), media_type="text/event-stream")
         try:
-            text = "".join([text async for text in texts(task)])
+            text = "".join([text async for text in texts(task, request)])
         except Error as error:
             raise Refused(str(error), 500) from error
         message = {"role": "assistant", "content": text, "refusal": None}
@@ -299,19 +302,18 @@ def run(words: argparse.Namespace) -> None:
         raise UsageError(f"port is {words.port}, expected 0 to 65535")
     decoder = chat.decoder_of(words, words.top_k)
     generator = Generator(decoder, Tokenizer(decoder.file))
+    decoder.load()
     model = Model(generator, words.name or decoder.shape["name"])
     uvicorn.run(application(model), host=words.host, port=words.port)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code: 0 done, 1 the input is at fault, 2 wrong usage, 130 Ctrl-C."""
+    """The exit code: 0 done, 1 the input is at fault, 2 wrong usage. Ctrl-C ends it behind the answers that are under way, a second one at once: 0."""
     try:
         run(parser().parse_args(arguments))
     except (Error, OSError) as error:
         print(f"wsec.serve: error: {error}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
-    except KeyboardInterrupt:
-        return 130
     return 0
 
 

@@ -86,11 +86,12 @@ class Session:
                 flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
                 _said(self._wafer.bind, name, kind, list(array.shape), flat)
             _said(self._wafer.run, entry, _integers(arguments or {}))
-            names = _said(self._wafer.written) if outputs is None else [full(name, known) for name in outputs]
+            names = ({name.removeprefix(f"{entry}."): name for name in _said(self._wafer.written)} if outputs is None else
+                     {name: full(name, known) for name in outputs})
             given = {}
-            for name in names:
+            for given_name, name in names.items():
                 shape, flat = _said(self._wafer.output, name)
-                given[name.removeprefix(f"{entry}.")] = flat.view(known[name].dtype).reshape(shape)
+                given[given_name] = flat.view(known[name].dtype).reshape(shape)
             return given
 
     @property

@@ -101,7 +101,10 @@ void LaunchMemory::endKept(const std::shared_ptr<KeptLaunches> &its) {
   its->arrivals.assign(world.arrivals.begin() + ptrdiff_t(arrivalsBefore),
                        world.arrivals.end());
   close();
-  if (its->part->usable() && !its->part->mayFail()) {
+  const bool leavesViews = std::any_of(
+      its->after.layouts.begin(), its->after.layouts.end(),
+      [](const StripMemory::Layout &layout) { return !layout.views.empty(); });
+  if (its->part->usable() && !its->part->mayFail() && !leavesViews) {
     kept->emplace(its->begin, its);
     keptRoom -= std::min(keptRoom, its->bytes());
   }

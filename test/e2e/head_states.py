@@ -63,14 +63,21 @@ def main():
     words.work.mkdir(parents=True, exist_ok=True)
     model, wafer = words.work / "m.onnx", words.work / "m.wafer"
     write(model)
-    subprocess.run(["wsec", model, "-o", wafer, "--mesh=7x3", "--quiet", "--states", "--entry=one:sequence=1",
-                    "--entry=some:sequence=5"], check=True)
+    # Of 7 rows some get no token of a call, which strips then runs beside those it has kept.
+    for mesh, engine in (("7x3", "streams"), ("7x7", "strips")):
+        subprocess.run(["wsec", model, "-o", wafer, f"--mesh={mesh}", "--quiet", "--states", "--entry=one:sequence=1",
+                        "--entry=some:sequence=5"], check=True)
+        print(f"on {mesh}, {engine}")
+        compare(model, program.load(wafer).session(engine=engine))
+
+
+def compare(model, session):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    reference, session = onnxruntime.InferenceSession(model, options), program.load(wafer).session(engine="streams")
+    reference = onnxruntime.InferenceSession(model, options)
     random, position = np.random.default_rng(1), 0
     caches = {f"past_key_values.0.{word}": np.zeros((1, KEY_HEADS, CAPACITY, SIZE), "f4") for word in ("key", "value")}
-    for tokens in (5, 1, 3, 3, 1, 1):
+    for tokens in (5, 1, 2, 3, 1, 1):
         # Behind the tokens of a chunk that is not full stands anything.
         entry, count = ("one", 1) if tokens == 1 else ("some", 5)
         x = random.standard_normal((1, count, WIDTH), "f4")

@@ -271,16 +271,15 @@ static bool readEntries(const Flags &flags, ImportOptions &options) {
       StringRef dim, rest;
       int64_t extent;
       if (!splitBinding(part, dim, rest) || rest.getAsInteger(10, extent) ||
-          extent < 0)
+          extent < 1)
         return usageError("--entry " + text + ": expected DIM=N, found '" +
                           part + "'");
       entry.dims.emplace_back(dim.str(), extent);
     }
   }
-  if (options.entries.size() > 1 &&
-      !(flags.train.empty() && flags.loss.empty()))
-    return usageError("--entry: a model that trains has one entry; leave out "
-                      "--train and --loss");
+  if (!options.entries.empty() && !(flags.train.empty() && flags.loss.empty()))
+    return usageError("--entry: a model that trains has one entry, main; leave "
+                      "out --entry, or --train and --loss");
   return true;
 }
 

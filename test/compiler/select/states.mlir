@@ -3,28 +3,28 @@
 // Two entries over the same weights and states: what a call leaves is declared
 // once, each entry has its own inputs, outputs and range of positions.
 
-// CHECK-DAG: #[[STATE:.*]] = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 4 over 2]>
-// CHECK-DAG: #[[KEYS:.*]] = #wse.dist<rows = [0, 1], columns = [2 by 4 over 2]>
-// CHECK-DAG: #[[QUERIES:.*]] = #wse.dist<rows = [0, 1], columns = [2 by 8 over 2]>
-// CHECK-DAG: ![[K1:.*]] = tensor<1x1x8xf32, #[[KEYS]]>
-// CHECK-DAG: ![[Q1:.*]] = tensor<1x1x16xf32, #[[QUERIES]]>
-// CHECK-DAG: ![[K3:.*]] = tensor<1x3x8xf32, #[[KEYS]]>
-// CHECK-DAG: ![[S:.*]] = tensor<1x64x8xf32, #[[STATE]]>
-// CHECK: wse.program @main
+// CHECK-DAG: #[[$STATE:.*]] = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 4 over 2]>
+// CHECK-DAG: #[[$KEYS:.*]] = #wse.dist<rows = [0, 1], columns = [2 by 4 over 2]>
+// CHECK-DAG: #[[$QUERIES:.*]] = #wse.dist<rows = [0, 1], columns = [2 by 8 over 2]>
+// CHECK-DAG: ![[$K1:.*]] = tensor<1x1x8xf32, #[[$KEYS]]>
+// CHECK-DAG: ![[$Q1:.*]] = tensor<1x1x16xf32, #[[$QUERIES]]>
+// CHECK-DAG: ![[$K3:.*]] = tensor<1x3x8xf32, #[[$KEYS]]>
+// CHECK-DAG: ![[$S:.*]] = tensor<1x64x8xf32, #[[$STATE]]>
+// CHECK-LABEL: wse.program @main
 // CHECK: region @r shape(4x3)
 // CHECK: input @one.x : tensor<1x1x16xf32>
 // CHECK-NOT: input @one
 // CHECK: parameter @w = {{.*}} : tensor<16x8xf32>
-// CHECK-COUNT-1: state @past on @r : ![[S]]
+// CHECK-COUNT-1: state @past on @r : ![[$S]]
 // CHECK: input @three.x : tensor<1x3x16xf32>
 // CHECK-NOT: parameter
 // CHECK: entry @one(%[[AT:.*]] from 0 to 63) {
-// CHECK: update @past at %[[AT]] with %{{.*}} on @r {nodes = ["write"]} : ![[K1]]
-// CHECK: cached_attention %{{.*}} keys @past values @past at %[[AT]] heads(4, 2) scale(5.000000e-01) on @r {nodes = ["attend"]} : ![[Q1]] -> ![[Q1]]
+// CHECK: update @past at %[[AT]] with %{{.*}} on @r {nodes = ["write"]} : ![[$K1]]
+// CHECK: cached_attention %{{.*}} keys @past values @past at %[[AT]] heads(4, 2) scale(5.000000e-01) on @r {nodes = ["attend"]} : ![[$Q1]] -> ![[$Q1]]
 // CHECK: store %{{.*}} to "one.y"
 // CHECK-NOT: store
 // CHECK: entry @three(%[[AT3:.*]] from 0 to 61) {
-// CHECK: update @past at %[[AT3]] with %{{.*}} on @r {nodes = ["write"]} : ![[K3]]
+// CHECK: update @past at %[[AT3]] with %{{.*}} on @r {nodes = ["write"]} : ![[$K3]]
 // CHECK: store %{{.*}} to "three.y"
 func.func @one(%x: tensor<1x1x16xf32> {onnx.name = "one.x"}, %at: tensor<1xi64> {onnx.name = "one.at", onnx.argument = array<i64: 0, 63>}, %past: tensor<1x64x8xf32> {onnx.name = "one.past", onnx.state = "past"})
     -> (tensor<1x1x16xf32> {onnx.name = "one.y"}, tensor<1x64x8xf32> {onnx.name = "one.present", onnx.state = "past"}) {
