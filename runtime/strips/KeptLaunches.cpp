@@ -101,10 +101,7 @@ void LaunchMemory::endKept(const std::shared_ptr<KeptLaunches> &its) {
   its->arrivals.assign(world.arrivals.begin() + ptrdiff_t(arrivalsBefore),
                        world.arrivals.end());
   close();
-  const bool leavesViews = std::any_of(
-      its->after.layouts.begin(), its->after.layouts.end(),
-      [](const StripMemory::Layout &layout) { return !layout.views.empty(); });
-  if (its->part->usable() && !its->part->mayFail() && !leavesViews) {
+  if (its->part->usable() && !its->part->mayFail()) {
     kept->emplace(its->begin, its);
     keptRoom -= std::min(keptRoom, its->bytes());
   }

@@ -278,7 +278,7 @@ Locations LaunchMemory::locations() const {
   Locations all;
   for (const auto &strip : world.image.strips)
     for (const StripMemory::ViewPlace &view : strip->memory.viewPlaces())
-      all.push_back({view.data});
+      all.push_back({view.data, strip->memory.ownerOf(view.index)});
   return all;
 }
 
@@ -286,8 +286,7 @@ void LaunchMemory::moveViews(const Locations &to) {
   auto location = to.begin();
   for (const auto &strip : world.image.strips)
     for (const StripMemory::ViewPlace &view : strip->memory.viewPlaces()) {
-      if (view.data != location->data)
-        strip->memory.moveView(view.index, location->data, location->owner);
+      strip->memory.moveView(view.index, location->data, location->owner);
       ++location;
     }
 }

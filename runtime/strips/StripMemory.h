@@ -132,6 +132,10 @@ public:
     size_t floats; ///< that its words lie in, from `data` on; 0: before it, too
   };
   std::vector<ViewPlace> viewPlaces() const;
+  /// What keeps the words of a view where they lie; null: all that runs does.
+  const std::shared_ptr<const void> &ownerOf(size_t index) const {
+    return views[index].owner;
+  }
   /// The words of a view lie elsewhere from now on.
   void moveView(size_t index, const float *data,
                 std::shared_ptr<const void> owner);
