@@ -119,9 +119,15 @@ class Decoder:
         path = graph.with_name(f"{graph.stem}-{hashlib.sha256(made.encode()).hexdigest()[:16]}.wafer")
         if not path.exists():
             partial = path.with_suffix(f".{os.getpid()}.wafer")
-            program.compile(graph, partial, mesh=self.mesh, machine=self.machine, precision=self.precision,
-                            states=True, entry=["decode:sequence=1", f"prefill:sequence={self.chunk}"],
-                            progress=self.progress)
+            try:
+                program.compile(graph, partial, mesh=self.mesh, machine=self.machine, precision=self.precision,
+                                states=True, entry=["decode:sequence=1", f"prefill:sequence={self.chunk}"],
+                                progress=self.progress)
+            except tools.CompileError as error:
+                if "SramOverflow" not in str(error):
+                    raise
+                raise tools.CompileError(f"{error}; or take a smaller capacity than {self.capacity} tokens, or "
+                                         f"another precision than {self.precision}") from error
             partial.replace(path)
         return program.load(path)
 

@@ -272,8 +272,9 @@ static bool readEntries(const Flags &flags, ImportOptions &options) {
       int64_t extent;
       if (!splitBinding(part, dim, rest) || rest.getAsInteger(10, extent) ||
           extent < 1)
-        return usageError("--entry " + text + ": expected DIM=N, found '" +
-                          part + "'");
+        return usageError("--entry " + text +
+                          ": expected DIM=N, N from 1 on, found '" + part +
+                          "'");
       entry.dims.emplace_back(dim.str(), extent);
     }
   }
