@@ -3,11 +3,13 @@
 """Rules of the tree that a compiler does not hold: which folder may include
 which, sources of more than 600 lines, what the packaged MLIR lacks, FileCheck
 lines that check nothing, C++ that clang-format would change, rules that no
-check or no test names, and phases that know a kernel by name.
+check or no test names, phases that know a kernel by name, and pages that name
+files that are not there.
 
 Usage: lint.py ROOT. Exit code 1 and one line per finding.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -82,6 +84,8 @@ NAMED_BY_SELECTION = {
     # Which pieces of an output are stored.
     "compiler/select/VerifySelected.cpp": {"Store"},
 }
+PAGE_LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+PAGE_PATH = re.compile(r"`((?:compiler|dialects|runtime|tools|test|python)/[\w./-]+)`")
 KERNEL_OP = re.compile(r"^def Wse_(\w+)Op : Wse_(?:Row)?KernelOp<", re.MULTILINE)
 
 
@@ -107,6 +111,19 @@ def kernel_findings(root, files):
                     yield f"{path}:{number}: names the kernel {kernel}: ask the kernel library"
         for kernel in sorted(known - used):
             yield f"{path}:1: does not name the kernel {kernel}, which lint.py allows"
+
+
+def path_findings(root, files):
+    """Links, and paths in backquotes from the project's root, of the pages: each
+    names a file or folder of the project, a source with or without its ending."""
+    known = {str(path) for path in files} | {str(folder) for path in files for folder in path.parents}
+    for page in (path for path in files if path.suffix == ".md"):
+        for number, line in enumerate((root / page).read_text(encoding="utf-8").split("\n"), 1):
+            links = [os.path.normpath(page.parent / link) for link in PAGE_LINK.findall(line) if "://" not in link]
+            named = [name.rstrip("/") for name in PAGE_PATH.findall(line)]
+            for name in links + named:
+                if not any(name + ending in known for ending in ("", ".h", ".cpp", ".py")):
+                    yield f"{page}:{number}: nothing is called {name}"
 
 
 def forbidden(path, target):
@@ -183,6 +200,7 @@ def main():
     findings += format_findings(root, sorted(files))
     findings += rule_findings(root, files)
     findings += kernel_findings(root, sorted(files))
+    findings += path_findings(root, sorted(files))
     print("\n".join(findings))
     print(f"lint: {sources} sources, {len(findings)} findings")
     return 1 if findings else 0
