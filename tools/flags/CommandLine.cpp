@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "runtime/program/NearestNames.h"
+#include "tools/flags/Version.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -152,7 +153,7 @@ static int runParsed(const Tool &tool, int argc, char **argv) {
   if (absl::GetFlag(FLAGS_help))
     std::fputs(helpText(tool).c_str(), stdout);
   else if (absl::GetFlag(FLAGS_version))
-    std::printf("%s %s\n", tool.name, WSEC_VERSION);
+    std::printf("%s %s\n", tool.name, versionText());
   else
     return tool.run(words);
   return 0;

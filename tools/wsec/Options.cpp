@@ -4,6 +4,7 @@
 #include "compiler/machine/Machine.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "tools/flags/Version.h"
 #include "tools/map/MapFile.h"
 #include "tools/wsec/Bindings.h"
 #include "tools/wsec/Subcommands.h"
@@ -516,8 +517,9 @@ bool wsec::parseOptions(int argc, char **argv, CompileOptions &options) {
   mlir::registerDefaultTimingManagerCLOptions();
   Flags flags;
   cl::HideUnrelatedOptions(flags.category);
-  cl::SetVersionPrinter(
-      [](llvm::raw_ostream &os) { os << "wsec " WSEC_VERSION "\n"; });
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << "wsec " << tools::versionText() << "\n";
+  });
   if (!cl::ParseCommandLineOptions(
           argc, argv,
           std::string("compiles a transformer model to a program for the "
