@@ -49,12 +49,13 @@ else
   part "Models that need PyTorch" .venv/bin/python test/e2e/models/make_torch_models.py
   part "Models of exporters" .venv/bin/python test/e2e/families/make_families.py
 fi
-part "Documentation" cmake --build --preset release --target wsec-docs
 
 if [ "$quick" = 1 ]; then
+  part "Documentation" cmake --build --preset release --target wsec-docs
   part "Tests" ctest --preset release --parallel "$(nproc)" -LE "torch|install|slow"
   exit
 fi
+part "Documentation, as a site" tools/docs.sh
 part "The runtime alone, for the address sanitizer" build_for_addresses
 part "Its tests, with damaged and random programs" test_addresses
 part "The emulator's threads, under the thread sanitizer" test_threads
