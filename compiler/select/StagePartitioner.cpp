@@ -21,6 +21,7 @@ namespace {
 
 constexpr int64_t none = std::numeric_limits<int64_t>::max();
 constexpr size_t notYet = std::numeric_limits<size_t>::max();
+constexpr uint16_t widthNotYet = std::numeric_limits<uint16_t>::max();
 
 class Partitioner {
 public:
@@ -87,6 +88,9 @@ private:
   /// The cut from which on no stage from `from` ends within the limit, whatever
   /// crosses: kernels only add cycles and bytes. Asked for once, too.
   size_t reachOf(size_t from, double limit);
+  /// Whether all PEs together hold what stays of all kernels, each on the
+  /// region where that is least. Where they do not there is no plan at all.
+  bool heldByAll() const;
   /// Fills `rows`; the stages in the last one, 0 if it cannot be done.
   size_t solve(double limit);
   size_t fillRow(const std::vector<Turn> &begins, double limit);
@@ -101,8 +105,9 @@ private:
   /// Of [begin, begin + 2^log): [width][log][begin].
   std::vector<std::vector<std::vector<int64_t>>> mostWorking;
   std::vector<Row> rows;
-  std::vector<size_t> widths;  // of cuts and ends, or that it is not known
-  std::vector<size_t> reaches; // of cuts, or that it is not known
+  std::vector<uint16_t> widths; // of pairs of cuts and ends, or widthNotYet
+  std::vector<size_t> reaches;  // of cuts, or notYet
+  bool canHold = true;
 };
 
 } // namespace
@@ -134,6 +139,8 @@ Partitioner::Partitioner(const StageProblem &problem)
   for (size_t at = 0; at <= count; ++at)
     if (canCut(at))
       cuts.push_back(at);
+  canHold = heldByAll();
+  assert(problem.widths.size() < widthNotYet);
 }
 
 size_t Partitioner::narrowest(size_t begin, size_t end, Ends ends,
@@ -147,10 +154,10 @@ size_t Partitioner::narrowest(size_t begin, size_t end, Ends ends,
 }
 
 size_t Partitioner::widthOf(size_t from, size_t to, Ends ends, double limit) {
-  size_t &width =
+  uint16_t &width =
       widths[((from * cuts.size() + to) * 2 + ends.loads) * 2 + ends.stores];
-  if (width == notYet)
-    width = narrowest(cuts[from], cuts[to], ends, limit);
+  if (width == widthNotYet)
+    width = uint16_t(narrowest(cuts[from], cuts[to], ends, limit));
   return width;
 }
 
@@ -170,10 +177,26 @@ size_t Partitioner::reachOf(size_t from, double limit) {
   return reach;
 }
 
+bool Partitioner::heldByAll() const {
+  double needed = 0, has = 0; // bytes in a row of PEs
+  for (size_t kernel = 0; kernel < count; ++kernel) {
+    double least = std::numeric_limits<double>::infinity();
+    for (size_t width = 0; width < problem.widths.size(); ++width)
+      least = std::min(least, double(problem.widths[width]) *
+                                  double(problem.bytes[width][kernel]));
+    needed += least;
+  }
+  for (const FreeColumns &row : problem.rows)
+    has += double(row.count()) * double(problem.room);
+  return needed <= has;
+}
+
 size_t Partitioner::solve(double limit) {
   rows.clear();
+  if (!canHold)
+    return 0;
   reaches.assign(cuts.size(), notYet);
-  widths.assign(4 * cuts.size() * cuts.size(), notYet);
+  widths.assign(4 * cuts.size() * cuts.size(), widthNotYet);
   std::vector<Turn> begins(cuts.size());
   begins[0].reached = true;
   for (size_t row = 0; row < problem.rows.size(); ++row) {
@@ -266,8 +289,25 @@ std::optional<StagePlan> Partitioner::within(double limit) {
   return stages ? std::optional(plan(stages)) : std::nullopt;
 }
 
+/// Sums of another order than those of `cyclesOf` are no more than that.
+static double roundedUp(double cycles) { return cycles * (1 + 1e-9); }
+
 std::optional<StagePlan> Partitioner::run(double &least, double tooFew,
                                           double enough) {
+  if (std::isinf(enough)) {
+    const size_t stages = solve(std::numeric_limits<double>::max());
+    if (stages == 0)
+      return std::nullopt;
+    enough = roundedUp(plan(stages).cycles);
+  }
+  // Halving what the least may be leaves few numbers to look at one by one.
+  while (enough - std::max(tooFew, 0.0) > 1e-3 * enough) {
+    const double middle = (std::max(tooFew, 0.0) + enough) / 2;
+    if (const size_t stages = solve(middle))
+      enough = std::min(middle, roundedUp(plan(stages).cycles));
+    else
+      tooFew = middle;
+  }
   auto hasRoom = [&](int64_t columns) {
     return std::any_of(
         problem.rows.begin(), problem.rows.end(),
@@ -288,9 +328,7 @@ std::optional<StagePlan> Partitioner::run(double &least, double tooFew,
                 its > tooFew && its <= enough)
               limits.push_back(its);
         }
-  if (limits.empty() ||
-      (std::isinf(enough) &&
-       solve(*std::max_element(limits.begin(), limits.end())) == 0))
+  if (limits.empty())
     return std::nullopt;
   // The least is one of [low, high]; the others are not put in order.
   size_t low = 0, high = limits.size() - 1;
