@@ -62,6 +62,6 @@ part "The emulator's threads, under the thread sanitizer" test_threads
 # Suites that are run whole need not be run in part; what takes hours is run on request.
 part "All tests" ctest --preset release --parallel "$(nproc)" -LE "few|hours"
 sort -gr build/release/test/.lit_test_times.txt | sed -n '1,20p'
-part "Hostile input, led by coverage, under sanitizers" tools/fuzz.sh 90 LoaderFuzz EmulatorFuzz WaveletFuzz
+part "Hostile input, led by coverage, under sanitizers" tools/fuzz.sh 90 LoaderFuzz EmulatorFuzz
 # Last, when nothing else runs.
 part "Speed" .venv/bin/python test/bench/bench.py --check --quick

@@ -4,7 +4,7 @@
 # Fuzzes what reads files of strangers, led by coverage, under the address and
 # undefined-behaviour sanitizers. Usage: tools/fuzz.sh [SECONDS [TARGET ...]]
 #   SECONDS  for all targets, which run beside each other; 60 by default
-#   TARGET   LoaderFuzz EmulatorFuzz WaveletFuzz (the runtime; two minutes of
+#   TARGET   LoaderFuzz EmulatorFuzz (the runtime; two minutes of
 #            processor time to build), ImportFuzz PipelineFuzz (the compiler;
 #            eight). Default: all.
 # Seeds are programs of the tests, made with build/release. Finds are left in
@@ -16,7 +16,7 @@ case "${1:-}" in -h | --help) sed -n '4,12p' "$0" | sed 's/^# \{0,1\}//'; exit 0
 seconds=${1:-60}
 [ $# -gt 0 ] && shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(LoaderFuzz EmulatorFuzz WaveletFuzz ImportFuzz PipelineFuzz)
+[ ${#targets[@]} -gt 0 ] || targets=(LoaderFuzz EmulatorFuzz ImportFuzz PipelineFuzz)
 
 build=build/fuzz
 mkdir -p "$build"
@@ -75,7 +75,7 @@ export UBSAN_OPTIONS=print_stacktrace=1
 # look_up TARGET: sets source, folder and kind.
 look_up() {
   case "$1" in
-    LoaderFuzz | EmulatorFuzz | WaveletFuzz) source=runtime folder=$build/runtime kind=wafer ;;
+    LoaderFuzz | EmulatorFuzz) source=runtime folder=$build/runtime kind=wafer ;;
     ImportFuzz) source=. folder=$build/compiler kind=onnx ;;
     PipelineFuzz) source=. folder=$build/compiler kind=mlir ;;
     *) echo "no target '$1'; see tools/fuzz.sh --help" >&2; exit 2 ;;

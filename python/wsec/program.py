@@ -109,7 +109,7 @@ class Program:
 
         inputs: name -> array, of the dtype and shape in `Program.inputs`; lists and numbers take that dtype.
             A batch for num_systems=N may have k times the rows, k >= N; one for samples=N has N times the rows.
-        engine: "burst" (default), "streams", "strips", "wavelet"; threads: of this computer, one a core
+        engine: "burst" (default), "strips", "wavelet"; threads: of this computer, one a core
             by default. Neither changes a value.
         entry, arguments: what to call, and name -> integer, of a program with entries; outputs are those
             that the call writes. load_state, save_state: files with what persistent buffers hold before and

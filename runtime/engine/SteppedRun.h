@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A run by an engine that looks at PEs one by one: its launches and copies,
+// A run by the engine that looks at PEs one by one: its launches and copies,
 // and what is said of it at the end.
 #ifndef RUNTIME_ENGINE_STEPPEDRUN_H
 #define RUNTIME_ENGINE_STEPPEDRUN_H

@@ -5,7 +5,6 @@
 #include "runtime/program/Errors.h"
 #include "runtime/program/Scalars.h"
 #include "runtime/program/proof/DeadlockChecker.h"
-#include "runtime/streams/StreamsEngine.h"
 #include "runtime/strips/StripsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"
 
@@ -14,12 +13,10 @@
 
 namespace wsec::runtime {
 
-const char *const engineNames = "burst, streams, strips or wavelet";
+const char *const engineNames = "burst, strips or wavelet";
 
 const char *nameOf(Engine engine) {
   switch (engine) {
-  case Engine::Streams:
-    return "streams";
   case Engine::Strips:
     return "strips";
   case Engine::Wavelet:
@@ -31,8 +28,7 @@ const char *nameOf(Engine engine) {
 }
 
 std::optional<Engine> engineNamed(const std::string &name) {
-  for (Engine engine :
-       {Engine::Burst, Engine::Streams, Engine::Strips, Engine::Wavelet})
+  for (Engine engine : {Engine::Burst, Engine::Strips, Engine::Wavelet})
     if (name == nameOf(engine))
       return engine;
   return std::nullopt;
@@ -131,16 +127,15 @@ Engine resolveEngine(Engine engine, const Call &call) {
   const program::Program &program = call.program();
   if (engine != Engine::Burst)
     return engine;
-  // On larger meshes streams leaves something out; more steps take it more
-  // than seconds.
+  // More steps take more than seconds.
   constexpr int mostPes = 256;
   constexpr double mostSteps = 1 << 22;
   const program::Machine &machine = *program.machine();
   if (!StripsEngine::unsupported(program).empty())
-    return Engine::Streams;
+    return Engine::Wavelet;
   return machine.width() * machine.height() <= mostPes &&
                  countSteps(call) <= mostSteps
-             ? Engine::Streams
+             ? Engine::Wavelet
              : Engine::Strips;
 }
 
@@ -161,25 +156,20 @@ Engine chooseEngine(Engine engine, const Call &call,
   if (proof.verdict == program::Verdict::Deadlock)
     throw Error(ErrorClass::Deadlock, call.prefix() + proof.reason);
   if (engine == Engine::Burst)
-    return Engine::Streams;
+    return Engine::Wavelet;
   throw Error(ErrorClass::BadProgram,
               call.prefix() +
                   "the strips engine runs programs only that are known to end "
                   "with queues as short as the machine's, and here this is "
                   "undecided: " +
-                  proof.reason + "; take --engine=streams or --engine=burst");
+                  proof.reason + "; take --engine=wavelet or --engine=burst");
 }
 
 RunResult emulateOnce(Engine engine, const Call &call, PersistentState *held,
                       const EngineOptions &options, HostPort &port) {
-  switch (engine) {
-  case Engine::Wavelet:
-    return WaveletEngine(call.program(), options).run(port, call, held);
-  case Engine::Strips:
-    return StripsEngine(call.program(), options).run(port, call, held);
-  default:
-    return StreamsEngine(call.program(), options).run(port, call, held);
-  }
+  return engine == Engine::Strips
+             ? StripsEngine(call.program(), options).run(port, call, held)
+             : WaveletEngine(call.program(), options).run(port, call, held);
 }
 
 } // namespace wsec::runtime

@@ -48,7 +48,7 @@ struct RunReport {
   int32_t width = 0, height = 0;
   double clockGhz = 0;
   double cycles = 0;
-  std::string engine; ///< that counted the cycles: streams, strips or wavelet
+  std::string engine; ///< that counted the cycles: strips or wavelet
   uint64_t pesUsed = 0;
   uint64_t sramPeakBytes = 0, sramLimitBytes = 0;
   std::string sramOwner; ///< the ONNX node (else buffer) that ends highest

@@ -11,7 +11,7 @@
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/Scalars.h"
-#include "runtime/streams/StreamsEngine.h"
+#include "runtime/wavelet/WaveletEngine.h"
 
 #include <algorithm>
 #include <chrono>
@@ -280,7 +280,7 @@ RunResult Session::emulateStrips(const Call &call, PersistentState *held,
 }
 
 /// Values, and operations to replay, are those of strips; cycles, which depend
-/// on no data, those of a run of streams.
+/// on no data, those of a run of wavelet.
 RunResult Session::emulateReplayed(const Call &call, PersistentState *held,
                                    const EngineOptions &options,
                                    HostPort &port) {
@@ -293,7 +293,7 @@ RunResult Session::emulateReplayed(const Call &call, PersistentState *held,
     MemoryX memory(store, call);
     store.clearOutputs(memory.outputs()); // what is added up is so only once
     at = timed
-             .emplace(call, StreamsEngine(program(), options)
+             .emplace(call, WaveletEngine(program(), options)
                                 .run(memory, call, before ? &*before : nullptr))
              .first;
   }
@@ -307,7 +307,7 @@ RunResult Session::emulate(const Call &call, PersistentState *held,
                            const EngineOptions &options, Engine engine,
                            HostPort &port) {
   const Engine chosen = engineOf(call, options, engine);
-  if (engine == Engine::Burst && chosen == Engine::Streams && options.replay &&
+  if (engine == Engine::Burst && chosen == Engine::Wavelet && options.replay &&
       !options.observer && StripsEngine::unsupported(program()).empty())
     return emulateReplayed(call, held, options, port);
   return chosen == Engine::Strips

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a PE sees of the fabric, which every engine moves in its own way.
+// What a PE sees of the fabric.
 #ifndef RUNTIME_PE_FABRIC_H
 #define RUNTIME_PE_FABRIC_H
 
@@ -31,10 +31,6 @@ class Fabric {
 public:
   virtual ~Fabric() = default;
 
-  /// Whether the fabric knows the cycles in which words come and room is made
-  /// before these cycles are there. If not, a PE takes a step at a time, and
-  /// runs no code ahead of time.
-  virtual bool looksAhead() const = 0;
   /// Has a PE stepped in a cycle, or in the next if that is over.
   virtual void wake(int pe, Cycle when) = 0;
 
@@ -43,28 +39,24 @@ public:
   virtual Mailbox *inbox(int pe, int color) = 0;
   /// Where it is going to come.
   virtual Mailbox &expect(int pe, int color) = 0;
-  /// Takes the oldest word of an inbox. Who waits for its room goes on with
-  /// `settle`.
-  virtual Word receive(Mailbox &inbox, Cycle when) = 0;
-  /// The next `words` words are taken as they come, one per cycle from `since`
-  /// on; words before are all taken. Wakes the PE, if the inbox listens, in
-  /// the cycle of the last.
-  virtual void drop(Mailbox &inbox, int64_t words, Cycle since) = 0;
+  /// Takes the oldest word of an inbox, in the current cycle.
+  virtual Word receive(Mailbox &inbox) = 0;
+  /// The next `words` words are taken as they come, one per cycle from the
+  /// current one on; words before are all taken. Wakes the PE, if the inbox
+  /// listens, in the cycle of the last.
+  virtual void drop(Mailbox &inbox, int64_t words) = 0;
 
   /// What the PE sends on a color. Throws MissingRoute.
   virtual Mailbox &outbox(int pe, int color) = 0;
-  /// When there is room for one more word than `further`; never: not known
-  /// yet.
-  virtual Cycle roomAt(const Mailbox &outbox, int64_t further) const = 0;
-  /// Puts a word into an outbox that has room. It starts with `settle`.
+  /// When there is room for a word; never: not known yet.
+  virtual Cycle roomAt(const Mailbox &outbox) const = 0;
+  /// Puts a word into an outbox that has room.
   virtual void send(Mailbox &outbox, const Word &word) = 0;
-  /// Moves all words that can move.
-  virtual void settle() = 0;
 
   /// The PE's switch goes one position on once all that it has sent is past.
-  virtual void advanceSwitch(int pe, int color, Cycle when) = 0;
+  virtual void advanceSwitch(int pe, int color) = 0;
   virtual void setRoute(int pe, int color, program::Port receive,
-                        uint8_t transmit, Cycle when) = 0;
+                        uint8_t transmit) = 0;
 };
 
 } // namespace wsec::runtime::pe

@@ -251,15 +251,14 @@ bool Processor::startWork(Wafer &wafer, Cycle now) {
   if (!next)
     return false;
   if (next.task < 0) {
-    startCommand(wafer, next, now);
+    startCommand(wafer, next);
     return true;
   }
   const TaskCode &task = code->tasks[size_t(next.task)];
   if (task.kind == TaskKind::Local) {
     tasks[size_t(next.task)].pending = false;
   } else {
-    const Word word = wafer.fabric.receive(*next.inbox, now);
-    wafer.fabric.settle();
+    const Word word = wafer.fabric.receive(*next.inbox);
     if (wafer.observer && !word.control)
       wafer.observer->received(observed(), next.inbox->color, 1);
     storeWord(wafer, task.wordBuffer, word.payload);
@@ -272,9 +271,8 @@ bool Processor::startWork(Wafer &wafer, Cycle now) {
 
 /// Takes a launch wavelet, and starts its routine, if the PE has it, once it
 /// has all arguments.
-void Processor::startCommand(Wafer &wafer, const Candidate &next, Cycle now) {
-  const Word command = wafer.fabric.receive(*next.inbox, now);
-  wafer.fabric.settle();
+void Processor::startCommand(Wafer &wafer, const Candidate &next) {
+  const Word command = wafer.fabric.receive(*next.inbox);
   --launchesLeft;
   const auto *carried = wafer.call.launch(command.payload).arguments();
   argumentsLeft = carried ? carried->size() : 0;
@@ -294,8 +292,7 @@ bool Processor::takeArgument(Wafer &wafer, Cycle now) {
   Mailbox *inbox = wafer.fabric.inbox(pe, wafer.program.launch_color());
   if (!inbox || inbox->queue.empty() || inbox->queue.front().ready > now)
     return false;
-  const Word word = wafer.fabric.receive(*inbox, now);
-  wafer.fabric.settle();
+  const Word word = wafer.fabric.receive(*inbox);
   arguments.push_back(int32_t(word.payload));
   const Time taken = std::max(time, Time(word.ready));
   if (--argumentsLeft > 0) {

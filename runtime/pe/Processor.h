@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One PE: a main thread that runs routines and tasks, microthreads, and the
-// datapath they share. It is looked at in the cycles it asked for; what only
-// it can notice, it does ahead of time if the fabric looks ahead, too.
+// datapath they share. It is looked at in the cycles it asked for.
 #ifndef RUNTIME_PE_PROCESSOR_H
 #define RUNTIME_PE_PROCESSOR_H
 
@@ -110,7 +109,7 @@ private:
   void wakeAt(Wafer &wafer, Time when);
   void enter(Wafer &wafer, const Body &body, Time since, int task);
   bool startWork(Wafer &wafer, Cycle now);
-  void startCommand(Wafer &wafer, const Candidate &next, Cycle now);
+  void startCommand(Wafer &wafer, const Candidate &next);
   bool takeArgument(Wafer &wafer, Cycle now);
   const RoutineCode *routine(const Wafer &wafer, size_t called) const;
   void awaitWord(Wafer &wafer, int color, Cycle now);
@@ -124,7 +123,6 @@ private:
 
   // The main thread (Statements.cpp).
   bool runMain(Wafer &wafer, Cycle now);
-  bool canRunAhead(const Wafer &wafer) const;
   void statement(Wafer &wafer);
   void leaveBody(Wafer &wafer);
   bool awaits();
@@ -145,7 +143,6 @@ private:
 
   // Instructions (Threads.cpp).
   bool awaitsFree(const Wafer &wafer, const InstructionCode &instruction);
-  void runAtOnce(Wafer &wafer, VectorRun &run);
   void begin(Wafer &wafer, int index, std::unique_ptr<VectorRun> run);
   void requireNoRace(const Wafer &wafer, const Elements &touched, bool writes,
                      int buffer, const InstructionCode *instruction,
@@ -159,17 +156,14 @@ private:
   bool complete(Wafer &wafer, int index, Cycle now);
   bool stepThreads(Wafer &wafer, Cycle now);
   bool stepThread(Wafer &wafer, int index, Cycle now);
-  void drop(Wafer &wafer, Thread &thread, int source, Cycle since);
-  bool dropped(Thread &thread, Cycle now);
+  void drop(Wafer &wafer, Thread &thread, int source);
+  bool dropped(Thread &thread);
   bool prepare(Wafer &wafer, Thread &thread, Cycle now);
-  bool awaitWord(Wafer &wafer, Thread &thread, int source, Cycle now);
+  bool awaitWord(Thread &thread, int source, Cycle now);
   bool grant(int index, Cycle now);
-  void takeSteps(Wafer &wafer, int index, Cycle now);
-  bool moreSteps(Wafer &wafer, Thread &thread, int64_t taken, Cycle horizon,
-                 Cycle &at);
-  void takeWords(Wafer &wafer, Thread &thread, int64_t step, Cycle now);
-  void compute(Wafer &wafer, Thread &thread, int64_t count);
-  Cycle horizon(Wafer &wafer, int index, Cycle now) const;
+  void takeStep(Wafer &wafer, Thread &thread, Cycle now);
+  void takeWords(Wafer &wafer, Thread &thread);
+  void send(Wafer &wafer, const Thread &thread, uint32_t payload, Cycle now);
 
   void observe(Wafer &wafer, const Thread &thread) const;
   ObservedPes observed() const { return {&pe, 1}; }

@@ -14,39 +14,21 @@ namespace wsec::runtime::pe {
 /// Goes on as far as it can by `now`; whether it did anything.
 bool Processor::runMain(Wafer &wafer, Cycle now) {
   for (bool progress = false;; progress = true) {
-    if (main.run || awaits())
+    if (main.run || awaits() || time > Time(now))
       return progress;
-    const bool present = time <= Time(now);
     if (control) {
-      if (!present || !sendPendingControl(wafer, now))
+      if (!sendPendingControl(wafer, now))
         return progress;
     } else if (argumentsLeft > 0) {
-      if (!present || !takeArgument(wafer, now))
+      if (!takeArgument(wafer, now))
         return progress;
     } else if (frames.empty()) {
-      if (!present || !startWork(wafer, now))
+      if (!startWork(wafer, now))
         return progress;
     } else {
-      if (!present && !canRunAhead(wafer))
-        return progress;
       statement(wafer);
     }
   }
-}
-
-/// Whether only the PE itself can notice the next statement, and nothing else
-/// goes on in it.
-bool Processor::canRunAhead(const Wafer &wafer) const {
-  if (!wafer.fabric.looksAhead() || !aloneOnDatapath())
-    return false;
-  const Frame &frame = frames.back();
-  if (frame.next == frame.body->size())
-    return true;
-  const StatementCode &next = (*frame.body)[frame.next];
-  if (const auto *instruction = std::get_if<InstructionCode>(&next))
-    return !instruction->asynchronous() && !instruction->usesFabric();
-  return !std::holds_alternative<SendControlCode>(next) &&
-         !std::holds_alternative<SetRouteCode>(next);
 }
 
 void Processor::statement(Wafer &wafer) {
@@ -209,7 +191,7 @@ void Processor::execute(Wafer &wafer, const ReadClockCode &clock) {
 
 void Processor::execute(Wafer &wafer, const SetRouteCode &route) {
   wafer.fabric.setRoute(pe, int(route.color.value(bindings())), route.receive,
-                        route.transmit, wafer.now);
+                        route.transmit);
   time += 1 + addressCycles(wafer.machine, route.color);
 }
 
@@ -233,7 +215,7 @@ void Processor::execute(Wafer &wafer, const SendControlCode &send) {
 /// False if there is no room yet.
 bool Processor::sendPendingControl(Wafer &wafer, Cycle now) {
   Mailbox &outbox = wafer.fabric.outbox(pe, controlColor);
-  const Cycle room = wafer.fabric.roomAt(outbox, 0);
+  const Cycle room = wafer.fabric.roomAt(outbox);
   if (room > now) {
     if (room == never)
       outbox.senderWaits = true;
@@ -246,7 +228,6 @@ bool Processor::sendPendingControl(Wafer &wafer, Cycle now) {
   control.reset();
   time = std::max(time, Time(now)) + 1;
   wafer.fabric.send(outbox, word);
-  wafer.fabric.settle();
   return true;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Instructions on the threads of a PE, step by step. While nothing else can
-// happen in the PE, an instruction takes all the steps for which its words and
-// its room are known, and computes them together.
+// Instructions on the threads of a PE, step by step.
 #include "runtime/pe/Processor.h"
 
 #include "runtime/program/NearestNames.h"
@@ -48,9 +46,6 @@ void Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
     wafer.operations += run.elementCount();
     requireNoRace(wafer, run);
     requireResources(wafer, &run, -1);
-    if (!instruction.asynchronous() && !instruction.usesFabric() &&
-        aloneOnDatapath() && wafer.fabric.looksAhead())
-      return runAtOnce(wafer, run);
   } catch (const VectorRun::Fault &fault) {
     fail(wafer, fault.errorClass, fault.what);
   }
@@ -74,25 +69,6 @@ bool Processor::awaitsFree(const Wafer &wafer,
   awaited |= uint16_t(1u << instruction.thread);
   --frames.back().next;
   return true;
-}
-
-/// An instruction in memory that nobody else on the datapath interferes with.
-void Processor::runAtOnce(Wafer &wafer, VectorRun &run) {
-  const Time begun = time;
-  time = std::max(time, main.free) + run.cost().setup;
-  if (run.steps() > 0) {
-    time = std::max(time, datapath.until);
-    datapath.holder = datapath.last = mainThread;
-    datapath.until = time + run.cost().compute;
-    datapath.nextSteal = time + 1;
-    time += run.cost().perStep;
-    settled(wafer, run.code(), time);
-    run.run(memory, run.steps(), wafer.sent);
-  }
-  main.free = time;
-  if (Observer *observer = wafer.observer)
-    observer->instruction(observed(), {run.code(), launch, begun, time,
-                                       time - begun, 0, 0, run.elementCount()});
 }
 
 // ---------------------------------------------------------------- races
@@ -210,8 +186,7 @@ void Processor::begin(Wafer &wafer, int index, std::unique_ptr<VectorRun> run) {
   its.out = nullptr;
   for (int i = 0; i < 2; ++i)
     if (its.run->sources[size_t(i)].windowed)
-      drop(wafer, its, i, wafer.now);
-  wafer.fabric.settle();
+      drop(wafer, its, i);
 }
 
 /// When an instruction that ended at `when` has its last result in memory.
@@ -231,7 +206,7 @@ bool Processor::complete(Wafer &wafer, int index, Cycle now) {
   const InstructionCode &done = its.run->code();
   its.free = its.ready;
   if (done.advanceSwitch)
-    wafer.fabric.advanceSwitch(pe, its.run->sendColor, now);
+    wafer.fabric.advanceSwitch(pe, its.run->sendColor);
   if (wafer.observer)
     observe(wafer, its);
   wafer.spare.push_back(std::move(its.run));
@@ -264,33 +239,28 @@ void Processor::observe(Wafer &wafer, const Thread &its) const {
 
 /// The ramp drops the words up to the next that is used, whatever the thread
 /// is at.
-void Processor::drop(Wafer &wafer, Thread &its, int source, Cycle since) {
+void Processor::drop(Wafer &wafer, Thread &its, int source) {
   const int64_t words = its.run->sources[size_t(source)].skip();
   if (words > 0)
-    wafer.fabric.drop(*its.in[size_t(source)], words, since);
+    wafer.fabric.drop(*its.in[size_t(source)], words);
 }
 
-/// Whether no word is left to drop. They may have been dropped in cycles to
-/// come.
-bool Processor::dropped(Thread &its, Cycle now) {
+/// Whether no word is left to drop.
+bool Processor::dropped(Thread &its) {
   its.wait = {};
   for (size_t i = 0; i < 2; ++i) {
     const VectorRun::Source &source = its.run->sources[i];
-    if (!source.windowed)
-      continue;
-    if (its.in[i]->toDrop > 0)
+    if (source.windowed && its.in[i]->toDrop > 0) {
       its.wait = {Wait::Word, source.color, 0};
-    else if (its.in[i]->lastTaken > now)
-      its.wait = {Wait::Until, source.color, its.in[i]->lastTaken};
-    if (its.wait.kind != Wait::Nothing)
       return false;
+    }
   }
   return true;
 }
 
 /// Whether the oldest word of a source is there at `now`; one that follows a
 /// word of the same cycle is there in the next.
-bool Processor::awaitWord(Wafer &, Thread &its, int source, Cycle now) {
+bool Processor::awaitWord(Thread &its, int source, Cycle now) {
   const Mailbox &inbox = *its.in[size_t(source)];
   const int color = its.run->sources[size_t(source)].color;
   if (inbox.queue.empty()) {
@@ -306,7 +276,7 @@ bool Processor::awaitWord(Wafer &, Thread &its, int source, Cycle now) {
 /// Whether the next step can be taken at `now`, or there is none.
 bool Processor::prepare(Wafer &wafer, Thread &its, Cycle now) {
   VectorRun &run = *its.run;
-  if (!dropped(its, now))
+  if (!dropped(its))
     return false;
   if (run.done() == run.steps()) {
     its.closed = true;
@@ -315,7 +285,7 @@ bool Processor::prepare(Wafer &wafer, Thread &its, Cycle now) {
   for (size_t i = 0; i < 2; ++i) {
     if (!run.sources[i].needsWord(run.done()))
       continue;
-    if (!awaitWord(wafer, its, int(i), now))
+    if (!awaitWord(its, int(i), now))
       return false;
     if (!its.in[i]->queue.front().control)
       continue;
@@ -323,8 +293,7 @@ bool Processor::prepare(Wafer &wafer, Thread &its, Cycle now) {
       its.wait = {Wait::Word, run.sources[i].color, 0};
       return false;
     }
-    wafer.fabric.receive(*its.in[i], now);
-    wafer.fabric.settle();
+    wafer.fabric.receive(*its.in[i]);
     run.end();
     its.closed = true;
     return true;
@@ -333,7 +302,7 @@ bool Processor::prepare(Wafer &wafer, Thread &its, Cycle now) {
     return true;
   if (!its.out)
     its.out = &wafer.fabric.outbox(pe, run.sendColor);
-  const Cycle room = wafer.fabric.roomAt(*its.out, 0);
+  const Cycle room = wafer.fabric.roomAt(*its.out);
   if (room == never)
     its.wait = {Wait::Room, run.sendColor, 0};
   else if (room > now)
@@ -390,7 +359,7 @@ bool Processor::stepThread(Wafer &wafer, int index, Cycle now) {
   }
   if (!grant(index, now))
     return false;
-  takeSteps(wafer, index, now);
+  takeStep(wafer, its, now);
   return true;
 }
 
@@ -422,98 +391,32 @@ bool Processor::grant(int index, Cycle now) {
   return true;
 }
 
-/// Takes the step that was granted for `now`, and those after it that nothing
-/// can interfere with. What it sends and takes may let more words come.
-void Processor::takeSteps(Wafer &wafer, int index, Cycle now) {
-  Thread &its = thread(index);
-  const Cycle until = horizon(wafer, index, now);
-  Cycle at = now;
-  do {
-    const int64_t first = its.run->done();
-    int64_t taken = 0;
-    wafer.sentCycles.clear();
-    do {
-      takeWords(wafer, its, first + taken, at);
-      ++taken;
-    } while (moreSteps(wafer, its, taken, until, at) && grant(index, at));
-    compute(wafer, its, taken);
-    wafer.fabric.settle();
-    wafer.sentCycles.clear();
-  } while (moreSteps(wafer, its, 0, until, at) && grant(index, at));
-}
-
-/// Whether the next step will be taken before the horizon, and when.
-bool Processor::moreSteps(Wafer &wafer, Thread &its, int64_t taken,
-                          Cycle horizon, Cycle &at) {
-  const VectorRun &run = *its.run;
-  const int64_t step = run.done() + taken;
-  const Cycle next = std::max(at, Cycle(std::ceil(its.ready)));
-  if (step == run.steps() || next >= horizon)
-    return false;
-  Cycle possible = next;
-  for (size_t i = 0; i < 2; ++i) {
-    if (!run.sources[i].needsWord(step))
-      continue;
-    const Mailbox &inbox = *its.in[i];
-    if (inbox.queue.empty() || inbox.queue.front().control)
-      return false;
-    possible = std::max(possible, inbox.takeable());
-  }
-  for (size_t i = 0; i < 2; ++i)
-    if (run.sources[i].windowed) {
-      if (its.in[i]->toDrop > 0)
-        return false;
-      possible = std::max(possible, its.in[i]->lastTaken);
-    }
-  if (its.out) {
-    const Cycle room =
-        wafer.fabric.roomAt(*its.out, int64_t(wafer.sentCycles.size()));
-    if (room == never)
-      return false;
-    its.waitsToSend += std::max(0.0, Time(room - possible));
-    possible = std::max(possible, room);
-  }
-  if (possible >= horizon)
-    return false;
-  its.held = possible > next;
-  at = possible;
-  return true;
-}
-
-/// Until when nothing but this thread can do anything in the PE.
-Cycle Processor::horizon(Wafer &wafer, int index, Cycle now) const {
-  if (!wafer.fabric.looksAhead())
-    return now;
-  const Thread &its = index == mainThread ? main : (*micro)[size_t(index - 1)];
-  if (index == mainThread)
-    return aloneOnDatapath() ? never : now;
-  if (running != 1u << index || control)
-    return now;
-  if (awaited)
-    return never;
-  if (!frames.empty() || time > Time(now))
-    return Cycle(std::ceil(time));
-  if (!hearsWords)
-    return never;
-  // What is on its way to the PE is at least a ramp away.
-  Cycle until = now + 1 + wafer.machine.ramp_cycles();
-  for (int color = 0; color < wafer.machine.colors(); ++color) {
-    const Mailbox *inbox = wafer.fabric.inbox(pe, color);
-    if (inbox && !inbox->queue.empty() && inbox->queue.front().ready > now &&
-        inbox != its.in[0] && inbox != its.in[1])
-      until = std::min(until, inbox->queue.front().ready);
-  }
-  return until;
-}
-
-/// Receives the words of a step.
-void Processor::takeWords(Wafer &wafer, Thread &its, int64_t step, Cycle now) {
+/// Takes the step that was granted for `now`.
+void Processor::takeStep(Wafer &wafer, Thread &its, Cycle now) {
+  takeWords(wafer, its);
   VectorRun &run = *its.run;
+  wafer.sent.clear();
+  try {
+    run.step(memory, wafer.sent);
+  } catch (const VectorRun::Fault &fault) {
+    fail(wafer, fault.errorClass, fault.what);
+  }
+  its.closed = run.done() == run.steps() && !run.sources[0].windowed &&
+               !run.sources[1].windowed;
+  // A pair leaves with its second element.
+  for (uint32_t payload : wafer.sent)
+    send(wafer, its, payload, now);
+}
+
+/// Receives the words of the next step.
+void Processor::takeWords(Wafer &wafer, Thread &its) {
+  VectorRun &run = *its.run;
+  const int64_t step = run.done();
   for (size_t i = 0; i < 2; ++i) {
     VectorRun::Source &source = run.sources[i];
     if (!source.needsWord(step))
       continue;
-    const Word word = wafer.fabric.receive(*its.in[i], now);
+    const Word word = wafer.fabric.receive(*its.in[i]);
     if (wafer.observer)
       wafer.observer->received(observed(), source.color, 1);
     const OperandCode &operand = i == 0 ? run.code().a : run.code().b;
@@ -527,47 +430,31 @@ void Processor::takeWords(Wafer &wafer, Thread &its, int64_t step, Cycle now) {
                " where it expects " + describeForm(expected));
     source.accept(word.payload, half);
     if (source.windowed)
-      drop(wafer, its, int(i), now);
+      drop(wafer, its, int(i));
   }
-  // A pair leaves with its second element.
-  const bool pairs = run.code().dst.packing == Packing::Pair;
-  if (its.out && (!pairs || step % 2 == 1 || step + 1 == run.steps()))
-    wafer.sentCycles.push_back(now);
 }
 
-/// Computes steps that were taken, and sends what they give.
-void Processor::compute(Wafer &wafer, Thread &its, int64_t count) {
-  VectorRun &run = *its.run;
-  wafer.sent.clear();
-  try {
-    run.run(memory, count, wafer.sent);
-  } catch (const VectorRun::Fault &fault) {
-    fail(wafer, fault.errorClass, fault.what);
-  }
-  its.closed = run.done() == run.steps() && !run.sources[0].windowed &&
-               !run.sources[1].windowed;
-  if (!its.out)
-    return;
+/// Sends a word that the last step, taken at `now`, gave.
+void Processor::send(Wafer &wafer, const Thread &its, uint32_t payload,
+                     Cycle now) {
+  const VectorRun &run = *its.run;
+  const OperandCode &dst = run.code().dst;
   // What comes from memory is at hand when its step begins; a word of the
   // fabric takes the step to come in.
   const Cycle delay = wafer.machine.ramp_cycles() +
                       Cycle(std::ceil(run.cost().compute)) -
                       (run.relays() ? 0 : 1);
-  const OperandCode &dst = run.code().dst;
+  const bool half = dst.packing == Packing::Pair && run.steps() % 2 == 1 &&
+                    run.done() == run.steps();
   Word word;
-  word.form = wireForm(dst.type, dst.packing);
-  const bool odd = dst.packing == Packing::Pair && run.steps() % 2 == 1 &&
-                   run.done() == run.steps();
-  for (size_t i = 0; i < wafer.sent.size(); ++i) {
-    word.payload = wafer.sent[i];
-    word.ready = wafer.sentCycles[i] + delay;
-    if (odd && i + 1 == wafer.sent.size())
-      word.form |= halfFilled;
-    if (Observer *observer = wafer.observer)
-      observer->sent(observed(), its.launch, run.sendColor, 1,
-                     Time(wafer.sentCycles[i]), Time(wafer.sentCycles[i]));
-    wafer.fabric.send(*its.out, word);
-  }
+  word.form =
+      uint8_t(wireForm(dst.type, dst.packing) | (half ? halfFilled : 0));
+  word.payload = payload;
+  word.ready = now + delay;
+  if (Observer *observer = wafer.observer)
+    observer->sent(observed(), its.launch, run.sendColor, 1, Time(now),
+                   Time(now));
+  wafer.fabric.send(*its.out, word);
 }
 
 } // namespace wsec::runtime::pe

@@ -146,13 +146,12 @@ Elements VectorRun::elements(const Operand &operand) const {
 
 // ---------------------------------------------------------------- running
 
-void VectorRun::run(Memory &memory, int64_t count,
-                    std::vector<uint32_t> &sent) {
+void VectorRun::step(Memory &memory, std::vector<uint32_t> &sent) {
   if (total == 0)
     return;
   // Elements in lexicographic order, a row of the innermost extent at a time.
   int64_t position = stepsDone * inner;
-  int64_t left = count * inner;
+  int64_t left = inner;
   const int last = rank - 1;
   int64_t index[maxExtents] = {};
   int64_t rest = position;

@@ -69,9 +69,9 @@ public:
 
   int64_t steps() const { return stepCount; }
   int64_t done() const { return stepsDone; }
-  /// Takes `count` ready steps; what is sent is appended to `sent`, words as
+  /// Takes a step that is ready; what is sent is appended to `sent`, words as
   /// on the wire. The last word may wait for the second half of a pair.
-  void run(Memory &memory, int64_t count, std::vector<uint32_t> &sent);
+  void step(Memory &memory, std::vector<uint32_t> &sent);
   /// No further elements will come: it ends with the steps taken.
   void end() { stepCount = stepsDone; }
 

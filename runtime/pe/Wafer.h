@@ -42,8 +42,7 @@ struct Wafer {
   Cycle now = -1; ///< the current cycle
   uint64_t vectorInstructions = 0, operations = 0, spent = 0;
   const uint64_t limit;
-  std::vector<uint32_t> sent;    ///< scratch: words, and
-  std::vector<Cycle> sentCycles; ///< when they are sent
+  std::vector<uint32_t> sent; ///< scratch: words of a step
   std::vector<std::unique_ptr<VectorRun>> spare;
 };
 

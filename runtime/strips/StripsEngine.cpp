@@ -427,7 +427,7 @@ StripsEngine::StripsEngine(const program::Program &program,
   if (const std::string what = unsupported(program); !what.empty())
     throw Error(ErrorClass::BadProgram,
                 "the strips engine runs no programs with " + what +
-                    "; take --engine=streams or --engine=wavelet");
+                    "; take --engine=wavelet");
   requireProcessor();
   if (options.threads == 0)
     options.threads = std::max(1u, std::thread::hardware_concurrency());
@@ -460,7 +460,7 @@ RunResult StripsEngine::run(HostPort &host, const Call &call,
       throw Error(ErrorClass::BadProgram,
                   "PEs that the strips engine runs together wait for one "
                   "another here, which nobody can look at; take "
-                  "--engine=streams or --engine=wavelet");
+                  "--engine=wavelet");
     implementation = std::move(separate);
     return result;
   }

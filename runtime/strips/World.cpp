@@ -377,8 +377,8 @@ bool World::growStripQueues() {
                 "words that wait between PEs take " + std::to_string(waiting) +
                     " bytes of the host's memory, allowed are " +
                     std::to_string(queueBytes) +
-                    " (EngineOptions::queueBytes); the streams and wavelet "
-                    "engines hold no more than the machine's queues");
+                    " (EngineOptions::queueBytes); the wavelet engine "
+                    "holds no more than the machine's queues");
   return any;
 }
 

@@ -372,7 +372,7 @@ Buffer &Fabric::outbox(int pe, int color) {
                   agendaEntry(Party::Processor, uint32_t(pe))))];
 }
 
-Cycle Fabric::roomAt(const pe::Mailbox &outbox, int64_t) const {
+Cycle Fabric::roomAt(const pe::Mailbox &outbox) const {
   const auto &buffer = static_cast<const Buffer &>(outbox);
   const Cycle now = agenda.now();
   if (buffer.hasRoom(now))
@@ -398,11 +398,11 @@ Buffer &Fabric::expect(int pe, int color) {
   return route == none ? nowhere : buffers[size_t(inboxBuffer(route))];
 }
 
-Word Fabric::receive(pe::Mailbox &inbox, Cycle) {
+Word Fabric::receive(pe::Mailbox &inbox) {
   return pop(static_cast<Buffer &>(inbox));
 }
 
-void Fabric::drop(pe::Mailbox &inbox, int64_t words, Cycle) {
+void Fabric::drop(pe::Mailbox &inbox, int64_t words) {
   inbox.toDrop = words;
   if (&inbox == &nowhere)
     return;
@@ -413,7 +413,7 @@ void Fabric::drop(pe::Mailbox &inbox, int64_t words, Cycle) {
     dropLater(route);
 }
 
-void Fabric::advanceSwitch(int pe, int color, Cycle) {
+void Fabric::advanceSwitch(int pe, int color) {
   int route = sendingRoute(pe, color);
   int outbox = routes[size_t(route)].in[size_t(Port::Ramp)];
   if (outbox != none && !buffers[size_t(outbox)].empty()) {
@@ -424,8 +424,7 @@ void Fabric::advanceSwitch(int pe, int color, Cycle) {
   queue(route);
 }
 
-void Fabric::setRoute(int pe, int color, Port receive, uint8_t transmit,
-                      Cycle) {
+void Fabric::setRoute(int pe, int color, Port receive, uint8_t transmit) {
   int route = sendingRoute(pe, color);
   routes[size_t(route)].state.set(receive, transmit);
   queue(route);

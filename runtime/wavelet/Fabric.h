@@ -46,24 +46,22 @@ public:
 
   // ---- a PE and its ramp
 
-  bool looksAhead() const override { return false; }
   void wake(int pe, Cycle when) override {
     agenda.enter(when, agendaEntry(Party::Processor, uint32_t(pe)));
   }
   Buffer *inbox(int pe, int color) override;
   Buffer &expect(int pe, int color) override;
-  Word receive(pe::Mailbox &inbox, Cycle when) override;
-  void drop(pe::Mailbox &inbox, int64_t words, Cycle since) override;
+  Word receive(pe::Mailbox &inbox) override;
+  void drop(pe::Mailbox &inbox, int64_t words) override;
   /// An entry of the agenda for a ramp is due: takes a word that is to be
   /// dropped. Whether the PE is due, too.
   bool dropNow(int route);
   Buffer &outbox(int pe, int color) override;
-  Cycle roomAt(const pe::Mailbox &outbox, int64_t further) const override;
+  Cycle roomAt(const pe::Mailbox &outbox) const override;
   void send(pe::Mailbox &outbox, const Word &word) override;
-  void settle() override {}
-  void advanceSwitch(int pe, int color, Cycle when) override;
-  void setRoute(int pe, int color, program::Port receive, uint8_t transmit,
-                Cycle when) override;
+  void advanceSwitch(int pe, int color) override;
+  void setRoute(int pe, int color, program::Port receive,
+                uint8_t transmit) override;
 
   // ---- the west edge
 

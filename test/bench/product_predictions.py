@@ -7,10 +7,10 @@
 
 A line for each product of tokens x features x result features on a mesh, in a
 variant that is written into the selected program: what the cost model says, what
-`streams` counts, and how far apart they are; then, for each variant, the worst
+`wavelet` counts, and how far apart they are; then, for each variant, the worst
 and the root of the mean square. Of predictions it passes no judgement: who changes the
 cost model runs it before and after. With --strips a run on `strips` follows, and its cycles
-must be so many percent off those of `streams`.
+must be so many percent off those of `wavelet`.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def measure(options, shape, mesh, variant):
         text = re.sub(r"variant\(\w+\) on @r", f"variant({variant}) on @r", text)
         Path(f"{path}.mlir").write_text(text)
         run("wsec", f"{path}.mlir", "-o", f"{path}.wafer", f"--report={path}.compiled.json")
-        for engine in ("streams", "strips") if options.strips else ("streams",):
+        for engine in ("wavelet", "strips") if options.strips else ("wavelet",):
             run("wse-run", f"{path}.wafer", "--inputs", options.work / f"{shape}.npz",
                 f"--engine={engine}", f"--report={path}.{engine}.json")
     except RuntimeError as error:
@@ -73,9 +73,9 @@ def measure(options, shape, mesh, variant):
         return json.loads(Path(f"{path}.{which}.json").read_text())
 
     cycles = [next(k["cycles"] for k in report(which)["kernels"] if k["kind"] == "matmul")
-              for which in ("compiled", "streams")]
+              for which in ("compiled", "wavelet")]
     if options.strips:
-        cycles.append(100 * (report("strips")["cycles"]["total"] / report("streams")["cycles"]["total"] - 1))
+        cycles.append(100 * (report("strips")["cycles"]["total"] / report("wavelet")["cycles"]["total"] - 1))
     return cycles
 
 

@@ -156,7 +156,6 @@ ROWS = [
     Row("wafer-layer", "a layer of GPT-2, 750x994 PEs, the whole process", "onnxruntime", wafer, 5, "s", 3),
     memory("gpt2-layer", "a layer of GPT-2", None, "750x994", 1500),
     stepped("wavelet"),
-    stepped("streams"),
     # Sparse weights stream in f32 only.
     *(product(kernel, precision) for kernel in PRODUCTS for precision in ("f32", "f16", "bf16")
       if kernel != "sparse" or precision == "f32"),

@@ -3,7 +3,7 @@
 """Cycles and streamed bytes of a transformer layer over the density of its
 weights, beside Amdahl's line.
 
-  sparsity.py [--mesh 8x8] [--engine streams] [--tokens 64] [--width 256] [--heads 4]
+  sparsity.py [--mesh 8x8] [--engine wavelet] [--tokens 64] [--width 256] [--heads 4]
 
 The line is a + (1 - a) * density, with a, the share that stays dense, from a run
 that keeps one weight of 64. `dense` is the program without --sparsity, whose
@@ -53,7 +53,7 @@ class Layer:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for flag, default in (("mesh", "8x8"), ("engine", "streams"), ("tokens", 64), ("width", 256),
+    for flag, default in (("mesh", "8x8"), ("engine", "wavelet"), ("tokens", 64), ("width", 256),
                           ("heads", 4), ("within", 5.0)):
         parser.add_argument(f"--{flag}", type=type(default), default=default)
     arguments = parser.parse_args()

@@ -26,7 +26,7 @@ import small_models  # noqa: E402
 import two_regions  # noqa: E402
 from commands import run  # noqa: E402
 
-ENGINES = ("wavelet", "streams", "strips")
+ENGINES = ("wavelet", "strips")
 STATES = {"placed": "place", "routed": "route", "scheduled": "schedule"}
 PATTERNS = ("channel launch column row_west row_east row_cast key_north value_north key_cast "
             "value_cast out_north out_exit channel_row root_west head_cast transfer "

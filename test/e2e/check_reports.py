@@ -45,7 +45,7 @@ def main():
         subprocess.run(["wsec", model, "-o", folder / "p.wafer", f"--mesh={mesh}", *shapes,
                         "--quiet", f"--report={folder}/compile.json"], check=True)
         subprocess.run(["wse-run", folder / "p.wafer", "--inputs", folder / "inputs.npz",
-                        "--engine=streams", "--quiet", f"--report={folder}/run.json"], check=True)
+                        "--engine=wavelet", "--quiet", f"--report={folder}/run.json"], check=True)
         compiled, ran = (json.loads((folder / file).read_text())
                          for file in ("compile.json", "run.json"))
         for file, report in (("compile.json", compiled), ("run.json", ran)):

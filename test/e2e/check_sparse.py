@@ -56,7 +56,7 @@ def check(model, inputs, work, arguments, mesh, sparsity, method):
         good = False
     text = f"{mesh} {method} {sparsity}: {kept} of {total} kept, {bytes_sparse} for {dense} bytes"
     bits = None
-    for engine in arguments.engine or ["streams"]:
+    for engine in arguments.engine or ["wavelet"]:
         run(["wse-run", work / "sparse.wafer", f"--weights={Path(model).parent}", "--inputs",
              work / "inputs.npz", "--outputs", work / "out.npz", f"--engine={engine}",
              f"--report={work}/run.json", "--quiet"])

@@ -3,7 +3,7 @@
 """Reads every value of a model that PEs hold, and compares it with
 onnxruntime, which gives the same tensor as a further output.
 
-  check_values.py MODEL --mesh 8x8 [--engine streams] [--work DIR] [--least N]
+  check_values.py MODEL --mesh 8x8 [--engine wavelet] [--work DIR] [--least N]
 
 MODEL is an .onnx file or the name of a small model. Passes when no value is off
 by more than 1e-5, absolutely and of the value's largest element, and there are

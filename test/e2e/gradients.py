@@ -22,7 +22,7 @@ from onnx import helper as h
 import torch_graph
 from commands import run
 
-ENGINES = ["strips", "streams"]
+ENGINES = ["strips", "wavelet"]
 TOLERANCE = 1e-5
 
 

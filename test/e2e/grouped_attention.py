@@ -20,7 +20,7 @@ from commands import run
 from onnx import TensorProto as T
 from onnx import helper as h
 
-ENGINES = ["burst", "strips", "streams", "wavelet"]
+ENGINES = ["burst", "strips", "wavelet"]
 WAYS = ["input", "bound", "initializer"]
 TOLERANCE = 1e-5
 HEADS, SIZE = 4, 16  # onnxruntime turns heads of multiples of 16

@@ -20,7 +20,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-ENGINES = ("wavelet", "streams", "strips")
+ENGINES = ("wavelet", "strips")
 
 
 def run(command):

@@ -15,7 +15,7 @@ import onnxruntime
 from onnx import TensorProto as T
 from onnx import helper as h
 
-ENGINES = ["burst", "strips", "streams", "wavelet"]
+ENGINES = ["burst", "strips", "wavelet"]
 SHAPE = [5, 7]
 
 

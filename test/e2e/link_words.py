@@ -36,7 +36,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model")
     parser.add_argument("--mesh", required=True)
-    parser.add_argument("--engine", default="streams")
+    parser.add_argument("--engine", default="wavelet")
     parser.add_argument("--work", type=Path, required=True)
     arguments, flags = parser.parse_known_args()
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent / "models"))
 import small_models  # noqa: E402
 from commands import run  # noqa: E402
 
-ENGINES = ("wavelet", "streams", "strips")
+ENGINES = ("wavelet", "strips")
 
 
 def place(model, inputs, mesh, region, work):

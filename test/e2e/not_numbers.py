@@ -21,7 +21,7 @@ from commands import run
 from onnx import TensorProto as T
 from onnx import helper as h
 
-ENGINES = ("burst", "strips", "streams", "wavelet")
+ENGINES = ("burst", "strips", "wavelet")
 BATCH, HEADS, TOKENS, SIZE = 2, 2, 4, 16
 LOWEST, INFINITY = float(np.finfo(np.float32).min), float("inf")
 EVERY = np.ones((TOKENS, TOKENS), bool)

@@ -18,7 +18,7 @@ import onnxruntime
 from onnx import TensorProto as T
 from onnx import helper as h
 
-ENGINES = ["burst", "strips", "streams", "wavelet"]
+ENGINES = ["burst", "strips", "wavelet"]
 TOLERANCE = 1e-5
 RESULTS = {"MatMulInteger": T.INT32, "QLinearMatMul": T.UINT8, "ArgMax": T.INT64, "ArgMin": T.INT64, "Identity": T.INT64}
 

@@ -19,7 +19,7 @@ from onnx import TensorProto as T
 from onnx import helper as h
 from onnx import numpy_helper
 
-ENGINES = ["strips", "streams", "wavelet"]
+ENGINES = ["strips", "wavelet"]
 TOKENS, K, N = 3, 75, 44
 # Of the largest result: sums of 75 products, added up in another order.
 TOLERANCE = 1e-5

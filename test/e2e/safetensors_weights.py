@@ -60,7 +60,7 @@ class SafetensorsTest(unittest.TestCase):
         program = wsec.compile(onnx_file, FOLDER / "out.wafer", mesh="4x4", weights=weights)
         hidden = np.maximum(self.x["x"] @ self.weights["fc1.weight"] + self.weights["fc1.bias"], 0)
         expected = hidden @ self.weights["fc2.weight"] + self.weights["fc2.bias"]
-        for engine in ("strips", "streams"):
+        for engine in ("strips", "wavelet"):
             outputs = program.run(self.x, engine=engine)
             np.testing.assert_allclose(outputs["y"], expected, atol=1e-5)
         self.assertGreater(outputs.report.weights.streamed_bytes, 4 * 40960)

@@ -14,7 +14,7 @@ from commands import run
 from onnx import TensorProto as T
 from onnx import helper as h
 
-ENGINES = ["burst", "strips", "streams", "wavelet"]
+ENGINES = ["burst", "strips", "wavelet"]
 
 
 def model(nodes, inputs, outputs, initializers=()):

@@ -22,7 +22,7 @@ import numpy as np
 import recover_streams
 from commands import run
 
-ENGINES = ("wavelet", "streams", "strips")
+ENGINES = ("wavelet", "strips")
 
 PROGRAM = """module {{
   wse.program @main state(selected) mesh({mesh}) machine("wse2") {{

@@ -55,7 +55,7 @@ class SessionTest(unittest.TestCase):
 
     def test_engines(self):
         x = rows(6)
-        outputs = [self.program.session(engine=engine).run({"x": x})["y"] for engine in ("streams", "strips", "wavelet")]
+        outputs = [self.program.session(engine=engine).run({"x": x})["y"] for engine in ("strips", "wavelet")]
         for output in outputs:
             np.testing.assert_array_equal(output, outputs[0])
 
@@ -123,7 +123,7 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(raised.exception.kind, "BadCall")
         with self.assertRaisesRegex(wsec.RunError, "nothing has run yet"):
             self.program.session().report
-        with self.assertRaisesRegex(wsec.Error, "no engine 'fast': burst, streams, strips or wavelet"):
+        with self.assertRaisesRegex(wsec.Error, "no engine 'fast': burst, strips or wavelet"):
             self.program.session(engine="fast")
         lost = self.folder / "lost" / "p.wafer"
         lost.parent.mkdir()

@@ -108,7 +108,7 @@ ABSL_FLAG(Words, weights, {},
           "DIR  a folder with the program's weight files, if they do not lie "
           "beside it; may be repeated");
 ABSL_FLAG(Engine, engine, Engine::Burst,
-          "NAME  burst, streams, strips or wavelet, as runtime/README.md says");
+          "NAME  burst, strips or wavelet, as runtime/README.md says");
 ABSL_FLAG(Threads, threads, {0},
           "N  worker threads, one per core if not given; change neither values "
           "nor cycles");

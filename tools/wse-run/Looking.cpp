@@ -67,7 +67,7 @@ Looking::Looking(const Call &call, const Flags &flags) : flags(flags) {
     throw UsageError(
         "--until=CYCLE: the strips engine runs the PEs of a compiled program "
         "one ahead of the other and has no state at a cycle; take "
-        "--until=launch:N, --engine=streams or --engine=wavelet");
+        "--until=launch:N or --engine=wavelet");
   all.add(*probe);
 }
 

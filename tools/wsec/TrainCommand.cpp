@@ -143,7 +143,7 @@ ABSL_FLAG(Count, decay_steps, {0},
 ABSL_FLAG(std::string, precision, "f32",
           "TYPE  of what streams: f32, f16 or bf16");
 ABSL_FLAG(std::string, engine, "burst",
-          "NAME  what emulates: burst, streams, strips or wavelet");
+          "NAME  what emulates: burst, strips or wavelet");
 
 ABSL_FLAG(std::string, log, "", "FILE.jsonl  a line for each step");
 ABSL_FLAG(Count, log_every, {1}, "N  steps from one shown line to the next");

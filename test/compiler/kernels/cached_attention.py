@@ -30,7 +30,7 @@ CASES = [
     ("4x4", 1, 60, 9, 3, 4, 4, 8, [0, 8], [16, 59]),  # of two
 ]
 TOLERANCES = {"f32": 1e-5, "f16": 6 * 2.0**-11, "bf16": 6 * 2.0**-8}
-ENGINES = ["wavelet", "streams", "strips"]
+ENGINES = ["wavelet", "strips"]
 
 ENTRY = """
   input @q{name} : tensor<{batch}x{count}x{queries}xf32>

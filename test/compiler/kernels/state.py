@@ -16,7 +16,7 @@ import numpy as np
 # Mesh, batch elements, tokens of each, features, tokens of a call.
 CASES = [("4x2", 1, 3, 8, 1), ("3x1", 1, 4, 5, 1), ("5x7", 1, 4, 3, 1), ("4x6", 2, 5, 6, 1), ("2x5", 2, 3, 4, 1),
          ("4x2", 1, 9, 8, 3), ("3x1", 1, 4, 5, 3), ("5x7", 1, 4, 3, 2), ("4x6", 2, 15, 6, 7), ("3x5", 2, 30, 4, 2), ("2x2", 2, 6, 4, 2)]
-ENGINES = ["wavelet", "streams", "strips"]
+ENGINES = ["wavelet", "strips"]
 
 PROGRAM = """
 #tokens = #wse.dist<rows = [0, 1], columns = [2]>

@@ -65,15 +65,16 @@ Tally Campaign::run() const {
     const Verdict verdict = comparison.verdict;
     ++tally.verdicts[verdict];
     if (verdict == Verdict::Refused)
-      ++tally.errors[std::string(errorClassName(*comparison.burst.error))];
+      ++tally.errors[std::string(errorClassName(*comparison.other.error))];
     if (verdict == Verdict::Same || verdict == Verdict::CyclesDiffer)
       tally.offBy.push_back({comparison.offBy(), seed});
+    tally.digest = tally.digest * 31 + comparison.wavelet.digest();
     const bool slow = verdict == Verdict::CyclesDiffer;
     // Nothing may be wrong with a well-formed program, but that it asks for
     // more queues at a time than a PE has.
     const bool sound = verdict < Verdict::Refused ||
                        its.broken != Break::Nothing ||
-                       comparison.burst.error == ErrorClass::MachineLimit;
+                       comparison.other.error == ErrorClass::MachineLimit;
     if (!disagrees(verdict) && !slow && sound && verdict != Verdict::Invalid)
       continue;
     std::string text = "seed " + std::to_string(seed) +
@@ -95,9 +96,9 @@ std::string Tally::describe() const {
   for (const auto &[verdict, n] : verdicts)
     text += std::to_string(n) + " " + verdictName(verdict) + "\n";
   for (const auto &[name, n] : errors)
-    text += "  " + std::to_string(n) + " refused by both: " + name + "\n";
+    text += "  " + std::to_string(n) + " refused: " + name + "\n";
   if (!offBy.empty()) {
-    text += "cycles of burst, by which it is off:";
+    text += "cycles, by which they are off:";
     for (double part : {0.0, 0.01, 0.05, 0.5, 0.95, 0.99, 1.0}) {
       const auto &[off, seed] = offBy[size_t(part * double(offBy.size() - 1))];
       char entry[80];

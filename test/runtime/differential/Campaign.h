@@ -15,8 +15,9 @@ namespace wsec::runtime::test {
 /// What many programs came to.
 struct Tally {
   std::map<Verdict, int> verdicts;
-  std::map<std::string, int> errors; ///< classes that both engines gave
-  /// Of programs that ran on both: how much burst is off, and the seed.
+  std::map<std::string, int> errors; ///< classes, of what was refused
+  uint64_t digest = 0;               ///< of what wavelet gave
+  /// Of programs that ran: how much the other run is off, and the seed.
   std::vector<std::pair<double, uint64_t>> offBy;
   struct Disagreement {
     uint64_t seed;
@@ -43,7 +44,7 @@ public:
   std::function<void(const std::string &)> disagreed;
 
   /// well-formed, broken, or the name of a break; commands, broken-commands;
-  /// strips, broken-strips: commands, on the engine of large meshes.
+  /// strips, broken-strips: commands, on the engine of large meshes, too.
   bool setKind(const std::string &name);
   Tally run() const;
   RandomProgram program(Choices &choices, uint64_t seed) const;

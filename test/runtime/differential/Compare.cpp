@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/runtime/differential/Compare.h"
 
+#include "runtime/observe/Observer.h"
 #include "runtime/program/Checker.h"
-#include "runtime/streams/StreamsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"
 
 #include <algorithm>
@@ -13,10 +13,12 @@
 namespace wsec::runtime::test {
 
 template <class Engine>
-static Outcome runOn(const program::Program &program, TensorHost host) {
+static Outcome runOn(const program::Program &program, TensorHost host,
+                     Observer *observer = nullptr) {
   Outcome outcome;
   try {
     EngineOptions options;
+    options.observer = observer;
     options.threads = 1;
     options.workLimit = 10000000;
     outcome.result = Engine(program, options).run(host);
@@ -29,6 +31,23 @@ static Outcome runOn(const program::Program &program, TensorHost host) {
   return outcome;
 }
 
+uint64_t Outcome::digest() const {
+  uint64_t digest = 14695981039346656037u;
+  auto add = [&](const void *bytes, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+      digest =
+          (digest ^ static_cast<const uint8_t *>(bytes)[i]) * 1099511628211u;
+  };
+  const int ends = error ? int(*error) : -1;
+  add(&ends, sizeof ends);
+  add(&result.cycles, sizeof result.cycles);
+  for (const auto &[tensor, bytes] : tensors)
+    add(bytes.data(), bytes.size());
+  for (const auto &[key, words] : channels)
+    add(words.data(), words.size() * sizeof(float));
+  return digest;
+}
+
 /// NaN and zeros of either sign are compared, too.
 static bool sameBits(const Outcome::Channels &a, const Outcome::Channels &b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -39,18 +58,18 @@ static bool sameBits(const Outcome::Channels &a, const Outcome::Channels &b) {
                     });
 }
 
-static Verdict judge(const Outcome &burst, const Outcome &wavelet) {
-  if (burst.error != wavelet.error)
+static Verdict judge(const Outcome &other, const Outcome &wavelet) {
+  if (other.error != wavelet.error)
     return Verdict::ErrorsDiffer;
-  if (burst.error)
+  if (other.error)
     return Verdict::Refused;
-  if (burst.tensors != wavelet.tensors ||
-      !sameBits(burst.channels, wavelet.channels))
+  if (other.tensors != wavelet.tensors ||
+      !sameBits(other.channels, wavelet.channels))
     return Verdict::ValuesDiffer;
-  if (burst.result.vectorInstructions != wavelet.result.vectorInstructions ||
-      burst.result.operations != wavelet.result.operations)
+  if (other.result.vectorInstructions != wavelet.result.vectorInstructions ||
+      other.result.operations != wavelet.result.operations)
     return Verdict::WorkDiffers;
-  const double off = std::abs(burst.result.cycles - wavelet.result.cycles);
+  const double off = std::abs(other.result.cycles - wavelet.result.cycles);
   return off > absoluteTolerance &&
                  off > relativeTolerance * wavelet.result.cycles
              ? Verdict::CyclesDiffer
@@ -71,16 +90,17 @@ Comparison compare(RandomProgram &random, bool strips) {
                                  error.errorClass() == ErrorClass::MachineLimit
                              ? Verdict::Refused
                              : Verdict::Invalid;
-    comparison.burst.error = error.errorClass();
-    comparison.burst.message = error.what();
+    comparison.other.error = error.errorClass();
+    comparison.other.message = error.what();
     return comparison;
   }
   const TensorHost host = random.host();
   comparison.wavelet = runOn<WaveletEngine>(program, host);
   const bool onStrips = strips && StripsEngine::unsupported(program).empty();
-  comparison.burst = onStrips ? runOn<StripsEngine>(program, host)
-                              : runOn<StreamsEngine>(program, host);
-  comparison.verdict = judge(comparison.burst, comparison.wavelet);
+  Observer observer;
+  comparison.other = onStrips ? runOn<StripsEngine>(program, host)
+                              : runOn<WaveletEngine>(program, host, &observer);
+  comparison.verdict = judge(comparison.other, comparison.wavelet);
   return comparison;
 }
 
@@ -99,11 +119,11 @@ static std::string describeOutcome(const char *engine, const Outcome &outcome) {
 }
 
 /// Where outputs begin to differ.
-static std::string describeValues(const Outcome &burst,
+static std::string describeValues(const Outcome &other,
                                   const Outcome &wavelet) {
-  for (const auto &[tensor, bytes] : burst.tensors) {
-    const std::vector<uint8_t> &other = wavelet.tensors.at(tensor);
-    const auto at = std::mismatch(bytes.begin(), bytes.end(), other.begin());
+  for (const auto &[tensor, bytes] : other.tensors) {
+    const std::vector<uint8_t> &right = wavelet.tensors.at(tensor);
+    const auto at = std::mismatch(bytes.begin(), bytes.end(), right.begin());
     if (at.first == bytes.end())
       continue;
     const size_t byte = size_t(at.first - bytes.begin());
@@ -113,14 +133,14 @@ static std::string describeValues(const Outcome &burst,
                   byte, *at.first, *at.second);
     return text;
   }
-  for (const auto &[key, words] : burst.channels) {
-    const std::vector<float> &other = wavelet.channels.at(key);
-    for (size_t i = 0; i < std::min(words.size(), other.size()); ++i)
-      if (std::memcmp(&words[i], &other[i], 4) != 0) {
+  for (const auto &[key, words] : other.channels) {
+    const std::vector<float> &right = wavelet.channels.at(key);
+    for (size_t i = 0; i < std::min(words.size(), right.size()); ++i)
+      if (std::memcmp(&words[i], &right[i], 4) != 0) {
         char text[100];
         std::snprintf(text, sizeof text,
                       "stream %u differs from word %zu on: %.9g, %.9g\n",
-                      key.first, i, double(words[i]), double(other[i]));
+                      key.first, i, double(words[i]), double(right[i]));
         return text;
       }
   }
@@ -130,9 +150,9 @@ static std::string describeValues(const Outcome &burst,
 std::string Comparison::describe() const {
   if (verdict == Verdict::ValuesDiffer)
     return std::string(verdictName(verdict)) + "\n" +
-           describeValues(burst, wavelet);
+           describeValues(other, wavelet);
   return std::string(verdictName(verdict)) + "\n" +
-         describeOutcome("burst  ", burst) +
+         describeOutcome("other  ", other) +
          describeOutcome("wavelet", wavelet);
 }
 

@@ -21,6 +21,9 @@ struct Outcome {
   RunResult result;
   std::optional<ErrorClass> error;
   std::string message;
+
+  /// Of its values, its cycles and its error.
+  uint64_t digest() const;
 };
 
 enum class Verdict {
@@ -40,11 +43,11 @@ inline bool disagrees(Verdict verdict) {
 
 struct Comparison {
   Verdict verdict = Verdict::Same;
-  Outcome burst, wavelet;
+  Outcome other, wavelet;
 
-  /// By how much burst is off, of the cycles of wavelet.
+  /// By how much the other is off, of the cycles of wavelet.
   double offBy() const {
-    return burst.result.cycles / wavelet.result.cycles - 1;
+    return other.result.cycles / wavelet.result.cycles - 1;
   }
   std::string describe() const;
 };
@@ -53,8 +56,8 @@ struct Comparison {
 /// programs a task that starts a few cycles later weighs more than that.
 inline constexpr double relativeTolerance = 0.05, absoluteTolerance = 5;
 
-/// Runs a program on both engines. `strips`: a program with launch wavelets
-/// on the engine of large meshes.
+/// Runs a program on wavelet, and `strips`, if that engine can, on strips, or
+/// else on wavelet while somebody looks on, which must change nothing.
 Comparison compare(RandomProgram &program, bool strips = false);
 
 } // namespace wsec::runtime::test

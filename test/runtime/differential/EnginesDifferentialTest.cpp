@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random programs of every kind on both engines: the same bits, instructions
-// and error classes, always; the same cycles, but for the measured exceptions.
+// Random programs of every kind. Of those that strips runs both engines give
+// the same bits, instructions and error classes, always, and the same cycles,
+// but for the measured exceptions. Of all others wavelet gives what it has
+// given when a second engine, which moved words far ahead, agreed with it on
+// every bit and cycle.
 #include "test/runtime/differential/Campaign.h"
 
 #include <gtest/gtest.h>
@@ -9,10 +12,11 @@
 namespace wsec::runtime::test {
 namespace {
 
-/// How far the cycles of streams or strips may be off.
+/// What wavelet gives, and how far the cycles of strips may be off.
 struct Band {
   const char *kind;
   uint64_t count;
+  uint64_t digest;    ///< of what wavelet gives, cycles too
   double beyond;      ///< most programs outside the tolerance, a part of all
   double least, most; ///< of any program
   double low, high;   ///< of nineteen in twenty programs, on either side
@@ -35,6 +39,7 @@ TEST_P(DifferentialTest, EnginesAgree) {
   auto at = [&](double part) {
     return tally.offBy[size_t(part * double(tally.offBy.size() - 1))].first;
   };
+  EXPECT_EQ(tally.digest, band.digest);
   EXPECT_LE(double(tally.slow.size()), band.beyond * double(band.count));
   EXPECT_GE(at(0), band.least);
   EXPECT_LE(at(1), band.most);
@@ -42,18 +47,18 @@ TEST_P(DifferentialTest, EnginesAgree) {
   EXPECT_LE(at(0.95), band.high);
 }
 
-// Streams runs programs of both kinds; strips, which runs those with command
-// wavelets on large meshes, lets links carry two colors at once and knows no
-// full queues.
+// Strips runs programs with command wavelets. It lets links carry two colors at
+// once.
 INSTANTIATE_TEST_SUITE_P(
     RandomPrograms, DifferentialTest,
-    testing::Values(Band{"well-formed", 3000, 0, -0.02, 0.03, -0.001, 0.001},
-                    Band{"broken", 3200, 0, -0.02, 0.03, -0.001, 0.001},
-                    Band{"commands", 800, 0, -0.001, 0.001, -0.0001, 0.0001},
-                    Band{"broken-commands", 800, 0, -0.001, 0.001, -0.0001,
-                         0.0001},
-                    Band{"strips", 1500, 0.22, -0.4, 0.2, -0.13, 0.05},
-                    Band{"broken-strips", 1500, 0.22, -0.4, 0.2, -0.13, 0.05}),
+    testing::Values(
+        Band{"well-formed", 3000, 0xfa9477b7c6b530e8, 0, 0, 0, 0, 0},
+        Band{"broken", 3200, 0x271f66d8794ae36f, 0, 0, 0, 0, 0},
+        Band{"commands", 800, 0x1867527c260d74fa, 0, 0, 0, 0, 0},
+        Band{"broken-commands", 800, 0x2eb8ab37ec7b8215, 0, 0, 0, 0, 0},
+        Band{"strips", 1500, 0x3fee9d1f3dc6d3b9, 0.22, -0.4, 0.2, -0.13, 0.05},
+        Band{"broken-strips", 1500, 0xc0024b2963ef6f89, 0.22, -0.4, 0.2, -0.13,
+             0.05}),
     [](const testing::TestParamInfo<Band> &info) {
       std::string name = info.param.kind;
       for (char &c : name)

@@ -6,7 +6,6 @@
 #include "runtime/memoryx/MemoryX.h"
 #include "runtime/pe/Arithmetic.h"
 #include "runtime/program/Errors.h"
-#include "runtime/streams/StreamsEngine.h"
 #include "runtime/strips/StripsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/ExampleFile.h"
@@ -163,12 +162,8 @@ std::vector<Element> elementsOf(const std::vector<uint8_t> &bytes) {
   return elements;
 }
 
-/// What both engines say, which must be the same.
 Outcome run(Doubling &program, const std::vector<uint8_t> &x) {
-  auto loaded = LoadedProgram::fromBytes(makeFile(program));
-  const Outcome reference = runOn<WaveletEngine>(loaded, x);
-  EXPECT_EQ(runOn<StreamsEngine>(loaded, x), reference);
-  return reference;
+  return runOn<WaveletEngine>(LoadedProgram::fromBytes(makeFile(program)), x);
 }
 
 Words fractions(size_t count) {
@@ -274,16 +269,14 @@ TEST(HostWireTest, IntegersThatTheWireDoesNotHoldAreRefused) {
 }
 
 /// What PEs and the host think of the words.
-std::string mismatch(const std::function<void(Doubling &)> &change, Form form,
-                     int engine) {
+std::string mismatch(const std::function<void(Doubling &)> &change, Form form) {
   Doubling program(1, {5}, 1, form);
   change(program);
   program.launches(1);
   auto loaded = LoadedProgram::fromBytes(makeFile(program));
   const std::vector<uint8_t> x = bytesOf(fractions(5));
   try {
-    engine == 0 ? runOn<WaveletEngine>(loaded, x)
-                : runOn<StreamsEngine>(loaded, x);
+    runOn<WaveletEngine>(loaded, x);
   } catch (const Error &error) {
     return error.what();
   }
@@ -292,33 +285,31 @@ std::string mismatch(const std::function<void(Doubling &)> &change, Form form,
 
 TEST(HostWireTest, PesAndHostAgreeOnTheForm) {
   const Form pairs{ElementType::F16, Packing::Pair};
-  for (int engine : {0, 1}) {
-    EXPECT_NE(mismatch([](Doubling &p) { p.feed().packing = Packing::Single; },
-                       pairs, engine)
-                  .find("receives f16 on color 0 where it expects f16 in "
-                        "pairs"),
-              std::string::npos);
-    EXPECT_NE(mismatch([](Doubling &p) { p.feed().type = ElementType::BF16; },
-                       pairs, engine)
-                  .find("receives bf16 in pairs on color 0 where it expects "
-                        "f16 in pairs"),
-              std::string::npos);
-    EXPECT_EQ(mismatch([](Doubling &p) { p.drain().packing = Packing::Single; },
-                       pairs, engine),
-              "PackingMismatch: stream 'drain0' (color 1, row 0) takes f16, "
-              "f16 in pairs comes");
-    // Two blocks of the host for one instruction of the PE.
-    EXPECT_EQ(mismatch(
-                  [](Doubling &p) {
-                    auto &segments = p.drain().segments;
-                    segments[0] = makeSegment(1, 1, 0, {3}, {1}, 0);
-                    segments.push_back(makeSegment(1, 1, 0, {2}, {1}, 3));
-                  },
-                  pairs, engine),
-              "PackingMismatch: stream 'drain0' (row 0) takes half a pair at "
-              "the end of a block, a pair comes: let an instruction send a "
-              "block");
-  }
+  EXPECT_NE(
+      mismatch([](Doubling &p) { p.feed().packing = Packing::Single; }, pairs)
+          .find("receives f16 on color 0 where it expects f16 in "
+                "pairs"),
+      std::string::npos);
+  EXPECT_NE(
+      mismatch([](Doubling &p) { p.feed().type = ElementType::BF16; }, pairs)
+          .find("receives bf16 in pairs on color 0 where it expects "
+                "f16 in pairs"),
+      std::string::npos);
+  EXPECT_EQ(
+      mismatch([](Doubling &p) { p.drain().packing = Packing::Single; }, pairs),
+      "PackingMismatch: stream 'drain0' (color 1, row 0) takes f16, "
+      "f16 in pairs comes");
+  // Two blocks of the host for one instruction of the PE.
+  EXPECT_EQ(mismatch(
+                [](Doubling &p) {
+                  auto &segments = p.drain().segments;
+                  segments[0] = makeSegment(1, 1, 0, {3}, {1}, 0);
+                  segments.push_back(makeSegment(1, 1, 0, {2}, {1}, 3));
+                },
+                pairs),
+            "PackingMismatch: stream 'drain0' (row 0) takes half a pair at "
+            "the end of a block, a pair comes: let an instruction send a "
+            "block");
 }
 
 /// Elements with their numbers start data tasks; a filter keeps every block's
@@ -350,7 +341,6 @@ TEST(HostWireTest, NumberedElementsPassFilters) {
   auto loaded = LoadedProgram::fromBytes(makeFile(program));
   const std::vector<uint8_t> x = bytesOf(Words{0, 1, 2, 3, 10, 11, 12, 13});
   const Outcome outcome = runOn<WaveletEngine>(loaded, x);
-  EXPECT_EQ(runOn<StreamsEngine>(loaded, x), outcome);
   EXPECT_EQ(elementsOf<int16_t>(outcome.result),
             (std::vector<int16_t>{-1, 11, 12, -1, -1, -1}));
 }

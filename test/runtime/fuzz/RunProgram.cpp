@@ -188,8 +188,7 @@ static std::string runOn(const std::shared_ptr<const LoadedProgram> &loaded,
   return status.ok() ? "ran" : refused("run", errorClassOf(status).value());
 }
 
-std::string wsec::test::runProgram(Bytes file, const std::string &folder,
-                                   RunEngine engine) {
+std::string wsec::test::runProgram(Bytes file, const std::string &folder) {
   std::shared_ptr<const LoadedProgram> loaded;
   try {
     loaded = LoadedProgram::fromBytes(std::move(file), folder);
@@ -198,9 +197,7 @@ std::string wsec::test::runProgram(Bytes file, const std::string &folder,
   }
   if (!isSmall(loaded->program()))
     return "too large to run here";
-  if (engine == RunEngine::Wavelet)
-    return runOn(loaded, Engine::Wavelet);
-  std::string ended = runOn(loaded, Engine::Streams);
+  std::string ended = runOn(loaded, Engine::Wavelet);
   // Strips is what burst means for larger programs than these. It need not end
   // alike: its PEs know no full queues, and it counts work in its own way.
   if (loaded->program().launch_color() != noLaunchColor)

@@ -8,13 +8,11 @@
 
 namespace wsec::test {
 
-enum class RunEngine { Burst, Wavelet };
-
 /// Loads a file and runs it on inputs of small numbers, with little work and
-/// memory allowed; returns how that ended. Burst is each engine that `wse-run`
-/// may take for such a program: streams, and strips for compiled programs,
-/// whatever streams says of them.
-std::string runProgram(Bytes file, const std::string &folder, RunEngine engine);
+/// memory allowed, on each engine that `wse-run` may take for such a program:
+/// wavelet, and strips for compiled programs, whatever wavelet says of them.
+/// Returns how that ended.
+std::string runProgram(Bytes file, const std::string &folder);
 
 /// Small programs that run: of commands and streams, and of remote calls.
 std::vector<Example> runExamples();

@@ -7,18 +7,13 @@
 
 namespace wsec::test {
 
-/// Runs files on one engine.
+/// Runs files.
 class RunTarget : public ProgramTarget {
 public:
-  explicit RunTarget(RunEngine engine) : engine(engine) {}
-
   std::vector<Example> examples() override { return runExamples(); }
   std::string run(Bytes file, const std::string &folder) override {
-    return runProgram(std::move(file), folder, engine);
+    return runProgram(std::move(file), folder);
   }
-
-private:
-  RunEngine engine;
 };
 
 } // namespace wsec::test

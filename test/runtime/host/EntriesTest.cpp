@@ -124,9 +124,7 @@ TEST_P(Entries, CallsAreRecordedByArguments) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Entries,
-                         testing::Values(std::pair(true, Engine::Streams),
-                                         std::pair(true, Engine::Wavelet),
-                                         std::pair(false, Engine::Streams),
+                         testing::Values(std::pair(true, Engine::Wavelet),
                                          std::pair(false, Engine::Wavelet),
                                          std::pair(false, Engine::Strips),
                                          std::pair(false, Engine::Burst)));
@@ -266,7 +264,7 @@ double cyclesOf(bool called, bool carries, Engine engine) {
 TEST(EntryCosts, AreThoseOfWordsAndLoads) {
   const ProgramBuilder builder(1, 1);
   const program::MachineT &machine = *builder.source.machine;
-  for (Engine engine : {Engine::Streams, Engine::Wavelet, Engine::Strips})
+  for (Engine engine : {Engine::Wavelet, Engine::Strips})
     for (bool called : {false, true}) {
       if (called && engine == Engine::Strips)
         continue;

@@ -51,7 +51,7 @@ protected:
 };
 
 TEST_F(Intermediates, ComeBackInAnotherOrder) {
-  for (const char *engine : {"burst", "streams", "strips", "wavelet"}) {
+  for (const char *engine : {"burst", "strips", "wavelet"}) {
     auto session =
         Session::open(LoadedProgram::fromBytes(makeFile(builder, bundle)))
             .value();

@@ -93,7 +93,7 @@ TEST(SessionTest, AnOutputIsWhatPassesThroughTheStore) {
 TEST(SessionTest, EnginesGiveTheSame) {
   const auto session = open();
   ASSERT_TRUE(session->bind("x", floats({1, 2, 3, 4})).ok());
-  for (const char *name : {"burst", "streams", "strips", "wavelet"}) {
+  for (const char *name : {"burst", "strips", "wavelet"}) {
     SessionRun run =
         session->run({}, nullptr, engineNamed(name).value()).value();
     EXPECT_GT(run.result.cycles, 0) << name;
@@ -102,23 +102,23 @@ TEST(SessionTest, EnginesGiveTheSame) {
   EXPECT_FALSE(engineNamed("bursts"));
 }
 
-/// Values are replayed, and cycles are those of streams.
-TEST(SessionTest, BurstReplaysWithTheCyclesOfStreams) {
+/// Values are replayed, and cycles are those of wavelet.
+TEST(SessionTest, BurstReplaysWithTheCyclesOfWavelet) {
   const auto session = open();
   ASSERT_TRUE(session->bind("x", floats({1, 2, 3, 4})).ok());
-  const RunResult streams =
-      session->run({}, nullptr, Engine::Streams).value().result;
+  const RunResult wavelet =
+      session->run({}, nullptr, Engine::Wavelet).value().result;
   const RunResult strips =
       session->run({}, nullptr, Engine::Strips).value().result;
-  EXPECT_NE(streams.cycles, strips.cycles);
+  EXPECT_NE(wavelet.cycles, strips.cycles);
   EngineOptions options;
   options.replay = true;
   for (float first : {1.f, 5.f}) {
     ASSERT_TRUE(session->bind("x", floats({first, 2, 3, 4})).ok());
     const RunResult run = session->run(options).value().result;
     EXPECT_EQ(run.replayed, first > 1);
-    EXPECT_EQ(run.cycles, streams.cycles);
-    EXPECT_EQ(run.launches.at(0).end, streams.launches.at(0).end);
+    EXPECT_EQ(run.cycles, wavelet.cycles);
+    EXPECT_EQ(run.launches.at(0).end, wavelet.launches.at(0).end);
     EXPECT_EQ(session->output("y")->number(0), -first);
   }
   const RunResult again =
@@ -140,7 +140,7 @@ TEST(SessionTest, BurstIsChosenByTheProgram) {
     EXPECT_GE(countSteps(Call(program)), 4.0 * width * launches);
     return resolveEngine(Engine::Burst, Call(program));
   };
-  EXPECT_EQ(engine(256, 1), Engine::Streams);
+  EXPECT_EQ(engine(256, 1), Engine::Wavelet);
   EXPECT_EQ(engine(256, 1 << 13), Engine::Strips);
   EXPECT_EQ(engine(257, 1), Engine::Strips);
 }
@@ -189,7 +189,7 @@ TEST(SessionTest, StripsRunsWhatIsKnownToEnd) {
   EXPECT_TRUE(run(2, 2, Engine::Strips).ok());
   EXPECT_TRUE(run(257, 2, Engine::Burst).ok());
   for (const auto &[width, engine] : {std::pair(2, Engine::Strips),
-                                      {2, Engine::Streams},
+                                      {2, Engine::Wavelet},
                                       {257, Engine::Burst}})
     EXPECT_EQ(errorClassOf(run(width, 100, engine)), ErrorClass::Deadlock);
 }
@@ -199,14 +199,14 @@ TEST(SessionTest, BurstStepsWhatIsUndecided) {
   ProgramBuilder builder = twoColors(257, 8, true);
   const Call call(builder.finish());
   EXPECT_EQ(resolveEngine(Engine::Burst, call), Engine::Strips);
-  EXPECT_EQ(chooseEngine(Engine::Burst, call, {}), Engine::Streams);
+  EXPECT_EQ(chooseEngine(Engine::Burst, call, {}), Engine::Wavelet);
   try {
     chooseEngine(Engine::Strips, call, {});
     FAIL();
   } catch (const Error &error) {
     EXPECT_EQ(error.errorClass(), ErrorClass::BadProgram);
     EXPECT_NE(error.message().find("color 1, which two threads of a PE use at "
-                                   "a time; take --engine=streams"),
+                                   "a time; take --engine=wavelet"),
               std::string::npos)
         << error.message();
   }
@@ -215,7 +215,7 @@ TEST(SessionTest, BurstStepsWhatIsUndecided) {
   EngineOptions little;
   little.workLimit = 4;
   EXPECT_EQ(chooseEngine(Engine::Burst, Call(many.finish()), little),
-            Engine::Streams);
+            Engine::Wavelet);
 }
 
 TEST(SessionTest, NamesWhatDoesNotFit) {

@@ -75,7 +75,7 @@ class WseRunTest(unittest.TestCase):
 
     def test_looking_inside(self):
         folder = self.folder.resolve()
-        for engine in ("streams", "strips", "wavelet"):
+        for engine in ("strips", "wavelet"):
             out, _ = self.run_tool("--input", "x=x.npy", "--quiet", f"--engine={engine}",
                                    "--peek=0,0", "--trace=t.json", "--counters=c.json",
                                    "--counters=c.png")
@@ -276,7 +276,7 @@ class WseRunTest(unittest.TestCase):
                 (["--quiet=maybe"], "--quiet does not take the value 'maybe'"),
                 (["--atol", "-1"], "--atol wants a number of at least 0, found '-1'"),
                 (["--threads=1025"], "--threads wants a number from 1 to 1024, found '1025'"),
-                (["--engine=steam"], "--engine wants burst, streams, strips or wavelet, found 'steam'"),
+                (["--engine=steam"], "--engine wants burst, strips or wavelet, found 'steam'"),
                 (["second.wafer"], "one program at a time: '")):
             self.assertIn(message, self.run_tool(*flags, code=2)[1])
         self.assertIn("no program is given", self.run_tool(code=2, program=False)[1])
@@ -326,7 +326,7 @@ class WseRunTest(unittest.TestCase):
 
     def test_report_names_the_engine(self):
         """burst is never what counted: streams on small meshes, replayed or not."""
-        for flags, engine in (([], "streams"), (["--repeat=2"], "streams"),
+        for flags, engine in (([], "wavelet"), (["--repeat=2"], "wavelet"),
                               (["--engine=strips"], "strips")):
             out, _ = self.run_tool("--input", "x=x.npy", "--report=r.json", *flags)
             self.assertIn(f", counted by {engine}\n", out)

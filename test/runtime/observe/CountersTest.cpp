@@ -2,7 +2,6 @@
 //
 // Numbers that can be told by hand. That engines agree on whole programs is
 // held by the tests that run them on both (CountersAgree.h).
-#include "runtime/streams/StreamsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/TaskProgram.h"
 #include "test/runtime/observe/CountersAgree.h"
@@ -35,14 +34,13 @@ struct Pair {
     program.launch(0);
   }
 
-  template <class Engine>
   std::map<std::string, std::vector<double>> count() {
     const program::Program &finished = program.finish();
     Counters counters(finished);
     EngineOptions options;
     options.observer = &counters;
     TensorHost host;
-    Engine(finished, options).run(host);
+    WaveletEngine(finished, options).run(host);
     json = nlohmann::json::parse(counters.json());
     return mapsByName(counters);
   }
@@ -51,13 +49,8 @@ struct Pair {
   nlohmann::json json;
 };
 
-template <class Engine>
-class CountersTest : public testing::Test {};
-using Engines = testing::Types<StreamsEngine, WaveletEngine>;
-TYPED_TEST_SUITE(CountersTest, Engines);
-
-TYPED_TEST(CountersTest, WordsOfAPair) {
-  auto maps = Pair().count<TypeParam>();
+TEST(CountersTest, WordsOfAPair) {
+  auto maps = Pair().count();
   using Row = std::vector<double>;
   EXPECT_EQ(maps["words_sent"], (Row{0, 0, 0, 8, 0, 0, 0, 0, 0}));
   EXPECT_EQ(maps["words_received"], (Row{0, 0, 0, 0, 8, 0, 0, 0, 0}));
@@ -71,16 +64,16 @@ TYPED_TEST(CountersTest, WordsOfAPair) {
   EXPECT_EQ(maps["waits_to_receive_cycles"][3], 0);
 }
 
-TYPED_TEST(CountersTest, ABusyReceiverMakesTheSenderWait) {
-  auto maps = Pair(true).count<TypeParam>();
+TEST(CountersTest, ABusyReceiverMakesTheSenderWait) {
+  auto maps = Pair(true).count();
   EXPECT_GT(maps["waits_to_send_cycles"][3], 20);
   EXPECT_LT(maps["waits_to_receive_cycles"][4], 5);
   EXPECT_GT(maps["busy_cycles"][4], maps["busy_cycles"][3]);
 }
 
-TYPED_TEST(CountersTest, JsonHasEqualRowsOnce) {
+TEST(CountersTest, JsonHasEqualRowsOnce) {
   Pair pair;
-  pair.count<TypeParam>();
+  pair.count();
   const auto &sent = pair.json["maps"]["words_sent"];
   EXPECT_EQ(sent["total"], 8);
   EXPECT_EQ(sent["max_at"], nlohmann::json({0, 1}));

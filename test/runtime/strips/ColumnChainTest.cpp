@@ -2,8 +2,8 @@
 //
 // Sums that go north, from row to row, through PEs of which every second does
 // the same: those are strips whose rows lie apart.
-#include "runtime/streams/StreamsEngine.h"
 #include "runtime/strips/StripsEngine.h"
+#include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/ProgramBuilder.h"
 
 #include <gtest/gtest.h>
@@ -91,7 +91,7 @@ TEST(ColumnChainTest, WordsOfAStripComeBackToItByWayOfOthers) {
   VectorHost host = sum.host;
   host.rewind();
   EXPECT_NEAR(result.cycles /
-                  StreamsEngine(sum.builder.finish()).run(host).cycles,
+                  WaveletEngine(sum.builder.finish()).run(host).cycles,
               1, 0.02);
 }
 

@@ -384,7 +384,7 @@ TEST_F(ErrorsTest, Unsupported) {
   builder.source.launch_color = noLaunchColor;
   expectError(ErrorClass::BadProgram,
               "runs no programs with launches by calls of the host; take "
-              "--engine=streams or --engine=wavelet");
+              "--engine=wavelet");
 }
 
 TEST_F(ErrorsTest, UnsupportedSwitches) {

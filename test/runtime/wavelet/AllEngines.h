@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Included before the tests of the emulator, this makes them run every program
-// on strips, streams and wavelet and hold the first two to the last: what
+// on strips and wavelet and hold the first to the last: what
 // `StripsEngine` names in them then gives the results of strips.
 #ifndef TEST_RUNTIME_WAVELET_ALLENGINES_H
 #define TEST_RUNTIME_WAVELET_ALLENGINES_H
 
-#include "runtime/streams/StreamsEngine.h"
 #include "runtime/strips/StripsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/ProgramBuilder.h"
@@ -22,43 +21,34 @@ class AllEngines {
 public:
   explicit AllEngines(const program::Program &program,
                       EngineOptions options = {})
-      : program(program), strips(program, options), streams(program, options),
-        wavelet(program, options) {}
+      : program(program), strips(program, options), wavelet(program, options) {}
 
   RunResult run(test::VectorHost &host) {
     const test::VectorHost before = host;
     const RunResult stepped = wavelet.run(host);
-    auto hold = [&](auto &engine, const char *name) {
-      test::VectorHost its = before;
-      RunResult result = engine.run(its);
-      EXPECT_EQ(host.outputs, its.outputs) << name;
-      EXPECT_EQ(stepped.vectorInstructions, result.vectorInstructions) << name;
-      EXPECT_EQ(stepped.operations, result.operations) << name;
-      EXPECT_EQ(stepped.hostWordsIn, result.hostWordsIn) << name;
-      EXPECT_EQ(stepped.hostWordsOut, result.hostWordsOut) << name;
-      std::printf("cycles: wavelet %.1f, %s %.1f (%+.1f %%)\n", stepped.cycles,
-                  name, result.cycles,
-                  100 * (result.cycles / stepped.cycles - 1));
-      return result;
-    };
-    const RunResult moved = hold(streams, "streams");
-    EXPECT_NEAR(moved.cycles, stepped.cycles,
-                std::max(1.0, 0.005 * stepped.cycles));
-    const RunResult result = hold(strips, "strips");
+    test::VectorHost its = before;
+    const RunResult result = strips.run(its);
+    EXPECT_EQ(host.outputs, its.outputs);
+    EXPECT_EQ(stepped.vectorInstructions, result.vectorInstructions);
+    EXPECT_EQ(stepped.operations, result.operations);
+    EXPECT_EQ(stepped.hostWordsIn, result.hostWordsIn);
+    EXPECT_EQ(stepped.hostWordsOut, result.hostWordsOut);
+    std::printf("cycles: wavelet %.1f, strips %.1f (%+.1f %%)\n",
+                stepped.cycles, result.cycles,
+                100 * (result.cycles / stepped.cycles - 1));
     EXPECT_NEAR(result.cycles, stepped.cycles,
                 std::max(5.0, 0.05 * stepped.cycles));
-    checkCounters(before, host.outputs,
-                  {result.cycles, moved.cycles, stepped.cycles});
+    checkCounters(before, host.outputs, {result.cycles, stepped.cycles});
     return result;
   }
 
 private:
-  /// Once more, with somebody who looks on: that changes nothing, and all
+  /// Once more, with somebody who looks on: that changes nothing, and both
   /// engines tell the same.
   template <class Outputs>
   void checkCounters(const test::VectorHost &before, const Outputs &outputs,
-                     const std::array<double, 3> &cycles) {
-    Counters onStrips(program), onStreams(program), onWavelet(program);
+                     const std::array<double, 2> &cycles) {
+    Counters onStrips(program), onWavelet(program);
     EngineOptions options;
     auto count = [&](auto &&engine, Counters &counters, double expected) {
       test::VectorHost host = before;
@@ -69,17 +59,13 @@ private:
     };
     options.observer = &onStrips;
     count(wsec::runtime::StripsEngine(program, options), onStrips, cycles[0]);
-    options.observer = &onStreams;
-    count(StreamsEngine(program, options), onStreams, cycles[1]);
     options.observer = &onWavelet;
-    count(WaveletEngine(program, options), onWavelet, cycles[2]);
+    count(WaveletEngine(program, options), onWavelet, cycles[1]);
     test::expectAgreement(onStrips, onWavelet);
-    test::expectAgreement(onStreams, onWavelet);
   }
 
   const program::Program &program;
   StripsEngine strips;
-  StreamsEngine streams;
   WaveletEngine wavelet;
 };
 

@@ -94,7 +94,7 @@ private:
 
   bool roomToSend(const Sender &sender) {
     Buffer &outbox = fabric->outbox(sender.pe, sender.color);
-    const Cycle room = fabric->roomAt(outbox, 0);
+    const Cycle room = fabric->roomAt(outbox);
     if (room == pe::never)
       outbox.senderWaits = true;
     else if (room > agenda.now())
@@ -108,7 +108,7 @@ private:
       Buffer &inbox = fabric->expect(receiver.pe, receiver.color);
       if (inbox.has(now))
         taken[{receiver.pe, receiver.color}].push_back(
-            fabric->receive(inbox, now));
+            fabric->receive(inbox));
       if (inbox.empty())
         inbox.listens = true;
       else
@@ -319,8 +319,7 @@ TEST(SwitchTest, TeardownHoldsTraffic) {
   row.around({SwitchCommand::Nop, SwitchCommand::Teardown});
   EXPECT_EQ(row.got(1, red).size(), 2u);
   EXPECT_EQ(row.fabric->leftOver().size(), 1u);
-  row.fabric->setRoute(1, red, Port::West, 1 << int(Port::East),
-                       row.agenda.now());
+  row.fabric->setRoute(1, red, Port::West, 1 << int(Port::East));
   row.fabric->step();
   row.run();
   EXPECT_EQ(row.got(2, red), row.numbers(2));
@@ -370,11 +369,11 @@ TEST(SwitchTest, AnAdvanceOfTheSenderWaitsForItsWords) {
   row.receive(0, red);
   row.receive(2, red);
   Buffer &outbox = row.fabric->outbox(1, red);
-  ASSERT_LE(row.fabric->roomAt(outbox, 0), 0);
+  ASSERT_LE(row.fabric->roomAt(outbox), 0);
   Word word;
   word.ready = 1;
   row.fabric->send(outbox, word);
-  row.fabric->advanceSwitch(1, red, 0);
+  row.fabric->advanceSwitch(1, red);
   word.ready = 2;
   row.fabric->send(outbox, word);
   row.run();

@@ -71,7 +71,7 @@ def main():
     for name, written, engines in (
             ("cache", text, ("burst", "wavelet")),
             ("launched", text.replace('machine "wse2" {\n', LAUNCHED),
-             ("streams", "wavelet", "strips"))):
+             ("wavelet", "strips"))):
         (work / f"{name}.mlir").write_text(written)
         program = wsec.compile(work / f"{name}.mlir", work / f"{name}.wafer")
         problem = round_trip.difference(program.path)

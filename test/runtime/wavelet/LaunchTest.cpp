@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launches by wavelets and by calls of the host, on both engines.
-#include "test/runtime/streams/RowProgram.h"
+// Launches by wavelets and by calls of the host.
+#include "test/runtime/wavelet/RowProgram.h"
 
 namespace wsec::runtime::test {
 namespace {
@@ -58,26 +58,22 @@ TEST(LaunchTest, CopiesBeforeTheFirstAndAfterTheLastCommand) {
     const uint32_t out =
         row.copy(Direction::Out, "v", ElementType::I16, 4, 0, 1, 0, 1, 2);
     const program::Program &program = row.finish();
-    auto expect = [&](auto engine) {
-      TensorHost host;
-      host.give<int16_t>(in, {1, 2, 3, 4});
-      host.room(out, 8);
-      try {
-        engine.run(host);
-        EXPECT_EQ(before, 0u);
-        EXPECT_EQ(host.get<int16_t>(out),
-                  (std::vector<int16_t>{111, 112, 113, 114}));
-      } catch (const Error &error) {
-        EXPECT_EQ(before, 1u);
-        EXPECT_EQ(error.errorClass(), ErrorClass::BadProgram);
-        EXPECT_EQ(error.message(),
-                  "the host copies buffer 'v' before kernel 'kernel', launch "
-                  "1, which a launch wavelet starts: it can before the first "
-                  "launch and after the last; let the host call the launches");
-      }
-    };
-    expect(StreamsEngine(program));
-    expect(WaveletEngine(program));
+    TensorHost host;
+    host.give<int16_t>(in, {1, 2, 3, 4});
+    host.room(out, 8);
+    try {
+      WaveletEngine(program).run(host);
+      EXPECT_EQ(before, 0u);
+      EXPECT_EQ(host.get<int16_t>(out),
+                (std::vector<int16_t>{111, 112, 113, 114}));
+    } catch (const Error &error) {
+      EXPECT_EQ(before, 1u);
+      EXPECT_EQ(error.errorClass(), ErrorClass::BadProgram);
+      EXPECT_EQ(error.message(),
+                "the host copies buffer 'v' before kernel 'kernel', launch "
+                "1, which a launch wavelet starts: it can before the first "
+                "launch and after the last; let the host call the launches");
+    }
   }
 }
 
@@ -96,24 +92,20 @@ TEST(LaunchTest, StreamsOfACallBeginWithIt) {
     made.launch(routine, {in, out});
   }
   const program::Program &program = made.finish();
-  auto run = [&](auto engine) {
-    TensorHost host;
-    host.feed(0, 0, {1, 2, 3, 4});
-    host.feed(2, 0, {5, 6, 7, 8});
-    host.expect(1, 0, 4);
-    host.expect(3, 0, 4);
-    const RunResult result = engine.run(host);
-    const std::vector<float> first = host.outputs[{1, 0}],
-                             second = host.outputs[{3, 0}];
-    EXPECT_EQ(first, (std::vector<float>{1, 2, 3, 4}));
-    EXPECT_EQ(second, (std::vector<float>{6, 7, 8, 9}));
-    EXPECT_GT(result.launches[1].start, result.launches[0].end);
-    EXPECT_GT(result.launches[1].end,
-              result.launches[1].start + 1700); // The store's latency.
-    EXPECT_EQ(result.hostWordsIn, 8u);
-    return result.cycles;
-  };
-  EXPECT_EQ(run(StreamsEngine(program)), run(WaveletEngine(program)));
+  TensorHost host;
+  host.feed(0, 0, {1, 2, 3, 4});
+  host.feed(2, 0, {5, 6, 7, 8});
+  host.expect(1, 0, 4);
+  host.expect(3, 0, 4);
+  const RunResult result = WaveletEngine(program).run(host);
+  const std::vector<float> first = host.outputs[{1, 0}],
+                           second = host.outputs[{3, 0}];
+  EXPECT_EQ(first, (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(second, (std::vector<float>{6, 7, 8, 9}));
+  EXPECT_GT(result.launches[1].start, result.launches[0].end);
+  EXPECT_GT(result.launches[1].end,
+            result.launches[1].start + 1700); // The store's latency.
+  EXPECT_EQ(result.hostWordsIn, 8u);
 }
 
 TEST(LaunchTest, ACallThatLeavesAnOutputShortIsADeadlock) {
@@ -126,21 +118,17 @@ TEST(LaunchTest, ACallThatLeavesAnOutputShortIsADeadlock) {
     made.launch(routine, {made.stream("out", Direction::Out, 2, {0})});
   }
   const program::Program &program = made.finish();
-  auto expect = [&](auto engine) {
-    TensorHost host;
-    host.expect(0, 0, 4);
-    host.expect(1, 0, 3);
-    try {
-      engine.run(host);
-      ADD_FAILURE();
-    } catch (const Error &error) {
-      EXPECT_EQ(error.errorClass(), ErrorClass::Deadlock);
-      EXPECT_NE(error.message().find("3 of 4"), std::string::npos)
-          << error.message();
-    }
-  };
-  expect(StreamsEngine(program));
-  expect(WaveletEngine(program));
+  TensorHost host;
+  host.expect(0, 0, 4);
+  host.expect(1, 0, 3);
+  try {
+    WaveletEngine(program).run(host);
+    ADD_FAILURE();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.errorClass(), ErrorClass::Deadlock);
+    EXPECT_NE(error.message().find("3 of 4"), std::string::npos)
+        << error.message();
+  }
 }
 
 } // namespace

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs of one row of PEs, run on two engines.
-#ifndef TEST_RUNTIME_STREAMS_ROWPROGRAM_H
-#define TEST_RUNTIME_STREAMS_ROWPROGRAM_H
+// Programs of one row of PEs.
+#ifndef TEST_RUNTIME_WAVELET_ROWPROGRAM_H
+#define TEST_RUNTIME_WAVELET_ROWPROGRAM_H
 
 #include "runtime/program/Errors.h"
-#include "runtime/streams/StreamsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/TaskProgram.h"
 
@@ -35,39 +34,24 @@ public:
   size_t bytes = 0;
 };
 
-/// The I32 result of both engines, which must be the same.
+/// Its I32 result.
 inline std::vector<int32_t> run(Row &row, uint32_t tensor) {
-  const program::Program &program = row.finish();
-  TensorHost streamed, stepped;
-  streamed.room(tensor, row.bytes);
-  stepped.room(tensor, row.bytes);
-  double cycles = StreamsEngine(program).run(streamed).cycles;
-  double reference = WaveletEngine(program).run(stepped).cycles;
-  EXPECT_EQ(streamed.tensors, stepped.tensors);
-  EXPECT_NEAR(cycles, reference, 0.05 * reference + 2);
-  return streamed.get<int32_t>(tensor);
+  TensorHost host;
+  host.room(tensor, row.bytes);
+  WaveletEngine(row.finish()).run(host);
+  return host.get<int32_t>(tensor);
 }
 
-/// The error of both engines, which must be of one class.
+/// The error that it ends with.
 inline ErrorClass refusal(Row &row) {
-  const program::Program &program = row.finish();
-  std::vector<ErrorClass> classes;
-  auto note = [&](auto engine) {
-    try {
-      TensorHost host;
-      engine.run(host);
-    } catch (const Error &error) {
-      classes.push_back(error.errorClass());
-    }
-  };
-  note(StreamsEngine(program));
-  note(WaveletEngine(program));
-  if (classes.size() != 2) {
-    ADD_FAILURE() << classes.size() << " of 2 engines refuse";
-    return ErrorClass::IoError;
+  try {
+    TensorHost host;
+    WaveletEngine(row.finish()).run(host);
+  } catch (const Error &error) {
+    return error.errorClass();
   }
-  EXPECT_EQ(classes[0], classes[1]);
-  return classes[0];
+  ADD_FAILURE() << "it comes to its end";
+  return ErrorClass::IoError;
 }
 
 inline Operand ints(int color) {
@@ -80,4 +64,4 @@ using Ints = std::vector<int32_t>;
 
 } // namespace wsec::runtime::test
 
-#endif // TEST_RUNTIME_STREAMS_ROWPROGRAM_H
+#endif // TEST_RUNTIME_WAVELET_ROWPROGRAM_H

@@ -2,7 +2,7 @@
 //
 // The two-phase reduction of a row, the best published measurement of the
 // fabric: 512 PEs, 4096 words each, groups of S PEs whose leaders go on alone.
-#include "runtime/streams/StreamsEngine.h"
+#include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/TaskProgram.h"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ private:
 
 double cycles(int group, int words) {
   Reduction program(group, words);
-  StreamsEngine emulator(program.finish());
+  WaveletEngine emulator(program.finish());
   TensorHost host;
   host.give(program.ones, std::vector<float>(size_t(words) * row, 1));
   host.room(program.sum, size_t(words) * 4);

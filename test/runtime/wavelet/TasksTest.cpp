@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What PEs can do, one thing at a time, on both engines.
-#include "test/runtime/streams/RowProgram.h"
+#include "test/runtime/wavelet/RowProgram.h"
 
 #include <algorithm>
 
@@ -272,7 +272,7 @@ TEST(TasksTest, DeadlockNamesWhoWaitsForWhat) {
   const program::Program &program = row.finish();
   TensorHost host;
   try {
-    StreamsEngine(program).run(host);
+    WaveletEngine(program).run(host);
     FAIL();
   } catch (const Error &error) {
     EXPECT_EQ(error.errorClass(), ErrorClass::Deadlock);
@@ -356,7 +356,7 @@ struct Race {
     EXPECT_EQ(refusal(row), ErrorClass::DataRace);
     try {
       TensorHost host;
-      StreamsEngine(row.finish()).run(host);
+      WaveletEngine(row.finish()).run(host);
     } catch (const Error &error) {
       EXPECT_NE(error.message().find(message), std::string::npos)
           << error.message();
