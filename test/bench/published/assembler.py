@@ -9,7 +9,7 @@
     program.copy_in("x", "v", x)              # x: [rows, columns, elements]
     program.launch("main")
     program.copy_out("y", "v", x.shape, np.float32)
-    run = program.run(engine="burst")
+    run = program.run()
     run.outputs["y"], run.cycles
 """
 
@@ -148,11 +148,11 @@ class Assembly:
         return "\n".join([f'pe.program @{self.name} mesh [{self.width}, {self.height}] '
                           f'machine "{quoted}" {{', *("  " + line for line in body), "}", ""])
 
-    def run(self, engine="burst", threads=None):
+    def run(self):
         """Compiles and runs. Raises wsec.Error with the tool's message."""
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / f"{self.name}.mlir"
             source.write_text(self.text())
             program = wsec.compile(source, Path(folder) / f"{self.name}.wafer")
-            outputs = program.run(self.inputs, threads=threads, engine=engine)
+            outputs = program.run(self.inputs, engine="wavelet")
         return Run(outputs, outputs.report.cycles.total, outputs.report)

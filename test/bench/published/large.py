@@ -39,14 +39,14 @@ def along(points, at):
 def decode(options):
     small = llama.Shape(8, 2, 4, 6)
     values = llama.random_values(small)
-    run = llama.decode(small, values).run(options.engine)
+    run = llama.decode(small, values).run()
     check(run, llama.reference(small, values), 2e-2)
     for shape, published in llama.PUBLISHED:
         if options.quick:
             continue
         what = f"{shape.pes} x {shape.pes} PEs"
         if affordable(options, shape.pes**2, published):
-            took = cycles(llama.decode(shape).run(options.engine))
+            took = cycles(llama.decode(shape).run())
             yield Row(what, published, took, 0.06)
         else:
             yield Row(what, published, None, why=MINUTES)
@@ -62,13 +62,13 @@ def decode(options):
 def prefill(options):
     small = layer.Shape(4, 2, 3, 5)
     values = layer.random_values(small)
-    check(layer.prefill(small, values).run(options.engine), layer.reference(small, values), 2e-2)
+    check(layer.prefill(small, values).run(), layer.reference(small, values), 2e-2)
     # Nine short nests a step in the first: what a nest costs besides counts most.
     for (shape, published), bar in zip(layer.PUBLISHED, (0.07, 0.05, 0.05)):
         points = []
         for pes in (4, 8) if options.quick else (4, 8, 12):
             small = layer.Shape(pes, shape.d, shape.s, shape.f)
-            points.append((pes, cycles(layer.prefill(small).run(options.engine))))
+            points.append((pes, cycles(layer.prefill(small).run())))
         value, how = along(points, shape.pes)
         yield Row(f"{shape.pes} x {shape.pes} PEs", published, value, bar, how)
 
@@ -80,11 +80,11 @@ def prefill(options):
        about="whole")
 def product(options):
     made, expected = summa.summa(4, 5)
-    check(made.run(options.engine), expected)
+    check(made.run(), expected)
     points = []
-    for pes in (2, 4) if options.quick or options.engine == "wavelet" else (4, 8, 12):
+    for pes in (2, 4) if options.quick else (4, 8, 12):
         made, expected = summa.summa(pes, 44)
-        run = made.run(options.engine)
+        run = made.run()
         check(run, expected)
         points.append((pes, cycles(run)))
     value, how = along(points, 750)
@@ -102,17 +102,15 @@ def product(options):
 def solver(options):
     shape, published = bicgstab.PUBLISHED
     made, expected = bicgstab.iteration(bicgstab.Shape(5, 3, 8))
-    check(made.run(options.engine), expected[0], 2e-2)
+    check(made.run(), expected[0], 2e-2)
     few = bicgstab.Shape(8, 6, shape.z)
     made, expected = bicgstab.iteration(few)
-    run = made.run(options.engine)
+    run = made.run()
     check(run, expected[0], 2e-2)
 
     def sums(width, height):
-        # Always stepped: with more than 256 PEs the burst engine makes words
-        # take turns on the ramps of the middle PEs too early, and is 20 % late.
         program, total = bicgstab.all_reduce(width, height)
-        found = program.run("wavelet")
+        found = program.run()
         check(found, total)
         return cycles(found)
 
@@ -124,7 +122,7 @@ def solver(options):
         how += "600 x 595 from P = 16, 32"
     else:
         total = sums(shape.width, shape.height)
-        how += "600 x 595 PEs on the wavelet engine"
+        how += "600 x 595 PEs"
     yield Row("iteration", published, local + 4 * total, 0.15, how)
     # The paper says less than 1.5 us.
     yield Row("one sum over all PEs, at most", 1.5e-6 * 0.85e9, total,

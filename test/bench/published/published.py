@@ -3,17 +3,17 @@
 """Published cycle counts of real wafers and of the vendor's simulator, beside
 what the emulator gives for the same programs.
 
-  published.py [--quick] [--engine burst|wavelet|both] [--set PARAMETER=VALUE]
-               [--docs FILE.md] [TABLE ...]
+  published.py [--quick | --slow] [--set PARAMETER=VALUE] [--docs FILE.md]
+               [TABLE ...]
 
 TABLE: one of those in this file and in large.py; all by default. --quick
-leaves out what takes longer than some seconds. --set changes a parameter of
-all machines, to see what rests on it. --docs writes the page that says how far
-to trust which number, and keeps the numbers beside it: tables that are not run
-now stay as they were; the tables are in tables.md beside it. Numbers that both engines gave must agree within 5 %, so
---engine both runs all twice. Whole programs also check their values. Machine parameters
-come from the presets alone: there is no constant of a table here. Exit code 1:
-a number is further off than its row says.
+leaves out what takes longer than some seconds, --slow nothing. --set changes a
+parameter of all machines, to see what rests on it. --docs writes the page that
+says how far to trust which number, and keeps the numbers beside it: what is not
+run now stays as it was; the tables are in tables.md beside it. Whole programs
+also check their values. Machine parameters come from the presets alone: there
+is no constant of a table here. Exit code 1: a number is further off than its
+row says.
 """
 
 import argparse
@@ -33,7 +33,7 @@ import meshgemm
 import rows
 import single
 import summa
-from table import ABOUT, MINUTES, TABLES, Row, affordable, agree, check, table
+from table import ABOUT, MINUTES, TABLES, Row, affordable, check, table
 
 
 ADDED = "the formula takes the larger of contention and distance, where both add up"
@@ -53,25 +53,25 @@ def rates(options):
              ("sum", "f16", 8, 1 / 2.0), ("dot", "f16", 20, 1 / 2.25)]
     for n in (64,) if options.quick else (8, 64, 1024):
         for operation, element, setup, rate in timed:
-            run = single.vector(operation, element, n).run(options.engine)
+            run = single.vector(operation, element, n).run()
             yield Row(f"{operation} {element}, {n} elements, timed", setup + n / rate,
                       single.elapsed(run))
         for operation, element, setup, rate in alone:
-            run = single.vector(operation, element, n, clocks=False).run(options.engine)
+            run = single.vector(operation, element, n, clocks=False).run()
             yield Row(f"{operation} {element}, {n} elements, alone", setup + n / rate,
                       single.span(run))
 
 
 @table("short", "Short additions and one message (wse3)", "FABRICA 2026, vendor simulator")
 def short(options):
-    clock = single.clock_cost(options.engine)
+    clock = single.clock_cost()
     for n, dispatch, last in ((8, 8, 11), (16, 10, 13), (64, 22, 25)):
-        run = single.vector("add", "f16", n).run(options.engine)
+        run = single.vector("add", "f16", n).run()
         yield Row(f"add f16, {n} elements, next dispatch", dispatch, single.elapsed(run) - clock)
-        run = single.vector("add", "f16", n, clocks=False).run(options.engine)
+        run = single.vector("add", "f16", n, clocks=False).run()
         yield Row(f"add f16, {n} elements, last result", last, single.span(run))
     program, expected = single.message(8)
-    run = program.run(options.engine)
+    run = program.run()
     check(run, expected)
     yield Row("8 words to a waiting neighbour, all received", 19, single.elapsed(run) - clock)
 
@@ -80,7 +80,7 @@ def short(options):
        "L0 one instruction, L1 a counted loop of 16 elements, L2 a map, L3 a loop around a map.")
 def loops(options):
     for form, published in (("L0", 1040), ("L1", 4617), ("L2", 2840), ("L3", 3032)):
-        yield Row(f"{form}", published, single.elapsed(single.loop_form(form).run(options.engine)))
+        yield Row(f"{form}", published, single.elapsed(single.loop_form(form).run()))
 
 
 @table("patterns", "Strided reads, a stencil and a matrix-vector tile on one PE (wse3)",
@@ -88,14 +88,14 @@ def loops(options):
 def patterns(options):
     n = 256
     for stride in (2, 4, 8):
-        run = single.vector("copy", "f16", n, stride=stride, clocks=False).run(options.engine)
+        run = single.vector("copy", "f16", n, stride=stride, clocks=False).run()
         yield Row(f"copy f16 of stride {stride}, {n} elements", 8 + n * stride / 8,
                   single.span(run))
-    run = single.stencil(1024).run(options.engine)
+    run = single.stencil(1024).run()
     yield Row("5-point stencil, 1,024 results", 1024 / 0.93, single.elapsed(run))
     columns, took = (64, 128), []
     for inner in columns:
-        run = single.gemv(32, inner).run(options.engine)
+        run = single.gemv(32, inner).run()
         a, x, y = (run.outputs[f"{name}_out"].ravel().astype(np.float64) for name in "axy")
         random = np.random.default_rng(1)
         start = random.integers(-2, 3, 32)  # What y held: the first that was drawn.
@@ -116,12 +116,12 @@ def patterns(options):
 def two_phase(options):
     published = {2: 10055, 4: 9421, 8: 9117, 16: 8989, 32: 8973, 64: 9061, 128: 9297, 256: 9800,
                  512: 7218}
-    clock = single.clock_cost(options.engine, "wse2")
+    clock = single.clock_cost("wse2")
     for group, cycles in published.items():
         if options.quick and group != 16:
             continue
         program, expected = rows.reduce("two-phase", 512, 4096, group=group)
-        run = program.run(options.engine)
+        run = program.run()
         check(run, expected)
         yield Row(f"groups of {group}", cycles, rows.elapsed_at_root(run) - clock, 0.02)
 
@@ -130,7 +130,7 @@ def collective(made, published, what, options, clock, **more):
     program, expected = made
     if not affordable(options, program.width * program.height, published):
         return Row(what, published, None, why=MINUTES)
-    run = program.run(options.engine)
+    run = program.run()
     check(run, expected)
     return Row(what, published, rows.elapsed(run) - clock, **more)
 
@@ -157,7 +157,7 @@ def by_formula(pattern, pes, words, options, clock):
        "words per PE are far from the published form, which takes the larger of contention and distance.",
        about="fabric")
 def collectives(options):
-    clock = single.clock_cost(options.engine, "wse2")
+    clock = single.clock_cost("wse2")
     patterns = ("broadcast", "star", "chain", "tree", "two-phase")
     grid = [(pes, 256) for pes in (4, 8, 16, 32, 64, 128, 256, 512)]
     grid += [(512, words) for words in (1, 4, 16, 64, 1024, 4096)]
@@ -173,7 +173,7 @@ def collectives(options):
        "Reduce, then broadcast from the root.",
        about="fabric")
 def all_reduce(options):
-    clock = single.clock_cost(options.engine, "wse2")
+    clock = single.clock_cost("wse2")
     for pes, words in [(64, 256)] if options.quick else [(64, 256), (512, 256), (512, 4096)]:
         for pattern in ("chain", "two-phase"):
             yield collective(rows.reduce(pattern, pes, words, all_reduce=True),
@@ -189,7 +189,7 @@ def all_reduce(options):
        "Reductions go along all rows, then down the first column.",
        about="fabric")
 def squares(options):
-    clock = single.clock_cost(options.engine, "wse2")
+    clock = single.clock_cost("wse2")
     for side in (4, 16) if options.quick else (4, 8, 16, 32, 64, 128, 256):
         for pattern in ("chain", "two-phase"):
             yield collective(rows.reduce(pattern, side, 256, side),
@@ -204,8 +204,7 @@ def squares(options):
                          f"broadcast, {side} x {side} PEs, {words * times} words", options, clock,
                          why=why)
     yield Row("broadcast, 512 x 512 PEs, 4096 words", 5123, None,
-              why="more than 6 GB of words that PEs have not taken yet: a tree of so many ends holds "
-              "up nobody in the burst engine")
+              why=MINUTES)
 
 
 @table("gemm", "Local matrix product, f32 (wse2)", "SpMM on Cerebras 2023, vendor simulator",
@@ -213,9 +212,9 @@ def squares(options):
 def gemm(options):
     published = {(8, 8, 32): 9756, (8, 8, 128): 38844, (32, 32, 32): 88795,
                  (32, 32, 128): 357853, (64, 48, 64): 476866, (128, 8, 64): 150760}
-    clock = single.clock_cost(options.engine, "wse2")
+    clock = single.clock_cost("wse2")
     for (nt, kt, m), cycles in published.items():
-        run = single.gemm(nt, kt, m).run(options.engine)
+        run = single.gemm(nt, kt, m).run()
         c = (run.outputs["a_out"].reshape(nt, kt) @ run.outputs["b_out"].reshape(kt, m))
         start = np.random.default_rng(1).integers(-2, 3, (1, 1, nt * m)).reshape(nt, m)
         if np.abs(run.outputs["c_out"].reshape(nt, m) - c - start).max() != 0:
@@ -252,12 +251,12 @@ def whole_runs(options):
             ("residual, 2 x 2 PEs, tiles of 3 x 2", 674, examples.residual(2, 3, 2), 0),
             ("wide multiplication, 256 bits", 81739, examples.wide_multiplication(256), 0)):
         program, expected = made
-        run = program.run(options.engine)
+        run = program.run()
         if expected is not None:
             check(run, expected, tolerance)
         yield Row(what, published, large.cycles(run), 0, bound=True)
     program, expected = examples.cholesky(10, 4)
-    run = program.run(options.engine)
+    run = program.run()
     check(run, expected, 1e-5)
     yield Row("Cholesky, 10 x 10 PEs, tiles of 4 x 4, f32", 12479, large.cycles(run), 0.52,
               bound=True, why="40 inverse roots, one after the other, take 10,120 of our cycles: "
@@ -277,7 +276,7 @@ def verdict(row):
 def show(name, options):
     """Runs a table, and prints its rows as they come."""
     made = TABLES[name]
-    print(f"\n{made.title}, {options.engine} engine\n  {made.source}")
+    print(f"\n{made.title}\n  {made.source}")
     print(f"  {'':<46}{'published':>12}{'ours':>12}{'error':>9}")
     found = []
     for row in made.run(options):
@@ -288,16 +287,6 @@ def show(name, options):
         print(f"  {row.what:<46}{row.published:>12,.6g}{ours:>12}{error:>9}  "
               f"{verdict(row):<10} {text}".rstrip(), flush=True)
     return found
-
-
-def differing(name, engines):
-    """Rows of a table that two engines ran and do not agree on."""
-    stepped = {row.what: row for row in engines.get("wavelet", [])}
-    found = [row for row in engines.get("burst", [])
-             if row.what in stepped and not agree(row, stepped[row.what])]
-    for row in found:
-        print(f"  {name}: {row.what}: burst {row.ours:,.0f}, wavelet {stepped[row.what].ours:,.0f}")
-    return len(found)
 
 
 def percent(row):
@@ -356,8 +345,7 @@ moves every table that rests on it. One parameter was set by a number below: `di
 540 x 540 PEs, since nobody has published what a division takes.
 """
 
-READING = """Errors are ours against the published number: of the burst engine (the default), and beside it of the wavelet engine,
-which steps every router and PE, wherever that takes less than a minute or so. Where both ran they must agree within 5 %. The bar is
+READING = """Errors are ours against the published number, on the wavelet engine, which steps every router and PE. The bar is
 5 % unless a row says otherwise, and why. A cycle is a cycle of the wafer; seconds depend on a clock that the sources do not
 agree on (0.85 or 1.1 GHz), so compare cycles.
 
@@ -371,10 +359,10 @@ agree on (0.85 or 1.1 GHz), so compare cycles.
 """
 
 
-def row_lines(found, stepped):
+def row_lines(found):
     """A table's lines. By structure: only if some row has it."""
     exact = any(row.exact is not None for row in found)
-    head = ["", "published", *(["by structure"] if exact else []), "ours", "error", "wavelet", "remarks"]
+    head = ["", "published", *(["by structure"] if exact else []), "ours", "error", "remarks"]
     lines = [f"| {' | '.join(head)} |".replace("|  |", "| |"), "|" + "---|" * len(head)]
     for r in found:
         ours = "-" if r.ours is None else f"{r.ours:,.0f}"
@@ -382,38 +370,39 @@ def row_lines(found, stepped):
         remarks = "; ".join(t for t in (r.how if r.how != "run" else "", bar, r.why) if t)
         structure = [f"{r.exact:,.0f}" if r.exact else ""] if exact else []
         lines.append("| " + " | ".join([r.what, f"{r.published:,.6g}", *structure, ours,
-                                        percent(r) or "not run",
-                                        percent(stepped.get(r.what)), remarks]) + " |")
+                                        percent(r) or "not run", remarks]) + " |")
     return lines
 
 
 def pages(numbers):
-    """The page, and its tables. numbers: table -> engine -> rows."""
-    main = {name: found["burst"] for name, found in numbers.items() if "burst" in found}
+    """The page, and its tables. numbers: table -> rows."""
     lines = ["# Published cycles and ours", "", "Generated by `published.py --docs`: do not edit. What the columns mean: "
              "[how far to trust the cycles](README.md).", ""]
-    for name, found in main.items():
+    for name, found in numbers.items():
         made = TABLES[name]
-        stepped = {row.what: row for row in numbers[name].get("wavelet", [])}
         lines += [f"## {made.title}", "", f"Source: {made.source}."]
-        lines += [*([made.note] if made.note else []), "", *row_lines(found, stepped), ""]
-    return "\n".join([HEAD, *in_short(main), "", READING, *summary(main), ""]), "\n".join(lines)
+        lines += [*([made.note] if made.note else []), "", *row_lines(found), ""]
+    return "\n".join([HEAD, *in_short(numbers), "", READING, *summary(numbers), ""]), "\n".join(lines)
 
 
 def known(docs):
-    """The numbers beside a page: table -> engine -> rows."""
+    """The numbers beside a page: table -> rows."""
     store = Path(docs).with_name("numbers.json")
     read = json.loads(store.read_text()) if store.exists() else {}
-    return {name: {engine: [Row(**row) for row in found] for engine, found in engines.items()}
-            for name, engines in read.items()}
+    return {name: [Row(**row) for row in found] for name, found in read.items()}
+
+
+def kept(found, before):
+    """What was found, but rows that were not run now as they were before."""
+    ran = {row.what: row for row in before if row.ours is not None}
+    return [ran.get(row.what, row) if row.ours is None else row for row in found]
 
 
 def record(docs, numbers):
     """Writes the page, and the tables and numbers beside it."""
     order = sorted(TABLES, key=lambda name: list(ABOUT).index(TABLES[name].about))
     numbers = {name: numbers[name] for name in order if name in numbers}
-    plain = {name: {engine: [vars(row) for row in found] for engine, found in engines.items()}
-             for name, engines in numbers.items()}
+    plain = {name: [vars(row) for row in found] for name, found in numbers.items()}
     Path(docs).with_name("numbers.json").write_text(json.dumps(plain, indent=1) + "\n")
     text, tables = pages(numbers)
     Path(docs).write_text(text, encoding="utf-8")
@@ -424,8 +413,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="*", metavar="TABLE")
-    parser.add_argument("--engine", default="burst", choices=["burst", "wavelet", "both"])
-    parser.add_argument("--quick", action="store_true")
+    amount = parser.add_mutually_exclusive_group()
+    amount.add_argument("--quick", action="store_true")
+    amount.add_argument("--slow", action="store_true")
     parser.add_argument("--set", action="append", default=[], metavar="PARAMETER=VALUE")
     parser.add_argument("--docs", metavar="FILE.md")
     options = parser.parse_args()
@@ -435,23 +425,14 @@ def main():
     for setting in options.set:
         name, _, value = setting.partition("=")
         assembler.CHANGED[name] = json.loads(value)
-    engines = ["burst", "wavelet"] if options.engine == "both" else [options.engine]
-    ran = {name: {} for name in options.tables or TABLES}
-    for name, results in ran.items():
-        for options.engine in engines:
-            results[options.engine] = show(name, options)
-    # Tables and engines that were not run now stay as the page has them.
-    numbers = known(options.docs) if options.docs else {}
-    for name, results in ran.items():
-        numbers.setdefault(name, {}).update(results)
+    ran = {name: show(name, options) for name in options.tables or TABLES}
     if options.docs:
-        record(options.docs, numbers)
-    found = [row for results in ran.values() for some in results.values() for row in some]
-    print()
-    apart = sum(differing(name, results) for name, results in numbers.items())
+        numbers = known(options.docs)
+        record(options.docs, {**numbers, **{name: kept(found, numbers.get(name, [])) for name, found in ran.items()}})
+    found = [row for some in ran.values() for row in some]
     over = sum(not row.good for row in found)
-    print(f"{over} of {len(found)} numbers outside their bar, {apart} on which the engines differ")
-    return 1 if over or apart else 0
+    print(f"\n{over} of {len(found)} numbers outside their bar")
+    return 1 if over else 0
 
 
 if __name__ == "__main__":

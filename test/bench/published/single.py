@@ -42,9 +42,9 @@ def span(run):
     return run.report["kernels"][-1]["span_cycles"]
 
 
-def clock_cost(engine, machine="wse3"):
+def clock_cost(machine="wse3"):
     """What a reading adds to what lies between two of them."""
-    return elapsed(program_of("clock", {}, [], machine).run(engine))
+    return elapsed(program_of("clock", {}, [], machine).run())
 
 
 def vector(operation, element, count, machine="wse3", stride=1, clocks=True):

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The large programs on few PEs: both engines give what numpy gives, and times
-that agree within 5 %. Exit code 1 when times do not.
+"""The large programs on few PEs give what numpy gives.
 
   values.py [PROGRAM ...]
 """
@@ -15,7 +14,6 @@ import meshgemm
 import prefill
 import rows
 import summa
-from large import cycles
 from table import check
 
 
@@ -61,20 +59,11 @@ PROGRAMS = {
 
 
 def main():
-    agree = True
     for name in sys.argv[1:] or PROGRAMS:
         program, expected, tolerance = PROGRAMS[name]()
-        took = {}
-        for engine in ("burst", "wavelet"):
-            run = program.run(engine)
-            check(run, expected, tolerance)
-            took[engine] = cycles(run)
-        apart = took["burst"] / took["wavelet"] - 1
-        close = abs(apart) <= 0.05
-        agree &= close
-        print(f"{name}: values as numpy's, cycles {took['burst']} and {took['wavelet']}, "
-              f"{'ok' if close else 'too far apart'}")
-    return 0 if agree else 1
+        check(program.run(), expected, tolerance)
+        print(f"{name}: values as numpy's")
+    return 0
 
 
 if __name__ == "__main__":

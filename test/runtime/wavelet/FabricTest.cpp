@@ -107,8 +107,7 @@ private:
     for (Receiver &receiver : receivers) {
       Buffer &inbox = fabric->expect(receiver.pe, receiver.color);
       if (inbox.has(now))
-        taken[{receiver.pe, receiver.color}].push_back(
-            fabric->receive(inbox));
+        taken[{receiver.pe, receiver.color}].push_back(fabric->receive(inbox));
       if (inbox.empty())
         inbox.listens = true;
       else
