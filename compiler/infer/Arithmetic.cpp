@@ -233,8 +233,6 @@ static bool bits(Legalization &n) {
 }
 
 static bool bitShift(Legalization &n) {
-  if (!n.node().isOneOf("direction", {"LEFT", "RIGHT"}))
-    return false;
   return n.node().stringAttr("direction") == "LEFT"
              ? bits<BinaryKind::ShiftLeft>(n)
              : bits<BinaryKind::ShiftRight>(n);
@@ -323,7 +321,7 @@ llvm::ArrayRef<Operator> wsec::infer::arithmeticOperators() {
       {"BitwiseAnd", bits<bitAnd>, bits<BinaryKind::BitAnd>},
       {"BitwiseOr", bits<bitOr>, bits<BinaryKind::BitOr>},
       {"BitwiseXor", bits<bitXor>, bits<BinaryKind::BitXor>},
-      {"BitShift", unfolded, bitShift, "direction"},
+      {"BitShift", unfolded, bitShift, "direction=LEFT|RIGHT"},
       {"Equal", comparison<equal<double>, equal<int64_t>>,
        fromTheLeft<BinaryKind::Equal>},
       {"Less", comparison<less<double>, less<int64_t>>,

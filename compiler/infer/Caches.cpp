@@ -16,7 +16,7 @@ using onnx::UnaryKind;
 static bool tensorScatter(Node &node) {
   const Fact &past = node.input(0), &update = node.input(1);
   std::optional<int64_t> axis = node.axisAttr(past.rank());
-  if (!axis || !node.isOneOf("mode", {"linear", "circular"}))
+  if (!axis)
     return false;
   if (*axis == 0)
     return node.fail("writes along its batch");
@@ -92,7 +92,8 @@ static bool tensorScatter(Legalization &n) {
 
 llvm::ArrayRef<Operator> wsec::infer::cachesOperators() {
   static const Operator operators[] = {
-      {"TensorScatter", tensorScatter, tensorScatter, "axis mode"},
+      {"TensorScatter", tensorScatter, tensorScatter,
+       "axis mode=linear|circular"},
   };
   return operators;
 }

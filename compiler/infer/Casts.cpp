@@ -88,9 +88,6 @@ static bool castRule(Node &node) {
   if (!to)
     return node.fail("to ONNX element type " + llvm::Twine(number) +
                      ", which is no number");
-  if (node.stringAttr("round_mode") != "up")
-    return node.fail("rounds in mode '" + node.stringAttr("round_mode") +
-                     "', expected 'up'");
   return castFact(node, *to);
 }
 
@@ -167,8 +164,8 @@ llvm::ArrayRef<Operator> wsec::infer::castsOperators() {
   static const Operator operators[] = {
       {"Identity", identity, pass},
       {"Dropout", dropout, dropout, "ratio seed"},
-      {"Cast", castRule, cast, "to saturate round_mode"},
-      {"CastLike", castLike, cast, "saturate round_mode"},
+      {"Cast", castRule, cast, "to saturate round_mode=up"},
+      {"CastLike", castLike, cast, "saturate round_mode=up"},
       {"Clip", clip, clip, "min max"},
   };
   return operators;

@@ -91,8 +91,7 @@ static bool causalConv(Node &node) {
   if (!areFewTaps(node, {taps}) ||
       !node.hasShape(1, "weights", {channels, 1, taps}) ||
       !node.hasShape(2, "a bias", {channels}) ||
-      !node.hasShape(3, "a state", state) ||
-      !node.isOneOf("activation", {"none", "silu", "swish"}))
+      !node.hasShape(3, "a state", state))
     return false;
   return node.setOutputs({unknown(x.type, x.shape), unknown(x.type, state)});
 }
@@ -196,7 +195,8 @@ llvm::ArrayRef<Operator> wsec::infer::channelsOperators() {
       {"GroupNormalization", groupNorm, groupNorm,
        "epsilon num_groups stash_type"},
       {"MeanVarianceNormalization", meanVariance, meanVariance, "axes"},
-      {"CausalConvWithState", causalConv, causalConv, "activation"},
+      {"CausalConvWithState", causalConv, causalConv,
+       "activation=none|silu|swish"},
   };
   return operators;
 }

@@ -29,10 +29,6 @@ static bool likeFirst(Node &node) {
   return true;
 }
 
-static bool gelu(Node &node) {
-  return node.isOneOf("approximate", {"none", "tanh"}) && likeFirst(node);
-}
-
 /// The same with a second operand, a slope or a bias, that repeats.
 static bool likeFirstOfTwo(Node &node) {
   if (!node.broadcasts(1, node.input(0).shape))
@@ -285,7 +281,7 @@ llvm::ArrayRef<Operator> wsec::infer::functionsOperators() {
       WSEC_CHAIN("HardSwish", likeFirst, "", x * hardSigmoid(x, 1.0 / 6, 0.5)),
       WSEC_CHAIN("Mish", likeFirst, "",
                  x * tanh(logOnePlus(exp(-abs(x))) + max(x, 0))),
-      WSEC_CHAIN("Gelu", gelu, "approximate",
+      WSEC_CHAIN("Gelu", likeFirst, "approximate=none|tanh",
                  usesTanh(x) ? geluByTanh(x) : gelu(x)),
       WSEC_CHAIN("Swish", likeFirst, "alpha", swish(x)),
       WSEC_CHAIN("SwiGLU", twoAlike, "alpha",

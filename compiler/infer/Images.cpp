@@ -203,17 +203,15 @@ template <bool fused>
 static bool convolve(Legalization &n) {
   std::optional<Windows> windows = windowsOfConv(n.node());
   const int64_t groups = n.node().intAttr("group");
-  StringRef activation =
-      fused ? n.node().stringAttr("activation") : StringRef();
-  if (!activation.empty() && activation != "Relu")
-    return n.fail("with " + activation + " behind it");
   Value y = isDepthwise(shapeOf(n.input(1)), groups)
                 ? depthwise(n, *windows)
                 : grouped(n, *windows, groups);
   if (!y)
     return false;
   y = rotateAxes(n, y, shapeOf(y).size() - 1);
-  return n.replace(activation.empty() ? y : n.binary(BinaryKind::Max, y, 0.0));
+  return n.replace(fused && n.node().hasAttr("activation")
+                       ? n.binary(BinaryKind::Max, y, 0.0)
+                       : y);
 }
 
 /// Channels and pixels that change places, `blocksize` squared of them.
@@ -221,8 +219,6 @@ template <bool toDepth>
 static bool blocks(Node &node) {
   Shape shape = node.input(0).shape;
   const int64_t b = node.intAttr("blocksize");
-  if (!node.isOneOf("mode", {"DCR", "CRD"}))
-    return false;
   constexpr int64_t most = 1 << 15; // its square has no overflow
   if (shape.size() != 4 || b < 1 || b > most ||
       (toDepth ? shape[2] % b || shape[3] % b : shape[1] % (b * b)))
@@ -266,11 +262,13 @@ static bool depthToSpace(Legalization &n) {
 llvm::ArrayRef<Operator> wsec::infer::imagesOperators() {
   static const Operator operators[] = {
       {"Conv", conv, convolve<false>,
-       "auto_pad dilations group kernel_shape pads strides"},
+       "auto_pad=SAME_UPPER|SAME_LOWER|VALID|NOTSET dilations "
+       "group kernel_shape pads strides"},
       {"com.microsoft.FusedConv", conv, convolve<true>,
-       "auto_pad dilations group kernel_shape pads strides activation"},
-      {"SpaceToDepth", blocks<true>, spaceToDepth, "blocksize mode"},
-      {"DepthToSpace", blocks<false>, depthToSpace, "blocksize mode"},
+       "auto_pad=SAME_UPPER|SAME_LOWER|VALID|NOTSET dilations "
+       "group kernel_shape pads strides activation=Relu"},
+      {"SpaceToDepth", blocks<true>, spaceToDepth, "blocksize mode=DCR|CRD"},
+      {"DepthToSpace", blocks<false>, depthToSpace, "blocksize mode=DCR|CRD"},
   };
   return operators;
 }

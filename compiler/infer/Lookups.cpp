@@ -342,8 +342,8 @@ static bool gatherTuples(Legalization &n) {
       n.reshape(rowsAt(n, table, places), n.resultType().getShape()));
 }
 
-/// Which reduction takes the updates of one place; nothing for the last one.
-static std::optional<BinaryKind> updateKind(StringRef reduction) {
+/// Which reduction takes the updates of one place.
+static BinaryKind updateKind(StringRef reduction) {
   if (reduction == "add")
     return BinaryKind::Add;
   if (reduction == "mul")
@@ -400,7 +400,7 @@ static bool scatterRows(Legalization &n, Value rows, Value places,
         rowsAt(n, n.concat({rows, updates}, 0), n.reshape(from, {count})),
         n.resultType().getShape()));
   }
-  const BinaryKind kind = *updateKind(reduction);
+  const BinaryKind kind = updateKind(reduction);
   const bool isSum = kind == BinaryKind::Add,
              isProduct = kind == BinaryKind::Mul;
   // Of minimum and maximum the row itself changes nothing.
@@ -557,8 +557,9 @@ llvm::ArrayRef<Operator> wsec::infer::lookupsOperators() {
       {"Gather", gather, gather, "axis"},
       {"GatherElements", gatherElements, gatherElements, "axis"},
       {"GatherND", gatherND, gatherND, "batch_dims"},
-      {"ScatterND", scatterND, scatterND, "reduction"},
-      {"ScatterElements", scatterElements, scatterElements, "axis reduction"},
+      {"ScatterND", scatterND, scatterND, "reduction=none|add|mul|max|min"},
+      {"ScatterElements", scatterElements, scatterElements,
+       "axis reduction=none|add|mul|max|min"},
       {"Scatter", scatter, scatterElements, "axis"},
   };
   return operators;

@@ -17,8 +17,7 @@ static bool lossOf(Node &node) {
   Shape labels = scores.shape;
   labels.erase(labels.begin() + 1);
   if (!node.hasShape(1, "labels", labels) ||
-      !node.hasShape(2, "weights of classes", {scores.shape[1]}) ||
-      !node.isOneOf("reduction", {"none", "mean", "sum"}))
+      !node.hasShape(2, "weights of classes", {scores.shape[1]}))
     return false;
   if (node.stringAttr("reduction") != "none")
     labels.clear();
@@ -78,9 +77,9 @@ static bool legalizeLoss(Legalization &n) {
 llvm::ArrayRef<Operator> wsec::infer::lossesOperators() {
   static const Operator operators[] = {
       {"SoftmaxCrossEntropyLoss", lossOf, legalizeLoss<false>,
-       "ignore_index reduction"},
+       "ignore_index reduction=none|mean|sum"},
       {"NegativeLogLikelihoodLoss", lossOf, legalizeLoss<true>,
-       "ignore_index reduction"},
+       "ignore_index reduction=none|mean|sum"},
   };
   return operators;
 }

@@ -143,14 +143,6 @@ StringRef Node::stringAttr(StringRef name) const {
   return known ? StringRef(known->text) : StringRef();
 }
 
-bool Node::isOneOf(StringRef name, ArrayRef<StringRef> words) {
-  StringRef stated = stringAttr(name);
-  if (llvm::is_contained(words, stated))
-    return true;
-  return fail(name + " is '" + stated + "', expected one of " +
-              llvm::join(words, ", "));
-}
-
 std::optional<Shape> Node::intsAttr(StringRef name) const {
   Attribute value = attribute(name);
   if (!value)

@@ -61,8 +61,6 @@ public:
   int64_t intAttr(llvm::StringRef name, int64_t otherwise = 0) const;
   double floatAttr(llvm::StringRef name, double otherwise = 0) const;
   llvm::StringRef stringAttr(llvm::StringRef name) const;
-  /// Fails with a reason unless the attribute is one of these words.
-  bool isOneOf(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> words);
   std::optional<Shape> intsAttr(llvm::StringRef name) const;
   std::optional<Tensor> tensorAttr(llvm::StringRef name) const;
   /// An `axis` attribute, counted from the front; fails outside the rank.

@@ -142,10 +142,12 @@ static bool averagePool(Legalization &n) {
 llvm::ArrayRef<Operator> wsec::infer::poolsOperators() {
   static const Operator operators[] = {
       {"AveragePool", pool, averagePool,
-       "auto_pad ceil_mode count_include_pad dilations kernel_shape pads "
+       "auto_pad=SAME_UPPER|SAME_LOWER|VALID|NOTSET "
+       "ceil_mode count_include_pad dilations kernel_shape pads "
        "strides"},
       {"MaxPool", pool, maxPool,
-       "auto_pad ceil_mode dilations kernel_shape pads strides"},
+       "auto_pad=SAME_UPPER|SAME_LOWER|VALID|NOTSET "
+       "ceil_mode dilations kernel_shape pads strides"},
   };
   return operators;
 }

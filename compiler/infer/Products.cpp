@@ -185,9 +185,7 @@ static bool fusedGemm(Legalization &n) {
     return n.replace(n.binary(BinaryKind::Max, y, 0.0));
   if (function == "Tanh")
     return n.replace(n.unary(onnx::UnaryKind::Tanh, y));
-  if (function == "Sigmoid")
-    return n.replace(n.unary(onnx::UnaryKind::Sigmoid, y));
-  return n.fail("with " + function + " behind it");
+  return n.replace(n.unary(onnx::UnaryKind::Sigmoid, y));
 }
 
 /// Of two computed tensors: a node for attention to find.
@@ -235,7 +233,7 @@ llvm::ArrayRef<Operator> wsec::infer::productsOperators() {
       {"MatMul", matMul, matMul},
       {"Gemm", gemm, gemm, "alpha beta transA transB"},
       {"com.microsoft.FusedGemm", gemm, fusedGemm,
-       "alpha beta transA transB activation"},
+       "alpha beta transA transB activation=Relu|Tanh|Sigmoid"},
       {"com.microsoft.FusedMatMul", fusedMatMul, fusedMatMul,
        "alpha transA transB"},
   };

@@ -431,10 +431,6 @@ static bool pad(Legalization &n) {
   if (n.has(3))
     axes = *n.node().ints(3, "axes");
   StringRef mode = n.node().stringAttr("mode");
-  if (mode != "constant" && mode != "edge" && mode != "reflect" &&
-      mode != "wrap")
-    return n.fail("pads in mode '" + mode +
-                  "', expected constant, edge, reflect or wrap");
   Value fill = n.has(2) ? n.reshape(n.input(2), Shape(rank, 1))
                         : scalarLike(n.builder(), n.loc(), x,
                                      n.node().floatAttr("value"));
@@ -460,7 +456,7 @@ llvm::ArrayRef<Operator> wsec::infer::rearrangementsOperators() {
       {"Split", split, split, "axis split num_outputs"},
       {"Concat", concat, concat, "axis"},
       {"Tile", tile, tile},
-      {"Pad", pad, pad, "mode pads value"},
+      {"Pad", pad, pad, "mode=constant|edge|reflect|wrap pads value"},
   };
   return operators;
 }

@@ -71,9 +71,6 @@ static bool scaleBySizes(Node &node, ArrayRef<double> sizes,
                          ArrayRef<int64_t> axes, SmallVector<Axis> &result) {
   const Shape &x = node.input(0).shape;
   const StringRef policy = node.stringAttr("keep_aspect_ratio_policy");
-  if (!node.isOneOf("keep_aspect_ratio_policy",
-                    {"stretch", "not_larger", "not_smaller"}))
-    return false;
   double shared = 0;
   for (auto [size, axis] : llvm::zip(sizes, axes)) {
     if (!(size >= 1 && size < mostElements))
@@ -130,16 +127,6 @@ static std::optional<SmallVector<Axis>> resizedAxes(Node &node) {
       return std::nullopt;
     }
   }
-  if (!node.isOneOf("mode", {"nearest", "linear", "cubic"}))
-    return std::nullopt;
-  if (!isOld &&
-      (!node.isOneOf("nearest_mode", {"round_prefer_floor", "round_prefer_ceil",
-                                      "floor", "ceil"}) ||
-       !node.isOneOf("coordinate_transformation_mode",
-                     {"half_pixel", "half_pixel_symmetric",
-                      "pytorch_half_pixel", "align_corners", "asymmetric",
-                      "tf_crop_and_resize"})))
-    return std::nullopt;
   SmallVector<Axis> result(x.size());
   for (auto [axis, extent] : llvm::zip(result, x))
     axis.extent = extent;
@@ -334,9 +321,13 @@ static bool resize(Legalization &n) {
 
 llvm::ArrayRef<Operator> wsec::infer::resizeOperators() {
   static constexpr llvm::StringLiteral understood =
-      "mode coordinate_transformation_mode nearest_mode cubic_coeff_a "
+      "mode=nearest|linear|cubic "
+      "coordinate_transformation_mode=half_pixel|half_pixel_symmetric|"
+      "pytorch_half_pixel|align_corners|asymmetric|tf_crop_and_resize "
+      "nearest_mode=round_prefer_floor|round_prefer_ceil|floor|ceil "
+      "cubic_coeff_a "
       "exclude_outside extrapolation_value antialias axes "
-      "keep_aspect_ratio_policy";
+      "keep_aspect_ratio_policy=stretch|not_larger|not_smaller";
   static const Operator operators[] = {
       {"Resize", resize, resize, understood},
       {"Upsample", resize, resize, understood},

@@ -12,11 +12,29 @@ using namespace wsec::values;
 using onnx::AttributeSchema;
 using onnx::OperatorSchema;
 
-bool wsec::infer::listsName(StringRef names, StringRef name) {
-  for (StringRef listed : llvm::split(names, ' '))
-    if (listed == name)
-      return true;
-  return false;
+bool wsec::infer::listsName(StringRef understood, StringRef name) {
+  return llvm::any_of(llvm::split(understood, ' '), [&](StringRef listed) {
+    return listed.split('=').first == name;
+  });
+}
+
+StringRef wsec::infer::wordsOf(StringRef understood, StringRef name) {
+  for (StringRef listed : llvm::split(understood, ' '))
+    if (auto [first, words] = listed.split('='); first == name)
+      return words;
+  return "";
+}
+
+/// What is no word that the rules know would mean any of them.
+static std::optional<std::string> wordProblem(NamedAttribute attribute,
+                                              StringRef words) {
+  auto stated = dyn_cast<StringAttr>(attribute.getValue());
+  if (!stated || words.empty() ||
+      llvm::is_contained(llvm::split(words, '|'), stated.getValue()))
+    return std::nullopt;
+  return (attribute.getName().getValue() + " is '" + stated.getValue() +
+          "', expected one of " + llvm::join(llvm::split(words, '|'), ", "))
+      .str();
 }
 
 /// Written by hand, `[0, 1]` is an array of attributes.
@@ -108,8 +126,9 @@ static std::optional<std::string> attributeProblem(const StatedNode &node,
   if (!isOfKind(attribute.getValue(), known->kind))
     return ("attribute '" + known->name + "' is not " + kindName(known->kind))
         .str();
-  if (listsName(understood, known->name) ||
-      isDefault(attribute.getValue(), *known))
+  if (listsName(understood, known->name))
+    return wordProblem(attribute, wordsOf(understood, known->name));
+  if (isDefault(attribute.getValue(), *known))
     return std::nullopt;
   std::string problem =
       "attribute " + describe(attribute) + " is not supported";

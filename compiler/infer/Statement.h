@@ -27,13 +27,16 @@ std::optional<std::string> operandProblem(const onnx::OperatorSchema &schema,
                                           llvm::ArrayRef<mlir::Type> elements);
 
 /// Why a node is not what its operator's definition allows, or says more than
-/// `understood`, names of attributes with spaces between them; or nothing. An
+/// `understood`, names of attributes with spaces between them; or nothing. One
+/// that is a word has its words behind it: "axis mode=linear|circular". An
 /// attribute that is not understood may state its default.
 std::optional<std::string> statementProblem(const StatedNode &node,
                                             llvm::StringRef understood);
 
-/// Whether `names`, with spaces between them, has `name`.
-bool listsName(llvm::StringRef names, llvm::StringRef name);
+/// Whether `understood` has an attribute of this name.
+bool listsName(llvm::StringRef understood, llvm::StringRef name);
+/// The words that it may be, with | between them; empty if any.
+llvm::StringRef wordsOf(llvm::StringRef understood, llvm::StringRef name);
 
 } // namespace wsec::infer
 

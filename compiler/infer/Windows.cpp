@@ -44,9 +44,6 @@ static bool setPads(Node &node, ArrayRef<int64_t> spatial, Windows &w) {
     w.after.assign(pads->begin() + axes, pads->end());
     return true;
   }
-  if (!node.isOneOf("auto_pad",
-                    {"SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"}))
-    return false;
   for (size_t d = 0; d < axes; ++d) {
     int64_t windows = (spatial[d] + w.strides[d] - 1) / w.strides[d];
     int64_t covered =

@@ -107,7 +107,7 @@ func.func @main(%x: tensor<1x3x8xf32>, %flat: tensor<3x8xf32>, %cache: tensor<1x
   %n36 = onnx.node "FusedMatMul" of "com.microsoft"(%x, %vector) {node = "n36"} : (tensor<1x3x8xf32>, tensor<8xf32>) -> !onnx.unknown
   // CHECK-DAG: FusedMatMul of com.microsoft{{.*}}: cannot multiply 1x3x8 by 24x8{{: node|$}}
   %n37 = onnx.node "FusedMatMul" of "com.microsoft"(%x, %weights) with {transB = 1 : i64} {node = "n37"} : (tensor<1x3x8xf32>, tensor<8x24xf32>) -> !onnx.unknown
-  // CHECK-DAG: FusedGemm of com.microsoft{{.*}}: with Selu behind it{{: node|$}}
+  // CHECK-DAG: FusedGemm of com.microsoft{{.*}}: activation is 'Selu', expected one of Relu, Tanh, Sigmoid{{: node|$}}
   %n38 = onnx.node "FusedGemm" of "com.microsoft"(%flat, %weights) with {activation = "Selu"} {node = "n38"} : (tensor<3x8xf32>, tensor<8x24xf32>) -> !onnx.unknown
 
   // CHECK-DAG: MatMulNBits of com.microsoft{{.*}}: 8x1 weights of 5 bits in blocks of 16, expected 2, 4 or 8 bits in blocks of 16, 32, ..., 1048576{{: node|$}}
@@ -148,7 +148,7 @@ func.func @main(%x: tensor<1x3x8xf32>, %flat: tensor<3x8xf32>, %cache: tensor<1x
   %n51 = onnx.node "Conv"(%image, %long) {node = "n51"} : (tensor<1x4x6xf32>, tensor<2x4x9xf32>) -> !onnx.unknown
   // CHECK-DAG: FusedConv of com.microsoft{{.*}}: adds to what it convolves{{: node|$}}
   %n52 = onnx.node "FusedConv" of "com.microsoft"(%image, %filter, %absent, %image) {node = "n52"} : (tensor<1x4x6xf32>, tensor<2x4x3xf32>, none, tensor<1x4x6xf32>) -> !onnx.unknown
-  // CHECK-DAG: FusedConv of com.microsoft{{.*}}: with Selu behind it{{: node|$}}
+  // CHECK-DAG: FusedConv of com.microsoft{{.*}}: activation is 'Selu', expected one of Relu{{: node|$}}
   %n53 = onnx.node "FusedConv" of "com.microsoft"(%image, %filter) with {activation = "Selu"} {node = "n53"} : (tensor<1x4x6xf32>, tensor<2x4x3xf32>) -> !onnx.unknown
 
   // CHECK-DAG: GroupQueryAttention of com.microsoft{{.*}}: the total length is computed from the model's inputs: node {{.*}}; --bind NAME=FILE.npy makes an input known{{$}}

@@ -57,6 +57,8 @@ func.func @main(%x: tensor<2x3xf32>, %cube: tensor<2x3x4xf32>, %count: tensor<i6
   %s2 = onnx.node "ScatterND"(%matrix, %tall, %ones) {node = "snd updates"} : (tensor<2x2xi64>, tensor<3x1xi64>, tensor<1xi64>) -> !onnx.unknown
   // CHECK-DAG: ScatterND: inputs 0 and 2 differ in type, i64 and f32
   %s6 = onnx.node "ScatterND"(%matrix, %short, %floats) {node = "snd type"} : (tensor<2x2xi64>, tensor<1x1xi64>, tensor<1x2xf32>) -> !onnx.unknown
+  // CHECK-DAG: ScatterND: reduction is 'ADD', expected one of none, add, mul, max, min
+  %s7 = onnx.node "ScatterND"(%matrix, %short, %pair) with {reduction = "ADD"} {node = "snd word"} : (tensor<2x2xi64>, tensor<1x1xi64>, tensor<2xi64>) -> !onnx.unknown
   // CHECK-DAG: ScatterElements: an index is outside the data
   %s3 = onnx.node "ScatterElements"(%matrix, %far, %matrix) {node = "se far"} : (tensor<2x2xi64>, tensor<2x2xi64>, tensor<2x2xi64>) -> !onnx.unknown
   // CHECK-DAG: ScatterElements: updates have shape 1x1, expected 2x2

@@ -123,7 +123,7 @@ CASES = {
                  attributes={"perm": [0, 0]}),
     "reshape": Case("Reshape", "Reshape: cannot reshape 2x4 to 3x2: node 'n'", constants=([3, -1],)),
     "k": Case("TopK", "TopK: takes 9 of 4 elements: node 'n'", constants=([9],)),
-    "pad": Case("Pad", "Pad: pads in mode 'mirror', expected constant, edge, reflect or wrap: node 'n'",
+    "pad": Case("Pad", "Pad: mode is 'mirror', expected one of constant, edge, reflect, wrap: node 'n'",
                 constants=([0, 1, 0, 1],), attributes={"mode": "mirror"}),
     "cast": Case("Cast", "Cast: to ONNX element type 99, which is no number: node 'n'", attributes={"to": 99}),
     "scale": Case("Resize", "Resize: 4 elements times a scale of 1.000e+30, expected 1 to 2147483648 elements: "
