@@ -3,7 +3,6 @@
 // Several operands, element by element, broadcast.
 #include "compiler/values/Arithmetic.h"
 #include "compiler/infer/Operators.h"
-#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -44,11 +43,8 @@ static std::optional<std::vector<Tensor>> loadExpanded(const Node &node) {
   return tensors;
 }
 
-using FloatFunction2 = double (*)(double, double);
-using IntFunction2 = int64_t (*)(int64_t, int64_t);
-
 /// Any number of operands of one type, combined from the left.
-template <FloatFunction2 onFloat, IntFunction2 onInt>
+template <const auto &combine>
 static bool accumulated(Node &node) {
   if (!broadcastAll(node, node.input(0).type))
     return false;
@@ -56,72 +52,48 @@ static bool accumulated(Node &node) {
   if (!tensors)
     return true;
   Tensor result = std::move(tensors->front());
-  for (const Tensor &next : ArrayRef(*tensors).drop_front())
-    for (int64_t i = 0; i < result.size(); ++i) {
-      if (isFloat(result.type()))
-        result.setFloat(i, onFloat(result.asFloat(i), next.asFloat(i)));
-      else
-        result.setInt(i, onInt(result.asInt(i), next.asInt(i)));
-    }
+  withNumbers(result.type(), [&](auto zero) {
+    using T = decltype(zero);
+    for (const Tensor &next : ArrayRef(*tensors).drop_front())
+      for (int64_t i = 0; i < result.size(); ++i)
+        result.put(i, T(combine(result.get<T>(i), next.get<T>(i))));
+  });
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
 }
 
-static double divFloat(double a, double b) { return a / b; }
-
-static int64_t divInt(int64_t a, int64_t b) {
-  if (b == 0)
-    return 0; // undefined in ONNX
-  return b == -1 ? negated(a) : a / b;
-}
-
-static double minFloat(double a, double b) { return b < a ? b : a; }
-static int64_t minInt(int64_t a, int64_t b) { return std::min(a, b); }
-static double maxFloat(double a, double b) { return b > a ? b : a; }
-static int64_t maxInt(int64_t a, int64_t b) { return std::max(a, b); }
-static double power(double a, double b) { return std::pow(a, b); }
-
-static int64_t powerInt(int64_t base, int64_t exponent) {
-  if (exponent < 0) // the fraction is cut off; 0 has no such power
-    return base == 1 || (base == -1 && exponent % 2 == 0) ? 1
-           : base == -1                                   ? -1
-                                                          : 0;
-  int64_t result = 1;
-  for (; exponent > 0; exponent /= 2) {
-    if (exponent % 2)
-      result = times(result, base);
-    base = times(base, base);
-  }
-  return result;
-}
+// Functions of two numbers, of each kind that elements are.
+#define WSEC_PAIR(name, value)                                                 \
+  static constexpr auto name = [](auto a, auto b) { return value; };
+WSEC_PAIR(sumOf, plus(a, b))
+WSEC_PAIR(differenceOf, minus(a, b))
+WSEC_PAIR(productOf, times(a, b))
+WSEC_PAIR(quotientOf, quotient(a, b))
+WSEC_PAIR(smallerOf, smaller(a, b))
+WSEC_PAIR(largerOf, larger(a, b))
+WSEC_PAIR(moduloOf, modulo(a, b))
+WSEC_PAIR(remainderOf, restOf(a, b))
+WSEC_PAIR(bitAnd, int64_t(a) & int64_t(b))
+WSEC_PAIR(bitOr, int64_t(a) | int64_t(b))
+WSEC_PAIR(bitXor, int64_t(a) ^ int64_t(b))
+WSEC_PAIR(equal, a == b)
+WSEC_PAIR(less, a < b)
+WSEC_PAIR(lessEqual, a <= b)
+WSEC_PAIR(greater, a > b)
+WSEC_PAIR(greaterEqual, a >= b)
+WSEC_PAIR(both, a &&b)
+WSEC_PAIR(either, a || b)
+WSEC_PAIR(differ, !a != !b)
+#undef WSEC_PAIR
 
 /// Mod takes the sign of the divisor, fmod that of the dividend.
-static int64_t modInt(int64_t a, int64_t b) {
-  if (b == 0 || b == -1)
-    return 0;
-  int64_t rest = a % b;
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
-static int64_t fmodInt(int64_t a, int64_t b) {
-  return b == 0 || b == -1 ? 0 : a % b;
-}
-
-static double fmodFloat(double a, double b) { return std::fmod(a, b); }
-
 static bool mod(Node &node) {
-  return node.intAttr("fmod") ? accumulated<fmodFloat, fmodInt>(node)
-                              : accumulated<fmodFloat, modInt>(node);
-}
-
-static int64_t bitAnd(int64_t a, int64_t b) { return a & b; }
-static int64_t bitOr(int64_t a, int64_t b) { return a | b; }
-static int64_t bitXor(int64_t a, int64_t b) { return a ^ b; }
-
-/// Of integers; what only data has is not folded.
-template <IntFunction2 onInt>
-static bool bits(Node &node) {
-  return accumulated<divFloat, onInt>(node);
+  if (node.intAttr("fmod"))
+    return accumulated<remainderOf>(node);
+  if (isFloat(node.input(0).type))
+    return node.fail("of floats with fmod = 0, which ONNX has for integers "
+                     "only; state fmod = 1");
+  return accumulated<moduloOf>(node);
 }
 
 /// What only data has is not folded.
@@ -131,29 +103,25 @@ static bool unfolded(Node &node) {
 
 /// The exponent may have a type of its own; the result has the base's.
 static bool pow(Node &node) {
-  if (node.input(0).type == node.input(1).type)
-    return accumulated<power, powerInt>(node);
   if (!broadcastAll(node, node.input(0).type))
     return false;
   auto tensors = loadExpanded(node);
   if (!tensors)
     return true;
-  Tensor result((*tensors)[0].type(), (*tensors)[0].shape());
-  for (int64_t i = 0; i < result.size(); ++i) {
-    double value = std::pow((*tensors)[0].asFloat(i), (*tensors)[1].asFloat(i));
-    if (isFloat(result.type()))
-      result.setFloat(i, value);
-    else
-      result.setInt(i, truncate(value));
-  }
+  const Tensor &base = (*tensors)[0], &exponent = (*tensors)[1];
+  Tensor result(base.type(), base.shape());
+  withNumbers(base.type(), [&](auto x) {
+    withNumbers(exponent.type(), [&](auto e) {
+      for (int64_t i = 0; i < result.size(); ++i)
+        result.put(
+            i, power(base.get<decltype(x)>(i), exponent.get<decltype(e)>(i)));
+    });
+  });
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
 }
 
-using FloatTest = bool (*)(double, double);
-using IntTest = bool (*)(int64_t, int64_t);
-
-template <FloatTest onFloat, IntTest onInt>
+template <const auto &test>
 static bool comparison(Node &node) {
   if (!broadcastAll(node, ElementType::Bool))
     return false;
@@ -162,51 +130,13 @@ static bool comparison(Node &node) {
     return true;
   const Tensor &a = (*tensors)[0], &b = (*tensors)[1];
   Tensor result(ElementType::Bool, a.shape());
-  for (int64_t i = 0; i < result.size(); ++i)
-    result.setInt(i, isFloat(a.type()) ? onFloat(a.asFloat(i), b.asFloat(i))
-                                       : onInt(a.asInt(i), b.asInt(i)));
+  withNumbers(a.type(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < result.size(); ++i)
+      result.setInt(i, test(a.get<T>(i), b.get<T>(i)));
+  });
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
-}
-
-template <typename T>
-static bool equal(T a, T b) {
-  return a == b;
-}
-
-template <typename T>
-static bool less(T a, T b) {
-  return a < b;
-}
-
-template <typename T>
-static bool lessEqual(T a, T b) {
-  return a <= b;
-}
-
-template <typename T>
-static bool greater(T a, T b) {
-  return a > b;
-}
-
-template <typename T>
-static bool greaterEqual(T a, T b) {
-  return a >= b;
-}
-
-template <typename T>
-static bool both(T a, T b) {
-  return a && b;
-}
-
-template <typename T>
-static bool either(T a, T b) {
-  return a || b;
-}
-
-template <typename T>
-static bool differ(T a, T b) {
-  return !a != !b;
 }
 
 static bool where(Node &node) {
@@ -308,36 +238,30 @@ static bool pow(Legalization &n) {
 
 llvm::ArrayRef<Operator> wsec::infer::arithmeticOperators() {
   static const Operator operators[] = {
-      {"Add", accumulated<plus, plus>, fromTheLeft<BinaryKind::Add>},
-      {"Sub", accumulated<minus, minus>, fromTheLeft<BinaryKind::Sub>},
-      {"Mul", accumulated<times, times>, fromTheLeft<BinaryKind::Mul>},
-      {"Div", accumulated<divFloat, divInt>, fromTheLeft<BinaryKind::Div>},
-      {"Min", accumulated<minFloat, minInt>, fromTheLeft<BinaryKind::Min>},
-      {"Max", accumulated<maxFloat, maxInt>, fromTheLeft<BinaryKind::Max>},
-      {"Sum", accumulated<plus, plus>, fromTheLeft<BinaryKind::Add>},
+      {"Add", accumulated<sumOf>, fromTheLeft<BinaryKind::Add>},
+      {"Sub", accumulated<differenceOf>, fromTheLeft<BinaryKind::Sub>},
+      {"Mul", accumulated<productOf>, fromTheLeft<BinaryKind::Mul>},
+      {"Div", accumulated<quotientOf>, fromTheLeft<BinaryKind::Div>},
+      {"Min", accumulated<smallerOf>, fromTheLeft<BinaryKind::Min>},
+      {"Max", accumulated<largerOf>, fromTheLeft<BinaryKind::Max>},
+      {"Sum", accumulated<sumOf>, fromTheLeft<BinaryKind::Add>},
       {"Mean", unfolded, mean},
       {"Pow", pow, pow},
       {"Mod", mod, mod, "fmod"},
-      {"BitwiseAnd", bits<bitAnd>, bits<BinaryKind::BitAnd>},
-      {"BitwiseOr", bits<bitOr>, bits<BinaryKind::BitOr>},
-      {"BitwiseXor", bits<bitXor>, bits<BinaryKind::BitXor>},
+      {"BitwiseAnd", accumulated<bitAnd>, bits<BinaryKind::BitAnd>},
+      {"BitwiseOr", accumulated<bitOr>, bits<BinaryKind::BitOr>},
+      {"BitwiseXor", accumulated<bitXor>, bits<BinaryKind::BitXor>},
       {"BitShift", unfolded, bitShift, "direction=LEFT|RIGHT"},
-      {"Equal", comparison<equal<double>, equal<int64_t>>,
-       fromTheLeft<BinaryKind::Equal>},
-      {"Less", comparison<less<double>, less<int64_t>>,
-       fromTheLeft<BinaryKind::Less>},
-      {"LessOrEqual", comparison<lessEqual<double>, lessEqual<int64_t>>,
+      {"Equal", comparison<equal>, fromTheLeft<BinaryKind::Equal>},
+      {"Less", comparison<less>, fromTheLeft<BinaryKind::Less>},
+      {"LessOrEqual", comparison<lessEqual>,
        fromTheLeft<BinaryKind::LessOrEqual>},
-      {"Greater", comparison<greater<double>, greater<int64_t>>,
-       swapped<BinaryKind::Less>},
-      {"GreaterOrEqual",
-       comparison<greaterEqual<double>, greaterEqual<int64_t>>,
+      {"Greater", comparison<greater>, swapped<BinaryKind::Less>},
+      {"GreaterOrEqual", comparison<greaterEqual>,
        swapped<BinaryKind::LessOrEqual>},
-      {"And", comparison<both<double>, both<int64_t>>,
-       fromTheLeft<BinaryKind::And>},
-      {"Or", comparison<either<double>, either<int64_t>>,
-       fromTheLeft<BinaryKind::Or>},
-      {"Xor", comparison<differ<double>, differ<int64_t>>, exclusiveOr},
+      {"And", comparison<both>, fromTheLeft<BinaryKind::And>},
+      {"Or", comparison<either>, fromTheLeft<BinaryKind::Or>},
+      {"Xor", comparison<differ>, exclusiveOr},
       {"Where", where, where},
   };
   return operators;

@@ -2,7 +2,7 @@
 //
 // Elements of another type, or within bounds, or as they are.
 #include "compiler/infer/Operators.h"
-#include <algorithm>
+#include "compiler/values/Arithmetic.h"
 #include <cmath>
 
 using namespace mlir;
@@ -93,7 +93,6 @@ static bool castRule(Node &node) {
 
 static bool castLike(Node &node) { return castFact(node, node.input(1).type); }
 
-/// Folded values are rare enough that only masks and counters matter.
 /// A bound as an attribute, before opset 11.
 static std::optional<double> statedBound(const Node &node, size_t i) {
   StringRef name = i == 1 ? "min" : "max";
@@ -113,19 +112,18 @@ static bool clip(Node &node) {
   if (!tensors)
     return true;
   Tensor &x = tensors->front();
-  for (int64_t i = 0; i < x.size(); ++i) {
-    if (isFloat(x.type())) {
-      double low = node.has(1) ? (*tensors)[1].asFloat(0)
-                               : statedBound(node, 1).value_or(-INFINITY);
-      double high = node.has(2) ? (*tensors)[2].asFloat(0)
-                                : statedBound(node, 2).value_or(INFINITY);
-      x.setFloat(i, std::min(std::max(x.asFloat(i), low), high));
-      continue;
-    }
-    int64_t low = node.has(1) ? (*tensors)[1].asInt(0) : INT64_MIN;
-    int64_t high = node.has(2) ? (*tensors)[2].asInt(0) : INT64_MAX;
-    x.setInt(i, std::min(std::max(x.asInt(i), low), high));
-  }
+  withNumbers(x.type(), [&](auto zero) {
+    using T = decltype(zero);
+    auto bounded = [&](T value, size_t i) {
+      std::optional<double> stated = statedBound(node, i);
+      if (!node.has(i) && !stated)
+        return value;
+      T bound = node.has(i) ? (*tensors)[i].get<T>(0) : T(*stated);
+      return i == 1 ? larger(value, bound) : smaller(value, bound);
+    };
+    for (int64_t i = 0; i < x.size(); ++i)
+      x.put(i, bounded(bounded(x.get<T>(i), 1), 2));
+  });
   output = Fact::ofTensor(std::move(x));
   return true;
 }

@@ -19,9 +19,6 @@ using Term = TermOf<Legalization>;
 // Inference
 //===----------------------------------------------------------------------===//
 
-using FloatFunction = double (*)(double);
-using IntFunction = int64_t (*)(int64_t);
-
 /// The result has the type and shape of the first operand; values are not
 /// folded (operators that appear on activations only).
 static bool likeFirst(Node &node) {
@@ -42,7 +39,7 @@ static bool twoAlike(Node &node) {
          likeFirst(node);
 }
 
-template <FloatFunction onFloat, IntFunction onInt>
+template <const auto &function>
 static bool folded(Node &node) {
   if (!likeFirst(node))
     return false;
@@ -51,42 +48,39 @@ static bool folded(Node &node) {
   if (!tensors)
     return true;
   Tensor result(output.type, output.shape);
-  for (int64_t i = 0; i < result.size(); ++i) {
-    if (isFloat(output.type))
-      result.setFloat(i, onFloat(tensors->front().asFloat(i)));
-    else
-      result.setInt(i, onInt(tensors->front().asInt(i)));
-  }
+  withNumbers(output.type, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < result.size(); ++i)
+      result.put(i, T(function(tensors->front().get<T>(i))));
+  });
   output = Fact::ofTensor(std::move(result));
   return true;
 }
 
-/// Of functions that are instructions of a PE.
-template <UnaryKind kind>
-static double valueOf(double x) {
-  switch (kind) {
+// Functions of one number. Those that are instructions of a PE have their value
+// from the table; integers are as they are.
 #define WSEC_FUNCTION(Name, name, numbers, software, words, value)             \
-  case UnaryKind::Name:                                                        \
-    return value;
+  static constexpr auto valueOf##Name = [](auto x) -> decltype(x) {            \
+    if constexpr (std::is_integral_v<decltype(x)>)                             \
+      return x;                                                                \
+    else                                                                       \
+      return value;                                                            \
+  };
 #include "runtime/program/Opcodes.def"
-  default:
-    return x;
-  }
-}
-
-static double absFloat(double x) { return std::fabs(x); }
-static int64_t absInt(int64_t x) { return x < 0 ? negated(x) : x; }
-static double signFloat(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
-static int64_t signInt(int64_t x) { return (x > 0) - (x < 0); }
-static double reluFloat(double x) { return x < 0 ? 0 : x; }
-static int64_t reluInt(int64_t x) { return std::max<int64_t>(x, 0); }
-static double reciprocalFloat(double x) { return 1 / x; }
-static double sigmoidFloat(double x) { return 1 / (1 + std::exp(-x)); }
-static double roundEven(double x) { return std::nearbyint(x); }
-static double softplusFloat(double x) { return std::log1p(std::exp(x)); }
-static int64_t same(int64_t x) { return x; }
-static double notFloat(double x) { return x == 0; }
-static int64_t notInt(int64_t x) { return x == 0; }
+#define WSEC_NUMBER(name, value)                                               \
+  static constexpr auto name = [](auto x) { return value; };
+WSEC_NUMBER(opposite, negated(x))
+WSEC_NUMBER(absolute, magnitude(x))
+WSEC_NUMBER(signOf, x > 0 ? 1 : x < 0 ? -1 : x)
+WSEC_NUMBER(aboveZero, larger(x, decltype(x)(0)))
+WSEC_NUMBER(reciprocalOf, 1.0 / x)
+WSEC_NUMBER(sigmoidOf, 1 / (1 + std::exp(-double(x))))
+WSEC_NUMBER(roundEven, std::nearbyint(double(x)))
+WSEC_NUMBER(softplusOf, std::log1p(std::exp(-std::fabs(double(x)))) +
+                            larger(double(x), 0.0))
+WSEC_NUMBER(isZero, x == 0)
+WSEC_NUMBER(bitNot, ~int64_t(x))
+#undef WSEC_NUMBER
 
 static bool isNaN(Node &node) {
   Fact &output = node.outputs[0];
@@ -106,8 +100,6 @@ static bool isInf(Node &node) {
   node.outputs[0] = unknown(ElementType::Bool, node.input(0).shape);
   return true;
 }
-
-static int64_t bitNot(int64_t x) { return ~x; }
 
 //===----------------------------------------------------------------------===//
 // Legalization
@@ -238,21 +230,19 @@ static Term hardSigmoid(Term x, double alpha, double beta) {
 llvm::ArrayRef<Operator> wsec::infer::functionsOperators() {
   static const Operator operators[] = {
 #define WSEC_FUNCTION(Name, name, numbers, software, words, value)             \
-  {#Name, folded<valueOf<UnaryKind::Name>, same>, oneOperand<UnaryKind::Name>},
+  {#Name, folded<valueOf##Name>, oneOperand<UnaryKind::Name>},
 #include "runtime/program/Opcodes.def"
-      {"Neg", folded<negated, negated>, oneOperand<UnaryKind::Neg>},
-      {"Abs", folded<absFloat, absInt>, oneOperand<UnaryKind::Abs>},
-      {"Sign", folded<signFloat, signInt>, oneOperand<UnaryKind::Sign>},
-      {"Reciprocal", folded<reciprocalFloat, same>,
-       oneOperand<UnaryKind::Reciprocal>},
-      {"Sigmoid", folded<sigmoidFloat, same>, oneOperand<UnaryKind::Sigmoid>},
-      {"Round", folded<roundEven, same>, oneOperand<UnaryKind::Round>},
-      {"Not", folded<notFloat, notInt>, oneOperand<UnaryKind::Not>},
-      {"BitwiseNot", folded<reciprocalFloat, bitNot>,
-       oneOperand<UnaryKind::BitNot>},
+      {"Neg", folded<opposite>, oneOperand<UnaryKind::Neg>},
+      {"Abs", folded<absolute>, oneOperand<UnaryKind::Abs>},
+      {"Sign", folded<signOf>, oneOperand<UnaryKind::Sign>},
+      {"Reciprocal", folded<reciprocalOf>, oneOperand<UnaryKind::Reciprocal>},
+      {"Sigmoid", folded<sigmoidOf>, oneOperand<UnaryKind::Sigmoid>},
+      {"Round", folded<roundEven>, oneOperand<UnaryKind::Round>},
+      {"Not", folded<isZero>, oneOperand<UnaryKind::Not>},
+      {"BitwiseNot", folded<bitNot>, oneOperand<UnaryKind::BitNot>},
       {"Shrink", likeFirst, shrink, "bias lambd"},
-      WSEC_CHAIN("Relu", (folded<reluFloat, reluInt>), "", max(x, 0)),
-      WSEC_CHAIN("Softplus", (folded<softplusFloat, same>), "", softplus(x)),
+      WSEC_CHAIN("Relu", folded<aboveZero>, "", max(x, 0)),
+      WSEC_CHAIN("Softplus", folded<softplusOf>, "", softplus(x)),
       // Only NaN differs from itself.
       WSEC_CHAIN("IsNaN", isNaN, "", !(x == x)),
       WSEC_CHAIN("IsInf", isInf, "detect_negative detect_positive", isInf(x)),

@@ -60,7 +60,7 @@ static bool cumSum(Node &node) {
       }
     }
   };
-  isFloat(x.type) ? fill(0.0) : fill(int64_t(0));
+  withNumbers(x.type, fill);
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
 }
@@ -108,7 +108,7 @@ struct Sum {
 template <typename T>
 struct Mean : Sum<T> {
   static T finish(T sum, int64_t count) {
-    return std::is_integral_v<T> && count == 0 ? 0 : sum / count;
+    return std::is_integral_v<T> && count == 0 ? T(0) : T(sum / T(count));
   }
 };
 
@@ -123,7 +123,7 @@ struct Largest : Sum<T> {
   static constexpr T start = std::numeric_limits<T>::has_infinity
                                  ? -std::numeric_limits<T>::infinity()
                                  : std::numeric_limits<T>::lowest();
-  static T join(T most, T x) { return std::max(most, x); }
+  static T join(T most, T x) { return larger(x, most); }
 };
 
 template <typename T>
@@ -131,7 +131,7 @@ struct Smallest : Sum<T> {
   static constexpr T start = std::numeric_limits<T>::has_infinity
                                  ? std::numeric_limits<T>::infinity()
                                  : std::numeric_limits<T>::max();
-  static T join(T least, T x) { return std::min(least, x); }
+  static T join(T least, T x) { return smaller(x, least); }
 };
 
 template <typename T>
@@ -146,7 +146,7 @@ struct Norm2 : SumSquare<T> {
 
 template <typename T>
 struct Norm1 : Sum<T> {
-  static T join(T sum, T x) { return plus(sum, x < 0 ? negated(x) : x); }
+  static T join(T sum, T x) { return plus(sum, magnitude(x)); }
 };
 
 /// Where integers start that the reduction starts with the least or the
@@ -159,13 +159,13 @@ static int64_t startOf(ElementType type, int64_t start) {
   if (type == ElementType::Bool)
     return !least;
   const bool isSigned = wrapTo(type, -1) < 0;
-  const int64_t bits = type == ElementType::Int4 || type == ElementType::UInt4
-                           ? 4
-                       : type == ElementType::Int2 || type == ElementType::UInt2
-                           ? 2
-                           : 8 * storedBytes(type);
+  const int64_t bits = // no more than 32, or with a sign
+      type == ElementType::Int4 || type == ElementType::UInt4 ? 4
+      : type == ElementType::Int2 || type == ElementType::UInt2
+          ? 2
+          : 8 * storedBytes(type);
   if (bits == 64)
-    return least && !isSigned ? 0 : start;
+    return start;
   const int64_t highest = (int64_t(1) << (isSigned ? bits - 1 : bits)) - 1;
   return !least ? highest : isSigned ? -highest - 1 : 0;
 }
@@ -226,11 +226,14 @@ static bool reduce(Node &node) {
   }
   if constexpr (std::is_same_v<Reduction<double>, Unfolded<double>>)
     return true;
-  else if (isFloat(x.type))
-    fold<Reduction<double>>(node, *axes, Reduction<double>::start);
   else
-    fold<Reduction<int64_t>>(node, *axes,
-                             startOf(x.type, Reduction<int64_t>::start));
+    withNumbers(x.type, [&](auto zero) {
+      using T = decltype(zero);
+      T start = Reduction<T>::start;
+      if constexpr (std::is_same_v<T, int64_t>)
+        start = startOf(x.type, start);
+      fold<Reduction<T>>(node, *axes, start);
+    });
   return true;
 }
 
@@ -285,9 +288,16 @@ static bool isInteger(Value x) {
 }
 
 /// What is largest of the results is smallest of the operands; -1 - x of
-/// integers, all of which have one.
+/// integers, all of which have one, if they have a sign or 32 bits.
 static Value opposite(Legalization &n, Value x) {
+  if (typeOf(x).getElementType().isUnsignedInteger(64))
+    x = n.cast(x, n.builder().getI64Type());
   return n.unary(isInteger(x) ? UnaryKind::BitNot : UnaryKind::Neg, x);
+}
+
+/// In the type of the result.
+static Value oppositeAgain(Legalization &n, Value x) {
+  return n.cast(opposite(n, x), n.resultType().getElementType());
 }
 
 static Value same(Legalization &, Value x) { return x; }
@@ -461,7 +471,7 @@ llvm::ArrayRef<Operator> wsec::infer::reductionsOperators() {
       {"ReduceMean", reduce<Mean>, reduce<ReduceKind::Mean>, understood},
       {"ReduceMax", reduce<Largest>, reduce<ReduceKind::Max>, understood},
       {"ReduceMin", reduce<Smallest>,
-       reduce<ReduceKind::Max, opposite, opposite>, understood},
+       reduce<ReduceKind::Max, opposite, oppositeAgain>, understood},
       {"ReduceProd", reduce<Product>, reduceProd, understood},
       {"ReduceSumSquare", reduce<SumSquare>, reduce<ReduceKind::Sum, square>,
        understood},

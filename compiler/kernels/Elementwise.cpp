@@ -76,9 +76,10 @@ struct Arithmetic {
     element = result.isInteger() ? Type(builder.getF32Type()) : result;
     if (element.isF32())
       return;
-    bool wide = llvm::any_of(op.getInputs(), [&](Value input) {
-      return elementOf(input).isInteger();
-    });
+    bool wide = llvm::is_contained(plan.integers, true) ||
+                llvm::any_of(op.getInputs(), [&](Value input) {
+                  return elementOf(input).isInteger();
+                });
     for (const ElementwiseStep &step : plan.steps)
       for (const ElementwiseSource &source : step.sources)
         wide |= element.isF16() &&

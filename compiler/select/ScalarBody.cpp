@@ -228,21 +228,6 @@ static Value power(OpBuilder &builder, Location location, Value x, Value y) {
   return math::PowFOp::create(builder, location, x, y);
 }
 
-/// f32 powers are off by a unit in the last place at most: below 2^22 the
-/// nearest integer is right. Scaled by 2^9, larger ones do not fit.
-static Value integerPower(OpBuilder &builder, Location location, Value x,
-                          Value y) {
-  Value real =
-      power(builder, location, asFloat(builder, x), asFloat(builder, y));
-  Value nearest = math::RoundEvenOp::create(builder, location, real);
-  Value whole =
-      arith::FPToSIOp::create(builder, location, builder.getI32Type(), nearest);
-  Value scale = buildInteger(builder, location, 1 << 9);
-  Value scaled = arith::MulIOp::create(builder, location, whole, scale,
-                                       arith::IntegerOverflowFlags::nsw);
-  return arith::DivSIOp::create(builder, location, scaled, scale);
-}
-
 /// a - n * b for the whole n next to a / b towards zero. The product is taken
 /// apart, so that nothing is lost, in two steps: n may have 46 bits.
 static Value floatRemainder(OpBuilder &builder, onnx::BinaryOp op, Value a,
@@ -330,9 +315,6 @@ static Value buildBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
   Location location = op.getLoc();
   if (Value result = buildIntegerBinary(builder, op, a, b))
     return result;
-  if (op.getKind() == onnx::BinaryKind::Pow && a.getType().isInteger(32) &&
-      b.getType().isInteger(32))
-    return integerPower(builder, location, a, b);
   switch (op.getKind()) {
   case onnx::BinaryKind::Equal:
     return compare(builder, location, arith::CmpFPredicate::OEQ, a, b);

@@ -4,6 +4,7 @@
 
 #include "compiler/select/Integers.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -62,6 +63,49 @@ static Value integerRemainder(OpBuilder &builder, onnx::BinaryOp op, Value a,
       of.isNegative(arith::XOrIOp::create(builder, location, rest, b));
   Value isZero = of.compare(arith::CmpIPredicate::eq, rest, of.constant(0));
   return of.choose(isZero, rest, of.choose(differ, of.add(rest, b), rest));
+}
+
+/// Squares of `x`, of which each bit of the exponent takes one or not. One that
+/// no bit is left for is none, so that it does not have to fit. Negative
+/// exponents leave nothing but of 1 and -1.
+static Value integerPower(OpBuilder &builder, onnx::BinaryOp op, Value x,
+                          Value n) {
+  Location location = op.getLoc();
+  Integers of{builder, location};
+  auto multiply = [&](Value a, Value b) -> Value {
+    return arith::MulIOp::create(builder, location, a, b, overflowOf(op));
+  };
+  auto is = [&](arith::CmpIPredicate predicate, Value value, int64_t number) {
+    return of.compare(predicate, value, of.constant(number));
+  };
+  constexpr int bits = 31; // all but the sign
+  IntegerAttr known;
+  matchPattern(n, m_Constant(&known));
+  const int64_t exponent = known ? known.getValue().getSExtValue() : -1;
+  Value isFraction = of.isNegative(n), one = of.constant(1), base = x;
+  n = of.choose(isFraction, of.bitAnd(n, one), n);
+  Value result;
+  for (int bit = 0; bit < bits; ++bit) {
+    if (exponent < 0 || (exponent >> bit & 1)) {
+      Value isSet =
+          is(arith::CmpIPredicate::ne, of.bitAnd(n, of.constant(1 << bit)), 0);
+      Value factor = exponent < 0 ? of.choose(isSet, x, one) : x;
+      result = result ? multiply(result, factor) : factor;
+    }
+    if (bit + 1 == bits || (exponent >= 0 && exponent >> (bit + 1) == 0))
+      break;
+    if (exponent < 0)
+      x = of.choose(is(arith::CmpIPredicate::sgt, n, (int64_t(2) << bit) - 1),
+                    x, one);
+    x = multiply(x, x);
+  }
+  if (exponent >= 0)
+    return result ? result : one;
+  Value isUnit = arith::OrIOp::create(builder, location,
+                                      is(arith::CmpIPredicate::eq, base, 1),
+                                      is(arith::CmpIPredicate::eq, base, -1));
+  Value none = of.choose(isUnit, result, of.constant(0));
+  return of.choose(isFraction, none, result);
 }
 
 /// Shifts by the width or more leave zeros, or the sign.
@@ -156,6 +200,8 @@ Value select::buildIntegerBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
   case onnx::BinaryKind::Mod:
   case onnx::BinaryKind::Remainder:
     return integerRemainder(builder, op, a, b);
+  case onnx::BinaryKind::Pow:
+    return integerPower(builder, op, a, b);
   case onnx::BinaryKind::BitAnd:
     return arith::AndIOp::create(builder, location, a, b);
   case onnx::BinaryKind::BitOr:

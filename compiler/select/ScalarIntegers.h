@@ -16,7 +16,7 @@ namespace wsec::select {
 mlir::Value buildIntegerUnary(mlir::OpBuilder &builder, onnx::UnaryOp op,
                               mlir::Value x);
 
-/// Nothing for powers, and for what is no function of two integers.
+/// Nothing for what is no function of two integers.
 mlir::Value buildIntegerBinary(mlir::OpBuilder &builder, onnx::BinaryOp op,
                                mlir::Value a, mlir::Value b);
 

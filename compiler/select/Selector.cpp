@@ -132,6 +132,20 @@ void Selector::refuse(Operation *op, const Twine &reason) {
 // One operator
 //===----------------------------------------------------------------------===//
 
+/// Whether floats hold integers that 16 bits may not: what only becomes
+/// integers, such as an exact product of them, and what they become.
+static bool holdsIntegers(Operation *op) {
+  auto isWide = [](Type type) {
+    auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(type));
+    return integer && integer.getWidth() > 8;
+  };
+  auto cast = dyn_cast<onnx::CastOp>(op);
+  return (cast && isWide(cast.getX().getType())) ||
+         llvm::all_of(op->getUsers(), [&](Operation *user) {
+           return isa<onnx::CastOp>(user) && isWide(user->getResultTypes()[0]);
+         });
+}
+
 void Selector::select(Operation *op) {
   if (auto gradient = dyn_cast<onnx::GradientOp>(op))
     return storeGradient(gradient);
@@ -148,6 +162,7 @@ void Selector::select(Operation *op) {
     }
   if (isElementwise(op) && !isInGroup(op, op))
     return;
+  llvm::SaveAndRestore restore(exactly, exactly || holdsIntegers(op));
   Value result = build(op);
   // What only states or the store hold is no refusal.
   if (isa<onnx::UpdateOp>(op) && !refusals.isRefused(op->getResult(0)))

@@ -272,11 +272,25 @@ Tensor Tensor::reshaped(ArrayRef<int64_t> shape) const {
   return result;
 }
 
+/// A float as an unsigned integer of 64 bits.
+static int64_t truncateUnsigned(double value) {
+  constexpr double half = 9223372036854775808.0;
+  if (!(value >= half))
+    return truncate(value);
+  return value >= 2 * half ? -1 : int64_t(uint64_t(value));
+}
+
 Tensor Tensor::cast(ElementType to) const {
   Tensor result(to, extents);
+  const bool isUnsigned = elementType == ElementType::UInt64;
   for (int64_t i = 0; i < count; ++i) {
-    if (isFloat(to))
+    if (to == ElementType::Float64 || (isFloat(to) && isFloat(elementType)))
       result.setFloat(i, asFloat(i));
+    else if (isFloat(to)) // rounded once, not to double before
+      result.setFloat(i, isUnsigned ? float(uint64_t(integers[i]))
+                                    : float(integers[i]));
+    else if (to == ElementType::UInt64 && isFloat(elementType))
+      result.setInt(i, truncateUnsigned(floats[i]));
     else if (to == ElementType::Bool)
       result.setInt(i, asBool(i));
     else

@@ -57,7 +57,8 @@ int64_t wrapTo(ElementType type, int64_t value);
 int64_t truncate(double value);
 
 /// A dense row-major tensor. Floats are kept as double and integers and bools
-/// as int64, already rounded to their type: each operator is one loop, and
+/// as int64 (of 64 bits without a sign: their bits), already rounded to their
+/// type: each operator is one loop, and
 /// + - * / sqrt of two f32 rounded from double are exact f32 results.
 class Tensor {
 public:
@@ -76,7 +77,10 @@ public:
   int64_t bytes() const { return count * storedBytes(elementType); }
 
   double asFloat(int64_t i) const {
-    return isFloat(elementType) ? floats[i] : double(integers[i]);
+    if (isFloat(elementType))
+      return floats[i];
+    return elementType == ElementType::UInt64 ? double(uint64_t(integers[i]))
+                                              : double(integers[i]);
   }
   int64_t asInt(int64_t i) const {
     return isFloat(elementType) ? truncate(floats[i]) : integers[i];
@@ -86,16 +90,18 @@ public:
   }
   void setFloat(int64_t i, double value);
   void setInt(int64_t i, int64_t value);
-  /// The element, by type: for code that is one for floats and for integers.
+  /// The element, by type: for code that is one for floats and for integers
+  /// (see `withNumbers`).
   template <typename T>
   T get(int64_t i) const {
     if constexpr (std::is_floating_point_v<T>)
       return asFloat(i);
     else
-      return asInt(i);
+      return T(asInt(i));
   }
   void put(int64_t i, double value) { setFloat(i, value); }
   void put(int64_t i, int64_t value) { setInt(i, value); }
+  void put(int64_t i, uint64_t value) { setInt(i, int64_t(value)); }
   /// Copies one element of a tensor of the same type.
   void set(int64_t i, const Tensor &from, int64_t j);
 

@@ -296,7 +296,7 @@ const char *integerProblem(Opcode op, NumberKind kind, ElementType dst,
     return exact < low || exact > high ? "has a result that wraps" : nullptr;
   }
   const float real = evaluate(op, kind, a, b, old).real;
-  return std::isnan(real) || (real >= float(low) && real < float(high + 1))
+  return !std::isfinite(real) || (real >= float(low) && real < float(high + 1))
              ? nullptr
              : "has a result that is beyond its integers";
 }

@@ -171,6 +171,18 @@ def models():
     yield "sum-wraps", reduction("ReduceSum", 0, [1, 7]), {"a": np.full(SHAPE, 2**30)}, "IntegerError"
     yield "quotient-wraps", two("Div"), {"a": np.full(SHAPE, -2**31), "b": np.full(SHAPE, -1)}, "IntegerError"
     yield "power", two("Pow"), {"a": small % 100, "b": np.full(SHAPE, 3)}, None
+    narrow = {"a": T.INT32, "b": T.INT32}
+    powers = {"a": random.integers(-9, 9, SHAPE, "i4"), "b": random.integers(0, 40, SHAPE, "i4")}
+    yield "power-wraps", model([("Pow", ["a", "b"], "y")], narrow, T.INT32), powers, powers["a"]**powers["b"]
+    yield "power-fraction", two("Pow"), {"a": np.resize([2, 1, -1, -3], SHAPE), "b": np.resize([-1, -5, -3, 0], SHAPE)}, \
+        np.resize([0, 1, -1, 1], SHAPE)
+    yield "power-beyond", two("Pow"), {"a": np.full(SHAPE, 7), "b": np.full(SHAPE, 12)}, "IntegerError"
+    # As positions of long-range encoders: nobody takes the integer of log(0).
+    distances = np.array(np.arange(35).reshape(SHAPE), "f4")
+    buckets = [("Log", ["a"], "l"), ("Cast", ["l"], "i", {"to": T.INT64}), ("Greater", ["a", "z"], "g"),
+               ("Where", ["g", "i", "o"], "y")]
+    yield "log-of-zero", model(buckets, {"a": T.FLOAT}, T.INT64, None, [("z", np.float32(0)), ("o", np.int64(-7))]), {
+        "a": distances}, None
     floats = {"a": T.FLOAT, "b": T.FLOAT}
     remainder = model([("Mod", ["a", "b"], "y", {"fmod": 1})], floats, T.FLOAT)
     yield "far-remainder", remainder, {"a": np.full(SHAPE, 1e20, "f4"), "b": np.full(SHAPE, 7, "f4")}, "IntegerError"

@@ -4,6 +4,7 @@
 // named at once.
 
 func.func @main(%x: tensor<2x3xf32>, %cube: tensor<2x3x4xf32>, %count: tensor<i64>, %condition: tensor<2xi1>) -> (
+      !onnx.unknown,
       !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,
       !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,
       !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,
@@ -134,10 +135,11 @@ func.func @main(%x: tensor<2x3xf32>, %cube: tensor<2x3x4xf32>, %count: tensor<i6
   %a0 = onnx.node "Attention"(%cube, %cube, %cube, %absent, %cube) with {q_num_heads = 2 : i64, kv_num_heads = 2 : i64} {node = "attention cache"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>, none, tensor<2x3x4xf32>) -> !onnx.unknown
   // CHECK-DAG: Attention: an operand of shape 2x3x4 and q_num_heads = 0, expected rank 4, or rank 3 and a number of heads that divides its features
   %a2 = onnx.node "Attention"(%cube, %cube, %cube) {node = "attention heads"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> !onnx.unknown
-  return %g0, %g1, %g2, %g3, %g4, %g5, %g6, %g7, %g8, %s0, %s1, %s2, %s6, %s3, %s4, %s5, %r0, %r1, %t0, %t1,
+  return %g0, %g1, %g2, %g3, %g4, %g5, %g6, %g7, %g8, %s0, %s1, %s2, %s6, %s7, %s3, %s4, %s5, %r0, %r1, %t0, %t1,
       %c0, %c1, %n0, %k0, %v0, %h0, %h1, %h15, %h16#0, %h2, %h3, %h4, %h6, %h7, %h8, %p0, %p4, %p1,
       %p2, %p3, %e0, %e1, %m0, %m1, %a0#0, %a2
       : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,
+      !onnx.unknown,
       !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,
       !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,
       !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,

@@ -391,7 +391,9 @@ TEST(ArithmeticTest, IntegersThatMustNotWrap) {
   };
   EXPECT_TRUE(fits(-2147483648.0f));
   EXPECT_FALSE(fits(2147483648.0f));
+  // Of a logarithm of 0 nobody may take the integer.
   EXPECT_TRUE(fits(std::numeric_limits<float>::quiet_NaN()));
+  EXPECT_TRUE(fits(-std::numeric_limits<float>::infinity()));
 }
 
 } // namespace
