@@ -177,8 +177,16 @@ def models():
     yield "power-fraction", two("Pow"), {"a": np.resize([2, 1, -1, -3], SHAPE), "b": np.resize([-1, -5, -3, 0], SHAPE)}, \
         np.resize([0, 1, -1, 1], SHAPE)
     yield "power-beyond", two("Pow"), {"a": np.full(SHAPE, 7), "b": np.full(SHAPE, 12)}, "IntegerError"
-    # As positions of long-range encoders: nobody takes the integer of log(0).
     distances = np.array(np.arange(35).reshape(SHAPE), "f4")
+    # Sums of 16 bits would be off, or infinite.
+    table = random.integers(-128, 128, (64, 7), "i1")
+    product = model([("MatMulInteger", ["a", "w"], "y")], {"a": T.INT8}, T.INT32, None, [("w", table)])
+    product.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 64
+    for precision in "f16", "bf16":
+        yield f"exact-{precision}", product, {"a": np.full((5, 64), 127, "i1")}, None, f"--precision={precision}"
+        yield f"places-{precision}", model([("ArgMax", ["a"], "i", {"axis": 1}), ("Cast", ["i"], "y", {"to": T.FLOAT})], {
+            "a": T.FLOAT}, T.FLOAT, [5, 1]), {"a": distances % 6}, None, f"--precision={precision}"
+    # As positions of long-range encoders: nobody takes the integer of log(0).
     buckets = [("Log", ["a"], "l"), ("Cast", ["l"], "i", {"to": T.INT64}), ("Greater", ["a", "z"], "g"),
                ("Where", ["g", "i", "o"], "y")]
     yield "log-of-zero", model(buckets, {"a": T.FLOAT}, T.INT64, None, [("z", np.float32(0)), ("o", np.int64(-7))]), {
@@ -198,14 +206,14 @@ def run(command):
     return "" if done.returncode == 0 else done.stderr or "no message"
 
 
-def check(work, mesh, name, graph, inputs, outcome):
+def check(work, mesh, name, graph, inputs, outcome, *flags):
     """`outcome`: what the error says, the result, or nothing where it is onnxruntime's."""
     error = outcome if isinstance(outcome, str) else None
     path, feed = work / f"{name}.onnx", work / f"{name}.npz"
     onnx.save(graph, path)
     np.savez(feed, **inputs)
     program = work / f"{name}.wafer"
-    refused = run(["wsec", path, "-o", program, f"--mesh={mesh}", "--quiet"])
+    refused = run(["wsec", path, "-o", program, f"--mesh={mesh}", "--quiet", *flags])
     if refused:
         return refused
     expected = outcome
