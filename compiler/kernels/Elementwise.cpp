@@ -110,7 +110,7 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
   }
   SmallVector<HostFlow> flowsOf(wse::ElementwiseOp op,
                                 const Machine &machine) const final;
-  std::optional<HeldWeight> held(Operation *op, wse::WeightAttr weight,
+  std::optional<HeldWeight> held(Operation *op, int, wse::WeightAttr weight,
                                  const Machine &machine) const final {
     return heldVector(op->getResult(0), weight, machine);
   }

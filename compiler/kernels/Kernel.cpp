@@ -37,11 +37,11 @@ llvm::SmallVector<Offer> Kernel::offers(mlir::Operation *op,
   return {only};
 }
 
-Pairing pairingOf(llvm::ArrayRef<mlir::Value> tensors, const Machine &machine) {
+Pairing pairingOf(llvm::ArrayRef<mlir::RankedTensorType> tensors,
+                  const Machine &machine) {
   for (Pairing along : {Pairing::Channels, Pairing::Features})
-    if (llvm::all_of(tensors, [&](mlir::Value tensor) {
-          auto type = llvm::cast<mlir::RankedTensorType>(tensor.getType());
-          if (!isNarrow(tensor) || type.getRank() < 2)
+    if (llvm::all_of(tensors, [&](mlir::RankedTensorType type) {
+          if (!isNarrow(type) || type.getRank() < 2)
             return false;
           // Neighbouring tokens are neighbours in the model's tensor, too.
           const bool whole = along == Pairing::Features ||
@@ -53,6 +53,16 @@ Pairing pairingOf(llvm::ArrayRef<mlir::Value> tensors, const Machine &machine) {
   return Pairing::None;
 }
 
+Pairing pairingOf(llvm::ArrayRef<mlir::Value> tensors, const Machine &machine) {
+  return pairingOf(
+      llvm::map_to_vector(tensors,
+                          [](mlir::Value tensor) {
+                            return llvm::cast<mlir::RankedTensorType>(
+                                tensor.getType());
+                          }),
+      machine);
+}
+
 Pairing hostPairingOf(mlir::Value tensor, const Machine &machine) {
   const Pairing pairing = pairingOf(tensor, machine);
   const bool tails =
@@ -62,11 +72,17 @@ Pairing hostPairingOf(mlir::Value tensor, const Machine &machine) {
   return tails ? Pairing::Tails : pairing;
 }
 
-Layout layoutOf(mlir::Value tensor, Pairing pairing, const Machine &machine) {
+Layout layoutOf(mlir::RankedTensorType tensor, Pairing pairing,
+                const Machine &machine) {
   Layout layout = Layout::of(tensor, machine.height);
   return pairing == Pairing::None
              ? layout
              : *layout.inPairs(pairing, machine.width, machine.height);
+}
+
+Layout layoutOf(mlir::Value tensor, Pairing pairing, const Machine &machine) {
+  return layoutOf(llvm::cast<mlir::RankedTensorType>(tensor.getType()), pairing,
+                  machine);
 }
 
 mlir::Value Kernel::moved(mlir::Operation *) const { return {}; }

@@ -172,13 +172,14 @@ public:
   virtual llvm::SmallVector<Offer> offers(mlir::Operation *op,
                                           const Machine &machine) const;
   virtual int variantOf(mlir::Operation *) const { return 0; }
-  virtual void setVariant(mlir::Operation *, int) const {}
+  /// Makes it run in that variant from now on.
+  virtual void take(mlir::Operation *, int) const {}
   /// Whether a head may not be spread over several columns.
   virtual bool needsWholeHeads(mlir::Operation *) const { return false; }
-  /// How a resident `weight` of the operation must lie; nothing: this variant
+  /// How a resident `weight` of the operation must lie; nothing: that variant
   /// streams it.
-  virtual std::optional<HeldWeight> held(mlir::Operation *, wse::WeightAttr,
-                                         const Machine &) const {
+  virtual std::optional<HeldWeight>
+  held(mlir::Operation *, int, wse::WeightAttr, const Machine &) const {
     return std::nullopt;
   }
   /// What a variant is called; empty: there is one.
@@ -204,6 +205,11 @@ public:
   /// host; `launch` belongs to the program and is never listed.
   virtual llvm::SmallVector<StreamNeed>
   streams(mlir::Operation *op, const Machine &machine) const = 0;
+  /// The same in a variant that it need not have.
+  virtual llvm::SmallVector<StreamNeed>
+  streamsIn(mlir::Operation *op, int, const Machine &machine) const {
+    return streams(op, machine);
+  }
   /// Where it forwards words while they arrive. What waits for a whole message
   /// before it sends (the sum of a row that column 0 casts back, say) relays
   /// too: it is one more link of the same chain.
@@ -239,6 +245,11 @@ public:
   /// The tensor whose words it moves as they are; null: it computes with f32.
   virtual mlir::Value moved(mlir::Operation *op) const;
 };
+
+/// What a wse.redistribute of `repeat` would take from one type to another.
+KernelCost redistributeCost(mlir::RankedTensorType from,
+                            mlir::RankedTensorType to, int64_t repeat,
+                            const Machine &machine);
 
 /// Until the first launch can begin: its command reaches the last PE, and if
 /// `streams` it uses words of the host, these come from the store.

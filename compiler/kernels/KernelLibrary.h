@@ -70,18 +70,25 @@ inline mlir::Type elementTypeOf(mlir::Value tensor) {
 }
 /// Whether sums in the elements of a tensor would lose bits: they are made in
 /// f32 beside it.
+inline bool isNarrow(mlir::RankedTensorType tensor) {
+  return pe::elementBytes(tensor.getElementType()) == 2;
+}
 inline bool isNarrow(mlir::Value tensor) {
-  return pe::elementBytes(elementTypeOf(tensor)) == 2;
+  return isNarrow(llvm::cast<mlir::RankedTensorType>(tensor.getType()));
 }
 
 /// How the elements of these tensors pair up in words, if all do alike. Then
 /// they move as such words: routes, relays and the proof of deadlock freedom
 /// know nothing else.
+Pairing pairingOf(llvm::ArrayRef<mlir::RankedTensorType> tensors,
+                  const Machine &machine);
 Pairing pairingOf(llvm::ArrayRef<mlir::Value> tensors, const Machine &machine);
 /// The pairing of a tensor between the host and the wafer: the words of a
 /// column meet those of no other, so that they may have tails.
 Pairing hostPairingOf(mlir::Value tensor, const Machine &machine);
 /// The layout of a tensor as it moves.
+Layout layoutOf(mlir::RankedTensorType tensor, Pairing pairing,
+                const Machine &machine);
 Layout layoutOf(mlir::Value tensor, Pairing pairing, const Machine &machine);
 
 /// Cycles of the parts kernels are made of, from the machine's parameters.

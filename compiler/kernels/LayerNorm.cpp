@@ -56,7 +56,7 @@ class LayerNorm final : public KernelFor<wse::LayerNormOp> {
                    Layout::of(op.getInput(), machine.height), machine);
   }
 
-  std::optional<HeldWeight> held(Operation *op, wse::WeightAttr weight,
+  std::optional<HeldWeight> held(Operation *op, int, wse::WeightAttr weight,
                                  const Machine &machine) const final {
     return heldVector(op->getResult(0), weight, machine);
   }

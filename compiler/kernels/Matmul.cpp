@@ -40,39 +40,37 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-bool isStationary(wse::MatmulOp op) {
-  return op.getVariant() == wse::MatmulVariant::Stationary;
-}
-/// Of words of f32; as many with packed ones.
-constexpr int forms = int(wse::getMaxEnumValForMatmulVariant()) + 1;
-
 class Matmul final : public KernelFor<wse::MatmulOp> {
-  KernelCost costOf(wse::MatmulOp op, const Machine &machine) const final;
+  KernelCost costOf(wse::MatmulOp op, const Machine &machine) const final {
+    return costOf(MatmulForm(op), machine);
+  }
+  static KernelCost costOf(const MatmulForm &op, const Machine &machine);
 
   Match match(Operation *op, const Selection &selection) const final;
   Value build(Operation *op, Selection &selection) const final;
   SmallVector<Offer> offers(Operation *op, const Machine &machine) const final;
   int variantOf(Operation *op) const final {
-    auto matmul = cast<wse::MatmulOp>(op);
-    return int(matmul.getVariant()) + (matmul.getPacked() ? forms : 0);
+    return MatmulForm(cast<wse::MatmulOp>(op)).number();
   }
-  void setVariant(Operation *op, int variant) const final {
+  void take(Operation *op, int variant) const final {
     auto matmul = cast<wse::MatmulOp>(op);
-    matmul.setVariant(wse::MatmulVariant(variant % forms));
-    matmul.setPacked(variant >= forms);
+    const MatmulForm form(matmul, variant);
+    matmul.setVariantAttr(
+        wse::MatmulVariantAttr::get(op->getContext(), form.getVariant()));
+    matmul.setPacked(form.getPacked());
   }
-  std::optional<HeldWeight> held(Operation *op, wse::WeightAttr weight,
+  std::optional<HeldWeight> held(Operation *op, int variant,
+                                 wse::WeightAttr weight,
                                  const Machine &machine) const final {
-    auto product = cast<wse::MatmulOp>(op);
-    if (weight != product.getWeight())
-      return heldVector(product.getResult(), weight, machine);
-    return isStationary(product) ? heldStationary(product, machine)
-                                 : std::nullopt;
+    const MatmulForm form(cast<wse::MatmulOp>(op), variant);
+    if (weight != form.getWeight())
+      return heldVector(form.getResult(), weight, machine);
+    return form.isStationary() ? heldStationary(form, machine) : std::nullopt;
   }
   StringRef variantName(int variant) const final {
-    return variant < forms
-               ? wse::stringifyMatmulVariant(wse::MatmulVariant(variant))
-               : PackedWeights::nameOf(wse::MatmulVariant(variant % forms));
+    const auto stream = wse::MatmulVariant(variant % MatmulForm::unpacked);
+    return variant < MatmulForm::unpacked ? wse::stringifyMatmulVariant(stream)
+                                          : PackedWeights::nameOf(stream);
   }
   bool leavesInPieces() const final { return true; }
 
@@ -84,11 +82,16 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
   }
   SmallVector<StreamNeed> streamsOf(wse::MatmulOp op,
                                     const Machine &machine) const final {
-    if (isStationary(op))
-      return stationaryStreams(op, machine);
-    const Layout out = Layout::of(op.getResult(), machine.height);
+    return streamsIn(op, variantOf(op), machine);
+  }
+  SmallVector<StreamNeed> streamsIn(Operation *op, int variant,
+                                    const Machine &machine) const final {
+    const MatmulForm form(cast<wse::MatmulOp>(op), variant);
+    if (form.isStationary())
+      return stationaryStreams(form, machine);
+    const Layout out = Layout::of(form.getResult(), machine.height);
     SmallVector<StreamNeed> needs = columnStreams(out, machine);
-    if (!isBatched(op) && MatmulShape(op, machine).stored)
+    if (!isBatched(form.product()) && MatmulShape(form, machine).stored)
       needs.append(columnRestStreams(out, machine));
     needs.append(rowStreams(machine));
     return needs;
@@ -98,10 +101,13 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
                                 const Machine &machine) const final;
 
   int64_t scratchWords(wse::MatmulOp op, const Machine &machine) const final {
-    if (isStationary(op))
+    return scratchWords(MatmulForm(op), machine);
+  }
+  static int64_t scratchWords(const MatmulForm &op, const Machine &machine) {
+    if (op.isStationary())
       return StationaryShape(op, machine).words();
-    if (isBatched(op))
-      return batchedWords(op, machine);
+    if (isBatched(op.product()))
+      return batchedWords(op.product(), machine);
     MatmulShape shape(op, machine);
     int64_t words = 0;
     if (shape.quantized)
@@ -111,7 +117,7 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
                shape.arrivalWords();
     if (shape.exchanges)
       words += shape.reduce ? shape.pitch * shape.plan.block
-                            : wordsOf(elementTypeOf(op.getInput()),
+                            : wordsOf(op.inputType().getElementType(),
                                       shape.pitch * shape.k);
     if (shape.apart)
       words += shape.out.words(machine.width, machine.height);
@@ -152,31 +158,28 @@ Value Matmul::build(Operation *op, Selection &selection) const {
 /// columns without input: then also for its features over all columns.
 SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
   auto matmul = cast<wse::MatmulOp>(op);
-  const int before = variantOf(op);
   SmallVector<Offer> offers;
-  if (isBatched(matmul))
-    return {{before, {}, cost(op, machine), scratchBytes(op, machine)}};
+  auto offer = [&](const MatmulForm &form, Type input) {
+    offers.push_back({form.number(), input, costOf(form, machine),
+                      4 * scratchWords(form, machine), form.isStationary()});
+  };
+  if (isBatched(matmul)) {
+    offer(matmul, {});
+    return offers;
+  }
   auto offerAll = [&](Type input) {
-    for (int variant = 0; variant < 2 * forms; ++variant) {
-      setVariant(op, variant);
-      if (matmul.getPacked() && !PackedWeights::of(matmul, machine))
-        continue;
-      offers.push_back({variant, input, cost(op, machine),
-                        scratchBytes(op, machine), isStationary(matmul)});
-    }
+    for (int variant = 0; variant < 2 * MatmulForm::unpacked; ++variant)
+      if (const MatmulForm form(matmul, variant, input);
+          !form.getPacked() || PackedWeights::of(form, machine))
+        offer(form, input);
   };
   offerAll({});
   Value input = matmul.getInput();
   auto type = cast<RankedTensorType>(input.getType());
-  if (tilingOf(input).getColumns() == wse::ColumnPlacement::Heads) {
-    Type spread = tilingOf(input)
-                      .withColumns(wse::ColumnPlacement::Balanced)
-                      .type(type.getShape(), type.getElementType());
-    input.setType(spread);
-    offerAll(spread);
-    input.setType(type);
-  }
-  setVariant(op, before);
+  if (tilingOf(input).getColumns() == wse::ColumnPlacement::Heads)
+    offerAll(tilingOf(input)
+                 .withColumns(wse::ColumnPlacement::Balanced)
+                 .type(type.getShape(), type.getElementType()));
   return offers;
 }
 
@@ -184,10 +187,11 @@ SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
 // Cost
 //===----------------------------------------------------------------------===//
 
-KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
-  KernelCost cost = isStationary(op) ? stationaryCost(op, machine)
-                    : isBatched(op)  ? batchedCost(op, machine)
-                                     : streamedCost(op, machine);
+KernelCost Matmul::costOf(const MatmulForm &op, const Machine &machine) {
+  KernelCost cost = op.isStationary() ? stationaryCost(op, machine)
+                    : isBatched(op.product())
+                        ? batchedCost(op.product(), machine)
+                        : streamedCost(op, machine);
   cost.lowerBound = productBound(op, machine);
   return cost;
 }
@@ -196,7 +200,7 @@ KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
 /// is used.
 SmallVector<HostFlow> Matmul::flowsOf(wse::MatmulOp op,
                                       const Machine &machine) const {
-  if (isStationary(op))
+  if (MatmulForm(op).isStationary())
     return stationaryFlows(op, machine);
   if (isBatched(op))
     return batchedFlows(op, machine);
@@ -549,7 +553,7 @@ void MatmulWriter::partialSums(int64_t features, const Operand &words) {
 }
 
 LogicalResult Matmul::lowerOp(wse::MatmulOp op, RoutineBuilder &b) const {
-  if (isStationary(op))
+  if (MatmulForm(op).isStationary())
     return lowerStationary(op, b);
   if (isBatched(op))
     return lowerBatched(op, b);

@@ -178,12 +178,12 @@ MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
 
 /// Of all variants: multiply-adds spread evenly over the PEs, or the words of
 /// weights that stream over the channels.
-double productBound(wse::MatmulOp op, const Machine &machine) {
-  double weights =
-      double(wse::featuresOf(op.getInput())) * wse::featuresOf(op.getResult());
+double productBound(const MatmulForm &op, const Machine &machine) {
+  double weights = double(op.inputType().getShape().back()) *
+                   wse::featuresOf(op.getResult());
   double tokens = Layout::of(op.getResult(), machine.height).tokenCount();
   double products =
-      CostModel(machine, isNarrow(op.getInput()) && isNarrow(op.getResult()))
+      CostModel(machine, isNarrow(op.inputType()) && isNarrow(op.getResult()))
           .leastFmacs(weights * tokens / machine.peCount());
   if (wse::residentOf(op, op.getWeight()))
     return products;
@@ -196,7 +196,7 @@ double productBound(wse::MatmulOp op, const Machine &machine) {
   return std::max(products, matrices * weights / machine.westCount());
 }
 
-KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
+KernelCost streamedCost(const MatmulForm &op, const Machine &machine) {
   MatmulShape shape(op, machine);
   CostModel model(machine);
   double width = machine.width, channels = shape.pitch;

@@ -40,8 +40,8 @@ struct MatmulShape {
   Pairing pairing;   ///< of activations that are exchanged
   MatmulPlan plan;
 
-  MatmulShape(wse::MatmulOp op, const Machine &machine)
-      : in(Layout::of(op.getInput(), machine.height)),
+  MatmulShape(const MatmulForm &op, const Machine &machine)
+      : in(Layout::of(op.inputType(), machine.height)),
         out(Layout::of(op.getResult(), machine.height)), k(in.features.total()),
         n(out.features.total()), pitch(out.pitch(machine.height)),
         reduce(op.getVariant() == wse::MatmulVariant::Reduce ||
@@ -50,9 +50,9 @@ struct MatmulShape {
         stored(op.getVariant() == wse::MatmulVariant::ReduceStored ||
                op.getVariant() == wse::MatmulVariant::BroadcastStored),
         own(tiling().largest(machine.width)),
-        mixed(isNarrow(op.getInput()) && isNarrow(op.getResult())),
+        mixed(isNarrow(op.inputType()) && isNarrow(op.getResult())),
         apart(isNarrow(op.getResult()) && !partial()),
-        pairing(pairingOf(op.getInput(), machine)) {
+        pairing(pairingOf(op.inputType(), machine)) {
     if (isNarrow(op.getResult()))
       narrow = elementTypeOf(op.getResult());
     quantized = op.getPacked() ? PackedWeights::of(op, machine) : std::nullopt;
@@ -103,10 +103,10 @@ private:
 };
 
 /// The cost of a variant whose weights stream.
-KernelCost streamedCost(wse::MatmulOp op, const Machine &machine);
+KernelCost streamedCost(const MatmulForm &op, const Machine &machine);
 /// The least cycles of all variants: multiply-adds spread evenly over the PEs,
 /// or the words of weights that stream over the channels.
-double productBound(wse::MatmulOp op, const Machine &machine);
+double productBound(const MatmulForm &op, const Machine &machine);
 
 } // namespace wsec
 

@@ -13,7 +13,7 @@ using namespace wsec;
 // What can stream so
 //===----------------------------------------------------------------------===//
 
-std::optional<PackedWeights> PackedWeights::of(wse::MatmulOp op,
+std::optional<PackedWeights> PackedWeights::of(const MatmulForm &op,
                                                const Machine &machine) {
   wse::WeightAttr weight = op.getWeight();
   PackedWeights packed;
@@ -26,16 +26,16 @@ std::optional<PackedWeights> PackedWeights::of(wse::MatmulOp op,
     return std::nullopt;
   packed.name = weight.getName();
   packed.reduce = variant == wse::MatmulVariant::Reduce;
-  packed.k = wse::featuresOf(op.getInput());
+  packed.k = op.inputType().getShape().back();
   packed.n = wse::featuresOf(op.getResult());
   packed.bits = packed.weights.bits();
   packed.offset = weight.getViewOffset();
   const SmallVector<int64_t> strides = weight.viewStrides();
   packed.rowStep = strides[0];
   packed.columnStep = strides[1];
-  packed.tiling =
-      Layout::of(packed.reduce ? op.getInput() : op.getResult(), machine.height)
-          .features;
+  packed.tiling = Layout::of(packed.reduce ? op.inputType() : op.resultType(),
+                             machine.height)
+                      .features;
   packed.own = packed.tiling.largest(machine.width);
   const DenseElementsAttr zeros = packed.weights.getZeros();
   packed.hasZeroVectors = zeros && !zeros.isSplat();

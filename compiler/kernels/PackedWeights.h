@@ -22,6 +22,7 @@
 #ifndef WSEC_COMPILER_KERNELS_PACKEDWEIGHTS_H
 #define WSEC_COMPILER_KERNELS_PACKEDWEIGHTS_H
 
+#include "compiler/kernels/MatmulForm.h"
 #include "compiler/kernels/RoutineBuilder.h"
 
 namespace wsec {
@@ -32,7 +33,7 @@ public:
   /// not quantised, results are not f32, its view cuts through blocks, or each
   /// input feature has a
   /// scale of its own.
-  static std::optional<PackedWeights> of(wse::MatmulOp op,
+  static std::optional<PackedWeights> of(const MatmulForm &op,
                                          const Machine &machine);
 
   /// Says that the weight of `op` cannot.

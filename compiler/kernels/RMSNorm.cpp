@@ -92,7 +92,7 @@ class RMSNorm final : public KernelFor<wse::RMSNormOp> {
                : TokenValues::scratchWords(layout, machine);
   }
 
-  std::optional<HeldWeight> held(Operation *op, wse::WeightAttr weight,
+  std::optional<HeldWeight> held(Operation *op, int, wse::WeightAttr weight,
                                  const Machine &machine) const final {
     return heldVector(op->getResult(0), weight, machine);
   }

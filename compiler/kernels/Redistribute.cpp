@@ -11,52 +11,58 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
+/// From one type to another; repeated heads stay whole.
+struct Move {
+  RankedTensorType from, to;
+  int64_t repeat;
+
+  Pairing pairing(const Machine &machine) const {
+    const Pairing pairing = pairingOf({from, to}, machine);
+    return pairing == Pairing::Features && repeat > 1 ? Pairing::None : pairing;
+  }
+  /// What a PE with several repeated heads hears.
+  int64_t windowWords(const Machine &machine) const;
+};
+
+int64_t Move::windowWords(const Machine &machine) const {
+  const Layout layout = layoutOf(to, pairing(machine), machine);
+  const int64_t size = layout.features.unitSize;
+  const int64_t heads = layout.features.largest(machine.width) / size;
+  if (repeat == 1 || heads <= 1 || machine.width == 1)
+    return 0;
+  // The heads of a PE may begin within a group.
+  return std::min((heads + 2 * repeat - 2) / repeat,
+                  layout.features.units / repeat) *
+         size * layout.pitch(machine.height);
+}
+
+Move moveOf(wse::RedistributeOp op) {
+  return {op.getInput().getType(), op.getResult().getType(),
+          int64_t(op.getRepeat())};
+}
+
 class Redistribute final : public KernelFor<wse::RedistributeOp> {
   SmallVector<Relay> relays() const final { return rowRelays(); }
   Value moved(Operation *op) const final { return op->getResult(0); }
 
   KernelCost costOf(wse::RedistributeOp op,
                     const Machine &machine) const final {
-    const Pairing pairing = this->pairing(op, machine);
-    Layout layout = layoutOf(op.getResult(), pairing, machine);
-    CostModel model(machine);
-    double channels = layout.pitch(machine.height);
-    double words =
-        layoutOf(op.getInput(), pairing, machine).features.total() * channels;
-    KernelCost cost;
-    cost.compute = model.copies(1, layout.words(machine.width, machine.height));
-    if (scratchWords(op, machine) > 0)
-      cost.serial =
-          model.copies(layout.features.largest(machine.width), channels);
-    if (machine.width > 1) {
-      cost.fabric = multicastRowCycles(machine, words);
-      cost.lowerBound = words;
-    }
-    return cost;
+    const Move move = moveOf(op);
+    return redistributeCost(move.from, move.to, move.repeat, machine);
   }
   SmallVector<StreamNeed> streamsOf(wse::RedistributeOp,
                                     const Machine &machine) const final {
     return rowStreams(machine);
   }
 
-  /// What a PE with several repeated heads hears.
   int64_t scratchWords(wse::RedistributeOp op,
                        const Machine &machine) const final {
-    const Layout layout =
-        layoutOf(op.getResult(), pairing(op, machine), machine);
-    const int64_t size = layout.features.unitSize, repeat = op.getRepeat();
-    const int64_t heads = layout.features.largest(machine.width) / size;
-    if (repeat == 1 || heads <= 1 || machine.width == 1)
-      return 0;
-    // The heads of a PE may begin within a group.
-    return std::min((heads + 2 * repeat - 2) / repeat,
-                    layout.features.units / repeat) *
-           size * layout.pitch(machine.height);
+    return moveOf(op).windowWords(machine);
   }
 
   LogicalResult lowerOp(wse::RedistributeOp op, RoutineBuilder &b) const final {
     ScalarBuilder &s = b.scalars();
-    const Pairing pairing = this->pairing(op, b.machine());
+    const Pairing pairing = moveOf(op).pairing(b.machine());
     Tile in = b.tile(op.getInput(), pairing);
     Tile out = b.tile(op.getResult(), pairing);
     const int64_t repeat = op.getRepeat();
@@ -94,13 +100,6 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
   }
 
 private:
-  /// Repeated heads stay whole.
-  static Pairing pairing(wse::RedistributeOp op, const Machine &machine) {
-    const Pairing pairing = pairingOf({op.getInput(), op.getResult()}, machine);
-    return pairing == Pairing::Features && op.getRepeat() > 1 ? Pairing::None
-                                                              : pairing;
-  }
-
   /// Heads that a PE owns; without them all of the tensor.
   struct Heads {
     Value first, count;
@@ -139,6 +138,26 @@ private:
 };
 
 } // namespace
+
+KernelCost redistributeCost(RankedTensorType from, RankedTensorType to,
+                            int64_t repeat, const Machine &machine) {
+  const Move move = {from, to, repeat};
+  const Pairing pairing = move.pairing(machine);
+  Layout layout = layoutOf(to, pairing, machine);
+  CostModel model(machine);
+  double channels = layout.pitch(machine.height);
+  double words = layoutOf(from, pairing, machine).features.total() * channels;
+  KernelCost cost;
+  cost.compute = model.copies(1, layout.words(machine.width, machine.height));
+  if (move.windowWords(machine) > 0)
+    cost.serial =
+        model.copies(layout.features.largest(machine.width), channels);
+  if (machine.width > 1) {
+    cost.fabric = multicastRowCycles(machine, words);
+    cost.lowerBound = words;
+  }
+  return cost;
+}
 
 WSEC_DEFINE_KERNEL(Redistribute)
 

@@ -35,7 +35,8 @@ static LogicalResult checkResidents(wse::KernelOp kernel,
     if (!parameter)
       continue;
     std::optional<HeldWeight> held =
-        library.held(kernel, weight, wse::regionOf(kernel).machine());
+        library.held(kernel, library.variantOf(kernel), weight,
+                     wse::regionOf(kernel).machine());
     auto error = [&] {
       InFlightDiagnostic diagnostic = kernel.emitOpError("reads ")
                                       << weight.getTensor();

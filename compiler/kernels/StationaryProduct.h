@@ -10,6 +10,7 @@
 #define COMPILER_KERNELS_STATIONARYPRODUCT_H
 
 #include "compiler/kernels/KernelLibrary.h"
+#include "compiler/kernels/MatmulForm.h"
 
 namespace wsec {
 
@@ -34,10 +35,10 @@ struct StationaryShape {
   mlir::Type element;      ///< of activations and weights
   std::optional<FeatureTiling> pairs; ///< of features of the input
 
-  StationaryShape(wse::MatmulOp op, const Machine &machine)
+  StationaryShape(const MatmulForm &op, const Machine &machine)
       : StationaryShape(op, machine,
                         wse::residentOf(op, op.getWeight()) != nullptr) {}
-  StationaryShape(wse::MatmulOp op, const Machine &machine, bool resident);
+  StationaryShape(const MatmulForm &op, const Machine &machine, bool resident);
 
   /// In how many result features at a time a row takes its weights.
   llvm::SmallVector<int64_t> blocks() const;
@@ -69,12 +70,12 @@ struct StationaryShape {
 };
 
 /// All but its lower bound, which variants share.
-KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine);
-llvm::SmallVector<StreamNeed> stationaryStreams(wse::MatmulOp op,
+KernelCost stationaryCost(const MatmulForm &op, const Machine &machine);
+llvm::SmallVector<StreamNeed> stationaryStreams(const MatmulForm &op,
                                                 const Machine &machine);
-llvm::SmallVector<HostFlow> stationaryFlows(wse::MatmulOp op,
+llvm::SmallVector<HostFlow> stationaryFlows(const MatmulForm &op,
                                             const Machine &machine);
-std::optional<HeldWeight> heldStationary(wse::MatmulOp op,
+std::optional<HeldWeight> heldStationary(const MatmulForm &op,
                                          const Machine &machine);
 llvm::SmallVector<Relay> stationaryRelays();
 llvm::LogicalResult lowerStationary(wse::MatmulOp op, RoutineBuilder &b);

@@ -26,12 +26,12 @@ static bool sharedEvenly(const Layout &layout, const Machine &machine) {
          layout.span == layout.group && layout.tokens % layout.span == 0;
 }
 
-StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine,
+StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
                                  bool resident)
-    : in(Layout::of(op.getInput(), machine.height)),
+    : in(Layout::of(op.inputType(), machine.height)),
       out(Layout::of(op.getResult(), machine.height)), k(in.features.total()),
       n(out.features.total()), resident(resident),
-      element(elementTypeOf(op.getInput())) {
+      element(op.inputType().getElementType()) {
   const int64_t height = machine.height, pitch = out.pitch(height);
   if (machine.width < 2 || height < 2 || out.replicatedRows ||
       (!resident && (n % height != 0 || machine.westCount() != height)))
@@ -124,7 +124,7 @@ static double firstRound(const StationaryShape &shape, const Machine &machine,
   return cycles;
 }
 
-KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
+KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
   StationaryShape shape(op, machine);
   KernelCost cost;
   if (shape.rounds == 0) {
@@ -185,7 +185,7 @@ SmallVector<Relay> stationaryRelays() {
           {P::ValueNorth, P::ValueNorth}, {P::ValueNorth, P::ValueCast}};
 }
 
-SmallVector<HostFlow> stationaryFlows(wse::MatmulOp op,
+SmallVector<HostFlow> stationaryFlows(const MatmulForm &op,
                                       const Machine &machine) {
   StationaryShape shape(op, machine);
   KernelCost cost = stationaryCost(op, machine);
@@ -203,7 +203,7 @@ SmallVector<HostFlow> stationaryFlows(wse::MatmulOp op,
   return flows;
 }
 
-SmallVector<StreamNeed> stationaryStreams(wse::MatmulOp op,
+SmallVector<StreamNeed> stationaryStreams(const MatmulForm &op,
                                           const Machine &machine) {
   SmallVector<StreamNeed> needs;
   if (op.getBias() && !wse::residentOf(op, *op.getBias()))
@@ -219,16 +219,16 @@ SmallVector<StreamNeed> stationaryStreams(wse::MatmulOp op,
 
 /// Result features as tokens of a tensor with the features of the input: a row
 /// holds as many of them, a column those of its inputs.
-std::optional<HeldWeight> heldStationary(wse::MatmulOp op,
+std::optional<HeldWeight> heldStationary(const MatmulForm &op,
                                          const Machine &machine) {
   StationaryShape shape(op, machine, /*resident=*/true);
   if (shape.rounds == 0)
     return std::nullopt;
-  auto input = wse::TokenTiling::of(op.getInput().getType());
+  const auto input = wse::TokenTiling::of(op.inputType());
   const auto tiling = wse::TokenTiling(1, shape.n)
                           .withColumns(input.getColumns(), input.getHeadSize())
                           .withHeadColumns(input.getHeadColumns());
-  return HeldWeight{tiling.type(shape.k, elementTypeOf(op.getInput())),
+  return HeldWeight{tiling.type(shape.k, op.inputType().getElementType()),
                     {1, shape.k}};
 }
 

@@ -29,11 +29,13 @@ namespace {
 /// A store by columns: the exits, and what they are for.
 struct Exits {
   Exits(wse::StoreOp op, const Machine &machine)
+      : Exits(op, op.getByColumns(), machine) {}
+  Exits(wse::StoreOp op, bool byColumns, const Machine &machine)
       : machine(machine), pairing(pairingOf(op.getValue(), machine)),
         layout(layoutOf(op.getValue(), pairing, machine)),
         rows(layout.columnRows(machine.height)),
         last((rows.groups - 1) * rows.pitch + rows.used - 1) {
-    if (op.getByColumns() && !layout.features.replicated && !layout.cyclic)
+    if (byColumns && !layout.features.replicated && !layout.cyclic)
       exits = machine.exitsOfColumns(int(last));
   }
 
@@ -101,7 +103,7 @@ class Store final : public KernelFor<wse::StoreOp> {
   int variantOf(Operation *op) const final {
     return cast<wse::StoreOp>(op).getByColumns();
   }
-  void setVariant(Operation *op, int variant) const final {
+  void take(Operation *op, int variant) const final {
     cast<wse::StoreOp>(op).setByColumns(variant != 0);
   }
   StringRef variantName(int variant) const final {
@@ -123,7 +125,11 @@ class Store final : public KernelFor<wse::StoreOp> {
   }
 
   KernelCost costOf(wse::StoreOp op, const Machine &machine) const final {
-    if (const Exits exits(op, machine); exits.used())
+    return costOf(op, Exits(op, machine));
+  }
+  static KernelCost costOf(wse::StoreOp op, const Exits &exits) {
+    const Machine &machine = exits.machine;
+    if (exits.used())
       return exits.cost();
     Layout layout =
         layoutOf(op.getValue(), hostPairingOf(op.getValue(), machine), machine);
@@ -164,8 +170,13 @@ class Store final : public KernelFor<wse::StoreOp> {
 
   SmallVector<StreamNeed> streamsOf(wse::StoreOp op,
                                     const Machine &machine) const final {
+    return streamsIn(op, variantOf(op), machine);
+  }
+  SmallVector<StreamNeed> streamsIn(Operation *op, int variant,
+                                    const Machine &machine) const final {
     SmallVector<StreamNeed> needs;
-    if (const Exits exits(op, machine); exits.used()) {
+    if (const Exits exits(cast<wse::StoreOp>(op), variant != 0, machine);
+        exits.used()) {
       if (machine.width > 1)
         needs.push_back({StreamPattern::RowEast, {}});
       if (exits.linksRows())
@@ -185,16 +196,14 @@ class Store final : public KernelFor<wse::StoreOp> {
 };
 
 SmallVector<Offer> Store::offers(Operation *op, const Machine &machine) const {
-  const int before = variantOf(op);
+  auto store = cast<wse::StoreOp>(op);
   SmallVector<Offer> offers;
-  for (int variant : {0, 1}) {
-    setVariant(op, variant);
-    if (variant == 0 || Exits(cast<wse::StoreOp>(op), machine).used())
+  for (int variant : {0, 1})
+    if (const Exits exits(store, variant != 0, machine);
+        variant == 0 || exits.used())
       offers.push_back({.variant = variant,
-                        .cost = cost(op, machine),
+                        .cost = costOf(store, exits),
                         .addsCode = variant != 0});
-  }
-  setVariant(op, before);
   return offers;
 }
 
@@ -381,8 +390,9 @@ pe::Segment columnsOut(ScalarBuilder &host, wse::StoreOp op,
   const bool tokenPairs = exits.pairing == Pairing::Channels;
   const int64_t step = perToken * (tokenPairs ? 2 : 1);
   // Features that pair up follow one another in the store as well.
-  const Layout layout =
-      tokenPairs ? exits.layout : Layout::of(op.getValue(), host.height());
+  const Layout layout = tokenPairs
+                            ? exits.layout
+                            : Layout::of(op.getValue(), exits.machine.height);
   Tile tile = RoutineBuilder::describe(host, layout);
   Value here = host.logicalAnd(
       host.inColumns(),
@@ -427,7 +437,7 @@ LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
   // Features that pair up follow one another in the store as well.
   const Layout layout = pairing == Pairing::Channels
                             ? in.layout
-                            : Layout::of(op.getValue(), b.height());
+                            : Layout::of(op.getValue(), b.machine().height);
   std::string output = op.getOutput().str();
   b.streamToHost([&](ScalarBuilder &host) {
     auto [perSequence, perToken, perFeature] = op.outputStrides();

@@ -71,12 +71,9 @@ static std::string line(StringRef first, ArrayRef<std::string> cells) {
 /// them.
 static int64_t colorsOf(wse::KernelOp op, int variant, const Machine &region) {
   const Kernel &kernel = *findKernel(op);
-  const int before = kernel.variantOf(op);
-  kernel.setVariant(op, variant);
   int64_t colors = 0;
-  for (const StreamNeed &need : kernel.streams(op, region))
+  for (const StreamNeed &need : kernel.streamsIn(op, variant, region))
     colors += need.pattern.colors();
-  kernel.setVariant(op, before);
   return colors;
 }
 
@@ -143,9 +140,8 @@ static std::string tellOffers(wse::KernelOp op, const Machine &region,
 /// The same of a kernel whose weights stay, in the variants that it may have.
 static std::string tellHeld(wse::KernelOp op, const Machine &region) {
   const Kernel &kernel = *findKernel(op);
-  const int before = kernel.variantOf(op);
   const size_t weights = wse::allWeights(op).size();
-  const int chosen = holdingVariant(op, region);
+  const int chosen = holdingOffer(op, region).variant;
   std::string text =
       line("variants", {"cycles", "compute", "stream", "fabric", "serial",
                         "scratch B", "colors", "held B"}) +
@@ -154,7 +150,6 @@ static std::string tellHeld(wse::KernelOp op, const Machine &region) {
   for (const Offer &offer : kernel.offers(op, region)) {
     if (offer.input)
       continue;
-    kernel.setVariant(op, offer.variant);
     std::string name = kernel.variantName(offer.variant).str();
     if (name.empty())
       name = op->getName().stripDialect();
@@ -168,11 +163,11 @@ static std::string tellHeld(wse::KernelOp op, const Machine &region) {
                          number(offer.cost.serial),
                          std::to_string(offer.scratchBytes),
                          std::to_string(colorsOf(op, offer.variant, region)),
-                         std::to_string(heldAmount(op, region).bytes)})
+                         std::to_string(
+                             heldAmount(op, offer.variant, region).bytes)})
                  : line(name, {"does not", " apply"})) +
             "\n";
   }
-  kernel.setVariant(op, before);
   return text + "  bound by " + cost.bound().str() + ", " +
          times(cost.total(), cost.lowerBound) + " of the lower bound of " +
          number(cost.lowerBound) + " cycles\n  decided: the most of its " +

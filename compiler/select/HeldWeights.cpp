@@ -22,42 +22,48 @@ bool select::isStreamedConstant(wse::KernelOp kernel, wse::WeightAttr weight) {
   return parameter && !parameter.isResident();
 }
 
-/// How many weights of the kernel can be resident, as it is.
-static int64_t countHeld(wse::KernelOp kernel, const Kernel &library,
+/// How many weights of the kernel can be resident in a variant.
+static int64_t countHeld(wse::KernelOp kernel, int variant,
                          const Machine &machine) {
   return llvm::count_if(wse::allWeights(kernel), [&](wse::WeightAttr weight) {
     return constantOf(kernel, weight) &&
-           library.held(kernel, weight, machine).has_value();
+           findKernel(kernel)->held(kernel, variant, weight, machine);
   });
 }
 
-int select::holdingVariant(wse::KernelOp kernel, const Machine &machine) {
+Offer select::holdingOffer(wse::KernelOp kernel, const Machine &machine) {
   const Kernel &library = *findKernel(kernel);
-  const int before = library.variantOf(kernel);
-  int best = before;
-  int64_t most = countHeld(kernel, library, machine);
-  std::optional<double> cycles; // of the best, if it is not the one it has
-  for (const Offer &offer : library.offers(kernel, machine)) {
-    if (offer.input || offer.variant == before)
+  SmallVector<Offer> offers = library.offers(kernel, machine);
+  llvm::erase_if(offers, [](const Offer &offer) { return bool(offer.input); });
+  const int now = library.variantOf(kernel);
+  const auto *own = llvm::find_if(
+      offers, [&](const Offer &offer) { return offer.variant == now; });
+  // What is packed streams so, and is not on offer where it stays.
+  Offer best = own == offers.end()
+                   ? Offer{now,
+                           {},
+                           library.cost(kernel, machine),
+                           library.scratchBytes(kernel, machine)}
+                   : *own;
+  int64_t most = countHeld(kernel, now, machine);
+  for (const Offer &offer : offers) {
+    if (offer.variant == now)
       continue;
-    library.setVariant(kernel, offer.variant);
-    const int64_t held = countHeld(kernel, library, machine);
-    if (held > most ||
-        (held == most && cycles && offer.cost.total() < *cycles)) {
-      best = offer.variant;
+    const int64_t held = countHeld(kernel, offer.variant, machine);
+    if (held > most || (held == most && best.variant != now &&
+                        offer.cost.total() < best.cost.total())) {
+      best = offer;
       most = held;
-      cycles = offer.cost.total();
     }
   }
-  library.setVariant(kernel, before);
   return best;
 }
 
-select::HeldAmount select::heldAmount(wse::KernelOp kernel,
+select::HeldAmount select::heldAmount(wse::KernelOp kernel, int variant,
                                       const Machine &machine) {
   HeldAmount amount;
   for (wse::WeightAttr weight : wse::allWeights(kernel))
-    if (auto held = findKernel(kernel)->held(kernel, weight, machine);
+    if (auto held = findKernel(kernel)->held(kernel, variant, weight, machine);
         held && constantOf(kernel, weight)) {
       amount.bytes += wse::DistAttr::heldBytesPerPE(held->type, machine.width,
                                                     machine.height);

@@ -13,9 +13,9 @@ namespace wsec::select {
 /// Whether `weight` is a view of a parameter that streams and does not train.
 bool isStreamedConstant(wse::KernelOp kernel, wse::WeightAttr weight);
 
-/// The variant of the kernel that holds most of its weights on a region of that
-/// machine, of such the one it has, or the cheapest.
-int holdingVariant(wse::KernelOp kernel, const Machine &machine);
+/// The offer of the kernel that holds most of its weights on a region of that
+/// machine, of such the variant it has, or the cheapest.
+Offer holdingOffer(wse::KernelOp kernel, const Machine &machine);
 
 /// Weights that a kernel holds.
 struct HeldAmount {
@@ -23,8 +23,9 @@ struct HeldAmount {
   int64_t elements = 0; ///< that are loaded, for all PEs
 };
 
-/// The weights that the kernel holds as it is.
-HeldAmount heldAmount(wse::KernelOp kernel, const Machine &machine);
+/// The weights that the kernel holds in a variant.
+HeldAmount heldAmount(wse::KernelOp kernel, int variant,
+                      const Machine &machine);
 
 /// While it lives the constants of some kernels count as resident, so that
 /// kernels say what they cost then.

@@ -98,8 +98,8 @@ void Keeper::keep(wse::KernelOp kernel) {
   const Kernel *library = findKernel(kernel);
   if (!library)
     return; // routing says so
-  library->setVariant(
-      kernel, select::holdingVariant(kernel, wse::regionOf(kernel).machine()));
+  const Machine region = wse::regionOf(kernel).machine();
+  library->take(kernel, select::holdingOffer(kernel, region).variant);
   for (NamedAttribute attribute : llvm::to_vector(kernel->getAttrs())) {
     Attribute value = attribute.getValue();
     if (auto weight = dyn_cast<wse::WeightAttr>(value))
@@ -116,8 +116,9 @@ void Keeper::keep(wse::KernelOp kernel) {
 
 /// What the kernel reads instead of `weight`.
 wse::WeightAttr Keeper::keep(wse::KernelOp kernel, wse::WeightAttr weight) {
-  auto held =
-      findKernel(kernel)->held(kernel, weight, wse::regionOf(kernel).machine());
+  const Kernel &library = *findKernel(kernel);
+  auto held = library.held(kernel, library.variantOf(kernel), weight,
+                           wse::regionOf(kernel).machine());
   if (!held || !select::isStreamedConstant(kernel, weight))
     return weight;
   auto parameter = declare(kernel, *held, inOrderOf(*held, weight));

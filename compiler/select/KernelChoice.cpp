@@ -148,9 +148,13 @@ public:
       : region(region), limits(limits), offers(region, packs) {}
 
   void add(wse::KernelOp op, int64_t bytesBeside) {
-    kernels.push_back({op, offers.of(op), bytesBeside});
+    kernels.push_back(
+        {op, offers.of(op), bytesBeside, findKernel(op)->variantOf(op)});
   }
-  void chooseCheapest() { choose({}); }
+  void chooseCheapest() {
+    choose({});
+    take();
+  }
   /// While streams ask for more colors than there are, all kernels do without
   /// the variant that is missed least. What is still too much then, the router
   /// says.
@@ -160,7 +164,8 @@ private:
   struct Entry {
     Operation *op;
     ArrayRef<Offer> offers;
-    int64_t others; ///< bytes beside it
+    int64_t others;  ///< bytes beside it
+    int variant = 0; ///< that `choose` found last
   };
   /// A variant of all kernels of a name.
   using Variant = std::pair<StringRef, int>;
@@ -173,6 +178,11 @@ private:
   };
 
   Sum choose(ArrayRef<Variant> without);
+  /// Gives the kernels what `choose` found.
+  void take() const {
+    for (const Entry &each : kernels)
+      findKernel(each.op)->take(each.op, each.variant);
+  }
 
   const Machine &region;
   const ScratchLimits limits;
@@ -183,7 +193,7 @@ private:
 VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
   Sum sum;
   SmallVector<StreamNeed> streams;
-  for (const Entry &each : kernels) {
+  for (Entry &each : kernels) {
     const Kernel &kernel = *findKernel(each.op);
     SmallVector<Offer> left;
     for (const Offer &offer : each.offers)
@@ -196,13 +206,14 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
     } else if (each.offers.size() > 1) {
       const Choice choice =
           cheapestOffer(each.op, left, region, {}, limits, each.others);
-      kernel.setVariant(each.op, choice.offer->variant);
+      each.variant = choice.offer->variant;
       sum.cycles += choice.cycles;
       sum.missing += choice.missing;
       if (left.size() > 1)
         sum.variants.insert({kernel.opName(), choice.offer->variant});
     }
-    for (const StreamNeed &need : kernel.streams(each.op, region)) {
+    for (const StreamNeed &need :
+         kernel.streamsIn(each.op, each.variant, region)) {
       std::optional<StreamNeed> both;
       for (StreamNeed &stream : streams)
         if ((both = streamForBoth(stream, need))) {
@@ -241,6 +252,7 @@ void VariantChooser::chooseFewColors() {
     now = *best;
   }
   choose(without);
+  take();
 }
 
 } // namespace

@@ -209,16 +209,13 @@ KernelEstimate RegionChooser::estimate(wse::KernelOp kernel,
     estimate.working = offer.scratchBytes;
     return estimate;
   }
-  const int before = library->variantOf(kernel);
-  library->setVariant(kernel, holdingVariant(kernel, region));
-  const KernelCost cost = library->cost(kernel, region);
-  estimate.stream = cost.stream;
-  estimate.cycles = cost.total();
-  estimate.working = library->scratchBytes(kernel, region);
-  const HeldAmount held = heldAmount(kernel, region);
+  const Offer offer = holdingOffer(kernel, region);
+  estimate.stream = offer.cost.stream;
+  estimate.cycles = offer.cost.total();
+  estimate.working = offer.scratchBytes;
+  const HeldAmount held = heldAmount(kernel, offer.variant, region);
   estimate.held = held.bytes ? held.bytes + codeOfHolder : 0;
   estimate.loaded = held.elements;
-  library->setVariant(kernel, before);
   return estimate;
 }
 

@@ -406,16 +406,13 @@ Value Selector::toState(Value value, wse::StateOp state, int64_t repeat,
 }
 
 /// Of bringing `value` into that distribution, where nothing has yet.
-double Selector::redistributeCycles(Value value, wse::TokenTiling tiling,
-                                    Operation *user) {
+double Selector::redistributeCycles(Value value, wse::TokenTiling tiling) {
   Type type = redistributed(value, tiling.getColumns(), tiling.getHeadSize());
   if (moved.lookup({value, type}))
     return 0;
-  Operation *trial = createFor<wse::RedistributeOp>(
-      user, type, value, kernels.getI64IntegerAttr(1));
-  double cycles = findKernel(trial)->cost(trial, regionMachine).total();
-  trial->erase();
-  return cycles;
+  return redistributeCost(cast<RankedTensorType>(value.getType()),
+                          cast<RankedTensorType>(type), 1, regionMachine)
+      .total();
 }
 
 void Selector::takeCheapestOffer(Operation *kernel, Operation *user) {
@@ -428,12 +425,12 @@ void Selector::takeCheapestOffer(Operation *kernel, Operation *user) {
       continue;
     other = offer.input;
     Choice choice = cheapestOffer(kernel, offers, regionMachine, other, limits);
-    choice.cycles += redistributeCycles(kernel->getOperand(0),
-                                        wse::TokenTiling::of(other), user);
+    choice.cycles +=
+        redistributeCycles(kernel->getOperand(0), wse::TokenTiling::of(other));
     if (choice < best)
       best = choice;
   }
-  library->setVariant(kernel, best.offer->variant);
+  library->take(kernel, best.offer->variant);
   if (Type input = best.offer->input) {
     wse::TokenTiling tiling = wse::TokenTiling::of(input);
     Value value = redistribute(kernel->getOperand(0), tiling.getColumns(),

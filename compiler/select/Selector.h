@@ -125,8 +125,7 @@ private:
   HostView storedInParts(HostView host, mlir::Operation *user);
   mlir::StringAttr freshName(llvm::StringRef name);
   mlir::StringAttr intermediateName(mlir::Operation *user);
-  double redistributeCycles(mlir::Value value, wse::TokenTiling tiling,
-                            mlir::Operation *user);
+  double redistributeCycles(mlir::Value value, wse::TokenTiling tiling);
   mlir::Type redistributed(mlir::Value value, wse::ColumnPlacement columns,
                            int64_t headSize, int64_t repeat = 1);
   void storeOutput(mlir::OpOperand &output);
