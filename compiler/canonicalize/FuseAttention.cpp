@@ -16,6 +16,7 @@
 // So it does not matter which reshapes and transposes an exporter chose. The
 // result goes back through a reshape and a transpose of our own, which cancel
 // with those that follow.
+#include "compiler/canonicalize/AttendToStates.h"
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/values/AttentionMask.h"
 #include "compiler/values/Heads.h"
@@ -463,6 +464,7 @@ struct FuseAttentionPass
           op.setOperand(number, x);
       }
     });
+    attendToStates(getOperation());
   }
 
   /// By what number a mask hides later keys, if it is causal. Layers share

@@ -118,8 +118,11 @@ void StateChecks::checkPresent(onnx::UpdateOp update, StringRef name) {
         values.push_back(user->getResult(0));
         continue;
       }
-      refuse(user, "computes with the state '" + name +
-                       "', which attention only reads" + howTo);
+      if (auto why = user->getAttrOfType<StringAttr>(values::reasonAttrName))
+        refuse(user, why.getValue());
+      else
+        refuse(user, "computes with the state '" + name +
+                         "', which attention only reads" + howTo);
     }
 }
 

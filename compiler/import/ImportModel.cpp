@@ -1,150 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/import/ImportModel.h"
-#include "compiler/Refusals.h"
-#include "compiler/import/BoundInputs.h"
 #include "compiler/import/CheckGraph.h"
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/InlineFunctions.h"
-#include "compiler/import/InputShapes.h"
-#include "compiler/import/StatePairs.h"
+#include "compiler/import/ModuleBuilder.h"
 #include "compiler/import/Subgraphs.h"
-#include "compiler/import/TensorData.h"
 #include "dialects/onnx/NamedParameters.h"
 #include "dialects/onnx/Onnx.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/BuiltinOps.h"
 #include "runtime/program/NearestNames.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/GlobPattern.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
 namespace wsec {
-
-/// Location of a thing that has a name in the model: a node, a tensor.
-static Location namedLocation(StringRef name, MLIRContext *context) {
-  return NameLoc::get(StringAttr::get(context, name));
-}
-
-namespace {
-/// Builds the module of a model that CheckGraph found sound.
-class ModuleBuilder {
-public:
-  ModuleBuilder(const OnnxModel &model, const ImportOptions &options,
-                MLIRContext *context)
-      : model(model), graph(model.proto.graph()), context(context),
-        builder(context), options(options), data(model, options, context),
-        refusals(model.path) {}
-
-  OwningOpRef<ModuleOp> build(int64_t opset);
-
-private:
-  SmallVector<const ValueInfoProto *> inputsWithoutDefault() const;
-  LogicalResult buildEntry(ArrayRef<const ValueInfoProto *> inputs,
-                           const EntryOptions &entry);
-  /// The name that the host knows an input or output of the entry by.
-  StringAttr hostName(StringRef name) const;
-  /// With an argument for each input that is not bound.
-  func::FuncOp createFunction(ArrayRef<const ValueInfoProto *> inputs,
-                              ArrayRef<RankedTensorType> types,
-                              const llvm::StringMap<DenseElementsAttr> &bound);
-  SmallVector<Value> importBody(const GraphProto &graph);
-  void importInitializer(const TensorProto &tensor);
-  std::string nearestParameters(const std::string &text) const;
-  LogicalResult readPatterns();
-  /// Whether an initializer keeps its name as an onnx.parameter.
-  bool isParameter(RankedTensorType type, StringRef name) const;
-  Attribute addParameter(const TensorConstant &constant, StringRef name);
-  void importNode(const NodeProto &node);
-  void importIf(const NodeProto &node);
-  std::string branchProblem(const NodeProto &node) const;
-  FlatSymbolRefAttr importBranch(const GraphProto &branch, StringRef name,
-                                 ArrayRef<StringRef> captured);
-  void addNode(const NodeProto &node, ArrayRef<Value> inputs,
-               const NamedAttrList &attributes);
-  bool importConstant(const NodeProto &node);
-  void addConstant(const TensorConstant &constant, StringRef node,
-                   StringRef value);
-  Attribute convertAttribute(const NodeProto &node,
-                             const AttributeProto &attribute);
-  Value absent();
-  void finishFunction(func::FuncOp function, ArrayRef<Value> results);
-  void finishMain(func::FuncOp function, ArrayRef<Value> results);
-  void stateWeights(Operation *of, int64_t parameters, int64_t bytes);
-
-  void nodeProblem(const NodeProto &node, const Twine &what) {
-    refusals.add(what, "node",
-                 "'" + node.name() + "' (" + operatorName(node) + ")");
-  }
-
-  const OnnxModel &model;
-  const GraphProto &graph;
-  MLIRContext *context;
-  OpBuilder builder;
-  const ImportOptions &options;
-  TensorData data;
-  Refusals refusals;
-  llvm::StringMap<Value> values;
-  StatePairs states;
-  std::string entry; ///< that is built
-  SmallVector<llvm::GlobPattern> train, freeze;
-  SmallVector<llvm::GlobPattern> named; // of `train`, but for *
-  Value none;
-  int64_t parameters = 0, weightBytes = 0;
-  unsigned depth = 0; // in branches
-};
-} // namespace
-
-/// Inputs that an initializer gives a default are constants to us.
-SmallVector<const ValueInfoProto *>
-ModuleBuilder::inputsWithoutDefault() const {
-  llvm::StringSet<> initialized;
-  for (const TensorProto &tensor : graph.initializer())
-    initialized.insert(tensor.name());
-  SmallVector<const ValueInfoProto *> inputs;
-  for (const ValueInfoProto &input : graph.input())
-    if (!initialized.contains(input.name()))
-      inputs.push_back(&input);
-  return inputs;
-}
-
-func::FuncOp
-ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
-                              ArrayRef<RankedTensorType> types,
-                              const llvm::StringMap<DenseElementsAttr> &bound) {
-  SmallVector<Type> open;
-  for (auto [input, type] : llvm::zip(inputs, types))
-    if (!bound.contains(input->name()))
-      open.push_back(type);
-  auto function =
-      func::FuncOp::create(builder, namedLocation(graph.name(), context), entry,
-                           builder.getFunctionType(open, {}));
-  Block *body = function.addEntryBlock();
-  builder.setInsertionPointToStart(body);
-  unsigned index = 0;
-  for (auto [input, type] : llvm::zip(inputs, types)) {
-    if (auto elements = bound.find(input->name()); elements != bound.end()) {
-      addConstant({elements->second, type}, input->name(), input->name());
-      continue;
-    }
-    function.setArgAttr(index, onnx::nameAttrName, hostName(input->name()));
-    if (auto state = states.pasts.find(input->name());
-        state != states.pasts.end())
-      function.setArgAttr(index, onnx::stateAttrName,
-                          builder.getStringAttr(state->second));
-    body->getArgument(index).setLoc(namedLocation(input->name(), context));
-    values[input->name()] = body->getArgument(index++);
-  }
-  return function;
-}
-
-StringAttr ModuleBuilder::hostName(StringRef name) const {
-  return options.entries.size() < 2
-             ? StringAttr::get(context, name)
-             : StringAttr::get(context, entry + "." + name);
-}
 
 void ModuleBuilder::addConstant(const TensorConstant &constant, StringRef node,
                                 StringRef value) {
@@ -497,69 +365,6 @@ void ModuleBuilder::finishFunction(func::FuncOp function,
   func::ReturnOp::create(builder, function.getLoc(), results);
   function.setType(builder.getFunctionType(function.getArgumentTypes(),
                                            ValueRange(results).getTypes()));
-}
-
-void ModuleBuilder::finishMain(func::FuncOp function, ArrayRef<Value> results) {
-  SmallVector<DictionaryAttr> names;
-  for (const ValueInfoProto &output : graph.output()) {
-    NamedAttrList about;
-    about.set(onnx::nameAttrName, hostName(output.name()));
-    if (auto state = states.presents.find(output.name());
-        state != states.presents.end())
-      about.set(onnx::stateAttrName, builder.getStringAttr(state->second));
-    names.push_back(about.getDictionary(context));
-  }
-  finishFunction(function, results);
-  function.setAllResultAttrs(names);
-}
-
-/// Its function, at the end of the module. The weights are those of all.
-LogicalResult ModuleBuilder::buildEntry(ArrayRef<const ValueInfoProto *> inputs,
-                                        const EntryOptions &its) {
-  entry = its.name;
-  values.clear();
-  none = {};
-  parameters = weightBytes = 0;
-  ImportOptions bound = options;
-  llvm::append_range(bound.dims, its.dims);
-  FailureOr<SmallVector<RankedTensorType>> types =
-      bindInputShapes(model, inputs, bound, context);
-  if (failed(types))
-    return failure();
-  auto elements = boundElements(model, inputs, *types, options, context);
-  if (failed(elements))
-    return failure();
-  OpBuilder::InsertionGuard guard(builder);
-  func::FuncOp function = createFunction(inputs, *types, *elements);
-  const SmallVector<Value> results = importBody(graph);
-  if (failed(refusals.report(context)))
-    return failure();
-  finishMain(function, results);
-  return success();
-}
-
-OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
-  SmallVector<const ValueInfoProto *> inputs = inputsWithoutDefault();
-  FailureOr<StatePairs> pairs = pairStates(model, inputs, options, context);
-  if (failed(pairs) || failed(readPatterns()))
-    return nullptr;
-  states = std::move(*pairs);
-  StringRef name = llvm::sys::path::stem(model.path);
-  OwningOpRef<ModuleOp> module =
-      ModuleOp::create(namedLocation(model.path, context), name);
-  std::vector<EntryOptions> entries = options.entries;
-  if (entries.empty())
-    entries.push_back({"main", {}});
-  for (const EntryOptions &its : entries) {
-    builder.setInsertionPointToEnd(module->getBody());
-    if (failed(buildEntry(inputs, its)))
-      return nullptr;
-  }
-  Operation *op = *module;
-  op->setAttr(onnx::modelAttrName, builder.getStringAttr(name));
-  op->setAttr(onnx::opsetAttrName, builder.getI64IntegerAttr(opset));
-  stateWeights(op, parameters, weightBytes);
-  return module;
 }
 
 OwningOpRef<ModuleOp> importModel(StringRef path, const ImportOptions &options,

@@ -9,6 +9,7 @@
 #include "runtime/files/WeightFolders.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,10 @@ struct ImportOptions {
   /// (`--states`).
   std::vector<std::pair<std::string, std::string>> states;
   bool statesByName = false;
+  /// How many tokens the states hold of a model that takes what calls before
+  /// have left at the length it has (`--kv-capacity=512`). The entries are
+  /// calls that find less than that, from their `position` on.
+  std::optional<int64_t> kvCapacity;
   /// Inputs that are constants (`--bind axes=[1,2]`, `--bind k=k.npy`).
   std::vector<BoundInput> bindings;
   /// Large tensors may lie in files that do not exist

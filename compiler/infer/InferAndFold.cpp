@@ -7,11 +7,14 @@
 #include "compiler/infer/Branches.h"
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Passes.h"
+#include "compiler/infer/Positions.h"
 #include "compiler/infer/Statement.h"
+#include "dialects/onnx/CachedCalls.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "runtime/program/NearestNames.h"
 #include "llvm/ADT/DenseMap.h"
+#include <deque>
 #include <limits>
 
 namespace wsec::infer {
@@ -177,8 +180,7 @@ struct InferAndFoldPass
         function.erase();
   }
 
-  void runOnFunction(func::FuncOp function) {
-    Inference inference(opsetOf(function));
+  static void inferAll(func::FuncOp function, Inference &inference) {
     Block &body = function.front();
     for (BlockArgument argument : body.getArguments())
       forgetIfEmpty(argument);
@@ -186,6 +188,33 @@ struct InferAndFoldPass
       inference.remember(argument);
     for (Operation &op : llvm::make_early_inc_range(body))
       inference.visit(op);
+  }
+
+  /// With what the model is at other lengths of its past.
+  void follow(func::FuncOp function, const Inference &inference) {
+    std::deque<Inference> inferences;
+    SmallVector<CallSample> samples;
+    auto sampleOf = [](func::FuncOp its, const Inference &inferred) {
+      return CallSample{
+          its, [&inferred](Value value) { return inferred.lookup(value); }};
+    };
+    for (auto sample : getOperation().getOps<func::FuncOp>()) {
+      auto its =
+          sample->getAttrOfType<FlatSymbolRefAttr>(onnx::sampleOfAttrName);
+      if (!its || its.getValue() != function.getSymName())
+        continue;
+      inferAll(sample, inferences.emplace_back(opsetOf(function)));
+      samples.push_back(sampleOf(sample, inferences.back()));
+    }
+    if (!samples.empty())
+      followPositions(sampleOf(function, inference), samples);
+  }
+
+  void runOnFunction(func::FuncOp function) {
+    Inference inference(opsetOf(function));
+    inferAll(function, inference);
+    follow(function, inference);
+    Block &body = function.front();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
       if (auto node = dyn_cast<onnx::NodeOp>(op))
         fold(node, inference);

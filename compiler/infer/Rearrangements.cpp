@@ -3,6 +3,7 @@
 // Other order, repetition, parts. Of a constant the view changes where it can,
 // so weights of any size fold without being read.
 #include "compiler/infer/Operators.h"
+#include "compiler/infer/States.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <utility>
@@ -378,6 +379,10 @@ static bool concat(Legalization &n) {
   std::optional<int64_t> axis = n.node().axisAttr(n.resultType().getRank());
   if (!axis)
     return false;
+  if (n.op().getInputs().size() == 2 && isGrowingState(n.input(0))) {
+    Value present = appendToState(n, n.input(0), n.input(1), *axis);
+    return present && n.replace(present);
+  }
   SmallVector<Value> parts;
   for (Value part : n.op().getInputs())
     if (numElements(shapeOf(part)) > 0)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/infer/States.h"
+#include "dialects/onnx/CachedCalls.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -74,6 +75,37 @@ Value wsec::infer::updateState(Legalization &n, Value past, Value written,
       onnx::UpdateOp::create(n.builder(), n.loc(), withShape(past, present),
                              past, tokens, position, n.nameAttr());
   return byHeads ? splitHeads(n, state, shape[1]) : state;
+}
+
+bool wsec::infer::isGrowingState(Value past) {
+  return isOfState(past) &&
+         functionOf(argumentBehind(past))->hasAttr(onnx::callAttrName);
+}
+
+Value wsec::infer::appendToState(Legalization &n, Value past, Value written,
+                                 int64_t axis) {
+  BlockArgument state = argumentBehind(past);
+  func::FuncOp function = functionOf(state);
+  Shape shape(shapeOf(past));
+  if (!past.hasOneUse()) {
+    n.fail("is one of several that read the past; let all read what it returns "
+           "as present, or leave --kv-capacity out");
+    return {};
+  }
+  if (axis >= 0 && axis < int64_t(shape.size()))
+    shape[axis] += shapeOf(written)[axis];
+  BlockArgument position;
+  for (BlockArgument argument : function.getArguments())
+    if (function.getArgAttr(argument.getArgNumber(), onnx::argumentAttrName))
+      position = argument;
+  if (past == state) {
+    // The call finds what states hold, of which no more than it wrote is seen.
+    state.setType(withShape(state, shape));
+    function.setFunctionType(FunctionType::get(
+        function.getContext(), function.front().getArgumentTypes(),
+        function.getFunctionType().getResults()));
+  }
+  return updateState(n, past, written, position, axis, false);
 }
 
 /// What `heads` [batch, heads, tokens, size] is made of.

@@ -20,6 +20,15 @@ mlir::Value updateState(Legalization &legalization, mlir::Value past,
                         mlir::Value written, mlir::Value start, int64_t axis,
                         bool isCircular);
 
+/// Whether `past` is a state of a model that takes it at the length it has
+/// (`--kv-capacity`).
+bool isGrowingState(mlir::Value past);
+
+/// Writes tokens behind those that the call finds: the place of a Concat along
+/// `axis`, whose result has the capacity. Null with a reason.
+mlir::Value appendToState(Legalization &legalization, mlir::Value past,
+                          mlir::Value written, int64_t axis);
+
 /// Whether keys or values are what a state holds.
 bool readsState(const GeneralAttention &attention);
 

@@ -50,6 +50,11 @@ struct Flags {
   cl::opt<bool> statesByName{
       "states", cl::cat(category),
       cl::desc("The same of all inputs past.. with an output present..")};
+  cl::opt<int64_t> kvCapacity{
+      "kv-capacity", cl::cat(category), cl::value_desc("N"), cl::init(0),
+      cl::desc("Keep what a decoder takes as past and gives as present, longer "
+               "by the call's tokens, on the wafer, up to N tokens: entries "
+               "decode, of one, and prefill, or those that --entry names")};
   cl::list<std::string> bindings{
       "bind",
       cl::desc("Make an input a constant, such as a shape, axes or k: "
@@ -287,6 +292,13 @@ static bool readEntries(const Flags &flags, ImportOptions &options) {
 
 static bool readStates(const Flags &flags, ImportOptions &options) {
   options.statesByName = flags.statesByName;
+  if (flags.kvCapacity.getNumOccurrences()) {
+    if (flags.kvCapacity < 2)
+      return usageError("--kv-capacity=" + llvm::Twine(flags.kvCapacity) +
+                        ": expected the tokens of a conversation, 2 or more");
+    options.kvCapacity = flags.kvCapacity;
+    options.statesByName |= flags.states.empty();
+  }
   for (StringRef text : flags.states) {
     StringRef past, present;
     if (!splitBinding(text, past, present) || present.empty())

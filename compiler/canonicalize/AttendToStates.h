@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef COMPILER_CANONICALIZE_ATTENDTOSTATES_H
+#define COMPILER_CANONICALIZE_ATTENDTOSTATES_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace wsec::canonicalize {
+
+/// Attention to keys and values that are states of calls of any length
+/// (`onnx.call`) becomes onnx.cached_attention, where each token sees those up
+/// to itself and nothing else acts on scores; else the operation gets a reason,
+/// for `verifyStates`.
+void attendToStates(mlir::ModuleOp module);
+
+} // namespace wsec::canonicalize
+
+#endif // COMPILER_CANONICALIZE_ATTENDTOSTATES_H

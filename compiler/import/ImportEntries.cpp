@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The functions of a module: an entry for each that the options name, and, of
+// a decoder whose past grows, the same at other lengths.
+#include "compiler/import/BoundInputs.h"
+#include "compiler/import/InputShapes.h"
+#include "compiler/import/ModuleBuilder.h"
+#include "dialects/onnx/CachedCalls.h"
+#include "dialects/onnx/Onnx.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace wsec;
+
+/// Inputs that an initializer gives a default are constants to us.
+SmallVector<const ValueInfoProto *>
+ModuleBuilder::inputsWithoutDefault() const {
+  llvm::StringSet<> initialized;
+  for (const TensorProto &tensor : graph.initializer())
+    initialized.insert(tensor.name());
+  SmallVector<const ValueInfoProto *> inputs;
+  for (const ValueInfoProto &input : graph.input())
+    if (!initialized.contains(input.name()))
+      inputs.push_back(&input);
+  return inputs;
+}
+
+func::FuncOp
+ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
+                              ArrayRef<RankedTensorType> types,
+                              const llvm::StringMap<DenseElementsAttr> &bound) {
+  // Positions are an argument, though the body has those of one call.
+  auto isArgument = [&](const ValueInfoProto *input) {
+    return !bound.contains(input->name()) ||
+           (call && !isSample && input == cached.positions);
+  };
+  SmallVector<Type> open;
+  for (auto [input, type] : llvm::zip(inputs, types))
+    if (isArgument(input))
+      open.push_back(type);
+  auto function =
+      func::FuncOp::create(builder, namedLocation(graph.name(), context), entry,
+                           builder.getFunctionType(open, {}));
+  Block *body = function.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  unsigned index = 0;
+  for (auto [input, type] : llvm::zip(inputs, types)) {
+    auto elements = bound.find(input->name());
+    if (elements != bound.end())
+      addConstant({elements->second, type}, input->name(), input->name());
+    if (!isArgument(input))
+      continue;
+    function.setArgAttr(index, onnx::nameAttrName, hostName(input->name()));
+    if (call && input == cached.positions)
+      function.setArgAttr(index, onnx::positionsAttrName,
+                          builder.getUnitAttr());
+    if (auto state = states.pasts.find(input->name());
+        state != states.pasts.end())
+      function.setArgAttr(index, onnx::stateAttrName,
+                          builder.getStringAttr(state->second));
+    body->getArgument(index).setLoc(namedLocation(input->name(), context));
+    if (elements == bound.end())
+      values[input->name()] = body->getArgument(index);
+    ++index;
+  }
+  if (call && !isSample)
+    addCallArguments(function);
+  return function;
+}
+
+StringAttr ModuleBuilder::hostName(StringRef name) const {
+  return entries.size() < 2 ? StringAttr::get(context, name)
+                            : StringAttr::get(context, entry + "." + name);
+}
+
+void ModuleBuilder::finishMain(func::FuncOp function, ArrayRef<Value> results) {
+  SmallVector<DictionaryAttr> names;
+  for (const ValueInfoProto &output : graph.output()) {
+    NamedAttrList about;
+    about.set(onnx::nameAttrName, hostName(output.name()));
+    if (auto state = states.presents.find(output.name());
+        state != states.presents.end())
+      about.set(onnx::stateAttrName, builder.getStringAttr(state->second));
+    names.push_back(about.getDictionary(context));
+  }
+  finishFunction(function, results);
+  function.setAllResultAttrs(names);
+}
+
+/// Its function, at the end of the module. The weights are those of all.
+FailureOr<func::FuncOp>
+ModuleBuilder::buildFunction(ArrayRef<const ValueInfoProto *> inputs,
+                             const ImportOptions &bound) {
+  values.clear();
+  none = {};
+  parameters = weightBytes = 0;
+  FailureOr<SmallVector<RankedTensorType>> types =
+      bindInputShapes(model, inputs, bound, context);
+  if (failed(types))
+    return failure();
+  auto elements = boundElements(model, inputs, *types, options, context);
+  if (failed(elements))
+    return failure();
+  if (call)
+    bindCall(inputs, *types, *elements);
+  OpBuilder::InsertionGuard guard(builder);
+  func::FuncOp function = createFunction(inputs, *types, *elements);
+  const SmallVector<Value> results = importBody(graph);
+  if (failed(refusals.report(context)))
+    return failure();
+  finishMain(function, results);
+  return function;
+}
+
+LogicalResult ModuleBuilder::buildEntry(ArrayRef<const ValueInfoProto *> inputs,
+                                        const EntryOptions &its) {
+  entry = its.name;
+  if (options.kvCapacity)
+    return buildCachedEntry(inputs, its);
+  ImportOptions bound = options;
+  llvm::append_range(bound.dims, its.dims);
+  return buildFunction(inputs, bound);
+}
+
+/// Nothing of a call's past is padding, and its tokens follow one another.
+void ModuleBuilder::bindCall(
+    ArrayRef<const ValueInfoProto *> inputs, ArrayRef<RankedTensorType> types,
+    llvm::StringMap<DenseElementsAttr> &elements) const {
+  for (auto [each, its] : llvm::zip(inputs, types)) {
+    const ValueInfoProto *input = each;
+    RankedTensorType type = its;
+    if (input != cached.mask && input != cached.positions)
+      continue;
+    auto number = [&](int64_t at) -> Attribute {
+      const int64_t value = input == cached.mask ? 1 : call->past + at;
+      Type element = type.getElementType();
+      return isa<FloatType>(element)
+                 ? Attribute(FloatAttr::get(element, double(value)))
+                 : IntegerAttr::get(element, value);
+    };
+    SmallVector<Attribute> numbers;
+    for (int64_t i = 0; i < type.getNumElements(); ++i)
+      numbers.push_back(number(i % type.getShape().back()));
+    elements[input->name()] = DenseElementsAttr::get(type, numbers);
+  }
+}
+
+/// Where states are written, and, of a model that counts its positions itself,
+/// these.
+void ModuleBuilder::addCallArguments(func::FuncOp function) {
+  auto add = [&](StringRef name, ArrayRef<int64_t> shape, StringRef attribute,
+                 Attribute what) {
+    auto type = RankedTensorType::get(shape, builder.getI64Type());
+    const unsigned index = function.getNumArguments();
+    (void)function.insertArgument(
+        index, type,
+        builder.getDictionaryAttr(
+            {builder.getNamedAttr(onnx::nameAttrName, hostName(name)),
+             builder.getNamedAttr(attribute, what)}),
+        namedLocation(name, context));
+  };
+  if (!cached.positions)
+    add("position_ids", {1, call->tokens}, onnx::positionsAttrName,
+        builder.getUnitAttr());
+  add("position", {1}, onnx::argumentAttrName,
+      builder.getDenseI64ArrayAttr({0, call->past}));
+}
+
+/// A function for the call that fills the capacity, and private ones, for
+/// infer, of calls that find less.
+LogicalResult
+ModuleBuilder::buildCachedEntry(ArrayRef<const ValueInfoProto *> inputs,
+                                const EntryOptions &its) {
+  const int64_t capacity = *options.kvCapacity;
+  const std::optional<int64_t> tokens = tokensOf(cached, options, its);
+  auto fail = [&](const Twine &why) {
+    return emitError(UnknownLoc::get(context))
+           << model.path << ": --entry " << its.name << ": " << why;
+  };
+  if (!tokens)
+    return fail("how many tokens a call has is open; add '" +
+                cached.tokensSymbol() + "=N' to it");
+  if (*tokens < 1 || *tokens >= capacity)
+    return fail(Twine(*tokens) +
+                " tokens a call leave no room for others in "
+                "--kv-capacity=" +
+                Twine(capacity) + "; give it from 1 to " + Twine(capacity - 1));
+  for (auto [index, each] : llvm::enumerate(callsThatTell(*tokens, capacity))) {
+    call = each;
+    isSample = index > 0;
+    entry = isSample ? its.name + "/" + std::to_string(index) : its.name;
+    FailureOr<func::FuncOp> function =
+        buildFunction(inputs, boundTo(each, cached, options, its));
+    if (failed(function))
+      return failure();
+    if (cast<RankedTensorType>(function->getArgumentTypes().front())
+            .getDimSize(0) != 1)
+      return fail("more than one sequence a call, of which each would have a "
+                  "position; take a batch of 1");
+    (*function)->setAttr(onnx::callAttrName, builder.getDenseI64ArrayAttr(
+                                                 {each.tokens, each.past}));
+    if (isSample) {
+      (*function).setPrivate();
+      (*function)->setAttr(onnx::sampleOfAttrName,
+                           FlatSymbolRefAttr::get(context, its.name));
+    }
+  }
+  call.reset();
+  isSample = false;
+  return success();
+}
+
+/// Those of a decoder are by default one of a prompt's next tokens, and one of
+/// a single token.
+LogicalResult
+ModuleBuilder::readEntries(ArrayRef<const ValueInfoProto *> inputs) {
+  entries = options.entries;
+  if (options.kvCapacity) {
+    FailureOr<CachedInputs> found =
+        findCachedInputs(model, inputs, states, options, context);
+    if (failed(found))
+      return failure();
+    cached = std::move(*found);
+    const std::string symbol = cached.tokensSymbol();
+    if (entries.empty() && !tokensOf(cached, options, {"main", {}})) {
+      constexpr int64_t most = 64;
+      const int64_t prompt = std::min(most, *options.kvCapacity / 2);
+      entries.push_back({"decode", {{symbol, 1}}});
+      if (prompt > 1)
+        entries.push_back({"prefill", {{symbol, prompt}}});
+    }
+  }
+  if (entries.empty())
+    entries.push_back({"main", {}});
+  return success();
+}
+
+OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
+  SmallVector<const ValueInfoProto *> inputs = inputsWithoutDefault();
+  FailureOr<StatePairs> pairs = pairStates(model, inputs, options, context);
+  if (failed(pairs) || failed(readPatterns()))
+    return nullptr;
+  states = std::move(*pairs);
+  if (failed(readEntries(inputs)))
+    return nullptr;
+  StringRef name = llvm::sys::path::stem(model.path);
+  OwningOpRef<ModuleOp> module =
+      ModuleOp::create(namedLocation(model.path, context), name);
+  for (const EntryOptions &its : entries) {
+    builder.setInsertionPointToEnd(module->getBody());
+    if (failed(buildEntry(inputs, its)))
+      return nullptr;
+  }
+  Operation *op = *module;
+  op->setAttr(onnx::modelAttrName, builder.getStringAttr(name));
+  op->setAttr(onnx::opsetAttrName, builder.getI64IntegerAttr(opset));
+  stateWeights(op, parameters, weightBytes);
+  return module;
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/infer/Positions.h"
+#include "compiler/values/OnnxValues.h"
+#include "dialects/onnx/CachedCalls.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::infer;
+using namespace wsec::values;
+
+namespace {
+/// Tokens of a call, and those before.
+struct Call {
+  int64_t tokens, past;
+  int64_t total() const { return tokens + past; }
+};
+
+class PositionFollower {
+public:
+  PositionFollower(const CallSample &entry, ArrayRef<CallSample> samples)
+      : entry(entry), samples(samples), function(entry.function) {}
+  void run();
+
+private:
+  bool match();
+  void findTainted();
+  void follow(onnx::NodeOp user);
+  /// What takes the place of a constant: itself where it holds for all calls;
+  /// null where none does.
+  Value followed(Value constant);
+  Value lookedUp(Value constant, const Tensor &here, ArrayRef<Tensor> there);
+  Value rowsOfTable(Value constant, const Tensor &here, const Tensor &table,
+                    int64_t axis);
+
+  const CallSample &entry;
+  ArrayRef<CallSample> samples;
+  func::FuncOp function;                    // of entry
+  SmallVector<Call> calls;                  // of entry, then of samples
+  DenseMap<Value, SmallVector<Value>> same; // in samples; looked up only
+  DenseSet<Value> tainted;                  // looked up only
+  DenseMap<Value, Value> known;
+  DenseMap<Attribute, Value> tables; // rows of those; looked up only
+  BlockArgument positions;
+};
+} // namespace
+
+static Call callOf(func::FuncOp function) {
+  auto call = function->getAttrOfType<DenseI64ArrayAttr>(onnx::callAttrName);
+  return {call[0], call[1]};
+}
+
+/// Constants without elements may stand for an empty past.
+static bool isEmpty(Operation *op) {
+  return isa<onnx::ConstantOp>(op) &&
+         numElements(shapeOf(op->getResult(0))) == 0;
+}
+
+static SmallVector<Operation *> operationsOf(func::FuncOp function) {
+  SmallVector<Operation *> all;
+  for (Operation &op : function.front())
+    if (isa<onnx::NodeOp, onnx::ConstantOp>(op) && !isEmpty(&op))
+      all.push_back(&op);
+  return all;
+}
+
+/// Nobody has results of a node that was refused.
+static void refuse(onnx::NodeOp user, const Twine &why) {
+  user->setAttr(reasonAttrName, StringAttr::get(user.getContext(), why));
+  for (Value result : user->getResults())
+    result.setType(onnx::UnknownType::get(user.getContext()));
+}
+
+/// Whether all samples take the branches of the entry; then their nodes are
+/// the same, one by one.
+bool PositionFollower::match() {
+  const SmallVector<Operation *> here = operationsOf(function);
+  for (const CallSample &sample : samples) {
+    const SmallVector<Operation *> there = operationsOf(sample.function);
+    if (here.size() != there.size())
+      return false;
+    for (auto [a, b] : llvm::zip(here, there)) {
+      auto node = dyn_cast<onnx::NodeOp>(a), other = dyn_cast<onnx::NodeOp>(b);
+      if (bool(node) != bool(other) ||
+          (node && (node.getOpType() != other.getOpType() ||
+                    node.getNode() != other.getNode() ||
+                    node->getNumResults() != other->getNumResults())))
+        return false;
+      for (auto [value, its] : llvm::zip(a->getResults(), b->getResults()))
+        same[value].push_back(its);
+    }
+  }
+  return true;
+}
+
+/// What depends on the length: all that comes from pasts, and from constants
+/// that are other ones in a sample.
+void PositionFollower::findTainted() {
+  for (BlockArgument argument : function.getArguments())
+    if (function.getArgAttr(argument.getArgNumber(), onnx::stateAttrName))
+      tainted.insert(argument);
+  for (Operation *op : operationsOf(function)) {
+    auto isTainted = [&](Value value) { return tainted.contains(value); };
+    bool follows = llvm::any_of(op->getOperands(), isTainted);
+    if (auto constant = dyn_cast<onnx::ConstantOp>(op))
+      for (Value its : same[constant.getResult()])
+        follows |= its.getDefiningOp<onnx::ConstantOp>().getValue() !=
+                   constant.getValue();
+    if (follows)
+      tainted.insert_range(op->getResults());
+  }
+}
+
+/// Operands that say how large a result is: of a call that fills the capacity
+/// it is what states hold.
+static bool isExtent(onnx::NodeOp user, unsigned operand) {
+  struct Place {
+    StringLiteral op;
+    unsigned operand;
+  };
+  static constexpr Place places[] = {
+      {"Reshape", 1}, {"Expand", 1},          {"Tile", 1},
+      {"Slice", 2},   {"ConstantOfShape", 0}, {"GroupQueryAttention", 6}};
+  return llvm::any_of(places, [&](const Place &place) {
+    return user.getOpType() == place.op && operand == place.operand;
+  });
+}
+
+static bool equalAt(const Tensor &a, int64_t i, const Tensor &b, int64_t j) {
+  return isFloat(a.type()) ? a.asFloat(i) == b.asFloat(j)
+                           : a.asInt(i) == b.asInt(j);
+}
+
+/// Calls `visit(i, j)` for each element `i` of a tensor of shape `part` and the
+/// element `j` of one of shape `whole` at the same index, from `first` on along
+/// `axis`; false as soon as `visit` is.
+template <typename Visit>
+static bool allWithin(ArrayRef<int64_t> part, ArrayRef<int64_t> whole,
+                      int64_t axis, int64_t first, Visit visit) {
+  Shape strides(whole.size(), 1);
+  for (size_t d = whole.size(); d-- > 1;)
+    strides[d - 1] = strides[d] * whole[d];
+  int64_t i = 0;
+  bool holds = true;
+  forEachPosition(Shape(part), whole.empty() ? 0 : first * strides[axis],
+                  strides, [&](int64_t j) {
+                    holds = holds && visit(i, j);
+                    ++i;
+                  });
+  return holds;
+}
+
+/// Whether `part` is the first elements of `whole`, along each axis.
+static bool isBeginOf(const Tensor &part, const Tensor &whole) {
+  if (part.shape().size() != whole.shape().size())
+    return false;
+  for (auto [a, b] : llvm::zip(part.shape(), whole.shape()))
+    if (a > b)
+      return false;
+  return allWithin(
+      part.shape(), whole.shape(), 0, 0,
+      [&](int64_t i, int64_t j) { return equalAt(part, i, whole, j); });
+}
+
+/// Whether `mask` [.., tokens, total] has one number for the keys up to each
+/// token and another one for those behind.
+static bool isCausal(const Tensor &mask, const Call &call, const Tensor &like) {
+  const Shape &shape = mask.shape();
+  const size_t rank = shape.size();
+  if (rank < 2 || shape[rank - 2] != call.tokens ||
+      shape[rank - 1] != call.total() || like.size() < 2)
+    return false;
+  // What the entry has for its first key and, of its first token, its last.
+  const int64_t last = like.shape().back() - 1;
+  for (int64_t i = 0; i < mask.size(); ++i) {
+    const int64_t key = i % call.total();
+    const int64_t token = i / call.total() % call.tokens;
+    if (!equalAt(mask, i, like, key <= call.past + token ? 0 : last))
+      return false;
+  }
+  return true;
+}
+
+/// Where a table of all positions is longer than what a call takes of it, -1
+/// if there is no such axis, or several.
+static int64_t axisOfTokens(const Tensor &rows, const Tensor &table,
+                            const Call &call, const Call &whole) {
+  int64_t axis = -1;
+  if (rows.shape().size() != table.shape().size())
+    return -1;
+  for (auto [d, extents] :
+       llvm::enumerate(llvm::zip(rows.shape(), table.shape()))) {
+    auto [its, all] = extents;
+    if (its == all)
+      continue;
+    if (axis >= 0 || its != call.tokens || all != whole.total())
+      return -1;
+    axis = int64_t(d);
+  }
+  return axis;
+}
+
+static onnx::NodeOp node(OpBuilder &builder, Location loc, Type type,
+                         StringRef op, ValueRange inputs, StringRef name,
+                         ArrayRef<NamedAttribute> attributes = {}) {
+  return onnx::NodeOp::create(builder, loc, TypeRange(type), op, "", inputs,
+                              builder.getDictionaryAttr(attributes), name);
+}
+
+static Value integers(OpBuilder &builder, Location loc,
+                      ArrayRef<int64_t> numbers, StringRef name) {
+  return materialize(builder, loc, Fact::ofTensor(Tensor::ofInts(numbers)),
+                     name);
+}
+
+/// The constant as rows of `table`, at the positions of the call.
+Value PositionFollower::rowsOfTable(Value constant, const Tensor &here,
+                                    const Tensor &table, int64_t axis) {
+  Operation *op = constant.getDefiningOp();
+  const StringRef name = op->getAttrOfType<StringAttr>("node").getValue();
+  OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
+  const Location loc = op->getLoc();
+  auto type = RankedTensorType::get(
+      here.shape(), toMlirType(builder.getContext(), here.type()));
+  // Positions themselves need no table.
+  bool isPosition = !isFloat(here.type());
+  const int64_t inner =
+      numElements(ArrayRef<int64_t>(table.shape()).drop_front(axis + 1));
+  for (int64_t i = 0; isPosition && i < table.size(); ++i)
+    isPosition = table.asInt(i) == i / inner % table.shape()[axis];
+  if (isPosition && table.size() == table.shape()[axis]) {
+    Value its = positions;
+    if (typeOf(its).getElementType() != type.getElementType())
+      its = node(builder, loc,
+                 RankedTensorType::get(shapeOf(its), type.getElementType()),
+                 "Cast", its, name,
+                 builder.getNamedAttr(
+                     "to", builder.getI64IntegerAttr(int64_t(here.type()))))
+                .getResult(0);
+    return node(builder, loc, type, "Reshape",
+                {its, integers(builder, loc, here.shape(), name)}, name)
+        .getResult(0);
+  }
+  // Tables have a row a position where nothing stands before it.
+  const int64_t before =
+      numElements(ArrayRef<int64_t>(table.shape()).take_front(axis));
+  Shape tableShape = table.shape(), rowsShape = here.shape();
+  if (before == 1) {
+    tableShape = {table.shape()[axis], inner};
+    rowsShape = {here.shape()[axis], inner};
+    axis = 0;
+  }
+  Value rowNumbers =
+      node(builder, loc,
+           RankedTensorType::get({here.shape().empty() ? 1 : rowsShape[axis]},
+                                 typeOf(positions).getElementType()),
+           "Reshape",
+           {positions, integers(builder, loc, {rowsShape[axis]}, name)}, name)
+          .getResult(0);
+  Value rows = materialize(builder, loc,
+                           Fact::ofTensor(table.reshaped(tableShape)), name);
+  Attribute key =
+      rows ? rows.getDefiningOp<onnx::ConstantOp>().getValue() : Attribute();
+  if (!key)
+    return {};
+  Value &looked = tables[key];
+  if (!looked)
+    looked = node(builder, loc,
+                  RankedTensorType::get(rowsShape, type.getElementType()),
+                  "Gather", {rows, rowNumbers}, name,
+                  builder.getNamedAttr("axis", builder.getI64IntegerAttr(axis)))
+                 .getResult(0);
+  // Where another value has the same rows, they are above.
+  OpBuilder behind(builder.getContext());
+  behind.setInsertionPointAfterValue(looked);
+  return node(behind, loc, type, "Reshape",
+              {looked, integers(behind, loc, here.shape(), name)}, name)
+      .getResult(0);
+}
+
+Value PositionFollower::lookedUp(Value constant, const Tensor &here,
+                                 ArrayRef<Tensor> there) {
+  const Tensor &table = there.back();
+  const int64_t axis = axisOfTokens(here, table, calls.front(), calls.back());
+  if (axis < 0)
+    return {};
+  auto isRows = [&](const Tensor &rows, const Call &call) {
+    return rows.shape() == here.shape() &&
+           allWithin(rows.shape(), table.shape(), axis, call.past,
+                     [&](int64_t i, int64_t j) {
+                       return equalAt(rows, i, table, j);
+                     });
+  };
+  if (!isRows(here, calls.front()))
+    return {};
+  for (auto [rows, call] :
+       llvm::zip(there.drop_back(), ArrayRef<Call>(calls).drop_front()))
+    if (!isRows(rows, call))
+      return {};
+  return rowsOfTable(constant, here, table, axis);
+}
+
+Value PositionFollower::followed(Value constant) {
+  const Fact *fact = entry.lookup(constant);
+  std::optional<Tensor> here = fact->load();
+  SmallVector<Tensor> there;
+  for (Value its : same[constant]) {
+    const CallSample &sample = samples[there.size()];
+    const Fact *other = sample.lookup(its);
+    std::optional<Tensor> tensor =
+        other && other->constant ? other->load() : std::nullopt;
+    if (!here || !tensor || tensor->type() != here->type())
+      return {};
+    there.push_back(std::move(*tensor));
+  }
+  // The last sample has other tokens, too: it is for tables and masks.
+  const ArrayRef<Tensor> shorter = ArrayRef<Tensor>(there).drop_back();
+  if (llvm::all_of(shorter,
+                   [&](const Tensor &its) { return isBeginOf(its, *here); }))
+    return constant;
+  if (Value rows = lookedUp(constant, *here, there))
+    return rows;
+  bool causal = isCausal(*here, calls.front(), *here);
+  for (auto [mask, call] : llvm::zip(there, ArrayRef<Call>(calls).drop_front()))
+    causal = causal && isCausal(mask, call, *here);
+  return causal ? constant : Value();
+}
+
+void PositionFollower::follow(onnx::NodeOp user) {
+  for (OpOperand &operand : user->getOpOperands()) {
+    Value value = operand.get();
+    const Fact *fact = entry.lookup(value);
+    if (!tainted.contains(value) || !fact || !fact->constant ||
+        isExtent(user, operand.getOperandNumber()))
+      continue;
+    auto [place, isNew] = known.try_emplace(value, Value());
+    if (isNew)
+      place->second = followed(value);
+    if (Value its = place->second) {
+      operand.set(its);
+      continue;
+    }
+    const std::string name =
+        value.getDefiningOp()->getAttrOfType<StringAttr>("node").str();
+    refuse(user, "operand " + Twine(operand.getOperandNumber()) +
+                     ", of node '" + name +
+                     "', follows the tokens of the past, and is neither a "
+                     "causal mask nor rows of a table, one a position; export "
+                     "without it, or leave --kv-capacity out");
+  }
+}
+
+void PositionFollower::run() {
+  calls.push_back(callOf(function));
+  for (const CallSample &sample : samples)
+    calls.push_back(callOf(sample.function));
+  for (BlockArgument argument : function.getArguments())
+    if (function.getArgAttr(argument.getArgNumber(), onnx::positionsAttrName))
+      positions = argument;
+  if (!match()) {
+    for (auto op : function.getOps<onnx::NodeOp>())
+      refuse(op, "the model has other nodes where the past is shorter; bind "
+                 "what chooses a branch with --bind, or leave --kv-capacity "
+                 "out");
+    return;
+  }
+  findTainted();
+  auto isKnown = [&](Value result) {
+    const Fact *fact = entry.lookup(result);
+    return result.use_empty() || (fact && fact->constant);
+  };
+  SmallVector<onnx::NodeOp> nodes(function.getOps<onnx::NodeOp>());
+  for (onnx::NodeOp op : nodes)
+    if (!op->hasAttr(reasonAttrName) && !llvm::all_of(op.getResults(), isKnown))
+      follow(op);
+  if (positions && positions.use_empty())
+    (void)function.eraseArgument(positions.getArgNumber());
+}
+
+void wsec::infer::followPositions(const CallSample &entry,
+                                  ArrayRef<CallSample> samples) {
+  PositionFollower(entry, samples).run();
+}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A decoder as exporters write it, whose past grows from call to call, with its
+keys and values on the wafer (--kv-capacity): logits of a prompt and of the tokens
+after it against onnxruntime, which carries pasts as long as they are.
+
+usage: growing_states.py MODEL.onnx PROGRAM.wafer [--engine NAME] [--chunk T] [--prompt N] [--steps N]
+
+A prompt that ends inside of a chunk leaves keys behind its end, which later calls
+write over.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+from wsec import program  # noqa: E402
+
+TOLERANCE = 1e-4
+
+
+class Reference:
+    """onnxruntime, with pasts of the tokens so far."""
+
+    def __init__(self, path):
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(path, options)
+        self.inputs = {each.name: each.shape for each in self.session.get_inputs()}
+        self.outputs = [each.name for each in self.session.get_outputs()]
+        self.kept = {name: np.zeros((1, shape[1], 0, shape[3]), "f4")
+                     for name, shape in self.inputs.items() if name.startswith("past")}
+
+    def __call__(self, ids, position):
+        tokens = ids.shape[1]
+        given = {"input_ids": ids, "attention_mask": np.ones((1, position + tokens), "i8"),
+                 "position_ids": position + np.arange(tokens)[None]}
+        feeds = self.kept | {name: x for name, x in given.items() if name in self.inputs}
+        made = dict(zip(self.outputs, self.session.run(None, feeds)))
+        self.kept = {name: made[name.replace("past_key_values", "present")] for name in self.kept}
+        return made["logits"]
+
+
+def main():
+    words = argparse.ArgumentParser()
+    words.add_argument("model")
+    words.add_argument("program")
+    words.add_argument("--engine", default="streams")
+    words.add_argument("--chunk", type=int, default=4)
+    words.add_argument("--prompt", type=int, default=6)
+    words.add_argument("--steps", type=int, default=16)
+    words = words.parse_args()
+    session, reference = program.load(words.program).session(engine=words.engine), Reference(words.model)
+    random, position, worst, calls = np.random.default_rng(0), 0, 0.0, 0
+    while position < words.prompt + words.steps:
+        entry, tokens = ("prefill", words.chunk) if position < words.prompt else ("decode", 1)
+        real = min(tokens, words.prompt - position) if entry == "prefill" else 1
+        ids = random.integers(3, 61, (1, tokens))
+        inputs = {"input_ids": ids, "position_ids": position + np.arange(tokens)[None]}
+        made = session.run(inputs, entry=entry, arguments={"position": position})["logits"]
+        worst = max(worst, float(np.abs(made[:, :real] - reference(ids[:, :real], position)).max()))
+        position, calls = position + real, calls + 1
+    print(f"largest difference {worst:.2g} in {calls} calls", "equal" if worst < TOLERANCE else "DIFFERENT")
+
+
+main()
