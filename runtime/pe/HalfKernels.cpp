@@ -221,15 +221,14 @@ HWY_INLINE hn::Vec<BitsTag> halfBits(Vector x) {
                        hn::BitCast(HalfBitsTag(), hn::DemoteTo(HalfTag(), x)));
 }
 
-/// The floats of halves in the lower bits of words, those above being zero.
+/// The floats of halves in the lower bits of words.
 template <bool bfloat>
 HWY_INLINE Vector floats(hn::Vec<BitsTag> halves) {
   const Tag d;
   if constexpr (bfloat)
     return hn::BitCast(d, hn::ShiftLeft<16>(halves));
-  const auto narrow = hn::DemoteTo(
-      HalfBitsTag(), hn::BitCast(hn::RebindToSigned<BitsTag>(), halves));
-  const Vector x = hn::PromoteTo(d, hn::BitCast(HalfTag(), narrow));
+  const Vector x = hn::PromoteTo(
+      d, hn::BitCast(HalfTag(), hn::TruncateTo(HalfBitsTag(), halves)));
   return HWY_LIKELY(hn::AllFalse(d, hn::IsNaN(x))) ? x : floatsOneByOne(halves);
 }
 
@@ -282,29 +281,52 @@ void narrowAllPairs(bool bfloat, size_t n, const float *a, const float *b,
   (bfloat ? pairs<true> : pairs<false>)(n, a, b, words);
 }
 
-template <bool bfloat, bool upper>
-void widenHalves(size_t n, const uint32_t *words, float *values) {
-  const BitsTag bits;
+/// Lower halves and upper ones, or null.
+template <bool bfloat>
+void widenHalves(size_t n, const uint32_t *words, float *lower, float *upper) {
   forEachVector(n, [&](auto mask, size_t i) HWY_ATTR {
-    const auto u = load(mask, bits, words + i);
-    const auto half =
-        upper ? hn::ShiftRight<16>(u) : hn::And(u, hn::Set(bits, 0xffffu));
-    store(floats<bfloat>(half), mask, Tag(), values + i);
+    const auto u = load(mask, BitsTag(), words + i);
+    if (lower)
+      store(floats<bfloat>(u), mask, Tag(), lower + i);
+    if (upper)
+      store(floats<bfloat>(hn::ShiftRight<16>(u)), mask, Tag(), upper + i);
   });
 }
 
-template <bool bfloat, bool upper>
-void narrowHalves(size_t n, const float *values, bool scalar, uint32_t *words) {
+/// The inverse; halves without values stay.
+template <bool bfloat>
+void narrowHalves(size_t n, const float *lower, const float *upper, bool scalar,
+                  uint32_t *words) {
   const BitsTag bits;
-  const auto kept = hn::Set(bits, upper ? 0xffffu : 0xffff0000u);
-  const auto all = halfBits<bfloat>(hn::Set(Tag(), *values));
+  using Bits = hn::Vec<BitsTag>;
+  auto first = [&](const float *values) HWY_ATTR -> Bits {
+    return values ? halfBits<bfloat>(hn::Set(Tag(), *values)) : hn::Zero(bits);
+  };
+  const Bits low = first(lower), high = first(upper);
   forEachVector(n, [&](auto mask, size_t i) HWY_ATTR {
-    const auto its =
-        scalar ? all : halfBits<bfloat>(load(mask, Tag(), values + i));
-    const auto old = hn::And(load(mask, bits, words + i), kept);
-    store(hn::Or(old, upper ? hn::ShiftLeft<16>(its) : its), mask, bits,
-          words + i);
+    auto its = [&](const float *values, Bits all) HWY_ATTR -> Bits {
+      return scalar ? all : halfBits<bfloat>(load(mask, Tag(), values + i));
+    };
+    auto kept = [&](uint32_t half) HWY_ATTR -> Bits {
+      return hn::And(load(mask, bits, words + i), hn::Set(bits, half));
+    };
+    store(
+        hn::Or(lower ? its(lower, low) : kept(0xffffu),
+               upper ? hn::ShiftLeft<16>(its(upper, high)) : kept(0xffff0000u)),
+        mask, bits, words + i);
   });
+}
+
+/// The values of lower halves, or null.
+template <class Float>
+Float *lowerOf(const HalvesProblem &p, Float *values) {
+  return p.part == HalfOf::Upper ? nullptr : values;
+}
+template <class Float>
+Float *upperOf(const HalvesProblem &p, Float *values) {
+  return p.part == HalfOf::Lower   ? nullptr
+         : p.part == HalfOf::Apart ? values + p.apart
+                                   : values;
 }
 
 template <bool bfloat>
@@ -314,12 +336,8 @@ void widenRows(const HalvesProblem &p, const float *words, float *values) {
       widenRow<bfloat>(2 * p.columns, reinterpret_cast<const uint16_t *>(words),
                        values);
     else
-      (p.part == HalfOf::Upper
-           ? widenHalves<bfloat, true>
-           : widenHalves<bfloat, false>)(p.columns,
-                                         reinterpret_cast<const uint32_t *>(
-                                             words),
-                                         values);
+      widenHalves<bfloat>(p.columns, reinterpret_cast<const uint32_t *>(words),
+                          lowerOf(p, values), upperOf(p, values));
 }
 
 template <bool bfloat>
@@ -329,10 +347,8 @@ void narrowRows(const HalvesProblem &p, const float *values, float *words) {
       narrowRow<bfloat>(2 * p.columns, values,
                         reinterpret_cast<uint16_t *>(words));
     else
-      (p.part == HalfOf::Upper
-           ? narrowHalves<bfloat, true>
-           : narrowHalves<bfloat, false>)(p.columns, values, p.scalar,
-                                          reinterpret_cast<uint32_t *>(words));
+      narrowHalves<bfloat>(p.columns, lowerOf(p, values), upperOf(p, values),
+                           p.scalar, reinterpret_cast<uint32_t *>(words));
 }
 
 void widenAllWords(const HalvesProblem &p, const float *words, float *values) {

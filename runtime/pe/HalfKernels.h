@@ -26,8 +26,9 @@ void narrowToBfloat(size_t n, const float *values, uint16_t *halves);
 void narrowPairs(bool bfloat, size_t n, const float *a, const float *b,
                  uint32_t *words);
 
-/// Which halves of words: one of each, or both, side by side as elements.
-enum class HalfOf : uint8_t { Lower, Upper, Both };
+/// Which halves of words: one of each, or both, as elements side by side, or
+/// those of all lower halves apart from those of the upper ones.
+enum class HalfOf : uint8_t { Lower, Upper, Both, Apart };
 
 /// Rows of words and of the floats that are in their halves.
 struct HalvesProblem {
@@ -36,9 +37,10 @@ struct HalvesProblem {
   size_t rows, columns; ///< of words
   ptrdiff_t wordRow, valueRow;
   bool scalar = false; ///< narrowWords: one value for all of a row
+  ptrdiff_t apart = 0; ///< Apart: from values of lower halves to the others
 };
 /// values[r][i] = the half of words[r][i]; with both values[r][2 * i + h] =
-/// half h of words[r][i].
+/// half h of words[r][i], or values[r][h * apart + i].
 void widenWords(const HalvesProblem &problem, const float *words,
                 float *values);
 /// The inverse, rounded; another half of a word stays as it is.

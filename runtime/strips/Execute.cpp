@@ -255,6 +255,10 @@ PreparedNest::PreparedNest(const Nest &nest)
   for (int d = 0; d < nest.dimensions; ++d) {
     if (nest.extent[d] == 0)
       return;
+    if (types.apart() && d + 2 == nest.dimensions) {
+      apart = nest.dst.stride[d] + nest.a.stride[d]; // The word's is 0.
+      continue;
+    }
     all.push({nest.extent[d], nest.dst.stride[d],
               nest.a.data ? nest.a.stride[d] : 0,
               nest.b.data ? nest.b.stride[d] : 0});
@@ -434,7 +438,23 @@ HalvesProblem PreparedNest::halves(WordPart part) const {
           inner.extent,
           widens ? row.a : row.dst,
           widens ? row.dst : row.a,
-          inner.extent > 1 && inner.a == 0};
+          inner.extent > 1 && inner.a == 0,
+          apart};
+}
+
+/// One half of each word, then the other.
+void PreparedNest::applyHalves(float *dst, const float *a) const {
+  NestTypes its = types;
+  WordPart &words = types.a.half == HalfOf::Apart ? its.a : its.dst;
+  const bool widens = &words == &its.a;
+  for (HalfOf half : {HalfOf::Lower, HalfOf::Upper}) {
+    words.half = half;
+    applyNumbers(op, its, inner, dst, a, nullptr);
+    if (widens)
+      dst += apart;
+    else
+      a += apart;
+  }
 }
 
 void PreparedNest::run(float *dst, const float *a, const float *b) const {
@@ -480,6 +500,8 @@ void PreparedNest::run(float *dst, const float *a, const float *b) const {
   case Form::Numbers:
     return forEach(outer, dst, a, b,
                    [&](float *dst, const float *a, const float *b) {
+                     if (types.apart())
+                       return applyHalves(dst, a);
                      applyNumbers(op, types, inner, dst, a, b);
                    });
   case Form::Products:
@@ -519,7 +541,7 @@ void PreparedNest::run(float *dst, const Factors *sources, size_t count) const {
 }
 
 void PreparedNest::prefetch(const float *a, const float *b) const {
-  if (form != Form::Products || outer.size() > 0)
+  if (!asks() || outer.size() > 0)
     return;
   constexpr ptrdiff_t line = 16;  // floats
   constexpr ptrdiff_t most = 256; // lines
@@ -560,6 +582,7 @@ size_t PreparedNest::hash() const {
   for (const Dimension &d : {inner, row, second, block})
     mixDimension(d);
   mix(columns);
+  mix(size_t(apart));
   return result;
 }
 

@@ -31,7 +31,8 @@ struct Strided {
 
 /// What an operand has of each word: all of it, or of 16 bits the lower half,
 /// the upper one, or both (only in copies to floats or of them, which are two
-/// for each word, side by side).
+/// for each word: side by side, or along the dimension before the innermost
+/// one, of extent 2, in which the word stays).
 struct WordPart {
   program::ElementType type = program::ElementType::F32;
   HalfOf half = HalfOf::Lower;
@@ -54,6 +55,10 @@ struct NestTypes {
   /// Results of 32 bits are rounded to this type.
   program::ElementType rounded = program::ElementType::F32;
 
+  /// Whether a copy has both halves of each word, along a dimension.
+  bool apart() const {
+    return dst.half == HalfOf::Apart || a.half == HalfOf::Apart;
+  }
   /// Whether floats of 32 bits are all that is read and written.
   bool floats() const {
     return dst == WordPart() && a == WordPart() && b == WordPart();
@@ -120,13 +125,16 @@ public:
   /// Of each sum.
   size_t terms() const { return inner.extent * second.extent; }
 
-  /// Asks the memory for the weights of a product that will run soon: what is
-  /// read once, in short pieces far from one another.
+  /// Asks the memory for the weights of a product that will run soon, or for
+  /// the halves of words that it will be made of: what is read once, in short
+  /// pieces far from one another.
   void prefetch(const float *a, const float *b) const;
 
   /// Whether it throws NestError for some numbers.
   bool mayFail() const { return types.checks(op); }
   bool isProduct() const { return form == Form::Products; }
+  /// Whether memory is to be asked for what it reads.
+  bool asks() const { return isProduct() || form == Form::Widen; }
   /// Whether there are no elements.
   bool empty() const { return form == Form::Nothing; }
   bool operator==(const PreparedNest &) const = default;
@@ -181,6 +189,7 @@ private:
   bool prepareProducts(Dimensions dims);
   void accumulate(float *dst, const Factors *factors, size_t count) const;
   void prepareVectors(Dimensions dims);
+  void applyHalves(float *dst, const float *a) const;
 
   program::Opcode op;
   NestTypes types;
@@ -191,6 +200,7 @@ private:
   Dimension inner, row;
   Dimension second, block; ///< Products: a loop around `inner`; of columns
   size_t columns = 0;
+  ptrdiff_t apart = 0; ///< from floats of lower halves to those of upper ones
 };
 
 /// Whether loops name each element but once, those that stay where they are

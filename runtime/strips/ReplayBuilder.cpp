@@ -308,14 +308,14 @@ private:
     worker.steps.back().partEnd = uint32_t(worker.parts.size());
   }
 
-  /// Products and interleavings ask for the words of the host that those behind
-  /// them read, if these do.
+  /// Products, interleavings and what takes halves out of words ask for the
+  /// words of the host that those behind them read, if these do.
   void findReaders(std::vector<Step> &steps) const {
     uint32_t next = 0;
     for (size_t i = steps.size(); i-- > 0;) {
       const Step &step = steps[i];
       const bool waits =
-          step.nest ? step.nest->isProduct()
+          step.nest ? step.nest->asks()
                     : replay.events[step.aView].kind == Kind::Interleave;
       if (waits)
         steps[i].ahead =

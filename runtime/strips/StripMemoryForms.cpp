@@ -13,22 +13,24 @@ using program::Opcode;
 
 namespace {
 
-/// Words of one lane and the next, as rows and columns.
+/// Words of one lane and the next, as rows and columns; or elements, the two of
+/// a word `half` apart.
 struct WordGrid {
   const float *data;
-  ptrdiff_t row, column, lane;
+  ptrdiff_t row, column, half, lane;
 };
 
-Nest copyNest(int64_t rows, int64_t columns, size_t width, float *to,
-              const WordGrid &target, const WordGrid &from) {
+Nest copyNest(int64_t rows, int64_t columns, size_t halves, size_t width,
+              float *to, const WordGrid &target, const WordGrid &from) {
   Nest nest;
   nest.op = Opcode::Mov;
-  nest.dimensions = 3;
+  nest.dimensions = 4;
   nest.extent[0] = size_t(rows);
   nest.extent[1] = size_t(columns);
-  nest.extent[2] = width;
-  nest.dst = {to, {target.row, target.column, target.lane}};
-  nest.a = {from.data, {from.row, from.column, from.lane}};
+  nest.extent[2] = halves;
+  nest.extent[3] = width;
+  nest.dst = {to, {target.row, target.column, target.half, target.lane}};
+  nest.a = {from.data, {from.row, from.column, from.half, from.lane}};
   return nest;
 }
 
@@ -97,26 +99,23 @@ void StripMemory::move(int64_t from, int64_t to, Form its) {
                           (columns > 1 || rows == 1) &&
                           (toElements ? source.stride == 1 : half == 1);
         const bool each = (toElements || ofElements) && !both;
-        for (int part = 0; part <= (each ? 1 : 0); ++part) {
-          Nest nest = copyNest(rows, columns, once ? 1 : size_t(lanes),
-                               at + (toElements ? part * pitch : 0),
-                               {nullptr, columns * wordPitch, wordPitch, 1},
-                               {data + part * half, source.rowStride,
-                                source.stride, source.laneStride});
-          const WordPart words{type, both        ? HalfOf::Both
-                                     : part == 1 ? HalfOf::Upper
-                                                 : HalfOf::Lower};
-          if (converts)
-            nest.types = {numbers,
-                          toElements ? WordPart{takenOut(type)} : words,
-                          toElements ? words : WordPart{takenOut(type)},
-                          {}};
-          nests.run(nest, {target.buffer,
-                           source.buffer,
-                           Recording::nothing,
-                           source.owner,
-                           {}});
+        Nest nest = copyNest(
+            rows, columns, each ? 2 : 1, once ? 1 : size_t(lanes), at,
+            {nullptr, columns * wordPitch, wordPitch, toElements ? pitch : 0,
+             1},
+            {data, source.rowStride, source.stride, half, source.laneStride});
+        if (converts) {
+          const WordPart words{type, both ? HalfOf::Both : HalfOf::Apart};
+          nest.types = {numbers,
+                        toElements ? WordPart{takenOut(type)} : words,
+                        toElements ? words : WordPart{takenOut(type)},
+                        {}};
         }
+        nests.run(nest, {target.buffer,
+                         source.buffer,
+                         Recording::nothing,
+                         source.owner,
+                         {}});
       });
   set(from, to, its);
 }
@@ -161,17 +160,14 @@ bool StripMemory::decode(const Runs &runs, ElementType type) {
   its.data = to;
   its.owner = pool.memory;
   its.buffer = pool.buffer;
-  for (int part = 0; part < (columns ? 2 : 1); ++part) {
-    Nest nest = copyNest(view.length, rows, 1, to + part * its.stride,
-                         {nullptr, 2 * its.stride, its.rowStride, 0},
-                         {view.data, view.stride, view.rowStride, 0});
-    const HalfOf half = !columns    ? HalfOf::Both
-                        : part == 1 ? HalfOf::Upper
-                                    : HalfOf::Lower;
-    nest.types = {
-        NumberKind::Single, WordPart{takenOut(type)}, {type, half}, {}};
-    nests.runApart(nest, {pool.buffer, view.buffer, Recording::nothing});
-  }
+  Nest nest = copyNest(view.length, rows, columns ? 2 : 1, 1, to,
+                       {nullptr, 2 * its.stride, its.rowStride, its.stride, 0},
+                       {view.data, view.stride, view.rowStride, 0, 0});
+  nest.types = {NumberKind::Single,
+                WordPart{takenOut(type)},
+                {type, columns ? HalfOf::Apart : HalfOf::Both},
+                {}};
+  nests.runApart(nest, {pool.buffer, view.buffer, Recording::nothing});
   set(view.origin, end, Home);
   const Form form = newView();
   viewOf(form) = its;
@@ -222,9 +218,9 @@ void StripMemory::settle(int64_t from, int64_t to) {
                               word % view.length * view.stride;
           for (int lane = 0; lane < lanes; ++lane)
             if (its.has[size_t(lane)])
-              nests.run(copyNest(rows, columns, 1, home(begin + word) + lane,
-                                 {nullptr, columns * lanes, lanes, 0},
-                                 {data, view.rowStride, view.stride, 0}),
+              nests.run(copyNest(rows, columns, 1, 1, home(begin + word) + lane,
+                                 {nullptr, columns * lanes, lanes, 0, 0},
+                                 {data, view.rowStride, view.stride, 0, 0}),
                         {areas[Words].buffer,
                          view.buffer,
                          Recording::nothing,

@@ -43,7 +43,7 @@ class HalvesOfWords : public testing::TestWithParam<HalfOf> {
 protected:
   std::mt19937 random{1};
   HalfOf part = GetParam();
-  size_t perWord = part == HalfOf::Both ? 2 : 1;
+  size_t perWord = part == HalfOf::Both || part == HalfOf::Apart ? 2 : 1;
 
   HalvesProblem problem(bool bfloat, size_t columns) const {
     return {bfloat,
@@ -51,7 +51,9 @@ protected:
             3,
             columns,
             ptrdiff_t(columns + 5),
-            ptrdiff_t(perWord * columns + 2)};
+            ptrdiff_t(perWord * columns + 2),
+            false,
+            ptrdiff_t(columns + 1)};
   }
   template <class Visit>
   void forEach(const HalvesProblem &p, const Visit &visit) const {
@@ -59,8 +61,10 @@ protected:
       for (size_t i = 0; i < p.columns; ++i)
         for (size_t h = 0; h < perWord; ++h) {
           const bool upper = part == HalfOf::Upper || h == 1;
-          visit(r * size_t(p.wordRow) + i,
-                r * size_t(p.valueRow) + i * perWord + h, upper);
+          const size_t value =
+              part == HalfOf::Apart ? h * size_t(p.apart) + i : i * perWord + h;
+          visit(r * size_t(p.wordRow) + i, r * size_t(p.valueRow) + value,
+                upper);
         }
   }
 };
@@ -90,8 +94,10 @@ TEST_P(HalvesOfWords, AreNarrowed) {
       std::vector<uint32_t> expected = bitsOf(words);
       narrowWords(p, values.data(), words.data());
       forEach(p, [&](size_t word, size_t value, bool upper) {
-        if (p.scalar)
+        if (p.scalar) {
           value -= value % size_t(p.valueRow);
+          value += part == HalfOf::Apart && upper ? size_t(p.apart) : 0;
+        }
         const uint32_t half = toHalf(bfloat, values[value]);
         expected[word] = upper ? (expected[word] & 0xffff) | half << 16
                                : (expected[word] & 0xffff0000) | half;
@@ -102,7 +108,7 @@ TEST_P(HalvesOfWords, AreNarrowed) {
 
 INSTANTIATE_TEST_SUITE_P(HalfKernelsTest, HalvesOfWords,
                          testing::Values(HalfOf::Lower, HalfOf::Upper,
-                                         HalfOf::Both));
+                                         HalfOf::Both, HalfOf::Apart));
 
 TEST(HalfKernelsTest, PairsAreNarrowed) {
   std::mt19937 random(2);
