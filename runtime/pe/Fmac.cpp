@@ -33,12 +33,6 @@ struct Places {
 /// at a time.
 constexpr size_t narrow = 8, mostNarrow = 4096;
 
-/// What a first product is added to: its bits stay, those of a zero too.
-template <class D>
-HWY_INLINE hn::Vec<D> nothing(D d) {
-  return hn::Set(d, -0.0f);
-}
-
 /// Calls `visit(a, b)` for each term of the factors there, in order.
 template <class Visit>
 HWY_INLINE void forEachTermAt(const FmacProblem &p, const UnalignedFloat *a,
@@ -74,7 +68,8 @@ HWY_NOINLINE void tile(const FmacProblem &p, float *HWY_RESTRICT c,
   Vector sums[tileRows][vectors];
   for (int i = 0; i < tileRows; ++i)
     for (int v = 0; v < vectors; ++v)
-      sums[i][v] = p.starts ? nothing(d) : hn::LoadU(d, c + i * cRow + at.c[v]);
+      sums[i][v] =
+          p.starts ? hn::Set(d, p.start) : hn::LoadU(d, c + i * cRow + at.c[v]);
   ptrdiff_t bAt[vectors];
   for (int v = 0; v < vectors; ++v)
     bAt[v] = at.b[v];
@@ -103,8 +98,8 @@ HWY_NOINLINE void tailTile(const FmacProblem &p, float *HWY_RESTRICT c,
   const ptrdiff_t cRow = p.cRow, aRow = p.aRow;
   hn::Vec<D> sums[tileRows];
   for (int i = 0; i < tileRows; ++i)
-    sums[i] =
-        p.starts ? nothing(d) : hn::MaskedLoad(mask, d, c + i * cRow + at.c[0]);
+    sums[i] = p.starts ? hn::Set(d, p.start)
+                       : hn::MaskedLoad(mask, d, c + i * cRow + at.c[0]);
   forEachTerm(p, aAt, at.b[0],
               [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
                 const auto term = hn::MaskedLoad(mask, d, bTerm);
@@ -125,7 +120,8 @@ HWY_NOINLINE void blockTile(const FmacProblem &p, const Places<1> &at,
   float *c = p.c + at.c[0];
   hn::Vec<D> sums[tileBlocks];
   for (int i = 0; i < tileBlocks; ++i)
-    sums[i] = p.starts ? nothing(d) : hn::MaskedLoad(mask, d, c + i * p.cBlock);
+    sums[i] = p.starts ? hn::Set(d, p.start)
+                       : hn::MaskedLoad(mask, d, c + i * p.cBlock);
   forEachTerm(p, 0, at.b[0],
               [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
                 const auto factor = hn::Set(d, *aTerm);
@@ -147,7 +143,7 @@ HWY_NOINLINE void scalarTile(const FmacProblem &p, float *HWY_RESTRICT c,
   const ptrdiff_t cRow = p.cRow, aRow = p.aRow;
   hn::Vec<decltype(d)> sums[tileRows];
   for (int i = 0; i < tileRows; ++i)
-    sums[i] = p.starts ? nothing(d) : hn::Set(d, c[i * cRow]);
+    sums[i] = p.starts ? hn::Set(d, p.start) : hn::Set(d, c[i * cRow]);
   forEachTerm(
       p, aAt, 0, [&](const UnalignedFloat *aTerm, const float *bTerm) HWY_ATTR {
         const UnalignedFloat *factor = bTerm;
@@ -375,6 +371,7 @@ void accumulateNarrow(const FmacProblem &p) {
     part.inner = {p.inner.extent, p.inner.b, p.inner.a};
     part.columns = p.rows;
     part.starts = true;
+    part.start = p.start;
     for (size_t i = 0; i < others; ++i) {
       part.c = sums + i * p.rows;
       const Factors factors{p.factors->b + ptrdiff_t(block) * p.bBlock +

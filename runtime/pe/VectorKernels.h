@@ -72,8 +72,9 @@ struct Factors {
 
 /// c[i][p][m] = fma(a[i][k][l], b[k][l][p][m], c[i][p][m]) for all k, l in
 /// lexicographic order, for each i < rows, p < blocks, m < columns. Elements m
-/// lie side by side. If it starts, the first term is written, not added. With
-/// several factors the same is done with each, in order.
+/// lie side by side. If it starts, sums begin with `start` instead of what is
+/// there: -0 leaves the bits of the first term. With several factors the same is
+/// done with each, in order.
 struct FmacProblem {
   struct Depth {
     size_t extent = 1;
@@ -89,6 +90,7 @@ struct FmacProblem {
   const Factors *factors = nullptr;
   size_t count = 1; ///< of factors
   bool starts = false;
+  float start = -0.0f;
 };
 void accumulateProducts(const FmacProblem &problem);
 /// Terms of each sum, of one piece of its factors or several, while which it

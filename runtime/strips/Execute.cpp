@@ -6,6 +6,7 @@
 #include "runtime/program/Opcodes.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -250,7 +251,8 @@ static NestTypes typesOf(const Nest &nest) {
 }
 
 PreparedNest::PreparedNest(const Nest &nest)
-    : op(nest.op), types(typesOf(nest)), starts(nest.starts) {
+    : op(nest.op), types(typesOf(nest)), starts(nest.starts),
+      start(starts ? std::bit_cast<uint32_t>(nest.start) : 0) {
   Dimensions all, dims;
   for (int d = 0; d < nest.dimensions; ++d) {
     if (nest.extent[d] == 0)
@@ -530,7 +532,8 @@ void PreparedNest::accumulate(float *dst, const Factors *factors,
                       dst,
                       factors,
                       count,
-                      starts});
+                      starts,
+                      std::bit_cast<float>(start)});
 }
 
 void PreparedNest::run(float *dst, const Factors *sources, size_t count) const {
@@ -573,7 +576,7 @@ size_t PreparedNest::hash() const {
     mix(size_t(d.b));
   };
   for (size_t part : {size_t(types.numbers), size_t(types.noWrap),
-                      size_t(types.rounded), size_t(starts)})
+                      size_t(types.rounded), size_t(starts), size_t(start)})
     mix(part);
   for (WordPart part : {types.dst, types.a, types.b})
     mix(size_t(part.type) * 4 + size_t(part.half));

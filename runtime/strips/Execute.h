@@ -97,9 +97,10 @@ struct Nest {
   /// that the order of the elements matters across dimensions. The innermost
   /// dimension (lanes) is always free of that.
   bool ordered = false;
-  /// Of multiply-adds: the first term of each sum is written, not added. Only
-  /// products can be this.
+  /// Of multiply-adds: sums begin with `start` instead of what is there; -0
+  /// leaves the bits of the first term. Only products can be this.
   bool starts = false;
+  float start = -0.0f;
   NestTypes types;
 };
 
@@ -195,7 +196,8 @@ private:
   NestTypes types;
   Form form = Form::Nothing;
   bool swapped = false; ///< Products: `b` is the scalar
-  bool starts = false;  ///< Products: the first term is written
+  bool starts = false;  ///< Products: sums begin with a value
+  uint32_t start = 0;   ///< that one, by its bits
   Dimensions outer;
   Dimension inner, row;
   Dimension second, block; ///< Products: a loop around `inner`; of columns

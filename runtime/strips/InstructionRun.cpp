@@ -387,6 +387,7 @@ NestOperand InstructionRun::operand(const Source &source,
   case OperandKind::Immediate: {
     const OperandCode &code = &source == sources ? site.code.a : site.code.b;
     place.data = &code.immediate;
+    place.constant = true;
     if (Recording *recording = site.world.recording)
       // That of the recording, of which all instructions have the same.
       std::tie(place.buffer, place.data) =

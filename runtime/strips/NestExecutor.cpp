@@ -17,7 +17,7 @@ void NestExecutor::record(Recording *into, uint32_t its) {
 
 void NestExecutor::reset(Recording *recording, uint32_t its) {
   record(recording, its);
-  holds = false;
+  holds = fills = false;
   memory = {};
   owners.clear();
   parts.clear();
@@ -56,8 +56,13 @@ bool NestExecutor::splitDepth(const Nest &nest, Terms &terms) {
 
 Nest NestExecutor::joinDepth(const Terms &terms) {
   Nest nest;
-  nest.starts = terms.rest.op == Opcode::Mul && terms.depth.extent > 1;
-  nest.op = nest.starts ? Opcode::Fmac : terms.rest.op;
+  nest.op = terms.rest.op;
+  nest.starts = terms.rest.starts;
+  nest.start = terms.rest.start;
+  if (nest.op == Opcode::Mul && terms.depth.extent > 1) {
+    nest.op = Opcode::Fmac;
+    nest.starts = true;
+  }
   nest.types = terms.rest.types;
   nest.dst.data = terms.rest.dst.data;
   nest.a.data = terms.rest.a.data;
@@ -91,6 +96,26 @@ static bool sameLoops(const Nest &x, const Nest &y) {
         x.a.stride[i] != y.a.stride[j] || x.b.stride[i] != y.b.stride[j])
       return false;
   }
+}
+
+/// Where the elements lie that a nest writes, if these are all there.
+static std::optional<std::pair<const float *, size_t>>
+writtenBlock(const Nest &nest) {
+  size_t count = 1;
+  for (bool found = true; found;) {
+    found = false;
+    for (int d = 0; d < nest.dimensions && !found; ++d)
+      if (nest.extent[d] > 1 && nest.dst.stride[d] == ptrdiff_t(count)) {
+        count *= nest.extent[d];
+        found = true;
+      }
+  }
+  size_t all = 1;
+  for (int d = 0; d < nest.dimensions; ++d)
+    all *= nest.dst.stride[d] == 0 ? 1 : nest.extent[d];
+  if (all != count)
+    return {};
+  return std::pair(nest.dst.data, count);
 }
 
 /// The stride of a loop whose first `extent` terms begin at `from` and go on at
@@ -146,6 +171,27 @@ void NestExecutor::hold(const Terms &terms, NestMemory its) {
                      memory.a, memory.b});
 }
 
+/// Whether a nest gives all elements of a block one value, with which sums that
+/// follow may begin: it is held back.
+bool NestExecutor::holdFill(const Nest &nest, const NestMemory &its) {
+  if (nest.op != Opcode::Mov || !its.constant || nest.ordered ||
+      !nest.types.plain() || !writtenBlock(nest))
+    return false;
+  filled = *nest.a.data;
+  held = {nest, {}};
+  if (!records)
+    held.rest.a.data = &filled;
+  memory = its;
+  holds = fills = true;
+  return true;
+}
+
+/// Whether these are sums in place of all that a fill writes which is held.
+bool NestExecutor::startsHere(const Terms &terms) const {
+  return fills && terms.rest.op == Opcode::Fmac &&
+         writtenBlock(terms.rest) == writtenBlock(held.rest);
+}
+
 void NestExecutor::add(const Terms &terms, NestMemory its) {
   if (records)
     parts.push_back({terms.depth.extent, terms.rest.a.data, terms.rest.b.data,
@@ -183,6 +229,14 @@ bool NestExecutor::closes(const Terms &terms) {
 void NestExecutor::run(const Nest &nest, NestMemory its) {
   Terms terms;
   const bool joins = its.lasts && splitDepth(nest, terms);
+  if (holds && joins && startsHere(terms)) {
+    terms.rest.starts = true;
+    terms.rest.start = filled;
+    fills = false;
+    return hold(terms, std::move(its));
+  }
+  if (fills)
+    flush();
   if (Depth joined; holds && joins && nest.op == Opcode::Fmac &&
                     owners.size() < mostOwners &&
                     continues(terms, its, joined)) {
@@ -198,7 +252,7 @@ void NestExecutor::run(const Nest &nest, NestMemory its) {
   flush();
   if (joins)
     hold(terms, std::move(its));
-  else
+  else if (!holdFill(nest, its))
     runApart(nest, its);
 }
 
@@ -226,6 +280,7 @@ NestExecutor::recordedParts(size_t begin, size_t end,
   for (size_t i = begin; i < end; ++i) {
     const Part &part = parts[i];
     terms.rest.op = result.empty() ? held.rest.op : Opcode::Fmac;
+    terms.rest.starts = result.empty() && held.rest.starts;
     terms.depth.extent = part.extent;
     terms.rest.a.data = part.a;
     terms.rest.b.data = part.b;
@@ -238,15 +293,18 @@ NestExecutor::recordedParts(size_t begin, size_t end,
 /// Lets sums begin where a product does not start them, with what leaves the
 /// bits of the first term.
 void NestExecutor::fill(const Terms &terms) {
-  static constexpr float nothing = -0.0f;
   Nest nest = terms.rest;
   nest.op = Opcode::Mov;
-  nest.a = {&nothing, {}};
+  nest.starts = false;
+  for (int d = 0; d < nest.dimensions; ++d)
+    if (nest.dst.stride[d] == 0)
+      nest.extent[d] = 1;
+  nest.a = {&terms.rest.start, {}};
   nest.b = {};
   NestMemory its;
   its.dst = memory.dst;
   if (records)
-    std::tie(its.a, nest.a.data) = records->addConstant(nothing);
+    std::tie(its.a, nest.a.data) = records->addConstant(terms.rest.start);
   runApart(nest, its);
 }
 
@@ -273,10 +331,16 @@ static void executeJoined(const std::vector<Recording::Joined> &nests) {
 void NestExecutor::flush() {
   if (!std::exchange(holds, false))
     return;
+  if (std::exchange(fills, false)) {
+    runApart(held.rest, memory);
+    memory = {};
+    return;
+  }
   Nest nest = joinDepth(held);
   if (nest.starts && !PreparedNest(nest).isProduct()) {
     fill(held);
     held.rest.op = Opcode::Fmac;
+    held.rest.starts = false;
     nest.starts = false;
   }
   if (closed.empty() && !records) {

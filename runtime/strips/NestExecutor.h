@@ -10,7 +10,8 @@
 //   fmac c[n][lane] += w[1][n] * x[1][lane]   =>  for k: c[n][lane] +=
 //   fmac c[n][lane] += w[2][n] * x[2][lane]              w[k][n] * x[k][lane]
 //
-// Where the first of them is a mul, the product starts with it. Lines whose
+// Where the first of them is a mul, the product starts with it; where the
+// accumulators were filled with a constant just before, with that. Lines whose
 // factors do not lie evenly apart, such as words of another sender, are a
 // further nest of the same product.
 #ifndef RUNTIME_STRIPS_NESTEXECUTOR_H
@@ -29,7 +30,8 @@ struct NestMemory {
                       b = Recording::nothing;
   /// Keep sources alive that a nest may read later; null: nobody has to.
   std::shared_ptr<const void> aOwner = {}, bOwner = {};
-  bool lasts = true; ///< sources stay as they are until later
+  bool lasts = true;     ///< sources stay as they are until later
+  bool constant = false; ///< `a` is one value, of the program
 };
 
 class NestExecutor {
@@ -80,6 +82,8 @@ private:
   static constexpr size_t mostOwners = 64;
 
   void hold(const Terms &terms, NestMemory memory);
+  bool holdFill(const Nest &nest, const NestMemory &memory);
+  bool startsHere(const Terms &terms) const;
   void add(const Terms &terms, NestMemory memory);
   bool closes(const Terms &terms);
   void keepOwners(NestMemory &next);
@@ -90,6 +94,8 @@ private:
   Recording *records = nullptr;
   uint32_t actor = 0;
   bool holds = false;
+  bool fills = false; ///< what is held writes one value, `filled`
+  float filled = 0;
   Terms held;
   NestMemory memory; ///< of the last nest; its buffers are those of the first
   std::vector<std::shared_ptr<const void>> owners; ///< of those before

@@ -255,7 +255,7 @@ void NestRunner::runLocated(Nest nest, const Operands &operands) const {
   try {
     const Place &a = operands.a.place, &b = operands.b.place;
     memory.executor().run(nest, {dst.buffer, a.buffer, b.buffer, a.owner,
-                                 b.owner, a.lasts && b.lasts});
+                                 b.owner, a.lasts && b.lasts, a.constant});
   } catch (NestError &error) {
     // Lanes are innermost.
     const size_t lanes = nest.extent[nest.dimensions - 1];
@@ -318,9 +318,12 @@ void NestRunner::run(Nest nest, Operands operands) const {
        {&operands.a, &operands.b}) // Its words may have moved.
     if (readsResult && touchesResult(*source, operands.dst, nest))
       source->place = locate(*source->sram, nest);
-  if (target.laneStride == 0)
+  if (target.laneStride == 0) {
     nest.extent[nest.dimensions - 1] = 1;
-  else if (first >= 0)
+    if (strip.lanes > 1 && nest.op == Opcode::Mov && nest.types.plain() &&
+        operands.a.place.constant)
+      memory.noteFill(dst, nest, *operands.a.place.data);
+  } else if (first >= 0)
     target.data += first;
   if (dst.halves()) {
     nest.types.dst = {takenOut(dst.type)};

@@ -18,6 +18,7 @@ void StripMemory::reset(Recording *recording, uint32_t actor) {
   views.clear();
   laneViews.clear();
   pool = {};
+  filled = {};
   area(Words);
 }
 
@@ -69,6 +70,7 @@ bool StripMemory::hasLayout(const Layout &layout) const {
 }
 
 void StripMemory::setLayout(const Layout &layout) {
+  filled = {};
   forms = layout.forms;
   views.assign(layout.views.size(), {});
   for (size_t i = 0; i < views.size(); ++i)
@@ -348,10 +350,13 @@ uint32_t StripMemory::read(ElementType type, int64_t element, int lane) {
 
 StripMemory::Place StripMemory::gather(const SramElements &elements,
                                        const Nest &nest) {
-  const Runs runs(elements, nest);
+  Runs runs(elements, nest);
   if (elements.halves() && decode(runs, elements.type))
     if (std::optional<Place> found = find(elements, nest, -1))
       return *found;
+  if (const int64_t from = runs.firstWord(), to = runs.endWord();
+      !elements.halves() && isElements(form(from)) && sameForm(from, to) == to)
+    runs.closeGaps(); // The next instruction is likely to read the others.
   const bool alike = allAlike(runs);
   bring(runs,
         elements.halves() ? elementsOf(elements.type, alike)
@@ -372,6 +377,8 @@ StripMemory::Place StripMemory::write(const SramElements &elements,
                      (halves || !staysHome(runs.firstWord(), runs.endWord()));
   const Form to =
       halves ? elementsOf(elements.type, alike) : Form(alike ? Alike : Home);
+  if (to == Alike)
+    forgetFill(runs.firstWord(), runs.endWord());
   const bool has = formOf(runs) == to;
   if (!has && fills)
     runs.all([&](int64_t from, int64_t until) {
@@ -384,6 +391,18 @@ StripMemory::Place StripMemory::write(const SramElements &elements,
                  : alike ? Once
                          : Words,
                  elements, nest);
+}
+
+void StripMemory::noteFill(const SramElements &elements, const Nest &nest,
+                           float value) {
+  const Runs runs(elements, nest);
+  if (runs.loops == 0)
+    filled = {runs.firstWord(), runs.endWord(), value};
+}
+
+void StripMemory::forgetFill(int64_t from, int64_t to) {
+  if (from < filled.to && filled.from < to)
+    filled = {};
 }
 
 /// The view that a nest would copy to `elements`, if these fill a piece of the

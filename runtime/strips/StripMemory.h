@@ -101,6 +101,7 @@ public:
     Recording::BufferId buffer = Recording::nothing;
     std::shared_ptr<const void> owner;
     bool lasts = true; ///< beyond the nest: in SRAM, or as long as its owner
+    bool constant = false; ///< one value, of the program
   };
   /// Where a nest of all lanes, or of `lane`, reads elements of lane 0; none if
   /// they lie in several places.
@@ -119,6 +120,9 @@ public:
   /// Where a nest writes elements, which have no other form from now on. They
   /// lie once for all lanes if `laneStride` is 0.
   Place write(const SramElements &elements, const Nest &nest, Writing how);
+  /// Notes that a nest gives all elements that it writes, words that lie once,
+  /// one value.
+  void noteFill(const SramElements &elements, const Nest &nest, float value);
   /// Lets words that last be those that a nest would copy to `elements` of all
   /// lanes, or of `lane`; false if these do not fill a piece of the SRAM.
   bool view(const SramElements &elements, const Nest &nest, const Place &from,
@@ -227,6 +231,14 @@ private:
   std::vector<Form> forms; ///< by word
   std::vector<View> views;
   std::vector<LaneView> laneViews; ///< no lane has a word of two
+  /// Words that have held one value since they became alike, of those that
+  /// still are: others take it from the program.
+  struct Filled {
+    int64_t from = 0, to = 0;
+    float value = 0;
+  };
+  Filled filled;
+  void forgetFill(int64_t from, int64_t to);
   Pool pool;
   NestExecutor nests;
 };

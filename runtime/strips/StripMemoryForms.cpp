@@ -4,6 +4,7 @@
 #include "runtime/strips/StripMemoryRuns.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace wsec::runtime {
@@ -80,6 +81,17 @@ void StripMemory::move(int64_t from, int64_t to, Form its) {
     source.laneStride = isAlike(old) ? 0 : 1;
     source.buffer = at.buffer;
   }
+  if (its == Alike)
+    forgetFill(from, to);
+  const bool fills =
+      old == Alike && its == Home && filled.from <= from && to <= filled.to;
+  if (fills) {
+    source.data = &filled.value;
+    source.stride = 0;
+    if (Recording *recording = nests.recording())
+      std::tie(source.buffer, source.data) =
+          recording->addConstant(filled.value);
+  }
   const ElementType type = typeOf(toElements ? its : old);
   const NumberKind numbers =
       isInteger(type) ? NumberKind::Integer : NumberKind::Single;
@@ -115,7 +127,9 @@ void StripMemory::move(int64_t from, int64_t to, Form its) {
                          source.buffer,
                          Recording::nothing,
                          source.owner,
-                         {}});
+                         {},
+                         true,
+                         fills});
       });
   set(from, to, its);
 }

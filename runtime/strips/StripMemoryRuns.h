@@ -27,10 +27,7 @@ struct StripMemory::Runs {
       strides[at] = stride;
       extents[at] = extent;
     }
-    while (loops > 0 && strides[loops - 1] <= length) {
-      --loops;
-      length += strides[loops] * (extents[loops] - 1);
-    }
+    join(1);
     if (!elements.halves())
       return;
     whole = first % 2 == 0 && length % 2 == 0;
@@ -38,6 +35,9 @@ struct StripMemory::Runs {
       whole &= strides[d] % 2 == 0;
     halves = true;
   }
+
+  /// Takes words between runs along that are no more than those of a run.
+  void closeGaps() { join(2); }
 
   /// Whether `visit(from, to)` is true for all runs.
   template <class Visit>
@@ -67,6 +67,14 @@ struct StripMemory::Runs {
     return halves ? (end + 1) >> 1 : end;
   }
   int64_t firstWord() const { return halves ? first >> 1 : first; }
+
+  /// Lets runs be one that lie at most so many lengths of one apart.
+  void join(int64_t lengths) {
+    while (loops > 0 && strides[loops - 1] <= lengths * length) {
+      --loops;
+      length += strides[loops] * (extents[loops] - 1);
+    }
+  }
 
   int64_t first, length = 1; ///< of the first run, in elements
   int loops = 0;

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -173,7 +174,9 @@ TEST(KernelsTest, NarrowProductsEqualThePlainLoopBitForBit) {
   for (size_t rows : {1, 15, 16, 44, 400})
     for (size_t columns : {2, 5, 7, 9})
       for (size_t blocks : {1, 3, 13, 22})
-        for (bool starts : {false, true}) {
+        for (std::optional<float> start :
+             {std::optional<float>(), std::optional(-0.0f),
+              std::optional(1.5f)}) {
           constexpr size_t depth = 12;
           const size_t block = depth * columns;
           std::vector<float> a = randomFloats(depth * rows, 6, -1, 1);
@@ -185,7 +188,7 @@ TEST(KernelsTest, NarrowProductsEqualThePlainLoopBitForBit) {
             for (size_t i = 0; i < rows; ++i)
               for (size_t m = 0; m < columns; ++m) {
                 float &sum = expected[(p * rows + i) * columns + m];
-                sum = starts ? -0.0f : sum;
+                sum = start.value_or(sum);
                 for (size_t k = 0; k < depth; ++k)
                   sum = std::fma(a[k * rows + i],
                                  b[p * block + k * columns + m], sum);
@@ -202,10 +205,11 @@ TEST(KernelsTest, NarrowProductsEqualThePlainLoopBitForBit) {
           problem.c = c.data();
           const Factors factors{a.data(), b.data()};
           problem.factors = &factors;
-          problem.starts = starts;
+          problem.starts = start.has_value();
+          problem.start = start.value_or(0);
           accumulateProducts(problem);
           EXPECT_EQ(std::memcmp(c.data(), expected.data(), c.size() * 4), 0)
-              << blocks << " x " << rows << " x " << columns << starts;
+              << blocks << " x " << rows << " x " << columns << problem.starts;
         }
 }
 

@@ -6,9 +6,11 @@
 #include "test/runtime/ProgramBuilder.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>
+#include <tuple>
 
 namespace wsec::runtime {
 namespace {
@@ -106,6 +108,54 @@ INSTANTIATE_TEST_SUITE_P(
                     Sums{9, 5, 33, true, true}, Sums{200, 13, 70, true, true},
                     Sums{6, 4, 20, false, false}, Sums{6, 4, 20, false, true},
                     Sums{6, 4, 20, true, false, 3}));
+
+/// c[n][l] = value, then c[n][l] += w[k][n] * x[k][l]: sums that begin with it,
+/// whatever its sign, if all of them do.
+TEST(NestExecutorTest, SumsBeginWithWhatFillsThem) {
+  constexpr size_t depth = 5, features = 4, lanes = 19;
+  const std::vector<float> weights(depth * features, 0.f),
+      x(depth * lanes, -1.f);
+  for (bool all : {true, false})
+    for (float value : {0.f, -0.f, 3.f}) {
+      std::vector<float> c(features * lanes, 7), expected = c;
+      auto nests = [&](float *at) {
+        Nest fill, sums;
+        fill.op = Opcode::Mov;
+        fill.dimensions = 2;
+        fill.extent[0] = all ? features : features - 1;
+        fill.extent[1] = lanes;
+        fill.dst = {at, {lanes, 1}};
+        fill.a = {&value, {}};
+        sums.op = Opcode::Fmac;
+        sums.dimensions = 3;
+        sums.extent[0] = features;
+        sums.extent[1] = depth;
+        sums.extent[2] = lanes;
+        sums.dst = {at, {lanes, 0, 1}};
+        sums.a = {weights.data(), {1, features, 0}};
+        sums.b = {x.data(), {0, lanes, 1}};
+        return std::array{fill, sums};
+      };
+      for (const Nest &nest : nests(expected.data()))
+        execute(nest);
+      Recording recording(1 << 20);
+      NestMemory memory;
+      memory.dst = recording.addSram(c.data(), c.size());
+      memory.b = recording.addScratch(x.data(), x.size());
+      NestExecutor executor;
+      executor.reset(&recording, 0);
+      auto [fill, sums] = nests(c.data());
+      memory.constant = true;
+      std::tie(memory.a, fill.a.data) = recording.addConstant(value);
+      executor.run(fill, memory);
+      memory.constant = false;
+      memory.a = recording.addScratch(weights.data(), weights.size());
+      executor.run(sums, memory);
+      executor.flush();
+      EXPECT_EQ(std::memcmp(c.data(), expected.data(), 4 * c.size()), 0);
+      EXPECT_EQ(recording.operations.size(), all ? 1u : 2u);
+    }
+}
 
 /// c[n][l] += w[k][n] * x[k][l], where lines of x come from several senders: a
 /// nest of each, three lines at most, of one product.
