@@ -23,16 +23,6 @@ InputChannel::InputChannel(World &world, HostPort &host,
       links(world.hostLinks(color, row)),
       now(world.image.machine.store_latency_cycles()) {}
 
-/// Of `words` of a line for one column: the ramp of its head carries each
-/// again where the head hears what it relays, but for the last, which falls
-/// into the words of the next column. What is more than the queue holds comes
-/// as it is used, and the words of the next column behind it.
-static double feedCycles(const Demand &column) {
-  const double words = double(column.used);
-  return std::max(column.echo ? std::max(1.5 * words, 2 * words - 1) : words,
-                  column.perWord * (words - column.queued));
-}
-
 InputChannel::Pace InputChannel::pace(bool ofAll) {
   Pace pace;
   size_t words = SIZE_MAX;
@@ -52,7 +42,8 @@ InputChannel::Pace InputChannel::pace(bool ofAll) {
     const bool whole = column.relays && column.queued >= used;
     pace.ahead = std::min(pace.ahead,
                           whole ? column.queued * total / used : column.queued);
-    feed += feedCycles(column) / total;
+    feed +=
+        feedCycles(used, column.queued, column.perWord, column.echo) / total;
     usedShare += used / total;
   }
   // Columns take their words one after the other, unless several take the same.

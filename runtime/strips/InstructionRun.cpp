@@ -82,14 +82,22 @@ int InstructionRun::echo() const {
 }
 
 double InstructionRun::apart() const {
+  // A step takes its word, and hears it, in every second cycle.
+  const double perWord = echo() < 0 ? 2 : 4;
   double cycles = 0;
   for (const Source &source : sources)
     if (source.fabric && source.fabric->periods() > 1 &&
         source.fabric->windowWords() > 0) {
-      const double all = double(source.fabric->periodWords());
-      cycles = 1 + all / double(source.fabric->windowWords());
+      const auto words = double(source.fabric->windowWords());
+      // Columns take their words of a line one after the other.
+      const double line =
+          feedCycles(words,
+                     queued(source) + routerWords(site.world.image.machine),
+                     perWord, echo() >= 0) *
+          double(source.fabric->periodWords()) / words;
+      cycles = std::max(perWord, line / words);
     }
-  return echo() < 0 ? cycles : 2 * cycles;
+  return cycles;
 }
 
 double InstructionRun::slowed() const {

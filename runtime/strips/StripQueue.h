@@ -6,6 +6,7 @@
 
 #include "runtime/strips/SpinLock.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -80,6 +81,16 @@ struct Demand {
   bool relays = false; ///< it sends them on, and drops the others meanwhile
   bool echo = false;   ///< it hears them again on its ramp
 };
+
+/// Cycles that `words` of a line for one column take of a channel: the ramp of
+/// its head carries each again where the head hears what it relays, but for the
+/// last, which falls into the words of the next column. What is more than the
+/// queue holds comes as it is used, and the words of the next column behind it.
+inline double feedCycles(double words, double queued, double perWord,
+                         bool echo) {
+  return std::max(echo ? std::max(1.5 * words, 2 * words - 1) : words,
+                  perWord * (words - queued));
+}
 
 /// What a sender waits for before it goes on: words that it has sent, but for
 /// those that fit the queues on their way, are to be taken.
