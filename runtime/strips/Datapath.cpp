@@ -23,12 +23,13 @@ static void add(std::vector<double> &cycles, size_t lanes, int lane,
     its += more;
 }
 
-void Datapath::owe(int thread, int lane, double work, int echo, double apart) {
+void Datapath::owe(int thread, int lane, double work, int echo, double apart,
+                   double idle) {
   auto its = std::find_if(owed.begin(), owed.end(), [&](const Owed &o) {
     return o.thread == thread && o.echo == echo;
   });
   if (its == owed.end())
-    its = owed.insert(its, {thread, echo, apart, {0}, {0}, 0});
+    its = owed.insert(its, {thread, echo, apart, idle, {0}, {0}, 0});
   add(its->work, lanes, lane, work);
   if (echo < 0)
     add(its->there, lanes, lane, work);
@@ -73,17 +74,29 @@ void Datapath::finish(Owed &its) {
 
 void Datapath::receive(int thread, double begun, double words, double slowed) {
   if (slowed > 1)
-    flows.push_back({thread, begun, words, slowed, worked});
+    flows.push_back({thread, begun, words, slowed, worked, 0});
+}
+
+void Datapath::receiveEcho(int thread, double begun, int color, double words) {
+  for (const Owed &its : owed)
+    if (its.echo == color && its.thread != thread && its.idle > 0 &&
+        its.apart > its.idle)
+      // Of the cycles between two words it takes two, the main thread the rest.
+      flows.push_back({thread, begun, words * its.idle, its.apart / its.idle,
+                       computed, (its.apart - its.idle) / (its.apart - 2)});
 }
 
 double Datapath::received(int thread) const {
   double last = 0;
   for (const Flow &flow : flows)
     if (flow.thread == thread)
-      last = std::max(
-          last, flow.begun + flow.words +
-                    std::min((worked - flow.before) * (1 - 1 / flow.slowed),
-                             flow.words * (flow.slowed - 1)));
+      last =
+          std::max(last, flow.begun + flow.cycles +
+                             std::min(flow.late > 0
+                                          ? (computed - flow.before) * flow.late
+                                          : (worked - flow.before) *
+                                                (1 - 1 / flow.slowed),
+                                      flow.cycles * (flow.slowed - 1)));
   return last;
 }
 
@@ -103,7 +116,9 @@ double Datapath::apart(int thread) const {
 double Datapath::share(double elapsed, const std::vector<double> &work,
                        std::optional<double> calls) {
   const double taken = calls.value_or(1);
-  worked += *std::max_element(work.begin(), work.end());
+  const double most = *std::max_element(work.begin(), work.end());
+  worked += most;
+  computed += taken * most;
   if (owed.empty())
     return 0;
   auto own = [&](size_t lane) { return work[work.size() == 1 ? 0 : lane]; };

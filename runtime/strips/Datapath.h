@@ -25,8 +25,10 @@ public:
   /// Microthread `thread` gets `work` in a lane (-1: in all). If it sends words
   /// that come back on `echo` (-1: none do), it has sent no more than the PE
   /// has heard, and the rest of its work is not there yet. `apart`: cycles
-  /// between its words, among which those of others come; 0: they come at once.
-  void owe(int thread, int lane, double work, int echo = -1, double apart = 0);
+  /// between its words while the main thread works, among which those of others
+  /// come; 0: they come at once. `idle`: cycles between them while it does not.
+  void owe(int thread, int lane, double work, int echo = -1, double apart = 0,
+           double idle = 0);
   /// What `thread` was given takes `words` of `color` in a lane (-1: in all).
   /// What sends them is at work meanwhile if it is a microthread, and has sent
   /// them when it has taken them.
@@ -36,6 +38,9 @@ public:
   /// Microthread `thread` was given `words` to receive, from `begun` on, which
   /// take `slowed` times as long while the main thread works.
   void receive(int thread, double begun, double words, double slowed);
+  /// The same of words of `color`, if one of its microthreads sends these and
+  /// they come back to it: as fast as that hears them.
+  void receiveEcho(int thread, double begun, int color, double words);
   /// When `thread` can have taken the last of them, however fast they come.
   double received(int thread) const;
   /// The main thread was `elapsed` cycles at an instruction, `work` of them at
@@ -53,7 +58,7 @@ private:
   double apart(int thread) const;
   struct Owed {
     int thread, echo;
-    double apart;
+    double apart, idle;
     std::vector<double> work;  ///< of each lane, or of all alike
     std::vector<double> there; ///< of it
     double between;            ///< as `apart` says, while it is shared
@@ -69,12 +74,16 @@ private:
 
   struct Flow {
     int thread;
-    double begun, words, slowed;
-    double before; ///< of `worked`
+    double begun;
+    double cycles; ///< that the words take while the main thread does not work
+    double slowed; ///< by so many times while it does
+    double before; ///< of `worked`, or of `computed` if it is heard
+    double late;   ///< of words that are heard: cycles for each of `computed`
   };
 
   const size_t lanes;
-  double worked = 0; ///< by the main thread, so far
+  double worked = 0;   ///< by the main thread, so far
+  double computed = 0; ///< the part in which it had the datapath
   std::vector<Flow> flows;
   std::vector<Owed> owed;   ///< in the order in which threads were given work
   std::vector<Words> words; ///< that are taken until a thread is awaited

@@ -81,20 +81,21 @@ int InstructionRun::echo() const {
   return *hears ? sendColor : -1;
 }
 
-double InstructionRun::apart() const {
+double InstructionRun::apart(bool works) const {
   // A step takes its word, and hears it, in every second cycle.
-  const double perWord = echo() < 0 ? 2 : 4;
-  double cycles = 0;
+  const bool hears = echo() >= 0;
+  const double perWord = (hears ? 2 : 1) * (works ? 2 : 1);
+  double cycles = hears ? perWord : 0;
   for (const Source &source : sources)
     if (source.fabric && source.fabric->periods() > 1 &&
         source.fabric->windowWords() > 0) {
       const auto words = double(source.fabric->windowWords());
+      // Those of the router in front of it wait, too.
+      const double held =
+          queued(source) + routerWords(site.world.image.machine);
       // Columns take their words of a line one after the other.
-      const double line =
-          feedCycles(words,
-                     queued(source) + routerWords(site.world.image.machine),
-                     perWord, echo() >= 0) *
-          double(source.fabric->periodWords()) / words;
+      const double line = feedCycles(words, held, perWord, hears) *
+                          double(source.fabric->periodWords()) / words;
       cycles = std::max(perWord, line / words);
     }
   return cycles;

@@ -129,9 +129,10 @@ public:
   /// Words that it takes from the fabric, those that it drops too.
   double wordsReceived() const { return wordsReceived(0) + wordsReceived(1); }
   /// Cycles between words that it takes, on average, while the main thread
-  /// works and has every second cycle: those it drops pass meanwhile. What it
-  /// hears of what it sends takes as much again. 0: words come at once.
-  double apart() const;
+  /// `works` and has every second cycle, or does not: those it drops pass
+  /// meanwhile. What it hears of what it sends takes as much again. 0: words
+  /// come at once.
+  double apart(bool works) const;
   /// How much longer these take while another thread has every second cycle of
   /// the datapath. Those of a window are held up as far as they do not fit the
   /// queue, and with them what follows for other PEs.

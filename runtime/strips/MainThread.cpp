@@ -175,8 +175,12 @@ void MainThread::takeWords(int thread, const InstructionRun &run) {
 /// Notes what a microthread has to do.
 void MainThread::giveWork(const InstructionRun &run) {
   const int thread = run.code().thread;
-  datapath.owe(thread, run.lane(), run.work(), run.echo(), run.apart());
+  datapath.owe(thread, run.lane(), run.work(), run.echo(), run.apart(true),
+               run.apart(false));
   datapath.receive(thread, now, run.wordsReceived(), run.slowed());
+  for (int source : {0, 1})
+    if (const int color = run.receives()[size_t(source)]; color >= 0)
+      datapath.receiveEcho(thread, now, color, run.wordsReceived(source));
   takeWords(thread, run);
 }
 
