@@ -100,6 +100,42 @@ double Datapath::received(int thread) const {
   return last;
 }
 
+/// Each is held up by the other as long as both are at work.
+void Datapath::takeTurns(Given &one, Lane &others) {
+  for (Given &other : others)
+    if (other.sends != one.sends && other.thread != one.thread) {
+      const double both =
+          std::min(other.begun + other.cycles - one.begun, one.cycles);
+      one.cycles += std::max(0.0, both);
+      other.cycles += std::max(0.0, both);
+    }
+}
+
+void Datapath::compete(int thread, int lane, double begun, double work,
+                       bool sends) {
+  Given its{thread, sends, begun, work};
+  takeTurns(its, ofAll);
+  if (lane >= 0)
+    takeTurns(its, ofLane[lane]);
+  else
+    for (auto &[other, given] : ofLane)
+      takeTurns(its, given);
+  (lane < 0 ? ofAll : ofLane[lane]).push_back(its);
+}
+
+double Datapath::competed(int thread) const {
+  double last = 0;
+  auto look = [&](const Lane &lane) {
+    for (const Given &its : lane)
+      if (its.thread == thread)
+        last = std::max(last, its.begun + its.cycles);
+  };
+  look(ofAll);
+  for (const auto &[lane, given] : ofLane)
+    look(given);
+  return last;
+}
+
 /// Cycles between the words of a thread, or of one that it hears; 0: they come
 /// at once.
 double Datapath::apart(int thread) const {
@@ -173,6 +209,11 @@ void Datapath::settle(int thread) {
   auto isIts = [&](const auto &its) { return its.thread == thread; };
   std::erase_if(owed, isIts);
   std::erase_if(flows, isIts);
+  std::erase_if(ofAll, isIts);
+  for (auto lane = ofLane.begin(); lane != ofLane.end();) {
+    std::erase_if(lane->second, isIts);
+    lane = lane->second.empty() ? ofLane.erase(lane) : std::next(lane);
+  }
 }
 
 } // namespace wsec::runtime

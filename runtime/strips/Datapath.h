@@ -6,6 +6,7 @@
 #define RUNTIME_STRIPS_DATAPATH_H
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -43,6 +44,12 @@ public:
   void receiveEcho(int thread, double begun, int color, double words);
   /// When `thread` can have taken the last of them, however fast they come.
   double received(int thread) const;
+  /// Microthread `thread` was given `work` in a lane (-1: in all), words that
+  /// are there as fast as it takes them, and that it receives, or `sends` from
+  /// SRAM. Whoever sends and whoever receives meanwhile take turns.
+  void compete(int thread, int lane, double begun, double work, bool sends);
+  /// When `thread` can have done that, as far as others took turns with it.
+  double competed(int thread) const;
   /// The main thread was `elapsed` cycles at an instruction, `work` of them at
   /// its steps, of each lane or one number for all, and took the datapath for
   /// the part `taken` of these. Returns the cycles by which microthreads make
@@ -81,9 +88,20 @@ private:
     double late;   ///< of words that are heard: cycles for each of `computed`
   };
 
+  /// What takes turns with others of its lane.
+  struct Given {
+    int thread;
+    bool sends;
+    double begun, cycles; ///< with those in which others had their turn
+  };
+  using Lane = std::vector<Given>;
+  static void takeTurns(Given &one, Lane &others);
+
   const size_t lanes;
-  double worked = 0;   ///< by the main thread, so far
-  double computed = 0; ///< the part in which it had the datapath
+  Lane ofAll;
+  std::map<int, Lane> ofLane; ///< those that have any
+  double worked = 0;          ///< by the main thread, so far
+  double computed = 0;        ///< the part in which it had the datapath
   std::vector<Flow> flows;
   std::vector<Owed> owed;   ///< in the order in which threads were given work
   std::vector<Words> words; ///< that are taken until a thread is awaited

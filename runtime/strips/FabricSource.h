@@ -51,6 +51,8 @@ public:
 
   /// The next words that the instruction uses; false if it must wait.
   bool peek(Chunk &words, Actor &reader);
+  /// Whether a channel of the host brings words here.
+  bool isFromHost() const { return queue->isFromHost; }
   /// Whether somebody wants to know what is asked for.
   bool isAsked() const { return queue->isAsked(); }
   /// Takes chunks of one lane as they are, of words that it has asked for or,

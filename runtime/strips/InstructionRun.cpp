@@ -101,6 +101,15 @@ double InstructionRun::apart(bool works) const {
   return cycles;
 }
 
+bool InstructionRun::isAhead() const {
+  if (wordsReceived() == 0)
+    return links != nullptr;
+  return apart(false) == 0 &&
+         std::all_of(sources, sources + 2, [](const Source &source) {
+           return !source.fabric || source.fabric->isFromHost();
+         });
+}
+
 double InstructionRun::slowed() const {
   double slowed = 1;
   for (const Source &source : sources)

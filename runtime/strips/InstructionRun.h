@@ -133,6 +133,9 @@ public:
   /// meanwhile. What it hears of what it sends takes as much again. 0: words
   /// come at once.
   double apart(bool works) const;
+  /// Whether its words are there as fast as it takes them: those that it sends
+  /// from SRAM, or gets from a channel that brings no others meanwhile.
+  bool isAhead() const;
   /// How much longer these take while another thread has every second cycle of
   /// the datapath. Those of a window are held up as far as they do not fit the
   /// queue, and with them what follows for other PEs.

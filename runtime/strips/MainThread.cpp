@@ -121,7 +121,8 @@ bool MainThread::finishPending() {
     if (!microthreads[i]->idle())
       return false;
     const double asked = now;
-    now = std::max({now, microthreads[i]->finished(), datapath.received(i)});
+    now = std::max({now, microthreads[i]->finished(), datapath.received(i),
+                    datapath.competed(i)});
     if (i == laneThread) {
       datapath.settle(i);
       shareDatapath();
@@ -178,6 +179,9 @@ void MainThread::giveWork(const InstructionRun &run) {
   datapath.owe(thread, run.lane(), run.work(), run.echo(), run.apart(true),
                run.apart(false));
   datapath.receive(thread, now, run.wordsReceived(), run.slowed());
+  if (run.isAhead())
+    datapath.compete(thread, run.lane(), now, run.work(),
+                     run.wordsReceived() == 0);
   for (int source : {0, 1})
     if (const int color = run.receives()[size_t(source)]; color >= 0)
       datapath.receiveEcho(thread, now, color, run.wordsReceived(source));

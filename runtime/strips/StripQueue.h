@@ -183,8 +183,9 @@ public:
       : recording(recording), readerIndex(reader), scheduler(scheduler),
         lanes(lanes), capacity(ptrdiff_t(capacity)) {}
 
-  Recording *recording;  ///< or null
-  const int readerIndex; ///< who reads, in a recording
+  bool isFromHost = false; ///< a channel brings words for some lanes
+  Recording *recording;    ///< or null
+  const int readerIndex;   ///< who reads, in a recording
 
   /// Adds words for lanes [from, from + count).
   void push(Chunk chunk, int from, int count, const Expected &expected = {});

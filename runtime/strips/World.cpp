@@ -357,6 +357,8 @@ Links World::hostLinks(int color, int row) {
   Links result;
   connect(result, color, image.router.trace(color, {0, row}, Port::West), 0,
           nullptr);
+  for (const Link &link : result.links)
+    link.queue->isFromHost = true;
   return result;
 }
 
