@@ -125,5 +125,33 @@ TEST(DatapathTest, WorkOfTheMainThreadHoldsUpWords) {
   EXPECT_EQ(datapath.received(4), 0);
 }
 
+TEST(DatapathTest, WhoHearsWhatItRelaysHoldsUpThoseWhoListen) {
+  Datapath datapath(1);
+  // A word comes in two cycles, and in four while the main thread works.
+  datapath.owe(0, -1, 40, /*echo=*/7, /*apart=*/4, /*idle=*/2);
+  datapath.receiveEcho(4, 100, /*color=*/7, 20);
+  datapath.receiveEcho(5, 100, /*color=*/8, 20);
+  EXPECT_EQ(datapath.received(4), 140);
+  EXPECT_EQ(datapath.received(5), 0); // Others send these.
+  datapath.share(30, {30}, 0.5);
+  EXPECT_EQ(datapath.received(4), 155); // It had the datapath for 15 cycles.
+  datapath.share(1000, {1000});
+  EXPECT_EQ(datapath.received(4), 180); // All took twice as long.
+}
+
+TEST(DatapathTest, WhoSendsAndWhoReceivesTakeTurns) {
+  Datapath datapath(2);
+  datapath.compete(0, 0, 100, 40, /*sends=*/true);
+  datapath.compete(6, 0, 110, 60, /*sends=*/false);
+  EXPECT_EQ(datapath.competed(0), 170); // 30 of its cycles were left.
+  EXPECT_EQ(datapath.competed(6), 200);
+  datapath.compete(4, 1, 100, 40, /*sends=*/false); // Another PE.
+  EXPECT_EQ(datapath.competed(4), 140);
+  datapath.compete(5, 0, 110, 10, /*sends=*/false);
+  EXPECT_EQ(datapath.competed(6), 200); // Those who receive do not compete.
+  datapath.settle(6);
+  EXPECT_EQ(datapath.competed(6), 0);
+}
+
 } // namespace
 } // namespace wsec::runtime
