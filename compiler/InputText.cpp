@@ -106,6 +106,20 @@ static size_t unquotedIterators(StringRef text) {
   return text.npos;
 }
 
+/// Where `array<index...>` is, on which the packaged parser ends in a
+/// segmentation fault; npos if nowhere.
+static size_t arrayOfIndices(StringRef text) {
+  constexpr StringLiteral name = "array";
+  for (size_t at = 0; (at = text.find(name, at)) != text.npos; ++at) {
+    StringRef rest = text.substr(at + name.size()).ltrim();
+    const char before = at > 0 ? text[at - 1] : ' ';
+    if (rest.consume_front("<") && rest.ltrim().starts_with("index") &&
+        !isAlnum(before) && !StringRef("_.$").contains(before))
+      return at;
+  }
+  return text.npos;
+}
+
 Expected<std::unique_ptr<MemoryBuffer>> wsec::readRegularFile(StringRef path,
                                                               bool isText) {
   sys::fs::file_status status;
@@ -140,6 +154,10 @@ Expected<std::unique_ptr<MemoryBuffer>> wsec::readIR(StringRef path) {
     return createStringError(
         "'" + path + "': line " + Twine(text.take_front(at).count('\n') + 1) +
         " has iterator_types that are no words in quotes, as \"parallel\"");
+  if (size_t at = arrayOfIndices(text); at != text.npos)
+    return createStringError(
+        "'" + path + "': line " + Twine(text.take_front(at).count('\n') + 1) +
+        " has an array of indices, which have no width; write array<i64: ...>");
   if (size_t at = text.find(elidedConstant); at != text.npos)
     return createStringError(
         "'" + path + "': line " + Twine(text.take_front(at).count('\n') + 1) +

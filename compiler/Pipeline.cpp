@@ -27,6 +27,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/program/NearestNames.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -407,7 +408,8 @@ LogicalResult Compilation::explain() {
       module->getOperation()->removeAttr(select::explanationAttrName));
   if (!text)
     return success();
-  if (llvm::Error problem = writeText("-", text.getValue()))
+  // Names are those of a stranger's file.
+  if (llvm::Error problem = writeText("-", runtime::printable(text.getValue())))
     return fail(std::move(problem));
   return success();
 }

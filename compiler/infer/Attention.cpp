@@ -157,7 +157,7 @@ static Value attendPlainly(Legalization &n, const GeneralAttention &a) {
 }
 
 Value wsec::infer::attend(Legalization &n, const GeneralAttention &a) {
-  if (Value y = attendPlainly(n, a))
+  if (Value y = a.sink ? Value() : attendPlainly(n, a))
     return y;
   return mergeHeads(n, dissolve(n, a).y);
 }

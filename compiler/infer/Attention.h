@@ -38,6 +38,8 @@ struct GeneralAttention {
   int64_t past = 0;
   /// How many keys before and behind its own a query sees; negative: all.
   int64_t left = -1, right = -1;
+  /// [heads], a score beside those of the keys that no value has. Null: none.
+  mlir::Value sink;
   double scale = 0; // 0: one over the root of the size
   double softcap = 0;
 

@@ -100,6 +100,25 @@ static std::optional<double> statedBound(const Node &node, size_t i) {
                             : std::nullopt;
 }
 
+/// The bits of integers of as many, which wrap; of constants any.
+static bool bitCast(Node &node) {
+  const Fact &x = node.input(0);
+  std::optional<ElementType> to = elementTypeOfOnnx(node.intAttr("to"));
+  const bool fits = to && storedBytes(*to) == storedBytes(x.type) &&
+                    (*to == ElementType::Bool) == (x.type == ElementType::Bool);
+  const bool fromBool = to == ElementType::UInt8 && x.type == ElementType::Bool;
+  if (!fits && !fromBool)
+    return node.fail("between types whose elements have other sizes");
+  node.outputs[0] = unknown(*to, x.shape);
+  if (std::optional<Tensor> known = x.load())
+    node.outputs[0] =
+        Fact::ofTensor(Tensor::fromBytes(*to, x.shape, known->toBytes()));
+  else if (x.type != *to && (isFloat(*to) || isFloat(x.type)))
+    return node.fail("of floats that are no constants, whose bits PEs do not "
+                     "take for others; leave it out of the model");
+  return true;
+}
+
 static bool clip(Node &node) {
   for (size_t bound : {1, 2})
     if (node.has(bound) && numElements(node.input(bound).shape) != 1)
@@ -164,6 +183,7 @@ llvm::ArrayRef<Operator> wsec::infer::castsOperators() {
       {"Dropout", dropout, dropout, "ratio seed"},
       {"Cast", castRule, cast, "to saturate round_mode=up"},
       {"CastLike", castLike, cast, "saturate round_mode=up"},
+      {"BitCast", bitCast, cast, "to"},
       {"Clip", clip, clip, "min max"},
   };
   return operators;

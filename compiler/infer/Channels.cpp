@@ -96,6 +96,17 @@ static bool causalConv(Node &node) {
   return node.setOutputs({unknown(x.type, x.shape), unknown(x.type, state)});
 }
 
+static bool localResponse(Node &node) {
+  const Fact &x = node.input(0);
+  const int64_t size = node.intAttr("size");
+  if (x.rank() < 2 || size < 1 || size > kMostTaps)
+    return node.fail("norms of " + Twine(size) + " channels of " +
+                     printShape(x.shape) + ", expected 1 to " +
+                     Twine(kMostTaps));
+  node.outputs[0] = unknown(x.type, x.shape);
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Legalization
 //===----------------------------------------------------------------------===//
@@ -187,6 +198,25 @@ static bool causalConv(Legalization &n) {
   return n.replace(results);
 }
 
+/// x / (bias + alpha * mean of the squares of channels around it)^beta
+static bool localResponse(Legalization &n) {
+  Value x = n.input(0), sum;
+  const int64_t size = n.node().intAttr("size"), before = (size - 1) / 2;
+  Value squares = padded(n, n.binary(BinaryKind::Mul, x, x), 1, before,
+                         size - 1 - before, 0);
+  for (int64_t i = 0; i < size; ++i) {
+    Box box = wholeBox(x);
+    box.starts[1] = i;
+    Value part = n.slice(squares, box);
+    sum = sum ? n.binary(BinaryKind::Add, sum, part) : part;
+  }
+  sum = n.binary(BinaryKind::Mul, sum,
+                 n.node().floatAttr("alpha") / double(size));
+  sum = n.binary(BinaryKind::Add, sum, n.node().floatAttr("bias"));
+  sum = n.binary(BinaryKind::Pow, sum, n.node().floatAttr("beta"));
+  return n.replace(n.binary(BinaryKind::Div, x, sum));
+}
+
 llvm::ArrayRef<Operator> wsec::infer::channelsOperators() {
   static const Operator operators[] = {
       {"InstanceNormalization", channelNorm, instanceNorm, "epsilon"},
@@ -195,6 +225,7 @@ llvm::ArrayRef<Operator> wsec::infer::channelsOperators() {
       {"GroupNormalization", groupNorm, groupNorm,
        "epsilon num_groups stash_type"},
       {"MeanVarianceNormalization", meanVariance, meanVariance, "axes"},
+      {"LRN", localResponse, localResponse, "alpha beta bias size"},
       {"CausalConvWithState", causalConv, causalConv,
        "activation=none|silu|swish"},
   };

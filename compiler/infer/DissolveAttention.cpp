@@ -269,8 +269,15 @@ DissolvedAttention wsec::infer::dissolve(Legalization &n,
       scores = n.where(n.binary(BinaryKind::Equal, value, 0.0), scores, value);
   }
   result.scores.push_back(scores);
+  Shape sinks(shapeOf(scores));
+  sinks.back() = 1;
+  if (a.sink)
+    scores = n.concat(
+        {scores, n.expand(n.reshape(a.sink, {1, sinks[1], 1, 1}), sinks)}, 3);
   Value weights = onnx::SoftmaxOp::create(
       n.builder(), n.loc(), scores.getType(), scores, n.nameAttr());
+  if (a.sink)
+    weights = n.sliceLast(weights, 0, a.keys());
   if (empty)
     weights =
         n.where(empty, scalarLike(n.builder(), n.loc(), weights, 0), weights);

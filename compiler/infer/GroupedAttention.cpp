@@ -73,8 +73,7 @@ static bool rotaryFits(Node &node, int64_t batch, int64_t tokens, int64_t total,
 }
 
 static bool groupQueryAttention(Node &node) {
-  if (!node.refuses({11}, "a sink of heads") ||
-      !node.refuses({12, 13}, "a cache of integers") ||
+  if (!node.refuses({12, 13}, "a cache of integers") ||
       !node.refuses({14, 15}, "norms of queries and keys"))
     return false;
   if (node.has(1) != node.has(2) || node.has(3) != node.has(4))
@@ -95,6 +94,9 @@ static bool groupQueryAttention(Node &node) {
   int64_t batch = x.shape[0], tokens = x.shape[1], size = x.shape[2] / split;
   Shape each = {batch, tokens, groups * size};
   if (!node.hasShape(1, "keys", each) || !node.hasShape(2, "values", each) ||
+      !node.hasShape(11, "sinks", {heads}))
+    return false;
+  if (node.input(5).shape != Shape{batch, 1} &&
       !node.hasShape(5, "lengths", {batch}))
     return false;
   std::optional<int64_t> total = totalLength(node, tokens);
@@ -139,7 +141,7 @@ static Value counted(Legalization &n, Shape shape, size_t axis) {
 /// `seqlens_k` [batch] - `least` as i32. One that is not from `least` to total
 /// - 1 ends the run: it is looked up among those that are.
 static Value checkedLasts(Legalization &n, int64_t least, int64_t total) {
-  Value index = asI32(n, n.input(5));
+  Value index = asI32(n, n.reshape(n.input(5), {shapeOf(n.input(5))[0]}));
   if (least)
     index = n.binary(BinaryKind::Sub, index, double(least));
   Value negative = n.binary(BinaryKind::Less, index, 0.0);
@@ -350,6 +352,9 @@ static bool groupQueryAttention(Legalization &n) {
   if (int64_t window = n.node().intAttr("local_window_size"); window > 0)
     a.left = window - 1;
   a.mask = n.optional(10);
+  a.sink = n.optional(11);
+  if (!a.sink && n.node().intAttr("smooth_softmax") == 1)
+    a.sink = zeros(n, {heads});
   a.hidden = -std::numeric_limits<double>::infinity();
   a.replaces = true;
   const bool seesLater = a.right < 0;
@@ -384,7 +389,7 @@ llvm::ArrayRef<Operator> wsec::infer::groupedAttentionOperators() {
       {"com.microsoft.GroupQueryAttention", groupQueryAttention,
        groupQueryAttention,
        "num_heads kv_num_heads scale softcap do_rotary rotary_interleaved "
-       "local_window_size causal"},
+       "local_window_size causal smooth_softmax"},
   };
   return operators;
 }

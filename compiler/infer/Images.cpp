@@ -69,6 +69,77 @@ static bool conv(Node &node) {
   return true;
 }
 
+/// How a ConvTranspose spreads an image: the element i of an axis, times each
+/// element of a window, goes from i * stride - before on.
+struct Spread {
+  Shape strides, dilations, before, extents; // extents: of the result
+};
+
+/// As the pads of a convolution to the image from such a result.
+static std::optional<Spread> spreadOf(Node &node) {
+  ArrayRef<int64_t> image = ArrayRef(node.input(0).shape).drop_front(2);
+  ArrayRef<int64_t> window = ArrayRef(node.input(1).shape).drop_front(2);
+  const size_t axes = image.size();
+  auto strides = perAxis(node, "strides", axes, 1, 1);
+  auto dilations = perAxis(node, "dilations", axes, 1, 1);
+  auto more = perAxis(node, "output_padding", axes, 0, 0);
+  auto pads = perAxis(node, "pads", 2 * axes, 0, 0);
+  auto extents = perAxis(node, "output_shape", axes, 0, 0);
+  if (!strides || !dilations || !more || !pads || !extents)
+    return std::nullopt;
+  StringRef automatic = node.stringAttr("auto_pad");
+  const bool same = automatic.starts_with("SAME");
+  Spread spread{*strides, *dilations, Shape(axes, 0), Shape(axes, 0)};
+  for (size_t d = 0; d < axes; ++d) {
+    const int64_t length = (image[d] - 1) * spread.strides[d] + 1;
+    const int64_t reach = (window[d] - 1) * spread.dilations[d];
+    const int64_t full = length + (*more)[d] + reach;
+    int64_t &extent = spread.extents[d] = (*extents)[d];
+    if (extent == 0 && same)
+      extent = image[d] * spread.strides[d];
+    if (extent != 0) {
+      const int64_t all = std::max<int64_t>(full - extent, 0), less = all / 2;
+      spread.before[d] = automatic == "SAME_UPPER" ? less : all - less;
+    } else {
+      const bool stated = automatic == "NOTSET";
+      spread.before[d] = stated ? (*pads)[d] : 0;
+      extent = full - spread.before[d] - (stated ? (*pads)[d + axes] : 0);
+    }
+    if (extent < 1 || spread.before[d] - reach >= length) {
+      node.fail("nothing is left of its result behind its pads");
+      return std::nullopt;
+    }
+  }
+  return spread;
+}
+
+static bool convTranspose(Node &node) {
+  const Fact &x = node.input(0), &weight = node.input(1);
+  const int64_t groups = node.intAttr("group");
+  if (x.rank() < 3 || weight.rank() != x.rank() || !numElements(weight.shape) ||
+      !numElements(x.shape) || groups < 1 || groups > maxGroups ||
+      x.shape[1] != weight.shape[0] || weight.shape[0] % groups)
+    return node.fail("spreads " + printShape(x.shape) + " with " +
+                     printShape(weight.shape) + " in " + Twine(groups) +
+                     " groups, expected 3 dimensions or more of both, as many "
+                     "channels, and 1 to " +
+                     Twine(maxGroups) + " groups that divide these");
+  Shape extents(ArrayRef(weight.shape).drop_front(2));
+  if (node.intsAttr("kernel_shape").value_or(extents) != extents)
+    return node.fail("kernel_shape is not that of its weights");
+  const int64_t results = weight.shape[1] * groups;
+  std::optional<Spread> spread =
+      areFewTaps(node, extents) && node.hasShape(2, "a bias", {results})
+          ? spreadOf(node)
+          : std::nullopt;
+  if (!spread)
+    return false;
+  Shape shape = {x.shape[0], results};
+  llvm::append_range(shape, spread->extents);
+  node.outputs[0] = unknown(x.type, shape);
+  return true;
+}
+
 /// The axes from `first` on before those from 1 to it: [B, C, H, W] with
 /// `first` = 2 is [B, H, W, C], and with 3 [B, W, C, H].
 static Value rotateAxes(Legalization &n, Value x, int64_t first) {
@@ -98,9 +169,8 @@ static Value patches(Legalization &n, Value x, const Windows &w) {
   return n.reshape(n.transpose(n.reshape(x, split), perm), tokens);
 }
 
-/// [B, C, H, W] to a slice [B, oh, ow, C] for each (kh, kw).
+/// [B, H, W, C] to a slice [B, oh, ow, C] for each (kh, kw).
 static SmallVector<Value> slices(Legalization &n, Value x, const Windows &w) {
-  x = rotateAxes(n, x, 2);
   size_t axes = w.counts.size(), rank = axes + 2;
   for (size_t d = 0; d < axes; ++d)
     x = padded(n, x, d + 1, w.before[d], w.after[d], 0);
@@ -119,28 +189,36 @@ static SmallVector<Value> slices(Legalization &n, Value x, const Windows &w) {
   return parts;
 }
 
-/// Weights [O, C, kh, kw] as [C * kh * kw, O], or [kh * kw * C, O]; null, with
-/// a reason, if they are too many to rearrange.
-static Value filters(Legalization &n, Value weight, bool channelsFirst) {
-  Shape shape(shapeOf(weight)), perm;
-  int64_t rank = shape.size(), rows = numElements(shape) / shape[0];
-  for (int64_t d = channelsFirst ? 1 : 2; d < rank; ++d)
-    perm.push_back(d);
-  if (!channelsFirst)
-    perm.push_back(1);
-  perm.push_back(0);
+/// Weights as a matrix, the last of the axes its columns; null, with a reason,
+/// if they are too many to rearrange.
+static Value matrixOf(Legalization &n, Value weight, const Shape &perm) {
+  const int64_t columns = shapeOf(weight)[perm.back()];
+  const int64_t rows = numElements(shapeOf(weight)) / columns;
   std::optional<Fact> fact = factOf(weight);
   auto computed = [&] {
-    return n.reshape(n.transpose(weight, perm), {rows, shape[0]});
+    return n.reshape(n.transpose(weight, perm), {rows, columns});
   };
   if (!fact->constant)
     return computed();
   const bool isTrainable = fact->constant->storage->isTrainable;
   fact->constant->view = fact->constant->view.transposed(perm);
   fact->shape = fact->constant->view.shape();
-  Fact matrix = reshapeFact(*fact, {rows, shape[0]});
+  Fact matrix = reshapeFact(*fact, {rows, columns});
   const bool isView = matrix.constant && matrix.constant->view.strides();
   return isTrainable && !isView ? computed() : n.constant(matrix);
+}
+
+/// Weights [O, C, kh, kw] as [C * kh * kw, O], or [kh * kw * C, O]; null as
+/// `matrixOf`.
+static Value filters(Legalization &n, Value weight, bool channelsFirst) {
+  Shape perm;
+  for (int64_t d = channelsFirst ? 1 : 2, rank = shapeOf(weight).size();
+       d < rank; ++d)
+    perm.push_back(d);
+  if (!channelsFirst)
+    perm.push_back(1);
+  perm.push_back(0);
+  return matrixOf(n, weight, perm);
 }
 
 static Value part(Legalization &n, Value x, size_t axis, int64_t number,
@@ -165,12 +243,23 @@ static Value depthwise(Legalization &n, const Windows &w) {
   Value taps = filters(n, n.input(1), /*channelsFirst=*/true), sum;
   if (!taps)
     return {};
-  for (auto [tap, elements] : llvm::enumerate(slices(n, n.input(0), w))) {
+  for (auto [tap, elements] :
+       llvm::enumerate(slices(n, rotateAxes(n, n.input(0), 2), w))) {
     Value weights = part(n, taps, 0, tap, numElements(w.extents));
     Value term = n.binary(BinaryKind::Mul, elements, weights);
     sum = sum ? n.binary(BinaryKind::Add, sum, term) : term;
   }
   return n.has(2) ? n.binary(BinaryKind::Add, sum, n.input(2)) : sum;
+}
+
+/// What windows cover times their filters, and a bias if there is one.
+static Value filtered(Legalization &n, Value tokens, Value matrix,
+                      Value addend) {
+  const bool isBias = isConstant(matrix) && (!addend || isConstant(addend));
+  Value y = isConstant(matrix)
+                ? n.matmul(tokens, matrix, isBias ? addend : Value())
+                : n.batchMatmul(tokens, matrix);
+  return addend && !isBias ? n.binary(BinaryKind::Add, y, addend) : y;
 }
 
 /// The same with a product for each group.
@@ -184,17 +273,11 @@ static Value grouped(Legalization &n, const Windows &w, int64_t groups) {
     if (!matrix)
       return {};
     Value channels = part(n, x, 1, g, groups);
-    Value tokens = simple
-                       ? patches(n, channels, w)
-                       : n.concat(slices(n, channels, w), w.counts.size() + 1);
-    Value addend = part(n, n.optional(2), 0, g, groups);
-    bool isBias = !addend || isConstant(addend);
-    Value y = isConstant(matrix)
-                  ? n.matmul(tokens, matrix, isBias ? addend : Value())
-                  : n.batchMatmul(tokens, matrix);
-    if (addend && !(isBias && isConstant(matrix)))
-      y = n.binary(BinaryKind::Add, y, addend);
-    results.push_back(y);
+    Value tokens = simple ? patches(n, channels, w)
+                          : n.concat(slices(n, rotateAxes(n, channels, 2), w),
+                                     w.counts.size() + 1);
+    results.push_back(
+        filtered(n, tokens, matrix, part(n, n.optional(2), 0, g, groups)));
   }
   return n.concat(results, shapeOf(x).size() - 1);
 }
@@ -212,6 +295,68 @@ static bool convolve(Legalization &n) {
   return n.replace(fused && n.node().hasAttr("activation")
                        ? n.binary(BinaryKind::Max, y, 0.0)
                        : y);
+}
+
+/// [B, H, W, C] as it meets windows of a ConvTranspose that slide one by one:
+/// zeros between its elements, and so many around them that each element of
+/// the result has a window.
+static Value spreadImage(Legalization &n, Value x, const Spread &spread,
+                         ArrayRef<int64_t> window) {
+  for (size_t d = 0; d < spread.strides.size(); ++d) {
+    const int64_t axis = d + 1, stride = spread.strides[d];
+    const Shape shape(shapeOf(x));
+    const int64_t length = (shape[axis] - 1) * stride + 1;
+    if (stride > 1) {
+      Shape apart = shape;
+      apart.insert(apart.begin() + axis + 1, 1);
+      x = padded(n, n.reshape(x, apart), axis + 1, 0, stride - 1, 0);
+      Shape joined = shape;
+      joined[axis] *= stride;
+      x = n.reshape(x, joined);
+    }
+    // The window of the first result reaches so far before the image.
+    const int64_t reach = (window[d] - 1) * spread.dilations[d];
+    const int64_t before = reach - spread.before[d];
+    Box box = wholeBox(x);
+    box.starts[axis] = std::max<int64_t>(-before, 0);
+    const int64_t end = spread.extents[d] + spread.before[d];
+    box.extents[axis] = std::min(length, end) - box.starts[axis];
+    x = padded(n, n.slice(x, box), axis, std::max<int64_t>(before, 0),
+               std::max<int64_t>(end - length, 0), 0);
+  }
+  return x;
+}
+
+static bool convTranspose(Legalization &n) {
+  std::optional<Spread> spread = spreadOf(n.node());
+  if (!spread)
+    return false;
+  Value x = n.input(0), weight = n.input(1);
+  Shape window(shapeOf(weight).drop_front(2)), perm;
+  const size_t axes = window.size();
+  for (size_t d = 0; d < axes; ++d)
+    perm.push_back(d + 2);
+  perm.append({0, 1});
+  const Shape ones(axes, 1), none(axes, 0);
+  const Windows windows{window, ones, spread->dilations,
+                        none,   none, spread->extents};
+  x = spreadImage(n, rotateAxes(n, x, 2), *spread, window);
+  const int64_t groups = n.node().intAttr("group");
+  SmallVector<Value> results;
+  for (int64_t g = 0; g < groups; ++g) {
+    Value matrix = part(n, weight, 0, g, groups);
+    matrix = matrix ? matrixOf(n, matrix, perm) : matrix;
+    if (!matrix)
+      return false;
+    // An element meets the last of its window first.
+    SmallVector<Value> parts =
+        slices(n, part(n, x, axes + 1, g, groups), windows);
+    std::reverse(parts.begin(), parts.end());
+    results.push_back(filtered(n, n.concat(parts, axes + 1), matrix,
+                               part(n, n.optional(2), 0, g, groups)));
+  }
+  Value y = n.concat(results, axes + 1);
+  return n.replace(rotateAxes(n, y, axes + 1));
 }
 
 /// Channels and pixels that change places, `blocksize` squared of them.
@@ -267,6 +412,9 @@ llvm::ArrayRef<Operator> wsec::infer::imagesOperators() {
       {"com.microsoft.FusedConv", conv, convolve<true>,
        "auto_pad=SAME_UPPER|SAME_LOWER|VALID|NOTSET dilations "
        "group kernel_shape pads strides activation=Relu"},
+      {"ConvTranspose", convTranspose, convTranspose,
+       "auto_pad=SAME_UPPER|SAME_LOWER|VALID|NOTSET dilations group "
+       "kernel_shape output_padding output_shape pads strides"},
       {"SpaceToDepth", blocks<true>, spaceToDepth, "blocksize mode=DCR|CRD"},
       {"DepthToSpace", blocks<false>, depthToSpace, "blocksize mode=DCR|CRD"},
   };

@@ -7,18 +7,19 @@ using namespace wsec::infer;
 std::vector<Operator> wsec::infer::allOperators() {
   std::vector<Operator> all;
   for (llvm::ArrayRef<Operator> family :
-       {functionsOperators(),      arithmeticOperators(),
-        castsOperators(),          shapesOperators(),
-        rearrangementsOperators(), lookupsOperators(),
-        sequencesOperators(),      reductionsOperators(),
-        normsOperators(),          productsOperators(),
-        quantizationOperators(),   attentionOperators(),
-        rotaryOperators(),         fusedAttentionOperators(),
-        imagesOperators(),         poolsOperators(),
-        channelsOperators(),       einsumOperators(),
-        fourierOperators(),        integerProductsOperators(),
-        cachesOperators(),         groupedAttentionOperators(),
-        resizeOperators(),         lossesOperators()})
+       {functionsOperators(),       arithmeticOperators(),
+        castsOperators(),           shapesOperators(),
+        rearrangementsOperators(),  lookupsOperators(),
+        sequencesOperators(),       reductionsOperators(),
+        normsOperators(),           productsOperators(),
+        quantizationOperators(),    attentionOperators(),
+        rotaryOperators(),          fusedAttentionOperators(),
+        imagesOperators(),          poolsOperators(),
+        channelsOperators(),        einsumOperators(),
+        fourierOperators(),         integerProductsOperators(),
+        cachesOperators(),          groupedAttentionOperators(),
+        resizeOperators(),          gridSampleOperators(),
+        linearAttentionOperators(), lossesOperators()})
     llvm::append_range(all, family);
   return all;
 }

@@ -44,6 +44,8 @@ llvm::ArrayRef<Operator> groupedAttentionOperators();
 llvm::ArrayRef<Operator> imagesOperators();
 llvm::ArrayRef<Operator> poolsOperators();
 llvm::ArrayRef<Operator> resizeOperators();
+llvm::ArrayRef<Operator> gridSampleOperators();
+llvm::ArrayRef<Operator> linearAttentionOperators();
 llvm::ArrayRef<Operator> channelsOperators();
 llvm::ArrayRef<Operator> einsumOperators();
 llvm::ArrayRef<Operator> fourierOperators();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pools: the mean or the largest element of each window. Patches of an image
-// are reduced where they are; other windows are a strided slice for each of
-// their elements, which meet one by one.
+// Pools: the mean, the largest element or a norm of each window. Patches of an
+// image are reduced where they are; other windows are a strided slice for each
+// of their elements, which meet one by one.
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Windows.h"
 #include <algorithm>
@@ -14,6 +14,7 @@ using namespace wsec::infer;
 using namespace wsec::values;
 using onnx::BinaryKind;
 using onnx::ReduceKind;
+using onnx::UnaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -41,25 +42,32 @@ static bool pool(Node &node) {
   return true;
 }
 
+static bool lpPool(Node &node) {
+  return node.intAttr("p") >= 1
+             ? pool(node)
+             : node.fail("a norm of p = " + Twine(node.intAttr("p")) +
+                         ", expected 1 or more");
+}
+
 //===----------------------------------------------------------------------===//
 // Legalization
 //===----------------------------------------------------------------------===//
 
-static Value reducePatches(Legalization &n, const Windows &w, ReduceKind kind) {
-  ArrayRef<int64_t> x = shapeOf(n.input(0));
+static Value reducePatches(Legalization &n, Value image, const Windows &w,
+                           ReduceKind kind) {
+  ArrayRef<int64_t> x = shapeOf(image);
   Shape split = {x[0], x[1]}, axes;
   for (size_t d = 0; d < w.counts.size(); ++d) {
     split.append({w.counts[d], w.extents[d]});
     axes.push_back(3 + 2 * int64_t(d));
   }
-  Value y = n.keptReduced(n.reshape(n.input(0), split), kind, axes);
+  Value y = n.keptReduced(n.reshape(image, split), kind, axes);
   return n.reshape(y, n.resultType().getShape());
 }
 
 /// The elements of all windows, joined by `kind`; pads are `neutral`.
-static Value joinTaps(Legalization &n, const Windows &w, BinaryKind kind,
-                      double neutral) {
-  Value x = n.input(0);
+static Value joinTaps(Legalization &n, Value x, const Windows &w,
+                      BinaryKind kind, double neutral) {
   const size_t axes = w.counts.size();
   Box box{Shape(axes + 2, 0), Shape(n.resultType().getShape()),
           Shape(axes + 2, 1)};
@@ -87,12 +95,12 @@ static bool maxPool(Legalization &n) {
   if (!windows)
     return false;
   if (arePatches(*windows, shapeOf(n.input(0)).drop_front(2)))
-    return n.replace(reducePatches(n, *windows, ReduceKind::Max));
+    return n.replace(reducePatches(n, n.input(0), *windows, ReduceKind::Max));
   Type element = n.resultType().getElementType();
   double least = -std::numeric_limits<double>::infinity();
   if (auto integer = dyn_cast<IntegerType>(element))
     least = integer.isUnsigned() ? 0 : -std::ldexp(1, integer.getWidth() - 1);
-  return n.replace(joinTaps(n, *windows, BinaryKind::Max, least));
+  return n.replace(joinTaps(n, n.input(0), *windows, BinaryKind::Max, least));
 }
 
 /// How many elements each window has: of the image, or with its pads.
@@ -127,7 +135,7 @@ static bool averagePool(Legalization &n) {
     return false;
   ArrayRef<int64_t> spatial = shapeOf(n.input(0)).drop_front(2);
   if (arePatches(*windows, spatial))
-    return n.replace(reducePatches(n, *windows, ReduceKind::Mean));
+    return n.replace(reducePatches(n, n.input(0), *windows, ReduceKind::Mean));
   if (numElements(windows->counts) > maxFoldedBytes)
     return n.fail(Twine(numElements(windows->counts)) +
                   " windows, each with a count of its own; at most " +
@@ -135,8 +143,30 @@ static bool averagePool(Legalization &n) {
   Value counts = materialize(
       n.builder(), n.loc(),
       elementCounts(*windows, spatial, n.node().intAttr("count_include_pad")));
-  return n.replace(n.binary(BinaryKind::Div,
-                            joinTaps(n, *windows, BinaryKind::Add, 0), counts));
+  return n.replace(
+      n.binary(BinaryKind::Div,
+               joinTaps(n, n.input(0), *windows, BinaryKind::Add, 0), counts));
+}
+
+/// The root of the sum of powers of each window.
+static bool lpPool(Legalization &n) {
+  std::optional<Windows> windows = windowsOfPool(n.node());
+  if (!windows)
+    return false;
+  const int64_t p = n.node().intAttr("p");
+  Value x = n.input(0);
+  Value powers = p == 2   ? n.binary(BinaryKind::Mul, x, x)
+                 : p == 1 ? n.unary(UnaryKind::Abs, x)
+                          : n.binary(BinaryKind::Pow,
+                                     n.unary(UnaryKind::Abs, x), double(p));
+  Value sum = arePatches(*windows, shapeOf(x).drop_front(2))
+                  ? reducePatches(n, powers, *windows, ReduceKind::Sum)
+                  : joinTaps(n, powers, *windows, BinaryKind::Add, 0);
+  if (p == 2)
+    sum = n.unary(UnaryKind::Sqrt, sum);
+  else if (p > 2)
+    sum = n.binary(BinaryKind::Pow, sum, 1 / double(p));
+  return n.replace(sum);
 }
 
 llvm::ArrayRef<Operator> wsec::infer::poolsOperators() {
@@ -148,6 +178,9 @@ llvm::ArrayRef<Operator> wsec::infer::poolsOperators() {
       {"MaxPool", pool, maxPool,
        "auto_pad=SAME_UPPER|SAME_LOWER|VALID|NOTSET "
        "ceil_mode dilations kernel_shape pads strides"},
+      {"LpPool", lpPool, lpPool,
+       "auto_pad=SAME_UPPER|SAME_LOWER|VALID|NOTSET "
+       "ceil_mode dilations kernel_shape pads strides p"},
   };
   return operators;
 }

@@ -146,10 +146,18 @@ struct PromoteToF32Pass
       widenResults(op);
     builder.setInsertionPoint(terminator);
     for (OpOperand &operand : terminator->getOpOperands()) {
-      Type type = resultTypes[operand.getOperandNumber()];
-      if (operand.get().getType() != type)
-        operand.set(
-            castTo(builder, operand.get().getLoc(), operand.get(), type));
+      auto type =
+          dyn_cast<RankedTensorType>(resultTypes[operand.getOperandNumber()]);
+      const Location loc = operand.get().getLoc();
+      if (!type || operand.get().getType() == type)
+        continue;
+      // No element has to be converted of none.
+      if (numElements(type.getShape()) == 0)
+        operand.set(materialize(
+            builder, loc,
+            Tensor(*elementTypeOf(type.getElementType()), type.getShape())));
+      else
+        operand.set(castTo(builder, loc, operand.get(), type));
     }
   }
 

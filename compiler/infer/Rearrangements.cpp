@@ -312,6 +312,29 @@ static bool pad(Node &node) {
   return true;
 }
 
+/// Cut or padded on both sides of some axes.
+static bool centerCropPad(Node &node) {
+  const Fact &x = node.input(0);
+  Shape axes, shape = x.shape;
+  for (int64_t d = 0; d < x.rank(); ++d)
+    axes.push_back(d);
+  axes = node.intsAttr("axes").value_or(axes);
+  std::optional<Shape> stated = node.ints(1, "shape");
+  if (!stated)
+    return false;
+  if (stated->size() != axes.size())
+    return node.fail(llvm::Twine(stated->size()) + " extents for " +
+                     llvm::Twine(axes.size()) + " axes");
+  for (auto [axis, extent] : llvm::zip(axes, *stated)) {
+    if (axis < -x.rank() || axis >= x.rank())
+      return node.fail("axis " + llvm::Twine(axis) + " is outside rank " +
+                       llvm::Twine(x.rank()));
+    shape[axis + (axis < 0 ? x.rank() : 0)] = extent;
+  }
+  node.outputs[0] = unknown(x.type, shape);
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Legalization
 //===----------------------------------------------------------------------===//
@@ -453,6 +476,18 @@ static bool pad(Legalization &n) {
   return n.replace(x);
 }
 
+static bool centerCropPad(Legalization &n) {
+  Value x = n.input(0);
+  Value zero = n.reshape(scalarLike(n.builder(), n.loc(), x, 0),
+                         Shape(shapeOf(x).size(), 1));
+  for (auto [axis, extent] : llvm::enumerate(n.resultType().getShape())) {
+    const int64_t more = extent - shapeOf(x)[axis];
+    if (more != 0)
+      x = padAxis(n, x, axis, more / 2, more - more / 2, "constant", zero);
+  }
+  return n.replace(x);
+}
+
 llvm::ArrayRef<Operator> wsec::infer::rearrangementsOperators() {
   static const Operator operators[] = {
       {"Transpose", transpose, transpose, "perm"},
@@ -461,6 +496,7 @@ llvm::ArrayRef<Operator> wsec::infer::rearrangementsOperators() {
       {"Split", split, split, "axis split num_outputs"},
       {"Concat", concat, concat, "axis"},
       {"Tile", tile, tile},
+      {"CenterCropPad", centerCropPad, centerCropPad, "axes"},
       {"Pad", pad, pad, "mode=constant|edge|reflect|wrap pads value"},
   };
   return operators;

@@ -7,6 +7,7 @@
 #include "compiler/values/Arithmetic.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using namespace wsec;
@@ -71,6 +72,49 @@ static bool range(Node &node) {
   }
   return isFloat(bounds[0].type()) ? rangeOf<double>(node, bounds)
                                    : rangeOf<int64_t>(node, bounds);
+}
+
+/// a - b cos(2 pi i / n) + c cos(4 pi i / n), as signals are weighted.
+static bool cosines(Node &node, double a, double b, double c) {
+  std::optional<int64_t> size = node.oneInt(0, "size");
+  std::optional<ElementType> type =
+      elementTypeOfOnnx(node.intAttr("output_datatype"));
+  if (!size)
+    return false;
+  if (!type || *size < 0 || *size > maxFoldedBytes / storedBytes(*type))
+    return node.fail("a window of " + llvm::Twine(*size) +
+                     " elements, expected a type of numbers and at most " +
+                     llvm::Twine(maxFoldedBytes) + " bytes");
+  Tensor window(ElementType::Float32, {*size});
+  const int64_t period = *size - (node.intAttr("periodic") ? 0 : 1);
+  for (int64_t i = 0; i < *size; ++i) {
+    const double turn =
+        2 * std::acos(-1) * double(i) / double(std::max<int64_t>(period, 1));
+    window.setFloat(i, a - b * std::cos(turn) + c * std::cos(2 * turn));
+  }
+  node.outputs[0] = Fact::ofTensor(window.cast(*type));
+  return true;
+}
+
+static bool hann(Node &node) { return cosines(node, 0.5, 0.5, 0); }
+static bool hamming(Node &node) {
+  return cosines(node, 25.0 / 46, 21.0 / 46, 0);
+}
+static bool blackman(Node &node) { return cosines(node, 0.42, 0.5, 0.08); }
+
+static bool reverseSequence(Node &node) {
+  const Fact &x = node.input(0);
+  const int64_t batch = node.intAttr("batch_axis");
+  if (x.rank() < 2 || batch < 0 || batch > 1 ||
+      node.intAttr("time_axis") != 1 - batch)
+    return node.fail("batch along axis " + llvm::Twine(batch) +
+                     " and time along axis " +
+                     llvm::Twine(node.intAttr("time_axis")) + " of " +
+                     printShape(x.shape) + ", expected 0 and 1, or 1 and 0");
+  if (!node.hasShape(1, "lengths", {x.shape[batch]}))
+    return false;
+  node.outputs[0] = unknown(x.type, x.shape);
+  return true;
 }
 
 static bool trilu(Node &node) {
@@ -269,9 +313,39 @@ static bool topK(Legalization &n) {
   return n.replace(results);
 }
 
+/// The first elements of each sequence, so many as its length, from the last
+/// one on; a length beyond the sequence ends the run.
+static bool reverseSequence(Legalization &n) {
+  Shape perm(shapeOf(n.input(0)).size());
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[0], perm[n.node().intAttr("batch_axis")]);
+  Value x = n.transpose(n.input(0), perm);
+  const Shape shape(shapeOf(x));
+  const int64_t batch = shape[0], steps = shape[1];
+  Value time = countAlong(n, ElementType::Int32, 2, 1, steps, 1);
+  Value length = n.reshape(asI32(n, n.input(1)), {batch, 1});
+  Value back =
+      n.binary(BinaryKind::Sub, n.binary(BinaryKind::Sub, length, 1.0), time);
+  Value at = n.where(n.binary(BinaryKind::Less, time, length), back, time);
+  Value place = n.binary(BinaryKind::Add, at,
+                         countAlong(n, ElementType::Int32, 2, 0, batch, steps));
+  place =
+      n.where(n.binary(BinaryKind::Less, at, double(steps)), place,
+              scalarLike(n.builder(), n.loc(), place, double(batch * steps)));
+  Value rows = rowsAt(
+      n, n.reshape(x, {batch * steps, numElements(shape) / batch / steps}),
+      place);
+  return n.replace(n.transpose(n.reshape(rows, shape), perm));
+}
+
 llvm::ArrayRef<Operator> wsec::infer::sequencesOperators() {
   static const Operator operators[] = {
       {"Range", range, nullptr},
+      {"HannWindow", hann, nullptr, "output_datatype periodic"},
+      {"HammingWindow", hamming, nullptr, "output_datatype periodic"},
+      {"BlackmanWindow", blackman, nullptr, "output_datatype periodic"},
+      {"ReverseSequence", reverseSequence, reverseSequence,
+       "batch_axis time_axis"},
       {"NonZero", nonZero, nullptr},
       {"EyeLike", eyeLike, nullptr, "dtype k"},
       {"OneHot", oneHot, oneHot, "axis"},

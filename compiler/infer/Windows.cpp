@@ -22,9 +22,9 @@ static bool isPerAxis(Node &node, StringRef name, ArrayRef<int64_t> list,
   return true;
 }
 
-/// A list with a number for each spatial axis, all alike if it is not stated.
-static std::optional<Shape> perAxis(Node &node, StringRef name, size_t count,
-                                    int64_t otherwise, int64_t least) {
+std::optional<Shape> wsec::infer::perAxis(Node &node, StringRef name,
+                                          size_t count, int64_t otherwise,
+                                          int64_t least) {
   Shape list = node.intsAttr(name).value_or(Shape(count, otherwise));
   if (!isPerAxis(node, name, list, count, least))
     return std::nullopt;

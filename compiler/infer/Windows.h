@@ -23,6 +23,11 @@ struct Windows {
 std::optional<Windows> windowsOf(Node &node, llvm::ArrayRef<int64_t> spatial,
                                  const Shape &extents, bool ceiling = false);
 
+/// A list with `count` numbers of `least` or more, all `otherwise` if it is not
+/// stated. Nothing, with a reason, if it is none.
+std::optional<Shape> perAxis(Node &node, llvm::StringRef name, size_t count,
+                             int64_t otherwise, int64_t least);
+
 /// Whether a slice for each element of such a window is not too much; else
 /// says why.
 bool areFewTaps(Node &node, llvm::ArrayRef<int64_t> extents);

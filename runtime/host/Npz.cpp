@@ -8,6 +8,7 @@
 #include "runtime/program/NearestNames.h"
 
 #include <algorithm>
+#include <cstring>
 #include <list>
 #include <memory>
 #include <zip.h>
@@ -53,6 +54,16 @@ Archive openArchive(const uint8_t *data, uint64_t size,
                          "single tensor is given as NAME=FILE.npy");
 }
 
+/// A name of ASCII as it is: old code pages, in which libzip reads names that
+/// do not say that they are UTF-8, have pictures for control characters.
+std::string nameOf(zip_t *archive, uint64_t index, const zip_stat_t &status) {
+  const char *raw = zip_get_name(archive, index, ZIP_FL_ENC_RAW);
+  const bool isAscii =
+      raw && std::all_of(raw, raw + std::strlen(raw),
+                         [](char c) { return absl::ascii_isascii(c); });
+  return isAscii ? raw : status.name;
+}
+
 /// One file of an archive, inflated as it is read.
 class Member {
 public:
@@ -60,7 +71,7 @@ public:
       : archiveName(archiveName), file(nullptr, zip_fclose) {
     zip_stat_t status;
     if (zip_stat_index(archive, index, 0, &status) == 0) {
-      name = status.name;
+      name = nameOf(archive, index, status);
       size = status.size;
       file.reset(zip_fopen_index(archive, index, 0));
     }

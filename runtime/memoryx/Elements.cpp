@@ -467,4 +467,11 @@ int64_t readIndex(ElementType type, const uint8_t *data, uint64_t index) {
   return result;
 }
 
+std::string printedIndex(ElementType type, const uint8_t *data,
+                         uint64_t index) {
+  const int64_t value = readIndex(type, data, index);
+  return type == ElementType::U64 ? std::to_string(uint64_t(value))
+                                  : std::to_string(value);
+}
+
 } // namespace wsec::runtime

@@ -400,14 +400,14 @@ void InChannel::readRun(const Part &part, program::ElementType wire,
   if (good == length)
     return;
   const int64_t wrong = first + int64_t(good) * block.runStride();
-  throw Error(
-      ErrorClass::BadTensor,
-      "element " + std::to_string(wrong) + " of tensor " +
-          inQuotes(tensor.name()->string_view()) + " is " +
-          std::to_string(readIndex(tensor.type(), data, uint64_t(wrong))) +
-          ": stream " + inQuotes(stream.name()->string_view()) + " carries " +
-          program::EnumNameElementType(wire) + ", which holds integers " +
-          wholeRange(wire) + "; let it carry another type");
+  throw Error(ErrorClass::BadTensor,
+              "element " + std::to_string(wrong) + " of tensor " +
+                  inQuotes(tensor.name()->string_view()) + " is " +
+                  printedIndex(tensor.type(), data, uint64_t(wrong)) +
+                  ": stream " + inQuotes(stream.name()->string_view()) +
+                  " carries " + program::EnumNameElementType(wire) +
+                  ", which holds integers " + wholeRange(wire) +
+                  "; let it carry another type");
 }
 
 bool InChannel::packFloats(const Part &part, const Block &block, int64_t lines,

@@ -24,7 +24,7 @@ ENGINES = ["burst", "strips", "wavelet"]
 WAYS = ["input", "bound", "initializer"]
 TOLERANCE = 1e-5
 HEADS, SIZE = 4, 16  # onnxruntime turns heads of multiples of 16
-NAMES = ["q", "k", "v", "past_keys", "past_values", "last", "total", "cosines", "sines", "ids", "bias"]
+NAMES = ["q", "k", "v", "past_keys", "past_values", "last", "total", "cosines", "sines", "ids", "bias", "sink"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class Case:
     rotary: bool = True
     ids: tuple = ()       # positions
     bias: bool = False
+    sink: bool = False    # a score of each head beside those of keys
+    column: bool = False  # lengths are [batch, 1]
     flags: dict = field(default_factory=dict)
 
     def is_padding(self):
@@ -63,6 +65,9 @@ CASES = [
     Case((4, 4), 1, 7, past=6, rotary=False, flags={"causal": 0}),
     Case((5,), 3, 9, past=6),                                    # several tokens behind a cache
     Case((8,), 3, 9, past=9, packed=True, flags={"local_window_size": 4}),
+    Case((1, 3), 4, 4, sink=True, column=True),
+    Case((5, 2), 1, 7, past=6, sink=True, flags={"local_window_size": 3}),
+    Case((5, 2), 1, 7, past=9, column=True, flags={"smooth_softmax": 1}),
 ]
 
 # A case, and lengths that it cannot have.
@@ -89,7 +94,7 @@ def operands(case, random):
         for i in (3, 4):
             cache = random.standard_normal((batch, case.past, case.groups, SIZE)).astype("f4")
             given[i] = np.ascontiguousarray(hide(cache, behind).swapaxes(1, 2))
-    given[5] = np.array(case.last, np.int32)
+    given[5] = np.array(case.last, np.int32).reshape([batch, 1] if case.column else [batch])
     given[6] = np.array(case.total, np.int32)
     if case.rotary:
         angles = np.outer(np.arange(16), 100.0 ** (-np.arange(0, SIZE, 2) / SIZE))
@@ -98,6 +103,8 @@ def operands(case, random):
         given[9] = np.array(case.ids, np.int64)
     if case.bias:
         given[10] = random.standard_normal((1, HEADS, case.tokens, case.total)).astype("f4")
+    if case.sink:
+        given[11] = 2 * random.standard_normal(HEADS).astype("f4")
     return given
 
 

@@ -54,14 +54,17 @@ def pools():
     """Patches, overlaps, gaps, pads, last windows that begin on the image and reach beyond the pads."""
     x = np.random.default_rng(1).standard_normal((2, 3, 9, 8)).astype("f4")
     nodes = []
-    for operator in ("AveragePool", "MaxPool"):
+    for operator in ("AveragePool", "MaxPool", "LpPool"):
         for kernel_shape, strides, more in [
                 ((3, 2), (3, 2), {}), ((2, 2), (2, 2), {}), ((3, 3), (2, 2), {"pads": [1, 1, 1, 1]}),
                 ((3, 3), (2, 3), {"pads": [1, 0, 1, 1], "ceil_mode": 1}),
                 ((3, 3), (2, 2), {"pads": [1, 1, 0, 0], "ceil_mode": 1}), ((2, 2), (1, 1), {"dilations": [2, 2]}),
                 ((3, 3), (2, 2), {"auto_pad": "SAME_UPPER"}), ((3, 2), (2, 2), {"auto_pad": "SAME_LOWER"}),
                 ((4, 4), (4, 4), {"pads": [1, 1, 1, 1], "ceil_mode": 1}), ((9, 8), (1, 1), {})]:
-            for counts in ({"count_include_pad": 0}, {"count_include_pad": 1}) if operator == "AveragePool" else ({},):
+            if operator == "LpPool" and "ceil_mode" in more:
+                continue  # onnxruntime's has none
+            for counts in {"AveragePool": [{"count_include_pad": 0}, {"count_include_pad": 1}],
+                           "LpPool": [{"p": 1}, {}, {"p": 3}]}.get(operator, [{}]):
                 nodes.append(h.make_node(operator, ["x"], [f"y{len(nodes)}"], kernel_shape=kernel_shape,
                                          strides=strides, **more, **counts))
     return nodes, {"x": x}, {}
@@ -100,6 +103,45 @@ def convolutions():
             ("computed", 20, {"strides": [2, 2]})]:
         bias = ["bias"] if weight in ("each", "computed") else []
         nodes.append(h.make_node("Conv", ["x", weight, *bias], [f"y{len(nodes)}"], group=group, **more))
+    return nodes, inputs, constants
+
+
+def spreads():
+    """Convolutions from results to images: strides, gaps, pads that cut and that fill, groups, stated extents."""
+    random = np.random.default_rng(10)
+    inputs = {"x": random.standard_normal((2, 4, 5, 3)).astype("f4"),
+              "computed": random.standard_normal((4, 3, 2, 3)).astype("f4")}
+    constants = {"w": random.standard_normal((4, 3, 3, 2)).astype("f4"), "b": random.standard_normal(3).astype("f4"),
+                 "point": random.standard_normal((4, 2, 1, 1)).astype("f4"),
+                 "halves": random.standard_normal((4, 3, 2, 2)).astype("f4"), "b6": random.standard_normal(6).astype("f4")}
+    nodes = []
+    for operands, attributes in [
+            (["w"], {}), (["w", "b"], {"strides": [2, 3], "pads": [1, 0, 0, 1], "output_padding": [1, 2]}),
+            (["computed", "b"], {"strides": [2, 1], "dilations": [2, 2]}), (["w"], {"pads": [2, 1, 2, 1]}),
+            (["w"], {"strides": [2, 2], "auto_pad": "SAME_UPPER"}), (["w"], {"strides": [3, 2], "auto_pad": "SAME_LOWER"}),
+            (["w"], {"strides": [3, 2], "output_shape": [13, 7]}), (["halves", "b6"], {"group": 2, "strides": [2, 2]}),
+            (["point"], {"strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1]})]:
+        nodes.append(h.make_node("ConvTranspose", ["x", *operands], [f"y{len(nodes)}"], **attributes))
+    return nodes, inputs, constants
+
+
+def grids():
+    """Images read at places, on them, at their borders, and beyond; channels around a channel; sequences backwards."""
+    random = np.random.default_rng(11)
+    inputs = {"x": random.standard_normal((2, 3, 5, 4)).astype("f4"),
+              "places": random.uniform(-1.6, 1.6, (2, 4, 6, 2)).astype("f4"),
+              "sequences": random.standard_normal((4, 3, 6)).astype("f4")}
+    constants = {"three": np.array([3, 2, 4]), "four": np.array([1, 0, 3, 2]), "extents": np.array([6, 3])}
+    # A PE has the code of so many.
+    nodes = [h.make_node("GridSample", ["x", "places"], [f"{mode}{padding}{corners}"], mode=mode, padding_mode=padding,
+                         align_corners=corners)
+             for mode, padding, corners in [("bilinear", "zeros", 0), ("bilinear", "border", 1),
+                                            ("nearest", "reflection", 0)]]
+    nodes += [h.make_node("LRN", ["x"], ["lrn5"], size=5, alpha=0.5, beta=0.75, bias=1.5),
+              h.make_node("LRN", ["x"], ["lrn3"], size=3), h.make_node("LRN", ["x"], ["lrn7"], size=7, beta=0.5),
+              h.make_node("ReverseSequence", ["sequences", "three"], ["backwards"]),
+              h.make_node("ReverseSequence", ["sequences", "four"], ["batches"], batch_axis=0, time_axis=1),
+              h.make_node("CenterCropPad", ["x", "extents"], ["centre"], axes=[-2, 1])]
     return nodes, inputs, constants
 
 
@@ -204,7 +246,7 @@ def extremes():
     return nodes, {"x": x}, constants
 
 
-MODELS = {"einsum": einsum, "pools": pools, "integers": integers, "convolutions": convolutions,
+MODELS = {"einsum": einsum, "pools": pools, "integers": integers, "convolutions": convolutions, "spreads": spreads, "grids": grids,
           "resizes": resizes, "older": older, "spectra": spectra, "norms": norms, "extremes": extremes}
 OPSETS = {"older": 9, "spectra": 20, "norms": 23}
 

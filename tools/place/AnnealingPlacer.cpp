@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <system_error>
 #include <thread>
 #include <tuple>
 
@@ -341,8 +342,12 @@ static void annealAll(std::vector<Run> &runs, const AnnealingSetup &setup,
     }
   };
   std::vector<std::thread> others;
-  for (int i = 1; i < std::min(threads, int(runs.size())); ++i)
-    others.emplace_back(work, false);
+  // Where the system has no more threads, fewer do the same.
+  try {
+    for (int i = 1; i < std::min(threads, int(runs.size())); ++i)
+      others.emplace_back(work, false);
+  } catch (const std::system_error &) {
+  }
   work(true);
   for (std::thread &other : others)
     other.join();

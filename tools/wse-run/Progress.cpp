@@ -7,6 +7,7 @@
 #include "runtime/program/NearestNames.h"
 
 #include <cstdio>
+#include <system_error>
 #include <unistd.h>
 
 namespace wsec::run {
@@ -16,8 +17,13 @@ using runtime::inQuotes, runtime::printable;
 ProgressLine::ProgressLine(const runtime::Call &call,
                            const runtime::Progress &progress, bool wanted)
     : call(call), progress(progress) {
-  if (wanted && isatty(STDERR_FILENO))
+  if (!wanted || !isatty(STDERR_FILENO))
+    return;
+  try {
     thread = std::thread([this] { show(); });
+  } catch (const std::system_error &) {
+    // The system has no more threads; a run needs no line.
+  }
 }
 
 ProgressLine::~ProgressLine() {

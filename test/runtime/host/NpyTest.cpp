@@ -114,6 +114,18 @@ TEST(NpzTest, RoundTrips) {
   EXPECT_EQ(read[1].second.type, DataType::Float64);
 }
 
+TEST(NpzTest, NamesMayHaveControlCharacters) {
+  // As numpy writes it: a name that does not say that it is UTF-8.
+  std::string name("x\x1by", 3);
+  std::string whole =
+      formatNpz({{"xay", {DataType::UInt8, {1}, std::vector<uint8_t>{7}}}});
+  for (size_t at = 0; (at = whole.find("xay", at)) != whole.npos; ++at)
+    whole.replace(at, 3, name);
+  NamedTensors read = parseArchive(whole);
+  ASSERT_EQ(read.size(), 1u);
+  EXPECT_EQ(read[0].first, name);
+}
+
 TEST(NpzTest, AnArchiveThatDoesNotComeBackIsNotZeros) {
   readsAreShort = true;
   try {
