@@ -2,7 +2,6 @@
 //
 // The table of contents of the compiler.
 #include "compiler/Pipeline.h"
-#include "compiler/Attempts.h"
 #include "compiler/DiagnosticPrinter.h"
 #include "compiler/InputText.h"
 #include "compiler/ModuleReport.h"
@@ -15,6 +14,7 @@
 #include "compiler/infer/Passes.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/place/Passes.h"
+#include "compiler/plan/PlanSearch.h"
 #include "compiler/raise/Passes.h"
 #include "compiler/route/Passes.h"
 #include "compiler/schedule/Passes.h"
@@ -55,7 +55,10 @@ namespace {
 class Compilation {
 public:
   Compilation(const CompileOptions &options, MLIRContext &context)
-      : options(options), context(context), attempts(options, context) {}
+      : options(options), context(context),
+        search({!options.region.empty(), !options.placement.empty(),
+                options.mode == Mode::Resident, options.mode != Mode::Stream}) {
+  }
 
   LogicalResult run();
 
@@ -90,8 +93,8 @@ private:
   const CompileOptions &options;
   MLIRContext &context;
   OwningOpRef<ModuleOp> module;
-  Attempts attempts;
-  select::PlanningCache planned; ///< of all attempts
+  plan::PlanSearch search;
+  select::PlanningCache planned; ///< of all plans
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
 };
@@ -234,21 +237,10 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
       target.machine = options.machine;
     target.mesh = options.mesh;
     target.keepOuts = llvm::join(options.keepOuts, ";");
-    const Attempt &now = attempts.now;
-    target.region = now.region;
+    target.region = options.region;
     target.placement = options.placement;
-    for (int64_t regions : now.abreast)
-      target.abreast.push_back(regions);
-    target.stages = now.stages;
-    target.stageRows = now.stageRows;
-    target.clearRows = now.clearRows;
-    target.whereFaster = options.mode == Mode::Auto && !now.spreadCode;
-    target.keepWeights = now.keepWeights;
-    target.codeBytes = now.code;
-    target.spreadCode = now.spreadCode;
+    target.within = search.plan();
     target.explain = options.explain;
-    target.littleScratch = now.littleScratch;
-    target.fewColors = now.fewColors;
     target.precision = options.precision;
     target.sparsity = options.sparsity;
     target.sparsityMethod = options.sparsityMethod;
@@ -258,11 +250,12 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
     return select::buildSelectPipeline(manager, target, &planned);
   }
   case Phase::Place:
-    return place::buildPlacePipeline(manager, options.placement);
+    return place::buildPlacePipeline(manager, options.placement,
+                                     &search.shortages());
   case Phase::Route:
-    return route::buildRoutePipeline(manager);
+    return route::buildRoutePipeline(manager, &search.shortages());
   case Phase::Schedule:
-    return schedule::buildSchedulePipeline(manager);
+    return schedule::buildSchedulePipeline(manager, &search.shortages());
   case Phase::Lower:
     return lower::buildLowerPipeline(manager);
   case Phase::Import:
@@ -292,12 +285,11 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
     return failure();
   if (first > Phase::Select || last < Phase::Route)
     return runPhasesOnce(first, last);
-  // What attempts have in common.
+  // What plans have in common.
   if (first < Phase::Select &&
       failed(runPasses(first, Phase::Differentiate, /*verifies=*/false)))
     return failure();
-  return attempts.run(module,
-                      [&] { return runPhasesOnce(Phase::Select, last); });
+  return search.run(module, [&] { return runPhasesOnce(Phase::Select, last); });
 }
 
 /// Regions are known once placed; streams and SRAM until lowering ends wse.
@@ -398,7 +390,7 @@ LogicalResult Compilation::readPlacement(Phase first) {
                    << "': 'weights_stay' of its selection is true, and they "
                       "stream but with --mode=resident";
   if (file->selection)
-    attempts.start(*file->selection);
+    search.start(*file->selection);
   return success();
 }
 
@@ -468,7 +460,7 @@ LogicalResult Compilation::report() {
   if (!report)
     return fail(report.takeError());
   report->findWeights(options.output, weightFolders());
-  report->notes = attempts.notes;
+  report->notes = search.notes();
   std::string error;
   for (auto program : module->getOps<pe::ProgramOp>())
     if (auto machine = machineFromDescription(program.getMachine(), error);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/emit/SramBudget.h"
-#include "compiler/Shortage.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -49,7 +48,6 @@ static LogicalResult checkClass(pe::ClassOp op, const program::PEClassT &table,
                  << machine.runtime_bytes
                  << "); a larger mesh makes each PE's share smaller";
     noteLargest(error, op, table);
-    setShortage(error, Shortage::Sram);
     return failure();
   }
   if (lowest && lowest->address < codeEnd) {
@@ -58,7 +56,6 @@ static LogicalResult checkClass(pe::ClassOp op, const program::PEClassT &table,
         << codeEnd << " bytes of each PE, but buffer @" << lowest->name
         << " starts at " << lowest->address
         << "; without an address it lies behind the code";
-    setShortage(error, Shortage::Sram);
     return error;
   }
   return success();

@@ -3,6 +3,8 @@
 #ifndef WSEC_COMPILER_PLACE_PASSES_H
 #define WSEC_COMPILER_PLACE_PASSES_H
 
+#include "compiler/plan/Plan.h"
+
 #include "mlir/Pass/Pass.h"
 
 #include <string>
@@ -12,10 +14,17 @@ namespace wsec::place {
 #define GEN_PASS_DECL
 #include "compiler/place/Passes.h.inc"
 
+/// The pass that adds what there is too little of to `shortages`, if there are
+/// any.
+std::unique_ptr<mlir::Pass>
+createPlaceKernelsPass(const PlaceKernelsPassOptions &options,
+                       plan::Shortages *shortages);
+
 /// selected -> placed: `wse-place-kernels`, with a placement of regions as JSON
 /// if that is not empty, then `wse-verify-placed`.
 void buildPlacePipeline(mlir::OpPassManager &manager,
-                        const std::string &placement = "");
+                        const std::string &placement = "",
+                        plan::Shortages *shortages = nullptr);
 
 /// The passes of this folder and the pipeline `wsec-place`.
 void registerPlacePipeline();

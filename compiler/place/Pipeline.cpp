@@ -14,10 +14,12 @@ namespace wsec::place {
 } // namespace wsec::place
 
 void place::buildPlacePipeline(mlir::OpPassManager &manager,
-                               const std::string &placement) {
+                               const std::string &placement,
+                               plan::Shortages *shortages) {
   PlaceKernelsPassOptions options;
   options.placement = placement;
-  manager.addNestedPass<wse::ProgramOp>(place::createPlaceKernelsPass(options));
+  manager.addNestedPass<wse::ProgramOp>(
+      place::createPlaceKernelsPass(options, shortages));
   manager.addNestedPass<wse::ProgramOp>(place::createVerifyPlacedPass());
 }
 

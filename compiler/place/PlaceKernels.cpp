@@ -3,7 +3,6 @@
 // A position for each region.
 
 #include "compiler/PlacementFile.h"
-#include "compiler/Shortage.h"
 #include "compiler/place/Passes.h"
 #include "compiler/place/ReadPlacement.h"
 #include "compiler/placement/PlacementSolver.h"
@@ -56,6 +55,11 @@ namespace {
 
 struct PlaceKernels final : place::impl::PlaceKernelsPassBase<PlaceKernels> {
   using PlaceKernelsPassBase::PlaceKernelsPassBase;
+  PlaceKernels(const place::PlaceKernelsPassOptions &options,
+               plan::Shortages *shortages)
+      : PlaceKernelsPassBase(options), shortages(shortages) {}
+
+  plan::Shortages *shortages = nullptr;
 
   /// Positions as the file says; empty, or which rule they break.
   std::string takePlaces(wse::ProgramOp program, std::vector<size_t> &about) {
@@ -87,7 +91,7 @@ struct PlaceKernels final : place::impl::PlaceKernelsPassBase<PlaceKernels> {
     }
     if (error = solvePlacement(problem, {}, solution); !error.empty()) {
       auto refused = program.emitError(error);
-      setShortage(refused, Shortage::Place);
+      plan::add(shortages, refused, plan::Lack::Place);
       return signalPassFailure();
     }
     int64_t pes = 0;
@@ -106,3 +110,9 @@ struct PlaceKernels final : place::impl::PlaceKernelsPassBase<PlaceKernels> {
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+place::createPlaceKernelsPass(const place::PlaceKernelsPassOptions &options,
+                              plan::Shortages *shortages) {
+  return std::make_unique<PlaceKernels>(options, shortages);
+}

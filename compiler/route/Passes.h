@@ -3,6 +3,8 @@
 #ifndef WSEC_COMPILER_ROUTE_PASSES_H
 #define WSEC_COMPILER_ROUTE_PASSES_H
 
+#include "compiler/plan/Plan.h"
+
 #include "mlir/Pass/Pass.h"
 
 namespace wsec::route {
@@ -10,8 +12,13 @@ namespace wsec::route {
 #define GEN_PASS_DECL
 #include "compiler/route/Passes.h.inc"
 
+/// The pass that adds what there is too little of to `shortages`, if there are
+/// any.
+std::unique_ptr<mlir::Pass> createRouteStreamsPass(plan::Shortages *shortages);
+
 /// placed -> routed: `wse-route-streams`, then `wse-verify-routed`.
-void buildRoutePipeline(mlir::OpPassManager &manager);
+void buildRoutePipeline(mlir::OpPassManager &manager,
+                        plan::Shortages *shortages = nullptr);
 
 /// The passes of this folder and the pipeline `wsec-route`.
 void registerRoutePipeline();

@@ -13,14 +13,16 @@ namespace wsec::route {
 #include "compiler/route/Passes.h.inc"
 } // namespace wsec::route
 
-void route::buildRoutePipeline(mlir::OpPassManager &manager) {
-  manager.addNestedPass<wse::ProgramOp>(route::createRouteStreamsPass());
+void route::buildRoutePipeline(mlir::OpPassManager &manager,
+                               plan::Shortages *shortages) {
+  manager.addNestedPass<wse::ProgramOp>(
+      route::createRouteStreamsPass(shortages));
   manager.addNestedPass<wse::ProgramOp>(route::createVerifyRoutedPass());
 }
 
 void route::registerRoutePipeline() {
   registerRoutePasses();
-  mlir::PassPipelineRegistration<>("wsec-route",
-                                   "Routes the streams: placed -> routed.",
-                                   buildRoutePipeline);
+  mlir::PassPipelineRegistration<>(
+      "wsec-route", "Routes the streams: placed -> routed.",
+      [](mlir::OpPassManager &manager) { buildRoutePipeline(manager); });
 }

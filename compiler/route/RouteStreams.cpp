@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Shortage.h"
 #include "compiler/kernels/Kernel.h"
 #include "compiler/route/ColoringRouter.h"
 #include "compiler/route/Passes.h"
@@ -109,6 +108,12 @@ static SmallVector<Attribute> writeStreams(wse::ProgramOp program,
 namespace {
 
 struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
+  RouteStreams() = default;
+  RouteStreams(plan::Shortages *shortages)
+      : RouteStreamsPassBase(), shortages(shortages) {}
+
+  plan::Shortages *shortages = nullptr;
+
   void runOnOperation() override {
     wse::ProgramOp program = getOperation();
     if (program.getState() != wse::State::Placed)
@@ -148,8 +153,9 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
       rest.split(notes, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
       for (StringRef note : notes)
         refused.attachNote() << note;
-      setShortage(refused, lack == RouteLack::Colors ? Shortage::Colors
-                                                     : Shortage::Paths);
+      plan::add(shortages, refused,
+                lack == RouteLack::Colors ? plan::Lack::Colors
+                                          : plan::Lack::Paths);
       return signalPassFailure();
     }
 
@@ -185,3 +191,8 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+route::createRouteStreamsPass(plan::Shortages *shortages) {
+  return std::make_unique<RouteStreams>(shortages);
+}

@@ -3,6 +3,8 @@
 #ifndef WSEC_COMPILER_SCHEDULE_PASSES_H
 #define WSEC_COMPILER_SCHEDULE_PASSES_H
 
+#include "compiler/plan/Plan.h"
+
 #include "mlir/Pass/Pass.h"
 
 namespace wsec::schedule {
@@ -10,8 +12,14 @@ namespace wsec::schedule {
 #define GEN_PASS_DECL
 #include "compiler/schedule/Passes.h.inc"
 
+/// The pass that adds what there is too little of to `shortages`, if there are
+/// any.
+std::unique_ptr<mlir::Pass>
+createScheduleLaunchesPass(plan::Shortages *shortages);
+
 /// routed -> scheduled: `wse-schedule-launches`, then `wse-verify-scheduled`.
-void buildSchedulePipeline(mlir::OpPassManager &manager);
+void buildSchedulePipeline(mlir::OpPassManager &manager,
+                           plan::Shortages *shortages = nullptr);
 
 /// The passes of this folder and the pipeline `wsec-schedule`.
 void registerSchedulePipeline();

@@ -13,8 +13,10 @@ namespace wsec::schedule {
 #include "compiler/schedule/Passes.h.inc"
 } // namespace wsec::schedule
 
-void schedule::buildSchedulePipeline(mlir::OpPassManager &manager) {
-  manager.addNestedPass<wse::ProgramOp>(schedule::createScheduleLaunchesPass());
+void schedule::buildSchedulePipeline(mlir::OpPassManager &manager,
+                                     plan::Shortages *shortages) {
+  manager.addNestedPass<wse::ProgramOp>(
+      schedule::createScheduleLaunchesPass(shortages));
   manager.addNestedPass<wse::ProgramOp>(schedule::createVerifyScheduledPass());
 }
 
@@ -22,5 +24,5 @@ void schedule::registerSchedulePipeline() {
   registerSchedulePasses();
   mlir::PassPipelineRegistration<>(
       "wsec-schedule", "Schedules the launches: routed -> scheduled.",
-      buildSchedulePipeline);
+      [](mlir::OpPassManager &manager) { buildSchedulePipeline(manager); });
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Shortage.h"
 #include "compiler/kernels/RoutineSet.h"
 #include "compiler/schedule/BackPressureScheduler.h"
 #include "compiler/schedule/FirstFitScheduler.h"
@@ -51,6 +50,10 @@ namespace {
 struct ScheduleLaunches final
     : schedule::impl::ScheduleLaunchesPassBase<ScheduleLaunches> {
   using ScheduleLaunchesPassBase::ScheduleLaunchesPassBase;
+  ScheduleLaunches(plan::Shortages *shortages)
+      : ScheduleLaunchesPassBase(), shortages(shortages) {}
+
+  plan::Shortages *shortages = nullptr;
 
   void runOnOperation() override {
     wse::ProgramOp program = getOperation();
@@ -95,7 +98,7 @@ struct ScheduleLaunches final
       }
     }
     auto error = overflow.op->emitError(overflow.message);
-    setShortage(error, Shortage::Sram, overflow.code);
+    plan::add(shortages, error, plan::Lack::Sram, overflow.code);
     return error;
   }
 
@@ -178,3 +181,8 @@ struct ScheduleLaunches final
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+schedule::createScheduleLaunchesPass(plan::Shortages *shortages) {
+  return std::make_unique<ScheduleLaunches>(shortages);
+}

@@ -3,6 +3,8 @@
 #ifndef WSEC_COMPILER_SELECT_PASSES_H
 #define WSEC_COMPILER_SELECT_PASSES_H
 
+#include "compiler/plan/Plan.h"
+
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassOptions.h"
 
@@ -50,49 +52,12 @@ struct SelectPipelineOptions
       *this, "precision",
       llvm::cl::desc("Elements of activations: f32, f16 or bf16"),
       llvm::cl::init("f32")};
-  Option<bool> littleScratch{
-      *this, "little-scratch",
-      llvm::cl::desc("No products that keep weights in SRAM"),
-      llvm::cl::init(false)};
-  Option<bool> fewColors{
-      *this, "few-colors",
-      llvm::cl::desc(
-          "Variants that open no more streams than there are colors"),
-      llvm::cl::init(false)};
   Option<std::string> explain{
       *this, "explain",
       llvm::cl::desc("A node: which choices there were for it, and why"),
       llvm::cl::init("")};
-  ListOption<int64_t> abreast{
-      *this, "abreast",
-      llvm::cl::desc("Of two, three ... parts side by side: regions that share "
-                     "rows of the mesh")};
-  Option<int64_t> stages{
-      *this, "stages",
-      llvm::cl::desc("At most so many stages, each on a region of its own"),
-      llvm::cl::init(1)};
-  Option<int64_t> stageRows{
-      *this, "stage-rows",
-      llvm::cl::desc("Rows of stages at most, of which each has so many"),
-      llvm::cl::init(1)};
-  Option<bool> clearRows{*this, "clear-rows",
-                         llvm::cl::desc("No keep-out lies in a row of stages"),
-                         llvm::cl::init(false)};
-  Option<bool> whereFaster{
-      *this, "where-faster",
-      llvm::cl::desc("Several stages only where samples follow faster"),
-      llvm::cl::init(false)};
-  Option<int64_t> codeBytes{
-      *this, "code-bytes",
-      llvm::cl::desc("Bytes of code of a PE; 0: not known"), llvm::cl::init(0)};
-  Option<bool> spreadCode{
-      *this, "spread-code",
-      llvm::cl::desc("Stages share out the code of one region"),
-      llvm::cl::init(false)};
-  Option<bool> keepWeights{
-      *this, "keep-weights",
-      llvm::cl::desc("Weights that kernels can hold stay on the wafer"),
-      llvm::cl::init(false)};
+  Option<plan::Constraints> within{
+      *this, "within", llvm::cl::desc("What it keeps to, so that it fits")};
   Option<double> sparsity{
       *this, "sparsity",
       llvm::cl::desc("Share of the weights of products that count as zero"),

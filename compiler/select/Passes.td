@@ -62,39 +62,12 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     Option<"precision", "precision", "std::string", "\"f32\"",
            "Elements of activations and of weights that stream: f32, f16 or "
            "bf16; sums are of f32.">,
-    Option<"littleScratch", "little-scratch", "bool", "false",
-           "No products that keep weights in SRAM, nor stores with code of "
-           "their own, however much faster.">,
-    Option<"fewColors", "few-colors", "bool", "false",
-           "Variants whose streams together ask for no more colors than there "
-           "are, counted as if none could share one.">,
     Option<"explain", "explain", "std::string", "\"\"",
            "A node of the model: which choices there were for its kernels and "
            "why these, as the attribute wse.explanation of the module.">,
-    ListOption<"abreast", "abreast", "int64_t",
-               "Of two parts of the model that run side by side, of three, and "
-               "so on: how many regions share rows of the mesh, each with "
-               "colors of its own; the last one goes for more; 0: there are "
-               "never so many parts. Default: any number.">,
-    Option<"stages", "stages", "int64_t", "1",
-           "At most so many stages, each on a region of its own, through which "
-           "samples follow one another.">,
-    Option<"stageRows", "stage-rows", "int64_t", "1",
-           "Rows of stages at most, of which each has so many.">,
-    Option<"clearRows", "clear-rows", "bool", "false",
-           "No keep-out lies in a row of stages.">,
-    Option<"keepWeights", "keep-weights", "bool", "false",
-           "Stages are chosen for weights that stay, as wse-keep-weights will "
-           "have it.">,
-    Option<"codeBytes", "code-bytes", "int64_t", "0",
-           "Bytes of code of a PE, which data leave room for; 0: not "
-           "known, a guess.">,
-    Option<"spreadCode", "spread-code", "bool", "false",
-           "Those are the bytes of a program on one region, which stages share "
-           "out: each has the code of its own kernels.">,
-    Option<"whereFaster", "where-faster", "bool", "false",
-           "Several stages only where samples are predicted to follow one "
-           "another faster than on one region.">
+    Option<"within", "within", "::wsec::plan::Constraints",
+           "::wsec::plan::Constraints()",
+           "What it keeps to, so that the program fits: compiler/plan/Plan.h.">
   ];
   let dependentDialects = ["::wsec::wse::WseDialect",
                            "::mlir::arith::ArithDialect",

@@ -35,20 +35,11 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.region = options.region;
   passOptions.placement = options.placement;
   passOptions.machine = options.machine;
-  passOptions.littleScratch = options.littleScratch;
-  passOptions.fewColors = options.fewColors;
-  passOptions.abreast.assign(options.abreast.begin(), options.abreast.end());
-  passOptions.stages = options.stages;
-  passOptions.stageRows = options.stageRows;
-  passOptions.clearRows = options.clearRows;
-  passOptions.keepWeights = options.keepWeights;
-  passOptions.codeBytes = options.codeBytes;
-  passOptions.spreadCode = options.spreadCode;
-  passOptions.whereFaster = options.whereFaster;
+  passOptions.within = options.within.getValue();
   passOptions.explain = options.explain;
   manager.addPass(shared ? createSelectKernelsPass(passOptions, *shared)
                          : createSelectKernelsPass(passOptions));
-  if (options.keepWeights)
+  if (options.within.getValue().keepWeights)
     manager.addNestedPass<wse::ProgramOp>(createKeepWeightsPass());
   manager.addNestedPass<wse::ProgramOp>(createVerifySelectedPass());
 }

@@ -79,11 +79,13 @@ struct SelectKernelsPass
             given.roleProblem()})
         if (!problem.empty())
           return op->emitError() << problem;
-    } else if (!region.empty()) {
-      std::optional<std::pair<int, int>> extents = parseMesh(region);
+    } else if (const std::string shape =
+                   within.region.empty() ? region.getValue() : within.region;
+               !shape.empty()) {
+      std::optional<std::pair<int, int>> extents = parseMesh(shape);
       if (!extents)
-        return op->emitError() << "region '" << region
-                               << "' is not columns x rows, such as 8x8";
+        return op->emitError()
+               << "region '" << shape << "' is not columns x rows, such as 8x8";
       given.regions.emplace_back().pes = {0, 0, extents->first,
                                           extents->second};
     }
@@ -149,27 +151,27 @@ struct SelectKernelsPass
 
   /// About as much as a PE has.
   int64_t codeOfStage() const {
-    return spreadCode ? codeBytes / stages : codeBytes;
+    return within.spreadCode ? within.code / within.stages : within.code;
   }
 
   KeepOptions keepOptions(bool spreads) const {
-    return {keepWeights, codeBytes, codeOfStage(), spreads, clearRows};
+    return {within.keepWeights, within.code, codeOfStage(), spreads,
+            within.clearRows};
   }
 
   /// Puts the kernels on several regions, if that is asked for or pays.
   bool spread(wse::ProgramOp program, PlanningCache &cache, double cyclesOfOne,
               Explanation &explanation) {
-    if (stages > 1 &&
-        spreadOverStages(program, cache, size_t(stages), size_t(stageRows),
-                         whereFaster ? cyclesOfOne
-                                     : std::numeric_limits<double>::infinity(),
-                         keepOptions(spreadCode))) {
-      explanation.staged(spreadCode);
+    if (within.stages > 1 &&
+        spreadOverStages(
+            program, cache, size_t(within.stages), size_t(within.stageRows),
+            within.whereFaster ? cyclesOfOne
+                               : std::numeric_limits<double>::infinity(),
+            keepOptions(within.spreadCode))) {
+      explanation.staged(within.spreadCode);
       return true;
     }
-    auto parts =
-        chooseSideBySide(program, cache, cyclesOfOne,
-                         SmallVector<int64_t>(abreast.begin(), abreast.end()));
+    auto parts = chooseSideBySide(program, cache, cyclesOfOne, within.abreast);
     if (parts) {
       explanation.spread(*parts);
       spreadOverRegions(program, *parts);
@@ -213,12 +215,13 @@ struct SelectKernelsPass
     for (auto parameter :
          llvm::make_early_inc_range(module.getOps<onnx::ParameterOp>()))
       parameter.erase();
-    const ScratchLimits limits{codeOfStage(), littleScratch};
-    chooseVariants(program, limits, fewColors);
-    if (limits.code || fewColors || littleScratch || keepWeights)
-      program.setSelectionAttr(
-          wse::SelectionAttr::get(program.getContext(), limits.code, fewColors,
-                                  littleScratch, keepWeights));
+    const ScratchLimits limits{codeOfStage(), within.littleScratch};
+    chooseVariants(program, limits, within.fewColors);
+    if (limits.code || within.fewColors || within.littleScratch ||
+        within.keepWeights)
+      program.setSelectionAttr(wse::SelectionAttr::get(
+          program.getContext(), limits.code, within.fewColors,
+          within.littleScratch, within.keepWeights));
     if (explain.empty())
       return;
     FailureOr<std::string> text = explanation.tell(program, limits);
@@ -258,9 +261,9 @@ struct SelectKernelsPass
     Explanation explanation(explain);
     if (count > 0)
       explanation.given();
-    if (keepWeights)
+    if (within.keepWeights)
       explanation.keepWeights();
-    if (llvm::is_contained(abreast, 0))
+    if (llvm::is_contained(within.abreast, 0))
       explanation.withoutParts();
     // States lie as their heads share the columns of the whole region, and
     // entries have all kernels in one.

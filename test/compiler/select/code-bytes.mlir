@@ -1,7 +1,7 @@
 // RUN: wse-opt %s --pass-pipeline='builtin.module(wse-select-kernels{mesh=8x8 region=8x8})' | FileCheck %s
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wse-select-kernels{mesh=8x8 region=8x8 code-bytes=20000})' | FileCheck %s
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wse-select-kernels{mesh=8x8 region=8x8 code-bytes=30000})' | FileCheck %s --check-prefix=MUCH
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wse-select-kernels{mesh=1x8 region=1x8 code-bytes=45000})' | FileCheck %s --check-prefix=COLUMN
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wse-select-kernels{mesh=8x8 region=8x8 within=code=20000})' | FileCheck %s
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wse-select-kernels{mesh=8x8 region=8x8 within=code=30000})' | FileCheck %s --check-prefix=MUCH
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wse-select-kernels{mesh=1x8 region=1x8 within=code=45000})' | FileCheck %s --check-prefix=COLUMN
 
 // The fastest variant multicasts its activations into 6 kB of scratch, beside
 // 24 kB of result: where it is known that there is so much code, they stay.

@@ -1,7 +1,7 @@
 // RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=4x3 region=4x3})' | FileCheck %s
-// RUN: wse-opt %s --wse-select-kernels="mesh=4x3 region=4x3 little-scratch" | FileCheck %s --check-prefix=LITTLE
+// RUN: wse-opt %s --wse-select-kernels="mesh=4x3 region=4x3 within=little-scratch" | FileCheck %s --check-prefix=LITTLE
 // RUN: echo '{"base": "wse2", "colors": 4, "reserved_colors": 1}' > %t.json
-// RUN: wse-opt %s --wse-select-kernels="mesh=4x3 region=4x3 machine=%t.json little-scratch few-colors" | FileCheck %s --check-prefix=LITTLE
+// RUN: wse-opt %s --wse-select-kernels="mesh=4x3 region=4x3 machine=%t.json within=little-scratch,few-colors" | FileCheck %s --check-prefix=LITTLE
 
 // Where a program did not fit, stores have no code of their own, however few
 // colors there are.

@@ -1,6 +1,6 @@
 // RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=48x8})' | FileCheck %s
 // RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=48x8 region=48x8})' | FileCheck %s --check-prefix=ONE
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=48x8 abreast=0})' | FileCheck %s --check-prefix=ONE
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=48x8 within=abreast=0})' | FileCheck %s --check-prefix=ONE
 
 // Two chains that share an input: each has its own region, and loads it there.
 // A region that is asked for, or SRAM or colors that were short, make it one for

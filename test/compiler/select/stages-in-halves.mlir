@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=3x6 stages=2 precision=f16})' | FileCheck %s
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=3x6 within=stages=2 precision=f16})' | FileCheck %s
 
 // Six heads of three features in 16 bits: a column that holds all of them holds
 // whole pairs of features, one of two columns does not. A transfer is asked for

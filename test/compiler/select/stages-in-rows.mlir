@@ -1,9 +1,9 @@
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=2x8 stages=2 stage-rows=2})' -o %t.mlir
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=2x8 within=stages=2,stage-rows=2})' -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
 // RUN: wse-opt %t.mlir --wsec-place | FileCheck %s --check-prefix=PLACED
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=2x8 stages=2})' | FileCheck %s --check-prefix=ONE
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=5x3 stages=2 stage-rows=2 keep-outs=2,1,1x1},wsec-place)' | FileCheck %s --check-prefix=OVER
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=3x9 stages=2 stage-rows=2 keep-outs=1,4,1x1},wsec-place)' | FileCheck %s --check-prefix=BESIDE
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=2x8 within=stages=2})' | FileCheck %s --check-prefix=ONE
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=5x3 within=stages=2,stage-rows=2 keep-outs=2,1,1x1},wsec-place)' | FileCheck %s --check-prefix=OVER
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=3x9 within=stages=2,stage-rows=2 keep-outs=1,4,1x1},wsec-place)' | FileCheck %s --check-prefix=BESIDE
 
 // Stages in two rows. What crosses from one row to the next passes through the
 // store, also what came by transfer to the last stage of the row; each row

@@ -1,6 +1,6 @@
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=16x4 stages=3})' | FileCheck %s
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=16x4 stages=3})' | wse-opt --wsec-place | FileCheck %s --check-prefix=PLACED
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=16x4 stages=1})' | FileCheck %s --check-prefix=ONE
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=16x4 within=stages=3})' | FileCheck %s
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=16x4 within=stages=3})' | wse-opt --wsec-place | FileCheck %s --check-prefix=PLACED
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=16x4 within=stages=1})' | FileCheck %s --check-prefix=ONE
 
 // A chain becomes stages side by side. A tensor that a later stage than the next
 // one reads goes from stage to stage; what all columns hold cannot, so each

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/plan/PlanSearch.h"
+
+#include "dialects/wse/Wse.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::plan;
+
+void PlanSearch::start(const PlacementFile::Selection &selection) {
+  now.code = selection.code;
+  now.fewColors = selection.fewColors;
+  now.littleScratch = selection.littleScratch;
+  now.keepWeights = selection.weightsStay;
+}
+
+/// The most regions with PEs in one row of the mesh.
+static int64_t regionsInARow(ArrayRef<wse::RegionOp> regions) {
+  int64_t most = 0;
+  for (wse::RegionOp first : regions)
+    most = std::max<int64_t>(
+        most, llvm::count_if(regions, [&](wse::RegionOp region) {
+          const int64_t begin = region.getY().value_or(0);
+          const int64_t row = first.getY().value_or(0);
+          return begin <= row && row < begin + region.rows();
+        }));
+  return most;
+}
+
+/// Describes the program that phases left.
+static void describe(ModuleOp module, Outcome &outcome) {
+  for (auto program : module.getOps<wse::ProgramOp>()) {
+    SmallVector<wse::RegionOp> regions = program.kernelRegions();
+    outcome.regions = int64_t(regions.size());
+    outcome.abreast = regionsInARow(regions);
+    if (regions.size() == 1) {
+      outcome.columns = regions[0].columns();
+      outcome.rows = regions[0].rows();
+    }
+    outcome.kernels = int64_t(program.kernels().size());
+    outcome.usableBytes = program.targetMachine().usableBytes();
+    outcome.hasKeepOuts = !program.bodyBlock().getOps<wse::KeepOutOp>().empty();
+    outcome.hasEntries = !program.getOps<wse::EntryOp>().empty();
+  }
+}
+
+LogicalResult PlanSearch::run(OwningOpRef<ModuleOp> &module,
+                              function_ref<LogicalResult()> phases) {
+  MLIRContext &context = *module->getContext();
+  std::vector<Diagnostic> kept; // of a plan before others
+  for (;;) {
+    OwningOpRef<ModuleOp> before = module->clone();
+    outcome = {};
+    std::vector<Diagnostic> diagnostics;
+    LogicalResult result = failure();
+    {
+      ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+        diagnostics.push_back(std::move(diagnostic));
+        return success();
+      });
+      result = phases();
+    }
+    std::optional<Step> step;
+    if (failed(result)) {
+      describe(*module, outcome);
+      step = nextPlan(now, outcome, asked);
+    }
+    if (!step) {
+      const bool keeps = failed(result) && !kept.empty();
+      for (Diagnostic &diagnostic : keeps ? kept : diagnostics)
+        context.getDiagEngine().emit(std::move(diagnostic));
+      return result;
+    }
+    if (step->keepsError && kept.empty())
+      kept = std::move(diagnostics);
+    if (!step->note.empty())
+      said.push_back(step->note);
+    now = std::move(step->plan);
+    module = std::move(before);
+  }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/plan/NextPlan.h"
+
+#include "gtest/gtest.h"
+
+using namespace wsec::plan;
+
+namespace {
+
+Outcome shortOf(Lack lack, int64_t code = 0) {
+  Outcome outcome;
+  outcome.shortages.push_back({lack, code, "it lacks"});
+  outcome.regions = outcome.abreast = 1;
+  outcome.columns = 8;
+  outcome.rows = 6;
+  outcome.kernels = 20;
+  outcome.usableBytes = 40000;
+  return outcome;
+}
+
+std::string textOf(const Constraints &plan) {
+  std::string text;
+  llvm::raw_string_ostream(text) << plan;
+  return text;
+}
+
+/// All plans that are tried while the same comes of each, from the first on.
+std::vector<std::string> plansFor(const Outcome &outcome, const Asked &asked) {
+  std::vector<std::string> plans;
+  Constraints plan = firstPlan(asked);
+  while (const std::optional<Step> step = nextPlan(plan, outcome, asked)) {
+    plan = step->plan;
+    plans.push_back(step->note + "|" + textOf(plan));
+    if (plans.size() > 100)
+      break;
+  }
+  return plans;
+}
+
+constexpr const char *any = "abreast=4,abreast=4,abreast=4";
+constexpr const char *none = "abreast=0,abreast=0,abreast=0";
+
+TEST(NextPlanTest, nothingIsTriedWhereNothingLacks) {
+  EXPECT_FALSE(nextPlan(firstPlan({}), Outcome(), {}));
+  EXPECT_FALSE(nextPlan(firstPlan({}), shortOf(Lack::Place), {}));
+}
+
+TEST(NextPlanTest, colorsTakeFewerStreamsThenFewerRows) {
+  Outcome outcome = shortOf(Lack::Colors);
+  const Step first = *nextPlan(firstPlan({}), outcome, {});
+  EXPECT_TRUE(first.plan.fewColors);
+  EXPECT_TRUE(first.plan.region.empty());
+  const Step second = *nextPlan(first.plan, outcome, {});
+  EXPECT_EQ(second.plan.region, "8x3");
+  EXPECT_EQ(second.note, "the region has fewer rows: it lacks");
+  EXPECT_TRUE(second.keepsError);
+  outcome.rows = 3;
+  const Step third = *nextPlan(second.plan, outcome, {});
+  EXPECT_EQ(third.plan.region, "8x1");
+  EXPECT_EQ(third.note, "");
+  outcome.rows = 1;
+  EXPECT_FALSE(nextPlan(third.plan, outcome, {}));
+  // Where the user has a region it stays.
+  Asked asked;
+  asked.region = true;
+  EXPECT_FALSE(nextPlan(first.plan, outcome, asked));
+}
+
+TEST(NextPlanTest, sramIsTriedWithItsCodeThenWithLittleScratch) {
+  const std::vector<std::string> plans =
+      plansFor(shortOf(Lack::Sram, 12000), {});
+  ASSERT_EQ(plans.size(), 2u);
+  EXPECT_EQ(plans[0],
+            std::string("|") + any + ",stages=1,stage-rows=1,code=12000");
+  EXPECT_EQ(plans[1], std::string("|") + none +
+                          ",stages=1,stage-rows=1,code=12000,little-scratch");
+}
+
+TEST(NextPlanTest, muchCodeGoesOnSeveralRegions) {
+  Outcome outcome = shortOf(Lack::Sram, 20000);
+  std::vector<std::string> plans = plansFor(outcome, {});
+  // Two to six, for each of which one region came of it.
+  ASSERT_EQ(plans.size(), 7u);
+  EXPECT_EQ(plans[2], std::string("kernels on several regions: it lacks|") +
+                          any +
+                          ",stages=2,stage-rows=1,code=20000,spread-code,"
+                          "little-scratch");
+  // With more room for code where there were two.
+  outcome.regions = outcome.abreast = 2;
+  Constraints plan = firstPlan({});
+  plan.spreadCode = true;
+  plan.code = plan.codeOfOne = 20000;
+  plan.stages = 2;
+  EXPECT_EQ(nextPlan(plan, outcome, {})->plan.code, 25000);
+}
+
+TEST(NextPlanTest, entriesStayOnOneRegion) {
+  Outcome outcome = shortOf(Lack::Sram, 20000);
+  outcome.hasEntries = true;
+  EXPECT_EQ(plansFor(outcome, {}).size(), 2u);
+}
+
+TEST(NextPlanTest, aPipelineHasFewerStagesThenStreams) {
+  Asked asked;
+  asked.resident = asked.stages = true;
+  Outcome outcome = shortOf(Lack::Colors);
+  outcome.regions = outcome.abreast = 4;
+  const Step fewer = *nextPlan(firstPlan(asked), outcome, asked);
+  EXPECT_EQ(fewer.plan.stages, 3);
+  EXPECT_EQ(fewer.note, "fewer than 4 stages: it lacks");
+  // In two rows first in one.
+  outcome.abreast = 2;
+  const Step inOneRow = *nextPlan(firstPlan(asked), outcome, asked);
+  EXPECT_EQ(inOneRow.plan.stageRows, 1);
+  EXPECT_EQ(inOneRow.plan.stages, firstPlan(asked).stages);
+  Outcome full = shortOf(Lack::Sram);
+  full.regions = full.abreast = 4;
+  Constraints plan = firstPlan(asked);
+  plan.code = 32768;
+  const Step streams = *nextPlan(plan, full, asked);
+  EXPECT_FALSE(streams.plan.keepWeights);
+  EXPECT_EQ(streams.note, "weights do not stay on the wafer: it lacks");
+}
+
+TEST(NextPlanTest, constraintsAreReadAsTheyArePrinted) {
+  Constraints plan = firstPlan({});
+  plan.region = "8x4";
+  plan.code = 9000;
+  plan.fewColors = plan.whereFaster = true;
+  Constraints read;
+  EXPECT_EQ(parse(textOf(plan), read), "");
+  EXPECT_EQ(textOf(read), textOf(plan));
+  EXPECT_EQ(parse("stages=x", read).substr(0, 31),
+            "'stages=x' is no constraint: re");
+  EXPECT_NE(parse("few-colors=1", read), "");
+  EXPECT_NE(parse("fewer", read), "");
+}
+
+} // namespace
