@@ -37,7 +37,7 @@ struct BatchedShape {
   bool exchanges;
   Type narrow; // of matrices whose lines come two to a word; null: f32
 
-  BatchedShape(wse::MatmulOp op, const Machine &machine);
+  BatchedShape(const MatmulForm &op, const Machine &machine);
 
   int64_t chunks() const { return llvm::divideCeil(pitch, chunk); }
   /// Lines that a row keeps, at most; elements between neighbouring features.
@@ -70,7 +70,7 @@ int64_t tokensBefore(const Layout &layout, int64_t row, int64_t height) {
                    std::min(row % layout.group, layout.span));
 }
 
-BatchedShape::BatchedShape(wse::MatmulOp op, const Machine &machine)
+BatchedShape::BatchedShape(const MatmulForm &op, const Machine &machine)
     : in(Layout::of(op.getInput(), machine.height)),
       out(Layout::of(op.getResult(), machine.height)), k(in.features.total()),
       matrices(ShapedType::getNumElements(
@@ -95,7 +95,7 @@ BatchedShape::BatchedShape(wse::MatmulOp op, const Machine &machine)
 
 class BatchedWriter {
 public:
-  BatchedWriter(wse::MatmulOp op, RoutineBuilder &b)
+  BatchedWriter(const MatmulForm &op, RoutineBuilder &b)
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         in(b.tile(op.getInput())), out(b.tile(op.getResult())),
         inner(shape.inner(CostModel(b.machine(), bool(shape.narrow)))),
@@ -110,7 +110,7 @@ public:
       sums = b.scratch("sums", out.layout.words(b.width(), b.height()));
     if (shape.kept > 1)
       lines = b.scratch("lines", shape.pitch,
-                        IntegerType::get(op.getContext(), 32));
+                        IntegerType::get(op.product().getContext(), 32));
     first = s.div(out.firstToken, shape.tokens);
     Value behind =
         s.div(s.add(s.add(out.firstToken, out.channels), shape.tokens - 1),
@@ -129,7 +129,7 @@ private:
     return Operand::memory(buffer, 0, {out.pitch, 1});
   }
 
-  wse::MatmulOp op;
+  MatmulForm op;
   RoutineBuilder &b;
   ScalarBuilder &s;
   const BatchedShape shape;
@@ -249,11 +249,11 @@ void BatchedWriter::writeLines() {
 
 } // namespace
 
-bool isBatched(wse::MatmulOp op) {
+bool isBatched(const MatmulForm &op) {
   return op.getWeight().getType().getRank() > 2;
 }
 
-int64_t batchedWords(wse::MatmulOp op, const Machine &machine) {
+int64_t batchedWords(const MatmulForm &op, const Machine &machine) {
   const BatchedShape shape(op, machine);
   return shape.matrixWords() + (shape.kept > 1 ? shape.pitch : 0) +
          wordsOf(elementTypeOf(op.getInput()), shape.chunkElements()) +
@@ -262,7 +262,7 @@ int64_t batchedWords(wse::MatmulOp op, const Machine &machine) {
               : 0);
 }
 
-KernelCost batchedCost(wse::MatmulOp op, const Machine &machine) {
+KernelCost batchedCost(const MatmulForm &op, const Machine &machine) {
   const BatchedShape shape(op, machine);
   CostModel model(machine, bool(shape.narrow));
   const double strides[] = {double(shape.chunk), double(shape.lines()), 1};
@@ -282,7 +282,8 @@ KernelCost batchedCost(wse::MatmulOp op, const Machine &machine) {
   return cost;
 }
 
-SmallVector<HostFlow> batchedFlows(wse::MatmulOp op, const Machine &machine) {
+SmallVector<HostFlow> batchedFlows(const MatmulForm &op,
+                                   const Machine &machine) {
   const BatchedShape shape(op, machine);
   HostFlow flow =
       CostModel(machine).columnFlow(shape.out.features, shape.streamedLines());
@@ -291,7 +292,7 @@ SmallVector<HostFlow> batchedFlows(wse::MatmulOp op, const Machine &machine) {
   return {flow};
 }
 
-LogicalResult lowerBatched(wse::MatmulOp op, RoutineBuilder &b) {
+LogicalResult lowerBatched(const MatmulForm &op, RoutineBuilder &b) {
   BatchedWriter(op, b).write();
   return success();
 }

@@ -9,19 +9,20 @@
 #define COMPILER_KERNELS_BATCHEDPRODUCT_H
 
 #include "compiler/kernels/KernelLibrary.h"
+#include "compiler/kernels/MatmulForm.h"
 
 namespace wsec {
 
 /// Whether the weight of a product is many matrices.
-bool isBatched(wse::MatmulOp op);
+bool isBatched(const MatmulForm &op);
 
 /// All but its lower bound.
-KernelCost batchedCost(wse::MatmulOp op, const Machine &machine);
-llvm::SmallVector<HostFlow> batchedFlows(wse::MatmulOp op,
+KernelCost batchedCost(const MatmulForm &op, const Machine &machine);
+llvm::SmallVector<HostFlow> batchedFlows(const MatmulForm &op,
                                          const Machine &machine);
 /// Words of SRAM that it borrows.
-int64_t batchedWords(wse::MatmulOp op, const Machine &machine);
-llvm::LogicalResult lowerBatched(wse::MatmulOp op, RoutineBuilder &b);
+int64_t batchedWords(const MatmulForm &op, const Machine &machine);
+llvm::LogicalResult lowerBatched(const MatmulForm &op, RoutineBuilder &b);
 
 } // namespace wsec
 

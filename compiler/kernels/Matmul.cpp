@@ -91,7 +91,7 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
       return stationaryStreams(form, machine);
     const Layout out = Layout::of(form.getResult(), machine.height);
     SmallVector<StreamNeed> needs = columnStreams(out, machine);
-    if (!isBatched(form.product()) && MatmulShape(form, machine).stored)
+    if (!isBatched(form) && MatmulShape(form, machine).stored)
       needs.append(columnRestStreams(out, machine));
     needs.append(rowStreams(machine));
     return needs;
@@ -106,8 +106,8 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
   static int64_t scratchWords(const MatmulForm &op, const Machine &machine) {
     if (op.isStationary())
       return StationaryShape(op, machine).words();
-    if (isBatched(op.product()))
-      return batchedWords(op.product(), machine);
+    if (isBatched(op))
+      return batchedWords(op, machine);
     MatmulShape shape(op, machine);
     int64_t words = 0;
     if (shape.quantized)
@@ -189,9 +189,8 @@ SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
 
 KernelCost Matmul::costOf(const MatmulForm &op, const Machine &machine) {
   KernelCost cost = op.isStationary() ? stationaryCost(op, machine)
-                    : isBatched(op.product())
-                        ? batchedCost(op.product(), machine)
-                        : streamedCost(op, machine);
+                    : isBatched(op)   ? batchedCost(op, machine)
+                                      : streamedCost(op, machine);
   cost.lowerBound = productBound(op, machine);
   return cost;
 }

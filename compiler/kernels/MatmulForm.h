@@ -30,6 +30,8 @@ public:
   bool isStationary() const {
     return variant == wse::MatmulVariant::Stationary;
   }
+  mlir::Value getInput() const { return wse::MatmulOp(op).getInput(); }
+  /// The type that its input is taken to have.
   mlir::RankedTensorType inputType() const {
     return llvm::cast<mlir::RankedTensorType>(input);
   }

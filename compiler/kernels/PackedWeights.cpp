@@ -54,11 +54,12 @@ std::optional<PackedWeights> PackedWeights::of(const MatmulForm &op,
   return packed;
 }
 
-LogicalResult PackedWeights::refuse(wse::MatmulOp op) {
-  return op.emitOpError("streams ") << op.getWeight().getName()
-                                    << " packed, whose scales are not of "
-                                       "blocks of input features that its "
-                                       "view leaves whole; leave `packed` out";
+LogicalResult PackedWeights::refuse(const MatmulForm &op) {
+  return op.product().emitOpError("streams ")
+         << op.getWeight().getName()
+         << " packed, whose scales are not of "
+            "blocks of input features that its "
+            "view leaves whole; leave `packed` out";
 }
 
 /// How many input features in a row share a scale, from the first on. False

@@ -37,7 +37,7 @@ public:
                                          const Machine &machine);
 
   /// Says that the weight of `op` cannot.
-  static mlir::LogicalResult refuse(wse::MatmulOp op);
+  static mlir::LogicalResult refuse(const MatmulForm &op);
   /// The name of the variant with packed weights.
   static llvm::StringRef nameOf(wse::MatmulVariant variant) {
     return variant == wse::MatmulVariant::Reduce ? "reduce, packed"

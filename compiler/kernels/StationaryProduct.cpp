@@ -9,7 +9,7 @@ namespace {
 
 class StationaryWriter {
 public:
-  StationaryWriter(wse::MatmulOp op, RoutineBuilder &b)
+  StationaryWriter(const MatmulForm &op, RoutineBuilder &b)
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         in(b.tile(op.getInput())), out(b.tile(op.getResult())) {}
 
@@ -57,7 +57,7 @@ private:
   }
   void gather(ArrayRef<Affine> extents, const Operand &own, Value south);
 
-  wse::MatmulOp op;
+  MatmulForm op;
   RoutineBuilder &b;
   ScalarBuilder &s;
   StationaryShape shape;
@@ -384,9 +384,9 @@ void StationaryWriter::write() {
 
 } // namespace
 
-LogicalResult lowerStationary(wse::MatmulOp op, RoutineBuilder &b) {
+LogicalResult lowerStationary(const MatmulForm &op, RoutineBuilder &b) {
   if (StationaryShape(op, b.machine()).rounds == 0)
-    return op.emitOpError("cannot keep its weights in the ")
+    return op.product().emitOpError("cannot keep its weights in the ")
            << b.width() << "x" << b.height()
            << " PEs: this needs several columns and rows, for weights that "
               "stream an I/O channel in each row and result features that the "

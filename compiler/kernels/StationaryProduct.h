@@ -78,7 +78,7 @@ llvm::SmallVector<HostFlow> stationaryFlows(const MatmulForm &op,
 std::optional<HeldWeight> heldStationary(const MatmulForm &op,
                                          const Machine &machine);
 llvm::SmallVector<Relay> stationaryRelays();
-llvm::LogicalResult lowerStationary(wse::MatmulOp op, RoutineBuilder &b);
+llvm::LogicalResult lowerStationary(const MatmulForm &op, RoutineBuilder &b);
 
 } // namespace wsec
 
