@@ -22,11 +22,11 @@ struct CachedTokens {
   CachedTokens(RoutineBuilder &builder, const Tile &state,
                const Affine &position, int64_t count);
 
-  /// Those that were there before the call, and that are there now.
+  /// Tokens that were there before the call, and that are there now.
   Affine before, now;
   /// The first of the call's tokens that this row has, perhaps one too far.
   Affine firstFresh;
-  /// Those that even the first of the call's tokens sees.
+  /// Tokens that even the first of the call's tokens sees.
   Affine seenByAll;
   mlir::Value row; ///< of the batch element
 };

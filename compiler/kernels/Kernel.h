@@ -205,7 +205,7 @@ public:
   /// host; `launch` belongs to the program and is never listed.
   virtual llvm::SmallVector<StreamNeed>
   streams(mlir::Operation *op, const Machine &machine) const = 0;
-  /// The same in a variant that it need not have.
+  /// Route patterns that it would open in another variant.
   virtual llvm::SmallVector<StreamNeed>
   streamsIn(mlir::Operation *op, int, const Machine &machine) const {
     return streams(op, machine);

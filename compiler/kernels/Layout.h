@@ -56,7 +56,8 @@ struct FeatureTiling {
   bool everywhere(int64_t width) const;
   /// The tiling of pairs of features, where every column holds whole ones.
   std::optional<FeatureTiling> inPairs(int64_t width) const;
-  /// The same where the last of an odd number of features may be alone.
+  /// The tiling of pairs where the last of an odd number of features may be
+  /// alone.
   std::optional<FeatureTiling> inPairsAndTails(int64_t width) const;
   bool operator==(const FeatureTiling &other) const {
     return units == other.units && unitSize == other.unitSize &&
@@ -95,13 +96,13 @@ struct Layout {
   bool inAllRows(int64_t height) const {
     return group == 0 || (span == group && batch * group == height);
   }
-  /// The same rows as a column stream sees them: without groups where groups
+  /// Rows with tokens as a column stream sees them: without groups where groups
   /// touch one another.
   RowSet columnRows(int64_t height) const;
   /// Most channels in a PE: words between neighbouring features.
   int64_t pitch(int64_t height) const;
   int64_t tokenCount() const { return batch * tokens; }
-  /// The same tensor as one of words of two elements; nothing where they do not
+  /// The tensor as one of words of two elements; nothing where they do not
   /// pair up so.
   std::optional<Layout> inPairs(Pairing along, int64_t width,
                                 int64_t height) const;

@@ -114,10 +114,10 @@ public:
 
   /// The tile of an operand or result of the operation.
   Tile tile(Value tensor);
-  /// The same as words of two elements, as it moves; of no pairing, itself.
+  /// A tensor as words of two elements, as it moves; of no pairing, itself.
   Tile tile(Value tensor, Pairing pairing);
-  /// That of a resident parameter or a state of its region. In a parameter the
-  /// features of a token are neighbours.
+  /// The tile of a resident parameter or a state of its region. In a parameter
+  /// the features of a token are neighbours.
   Tile tile(wse::PersistentOp held);
   /// The scalars of a layout in any scalar scope, without a buffer.
   static Tile describe(ScalarBuilder &scalars, const Layout &layout);
@@ -169,7 +169,7 @@ public:
   Affine compute(pe::ScalarKind kind, llvm::ArrayRef<Affine> inputs);
   /// An integer of a buffer, for addresses in the body it is loaded in.
   Affine load(llvm::StringRef buffer, const Affine &offset);
-  /// The same as `vector` on a microthread.
+  /// A `vector` on a microthread.
   void start(Thread thread, pe::Opcode opcode, llvm::ArrayRef<Affine> extents,
              const Operand &dst, llvm::ArrayRef<Operand> sources,
              Value guard = {});
@@ -198,23 +198,23 @@ public:
   Value hears(StreamPattern pattern, Value own);
   /// Whether it hears one and is in none of these; null: no PE does.
   Value hearsInVain(StreamPattern pattern);
-  /// That of a stream whose colors rows take in turn, in row `row`.
+  /// The color in row `row` of a stream whose colors rows take in turn.
   Affine rowColor(StreamPattern pattern, Value row);
 
   /// Streams words from the host into all columns: makes the host's segments
   /// and the heads' relay. Words arrive on columnWords() in this order. All
   /// have as many for each line and feature.
   void streamToColumns(llvm::ArrayRef<ColumnWords> words);
-  /// The same without a relay: injectors are to take their words from the
-  /// channel into a buffer, and send them from there on column_rest, which they
-  /// do not hear.
+  /// Streams to columns without a relay: injectors are to take their words from
+  /// the channel into a buffer, and send them from there on column_rest, which
+  /// they do not hear.
   Injector injectFromBuffers(llvm::ArrayRef<ColumnWords> words);
   /// The operand words of streamToColumns arrive on.
   Operand columnWords(unsigned depth);
   /// Beside an instruction of the main thread that takes so many of them: lets
   /// them go by in rows that hear them in vain, whatever guards are in force.
   void dropColumnWords(Affine words);
-  /// The same for vectors with one element per feature, each in one line; those
+  /// Streams vectors with one element per feature, each in one line; those
   /// that are resident stay where they are. The operands to read them with, in
   /// this order, over features and `inner` further extents.
   llvm::SmallVector<Operand, 0>
@@ -226,8 +226,8 @@ public:
   /// Streams words to the host; `segment` says where they go, in the scalars
   /// of the stream.
   void streamToHost(llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
-  /// The same from the rows of `exits` alone, each of which lists the blocks of
-  /// its own row.
+  /// Streams bands from the rows of `exits` alone, each of which lists the
+  /// blocks of its own row.
   void
   streamFromBands(llvm::ArrayRef<ChannelPosition> exits,
                   llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);

@@ -65,7 +65,8 @@ void reduceGroups(RoutineBuilder &builder, const PEGroups &groups,
 void castGroups(RoutineBuilder &builder, const PEGroups &groups,
                 llvm::StringRef buffer, llvm::StringRef result,
                 pe::Affine words);
-/// The same where every PE of the group keeps kept[..] = heard over `extents`.
+/// A cast in groups where every PE of the group keeps kept[..] = heard over
+/// `extents`.
 void castGroups(RoutineBuilder &builder, const PEGroups &groups,
                 llvm::StringRef buffer, pe::Affine words,
                 llvm::ArrayRef<pe::Affine> extents, const pe::Operand &kept,

@@ -29,16 +29,17 @@ struct Constraints {
   /// Columns x rows of the region that kernels run on; empty: as the user says,
   /// or the best by predicted cycles.
   std::string region;
-  /// Of two parts of the model that run side by side, of three, and so on: how
-  /// many regions share rows of the mesh, each with colors of its own; the last
-  /// one goes for more; 0: there are never so many parts; none: any number.
+  /// How many regions, each with colors of its own, share rows of the mesh
+  /// where two parts of the model run side by side, where three do, and so on;
+  /// the last one goes for more; 0: there are never so many parts; none: any
+  /// number.
   llvm::SmallVector<int64_t, 4> abreast;
   /// Stages at most, each on a region of its own, through which samples follow
   /// one another; and rows of so many each.
   int64_t stages = 1, stageRows = 1;
   /// Bytes of code of a PE, which data leave room for; 0: not known, a guess.
   int64_t code = 0;
-  /// Those are the bytes of a program on one region, which stages share out:
+  /// Whether `code` is that of a program on one region, which stages share out:
   /// each has the code of its own kernels.
   bool spreadCode = false;
   /// With `spreadCode` what one region was found to take, and `code` leaves
@@ -86,7 +87,7 @@ void add(Shortages *shortages, mlir::InFlightDiagnostic &error, Lack of,
 
 } // namespace wsec::plan
 
-/// Of pass options.
+/// How pass options read constraints.
 template <>
 class llvm::cl::parser<wsec::plan::Constraints>
     : public llvm::cl::basic_parser<wsec::plan::Constraints> {

@@ -33,19 +33,19 @@ namespace wsec::onnx {
 inline constexpr llvm::StringLiteral opsetAttrName = "onnx.opset";
 inline constexpr llvm::StringLiteral modelAttrName = "onnx.model";
 inline constexpr llvm::StringLiteral parametersAttrName = "onnx.parameters";
-/// Of an operation or a kernel: names of the nodes whose work it does besides
+/// On an operation or a kernel: names of the nodes whose work it does besides
 /// its own, such as the Softmax inside of an attention.
 inline constexpr llvm::StringLiteral absorbedAttrName = "onnx.absorbed";
-/// Of an operation: for each result, the names that the model gives to values
+/// On an operation: for each result, the names that the model gives to values
 /// that equal it element by element, in row-major order, each with its shape:
 /// ["x", array<i64: 2, 3>]. Of a kernel: those of its result.
 inline constexpr llvm::StringLiteral valuesAttrName = "onnx.values";
 inline constexpr llvm::StringLiteral weightBytesAttrName = "onnx.weight_bytes";
 inline constexpr llvm::StringLiteral nameAttrName = "onnx.name";
-/// Of an argument that is what a call before has left, and of the result that
+/// On an argument that is what a call before has left, and of the result that
 /// it leaves: the name of the state, which the host does not see.
 inline constexpr llvm::StringLiteral stateAttrName = "onnx.state";
-/// Of an argument that is an integer of the call, the same for each batch
+/// On an argument that is an integer of the call, the same for each batch
 /// element: the least and the greatest, array<i64: 0, 511>.
 inline constexpr llvm::StringLiteral argumentAttrName = "onnx.argument";
 

@@ -67,15 +67,15 @@ public:
   TokenTiling() = default;
   /// Balanced, over all rows and columns.
   TokenTiling(int64_t batch, int64_t tokens) : batch(batch), tokens(tokens) {}
-  /// Of a tensor on the wafer; none for any other type.
+  /// The tiling of a tensor on the wafer; none for any other type.
   static TokenTiling of(mlir::Type type);
-  /// Of a state that takes up to `tokens` tokens, one after the other, on a
-  /// region of `width` columns: rows take them in turn, so that few use all
-  /// rows, and each head lies over as many columns as there are for it.
+  /// The tiling of a state that takes up to `tokens` tokens, one after the
+  /// other, on a region of `width` columns: rows take them in turn, so that few
+  /// use all rows, and each head lies over as many columns as there are for it.
   static TokenTiling ofState(int64_t batch, int64_t tokens, int64_t heads,
                              int64_t headSize, int64_t width);
-  /// Of `tokens` tokens that go into a state of this tiling, or that ask it
-  /// with `repeat` heads for each of its own.
+  /// The tiling of `tokens` tokens that go into a state of this tiling, or that
+  /// ask it with `repeat` heads for each of its own.
   TokenTiling forState(int64_t tokens, int64_t repeat = 1) const;
 
   explicit operator bool() const { return batch > 0; }
@@ -100,21 +100,22 @@ public:
   /// Whether rows take tokens in turn: token i lies in row i mod rowsUsed.
   bool isCyclic() const { return cyclic; }
 
-  /// The same rows, other columns.
+  /// This tiling with other columns.
   TokenTiling withColumns(ColumnPlacement columns, int64_t headSize = 1) const;
-  /// The same with each head spread over so many columns.
+  /// This tiling with each head spread over so many columns.
   TokenTiling withHeadColumns(int64_t headColumns) const;
-  /// The same columns, every token in so many rows of each batch element.
+  /// This tiling with every token in so many rows of each batch element.
   TokenTiling withCopies(int64_t rows) const;
-  /// The same with so many tokens in each batch element.
+  /// This tiling with so many tokens in each batch element.
   TokenTiling withTokens(int64_t tokens) const;
-  /// The same rows and columns, one token per batch element in every row that
+  /// This tiling with one token per batch element in every row that
   /// this distribution uses of a region of `height` rows.
   TokenTiling perBatchElement(int64_t height) const {
     return withTokens(1).withCopies(rowsUsed(height));
   }
 
-  /// The same columns, for a tensor of one token that every row holds.
+  /// A tiling of the same columns, for a tensor of one token that every row
+  /// holds.
   TokenTiling perVector(int64_t height) const;
 
   /// Rows that belong to each batch element; 0 if rows hold whole ones.

@@ -23,7 +23,7 @@ struct WriteOptions {
   /// Tokens whose keys and values are inputs, to which a call writes its own at
   /// an input `position`; 0: a whole sequence is one call. See README.md.
   int64_t cacheCapacity = 0;
-  /// Of each token only so many logits leave, the largest, and whose they are;
+  /// How many logits of each token leave, the largest, and whose they are;
   /// 0: all.
   int64_t topK = 0;
 };

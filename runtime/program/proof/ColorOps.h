@@ -13,8 +13,8 @@
 
 namespace wsec::runtime {
 
-/// Those whose words of the color pass along one axis, as far as scalars tell;
-/// too many rather than too few.
+/// Operations whose words of the color pass along one axis, as far as scalars
+/// tell; too many rather than too few.
 class ColorOps {
 public:
   /// What one operand moves in a PE.

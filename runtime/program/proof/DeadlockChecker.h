@@ -32,7 +32,7 @@ struct TokenLimits {
 /// how it is launched decides nothing.
 DeadlockProof proveDeadlockFree(const program::Program &program);
 
-/// The same of a program with one entry, which has no arguments. What launches
+/// Proves it of a program with one entry, which has no arguments. What launches
 /// carry is not known.
 DeadlockProof proveOneCall(const program::Program &program,
                            const TokenLimits &limits = {});

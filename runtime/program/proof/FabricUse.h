@@ -124,7 +124,7 @@ public:
   /// The largest nodes below `node` that depend on one axis only.
   void atoms(int node, std::set<int> &result) const;
   void atoms(const program::Affine &affine, std::set<int> &result) const;
-  /// Of all that decides whether a turn is run.
+  /// The atoms of all that decides whether a turn is run.
   void atoms(const LoopTurns &turns, std::set<int> &result) const;
 
   /// Whether the rectangles have this position, and the first and last they
@@ -183,7 +183,7 @@ private:
   std::vector<int64_t> constants;
   mutable std::vector<Values> byNode[2]; ///< by axis and node; empty: not yet
   mutable std::map<int, std::vector<int>> knownMixed;
-  /// Of nodes that depend on both axes: their values where one was asked for
+  /// Values of nodes that depend on both axes, where one was asked for
   /// last, if `visits` says that they are of this visit.
   mutable Values mixedValues;
   mutable std::vector<int64_t> visits; ///< by node
@@ -210,12 +210,12 @@ struct FabricRoutine {
   bool isTask = false; ///< then `id` is its index in the class
   std::vector<FabricOp> ops;
   std::vector<FabricEvent> events;
-  /// Of several launches, one after the other: the first event of each.
+  /// The first event of each of several launches, one after the other.
   std::vector<size_t> launches;
 };
 using StatementList =
     flatbuffers::Vector<flatbuffers::Offset<program::Statement>>;
-/// Of routine `id`, or of a task. Unless `everything`, what acts on tasks and
+/// Reads routine `id`, or a task. Unless `everything`, what acts on tasks and
 /// switches, and wavelets of two elements are not understood.
 FabricRoutine readRoutine(const StatementList &body, uint32_t id,
                           const AxisScalars &scalars, bool everything);

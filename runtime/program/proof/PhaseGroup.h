@@ -39,7 +39,7 @@ private:
 /// Ops of main threads that are one phase; or of microthreads that hand words
 /// to one another.
 struct PhaseGroup {
-  /// Of its links, and in which lines they are.
+  /// Directions of its links, and in which lines they are.
   std::map<program::Port, LinkLines> directions;
   std::set<size_t> exchanges; ///< groups of main threads; if of microthreads
   bool sink = false;          ///< hears main threads

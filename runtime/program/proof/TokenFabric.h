@@ -30,7 +30,7 @@ public:
   Fabric(const program::Program &program, const KindMesh &mesh, Depths depths,
          Agenda &agenda);
 
-  /// Those with code come first.
+  /// Places, of which those with code come first.
   const std::vector<Place> &places() const { return kinds; }
   const Route &route(size_t index) const { return routes[index]; }
   int64_t color(size_t route) const { return colors[route]; }

@@ -52,7 +52,7 @@ struct Progress {
   }
 
 private:
-  /// Of the first words of a window's stream, those inside.
+  /// How many of the first words of a window's stream are inside.
   int64_t inside(int64_t words) const;
   bool flow(Fabric &fabric);
   bool step(Fabric &fabric);

@@ -72,10 +72,10 @@ public:
   /// Throws NotUnderstood where one list has more words than the other, in
   /// some line; and where in some lines the one has, in others the other.
   Pairing &between(uint32_t sends, uint32_t takes);
-  /// That words go so, in some PEs of the lines that are looked at.
+  /// Notes that words go so, in some PEs of the lines that are looked at.
   void record(Pairing &pairing, int64_t color, bool link,
               program::Port direction);
-  /// That PEs hear the same words.
+  /// Notes that PEs hear the same words.
   void agree(const Pairing &some, const Pairing &others);
   /// As it is in one of the lines.
   std::vector<Portion> portionsIn(const Pairing &pairing, size_t line) const;
