@@ -97,8 +97,8 @@ struct Nest {
   /// that the order of the elements matters across dimensions. The innermost
   /// dimension (lanes) is always free of that.
   bool ordered = false;
-  /// Of multiply-adds: sums begin with `start` instead of what is there; -0
-  /// leaves the bits of the first term. Only products can be this.
+  /// Whether sums of multiply-adds begin with `start` instead of what is there;
+  /// -0 leaves the bits of the first term. Only products can be this.
   bool starts = false;
   float start = -0.0f;
   NestTypes types;
@@ -123,7 +123,7 @@ public:
   static constexpr size_t mostJoined = mostFactors;
   void run(float *dst, const Factors *sources, size_t count) const;
 
-  /// Of each sum.
+  /// How many terms each sum has.
   size_t terms() const { return inner.extent * second.extent; }
 
   /// Asks the memory for the weights of a product that will run soon, or for

@@ -49,13 +49,13 @@ struct KeptLaunches {
 
   size_t bytes() const;
 };
-/// Those of one entry, by their first launch.
+/// Launches that are kept of one entry, by their first.
 using KeptByLaunch = std::multimap<size_t, std::shared_ptr<const KeptLaunches>>;
 
-/// That of one run. States are equal if all words of the SRAM have the same
-/// form, no words are under way, and all clocks go the same number of cycles
-/// ahead, or stand. Then the control of the next layer, which depends on no
-/// data, is that of the last one.
+/// The memory of one run. States are equal if all words of the SRAM have the
+/// same form, no words are under way, and all clocks go the same number of
+/// cycles ahead, or stand. Then the control of the next layer, which depends on
+/// no data, is that of the last one.
 class LaunchMemory {
 public:
   using MainThreads = std::vector<std::unique_ptr<MainThread>>;

@@ -52,10 +52,10 @@ private:
   /// the wafer they do so at the same time. Nothing in it waits.
   struct Divergence {
     std::vector<int> lanes; ///< at work, in order
-    /// Of a branch: what others do then.
+    /// What others do then, of a branch.
     const Body *otherwise = nullptr;
     std::vector<int> others = {};
-    /// Of a loop: turns of each lane.
+    /// Turns of each lane, of a loop.
     std::vector<int64_t> turns = {};
   };
   bool nextLaunch();
@@ -102,7 +102,7 @@ private:
     return {scalars.data(), loops.data(),
             locals.data() + size_t(lane) * localsOfLane};
   }
-  /// Of what does not differ among the lanes at work.
+  /// Bindings of what does not differ among the lanes at work.
   Bindings bindings() const {
     return bindings(strip.scalars, lanesAtWork()[0]);
   }

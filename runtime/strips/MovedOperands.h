@@ -48,7 +48,7 @@ public:
   void note(Strip &strip, int lane, const MemoryPattern &pattern,
             const OperandCode &operand, uint32_t move, bool reads, bool writes);
 
-  /// Those of parts one behind the other, and by how many words their moves
+  /// Accesses of parts one behind the other, and by how many words their moves
   /// take them. Whether the same may be done there: within buffers, with words
   /// that are written, and whatever lies apart or together still does. What is
   /// written is noted as such, then.

@@ -27,7 +27,8 @@ public:
   std::optional<int> busy(int thread, int lane) const;
   /// What is wrong about running `run` now; empty: nothing.
   std::string conflict(const InstructionRun &run) const;
-  /// The same of the main thread that reads something in a lane (-1: in all).
+  /// The conflict of the main thread that reads something in a lane (-1: in
+  /// all).
   std::string conflict(const MemoryPattern &read, int lane) const;
   /// A microthread was awaited: what it wrote is there.
   void settle(int thread, Strip &strip);

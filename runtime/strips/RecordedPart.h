@@ -23,7 +23,7 @@ struct Location {
   const float *data = nullptr;
   std::shared_ptr<const void> owner = {};
 };
-/// Of the views of all strips, in order.
+/// Where the views of all strips lie, in order.
 using Locations = std::vector<Location>;
 
 class RecordedPart {

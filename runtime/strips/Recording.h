@@ -144,7 +144,7 @@ public:
   /// Executes a nest and notes it. `parts` are of a nest that was joined.
   void compute(uint32_t actor, const Nest &nest, BufferId dst, BufferId a,
                BufferId b, std::vector<Part> parts = {});
-  /// The same of several with one destination, one behind the other.
+  /// Executes several nests with one destination, one behind the other.
   void compute(uint32_t actor, BufferId dst, std::vector<Joined> nests);
   /// A part of a joined nest; the offsets are set as that is computed.
   Part part(const Nest &nest, BufferId a, BufferId b);
@@ -189,7 +189,7 @@ public:
   std::atomic<bool> pinned{false}; ///< it holds for these arguments only
   /// What of the words that last operations write into, and perhaps more.
   std::vector<std::pair<Words, uint32_t>> lastingWrites; ///< and how they move
-  /// Of each stream, the tensors that are written and read in the same call.
+  /// Tensors of each stream that are written and read in the same call.
   std::vector<std::vector<uint32_t>> passing;
 
 private:

@@ -25,14 +25,15 @@ struct RepeatedLaunches {
   bool operator==(const RepeatedLaunches &) const = default;
 };
 
-/// Of numbers that stand for launches those that are repeated at least `least`
-/// times, in order; where there are several ways, the one that covers most.
+/// Finds, of numbers that stand for launches, those that are repeated at least
+/// `least` times, in order; where there are several ways, the one that covers
+/// most.
 std::vector<RepeatedLaunches> findRepeats(const std::vector<uint32_t> &launches,
                                           size_t least);
 
-/// Of a call those that start the same routine with the same arguments, but for
-/// those that move operands, and whose streams take the same ways with as many
-/// words.
+/// Finds launches of a call that start the same routine with the same
+/// arguments, but for those that move operands, and whose streams take the same
+/// ways with as many words.
 std::vector<RepeatedLaunches>
 findRepeatedLaunches(const Call &call, HostPort &host,
                      const AddressArguments &moving, size_t least);

@@ -45,7 +45,7 @@ public:
     /// Where those lie that were there before, if not where the recorded run
     /// found them.
     std::map<Recording::BufferId, const float *> before;
-    /// Of the host's words and of words under way, those that `find` finds
+    /// Words of the host and words under way that `find` finds
     /// behind a replay.
     std::set<Recording::BufferId> after;
   };
@@ -82,7 +82,7 @@ private:
   struct Step {
     const PreparedNest *nest;
     uintptr_t dst, a, b;
-    /// That sources are offsets into; 0: they are addresses.
+    /// Views that sources are offsets into; 0: they are addresses.
     uint32_t aView, bView;
     uint32_t partBegin = 0, partEnd = 0; ///< of a nest that was joined
     uint32_t ahead = 0;    ///< the next that reads words of the host; 0: none

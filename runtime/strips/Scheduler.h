@@ -30,7 +30,7 @@ class Actor;
 class ActorGroup {
 private:
   friend class Scheduler;
-  /// Those that are awake, the last woken first; `busy` behind them while a
+  /// Actors that are awake, the last woken first; `busy` behind them while a
   /// thread has the group or it waits for one. Null: none is.
   std::atomic<Actor *> awake{nullptr};
   bool lastFirst = false; ///< the order in which they ran the last time

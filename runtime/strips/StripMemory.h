@@ -145,8 +145,8 @@ public:
                 std::shared_ptr<const void> owner);
 
 private:
-  /// Of a word. Elements of each type have two forms, from `Elements` on; views
-  /// one each, from `Views` on.
+  /// The form of a word. Elements of each type have two, from `Elements` on;
+  /// views one each, from `Views` on.
   using Form = uint8_t;
   enum : Form { Home, Alike, Elements, Views = 8, Mixed = 255 };
   static Form elementsOf(program::ElementType type, bool alike);

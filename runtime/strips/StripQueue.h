@@ -58,7 +58,7 @@ struct Chunk {
   /// The first part of at most `count` words that is a rectangle, starting at
   /// word `from`.
   Chunk part(size_t from, size_t count) const;
-  /// The same words for the lanes from `lane` on, or that lane's for all.
+  /// This chunk's words for the lanes from `lane` on, or that lane's for all.
   Chunk shifted(ptrdiff_t lane, bool broadcast) const;
 };
 
@@ -189,7 +189,7 @@ public:
 
   /// Adds words for lanes [from, from + count).
   void push(Chunk chunk, int from, int count, const Expected &expected = {});
-  /// The same, of chunks that come `latency` cycles later; takes them.
+  /// Adds chunks that come `latency` cycles later; takes them.
   void push(std::span<Chunk> chunks, double latency, int from, int count);
 
   /// The next words for all lanes, which may have to be gathered; false, and
@@ -197,7 +197,7 @@ public:
   bool front(Chunk &chunk, Actor &reader);
   void pop(size_t words);
 
-  /// The same for one lane.
+  /// The next words for one lane, as for all.
   bool front(Chunk &chunk, int lane, Actor &reader);
   void pop(size_t words, int lane);
   /// Takes chunks of a lane as they are, at most `most` words, until there are
@@ -228,7 +228,7 @@ public:
   bool full(Actor &writer);
   /// More room; returns whether anybody waited for it.
   bool grow();
-  /// Of the words that wait, while nobody adds or takes some.
+  /// Bytes of the words that wait, while nobody adds or takes some.
   size_t waitingBytes() const { return size_t(held) * sizeof(float); }
 
   /// Whether no words wait, and none are lacking. While nobody adds, takes or

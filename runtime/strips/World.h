@@ -69,7 +69,7 @@ public:
   void push(const Chunk &chunk, Ticket *ticket) const;
   /// Sends words of one lane; the chunk holds only these.
   void push(const Chunk &chunk, int lane, Ticket *ticket) const;
-  /// The same of several, which it takes.
+  /// Sends several chunks of one lane, which it takes.
   void push(std::span<Chunk> chunks, int lane) const;
   /// How many words all receivers of a lane (-1: of all) have asked for beyond
   /// those they got, and how the slowest takes them, in time of the sender; 0:
@@ -123,7 +123,7 @@ public:
   size_t untilLaunch = SIZE_MAX;
   /// Whether some PE has waited for its launch wavelet, and that for nobody.
   std::atomic<bool> awaitsCommands{false};
-  /// Of each stream that had brought all its words of a channel, when; noted
+  /// When each stream had brought all its words of a channel; noted
   /// while there is a recording.
   std::vector<std::pair<uint32_t, double>> arrivals;
 
@@ -195,7 +195,7 @@ public:
   };
   /// Only while nothing runs.
   Work work() const;
-  /// The same work again, `times`.
+  /// Does that work again, `times`.
   void repeat(uint64_t times, const Work &work) {
     spend(times * work.spent);
     repeated.instructions += times * work.instructions;
@@ -211,7 +211,7 @@ private:
     std::map<int, std::unique_ptr<StripQueue>> queues;
     std::map<int, std::unique_ptr<Links>> links;
   };
-  /// The same, looked up without the lock.
+  /// Queue and links of a color, looked up without the lock.
   struct Known {
     std::atomic<StripQueue *> queue{nullptr};
     std::atomic<const Links *> links{nullptr};

@@ -52,7 +52,7 @@ public:
 
 private:
   int64_t findMissing(int64_t half, int64_t count, int lane);
-  /// Of a group of 64 halves, those that the lane has written.
+  /// The halves of a group of 64 that the lane has written.
   uint64_t writtenBy(int64_t group, int lane);
 
   struct Release {
