@@ -4,6 +4,7 @@
 // alive, so the wafer holds it once.
 #include "compiler/canonicalize/VerifyStates.h"
 #include "compiler/values/OnnxValues.h"
+#include "dialects/onnx/CachedCalls.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -38,11 +39,17 @@ private:
   void checkResult(OpOperand &result, StringRef name);
   void refuse(Operation *user, const Twine &reason) {
     // What was refused for itself says more.
-    auto hasReason = [](Operation *op) {
-      return isa<onnx::NodeOp>(op) && op->hasAttr(values::reasonAttrName);
-    };
-    if (!hasReason(user) && llvm::none_of(user->getUsers(), hasReason))
-      refusals.refuse(user, reason);
+    SmallVector<Operation *> open{user};
+    llvm::SmallPtrSet<Operation *, 16> seen{user};
+    while (!open.empty()) {
+      Operation *op = open.pop_back_val();
+      if (isa<onnx::NodeOp>(op) && op->hasAttr(values::reasonAttrName))
+        return;
+      for (Operation *next : op->getUsers())
+        if (!isa<onnx::MatMulOp>(next) && seen.insert(next).second)
+          open.push_back(next);
+    }
+    refusals.refuse(user, reason);
   }
 
   func::FuncOp function;
@@ -192,6 +199,9 @@ void canonicalize::verifySharedStates(ModuleOp module, Refusals &refusals) {
           known.insert({name, {argument.getType(), function.getSymName()}});
       auto [type, entry] = first->second;
       if (isNew || type == argument.getType())
+        continue;
+      // What writes it was refused, and would have given it the capacity.
+      if (function->hasAttr(onnx::callAttrName) && !refusals.empty())
         continue;
       std::string text;
       llvm::raw_string_ostream(text)

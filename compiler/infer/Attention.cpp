@@ -6,6 +6,7 @@
 #include "compiler/infer/States.h"
 #include "compiler/values/AttentionMask.h"
 #include "compiler/values/Heads.h"
+#include "dialects/onnx/CachedCalls.h"
 #include <algorithm>
 #include <limits>
 
@@ -123,8 +124,24 @@ Value wsec::infer::splitHeads(Legalization &n, Value x, int64_t heads) {
   return values::splitHeads(n.builder(), n.loc(), x, heads, n.name());
 }
 
-static Value attentionOp(Legalization &n, const GeneralAttention &a,
+/// Heads of states that an exporter has repeated for those of queries, once.
+static void shareStates(Legalization &n, GeneralAttention &a) {
+  std::optional<Heads> k = matchHeads(traceRepeated(a.k), 2, 3),
+                       v = matchHeads(traceRepeated(a.v), 2, 3);
+  auto isShared = [](const std::optional<Heads> &its) {
+    return its && its->repeats > 1 && its->scale == 1 &&
+           its->root.getDefiningOp<onnx::UpdateOp>();
+  };
+  if (!isShared(k) || !isShared(v) || k->heads != v->heads)
+    return;
+  for (auto [x, heads] : {std::pair(&a.k, &*k), std::pair(&a.v, &*v)})
+    *x = splitHeads(n, toRank3(n.builder(), n.loc(), *heads, n.name()),
+                    heads->heads);
+}
+
+static Value attentionOp(Legalization &n, GeneralAttention a,
                          ArrayRef<MaskTerm> terms) {
+  shareStates(n, a);
   Value q = mergeHeads(n, a.q), k = mergeHeads(n, a.k), v = mergeHeads(n, a.v);
   const int64_t heads = a.queryHeads(), shared = a.keyHeads();
   Shape shape{shapeOf(q)[0], shapeOf(q)[1], shapeOf(v)[2] / shared * heads};
@@ -173,7 +190,9 @@ static bool attention(Legalization &n) {
   a.q = heads(0, "q_num_heads");
   a.k = behindPast(n, n.optional(4), heads(1, "kv_num_heads"));
   a.v = behindPast(n, n.optional(5), heads(2, "kv_num_heads"));
-  a.past = n.has(4) ? shapeOf(n.input(4))[2] : 0;
+  if (!a.k || !a.v)
+    return false;
+  a.past = n.has(4) ? a.keys() - a.queries() : 0;
   a.mask = n.optional(3);
   a.lengths = n.optional(6);
   a.left = n.node().intAttr("left_window_size");
@@ -186,17 +205,22 @@ static bool attention(Legalization &n) {
   bool onlyFirst = llvm::all_of(n.op().getResults().drop_front(),
                                 [](Value other) { return other.use_empty(); });
   Value plain;
-  if (readsState(a)) {
+  const bool grows = n.op()->getParentOp()->hasAttr(onnx::callAttrName);
+  if (!grows && readsState(a)) {
     if (!onlyFirst)
       return n.fail("attends to a state, and has more results than the first; "
                     "leave the others out");
     if (!(plain = attendToState(n, a)))
       return false;
-  } else if (onlyFirst) {
+  } else if (onlyFirst || (grows && n.has(4))) {
     plain = attendPlainly(n, a);
   }
-  if (plain)
-    return n.replace(byHead ? splitHeads(n, plain, a.queryHeads()) : plain);
+  if (plain) {
+    SmallVector<Value> results = {
+        byHead ? splitHeads(n, plain, a.queryHeads()) : plain, a.k, a.v};
+    results.resize(std::min<size_t>(n.op().getNumResults(), 3));
+    return n.replace(results);
+  }
   // Scores that are results have what ONNX's text says.
   if (n.op().getNumResults() > 3 && !n.op().getResult(3).use_empty())
     a.hidden = -std::numeric_limits<double>::infinity();

@@ -70,7 +70,8 @@ mlir::Value mergeHeads(Legalization &legalization, mlir::Value x);
 mlir::Value splitHeads(Legalization &legalization, mlir::Value x,
                        int64_t heads);
 
-/// `past` [batch, heads, tokens, size], null or without elements, then `x`.
+/// `past` [batch, heads, tokens, size], null or without elements, then `x`;
+/// null with a reason where a state cannot have that.
 mlir::Value behindPast(Legalization &legalization, mlir::Value past,
                        mlir::Value x);
 

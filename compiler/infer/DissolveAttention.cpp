@@ -10,7 +10,7 @@
 // What hides is minus infinity there. In onnxruntime it is the lowest number,
 // and so here: that differs where all scores that are seen are minus infinity,
 // and where a mask of numbers has the lowest one for all keys.
-#include "compiler/infer/Attention.h"
+#include "compiler/infer/States.h"
 #include <cmath>
 #include <limits>
 
@@ -44,6 +44,8 @@ static Value product(Legalization &n, Value a, Value b) {
 }
 
 Value wsec::infer::behindPast(Legalization &n, Value past, Value x) {
+  if (past && isGrowingState(past))
+    return appendToState(n, past, x, 2);
   return past && shapeOf(past)[2] > 0 ? n.concat({past, x}, 2) : x;
 }
 

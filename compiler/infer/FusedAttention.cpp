@@ -234,7 +234,9 @@ static bool multiHeadAttention(Legalization &n) {
   a.q = parts[0];
   a.k = behindPast(n, n.optional(6), parts[1]);
   a.v = behindPast(n, n.optional(7), parts[2]);
-  a.past = n.has(6) ? shapeOf(n.input(6))[2] : 0;
+  if (!a.k || !a.v)
+    return false;
+  a.past = n.has(6) ? a.keys() - a.queries() : 0;
   a.scale = n.node().floatAttr("scale", 0);
   a.right = n.node().intAttr("unidirectional") ? 0 : -1;
   if (n.has(4))

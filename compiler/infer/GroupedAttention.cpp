@@ -12,6 +12,7 @@
 #include "compiler/infer/Attention.h"
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Places.h"
+#include "compiler/infer/States.h"
 #include <limits>
 
 using namespace mlir;
@@ -341,8 +342,14 @@ static bool groupQueryAttention(Legalization &n) {
   }
   const int64_t room =
       n.has(3) ? std::max(shapeOf(n.input(3))[2], total) : total;
-  Value keys = cacheOf(n, n.optional(3), a.k, starts, room);
-  Value values = cacheOf(n, n.optional(4), a.v, starts, room);
+  auto present = [&](Value past, Value now) {
+    return past && isGrowingState(past) ? appendToState(n, past, now, 2)
+                                        : cacheOf(n, past, now, starts, room);
+  };
+  Value keys = present(n.optional(3), a.k);
+  Value values = present(n.optional(4), a.v);
+  if (!keys || !values)
+    return false;
   a.k = tokensOf(n, keys, 0, total);
   a.v = tokensOf(n, values, 0, total);
   a.scale = n.node().floatAttr("scale", 0);

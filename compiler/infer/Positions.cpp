@@ -26,6 +26,8 @@ private:
   bool match();
   void findTainted();
   void follow(onnx::NodeOp user);
+  void addPositions(onnx::NodeOp attention);
+  bool saysTokens(Value constant, int64_t fewer);
   /// What takes the place of a constant: itself where it holds for all calls;
   /// null where none does.
   Value followed(Value constant);
@@ -118,9 +120,11 @@ static bool isExtent(onnx::NodeOp user, unsigned operand) {
     StringLiteral op;
     unsigned operand;
   };
-  static constexpr Place places[] = {
-      {"Reshape", 1}, {"Expand", 1},          {"Tile", 1},
-      {"Slice", 2},   {"ConstantOfShape", 0}, {"GroupQueryAttention", 6}};
+  static constexpr Place places[] = {{"Reshape", 1},
+                                     {"Expand", 1},
+                                     {"Tile", 1},
+                                     {"Slice", 2},
+                                     {"ConstantOfShape", 0}};
   return llvm::any_of(places, [&](const Place &place) {
     return user.getOpType() == place.op && operand == place.operand;
   });
@@ -179,6 +183,28 @@ static bool isCausal(const Tensor &mask, const Call &call, const Tensor &like) {
       return false;
   }
   return true;
+}
+
+/// How many keys, its own the last, each token sees by `mask` [.., tokens,
+/// total] of numbers as `like`; 0: it is no such window.
+static int64_t windowOf(const Tensor &mask, const Call &call) {
+  const Shape &shape = mask.shape();
+  const size_t rank = shape.size();
+  if (rank < 2 || shape[rank - 2] != call.tokens ||
+      shape[rank - 1] != call.total())
+    return 0;
+  int64_t window = 1;
+  const int64_t own = call.past; // of the first token
+  while (window <= own && equalAt(mask, own - window, mask, own))
+    ++window;
+  for (int64_t i = 0; i < mask.size() && window <= own; ++i) {
+    const int64_t behind =
+        call.past + i / call.total() % call.tokens - i % call.total();
+    const bool isSeen = behind >= 0 && behind < window;
+    if (isSeen != equalAt(mask, i, mask, own))
+      return 0;
+  }
+  return window <= own ? window : 0;
 }
 
 /// Where a table of all positions is longer than what a call takes of it, -1
@@ -326,12 +352,64 @@ Value PositionFollower::followed(Value constant) {
   return causal ? constant : Value();
 }
 
+/// Whether a constant is, in all samples, all tokens that there are then, but
+/// so many.
+bool PositionFollower::saysTokens(Value constant, int64_t fewer) {
+  SmallVector<const Fact *> facts{entry.lookup(constant)};
+  for (auto [sample, its] : llvm::zip(samples, same[constant]))
+    facts.push_back(sample.lookup(its));
+  for (auto [fact, call] : llvm::zip(facts, calls)) {
+    std::optional<Tensor> numbers =
+        fact && fact->constant ? fact->load() : std::nullopt;
+    for (int64_t i = 0; numbers && i < numbers->size(); ++i)
+      if (numbers->asInt(i) != call.total() - fewer)
+        return false;
+    if (!numbers)
+      return false;
+  }
+  return true;
+}
+
+/// onnxruntime's attention counts positions from the lengths of its sequences,
+/// if it is not given them.
+void PositionFollower::addPositions(onnx::NodeOp attention) {
+  constexpr unsigned number = 9;
+  auto rotates = attention.getOnnxAttributes().getAs<IntegerAttr>("do_rotary");
+  const unsigned inputs = attention.getInputs().size();
+  if (!rotates || rotates.getInt() == 0 ||
+      (inputs > number &&
+       !isa<NoneType>(attention.getInputs()[number].getType())))
+    return;
+  OpBuilder builder(attention);
+  Value none =
+      onnx::NoneOp::create(builder, attention.getLoc(), builder.getNoneType());
+  SmallVector<Value> more(attention.getInputs());
+  more.resize(std::max(inputs, number + 1), none);
+  more[number] = positions;
+  attention->setOperands(more);
+}
+
+/// Operands of onnxruntime's GroupQueryAttention that say how many tokens there
+/// are: the last one's place, and the number.
+static std::optional<int64_t> fewerThanTokens(onnx::NodeOp user,
+                                              unsigned operand) {
+  if (user.getOpType() != "GroupQueryAttention" ||
+      (operand != 5 && operand != 6))
+    return std::nullopt;
+  return operand == 5;
+}
+
 void PositionFollower::follow(onnx::NodeOp user) {
+  if (user.getOpType() == "GroupQueryAttention")
+    addPositions(user);
   for (OpOperand &operand : user->getOpOperands()) {
     Value value = operand.get();
     const Fact *fact = entry.lookup(value);
     if (!tainted.contains(value) || !fact || !fact->constant ||
         isExtent(user, operand.getOperandNumber()))
+      continue;
+    if (auto fewer = fewerThanTokens(user, operand.getOperandNumber());
+        fewer && saysTokens(value, *fewer))
       continue;
     auto [place, isNew] = known.try_emplace(value, Value());
     if (isNew)
@@ -342,6 +420,13 @@ void PositionFollower::follow(onnx::NodeOp user) {
     }
     const std::string name =
         value.getDefiningOp()->getAttrOfType<StringAttr>("node").str();
+    if (int64_t window = windowOf(*fact->load(), calls.front())) {
+      refuse(user, "lets each token see the last " + Twine(window) +
+                       " only, of which no kernel attends to states; take "
+                       "--kv-capacity up to " +
+                       Twine(window) + ", or leave it out");
+      continue;
+    }
     refuse(user, "operand " + Twine(operand.getOperandNumber()) +
                      ", of node '" + name +
                      "', follows the tokens of the past, and is neither a "
@@ -373,6 +458,12 @@ void PositionFollower::run() {
   for (onnx::NodeOp op : nodes)
     if (!op->hasAttr(reasonAttrName) && !llvm::all_of(op.getResults(), isKnown))
       follow(op);
+  // What needs a refused value is a consequence.
+  for (onnx::NodeOp op : nodes)
+    if (!op->hasAttr(reasonAttrName) &&
+        llvm::any_of(op->getOperandTypes(),
+                     [](Type type) { return isa<onnx::UnknownType>(type); }))
+      refuse(op, unsupportedOperand);
   if (positions && positions.use_empty())
     (void)function.eraseArgument(positions.getArgNumber());
 }

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small random decoders of transformers, exported with pasts that grow from call
+to call, by both exporters of PyTorch.
+
+usage: growing_exports.py ARCHITECTURE dynamo|script eager|sdpa FILE.onnx [--no-positions] [--no-mask] [--opset N]
+
+Architectures are those of families/architectures.py; windows are as long as all
+positions. --no-positions: the model counts them from the length of its past. Prints
+the name of the dimension of a call's tokens.
+"""
+
+import argparse
+import sys
+import warnings
+from pathlib import Path
+
+import onnx
+import torch
+import transformers
+from transformers.cache_utils import DynamicCache
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "families"))
+
+from architectures import ARCHITECTURES  # noqa: E402
+
+TOKENS, PAST = 3, 5
+
+
+def build(name, attention):
+    which = ARCHITECTURES[name]
+    model_class = getattr(transformers, which.model)
+    torch.manual_seed(0)
+    config = model_class.config_class(**{**which.config, **which.more})
+    if getattr(config, "sliding_window", None):
+        config.sliding_window = config.max_position_embeddings
+    config._attn_implementation = attention
+    model = model_class(config).eval()
+    # Norms and biases begin as ones and zeros, which would hide mistakes.
+    for parameter in model.parameters():
+        if parameter.dim() == 1:
+            parameter.data += 0.1 * torch.randn_like(parameter)
+    return model, config
+
+
+class Step(torch.nn.Module):
+    def __init__(self, model, names):
+        super().__init__()
+        self.model, self.names = model, names
+
+    def forward(self, *values):
+        cache, count = DynamicCache(), len(self.names)
+        for layer in range((len(values) - count) // 2):
+            cache.update(values[count + 2 * layer], values[count + 2 * layer + 1], layer)
+        made = self.model(past_key_values=cache, use_cache=True, **dict(zip(self.names, values)))
+        return made.logits, *(x for layer in made.past_key_values.layers for x in (layer.keys, layer.values))
+
+
+def main():
+    words = argparse.ArgumentParser()
+    words.add_argument("architecture")
+    words.add_argument("exporter")
+    words.add_argument("attention")
+    words.add_argument("file")
+    words.add_argument("--no-positions", action="store_true")
+    words.add_argument("--no-mask", action="store_true")
+    words.add_argument("--opset", type=int)
+    words = words.parse_args()
+    warnings.simplefilter("ignore")
+    model, config = build(words.architecture, words.attention)
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    inputs = {"input_ids": (torch.randint(3, 61, (1, TOKENS)), {1: "sequence"})}
+    if not words.no_mask:
+        inputs["attention_mask"] = (torch.ones(1, PAST + TOKENS, dtype=torch.long), {1: "total"})
+    if not words.no_positions:
+        inputs["position_ids"] = (torch.arange(PAST, PAST + TOKENS)[None], {1: "sequence"})
+    step, pairs = Step(model, list(inputs)), [f"{i}.{kind}" for i in range(config.num_hidden_layers)
+                                              for kind in ("key", "value")]
+    inputs |= {"past_key_values." + pair: (torch.randn(1, heads, PAST, size), {2: "past"}) for pair in pairs}
+    values, axes = zip(*inputs.values())
+    names = {"input_names": list(inputs), "output_names": ["logits", *("present." + pair for pair in pairs)]}
+    if words.exporter == "script":
+        torch.onnx.export(step, values, words.file, dynamo=False, opset_version=words.opset or 17,
+                          dynamic_axes=dict(zip(inputs, axes)), **names)
+    else:
+        dynamic = tuple({axis: torch.export.Dim.DYNAMIC for axis in each} for each in axes)
+        torch.onnx.export(step, values, words.file, dynamo=True, opset_version=words.opset or 20,
+                          dynamic_shapes=(dynamic,), external_data=False, verbose=False, **names)
+    # Exporters call dimensions as they like.
+    ids = onnx.load(words.file).graph.input[0]
+    model = onnx.load(words.file)
+    symbol = ids.type.tensor_type.shape.dim[1].dim_param
+    for value in [*model.graph.input, *model.graph.output]:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param == symbol:
+                dim.dim_param = "sequence"
+    onnx.save(model, words.file)
+
+
+main()

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decoders whose past grows from call to call, as exporters write them, without one.
+
+usage: growing_graphs.py NAME FILE.onnx
+
+concat: past and new joined, heads of queries that share repeated keys, positions
+and a causal mask counted from the shape of the past. concat-...: the same with
+what --kv-capacity refuses. genai, multi-head: operators of com.microsoft.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "families"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "models"))
+
+WORDS, WIDTH, HEADS, SHARED, SIZE = 61, 32, 4, 2, 8
+LOWEST = float(np.finfo("f4").min)
+
+
+class Graph:
+    def __init__(self):
+        self.nodes, self.initializers, self.random = [], [], np.random.default_rng(0)
+
+    def constant(self, value):
+        name = f"c{len(self.initializers)}"
+        self.initializers.append(numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def ints(self, *values):
+        return self.constant(np.array(values, np.int64))
+
+    def int(self, value):
+        return self.constant(np.array(value, np.int64))
+
+    def weight(self, *shape):
+        return self.constant(self.random.standard_normal(shape).astype("f4") / np.sqrt(np.float32(shape[0])))
+
+    def add(self, op, *inputs, name=None, **attributes):
+        name = name or f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, inputs, [name], f"{op}_{name}", **attributes))
+        return name
+
+
+def length(g, x, axis):
+    return g.add("Gather", g.add("Shape", x), g.int(axis))
+
+
+def heads(g, x, count):
+    return g.add("Transpose", g.add("Reshape", x, g.ints(0, 0, count, SIZE)), perm=[0, 2, 1, 3])
+
+
+def repeated(g, x):
+    """Each head twice."""
+    total = g.add("Unsqueeze", length(g, x, 2), g.ints(0))
+    shape = g.add("Concat", g.ints(1, SHARED, HEADS // SHARED), total, g.ints(SIZE), axis=0)
+    x = g.add("Expand", g.add("Unsqueeze", x, g.ints(2)), shape)
+    return g.add("Reshape", x, g.ints(1, HEADS, -1, SIZE))
+
+
+def mask(g, queries, keys, kind):
+    """0 for keys that a query sees, the lowest number for others."""
+    queries, keys = g.add("Unsqueeze", queries, g.ints(1)), g.add("Unsqueeze", keys, g.ints(0))
+    seen = g.add("Not", g.add("Less", queries, keys))
+    if kind == "window":
+        seen = g.add("And", seen, g.add("Less", queries, g.add("Add", keys, g.int(3))))
+    if kind == "both":
+        seen = g.add("Or", seen, g.add("Less", queries, keys))
+    return g.add("Where", seen, g.constant(np.float32(0)), g.constant(np.float32(LOWEST)))
+
+
+def concat(kind):
+    g = Graph()
+    past, tokens = length(g, "past_key_values.0.key", 2), length(g, "input_ids", 1)
+    total = g.add("Add", past, tokens)
+    queries, keys = (g.add("Range", start, total, g.int(1)) for start in (past, g.int(0)))
+    x = g.add("Add", g.add("Gather", g.weight(WORDS, WIDTH), "input_ids"),
+              g.add("Gather", g.weight(64, WIDTH), queries))
+    if kind == "length":
+        x = g.add("Mul", x, g.add("Cast", total, to=TensorProto.FLOAT))
+    q = heads(g, g.add("MatMul", x, g.weight(WIDTH, HEADS * SIZE)), HEADS)
+    kept = []
+    for name in ("key", "value"):
+        new = heads(g, g.add("MatMul", x, g.weight(WIDTH, SHARED * SIZE)), SHARED)
+        kept.append(g.add("Concat", f"past_key_values.0.{name}", new, axis=2, name=f"present.0.{name}"))
+    k, v = (repeated(g, x) for x in kept)
+    scores = g.add("Mul", g.add("MatMul", q, g.add("Transpose", k, perm=[0, 1, 3, 2])),
+                   g.constant(np.float32(SIZE**-0.5)))
+    if kind == "bias":
+        slopes = g.constant(np.float32([0.5, 0.25, 0.125, 0.0625]).reshape(1, HEADS, 1, 1))
+        scores = g.add("Add", scores, g.add("Mul", g.add("Cast", keys, to=TensorProto.FLOAT), slopes))
+    if kind == "softcap":
+        cap = g.constant(np.float32(20))
+        scores = g.add("Mul", g.add("Tanh", g.add("Div", scores, cap)), cap)
+    scores = g.add("Add", scores, mask(g, queries, keys, kind))
+    y = g.add("MatMul", g.add("Softmax", scores, axis=-1), v)
+    if kind == "read":
+        y = g.add("Add", y, g.add("ReduceMean", kept[1], g.ints(1, 2), keepdims=1))
+    y = g.add("Reshape", g.add("Transpose", y, perm=[0, 2, 1, 3]), g.ints(0, 0, HEADS * SIZE))
+    g.add("MatMul", g.add("Add", x, g.add("MatMul", y, g.weight(WIDTH, WIDTH))), g.weight(WIDTH, WORDS),
+          name="logits")
+    before = 5 if kind == "fixed" else "past"
+    caches = [("past_key_values.0." + name, TensorProto.FLOAT, ["batch", SHARED, before, SIZE])
+              for name in ("key", "value")]
+    made = [("present.0." + name, TensorProto.FLOAT, ["batch", SHARED, "total", SIZE])
+            for name in ("key", "value")]
+    values = [[helper.make_tensor_value_info(*each) for each in group] for group in (
+        [("input_ids", TensorProto.INT64, ["batch", "sequence"]), *caches],
+        [("logits", TensorProto.FLOAT, ["batch", "sequence", WORDS]), *made])]
+    return helper.make_model(helper.make_graph(g.nodes, "g", *values, g.initializers), ir_version=10,
+                             opset_imports=[helper.make_opsetid("", 18)])
+
+
+def fused(name, path):
+    import fused_graphs
+
+    fused_graphs.write(name, path)
+    model = onnx.load(path)
+    for value in [*model.graph.input, *model.graph.output]:
+        dims = value.type.tensor_type.shape.dim
+        dims[0].dim_param = "batch"
+        if not value.name.startswith(("past", "present")) and value.name != "attention_mask":
+            dims[1].dim_param = "sequence"
+    return model
+
+
+FUSED = {"genai": "fused-genai.extend", "genai-int4": "fused-genai.int4",
+         "genai-positions": "fused-genai.rotary-node", "multi-head": "fused-genai.multi-head",
+         "genai-window": "fused-genai.window-softcap"}
+
+
+def main():
+    name, path = sys.argv[1], Path(sys.argv[2])
+    model = fused(FUSED[name], path) if name in FUSED else concat(name.partition("-")[2])
+    onnx.save(model, path)
+
+
+main()
