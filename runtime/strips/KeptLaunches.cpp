@@ -72,6 +72,7 @@ std::shared_ptr<KeptLaunches> LaunchMemory::beginKept(size_t from, size_t to) {
   its->part = open;
   world.footprint = its->footprint.get();
   world.commands.noteTaken(true);
+  awaitedBefore = world.awaitsCommands.exchange(false);
   arrivalsBefore = world.arrivals.size();
   for (const auto &main : mains)
     main->takeLead();
@@ -84,6 +85,8 @@ void LaunchMemory::endKept(const std::shared_ptr<KeptLaunches> &its) {
   world.footprint = nullptr;
   its->footprint->close();
   its->taken = world.commands.noteTaken(false);
+  its->awaits =
+      world.awaitsCommands.exchange(world.awaitsCommands || awaitedBefore);
   if (!resting) { // It is not kept; what is written down of it may be wanted.
     if (!keepsBytes && !inLayer)
       close();
@@ -130,7 +133,8 @@ std::optional<double> LaunchMemory::cyclesSince(const KeptLaunches &its) const {
   for (size_t i = 0; i < taken.size(); ++i)
     if (!mayBeLater(taken[i] - its.before.commands[i] - cycles, its.lead))
       return {};
-  if (!mayBeLater(-cycles, its.lead)) // The host sends them at fixed times.
+  // The host sends them at fixed times: of a later run no later.
+  if (cycles > tolerance ? its.awaits : !mayBeLater(-cycles, its.lead))
     return {};
   const auto completes = completesOf(its.begin, its.end);
   if (completes.size() != its.completes.size())
@@ -193,7 +197,7 @@ void LaunchMemory::goOnBehind(const KeptLaunches &its, double cycles) {
   }
   for (const auto &output : channels.outputs)
     output->skip(its.end);
-  if (its.lead < 0)
+  if (its.awaits)
     world.awaitsCommands.store(true, std::memory_order_relaxed);
   // Word by word: none gets ahead of what the others let pass.
   size_t most = 0;

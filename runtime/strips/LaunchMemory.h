@@ -37,8 +37,10 @@ struct KeptLaunches {
   size_t begin = 0, end = 0;
   RunState before, after;
   /// By how much launch wavelets, and each channel, may be later relative to
-  /// the rest; negative: not at all.
+  /// the rest; negative: not at all. Whether some were awaited that only the
+  /// host sends no earlier.
   double lead = 0;
+  bool awaits = false;
   std::vector<double> margins;
   std::vector<std::vector<double>> taken; ///< launch words, by strip
   std::vector<LaunchTime> launches;
@@ -128,6 +130,7 @@ private:
   KeptByLaunch *const kept;                    ///< or null
   size_t keptRoom;                             ///< for more of them, in bytes
   size_t arrivalsBefore = 0;                   ///< those that are kept now
+  bool awaitedBefore = false;                  ///< before these
   const AddressArguments addresses;
   const std::vector<bool> varies; ///< launches that carry what arguments decide
   const bool anyVaries;

@@ -200,15 +200,16 @@ LastingAccesses::allOf(const std::vector<Moved> &parts) {
 }
 
 bool LastingAccesses::hold(const std::vector<Moved> &parts) {
-  bool moves = false, holds = true;
+  bool moves = false;
   for (const auto &[accesses, words] : parts)
-    if (std::any_of(words.begin(), words.end(),
-                    [](int64_t its) { return its != 0; })) {
-      moves = true;
-      holds = holds && !accesses->pinned;
-    }
-  if (!moves || !holds)
-    return holds;
+    for (size_t move = 0; move < words.size(); ++move)
+      if (words[move] != 0) {
+        moves = true;
+        if (accesses->pinned.contains(uint32_t(move)))
+          return false;
+      }
+  if (!moves)
+    return true;
   const std::map<int, std::vector<There>> byStrip = allOf(parts);
   for (const auto &[strip, all] : byStrip)
     if (!isThere(all) || !overlapsAlike(all))

@@ -10,8 +10,8 @@
 #include "runtime/threads/Mutex.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -55,7 +55,7 @@ public:
   using Moved = std::pair<const LastingAccesses *, std::vector<int64_t>>;
   static bool hold(const std::vector<Moved> &parts);
 
-  std::atomic<bool> pinned{false}; ///< some operand cannot be moved
+  std::set<uint32_t> pinned; ///< moves that some operand cannot follow
 
 private:
   struct Access {

@@ -32,7 +32,7 @@ void RecordedPart::end(World &world) {
   world.accesses = nullptr;
   isUsable = findUsable();
   fails = recording->mayFail();
-  accesses.pinned = recording->pinned.load();
+  accesses.pinned = recording->pinned;
   itsMoves = recording->moves;
   for (const StripMemory::ViewPlace &view : after) {
     const auto same =

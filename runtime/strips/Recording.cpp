@@ -55,7 +55,7 @@ Recording::BufferId Recording::moving(BufferId area, uint32_t move) {
   Guard guard(lock);
   constexpr size_t most = (1 << 24) - 1; // as many as a step can name
   if (movings.size() == most) {
-    pinned = true;
+    pinned.insert(move);
     return area;
   }
   const auto [known, isNew] = movingIndex.try_emplace({area, move}, nothing);

@@ -18,6 +18,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -133,8 +134,11 @@ public:
   /// A move, by its place; the first is none. And an SRAM that moves so.
   uint32_t addMove(Move move);
   BufferId moving(BufferId area, uint32_t move);
-  /// Some operand that should move cannot.
-  void pin() { pinned = true; }
+  /// Some operand that should move so cannot.
+  void pin(uint32_t move) {
+    Guard guard(lock);
+    pinned.insert(move);
+  }
   BufferId addView(uint32_t actor, uint32_t stream, uint32_t channel,
                    size_t maxWords, const WordView &view);
 
@@ -186,7 +190,7 @@ public:
   std::deque<float> constants; ///< that buffers point to
   std::vector<Move> moves{Move{}};
   std::vector<Moving> movings;
-  std::atomic<bool> pinned{false}; ///< it holds for these arguments only
+  std::set<uint32_t> pinned; ///< moves that must not take operands elsewhere
   /// What of the words that last operations write into, and perhaps more.
   std::vector<std::pair<Words, uint32_t>> lastingWrites; ///< and how they move
   /// Tensors of each stream that are written and read in the same call.

@@ -260,7 +260,7 @@ StripMemory::Place StripMemory::placeIn(AreaKind which,
     if (which == Words)
       place.buffer = recording->moving(its.buffer, elements.move);
     else
-      recording->pin();
+      recording->pin(elements.move);
   }
   return place;
 }
@@ -271,7 +271,7 @@ bool StripMemory::placeInView(const View &view, const SramElements &elements,
                               const Nest &nest, Place &place) const {
   const int64_t from = elements.first - view.origin;
   if (Recording *recording = nests.recording(); recording && elements.move)
-    recording->pin();
+    recording->pin(elements.move);
   place.laneStride = view.laneStride;
   place.buffer = view.buffer;
   place.owner = view.owner;
