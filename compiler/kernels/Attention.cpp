@@ -4,6 +4,10 @@
 // batch element are gathered north to the root of its group, which multicasts
 // them south; every PE of the group takes all of them into a buffer, some
 // features at a time. Where a row holds whole batch elements, nothing moves.
+//
+// A round brings a token of every row at least. Where scores of so many do not
+// fit, keys and values go to the store and stream from there, which takes more
+// cycles.
 
 #include "compiler/kernels/AttentionTerms.h"
 #include "compiler/kernels/Heads.h"
@@ -25,7 +29,15 @@ class Attention final : public KernelFor<wse::AttentionOp> {
     using P = StreamPattern;
     return {{P::RowWest, P::RowWest},       {P::RowWest, P::HeadCast},
             {P::KeyNorth, P::KeyNorth},     {P::KeyNorth, P::KeyCast},
-            {P::ValueNorth, P::ValueNorth}, {P::ValueNorth, P::ValueCast}};
+            {P::ValueNorth, P::ValueNorth}, {P::ValueNorth, P::ValueCast},
+            {P::Channel, P::Column}};
+  }
+  SmallVector<HostFlow> flowsOf(wse::AttentionOp op,
+                                const Machine &machine) const final {
+    AttentionShape shape(op, machine);
+    if (!shape.streamed)
+      return {};
+    return {CostModel(machine).columnFlow(shape.key.features, 2 * shape.keys)};
   }
   SmallVector<StreamNeed> streamsOf(wse::AttentionOp op,
                                     const Machine &machine) const final {
@@ -35,6 +47,8 @@ class Attention final : public KernelFor<wse::AttentionOp> {
       needs = {{StreamPattern::RowWest, {}},
                {StreamPattern::HeadCast,
                 {shape.query.features.units, shape.columns, shape.columns}}};
+    if (shape.streamed)
+      needs.append(columnStreams(shape.query, machine));
     if (shape.local())
       return needs;
     RowSet rows = shape.castRows(machine.height);
@@ -94,6 +108,14 @@ Value maskOf(onnx::AttentionOp op, Value mask, wse::TokenTiling query,
       rows.withColumns(wse::ColumnPlacement::Replicated), op, /*exact=*/true);
 }
 
+/// Whether keys and values may come from the store instead.
+bool canStream(wse::AttentionOp op, const Machine &machine) {
+  const AttentionShape shape(op, machine);
+  return shape.span() > 1 && shape.query.batch == 1 && !shape.narrow &&
+         shape.element.isF32() && shape.headSize == shape.valueSize &&
+         shape.query.features.units * shape.columns <= machine.width;
+}
+
 Value Attention::build(Operation *user, Selection &selection) const {
   auto op = cast<onnx::AttentionOp>(user);
   const int64_t repeat = op.headsPerKey();
@@ -116,10 +138,34 @@ Value Attention::build(Operation *user, Selection &selection) const {
     return selection.builder().getF64FloatAttr(value.convertToFloat());
   };
   std::optional<APFloat> cap = op.getSoftcap();
-  return selection.createFor<wse::AttentionOp>(
-      op, Type(selection.tensorType(tiling, wse::featuresOf(value))), query,
-      key, value, masks, op.getNumHeadsAttr(), number(op.getScale()),
-      cap ? number(*cap) : FloatAttr(), op.getTermsAttr());
+  auto create = [&] {
+    return selection.createFor<wse::AttentionOp>(
+        op, Type(selection.tensorType(tiling, wse::featuresOf(value))), query,
+        key, value, masks, op.getNumHeadsAttr(), number(op.getScale()),
+        cap ? number(*cap) : FloatAttr(), op.getTermsAttr());
+  };
+  wse::AttentionOp attention = create();
+  const Machine &machine = selection.machine();
+  // What is left beside code, as far as that is known, and queries.
+  const int64_t room = 2 * selection.roomForOutput(query);
+  if (!canStream(attention, machine) ||
+      scratchBytes(attention, machine) <= room)
+    return attention;
+  attention.erase();
+  const int64_t keys = tilingOf(key).getTokens();
+  const int64_t features = wse::featuresOf(key);
+  wse::IntermediateOp into =
+      selection.declare({2, keys, features}, op.getK(), op);
+  for (auto [index, tensor] : llvm::enumerate(ArrayRef{key, value}))
+    selection.store(tensor, into, int64_t(index) * keys * features,
+                    {keys * features, features, 1}, op);
+  attention = create();
+  attention->setAttr(
+      wse::storedAttrName,
+      wse::WeightAttr::get(
+          op.getContext(), FlatSymbolRefAttr::get(into.getSymNameAttr()),
+          cast<RankedTensorType>(into.getTypeAttr().getValue()), 0, {}));
+  return attention;
 }
 
 /// Instructions of a round besides: of sums and results, and that hear and
@@ -155,23 +201,28 @@ KernelCost Attention::costOf(wse::AttentionOp op,
                          : 1;
   double scores = double(shape.keys) * shape.channels;
   // A product, and the exchange before it, of which the group root relays most.
-  double exchanged = 0;
+  double exchanged = 0, weighted = 0;
+  const double rounds = shape.streamed ? shape.rounds + 1 : 1;
   const double elementsOfWord = shape.tokensOfWord() * shape.featuresOfWord();
   auto products = [&](double headSize, size_t summed) {
     double size = shape.most(headSize);
-    double sizes[] = {double(shape.keys), size, double(shape.channels)};
+    double sizes[] = {shape.keys / rounds, size, double(shape.channels)};
     double key = 1, feature = double(shape.key.pitch(machine.height));
     if (shape.pairing == Pairing::Channels)
       feature = double(shape.mostKeys());
-    else if (!shape.local())
+    else if (shape.buffered())
       std::tie(key, feature) = std::pair(double(shape.slice(headSize)), 1.0);
     if (summed == 0)
       key = std::max(key, sizes[2]);
     else
       feature = std::max(feature, double(shape.query.pitch(machine.height)));
     const double strides[] = {key, feature, 1};
-    double cycles = sums.product(
-        sizes, summed, sums.vectorAlong(sizes, summed, strides), strides);
+    double cycles =
+        rounds * sums.product(sizes, summed,
+                              sums.vectorAlong(sizes, summed, strides),
+                              strides);
+    if (summed == 0)
+      weighted = cycles;
     if (shape.local())
       return cycles;
     double slices = std::ceil(size / shape.slice(headSize));
@@ -184,6 +235,8 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   };
   double head = products(shape.headSize, 1) + products(shape.valueSize, 0) +
                 model.divides(shape.channels);
+  if (shape.streamed) // of instructions in all rounds
+    head += 4 * otherInstructions * rounds * machine.vectorSetup;
   head += AttentionTerms::passes(op) * model.adds(shape.keys, shape.channels);
   if (op.getSoftcap())
     head += model.functions(scores) + model.adds(shape.keys, shape.channels);
@@ -198,6 +251,12 @@ KernelCost Attention::costOf(wse::AttentionOp op,
                      : tileSizeMax(shape.query.features.units, machine.width);
   KernelCost cost;
   cost.compute = sequences * heads * (head + exchanged);
+  if (shape.streamed) {
+    // Keys are waited for; values come while scores are made of these.
+    cost.stream =
+        model.channelCycles(shape.query, shape.key.features, 2 * shape.keys);
+    cost.serial = std::min(cost.stream / 2, weighted);
+  }
   if (!shape.local())
     cost.fabric =
         heads * shape.keys *
@@ -214,10 +273,15 @@ KernelCost Attention::costOf(wse::AttentionOp op,
        2 * model.leastAdds(scores) +
        (op.getSoftcap() ? 2 : 1) * scores * machine.functionCycles);
   // Scores of the farthest keys, their exponentials, the division by their sum.
-  cost.lowerBound = std::max(cost.lowerBound,
-                             std::max(model.leastAcross(shape.span()),
-                                      model.leastAcross(shape.columns)) +
-                                 machine.functionCycles + machine.divideCycles);
+  if (shape.streamed)
+    cost.lowerBound = std::max(cost.lowerBound,
+                               2.0 * shape.keys * wse::featuresOf(op.getKey()) /
+                                   machine.westCount());
+  cost.lowerBound =
+      std::max(cost.lowerBound,
+               std::max(model.leastAcross(shape.streamed ? 1 : shape.span()),
+                        model.leastAcross(shape.columns)) +
+                   machine.functionCycles + machine.divideCycles);
   return cost;
 }
 

@@ -19,6 +19,9 @@
 // the columns of the head and are multicast back; each column makes the
 // exponentials of some keys, and all columns gather them. Of keys and values it
 // takes its own features only.
+//
+// Stored keys and values stream past all rows, those of a round one after the
+// other. Values come while scores are made.
 
 #include "compiler/kernels/AttentionTerms.h"
 
@@ -76,6 +79,8 @@ private:
   void attendRound(Place place, Round round);
   void inSlices(Place place, Round round, const Exchange &exchange,
                 function_ref<void(Affine, Affine, Operand)> body);
+  void streamStored();
+  void startHearing(Round round, const Exchange &exchange);
   void startGather(Place place, Round round, const Exchange &exchange,
                    Affine first, Affine features);
   Exchange keyExchange() const {
@@ -171,6 +176,8 @@ void AttentionWriter::write() {
       return attend({head, Affine(0)});
     b.loop(query.sequences, [&](Affine sequence) { attend({head, sequence}); });
   };
+  if (shape.streamed)
+    streamStored();
   terms->prepare();
   if (shape.spread())
     return b.where(RoutineBuilder::inSomeUnit(s, heads),
@@ -189,6 +196,18 @@ void AttentionWriter::inSlices(
     function_ref<void(Affine, Affine, Operand)> body) {
   const Tile &tile = exchange.tile;
   const Affine own = ownFeatures(tile);
+  if (shape.streamed) {
+    const bool isKeys = exchange.thread == KeyThread;
+    if (isKeys)
+      startHearing(round, exchange);
+    b.await(exchange.hearing);
+    if (isKeys)
+      startHearing(round, valueExchange());
+    const int64_t most = shape.most(tile.layout.features.unitSize);
+    return compute([&] {
+      body(0, own, Operand::memory(exchange.buffer, 0, {most, 1, 0}));
+    });
+  }
   if (shape.local())
     return compute([&] {
       body(0, own,
@@ -228,6 +247,30 @@ void AttentionWriter::inSlices(
     b.where(all ? Value() : s.less(0, rest),
             [&] { emit(whole * slice, rest); });
   }
+}
+
+/// A line is a round: its keys, then its values.
+void AttentionWriter::streamStored() {
+  const HostTensor stored = b.source(storedOf(op));
+  ColumnWords words;
+  words.tensor = stored.symbol;
+  words.offset = stored.offset;
+  words.features = key.layout.features;
+  words.lines = {shape.rounds + 1, shape.tokens * stored.strides[1]};
+  words.inner = {{2, stored.strides[0]}, {shape.tokens, stored.strides[1]}};
+  words.featureStep = stored.strides[2];
+  b.streamToColumns({words});
+}
+
+void AttentionWriter::startHearing(Round round, const Exchange &exchange) {
+  b.where(b.hears(StreamPattern::Column, query.active), [&] {
+    b.start(exchange.hearing, Opcode::Mov,
+            {round.keys, ownFeatures(exchange.tile)},
+            Operand::memory(
+                exchange.buffer, 0,
+                {shape.most(exchange.tile.layout.features.unitSize), 1}),
+            {b.columnWords(2)});
+  });
 }
 
 /// The keys of a round into the buffer, some features of each.

@@ -7,6 +7,7 @@
 
 #include "compiler/kernels/KernelLibrary.h"
 #include "compiler/machine/Tiling.h"
+#include "dialects/wse/InherentAttributes.h"
 
 namespace wsec {
 
@@ -14,6 +15,13 @@ namespace wsec {
 /// keys or values that are multicast at a time.
 inline constexpr int64_t scoreWords = 2048;
 inline constexpr int64_t gatheredWords = 2048;
+/// Words of stored keys, or of values, that a PE takes at a time.
+inline constexpr int64_t streamedWords = 1024;
+
+/// Keys and values, [2, keys, features], where they come from the store.
+inline wse::WeightAttr storedOf(wse::AttentionOp op) {
+  return op->getAttrOfType<wse::WeightAttr>(wse::storedAttrName);
+}
 
 struct AttentionShape {
   Layout query, key, value;
@@ -21,6 +29,7 @@ struct AttentionShape {
   int64_t queries, keys; // tokens of a sequence
   int64_t headSize, valueSize;
   int64_t channels;   // most tokens of a sequence in one PE
+  bool streamed;      // keys and values come from the store, to all rows
   int64_t tokens;     // that a row brings in a round; the last brings the rest
   int64_t rounds;     // before the last
   mlir::Type element; // of keys and values
@@ -35,11 +44,19 @@ struct AttentionShape {
         keys(key.tokens), headSize(query.features.unitSize),
         valueSize(value.features.unitSize),
         channels(query.group == 0 ? queries : tileSizeMax(queries, query.span)),
-        element(elementTypeOf(op.getKey())),
+        streamed(storedOf(op) != nullptr), element(elementTypeOf(op.getKey())),
         pairing(local() ? Pairing::None
                         : pairingOf({op.getKey(), op.getValue()}, machine)),
         narrow(isNarrow(op.getResult())) {
     tokens = std::max<int64_t>(1, scoreWords / channels / rows());
+    if (streamed) { // in rounds of equally many
+      tokens = std::min(
+          {tokens, keys, std::max<int64_t>(1, streamedWords / most(headSize))});
+      while (keys % tokens)
+        --tokens;
+      rounds = keys / tokens - 1;
+      return;
+    }
     // Heads and rounds are of whole words.
     if ((pairing == Pairing::Features && (headSize % 2 || valueSize % 2)) ||
         (pairing == Pairing::Channels && tokens == 1))
@@ -71,7 +88,9 @@ struct AttentionShape {
   int64_t rows() const { return local() ? 1 : key.span; }
   /// Rows that take part in the exchange of keys and values.
   int64_t span() const { return std::max(query.span, key.span); }
-  bool local() const { return span() == 1; }
+  bool local() const { return streamed || span() == 1; }
+  /// Whether words of keys and values wait in buffers, feature by feature.
+  bool buffered() const { return streamed || !local(); }
   bool blocked() const { return rounds > 0; }
   bool spread() const { return columns > 1; }
   /// Features of a head of this size that a PE holds, at least and at most.
@@ -95,19 +114,22 @@ struct AttentionShape {
   /// not needed for these it takes the sums of partial scores.
   int64_t gatheredCount() const {
     int64_t words =
-        local() ? 0
-                : wordsOf(element, mostKeys() * std::max(slice(headSize),
-                                                         slice(valueSize)));
+        buffered() ? wordsOf(element, mostKeys() * std::max(slice(headSize),
+                                                            slice(valueSize)))
+                   : 0;
     return spread() ? std::max(words, scoreCount()) : words;
   }
   /// Whether values come early, into a buffer of their own: where all own
   /// features of a head come at a time.
   bool early() const {
-    return spread() && !local() && slice(headSize) == most(headSize) &&
-           slice(valueSize) == most(valueSize);
+    return streamed ||
+           (spread() && !local() && slice(headSize) == most(headSize) &&
+            slice(valueSize) == most(valueSize));
   }
   /// Features that are multicast at a time, of a head of this size.
   int64_t slice(int64_t headSize) const {
+    if (streamed)
+      return most(headSize);
     int64_t size = most(headSize) / featuresOfWord();
     int64_t elements = gatheredWords * (narrow ? 2 : 1) / featuresOfWord();
     int64_t most = std::clamp<int64_t>(elements / mostKeys(), 1, size);

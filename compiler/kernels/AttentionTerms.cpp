@@ -92,10 +92,14 @@ void AttentionTerms::eachRound(function_ref<void(AttentionRound)> body) {
     later->numberKeys(shape.rows(), largerRows(), leastTokens(), shape.tokens,
                       shape.tokens);
   });
-  b.loop(shape.rounds, [&](Affine number) {
+  // Where the last round is as any other, it is one of the loop.
+  const int64_t rounds = shape.rounds + shape.streamed;
+  b.loop(rounds, [&](Affine number) {
     body({number * shape.tokens, shape.tokens * shape.rows(), /*last=*/false});
     count([&] { later->advance(shape.tokens); });
   });
+  if (shape.streamed)
+    return count([&] { later->advance(-rounds * shape.tokens); });
   const int64_t before = shape.rounds * shape.tokens;
   count([&] {
     later->numberKeys(shape.rows(), largerRows(), leastTokens(),

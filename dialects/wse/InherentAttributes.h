@@ -10,11 +10,17 @@
 
 namespace wsec::wse {
 
-/// The attributes that the operation's kind declares, by name.
+/// Of an `attention` that takes keys and values from the store: they.
+inline constexpr llvm::StringLiteral storedAttrName = "wse.stored";
+
+/// The attributes that the operation's kind declares, by name, and what it
+/// takes from the store.
 inline llvm::SmallVector<mlir::NamedAttribute>
 inherentAttributes(mlir::Operation *op) {
   mlir::NamedAttrList list;
   op->getName().populateInherentAttrs(op, list);
+  if (mlir::Attribute stored = op->getDiscardableAttr(storedAttrName))
+    list.append(storedAttrName, stored);
   llvm::SmallVector<mlir::NamedAttribute> attributes(list.begin(), list.end());
   llvm::sort(attributes);
   return attributes;

@@ -4,6 +4,7 @@
 // there.
 
 #include "dialects/StridedRange.h"
+#include "dialects/wse/InherentAttributes.h"
 #include "dialects/wse/WseChecks.h"
 
 using namespace mlir;
@@ -329,6 +330,23 @@ LogicalResult AttentionOp::verify() {
       cap && !(cap->convertToDouble() > 0))
     return emitOpError("caps scores at ")
            << cap->convertToDouble() << ", expected a positive number";
+  // (C6)
+  if (auto stored = (*this)->getAttrOfType<WeightAttr>(storedAttrName)) {
+    const auto type = RankedTensorType::get({2, keys, featuresOf(getKey())},
+                                            Float32Type::get(getContext()));
+    if (stored.getType() != type)
+      return emitOpError("stores ") << stored.getType() << ", expected " << type
+                                    << ", keys and then values";
+    RegionOp region = regionOf(cast<KernelOp>(getOperation()));
+    const int64_t columns = region ? region.columns() : 0;
+    const int64_t fit = columns / query.getHeadColumns();
+    if (query.getBatch() != 1 || !key.sameColumns(tilingOf(getValue())) ||
+        (region && int64_t(getNumHeads()) > fit))
+      return emitOpError("streams what is stored for ")
+             << query.getBatch() << " batch elements and " << getNumHeads()
+             << " heads on " << columns << " columns, expected 1 and at most "
+             << fit << ", with values of the size of keys; leave out 'stored'";
+  }
   return success();
 }
 

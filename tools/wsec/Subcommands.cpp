@@ -90,7 +90,8 @@ ABSL_FLAG(
     "input (default: symbolic)");
 ABSL_FLAG(
     Count, sequence, {0},
-    "S  tokens of a sequence (default: the model's, in a graph symbolic)");
+    "S  tokens of a sequence (default: the model's, of a preset those that it "
+    "was published with; where 'wsec model' writes a graph, symbolic)");
 
 ABSL_FLAG(
     Count, kv_capacity, {0},

@@ -380,14 +380,14 @@ static Task readTask() {
 
 /// What is wrong with the data is said before the model is compiled, as far as
 /// the model tells.
-static void bindData(const TrainedModel &model, Task &task, uint64_t sequence,
-                     uint64_t microBatch, unsigned systems) {
+static void bindData(const TrainedModel &model, Task &task, uint64_t microBatch,
+                     unsigned systems) {
   const auto make = [&](std::unique_ptr<NamedArrays> arrays,
                         std::optional<Tokens> tokens) {
     if (!tokens)
       return std::unique_ptr<TrainingData>(std::move(arrays));
     return sequencesOf(*std::move(tokens), model.tokens, model.training.targets,
-                       sequence);
+                       model.sequence);
   };
   task.data = make(std::move(task.arrays), std::move(task.tokens));
   task.evaluated =
@@ -504,10 +504,7 @@ static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
                      "found '" +
                      loss + "'");
   const bool hasArrays = !absl::GetFlag(FLAGS_data).empty();
-  const auto sequence =
-      hasArrays ? uint64_t(absl::GetFlag(FLAGS_sequence).value)
-                : needed(absl::GetFlag(FLAGS_sequence),
-                         "how many tokens a sequence has: --sequence=S");
+  const auto sequence = uint64_t(absl::GetFlag(FLAGS_sequence).value);
   const auto batch =
       uint64_t(std::max<int64_t>(1, absl::GetFlag(FLAGS_micro_batch).value));
   std::string cache = absl::GetFlag(FLAGS_cache);
@@ -520,9 +517,12 @@ static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
     task = readTask();
   const TrainedModel model = readTrainedModel(
       word, cache, batch, sequence, task ? task->arrays.get() : nullptr);
+  if (!isQuiet && !hasArrays && !sequence)
+    std::printf("sequences of %llu tokens, as the model has them\n",
+                static_cast<unsigned long long>(model.sequence));
   checkOutputs(model);
   if (task)
-    bindData(model, *task, sequence, batch, systems);
+    bindData(model, *task, batch, systems);
   if (absl::GetFlag(FLAGS_validate_only))
     return compileTraining(model.training, "", "", isQuiet) ? 0 : 1;
   const CachedProgram compiled = findOrCompile(model.training, cache, isQuiet);

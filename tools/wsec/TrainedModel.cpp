@@ -138,11 +138,10 @@ namespace {
 /// What data and an ONNX model are to each other.
 class ModelReader {
 public:
-  ModelReader(TrainedModel &model, uint64_t batch, uint64_t sequence,
-              const NamedArrays *arrays)
+  ModelReader(TrainedModel &model, uint64_t batch, const NamedArrays *arrays)
       : model(model), training(model.training),
         signature(presets::readSignature(training.model)),
-        batch(int64_t(batch)), sequence(int64_t(sequence)), arrays(arrays) {}
+        batch(int64_t(batch)), arrays(arrays) {}
   void read();
 
 private:
@@ -156,10 +155,15 @@ private:
   TrainedModel &model;
   TrainingProgram &training;
   const presets::ModelSignature signature;
-  const int64_t batch, sequence;
+  const int64_t batch;
   const NamedArrays *const arrays;
 };
 } // namespace
+
+static void requireSequence(const TrainedModel &model) {
+  if (!model.sequence)
+    throw UsageError("say how many tokens a sequence has: --sequence=S");
+}
 
 /// What is said of extents fits what the model says of them.
 void ModelReader::take(const presets::SignatureTensor &input,
@@ -174,7 +178,7 @@ void ModelReader::take(const presets::SignatureTensor &input,
         arrays ? absl::StrCat(" samples of array ", inQuotes(input.name), ", [",
                               absl::StrJoin(shape, ", "),
                               "]: change --micro-batch or the array")
-               : absl::StrCat(" sequences of ", sequence,
+               : absl::StrCat(" sequences of ", model.sequence,
                               " tokens: change --micro-batch or --sequence"),
         ", or export the model with symbolic dimensions"));
   const auto type = dataTypeOf(input.elementType);
@@ -198,7 +202,10 @@ void ModelReader::takeTokens() {
           " of the model anything: --tokens is for ", inQuotes(tokens.name),
           "; give arrays of all inputs and targets with --data=FILE.npz, or "
           "export the model without it"));
-  take(tokens, {batch, sequence});
+  if (!model.sequence && tokens.hasShape && tokens.dims.size() == 2)
+    model.sequence = uint64_t(std::max<int64_t>(tokens.dims[1], 0));
+  requireSequence(model);
+  take(tokens, {batch, int64_t(model.sequence)});
 }
 
 void ModelReader::takeArrays() {
@@ -256,7 +263,7 @@ void ModelReader::takeTargets(const presets::SignatureTensor &output) {
     shape.pop_back();
   }
   if (!arrays)
-    shape = {batch, sequence};
+    shape = {batch, int64_t(model.sequence)};
   model.inputs.push_back({training.targets,
                           hasClasses ? DataType::Int64 : DataType::Float32,
                           std::move(shape), classes});
@@ -283,6 +290,7 @@ TrainedModel readTrainedModel(const std::string &word,
                               const std::string &folder, uint64_t batch,
                               uint64_t sequence, const NamedArrays *arrays) {
   TrainedModel model;
+  model.sequence = sequence;
   TrainingProgram &training = model.training;
   training.machine = absl::GetFlag(FLAGS_machine);
   training.mesh = absl::GetFlag(FLAGS_mesh);
@@ -307,19 +315,24 @@ TrainedModel readTrainedModel(const std::string &word,
     } else if (isConfig && !config.model) {
       throw std::runtime_error(word + ": no model is named");
     } else {
-      if (sequence == 0)
-        throw UsageError("say how many tokens a sequence has: --sequence=S");
       const presets::ModelShape shape =
           config.model ? *config.model : presets::presetNamed(word);
+      if (!sequence && !arrays)
+        model.sequence = uint64_t(shape.sequence);
       training.allowsAbsentWeights = absl::GetFlag(FLAGS_compile_only) ||
                                      absl::GetFlag(FLAGS_validate_only);
-      training.model = writePreset(shape, folder, batch, sequence,
+      requireSequence(model);
+      training.model = writePreset(shape, folder, batch, model.sequence,
                                    training.allowsAbsentWeights);
     }
   }
-  if (absl::EndsWith(training.model, ".onnx"))
-    ModelReader(model, batch, sequence, arrays).read();
-  else if (const std::string name = absl::GetFlag(FLAGS_input); !name.empty())
+  if (absl::EndsWith(training.model, ".onnx")) {
+    ModelReader(model, batch, arrays).read();
+    return model;
+  }
+  if (!arrays)
+    requireSequence(model);
+  if (const std::string name = absl::GetFlag(FLAGS_input); !name.empty())
     model.tokens = name;
   return model;
 }

@@ -20,15 +20,17 @@ struct TakenInput {
 struct TrainedModel {
   TrainingProgram training;
   std::string tokens = "input_ids"; ///< the input that takes them
+  uint64_t sequence = 0; ///< how many it takes; of arrays, what was asked for
   /// As far as the model says; of an .mlir file none.
   std::vector<TakenInput> inputs;
 };
 
 /// What `word` and the flags name: a model, a preset, or a configuration with
 /// one, which is then written to `folder`; bound to calls of `batch` samples of
-/// `arrays`, or, where that is null, of sequences of `sequence` tokens. Throws
-/// std::runtime_error for an input that nothing is given to, and where the
-/// output that the loss is of cannot be told, or has no such loss.
+/// `arrays`, or, where that is null, of sequences of `sequence` tokens; 0: as
+/// many as the model says, or UsageError. Throws std::runtime_error for an
+/// input that nothing is given to, and where the output that the loss is of
+/// cannot be told, or has no such loss.
 TrainedModel readTrainedModel(const std::string &word,
                               const std::string &folder, uint64_t batch,
                               uint64_t sequence,
