@@ -299,6 +299,12 @@ void MatmulWriter::streamWeights(size_t lines, size_t features) {
   words.lines = {shape.lines(), weight.strides[lines]};
   words.featureStep = weight.strides[features];
   SmallVector<ColumnWords, 2> all = {words};
+  if (shape.takesOneMore()) {
+    const int64_t block = shape.plan.block;
+    words.offset += (shape.lines() - block) * words.lines.step;
+    words.lines.size = block;
+    all.push_back(words);
+  }
   if (shape.plan.paired) {
     // Behind the last line of an odd number comes the same once more.
     const int64_t step = weight.strides[lines], pairs = shape.lines() / 2;
@@ -443,7 +449,8 @@ void MatmulWriter::inStoredBuffers(Value own, Body body) {
 
   take(0, sizeOf(0));
   step(0, 0, sizeOf(0), blocks > 1 ? sizeOf(1) : 0);
-  const int64_t turns = std::max<int64_t>(0, whole - 2) / 3;
+  const int64_t turns =
+      (shape.takesOneMore() ? blocks - 1 : std::max<int64_t>(0, whole - 2)) / 3;
   b.loop(turns, [&](Affine turn) {
     for (int64_t i : {1, 2, 3})
       step(i, turn * (3 * block) + Affine((i - 1) * block), block, block);

@@ -64,7 +64,9 @@ struct MatmulShape {
   const FeatureTiling &tiling() const { return (reduce ? in : out).features; }
   /// The column's lines of words, and how one is tiled.
   int64_t streamedLines() const {
-    return quantized ? quantized->streamedLines() : wordLines(plan, lines());
+    return quantized
+               ? quantized->streamedLines()
+               : wordLines(plan, lines()) + (takesOneMore() ? plan.block : 0);
   }
   /// Lines of words of `lines` lines of weights.
   static int64_t wordLines(const MatmulPlan &plan, int64_t lines) {
@@ -82,6 +84,13 @@ struct MatmulShape {
   /// Whether a block of partial results is made and passed on.
   bool partial() const { return reduce && exchanges; }
   int64_t blocks() const { return (lines() + plan.block - 1) / plan.block; }
+  /// Of many blocks in three buffers: whether the last comes once more, and is
+  /// not used. Then all steps are alike, with about half of the code.
+  bool takesOneMore() const {
+    constexpr int64_t many = 256;
+    return stored && !plan.paired && lines() % plan.block == 0 &&
+           blocks() % 3 == 1 && blocks() >= many;
+  }
   /// In which injectors that multiply do not hear their column.
   bool applies(const Machine &machine) const {
     return !stored || !columnRestStreams(out, machine).empty();
