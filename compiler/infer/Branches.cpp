@@ -27,33 +27,50 @@ bool infer::isIf(onnx::NodeOp op) {
          branchOf(op, false) && branchOf(op, true);
 }
 
-/// What to do about a condition: an input that it is computed from, alone,
-/// may be stated.
-static std::string remedy(Value condition) {
-  llvm::SetVector<Value> reached;
-  llvm::SetVector<StringRef> inputs;
-  StringRef values = "VALUE";
-  if (isa<BlockArgument>(condition))
-    values = shapeOf(condition).empty() ? "true or false" : "[true] or [false]";
-  reached.insert(condition);
+/// "NAME=", and what an input may be bound to.
+static std::string bindingOf(BlockArgument input, StringRef name) {
+  const bool isScalar = shapeOf(input).empty();
+  const bool isTruth = typeOf(input).getElementType().isInteger(1);
+  return (name + "=" +
+          (isTruth    ? isScalar ? "true or false" : "[true] or [false]"
+           : isScalar ? "VALUE"
+                      : "FILE.npy"))
+      .str();
+}
+
+DecidingInput infer::decidingInput(ValueRange values) {
+  llvm::SetVector<Value> reached(values.begin(), values.end());
+  DecidingInput result;
   for (size_t i = 0; i < reached.size(); ++i) {
     Value value = reached[i];
     if (Operation *op = value.getDefiningOp()) {
       reached.insert_range(op->getOperands());
       continue;
     }
-    auto argument = cast<BlockArgument>(value);
-    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    if (auto name = function ? function.getArgAttrOfType<StringAttr>(
-                                   argument.getArgNumber(), onnx::nameAttrName)
-                             : StringAttr())
-      inputs.insert(name.getValue());
+    auto input = cast<BlockArgument>(value);
+    auto function = dyn_cast<func::FuncOp>(input.getOwner()->getParentOp());
+    auto name = function ? function.getArgAttrOfType<StringAttr>(
+                               input.getArgNumber(), onnx::nameAttrName)
+                         : StringAttr();
+    if (!name || !isa<RankedTensorType>(input.getType()))
+      continue;
+    if (!isa<IntegerType>(typeOf(input).getElementType())) {
+      result.readsData = true;
+      continue;
+    }
+    ++result.count;
+    result.binding = bindingOf(input, name.getValue());
   }
-  if (inputs.size() != 1)
+  return result;
+}
+
+/// What to do about a condition: an input of integers that it is computed from,
+/// alone, may be stated; of data none is.
+static std::string remedy(Value condition) {
+  DecidingInput input = decidingInput(condition);
+  if (input.count != 1 || input.readsData)
     return "; export the model with the branch that it is to take";
-  return ("; state the input that decides, --bind " + inputs.front() + "=" +
-          values)
-      .str();
+  return "; state the input that decides, --bind " + input.binding;
 }
 
 func::FuncOp infer::chosenBranch(onnx::NodeOp op, const Fact *condition,

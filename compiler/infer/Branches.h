@@ -15,11 +15,20 @@
 #include "compiler/values/Facts.h"
 #include "dialects/onnx/Onnx.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <string>
 
 namespace wsec::infer {
 
 /// An If, as the importer makes it.
 bool isIf(onnx::NodeOp op);
+
+/// Inputs of the model from which values are computed.
+struct DecidingInput {
+  size_t count = 0;       ///< of those of integers or truth values
+  std::string binding;    ///< what --bind takes for the last of these
+  bool readsData = false; ///< there are others, of floats
+};
+DecidingInput decidingInput(mlir::ValueRange values);
 
 /// The branch that is taken. Null where that is not known; `why` says so.
 mlir::func::FuncOp chosenBranch(onnx::NodeOp op, const values::Fact *condition,

@@ -58,9 +58,22 @@ private:
 
   void visitNode(onnx::NodeOp op) {
     std::string why;
-    if (!infer(op, why))
+    if (!infer(op, why)) {
+      nameInput(op, why);
       return refuse(op, why);
+    }
     op->removeAttr(reasonAttrName);
+  }
+
+  /// Says which input is to be known, if it is one.
+  static void nameInput(onnx::NodeOp op, std::string &why) {
+    constexpr StringLiteral any = "NAME=FILE.npy makes an input known";
+    const size_t at = why.find(any);
+    if (at == why.npos)
+      return;
+    const DecidingInput input = decidingInput(op->getOperands());
+    if (input.count == 1)
+      why.replace(at, any.size(), input.binding + " makes it known");
   }
 
   void visitIf(onnx::NodeOp op) {

@@ -91,8 +91,10 @@ static bool gemm(Node &node) {
     return node.fail("operands are not matrices");
   bool transA = node.intAttr("transA"), transB = node.intAttr("transB");
   if (a.shape[!transA] != b.shape[transB])
-    return node.fail("cannot multiply " + printShape(a.shape) + " by " +
-                     printShape(b.shape));
+    return node.fail(
+        "cannot multiply " + printShape({a.shape[transA], a.shape[!transA]}) +
+        " by " + printShape({b.shape[transB], b.shape[!transB]}) +
+        (transA || transB ? ", as transA and transB have them" : ""));
   Shape shape = {a.shape[transA], b.shape[!transB]};
   node.outputs[0] = unknown(a.type, shape);
   return node.broadcasts(2, shape);

@@ -147,7 +147,7 @@ static bool trilu(Node &node) {
 static bool nonZero(Node &node) {
   std::optional<Tensor> x = node.input(0).load();
   if (!x)
-    return node.fail("the number of results depends on the model's inputs");
+    return node.fail("what is not zero" + llvm::Twine(atCompileTime));
   Shape found;
   for (int64_t i = 0; i < x->size(); ++i)
     if (x->asBool(i))

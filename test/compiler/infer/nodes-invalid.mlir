@@ -80,7 +80,7 @@ func.func @main(%x: tensor<2x3xf32>, %cube: tensor<2x3x4xf32>, %count: tensor<i6
   %c0 = onnx.node "CumSum"(%matrix, %nine) {node = "cumsum"} : (tensor<2x2xi64>, tensor<i64>) -> !onnx.unknown
   // CHECK-DAG: CumSum: axis has 0 elements, expected 1
   %c1 = onnx.node "CumSum"(%matrix, %none) {node = "cumsum axis"} : (tensor<2x2xi64>, tensor<0xi64>) -> !onnx.unknown
-  // CHECK-DAG: NonZero: the number of results depends on the model's inputs
+  // CHECK-DAG: NonZero: what is not zero is computed from the model's inputs
   %n0 = onnx.node "NonZero"(%x) {node = "nonzero"} : (tensor<2x3xf32>) -> !onnx.unknown
   // CHECK-DAG: TopK: k has 2 elements, expected 1
   %k0 = onnx.node "TopK"(%x, %pair) {node = "topk"} : (tensor<2x3xf32>, tensor<2xi64>) -> !onnx.unknown
