@@ -2,6 +2,7 @@
 #include "compiler/import/CheckGraph.h"
 #include "compiler/Refusals.h"
 #include "compiler/import/Subgraphs.h"
+#include "dialects/onnx/OnnxSchemas.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -16,6 +17,16 @@ static InFlightDiagnostic fileError(const OnnxModel &model,
   return emitError(UnknownLoc::get(context)) << model.path << ": ";
 }
 
+/// Whether all operators of an older model are defined as in `firstOpset`.
+static bool isAsFirst(const GraphProto &graph, int64_t version) {
+  return llvm::all_of(graph.node(), [&](const NodeProto &node) {
+    const auto *then = wsec::onnx::findSchema(node.op_type(), version);
+    const auto *first = wsec::onnx::findSchema(node.op_type(), firstOpset);
+    return !normalizedDomain(node.domain()).empty() ||
+           (then && then == first && branchesOf(node).empty());
+  });
+}
+
 FailureOr<int64_t> wsec::checkOpsets(const OnnxModel &model,
                                      MLIRContext *context) {
   std::optional<int64_t> version;
@@ -26,6 +37,9 @@ FailureOr<int64_t> wsec::checkOpsets(const OnnxModel &model,
     return fileError(model, context)
            << "the model does not state its opset of the default domain; add "
               "it to opset_import";
+  if (*version > 0 && *version < firstOpset &&
+      isAsFirst(model.proto.graph(), *version))
+    return firstOpset;
   if (*version < firstOpset || *version > lastOpset)
     return fileError(model, context)
            << "the model is of opset " << *version << "; opsets " << firstOpset

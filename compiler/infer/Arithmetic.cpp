@@ -213,10 +213,19 @@ static bool pow(Legalization &n) {
   std::optional<double> known = uniformValue(exponent);
   const bool isWhole = known ? std::trunc(*known) == *known
                              : typeOf(exponent).getElementType().isInteger();
-  if (typeOf(x).getElementType().isInteger() && !isWhole)
-    return n.fail("raises integers to powers that are not whole; cast the base "
-                  "to a float");
-  if (known && n.resultType() == x.getType()) {
+  const bool isInteger = typeOf(x).getElementType().isInteger();
+  if (isInteger && !isWhole) {
+    // Of what f32 has all whole numbers: 128 times as much fits 32 bits, of
+    // which a cast that must fit ends the run.
+    constexpr double scale = 128;
+    Type f32 = n.builder().getF32Type(), i64 = n.builder().getI64Type();
+    Value power =
+        n.binary(BinaryKind::Pow, n.cast(x, f32), n.cast(exponent, f32));
+    power = n.cast(n.binary(BinaryKind::Mul, power, scale), i64);
+    return n.replace(n.cast(n.binary(BinaryKind::Div, power, scale),
+                            n.resultType().getElementType()));
+  }
+  if (known && n.resultType() == x.getType() && (!isInteger || *known > 0)) {
     if (*known == 1)
       return n.replace(x);
     if (*known == 2)

@@ -51,13 +51,20 @@ static bool addPast(Node &node, size_t i, Shape &shape) {
   return true;
 }
 
+/// The wafer computes in f32, which is no less than what 16 bits ask for.
+static bool softmaxFits(Node &node, ArrayRef<int64_t> types) {
+  const int64_t precision = node.intAttr("softmax_precision", 1);
+  return llvm::is_contained(types, precision) ||
+         node.fail("softmax in ONNX element type " + llvm::Twine(precision) +
+                   (precision == 11 ? "; --allow-f64-as-f32 computes it in f32"
+                                    : ""));
+}
+
 /// ONNX's Attention: [B,S,H*D] with head counts, or [B,H,S,D]; see
 /// DissolveAttention.cpp.
 static bool attention(Node &node) {
-  // The wafer computes in f32, which is no less than what 16 bits ask for.
-  int64_t precision = node.intAttr("softmax_precision", 1);
-  if (precision != 1 && precision != 10 && precision != 16)
-    return node.fail("softmax in ONNX element type " + llvm::Twine(precision));
+  if (!softmaxFits(node, {1, 10, 11, 16}))
+    return false;
   int64_t mode = node.intAttr("qk_matmul_output_mode");
   if (mode < 0 || mode > 3)
     return node.fail("qk_matmul_output_mode is " + llvm::Twine(mode) +
@@ -181,6 +188,8 @@ Value wsec::infer::attend(Legalization &n, const GeneralAttention &a) {
 
 /// ONNX's own, opset 23 on. Its windows and its causality are of one kind.
 static bool attention(Legalization &n) {
+  if (!softmaxFits(n.node(), {1, 10, 16})) // f64 has become f32 before
+    return false;
   bool byHead = shapeOf(n.input(0)).size() == 4;
   auto heads = [&](size_t i, StringRef count) {
     return byHead ? n.input(i)

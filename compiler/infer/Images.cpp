@@ -140,6 +140,55 @@ static bool convTranspose(Node &node) {
   return true;
 }
 
+/// Columns of a Col2Im: windows of `window`, whose elements add up in an image.
+struct Columns {
+  Shape image, window, counts; // counts: of windows
+  Spread spread;
+};
+
+static std::optional<Columns> columnsOf(Node &node) {
+  std::optional<Shape> image = node.ints(1, "image_shape");
+  std::optional<Shape> window = node.ints(2, "block_shape");
+  const Shape &x = node.input(0).shape;
+  if (!image || !window)
+    return std::nullopt;
+  const size_t axes = image->size();
+  auto strides = perAxis(node, "strides", axes, 1, 1);
+  auto dilations = perAxis(node, "dilations", axes, 1, 1);
+  auto pads = perAxis(node, "pads", 2 * axes, 0, 0);
+  if (!strides || !dilations || !pads)
+    return std::nullopt;
+  Columns columns{*image, *window, {}, {*strides, *dilations, {}, *image}};
+  columns.spread.before.assign(pads->begin(), pads->begin() + axes);
+  bool fits = axes > 0 && window->size() == axes && x.size() == 3;
+  for (size_t d = 0; fits && d < axes; ++d) {
+    const int64_t reach = ((*window)[d] - 1) * (*dilations)[d];
+    const int64_t room =
+        (*image)[d] + (*pads)[d] + (*pads)[d + axes] - reach - 1;
+    fits = (*window)[d] > 0 && (*image)[d] > 0 && room >= 0;
+    columns.counts.push_back(fits ? room / (*strides)[d] + 1 : 0);
+  }
+  fits = fits && x[2] == numElements(columns.counts) && numElements(x) > 0 &&
+         x[1] % numElements(*window) == 0;
+  if (!fits) {
+    node.fail("columns " + printShape(x) + " of blocks " + printShape(*window) +
+              " do not make an image of " + printShape(*image));
+    return std::nullopt;
+  }
+  return areFewTaps(node, *window) ? std::optional(columns) : std::nullopt;
+}
+
+static bool columnsToImage(Node &node) {
+  std::optional<Columns> columns = columnsOf(node);
+  if (!columns)
+    return false;
+  const Fact &x = node.input(0);
+  Shape shape = {x.shape[0], x.shape[1] / numElements(columns->window)};
+  llvm::append_range(shape, columns->image);
+  node.outputs[0] = unknown(x.type, shape);
+  return true;
+}
+
 /// The axes from `first` on before those from 1 to it: [B, C, H, W] with
 /// `first` = 2 is [B, H, W, C], and with 3 [B, W, C, H].
 static Value rotateAxes(Legalization &n, Value x, int64_t first) {
@@ -359,6 +408,42 @@ static bool convTranspose(Legalization &n) {
   return n.replace(rotateAxes(n, y, axes + 1));
 }
 
+/// The images that one element of all windows makes, added up.
+static bool columnsToImage(Legalization &n) {
+  std::optional<Columns> columns = columnsOf(n.node());
+  if (!columns)
+    return false;
+  const Shape x(shapeOf(n.input(0))), &window = columns->window;
+  const int64_t taps = numElements(window), channels = x[1] / taps;
+  const size_t axes = window.size();
+  Shape split = {x[0], channels, taps};
+  llvm::append_range(split, columns->counts);
+  Value all = n.reshape(n.input(0), split), sum;
+  Shape places = {x[0], channels};
+  llvm::append_range(places, columns->counts);
+  const Shape steps = rowMajorStrides(window), ones(axes, 1);
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    Box box = wholeBox(all);
+    box.starts[2] = tap;
+    box.extents[2] = 1;
+    Spread spread = columns->spread;
+    bool isSeen = true;
+    for (size_t d = 0; d < axes; ++d) {
+      spread.before[d] -= tap / steps[d] % window[d] * spread.dilations[d];
+      const int64_t last = (columns->counts[d] - 1) * spread.strides[d];
+      isSeen &=
+          last >= spread.before[d] && -spread.before[d] < columns->image[d];
+    }
+    if (!isSeen)
+      continue;
+    Value part = n.reshape(n.slice(all, box), places);
+    part = spreadImage(n, rotateAxes(n, part, 2), spread, ones);
+    sum = sum ? n.binary(BinaryKind::Add, sum, part) : part;
+  }
+  return sum ? n.replace(rotateAxes(n, sum, axes + 1))
+             : n.fail("all of its blocks lie on pads");
+}
+
 /// Channels and pixels that change places, `blocksize` squared of them.
 template <bool toDepth>
 static bool blocks(Node &node) {
@@ -415,6 +500,7 @@ llvm::ArrayRef<Operator> wsec::infer::imagesOperators() {
       {"ConvTranspose", convTranspose, convTranspose,
        "auto_pad=SAME_UPPER|SAME_LOWER|VALID|NOTSET dilations group "
        "kernel_shape output_padding output_shape pads strides"},
+      {"Col2Im", columnsToImage, columnsToImage, "dilations pads strides"},
       {"SpaceToDepth", blocks<true>, spaceToDepth, "blocksize mode=DCR|CRD"},
       {"DepthToSpace", blocks<false>, depthToSpace, "blocksize mode=DCR|CRD"},
   };

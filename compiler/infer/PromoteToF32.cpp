@@ -161,6 +161,20 @@ struct PromoteToF32Pass
     }
   }
 
+  /// Where a node asks for it in f64, though it has no operand of that.
+  void computeSoftmaxInF32(onnx::NodeOp node) {
+    constexpr StringLiteral name = "softmax_precision";
+    NamedAttrList attributes(node.getOnnxAttributes());
+    auto precision = dyn_cast_or_null<IntegerAttr>(attributes.get(name));
+    if (!precision || precision.getInt() != int64_t(ElementType::Float64))
+      return;
+    Builder builder(&getContext());
+    attributes.set(name,
+                   builder.getI64IntegerAttr(int64_t(ElementType::Float32)));
+    node.setOnnxAttributesAttr(attributes.getDictionary(&getContext()));
+    ++f64Nodes;
+  }
+
   void widenArgument(OpBuilder &builder, BlockArgument argument) {
     RankedTensorType type = widened(argument.getType());
     if (!type || argument.use_empty())
@@ -174,6 +188,8 @@ struct PromoteToF32Pass
     if (f64IsF32 && computes && !isCast(computes) &&
         llvm::any_of(op.getResults(), isF64))
       ++f64Nodes;
+    if (computes && allowF64AsF32)
+      computeSoftmaxInF32(computes);
     // The casts of the arguments have the type already.
     for (Value result : op.getResults())
       if (RankedTensorType type = widened(result.getType())) {

@@ -176,6 +176,14 @@ def models():
     yield "power-wraps", model([("Pow", ["a", "b"], "y")], narrow, T.INT32), powers, powers["a"]**powers["b"]
     yield "power-fraction", two("Pow"), {"a": np.resize([2, 1, -1, -3], SHAPE), "b": np.resize([-1, -5, -3, 0], SHAPE)}, \
         np.resize([0, 1, -1, 1], SHAPE)
+    yield "power-reciprocal", model([("Pow", ["a", "c"], "y")], wide, T.INT64, None, [("c", np.int64(-1))]), {
+        "a": np.resize([2, 1, -1, -3], SHAPE)}, np.resize([0, 1, -1, 0], SHAPE)
+    real = {"a": T.INT32, "b": T.FLOAT}
+    yield "power-real", model([("Pow", ["a", "b"], "y")], real, T.INT32), {
+        "a": np.resize([2, 9, 5, -3, 3], SHAPE).astype("i4"), "b": np.resize([0.5, 1.5, 3, 3, -0.5], SHAPE).astype("f4")}, \
+        np.resize([1, 27, 125, -27, 0], SHAPE).astype("i4")
+    yield "power-real-beyond", model([("Pow", ["a", "b"], "y")], real, T.INT32), {
+        "a": np.full(SHAPE, 7, "i4"), "b": np.full(SHAPE, 9, "f4")}, "IntegerError"
     yield "power-beyond", two("Pow"), {"a": np.full(SHAPE, 7), "b": np.full(SHAPE, 12)}, "IntegerError"
     distances = np.array(np.arange(35).reshape(SHAPE), "f4")
     # Sums of 16 bits would be off, or infinite.

@@ -122,6 +122,12 @@ def spreads():
             (["w"], {"strides": [3, 2], "output_shape": [13, 7]}), (["halves", "b6"], {"group": 2, "strides": [2, 2]}),
             (["point"], {"strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1]})]:
         nodes.append(h.make_node("ConvTranspose", ["x", *operands], [f"y{len(nodes)}"], **attributes))
+    inputs["columns"] = random.standard_normal((2, 12, 12)).astype("f4")
+    constants |= {"image": np.array([5, 5]), "block": np.array([2, 3])}
+    nodes.append(h.make_node("Col2Im", ["columns", "image", "block"], ["image0"]))
+    constants["small"] = np.array([6, 5])
+    nodes.append(h.make_node("Col2Im", ["columns", "small", "block"], ["image1"], pads=[1, 2, 0, 1], strides=[2, 1],
+                             dilations=[2, 2]))
     return nodes, inputs, constants
 
 

@@ -224,6 +224,12 @@ def opset_6():
     return add(opset=6)
 
 
+def opset_1():
+    """An operator that opset 7 has as it was."""
+    return model([helper.make_node("Not", ["x"], ["y"])], [helper.make_tensor_value_info("x", TensorProto.BOOL, [2])],
+                 [helper.make_tensor_value_info("y", TensorProto.BOOL, [2])], opset=1)
+
+
 def opset_99():
     return add(opset=99)
 

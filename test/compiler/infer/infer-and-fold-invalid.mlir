@@ -159,10 +159,10 @@ func.func @operands_that_do_not_fit(%x: tensor<1x8xf32>, %w: tensor<8x1xf32>, %f
 // Attributes that rules refuse, and values of them.
 // CHECK-LABEL: func.func @attributes_of_some_values
 // CHECK: "Split"{{.*}}onnx.reason = "num_outputs is 3, there are 2 outputs"
-// CHECK: "Attention"{{.*}}onnx.reason = "softmax in ONNX element type 11"
+// CHECK: "Attention"{{.*}}onnx.reason = "softmax in ONNX element type 12"
 func.func @attributes_of_some_values(%x: tensor<4xf32>, %q: tensor<1x2x3x4xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown) {
   %p:2 = onnx.node "Split"(%x) with {num_outputs = 3 : i64} : (tensor<4xf32>) -> (!onnx.unknown, !onnx.unknown)
-  %a = onnx.node "Attention"(%q, %q, %q) with {softmax_precision = 11 : i64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> !onnx.unknown
+  %a = onnx.node "Attention"(%q, %q, %q) with {softmax_precision = 12 : i64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> !onnx.unknown
   return %p#0, %p#1, %a : !onnx.unknown, !onnx.unknown, !onnx.unknown
 }
 

@@ -130,3 +130,14 @@ func.func @integers_in_f64(%x: tensor<4xi64>) -> !onnx.unknown {
   %y = onnx.node "Cast"(%w) with {to = 1 : i64} : (!onnx.unknown) -> !onnx.unknown
   return %y : !onnx.unknown
 }
+
+// Weights of an attention in f64, which --allow-f64-as-f32 allows.
+// RUN: wse-opt %s --onnx-infer-and-fold --onnx-promote-to-f32=allow-f64-as-f32 | FileCheck %s --check-prefix=SOFTMAX
+// SOFTMAX-LABEL: func.func @precise
+// SOFTMAX: onnx.node "Attention"{{.*}}softmax_precision = 1 : i64
+// CHECK-LABEL: func.func @precise
+// CHECK: onnx.node "Attention"{{.*}}softmax_precision = 11 : i64
+func.func @precise(%q: tensor<1x2x3x4xf32>) -> !onnx.unknown {
+  %a = onnx.node "Attention"(%q, %q, %q) with {softmax_precision = 11 : i64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> !onnx.unknown
+  return %a : !onnx.unknown
+}
