@@ -88,12 +88,8 @@ WSEC_PAIR(differ, !a != !b)
 
 /// Mod takes the sign of the divisor, fmod that of the dividend.
 static bool mod(Node &node) {
-  if (node.intAttr("fmod"))
-    return accumulated<remainderOf>(node);
-  if (isFloat(node.input(0).type))
-    return node.fail("of floats with fmod = 0, which ONNX has for integers "
-                     "only; state fmod = 1");
-  return accumulated<moduloOf>(node);
+  return node.intAttr("fmod") ? accumulated<remainderOf>(node)
+                              : accumulated<moduloOf>(node);
 }
 
 /// What only data has is not folded.

@@ -44,7 +44,7 @@ PAIRS = {
     "GreaterOrEqual": (lambda a, b: a >= b, np.greater_equal), "And": (lambda a, b: a and b, None),
     "Or": (lambda a, b: a or b, None), "Xor": (lambda a, b: a != b, None),
     "BitwiseAnd": (lambda a, b: a & b, None), "BitwiseOr": (lambda a, b: a | b, None),
-    "BitwiseXor": (lambda a, b: a ^ b, None), "Mod": (lambda a, b: a - b * (a // b), None),
+    "BitwiseXor": (lambda a, b: a ^ b, None), "Mod": (lambda a, b: a - b * (a // b), np.mod),
     "Mod fmod=1": (lambda a, b: a - b * quotient(a, b), np.fmod),
 }
 SINGLES = {
