@@ -126,8 +126,9 @@ LogicalResult Compilation::readInput() {
            << "--shape, --dim and --bind bind the inputs of an .onnx file; '"
            << options.input << "' has its shapes";
   else if (!options.import.entries.empty() || !options.import.states.empty() ||
-           options.import.statesByName)
-    return error() << "--entry, --state and --states are about an .onnx file; '"
+           options.import.statesByName || options.import.kvCapacity)
+    return error() << "--entry, --state, --states and --kv-capacity are about "
+                      "an .onnx file; '"
                    << options.input << "' has its entries and states";
   else if (!options.import.train.empty() || !options.import.freeze.empty())
     return error() << "--train and --freeze name initializers of an .onnx "

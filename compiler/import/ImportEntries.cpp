@@ -233,7 +233,25 @@ ModuleBuilder::readEntries(ArrayRef<const ValueInfoProto *> inputs) {
   }
   if (entries.empty())
     entries.push_back({"main", {}});
-  return success();
+  checkEntryNames(inputs);
+  return refusals.report(context);
+}
+
+/// What the host knows by name, entries, inputs and outputs, has names of its
+/// own.
+void ModuleBuilder::checkEntryNames(ArrayRef<const ValueInfoProto *> inputs) {
+  llvm::StringMap<StringRef> taken;
+  for (const EntryOptions &its : entries) {
+    entry = its.name;
+    for (const ValueInfoProto *input : inputs)
+      taken[hostName(input->name()).getValue()] = "an input";
+    for (const ValueInfoProto &output : graph.output())
+      taken[hostName(output.name()).getValue()] = "an output";
+  }
+  for (const EntryOptions &its : entries)
+    if (auto other = taken.find(its.name); other != taken.end())
+      refusals.add("--entry " + its.name + ": " + other->second +
+                   " is called so, too; take another name");
 }
 
 OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {

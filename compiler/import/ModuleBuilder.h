@@ -37,6 +37,7 @@ private:
   llvm::SmallVector<const ValueInfoProto *> inputsWithoutDefault() const;
   mlir::LogicalResult
   readEntries(llvm::ArrayRef<const ValueInfoProto *> inputs);
+  void checkEntryNames(llvm::ArrayRef<const ValueInfoProto *> inputs);
   mlir::LogicalResult buildEntry(llvm::ArrayRef<const ValueInfoProto *> inputs,
                                  const EntryOptions &entry);
   mlir::LogicalResult

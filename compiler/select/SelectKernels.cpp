@@ -193,15 +193,16 @@ struct SelectKernelsPass
     return success();
   }
 
-  /// Inputs and parameters are symbols, too, and keep their names.
+  /// Entries, inputs and parameters are symbols, too, and keep their names.
   static std::string regionName(ModuleOp module) {
     std::string name = "r";
-    auto isInput = [&](func::FuncOp entry) {
-      return llvm::any_of(entry.getArguments(), [&](BlockArgument input) {
-        return inputName(input) == name;
-      });
+    auto isTaken = [&](func::FuncOp entry) {
+      return entry.getSymName() == name ||
+             llvm::any_of(entry.getArguments(), [&](BlockArgument input) {
+               return inputName(input) == name;
+             });
     };
-    while (llvm::any_of(module.getOps<func::FuncOp>(), isInput) ||
+    while (llvm::any_of(module.getOps<func::FuncOp>(), isTaken) ||
            module.lookupSymbol<onnx::ParameterOp>(name))
       name += "_";
     return name;
