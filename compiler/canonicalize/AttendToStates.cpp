@@ -9,8 +9,9 @@ using namespace wsec;
 using namespace wsec::canonicalize;
 using namespace wsec::values;
 
-/// From here on down, what is added to a score leaves nothing of its weight.
-static constexpr double hides = -1e9;
+/// From here on down, what is added to a score leaves nothing of its weight:
+/// the lowest number of f16.
+static constexpr double hides = -65504;
 
 /// Whether a constant that is added hides the keys behind each query's own, of
 /// which the last query's is the last key, and no others.

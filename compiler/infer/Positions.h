@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A decoder that takes its past at the length it has, as calls that all have
-// the capacity. The model is known at several lengths: the entry, whose past and
-// tokens fill the capacity, and samples of it that find less. What the entry
-// computes from the length alone is a constant of it, and true of all calls if
+// the capacity. The model is known at several lengths: the entry, whose past
+// and tokens fill the capacity, and samples of it that find less. What the
+// entry computes from the length alone is a constant of it, and true of all
+// calls if
 //
 //   it is the same in all samples, but for its extent: places that no call has
 //   written yet are there, and nobody sees them;

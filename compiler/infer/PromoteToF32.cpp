@@ -146,6 +146,9 @@ struct PromoteToF32Pass
       widenResults(op);
     builder.setInsertionPoint(terminator);
     for (OpOperand &operand : terminator->getOpOperands()) {
+      if (function.getResultAttr(operand.getOperandNumber(),
+                                 onnx::stateAttrName))
+        continue;
       auto type =
           dyn_cast<RankedTensorType>(resultTypes[operand.getOperandNumber()]);
       const Location loc = operand.get().getLoc();
@@ -159,6 +162,8 @@ struct PromoteToF32Pass
       else
         operand.set(castTo(builder, loc, operand.get(), type));
     }
+    function.setFunctionType(FunctionType::get(
+        &getContext(), body.getArgumentTypes(), terminator->getOperandTypes()));
   }
 
   /// Where a node asks for it in f64, though it has no operand of that.
@@ -179,6 +184,10 @@ struct PromoteToF32Pass
     RankedTensorType type = widened(argument.getType());
     if (!type || argument.use_empty())
       return;
+    // A state never leaves the wafer, which has f32 or --precision's floats.
+    auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    if (function.getArgAttr(argument.getArgNumber(), onnx::stateAttrName))
+      return argument.setType(type);
     Value cast = castTo(builder, argument.getLoc(), argument, type);
     argument.replaceAllUsesExcept(cast, cast.getDefiningOp());
   }

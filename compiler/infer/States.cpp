@@ -51,7 +51,7 @@ Value wsec::infer::updateState(Legalization &n, Value past, Value written,
   };
   const Shape shape(shapeOf(past));
   if (!isa<BlockArgument>(past) || !typeOf(past).getElementType().isF32())
-    return fail("writes to a state that is not f32; export the model in f32, "
+    return fail("writes to a state that is no float; export caches as floats, "
                 "or leave --states out");
   if (isCircular)
     return fail("writes to a state in a circle; take mode=\"linear\", and a "

@@ -5,7 +5,7 @@ usage: growing_graphs.py NAME FILE.onnx
 
 concat: past and new joined, heads of queries that share repeated keys, positions
 and a causal mask counted from the shape of the past. concat-...: the same with
-what --kv-capacity refuses. genai, multi-head: operators of com.microsoft.
+what --kv-capacity refuses, or in f16. genai, multi-head: operators of com.microsoft.
 """
 
 import sys
@@ -115,6 +115,18 @@ def concat(kind):
                              opset_imports=[helper.make_opsetid("", 18)])
 
 
+def halved(model):
+    """The same in f16."""
+    for tensor in model.graph.initializer:
+        if tensor.data_type == TensorProto.FLOAT:
+            tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).clip(-65504, 65504).astype("f2"),
+                                                    tensor.name))
+    for value in [*model.graph.input, *model.graph.output]:
+        if value.type.tensor_type.elem_type == TensorProto.FLOAT:
+            value.type.tensor_type.elem_type = TensorProto.FLOAT16
+    return model
+
+
 def fused(name, path):
     import fused_graphs
 
@@ -136,6 +148,7 @@ FUSED = {"genai": "fused-genai.extend", "genai-int4": "fused-genai.int4",
 def main():
     name, path = sys.argv[1], Path(sys.argv[2])
     model = fused(FUSED[name], path) if name in FUSED else concat(name.partition("-")[2])
+    model = halved(model) if name.endswith("half") else model
     onnx.save(model, path)
 
 

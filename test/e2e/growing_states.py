@@ -20,8 +20,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 from wsec import program  # noqa: E402
 
-TOLERANCE = 1e-4
-
 
 class Reference:
     """onnxruntime, with pasts of the tokens so far."""
@@ -32,8 +30,9 @@ class Reference:
         self.session = onnxruntime.InferenceSession(path, options)
         self.inputs = {each.name: each.shape for each in self.session.get_inputs()}
         self.outputs = [each.name for each in self.session.get_outputs()]
-        self.kept = {name: np.zeros((1, shape[1], 0, shape[3]), "f4")
-                     for name, shape in self.inputs.items() if name.startswith("past")}
+        self.kept = {each.name: np.zeros((1, each.shape[1], 0, each.shape[3]),
+                                         "f2" if each.type == "tensor(float16)" else "f4")
+                     for each in self.session.get_inputs() if each.name.startswith("past")}
 
     def __call__(self, ids, position):
         tokens = ids.shape[1]
@@ -53,6 +52,7 @@ def main():
     words.add_argument("--chunk", type=int, default=4)
     words.add_argument("--prompt", type=int, default=6)
     words.add_argument("--steps", type=int, default=16)
+    words.add_argument("--tolerance", type=float, default=1e-4)
     words = words.parse_args()
     session, reference = program.load(words.program).session(engine=words.engine), Reference(words.model)
     random, position, worst, calls = np.random.default_rng(0), 0, 0.0, 0
@@ -64,7 +64,7 @@ def main():
         made = session.run(inputs, entry=entry, arguments={"position": position})[reference.outputs[0]]
         worst = max(worst, float(np.abs(made[:, :real] - reference(ids[:, :real], position)).max()))
         position, calls = position + real, calls + 1
-    print(f"largest difference {worst:.2g} in {calls} calls", "equal" if worst < TOLERANCE else "DIFFERENT")
+    print(f"largest difference {worst:.2g} in {calls} calls", "equal" if worst < words.tolerance else "DIFFERENT")
 
 
 main()

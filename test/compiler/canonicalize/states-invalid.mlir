@@ -35,9 +35,9 @@ func.func @circular(%x: tensor<1x1x8xf32>, %at: tensor<1xi64>, %k: tensor<1x64x8
 // -----
 
 module attributes {onnx.opset = 24 : i64} {
-// expected-error@unknown {{TensorScatter: writes to a state that is not f32: node 'write'; export the model in f32, or leave --states out}}
-func.func @half(%x: tensor<1x1x8xf16>, %at: tensor<1xi64>, %k: tensor<1x64x8xf16> {onnx.state = "k"}) -> (!onnx.unknown {onnx.state = "k"}) {
-  %y = onnx.node "TensorScatter"(%k, %x, %at) with {axis = 1 : i64} {node = "write"} : (tensor<1x64x8xf16>, tensor<1x1x8xf16>, tensor<1xi64>) -> !onnx.unknown
+// expected-error@unknown {{TensorScatter: writes to a state that is no float: node 'write'; export caches as floats, or leave --states out}}
+func.func @integers(%x: tensor<1x1x8xi8>, %at: tensor<1xi64>, %k: tensor<1x64x8xi8> {onnx.state = "k"}) -> (!onnx.unknown {onnx.state = "k"}) {
+  %y = onnx.node "TensorScatter"(%k, %x, %at) with {axis = 1 : i64} {node = "write"} : (tensor<1x64x8xi8>, tensor<1x1x8xi8>, tensor<1xi64>) -> !onnx.unknown
   return %y : !onnx.unknown
 }
 }
