@@ -91,7 +91,9 @@ void LaunchMemory::close() {
   open->end(world);
   if (keepsBytes) // The parts that follow have so much less room.
     *keepsBytes -= std::min(*keepsBytes, open->recordedBytes());
-  if (!open->isEmpty())
+  if (!open->usable()) // Nor is the run, which has it among its parts.
+    keepsBytes.reset();
+  if (!open->isEmpty() || !open->usable())
     uses.push_back({std::move(open)});
   open.reset();
 }
