@@ -132,13 +132,15 @@ Outcome outcomeOf(int salt, const Run &run) {
 size_t remembered = 0, refused = 0;
 
 void hold(const std::vector<std::pair<int, int>> &addresses, int filled,
-          std::mt19937 &random, bool mixes = false) {
+          std::mt19937 &random, bool mixes = false,
+          size_t recordingBytes = EngineOptions().recordingBytes) {
   const int tokens = 4;
   ProgramBuilder builder = makeLayers(addresses, filled, tokens, mixes);
   const program::Program &program = builder.finish();
   EngineOptions options;
   options.threads = 2;
   options.replay = true;
+  options.recordingBytes = recordingBytes;
   StripsEngine strips(program, options);
   PersistentState kept(program), expected(program);
   for (int call = 0; call < 8; ++call) {
@@ -186,6 +188,21 @@ TEST(MovedOperandsTest, LaunchesThatVaryAndOthers) {
     remembered = 0;
     hold(addresses, stateWords, random, true);
     EXPECT_GT(remembered, size_t(7 * (count - 1)));
+    if (HasFatalFailure())
+      return;
+  }
+}
+
+/// Where a recording has no room for a layer those behind it are run.
+TEST(MovedOperandsTest, RecordingsThatDoNotFit) {
+  std::mt19937 random(4);
+  for (int program = 0; program < 40; ++program) {
+    SCOPED_TRACE(program);
+    std::vector<std::pair<int, int>> addresses;
+    for (int layer = 0; layer < 6; ++layer)
+      addresses.push_back({3 * layer, 3 * layer});
+    hold(addresses, stateWords, random, random() % 2,
+         size_t(1) << (8 + program / 4));
     if (HasFatalFailure())
       return;
   }
