@@ -73,8 +73,8 @@ struct Factors {
 /// c[i][p][m] = fma(a[i][k][l], b[k][l][p][m], c[i][p][m]) for all k, l in
 /// lexicographic order, for each i < rows, p < blocks, m < columns. Elements m
 /// lie side by side. If it starts, sums begin with `start` instead of what is
-/// there: -0 leaves the bits of the first term. With several factors the same is
-/// done with each, in order.
+/// there: -0 leaves the bits of the first term. With several factors the same
+/// is done with each, in order.
 struct FmacProblem {
   struct Depth {
     size_t extent = 1;
