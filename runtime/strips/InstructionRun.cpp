@@ -149,6 +149,10 @@ bool InstructionRun::advance(Actor &actor) {
       return false;
   if (!settle())
     return false;
+  if (links && steps > links->leastRoom && !isPaced && !awaited)
+    awaitAll(actor);
+  if (!settle())
+    return false;
   for (Source &source : sources)
     if (source.fabric) {
       if (!source.fabric->finish(actor)) {
@@ -202,13 +206,9 @@ size_t InstructionRun::fit(Source &source, size_t available) {
 /// have to be taken before the next can leave.
 void InstructionRun::send(const Chunk &chunk, Actor &actor) {
   awaitsTaken = !chunk.paced && chunk.words() > links->leastRoom;
-  if (awaitsTaken) {
-    ticket.sender = &actor;
-    ticket.own = &site.world.queue(site.strip, sendColor);
-    ticket.open = 1; // until all is sent
-    ticket.when = 0;
-    ticket.released = false;
-  }
+  isPaced |= chunk.paced;
+  if (awaitsTaken)
+    openTicket(actor);
   Ticket *const its = awaitsTaken ? &ticket : nullptr;
   if (site.lane < 0)
     links->push(chunk, its);
@@ -216,6 +216,23 @@ void InstructionRun::send(const Chunk &chunk, Actor &actor) {
     links->push(chunk, site.lane, its);
   if (awaitsTaken)
     --ticket.open;
+}
+
+/// Until all is sent.
+void InstructionRun::openTicket(Actor &actor) {
+  ticket.sender = &actor;
+  ticket.own = &site.world.queue(site.strip, sendColor);
+  ticket.open = 1;
+  ticket.when = 0;
+  ticket.released = false;
+}
+
+/// Of what it sent in chunks that fit some has to be taken, too.
+void InstructionRun::awaitAll(Actor &actor) {
+  awaited = awaitsTaken = true;
+  openTicket(actor);
+  links->await(steps, site.lane, ticket);
+  --ticket.open;
 }
 
 /// What it sent last has left it, and what it took for that is taken; false if
@@ -317,6 +334,7 @@ bool InstructionRun::forwardChunks(Actor &actor) {
     chunk = std::move(source.chunk);
     chunk.first = first;
     chunk.last = now;
+    isPaced |= chunk.paced;
     done += words;
     source.fabric->acknowledge(std::exchange(taking, now), now, words);
   }

@@ -209,6 +209,8 @@ private:
   bool step(Actor &actor);
   void send(const Chunk &chunk, Actor &actor);
   bool settle();
+  void openTicket(Actor &actor);
+  void awaitAll(Actor &actor);
   void acknowledge();
   size_t fit(Source &source, size_t available);
   Block chooseBlock(size_t available) const;
@@ -258,7 +260,9 @@ private:
   bool waitsForRoom = false;
   Ticket ticket; ///< of what was sent last, if it awaits that this is taken
   bool awaitsTaken = false;
-  double taking = 0; ///< since when, words that are not acknowledged
+  bool isPaced = false; ///< some of what it sends is
+  bool awaited = false; ///< what it sent in chunks that fit
+  double taking = 0;    ///< since when, words that are not acknowledged
 };
 
 } // namespace wsec::runtime

@@ -125,6 +125,32 @@ void StripQueue::watch(const Expected &expected, int from, int count) {
   }
 }
 
+void StripQueue::await(size_t words, int from, int count,
+                       const Expected &expected) {
+  if (!expected.ticket || words <= expected.room || expected.room > mostRoom)
+    return;
+  std::lock_guard<SpinLock> guard(lock);
+  const bool byLane = !takenByLane.empty();
+  if (byLane && takenByAll > 0)
+    return; // Who takes what is told in two ways.
+  for (int lane = from; lane < from + count; ++lane) {
+    const size_t given =
+        givenToAll + (givenToLane.empty() ? 0 : givenToLane[size_t(lane)]);
+    const size_t word = given - expected.room;
+    const size_t taken = byLane ? takenByLane[size_t(lane)] : takenByAll;
+    if (word > taken) {
+      watches.push_back({expected, lane, 1, word, 1});
+      ++expected.ticket->open;
+      continue;
+    }
+    for (const Taken &its : byLane ? recentOfLane[size_t(lane)] : recentOfAll)
+      if (its.end >= word) {
+        expected.ticket->taken(its.when(word) + expected.back);
+        break;
+      }
+  }
+}
+
 /// The words of a ticket were taken here. Its sender may forget it then.
 void StripQueue::close(Ticket &ticket) {
   Actor &sender = *ticket.sender;
@@ -155,7 +181,19 @@ void StripQueue::acknowledge(size_t words, double first, double last,
         if (lane < 0 || lane == l)
           take(takenByAll + takenByLane[size_t(l)], 1);
   }
-  (lane < 0 ? takenByAll : takenByLane[size_t(lane)]) += words;
+  const size_t taken = (lane < 0 ? takenByAll : takenByLane[size_t(lane)]) +=
+      words;
+  if (lane >= 0)
+    recentOfLane.resize(size_t(lanes));
+  std::vector<Taken> &recent =
+      lane < 0 ? recentOfAll : recentOfLane[size_t(lane)];
+  const size_t given =
+      givenToAll +
+      (givenToLane.empty() || lane < 0 ? 0 : givenToLane[size_t(lane)]);
+  std::erase_if(recent, [&](const Taken &its) {
+    return its.end + mostRoom < std::max(taken, given);
+  });
+  recent.push_back({taken, words, first, last});
   std::erase_if(watches, [&](const Watch &its) {
     if (its.left == 0)
       close(*its.expected.ticket);

@@ -221,6 +221,11 @@ public:
   /// A reader of a lane (-1: of all) has taken words, evenly from `first` to
   /// `last`.
   void acknowledge(size_t words, double first, double last, int lane);
+  /// Who has sent `words` of late waits until those of lanes [from, from +
+  /// count) are taken that do not fit. `words` have come here at once, or in
+  /// chunks that each fit; for rooms of up to `mostRoom`.
+  void await(size_t words, int from, int count, const Expected &expected);
+  static constexpr size_t mostRoom = 64;
   /// Lets those go on that wait for words to be taken; whether there are some.
   bool release();
 
@@ -288,11 +293,25 @@ private:
     int left; ///< of the lanes
   };
   void watch(const Expected &expected, int from, int count);
+  /// Words that were taken, evenly from `first` to `last`, the last of them
+  /// word number `end`.
+  struct Taken {
+    size_t end, words;
+    double first, last;
+    double when(size_t word) const {
+      const double share =
+          words < 2 ? 1 : double(word + words - 1 - end) / double(words - 1);
+      return first + (last - first) * share;
+    }
+  };
   void close(Ticket &ticket);
   // Words since the beginning; of lanes, in addition to those of all.
   size_t givenToAll = 0, takenByAll = 0;
   std::vector<size_t> givenToLane, takenByLane;
   std::vector<Watch> watches;
+  /// The last words that were taken, by reads of all lanes and of each.
+  std::vector<Taken> recentOfAll;
+  std::vector<std::vector<Taken>> recentOfLane;
 
   Asked askedOfAll;
   std::vector<Asked> askedOfLane; ///< in addition, once a lane was asked of

@@ -133,6 +133,19 @@ void Links::push(const Chunk &chunk, int lane, Ticket *ticket) const {
   });
 }
 
+void Links::await(size_t words, int lane, Ticket &ticket) const {
+  auto its = [&](const Link &link) {
+    const bool one = lane >= 0 && !link.broadcast;
+    link.queue->await(words, one ? link.to + lane - link.from : link.to,
+                      one ? 1 : link.count, expectedOf(link, &ticket));
+    return false;
+  };
+  if (lane >= 0)
+    anyOf(lane, its);
+  else
+    std::any_of(links.begin(), links.end(), its);
+}
+
 void Links::push(std::span<Chunk> chunks, int lane) const {
   const uint32_t end = firstOfLane[size_t(lane) + 1];
   for (uint32_t i = firstOfLane[size_t(lane)]; i < end; ++i) {
