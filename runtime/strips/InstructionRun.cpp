@@ -149,7 +149,7 @@ bool InstructionRun::advance(Actor &actor) {
       return false;
   if (!settle())
     return false;
-  if (links && steps > links->leastRoom && !isPaced && !awaited)
+  if (links && steps > 0 && !isPaced && !awaited)
     awaitAll(actor);
   if (!settle())
     return false;
@@ -231,7 +231,7 @@ void InstructionRun::openTicket(Actor &actor) {
 void InstructionRun::awaitAll(Actor &actor) {
   awaited = awaitsTaken = true;
   openTicket(actor);
-  links->await(steps, site.lane, ticket);
+  links->await(site.lane, ticket);
   --ticket.open;
 }
 

@@ -125,9 +125,8 @@ void StripQueue::watch(const Expected &expected, int from, int count) {
   }
 }
 
-void StripQueue::await(size_t words, int from, int count,
-                       const Expected &expected) {
-  if (!expected.ticket || words <= expected.room || expected.room > mostRoom)
+void StripQueue::await(int from, int count, const Expected &expected) {
+  if (!expected.ticket || expected.room > mostRoom)
     return;
   std::lock_guard<SpinLock> guard(lock);
   const bool byLane = !takenByLane.empty();
@@ -136,6 +135,8 @@ void StripQueue::await(size_t words, int from, int count,
   for (int lane = from; lane < from + count; ++lane) {
     const size_t given =
         givenToAll + (givenToLane.empty() ? 0 : givenToLane[size_t(lane)]);
+    if (given <= expected.room)
+      continue;
     const size_t word = given - expected.room;
     const size_t taken = byLane ? takenByLane[size_t(lane)] : takenByAll;
     if (word > taken) {

@@ -221,10 +221,10 @@ public:
   /// A reader of a lane (-1: of all) has taken words, evenly from `first` to
   /// `last`.
   void acknowledge(size_t words, double first, double last, int lane);
-  /// Who has sent `words` of late waits until those of lanes [from, from +
-  /// count) are taken that do not fit. `words` have come here at once, or in
-  /// chunks that each fit; for rooms of up to `mostRoom`.
-  void await(size_t words, int from, int count, const Expected &expected);
+  /// Who has sent words in chunks that each fit waits until those of lanes
+  /// [from, from + count) are taken that do not fit together; for rooms of up
+  /// to `mostRoom`.
+  void await(int from, int count, const Expected &expected);
   static constexpr size_t mostRoom = 64;
   /// Lets those go on that wait for words to be taken; whether there are some.
   bool release();

@@ -133,10 +133,10 @@ void Links::push(const Chunk &chunk, int lane, Ticket *ticket) const {
   });
 }
 
-void Links::await(size_t words, int lane, Ticket &ticket) const {
+void Links::await(int lane, Ticket &ticket) const {
   auto its = [&](const Link &link) {
     const bool one = lane >= 0 && !link.broadcast;
-    link.queue->await(words, one ? link.to + lane - link.from : link.to,
+    link.queue->await(one ? link.to + lane - link.from : link.to,
                       one ? 1 : link.count, expectedOf(link, &ticket));
     return false;
   };

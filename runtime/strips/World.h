@@ -69,8 +69,8 @@ public:
   void push(const Chunk &chunk, Ticket *ticket) const;
   /// Sends words of one lane; the chunk holds only these.
   void push(const Chunk &chunk, int lane, Ticket *ticket) const;
-  /// Makes a ticket for the last `words` of a lane (-1: of all).
-  void await(size_t words, int lane, Ticket &ticket) const;
+  /// Makes a ticket for all that a lane has sent (-1: that all have).
+  void await(int lane, Ticket &ticket) const;
   /// Sends several chunks of one lane, which it takes.
   void push(std::span<Chunk> chunks, int lane) const;
   /// How many words all receivers of a lane (-1: of all) have asked for beyond

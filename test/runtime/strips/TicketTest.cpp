@@ -72,6 +72,22 @@ TEST_F(TicketTest, OthersWordsDoNotCount) {
   EXPECT_EQ(ticket.when, 11);
 }
 
+TEST_F(TicketTest, WordsOfChunksThatFitDoNotFitTogether) {
+  give(3, 1, 1, 4);
+  queue.acknowledge(2, 10, 11, 1);
+  give(3, 1, 1, 4);
+  ++ticket.open; // until it has asked
+  queue.await(1, 1, {&ticket, 4, 3});
+  EXPECT_EQ(ticket.open, 1);
+  EXPECT_EQ(ticket.when, 14); // The second was taken before it asked.
+  give(3, 1, 1, 4);
+  queue.await(1, 1, {&ticket, 4, 3});
+  EXPECT_EQ(ticket.open, 2);
+  queue.acknowledge(4, 20, 23, 1);
+  EXPECT_EQ(ticket.open, 1);
+  EXPECT_EQ(ticket.when, 25); // The fifth.
+}
+
 TEST_F(TicketTest, ReleasedSendersWaitForNobody) {
   EXPECT_FALSE(queue.release());
   give(10, 0, lanes, 0);
