@@ -129,22 +129,20 @@ void StripQueue::await(int from, int count, const Expected &expected) {
   if (!expected.ticket || expected.room > mostRoom)
     return;
   std::lock_guard<SpinLock> guard(lock);
-  const bool byLane = !takenByLane.empty();
-  if (byLane && takenByAll > 0)
-    return; // Who takes what is told in two ways.
-  for (int lane = from; lane < from + count; ++lane) {
-    const size_t given =
-        givenToAll + (givenToLane.empty() ? 0 : givenToLane[size_t(lane)]);
+  const bool alike = takenByLane.empty() && givenToLane.empty();
+  const int step = alike ? count : 1;
+  for (int lane = from; lane < from + count; lane += step) {
+    const size_t given = givenTo(lane);
     if (given <= expected.room)
       continue;
     const size_t word = given - expected.room;
-    const size_t taken = byLane ? takenByLane[size_t(lane)] : takenByAll;
-    if (word > taken) {
-      watches.push_back({expected, lane, 1, word, 1});
+    if (word > takenBy(lane)) {
+      watches.push_back({expected, lane, step, word, step});
       ++expected.ticket->open;
       continue;
     }
-    for (const Taken &its : byLane ? recentOfLane[size_t(lane)] : recentOfAll)
+    for (const Taken &its :
+         recentOfLane.empty() ? recentOfAll : recentOfLane[size_t(lane)])
       if (its.end >= word) {
         expected.ticket->taken(its.when(word) + expected.back);
         break;
@@ -182,19 +180,20 @@ void StripQueue::acknowledge(size_t words, double first, double last,
         if (lane < 0 || lane == l)
           take(takenByAll + takenByLane[size_t(l)], 1);
   }
-  const size_t taken = (lane < 0 ? takenByAll : takenByLane[size_t(lane)]) +=
-      words;
-  if (lane >= 0)
-    recentOfLane.resize(size_t(lanes));
-  std::vector<Taken> &recent =
-      lane < 0 ? recentOfAll : recentOfLane[size_t(lane)];
-  const size_t given =
-      givenToAll +
-      (givenToLane.empty() || lane < 0 ? 0 : givenToLane[size_t(lane)]);
-  std::erase_if(recent, [&](const Taken &its) {
-    return its.end + mostRoom < std::max(taken, given);
-  });
-  recent.push_back({taken, words, first, last});
+  (lane < 0 ? takenByAll : takenByLane[size_t(lane)]) += words;
+  if (lane >= 0 && recentOfLane.empty())
+    recentOfLane.assign(size_t(lanes), recentOfAll);
+  auto note = [&](std::vector<Taken> &recent, size_t taken, size_t given) {
+    std::erase_if(recent, [&](const Taken &its) {
+      return its.end + mostRoom < std::max(taken, given);
+    });
+    recent.push_back({taken, words, first, last});
+  };
+  if (recentOfLane.empty())
+    note(recentOfAll, takenByAll, givenToAll);
+  else
+    for (int l = std::max(0, lane); l < (lane < 0 ? lanes : lane + 1); ++l)
+      note(recentOfLane[size_t(l)], takenBy(l), givenTo(l));
   std::erase_if(watches, [&](const Watch &its) {
     if (its.left == 0)
       close(*its.expected.ticket);

@@ -309,9 +309,16 @@ private:
   size_t givenToAll = 0, takenByAll = 0;
   std::vector<size_t> givenToLane, takenByLane;
   std::vector<Watch> watches;
-  /// The last words that were taken, by reads of all lanes and of each.
+  /// The last words that were taken, by all lanes alike or, once one has taken
+  /// words of its own, by each.
   std::vector<Taken> recentOfAll;
   std::vector<std::vector<Taken>> recentOfLane;
+  size_t givenTo(int lane) const {
+    return givenToAll + (givenToLane.empty() ? 0 : givenToLane[size_t(lane)]);
+  }
+  size_t takenBy(int lane) const {
+    return takenByAll + (takenByLane.empty() ? 0 : takenByLane[size_t(lane)]);
+  }
 
   Asked askedOfAll;
   std::vector<Asked> askedOfLane; ///< in addition, once a lane was asked of
