@@ -2,7 +2,8 @@
 //
 // Attention and rotary embeddings. Scores and weights of an attention are
 // computed again, by products for each pair of matrices, and their gradients
-// are those of the products, masks and the softmax:
+// are those of the products, masks and the softmax, of some heads at a time
+// where all have very many:
 //
 //   P = softmax(scale Q K^T + masks)        dV = P^T dO
 //   dP = dO V^T    dS = P (dP - rowsum(dP P))    dQ = dS K    dK = dS^T Q
@@ -21,13 +22,18 @@ using onnx::TermKind;
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 static constexpr double lowest = std::numeric_limits<float>::lowest();
 
+/// Scores that are made at a time: of all heads and tokens they would be most
+/// of what the store and the wafer hold.
+static constexpr int64_t mostScores = int64_t(1) << 27;
+
 static Term constantOf(Backward &n, Tensor tensor) {
   return {n, materialize(n.builder(), n.loc(), std::move(tensor))};
 }
 
 /// What a term has for each score, as a tensor that fits [batch, heads,
 /// queries, keys].
-static Term valueOf(onnx::AttentionOp op, const MaskTerm &term, Backward &n) {
+static Term valueOf(onnx::AttentionOp op, const MaskTerm &term, Backward &n,
+                    Value &later) {
   const int64_t queries = shapeOf(op.getQ())[1], keys = shapeOf(op.getK())[1];
   std::optional<Term> mask;
   if (term.operand) {
@@ -41,10 +47,15 @@ static Term valueOf(onnx::AttentionOp op, const MaskTerm &term, Backward &n) {
   }
   if (!term.later)
     return *mask;
-  Tensor later(ElementType::Float32, {queries, keys});
-  for (int64_t i = 0; i < later.size(); ++i)
-    later.setFloat(i, i % keys > i / keys ? *term.later : mask ? infinity : 0);
-  Term bound = constantOf(n, std::move(later));
+  if (!later) {
+    Tensor numbers(ElementType::Float32, {queries, keys});
+    for (int64_t i = 0; i < numbers.size(); ++i)
+      numbers.setFloat(i, i % keys > i / keys ? *term.later
+                          : mask              ? infinity
+                                              : 0);
+    later = constantOf(n, std::move(numbers)).value;
+  }
+  Term bound{n, later};
   return mask ? min(*mask, bound) : bound;
 }
 
@@ -54,18 +65,20 @@ static Term rowsBelow(Term x, double number) {
                                    typeOf(x.value).getRank() - 1)} <= number;
 }
 
-static Term masked(onnx::AttentionOp op, Term scores, Backward &n) {
+/// `later`: what each term has for later keys, once that is made.
+static Term masked(onnx::AttentionOp op, Term scores, Backward &n,
+                   MutableArrayRef<Value> later) {
   std::optional<Term> hidden; // weights that a guard makes 0, by row
   std::optional<Term> value;
   bool isNaNZero = false;
-  for (const MaskTerm &term : maskTerms(op)) {
+  for (const auto &[index, term] : llvm::enumerate(maskTerms(op))) {
     switch (term.kind) {
     case TermKind::Add:
-      value = valueOf(op, term, n);
+      value = valueOf(op, term, n, later[index]);
       scores = scores + *value;
       break;
     case TermKind::Replace:
-      value = valueOf(op, term, n);
+      value = valueOf(op, term, n, later[index]);
       scores = where(*value == 0, scores, *value);
       break;
     case TermKind::Raise:
@@ -88,35 +101,70 @@ static Term masked(onnx::AttentionOp op, Term scores, Backward &n) {
   return hidden ? where(*hidden, weights.all(0), weights) : weights;
 }
 
+/// Some heads of keys, and those of queries that share them.
+struct HeadRange {
+  int64_t first, count;
+};
+
+/// Of features by head, those of a range of `all` heads.
+static Value partOf(Value x, HeadRange range, int64_t all, Backward &n) {
+  if (range.count == all)
+    return x;
+  Box box = wholeBox(x);
+  const int64_t size = box.extents.back() / all;
+  box.starts.back() = range.first * size;
+  box.extents.back() = range.count * size;
+  return n.slice(x, box);
+}
+
 /// Heads of the queries that share one of the keys are more rows of one matrix.
-static Value compose(onnx::AttentionOp op, Backward &n) {
+static Value compose(onnx::AttentionOp op, HeadRange range, Backward &n,
+                     MutableArrayRef<Value> later) {
   ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
   const int64_t batch = q[0], queries = q[1], keys = k[1];
-  const int64_t heads = op.getNumHeads(), groups = op.keyHeads();
+  const int64_t all = op.keyHeads(), groups = range.count;
+  const int64_t heads = groups * op.headsPerKey();
   const int64_t rows = op.headsPerKey() * queries;
   auto byHead = [&](Value x, int64_t number) {
-    return splitHeads(n.builder(), n.loc(), x, number, n.name());
+    return splitHeads(n.builder(), n.loc(), partOf(x, range, all, n), number,
+                      n.name());
   };
-  const int64_t size = q[2] / heads;
-  Term scaled = Term{n, op.getQ()} * op.getScale().convertToDouble();
+  const int64_t size = q[2] / op.getNumHeads();
+  Term scaled = Term{n, partOf(op.getQ(), range, all, n)} *
+                op.getScale().convertToDouble();
   Value left =
-      n.reshape(byHead(scaled.value, heads), {batch, groups, rows, size});
+      n.reshape(splitHeads(n.builder(), n.loc(), scaled.value, heads, n.name()),
+                {batch, groups, rows, size});
   Value right = n.swapped(byHead(op.getK(), groups));
   Term scores{
       n, n.reshape(n.batchMatmul(left, right), {batch, heads, queries, keys})};
   if (auto cap = op.getSoftcap())
     scores =
         tanh(scores * (1 / cap->convertToDouble())) * cap->convertToDouble();
-  Term weights = masked(op, scores, n);
+  Term weights = masked(op, scores, n, later);
   Value values = byHead(op.getV(), groups);
   Value y = n.batchMatmul(n.reshape(weights.value, {batch, groups, rows, keys}),
                           values);
   y = n.reshape(y, {batch, heads, queries, shapeOf(values).back()});
-  return n.reshape(n.transpose(y, {0, 2, 1, 3}), shapeOf(op.getY()));
+  return n.reshape(n.transpose(y, {0, 2, 1, 3}),
+                   {batch, queries, heads * shapeOf(values).back()});
 }
 
 static void attention(onnx::AttentionOp op, Value dy, Backward &n) {
-  n.through(dy, [&] { return compose(op, n); });
+  ArrayRef<int64_t> q = shapeOf(op.getQ());
+  const int64_t all = op.keyHeads();
+  const int64_t scores =
+      q[0] * op.headsPerKey() * q[1] * shapeOf(op.getK())[1]; // of a key head
+  const bool divides = op.getMasks().empty();
+  const int64_t most =
+      divides ? std::clamp<int64_t>(mostScores / scores, 1, all) : all;
+  const int64_t each = llvm::divideCeil(all, llvm::divideCeil(all, most));
+  SmallVector<Value> later(maskTerms(op).size());
+  for (int64_t first = 0; first < all; first += each) {
+    const HeadRange range = {first, std::min(each, all - first)};
+    n.through(partOf(dy, range, all, n),
+              [&] { return compose(op, range, n, later); });
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -68,7 +68,7 @@ class Attention final : public KernelFor<wse::AttentionOp> {
     AttentionShape shape(op, machine);
     int64_t words = shape.scoreCount() + 4 * shape.channels +
                     shape.weightedCount() + shape.roundedCount();
-    words += shape.gatheredCount();
+    words += shape.gatheredCount() + shape.movedCount();
     if (shape.early())
       words += wordsOf(shape.element,
                        shape.mostKeys() * shape.slice(shape.valueSize));
@@ -201,7 +201,7 @@ KernelCost Attention::costOf(wse::AttentionOp op,
                          : 1;
   double scores = double(shape.keys) * shape.channels;
   // A product, and the exchange before it, of which the group root relays most.
-  double exchanged = 0, weighted = 0;
+  double exchanged = 0;
   const double rounds = shape.streamed ? shape.rounds + 1 : 1;
   const double elementsOfWord = shape.tokensOfWord() * shape.featuresOfWord();
   auto products = [&](double headSize, size_t summed) {
@@ -221,8 +221,6 @@ KernelCost Attention::costOf(wse::AttentionOp op,
         rounds * sums.product(sizes, summed,
                               sums.vectorAlong(sizes, summed, strides),
                               strides);
-    if (summed == 0)
-      weighted = cycles;
     if (shape.local())
       return cycles;
     double slices = std::ceil(size / shape.slice(headSize));
@@ -252,10 +250,10 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   KernelCost cost;
   cost.compute = sequences * heads * (head + exchanged);
   if (shape.streamed) {
-    // Keys are waited for; values come while scores are made of these.
+    // Those of a round are waited for before there is anything to do.
     cost.stream =
         model.channelCycles(shape.query, shape.key.features, 2 * shape.keys);
-    cost.serial = std::min(cost.stream / 2, weighted);
+    cost.serial = std::min(cost.stream, cost.compute);
   }
   if (!shape.local())
     cost.fabric =

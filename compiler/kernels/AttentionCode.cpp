@@ -20,8 +20,7 @@
 // exponentials of some keys, and all columns gather them. Of keys and values it
 // takes its own features only.
 //
-// Stored keys and values stream past all rows, those of a round one after the
-// other. Values come while scores are made.
+// Stored keys and values stream past all rows, those of a round together.
 
 #include "compiler/kernels/AttentionTerms.h"
 
@@ -57,6 +56,8 @@ public:
       other = gathered = b.scratch("gathered", words);
     if (shape.narrow && !gathered.empty())
       gathered = b.halvesOf(gathered, shape.element);
+    if (int64_t words = shape.movedCount())
+      other = b.scratch("moved", words);
     if (shape.early())
       values =
           b.scratch("values", shape.mostKeys() * shape.slice(shape.valueSize),
@@ -80,7 +81,7 @@ private:
   void inSlices(Place place, Round round, const Exchange &exchange,
                 function_ref<void(Affine, Affine, Operand)> body);
   void streamStored();
-  void startHearing(Round round, const Exchange &exchange);
+  void hearStored(Round round);
   void startGather(Place place, Round round, const Exchange &exchange,
                    Affine first, Affine features);
   Exchange keyExchange() const {
@@ -199,13 +200,12 @@ void AttentionWriter::inSlices(
   if (shape.streamed) {
     const bool isKeys = exchange.thread == KeyThread;
     if (isKeys)
-      startHearing(round, exchange);
-    b.await(exchange.hearing);
-    if (isKeys)
-      startHearing(round, valueExchange());
-    const int64_t most = shape.most(tile.layout.features.unitSize);
+      hearStored(round);
+    const int64_t most = shape.most(shape.headSize);
     return compute([&] {
-      body(0, own, Operand::memory(exchange.buffer, 0, {most, 1, 0}));
+      body(0, own,
+           Operand::memory(gathered, isKeys ? 0 : round.keys * most,
+                           {most, 1, 0}));
     });
   }
   if (shape.local())
@@ -262,15 +262,13 @@ void AttentionWriter::streamStored() {
   b.streamToColumns({words});
 }
 
-void AttentionWriter::startHearing(Round round, const Exchange &exchange) {
+void AttentionWriter::hearStored(Round round) {
   b.where(b.hears(StreamPattern::Column, query.active), [&] {
-    b.start(exchange.hearing, Opcode::Mov,
-            {round.keys, ownFeatures(exchange.tile)},
-            Operand::memory(
-                exchange.buffer, 0,
-                {shape.most(exchange.tile.layout.features.unitSize), 1}),
+    b.start(GatherThread, Opcode::Mov, {2 * round.keys, ownFeatures(key)},
+            Operand::memory(gathered, 0, {shape.most(shape.headSize), 1}),
             {b.columnWords(2)});
   });
+  b.await(GatherThread);
 }
 
 /// The keys of a round into the buffer, some features of each.

@@ -113,23 +113,24 @@ struct AttentionShape {
   /// Words of the buffer that keys or values are multicast into. While it is
   /// not needed for these it takes the sums of partial scores.
   int64_t gatheredCount() const {
+    if (streamed) // both, which come together
+      return 2 * mostKeys() * most(headSize);
     int64_t words =
-        buffered() ? wordsOf(element, mostKeys() * std::max(slice(headSize),
-                                                            slice(valueSize)))
-                   : 0;
+        local() ? 0
+                : wordsOf(element, mostKeys() * std::max(slice(headSize),
+                                                         slice(valueSize)));
     return spread() ? std::max(words, scoreCount()) : words;
   }
+  /// Words that scores move to, where that buffer is never free.
+  int64_t movedCount() const { return streamed && spread() ? scoreCount() : 0; }
   /// Whether values come early, into a buffer of their own: where all own
   /// features of a head come at a time.
   bool early() const {
-    return streamed ||
-           (spread() && !local() && slice(headSize) == most(headSize) &&
-            slice(valueSize) == most(valueSize));
+    return spread() && !local() && slice(headSize) == most(headSize) &&
+           slice(valueSize) == most(valueSize);
   }
   /// Features that are multicast at a time, of a head of this size.
   int64_t slice(int64_t headSize) const {
-    if (streamed)
-      return most(headSize);
     int64_t size = most(headSize) / featuresOfWord();
     int64_t elements = gatheredWords * (narrow ? 2 : 1) / featuresOfWord();
     int64_t most = std::clamp<int64_t>(elements / mostKeys(), 1, size);

@@ -18,8 +18,9 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-/// Words of SRAM that a chunk may take.
-constexpr int64_t chunkWords = 2048;
+/// Words of SRAM that a chunk may take, together with the matrices of a row, or
+/// at least.
+constexpr int64_t mostWords = 2048, chunkWords = 512;
 
 /// Chunks of a launch: the proof that nobody waits for ever unrolls loops, to
 /// 2^14 operations of a routine at most (runtime/program/proof/FabricUse.cpp).
@@ -87,8 +88,9 @@ BatchedShape::BatchedShape(const MatmulForm &op, const Machine &machine)
     first = end;
   }
   const int64_t most = std::clamp<int64_t>(
-      std::max(chunkWords / k, int64_t(llvm::divideCeil(pitch, mostChunks))), 1,
-      pitch);
+      std::max(std::max(chunkWords, mostWords - matrixWords()) / k,
+               int64_t(llvm::divideCeil(pitch, mostChunks))),
+      1, pitch);
   chunk = exchanges ? llvm::divideCeil(pitch, llvm::divideCeil(pitch, most))
                     : pitch;
 }

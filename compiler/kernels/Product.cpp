@@ -102,16 +102,19 @@ static constexpr int64_t matrixWords = 4096;
 /// By how many leading dimensions a product with a matrix for each of their
 /// indices is taken apart, so that rows keep their matrices in few words, and
 /// that the left operand, the result and its sums take half of the SRAM at
-/// most: `words` of a matrix, `bytes` of a token, in a PE each. `rows` of a
-/// left matrix.
-static size_t dimsApart(ArrayRef<int64_t> leading, int64_t words, int64_t rows,
-                        int64_t bytes, const Machine &machine) {
+/// most, and so many matrices and a left row, of `depth`, too: `words` of a
+/// matrix, `bytes` of a token, in a PE each. `rows` of a left matrix.
+static size_t dimsApart(ArrayRef<int64_t> leading, int64_t words, int64_t depth,
+                        int64_t rows, int64_t bytes, const Machine &machine) {
   auto fits = [&](size_t apart) {
     const int64_t matrices =
         ShapedType::getNumElements(leading.drop_front(apart));
     const int64_t keeps =
         std::min(matrices, tileSizeMax(matrices, machine.height) + 1);
-    return (keeps == 1 || keeps * words <= matrixWords) &&
+    const bool fitTogether =
+        keeps * words <= matrixWords &&
+        (keeps * words + depth) * 4 <= machine.usableBytes() / 2;
+    return (keeps == 1 || fitTogether) &&
            tileSizeMax(matrices * rows, machine.height) * bytes <=
                machine.usableBytes() / 2;
   };
@@ -165,7 +168,8 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
   const int64_t bytes =
       elementBytes * (tileSizeMax(depth, machine.width) + own) +
       (elementBytes < 4 ? 4 * own : 0);
-  const size_t apart = dimsApart(leading, depth * own, rows, bytes, machine);
+  const size_t apart =
+      dimsApart(leading, depth * own, depth, rows, bytes, machine);
   // The tokens of the result, in its order.
   const bool isWhole = ShapedType::getNumElements(shapeOf(op.getA())) ==
                        ShapedType::getNumElements(leading) * rows * depth;

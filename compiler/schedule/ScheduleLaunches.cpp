@@ -81,13 +81,14 @@ struct ScheduleLaunches final
       return program.emitError(error);
     // Few addresses make less code, and waste some room for buffers: what does
     // not fit so may fit by first fit. Addresses that launches carry make the
-    // least, and take cycles.
+    // least, and take cycles. Where gaps are too small, what lives long lies
+    // apart.
     const std::vector<size_t> order = orderLaunches(*problem);
     Overflow overflow;
     for (bool carried : {false, true}) {
       program.setAddressArguments(carried);
       overflow = {};
-      for (Solver solver : {byForm, byFirstFit}) {
+      for (Solver solver : {byForm, byFirstFit, fromBothEnds}) {
         FailureOr<bool> fits =
             placeBehindCode(program, *problem, order, solver, overflow);
         if (failed(fits))
@@ -157,10 +158,28 @@ struct ScheduleLaunches final
   static bool byFirstFit(wse::ProgramOp program,
                          const SchedulingProblem &problem,
                          const std::vector<size_t> &order, Overflow &overflow) {
+    return byFirstFit(program, problem, order, overflow, /*bothEnds=*/false);
+  }
+
+  static bool fromBothEnds(wse::ProgramOp program,
+                           const SchedulingProblem &problem,
+                           const std::vector<size_t> &order, Overflow &other) {
+    Overflow overflow; // what first fit says counts
+    const bool fits =
+        byFirstFit(program, problem, order, overflow, /*bothEnds=*/true);
+    if (!other.op)
+      other = overflow;
+    return fits;
+  }
+
+  static bool byFirstFit(wse::ProgramOp program,
+                         const SchedulingProblem &problem,
+                         const std::vector<size_t> &order, Overflow &overflow,
+                         bool bothEnds) {
     SmallVector<wse::KernelOp> kernels = program.kernels();
     Schedule solution;
     SramOverflow found;
-    if (scheduleByFirstFit(problem, solution, found, order)) {
+    if (scheduleByFirstFit(problem, solution, found, order, bothEnds)) {
       writeSchedule(program, kernels, problem, solution);
       return true;
     }

@@ -49,10 +49,14 @@ class AttentionCases:
             self.attend("8x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks-2-columns", 2)
         for mode in ("softcap", "head_bias", "both", *(mode for mode in EMPTY if self.precision == "f32" or mode not in LOWEST)):
             self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
+        # Keys and values from the store, in rounds of 64, of one, and of 40 keys.
+        for mode in ("plain", "causal", "softcap", "key_bias") if self.precision == "f32" else ():
+            for mesh, tokens, size, columns in (("3x4", 128, 4, 1), ("7x5", 17, 4, 2), ("8x3", 80, 50, 2)):
+                self.attend(mesh, 1, tokens, tokens, 3, size, mode, f"attention-{mode}-stored-{mesh}", columns, stored=True)
         # More keys than a buffer takes of all own features.
         self.attend("4x8", 1, 200, 200, 2, 50, "causal", "attention-slices-2-columns", 2)
 
-    def attend(self, mesh, batch, tokens, keys, heads, size, mode, case, head_columns=1):
+    def attend(self, mesh, batch, tokens, keys, heads, size, mode, case, head_columns=1, stored=False):
         p = self.program(mesh)
         if self.shared and batch <= p.height:  # an attention in all rows of the same groups
             other = self.normal(batch, p.height // batch, heads * size)
@@ -102,6 +106,11 @@ class AttentionCases:
             flags += f" terms [{', '.join(f'#onnx.term<{term}>' for term in terms)}]"
         y = p.op(f"attention {q[0]}, {k[0]}, {v[0]}{operand} heads({heads}) scale(0.5){flags}"
                  f" : {q[1]}, {k[1]}, {v[1]}{types} -> {q[1]}", q[1])
+        if stored:
+            held, features = f"tensor<2x{keys}x{heads * size}xf32>", heads * size
+            p.declarations.append(f"intermediate @kv : {held}")
+            p.body[-1:] = [f'store {tensor[0]} to "kv" at {i * keys * features} strides [{keys * features}, {features}, 1] on @r : {tensor[1]} to {held}'
+                           for i, tensor in enumerate((k, v))] + [p.body[-1].replace("{nodes", f"{{wse.stored = #wse.weight<@kv : {held}>, nodes")]
         qh, kh, vh = (a.reshape(batch, -1, heads, size).transpose(0, 2, 1, 3) for a in arrays)
         scores = qh @ kh.transpose(0, 1, 3, 2) * np.float32(0.5)
         if mode == "softcap":
