@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -12,8 +13,34 @@ namespace wsec {
 
 using pe::Opcode;
 
+static bool isOne(Value value) { return matchPattern(value, m_OneFloat()); }
+
+/// x, if `op` is the last operation of 1 / (1 + exp(-x)).
+static Value sigmoidOf(Operation *op) {
+  auto quotient = dyn_cast<arith::DivFOp>(op);
+  if (!quotient || !isOne(quotient.getLhs()))
+    return {};
+  auto sum = quotient.getRhs().getDefiningOp<arith::AddFOp>();
+  if (!sum || isOne(sum.getLhs()) == isOne(sum.getRhs()))
+    return {};
+  auto power = (isOne(sum.getLhs()) ? sum.getRhs() : sum.getLhs())
+                   .getDefiningOp<math::ExpOp>();
+  auto negated =
+      power ? power.getOperand().getDefiningOp<arith::NegFOp>() : nullptr;
+  return negated ? negated.getOperand() : Value();
+}
+
+/// What the instruction of an operation reads.
+static SmallVector<Value, 3> operandsOf(Operation *op) {
+  if (Value x = sigmoidOf(op))
+    return {x};
+  return SmallVector<Value, 3>(op->getOperands());
+}
+
 /// The instruction of an operation that is one; nothing for all others.
 static std::optional<Opcode> opcodeOf(Operation *op) {
+  if (sigmoidOf(op))
+    return Opcode::Sigmoid;
   return llvm::TypeSwitch<Operation *, std::optional<Opcode>>(op)
       .Case<arith::AddFOp, arith::AddIOp>([](auto) { return Opcode::Add; })
       .Case<arith::SubFOp, arith::SubIOp>([](auto) { return Opcode::Sub; })
@@ -143,7 +170,7 @@ private:
     for (Operation &inner : llvm::reverse(body)) {
       if (&inner != yield && !lastUse.contains(inner.getResult(0)))
         continue;
-      for (Value operand : inner.getOperands()) {
+      for (Value operand : operandsOf(&inner)) {
         Value value = origin(operand);
         lastUse.try_emplace(value, &inner);
         // The values passed through are needed as well.
@@ -250,7 +277,7 @@ private:
 
   /// Slots whose values nobody needs after `user`.
   void release(Operation *user) {
-    for (Value operand : user->getOperands()) {
+    for (Value operand : operandsOf(user)) {
       Value value = origin(operand);
       auto slot = slotOf.find(value);
       if (slot != slotOf.end() && lastUse.lookup(value) == user)
@@ -292,7 +319,7 @@ private:
     if (isa<arith::ConstantOp, arith::UIToFPOp, arith::ExtUIOp>(inner))
       return success();
     SmallVector<ElementwiseSource> sources;
-    for (Value operand : inner->getOperands())
+    for (Value operand : operandsOf(inner))
       sources.push_back(sourceOf(operand));
     bool computesIntegers = computesOnIntegers(inner);
     if (computesIntegers)

@@ -26,6 +26,34 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
     %r = arith.maximumf %p, %zero : f32
     wse.yield %r : f32
   }
+  // The quotient is one function, whatever computes its parts.
+  // CHECK-LABEL: routine @elementwise_1 {
+  // CHECK-NEXT:    vector sigmoid [[S:@[a-z0-9_]+]][0, strides = [4, 1]] = {{@.*}} over (2, 4)
+  // CHECK-NEXT:    vector mul [[S]][0, strides = [4, 1]] = {{@.*}}, {{@.*}} over (2, 4)
+  // CHECK-NOT:     vector
+  // CHECK:       }
+  %silu = elementwise(%x) on @r {nodes = ["silu"]} : (tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
+  ^bb0(%e: f32):
+    %one = arith.constant 1.0 : f32
+    %n = arith.negf %e : f32
+    %p = math.exp %n : f32
+    %s = arith.addf %p, %one : f32
+    %q = arith.divf %one, %s : f32
+    %r = arith.mulf %e, %q : f32
+    wse.yield %r : f32
+  }
+  // CHECK-LABEL: routine @elementwise_2 {
+  // CHECK:         vector div
+  %other = elementwise(%x) on @r {nodes = ["other"]} : (tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
+  ^bb0(%e: f32):
+    %one = arith.constant 1.0 : f32
+    %p = math.exp %e : f32
+    %s = arith.addf %p, %one : f32
+    %q = arith.divf %one, %s : f32
+    wse.yield %q : f32
+  }
+  store %silu to "s" on @r : tensor<1x8x8xf32, #tokens> to tensor<8x8xf32>
+  store %other to "o" on @r : tensor<1x8x8xf32, #tokens> to tensor<8x8xf32>
   store %x to "z" on @r : tensor<1x8x8xf32, #tokens> to tensor<8x8xf32>
   store %y to "y" on @r : tensor<1x8x8xf32, #tokens> to tensor<8x8xf32>
 }
