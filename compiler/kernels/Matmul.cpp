@@ -40,6 +40,9 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
+/// Scratch that other variants ask for, too.
+constexpr int64_t modestBytes = 3072;
+
 class Matmul final : public KernelFor<wse::MatmulOp> {
   KernelCost costOf(wse::MatmulOp op, const Machine &machine) const final {
     return costOf(MatmulForm(op), machine);
@@ -160,8 +163,9 @@ SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
   auto matmul = cast<wse::MatmulOp>(op);
   SmallVector<Offer> offers;
   auto offer = [&](const MatmulForm &form, Type input) {
-    offers.push_back({form.number(), input, costOf(form, machine),
-                      4 * scratchWords(form, machine), form.isStationary()});
+    const int64_t scratch = 4 * scratchWords(form, machine);
+    offers.push_back({form.number(), input, costOf(form, machine), scratch,
+                      form.isStationary() && scratch > modestBytes});
   };
   if (isBatched(matmul)) {
     offer(matmul, {});

@@ -18,7 +18,7 @@ public:
 private:
   /// Weights of result features of the row, in a buffer.
   struct Block {
-    int64_t first;
+    Affine first;
     Value size;
     std::string weights;
     int64_t output, input; ///< words from one feature to the next
@@ -33,15 +33,18 @@ private:
   void initialise();
   void placeWeights();
   void streamWeights();
+  void stream(int64_t first, int64_t size, int64_t count);
   /// Lines that a block streams in, all its features in one or each alone.
   int64_t linesOf(const Block &block) const {
     return shape.pairs ? *ScalarBuilder::known(block.size) : 1;
   }
   void fill(const Block &block);
+  void multiplyInTurns(int64_t tokens);
   Round sharedRound(Affine number);
   Round unlikeRound(int64_t number);
   void run(const Round &round, bool first);
   void multiply(const Block &block, int64_t tokens);
+  void multiplyOne(const Block &block);
   void multiplyPairs(const Block &block, int64_t tokens);
   void sumRow(int64_t tokens);
   void keepResults(int64_t tokens);
@@ -94,7 +97,10 @@ void StationaryWriter::placeWeights() {
   hasFeatures = s.constant(1);
   const int64_t each = shape.perWord() * shape.wordsOf(shape.ownInputs);
   int64_t first = 0;
-  for (int64_t size : shape.blocks()) {
+  SmallVector<int64_t> sizes = shape.blocks();
+  if (shape.inTurns)
+    sizes.truncate(2);
+  for (int64_t size : sizes) {
     blocks.push_back({first, s.constant(size),
                       b.scratch("weights", size * each, shape.element), each,
                       1});
@@ -102,29 +108,41 @@ void StationaryWriter::placeWeights() {
   }
 }
 
-/// A block after the other; of each row its features, for each column what it
-/// has of the input: line by line, where a line has to end with a word.
+/// A block after the other.
 void StationaryWriter::streamWeights() {
-  HostTensor weight = b.source(op.getWeight());
+  if (const int64_t size = shape.inTurns) {
+    const int64_t whole = shape.rowFeatures / size * size;
+    stream(0, size, whole / size);
+    if (whole < shape.rowFeatures)
+      stream(whole, shape.rowFeatures - whole, 1);
+    return;
+  }
   for (const Block &block : blocks)
-    b.streamToRows([&](ScalarBuilder &host) {
-      const FeatureTiling &features = shape.in.features;
-      pe::Segment segment;
-      segment.tensor = weight.symbol;
-      segment.lines = linesOf(block);
-      segment.lineStep = weight.strides[1];
-      segment.extents = {*ScalarBuilder::known(block.size) / linesOf(block),
-                         RoutineBuilder::featureCount(host, features)};
-      segment.strides = {weight.strides[1], weight.strides[0]};
-      segment.offset =
-          Affine(RoutineBuilder::featureStart(host, features)) *
-              weight.strides[0] +
-          Affine(host.py()) * (shape.rowFeatures * weight.strides[1]) +
-          Affine(weight.offset + block.first * weight.strides[1]);
-      if (shape.pairs)
-        segment.halves = shape.element;
-      return segment;
-    });
+    stream(block.first.constant, *ScalarBuilder::known(block.size), 1);
+}
+
+/// `count` blocks of `size` features, of each row its own, for each column what
+/// it has of the input: line by line, where a line has to end with a word.
+void StationaryWriter::stream(int64_t first, int64_t size, int64_t count) {
+  HostTensor weight = b.source(op.getWeight());
+  b.streamToRows([&](ScalarBuilder &host) {
+    const FeatureTiling &features = shape.in.features;
+    const int64_t together = shape.pairs ? 1 : size;
+    pe::Segment segment;
+    segment.tensor = weight.symbol;
+    segment.lines = count * size / together;
+    segment.lineStep = together * weight.strides[1];
+    segment.extents = {together, RoutineBuilder::featureCount(host, features)};
+    segment.strides = {weight.strides[1], weight.strides[0]};
+    segment.offset =
+        Affine(RoutineBuilder::featureStart(host, features)) *
+            weight.strides[0] +
+        Affine(host.py()) * (shape.rowFeatures * weight.strides[1]) +
+        Affine(weight.offset + first * weight.strides[1]);
+    if (shape.pairs)
+      segment.halves = shape.element;
+    return segment;
+  });
 }
 
 void StationaryWriter::fill(const Block &block) {
@@ -145,10 +163,12 @@ void StationaryWriter::fill(const Block &block) {
 
 /// sums = activations * weights, for a block of result features.
 void StationaryWriter::multiply(const Block &block, int64_t tokens) {
+  if (tokens == 1)
+    return b.where(hasFeatures, [&] { multiplyOne(block); });
   if (shape.isNarrow())
     return multiplyPairs(block, tokens);
   Value size = block.size;
-  int64_t first = block.first * tokens;
+  const Affine first = block.first * tokens;
   Value terms = in.features, hasTerms = s.constant(1);
   if (!shape.in.features.everywhere(b.width())) {
     hasTerms = s.less(0, terms);
@@ -164,18 +184,27 @@ void StationaryWriter::multiply(const Block &block, int64_t tokens) {
              {Operand::memory(block.weights, 0, {block.output, 0}),
               Operand::memory(exchange, 0, {0, 1})});
     if (shape.ownInputs > 1)
-      b.vector(Opcode::Fmac, {size, s.sub(terms, 1), tokens},
-               Operand::memory(sums, first, {tokens, 0, 1}),
-               {Operand::memory(block.weights, block.input,
-                                {block.output, block.input, 0}),
-                Operand::memory(exchange, tokens, {0, tokens, 1})});
+      b.multiplyAdd({size, s.sub(terms, 1), tokens}, shape.inner(b.machine()),
+                    Operand::memory(sums, first, {tokens, 0, 1}),
+                    Operand::memory(block.weights, block.input,
+                                    {block.output, block.input, 0}),
+                    Operand::memory(exchange, tokens, {0, tokens, 1}));
   });
+}
+
+/// sums += activations * weights of one token.
+void StationaryWriter::multiplyOne(const Block &block) {
+  b.vector(Opcode::Fmac, {block.size, in.features},
+           Operand::memory(sums, block.first, {1, 0}),
+           {Operand::memory(block.weights, 0, {block.output, block.input}),
+            Operand::memory(exchange, 0, {0, 1})});
 }
 
 /// The same of activations that lie in pairs of features, a pair for each
 /// token: feature 2 i + h of token t is element (i * tokens + t) * 2 + h.
 void StationaryWriter::multiplyPairs(const Block &block, int64_t tokens) {
-  const int64_t first = block.first * tokens, weight = block.input;
+  const Affine first = block.first * tokens;
+  const int64_t weight = block.input;
   Value odd = s.mod(in.features, 2), pairs = s.div(in.features, 2);
   Value whole = s.sub(in.features, odd);
   b.where(hasFeatures, [&] {
@@ -195,6 +224,33 @@ void StationaryWriter::multiplyPairs(const Block &block, int64_t tokens) {
                 Operand::memory(exchange, Affine(whole) * tokens, {0, 2})});
     });
   });
+}
+
+/// The same of all features of the row: one buffer is filled while the other
+/// is used.
+void StationaryWriter::multiplyInTurns(int64_t tokens) {
+  const int64_t size = shape.inTurns, whole = shape.rowFeatures / size;
+  const int64_t count = int64_t(shape.blocks().size());
+  auto block = [&](int64_t number, Affine first) {
+    Block its = blocks[number % 2];
+    its.first = first;
+    its.size =
+        s.constant(number < whole ? size : shape.rowFeatures - whole * size);
+    return its;
+  };
+  auto step = [&](int64_t number, Affine first) {
+    b.await(FillThread);
+    if (number + 1 < count)
+      fill(block(number + 1, 0));
+    multiply(block(number, first), tokens);
+  };
+  const int64_t pairs = (whole - 1) / 2;
+  b.loop(pairs, [&](Affine pair) {
+    for (int64_t half : {0, 1})
+      step(half, pair * (2 * size) + Affine(half * size));
+  });
+  for (int64_t number = 2 * pairs; number < count; ++number)
+    step(number, number * size);
 }
 
 /// Sums over the columns, in a chain west. In 16 bits the first column has them
@@ -345,7 +401,14 @@ void StationaryWriter::run(const Round &round, bool first) {
   Value south = s.sub(tokens, s.add(round.before, round.channels));
   gather({round.channels, words}, ownActivations(round), s.mul(south, words));
   b.await(GatherThread);
-  for (const Block &block : blocks) {
+  if (tokens == 1)
+    b.where(hasFeatures, [&] {
+      b.vector(Opcode::Mov, {rowFeatures}, Operand::memory(sums, 0, {1}),
+               {Operand::immediate(0)});
+    });
+  if (shape.inTurns)
+    multiplyInTurns(tokens);
+  for (const Block &block : shape.inTurns ? ArrayRef<Block>() : blocks) {
     if (first && !shape.resident) {
       b.await(FillThread);
       if (&block != &blocks.back())

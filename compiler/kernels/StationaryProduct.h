@@ -31,8 +31,12 @@ struct StationaryShape {
   int64_t tokens = 0;      ///< of all rows in a round, but perhaps the last
   int64_t rowTokens = 0;   ///< most of a row in a round
   int64_t growth = 1;      ///< of blocks, from one to the next
-  bool resident = false;   ///< its weights are there from an earlier launch
-  mlir::Type element;      ///< of activations and weights
+  /// Result features of each of two buffers, if weights do not stay, for they
+  /// are used once.
+  int64_t inTurns = 0;
+  int64_t last = 0;      ///< of the second of two blocks, of one token
+  bool resident = false; ///< its weights are there from an earlier launch
+  mlir::Type element;    ///< of activations and weights
   std::optional<FeatureTiling> pairs; ///< of features of the input
 
   StationaryShape(const MatmulForm &op, const Machine &machine)
@@ -40,11 +44,20 @@ struct StationaryShape {
                         wse::residentOf(op, op.getWeight()) != nullptr) {}
   StationaryShape(const MatmulForm &op, const Machine &machine, bool resident);
 
+  /// Result features whose weights are there at a time.
+  int64_t heldFeatures() const { return inTurns ? 2 * inTurns : rowFeatures; }
   /// In how many result features at a time a row takes its weights.
   llvm::SmallVector<int64_t> blocks() const;
+  /// Vectors of multiply-adds run along features of the input, 1, or tokens, 2.
+  size_t inner(const Machine &machine) const;
   /// Most result features of a row that one column owns.
   int64_t kept() const { return std::min(rowFeatures, ownResults); }
   int64_t words() const;
+  /// The size, of those from `least` to `most`, that leaves least to do behind
+  /// the last word, by the sizes of the last two blocks.
+  int64_t leastBehind(int64_t least, int64_t most, const Machine &machine,
+                      llvm::function_ref<std::pair<int64_t, int64_t>(int64_t)>
+                          lastBlocks) const;
   bool isNarrow() const { return pe::elementBytes(element) == 2; }
   /// Elements of a word, as activations and results move.
   int64_t perWord() const { return isNarrow() ? 2 : 1; }

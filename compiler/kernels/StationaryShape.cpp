@@ -15,6 +15,9 @@ namespace wsec {
 static constexpr int64_t mostResidentWords = 3072;
 /// Parts in which a PE takes its weights, each with code of its own.
 static constexpr int64_t mostBlocks = 4;
+/// Of weights that are used once so many words may stay; of more only what is
+/// in two buffers of so many.
+static constexpr int64_t mostHeldWords = 640, bufferWords = 160;
 /// Rounds of rows with unlike numbers of tokens, each with code of its own.
 static constexpr int64_t mostUnlikeRounds = 8;
 
@@ -49,6 +52,20 @@ StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
     channels = pitch / count;
     tokens = (out.tokenCount() + count - 1) / count;
     rowTokens = shared ? channels : std::min(tokens, pitch);
+    const int64_t buffer =
+        std::max<int64_t>(1, bufferWords / wordsOf(ownInputs));
+    const bool once = count == 1 && !resident;
+    inTurns = last = 0;
+    if (once && rowFeatures * wordsOf(ownInputs) > mostHeldWords &&
+        rowFeatures > 2 * buffer)
+      inTurns = leastBehind(buffer / 2 + 1, buffer, machine, [&](int64_t size) {
+        const int64_t rest = rowFeatures % size;
+        return std::pair(size, rest ? rest : size);
+      });
+    else if (once && tokens == 1 && rowFeatures > 1)
+      last = leastBehind(1, rowFeatures / 2, machine, [&](int64_t size) {
+        return std::pair(rowFeatures - size, size);
+      });
     if (words() > (resident ? mostResidentWords : mostWords))
       continue;
     rounds = (out.tokenCount() + tokens - 1) / tokens;
@@ -59,6 +76,41 @@ StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
                    machine.width));
     return;
   }
+}
+
+int64_t StationaryShape::leastBehind(
+    int64_t least, int64_t most, const Machine &machine,
+    llvm::function_ref<std::pair<int64_t, int64_t>(int64_t)> lastBlocks) const {
+  const double sizes[] = {1, double(ownInputs), double(tokens)};
+  const double feature = CostModel(machine, isNarrow())
+                             .product(sizes, 1, inner(machine), {1, 1, 1});
+  const double arrival = double(inputWords().total());
+  int64_t best = most;
+  double fewest = std::numeric_limits<double>::infinity();
+  for (int64_t size = most; size >= least; --size) {
+    const auto [before, last] = lastBlocks(size);
+    const double behind =
+        double(last) * feature +
+        std::max(0.0, double(before) * feature - double(last) * arrival);
+    if (behind < fewest) {
+      best = size;
+      fewest = behind;
+    }
+  }
+  return best;
+}
+
+size_t StationaryShape::inner(const Machine &machine) const {
+  if (tokens == 1 || isNarrow())
+    return tokens == 1 ? 1 : 2;
+  const double sizes[] = {double(rowFeatures),
+                          double(std::max<int64_t>(1, ownInputs - 1)),
+                          double(tokens)};
+  const CostModel model(machine);
+  return model.product(sizes, 1, 1, {1, 1, 1}) <
+                 model.product(sizes, 1, 2, {1, 1, 1})
+             ? 1
+             : 2;
 }
 
 int64_t StationaryShape::exchangeWords() const {
@@ -75,13 +127,21 @@ int64_t StationaryShape::sentWords() const {
 int64_t StationaryShape::words() const {
   int64_t words = exchangeWords() + tokens * rowFeatures + sentWords();
   if (!resident)
-    words += rowFeatures * wordsOf(ownInputs);
+    words += heldFeatures() * wordsOf(ownInputs);
   return words;
 }
 
 SmallVector<int64_t> StationaryShape::blocks() const {
   if (resident)
     return {rowFeatures};
+  if (inTurns) {
+    SmallVector<int64_t> sizes(rowFeatures / inTurns, inTurns);
+    if (const int64_t rest = rowFeatures % inTurns)
+      sizes.push_back(rest);
+    return sizes;
+  }
+  if (last)
+    return {rowFeatures - last, last};
   auto count = [&](int64_t size) {
     int64_t blocks = 0;
     for (int64_t sum = 0; sum < rowFeatures; sum += size, size *= growth)
@@ -139,15 +199,20 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
   double sums = tokens * rows, own = shape.rowTokens;
   double words = double(shape.wordsOf(shape.tokens)); // of a result feature
   double product = 0, packing = 0;
-  if (shape.isNarrow()) {
+  if (shape.tokens == 1) {
+    const double sizes[] = {rows, inputs};
+    product = model.copies(1, rows) + model.product(sizes, 1, 1, {1, 1});
+  } else if (shape.isNarrow()) {
     double sizes[] = {rows, inputs, tokens};
-    product = model.copies(1, sums) + model.product(sizes, 1, 2, {1, 1, 2});
+    const double strides[] = {1, 1, 2};
+    product = model.copies(1, sums) +
+              model.product(sizes, 1, shape.inner(machine), strides);
     packing = 2 * machine.vectorSetup + own * inputs / machine.copyRate16 +
               own * results / machine.addRate16;
   } else {
     double others[] = {rows, inputs - 1, tokens};
     product = rows * machine.mapOverhead + sums / machine.addRate +
-              model.product(others, 1, 2, {1, 1, 1});
+              model.product(others, 1, shape.inner(machine), {1, 1, 1});
   }
   // The rows next to the first relay most of what they take, and hear it again
   // as the first one multicasts it: 2 cycles a word, and 3 where weights come

@@ -64,16 +64,17 @@ wse.program @main state(selected) mesh(4x4) machine("{\"base\": \"wse2\", \"chan
 
 // -----
 
-// 80 x 80 weights of a PE are 25600 bytes.
+// 80 x 80 weights of a PE are 25600 bytes, and the sums of all tokens at a time
+// no fewer.
 
 #tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(selected) mesh(2x2) machine("wse2") {
   region @r shape(2x2)
-  input @x : tensor<4x160xf32>
+  input @x : tensor<40x160xf32>
   parameter @w = external<"w.bin", 0, 102400> : tensor<160x160xf32>
-  %x = load @x on @r {nodes = ["x"]} : tensor<1x4x160xf32, #tokens>
+  %x = load @x on @r {nodes = ["x"]} : tensor<1x40x160xf32, #tokens>
   // expected-error @below {{cannot keep its weights in the 2x2 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
-  %y = matmul %x weight #wse.weight<@w : tensor<160x160xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x160xf32, #tokens> -> tensor<1x4x160xf32, #tokens>
-  store %y to "y" on @r : tensor<1x4x160xf32, #tokens> to tensor<4x160xf32>
+  %y = matmul %x weight #wse.weight<@w : tensor<160x160xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x40x160xf32, #tokens> -> tensor<1x40x160xf32, #tokens>
+  store %y to "y" on @r : tensor<1x40x160xf32, #tokens> to tensor<40x160xf32>
 }
