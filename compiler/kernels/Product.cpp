@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/kernels/Product.h"
+#include "compiler/kernels/TopK.h"
 
 #include "compiler/machine/Tiling.h"
 
@@ -43,14 +44,49 @@ static SmallVector<OpOperand *> onlyOutputs(Value value) {
   return outputs;
 }
 
-/// A result that goes nowhere but out of the wafer need not be there at once:
-/// if it is too large, features leave piece by piece. False if it is not.
+/// As many pieces of `features`, or up to twice as many where they are then
+/// alike, and have as many features for each of `rows`: these share their code,
+/// and weights may stay.
+static int64_t evenPieces(int64_t features, int64_t pieces, int64_t rows) {
+  for (int64_t each : {rows, int64_t(1)})
+    for (int64_t count = pieces; pieces > 1 && count <= 2 * pieces; ++count)
+      if (features % (count * each) == 0)
+        return count;
+  return pieces;
+}
+
+/// At least so many pieces, in which the product takes fewest cycles.
+static int64_t fastestPieces(int64_t features, int64_t least,
+                             Selection &selection,
+                             function_ref<Value(int64_t pieces)> makeFirst) {
+  constexpr int64_t most = 32; // but for what has no room otherwise
+  const int64_t rows = selection.machine().height;
+  int64_t best = 0;
+  std::pair<int64_t, double> taken;
+  for (int64_t count = least;
+       count <= std::min(features, std::max(least, most)); count *= 2) {
+    const int64_t pieces = evenPieces(features, count, rows);
+    Operation *trial = makeFirst(pieces).getDefiningOp();
+    auto [missing, cycles] = selection.cheapest(trial);
+    trial->erase();
+    if (std::pair now(missing, cycles * double(pieces)); !best || now < taken) {
+      best = pieces;
+      taken = now;
+    }
+  }
+  return best;
+}
+
+/// A result that goes nowhere but out of the wafer, or of which only the best
+/// features are looked for, need not be there at once: if it is too large, or
+/// faster so, features are made piece by piece. False if not.
 static bool leaveInPieces(onnx::MatMulOp op, const Kernel &kernel,
                           Selection &selection, Value input,
                           wse::WeightAttr weight, wse::WeightAttr bias,
                           MakeProduct make) {
   SmallVector<OpOperand *> outputs = onlyOutputs(op.getY());
-  if (outputs.empty())
+  onnx::TopKOp best = onlyTopK(op.getY());
+  if (outputs.empty() && !best)
     return false;
   const Machine &machine = selection.machine();
   int64_t features = weight.getType().getDimSize(1);
@@ -58,28 +94,65 @@ static bool leaveInPieces(onnx::MatMulOp op, const Kernel &kernel,
       tilingOf(input).withColumns(wse::ColumnPlacement::Balanced);
   int64_t room = selection.roomForOutput(input);
   const int64_t bytes =
-      wse::elementBytes(selection.tensorType(tiling, features));
-  if (wse::DistAttr::bytesPerPE(selection.tensorType(tiling, features),
-                                machine.width, machine.height) <= room)
-    return false;
-  int64_t bytesPerFeature = bytes * tiling.tokensPerRowMax(machine.height);
-  int64_t perColumn = std::max<int64_t>(1, room / bytesPerFeature);
-  int64_t pieces = tileSizeMax(features, perColumn * machine.width);
+      wse::elementBytes(selection.tensorType(tiling, features)) +
+      (best ? BestOfPieces::bytesPerFeature : 0);
+  const int64_t elements =
+      wse::DistAttr::of(selection.tensorType(tiling, features))
+          .elementsPerPE({tiling.getBatch(), tiling.getTokens(), features},
+                         machine.width, machine.height);
+  int64_t pieces = 1;
+  if (room > 0 && elements * bytes > room) {
+    int64_t bytesPerFeature = bytes * tiling.tokensPerRowMax(machine.height);
+    int64_t perColumn = std::max<int64_t>(1, room / bytesPerFeature);
+    pieces = tileSizeMax(features, perColumn * machine.width);
+  }
   if (!kernel.leavesInPieces()) {
+    if (pieces == 1 || best)
+      return false;
     selection.refuse(op, "its result leaves in " + Twine(pieces) +
                              " pieces, of which the weights are streamed "
                              "dense; let no sparsity filter name it, or use a "
                              "larger mesh");
     return true;
   }
+  auto makePiece = [&](int64_t pieces, int64_t piece) {
+    const int64_t start = tileStart(features, pieces, piece);
+    const int64_t size = tileSize(features, pieces, piece);
+    return make(input, weight.slice(1, start, size),
+                bias ? bias.slice(0, start, size) : bias, tiling);
+  };
+  // A token alone waits for little but weights. Of an input in columns of heads
+  // a product may want another one.
+  if ((best || tiling.getTokens() == 1) &&
+      tilingOf(input).getColumns() != wse::ColumnPlacement::Heads)
+    pieces = fastestPieces(features, pieces, selection, [&](int64_t pieces) {
+      return makePiece(pieces, 0);
+    });
+  const int64_t looked = best ? shapeOf(best.getIndices()).back() : 1;
+  pieces = std::min(pieces, std::max<int64_t>(1, features / looked));
+  if (pieces == 1)
+    return false;
+  if (best && features > BestOfPieces::mostFeatures) {
+    selection.refuse(op, "looks for the best of " + Twine(features) +
+                             " features, which are made in " + Twine(pieces) +
+                             " pieces, expected at most " +
+                             Twine(BestOfPieces::mostFeatures) +
+                             "; take fewer, or a larger mesh");
+    return true;
+  }
+  std::optional<BestOfPieces> found;
+  if (best)
+    found.emplace(best, selection, tiling, pieces);
   for (int64_t piece = 0; piece < pieces; ++piece) {
-    int64_t start = tileStart(features, pieces, piece);
-    int64_t size = tileSize(features, pieces, piece);
-    Value result = make(input, weight.slice(1, start, size),
-                        bias ? bias.slice(0, start, size) : bias, tiling);
+    const int64_t start = tileStart(features, pieces, piece);
+    Value result = makePiece(pieces, piece);
     for (OpOperand *output : outputs)
       selection.storePiece(result, *output, start, op);
+    if (found)
+      found->add(result, start);
   }
+  if (found)
+    found->finish();
   return true;
 }
 

@@ -55,6 +55,10 @@ public:
   virtual void takeCheapestOffer(mlir::Operation *kernel,
                                  mlir::Operation *user) = 0;
 
+  /// Of the cheapest of its offers for its operands as they lie: bytes of
+  /// scratch that do not fit a PE, and cycles.
+  virtual std::pair<int64_t, double> cheapest(mlir::Operation *kernel) = 0;
+
   //===------------------------------------------------------------------===//
   // Names and types
   //===------------------------------------------------------------------===//

@@ -23,7 +23,10 @@
 //   block     7 1                 what that marks
 //   in block  1 0                 the first 7: feature 2; then it is `taken`
 
+#include "compiler/kernels/TopK.h"
 #include "compiler/kernels/KernelLibrary.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <limits>
 
@@ -80,27 +83,36 @@ class TopK final : public KernelFor<wse::TopKOp> {
   KernelCost costOf(wse::TopKOp op, const Machine &machine) const final;
   int64_t scratchWords(wse::TopKOp op, const Machine &machine) const final {
     const Blocks blocks(op, machine);
-    return blocks.perFeature() + 2 * blocks.perBlock() + 2 * blocks.inBlock() +
-           3 * blocks.results() + blocks.numbers() + 1 + 6 * blocks.pitch;
+    return (op.getNumbers() ? 2 : 1) * blocks.perFeature() +
+           2 * blocks.perBlock() + 3 * blocks.inBlock() + 3 * blocks.results() +
+           blocks.numbers() + 1 + 6 * blocks.pitch;
   }
   LogicalResult lowerOp(wse::TopKOp op, RoutineBuilder &b) const final;
 };
 
-Value TopK::build(Operation *op, Selection &selection) const {
-  auto topK = cast<onnx::TopKOp>(op);
-  Value input = selection.onWaferByFeatures(topK.getX(), op);
-  if (!input)
-    return {};
-  const int64_t found = shapeOf(topK.getIndices()).back();
+/// Of a tensor on the wafer as many of the best features as `op` asks for.
+wse::TopKOp createTopK(onnx::TopKOp op, Selection &selection, Value input,
+                       Value numbers = {}) {
+  const int64_t found = shapeOf(op.getIndices()).back();
   const wse::TokenTiling tiling =
       tilingOf(input).withColumns(wse::ColumnPlacement::Replicated);
-  auto kernel = selection.createFor<wse::TopKOp>(
-      op, Type(tiling.type(found, selection.builder().getI32Type())),
-      Type(tiling.type(found, elementTypeOf(input))), input,
-      topK.getSmallestAttr());
-  selection.storeWhole(topK.getIndices(), kernel.getIndices(), op);
-  if (!topK.getValues().use_empty())
-    selection.storeWhole(topK.getValues(), kernel.getValues(), op);
+  Builder builder(op.getContext());
+  return selection.createFor<wse::TopKOp>(
+      op, Type(tiling.type(found, builder.getI32Type())),
+      Type(tiling.type(found, elementTypeOf(input))), input, numbers,
+      op.getSmallestAttr());
+}
+
+void storeBest(onnx::TopKOp op, Selection &selection, wse::TopKOp best) {
+  selection.storeWhole(op.getIndices(), best.getIndices(), op);
+  if (!op.getValues().use_empty())
+    selection.storeWhole(op.getValues(), best.getValues(), op);
+}
+
+Value TopK::build(Operation *op, Selection &selection) const {
+  auto topK = cast<onnx::TopKOp>(op);
+  if (Value input = selection.onWaferByFeatures(topK.getX(), op))
+    storeBest(topK, selection, createTopK(topK, selection, input));
   return {};
 }
 
@@ -152,6 +164,7 @@ public:
         ofBlock(integers("of_block", blocks.perBlock())),
         block(integers("block", blocks.inBlock())),
         inBlock(integers("in_block", blocks.inBlock())),
+        blockNumbers(integers("block_numbers", blocks.inBlock())),
         found(integers("found", blocks.results())),
         negated(integers("negated", blocks.results())),
         isNegative(integers("is_negative", blocks.results())),
@@ -160,7 +173,9 @@ public:
         agreed(integers("agreed", pitch)), place(integers("place", pitch)),
         winner(integers("winner", pitch)),
         blockNumber(integers("block_number", pitch)),
-        base(integers("base", pitch)) {}
+        base(integers("base", pitch)),
+        given(op.getNumbers() ? integers("given", blocks.perFeature()) : ""),
+        numbersGiven(op.getNumbers() ? b.tile(op.getNumbers()).buffer : "") {}
 
   void write() {
     countUp();
@@ -192,10 +207,13 @@ private:
 
   void countUp();
   void numberFirstFeature();
+  void fillRest(StringRef words, float value);
   void makeKeys();
   void order(const Operand &bits, const Operand &swapped, const Operand &mask,
              ArrayRef<Affine> extents);
-  void selectFirst(StringRef into, float none, StringRef mask, int64_t count);
+  void selectFirst(StringRef into, float none, StringRef mask,
+                   const Operand &from, int64_t count);
+  void numberBlock();
   void allReduce(Opcode opcode, StringRef mine, StringRef result);
   void findBest();
   void takeOut();
@@ -206,8 +224,9 @@ private:
   const int64_t pitch;
   const bool isSmallest;
   const Tile x, indices, values;
-  const std::string keys, best, ofBlock, block, inBlock, found, negated,
-      isNegative, numbers, first, own, agreed, place, winner, blockNumber, base;
+  const std::string keys, best, ofBlock, block, inBlock, blockNumbers, found,
+      negated, isNegative, numbers, first, own, agreed, place, winner,
+      blockNumber, base, given, numbersGiven;
 };
 
 /// numbers = 0, 1, 2, ...: each half is the one before it, so many further.
@@ -238,18 +257,20 @@ void TopKCode::order(const Operand &bits, const Operand &swapped,
   b.vector(Opcode::Select, extents, bits, {mask, swapped});
 }
 
+/// Behind the own features.
+void TopKCode::fillRest(StringRef words, float value) {
+  b.vector(Opcode::Mov,
+           {Affine(x.features) * -1 + blocks.count * blocks.size, x.channels},
+           memory(words, {pitch, 1}, Affine(x.features) * pitch),
+           {number(value)});
+}
+
 void TopKCode::makeKeys() {
   // An addition makes NaNs quiet, so that none wraps to `taken`.
   b.vector(Opcode::Add, {x.features, x.channels},
            memory(b.wordsOf(keys), {pitch, 1}),
            {memory(x.buffer, {x.pitch, 1}), number(0)});
-  auto fillRest = [&](float value) {
-    b.vector(Opcode::Mov,
-             {Affine(x.features) * -1 + blocks.count * blocks.size, x.channels},
-             memory(keys, {pitch, 1}, Affine(x.features) * pitch),
-             {number(value)});
-  };
-  fillRest(0);
+  fillRest(keys, 0);
   b.loop(blocks.count, [&](Affine at) {
     SmallVector<Affine> extents = {blocks.size, x.channels};
     Operand key = memory(keys, {pitch, 1}, at * blocks.inBlock());
@@ -261,7 +282,12 @@ void TopKCode::makeKeys() {
     b.vector(isSmallest ? Opcode::Max : Opcode::Min, extents, key,
              {key, number(isSmallest ? -keyOfNaN : keyOfNaN)});
   });
-  fillRest(taken);
+  fillRest(keys, taken);
+  if (!given.empty()) {
+    b.vector(Opcode::Mov, {x.features, x.channels}, memory(given, {pitch, 1}),
+             {memory(numbersGiven, {x.pitch, 1})});
+    fillRest(given, noFeature);
+  }
   b.vector(Opcode::Mov, {blocks.count, x.channels}, memory(best, {pitch, 1}),
            {number(taken)});
   Operand bestOfBlock = memory(best, {pitch, 0, 1});
@@ -269,13 +295,32 @@ void TopKCode::makeKeys() {
            {bestOfBlock, memory(keys, {blocks.inBlock(), pitch, 1})});
 }
 
-/// The least number that `mask` marks: the last of those from the end.
+/// Of `count` words from the one that `from` is at backwards, the first that
+/// `mask` marks: the last of those in that order.
 void TopKCode::selectFirst(StringRef into, float none, StringRef mask,
-                           int64_t count) {
+                           const Operand &from, int64_t count) {
   b.vector(Opcode::Mov, {x.channels}, memory(into, {1}), {number(none)});
   b.vector(Opcode::Select, {count, x.channels}, memory(into, {0, 1}),
-           {memory(mask, {-pitch, 1}, (count - 1) * pitch),
-            memory(numbers, {-1, 0}, count - 1)});
+           {memory(mask, {-pitch, 1}, (count - 1) * pitch), from});
+}
+
+/// Which features are in the block that `ofBlock` marks.
+void TopKCode::numberBlock() {
+  const SmallVector<Affine> perNumber = {blocks.size, x.channels};
+  if (!given.empty()) {
+    b.vector(Opcode::Mov, perNumber, memory(blockNumbers, {pitch, 1}),
+             {number(noFeature)});
+    return b.vector(Opcode::Select, {blocks.count, blocks.size, x.channels},
+                    memory(blockNumbers, {0, pitch, 1}),
+                    {memory(ofBlock, {pitch, 0, 1}),
+                     memory(given, {blocks.inBlock(), pitch, 1})});
+  }
+  Operand start = memory(base, {1});
+  b.vector(Opcode::Mul, {x.channels}, start,
+           {memory(blockNumber, {1}), number(float(blocks.size))});
+  b.vector(Opcode::Add, {x.channels}, start, {start, memory(first, {0})});
+  b.vector(Opcode::Add, perNumber, memory(blockNumbers, {pitch, 1}),
+           {memory(numbers, {1, 0}), memory(base, {0, 1})});
 }
 
 void TopKCode::allReduce(Opcode opcode, StringRef mine, StringRef result) {
@@ -297,7 +342,8 @@ void TopKCode::findBest() {
   Operand mask = memory(ofBlock, {pitch, 1});
   b.vector(Opcode::Equal, perBlock, mask,
            {memory(best, {pitch, 1}), memory(agreed, {0, 1})});
-  selectFirst(blockNumber, -1, ofBlock, blocks.count);
+  selectFirst(blockNumber, -1, ofBlock,
+              memory(numbers, {-1, 0}, blocks.count - 1), blocks.count);
   b.vector(Opcode::Equal, perBlock, mask,
            {memory(numbers, {1, 0}), memory(blockNumber, {0, 1})});
   b.vector(Opcode::Mov, perNumber, memory(block, {pitch, 1}), {number(taken)});
@@ -305,26 +351,22 @@ void TopKCode::findBest() {
            memory(block, {0, pitch, 1}),
            {memory(ofBlock, {pitch, 0, 1}),
             memory(keys, {blocks.inBlock(), pitch, 1})});
-  // Where it is in that, and among all.
+  // Where it is in that.
   b.vector(Opcode::Equal, perNumber, memory(inBlock, {pitch, 1}),
            {memory(block, {pitch, 1}), memory(agreed, {0, 1})});
-  selectFirst(place, noFeature, inBlock, blocks.size);
-  Operand start = memory(base, {1}), index = memory(place, {1});
-  b.vector(Opcode::Mul, {x.channels}, start,
-           {memory(blockNumber, {1}), number(float(blocks.size))});
-  b.vector(Opcode::Add, {x.channels}, start, {start, memory(first, {0})});
-  b.vector(Opcode::Add, {x.channels}, index, {index, start});
+  numberBlock();
+  selectFirst(place, noFeature, inBlock,
+              memory(blockNumbers, {-pitch, 1}, (blocks.size - 1) * pitch),
+              blocks.size);
   allReduce(Opcode::Min, place, winner);
 }
 
-/// Where another PE has the winner, no number in the block is its.
+/// Where another PE has the winner, no feature of the block is it.
 void TopKCode::takeOut() {
   const SmallVector<Affine> perNumber = {blocks.size, x.channels};
   Operand mask = memory(inBlock, {pitch, 1}), left = memory(block, {pitch, 1});
-  b.vector(Opcode::Sub, {x.channels}, memory(place, {1}),
-           {memory(winner, {1}), memory(base, {1})});
   b.vector(Opcode::Equal, perNumber, mask,
-           {memory(numbers, {1, 0}), memory(place, {0, 1})});
+           {memory(blockNumbers, {pitch, 1}), memory(winner, {0, 1})});
   b.vector(Opcode::Select, perNumber, left, {mask, number(taken)});
   b.vector(Opcode::Select, {blocks.count, blocks.size, x.channels},
            memory(keys, {blocks.inBlock(), pitch, 1}),
@@ -357,6 +399,69 @@ LogicalResult TopK::lowerOp(wse::TopKOp op, RoutineBuilder &b) const {
 }
 
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Features that come in pieces
+//===----------------------------------------------------------------------===//
+
+onnx::TopKOp onlyTopK(Value value) {
+  return value.hasOneUse() ? dyn_cast<onnx::TopKOp>(*value.user_begin())
+                           : onnx::TopKOp();
+}
+
+BestOfPieces::BestOfPieces(onnx::TopKOp op, Selection &selection,
+                           wse::TokenTiling tiling, int64_t pieces)
+    : op(op), selection(selection), tiling(tiling),
+      found(shapeOf(op.getIndices()).back()),
+      shape({tiling.getBatch(), tiling.getTokens(), pieces * found}),
+      candidates(selection.declare(shape, op.getValues(), op)),
+      numbers(selection.declare(shape, op.getIndices(), op)) {}
+
+void BestOfPieces::add(Value piece, int64_t first) {
+  wse::TopKOp best = createTopK(op, selection, piece);
+  starts.append(found, float(first));
+  const int64_t all = shape.back(), at = found * added++;
+  const int64_t strides[] = {all * tiling.getTokens(), all, 1};
+  selection.store(best.getValues(), candidates, at, strides, op);
+  selection.store(best.getIndices(), numbers, at, strides, op);
+}
+
+/// `numbers` of the candidates, which count from the first of their piece, from
+/// the first of all.
+Value BestOfPieces::fromStarts(Value numbers) {
+  Builder builder(op.getContext());
+  auto type = RankedTensorType::get({shape.back()}, builder.getF32Type());
+  auto weight = wse::WeightAttr::get(
+      op.getContext(),
+      selection.parameterOf(DenseElementsAttr::get(type, ArrayRef(starts)),
+                            "starts"),
+      type, 0, {});
+  auto kernel = selection.createFor<wse::ElementwiseOp>(
+      op, numbers.getType(), ValueRange(numbers),
+      builder.getArrayAttr({weight}));
+  const Location loc = op.getLoc();
+  Block &block = kernel.getBody().emplaceBlock();
+  Value number = block.addArgument(builder.getI32Type(), loc);
+  Value start = block.addArgument(builder.getF32Type(), loc);
+  OpBuilder body = OpBuilder::atBlockEnd(&block);
+  Value whole = arith::FPToSIOp::create(body, loc, builder.getI32Type(), start);
+  Value sum = arith::AddIOp::create(body, loc, number, whole);
+  wse::YieldOp::create(body, loc, sum);
+  return kernel.getResult();
+}
+
+/// Of equal candidates the first has the least index: pieces are in order.
+void BestOfPieces::finish() {
+  auto load = [&](Value like, wse::IntermediateOp from) {
+    HostView host{like, StridedView::whole(shape),
+                  FlatSymbolRefAttr::get(from.getSymNameAttr()),
+                  values::numElements(shape)};
+    return selection.load(host, tiling, op);
+  };
+  Value best = load(op.getValues(), candidates);
+  Value itsNumbers = fromStarts(load(op.getIndices(), numbers));
+  storeBest(op, selection, createTopK(op, selection, best, itsNumbers));
+}
 
 WSEC_DEFINE_KERNEL(TopK)
 

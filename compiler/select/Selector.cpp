@@ -441,6 +441,13 @@ void Selector::takeCheapestOffer(Operation *kernel, Operation *user) {
   }
 }
 
+std::pair<int64_t, double> Selector::cheapest(Operation *kernel) {
+  const Choice best =
+      cheapestOffer(kernel, offers.of(cast<wse::KernelOp>(kernel)),
+                    besideStates(), {}, limits);
+  return {best.missing, best.cycles};
+}
+
 bool Selector::isInGroup(Operation *op, Operation *root) const {
   return root && groupRoot.lookup(op) == root;
 }
@@ -464,10 +471,15 @@ StringAttr Selector::outputName(OpOperand &output) {
   return name;
 }
 
-int64_t Selector::roomForOutput(Value input) const {
+/// The region, with the SRAM that states leave.
+Machine Selector::besideStates() const {
   Machine left = regionMachine;
   left.sramBytes -= bytesOfStates(target, left);
-  return select::roomForOutput(input, left, limits.code);
+  return left;
+}
+
+int64_t Selector::roomForOutput(Value input) const {
+  return select::roomForOutput(input, besideStates(), limits.code);
 }
 
 void Selector::storePiece(Value tensor, OpOperand &output, int64_t offset,

@@ -63,6 +63,7 @@ public:
   const WantedHeads &heads() const final { return wantedHeads; }
   void refuse(mlir::Operation *op, const llvm::Twine &reason) final;
   void takeCheapestOffer(mlir::Operation *kernel, mlir::Operation *user) final;
+  std::pair<int64_t, double> cheapest(mlir::Operation *kernel) final;
 
   mlir::Value onWafer(mlir::Value value, mlir::Operation *user) final;
   mlir::Value alreadyOnWafer(mlir::Value value) const final;
@@ -125,6 +126,7 @@ private:
   HostView storedInParts(HostView host, mlir::Operation *user);
   mlir::StringAttr freshName(llvm::StringRef name);
   mlir::StringAttr intermediateName(mlir::Operation *user);
+  Machine besideStates() const;
   double redistributeCycles(mlir::Value value, wse::TokenTiling tiling);
   mlir::Type redistributed(mlir::Value value, wse::ColumnPlacement columns,
                            int64_t headSize, int64_t repeat = 1);

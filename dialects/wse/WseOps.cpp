@@ -398,6 +398,15 @@ LogicalResult TopKOp::verify() {
            << features << " indices, and as many values, of each token, in "
            << "every column of its row, found " << getIndices().getType()
            << " and " << getValues().getType();
+  // (C4)
+  if (Value numbers = getNumbers();
+      numbers && (!elementType(numbers).isInteger(32) ||
+                  !(tilingOf(numbers) == tilingOf(getInput())) ||
+                  featuresOf(numbers) != features))
+    return withMaker(emitOpError("needs an i32 number of each feature, where "
+                                 "that is, found ")
+                         << numbers.getType(),
+                     numbers);
   // (C3)
   return verifySplitColumns(*this, getInput());
 }

@@ -73,11 +73,12 @@ def Wse_SoftmaxOp : Wse_RowKernelOp<"softmax", (ins)> {
 }
 
 def Wse_TopKOp : Wse_KernelOp<"top_k", (ins
-    Wse_Tiled:$input, UnitAttr:$smallest)> {
+    Wse_Tiled:$input, Optional<Wse_Tiled>:$numbers, UnitAttr:$smallest)> {
   let summary = "Finds the largest features of each token, and which they are.";
   let description = [{
     `values[p, 0], values[p, 1], ...` are the largest features of token p, or
-    the `smallest`, in order, and `indices` their numbers. Of equal features the
+    the `smallest`, in order, and `indices` their numbers: they count from the
+    first of the token, or are given, as `numbers`, in ascending order. Of equal features the
     first comes first; a NaN is larger than any number. As many rounds as there are
     values: the best that is left in each PE goes west in a chain and is
     multicast back, then the least index that has it.
@@ -92,11 +93,12 @@ def Wse_TopKOp : Wse_KernelOp<"top_k", (ins
       equally many features, at least one and no more than the input, each in
       every column.
     - (C3) The input's features are not replicated over the columns.
+    - (C4) Numbers that are given are i32, one for each feature, where that is.
   }];
   let results = (outs Wse_Tiled:$indices, Wse_Tiled:$values);
   let assemblyFormat = [{
-    $input (`smallest` $smallest^)? `on` $region attr-dict `:` type($input)
-    `->` type($indices) `,` type($values)
+    $input (`numbers` $numbers^)? (`smallest` $smallest^)?
+    `on` $region attr-dict `:` type($input) (`numbers` type($numbers)^)? `->` type($indices) `,` type($values)
   }];
   let hasVerifier = 1;
 }

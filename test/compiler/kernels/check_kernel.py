@@ -374,6 +374,8 @@ class Checker(AttentionCases):
             width, height = (int(extent) for extent in mesh.split("x"))
             # Weights stay where all rows have as many result features.
             rows = [("balanced", 0, 17, 3 * height), ("balanced", 0, 4, height), ("heads", 4, 12, 4 * height)]
+            if mesh == "3x2":  # in two buffers in turns, with and without a rest
+                rows += [("balanced", 0, 237, 9 * height), ("balanced", 0, 240, 10 * height)]
             for variant in ("reduce", "broadcast", "stationary", "reduce_stored", "broadcast_stored"):
                 # Injectors keep words for other rows of their column.
                 if variant.endswith("_stored") and (height == 1 or batch * tokens == 1):
@@ -495,9 +497,10 @@ class Checker(AttentionCases):
 
     def top_k(self):
         """Equal features, infinities, no numbers of both signs; more columns than features."""
-        sizes = [(FEATURES, 1, ""), (FEATURES, 4, "smallest"), (5, 5, ""), (83, 7, "")]
+        # With numbers of the features from 0 on, or given.
+        sizes = [(FEATURES, 1, "", False), (FEATURES, 4, "smallest", True), (5, 5, "", False), (83, 7, "", True)]
         for mesh, batch, tokens, case in self.cases():
-            for features, count, which in sizes:
+            for features, count, which, given in sizes:
                 p, x = self.program(mesh), np.round(2 * self.normal(batch, tokens, features)) / 2
                 x.flat[::5], x.flat[1::11], x.flat[2::13], x.flat[3::17] = -np.inf, np.inf, np.nan, -np.nan
                 x.flat[4::7] = -0.0
@@ -505,9 +508,16 @@ class Checker(AttentionCases):
                 keys = np.where(np.isnan(x), 0, x if which else -x), np.isnan(x) ^ (not which)
                 best = np.lexsort(keys, axis=-1)[..., :count]  # by the last key, then the other; equal ones stay in order
                 results = [tensor_type(best.shape, p.encoding(batch, tokens, "replicated"), element) for element in ("i32", "f32")]
-                name, _ = p.op(f"top_k {value} {which} : {type} -> {', '.join(results)}", None)
+                numbers, how, its_type = np.broadcast_to(np.arange(features), x.shape), "", ""
+                if given:
+                    numbers = np.sort(self.random.integers(0, 1 << 24, x.shape))
+                    p.declare("n", numbers)
+                    its_type = tensor_type(x.shape, p.encoding(batch, tokens), "i32")
+                    how = f"numbers {p.op(f'load @n : {its_type}', its_type)[0]}"
+                    its_type = f" numbers {its_type}"
+                name, _ = p.op(f"top_k {value} {how} {which} : {type}{its_type} -> {', '.join(results)}", None)
                 p.body[-1] = p.body[-1].replace(f"{name} =", f"{name}:2 =")
-                p.store((f"{name}#0", results[0]), "indices", best)
+                p.store((f"{name}#0", results[0]), "indices", np.take_along_axis(numbers, best, -1))
                 p.store((f"{name}#1", results[1]), "values", np.take_along_axis(x, best, -1))
                 p.exact = ("indices", "values")
                 self.check(p, f"top_k-{count}-of-{features}-{which or 'largest'}-{case}")

@@ -569,6 +569,19 @@ wse.program @top_k_c2_columns state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+#whole = #wse.dist<rows = [0, 1], columns = []>
+wse.program @top_k_c4 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{needs an i32 number of each feature, where that is, found 'tensor<1x6x6xf32,}}
+  %y:2 = top_k %x numbers %x on @r : tensor<1x6x6xf32, #split> numbers tensor<1x6x6xf32, #split> -> tensor<1x6x3xi32, #whole>, tensor<1x6x3xf32, #whole>
+}
+
+// -----
+
 #whole = #wse.dist<rows = [0, 1], columns = []>
 wse.program @top_k_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)

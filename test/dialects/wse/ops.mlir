@@ -22,6 +22,7 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   input @heads : tensor<3x6x6xf32>
   // CHECK: input @mask : tensor<1x6xf32>
   input @mask : tensor<1x6xf32>
+  input @numbers : tensor<6x6xi64>
   parameter @c = dense<2.0> : tensor<2xf32>
   parameter @wte = external<"m.data", 0, 240> : tensor<10x6xf32>
   parameter @wpe = external<"m.data", 240, 144> : tensor<1x6x6xf32>
@@ -85,6 +86,10 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   %pool = reduce_tokens mean %probabilities on @r {nodes = ["pool"]} : tensor<1x6x6xf32, #split> -> tensor<1x1x6xf32, #pooled>
   // CHECK: %best:2 = top_k %move smallest on @r
   %best:2 = top_k %move smallest on @r {nodes = ["best"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x3xi32, #scores>, tensor<1x6x3xf32, #scores>
+  // CHECK: %numbers = load @numbers
+  %numbers = load @numbers on @r {nodes = ["numbers"]} : tensor<1x6x6xi32, #split>
+  // CHECK: %of_these:2 = top_k %move numbers %numbers on @r
+  %of_these:2 = top_k %move numbers %numbers on @r {nodes = ["of_these"]} : tensor<1x6x6xf32, #split> numbers tensor<1x6x6xi32, #split> -> tensor<1x6x1xi32, #scores>, tensor<1x6x1xf32, #scores>
   // CHECK: store %pool to "pooled"
   store %pool to "pooled" on @r : tensor<1x1x6xf32, #pooled> to tensor<1x6xf32>
   // CHECK: store %probabilities to "half" at 6
