@@ -125,7 +125,8 @@ class DecoderWriter {
 public:
   DecoderWriter(const ModelShape &shape, const WriteOptions &options,
                 onnx::GraphProto &proto)
-      : shape(shape), isCached(options.cacheCapacity), graph(proto) {}
+      : shape(shape), isCached(options.cacheCapacity),
+        lastToken(options.lastToken), graph(proto) {}
   /// Returns the name of the logits.
   std::string write();
 
@@ -142,9 +143,11 @@ private:
   std::string attention(const std::string &x, int64_t layer);
   std::string feedForward(const std::string &x, const std::string &name);
   std::string block(const std::string &x, int64_t layer);
+  std::string numbersOfTokens(const std::string &name);
+  std::string ofLast(const std::string &x);
 
   const ModelShape &shape;
-  const bool isCached;
+  const bool isCached, lastToken;
   OnnxGraph graph;
   std::string cosines, sines;
   std::string length; ///< of caches, behind this call
@@ -200,17 +203,36 @@ std::string DecoderWriter::rotaryPositions() {
     return graph.node("Unsqueeze",
                       {"position_ids", graph.integers("rotary/axes", {2})},
                       "rotary/column");
+  return numbersOfTokens("rotary");
+}
+
+/// Of the call's tokens from 0 on, [1, sequence, 1].
+std::string DecoderWriter::numbersOfTokens(const std::string &name) {
   const std::string length =
       graph.node("Squeeze",
-                 {graph.node("Shape", {"input_ids"}, "rotary/extent",
+                 {graph.node("Shape", {"input_ids"}, name + "/extent",
                              {Attribute::of("start", 1)})},
-                 "rotary/length");
+                 name + "/length");
   const std::string ids = graph.node("Range",
-                                     {graph.integer("rotary/first", 0), length,
-                                      graph.integer("rotary/step", 1)},
-                                     "rotary/ids");
-  return graph.node("Unsqueeze", {ids, graph.integers("rotary/axes", {0, 2})},
-                    "rotary/column");
+                                     {graph.integer(name + "/first", 0), length,
+                                      graph.integer(name + "/step", 1)},
+                                     name + "/ids");
+  return graph.node("Unsqueeze", {ids, graph.integers(name + "/axes", {0, 2})},
+                    name + "/column");
+}
+
+/// Of each sequence the token of number `last`, as the maximum of it and of no
+/// others: where there is no such token, infinities become NaNs.
+std::string DecoderWriter::ofLast(const std::string &x) {
+  const std::string number =
+      graph.node("Unsqueeze", {"last", graph.integers("last/inner", {1, 2})},
+                 "last/number");
+  const std::string is =
+      graph.node("Equal", {numbersOfTokens("last"), number}, "last/is");
+  const std::string alone = graph.node(
+      "Where", {is, x, graph.number("last/none", -INFINITY)}, "last/alone");
+  return graph.node("ReduceMax", {alone, graph.integers("last/tokens", {1})},
+                    "last/token", {Attribute::of("keepdims", 1)});
 }
 
 /// Of all positions: token t and pair i turn by t * base^(-2 i / features). As
@@ -331,6 +353,8 @@ std::string DecoderWriter::write() {
     cacheLength();
   for (int64_t layer = 0; layer < shape.layers; ++layer)
     x = block(x, layer);
+  if (lastToken)
+    x = ofLast(x);
   x = norm(x, "final_norm");
   if (!shape.tiedHead)
     return linear(x, "head", shape.headBias);
@@ -375,12 +399,15 @@ static void declareAll(onnx::GraphProto &graph, const ModelShape &shape,
   declare(*graph.add_input(), "input_ids", onnx::TensorProto::INT64,
           {batch, sequence});
   const bool all = options.topK == 0;
+  const Extent asked = options.lastToken ? Extent{"", 1} : sequence;
   declare(*graph.add_output(), all ? "logits" : "top.logits",
           onnx::TensorProto::FLOAT,
-          {batch, sequence, {"", all ? shape.vocabulary : options.topK}});
+          {batch, asked, {"", all ? shape.vocabulary : options.topK}});
   if (!all)
     declare(*graph.add_output(), "top.ids", onnx::TensorProto::INT64,
-            {batch, sequence, {"", options.topK}});
+            {batch, asked, {"", options.topK}});
+  if (options.lastToken)
+    declare(*graph.add_input(), "last", onnx::TensorProto::INT64, {batch});
   if (!capacity)
     return;
   declare(*graph.add_input(), "position_ids", onnx::TensorProto::INT64,

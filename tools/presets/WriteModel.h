@@ -23,6 +23,9 @@ struct WriteOptions {
   /// Tokens whose keys and values are inputs, to which a call writes its own at
   /// an input `position`; 0: a whole sequence is one call. See README.md.
   int64_t cacheCapacity = 0;
+  /// Whether there are logits of one token of each sequence only, the one of
+  /// number `last`, an input; else of all.
+  bool lastToken = false;
   /// How many logits of each token leave, the largest, and whose they are;
   /// 0: all.
   int64_t topK = 0;

@@ -99,6 +99,10 @@ ABSL_FLAG(
     "own there from the input position on, and gives them as present.*: "
     "states for wsec --states");
 
+ABSL_FLAG(bool, last_token, false,
+          "   logits of one token of each sequence, whose number is the input "
+          "last (default: of all)");
+
 ABSL_FLAG(Count, top_k, {0},
           "K  of each token only the K largest logits leave, top.logits, and "
           "whose they are, top.ids (default: all, logits)");
@@ -315,6 +319,7 @@ static int runModel(const std::vector<std::string> &words) {
   options.batch = absl::GetFlag(FLAGS_batch).value;
   options.sequence = absl::GetFlag(FLAGS_sequence).value;
   options.cacheCapacity = absl::GetFlag(FLAGS_kv_capacity).value;
+  options.lastToken = absl::GetFlag(FLAGS_last_token);
   options.topK = absl::GetFlag(FLAGS_top_k).value;
   const presets::ModelShape shape =
       config.model ? *config.model : presets::presetNamed(preset);
@@ -370,7 +375,7 @@ static const std::vector<Tool> &tools() {
        "Writes the forward graph of a transformer as ONNX.\n",
        {{"the model",
          {"preset", "config", "list", "batch", "sequence", "kv-capacity",
-          "top-k"}},
+          "last-token", "top-k"}},
         {"the file", {"o", "weights", "seed"}},
         own},
        exitCodes,

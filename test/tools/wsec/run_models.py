@@ -57,4 +57,12 @@ for name, kind in KINDS.items():
     subprocess.run(["wsec", "model", f"--config={config}", "-o", model, "--weights=seeded",
                     f"--kv-capacity={CAPACITY}"], check=True, stdout=subprocess.DEVNULL)
     ids = ids[:, :9]
+    last = folder / f"{name}-last.onnx"
+    subprocess.run(["wsec", "model", f"--config={config}", "-o", last, "--weights=seeded", "--last-token"],
+                   check=True, stdout=subprocess.DEVNULL)
+    session = onnxruntime.InferenceSession(last)
+    (of_last,) = session.run(None, {"input_ids": ids, "last": np.array([8, 3])})
+    assert of_last.shape == (2, 1, 97) and np.abs(of_last[:, 0] - whole[[0, 1], [8, 3]]).max() < 1e-4, name
+    (of_none,) = session.run(None, {"input_ids": ids, "last": np.array([8, 9])})
+    assert np.isnan(of_none[1]).all() and not np.isnan(of_none[0]).any(), name
     assert np.abs(in_calls(onnxruntime.InferenceSession(model), ids) - whole[:, :9]).max() < 1e-4, name
