@@ -2,7 +2,7 @@
 """Many nodes of a kind in one model: equations of Einsum, windows of pools and convolutions, products of
 integers, images that grow or shrink, Fourier transforms, largest elements, attributes that are operands today.
 
-Usage: operator_models.py WORK NAME --mesh WxH [--machine NAME|JSON], NAME one of MODELS. All engines run the model; results are
+Usage: operator_models.py WORK NAME --mesh WxH, NAME one of MODELS. All engines run the model; results are
 held against onnxruntime, or numpy where it lacks a case: integers exactly, floats to 1e-5 of the largest
 element. A line an engine.
 """
@@ -280,7 +280,6 @@ def main():
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("what", choices=list(MODELS))
     parser.add_argument("--mesh", required=True)
-    parser.add_argument("--machine", default="wse2")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     nodes, inputs, constants = MODELS[options.what]()
@@ -303,7 +302,7 @@ def main():
         expected = onnxruntime.InferenceSession(path).run(None, inputs)
     feed, outputs = options.work / "in.npz", options.work / "out.npz"
     np.savez(feed, **inputs)
-    tool("wsec", path, "-o", program, f"--mesh={options.mesh}", f"--machine={options.machine}", "--quiet")
+    tool("wsec", path, "-o", program, f"--mesh={options.mesh}", "--quiet")
     good = True
     for engine in ENGINES:
         tool("wse-run", program, "--inputs", feed, "--outputs", outputs, f"--engine={engine}", "--quiet")
