@@ -17,9 +17,9 @@ from wsec import gguf, language, program, tools
 from wsec.session import Session
 from wsec.tools import UsageError
 
-# Tokens of a call of each entry, of the programs that are tried one after the other until one fits: code of two
-# entries, and what many tokens take, may leave too little SRAM for the states.
-_CALLS = ((1, 32), (1, 16), (4,), (1,))
+# Tokens of a call that takes a prompt, of the programs that are tried one after the other until one fits: code of two
+# entries, and what many tokens take, may leave too little SRAM for the states. With 1 there is no such entry.
+_CHUNKS = (32, 16, 1)
 
 
 class Work(NamedTuple):
@@ -33,7 +33,7 @@ class Work(NamedTuple):
 
 class Decoder:
     """Tokens in, logits out. Keys and values of the tokens so far, `position` of them, stay on the wafer: the entry
-    `prefill` of the program takes some tokens of a prompt, `decode` one; where both do not fit, `step` takes a few."""
+    `prefill` of the program takes some tokens of a prompt, `decode` one; where only one fits, `decode` takes them all."""
 
     def __init__(self, path: str | os.PathLike[str], *, mesh: str = "32x32", capacity: int = 256, top: int = 0,
                  precision: str = "f32", machine: str | None = None, threads: int = 0,
@@ -53,7 +53,7 @@ class Decoder:
         self.mesh, self.capacity, self.precision, self.machine = mesh, capacity, precision, machine
         self.top = top
         self.threads, self.progress, self.position, self.work = threads, progress, 0, Work()
-        self._calls: tuple[int, ...] = ()
+        self._chunk = 0
         self._session: Session | None = None
         self._folder = _folder_of(Path(path))
         if not (self._folder / "weights.safetensors").exists():
@@ -79,10 +79,10 @@ class Decoder:
         while at < len(ids):
             # A call of several tokens has room for all of them, and takes fewer, too.
             self.load()
-            sizes = [size for size in self._calls if self.position + size <= self._room(self._calls)]
-            tokens = next((size for size in sizes if size >= len(ids) - at), sizes[-1])
-            logits = self._call(ids[at:at + tokens], _entries(self._calls)[tokens], tokens)
-            at += tokens
+            many = len(ids) - at > 1 and 1 < self._chunk <= self.capacity - self.position
+            part = ids[at:at + self._chunk] if many else ids[at:at + 1]
+            logits = self._call(part, "prefill" if many else "decode", self._chunk if many else 1)
+            at += len(part)
         return logits
 
     def rewind(self, position: int) -> None:
@@ -110,69 +110,58 @@ class Decoder:
         """Cycles a second of the wafer that ran the last call."""
         return self._session.report.machine.clock_ghz * 1e9
 
-    def _room(self, calls: tuple[int, ...]) -> int:
-        """Tokens of the states: a call of a few has room for all of them behind the last but one."""
-        return self.capacity + calls[0] - 1
-
     def _program(self) -> program.Program:
         rows = self.mesh.partition("x")[2]
         most = min(int(rows) if rows.isdecimal() and int(rows) else 1, self.capacity - 1)
-        tried = list(dict.fromkeys(tuple(sorted({min(size, most) for size in calls})) for calls in _CALLS))
-        tried = [calls for calls in tried if self._room(calls) <= self.shape["positions"]]
+        chunks = list(dict.fromkeys(min(chunk, most) for chunk in _CHUNKS))
         machine = self.machine
         if machine and Path(machine).is_file():
             machine = Path(machine).read_text()
-        stamp = f"{tools.tool_stamp('wsec')} {self.mesh} {machine} {self.precision} {self.capacity} {self.top}"
-        paths = {calls: self._folder / f"decoder-{hashlib.sha256(f'{stamp} {calls}'.encode()).hexdigest()[:16]}.wafer"
-                 for calls in tried}
+        graph = self._graph()
+        made = f"{tools.tool_stamp('wsec')} {self.mesh} {machine} {self.precision}"
+        paths = {chunk: graph.with_name(f"{graph.stem}-{hashlib.sha256(f'{made} {chunk}'.encode()).hexdigest()[:16]}.wafer")
+                 for chunk in chunks}
         # What was tried before the one that the cache has did not fit.
-        self._calls = next((calls for calls in tried if paths[calls].exists()), ())
-        for calls in () if self._calls else tried:
+        self._chunk = next((chunk for chunk in chunks if paths[chunk].exists()), 0)
+        for chunk in () if self._chunk else chunks:
             try:
-                self._compile(calls, paths[calls])
-                self._calls = calls
+                self._compile(graph, chunk, paths[chunk])
+                self._chunk = chunk
                 break
             except tools.CompileError as error:
                 if "SramOverflow" not in str(error):
                     raise
-                if calls == tried[-1]:
+                if chunk == chunks[-1]:
                     raise tools.CompileError(f"{error}; or take a smaller capacity than {self.capacity} tokens, or "
                                              f"another precision than {self.precision}") from error
-        return program.load(paths[self._calls])
+        return program.load(paths[self._chunk])
 
-    def _compile(self, calls: tuple[int, ...], path: Path) -> None:
-        graph, partial = self._graph(self._room(calls)), path.with_suffix(f".{os.getpid()}.wafer")
+    def _compile(self, graph: Path, chunk: int, path: Path) -> None:
+        partial = path.with_suffix(f".{os.getpid()}.wafer")
+        entries = ["decode:sequence=1", *([f"prefill:sequence={chunk}"] if chunk > 1 else [])]
         program.compile(graph, partial, mesh=self.mesh, machine=self.machine, precision=self.precision, states=True,
-                        entry=[f"{name}:sequence={tokens}" for tokens, name in _entries(calls).items()],
-                        progress=self.progress)
+                        entry=entries, progress=self.progress)
         partial.replace(path)
 
-    def _graph(self, room: int) -> Path:
-        """The ONNX file of calls with states of so many tokens, which refers to the weights beside it."""
+    def _graph(self) -> Path:
+        """The ONNX file of calls, which refers to the weights beside it."""
         try:
             from wsec import weights
         except ImportError as error:
             raise UsageError(f"graphs need a package: pip install {error.name}") from error
         stamp = hashlib.sha256(tools.tool_stamp("wsec").encode()).hexdigest()[:16]
-        path = self._folder / f"decoder-{room}-top{self.top}-{stamp}.onnx"
+        path = self._folder / f"decoder-{self.capacity}-top{self.top}-{stamp}.onnx"
         if not path.exists():
             with tempfile.TemporaryDirectory(dir=self._folder) as name:
                 (Path(name) / "model.yaml").write_text(json.dumps({"model": self.shape}))
                 plain = Path(name) / "plain.onnx"
                 tools.run("wsec", ["model", f"--config={name}/model.yaml", "-o", plain, "--batch=1", "--last-token",
-                                   f"--kv-capacity={room}", *([f"--top-k={self.top}"] if self.top else [])],
+                                   f"--kv-capacity={self.capacity}", *([f"--top-k={self.top}"] if self.top else [])],
                           "writing the graph")
                 partial = path.with_suffix(f".{os.getpid()}.onnx")
                 weights.refer(plain, self._folder / "weights.safetensors", partial)
                 partial.replace(path)
         return path
-
-
-def _entries(calls: tuple[int, ...]) -> dict[int, str]:
-    """Tokens of a call -> the entry that takes them."""
-    if len(calls) == 1:
-        return {calls[0]: "decode" if calls[0] == 1 else "step"}
-    return dict(zip(calls, ("decode", "prefill")))
 
 
 def _folder_of(path: Path) -> Path:
