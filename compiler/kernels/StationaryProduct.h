@@ -34,7 +34,8 @@ struct StationaryShape {
   /// Result features of each of two buffers, if weights do not stay, for they
   /// are used once.
   int64_t inTurns = 0;
-  int64_t last = 0;      ///< of the second of two blocks, of one token
+  /// Blocks of one token, if they are not in turns.
+  llvm::SmallVector<int64_t, 3> ofOne;
   bool resident = false; ///< its weights are there from an earlier launch
   mlir::Type element;    ///< of activations and weights
   std::optional<FeatureTiling> pairs; ///< of features of the input
@@ -53,11 +54,6 @@ struct StationaryShape {
   /// Most result features of a row that one column owns.
   int64_t kept() const { return std::min(rowFeatures, ownResults); }
   int64_t words() const;
-  /// The size, of those from `least` to `most`, that leaves least to do behind
-  /// the last word, by the sizes of the last two blocks.
-  int64_t leastBehind(int64_t least, int64_t most, const Machine &machine,
-                      llvm::function_ref<std::pair<int64_t, int64_t>(int64_t)>
-                          lastBlocks) const;
   bool isNarrow() const { return pe::elementBytes(element) == 2; }
   /// Elements of a word, as activations and results move.
   int64_t perWord() const { return isNarrow() ? 2 : 1; }
@@ -80,6 +76,15 @@ struct StationaryShape {
   /// make a word, but for the last of an odd number, unless the columns hold
   /// heads of an odd number.
   FeatureTiling inputWords() const { return pairs ? *pairs : in.features; }
+
+private:
+  double featureCycles(const Machine &machine) const;
+  /// Of up to `most` features, and more than half of that, those of a buffer
+  /// that leave least to multiply behind the last word.
+  int64_t bestTurn(int64_t most, const Machine &machine) const;
+  /// From the last one, of one feature, each is multiplied by while the next
+  /// comes.
+  llvm::SmallVector<int64_t, 3> blocksOfOne(const Machine &machine) const;
 };
 
 /// All but its lower bound, which variants share.

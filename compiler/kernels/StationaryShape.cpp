@@ -14,7 +14,7 @@ namespace wsec {
 /// they and the code of other layers need what is left.
 static constexpr int64_t mostResidentWords = 3072;
 /// Parts in which a PE takes its weights, each with code of its own.
-static constexpr int64_t mostBlocks = 4;
+static constexpr int64_t mostBlocks = 4, mostBlocksOfOne = 3;
 /// Of weights that are used once so many words may stay; of more only what is
 /// in two buffers of so many.
 static constexpr int64_t mostHeldWords = 640, bufferWords = 160;
@@ -55,17 +55,13 @@ StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
     const int64_t buffer =
         std::max<int64_t>(1, bufferWords / wordsOf(ownInputs));
     const bool once = count == 1 && !resident;
-    inTurns = last = 0;
+    inTurns = 0;
+    ofOne.clear();
     if (once && rowFeatures * wordsOf(ownInputs) > mostHeldWords &&
         rowFeatures > 2 * buffer)
-      inTurns = leastBehind(buffer / 2 + 1, buffer, machine, [&](int64_t size) {
-        const int64_t rest = rowFeatures % size;
-        return std::pair(size, rest ? rest : size);
-      });
-    else if (once && tokens == 1 && rowFeatures > 1)
-      last = leastBehind(1, rowFeatures / 2, machine, [&](int64_t size) {
-        return std::pair(rowFeatures - size, size);
-      });
+      inTurns = bestTurn(buffer, machine);
+    else if (once && tokens == 1)
+      ofOne = blocksOfOne(machine);
     if (words() > (resident ? mostResidentWords : mostWords))
       continue;
     rounds = (out.tokenCount() + tokens - 1) / tokens;
@@ -78,26 +74,43 @@ StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
   }
 }
 
-int64_t StationaryShape::leastBehind(
-    int64_t least, int64_t most, const Machine &machine,
-    llvm::function_ref<std::pair<int64_t, int64_t>(int64_t)> lastBlocks) const {
+/// Cycles in which a PE multiplies by the weights of a result feature.
+double StationaryShape::featureCycles(const Machine &machine) const {
   const double sizes[] = {1, double(ownInputs), double(tokens)};
-  const double feature = CostModel(machine, isNarrow())
-                             .product(sizes, 1, inner(machine), {1, 1, 1});
+  return CostModel(machine, isNarrow())
+      .product(sizes, 1, inner(machine), {1, 1, 1});
+}
+
+int64_t StationaryShape::bestTurn(int64_t most, const Machine &machine) const {
+  const double feature = featureCycles(machine);
   const double arrival = double(inputWords().total());
   int64_t best = most;
   double fewest = std::numeric_limits<double>::infinity();
-  for (int64_t size = most; size >= least; --size) {
-    const auto [before, last] = lastBlocks(size);
+  for (int64_t size = most; size > most / 2; --size) {
+    const int64_t rest = rowFeatures % size;
+    const double last = double(rest ? rest : size);
     const double behind =
-        double(last) * feature +
-        std::max(0.0, double(before) * feature - double(last) * arrival);
+        last * feature + std::max(0.0, double(size) * feature - last * arrival);
     if (behind < fewest) {
       best = size;
       fewest = behind;
     }
   }
   return best;
+}
+
+SmallVector<int64_t, 3>
+StationaryShape::blocksOfOne(const Machine &machine) const {
+  const auto growth = std::max<int64_t>(
+      1, int64_t(double(inputWords().total()) / featureCycles(machine)));
+  SmallVector<int64_t, 3> sizes;
+  int64_t rest = rowFeatures;
+  for (int64_t size = 1; rest > 0; size *= growth) {
+    const bool isFirst = sizes.size() + 1 == mostBlocksOfOne;
+    sizes.insert(sizes.begin(), isFirst ? rest : std::min(rest, size));
+    rest -= sizes.front();
+  }
+  return sizes;
 }
 
 size_t StationaryShape::inner(const Machine &machine) const {
@@ -140,8 +153,8 @@ SmallVector<int64_t> StationaryShape::blocks() const {
       sizes.push_back(rest);
     return sizes;
   }
-  if (last)
-    return {rowFeatures - last, last};
+  if (!ofOne.empty())
+    return SmallVector<int64_t>(ofOne.begin(), ofOne.end());
   auto count = [&](int64_t size) {
     int64_t blocks = 0;
     for (int64_t sum = 0; sum < rowFeatures; sum += size, size *= growth)
