@@ -120,11 +120,8 @@ static bool isExtent(onnx::NodeOp user, unsigned operand) {
     StringLiteral op;
     unsigned operand;
   };
-  static constexpr Place places[] = {{"Reshape", 1},
-                                     {"Expand", 1},
-                                     {"Tile", 1},
-                                     {"Slice", 2},
-                                     {"ConstantOfShape", 0}};
+  static constexpr Place places[] = {
+      {"Reshape", 1}, {"Expand", 1}, {"Tile", 1}, {"ConstantOfShape", 0}};
   return llvm::any_of(places, [&](const Place &place) {
     return user.getOpType() == place.op && operand == place.operand;
   });
@@ -389,10 +386,13 @@ void PositionFollower::addPositions(onnx::NodeOp attention) {
   attention->setOperands(more);
 }
 
-/// Operands of onnxruntime's GroupQueryAttention that say how many tokens there
-/// are: the last one's place, and the number.
+/// Operands that say how many tokens there are: the end of a slice that takes
+/// all, and of onnxruntime's GroupQueryAttention the last one's place, and the
+/// number.
 static std::optional<int64_t> fewerThanTokens(onnx::NodeOp user,
                                               unsigned operand) {
+  if (user.getOpType() == "Slice" && operand == 2)
+    return 0;
   if (user.getOpType() != "GroupQueryAttention" ||
       (operand != 5 && operand != 6))
     return std::nullopt;
