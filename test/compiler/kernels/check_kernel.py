@@ -396,6 +396,14 @@ class Checker(AttentionCases):
                         z = p.op(f"matmul {value} weight {p.weight('w', w)} variant({variant}) : {type} -> {result}", result)
                         p.store(z, "z", x @ w)
                     self.check(p, f"matmul-{variant}-{columns}-{k}x{n}-{case}")
+        # So many blocks that the last comes once more, of one line or two.
+        for variant, k, n in (("reduce_stored", 400, 512), ("reduce_stored", 400, 514), ("broadcast_stored", 512, 400), ("broadcast_stored", 514, 400)):
+            p, x, w = self.program("2x2"), self.normal(1, 4, k), self.normal(k, n)
+            value, type = p.load("x", x, p.encoding(1, 4))
+            result = tensor_type((1, 4, n), p.encoding(1, 4))
+            y = p.op(f"matmul {value} weight {p.weight('w', w)} variant({variant}) : {type} -> {result}", result)
+            p.store(y, "y", x @ w)
+            self.check(p, f"matmul-{variant}-{k}x{n}")
 
     def batched_matmul(self):
         """With matrices for each batch element, for some of its tokens, and for several."""
