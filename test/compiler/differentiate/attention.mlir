@@ -18,6 +18,19 @@ func.func @main(%x: tensor<1x6x8xf32> {onnx.name = "x"}, %k: tensor<1x6x4xf32> {
 
 // -----
 
+// 2^27 scores at most at a time: of two heads, and of the third.
+// CHECK-LABEL: func.func @main
+// CHECK: onnx.attention
+// CHECK: onnx.softmax %{{.*}} {node = "a/backward"} : tensor<1x2x8192x8192xf32>
+// CHECK: onnx.softmax %{{.*}} {node = "a/backward"} : tensor<1x1x8192x8192xf32>
+// CHECK-NOT: onnx.softmax
+func.func @main(%x: tensor<1x8192x6xf32> {onnx.name = "x"}) -> (tensor<1x8192x6xf32> {onnx.name = "y"}) {
+  %y = onnx.attention %x, %x, %x {num_heads = 3 : i64, kv_heads = 3 : i64, scale = 0.5 : f32, node = "a"} : (tensor<1x8192x6xf32>, tensor<1x8192x6xf32>, tensor<1x8192x6xf32>) -> tensor<1x8192x6xf32>
+  return %y : tensor<1x8192x6xf32>
+}
+
+// -----
+
 // Angles that turn back: of each of a pair, minus the other's sine.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[SIN:.*]] = onnx.constant dense<{{\[\[\[-3.000000e\+00, -4.000000e\+00, -1.000000e\+00, -2.000000e\+00\], }}
