@@ -294,7 +294,9 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
     `softcap` c a scaled product s counts as `c * tanh(s / c)`. Then the `terms` act on
     scores and weights, in order, with the `masks`, as `#onnx.term` says. Heads
     stay whole in their column; keys and values are gathered north to the group root of
-    their batch element and are multicast south, block by block.
+    their batch element and are multicast south, block by block. With an attribute
+    `wse.stored`, a weight, they stream from the store instead, which has them,
+    too: SRAM then grows neither with the keys nor with the rows that hold them.
 
     ```mlir
     %y = attention %q, %k, %v heads(2) scale(0.5) on @r {nodes = ["attn"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>, tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>, tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>> -> tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>
@@ -310,6 +312,9 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
       in their columns, with the keys as features of each.
     - (C4) The terms obey the rules of `onnx.attention`.
     - (C5) A softcap is positive.
+    - (C6) What is stored is [2, keys, features], keys and then values, of f32. There is
+      one batch element, values have heads of the size of keys, and no column
+      holds more than one.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{

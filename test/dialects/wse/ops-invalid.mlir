@@ -1164,6 +1164,30 @@ wse.program @attention_c5 state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 #heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+wse.program @attention_c6 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  intermediate @kv : tensor<2x5x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  // expected-error@below {{stores 'tensor<2x5x6xf32>', expected 'tensor<2x6x6xf32>', keys and then values}}
+  %y = attention %x, %x, %x heads(2) scale(1.0) on @r {wse.stored = #wse.weight<@kv : tensor<2x5x6xf32>>} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
+}
+
+// -----
+
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+wse.program @attention_c6_heads state(selected) mesh(1x5) machine("wse2") {
+  region @r shape(1x5)
+  input @x : tensor<6x6xf32>
+  intermediate @kv : tensor<2x6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  // expected-error@below {{streams what is stored for 1 batch elements and 2 heads on 1 columns, expected 1 and at most 1, with values of the size of keys; leave out 'wse.stored'}}
+  %y = attention %x, %x, %x heads(2) scale(1.0) on @r {wse.stored = #wse.weight<@kv : tensor<2x6x6xf32>>} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
+}
+
+// -----
+
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
 #split = #wse.dist<rows = [0, 1], columns = []>
 wse.program @slice_heads_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
