@@ -345,7 +345,8 @@ LogicalResult AttentionOp::verify() {
       return emitOpError("streams what is stored for ")
              << query.getBatch() << " batch elements and " << getNumHeads()
              << " heads on " << columns << " columns, expected 1 and at most "
-             << fit << ", with values of the size of keys; leave out 'wse.stored'";
+             << fit
+             << ", with values of the size of keys; leave out 'wse.stored'";
   }
   return success();
 }
