@@ -178,7 +178,7 @@ CASES = {
                         **quantised(32, 15)),
     # What the model depends on
     "computed-shape": Case("Reshape", "Reshape: shape is computed from the model's inputs: node 'n'; --bind "
-                           "NAME=FILE.npy makes an input known", shape=(2,), type=INT64, inputs=("x", "x")),
+                           "x=FILE.npy makes it known", shape=(2,), type=INT64, inputs=("x", "x")),
     "open": Case("Relu", "{path}: 1 dimension of the inputs must be bound: x[0] 'batch'; add --dim batch=N",
                  shape=("batch", 4)),
     "extent-0": Case("MatMul", "{path}: 1 dimension of the inputs must be bound: x[0] (stated as 0); add --shape "

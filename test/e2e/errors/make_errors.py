@@ -35,7 +35,7 @@ def unsupported(folder):
     """Three nodes that no kernel exists for, between two that have one."""
     g = Graph(0)
     y = g.add("Relu", "x", name="act")
-    y = g.add("LpPool", y, name="norm", kernel_shape=[1])
+    y = g.add("GlobalLpPool", y, name="norm")
     y = g.add("Det", g.add("MatMul", y, g.weight(8, 8)), name="determinant")
     y = g.add("Unique", y, name="pick", axis=0)
     g.save(folder / "model.onnx", [("x", FLOAT, [2, 8, 8])], [(y, FLOAT, [2])])
