@@ -197,11 +197,12 @@ static bool attention(Legalization &n) {
   };
   GeneralAttention a;
   a.q = heads(0, "q_num_heads");
-  a.k = behindPast(n, n.optional(4), heads(1, "kv_num_heads"));
+  const Value newKeys = heads(1, "kv_num_heads");
+  a.k = behindPast(n, n.optional(4), newKeys);
   a.v = behindPast(n, n.optional(5), heads(2, "kv_num_heads"));
   if (!a.k || !a.v)
     return false;
-  a.past = n.has(4) ? a.keys() - a.queries() : 0;
+  a.past = a.keys() - shapeOf(newKeys)[2];
   a.mask = n.optional(3);
   a.lengths = n.optional(6);
   a.left = n.node().intAttr("left_window_size");

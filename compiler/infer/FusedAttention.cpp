@@ -236,7 +236,7 @@ static bool multiHeadAttention(Legalization &n) {
   a.v = behindPast(n, n.optional(7), parts[2]);
   if (!a.k || !a.v)
     return false;
-  a.past = n.has(6) ? a.keys() - a.queries() : 0;
+  a.past = a.keys() - shapeOf(parts[1])[2];
   a.scale = n.node().floatAttr("scale", 0);
   a.right = n.node().intAttr("unidirectional") ? 0 : -1;
   if (n.has(4))
