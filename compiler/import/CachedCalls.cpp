@@ -152,8 +152,9 @@ ImportOptions wsec::boundTo(const CachedCall &call, const CachedInputs &inputs,
 SmallVector<CachedCall> wsec::callsThatTell(int64_t tokens, int64_t capacity) {
   const int64_t most = capacity - tokens;
   SmallVector<CachedCall> calls;
-  for (int64_t past : {most, most - 1, most / 2, int64_t(2), int64_t(1)})
-    if (past >= 1 && past <= most &&
+  for (int64_t past :
+       {most, most - 1, most / 2, int64_t(2), int64_t(1), int64_t(0)})
+    if (past >= 0 && past <= most &&
         llvm::none_of(
             calls, [&](const CachedCall &call) { return call.past == past; }))
       calls.push_back({tokens, past});

@@ -186,6 +186,17 @@ ModuleBuilder::buildCachedEntry(ArrayRef<const ValueInfoProto *> inputs,
                 " tokens a call leave no room for others in "
                 "--kv-capacity=" +
                 Twine(capacity) + "; give it from 1 to " + Twine(capacity - 1));
+  for (const auto &[name, shape] : options.shapes) {
+    if (name != cached.tokens->name() || shape.size() < 2)
+      continue;
+    if (shape[0] != 1)
+      return fail("more than one sequence a call, of which each would have a "
+                  "position; take a batch of 1");
+    for (const auto &[symbol, extent] : its.dims)
+      if (symbol == cached.tokensSymbol() && extent != shape[1])
+        return fail("dimension '" + symbol + "' is " + Twine(extent) +
+                    " here and " + Twine(shape[1]) + " by --shape " + name);
+  }
   for (auto [index, each] : llvm::enumerate(callsThatTell(*tokens, capacity))) {
     call = each;
     isSample = index > 0;
@@ -194,10 +205,12 @@ ModuleBuilder::buildCachedEntry(ArrayRef<const ValueInfoProto *> inputs,
         buildFunction(inputs, boundTo(each, cached, options, its));
     if (failed(function))
       return failure();
-    if (cast<RankedTensorType>(function->getArgumentTypes().front())
-            .getDimSize(0) != 1)
-      return fail("more than one sequence a call, of which each would have a "
-                  "position; take a batch of 1");
+    for (BlockArgument argument : function->getArguments())
+      if (function->getArgAttr(argument.getArgNumber(), onnx::nameAttrName) ==
+              hostName(cached.tokens->name()) &&
+          cast<RankedTensorType>(argument.getType()).getDimSize(0) != 1)
+        return fail("more than one sequence a call, of which each would have a "
+                    "position; take a batch of 1");
     (*function)->setAttr(onnx::callAttrName, builder.getDenseI64ArrayAttr(
                                                  {each.tokens, each.past}));
     if (isSample) {

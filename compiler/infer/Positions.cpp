@@ -3,6 +3,7 @@
 #include "compiler/values/OnnxValues.h"
 #include "dialects/onnx/CachedCalls.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -28,6 +29,10 @@ private:
   void follow(onnx::NodeOp user);
   void addPositions(onnx::NodeOp attention);
   bool saysTokens(Value constant, int64_t fewer);
+  /// Whether its extents are others where the past is shorter.
+  bool follows(Value value) const;
+  void refuseSums(ArrayRef<onnx::NodeOp> nodes);
+  void followResults();
   /// What takes the place of a constant: itself where it holds for all calls;
   /// null where none does.
   Value followed(Value constant);
@@ -320,6 +325,12 @@ Value PositionFollower::lookedUp(Value constant, const Tensor &here,
        llvm::zip(there.drop_back(), ArrayRef<Call>(calls).drop_front()))
     if (!isRows(rows, call))
       return {};
+  const int64_t places = calls.back().total() - calls.front().tokens;
+  auto isEverywhere = [&](int64_t past) {
+    return isRows(here, {calls.front().tokens, past});
+  };
+  if (llvm::all_of(llvm::seq<int64_t>(0, places), isEverywhere))
+    return constant;
   return rowsOfTable(constant, here, table, axis);
 }
 
@@ -338,11 +349,12 @@ Value PositionFollower::followed(Value constant) {
   }
   // The last sample has other tokens, too: it is for tables and masks.
   const ArrayRef<Tensor> shorter = ArrayRef<Tensor>(there).drop_back();
+  // All positions tell more than those of samples.
+  if (Value rows = lookedUp(constant, *here, there))
+    return rows;
   if (llvm::all_of(shorter,
                    [&](const Tensor &its) { return isBeginOf(its, *here); }))
     return constant;
-  if (Value rows = lookedUp(constant, *here, there))
-    return rows;
   bool causal = isCausal(*here, calls.front(), *here);
   for (auto [mask, call] : llvm::zip(there, ArrayRef<Call>(calls).drop_front()))
     causal = causal && isCausal(mask, call, *here);
@@ -389,9 +401,9 @@ void PositionFollower::addPositions(onnx::NodeOp attention) {
 /// Operands that say how many tokens there are: the end of a slice that takes
 /// all, and of onnxruntime's GroupQueryAttention the last one's place, and the
 /// number.
-static std::optional<int64_t> fewerThanTokens(onnx::NodeOp user,
-                                              unsigned operand) {
-  if (user.getOpType() == "Slice" && operand == 2)
+static std::optional<int64_t>
+fewerThanTokens(onnx::NodeOp user, unsigned operand, bool isOfAllTokens) {
+  if (user.getOpType() == "Slice" && operand == 2 && isOfAllTokens)
     return 0;
   if (user.getOpType() != "GroupQueryAttention" ||
       (operand != 5 && operand != 6))
@@ -408,7 +420,8 @@ void PositionFollower::follow(onnx::NodeOp user) {
     if (!tainted.contains(value) || !fact || !fact->constant ||
         isExtent(user, operand.getOperandNumber()))
       continue;
-    if (auto fewer = fewerThanTokens(user, operand.getOperandNumber());
+    if (auto fewer = fewerThanTokens(user, operand.getOperandNumber(),
+                                     follows(user.getInputs()[0]));
         fewer && saysTokens(value, *fewer))
       continue;
     auto [place, isNew] = known.try_emplace(value, Value());
@@ -435,6 +448,77 @@ void PositionFollower::follow(onnx::NodeOp user) {
   }
 }
 
+bool PositionFollower::follows(Value value) const {
+  const Fact *fact = entry.lookup(value);
+  auto its = same.find(value);
+  if (!fact || its == same.end())
+    return false;
+  // The last sample has other tokens, too.
+  for (auto [sample, other] :
+       llvm::zip(samples.drop_back(), ArrayRef(its->second).drop_back())) {
+    const Fact *there = sample.lookup(other);
+    if (there && there->shape != fact->shape)
+      return true;
+  }
+  return false;
+}
+
+/// What a call computes for each token there is, and no state has, is of the
+/// whole capacity: nobody may sum it up.
+void PositionFollower::refuseSums(ArrayRef<onnx::NodeOp> nodes) {
+  DenseSet<Value> ofStates; // looked up only
+  for (BlockArgument argument : function.getArguments())
+    if (function.getArgAttr(argument.getArgNumber(), onnx::stateAttrName))
+      ofStates.insert(argument);
+  auto isKnown = [&](Value value) {
+    const Fact *fact = entry.lookup(value);
+    return fact && fact->constant;
+  };
+  for (onnx::NodeOp op : nodes) {
+    if (llvm::all_of(op->getResults(), isKnown))
+      continue;
+    if (llvm::any_of(op->getOperands(),
+                     [&](Value its) { return ofStates.contains(its); })) {
+      ofStates.insert_range(op->getResults());
+      continue;
+    }
+    auto isOfAll = [&](Value value) {
+      return !isKnown(value) && follows(value);
+    };
+    if (op->hasAttr(reasonAttrName) ||
+        !llvm::any_of(op->getOperands(), isOfAll) ||
+        llvm::all_of(op->getResults(), [&](Value its) { return follows(its); }))
+      continue;
+    refuse(op, "computes with as many elements as there are tokens, which are "
+               "of no state; export without it, or leave --kv-capacity out");
+  }
+}
+
+/// What is returned is seen as it is.
+void PositionFollower::followResults() {
+  for (OpOperand &result : function.front().getTerminator()->getOpOperands()) {
+    Value value = result.get();
+    auto op = value.getDefiningOp<onnx::NodeOp>();
+    const Fact *fact = entry.lookup(value);
+    if (!op || !fact || op->hasAttr(reasonAttrName) ||
+        function.getResultAttr(result.getOperandNumber(), onnx::stateAttrName))
+      continue;
+    constexpr StringLiteral why =
+        "is an output that follows the tokens of the past; leave it out of the "
+        "model, or leave --kv-capacity out";
+    if (follows(value)) {
+      refuse(op, why);
+      continue;
+    }
+    if (!fact->constant || !tainted.contains(value))
+      continue;
+    if (Value its = followed(value))
+      result.set(its);
+    else
+      refuse(op, why);
+  }
+}
+
 void PositionFollower::run() {
   calls.push_back(callOf(function));
   for (const CallSample &sample : samples)
@@ -458,6 +542,8 @@ void PositionFollower::run() {
   for (onnx::NodeOp op : nodes)
     if (!op->hasAttr(reasonAttrName) && !llvm::all_of(op.getResults(), isKnown))
       follow(op);
+  refuseSums(nodes);
+  followResults();
   // What needs a refused value is a consequence.
   for (onnx::NodeOp op : nodes)
     if (!op->hasAttr(reasonAttrName) &&

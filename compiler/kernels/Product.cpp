@@ -55,26 +55,39 @@ static int64_t evenPieces(int64_t features, int64_t pieces, int64_t rows) {
   return pieces;
 }
 
-/// At least so many pieces, in which the product takes fewest cycles.
-static int64_t fastestPieces(int64_t features, int64_t least,
+/// At least so many pieces, in which the product takes fewest cycles, with
+/// looking for the `best` of each and then of what these give. But for what has
+/// no room otherwise there are no more such candidates than features of a
+/// piece.
+static int64_t fastestPieces(int64_t features, int64_t least, onnx::TopKOp best,
                              Selection &selection,
                              function_ref<Value(int64_t pieces)> makeFirst) {
-  constexpr int64_t most = 32; // but for what has no room otherwise
+  int64_t most = 32;
+  if (best)
+    most = std::min(
+        most, int64_t(std::sqrt(double(features) /
+                                double(shapeOf(best.getIndices()).back()))));
   const int64_t rows = selection.machine().height;
-  int64_t best = 0;
+  int64_t fastest = 0;
   std::pair<int64_t, double> taken;
   for (int64_t count = least;
        count <= std::min(features, std::max(least, most)); count *= 2) {
     const int64_t pieces = evenPieces(features, count, rows);
-    Operation *trial = makeFirst(pieces).getDefiningOp();
-    auto [missing, cycles] = selection.cheapest(trial);
-    trial->erase();
-    if (std::pair now(missing, cycles * double(pieces)); !best || now < taken) {
-      best = pieces;
+    Value first = makeFirst(pieces);
+    auto [missing, cycles] = selection.cheapest(first.getDefiningOp());
+    cycles *= double(pieces);
+    if (best) {
+      auto [itsMissing, its] = BestOfPieces::lookingIn(first, best, selection);
+      missing = std::max(missing, itsMissing);
+      cycles += its * double(pieces > 1 ? pieces + 1 : 1);
+    }
+    first.getDefiningOp()->erase();
+    if (std::pair now(missing, cycles); !fastest || now < taken) {
+      fastest = pieces;
       taken = now;
     }
   }
-  return best;
+  return fastest;
 }
 
 /// A result that goes nowhere but out of the wafer, or of which only the best
@@ -101,7 +114,7 @@ static bool leaveInPieces(onnx::MatMulOp op, const Kernel &kernel,
           .elementsPerPE({tiling.getBatch(), tiling.getTokens(), features},
                          machine.width, machine.height);
   int64_t pieces = 1;
-  if (room > 0 && elements * bytes > room) {
+  if ((room > 0 || !best) && elements * bytes > room) {
     int64_t bytesPerFeature = bytes * tiling.tokensPerRowMax(machine.height);
     int64_t perColumn = std::max<int64_t>(1, room / bytesPerFeature);
     pieces = tileSizeMax(features, perColumn * machine.width);
@@ -125,9 +138,9 @@ static bool leaveInPieces(onnx::MatMulOp op, const Kernel &kernel,
   // a product may want another one.
   if ((best || tiling.getTokens() == 1) &&
       tilingOf(input).getColumns() != wse::ColumnPlacement::Heads)
-    pieces = fastestPieces(features, pieces, selection, [&](int64_t pieces) {
-      return makePiece(pieces, 0);
-    });
+    pieces =
+        fastestPieces(features, pieces, best, selection,
+                      [&](int64_t pieces) { return makePiece(pieces, 0); });
   const int64_t looked = best ? shapeOf(best.getIndices()).back() : 1;
   pieces = std::min(pieces, std::max<int64_t>(1, features / looked));
   if (pieces == 1)

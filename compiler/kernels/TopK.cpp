@@ -409,6 +409,14 @@ onnx::TopKOp onlyTopK(Value value) {
                            : onnx::TopKOp();
 }
 
+std::pair<int64_t, double> BestOfPieces::lookingIn(Value piece, onnx::TopKOp op,
+                                                   Selection &selection) {
+  wse::TopKOp trial = createTopK(op, selection, piece);
+  const auto takes = selection.cheapest(trial);
+  trial.erase();
+  return takes;
+}
+
 BestOfPieces::BestOfPieces(onnx::TopKOp op, Selection &selection,
                            wse::TokenTiling tiling, int64_t pieces)
     : op(op), selection(selection), tiling(tiling),

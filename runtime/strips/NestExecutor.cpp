@@ -337,7 +337,15 @@ void NestExecutor::flush() {
     return;
   }
   Nest nest = joinDepth(held);
-  if (nest.starts && !PreparedNest(nest).isProduct()) {
+  // Replays may run what was joined part by part: the first has to start, too.
+  Terms first = held;
+  if (closed.empty() && !parts.empty())
+    first.depth.extent = parts.front().extent;
+  const Nest alone = joinDepth(first);
+  auto isLost = [](const Nest &its) {
+    return its.starts && !PreparedNest(its).isProduct();
+  };
+  if (isLost(nest) || isLost(alone)) {
     fill(held);
     held.rest.op = Opcode::Fmac;
     held.rest.starts = false;

@@ -24,6 +24,7 @@ void StripMemory::reset(Recording *recording, uint32_t actor) {
 
 void StripMemory::record(Recording *into, uint32_t actor) {
   nests.record(into, actor);
+  filled = {}; // What is recorded may be replayed where words were not filled.
   const size_t words = size_t(end - first);
   for (size_t i = 0; i < std::size(areas); ++i) {
     Area &its = areas[i];

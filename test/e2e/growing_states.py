@@ -48,7 +48,7 @@ def main():
     words = argparse.ArgumentParser()
     words.add_argument("model")
     words.add_argument("program")
-    words.add_argument("--engine", default="streams")
+    words.add_argument("--engine", default="wavelet")
     words.add_argument("--chunk", type=int, default=4)
     words.add_argument("--prompt", type=int, default=6)
     words.add_argument("--steps", type=int, default=16)

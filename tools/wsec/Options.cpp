@@ -296,6 +296,9 @@ static bool readStates(const Flags &flags, ImportOptions &options) {
     if (flags.kvCapacity < 2)
       return usageError("--kv-capacity=" + llvm::Twine(flags.kvCapacity) +
                         ": expected the tokens of a conversation, 2 or more");
+    if (!(flags.train.empty() && flags.loss.empty()))
+      return usageError("--kv-capacity: a model that trains has one entry, "
+                        "main; leave out --kv-capacity, or --train and --loss");
     options.kvCapacity = flags.kvCapacity;
     options.statesByName |= flags.states.empty();
   }

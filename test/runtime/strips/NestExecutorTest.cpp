@@ -157,6 +157,60 @@ TEST(NestExecutorTest, SumsBeginWithWhatFillsThem) {
     }
 }
 
+/// Lines of a product that views bring, one after the other in memory as it is
+/// written down, run one by one where a replay has them apart: the first begins
+/// with the constant that filled the accumulators, too.
+TEST(NestExecutorTest, PartsOfSumsBeginWithWhatFillsThem) {
+  constexpr size_t depth = 3, lanes = 19;
+  std::shared_ptr<float[]> weights(new float[depth]{1, 2, 3});
+  std::vector<float> x(depth * lanes, 1), c(lanes, 7);
+  Recording recording(1 << 20);
+  recording.passing.resize(1);
+  NestMemory memory;
+  memory.dst = recording.addSram(c.data(), c.size());
+  const auto lines = recording.addSram(x.data(), x.size());
+  NestExecutor executor;
+  executor.reset(&recording, 0);
+  Nest fill;
+  fill.op = Opcode::Mov;
+  fill.dimensions = 1;
+  fill.extent[0] = lanes;
+  fill.dst = {c.data(), {1}};
+  memory.constant = true;
+  std::tie(memory.a, fill.a.data) = recording.addConstant(0.5f);
+  executor.run(fill, memory);
+  memory.constant = false;
+  for (size_t k = 0; k < depth; ++k) {
+    WordView view;
+    view.data = &weights[k];
+    view.rows = view.length = view.stride = 1;
+    view.owner = weights;
+    Nest sum;
+    sum.op = Opcode::Fmac;
+    sum.dimensions = 2;
+    sum.extent[0] = 1;
+    sum.extent[1] = lanes;
+    sum.dst = {c.data(), {0, 1}};
+    sum.a = {view.data, {0, 0}};
+    sum.b = {x.data() + k * lanes, {0, 1}};
+    memory.a = recording.addView(0, 0, 0, 1, view);
+    memory.b = lines;
+    memory.aOwner = weights;
+    executor.run(sum, memory);
+  }
+  executor.flush();
+  WorkerPool pool(1);
+  Replay replay(recording, pool, {});
+  for (bool apart : {false, true}) {
+    std::fill(c.begin(), c.end(), 1000.f);
+    test::VectorHost host;
+    host.feed(0, 0, {1, 2, 3});
+    host.inputs.at({0, 0}).apart = apart;
+    replay.run(host, nullptr);
+    EXPECT_EQ(c, std::vector<float>(lanes, 6.5f)) << apart;
+  }
+}
+
 /// c[n][l] += w[k][n] * x[k][l], where lines of x come from several senders: a
 /// nest of each, three lines at most, of one product.
 TEST(NestExecutorTest, LinesOfSeveralSendersAreOneProduct) {
