@@ -20,9 +20,8 @@ class BestOfPieces {
 public:
   /// Of looking for the best of one piece: bytes of scratch that do not fit a
   /// PE, and cycles.
-  static std::pair<int64_t, double> lookingIn(mlir::Value piece,
-                                              onnx::TopKOp op,
-                                              Selection &selection);
+  static std::pair<int64_t, double>
+  lookingIn(mlir::Value piece, onnx::TopKOp op, Selection &selection);
   BestOfPieces(onnx::TopKOp op, Selection &selection, wse::TokenTiling tiling,
                int64_t pieces);
   /// The next piece, whose first feature has that number.
