@@ -5,7 +5,11 @@
 
 #include "compiler/machine/Tiling.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/TypeUtilities.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace wsec;
@@ -185,29 +189,82 @@ static Value build(onnx::MatMulOp op, const Kernel &kernel,
 /// Words of SRAM that matrices of a row may take.
 static constexpr int64_t matrixWords = 4096;
 
-/// By how many leading dimensions a product with a matrix for each of their
-/// indices is taken apart, so that rows keep their matrices in few words, and
-/// that the left operand, the result and its sums take half of the SRAM at
-/// most, and so many matrices and a left row, of `depth`, too: `words` of a
-/// matrix, `bytes` of a token, in a PE each. `rows` of a left matrix.
-static size_t dimsApart(ArrayRef<int64_t> leading, int64_t words, int64_t depth,
-                        int64_t rows, int64_t bytes, const Machine &machine) {
-  auto fits = [&](size_t apart) {
-    const int64_t matrices =
-        ShapedType::getNumElements(leading.drop_front(apart));
-    const int64_t keeps =
-        std::min(matrices, tileSizeMax(matrices, machine.height) + 1);
-    const bool fitTogether =
-        keeps * words <= matrixWords &&
-        (keeps * words + depth) * 4 <= machine.usableBytes() / 2;
-    return (keeps == 1 || fitTogether) &&
-           tileSizeMax(matrices * rows, machine.height) * bytes <=
-               machine.usableBytes() / 2;
-  };
-  size_t apart = 0;
-  while (apart < leading.size() && !fits(apart))
-    ++apart;
-  return apart;
+/// A product with a matrix for each of many indices, as its dimensions ask of
+/// the wafer.
+struct ManyMatrices {
+  ArrayRef<int64_t> leading; // dimensions of these indices
+  int64_t rows, depth;       // of a left matrix
+  int64_t own;               // most result features of a PE
+  int64_t elementBytes;
+};
+
+/// How it is taken apart: by its leading dimensions, of each of whose indices
+/// the result goes to the store, and into a sum over parts of its depth.
+struct Apart {
+  size_t dims = 0;
+  int64_t depths = 1;
+};
+
+/// Whether rows keep their matrices in few words, the left operand, the result
+/// and its sums take half of the SRAM at most, and so do so many matrices and a
+/// left row: a quarter in parts of the depth, which may as well be smaller.
+static bool fits(const ManyMatrices &product, Apart apart,
+                 const Machine &machine) {
+  const int64_t matrices =
+      ShapedType::getNumElements(product.leading.drop_front(apart.dims));
+  const int64_t depth = tileSizeMax(product.depth, apart.depths);
+  const int64_t kept =
+      std::min(matrices, tileSizeMax(matrices, machine.height) + 1);
+  const int64_t words = kept * depth * product.own;
+  const int64_t bytes = // of a token in a PE
+      product.elementBytes * (tileSizeMax(depth, machine.width) + product.own) +
+      (product.elementBytes < 4 ? 4 * product.own : 0);
+  const int64_t most = machine.usableBytes() / 2;
+  return (kept == 1 ||
+          (words <= matrixWords &&
+           (words + depth) * 4 <= most / (apart.depths > 1 ? 2 : 1))) &&
+         tileSizeMax(matrices * product.rows, machine.height) * bytes <= most;
+}
+
+/// The way of fewest launches of those that fit, or matrix by matrix.
+static Apart takeApart(const ManyMatrices &product, const Machine &machine) {
+  Apart best{product.leading.size(), 1};
+  int64_t fewest = std::numeric_limits<int64_t>::max();
+  for (size_t dims = 0; dims <= product.leading.size(); ++dims) {
+    const int64_t results =
+        ShapedType::getNumElements(product.leading.take_front(dims));
+    for (int64_t least = 1; least <= product.depth; ++least) {
+      const Apart apart = {dims, evenPieces(product.depth, least, 1)};
+      // A load and a product of each part, a sum of several, and a store.
+      const int64_t launches =
+          results * (2 * apart.depths + (apart.depths > 1) + (dims > 0));
+      if (launches >= fewest)
+        break;
+      if (!fits(product, apart, machine))
+        continue;
+      best = apart;
+      fewest = launches;
+    }
+  }
+  return best;
+}
+
+/// The sum of tensors that lie alike, in order.
+static Value sumOf(ArrayRef<Value> terms, Operation *op, Selection &selection) {
+  if (terms.size() == 1)
+    return terms.front();
+  Builder builder(op->getContext());
+  auto kernel = selection.createFor<wse::ElementwiseOp>(
+      op, terms.front().getType(), ValueRange(terms), builder.getArrayAttr({}));
+  Block &block = kernel.getBody().emplaceBlock();
+  OpBuilder body = OpBuilder::atBlockEnd(&block);
+  Value sum;
+  for (Value term : terms) {
+    Value next = block.addArgument(getElementTypeOrSelf(term), op->getLoc());
+    sum = sum ? arith::AddFOp::create(body, op->getLoc(), sum, next) : next;
+  }
+  wse::YieldOp::create(body, op->getLoc(), sum);
+  return kernel.getResult();
 }
 
 /// The right matrices stream from the store: one for all tokens, or one for the
@@ -248,52 +305,57 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
     right = viewOf(op.getB(), extents);
   }
   const Machine &machine = selection.machine();
-  const int64_t own = tileSizeMax(columns, machine.width);
-  const int64_t elementBytes = wse::elementBytes(
-      selection.tensorType(selection.defaultTiling(shape), columns));
-  const int64_t bytes =
-      elementBytes * (tileSizeMax(depth, machine.width) + own) +
-      (elementBytes < 4 ? 4 * own : 0);
-  const size_t apart =
-      dimsApart(leading, depth * own, depth, rows, bytes, machine);
-  // The tokens of the result, in its order.
+  const ManyMatrices product{leading, rows, depth,
+                             tileSizeMax(columns, machine.width),
+                             wse::elementBytes(selection.tensorType(
+                                 selection.defaultTiling(shape), columns))};
+  const Apart apart = takeApart(product, machine);
   const bool isWhole = ShapedType::getNumElements(shapeOf(op.getA())) ==
                        ShapedType::getNumElements(leading) * rows * depth;
-  if (apart == 0 && isWhole) {
+  // The tokens of the result, in its order.
+  if (apart.dims == 0 && apart.depths == 1 && isWhole) {
     Value input = selection.onWafer(op.getA(), op);
     return input ? multiply(input, right) : Value();
   }
   if (!selection.toStore(op.getA(), op))
     return {};
   const HostView left = viewOf(op.getA(), under(leading, rows, depth));
-  if (apart == 0)
-    return multiply(
-        selection.load(left, selection.defaultTiling(left.view.shape()), op),
-        right);
-  // Of index number `part` of the dimensions that it is taken apart by.
-  const ArrayRef<int64_t> inner = leading.drop_front(apart);
-  auto partOf = [&](HostView host, int64_t part, ArrayRef<int64_t> extents) {
-    for (size_t d = apart; d-- > 0; part /= leading[d])
-      host.view = *host.view.sliced(d, part % leading[d], 1, 1);
-    host.view = *host.view.reshaped(extents);
+  const ArrayRef<int64_t> inner = leading.drop_front(apart.dims);
+  // Of index number `index` of the dimensions that it is taken apart by, part
+  // number `part` of its depth, which is dimension `d` from the end.
+  auto partOf = [&](HostView host, int64_t index, size_t d, int64_t part) {
+    for (size_t dim = apart.dims; dim-- > 0; index /= leading[dim])
+      host.view = *host.view.sliced(dim, index % leading[dim], 1, 1);
+    host.view = *host.view.sliced(leading.size() + 2 - d,
+                                  tileStart(depth, apart.depths, part),
+                                  tileSize(depth, apart.depths, part), 1);
+    const values::Shape extents = host.view.shape();
+    host.view = *host.view.reshaped(
+        under(inner, extents[leading.size()], extents.back()));
     return host;
   };
+  auto productOf = [&](int64_t index) {
+    SmallVector<Value> products;
+    for (int64_t part = 0; part < apart.depths; ++part) {
+      HostView its = partOf(left, index, 1, part);
+      if (inner.empty())
+        its.view = *its.view.reshaped({1, rows, its.view.shape().back()});
+      products.push_back(multiply(
+          selection.load(its, selection.defaultTiling(its.view.shape()), op),
+          partOf(right, index, 2, part)));
+    }
+    return sumOf(products, op, selection);
+  };
+  if (apart.dims == 0)
+    return productOf(0);
   wse::IntermediateOp into = selection.declare(shape, op.getY(), op);
-  const SmallVector<int64_t> leftPart = under(inner, rows, depth);
-  wse::TokenTiling tiling = selection.defaultTiling(
-      inner.empty() ? ArrayRef<int64_t>{1, rows, depth} : leftPart);
-  const int64_t parts = ShapedType::getNumElements(leading.take_front(apart));
-  const int64_t step = tiling.getBatch() * tiling.getTokens() * columns;
-  for (int64_t part = 0; part < parts; ++part) {
-    Value input = selection.loadReshaped(
-        partOf(left, part, leftPart),
-        {tiling.getBatch(), tiling.getTokens(), depth}, tiling, op);
-    Value product = make(
-        input,
-        selection.weight(partOf(right, part, under(inner, depth, columns))), {},
-        tiling);
-    selection.store(product, into, part * step,
-                    {tiling.getTokens() * columns, columns, 1}, op);
+  const int64_t results =
+      ShapedType::getNumElements(leading.take_front(apart.dims));
+  const int64_t step = ShapedType::getNumElements(inner) * rows * columns;
+  for (int64_t index = 0; index < results; ++index) {
+    Value result = productOf(index);
+    selection.store(result, into, index * step,
+                    {tilingOf(result).getTokens() * columns, columns, 1}, op);
   }
   selection.provide(op.getY(), into);
   return {};

@@ -263,8 +263,21 @@ def vocabulary():
     return nodes, {"x": whole(1, 5, 8)}, constants
 
 
+def depths():
+    """Products of many deep matrices, in sums over parts of their depth: alike, unlike, of transposed and of repeated operands."""
+    random = np.random.default_rng(6)
+    inputs = {name: random.standard_normal(shape).astype("f4") for name, shape in {
+        "a": (6, 4, 600), "b": (6, 600, 23), "c": (2, 3, 4, 601), "d": (2, 3, 601, 23), "e": (6, 600, 4),
+        "f": (2, 1, 4, 600), "g": (2, 3, 600, 23)}.items()}
+    nodes = [h.make_node("MatMul", ["a", "b"], ["y0"]), h.make_node("MatMul", ["c", "d"], ["y1"]),
+             h.make_node("Einsum", ["e", "b"], ["y2"], equation="bki,bkj->bij"),
+             h.make_node("MatMul", ["f", "g"], ["y3"]), h.make_node("Sigmoid", ["y0"], ["y4"])]
+    return nodes, inputs, {}
+
+
 MODELS = {"einsum": einsum, "pools": pools, "integers": integers, "convolutions": convolutions, "spreads": spreads, "grids": grids,
-          "resizes": resizes, "older": older, "spectra": spectra, "norms": norms, "extremes": extremes, "vocabulary": vocabulary}
+          "resizes": resizes, "older": older, "spectra": spectra, "norms": norms, "extremes": extremes, "vocabulary": vocabulary,
+          "depths": depths}
 INNER = {"vocabulary": ["a", "b"]}  # no outputs
 OPSETS = {"older": 9, "spectra": 20, "norms": 23}
 

@@ -122,6 +122,23 @@ func.func @main(%a: tensor<3x8x2x8xf32> {onnx.name = "a"}, %b: tensor<1x2x8x3xf3
 
 // -----
 
+// Where a row has no room for deep matrices, a product is a sum over parts of its depth, that are alike if there are so few.
+// CHECK-LABEL: wse.program @main
+// CHECK: %[[A:.*]] = load @a strides [2400, 600, 1]
+// CHECK: %[[P:.*]] = matmul %[[A]] weight <@b : tensor<6x200x9xf32> view 0 strides [5400, 9, 1]> variant(broadcast)
+// CHECK: %[[B:.*]] = load @a offset 200 strides [2400, 600, 1]
+// CHECK: %[[Q:.*]] = matmul %[[B]] weight <@b : tensor<6x200x9xf32> view 1800 strides [5400, 9, 1]> variant(broadcast)
+// CHECK: %[[C:.*]] = load @a offset 400 strides [2400, 600, 1]
+// CHECK: %[[R:.*]] = matmul %[[C]] weight <@b : tensor<6x200x9xf32> view 3600 strides [5400, 9, 1]> variant(broadcast)
+// CHECK: elementwise(%[[P]], %[[Q]], %[[R]])
+// CHECK-NOT: matmul
+func.func @main(%a: tensor<6x4x600xf32> {onnx.name = "a"}, %b: tensor<6x600x9xf32> {onnx.name = "b"}) -> (tensor<6x4x9xf32> {onnx.name = "y"}) {
+  %y = onnx.batch_matmul %a, %b {node = "p"} : (tensor<6x4x600xf32>, tensor<6x600x9xf32>) -> tensor<6x4x9xf32>
+  return %y : tensor<6x4x9xf32>
+}
+
+// -----
+
 // Where the operand and the result of all matrices do not fit on the wafer, they are multiplied one by one.
 // CHECK-LABEL: wse.program @main
 // CHECK: matmul {{.*}} weight <@b : tensor<8x8xf32>>
