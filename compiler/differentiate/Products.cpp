@@ -19,12 +19,22 @@ static void matmul(onnx::MatMulOp op, Value dy, Backward &n) {
     n.add(op.getBias(), dy);
 }
 
+/// Whether it is a transpose, of what has other features in a row.
+static bool isByFeature(Value x) {
+  auto transpose = x.getDefiningOp<onnx::TransposeOp>();
+  return transpose &&
+         transpose.getPerm().back() + 1 != int64_t(transpose.getPerm().size());
+}
+
 static void batchMatmul(onnx::BatchMatMulOp op, Value dy, Backward &n) {
   Value a = op.getA(), b = op.getB();
   if (n.wants(a))
     n.add(a, n.batchMatmul(dy, n.swapped(b)));
   if (!n.wants(b))
     return;
+  // Keys of an attention get theirs as they are, and not by feature.
+  if (isByFeature(b))
+    return n.add(b, n.swapped(n.batchMatmul(n.swapped(dy), a)));
   // One matrix for all is a weight.
   const bool isOne = ShapedType::getNumElements(shapeOf(b).drop_back(2)) == 1;
   Value left = isOne ? n.asRows(a) : a, right = isOne ? n.asRows(dy) : dy;

@@ -30,3 +30,15 @@ func.func @main(%x: tensor<2x3x5x6xf32> {onnx.name = "x"}, %w: tensor<3x6x4xf32>
   %y = onnx.batch_matmul %x, %w {node = "scores"} : (tensor<2x3x5x6xf32>, tensor<3x6x4xf32>) -> tensor<2x3x5x4xf32>
   return %y : tensor<2x3x5x4xf32>
 }
+
+// -----
+
+// Of a transposed operand: dB^T = dY^T A, whose transpose is the gradient of what it was before.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[DY:.*]] = onnx.transpose %{{.*}} {node = "p/backward", perm = array<i64: 0, 2, 1>} : tensor<2x3x5xf32> -> tensor<2x5x3xf32>
+// CHECK: onnx.batch_matmul %[[DY]], %{{.*}} {node = "p/backward"} : (tensor<2x5x3xf32>, tensor<2x3x4xf32>) -> tensor<2x5x4xf32>
+func.func @main(%a: tensor<2x3x4xf32> {onnx.name = "w"}, %x: tensor<2x5x4xf32> {onnx.name = "x"}, %b: tensor<4xf32> {onnx.name = "b"}) -> (tensor<2x3x5xf32> {onnx.name = "y"}) {
+  %t = onnx.transpose %x {perm = array<i64: 0, 2, 1>, node = "t"} : tensor<2x5x4xf32> -> tensor<2x4x5xf32>
+  %y = onnx.batch_matmul %a, %t {node = "p"} : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
+  return %y : tensor<2x3x5xf32>
+}
