@@ -89,12 +89,15 @@ select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
   for (const Offer &offer : offers) {
     if (offer.input != input || (offer.isDear() && limits.littleScratch))
       continue;
-    const bool guesses = !limits.code || limits.littleScratch;
-    const int64_t gaps = guesses ? 0 : (region.usableBytes() - limits.code) / 8;
-    const int64_t room =
-        left - (!guesses ? limits.code + others + gaps
-                : offer.keepsWeights || limits.littleScratch ? stationaryReserve
-                                                             : codeReserve);
+    int64_t reserve = offer.keepsWeights || limits.littleScratch
+                          ? stationaryReserve
+                          : codeReserve;
+    if (limits.code) {
+      const int64_t gaps = (region.usableBytes() - limits.code) / 8;
+      const int64_t known = limits.code + others + gaps;
+      reserve = limits.littleScratch ? std::max(reserve, known) : known;
+    }
+    const int64_t room = left - reserve;
     Choice choice = {&offer, std::max<int64_t>(0, offer.scratchBytes - room),
                      offer.cost.total()};
     if (!best || choice < *best)
@@ -150,6 +153,8 @@ public:
   void add(wse::KernelOp op, int64_t bytesBeside) {
     kernels.push_back(
         {op, offers.of(op), bytesBeside, findKernel(op)->variantOf(op)});
+    int64_t &most = mostBeside[kernels.back().offers.data()];
+    most = std::max(most, bytesBeside);
   }
   void chooseCheapest() {
     choose({});
@@ -188,6 +193,9 @@ private:
   const ScratchLimits limits;
   Offers offers;
   std::vector<Entry> kernels;
+  /// Of kernels that are alike, by their offers: with little scratch they take
+  /// one variant, and share its code.
+  llvm::DenseMap<const Offer *, int64_t> mostBeside; // looked up only
 };
 
 VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
@@ -204,8 +212,10 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
     if (each.offers.size() > 1 && left.empty()) {
       sum.cycles = std::numeric_limits<double>::infinity();
     } else if (each.offers.size() > 1) {
-      const Choice choice =
-          cheapestOffer(each.op, left, region, {}, limits, each.others);
+      const Choice choice = cheapestOffer(
+          each.op, left, region, {}, limits,
+          limits.littleScratch ? mostBeside.lookup(each.offers.data())
+                               : each.others);
       each.variant = choice.offer->variant;
       sum.cycles += choice.cycles;
       sum.missing += choice.missing;
