@@ -484,6 +484,7 @@ void Report::printJSON(llvm::raw_ostream &os) const {
       json.attribute("peak_bytes", sramPeakBytes);
       json.attribute("limit_bytes", sramLimitBytes);
       json.attribute("owner", sramOwner);
+      json.attribute("code_bytes", codeBytes);
     });
     json.attributeObject("weights", [&] {
       json.attribute("resident_bytes", residentBytes);
