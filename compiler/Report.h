@@ -59,7 +59,7 @@ struct Report {
   uint64_t pesUsed = 0, pesAvailable = 0;
   uint64_t sramPeakBytes = 0, sramLimitBytes = 0;
   uint64_t codeBytes = 0; ///< of the PE with most of it
-  std::string sramOwner; // ONNX node, or the buffer's name
+  std::string sramOwner;  // ONNX node, or the buffer's name
   /// Words on the wire, 4 bytes each, of each run, and once before the first;
   /// what of them stays from one launch to another, and is held in buffers
   /// while a launch runs (runtime/program/facts/Residency.h).
