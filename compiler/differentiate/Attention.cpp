@@ -48,12 +48,23 @@ static Term valueOf(onnx::AttentionOp op, const MaskTerm &term, Backward &n,
   if (!term.later)
     return *mask;
   if (!later) {
-    Tensor numbers(ElementType::Float32, {queries, keys});
-    for (int64_t i = 0; i < numbers.size(); ++i)
-      numbers.setFloat(i, i % keys > i / keys ? *term.later
-                          : mask              ? infinity
-                                              : 0);
-    later = constantOf(n, std::move(numbers)).value;
+    // Layers have the same numbers, each in a constant of its own.
+    Attribute &known =
+        n.masksOfLater[{queries, keys, llvm::bit_cast<uint64_t>(*term.later),
+                        mask.has_value()}];
+    if (known) {
+      later = onnx::ConstantOp::create(
+          n.builder(), n.loc(), cast<TypedAttr>(known).getType(), known,
+          IntegerAttr(), DenseI64ArrayAttr(), n.builder().getStringAttr(""));
+    } else {
+      Tensor numbers(ElementType::Float32, {queries, keys});
+      for (int64_t i = 0; i < numbers.size(); ++i)
+        numbers.setFloat(i, i % keys > i / keys ? *term.later
+                            : mask              ? infinity
+                                                : 0);
+      later = constantOf(n, std::move(numbers)).value;
+      known = later.getDefiningOp<onnx::ConstantOp>().getValue();
+    }
   }
   Term bound{n, later};
   return mask ? min(*mask, bound) : bound;

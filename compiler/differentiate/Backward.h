@@ -8,6 +8,8 @@
 #include "compiler/Refusals.h"
 #include "compiler/differentiate/FoldingBuilder.h"
 #include <functional>
+#include <map>
+#include <tuple>
 
 namespace wsec::differentiate {
 
@@ -66,6 +68,10 @@ public:
   mlir::Value scattered(mlir::Value table, mlir::Value ids, mlir::Value rows);
 
   Refusals refusals;
+  /// Masks of later keys of all layers: by queries, keys, the bits of what a
+  /// later key has, and of whether that is a bound.
+  std::map<std::tuple<int64_t, int64_t, uint64_t, bool>, mlir::Attribute>
+      masksOfLater;
 
 private:
   void markWanted(mlir::Operation *op);

@@ -464,7 +464,7 @@ std::optional<int> runSubcommand(int argc, char **argv) {
   const std::string word = argv[1];
   for (const Tool &tool : tools())
     if (tool.name == "wsec " + word &&
-        !std::filesystem::exists(std::filesystem::path(word)))
+        !std::filesystem::is_regular_file(std::filesystem::path(word)))
       return word == "train" ? runTrainTool(tool, argc - 1, argv + 1)
                              : runTool(tool, argc - 1, argv + 1);
   return std::nullopt;
