@@ -69,8 +69,9 @@ FailureOr<StatePairs> wsec::pairStates(const OnnxModel &model,
           break;
         }
     if (pairs.pasts.empty())
-      refusals.add("--states: no input is called past.. with an output "
-                   "present.. beside it; name them with --state PAST=PRESENT");
+      refusals.add(
+          "--states or --kv-capacity: no input is called past.. with an output "
+          "present.. beside it; name them with --state PAST=PRESENT");
   }
   if (failed(refusals.report(context)))
     return failure();
