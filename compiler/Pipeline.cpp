@@ -139,13 +139,62 @@ LogicalResult Compilation::readInput() {
   return success(bool(module));
 }
 
+/// The dialect whose operation, type or attribute a parser did not know at
+/// `place`; empty if none is written there.
+static StringRef dialectAt(StringRef text, FileLineColLoc place) {
+  for (unsigned line = 1; line < place.getLine(); ++line)
+    text = text.split('\n').second;
+  text = text.split('\n').first;
+  auto [before, name] = std::pair(text.take_front(place.getColumn() - 1),
+                                  text.substr(place.getColumn() - 1));
+  // The generic form, "dialect.operation"(...), is known behind its name, and
+  // a type, !dialect.name, in it.
+  if (name.starts_with("("))
+    name = before.rtrim("\" ").rsplit('"').second;
+  else if (before.ends_with("."))
+    name = before.substr(before.find_last_of("!#") + 1);
+  auto [dialect, rest] = name.ltrim("!#\"").split('.');
+  return llvm::all_of(dialect,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; })
+             ? dialect
+             : StringRef();
+}
+
+/// Reads text. What is of a dialect that wsec does not have is refused in words
+/// for who comes from another compiler.
+static OwningOpRef<ModuleOp>
+parseText(const std::shared_ptr<llvm::SourceMgr> &sources,
+          MLIRContext &context) {
+  std::optional<FileLineColLoc> foreign;
+  OwningOpRef<ModuleOp> module;
+  {
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      std::string said = diagnostic.str();
+      if (!StringRef(said).contains("unregistered dialect") &&
+          !StringRef(said).contains("not found for custom op"))
+        return failure();
+      foreign = dyn_cast<FileLineColLoc>(diagnostic.getLocation());
+      return success(bool(foreign));
+    });
+    module = parseSourceFile<ModuleOp>(sources, &context);
+  }
+  if (foreign)
+    emitError(*foreign)
+        << "wsec does not read the dialect '"
+        << dialectAt(sources->getMemoryBuffer(1)->getBuffer(), *foreign)
+        << "'; it reads .onnx files, linalg on tensors (as torch-mlir writes "
+           "it, and stablehlo-opt with --stablehlo-legalize-to-linalg) and its "
+           "own dialects onnx, wse and pe";
+  return module;
+}
+
 LogicalResult Compilation::readText() {
   auto text = readIR(options.input);
   if (!text)
     return fail(text.takeError());
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
-  module = parseSourceFile<ModuleOp>(sources, &context);
+  module = parseText(sources, context);
   if (!module)
     return failure();
   PassManager manager(&context);
