@@ -12,6 +12,9 @@
     session = program.session()  # in this process, for many calls
     session.run({"input_ids": ids})["logits"]
 
+    program = wsec.compile(torch_module, example_inputs=(ids,), mesh="32x32")
+    fast = torch.compile(torch_module, backend="wsec")
+
     cache = wsec.compile("cache.mlir")
     cache.run(entry="load", save_state="cache.state")
     cache.run(entry="attend", arguments={"length": 2}, load_state="cache.state")

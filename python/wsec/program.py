@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wsec import tools
+from wsec import from_torch, tools
 from wsec.report import Report
 from wsec.session import Session
 from wsec.tools import CompileError, Error, InputError, UsageError
@@ -192,13 +192,15 @@ class Program:
                 for name, array in arrays.items()}
 
 
-def compile(model: Any, output: PathLike | None = None, *, mesh: str | tuple[int, int] | None = None,
+def compile(model: Any, output: PathLike | None = None, *, example_inputs: Any = None, mesh: str | tuple[int, int] | None = None,
             machine: str | None = None, shapes: Mapping[str, Sequence[int]] | None = None,
             dims: Mapping[str, int] | None = None, bind: Mapping[str, Any] | None = None,
             weights: Iterable[PathLike] = (), progress: bool | None = None, **flags: Any) -> Program:
     """Compiles a model to a program for the wafer.
 
-    model: path of an .onnx or .mlir file, or an onnx.ModelProto, whose weights are copied into the program.
+    model: path of an .onnx or .mlir file, an onnx.ModelProto, or a torch.nn.Module, whose weights are copied into
+        the program.
+    example_inputs: of a torch.nn.Module, the arguments of a call, a tuple or a dict by name.
     output: the .wafer file to write; without, a temporary one that goes with the Program.
     mesh: columns and rows of PEs, "8x8" or (8, 8), of the machine's fabric if absent; machine: "wse1", "wse2"
         (default), "wse3", or a JSON file.
@@ -214,11 +216,17 @@ def compile(model: Any, output: PathLike | None = None, *, mesh: str | tuple[int
     _refuse_own(flags, "o", "report", "shape", "dim", "stop_after", "emit", "dump_placement", "quiet", "help", "version")
     folder = _Folder()
     work = folder.path
-    if hasattr(model, "SerializeToString"):
+    if from_torch.is_module(model) != (example_inputs is not None):
+        raise UsageError("example_inputs=, the arguments of a call, go with a torch.nn.Module, and it with them: "
+                         f"the model is of type {type(model).__name__}")
+    if example_inputs is not None:
+        source, folders = from_torch.export(model, example_inputs, work), ()
+        flags.setdefault("bundle", True)
+    elif hasattr(model, "SerializeToString"):
         source, folders = _written(model, work), ()
         flags.setdefault("bundle", True)
     elif not isinstance(model, (str, os.PathLike)):
-        raise UsageError(f"a model is a path or an onnx.ModelProto, not of type {type(model).__name__}")
+        raise UsageError(f"a model is a path, an onnx.ModelProto or a torch.nn.Module, not of type {type(model).__name__}")
     else:
         source, folders = Path(model), (Path(model).absolute().parent,)
     folders += tuple(weights)

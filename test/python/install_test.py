@@ -43,6 +43,9 @@ def main():
                 raise SystemExit(f"{name} is {found}, not in the package")
             if not run(programs / name, "--version").startswith(name):
                 raise SystemExit(f"{name} --version says something else")
+        backends = "import importlib.metadata as m; print(*m.entry_points(group='torch_dynamo_backends'))"
+        if "wsec.from_torch:backend" not in run(programs / "python", "-c", backends):
+            raise SystemExit("PyTorch is not told of the backend")
         run(programs / "python", options.root / "test" / "python" / "readme_test.py")
     print("installed, and the session of README.md runs")
 

@@ -117,7 +117,7 @@ class ProgramTest(unittest.TestCase):
     def test_refused_models(self):
         with self.assertRaisesRegex(wsec.CompileError, "^cannot read '.*missing.onnx': No such file"):
             wsec.compile(self.folder / "missing.onnx")
-        with self.assertRaisesRegex(wsec.UsageError, "^a model is a path or an onnx.ModelProto, not of type int$"):
+        with self.assertRaisesRegex(wsec.UsageError, "^a model is a path, an onnx.ModelProto or a torch.nn.Module, not of type int$"):
             wsec.compile(3)
         with self.assertRaisesRegex(wsec.CompileError, "1 dimension.* must be bound: .*'rows'"):
             wsec.compile(self.path)
