@@ -65,6 +65,14 @@ static void noteWhatTrains(ModuleOp module, Report &report) {
       report.notes.push_back(change.str());
 }
 
+std::optional<double> wsec::cyclesOfBestShape(ModuleOp module) {
+  std::optional<double> best;
+  for (const ShapeReport &shape : readShapes(module))
+    if (shape.fitsSram && (!best || shape.cycles < *best))
+      best = shape.cycles;
+  return best;
+}
+
 void wsec::addWhatPassesSay(ModuleOp module, bool allowF64AsF32,
                             Report &report) {
   report.shapes = readShapes(module);

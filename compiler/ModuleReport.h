@@ -6,6 +6,7 @@
 
 #include "compiler/Report.h"
 #include "mlir/IR/BuiltinOps.h"
+#include <optional>
 
 namespace wsec {
 
@@ -13,6 +14,10 @@ namespace wsec {
 /// f64 that compute in f32, which the caller allowed or the model is none of.
 void addWhatPassesSay(mlir::ModuleOp module, bool allowF64AsF32,
                       Report &report);
+
+/// Cycles that `select` predicted for the shape it chose for the only region;
+/// none: it compared no shapes.
+std::optional<double> cyclesOfBestShape(mlir::ModuleOp module);
 
 } // namespace wsec
 

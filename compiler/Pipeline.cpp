@@ -6,6 +6,7 @@
 #include "compiler/InputText.h"
 #include "compiler/ModuleReport.h"
 #include "compiler/OutputPaths.h"
+#include "compiler/ParseText.h"
 #include "compiler/Registration.h"
 #include "compiler/Report.h"
 #include "compiler/canonicalize/Passes.h"
@@ -76,11 +77,14 @@ private:
   void addTraining(OpPassManager &manager) const;
   LogicalResult freezeWhatDoesNotTrain();
   LogicalResult runPhases(Phase first, Phase last);
+  void describeSelection(select::SelectPipelineOptions &target) const;
+  void compareWithAllWeights(OwningOpRef<ModuleOp> dense);
   LogicalResult runPhasesOnce(Phase first, Phase last);
   LogicalResult runPasses(Phase first, Phase last, bool verifies);
   LogicalResult writeIR();
   LogicalResult emit(Phase first);
   LogicalResult report();
+  void noteSparsity(Report &report) const;
 
   bool isModel() const {
     return llvm::sys::path::extension(options.input) != ".mlir";
@@ -95,6 +99,8 @@ private:
   OwningOpRef<ModuleOp> module;
   plan::PlanSearch search;
   select::PlanningCache planned; ///< of all plans
+  /// Predicted for the same model with all weights; none: not known.
+  std::optional<double> cyclesOfAllWeights;
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
 };
@@ -137,55 +143,6 @@ LogicalResult Compilation::readInput() {
   else
     return readText();
   return success(bool(module));
-}
-
-/// The dialect whose operation, type or attribute a parser did not know at
-/// `place`; empty if none is written there.
-static StringRef dialectAt(StringRef text, FileLineColLoc place) {
-  for (unsigned line = 1; line < place.getLine(); ++line)
-    text = text.split('\n').second;
-  text = text.split('\n').first;
-  auto [before, name] = std::pair(text.take_front(place.getColumn() - 1),
-                                  text.substr(place.getColumn() - 1));
-  // The generic form, "dialect.operation"(...), is known behind its name, and
-  // a type, !dialect.name, in it.
-  if (name.starts_with("("))
-    name = before.rtrim("\" ").rsplit('"').second;
-  else if (before.ends_with("."))
-    name = before.substr(before.find_last_of("!#") + 1);
-  auto [dialect, rest] = name.ltrim("!#\"").split('.');
-  return llvm::all_of(dialect,
-                      [](char c) { return llvm::isAlnum(c) || c == '_'; })
-             ? dialect
-             : StringRef();
-}
-
-/// Reads text. What is of a dialect that wsec does not have is refused in words
-/// for who comes from another compiler.
-static OwningOpRef<ModuleOp>
-parseText(const std::shared_ptr<llvm::SourceMgr> &sources,
-          MLIRContext &context) {
-  std::optional<FileLineColLoc> foreign;
-  OwningOpRef<ModuleOp> module;
-  {
-    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-      std::string said = diagnostic.str();
-      if (!StringRef(said).contains("unregistered dialect") &&
-          !StringRef(said).contains("not found for custom op"))
-        return failure();
-      foreign = dyn_cast<FileLineColLoc>(diagnostic.getLocation());
-      return success(bool(foreign));
-    });
-    module = parseSourceFile<ModuleOp>(sources, &context);
-  }
-  if (foreign)
-    emitError(*foreign)
-        << "wsec does not read the dialect '"
-        << dialectAt(sources->getMemoryBuffer(1)->getBuffer(), *foreign)
-        << "'; it reads .onnx files, linalg on tensors (as torch-mlir writes "
-           "it, and stablehlo-opt with --stablehlo-legalize-to-linalg) and its "
-           "own dialects onnx, wse and pe";
-  return module;
 }
 
 LogicalResult Compilation::readText() {
@@ -269,6 +226,25 @@ void Compilation::addTraining(OpPassManager &manager) const {
   canonicalize::buildCleanUpPipeline(manager);
 }
 
+/// What `select` is to keep to.
+void Compilation::describeSelection(
+    select::SelectPipelineOptions &target) const {
+  if (!options.machine.empty())
+    target.machine = options.machine;
+  target.mesh = options.mesh;
+  target.keepOuts = llvm::join(options.keepOuts, ";");
+  target.region = options.region;
+  target.placement = options.placement;
+  target.within = search.plan();
+  target.explain = options.explain;
+  target.precision = options.precision;
+  target.sparsity = options.sparsity;
+  target.sparsityMethod = options.sparsityMethod;
+  target.sparsitySeed = options.sparsitySeed;
+  for (const std::string &glob : options.sparsityFilter)
+    target.sparsityFilter.push_back(glob);
+}
+
 void Compilation::addPhase(Phase phase, OpPassManager &manager) {
   switch (phase) {
   case Phase::Infer: {
@@ -283,20 +259,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
     return addTraining(manager);
   case Phase::Select: {
     select::SelectPipelineOptions target;
-    if (!options.machine.empty())
-      target.machine = options.machine;
-    target.mesh = options.mesh;
-    target.keepOuts = llvm::join(options.keepOuts, ";");
-    target.region = options.region;
-    target.placement = options.placement;
-    target.within = search.plan();
-    target.explain = options.explain;
-    target.precision = options.precision;
-    target.sparsity = options.sparsity;
-    target.sparsityMethod = options.sparsityMethod;
-    target.sparsitySeed = options.sparsitySeed;
-    for (const std::string &glob : options.sparsityFilter)
-      target.sparsityFilter.push_back(glob);
+    describeSelection(target);
     return select::buildSelectPipeline(manager, target, &planned);
   }
   case Phase::Place:
@@ -339,7 +302,30 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (first < Phase::Select &&
       failed(runPasses(first, Phase::Differentiate, /*verifies=*/false)))
     return failure();
-  return search.run(module, [&] { return runPhasesOnce(Phase::Select, last); });
+  OwningOpRef<ModuleOp> dense;
+  if (options.sparsity != 0)
+    dense = module->clone();
+  if (failed(search.run(module,
+                        [&] { return runPhasesOnce(Phase::Select, last); })))
+    return failure();
+  if (dense)
+    compareWithAllWeights(std::move(dense));
+  return success();
+}
+
+/// Sparse weights are asked for to be faster. Whether they are, the plan of the
+/// same model with all of them says; if it fits.
+void Compilation::compareWithAllWeights(OwningOpRef<ModuleOp> dense) {
+  ScopedDiagnosticHandler silent(&context,
+                                 [](Diagnostic &) { return success(); });
+  select::SelectPipelineOptions target;
+  describeSelection(target);
+  target.sparsity = 0;
+  target.explain = "";
+  PassManager manager(&context);
+  select::buildSelectPipeline(manager, target, /*shared=*/nullptr);
+  if (succeeded(manager.run(*dense)))
+    cyclesOfAllWeights = cyclesOfBestShape(*dense);
 }
 
 /// Regions are known once placed; streams and SRAM until lowering ends wse.
@@ -501,6 +487,17 @@ static void noteResidency(Report &report) {
         "them, or their kernel cannot keep them; a larger --mesh may");
 }
 
+/// That sparse weights do not pay off, if they do not.
+void Compilation::noteSparsity(Report &report) const {
+  std::optional<double> cycles = cyclesOfBestShape(*module);
+  if (cycles && cyclesOfAllWeights && *cyclesOfAllWeights < *cycles)
+    report.notes.push_back(llvm::formatv(
+        "slower than with all weights: {0:F0} cycles are predicted instead of "
+        "{1:F0}; leave --sparsity out, or keep fewer weights: the cycles of "
+        "sparse products follow their number",
+        *cycles, *cyclesOfAllWeights));
+}
+
 /// The report is read back from the file: it shows what the file says, not
 /// what the compiler believed.
 LogicalResult Compilation::report() {
@@ -520,6 +517,7 @@ LogicalResult Compilation::report() {
   if (options.mode == Mode::Resident)
     noteResidency(*report);
   addWhatPassesSay(*module, options.allowF64AsF32, *report);
+  noteSparsity(*report);
   report->compileSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

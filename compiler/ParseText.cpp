@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/ParseText.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <optional>
+
+using namespace mlir;
+
+/// The dialect whose operation, type or attribute a parser did not know at
+/// `place`; empty if none is written there.
+static StringRef dialectAt(StringRef text, FileLineColLoc place) {
+  for (unsigned line = 1; line < place.getLine(); ++line)
+    text = text.split('\n').second;
+  text = text.split('\n').first;
+  auto [before, name] = std::pair(text.take_front(place.getColumn() - 1),
+                                  text.substr(place.getColumn() - 1));
+  // The generic form, "dialect.operation"(...), is known behind its name, and
+  // a type, !dialect.name, in it.
+  if (name.starts_with("("))
+    name = before.rtrim("\" ").rsplit('"').second;
+  else if (before.ends_with("."))
+    name = before.substr(before.find_last_of("!#") + 1);
+  auto [dialect, rest] = name.ltrim("!#\"").split('.');
+  return llvm::all_of(dialect,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; })
+             ? dialect
+             : StringRef();
+}
+
+OwningOpRef<ModuleOp>
+wsec::parseText(const std::shared_ptr<llvm::SourceMgr> &sources,
+                MLIRContext &context) {
+  std::optional<FileLineColLoc> foreign;
+  OwningOpRef<ModuleOp> module;
+  {
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      std::string said = diagnostic.str();
+      if (!StringRef(said).contains("unregistered dialect") &&
+          !StringRef(said).contains("not found for custom op"))
+        return failure();
+      foreign = dyn_cast<FileLineColLoc>(diagnostic.getLocation());
+      return success(bool(foreign));
+    });
+    module = parseSourceFile<ModuleOp>(sources, &context);
+  }
+  if (foreign)
+    emitError(*foreign)
+        << "wsec does not read the dialect '"
+        << dialectAt(sources->getMemoryBuffer(1)->getBuffer(), *foreign)
+        << "'; it reads .onnx files, linalg on tensors (as torch-mlir writes "
+           "it, and stablehlo-opt with --stablehlo-legalize-to-linalg) and its "
+           "own dialects onnx, wse and pe";
+  return module;
+}
