@@ -83,9 +83,8 @@ RoutineSet::write(wse::KernelOp kernel,
 }
 
 RoutineCalls RoutineSet::mergeByAddress(wse::ProgramOp source,
-                                        ClassSet &classes) {
-  return wsec::mergeByAddress(source, classes, routines,
-                              source.getAddressArguments());
+                                        ClassSet &classes, bool all) {
+  return wsec::mergeByAddress(source, classes, routines, all);
 }
 
 SmallVector<std::unique_ptr<RoutineBuilder>>
@@ -178,7 +177,14 @@ static Attribute codeKey(wse::KernelOp kernel) {
   return builder.getArrayAttr(parts);
 }
 
-FailureOr<int64_t> wsec::codeBytes(wse::ProgramOp scheduled) {
+static int64_t mostCode(const ClassSet &classes) {
+  int64_t most = 0;
+  for (const std::unique_ptr<ClassBuilder> &each : classes.all())
+    most = std::max(most, pe::codeBytes(each->peClass));
+  return most;
+}
+
+FailureOr<CodeBytes> wsec::codeBytes(wse::ProgramOp scheduled) {
   auto entries = entriesInOrder(scheduled);
   if (failed(entries))
     return failure();
@@ -198,9 +204,13 @@ FailureOr<int64_t> wsec::codeBytes(wse::ProgramOp scheduled) {
               routineBuilders(kernel, classes, shared.freshSymbol("routine")))))
         return failure();
     }
-  routines.mergeByAddress(scheduled, classes);
-  int64_t most = 0;
-  for (const std::unique_ptr<ClassBuilder> &each : classes.all())
-    most = std::max(most, pe::codeBytes(each->peClass));
-  return most;
+  const bool all = scheduled.getAddressArguments();
+  const RoutineCalls calls = routines.mergeByAddress(scheduled, classes, all);
+  CodeBytes code{mostCode(classes), std::nullopt};
+  // As long as none is merged, all are there to be merged with `all`.
+  if (!all && calls.empty()) {
+    routines.mergeByAddress(scheduled, classes, /*all=*/true);
+    code.carried = mostCode(classes);
+  }
+  return code;
 }

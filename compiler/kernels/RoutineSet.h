@@ -27,9 +27,10 @@ public:
         llvm::ArrayRef<std::unique_ptr<RoutineBuilder>> code);
 
   /// Behind all writes: makes one of those that are equal but for addresses of
-  /// states, or, in a program with `address_arguments`, of any buffers. What
-  /// launches of the routines that this concerns start in place of them.
-  RoutineCalls mergeByAddress(wse::ProgramOp source, ClassSet &classes);
+  /// states, or, with `all`, of any buffers. What launches of the routines that
+  /// this concerns start in place of them.
+  RoutineCalls mergeByAddress(wse::ProgramOp source, ClassSet &classes,
+                              bool all);
 
 private:
   RoutineParts findOrInsert(const RoutineParts &parts);
@@ -54,9 +55,14 @@ entriesInOrder(wse::ProgramOp scheduled);
 
 /// Bytes of code of the PE that has most, of those that run the kernels of a
 /// scheduled program. They stay the same if all addresses move by one distance.
+struct CodeBytes {
+  int64_t bytes = 0;
+  std::optional<int64_t> carried; ///< with `address_arguments`, where known
+};
+
 /// Lowers kernels, of those that are alike one, and drops what that writes;
 /// fails where one cannot be lowered.
-mlir::FailureOr<int64_t> codeBytes(wse::ProgramOp scheduled);
+mlir::FailureOr<CodeBytes> codeBytes(wse::ProgramOp scheduled);
 
 } // namespace wsec
 

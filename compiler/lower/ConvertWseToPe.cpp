@@ -306,7 +306,9 @@ struct ConvertWseToPe final
               OpBuilder::atBlockEnd(callsOf(kernels.front(), shared)), routines,
               shared, classes)))
         return failure();
-    carryAddresses(routines.mergeByAddress(source, classes), shared.program);
+    carryAddresses(
+        routines.mergeByAddress(source, classes, source.getAddressArguments()),
+        shared.program);
     return success();
   }
 

@@ -85,12 +85,13 @@ struct ScheduleLaunches final
     // apart.
     const std::vector<size_t> order = orderLaunches(*problem);
     Overflow overflow;
+    Placer placers[] = {{byForm}, {byFirstFit}, {fromBothEnds}};
     for (bool carried : {false, true}) {
       program.setAddressArguments(carried);
       overflow = {};
-      for (Solver solver : {byForm, byFirstFit, fromBothEnds}) {
+      for (Placer &placer : placers) {
         FailureOr<bool> fits =
-            placeBehindCode(program, *problem, order, solver, overflow);
+            placeBehindCode(program, *problem, order, placer, overflow);
         if (failed(fits))
           return failure();
         code = overflow.code;
@@ -113,26 +114,36 @@ struct ScheduleLaunches final
   /// Gives all buffers an address, or says why there is none.
   using Solver = bool (*)(wse::ProgramOp, const SchedulingProblem &,
                           const std::vector<size_t> &order, Overflow &);
+  /// One, and what is known of the code of its addresses.
+  struct Placer {
+    Solver solver;
+    std::optional<int64_t> carried = std::nullopt;
+  };
 
   static FailureOr<bool> placeBehindCode(wse::ProgramOp program,
                                          SchedulingProblem problem,
                                          const std::vector<size_t> &order,
-                                         Solver solver, Overflow &overflow) {
-    if (!solver(program, problem, order, overflow))
-      return false;
-    // Now that all have an address, it is known how much code there is. Buffers
-    // lie above it, in the same order: then there is as much.
-    FailureOr<int64_t> code = codeBytes(program);
-    if (failed(code))
-      return failure();
+                                         Placer &placer, Overflow &overflow) {
+    int64_t code = placer.carried.value_or(0);
+    if (!placer.carried || !program.getAddressArguments()) {
+      if (!placer.solver(program, problem, order, overflow))
+        return false;
+      // Now that all have an address, it is known how much code there is.
+      FailureOr<CodeBytes> found = codeBytes(program);
+      if (failed(found))
+        return failure();
+      code = found->bytes;
+      placer.carried = found->carried;
+    }
+    // Buffers lie above it, in the same order: then there is as much.
     problem.firstAddress =
-        llvm::alignTo(problem.firstAddress + *code, kBufferAlignment);
-    problem.codeBytes = overflow.code = *code;
+        llvm::alignTo(problem.firstAddress + code, kBufferAlignment);
+    problem.codeBytes = overflow.code = code;
     if (problem.firstAddress <= problem.endAddress)
-      return solver(program, problem, order, overflow);
+      return placer.solver(program, problem, order, overflow);
     if (!overflow.op) {
       overflow.op = program;
-      overflow.message = "SramOverflow: " + std::to_string(*code) +
+      overflow.message = "SramOverflow: " + std::to_string(code) +
                          " bytes of code leave no room for buffers in the " +
                          std::to_string(problem.endAddress) +
                          " bytes of a PE; compile for fewer tokens or a "

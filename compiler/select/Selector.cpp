@@ -474,7 +474,8 @@ StringAttr Selector::outputName(OpOperand &output) {
 /// The region, with the SRAM that states leave.
 Machine Selector::besideStates() const {
   Machine left = regionMachine;
-  left.sramBytes -= bytesOfStates(target, left);
+  for (wse::StateOp state : llvm::make_second_range(symbols.states))
+    left.sramBytes -= bytesPerPE(state.getType(), regionMachine);
   return left;
 }
 

@@ -28,6 +28,7 @@ struct ProgramSymbols {
   llvm::StringMap<wse::StateOp>
       states;                    ///< by name in the model; looked up only
   mlir::Operation *lastDeclared; ///< inputs, states, parameters stand behind it
+  mlir::Operation *firstOfMoreBits = nullptr; ///< and those of few before this
 };
 
 /// Whether an argument of a function is an input of the program, and no state

@@ -20,11 +20,18 @@ StringAttr Selector::freshName(StringRef name) {
 wse::ParameterOp Selector::declareParameter(StringAttr name, Attribute elements,
                                             Type type, Location loc) {
   OpBuilder builder(target.getContext());
-  builder.setInsertionPointAfter(symbols.lastDeclared);
+  const bool fewBits = isa<onnx::QuantizedAttr>(elements);
+  if (fewBits && symbols.firstOfMoreBits)
+    builder.setInsertionPoint(symbols.firstOfMoreBits);
+  else
+    builder.setInsertionPointAfter(symbols.lastDeclared);
   auto parameter = wse::ParameterOp::create(
       builder, loc, name, elements, TypeAttr::get(type), UnitAttr(),
       FlatSymbolRefAttr(), TypeAttr(), IntegerAttr());
-  symbols.lastDeclared = parameter;
+  if (!fewBits || !symbols.firstOfMoreBits)
+    symbols.lastDeclared = parameter;
+  if (!fewBits && !symbols.firstOfMoreBits)
+    symbols.firstOfMoreBits = parameter;
   return parameter;
 }
 

@@ -38,29 +38,21 @@ static LogicalResult verifySparse(TensorOp op, SymbolTableCollection &symbols) {
   return success();
 }
 
-/// The tensor of a program that has the elements of a parameter.
-static TensorOp parameterTensor(TensorOp op, StringAttr parameter) {
-  for (auto tensor : op->getParentOfType<ProgramOp>().getOps<TensorOp>())
-    if (tensor.getParameterAttr() == parameter)
-      return tensor;
-  return {};
-}
-
-static LogicalResult verifyGradient(TensorOp op,
-                                    SymbolTableCollection &symbols) {
+/// (C6) `parameter`: the tensor that has its elements.
+static LogicalResult verifyGradient(TensorOp op, TensorOp parameter,
+                                    const SymbolTable &symbols) {
   GradientAttr gradient = *op.getGradient();
   RankedTensorType type = op.getTensorType();
-  TensorOp parameter = parameterTensor(op, gradient.getParameter());
-  if (!parameter) // C6
+  if (!parameter)
     return op.emitOpError("is a gradient of ")
            << gradient.getParameter() << ", which is no parameter";
   RankedTensorType of = parameter.getTensorType();
   bool fits =
       gradient.getOffset() == 0 && type.getNumElements() == of.getNumElements();
   if (FlatSymbolRefAttr rows = gradient.getRows()) {
-    auto ids = symbols.lookupNearestSymbolFrom<TensorOp>(op, rows);
+    auto ids = symbols.lookup<TensorOp>(rows.getValue());
     if (!ids || !ids.getTensorType().getElementType().isInteger() ||
-        ids.getRole() == Role::Output) // C6
+        ids.getRole() == Role::Output)
       return withTensor(op.emitOpError("has its rows in ")
                             << rows << ", which is no tensor of integers",
                         ids);
@@ -77,12 +69,30 @@ static LogicalResult verifyGradient(TensorOp op,
     fits =
         touched && touched->first >= 0 && touched->second < of.getNumElements();
   }
-  if (!fits) // C6
+  if (!fits)
     return withNote(op.emitOpError("of type ")
                         << type
                         << " is added to elements that the parameter of type "
                         << of << " does not have",
                     parameter, "the parameter");
+  return success();
+}
+
+LogicalResult wsec::pe::verifyGradients(ProgramOp program,
+                                        const SymbolTable &symbols) {
+  llvm::DenseMap<StringAttr, TensorOp> parameters; // looked up only
+  for (auto tensor : program.getOps<TensorOp>())
+    if (StringAttr parameter = tensor.getParameterAttr())
+      if (auto [first, isNew] = parameters.insert({parameter, tensor}); !isNew)
+        return withNote(tensor.emitOpError("is a second tensor of parameter ")
+                            << parameter,
+                        first->second, "the first");
+  for (auto tensor : program.getOps<TensorOp>())
+    if (tensor.getGradient() &&
+        failed(verifyGradient(
+            tensor, parameters.lookup(tensor.getGradient()->getParameter()),
+            symbols)))
+      return failure();
   return success();
 }
 
@@ -121,14 +131,6 @@ LogicalResult TensorOp::verify() {
 LogicalResult TensorOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (getSparse() && failed(verifySparse(*this, symbols)))
     return failure();
-  if (getGradient() && failed(verifyGradient(*this, symbols)))
-    return failure();
-  if (getParameter())
-    if (TensorOp first = parameterTensor(*this, getParameterAttr());
-        first != *this) // C6
-      return withNote(emitOpError("is a second tensor of parameter ")
-                          << getParameterAttr(),
-                      first, "the first");
   if (!getAlias())
     return success();
   auto other = symbols.lookupNearestSymbolFrom<TensorOp>(*this, getAliasAttr());

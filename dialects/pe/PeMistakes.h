@@ -102,6 +102,10 @@ std::string nearestSymbol(llvm::StringRef wanted, ParentOp parent) {
   return nearest(wanted, std::move(names));
 }
 
+/// (C6) of pe.tensor: the parameters of a program, and what is added to them.
+llvm::LogicalResult verifyGradients(ProgramOp program,
+                                    const mlir::SymbolTable &symbols);
+
 /// Adds where the other half of an error lies; null: nowhere.
 llvm::LogicalResult withNote(mlir::InFlightDiagnostic error,
                              mlir::Operation *other, const llvm::Twine &note);

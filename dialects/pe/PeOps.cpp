@@ -219,7 +219,8 @@ static LogicalResult addRoutine(RoutineOp routine, Routines &routines) {
 
 LogicalResult ProgramOp::verifyRegions() {
   mlir::SymbolTable symbols(*this);
-  if (failed(verifyChains(*this, symbols)))
+  if (failed(verifyChains(*this, symbols)) ||
+      failed(verifyGradients(*this, symbols)))
     return failure();
   Routines routines;
   for (auto peClass : getOps<ClassOp>())

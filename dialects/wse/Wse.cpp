@@ -157,12 +157,6 @@ ParameterOp wsec::wse::parameterOf(Operation *kernel, WeightAttr weight) {
   return kernel->getParentOfType<ProgramOp>().parameter(weight.getName());
 }
 
-onnx::QuantizedAttr wsec::wse::quantizedOf(Operation *kernel,
-                                           WeightAttr weight) {
-  ParameterOp parameter = parameterOf(kernel, weight);
-  return parameter ? parameter.getQuantized() : onnx::QuantizedAttr();
-}
-
 ParameterOp wsec::wse::residentOf(Operation *kernel, WeightAttr weight) {
   for (ParameterOp parameter : kernel->getParentOfType<ProgramOp>().residents())
     if (parameter.getSymNameAttr() == weight.getName())

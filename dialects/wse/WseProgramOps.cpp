@@ -118,13 +118,15 @@ using Tensors = llvm::DenseMap<StringAttr, RankedTensorType>;
 
 static Tensors tensorsOf(ProgramOp program) {
   Tensors tensors;
-  for (auto input : program.getOps<InputOp>())
-    tensors[input.getSymNameAttr()] = cast<RankedTensorType>(input.getType());
-  for (auto passing : program.getOps<IntermediateOp>())
-    tensors[passing.getSymNameAttr()] =
-        cast<RankedTensorType>(passing.getType());
-  for (auto parameter : program.getOps<ParameterOp>())
-    tensors[parameter.getSymNameAttr()] = parameter.getTensorType();
+  for (Operation &op : program.bodyBlock()) {
+    if (auto input = dyn_cast<InputOp>(op))
+      tensors[input.getSymNameAttr()] = cast<RankedTensorType>(input.getType());
+    else if (auto passing = dyn_cast<IntermediateOp>(op))
+      tensors[passing.getSymNameAttr()] =
+          cast<RankedTensorType>(passing.getType());
+    else if (auto parameter = dyn_cast<ParameterOp>(op))
+      tensors[parameter.getSymNameAttr()] = parameter.getTensorType();
+  }
   return tensors;
 }
 
@@ -274,34 +276,38 @@ LogicalResult ProgramChecks::verifyKernel(KernelOp kernel) {
 }
 
 /// (C7)
-static LogicalResult verifyFilled(ProgramOp program) {
+static LogicalResult verifyFilled(ProgramOp program,
+                                  ArrayRef<KernelOp> kernels) {
   llvm::DenseMap<Attribute, FillOp> filled;
-  for (KernelOp kernel : program.kernels())
+  for (KernelOp kernel : kernels)
     if (auto fill = dyn_cast<FillOp>(*kernel))
       if (auto [first, isNew] = filled.insert({fill.getParameterAttr(), fill});
           !isNew)
         return withNote(fill.emitOpError("fills ")
                             << fill.getParameterAttr() << " a second time",
                         first->second, "it is filled here already");
-  for (auto parameter : program.getOps<ParameterOp>())
-    if (parameter.isResident() &&
-        !filled.contains(FlatSymbolRefAttr::get(parameter)))
+  for (ParameterOp parameter : program.residents())
+    if (!filled.contains(FlatSymbolRefAttr::get(parameter)))
       return parameter.emitOpError("is resident on ")
              << parameter.getHome() << ", and nothing fills it";
   return success();
 }
 
 /// (C8)
-static LogicalResult verifyGradients(ProgramOp program) {
+static LogicalResult verifyGradients(ProgramOp program,
+                                     ArrayRef<KernelOp> kernels) {
+  auto declared = llvm::to_vector(program.getOps<GradientOp>());
+  if (declared.empty())
+    return success();
   llvm::DenseMap<Attribute, Operation *> outputs, gradients;
-  for (KernelOp kernel : program.kernels())
+  for (KernelOp kernel : kernels)
     if (auto store = dyn_cast<StoreOp>(*kernel))
       outputs[store.getOutputAttr()] = store;
   for (auto alias : program.getOps<AliasOp>())
     outputs[alias.getOutputAttr()] = alias;
   for (auto passing : program.getOps<IntermediateOp>())
     outputs.erase(passing.getSymNameAttr());
-  for (auto gradient : program.getOps<GradientOp>()) {
+  for (GradientOp gradient : declared) {
     Attribute name = gradient.getOutputAttr();
     if (auto [first, isNew] = gradients.insert({name, gradient}); !isNew)
       return withNote(gradient.emitOpError("declares ")
@@ -319,21 +325,41 @@ static LogicalResult verifyGradients(ProgramOp program) {
   return success();
 }
 
-/// What no resident parameter stands behind.
-static bool endsResidents(Operation &op) {
-  auto parameter = dyn_cast<ParameterOp>(op);
-  return isa<KernelOp, EntryOp>(op) || (parameter && !parameter.isResident());
+namespace {
+/// (C9) What stands before what.
+enum class Rank { None, Resident, FewBits, Parameter, Kernel };
+} // namespace
+
+static Rank rankOf(Operation &op) {
+  if (auto parameter = dyn_cast<ParameterOp>(op))
+    return parameter.isResident()     ? Rank::Resident
+           : parameter.getQuantized() ? Rank::FewBits
+                                      : Rank::Parameter;
+  return isa<KernelOp, EntryOp>(op) ? Rank::Kernel : Rank::None;
 }
 
 SmallVector<ParameterOp, 4> ProgramOp::residents() {
   SmallVector<ParameterOp, 4> residents;
   for (Operation &op : bodyBlock()) {
-    if (endsResidents(op))
+    const Rank rank = rankOf(op);
+    if (rank > Rank::Resident)
       break;
-    if (auto parameter = dyn_cast<ParameterOp>(op))
-      residents.push_back(parameter);
+    if (rank == Rank::Resident)
+      residents.push_back(cast<ParameterOp>(op));
   }
   return residents;
+}
+
+onnx::QuantizedAttr wse::quantizedOf(Operation *kernel, WeightAttr weight) {
+  for (Operation &op : kernel->getParentOfType<ProgramOp>().bodyBlock()) {
+    const Rank rank = rankOf(op);
+    if (rank > Rank::FewBits)
+      break;
+    if (rank == Rank::FewBits &&
+        cast<ParameterOp>(op).getSymNameAttr() == weight.getName())
+      return cast<ParameterOp>(op).getQuantized();
+  }
+  return {};
 }
 
 ParameterOp ProgramOp::parameter(StringAttr name) {
@@ -351,20 +377,22 @@ ParameterOp ProgramOp::parameter(StringAttr name) {
 
 /// (C9)
 static LogicalResult verifyParametersFirst(ProgramOp program) {
-  Operation *first = nullptr, *kernel = nullptr;
+  Operation *last = nullptr; // of the highest rank
+  Rank highest = Rank::None;
   for (Operation &op : program.bodyBlock()) {
-    auto parameter = dyn_cast<ParameterOp>(op);
-    if (parameter && parameter.isResident() && first)
+    const Rank rank = rankOf(op);
+    if (rank >= highest) {
+      if (rank > highest)
+        last = &op;
+      highest = rank;
+    } else if (rank != Rank::None) {
       return withNote(
-          parameter.emitOpError("is resident, and stands behind what streams"),
-          first, "this is to come later");
-    if (parameter && kernel)
-      return withNote(parameter.emitOpError("stands behind a kernel"), kernel,
-                      "this is to come later");
-    if (!first && endsResidents(op))
-      first = &op;
-    if (!kernel && isa<KernelOp>(op))
-      kernel = &op;
+          op.emitOpError(highest == Rank::Kernel ? "stands behind a kernel"
+                         : rank == Rank::Resident
+                             ? "is resident, and stands behind what streams"
+                             : "is of few bits, and stands behind what is not"),
+          last, "this is to come later");
+    }
   }
   return success();
 }
@@ -373,24 +401,27 @@ LogicalResult ProgramOp::verifyRegions() {
   if (failed(verifyAttributes(*this)))
     return failure();
   ProgramChecks checks(*this);
-  for (Operation &op : bodyBlock())
+  for (Operation &op : bodyBlock()) {
     // (C3)
     if (!isa<WseDialect>(op.getDialect()))
       return op.emitOpError("is no operation of the wafer");
-  for (Block *block : entryBlocks())
-    for (Operation &op : *block) {
-      if (failed(verifyAttributes(&op)))
-        return failure();
-      if (auto kernel = dyn_cast<KernelOp>(op);
-          kernel && failed(checks.verifyKernel(kernel)))
-        return failure();
-    }
+    if (failed(verifyAttributes(&op)))
+      return failure();
+    if (auto entry = dyn_cast<EntryOp>(op))
+      for (Operation &its : entry.getBody().front())
+        if (failed(verifyAttributes(&its)))
+          return failure();
+  }
+  const llvm::SmallVector<KernelOp> kernels = this->kernels();
+  for (KernelOp kernel : kernels)
+    if (failed(checks.verifyKernel(kernel)))
+      return failure();
   for (ParameterOp parameter : residents())
     if (failed(checks.verifyResident(parameter)))
       return failure();
-  return success(succeeded(verifyFilled(*this)) &&
+  return success(succeeded(verifyFilled(*this, kernels)) &&
                  succeeded(verifyParametersFirst(*this)) &&
-                 succeeded(verifyGradients(*this)));
+                 succeeded(verifyGradients(*this, kernels)));
 }
 
 llvm::SmallVector<Block *, 2> ProgramOp::entryBlocks() {
@@ -402,9 +433,16 @@ llvm::SmallVector<Block *, 2> ProgramOp::entryBlocks() {
 }
 
 llvm::SmallVector<KernelOp> ProgramOp::kernels() {
-  llvm::SmallVector<KernelOp> kernels;
-  for (Block *block : entryBlocks())
-    llvm::append_range(kernels, block->getOps<KernelOp>());
+  llvm::SmallVector<KernelOp> kernels, own;
+  for (Operation &op : bodyBlock())
+    if (auto kernel = dyn_cast<KernelOp>(op))
+      own.push_back(kernel);
+    else if (auto entry = dyn_cast<EntryOp>(op))
+      for (KernelOp its : entry.getBody().front().getOps<KernelOp>())
+        kernels.push_back(its);
+  if (kernels.empty())
+    return own;
+  llvm::append_range(kernels, own);
   return kernels;
 }
 
@@ -422,9 +460,11 @@ llvm::SmallVector<KeepOutOp, 4> ProgramOp::keepOuts() {
 }
 
 llvm::SmallVector<RegionOp, 4> ProgramOp::kernelRegions() {
-  llvm::SmallSetVector<Attribute, 4> used;
+  llvm::SmallDenseSet<Attribute, 4> used; // looked up only
+  Attribute last;
   for (KernelOp kernel : kernels())
-    used.insert(kernel.getRegionRef().getAttr());
+    if (Attribute region = kernel.getRegionRef().getAttr(); region != last)
+      used.insert(last = region);
   llvm::SmallVector<RegionOp, 4> regions;
   for (RegionOp region : bodyBlock().getOps<RegionOp>())
     if (used.contains(region.getSymNameAttr()))

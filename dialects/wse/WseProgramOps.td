@@ -54,8 +54,8 @@ def Wse_ProgramOp : Wse_Op<"program",
       of another.
     - (C7) Every resident parameter is filled by one kernel.
     - (C8) What is declared as a gradient, once, is an output, of that type.
-    - (C9) Resident parameters stand before other parameters, entries and kernels,
-      and all parameters before kernels.
+    - (C9) Resident parameters stand before those of few bits, these before all
+      others, and parameters before entries and kernels.
     - (C10) Tokens that rows take in turn are those of states and of what is
       recalled of them, which only `update` and `store` read.
   }];

@@ -2064,6 +2064,30 @@ wse.program @program_c9 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
+wse.program @program_c9_few_bits state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{this is to come later}}
+  parameter @table = external<"m.data", 0, 240> : tensor<10x6xf32>
+  // expected-error@below {{is of few bits, and stands behind what is not}}
+  parameter @w = #onnx.quantized<dense<1> : tensor<6x6xi8> scales dense<1.0> : tensor<1x1xf32> block 1>
+}
+
+// -----
+
+wse.program @program_c9_entry state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  parameter @w.resident = <@w : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  parameter @w = dense<1.0> : tensor<6x6xf32>
+  // expected-note @below {{this is to come later}}
+  entry @load {
+    fill @w.resident on @r {nodes = ["fc"]}
+  }
+  // expected-error@below {{stands behind a kernel}}
+  parameter @table = external<"m.data", 0, 240> : tensor<10x6xf32>
+}
+
+// -----
+
 #split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @program_c9_kernel state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
