@@ -233,6 +233,7 @@ private:
   void noteAccess(const std::optional<MemoryPattern> &pattern,
                   const OperandCode &operand, int lane, bool reads,
                   bool writes) const;
+  void noteOrigin(int lane, bool readsOld) const;
   double queued(const Source &source) const;
   double receivedAt(size_t uses, const Source &source) const;
   double rampPerStep() const;

@@ -32,6 +32,7 @@ void RecordedPart::end(World &world) {
   world.accesses = nullptr;
   isUsable = findUsable();
   fails = recording->mayFail();
+  diverges = !recording->expectations.empty();
   accesses.pinned = recording->pinned;
   itsMoves = recording->moves;
   for (const StripMemory::ViewPlace &view : after) {

@@ -235,6 +235,30 @@ void InstructionRun::noteAccess(const std::optional<MemoryPattern> &pattern,
                    writes);
 }
 
+/// Notes whether words that code loads follow from the program alone: no words
+/// of the fabric, nor what arguments place.
+void InstructionRun::noteOrigin(int lane, bool readsOld) const {
+  ProgramWords &words = site.strip.programWords;
+  if (!written || !site.world.recording ||
+      !words.areLoaded(written->low(), written->high() + 1))
+    return;
+  const auto ofProgram = [&](const MemoryPattern &read) {
+    bool all = true;
+    forEachRun(read, [&](int64_t half, int64_t count) {
+      all = all && words.hold(half, count, lane);
+    });
+    return all;
+  };
+  bool its =
+      (!readsOld || ofProgram(*written)) &&
+      !site.strip.memory.staysHome(written->low() / 2, written->high() / 2 + 1);
+  for (int i = 0; i < 2; ++i)
+    its = its && !sources[i].fabric && (!reads[i] || ofProgram(*reads[i]));
+  forEachRun(*written, [&](int64_t half, int64_t count) {
+    words.set(half, count, lane, its);
+  });
+}
+
 void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
                                    Bindings bindings) {
   source.color = int(operand.color.value(bindings));
@@ -324,6 +348,7 @@ void InstructionRun::touch(int lane) {
   noteAccess(reads[0], site.code.a, lane, true, false);
   noteAccess(reads[1], site.code.b, lane, true, false);
   noteAccess(written, site.code.dst, lane, readsOld, true);
+  noteOrigin(lane, readsOld);
   if (reads[0])
     checkInitialised(*reads[0], site.code.a, lane);
   if (reads[1])

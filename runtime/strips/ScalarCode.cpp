@@ -137,7 +137,8 @@ int32_t MainThread::load(const LoadCode &load, int64_t offset, int lane) {
     refuse(ErrorClass::UninitializedRead, lane,
            "load reads " + element() + ", which nothing has written");
   const uint32_t bits =
-      strip.memory.read(buffer.type, read.first / halves, std::max(0, lane));
+      strip.memory.read(buffer.type, read.first / halves, std::max(0, lane),
+                        strip.programWords.hold(read.first, halves, lane));
   const NumberKind kind =
       isInteger(buffer.type) ? NumberKind::Integer : NumberKind::Single;
   return int32_t(encodeElement(program::ElementType::I32, kind,

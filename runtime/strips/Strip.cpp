@@ -19,8 +19,8 @@ Strip::Strip(int index, int classIndex, const ClassCode &code, int column,
       rows(std::move(rowsOfLanes)), lanes(int(rows.size())),
       scalars(std::move(values)), varying(std::move(varying)),
       memory(code.firstDataWord, code.endDataWord, lanes),
-      along(std::move(along)), alike(code.instructions),
-      active(code.instructions) {}
+      programWords(code, lanes), along(std::move(along)),
+      alike(code.instructions), active(code.instructions) {}
 
 int Strip::laneOf(Coordinate pe) const {
   return int(std::lower_bound(rows.begin(), rows.end(), pe.y) - rows.begin());

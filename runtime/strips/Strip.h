@@ -9,6 +9,7 @@
 #include "runtime/engine/PersistentState.h"
 #include "runtime/engine/Router.h"
 #include "runtime/pe/Code.h"
+#include "runtime/strips/ProgramWords.h"
 #include "runtime/strips/StripMemory.h"
 #include "runtime/strips/WrittenWords.h"
 
@@ -63,6 +64,8 @@ public:
   const std::vector<int> &activeLanes(const InstructionCode &instruction);
 
   StripMemory memory;
+  /// What of it follows from the program, of what is written down.
+  ProgramWords programWords;
 
   /// Forgets the contents of the SRAM.
   void reset();

@@ -330,7 +330,8 @@ bool StripMemory::isAlike(ElementType type, int64_t element) {
   return isAlike(form(word));
 }
 
-uint32_t StripMemory::read(ElementType type, int64_t element, int lane) {
+uint32_t StripMemory::read(ElementType type, int64_t element, int lane,
+                           bool isKnown) {
   const bool half = elementSize(type) == 2;
   const int64_t word = half ? element >> 1 : element;
   settle(word, word + 1);
@@ -343,7 +344,8 @@ uint32_t StripMemory::read(ElementType type, int64_t element, int lane) {
   const float *at = place.data + lane * place.laneStride;
   const int shift = half && element % 2 ? 16 : 0;
   const uint32_t mask = half ? 0xffff : UINT32_MAX;
-  nests.expect(at, place.buffer, mask << shift);
+  if (!isKnown)
+    nests.expect(at, place.buffer, mask << shift);
   uint32_t bits;
   std::memcpy(&bits, at, sizeof bits);
   return bits >> shift & mask;

@@ -87,9 +87,10 @@ public:
   void bringHome(int64_t from, int64_t to);
   void bringAllHome() { bringHome(first, end); }
 
-  /// The bits of an element of a lane, in the lower ones. What is recorded
-  /// holds for runs that find the same.
-  uint32_t read(program::ElementType type, int64_t element, int lane);
+  /// The bits of an element of a lane, in the lower ones. Unless that `isKnown`
+  /// to be in all runs, what is recorded holds for those that find the same.
+  uint32_t read(program::ElementType type, int64_t element, int lane,
+                bool isKnown);
   /// Whether it is known to be the same in all lanes.
   bool isAlike(program::ElementType type, int64_t element);
 

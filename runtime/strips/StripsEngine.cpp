@@ -40,7 +40,7 @@ public:
   RunResult run() {
     const bool stopped = observeRun(world.observer, *this, [&] {
       setOrder();
-      if (!world.observer && !world.image.loads)
+      if (!world.observer)
         memory.run();
       runUntil(SIZE_MAX);
       if (world.observer && world.observer->untilLaunch < world.call.launches())
@@ -201,10 +201,13 @@ public:
   ~Implementation() override { release(); }
 
   RunResult run(HostPort &host, const Call &call, PersistentState *state) {
-    // What is loaded may differ in a later run, which then begins anew.
-    if (!records || (image.loads && !host.rewind()))
+    if (!records)
       return runOnce(host, call, state, nullptr);
     Recorded &its = recorded.try_emplace(call).first->second;
+    // What is loaded may differ in a later run, which then begins anew.
+    const bool rewinds = image.loads && host.rewind();
+    if (its.mayDiverge && !rewinds)
+      giveUp(its);
     // What a run reads must have been written in the recorded one, too.
     if (!its.parts.empty() && state && !state->isWritten(its.before))
       forget(its);
@@ -212,12 +215,11 @@ public:
       try {
         return runAgain(its, host, state);
       } catch (...) { // Diverged, what came of it, or a call that fails.
-        if (!image.loads)
+        if (!its.mayDiverge)
           throw;
         host.rewind();
         RunResult result = runOnce(host, call, state, nullptr);
-        forget(its);
-        its.given = true;
+        giveUp(its);
         return result;
       }
     // What another call of the entry did is of use. This one is written down
@@ -250,6 +252,7 @@ private:
     RunResult result;
     /// What of persistent buffers was written before and after.
     PersistentState::Written before, after;
+    bool mayDiverge = false;
     bool given = false; ///< up
     bool seen = false;
     size_t bytes = 0;
@@ -330,6 +333,7 @@ private:
         part->prepare(pool);
       if (counted.insert(part).second)
         its.bytes += part->bytes();
+      its.mayDiverge |= part->mayDiverge();
     }
     recordedBytes += its.bytes;
     return result;
@@ -353,6 +357,10 @@ private:
   void forget(Recorded &its) {
     recordedBytes -= its.bytes;
     its = {};
+  }
+  void giveUp(Recorded &its) {
+    forget(its);
+    its.given = true;
   }
 
   RunResult runAgain(Recorded &its, HostPort &host, PersistentState *state) {

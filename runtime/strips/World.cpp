@@ -413,8 +413,10 @@ void World::refuseWork() const {
 
 void World::record(Recording *into) {
   recording = into;
-  for (const auto &strip : image.strips)
+  for (const auto &strip : image.strips) {
     strip->memory.record(into, uint32_t(strip->index));
+    strip->programWords.forget();
+  }
   forEachQueue([&](StripQueue &queue) { queue.recording = into; });
   for (const auto &[where, queue] : exits)
     queue->recording = into;

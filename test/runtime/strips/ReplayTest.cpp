@@ -166,12 +166,13 @@ TEST(ReplayTest, WordsInOtherViewsAreTheSameWords) {
     }
 }
 
-/// A column of PEs, each of which writes a word where another says.
+/// A column of PEs, each of which writes a word where another says, or where
+/// the program does: at 4, first and last.
 class Placed {
 public:
   static constexpr int rows = 3, places = 8, words = 0, out = 1;
 
-  Placed() : builder(1, rows) {
+  explicit Placed(bool byProgram = false) : builder(1, rows) {
     builder.route(words, 0, 1, 0, rows, Port::West, {Port::Ramp});
     builder.route(out, 0, 1, 0, rows, Port::Ramp, {Port::East});
     ClassBuilder pes = builder.addClass("pe", 0, 1, 0, rows);
@@ -180,7 +181,16 @@ public:
     BodyBuilder body = pes.routine(0);
     body.add(Opcode::Mov, {places}, memory(table, {1}), immediate(-1));
     body.loop(2, [&](BodyBuilder inner) {
+      auto place = [&] {
+        inner.add(Opcode::Mov, {1}, memory(pair, {1}), immediate(3));
+        inner.add(Opcode::Add, {1}, memory(pair, {1}), memory(pair, {1}),
+                  immediate(1));
+      };
+      if (!byProgram)
+        place();
       inner.add(Opcode::Mov, {2}, memory(pair, {1}), fabric(words));
+      if (byProgram)
+        place();
       inner.load(0, pair, 0);
       inner.add(Opcode::Mov, {1}, memory(table, {1}, local(0)),
                 memory(pair, {1}, Value(1)));
@@ -236,7 +246,7 @@ TEST(ReplayTest, WhatIsLoadedIsTheSameOrTheRunBeginsAnew) {
       Placed placed;
       StripsEngine engine(placed.builder.finish(),
                           {.threads = threads, .replay = true});
-      uint64_t cycles = 0;
+      double cycles = 0;
       float value = 10;
       auto run = [&](const std::vector<int> &at, bool replayed) {
         placed.feed(at, ++value);
@@ -254,6 +264,34 @@ TEST(ReplayTest, WhatIsLoadedIsTheSameOrTheRunBeginsAnew) {
       run(other, false);
       run(other, false); // It is not recorded any more.
     }
+}
+
+/// Gives its words once.
+struct HostOfOneRun : VectorHost {
+  bool rewind() override { return false; }
+};
+
+TEST(ReplayTest, WhatTheProgramPlacesIsTheSameInAllRuns) {
+  const std::vector<int> one{0, 1, 2, 3, 4, 5}, other{7, 6, 5, 4, 3, 2};
+  for (const bool byProgram : {false, true}) {
+    Placed placed(byProgram);
+    StripsEngine engine(placed.builder.finish(), {.replay = true});
+    bool isFirst = true;
+    for (const std::vector<int> &at : {one, other, one}) {
+      placed.feed(at, isFirst ? 10 : 20);
+      if (byProgram)
+        for (uint32_t row = 0; row < placed.rows; ++row) {
+          placed.expected[row].assign(placed.places, -1);
+          placed.expected[row][4] = (isFirst ? 10 : 20) + float(row);
+        }
+      HostOfOneRun host;
+      static_cast<VectorHost &>(host) = placed.host;
+      EXPECT_EQ(engine.run(host).replayed, byProgram && !isFirst);
+      placed.host.outputs = host.outputs;
+      placed.check();
+      isFirst = false;
+    }
+  }
 }
 
 /// A column of three PEs that all receive the same lines of weights: y = x W.
