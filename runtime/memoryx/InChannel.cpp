@@ -126,6 +126,8 @@ WordView InChannel::next(size_t maxWords) {
       ++readyRow;
     }
   }
+  if (readyRow >= ready.rows)
+    ready.owner.reset(); // It may be the last use of these words.
   taken += view.words();
   return view;
 }
