@@ -297,7 +297,7 @@ private:
     std::set<uint16_t> loose;
     std::set<uint16_t> &shape = instruction.asynchronous() ? loose : strict;
     for (const AffineFunction &extent : instruction.extents)
-      collect(extent, shape);
+      collect(extent, instruction.inMemory() ? loose : shape);
     if (instruction.guard >= 0)
       shape.insert(uint16_t(instruction.guard));
     for (const OperandCode *operand :
@@ -310,6 +310,23 @@ private:
         collect(operand->windowOffset, loose);
     }
     instruction.looseScalars.assign(loose.begin(), loose.end());
+  }
+
+  /// Whether PEs of a strip can do it, or not, one behind the other.
+  static bool waitsForNobody(const Body &body) {
+    return std::all_of(
+        body.begin(), body.end(), [](const StatementCode &statement) {
+          if (const auto *instruction =
+                  std::get_if<InstructionCode>(&statement))
+            return instruction->inMemory();
+          if (const auto *loop = std::get_if<LoopCode>(&statement))
+            return waitsForNobody(loop->body);
+          if (const auto *branch = std::get_if<IfCode>(&statement))
+            return waitsForNobody(branch->then) &&
+                   waitsForNobody(branch->otherwise);
+          return std::holds_alternative<LoadCode>(statement) ||
+                 std::holds_alternative<ComputeCode>(statement);
+        });
   }
 
   RoutineCode decodeRoutine(const program::Routine &routine) {
@@ -335,10 +352,11 @@ private:
         decoded.count = decodeAffine(loop->count(), loops);
         decoded.guard = loop->guard();
         checkGuard(decoded.guard);
-        collect(decoded.count, strict);
         if (decoded.guard >= 0)
           strict.insert(uint16_t(decoded.guard));
         decoded.body = decodeBody(*loop->body(), loops + 1);
+        if (!waitsForNobody(decoded.body))
+          collect(decoded.count, strict);
         body.push_back(std::move(decoded));
       } else if (const auto *await = statement->kind_as_Await()) {
         body.push_back(AwaitCode{await->threads()});
@@ -406,11 +424,12 @@ private:
   IfCode decodeIf(const program::If &branch, int loops) {
     IfCode decoded;
     decoded.condition = decodeAffine(branch.condition(), loops);
-    collect(decoded.condition, strict);
     if (branch.then())
       decoded.then = decodeBody(*branch.then(), loops);
     if (branch.otherwise())
       decoded.otherwise = decodeBody(*branch.otherwise(), loops);
+    if (!waitsForNobody(decoded.then) || !waitsForNobody(decoded.otherwise))
+      collect(decoded.condition, strict);
     return decoded;
   }
 

@@ -109,6 +109,8 @@ struct InstructionCode {
 
   bool asynchronous() const { return thread >= 0; }
   bool usesFabric() const { return dst.fabric() || a.fabric() || b.fabric(); }
+  /// Whether it waits for nobody.
+  bool inMemory() const { return !usesFabric() && !asynchronous(); }
 };
 
 struct LoopCode;

@@ -241,7 +241,7 @@ bool MainThread::passesOn(const InstructionCode &code) const {
 }
 
 void MainThread::execute(const InstructionCode &code) {
-  const bool inMemory = !code.usesFabric() && !code.asynchronous();
+  const bool inMemory = code.inMemory();
   if (!inMemory)
     join();
   if (!divergences.empty() || !strip.uniform(code) || differs(code) ||

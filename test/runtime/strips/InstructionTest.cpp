@@ -3,6 +3,7 @@
 // Vector instructions in a column of PEs: rows 0 and 1 of a 1 x 2 mesh form one
 // strip, each row with its own lanes in and out.
 #include "runtime/strips/StripsEngine.h"
+#include "runtime/strips/World.h"
 #include "test/runtime/ProgramBuilder.h"
 
 #include <bit>
@@ -169,6 +170,23 @@ TEST(InstructionTest, LoopsAndGuards) {
   column.body->add(Opcode::Mov, {1}, memory(column.output, {1}), immediate(50))
       .guard = int16_t(first.index);
   EXPECT_EQ(column.run({{1, 2}, {3, 4}}), (Rows{{50, 3, 2, 3}, {4, 5, 4, 5}}));
+}
+
+/// PEs are one strip where they differ only in what they do with their memory.
+TEST(InstructionTest, ExtentsAndTurnsOfEachRow) {
+  Column column(3, 3, 4);
+  const Value row(column.pes.py());
+  column.body->add(Opcode::Mov, {4}, memory(column.output, {1}), immediate(0));
+  column.body->add(Opcode::Add, {row + Value(1)}, memory(column.output, {1}),
+                   memory(column.input, {1}), immediate(10));
+  column.body->loop(row, [&](BodyBuilder body) {
+    body.add(Opcode::Add, {Value(4) + row.times(-1)},
+             memory(column.output, {1}, row), memory(column.output, {1}, row),
+             immediate(100));
+  });
+  EXPECT_EQ(column.run({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}),
+            (Rows{{11, 0, 0, 0}, {14, 115, 100, 100}, {17, 18, 219, 200}}));
+  EXPECT_EQ(ProgramImage(column.builder.finish(), true).strips.size(), 1u);
 }
 
 /// dst[n][v] += w * x[k][v] with the weights as a stream, in both orders.
