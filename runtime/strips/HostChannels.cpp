@@ -18,9 +18,9 @@ using program::Direction;
 static constexpr size_t inputWords = 1 << 14;
 
 InputChannel::InputChannel(World &world, HostPort &host,
-                           const StoreOrder &order, int color, int row)
-    : world(world), host(host), order(order), color(color), row(row),
-      links(world.hostLinks(color, row)),
+                           const StoreOrder &order, InputRow &row, int color)
+    : Actor(row.group), world(world), host(host), order(order), row(row),
+      color(color), links(world.hostLinks(color, row.index)),
       now(world.image.machine.store_latency_cycles()) {}
 
 InputChannel::Pace InputChannel::pace(bool ofAll) {
@@ -61,75 +61,179 @@ bool InputChannel::release() {
   return true;
 }
 
-void InputChannel::run() {
-  while (next < uses.size()) {
-    if (links.full(*this))
-      return;
-    const ChannelUse &use = uses[next];
-    if (deliveredOfUse == use.words) {
-      ++next;
-      deliveredOfUse = 0;
-      continue;
-    }
-    if (use.launch >= world.untilLaunch)
-      return;
-    if (deliveredOfUse == 0) {
-      const std::optional<double> complete = order.complete(use.stream);
-      if (!complete)
-        return;
-      if (*complete > 0)
-        now = std::max(now, std::ceil(*complete) +
-                                world.image.machine.store_latency_cycles());
-    }
-    const Pace pace = released ? *released : this->pace(/*ofAll=*/true);
-    waits = pace.words == 0;
-    if (waits)
-      return;
-    released.reset();
-    WordView view = host.next(use.stream, use.channel, pace.words);
-    size_t words = view.words();
-    if (words == 0 || words > use.words - deliveredOfUse)
-      throw Error(ErrorClass::BadProgram,
-                  describe() + " has " +
-                      std::to_string(deliveredOfUse + words) + " words, " +
-                      std::to_string(use.words) + " are announced");
-    Chunk chunk;
-    chunk.data = view.data;
-    chunk.rows = view.rows;
-    chunk.length = view.length;
-    chunk.rowStride = ptrdiff_t(view.stride);
-    chunk.wordStride = ptrdiff_t(view.wordStride);
-    const double own = now + double(words - 1) * pace.perWord;
-    const double asked =
-        pace.start + std::max(0.0, double(words) - pace.ahead) * pace.perWord;
-    chunk.last = std::max(own, asked);
-    if (margin == INFINITY)
-      margin = asked - own;
-    chunk.first = chunk.last - double(words - 1) * pace.perWord;
-    chunk.owner = std::move(view.owner);
-    chunk.paced = true;
-    if (world.recording)
-      chunk.buffer = world.recording->addView(0, use.stream, use.channel,
-                                              pace.words, view);
-    if (world.observer)
-      world.observer->hostWords(use.stream, use.channel, words, chunk.first,
-                                chunk.last);
-    now = chunk.last + pace.perWord;
-    deliveredOfUse += words;
-    delivered += words;
-    links.push(chunk, nullptr);
+void InputChannel::run() { row.run(); }
+
+bool InputChannel::fetch() {
+  if (left > 0)
+    return true;
+  if (links.full(*this) || isHeld())
+    return false;
+  const ChannelUse &use = uses[next];
+  if (deliveredOfUse == 0) {
+    const std::optional<double> complete = order.complete(use.stream);
+    if (!complete)
+      return false;
+    if (*complete > 0)
+      now = std::max(now, std::ceil(*complete) +
+                              world.image.machine.store_latency_cycles());
   }
+  const Pace pace = released ? *released : this->pace(/*ofAll=*/true);
+  waits = pace.words == 0;
+  if (waits)
+    return false;
+  released.reset();
+  WordView view = host.next(use.stream, use.channel, pace.words);
+  const size_t words = view.words();
+  if (words == 0 || words > use.words - deliveredOfUse)
+    throw Error(ErrorClass::BadProgram,
+                describe() + " has " + std::to_string(deliveredOfUse + words) +
+                    " words, " + std::to_string(use.words) + " are announced");
+  fetched = {};
+  fetched.data = view.data;
+  fetched.rows = view.rows;
+  fetched.length = view.length;
+  fetched.rowStride = ptrdiff_t(view.stride);
+  fetched.wordStride = ptrdiff_t(view.wordStride);
+  perWord = pace.perWord;
+  const double own = now + double(words - 1) * perWord;
+  const double asked =
+      pace.start + std::max(0.0, double(words) - pace.ahead) * perWord;
+  fetched.last = std::max(own, asked);
+  fetched.first = fetched.last - double(words - 1) * perWord;
+  if (margin == INFINITY)
+    margin = row.channels.size() > 1 ? -1 : asked - own;
+  if (world.recording)
+    fetched.buffer =
+        world.recording->addView(0, use.stream, use.channel, pace.words, view);
+  fetched.owner = std::move(view.owner);
+  fetched.paced = true;
+  left = words;
+  return true;
+}
+
+void InputChannel::skipComplete() {
+  for (; !done() && deliveredOfUse == uses[next].words; ++next)
+    deliveredOfUse = 0;
+}
+
+void InputChannel::enter(size_t words, double first, double cyclesPerWord) {
+  const bool whole = words == fetched.words();
+  Chunk chunk =
+      whole ? std::move(fetched) : fetched.part(fetched.words() - left, words);
+  if (!whole || first != chunk.first || cyclesPerWord != perWord) {
+    words = chunk.words();
+    chunk.first = first;
+    chunk.last = first + double(words - 1) * cyclesPerWord;
+  }
+  const ChannelUse &use = uses[next];
+  if (world.observer)
+    world.observer->hostWords(use.stream, use.channel, words, chunk.first,
+                              chunk.last);
+  now = chunk.last + cyclesPerWord;
+  if (row.channels.size() > 1) {
+    constexpr size_t most = 64;
+    if (entered.size() == most)
+      entered.erase(entered.begin());
+    entered.push_back({first, now, 1 / cyclesPerWord, {use.order, use.launch}});
+  }
+  left -= words;
+  delivered += words;
+  deliveredOfUse += words;
+  links.push(chunk, nullptr);
+  skipComplete();
 }
 
 void InputChannel::skip(size_t launch, double cycles) {
   for (; !done() && uses[next].launch < launch; ++next)
     delivered += uses[next].words;
   now += cycles;
+  for (Entered &its : entered) {
+    its.begin += cycles;
+    its.end += cycles;
+  }
 }
 
 std::string InputChannel::describe() const {
   return describeChannel(world.image.program,
-                         uses[std::min(next, uses.size() - 1)], color, row);
+                         uses[std::min(next, uses.size() - 1)], color,
+                         row.index);
+}
+
+void InputRow::run() {
+  for (;;) {
+    InputChannel *chosen = nullptr, *unknown = nullptr;
+    for (InputChannel *channel : channels) {
+      channel->skipComplete();
+      if (channel->done())
+        continue;
+      const bool known = channel->fetch();
+      if (!known && channel->isHeld())
+        continue;
+      InputChannel *&first = known ? chosen : unknown;
+      if (!first || priorityOf(*channel) < priorityOf(*first))
+        first = channel;
+    }
+    waits = nullptr;
+    if (!chosen)
+      return;
+    if (!std::exchange(released, false) && unknown &&
+        !(priorityOf(*chosen) < priorityOf(*unknown))) {
+      waits = chosen;
+      return;
+    }
+    enter(*chosen);
+  }
+}
+
+bool InputRow::release() {
+  if (!waits)
+    return false;
+  released = true;
+  waits->world.scheduler.wake(*waits);
+  return true;
+}
+
+/// Lets the next words of a channel enter, evenly, as far as what enters beside
+/// them allows.
+void InputRow::enter(InputChannel &chosen) {
+  const size_t gone = chosen.fetched.words() - chosen.left;
+  double begin = chosen.fetched.arrival(gone), perWord = chosen.perWord;
+  if (channels.size() == 1)
+    return chosen.enter(chosen.left, begin, perWord);
+  begin = std::max(begin, chosen.now);
+  const Priority its = priorityOf(chosen);
+  // Those without slots that are about to enter share what is left.
+  int turns = 1;
+  double end, room;
+  do {
+    end = INFINITY;
+    room = 1;
+    for (const InputChannel *other : channels) {
+      if (other == &chosen)
+        continue;
+      for (const Entered &beside : other->entered)
+        if (!(its < beside.priority) && begin < beside.end) {
+          const bool now = begin >= beside.begin;
+          room -= now ? beside.perCycle : 0;
+          end = std::min(end, now ? beside.end : beside.begin);
+        }
+    }
+  } while (room < 1e-6 && (begin = end, true));
+  for (InputChannel *other : channels)
+    turns += other != &chosen && other->left > 0 && its.first == 0 &&
+             priorityOf(*other) == its;
+  perWord = std::max(perWord, turns / room);
+  size_t words = chosen.left;
+  if (begin + double(words - 1) * perWord >= end)
+    words = size_t(std::ceil((end - begin) / perWord));
+  const double last = begin + double(words) * perWord;
+  for (InputChannel *other : channels)
+    for (const Entered &behind : other->entered)
+      if (other != &chosen && its < behind.priority)
+        other->now += std::max(0.0, std::min(last, behind.end) -
+                                        std::max(begin, behind.begin)) *
+                      std::max(0.0, 1 / perWord + behind.perCycle - 1);
+  chosen.enter(words, begin, perWord);
 }
 
 OutputChannel::OutputChannel(World &world, HostPort &host, StoreOrder &order,
@@ -209,9 +313,12 @@ HostChannels makeHostChannels(World &world, HostPort &host) {
   result.order = std::make_unique<StoreOrder>(world.call, host);
   std::vector<Actor *> inputs;
   for (auto &[where, uses] : channelUses(world.call, host, Direction::In)) {
+    if (result.rows.empty() || result.rows.back()->index != where.first)
+      result.rows.push_back(std::make_unique<InputRow>(where.first));
     result.inputs.push_back(std::make_unique<InputChannel>(
-        world, host, *result.order, where.second, where.first));
+        world, host, *result.order, *result.rows.back(), where.second));
     result.inputs.back()->uses = std::move(uses);
+    result.rows.back()->channels.push_back(result.inputs.back().get());
     inputs.push_back(result.inputs.back().get());
   }
   for (auto &[where, uses] : channelUses(world.call, host, Direction::Out)) {

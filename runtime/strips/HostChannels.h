@@ -16,12 +16,24 @@
 
 namespace wsec::runtime {
 
+class InputRow;
+
+/// Slot and launch of a use, which goes before greater ones.
+using Priority = std::pair<uint64_t, size_t>;
+
+/// Words of a row, between the cycles in which the first one enters and the
+/// last one has entered.
+struct Entered {
+  double begin, end, perCycle;
+  Priority priority;
+};
+
 /// Feeds the streams of one color that enter at one row, one after the other,
-/// a word each cycle.
+/// a word each cycle, or as its row says.
 class InputChannel : public Actor {
 public:
-  InputChannel(World &world, HostPort &host, const StoreOrder &order, int color,
-               int row);
+  InputChannel(World &world, HostPort &host, const StoreOrder &order,
+               InputRow &row, int color);
   void run() override;
   bool done() const { return next == uses.size(); }
   std::string describe() const;
@@ -29,10 +41,7 @@ public:
   /// some.
   bool release();
   /// Whether it has brought all that it may.
-  bool rests() const {
-    return done() ||
-           (deliveredOfUse == 0 && uses[next].launch >= world.untilLaunch);
-  }
+  bool rests() const { return done() || (deliveredOfUse == 0 && isHeld()); }
   /// By how much it could have begun later since the last call, without being
   /// later with anything; negative: not at all.
   double takeMargin() { return std::exchange(margin, INFINITY); }
@@ -46,10 +55,13 @@ public:
   uint64_t delivered = 0;
 
 private:
+  friend class InputRow;
+
   World &world;
   HostPort &host;
   const StoreOrder &order;
-  int color, row;
+  InputRow &row;
+  int color;
   /// How the columns take the words that all of them have asked for.
   struct Pace {
     size_t words = 0;     ///< 0: some have not asked
@@ -60,14 +72,56 @@ private:
   /// `ofAll` false: of those that have asked. They are told from the others
   /// while nothing runs, or it would depend on who runs first.
   Pace pace(bool ofAll);
+  /// Fetches the next words, unless some are there; false: it has to wait.
+  bool fetch();
+  bool isHeld() const { return uses[next].launch >= world.untilLaunch; }
+  /// Lets some of the words that are there enter, from `first` on.
+  void enter(size_t words, double first, double cyclesPerWord);
+  void skipComplete();
 
   Links links;
   size_t next = 0;
   uint64_t deliveredOfUse = 0;
   bool waits = false;
   std::optional<Pace> released; ///< of those that had asked then
+  /// Words to enter, at the times that the channel itself decides.
+  Chunk fetched;
+  size_t left = 0;    ///< of them, the last ones
+  double perWord = 1; ///< cycles
   double now;
   double margin = INFINITY;
+  /// Words that have entered beside other channels, the last of them.
+  std::vector<Entered> entered;
+};
+
+/// The channels of a row. Their words share a link, which takes one each cycle:
+/// that of the lowest slot, and of those without slots in turns. So words enter
+/// between those of lower slots, and hold up those of higher ones, which are
+/// later from then on. A channel waits until it is known what lower ones bring,
+/// or until nothing else can run, so cycles do not depend on who runs first.
+class InputRow {
+public:
+  explicit InputRow(int index) : index(index) {}
+
+  const int index;
+  std::vector<InputChannel *> channels;
+  ActorGroup group; ///< they take turns on one thread of the host
+
+  /// Brings what can be brought.
+  void run();
+  /// While nothing runs: lets a channel go that waits for lower ones, if there
+  /// is one.
+  bool release();
+
+private:
+  static Priority priorityOf(const InputChannel &channel) {
+    const ChannelUse &use = channel.uses[channel.next];
+    return {use.order, use.launch};
+  }
+  void enter(InputChannel &chosen);
+
+  InputChannel *waits = nullptr;
+  bool released = false;
 };
 
 /// Hands the words that leave at one row to the host.
@@ -106,6 +160,7 @@ private:
 
 struct HostChannels {
   std::unique_ptr<StoreOrder> order;
+  std::vector<std::unique_ptr<InputRow>> rows;
   std::vector<std::unique_ptr<InputChannel>> inputs;
   std::vector<std::unique_ptr<OutputChannel>> outputs;
 };

@@ -76,7 +76,7 @@ private:
     // Senders that wait for room while nothing else can run get it.
     do
       world.scheduler.runUntilIdle(world.observer); // Observers want one order.
-    while (world.growStripQueues() || world.releaseSenders() ||
+    while (world.growStripQueues() || releaseRows() || world.releaseSenders() ||
            releaseChannels() || world.commands.release());
     world.noteEnds();
     for (const auto &strip : world.image.strips)
@@ -86,6 +86,13 @@ private:
         [&](StripQueue &queue) { rests = rests && queue.rests(); });
     forEachActor([&](auto &actor) { rests = rests && actor.rests(); });
     return rests;
+  }
+
+  bool releaseRows() {
+    bool any = false;
+    for (const auto &row : channels.rows)
+      any |= row->release();
+    return any;
   }
 
   /// Where a column asks for its words only once another has got some, which

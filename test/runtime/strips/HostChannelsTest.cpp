@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/StripsEngine.h"
+#include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/ProgramBuilder.h"
 
 #include <gtest/gtest.h>
@@ -74,6 +75,133 @@ TEST(HostChannelsTest, GoOnTogetherInTheSameCyclesWhoeverRunsFirst) {
   const double expected = cycles(alone);
   for (int run = 0; run < 1000; ++run)
     ASSERT_EQ(cycles(together), expected) << run;
+}
+
+/// Two channels of one row, each for one of two PEs. The west one works long on
+/// what it got, so it should be served first.
+struct SharedRow {
+  static constexpr int words = 500;
+  static constexpr int first = 1, second = 2, out = 3;
+
+  /// The slots of the west PE's channel and of the east one's.
+  explicit SharedRow(std::optional<std::pair<uint32_t, uint32_t>> slots)
+      : builder(2, 1) {
+    builder.route(first, 0, 1, 0, 1, Port::West, {Port::Ramp});
+    builder.route(second, 0, 1, 0, 1, Port::West, {Port::East});
+    builder.route(second, 1, 2, 0, 1, Port::West, {Port::Ramp});
+    builder.route(out, 0, 1, 0, 1, Port::Ramp, {Port::East});
+    builder.route(out, 1, 2, 0, 1, Port::West, {Port::East});
+    std::vector<uint32_t> streams{
+        builder.stream("first", Direction::In, first, {0}),
+        builder.stream("second", Direction::In, second, {0}),
+        builder.stream("out", Direction::Out, out, {0})};
+    ClassBuilder west = builder.addClass("west", 0, 1, 0, 1);
+    const uint16_t kept = west.buffer("kept", words);
+    BodyBuilder body = west.routine(0);
+    body.add(Opcode::Mov, {words}, memory(kept, {1}), fabric(first));
+    for (int i = 0; i < 4; ++i)
+      body.add(Opcode::Add, {words}, memory(kept, {1}), memory(kept, {1}),
+               memory(kept, {1}));
+    body.add(Opcode::Mov, {1}, fabric(out), memory(kept, {1}));
+    ClassBuilder east = builder.addClass("east", 1, 2, 0, 1);
+    const uint16_t got = east.buffer("got", words);
+    east.routine(0).add(Opcode::Mov, {words}, memory(got, {1}), fabric(second));
+    host.feed(streams[0], 0, std::vector<float>(words, 1));
+    host.feed(streams[1], 0, std::vector<float>(words, 2));
+    host.expect(streams[2], 0, 1);
+    builder.launch(0, streams);
+    if (slots)
+      builder.source.entries[0]->launches[0]->slots = {
+          {slots->first, 0, 0, 0}, {slots->second, 0, 0, 0}, {9, 0, 0, 0}};
+  }
+
+  /// Of strips and of wavelet.
+  std::pair<double, double> cycles() {
+    const program::Program &program = builder.finish();
+    VectorHost its = host;
+    const double strips = StripsEngine(program).run(its).cycles;
+    return {strips, WaveletEngine(program, {}).run(host).cycles};
+  }
+
+  ProgramBuilder builder;
+  VectorHost host;
+};
+
+TEST(HostChannelsTest, ShareARowInTheOrderOfTheirSlots) {
+  const auto [early, earlyStepped] = SharedRow({{0, 1}}).cycles();
+  const auto [late, lateStepped] = SharedRow({{1, 0}}).cycles();
+  const auto [turns, turnsStepped] = SharedRow({}).cycles();
+  EXPECT_GT(lateStepped - earlyStepped, 490);
+  EXPECT_NEAR(early, earlyStepped, 0.01 * earlyStepped);
+  EXPECT_NEAR(late, lateStepped, 0.01 * lateStepped);
+  EXPECT_NEAR(turns, turnsStepped, 0.01 * turnsStepped);
+}
+
+/// Rows of two channels. The west PE takes a line of each in turn, the one of
+/// the higher slot first; the east one all of a third channel, as fast as it
+/// may.
+struct Alternating {
+  static constexpr int height = 8, line = 10, lines = 12;
+  static constexpr int colors[3] = {1, 2, 3}, out = 4;
+
+  Alternating() : builder(2, height) {
+    std::vector<uint32_t> streams;
+    for (int color : colors)
+      streams.push_back(builder.stream("in" + std::to_string(color),
+                                       Direction::In, color, {}));
+    streams.push_back(builder.stream("out", Direction::Out, out, {}));
+    builder.route(out, 1, 2, 0, height, Port::Ramp, {Port::East});
+    for (int color : colors)
+      if (color != colors[2])
+        builder.route(color, 0, 1, 0, height, Port::West, {Port::Ramp});
+    builder.route(colors[2], 0, 1, 0, height, Port::West, {Port::East});
+    builder.route(colors[2], 1, 2, 0, height, Port::West, {Port::Ramp});
+    for (int y = 0; y < height; ++y) {
+      ClassBuilder west =
+          builder.addClass("west" + std::to_string(y), 0, 1, y, y + 1);
+      const uint16_t kept = west.buffer("kept", line);
+      BodyBuilder body = west.routine(0);
+      for (int i = 0; i < lines; ++i)
+        for (int color : {colors[1], colors[0]})
+          body.add(Opcode::Mov, {line}, memory(kept, {1}), fabric(color));
+      ClassBuilder east =
+          builder.addClass("east" + std::to_string(y), 1, 2, y, y + 1);
+      const uint16_t got = east.buffer("got", line * lines);
+      BodyBuilder then = east.routine(0);
+      then.add(Opcode::Mov, {line * lines}, memory(got, {1}),
+               fabric(colors[2]));
+      then.add(Opcode::Mov, {1}, fabric(out), memory(got, {1}));
+      for (uint32_t stream : streams)
+        builder.source.streams[stream]->channels.push_back({y, 0, 1});
+      for (int s = 0; s < 3; ++s)
+        host.feed(streams[size_t(s)], uint32_t(y),
+                  std::vector<float>(line * lines));
+      host.expect(streams[3], uint32_t(y), 1);
+    }
+    builder.launch(0, streams);
+    for (uint32_t slot = 0; slot < 4; ++slot)
+      builder.source.entries[0]->launches[0]->slots.emplace_back(slot, 0, 0, 0);
+  }
+
+  ProgramBuilder builder;
+  VectorHost host;
+};
+
+TEST(HostChannelsTest, WaitForLowerSlotsWhoeverRunsFirst) {
+  Alternating program;
+  const program::Program &built = program.builder.finish();
+  VectorHost host = program.host;
+  const double stepped = WaveletEngine(built, {}).run(host).cycles;
+  for (unsigned threads : {1, 2, 8}) {
+    StripsEngine engine(built, {.threads = threads});
+    for (int run = 0; run < 100; ++run) {
+      VectorHost its = program.host;
+      const double cycles = engine.run(its).cycles;
+      EXPECT_NEAR(cycles, stepped, 0.02 * stepped);
+      static const double expected = cycles;
+      ASSERT_EQ(cycles, expected) << threads << " " << run;
+    }
+  }
 }
 
 } // namespace
