@@ -55,7 +55,6 @@ static LogicalResult proveFree(pe::ProgramOp op, bool isCompiled,
   runtime::DeadlockProof proof = findDeadlock(packed);
   program.proof = std::make_unique<program::ProofT>();
   program.proof->verdict = proof.verdict;
-  program.proof->ranks = proof.ranks;
   program.proof->reason = proof.reason;
   if (proof.verdict == program::Verdict::Free)
     return success();

@@ -3,8 +3,8 @@
 """Shows that the emulator executes the .wafer file: changes one thing at a
 time and looks what a run makes of it.
 
-  check_tamper.py --work DIR KIND   (route, address, length, constant, weight
-                                    or rank)
+  check_tamper.py --work DIR KIND   (route, address, length, constant or
+                                    weight)
 
 Every change must end in a named error or in other numbers; a change that a
 run does not notice (a buffer nobody reads any more, say) is counted apart, and

@@ -92,12 +92,6 @@ void changeConstant(program::ProgramT &program, size_t index) {
   pastTheLast();
 }
 
-void changeRank(program::ProgramT &program, size_t index) {
-  if (!program.proof || index >= program.proof->ranks.size())
-    pastTheLast();
-  std::printf("rank %zu: %u\n", index, unsigned(++program.proof->ranks[index]));
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
@@ -134,8 +128,6 @@ int main(int argc, char **argv) {
     changeLength(program, index);
   else if (kind == "constant")
     changeConstant(program, index);
-  else if (kind == "rank")
-    changeRank(program, index);
   else
     return 2;
   if (kind == "route" || kind == "address" || kind == "length")

@@ -12,8 +12,6 @@ std::string showVerdict(const Json &summary) {
     return "";
   const Json &proof = summary["deadlock"];
   std::string text = "deadlock   " + plain(proof["verdict"]);
-  if (proof["verdict"] == "Free" && proof["ranks"] > 0)
-    return text + ", proved by " + plain(proof["ranks"]) + " ranks\n";
   if (proof["reason"] != "")
     text += ": " + plain(proof["reason"]);
   return text + "\n";

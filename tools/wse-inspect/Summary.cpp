@@ -333,8 +333,7 @@ Json summarize(const program::Program &program) {
   json["launch_color"] = program.launch_color();
   if (const program::Proof *proof = program.proof())
     json["deadlock"] = {{"verdict", program::EnumNameVerdict(proof->verdict())},
-                        {"reason", text(proof->reason())},
-                        {"ranks", proof->ranks() ? proof->ranks()->size() : 0}};
+                        {"reason", text(proof->reason())}};
   Json classes = Json::array(), streams = Json::array(),
        kernels = Json::array();
   for (const program::PEClass *peClass : *program.classes())

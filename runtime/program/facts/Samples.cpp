@@ -355,7 +355,6 @@ std::vector<uint8_t> Repeater::run(const SamplePlan &plan) {
       proveDeadlockFree(*program::GetProgram(unproved.data()));
   program.proof = std::make_unique<program::ProofT>();
   program.proof->verdict = proof.verdict;
-  program.proof->ranks = std::move(proof.ranks);
   program.proof->reason = std::move(proof.reason);
   return pack();
 }

@@ -14,7 +14,7 @@ inline constexpr uint64_t mostProvedCalls = 64;
 /// Each entry by itself, since a call begins when the one before has ended.
 /// First without knowing what its launches carry; where that matters, once for
 /// each value of the arguments, as long as there are no more than
-/// `mostProvedCalls`. A verdict holds for all entries. There are no ranks.
+/// `mostProvedCalls`. A verdict holds for all entries.
 DeadlockProof proveAllCalls(const program::Program &program);
 
 /// One of them.

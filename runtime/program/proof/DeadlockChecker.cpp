@@ -94,8 +94,8 @@ struct Part {
 class PhasesProof {
 public:
   PhasesProof(const program::Program &program, const program::PEClass &peClass,
-              DeadlockProof &proof, ProofSteps &steps)
-      : program(program), proof(proof), peClass(peClass),
+              ProofSteps &steps)
+      : program(program), peClass(peClass),
         scalars(peClass.scalars(), {*peClass.rects()->Get(0)},
                 program.machine()->width(), program.machine()->height(), steps),
         routes(program, steps) {}
@@ -127,7 +127,6 @@ private:
     int64_t number = 0;
     FabricRoutine routine;
     Handovers handovers;
-    std::vector<uint16_t> ranks;
   };
 
   std::string nameOf(uint32_t routine) const {
@@ -147,15 +146,13 @@ private:
       here.number = int64_t(proven.size());
       here.handovers = findHandovers(program, routine, scalars, routes);
       alignColumns(routine, scalars, here.handovers);
-      here.ranks = rankPhases(routine, here.handovers, scalars);
+      orderPhases(routine, here.handovers, scalars);
       here.routine = std::move(routine);
     }
-    proof.ranks.insert(proof.ranks.end(), here.ranks.begin(), here.ranks.end());
     routines[source.id()] = &here;
   }
 
   const program::Program &program;
-  DeadlockProof &proof;
   const program::PEClass &peClass;
   AxisScalars scalars;
   RouteTable routes;
@@ -170,8 +167,8 @@ private:
 class WindowsProof {
 public:
   WindowsProof(const program::Program &program, const program::Program &fused,
-               DeadlockProof &proof, ProofSteps &steps)
-      : source(program), proof(proof), steps(steps), all(fused, {}, steps) {
+               ProofSteps &steps)
+      : source(program), steps(steps), all(fused, {}, steps) {
     for (const program::PEClass *peClass : *program.classes())
       for (unsigned r = 0;
            peClass->routines() && r < peClass->routines()->size(); ++r) {
@@ -193,14 +190,7 @@ private:
     const Part *part = nullptr;
     FabricRoutine routine;
     Handovers handovers;
-    std::vector<uint16_t> ranks;
-    bool stated = false;                  ///< the ranks, in the proof
     std::set<std::vector<int64_t>> words; ///< of the host that are known
-  };
-  /// What routines that do the same to the fabric of a class have in common.
-  struct Alike {
-    Handovers handovers;
-    std::vector<uint16_t> ranks;
   };
   /// More are not worth the time.
   static constexpr size_t mostLaunches = 64;
@@ -245,9 +235,6 @@ private:
     if (here.words.insert(std::move(signature)).second)
       checkLaunchWords(here.part->program, launches, here.routine,
                        here.handovers, here.part->scalars);
-    if (!std::exchange(here.stated, true))
-      proof.ranks.insert(proof.ranks.end(), here.ranks.begin(),
-                         here.ranks.end());
   }
 
   Proven proveRoutines(const std::vector<uint32_t> &ids) {
@@ -262,18 +249,16 @@ private:
     if (ids.size() == 1) {
       key.second = signatureOf(result.routine);
       if (auto found = alone.find(key); found != alone.end()) {
-        result.handovers = found->second.handovers;
-        result.ranks = found->second.ranks;
+        result.handovers = found->second;
         return result;
       }
     }
     result.handovers =
         findHandovers(part.program, result.routine, part.scalars, part.routes);
     alignColumns(result.routine, part.scalars, result.handovers);
-    result.ranks = rankPhases(result.routine, result.handovers, part.scalars,
-                              launchRoom());
+    orderPhases(result.routine, result.handovers, part.scalars, launchRoom());
     if (ids.size() == 1)
-      alone.emplace(std::move(key), Alike{result.handovers, result.ranks});
+      alone.emplace(std::move(key), result.handovers);
     return result;
   }
 
@@ -306,12 +291,11 @@ private:
   };
 
   const program::Program &source;
-  DeadlockProof &proof;
   ProofSteps &steps;
   Part all; ///< the classes, fused
-  /// Launches of one class alone, by what they do to the fabric. Looked up
+  /// Of launches of one class alone, by what they do to the fabric. Looked up
   /// only.
-  std::map<std::pair<const Part *, std::vector<int64_t>>, Alike> alone;
+  std::map<std::pair<const Part *, std::vector<int64_t>>, Handovers> alone;
   /// By routine; null: no rectangle, or several classes have it.
   std::map<uint32_t, const program::PEClass *> classOf;
   std::map<const program::PEClass *, Alone> parts; ///< looked up only
@@ -325,14 +309,13 @@ DeadlockProof provePhases(const program::Program &program) {
   ProofSteps steps;
   try {
     if (const program::PEClass *peClass = onlyClass(program)) {
-      PhasesProof(program, *peClass, proof, steps).prove();
+      PhasesProof(program, *peClass, steps).prove();
     } else {
       const FusedClasses fused(program);
-      WindowsProof(program, fused.program(), proof, steps).prove();
+      WindowsProof(program, fused.program(), steps).prove();
     }
     proof.verdict = program::Verdict::Free;
   } catch (const NotUnderstood &problem) {
-    proof.ranks.clear();
     proof.reason = problem.reason;
   }
   proof.steps = steps.taken();
@@ -383,15 +366,6 @@ void checkProof(const program::Program &program) {
             program::EnumNameVerdict(claimed->verdict()) +
             ", which does not hold: " +
             (found.reason.empty() ? "the program is free" : found.reason));
-  auto same = [&](const flatbuffers::Vector<uint16_t> *ranks) {
-    return ranks ? std::equal(ranks->begin(), ranks->end(), found.ranks.begin(),
-                              found.ranks.end())
-                 : found.ranks.empty();
-  };
-  if (!same(claimed->ranks()))
-    throw Error(ErrorClass::BadProgram,
-                std::string(subject) +
-                    "names other ranks than those of its code");
 }
 
 } // namespace wsec::runtime

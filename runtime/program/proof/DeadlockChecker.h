@@ -10,16 +10,14 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace wsec::runtime {
 
 /// What program::Proof says, and the work it took.
 struct DeadlockProof {
   program::Verdict verdict = program::Verdict::Undecided;
-  std::vector<uint16_t> ranks; ///< as in program::Proof
-  std::string reason;          ///< unless it is free
-  int64_t steps = 0;           ///< for tests of its growth
+  std::string reason; ///< unless it is free
+  int64_t steps = 0;  ///< for tests of its growth
 };
 
 /// How far words are followed: what is worth the time of who compiles or loads.
@@ -46,8 +44,8 @@ DeadlockProof decideCall(const Call &call, int64_t moves);
 /// By its phases alone: Free, or Undecided.
 DeadlockProof provePhases(const program::Program &program);
 
-/// Throws BadProgram where the program's proof claims what does not hold, or
-/// names other ranks. Programs without a proof, or with an undecided one, pass.
+/// Throws BadProgram where the program's proof claims what does not hold.
+/// Programs without a proof, or with an undecided one, pass.
 void checkProof(const program::Program &program);
 
 } // namespace wsec::runtime

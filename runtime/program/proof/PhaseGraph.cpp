@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <queue>
 
 namespace wsec::runtime {
 
@@ -60,7 +59,7 @@ public:
       hostRelays.insert(ops.begin(), ops.end());
   }
 
-  std::vector<uint16_t> rank() {
+  void order() {
     findFills();
     form();
     for (const auto &[handover, lines] : handovers.pairs)
@@ -71,7 +70,7 @@ public:
       if (sets.find(i) == i)
         checkGroup(i);
     walkAll();
-    return sort();
+    sort();
   }
 
 private:
@@ -96,9 +95,7 @@ private:
   void checkGroup(size_t op);
   void walkAll();
   std::set<Behaviour> behaviours() const;
-  std::vector<uint16_t> sort();
-  /// In program order.
-  std::pair<size_t, size_t> orderOf(size_t node) const;
+  void sort(); ///< or name a cycle
   std::string nodeName(size_t node) const;
   [[noreturn]] void nameCycle(const std::vector<size_t> &missing) const;
 
@@ -486,19 +483,7 @@ void Walk::checkTree(size_t op, int64_t out) {
 // Order
 //===----------------------------------------------------------------------===//
 
-std::pair<size_t, size_t> PhaseGraph::orderOf(size_t node) const {
-  const size_t ops = routine.ops.size();
-  if (node < 2 * ops)
-    return {2 * (node % ops) + 1, node / ops};
-  // Before the first op of the launch.
-  const size_t launch = node - 2 * ops;
-  for (size_t i = routine.launches[launch]; i < routine.events.size(); ++i)
-    if (const FabricEvent &event = routine.events[i]; !event.awaits)
-      return {2 * event.op, launch};
-  return {2 * ops, launch};
-}
-
-std::vector<uint16_t> PhaseGraph::sort() {
+void PhaseGraph::sort() {
   size_t ops = routine.ops.size();
   auto exists = [&](size_t node) {
     if (node >= 2 * ops)
@@ -512,37 +497,20 @@ std::vector<uint16_t> PhaseGraph::sort() {
     for (size_t node : after.list())
       ++left[node];
   }
-  // In program order where there is a choice.
-  std::vector<std::pair<size_t, size_t>> order;
-  for (size_t node = 0; node < nodes.size(); ++node)
-    order.push_back(orderOf(node));
-  auto later = [&](size_t a, size_t b) { return order[a] > order[b]; };
-  std::priority_queue<size_t, std::vector<size_t>, decltype(later)> ready(
-      later);
+  std::vector<size_t> ready;
   size_t count = 0;
   for (size_t node = 0; node < nodes.size(); ++node)
     if (exists(node)) {
       ++count;
       if (left[node] == 0)
-        ready.push(node);
+        ready.push_back(node);
     }
-  std::vector<size_t> ranks(nodes.size(), 0);
-  size_t next = 0;
-  for (; !ready.empty(); ++next) {
-    size_t node = ready.top();
-    ready.pop();
-    ranks[node] = next;
-    for (size_t after : nodes[node].list())
+  for (size_t i = 0; i < ready.size(); ++i)
+    for (size_t after : nodes[ready[i]].list())
       if (--left[after] == 0)
-        ready.push(after);
-  }
-  if (next < count)
+        ready.push_back(after);
+  if (ready.size() < count)
     nameCycle(left);
-  std::vector<uint16_t> result;
-  for (size_t i = 0; i < ops; ++i)
-    if (op(i).main())
-      result.push_back(uint16_t(ranks[sets.find(i)]));
-  return result;
 }
 
 std::string PhaseGraph::nodeName(size_t node) const {
@@ -577,11 +545,9 @@ void PhaseGraph::nameCycle(const std::vector<size_t> &left) const {
 
 } // namespace
 
-std::vector<uint16_t> rankPhases(const FabricRoutine &routine,
-                                 const Handovers &handovers,
-                                 const AxisScalars &scalars,
-                                 size_t launchRoom) {
-  return PhaseGraph(routine, handovers, scalars, launchRoom).rank();
+void orderPhases(const FabricRoutine &routine, const Handovers &handovers,
+                 const AxisScalars &scalars, size_t launchRoom) {
+  PhaseGraph(routine, handovers, scalars, launchRoom).order();
 }
 
 } // namespace wsec::runtime

@@ -12,14 +12,11 @@
 namespace wsec::runtime {
 
 /// Checks a routine against the conditions D2 to D7 of README.md, "Freedom from
-/// deadlock". Returns the rank of each op of a main thread, in program order;
-/// throws NotUnderstood, with the cycle if there is one.
+/// deadlock"; throws NotUnderstood, with the cycle if there is one.
 /// Of several launches: so many launch wavelets may come up a ramp before the
 /// PE takes the first of them (0: calls of the host launch them).
-std::vector<uint16_t> rankPhases(const FabricRoutine &routine,
-                                 const Handovers &handovers,
-                                 const AxisScalars &scalars,
-                                 size_t launchRoom = 0);
+void orderPhases(const FabricRoutine &routine, const Handovers &handovers,
+                 const AxisScalars &scalars, size_t launchRoom = 0);
 
 } // namespace wsec::runtime
 

@@ -30,7 +30,6 @@ protected:
     DeadlockProof proof = provePhases(finished);
     EXPECT_EQ(proof.verdict, Verdict::Undecided);
     EXPECT_THAT(proof.reason, HasSubstr(why));
-    EXPECT_TRUE(proof.ranks.empty());
   }
   InstructionT &instruction(ExchangeProgram::Routine routine, size_t index) {
     return program.instruction(routine, index);
@@ -58,9 +57,6 @@ using P = ExchangeProgram;
 TEST_F(DeadlockTest, ExchangesAreFree) {
   DeadlockProof proof = prove();
   EXPECT_EQ(proof.verdict, Verdict::Free) << proof.reason;
-  // Main threads: 4 ops in the sum, 2 of the host, 2 x 3.
-  EXPECT_EQ(proof.ranks.size(), 4u + 2 + 6);
-  EXPECT_EQ(proof.ranks, prove().ranks);
 }
 
 TEST_F(DeadlockTest, EqualRoutinesAreProvedOnce) {
@@ -73,16 +69,7 @@ TEST_F(DeadlockTest, EqualRoutinesAreProvedOnce) {
   }
   DeadlockProof twice = prove();
   EXPECT_EQ(twice.verdict, Verdict::Free) << twice.reason;
-  EXPECT_EQ(twice.ranks.size(), 2 * once.ranks.size());
   EXPECT_LT(twice.steps, once.steps + once.steps / 4);
-}
-
-TEST_F(DeadlockTest, RanksFollowThePhases) {
-  std::vector<uint16_t> ranks = prove().ranks;
-  // The three ops of a sum are one phase; the multicast's receivers come later.
-  EXPECT_EQ(ranks[0], ranks[1]);
-  EXPECT_EQ(ranks[0], ranks[2]);
-  EXPECT_LT(ranks[2], ranks[3]);
 }
 
 TEST_F(DeadlockTest, D1MoreSentThanReceived) {
@@ -271,14 +258,12 @@ protected:
     wrap(routine, index, index + 1, Value(Scalar{guard}).times(scale));
   }
   void expectBranchesLikeGuards(int scale) {
-    const std::vector<uint16_t> ranks = prove().ranks;
     for (size_t i = 1; i < 5; ++i)
       branchOnGuard(P::AllReduce, i, scale);
     for (size_t i : {1, 3, 4, 6})
       branchOnGuard(P::ChainGather, i, scale);
     const DeadlockProof proof = prove();
     EXPECT_EQ(proof.verdict, Verdict::Free) << proof.reason;
-    EXPECT_EQ(proof.ranks, ranks);
   }
 };
 
@@ -433,7 +418,6 @@ protected:
   StoredProofTest() {
     program.source().proof = std::make_unique<ProofT>();
     stored().verdict = Verdict::Free;
-    stored().ranks = proveDeadlockFree(program.finish()).ranks;
   }
   ProofT &stored() { return *program.source().proof; }
   void expectRefused(const std::string &why) {
@@ -471,18 +455,6 @@ TEST_F(StoredProofTest, DeadlockThatIsNone) {
 TEST_F(StoredProofTest, UnknownVerdict) {
   stored().verdict = Verdict(9);
   expectRefused("has an unknown verdict");
-}
-
-TEST_F(StoredProofTest, EveryRankCounts) {
-  for (size_t i = 0; i < stored().ranks.size(); ++i) {
-    ++stored().ranks[i];
-    expectRefused("names other ranks than those of its code");
-    --stored().ranks[i];
-  }
-  stored().ranks.pop_back();
-  expectRefused("names other ranks than those of its code");
-  stored().ranks.clear();
-  expectRefused("names other ranks than those of its code");
 }
 
 } // namespace
