@@ -216,6 +216,12 @@ RunReport makeReport(const Pipeline &pipeline, const PipelineRun &run) {
   return report;
 }
 
+RunReport makeReport(const Generator &generator, const Generation &generation) {
+  RunReport report = makeReport(generator.lastCall(), {generator.lastRun()});
+  report.generation = generation;
+  return report;
+}
+
 static double perSecond(double cycles, double clockGhz) {
   return cycles > 0 ? clockGhz * 1e9 / cycles : 0;
 }
@@ -305,6 +311,20 @@ static std::string channelsText(const RunReport &report) {
   return out + "\n";
 }
 
+static std::string generationText(const Generation &its, double clockGhz) {
+  std::string out = absl::StrFormat(
+      "  generated      %d tokens behind %d%s, the first after %s\n",
+      its.ids.size(), its.promptTokens,
+      its.ended ? ", of which the last ends the text" : "",
+      readable(its.firstCycles / (clockGhz * 1e9), "s"));
+  if (its.steps > 0)
+    out += absl::StrFormat(
+        "                 %.0f cycles a token after it, %s a second\n",
+        its.cycles / double(its.steps),
+        readable(double(its.steps) * clockGhz * 1e9 / its.cycles, ""));
+  return out;
+}
+
 std::string RunReport::text() const {
   std::string out = absl::StrFormat("%s on %s, %dx%d PEs at %.3g GHz\n",
                                     model.empty() ? "program" : model, machine,
@@ -340,6 +360,8 @@ std::string RunReport::text() const {
     out += systemsText(*systems);
   if (pipeline)
     out += pipelineText(*pipeline, clockGhz);
+  if (generation)
+    out += generationText(*generation, clockGhz);
   if (runs == 1)
     return out + absl::StrFormat("emulated in %.2f s\n", seconds);
   return out +
@@ -350,6 +372,25 @@ std::string RunReport::text() const {
 }
 
 using Json = nlohmann::ordered_json;
+
+static Json generationJson(const Generation &its, double clockGhz) {
+  Json json = {{"prompt_tokens", its.promptTokens},
+               {"tokens", its.ids.size()},
+               {"ids", its.ids},
+               {"ended", its.ended},
+               {"position", its.position},
+               {"time_to_first_token", its.firstCycles / (clockGhz * 1e9)}};
+  const auto steps = double(its.steps);
+  Json emulator = {{"time_to_first_token", its.firstSeconds}};
+  if (its.steps > 0) {
+    json["cycles_per_token"] = its.cycles / steps;
+    json["tokens_per_second"] = steps * clockGhz * 1e9 / its.cycles;
+    json["streamed_bytes_per_token"] = its.streamedBytes / its.steps;
+    emulator["seconds_per_token"] = its.seconds / steps;
+  }
+  json["emulator"] = emulator;
+  return json;
+}
 
 static Json systemsJson(const SystemsReport &report) {
   Json systems = Json::array(), edges = Json::array();
@@ -506,6 +547,8 @@ std::string RunReport::json() const {
     json["systems"] = systemsJson(*systems);
   if (pipeline)
     json["pipeline"] = pipelineJson(*pipeline, clockGhz);
+  if (generation)
+    json["generation"] = generationJson(*generation, clockGhz);
   json["time"] = {{"emulate_s", seconds},
                   {"first_emulate_s", firstSeconds},
                   {"runs", runs},

@@ -4,6 +4,7 @@
 
 #include "runtime/host/Cluster.h"
 #include "runtime/host/Compare.h"
+#include "runtime/host/Generator.h"
 #include "runtime/host/Pipeline.h"
 #include "runtime/program/facts/EdgeForecast.h"
 #include "runtime/program/facts/Facts.h"
@@ -71,6 +72,7 @@ struct RunReport {
   std::vector<OutputError> errors; ///< against references, where there are any
   std::optional<SystemsReport> systems; ///< the rest is of one call then
   std::optional<PipelineRun> pipeline;  ///< the rest is of all samples then
+  std::optional<Generation> generation; ///< the rest is of its last call then
 
   /// On the wafer, at the clock of the machine.
   double wallClock() const { return cycles / (clockGhz * 1e9); }
@@ -86,6 +88,7 @@ struct RunReport {
 RunReport makeReport(const Call &call, const std::vector<SessionRun> &runs);
 RunReport makeReport(const Call &call, const Tree &tree, const ClusterRun &run);
 RunReport makeReport(const Pipeline &pipeline, const PipelineRun &run);
+RunReport makeReport(const Generator &generator, const Generation &generation);
 
 } // namespace wsec::runtime
 

@@ -5,6 +5,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/facts/Facts.h"
 #include "runtime/train/Anomaly.h"
 
 #include "absl/strings/str_cat.h"
@@ -51,27 +52,11 @@ void Training::readShapes(const Session &session) {
                              ", one number of float32, that is the loss"));
 }
 
-/// Rows of the tables that an input looks up: what they know is its vocabulary.
-static std::optional<int64_t> vocabularyOf(const Session &session,
-                                           const program::Tensor &input) {
-  const program::Program &program = session.program();
-  std::optional<int64_t> least;
-  for (const program::HostStream *stream : *program.streams())
-    for (const program::Segment *segment : *stream->segments()) {
-      if (segment->index_tensor() < 0)
-        continue;
-      const auto &index =
-          *program.tensors()->Get(uint32_t(segment->index_tensor()));
-      if (&index == &input && segment->index_count() > 0)
-        least = std::min(least.value_or(std::numeric_limits<int64_t>::max()),
-                         int64_t(segment->index_count()));
-    }
-  return least;
-}
-
 /// The first extent of each input is the samples of a call.
 void Training::fitInputs(const Session &session, TrainingData &its) {
-  for (const program::Tensor *tensor : *session.program().tensors()) {
+  const program::Program &program = session.program();
+  for (uint32_t i = 0; i < program.tensors()->size(); ++i) {
+    const program::Tensor *tensor = program.tensors()->Get(i);
     if (tensor->role() != program::TensorRole::Input)
       continue;
     const std::string name = tensor->name()->str();
@@ -87,7 +72,7 @@ void Training::fitInputs(const Session &session, TrainingData &its) {
                        "; export the model with a batch there"));
     rows = first;
     its.fit(name, dataType(tensor->type()), shape);
-    if (const auto vocabulary = vocabularyOf(session, *tensor))
+    if (const auto vocabulary = vocabularyOf(program, i))
       its.requireWithin(name, *vocabulary);
   }
 }

@@ -73,4 +73,5 @@ def main():
     print("behind the end:", refused(session, inputs, entry))
 
 
-main()
+if __name__ == "__main__":
+    main()

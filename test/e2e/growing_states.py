@@ -67,4 +67,5 @@ def main():
     print(f"largest difference {worst:.2g} in {calls} calls", "equal" if worst < words.tolerance else "DIFFERENT")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from small_llama import POSITIONS, VOCABULARY, SmallLlama
 
-from wsec import Error, UsageError, chat, decoder, gguf, language
+from wsec import Error, UsageError, chat, decoder, gguf, language, tools
 
 MESH = "8x6"
 
@@ -157,6 +157,15 @@ class ChatTest(unittest.TestCase):
         self.assertGreater(made["time_to_first_token"], 1 / made["tokens_per_second"])
         weights = sum(array.size for array in self.model.weights.values())
         self.assertGreater(made["streamed_bytes_per_token"], 3.5 * weights)
+
+    def test_wse_run_makes_the_same_tokens(self):
+        prompt = self.tokenizer.encode("<|user|>hello<|end|><|assistant|>")
+        np.save(self.folder / "ids.npy", prompt)
+        for top in (0, 1):
+            program = self.decoder(top=top)._program().path
+            tools.run("wse-run", [program, "--generate", f"--input=input_ids={self.folder / 'ids.npy'}", "--max-new-tokens=12",
+                                  f"--output=tokens={self.folder / 'tokens.npy'}", "--end-id=0"], "generating")
+            self.assertEqual(np.load(self.folder / "tokens.npy").tolist(), self.model.greedy(prompt, 12))
 
     def test_conversation(self):
         first = self.tokenizer.encode("<|user|>hello<|end|><|assistant|>")

@@ -45,6 +45,21 @@ std::string AbslUnparseFlag(ToleranceNumber number) {
   return absl::StrCat(number.value);
 }
 
+/// Above 0, up to 1.
+struct Share {
+  double value;
+};
+
+bool AbslParseFlag(absl::string_view text, Share *share, std::string *error) {
+  if (absl::SimpleAtod(text, &share->value) && share->value > 0 &&
+      share->value <= 1)
+    return true;
+  *error = absl::StrCat("wants a number above 0, up to 1, found '", text, "'");
+  return false;
+}
+
+std::string AbslUnparseFlag(Share share) { return absl::StrCat(share.value); }
+
 /// From 1 to `Most`; 0 until it is given.
 template <unsigned Most>
 struct Count {
@@ -76,6 +91,8 @@ using Threads = wsec::run::Count<1024>;
 using Repeats = wsec::run::Count<1000000>;
 using Systems = wsec::run::Count<1024>;
 using Samples = wsec::run::Count<65536>;
+using Tokens = wsec::run::Count<1u << 30>;
+using wsec::run::Share;
 using wsec::run::ToleranceNumber;
 
 ABSL_FLAG(Words, input, {}, "NAME=FILE  an input, from .npy or ONNX's .pb");
@@ -103,6 +120,21 @@ ABSL_FLAG(std::string, load_state, "",
           "wrote it");
 ABSL_FLAG(std::string, save_state, "",
           "FILE  write what persistent buffers hold at the end");
+
+ABSL_FLAG(bool, generate, false,
+          "go on with the tokens of --input input_ids=FILE, by the entries of "
+          "a program whose states hold keys and values, and write those behind "
+          "them to --output tokens=FILE; --argument NAME=N says at which "
+          "position a state of --load-state goes on");
+ABSL_FLAG(Tokens, max_new_tokens, {0}, "N  at most so many (default: 128)");
+ABSL_FLAG(Words, end_id, {}, "ID  a token that ends the text; may be repeated");
+ABSL_FLAG(
+    ToleranceNumber, temperature, {0},
+    "T  0: the likeliest token; else by chance, with logits divided by T");
+ABSL_FLAG(Tokens, top_k, {0},
+          "K  by chance among the K likeliest (default: all)");
+ABSL_FLAG(Share, top_p, {1}, "P  ... that have this share together");
+ABSL_FLAG(uint64_t, seed, 0, "N  of chance");
 
 ABSL_FLAG(Words, weights, {},
           "DIR  a folder with the program's weight files, if they do not lie "
@@ -171,6 +203,9 @@ const std::vector<tools::FlagGroup> flagGroups = {
      {"input", "inputs", "output", "outputs", "compare", "test-data", "atol",
       "rtol"}},
     {"the call", {"entry", "argument", "load-state", "save-state"}},
+    {"text, token by token",
+     {"generate", "max-new-tokens", "end-id", "temperature", "top-k", "top-p",
+      "seed"}},
     {"the run",
      {"weights", "engine", "samples", "num-systems", "threads", "repeat",
       "report", "quiet"}},
@@ -238,6 +273,66 @@ static void checkSamples(const Flags &flags) {
                      "out --num-systems, mpirun and --repeat");
 }
 
+/// Takes the file out of those of that name, if it is there.
+static std::string takeFile(NamedFiles &files, const std::string &name) {
+  std::string path;
+  for (auto at = files.begin(); at != files.end() && path.empty(); ++at)
+    if (at->first == name) {
+      path = at->second;
+      files.erase(at);
+      break;
+    }
+  return path;
+}
+
+static std::vector<int64_t> endTokens(const Words &words) {
+  std::vector<int64_t> ids;
+  for (const std::string &given : words.values)
+    if (!absl::SimpleAtoi(given, &ids.emplace_back()))
+      throw UsageError(
+          absl::StrCat("--end-id wants a whole number, found '", given, "'"));
+  return ids;
+}
+
+/// One session, whose entries the loop chooses.
+static void readGeneration(Flags &flags) {
+  flags.generate = absl::GetFlag(FLAGS_generate);
+  flags.sampling = {
+      absl::GetFlag(FLAGS_temperature).value, absl::GetFlag(FLAGS_top_k).value,
+      absl::GetFlag(FLAGS_top_p).value, absl::GetFlag(FLAGS_seed)};
+  flags.endTokens = endTokens(absl::GetFlag(FLAGS_end_id));
+  flags.mostTokens = absl::GetFlag(FLAGS_max_new_tokens).value;
+  const bool isChance = flags.sampling.topK || flags.sampling.topP < 1;
+  if (!flags.generate) {
+    if (flags.mostTokens || !flags.endTokens.empty() || isChance ||
+        flags.sampling.temperature > 0 || flags.sampling.seed)
+      throw UsageError("--max-new-tokens, --end-id, --temperature, --top-k, "
+                       "--top-p and --seed go with --generate");
+    return;
+  }
+  if (isChance && flags.sampling.temperature == 0)
+    throw UsageError("--top-k and --top-p choose among tokens by chance; give "
+                     "a --temperature above 0, too");
+  if (!flags.mostTokens)
+    flags.mostTokens = 128;
+  if (!flags.entry.empty() || flags.systems || flags.samples ||
+      flags.repeat > 1 || !flags.trace.empty() || !flags.until.empty() ||
+      !flags.counters.empty() || !flags.breaks.empty() || !flags.peeks.empty())
+    throw UsageError("--generate makes calls of several entries; leave out "
+                     "--entry, --samples, --num-systems, --repeat, --trace, "
+                     "--counters, --until, --break and --peek");
+  flags.prompt = takeFile(flags.inputs, "input_ids");
+  flags.tokens = takeFile(flags.outputs, "tokens");
+  if (flags.prompt.empty())
+    throw UsageError("--generate goes on with a text; give its tokens, "
+                     "--input input_ids=FILE.npy");
+  if (!flags.outputs.empty() || !flags.outputArchive.empty() ||
+      !flags.references.empty() || !flags.testData.empty())
+    throw UsageError("--generate gives tokens, --output tokens=FILE.npy; leave "
+                     "out other --output, --outputs, --compare and "
+                     "--test-data");
+}
+
 static std::string programOf(const std::vector<std::string> &words) {
   if (words.empty())
     throw UsageError("no program is given");
@@ -289,6 +384,7 @@ Flags givenFlags(const std::vector<std::string> &words) {
       throw UsageError(absl::StrCat("--weights=", folder, " is not a folder"));
   checkLooking(flags);
   checkSamples(flags);
+  readGeneration(flags);
   return flags;
 }
 

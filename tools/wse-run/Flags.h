@@ -3,6 +3,7 @@
 #define TOOLS_WSE_RUN_FLAGS_H
 
 #include "runtime/host/Compare.h"
+#include "runtime/host/Sampling.h"
 #include "runtime/host/Session.h"
 #include "runtime/swarmx/MpiLink.h"
 #include "tools/flags/CommandLine.h"
@@ -37,6 +38,12 @@ struct Flags {
   unsigned systems = 0;   ///< 0: neither --num-systems nor mpirun
   runtime::MpiLaunch mpi; ///< if mpirun has started this process
   bool quiet = false;
+  /// --generate: the prompt's file and the tokens', with the rest.
+  bool generate = false;
+  std::string prompt, tokens;
+  uint64_t mostTokens = 0;
+  std::vector<int64_t> endTokens;
+  runtime::Sampling sampling;
 };
 
 /// As the command line says, whose other words are given. Throws UsageError.

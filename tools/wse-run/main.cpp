@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "runtime/host/Cluster.h"
+#include "runtime/host/Generator.h"
 #include "runtime/host/Npy.h"
 #include "runtime/host/OutputFiles.h"
 #include "runtime/host/Pipeline.h"
@@ -17,6 +19,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <set>
 #include <thread>
@@ -146,8 +149,8 @@ static void checkOutputs(const Target &session, const Flags &flags) {
   std::vector<std::string> written, read = flags.inputArchives;
   for (const auto &[name, path] : flags.outputs)
     written.push_back(path);
-  for (const std::string &path :
-       {flags.outputArchive, flags.report, flags.trace, flags.saveState})
+  for (const std::string &path : {flags.outputArchive, flags.report,
+                                  flags.trace, flags.saveState, flags.tokens})
     if (!path.empty())
       written.push_back(path);
   for (const std::string &path : flags.counters)
@@ -157,6 +160,8 @@ static void checkOutputs(const Target &session, const Flags &flags) {
     for (const auto &[name, path] : *files)
       read.push_back(path);
   read.push_back(flags.program);
+  if (!flags.prompt.empty())
+    read.push_back(flags.prompt);
   // A state may be written over the one that was loaded.
   if (!flags.loadState.empty() && flags.loadState != flags.saveState)
     read.push_back(flags.loadState);
@@ -313,6 +318,74 @@ static int runSamples(const Flags &flags) {
   return writeResults(*pipeline, makeReport(*pipeline, run), references, flags);
 }
 
+/// The tokens of a text: integers [tokens] or [1, tokens].
+static std::vector<int64_t> readPrompt(const std::string &path) {
+  const HostTensor given = readTensor(path);
+  const size_t rank = given.shape.size();
+  if ((given.type != DataType::Int64 && given.type != DataType::Int32) ||
+      rank < 1 || rank > 2 || (rank == 2 && given.shape[0] != 1))
+    throw Error(ErrorClass::BadTensor,
+                inQuotes(path) + " is " + describe(given.type, given.shape) +
+                    ", expected the tokens of one text, int64[tokens] or "
+                    "int64[1, tokens]");
+  std::vector<int64_t> ids;
+  for (uint64_t i = 0; i < given.elements(); ++i)
+    ids.push_back(int64_t(given.number(i)));
+  return ids;
+}
+
+static GenerationOptions generationOptions(const Generator &generator,
+                                           const Flags &flags) {
+  GenerationOptions options;
+  options.mostTokens = flags.mostTokens;
+  options.endTokens = flags.endTokens;
+  for (const auto &[name, value] : flags.arguments) {
+    if (name != generator.positionName())
+      throw Error(ErrorClass::BadCall,
+                  "--generate has no argument " + inQuotes(name) +
+                      nearestNames(name, {generator.positionName()}));
+    options.position = value;
+  }
+  if (options.position != 0 && flags.loadState.empty())
+    throw Error(ErrorClass::BadState,
+                "no state has what is before " +
+                    inQuotes(generator.positionName()) + " " +
+                    std::to_string(options.position) + "; give --load-state");
+  options.isLoaded = !flags.loadState.empty();
+  options.sampling = flags.sampling;
+  options.engineOptions.threads = flags.threads;
+  options.engineOptions.replay = true;
+  options.engine = flags.engine;
+  return options;
+}
+
+static int runGeneration(Session &session, const Flags &flags) {
+  Generator generator(session);
+  const std::vector<int64_t> prompt = readPrompt(flags.prompt);
+  bindInputs(session, flags, {});
+  checkOutputs(session, flags);
+  restoreState(session, flags);
+  const Generation made =
+      generator.generate(prompt, generationOptions(generator, flags));
+  const RunReport report = makeReport(generator, made);
+  if (!flags.quiet)
+    absl::PrintF("%sids: [%s]\n", printable(report.text()),
+                 absl::StrJoin(made.ids, ", "));
+  OutputFiles files;
+  if (!flags.tokens.empty()) {
+    HostTensor tokens{DataType::Int64, {int64_t(made.ids.size())}, {}};
+    tokens.bytes.resize(made.ids.size() * sizeof(int64_t));
+    std::memcpy(tokens.bytes.data(), made.ids.data(), tokens.bytes.size());
+    files.add(flags.tokens, formatNpy(tokens));
+  }
+  if (!flags.report.empty())
+    files.add(flags.report, report.json());
+  files.commit();
+  if (!flags.saveState.empty())
+    require(session.saveState(flags.saveState));
+  return 0;
+}
+
 /// In the others. What is wrong with the program is told by process 0.
 static int serve(Link &link, const Flags &flags) {
   try {
@@ -370,6 +443,8 @@ static int runProgram(const Flags &flags) {
   std::unique_ptr<Session> opened =
       require(Session::open(flags.program, flags.weightFolders));
   Session &session = *opened;
+  if (flags.generate)
+    return runGeneration(session, flags);
   const Call call = require(session.callOf(flags.entry, flags.arguments));
   const NamedTensors references = readTensors(session, flags);
 

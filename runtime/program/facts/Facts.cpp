@@ -220,4 +220,17 @@ uint64_t tokensPerRun(const program::Program &program) {
   return tokens;
 }
 
+std::optional<int64_t> vocabularyOf(const program::Program &program,
+                                    uint32_t input) {
+  std::optional<int64_t> least;
+  for (unsigned i = 0; program.streams() && i < program.streams()->size(); ++i)
+    for (const program::Segment *segment :
+         *program.streams()->Get(i)->segments())
+      if (segment->index_tensor() == int64_t(input) &&
+          segment->index_count() > 0)
+        least = std::min(least.value_or(segment->index_count()),
+                         segment->index_count());
+  return least;
+}
+
 } // namespace wsec::runtime

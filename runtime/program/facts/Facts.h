@@ -7,6 +7,7 @@
 #include "runtime/program/program_generated.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace wsec::runtime {
@@ -62,6 +63,11 @@ SparseWeights sparseWeights(const program::Program &program,
 /// Tokens of a run: elements of the input that rows of a table are looked up
 /// by (batch x tokens). 0: the model has no such input.
 uint64_t tokensPerRun(const program::Program &program);
+
+/// Rows of the smallest table that an input looks up: what it knows is its
+/// vocabulary. Nothing: it looks up none.
+std::optional<int64_t> vocabularyOf(const program::Program &program,
+                                    uint32_t input);
 
 } // namespace wsec::runtime
 
