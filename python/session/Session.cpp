@@ -103,6 +103,16 @@ public:
     return {made.text(), made.json()};
   }
 
+  /// With the entries that brought weights, which are a part of it.
+  struct State {
+    Session::KeptState kept;
+    std::set<std::string> loaded;
+  };
+  State keptState() const { return {session->keptState(), loaded}; }
+  void restoreState(const State &state) {
+    require(session->restoreState(state.kept));
+    loaded = state.loaded;
+  }
   void saveState(const std::string &path) const {
     require(session->saveState(path));
   }
@@ -134,6 +144,7 @@ private:
 
 NB_MODULE(wsec_session, module) {
   const nb::call_guard<nb::gil_scoped_release> released;
+  nb::class_<WaferSession::State>(module, "State");
   nb::class_<WaferSession>(module, "WaferSession")
       .def(nb::init<const std::string &, const std::vector<std::string> &,
                     const std::string &, unsigned>(),
@@ -144,6 +155,8 @@ NB_MODULE(wsec_session, module) {
       .def("output", &WaferSession::output)
       .def("counts", &WaferSession::counts)
       .def("report", &WaferSession::report)
+      .def("kept_state", &WaferSession::keptState)
+      .def("restore_state", &WaferSession::restoreState)
       .def("save_state", &WaferSession::saveState)
       .def("load_state", &WaferSession::loadState)
       .def("clear_state", &WaferSession::clearState);

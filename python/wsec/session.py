@@ -107,6 +107,22 @@ class Session:
             text, made = _said(self._wafer.report)
         return Report(json.loads(made), text)
 
+    @property
+    def state(self) -> Any:
+        """What persistent buffers hold, kept in memory. Sessions of this program go on from there, as often as it is given back:
+        `kept = session.state`, `session.state = kept` are conversations in turn, or beams of a search, on one wafer. Setting it
+        raises RunError of kind "BadState" for what another program has left."""
+        with self._lock:
+            return _said(self._wafer.kept_state)
+
+    @state.setter
+    def state(self, kept: Any) -> None:
+        with self._lock:
+            try:
+                _said(self._wafer.restore_state, kept)
+            except TypeError:
+                raise InputError(f"a state is what session.state gave, not of type {type(kept).__name__}") from None
+
     def save_state(self, path: PathLike) -> None:
         """Writes what persistent buffers hold."""
         with self._lock:

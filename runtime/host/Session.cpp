@@ -513,6 +513,13 @@ absl::Status Session::restoreState(const std::string &path) {
   return asStatus([&] { state = readState(path, *loaded); });
 }
 
+absl::Status Session::restoreState(const KeptState &kept) {
+  return asStatus([&] {
+    requireOwnState("what was kept", kept.program, *loaded);
+    state = kept.held;
+  });
+}
+
 // ---------------------------------------------------------------- results
 
 std::vector<std::string> Session::values() const {

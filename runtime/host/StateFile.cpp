@@ -116,6 +116,16 @@ void writeState(const std::string &path, const PersistentState &state,
   file.commit();
 }
 
+void requireOwnState(const std::string &what, uint64_t digest,
+                     const LoadedProgram &program) {
+  if (digest != program.digest())
+    throw Error(
+        ErrorClass::BadState,
+        absl::StrCat(what, " is the state of another program, of digest ",
+                     absl::Hex(digest, absl::kZeroPad16), "; this one has ",
+                     absl::Hex(program.digest(), absl::kZeroPad16)));
+}
+
 PersistentState readState(const std::string &path,
                           const LoadedProgram &program) {
   const std::vector<uint8_t> bytes = readFile(path);
@@ -136,11 +146,7 @@ PersistentState readState(const std::string &path,
   if (bytes.size() < magic.size() + 3 * most ||
       digestOf(bytes.data(), bytes.size() - most) != sum)
     reader.fail("is damaged: its digest is another; save the state again");
-  if (const uint64_t digest = reader.number(8); digest != program.digest())
-    reader.fail(absl::StrCat("is the state of another program, of digest ",
-                             absl::Hex(digest, absl::kZeroPad16),
-                             "; this one has ",
-                             absl::Hex(program.digest(), absl::kZeroPad16)));
+  requireOwnState(inQuotes(path), reader.number(8), program);
   PersistentState state(program.program());
   const uint64_t count = reader.number(8);
   for (uint64_t i = 0; i < count; ++i)

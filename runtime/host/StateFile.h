@@ -22,6 +22,10 @@ namespace wsec::runtime {
 void writeState(const std::string &path, const PersistentState &state,
                 const LoadedProgram &program);
 
+/// Throws BadState, about `what`, unless the digest is the program's.
+void requireOwnState(const std::string &what, uint64_t digest,
+                     const LoadedProgram &program);
+
 /// Throws IoError, or BadState where the file is none, is damaged, or was saved
 /// by another program.
 PersistentState readState(const std::string &path,

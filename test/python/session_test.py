@@ -106,6 +106,36 @@ class SessionTest(unittest.TestCase):
             self.session.load_state(self.folder / "two.state")
         self.assertEqual(raised.exception.kind, "BadState")
 
+    def test_states_in_turn(self):
+        (self.folder / "cache.mlir").write_text(CACHE.read_text())
+        np.ones((2, 16), "f4").tofile(self.folder / "past.bin")
+        program = wsec.compile(self.folder / "cache.mlir")
+        for engine in ("burst", "wavelet"):
+            session = program.session(engine=engine)
+            session.run(entry="load")
+            first = session.state
+            # Two beams of one begin, which grow in turn, and one that leaves the other behind.
+            beams = {3: first, 5: first}
+            for row in (2, 3):
+                for number in beams:
+                    session.state = beams[number]
+                    session.run({"x": np.full((64, 16), number, "f4")}, entry="append", arguments={"position": row})
+                    beams[number] = session.state
+            for number in beams:
+                session.state = beams[number]
+                self.assert_attended(session, 4, 2 + 2 * number)
+            session.state = beams[3]
+            session.run({"x": np.full((64, 16), 7, "f4")}, entry="append", arguments={"position": 3})
+            self.assert_attended(session, 4, 2 + 3 + 7)
+            other = program.session(engine=engine)
+            other.state = first
+            self.assert_attended(other, 2, 2)
+            with self.assertRaisesRegex(wsec.RunError, "what was kept is the state of another program") as raised:
+                self.session.state = first
+            self.assertEqual(raised.exception.kind, "BadState")
+            with self.assertRaisesRegex(wsec.InputError, "a state is what session.state gave, not of type str"):
+                session.state = "two.state"
+
     def assert_attended(self, session, length, expected):
         given = session.run(entry="attend", arguments={"length": length})
         np.testing.assert_array_equal(given["y"], np.full((4, 4), expected))

@@ -106,6 +106,27 @@ TEST_P(Entries, StateIsSavedAndRestored) {
   std::filesystem::remove(path);
 }
 
+/// One begin, two ways to go on, in turn.
+TEST_P(Entries, StateIsKeptAndGivenBack) {
+  call(*session, "load");
+  ASSERT_TRUE(session->bind("x", tokens()).ok());
+  const Session::KeptState two = session->keptState();
+  call(*session, "append", {{"row", 2}});
+  const Session::KeptState three = session->keptState();
+  session->clearState();
+  ASSERT_TRUE(session->restoreState(three).ok());
+  expectSum(*session, 3);
+  ASSERT_TRUE(session->restoreState(two).ok());
+  expectSum(*session, 2);
+  call(*session, "append", {{"row", 2}});
+  expectSum(*session, 3);
+  Session::KeptState foreign = two;
+  ++foreign.program;
+  EXPECT_NE(messageOf(session->restoreState(foreign), ErrorClass::BadState)
+                .find("what was kept is the state of another program"),
+            std::string::npos);
+}
+
 /// The cycles of a recorded call do not change, its values do.
 TEST_P(Entries, CallsAreRecordedByArguments) {
   options.replay = true;
