@@ -61,10 +61,16 @@ def tool_stamp(name: str) -> str:
     return f"{about.st_size} {about.st_mtime_ns}"
 
 
+def environment() -> dict[str, str]:
+    """That of tools: they find this Python, and this package."""
+    folders = [str(Path(__file__).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"WSEC_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(folders)}
+
+
 def start() -> None:
     """What `wsec`, `wse-run` and `wse-inspect` of an installed package do."""
     path = tool(Path(sys.argv[0]).name)
-    os.execv(path, [path, *sys.argv[1:]])
+    os.execve(path, [path, *sys.argv[1:]], environment())
 
 
 def flags(given: dict[str, object]) -> list[str]:

@@ -103,8 +103,7 @@ def train(model: PathLike, data: Data, *, steps: int, batch: int, sequence: int 
         which sample j of step i is tokens[(i * batch + j) * sequence] and the `sequence` tokens behind it; or
         arrays of samples, by the names of the model's inputs and "targets", as a dict or a .npz file.
     evaluated: the same, of which only the loss is taken.
-    tokenizer: a tokenizer.json, by which texts are read with the package tokenizers, without special tokens; else
-        they are bytes, or what text= says.
+    tokenizer: a tokenizer.json, by which texts are read (wsec.tokens); else they are bytes, or what text= says.
     num_systems: wafers; losses and weights do not depend on it. on_step: told each line of the log.
     flags: those of wsec train: lr=1e-3, optimizer="sgd", no_decay=["*.bias"], checkpoint_dir="run", resume=True.
 
@@ -113,15 +112,15 @@ def train(model: PathLike, data: Data, *, steps: int, batch: int, sequence: int 
     history = History()
     with tempfile.TemporaryDirectory(prefix="wsec-") as folder:
         path = Path(log) if log is not None else Path(folder) / "log.jsonl"
-        given = {**_file(data, folder, "", tokenizer), "steps": steps, "batch": batch, "sequence": sequence,
-                 "num_systems": num_systems, "mesh": mesh, "log": path,
-                 **({} if evaluated is None else _file(evaluated, folder, "eval_", tokenizer)), **flags}
+        given = {**_file(data, folder, ""), "steps": steps, "batch": batch, "sequence": sequence,
+                 "num_systems": num_systems, "mesh": mesh, "log": path, "tokenizer": tokenizer,
+                 **({} if evaluated is None else _file(evaluated, folder, "eval_")), **flags}
         command = [tools.tool("wsec"), "train", os.fspath(model), *tools.flags(given)]
         status = tools.Status("training") if (tools.watched() if progress is None else progress) else None
         with open(Path(folder) / "said", "w+", errors="replace") as printed, \
                 open(Path(folder) / "wrong", "w+", errors="replace") as wrong:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=printed, stderr=wrong,
-                                       start_new_session=True)  # Ctrl-C is ours to pass on
+                                       env=tools.environment(), start_new_session=True)  # Ctrl-C is ours to pass on
             follower = _Follower(path, history, steps, on_step, status)
             while process.poll() is None:
                 try:
@@ -146,25 +145,8 @@ def train(model: PathLike, data: Data, *, steps: int, batch: int, sequence: int 
     return history
 
 
-def _tokens_of(text: PathLike, tokenizer: PathLike) -> list[int]:
-    try:
-        from tokenizers import Tokenizer
-    except ImportError as error:
-        raise tools.UsageError(f"{os.fspath(tokenizer)}: reading it needs a package: pip install tokenizers") from error
-    if not Path(tokenizer).is_file():
-        raise tools.UsageError(f"{os.fspath(tokenizer)}: there is no such tokenizer")
-    reader = Tokenizer.from_file(os.fspath(tokenizer))
-    reader.no_truncation()
-    reader.no_padding()
-    return reader.encode(Path(text).read_text(encoding="utf-8"), add_special_tokens=False).ids
-
-
-def _file(data: Data, folder: str, prefix: str, tokenizer: PathLike | None) -> dict[str, PathLike]:
+def _file(data: Data, folder: str, prefix: str) -> dict[str, PathLike]:
     """The flag that takes it."""
-    if tokenizer is not None:
-        if not isinstance(data, (str, os.PathLike)) or not os.fspath(data).endswith(".txt"):
-            raise tools.UsageError("a tokenizer reads texts, .txt files: leave it out, or give it one")
-        data = _tokens_of(data, tokenizer)
     if isinstance(data, Mapping):
         arrays = Path(folder) / f"{prefix}data.npz"
         np.savez(arrays, **data)

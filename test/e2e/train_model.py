@@ -285,6 +285,26 @@ def text(work):
     print("a configuration: the same losses")
 
 
+def tokenizer(work):
+    """A text is read by a tokenizer.json, once; who cannot read it is told how."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    words = [f"w{i}" for i in range(VOCABULARY)]
+    reader = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="w0"))
+    reader.pre_tokenizer = pre_tokenizers.Whitespace()
+    path, text = work.folder / "tokenizer.json", work.folder / "words.txt"
+    reader.save(str(path))
+    text.write_text(" ".join(words[i] for i in work.tokens))
+    flags = ["--lr=1e-2", f"--tokens={text}", f"--tokenizer={path}", f"--eval-tokens={text}"]
+    os.environ["WSEC_PYTHON"] = "no-python"
+    work.refused(f"this has failed:\n  no-python -m wsec.tokens {text} --tokenizer={path} -o TOKENS.npy", *flags)
+    os.environ |= {"WSEC_PYTHON": sys.executable, "PYTHONPATH": str(ROOT / "python")}
+    assert work.train(*flags) == work.train("--lr=1e-2")
+    os.environ["WSEC_PYTHON"] = "no-python"  # nothing needs it any more
+    assert work.train(*flags) == work.losses("log1.jsonl")
+    work.refused("a tokenizer reads texts", f"--tokenizer={path}", code=2)
+    print("a tokenizer: the same losses")
+
+
 def refusals(work):
     """What is wrong is said before the first step."""
     np.save(work.folder / "few.npy", work.tokens[:50])

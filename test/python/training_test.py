@@ -76,10 +76,13 @@ class TrainingTest(unittest.TestCase):
         self.assertEqual(history.losses, self.train().losses)
         with self.assertRaisesRegex(wsec.UsageError, "a tokenizer reads texts"):
             self.train(tokenizer=self.folder / "tokenizer.json")
-        with self.assertRaisesRegex(wsec.UsageError, "there is no such tokenizer"):
+        with self.assertRaisesRegex(wsec.CompileError, "none.json.*No such file"):
             self.train(text, tokenizer=self.folder / "none.json")
-        with self.assertRaisesRegex(wsec.UsageError, r'a tokenizer is read from Python: wsec.train\(model, "text.txt"'):
-            self.train(text, text="tokenizer.json")
+        with self.assertRaisesRegex(wsec.UsageError, "by --tokenizer or by --text, not by both"):
+            self.train(text, text="characters", tokenizer=self.folder / "tokenizer.json")
+        (self.folder / "bad.json").write_text("{}")
+        with self.assertRaisesRegex(wsec.CompileError, r"(?s)bad.json: .*this has failed:.* -m wsec.tokens .*/text.txt"):
+            self.train(text, tokenizer=self.folder / "bad.json")
 
     def test_errors_are_those_of_the_tool(self):
         with self.assertRaisesRegex(wsec.CompileError, "take 145 tokens, and there are 100"):

@@ -6,6 +6,7 @@
 #include "runtime/train/ServeTraining.h"
 #include "runtime/train/TrainingLog.h"
 #include "tools/wsec/CountFlag.h"
+#include "tools/wsec/Tokenize.h"
 #include "tools/wsec/TrainedModel.h"
 
 #include "absl/flags/declare.h"
@@ -96,7 +97,11 @@ ABSL_FLAG(std::string, eval_data, "",
           "FILE.npz  what only to take the loss of");
 ABSL_FLAG(std::string, text, "bytes",
           "UNIT  what a token of a text is: bytes, or characters, in the order "
-          "of their code points; from Python, by a tokenizer.json");
+          "of their code points");
+ABSL_FLAG(
+    std::string, tokenizer, "",
+    "tokenizer.json  or by this, which the Python that $WSEC_PYTHON names "
+    "(python3) reads, with its packages wsec and tokenizers");
 ABSL_FLAG(std::string, eval_tokens, "",
           "FILE.npy|FILE.txt  what only to take the loss of");
 ABSL_FLAG(Any, eval_every, {0}, "N  steps between evaluations");
@@ -172,8 +177,8 @@ using namespace wsec::runtime;
 std::vector<FlagGroup> trainFlags() {
   return {
       {"what to learn",
-       {"tokens", "text", "eval-tokens", "sequence", "data", "targets",
-        "eval-data", "eval-every", "batch", "micro-batch", "steps"}},
+       {"tokens", "text", "tokenizer", "eval-tokens", "sequence", "data",
+        "targets", "eval-data", "eval-every", "batch", "micro-batch", "steps"}},
       {"the model",
        {"loss", "logits", "input", "label-smoothing", "train", "freeze",
         "seed"}},
@@ -264,14 +269,6 @@ static Schedule schedule(uint64_t steps) {
 
 static TextUnit textUnit() {
   const std::string unit = absl::GetFlag(FLAGS_text);
-  if (absl::EndsWith(unit, ".json"))
-    throw UsageError(
-        "a tokenizer is read from Python: wsec.train(model, \"text.txt\", "
-        "tokenizer=\"" +
-        unit +
-        "\", ...), which needs the package tokenizers; or save what it makes "
-        "of "
-        "the text as integers, and take --tokens=FILE.npy");
   if (unit != "bytes" && unit != "characters")
     throw UsageError("--text wants bytes or characters, found '" + unit + "'");
   return unit == "bytes" ? TextUnit::Bytes : TextUnit::Characters;
@@ -309,12 +306,23 @@ struct Task {
 };
 } // namespace
 
-static std::optional<Tokens> readTokens(const std::string &path, TextUnit unit,
-                                        const Tokens *others) {
+static std::optional<Tokens> readTokens(const std::string &path,
+                                        const Tokens *others,
+                                        const std::string &cache) {
   if (path.empty())
     return std::nullopt;
-  return Tokens::open(path, unit,
-                      others ? others->characters() : std::vector<char32_t>());
+  const std::string tokenizer = absl::GetFlag(FLAGS_tokenizer);
+  if (tokenizer.empty())
+    return Tokens::open(path, textUnit(),
+                        others ? others->characters()
+                               : std::vector<char32_t>());
+  if (!absl::EndsWith(path, ".txt"))
+    throw UsageError("a tokenizer reads texts, .txt files, and " +
+                     inQuotes(path) + " is none: leave out --tokenizer");
+  if (textUnit() != TextUnit::Bytes)
+    throw UsageError("what a token of a text is is said by --tokenizer or by "
+                     "--text, not by both");
+  return Tokens::open(tokenize(path, tokenizer, cache));
 }
 
 static std::unique_ptr<NamedArrays> readArrays(const std::string &path) {
@@ -325,7 +333,7 @@ static std::unique_ptr<NamedArrays> readArrays(const std::string &path) {
                                      : "");
 }
 
-static void readData(Task &task) {
+static void readData(Task &task, const std::string &cache) {
   const std::string tokens = absl::GetFlag(FLAGS_tokens),
                     others = absl::GetFlag(FLAGS_eval_tokens),
                     data = absl::GetFlag(FLAGS_data),
@@ -338,14 +346,14 @@ static void readData(Task &task) {
                      "--data");
   task.arrays = readArrays(data);
   task.evaluatedArrays = readArrays(otherData);
-  task.tokens = readTokens(tokens, textUnit(), nullptr);
+  task.tokens = readTokens(tokens, nullptr, cache);
   task.evaluatedTokens =
-      readTokens(others, textUnit(), task.tokens ? &*task.tokens : nullptr);
+      readTokens(others, task.tokens ? &*task.tokens : nullptr, cache);
 }
 
-static Task readTask() {
+static Task readTask(const std::string &cache) {
   Task task;
-  readData(task);
+  readData(task, cache);
   TrainingOptions &options = task.options;
   options.batch = needed(absl::GetFlag(FLAGS_batch),
                          "how many samples a step has: --batch=B");
@@ -410,15 +418,14 @@ static void checkOutputs(const TrainedModel &model) {
   std::vector<std::string> written,
       read{model.training.model, absl::GetFlag(FLAGS_tokens)};
   for (const std::string &path :
-       {absl::GetFlag(FLAGS_data), absl::GetFlag(FLAGS_eval_data)})
+       {absl::GetFlag(FLAGS_data), absl::GetFlag(FLAGS_eval_data),
+        absl::GetFlag(FLAGS_eval_tokens), absl::GetFlag(FLAGS_tokenizer)})
     if (!path.empty())
       read.push_back(path);
   for (const std::string &path :
        {absl::GetFlag(FLAGS_log), absl::GetFlag(FLAGS_report)})
     if (!path.empty())
       written.push_back(path);
-  if (const std::string path = absl::GetFlag(FLAGS_eval_tokens); !path.empty())
-    read.push_back(path);
   checkOutputPaths(written, read);
 }
 
@@ -514,7 +521,7 @@ static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
       absl::GetFlag(FLAGS_validate_only) || absl::GetFlag(FLAGS_compile_only);
   std::optional<Task> task;
   if (!stopsEarly || !absl::GetFlag(FLAGS_tokens).empty() || hasArrays)
-    task = readTask();
+    task = readTask(cache);
   const TrainedModel model = readTrainedModel(
       word, cache, batch, sequence, task ? task->arrays.get() : nullptr);
   if (!isQuiet && !hasArrays && !sequence)
