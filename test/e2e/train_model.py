@@ -8,6 +8,8 @@ Usage: train_model.py WORK PART...: each PART is a function below. The program o
 
 import json
 import os
+import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -215,6 +217,39 @@ def checkpoints(work):
     torn = whole / last / "model.safetensors"
     torn.write_bytes(torn.read_bytes()[:-5])
     work.refused("bytes, the checkpoint was saved with", f"--checkpoint-dir={whole}", "--resume", steps=9)
+
+
+def disk(work):
+    """A full disk ends a run with what could not be written; what was whole stays, and the run goes on from there."""
+    losses = work.train("--lr=1e-2")
+    folder = work.folder / "full"
+    flags = ["--lr=1e-2", f"--checkpoint-dir={folder}", "--checkpoint-every=1", "--resume"]
+    work.train(*flags, steps=3)
+    there = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    def limited(most, *more):
+        """A run whose files have at most so many bytes; what it says."""
+        result = subprocess.run(work.command(*flags, *more, log="full.jsonl"), capture_output=True, text=True, check=False,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+        assert result.returncode == 1, f"{most} bytes: exit code {result.returncode}\n{result.stderr}"
+        return result.stderr
+    weights, moments = (max(len(data) for path, data in there.items() if path.name.startswith(name))
+                        for name in ("model", "optimizer"))
+    for most in (weights - 1, moments - 1):
+        said = limited(most)
+        assert re.search(r"IoError: cannot write '.*/full/step-0+4\.part/.*safetensors': File too large", said), said
+        assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == there, most
+    said = limited(100)
+    assert re.search("IoError: cannot write the log '.*full.jsonl': File too large", said), said
+    assert work.train(*flags)[-5:] == losses[3:]
+    shutil.rmtree(folder)
+    said = limited(10000, f"--cache={work.folder / 'none'}")
+    assert re.search(r"cannot write '.*/none/\w+\.(wafer|json)': File too large", said), said
+    assert not list((work.folder / "none").iterdir())
+    work.refused("cannot write the log '/dev/full': No space left on device", "--log=/dev/full")
+    result = subprocess.run(work.command("--report=/dev/full"), capture_output=True, text=True, check=False)
+    assert result.returncode == 1 and "cannot write '/dev/full': No space left on device" in result.stderr, result.stderr
+    print("a full disk: named, and what was whole stays")
 
 
 def interrupt(work):

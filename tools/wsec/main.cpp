@@ -24,15 +24,15 @@ static void finishOutput() {
 }
 
 int main(int argc, char **argv) {
+#ifdef SIGXFSZ
+  // A file that grows beyond its limit is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
+#endif
   if (const std::optional<int> code = wsec::tools::runSubcommand(argc, argv))
     return *code;
   llvm::InitLLVM init(argc, argv);
   llvm::outs(); // is there before, and so destroyed behind
   std::atexit(finishOutput);
-#ifdef SIGXFSZ
-  // A file that grows beyond its limit is an error like a full disk.
-  std::signal(SIGXFSZ, SIG_IGN);
-#endif
   wsec::CompileOptions options;
   if (!wsec::parseOptions(argc, argv, options))
     return 2;
