@@ -34,6 +34,14 @@ private:
   void placeWeights();
   void streamWeights();
   void stream(int64_t first, int64_t size, int64_t count);
+  /// The first result feature whose weights stream into a row. All rows take as
+  /// many, the last ones perhaps one that the row before has, too.
+  Value firstStreamed(ScalarBuilder &scalars) const {
+    Value first = scalars.tileStart(shape.n, b.height(), scalars.py());
+    return rowsAreAlike() ? first
+                          : scalars.min(first, shape.n - shape.rowFeatures);
+  }
+  bool rowsAreAlike() const { return shape.n % b.height() == 0; }
   /// Lines that a block streams in, all its features in one or each alone.
   int64_t linesOf(const Block &block) const {
     return shape.pairs ? *ScalarBuilder::known(block.size) : 1;
@@ -65,9 +73,11 @@ private:
   ScalarBuilder &s;
   StationaryShape shape;
   Tile in, out;
-  Value firstRow;    ///< result feature of the row
-  Value rowFeatures; ///< and how many
-  Value hasFeatures; ///< whether there are any
+  Value firstRow;         ///< result feature of the row
+  Value rowFeatures;      ///< and how many
+  Value hasFeatures;      ///< whether there are any
+  Value computedFeatures; ///< sums of a PE: with those of `skipped` features
+  Value skipped;          ///< that are another row's, before its own
   std::string exchange, sums, sent;
   SmallVector<Block> blocks;
 };
@@ -87,13 +97,17 @@ void StationaryWriter::placeWeights() {
   if (wse::ParameterOp parameter = wse::residentOf(op, op.getWeight())) {
     Tile held = b.tile(parameter);
     firstRow = held.firstToken;
-    rowFeatures = held.channels;
+    rowFeatures = computedFeatures = held.channels;
+    skipped = s.constant(0);
     hasFeatures = shape.n < b.height() ? held.active : s.constant(1);
     blocks.push_back({0, rowFeatures, held.buffer, held.step, held.pitch});
     return;
   }
-  firstRow = s.mul(s.py(), shape.rowFeatures);
-  rowFeatures = s.constant(shape.rowFeatures);
+  firstRow = s.tileStart(shape.n, b.height(), s.py());
+  computedFeatures = s.constant(shape.rowFeatures);
+  rowFeatures = rowsAreAlike() ? computedFeatures
+                               : s.tileSize(shape.n, b.height(), s.py());
+  skipped = rowsAreAlike() ? s.constant(0) : s.sub(firstRow, firstStreamed(s));
   hasFeatures = s.constant(1);
   const int64_t each = shape.perWord() * shape.wordsOf(shape.ownInputs);
   int64_t first = 0;
@@ -134,11 +148,10 @@ void StationaryWriter::stream(int64_t first, int64_t size, int64_t count) {
     segment.lineStep = together * weight.strides[1];
     segment.extents = {together, RoutineBuilder::featureCount(host, features)};
     segment.strides = {weight.strides[1], weight.strides[0]};
-    segment.offset =
-        Affine(RoutineBuilder::featureStart(host, features)) *
-            weight.strides[0] +
-        Affine(host.py()) * (shape.rowFeatures * weight.strides[1]) +
-        Affine(weight.offset + first * weight.strides[1]);
+    segment.offset = Affine(RoutineBuilder::featureStart(host, features)) *
+                         weight.strides[0] +
+                     Affine(firstStreamed(host)) * weight.strides[1] +
+                     Affine(weight.offset + first * weight.strides[1]);
     if (shape.pairs)
       segment.halves = shape.element;
     return segment;
@@ -263,7 +276,7 @@ void StationaryWriter::sumRow(int64_t tokens) {
   Operand west = Operand::fabric(b.parityColor(StreamPattern::RowWest, parity));
   Operand east = Operand::fabric(
       b.parityColor(StreamPattern::RowWest, s.logicalNot(parity)));
-  Affine words = Affine(rowFeatures) * tokens;
+  Affine words = Affine(computedFeatures) * tokens;
   b.where(isLast, [&] { b.vector(Opcode::Mov, {words}, west, {mine}); });
   if (b.width() > 2)
     b.where(s.logicalNot(s.add(isFirst, isLast)),
@@ -276,10 +289,10 @@ void StationaryWriter::sumRow(int64_t tokens) {
   mine.strides = {tokens, 1};
   east.depth = 2;
   b.where(isFirst, [&] {
-    b.vector(Opcode::Add, {rowFeatures, tokens},
+    b.vector(Opcode::Add, {computedFeatures, tokens},
              Operand::memory(rounded, 0, {row, 1}), {mine, east});
     if (row != tokens)
-      b.vector(Opcode::Mov, {rowFeatures},
+      b.vector(Opcode::Mov, {computedFeatures},
                Operand::memory(rounded, tokens, {row}),
                {Operand::immediate(0)});
   });
@@ -303,7 +316,7 @@ void StationaryWriter::keepResults(int64_t tokens) {
   });
   b.where(s.logicalAnd(s.equal(s.px(), 0), hasFeatures), [&] {
     b.start(RowThread, Opcode::Mov, {all}, cast,
-            {Operand::memory(sums, 0, {1})});
+            {Operand::memory(sums, Affine(skipped) * each, {1})});
   });
   Value south = s.max(s.sub(end, s.max(out.firstFeature, endRow)), 0);
   gather({words}, own, s.mul(south, each));
@@ -403,7 +416,7 @@ void StationaryWriter::run(const Round &round, bool first) {
   b.await(GatherThread);
   if (tokens == 1)
     b.where(hasFeatures, [&] {
-      b.vector(Opcode::Mov, {rowFeatures}, Operand::memory(sums, 0, {1}),
+      b.vector(Opcode::Mov, {computedFeatures}, Operand::memory(sums, 0, {1}),
                {Operand::immediate(0)});
     });
   if (shape.inTurns)
@@ -452,8 +465,8 @@ LogicalResult lowerStationary(const MatmulForm &op, RoutineBuilder &b) {
     return op.product().emitOpError("cannot keep its weights in the ")
            << b.width() << "x" << b.height()
            << " PEs: this needs several columns and rows, for weights that "
-              "stream an I/O channel in each row and result features that the "
-              "rows share evenly, and "
+              "stream an I/O channel in each row and a result feature or more "
+              "for each, and "
            << 4 * StationaryShape::mostWords << " bytes of SRAM at most";
   StationaryWriter(op, b).write();
   return success();

@@ -37,7 +37,7 @@ StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
       element(op.inputType().getElementType()) {
   const int64_t height = machine.height, pitch = out.pitch(height);
   if (machine.width < 2 || height < 2 || out.replicatedRows ||
-      (!resident && (n % height != 0 || machine.westCount() != height)))
+      (!resident && (n < height || machine.westCount() != height)))
     return;
   if (isNarrow() && !resident)
     pairs = in.features.inPairsAndTails(machine.width);

@@ -9,7 +9,7 @@ wse.program @main state(selected) mesh(1x2) machine("wse2") {
   input @x : tensor<4x8xf32>
   parameter @w = external<"w.bin", 0, 384> : tensor<8x12xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x4x8xf32, #tokens>
-  // expected-error @below {{cannot keep its weights in the 1x2 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
+  // expected-error @below {{cannot keep its weights in the 1x2 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and a result feature or more for each, and 24576 bytes of SRAM at most}}
   %y = matmul %x weight #wse.weight<@w : tensor<8x12xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x12xf32, #tokens>
   store %y to "y" on @r : tensor<1x4x12xf32, #tokens> to tensor<4x12xf32>
 }
@@ -25,7 +25,7 @@ wse.program @main state(selected) mesh(4x1) machine("wse2") {
   input @x : tensor<4x8xf32>
   parameter @w = external<"w.bin", 0, 384> : tensor<8x12xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x4x8xf32, #tokens>
-  // expected-error @below {{cannot keep its weights in the 4x1 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
+  // expected-error @below {{cannot keep its weights in the 4x1 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and a result feature or more for each, and 24576 bytes of SRAM at most}}
   %y = matmul %x weight #wse.weight<@w : tensor<8x12xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x12xf32, #tokens>
   store %y to "y" on @r : tensor<1x4x12xf32, #tokens> to tensor<4x12xf32>
 }
@@ -41,7 +41,7 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   input @x : tensor<4x8xf32>
   parameter @w = external<"w.bin", 0, 416> : tensor<8x13xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x4x8xf32, #tokens>
-  // expected-error @below {{cannot keep its weights in the 4x2 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
+  // expected-error @below {{cannot keep its weights in the 4x2 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and a result feature or more for each, and 24576 bytes of SRAM at most}}
   %y = matmul %x weight #wse.weight<@w : tensor<8x13xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x13xf32, #tokens>
   store %y to "y" on @r : tensor<1x4x13xf32, #tokens> to tensor<4x13xf32>
 }
@@ -57,7 +57,7 @@ wse.program @main state(selected) mesh(4x4) machine("{\"base\": \"wse2\", \"chan
   input @x : tensor<4x8xf32>
   parameter @w = external<"w.bin", 0, 384> : tensor<8x12xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x4x8xf32, #tokens>
-  // expected-error @below {{cannot keep its weights in the 4x4 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
+  // expected-error @below {{cannot keep its weights in the 4x4 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and a result feature or more for each, and 24576 bytes of SRAM at most}}
   %y = matmul %x weight #wse.weight<@w : tensor<8x12xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x12xf32, #tokens>
   store %y to "y" on @r : tensor<1x4x12xf32, #tokens> to tensor<4x12xf32>
 }
@@ -74,7 +74,7 @@ wse.program @main state(selected) mesh(2x2) machine("wse2") {
   input @x : tensor<40x160xf32>
   parameter @w = external<"w.bin", 0, 102400> : tensor<160x160xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x40x160xf32, #tokens>
-  // expected-error @below {{cannot keep its weights in the 2x2 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
+  // expected-error @below {{cannot keep its weights in the 2x2 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and a result feature or more for each, and 24576 bytes of SRAM at most}}
   %y = matmul %x weight #wse.weight<@w : tensor<160x160xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x40x160xf32, #tokens> -> tensor<1x40x160xf32, #tokens>
   store %y to "y" on @r : tensor<1x40x160xf32, #tokens> to tensor<40x160xf32>
 }
