@@ -4,9 +4,7 @@ step of training, of small models on small meshes.
 
 One run in which the link is the limit gives beta, the used fraction of its
 rate, one in which the PEs are gives eta, that of their peak; the others must
-follow: by 22 %, and by 13 % in training. One eta is too few: products that take
-weights into two buffers in turns, which small models get on some meshes and not
-on others, reach 78 % of the peak, those beside them 65 %.
+follow by 10 %, and so must steps of training, of one of which eta is taken.
 
 Usage: estimate.py FOLDER. Prints a line per run; exit code 1 if one does not.
 """
@@ -19,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 # Layers, width, heads, mesh, tokens.
-STREAM = [(4, 384, 4, "48x6", 6), (2, 640, 8, "64x8", 8)]
+STREAM = [(3, 384, 4, "48x8", 4), (4, 384, 4, "48x6", 6), (2, 640, 8, "64x8", 8), (3, 512, 8, "48x8", 8)]
 COMPUTE = [(2, 512, 8, "16x16", 16), (4, 384, 4, "16x16", 16), (2, 640, 4, "24x24", 24),
            (3, 512, 4, "20x20", 20)]
 TRAINING = [(3, 448, 4, "16x16", 16), (4, 384, 4, "16x16", 16), (3, 512, 4, "20x20", 20), (2, 512, 4, "32x32", 32),
@@ -95,7 +93,7 @@ def main():
     computes = [run(folder, shape, "compute", eta) for shape in COMPUTE[1:]]
     steps = trainings(folder)
     worst = [max(abs(ratio - 1) for ratio in ratios) for ratios in (streams, computes, steps)]
-    good = worst[0] <= 0.2 and worst[1] <= 0.22 and worst[2] <= 0.13
+    good = max(worst) <= 0.1
     print(f"worst {', '.join(f'{100 * each:.1f}' for each in worst)} %: {'ok' if good else 'FAILED'}")
     return not good
 
