@@ -32,18 +32,18 @@ wse.program @main state(selected) mesh(4x1) machine("wse2") {
 
 // -----
 
-// Thirteen result features in two rows, whose weights stream.
+// One result feature for two rows, whose weights stream.
 
 #tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<4x8xf32>
-  parameter @w = external<"w.bin", 0, 416> : tensor<8x13xf32>
+  parameter @w = external<"w.bin", 0, 32> : tensor<8x1xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x4x8xf32, #tokens>
   // expected-error @below {{cannot keep its weights in the 4x2 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and a result feature or more for each, and 24576 bytes of SRAM at most}}
-  %y = matmul %x weight #wse.weight<@w : tensor<8x13xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x13xf32, #tokens>
-  store %y to "y" on @r : tensor<1x4x13xf32, #tokens> to tensor<4x13xf32>
+  %y = matmul %x weight #wse.weight<@w : tensor<8x1xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x1xf32, #tokens>
+  store %y to "y" on @r : tensor<1x4x1xf32, #tokens> to tensor<4x1xf32>
 }
 
 // -----

@@ -1,5 +1,5 @@
-// RUN: wse-opt %s --wsec-place --wsec-route | FileCheck %s --check-prefix=ROUTE
-// RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --wsec-lower | FileCheck %s
+// RUN: wse-opt %s --split-input-file --wsec-place --wsec-route | FileCheck %s --check-prefix=ROUTE
+// RUN: wse-opt %s --split-input-file --wsec-place --wsec-route --wsec-schedule --wsec-lower | FileCheck %s
 
 // 8 -> 12 -> 8 -> 12 features of three tokens on four columns and two rows.
 
@@ -44,4 +44,30 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK: kernel @{{.*}} kind "matmul" nodes ["broadcast"] {{.*}} of [[BOUND:77\.[0-9]+]] bound
   // CHECK: kernel @{{.*}} kind "matmul" nodes ["reduce"] {{.*}} of [[BOUND]] bound
   // CHECK: kernel @{{.*}} kind "matmul" nodes ["stationary"] {{.*}} of [[BOUND]] bound
+}
+
+// -----
+
+// Thirteen result features in two rows: both take seven, of which the last row
+// keeps the sums of six to itself.
+
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
+
+// CHECK-LABEL: pe.program @uneven
+// CHECK:      routine @matmul {
+// CHECK:      vector add [[SUMS:@[a-z0-9_]+]][0, strides = [1]] = [[SUMS]][0, strides = [1]], fabric({{.*}}) over (28) where
+// CHECK:      vector mov fabric({{[0-9]+}}) = [[SUMS]][%{{[a-z0-9_]+}} * 4, strides = [1]] over (%size{{[a-z0-9_]*}} * 4) where {{.*}} thread 1
+// CHECK:      stream in @to_rows_of_matmul
+// CHECK:      [[START:%[a-z0-9_]+]] = scalar tile_start(%c13, %c2, %py)
+// CHECK-NEXT: %c6 = constant 6
+// CHECK-NEXT: [[FIRST:%[a-z0-9_]+]] = scalar min([[START]], %c6)
+// CHECK-NEXT: segment @w[%{{.*}} * 13 + [[FIRST]], strides = [1, 13]] over (2, 2) lines 1 step 2
+// CHECK-NEXT: segment @w[%{{.*}} * 13 + [[FIRST]] + 2, strides = [1, 13]] over (5, 2) lines 1 step 5
+wse.program @uneven state(selected) mesh(4x2) machine("wse2") {
+  region @r shape(4x2)
+  input @x : tensor<4x8xf32>
+  parameter @w = external<"w.bin", 0, 416> : tensor<8x13xf32>
+  %x = load @x on @r {nodes = ["x"]} : tensor<1x4x8xf32, #tokens>
+  %y = matmul %x weight #wse.weight<@w : tensor<8x13xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x13xf32, #tokens>
+  store %y to "y" on @r : tensor<1x4x13xf32, #tokens> to tensor<4x13xf32>
 }
