@@ -34,18 +34,15 @@ private:
   void placeWeights();
   void streamWeights();
   void stream(int64_t first, int64_t size, int64_t count);
-  /// The first result feature whose weights stream into a row. All rows take as
-  /// many, the last ones perhaps one that the row before has, too.
-  Value firstStreamed(ScalarBuilder &scalars) const {
-    Value first = scalars.tileStart(shape.n, b.height(), scalars.py());
-    return rowsAreAlike() ? first
-                          : scalars.min(first, shape.n - shape.rowFeatures);
+  /// Of `size` result features, from `first` of the row, how many it has: the
+  /// last one is not there in all rows.
+  Value sizeOf(ScalarBuilder &scalars, int64_t first, int64_t size) const {
+    if (first + size < shape.rowFeatures || rowsAreAlike())
+      return scalars.constant(size);
+    return scalars.sub(scalars.tileSize(shape.n, b.height(), scalars.py()),
+                       first);
   }
   bool rowsAreAlike() const { return shape.n % b.height() == 0; }
-  /// Lines that a block streams in, all its features in one or each alone.
-  int64_t linesOf(const Block &block) const {
-    return shape.pairs ? *ScalarBuilder::known(block.size) : 1;
-  }
   void fill(const Block &block);
   void multiplyInTurns(int64_t tokens);
   Round sharedRound(Affine number);
@@ -73,11 +70,9 @@ private:
   ScalarBuilder &s;
   StationaryShape shape;
   Tile in, out;
-  Value firstRow;         ///< result feature of the row
-  Value rowFeatures;      ///< and how many
-  Value hasFeatures;      ///< whether there are any
-  Value computedFeatures; ///< sums of a PE: with those of `skipped` features
-  Value skipped;          ///< that are another row's, before its own
+  Value firstRow;    ///< result feature of the row
+  Value rowFeatures; ///< and how many
+  Value hasFeatures; ///< whether there are any
   std::string exchange, sums, sent;
   SmallVector<Block> blocks;
 };
@@ -97,17 +92,13 @@ void StationaryWriter::placeWeights() {
   if (wse::ParameterOp parameter = wse::residentOf(op, op.getWeight())) {
     Tile held = b.tile(parameter);
     firstRow = held.firstToken;
-    rowFeatures = computedFeatures = held.channels;
-    skipped = s.constant(0);
+    rowFeatures = held.channels;
     hasFeatures = shape.n < b.height() ? held.active : s.constant(1);
     blocks.push_back({0, rowFeatures, held.buffer, held.step, held.pitch});
     return;
   }
   firstRow = s.tileStart(shape.n, b.height(), s.py());
-  computedFeatures = s.constant(shape.rowFeatures);
-  rowFeatures = rowsAreAlike() ? computedFeatures
-                               : s.tileSize(shape.n, b.height(), s.py());
-  skipped = rowsAreAlike() ? s.constant(0) : s.sub(firstRow, firstStreamed(s));
+  rowFeatures = sizeOf(s, 0, shape.rowFeatures);
   hasFeatures = s.constant(1);
   const int64_t each = shape.perWord() * shape.wordsOf(shape.ownInputs);
   int64_t first = 0;
@@ -115,7 +106,7 @@ void StationaryWriter::placeWeights() {
   if (shape.inTurns)
     sizes.truncate(2);
   for (int64_t size : sizes) {
-    blocks.push_back({first, s.constant(size),
+    blocks.push_back({first, sizeOf(s, first, size),
                       b.scratch("weights", size * each, shape.element), each,
                       1});
     first += size;
@@ -124,15 +115,15 @@ void StationaryWriter::placeWeights() {
 
 /// A block after the other.
 void StationaryWriter::streamWeights() {
-  if (const int64_t size = shape.inTurns) {
-    const int64_t whole = shape.rowFeatures / size * size;
-    stream(0, size, whole / size);
-    if (whole < shape.rowFeatures)
-      stream(whole, shape.rowFeatures - whole, 1);
-    return;
+  const SmallVector<int64_t> sizes = shape.blocks();
+  int64_t first = 0;
+  for (size_t i = 0, end; i < sizes.size(); i = end) {
+    for (end = i + 1; end < sizes.size() && sizes[end] == sizes[i]; ++end)
+      if (end + 1 == sizes.size() && !rowsAreAlike())
+        break; // the last one is shorter in some rows
+    stream(first, sizes[i], int64_t(end - i));
+    first += sizes[i] * int64_t(end - i);
   }
-  for (const Block &block : blocks)
-    stream(block.first.constant, *ScalarBuilder::known(block.size), 1);
 }
 
 /// `count` blocks of `size` features, of each row its own, for each column what
@@ -141,16 +132,18 @@ void StationaryWriter::stream(int64_t first, int64_t size, int64_t count) {
   HostTensor weight = b.source(op.getWeight());
   b.streamToRows([&](ScalarBuilder &host) {
     const FeatureTiling &features = shape.in.features;
-    const int64_t together = shape.pairs ? 1 : size;
+    const Affine own = sizeOf(host, first, size);
+    const Affine together = shape.pairs ? Affine(1) : own;
     pe::Segment segment;
     segment.tensor = weight.symbol;
-    segment.lines = count * size / together;
-    segment.lineStep = together * weight.strides[1];
+    segment.lines = shape.pairs ? own * count : Affine(count);
+    segment.lineStep = (shape.pairs ? 1 : size) * weight.strides[1];
     segment.extents = {together, RoutineBuilder::featureCount(host, features)};
     segment.strides = {weight.strides[1], weight.strides[0]};
     segment.offset = Affine(RoutineBuilder::featureStart(host, features)) *
                          weight.strides[0] +
-                     Affine(firstStreamed(host)) * weight.strides[1] +
+                     Affine(host.tileStart(shape.n, b.height(), host.py())) *
+                         weight.strides[1] +
                      Affine(weight.offset + first * weight.strides[1]);
     if (shape.pairs)
       segment.halves = shape.element;
@@ -164,14 +157,16 @@ void StationaryWriter::fill(const Block &block) {
       shape.pairs ? b.wordsOf(block.weights) : block.weights;
   const int64_t row =
       shape.pairs ? shape.wordsOf(shape.ownInputs) : block.output;
-  const int64_t together = *ScalarBuilder::known(block.size) / linesOf(block);
+  const Value one = s.constant(1);
+  const Value lines = shape.pairs ? block.size : one;
+  const Value together = shape.pairs ? one : block.size;
   b.start(
       FillThread, Opcode::Mov,
-      {linesOf(block), together, RoutineBuilder::featureCount(s, tiling)},
+      {lines, together, RoutineBuilder::featureCount(s, tiling)},
       Operand::memory(words, 0, {row, row, block.input}),
       {Operand::fabric(b.color(StreamPattern::ChannelRow), 3)
            .windowed(s.mul(RoutineBuilder::featureStart(s, tiling), together),
-                     together * tiling.total())});
+                     Affine(together) * tiling.total())});
 }
 
 /// sums = activations * weights, for a block of result features.
@@ -247,8 +242,9 @@ void StationaryWriter::multiplyInTurns(int64_t tokens) {
   auto block = [&](int64_t number, Affine first) {
     Block its = blocks[number % 2];
     its.first = first;
-    its.size =
-        s.constant(number < whole ? size : shape.rowFeatures - whole * size);
+    its.size = number + 1 < count ? s.constant(size)
+                                  : sizeOf(s, number * size,
+                                           shape.rowFeatures - number * size);
     return its;
   };
   auto step = [&](int64_t number, Affine first) {
@@ -276,7 +272,7 @@ void StationaryWriter::sumRow(int64_t tokens) {
   Operand west = Operand::fabric(b.parityColor(StreamPattern::RowWest, parity));
   Operand east = Operand::fabric(
       b.parityColor(StreamPattern::RowWest, s.logicalNot(parity)));
-  Affine words = Affine(computedFeatures) * tokens;
+  Affine words = Affine(rowFeatures) * tokens;
   b.where(isLast, [&] { b.vector(Opcode::Mov, {words}, west, {mine}); });
   if (b.width() > 2)
     b.where(s.logicalNot(s.add(isFirst, isLast)),
@@ -289,10 +285,10 @@ void StationaryWriter::sumRow(int64_t tokens) {
   mine.strides = {tokens, 1};
   east.depth = 2;
   b.where(isFirst, [&] {
-    b.vector(Opcode::Add, {computedFeatures, tokens},
+    b.vector(Opcode::Add, {rowFeatures, tokens},
              Operand::memory(rounded, 0, {row, 1}), {mine, east});
     if (row != tokens)
-      b.vector(Opcode::Mov, {computedFeatures},
+      b.vector(Opcode::Mov, {rowFeatures},
                Operand::memory(rounded, tokens, {row}),
                {Operand::immediate(0)});
   });
@@ -316,7 +312,7 @@ void StationaryWriter::keepResults(int64_t tokens) {
   });
   b.where(s.logicalAnd(s.equal(s.px(), 0), hasFeatures), [&] {
     b.start(RowThread, Opcode::Mov, {all}, cast,
-            {Operand::memory(sums, Affine(skipped) * each, {1})});
+            {Operand::memory(sums, 0, {1})});
   });
   Value south = s.max(s.sub(end, s.max(out.firstFeature, endRow)), 0);
   gather({words}, own, s.mul(south, each));
@@ -416,7 +412,7 @@ void StationaryWriter::run(const Round &round, bool first) {
   b.await(GatherThread);
   if (tokens == 1)
     b.where(hasFeatures, [&] {
-      b.vector(Opcode::Mov, {computedFeatures}, Operand::memory(sums, 0, {1}),
+      b.vector(Opcode::Mov, {rowFeatures}, Operand::memory(sums, 0, {1}),
                {Operand::immediate(0)});
     });
   if (shape.inTurns)

@@ -48,21 +48,21 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
 
 // -----
 
-// Thirteen result features in two rows: both take seven, of which the last row
-// keeps the sums of six to itself.
+// Thirteen result features in two rows: the second takes one less, last.
 
 #tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 // CHECK-LABEL: pe.program @uneven
+// CHECK:      %size = scalar tile_size(%c13, %c2, %py)
+// CHECK:      %sub{{.*}} = scalar sub(%size, %c2)
 // CHECK:      routine @matmul {
-// CHECK:      vector add [[SUMS:@[a-z0-9_]+]][0, strides = [1]] = [[SUMS]][0, strides = [1]], fabric({{.*}}) over (28) where
-// CHECK:      vector mov fabric({{[0-9]+}}) = [[SUMS]][%{{[a-z0-9_]+}} * 4, strides = [1]] over (%size{{[a-z0-9_]*}} * 4) where {{.*}} thread 1
+// CHECK:      vector mov @{{.*}} = fabric({{.*}}) over (1, 2, 2) thread 4
+// CHECK:      vector mov @{{.*}} = fabric({{.*}}) over (1, [[LAST:%sub[_0-9]*]], 2) thread 4
+// CHECK:      vector mul @{{.*}} over ([[LAST]], 4)
+// CHECK:      vector add [[SUMS:@[a-z0-9_]+]][0, strides = [1]] = [[SUMS]][0, strides = [1]], fabric({{.*}}) over (%size * 4) where
 // CHECK:      stream in @to_rows_of_matmul
-// CHECK:      [[START:%[a-z0-9_]+]] = scalar tile_start(%c13, %c2, %py)
-// CHECK-NEXT: %c6 = constant 6
-// CHECK-NEXT: [[FIRST:%[a-z0-9_]+]] = scalar min([[START]], %c6)
-// CHECK-NEXT: segment @w[%{{.*}} * 13 + [[FIRST]], strides = [1, 13]] over (2, 2) lines 1 step 2
-// CHECK-NEXT: segment @w[%{{.*}} * 13 + [[FIRST]] + 2, strides = [1, 13]] over (5, 2) lines 1 step 5
+// CHECK:      segment @w[%{{.*}} * 13 + %start, strides = [1, 13]] over (2, 2) lines 1 step 2
+// CHECK:      segment @w[%{{.*}} * 13 + %start + 2, strides = [1, 13]] over (%sub, 2) lines 1 step 5
 wse.program @uneven state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<4x8xf32>
