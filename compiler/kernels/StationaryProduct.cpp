@@ -237,7 +237,8 @@ void StationaryWriter::multiplyPairs(const Block &block, int64_t tokens) {
 /// The same of all features of the row: one buffer is filled while the other
 /// is used.
 void StationaryWriter::multiplyInTurns(int64_t tokens) {
-  const int64_t size = shape.inTurns, whole = shape.rowFeatures / size;
+  const int64_t size = shape.inTurns;
+  const int64_t whole = (shape.rowFeatures - !rowsAreAlike()) / size;
   const int64_t count = int64_t(shape.blocks().size());
   auto block = [&](int64_t number, Affine first) {
     Block its = blocks[number % 2];

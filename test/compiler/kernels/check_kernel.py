@@ -376,7 +376,7 @@ class Checker(AttentionCases):
             rows = [("balanced", 0, 17, 3 * height - 1), ("balanced", 0, 4, height), ("balanced", 0, 5, 2 * height - 1),
                     ("heads", 4, 12, 4 * height - 4)]
             if mesh == "3x2":  # in two buffers in turns, with and without a rest
-                rows += [("balanced", 0, 237, 9 * height - 1), ("balanced", 0, 240, 10 * height)]
+                rows += [("balanced", 0, 237, 9 * height - 1), ("balanced", 0, 240, 10 * height - 1), ("balanced", 0, 240, 10 * height)]
             for variant in ("reduce", "broadcast", "stationary", "reduce_stored", "broadcast_stored"):
                 # Injectors keep words for other rows of their column.
                 if variant.endswith("_stored") and (height == 1 or batch * tokens == 1):
