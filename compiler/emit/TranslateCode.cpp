@@ -111,11 +111,19 @@ public:
     Narrower narrow(block.getParentOp());
     for (BlockArgument argument : block.getArguments())
       scalars.addLocal(argument, narrow);
-    return translateBody(block, body);
+    translateBody(block, body);
+    return failure(hasFailed);
   }
 
 private:
-  LogicalResult translateBody(Block &block, Body &body);
+  void translateBody(Block &block, Body &body);
+  /// What `translate` makes of an op becomes the statement.
+  template <typename OpTy>
+  void state(OpTy op, program::StatementT &statement) {
+    Narrower narrow(op);
+    statement.kind.Set(translate(op, narrow));
+    hasFailed |= narrow.hasFailed();
+  }
   std::unique_ptr<program::OperandT> operand(const pe::Operand &operand,
                                              Narrower &narrow);
   void fabricOperand(const pe::Operand &operand, program::OperandT &result,
@@ -124,21 +132,30 @@ private:
   std::unique_ptr<program::AffineT> affine(pe::AffineAttr affine,
                                            ValueRange values, Narrower &narrow);
 
-  LogicalResult translate(pe::VectorOp op, program::StatementT &statement);
-  LogicalResult translate(pe::ForOp op, program::StatementT &statement);
-  LogicalResult translate(pe::AwaitOp op, program::StatementT &statement);
-  LogicalResult translate(pe::ComputeOp op, program::StatementT &statement);
-  LogicalResult translate(pe::LoadOp op, program::StatementT &statement);
-  LogicalResult translate(pe::StoreOp op, program::StatementT &statement);
-  LogicalResult translate(pe::IfOp op, program::StatementT &statement);
-  LogicalResult translate(pe::ControlOp op, program::StatementT &statement);
-  LogicalResult translate(pe::ClockOp op, program::StatementT &statement);
-  LogicalResult translate(pe::SetRouteOp op, program::StatementT &statement);
-  LogicalResult setTask(StringRef task, program::TaskAction action,
-                        program::StatementT &statement);
+  program::InstructionT translate(pe::VectorOp op, Narrower &narrow);
+  program::LoopT translate(pe::ForOp op, Narrower &narrow);
+  program::AwaitT translate(pe::AwaitOp op, Narrower &narrow);
+  program::ComputeT translate(pe::ComputeOp op, Narrower &narrow);
+  program::LoadT translate(pe::LoadOp op, Narrower &narrow);
+  program::StoreT translate(pe::StoreOp op, Narrower &narrow);
+  program::IfT translate(pe::IfOp op, Narrower &narrow);
+  program::SendControlT translate(pe::ControlOp op, Narrower &narrow);
+  program::ReadClockT translate(pe::ClockOp op, Narrower &narrow);
+  program::SetRouteT translate(pe::SetRouteOp op, Narrower &narrow);
+  program::SetTaskT setTask(StringRef task, program::TaskAction action) const;
+  program::SetTaskT translate(pe::ActivateOp op, Narrower &) {
+    return setTask(op.getTask(), program::TaskAction::Activate);
+  }
+  program::SetTaskT translate(pe::BlockOp op, Narrower &) {
+    return setTask(op.getTask(), program::TaskAction::Block);
+  }
+  program::SetTaskT translate(pe::UnblockOp op, Narrower &) {
+    return setTask(op.getTask(), program::TaskAction::Unblock);
+  }
 
   ScalarTable &scalars;
   const llvm::StringMap<int64_t> &buffers, &tasks;
+  bool hasFailed = false;
 };
 } // namespace
 
@@ -192,9 +209,8 @@ CodeTranslator::operand(const pe::Operand &operand, Narrower &narrow) {
   return result;
 }
 
-LogicalResult CodeTranslator::translate(pe::VectorOp op,
-                                        program::StatementT &statement) {
-  Narrower narrow(op);
+program::InstructionT CodeTranslator::translate(pe::VectorOp op,
+                                                Narrower &narrow) {
   program::InstructionT instruction;
   instruction.op = static_cast<program::Opcode>(op.getOpcode());
   for (const pe::Affine &extent : op.getExtentAffines())
@@ -215,38 +231,30 @@ LogicalResult CodeTranslator::translate(pe::VectorOp op,
   if (op.getEndOnControl())
     instruction.on_control = program::OnControl::End;
   instruction.no_wrap = op.getNoWrap();
-  statement.kind.Set(std::move(instruction));
-  return failure(narrow.hasFailed());
+  return instruction;
 }
 
-LogicalResult CodeTranslator::translate(pe::ForOp op,
-                                        program::StatementT &statement) {
-  Narrower narrow(op);
+program::LoopT CodeTranslator::translate(pe::ForOp op, Narrower &narrow) {
   program::LoopT loop;
   loop.count = scalars.affine(op.getCountAffine(), narrow);
   loop.guard = scalars.guard(op.getGuard(), narrow);
-  if (failed(translateBody(op.getBody().front(), loop.body)))
-    return failure();
-  statement.kind.Set(std::move(loop));
-  return failure(narrow.hasFailed());
+  translateBody(op.getBody().front(), loop.body);
+  return loop;
 }
 
-LogicalResult CodeTranslator::translate(pe::AwaitOp op,
-                                        program::StatementT &statement) {
+program::AwaitT CodeTranslator::translate(pe::AwaitOp op, Narrower &) {
   program::AwaitT await;
   for (int64_t thread : op.getThreads())
     await.threads |= 1u << thread;
-  statement.kind.Set(std::move(await));
-  return success();
+  return await;
 }
 
 //===----------------------------------------------------------------------===//
 // Scalar code
 //===----------------------------------------------------------------------===//
 
-LogicalResult CodeTranslator::translate(pe::ComputeOp op,
-                                        program::StatementT &statement) {
-  Narrower narrow(op);
+program::ComputeT CodeTranslator::translate(pe::ComputeOp op,
+                                            Narrower &narrow) {
   program::ComputeT compute;
   compute.op = static_cast<program::ScalarOp>(op.getKind());
   std::unique_ptr<program::AffineT> *inputs[] = {&compute.a, &compute.b,
@@ -255,59 +263,44 @@ LogicalResult CodeTranslator::translate(pe::ComputeOp op,
        llvm::zip(inputs, op.getInputs().getAsRange<pe::AffineAttr>()))
     *slot = affine(input, op.getValues(), narrow);
   compute.local = scalars.addLocal(op.getResult(), narrow);
-  statement.kind.Set(std::move(compute));
-  return failure(narrow.hasFailed());
+  return compute;
 }
 
-LogicalResult CodeTranslator::translate(pe::LoadOp op,
-                                        program::StatementT &statement) {
-  Narrower narrow(op);
+program::LoadT CodeTranslator::translate(pe::LoadOp op, Narrower &narrow) {
   program::LoadT load;
   load.buffer = buffer(op.getBuffer(), narrow);
   load.offset = affine(op.getOffset(), op.getValues(), narrow);
   load.local = scalars.addLocal(op.getResult(), narrow);
-  statement.kind.Set(std::move(load));
-  return failure(narrow.hasFailed());
+  return load;
 }
 
-LogicalResult CodeTranslator::translate(pe::StoreOp op,
-                                        program::StatementT &statement) {
-  Narrower narrow(op);
+program::StoreT CodeTranslator::translate(pe::StoreOp op, Narrower &narrow) {
   program::StoreT store;
   store.buffer = buffer(op.getBuffer(), narrow);
   store.offset = affine(op.getOffset(), op.getValues(), narrow);
   store.value = affine(op.getValue(), op.getValues(), narrow);
-  statement.kind.Set(std::move(store));
-  return failure(narrow.hasFailed());
+  return store;
 }
 
-LogicalResult CodeTranslator::translate(pe::IfOp op,
-                                        program::StatementT &statement) {
-  Narrower narrow(op);
+program::IfT CodeTranslator::translate(pe::IfOp op, Narrower &narrow) {
   program::IfT branch;
   branch.condition = affine(op.getCondition(), op.getValues(), narrow);
-  if (failed(translateBody(op.getThen().front(), branch.then)))
-    return failure();
-  if (!op.getOtherwise().empty() &&
-      failed(translateBody(op.getOtherwise().front(), branch.otherwise)))
-    return failure();
-  statement.kind.Set(std::move(branch));
-  return failure(narrow.hasFailed());
+  translateBody(op.getThen().front(), branch.then);
+  if (!op.getOtherwise().empty())
+    translateBody(op.getOtherwise().front(), branch.otherwise);
+  return branch;
 }
 
-LogicalResult CodeTranslator::setTask(StringRef task,
-                                      program::TaskAction action,
-                                      program::StatementT &statement) {
+program::SetTaskT CodeTranslator::setTask(StringRef task,
+                                          program::TaskAction action) const {
   program::SetTaskT set;
   set.action = action;
   set.task = tasks.lookup(task);
-  statement.kind.Set(std::move(set));
-  return success();
+  return set;
 }
 
-LogicalResult CodeTranslator::translate(pe::ControlOp op,
-                                        program::StatementT &statement) {
-  Narrower narrow(op);
+program::SendControlT CodeTranslator::translate(pe::ControlOp op,
+                                                Narrower &narrow) {
   program::SendControlT control;
   control.color = affine(op.getColor(), op.getValues(), narrow);
   for (int32_t command : op.getCommands())
@@ -316,61 +309,41 @@ LogicalResult CodeTranslator::translate(pe::ControlOp op,
     control.task = narrow.to<int16_t>(*op.getTask(), "control task");
   if (op.getData())
     control.data = affine(*op.getData(), op.getValues(), narrow);
-  statement.kind.Set(std::move(control));
-  return failure(narrow.hasFailed());
+  return control;
 }
 
-LogicalResult CodeTranslator::translate(pe::ClockOp op,
-                                        program::StatementT &statement) {
-  Narrower narrow(op);
+program::ReadClockT CodeTranslator::translate(pe::ClockOp op,
+                                              Narrower &narrow) {
   program::ReadClockT clock;
   clock.buffer = buffer(op.getBuffer(), narrow);
   clock.offset = affine(op.getOffset(), op.getValues(), narrow);
-  statement.kind.Set(std::move(clock));
-  return failure(narrow.hasFailed());
+  return clock;
 }
 
-LogicalResult CodeTranslator::translate(pe::SetRouteOp op,
-                                        program::StatementT &statement) {
-  Narrower narrow(op);
+program::SetRouteT CodeTranslator::translate(pe::SetRouteOp op,
+                                             Narrower &narrow) {
   program::SetRouteT route;
   route.color = affine(op.getColor(), op.getValues(), narrow);
   route.receive = static_cast<program::Port>(op.getReceive());
   route.transmit = static_cast<uint8_t>(op.getTransmit());
-  statement.kind.Set(std::move(route));
-  return failure(narrow.hasFailed());
+  return route;
 }
 
-LogicalResult CodeTranslator::translateBody(Block &block, Body &body) {
+void CodeTranslator::translateBody(Block &block, Body &body) {
   for (Operation &op : block) {
-    auto &statement =
-        *body.emplace_back(std::make_unique<program::StatementT>());
-    auto result =
-        llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-            .Case<pe::VectorOp, pe::ForOp, pe::AwaitOp, pe::ComputeOp,
-                  pe::LoadOp, pe::StoreOp, pe::IfOp, pe::ControlOp, pe::ClockOp,
-                  pe::SetRouteOp>(
-                [&](auto known) { return translate(known, statement); })
-            .Case([&](pe::ActivateOp activate) {
-              return setTask(activate.getTask(), program::TaskAction::Activate,
-                             statement);
-            })
-            .Case([&](pe::BlockOp block) {
-              return setTask(block.getTask(), program::TaskAction::Block,
-                             statement);
-            })
-            .Case([&](pe::UnblockOp unblock) {
-              return setTask(unblock.getTask(), program::TaskAction::Unblock,
-                             statement);
-            })
-            .Default([](Operation *other) {
-              return other->emitOpError(
-                  "is not code; scalars stand in the class");
-            });
-    if (failed(result))
-      return failure();
+    program::StatementT &statement = append(body);
+    llvm::TypeSwitch<Operation *>(&op)
+        .Case<pe::VectorOp, pe::ForOp, pe::AwaitOp, pe::ComputeOp, pe::LoadOp,
+              pe::StoreOp, pe::IfOp, pe::ControlOp, pe::ClockOp, pe::SetRouteOp,
+              pe::ActivateOp, pe::BlockOp, pe::UnblockOp>(
+            [&](auto known) { state(known, statement); })
+        .Default([&](Operation *other) {
+          other->emitOpError("is not code; scalars stand in the class");
+          hasFailed = true;
+        });
+    if (hasFailed)
+      return;
   }
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -427,15 +400,9 @@ static LogicalResult translateTask(pe::TaskOp op,
     result.word_buffer = buffers.lookup(*op.getWord());
   if (op.getIndex())
     result.index_buffer = buffers.lookup(*op.getIndex());
-  if (failed(code.translateCode(op.getBody().front(), result.body)))
-    return failure();
-  return failure(narrow.hasFailed());
-}
-
-/// A new element of a vector of tables.
-template <typename Table>
-static Table &append(std::vector<std::unique_ptr<Table>> &tables) {
-  return *tables.emplace_back(std::make_unique<Table>());
+  return failure(
+      failed(code.translateCode(op.getBody().front(), result.body)) ||
+      narrow.hasFailed());
 }
 
 static LogicalResult translateMembers(pe::ClassOp op,

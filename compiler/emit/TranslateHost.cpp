@@ -60,7 +60,8 @@ static LogicalResult translateSparse(pe::SparseAttr attr,
                                      pe::TensorOp op,
                                      program::TensorT &result) {
   Narrower narrow(op);
-  program::SparsityT sparse;
+  result.sparsity = std::make_unique<program::SparsityT>();
+  program::SparsityT &sparse = *result.sparsity;
   sparse.tensor = numbers.tensors.lookup(attr.getTensor().getValue());
   sparse.offset = attr.getOffset();
   sparse.strides = attr.getStrides().vec();
@@ -72,7 +73,6 @@ static LogicalResult translateSparse(pe::SparseAttr attr,
   sparse.method = static_cast<program::SparsityMethod>(attr.getMethod());
   sparse.seed = attr.getSeed();
   sparse.index_step = narrow.to<uint32_t>(attr.getStep(), "step of indices");
-  result.sparsity = std::make_unique<program::SparsityT>(std::move(sparse));
   return failure(narrow.hasFailed());
 }
 
@@ -87,13 +87,13 @@ LogicalResult translateTensor(pe::TensorOp op, const SymbolNumbers &numbers,
     result.alias = numbers.tensors.lookup(*op.getAlias());
   result.parameter = op.getParameter().value_or("").str();
   if (auto attr = op.getGradient()) {
-    program::GradientT gradient;
+    result.gradient = std::make_unique<program::GradientT>();
+    program::GradientT &gradient = *result.gradient;
     gradient.parameter = attr->getParameter().getValue().str();
     gradient.offset = attr->getOffset();
     gradient.strides = attr->getStrides().vec();
     if (FlatSymbolRefAttr rows = attr->getRows())
       gradient.rows = numbers.tensors.lookup(rows.getValue());
-    result.gradient = std::make_unique<program::GradientT>(std::move(gradient));
   }
   if (auto sparse = op.getSparse())
     return translateSparse(*sparse, numbers, op, result);
@@ -108,7 +108,7 @@ LogicalResult translateTensor(pe::TensorOp op, const SymbolNumbers &numbers,
 LogicalResult translateCopy(pe::CopyOp op, const SymbolNumbers &numbers,
                             program::EntryT &result) {
   Narrower narrow(op);
-  program::HostCopyT copy;
+  program::HostCopyT &copy = append(result.copies);
   copy.direction = static_cast<program::Direction>(op.getDirection());
   copy.tensor = numbers.tensors.lookup(op.getTensor());
   copy.buffer = op.getBuffer().str();
@@ -116,8 +116,6 @@ LogicalResult translateCopy(pe::CopyOp op, const SymbolNumbers &numbers,
   copy.elements = narrow.to<uint32_t>(op.getElements(), "number of elements");
   copy.order = static_cast<program::CopyOrder>(op.getOrder());
   copy.launch = result.launches.size();
-  result.copies.push_back(
-      std::make_unique<program::HostCopyT>(std::move(copy)));
   return failure(narrow.hasFailed());
 }
 
@@ -163,15 +161,14 @@ LogicalResult translateStream(pe::StreamOp op, const SymbolNumbers &numbers,
     return failure();
   for (auto segment : op.getOps<pe::SegmentOp>())
     if (failed(translateSegment(segment, scalars, numbers,
-                                *result.segments.emplace_back(
-                                    std::make_unique<program::SegmentT>()))))
+                                append(result.segments))))
       return failure();
   return failure(narrow.hasFailed());
 }
 
 LogicalResult translateValue(pe::ValueOp op, program::EntryT &result) {
   Narrower narrow(op);
-  program::ValueT value;
+  program::ValueT &value = append(result.values);
   auto type = cast<RankedTensorType>(op.getType());
   value.name = op.getName().str();
   value.type = translateType(type.getElementType());
@@ -189,7 +186,6 @@ LogicalResult translateValue(pe::ValueOp op, program::EntryT &result) {
   value.offset = scalars.affine(piece.offset, narrow);
   value.places.assign(piece.places.begin(), piece.places.end());
   value.place = scalars.affine(piece.place, narrow);
-  result.values.push_back(std::make_unique<program::ValueT>(std::move(value)));
   return failure(narrow.hasFailed());
 }
 

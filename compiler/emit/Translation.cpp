@@ -212,8 +212,7 @@ static LogicalResult translateCalls(Block &block, const SymbolNumbers &numbers,
   for (Operation &op : block) {
     if (auto launch = dyn_cast<pe::LaunchOp>(op))
       if (failed(translateLaunch(launch, numbers, scalars,
-                                 *result.launches.emplace_back(
-                                     std::make_unique<program::LaunchT>()))))
+                                 append(result.launches))))
         return failure();
     if (auto copy = dyn_cast<pe::CopyOp>(op))
       if (failed(translateCopy(copy, numbers, result)))
@@ -232,8 +231,7 @@ static LogicalResult translateEntry(pe::EntryOp op,
   for (auto [name, from, to] :
        llvm::zip(op.getNames().getAsValueRange<StringAttr>(), op.getFrom(),
                  op.getTo())) {
-    auto &argument =
-        *result.arguments.emplace_back(std::make_unique<program::ArgumentT>());
+    program::ArgumentT &argument = append(result.arguments);
     argument.name = name.str();
     argument.from = static_cast<int32_t>(from);
     argument.to = static_cast<int32_t>(to);
@@ -247,15 +245,12 @@ static LogicalResult translateEntry(pe::EntryOp op,
 static LogicalResult translateEntries(pe::ProgramOp op,
                                       const SymbolNumbers &numbers,
                                       program::ProgramT &result) {
-  auto add = [&]() -> program::EntryT & {
-    return *result.entries.emplace_back(std::make_unique<program::EntryT>());
-  };
   for (auto entry : op.getOps<pe::EntryOp>())
-    if (failed(translateEntry(entry, numbers, add())))
+    if (failed(translateEntry(entry, numbers, append(result.entries))))
       return failure();
   if (!result.entries.empty())
     return success();
-  program::EntryT &main = add();
+  program::EntryT &main = append(result.entries);
   main.name = runtime::mainEntry;
   return translateCalls(op.getBody().front(), numbers, {}, main);
 }
@@ -304,26 +299,15 @@ static void countWeights(pe::ProgramOp op, program::ProgramT &result) {
 static LogicalResult translateOp(Operation &op, const SymbolNumbers &numbers,
                                  program::ProgramT &result) {
   if (auto route = dyn_cast<pe::RouteOp>(op))
-    return translateRoute(route, *result.routes.emplace_back(
-                                     std::make_unique<program::RouteRuleT>()));
+    return translateRoute(route, append(result.routes));
   if (auto tensor = dyn_cast<pe::TensorOp>(op))
-    return translateTensor(
-        tensor, numbers,
-        *result.tensors.emplace_back(std::make_unique<program::TensorT>()));
+    return translateTensor(tensor, numbers, append(result.tensors));
   if (auto stream = dyn_cast<pe::StreamOp>(op))
-    return translateStream(
-        stream, numbers,
-        *result.streams.emplace_back(std::make_unique<program::HostStreamT>()));
+    return translateStream(stream, numbers, append(result.streams));
+  if (auto peClass = dyn_cast<pe::ClassOp>(op))
+    return translateClass(peClass, numbers, append(result.classes));
   if (auto kernel = dyn_cast<pe::KernelOp>(op)) {
-    translateKernel(kernel, *result.kernels.emplace_back(
-                                std::make_unique<program::KernelT>()));
-    return success();
-  }
-  if (auto peClass = dyn_cast<pe::ClassOp>(op)) {
-    auto &table =
-        *result.classes.emplace_back(std::make_unique<program::PEClassT>());
-    if (failed(translateClass(peClass, numbers, table)))
-      return failure();
+    translateKernel(kernel, append(result.kernels));
     return success();
   }
   if (isa<pe::EntryOp, pe::LaunchOp, pe::CopyOp, pe::ValueOp>(op))

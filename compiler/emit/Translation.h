@@ -58,6 +58,12 @@ private:
   llvm::DenseMap<mlir::Value, int64_t> numbers, locals;
 };
 
+/// A new element of a vector of tables.
+template <typename Table>
+Table &append(std::vector<std::unique_ptr<Table>> &tables) {
+  return *tables.emplace_back(std::make_unique<Table>());
+}
+
 program::Rect translateRect(pe::RectAttr rect);
 /// The schema's element type; pe::isStoredType holds for `type`.
 program::ElementType translateType(mlir::Type type);
