@@ -17,11 +17,9 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-class Attention final : public KernelFor<wse::AttentionOp> {
-  Match match(Operation *op, const Selection &) const final {
-    return Match::when(isa<onnx::AttentionOp>(op));
-  }
-  Value build(Operation *op, Selection &selection) const final;
+class Attention final
+    : public KernelOf<onnx::AttentionOp, KernelFor<wse::AttentionOp>> {
+  Value buildFor(onnx::AttentionOp op, Selection &selection) const final;
 
   KernelCost costOf(wse::AttentionOp op, const Machine &machine) const final;
 
@@ -72,7 +70,7 @@ class Attention final : public KernelFor<wse::AttentionOp> {
     if (shape.early())
       words += wordsOf(shape.element,
                        shape.mostKeys() * shape.slice(shape.valueSize));
-    return words + AttentionTerms::scratchWords(op, shape);
+    return words + AttentionTerms::scratchWords(shape);
   }
 
   // All keys of a head have their mask in one column; and where heads of some
@@ -116,8 +114,7 @@ bool canStream(wse::AttentionOp op, const Machine &machine) {
          shape.query.features.units * shape.columns <= machine.width;
 }
 
-Value Attention::build(Operation *user, Selection &selection) const {
-  auto op = cast<onnx::AttentionOp>(user);
+Value Attention::buildFor(onnx::AttentionOp op, Selection &selection) const {
   const int64_t repeat = op.headsPerKey();
   Value query = wholeHeads(op.getQ(), op.getNumHeads(), op, selection);
   Value key = wholeHeads(op.getK(), op.keyHeads(), op, selection, repeat);
@@ -235,11 +232,12 @@ KernelCost Attention::costOf(wse::AttentionOp op,
                 model.divides(shape.channels);
   if (shape.streamed) // of instructions in all rounds
     head += 4 * otherInstructions * rounds * machine.vectorSetup;
-  head += AttentionTerms::passes(op) * model.adds(shape.keys, shape.channels);
+  head +=
+      AttentionTerms::passes(shape) * model.adds(shape.keys, shape.channels);
   if (op.getSoftcap())
     head += model.functions(scores) + model.adds(shape.keys, shape.channels);
   if (shape.spread())
-    head += spreadCycles(shape, machine, AttentionTerms::hidesLater(op));
+    head += spreadCycles(shape, machine, AttentionTerms::hidesLater(shape));
   else
     head += 4 * model.adds(shape.keys, shape.channels) +
             model.functions(scores) +
@@ -262,7 +260,7 @@ KernelCost Attention::costOf(wse::AttentionOp op,
         elementsOfWord;
   // Two products, the largest and the sum of the scores, and one exponential;
   // of keys after its own a causal token needs none.
-  if (AttentionTerms::hidesLater(op))
+  if (AttentionTerms::hidesLater(shape))
     scores =
         std::max(0.0, scores - shape.channels * (shape.channels - 1) / 2.0);
   cost.lowerBound =

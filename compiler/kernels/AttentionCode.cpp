@@ -62,7 +62,7 @@ public:
       values =
           b.scratch("values", shape.mostKeys() * shape.slice(shape.valueSize),
                     shape.element);
-    terms.emplace(op, b, shape, query, scores);
+    terms.emplace(b, shape, query, scores);
   }
 
   void write();

@@ -24,6 +24,7 @@ inline wse::WeightAttr storedOf(wse::AttentionOp op) {
 }
 
 struct AttentionShape {
+  wse::AttentionOp op;
   Layout query, key, value;
   int64_t columns;       // of a head
   int64_t queries, keys; // tokens of a sequence
@@ -37,7 +38,7 @@ struct AttentionShape {
   bool narrow; // they have 16 bits: sums are made in f32, beside the result
 
   AttentionShape(wse::AttentionOp op, const Machine &machine)
-      : query(Layout::of(op.getQuery(), machine.height)),
+      : op(op), query(Layout::of(op.getQuery(), machine.height)),
         key(Layout::of(op.getKey(), machine.height)),
         value(Layout::of(op.getValue(), machine.height)),
         columns(query.features.columns), queries(query.tokens),
@@ -68,6 +69,7 @@ struct AttentionShape {
       --rounds;
   }
 
+  auto operation() const { return op; }
   /// Tokens and features in a word that moves.
   int64_t tokensOfWord() const { return pairing == Pairing::Channels ? 2 : 1; }
   int64_t featuresOfWord() const {
@@ -79,9 +81,9 @@ struct AttentionShape {
     // With one key its heads are of one feature, which is no head of a tiling.
     return tilingOf(mask).getColumns() != wse::ColumnPlacement::Replicated;
   }
-  static bool isKeyMask(wse::AttentionOp op, mlir::Value mask, int64_t height) {
+  bool isKeyMask(mlir::Value mask, int64_t height) const {
     return tilingOf(mask).sameRows(
-        tilingOf(op.getQuery()).perBatchElement(height));
+        tilingOf(operation().getQuery()).perBatchElement(height));
   }
 
   /// Rows whose keys take part in a round.

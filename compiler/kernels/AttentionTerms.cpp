@@ -16,31 +16,30 @@ using pe::Operand;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-bool AttentionTerms::hidesLater(wse::AttentionOp op) {
-  return llvm::any_of(op.eachTerm(),
+bool AttentionTerms::hidesLater(const AttentionShape &shape) {
+  return llvm::any_of(shape.operation().eachTerm(),
                       [](TermAttr term) { return bool(term.getLater()); });
 }
 
-static bool has(wse::AttentionOp op, TermKind kind) {
-  return llvm::any_of(op.eachTerm(),
+static bool has(const AttentionShape &shape, TermKind kind) {
+  return llvm::any_of(shape.operation().eachTerm(),
                       [&](TermAttr term) { return term.getKind() == kind; });
 }
 
-int64_t AttentionTerms::scratchWords(wse::AttentionOp op,
-                                     const AttentionShape &shape) {
+int64_t AttentionTerms::scratchWords(const AttentionShape &shape) {
   int64_t words = 0;
-  if (hidesLater(op))
+  if (hidesLater(shape))
     words += CausalMask::scratchWords(shape.mostKeys(), shape.channels);
-  if (hidesLater(op) && !shape.spread())
+  if (hidesLater(shape) && !shape.spread())
     words += shape.scoreCount();
-  if (has(op, TermKind::ZeroNaN) || has(op, TermKind::ZeroHidden))
+  if (has(shape, TermKind::ZeroNaN) || has(shape, TermKind::ZeroHidden))
     words += shape.channels; // only one of them stands at the end
   return words;
 }
 
-int64_t AttentionTerms::passes(wse::AttentionOp op) {
+int64_t AttentionTerms::passes(const AttentionShape &shape) {
   int64_t passes = 0;
-  for (TermAttr term : op.eachTerm()) {
+  for (TermAttr term : shape.operation().eachTerm()) {
     const bool isAdded = term.getKind() == TermKind::Add && term.getLater();
     if (isAdded && term.getOperand())
       passes += 3;
@@ -55,17 +54,17 @@ int64_t AttentionTerms::passes(wse::AttentionOp op) {
   return passes;
 }
 
-AttentionTerms::AttentionTerms(wse::AttentionOp op, RoutineBuilder &builder,
+AttentionTerms::AttentionTerms(RoutineBuilder &builder,
                                const AttentionShape &shape, const Tile &query,
                                const std::string &scores)
-    : op(op), b(builder), shape(shape), query(query) {
-  if (hidesLater(op)) {
+    : b(builder), shape(shape), query(query) {
+  if (hidesLater(shape)) {
     hidden = shape.spread() ? scores : b.scratch("hidden", shape.scoreCount());
     later.emplace(b, query, shape.mostKeys(), shape.channels, hidden);
   }
-  if (has(op, TermKind::ZeroNaN))
+  if (has(shape, TermKind::ZeroNaN))
     noNumber = b.scratch("no_number", shape.channels);
-  if (has(op, TermKind::ZeroHidden))
+  if (has(shape, TermKind::ZeroHidden))
     unseen = b.scratch("unseen", shape.channels);
 }
 
@@ -114,7 +113,7 @@ void AttentionTerms::eachRound(function_ref<void(AttentionRound)> body) {
 void AttentionTerms::begin(AttentionPlace place) {
   if (unseen.empty())
     return;
-  const auto added = cast<TermAttr>(op.getTerms()[0]);
+  const auto added = cast<TermAttr>(shape.operation().getTerms()[0]);
   compute(
       [&] { eachToken(Opcode::Mov, unseen, {Operand::immediate(-infinity)}); });
   eachRound([&](AttentionRound round) {
@@ -139,7 +138,7 @@ void AttentionTerms::begin(AttentionPlace place) {
 
 void AttentionTerms::apply(AttentionPlace place, AttentionRound round,
                            const std::string &scores) {
-  for (TermAttr term : op.eachTerm())
+  for (TermAttr term : shape.operation().eachTerm())
     act(term, place, round, scores);
 }
 
@@ -190,10 +189,9 @@ void AttentionTerms::lowerLater(TermAttr term, AttentionPlace place,
 void AttentionTerms::withMask(TermAttr term, AttentionPlace place,
                               AttentionRound round, Opcode how,
                               const std::string &into, int64_t pitch) {
-  const Value value = op.getMasks()[*term.getOperand()];
+  const Value value = shape.operation().getMasks()[*term.getOperand()];
   const Tile mask = b.tile(value);
-  const int64_t token =
-      AttentionShape::isKeyMask(op, value, b.height()) ? 0 : 1;
+  const int64_t token = shape.isKeyMask(value, b.height()) ? 0 : 1;
   const int64_t before = shape.rounds * shape.tokens;
   Affine start = round.first * mask.pitch + place.sequence * mask.layout.tokens;
   if (AttentionShape::isByHead(value))
@@ -253,7 +251,7 @@ void AttentionTerms::guard(const std::string &sum, int64_t keys,
 
 void AttentionTerms::divide(const std::string &sum) {
   // Where a key is seen the largest score adds 1 to the sum.
-  if (has(op, TermKind::ZeroEmpty))
+  if (has(shape, TermKind::ZeroEmpty))
     eachToken(Opcode::Max, sum, {perToken(sum), Operand::immediate(1)});
   if (!unseen.empty())
     eachToken(Opcode::Select, sum, {perToken(unseen), Operand::immediate(1)});

@@ -30,17 +30,16 @@ struct AttentionRound {
 class AttentionTerms {
 public:
   /// Whether a query does not see all that comes later.
-  static bool hidesLater(wse::AttentionOp op);
+  static bool hidesLater(const AttentionShape &shape);
   /// Words of scratch besides that of the scores.
-  static int64_t scratchWords(wse::AttentionOp op, const AttentionShape &shape);
+  static int64_t scratchWords(const AttentionShape &shape);
   /// How often they pass over the scores, beyond what every attention does.
-  static int64_t passes(wse::AttentionOp op);
+  static int64_t passes(const AttentionShape &shape);
 
   /// `scores`: the buffer of the scores; where these are spread it is free
   /// while terms act on them, which have moved.
-  AttentionTerms(wse::AttentionOp op, RoutineBuilder &builder,
-                 const AttentionShape &shape, const Tile &query,
-                 const std::string &scores);
+  AttentionTerms(RoutineBuilder &builder, const AttentionShape &shape,
+                 const Tile &query, const std::string &scores);
 
   /// body(round) for each round of keys, and what the terms need for it.
   void eachRound(llvm::function_ref<void(AttentionRound)> body);
@@ -85,7 +84,6 @@ private:
     b.vector(opcode, {query.tokens}, perToken(into), operands);
   }
 
-  wse::AttentionOp op;
   RoutineBuilder &b;
   const AttentionShape &shape;
   const Tile &query;

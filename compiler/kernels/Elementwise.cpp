@@ -43,6 +43,10 @@ InputSteps stepsOf(const Layout &input, const Layout &result, int64_t height) {
   return steps;
 }
 
+FailureOr<ElementwisePlan> planOf(wse::ElementwiseOp op) {
+  return planElementwise(op.getInputs(), op.getResult(), op.getBody().front());
+}
+
 SmallVector<wse::WeightAttr> vectorsOf(wse::ElementwiseOp op) {
   return llvm::to_vector(op.getVectors().getAsRange<wse::WeightAttr>());
 }
@@ -116,7 +120,7 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
   }
   int64_t scratchWords(wse::ElementwiseOp op,
                        const Machine &machine) const final {
-    FailureOr<ElementwisePlan> plan = planElementwise(op);
+    FailureOr<ElementwisePlan> plan = planOf(op);
     if (failed(plan))
       return 0; // lowering says why
     const Arithmetic arithmetic(op, *plan);
@@ -134,7 +138,7 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
 bool Elementwise::mayOverwriteOf(wse::ElementwiseOp op, unsigned index) const {
   if (op.getInputs()[index].getType() != op.getResult().getType())
     return false;
-  FailureOr<ElementwisePlan> plan = planElementwise(op);
+  FailureOr<ElementwisePlan> plan = planOf(op);
   if (failed(plan))
     return false; // lowering says why
   bool written = false;
@@ -169,7 +173,7 @@ bool computesInHalves(wse::ElementwiseOp op, const ElementwisePlan &plan) {
 /// The words of a vector are used by one step each.
 SmallVector<HostFlow> Elementwise::flowsOf(wse::ElementwiseOp op,
                                            const Machine &machine) const {
-  FailureOr<ElementwisePlan> plan = planElementwise(op);
+  FailureOr<ElementwisePlan> plan = planOf(op);
   if (failed(plan))
     return {};
   const size_t words = streamedVectors(op, vectorUses(op, *plan)).size();
@@ -199,7 +203,7 @@ SmallVector<HostFlow> Elementwise::flowsOf(wse::ElementwiseOp op,
 KernelCost Elementwise::costOf(wse::ElementwiseOp op,
                                const Machine &machine) const {
   KernelCost cost;
-  FailureOr<ElementwisePlan> plan = planElementwise(op);
+  FailureOr<ElementwisePlan> plan = planOf(op);
   if (failed(plan))
     return cost;
   Layout layout = Layout::of(op.getResult(), machine.height);
@@ -226,7 +230,7 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
 
 LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
                                    RoutineBuilder &b) const {
-  FailureOr<ElementwisePlan> plan = planElementwise(op);
+  FailureOr<ElementwisePlan> plan = planOf(op);
   if (failed(plan))
     return failure();
   Tile out = b.tile(op.getResult());

@@ -140,13 +140,13 @@ bool mustFit(Operation *op) {
 /// goes with. Comparisons of integers give integers, all others f32.
 class Planner {
 public:
-  explicit Planner(wse::ElementwiseOp op) : op(op) {
+  Planner(ValueRange inputs, Value result, Block &body)
+      : inputs(inputs), body(body) {
     inUse.push_back(false);
-    made.integers.push_back(isElementOfIntegers(op.getResult()));
+    made.integers.push_back(isElementOfIntegers(result));
   }
 
   FailureOr<ElementwisePlan> plan() {
-    Block &body = op.getBody().front();
     Operation *yield = body.getTerminator();
     findUses(body, yield);
     for (Operation &inner : body.without_terminator())
@@ -193,11 +193,11 @@ private:
     value = origin(value);
     ElementwiseSource source;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      unsigned number = argument.getArgNumber(), inputs = op.getInputs().size();
-      bool isInput = number < inputs;
+      unsigned number = argument.getArgNumber(), count = inputs.size();
+      bool isInput = number < count;
       source.kind =
           isInput ? ElementwiseSource::Input : ElementwiseSource::Vector;
-      source.index = isInput ? number : number - inputs;
+      source.index = isInput ? number : number - count;
       return source;
     }
     Attribute constant;
@@ -246,7 +246,7 @@ private:
     case ElementwiseSource::Slot:
       return made.integers[source.index];
     case ElementwiseSource::Input:
-      return isElementOfIntegers(op.getInputs()[source.index]);
+      return isElementOfIntegers(inputs[source.index]);
     default:
       return source.kind == ElementwiseSource::Immediate;
     }
@@ -410,7 +410,8 @@ private:
     return inner->emitError("has no vector instruction on a PE");
   }
 
-  wse::ElementwiseOp op;
+  ValueRange inputs;
+  Block &body;
   ElementwisePlan made;
   llvm::DenseMap<Value, Operation *> lastUse;
   llvm::DenseMap<Value, unsigned> slotOf;
@@ -420,8 +421,9 @@ private:
 
 } // namespace
 
-FailureOr<ElementwisePlan> planElementwise(wse::ElementwiseOp op) {
-  return Planner(op).plan();
+FailureOr<ElementwisePlan> planElementwise(ValueRange inputs, Value result,
+                                           Block &body) {
+  return Planner(inputs, result, body).plan();
 }
 
 } // namespace wsec

@@ -39,8 +39,10 @@ struct ElementwisePlan {
   llvm::SmallVector<unsigned> vectorUses;
 };
 
-/// Says what has no vector instruction at the operation it belongs to.
-llvm::FailureOr<ElementwisePlan> planElementwise(wse::ElementwiseOp op);
+/// How `body` computes elements of `result` from those of `inputs` and of
+/// vectors. Says what has no vector instruction at the operation it belongs to.
+llvm::FailureOr<ElementwisePlan>
+planElementwise(mlir::ValueRange inputs, mlir::Value result, mlir::Block &body);
 
 } // namespace wsec
 

@@ -9,7 +9,7 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-class Fill final : public KernelFor<wse::FillOp> {
+class Fill final : public HostTokensKernel<wse::FillOp> {
   static wse::ParameterOp parameterOf(wse::FillOp op) {
     return SymbolTable::lookupNearestSymbolFrom<wse::ParameterOp>(
         op, op.getParameterAttr());
@@ -24,35 +24,23 @@ class Fill final : public KernelFor<wse::FillOp> {
                : Pairing::None;
   }
   /// As the parameter comes.
-  static Layout layoutOf(wse::FillOp op, const Machine &machine) {
+  Layout wordLayout(wse::FillOp op, const Machine &machine) const final {
     Layout layout = Layout::of(parameterOf(op).getHeldType(), machine.height);
     if (pairingOf(op, machine) != Pairing::None)
       layout.features = *layout.features.inPairsAndTails(machine.width);
     return layout;
   }
 
-  SmallVector<Relay> relays() const final { return columnRelays(); }
-
-  KernelCost costOf(wse::FillOp op, const Machine &machine) const final {
-    return hostTokensCost(layoutOf(op, machine), machine);
-  }
-  SmallVector<StreamNeed> streamsOf(wse::FillOp op,
-                                    const Machine &machine) const final {
-    // Whatever rows hold something: all parameters share a stream.
-    return hostTokensStreams(layoutOf(op, machine), machine,
-                             /*inAllRows=*/true);
-  }
-  SmallVector<HostFlow> flowsOf(wse::FillOp op,
-                                const Machine &machine) const final {
-    return hostTokensFlows(layoutOf(op, machine), machine);
-  }
+  // Whatever rows hold something: all parameters share a stream.
+  bool inAllRows(wse::FillOp) const final { return true; }
   LogicalResult lowerOp(wse::FillOp op, RoutineBuilder &b) const final {
     wse::ParameterOp parameter = parameterOf(op);
     const Pairing pairing = pairingOf(op, b.machine());
     const Tile elements = b.tile(parameter);
     Tile words = elements;
     if (pairing != Pairing::None) {
-      words = RoutineBuilder::describe(b.scalars(), layoutOf(op, b.machine()));
+      words =
+          RoutineBuilder::describe(b.scalars(), wordLayout(op, b.machine()));
       words.buffer = b.wordsOf(elements.buffer);
       words.pitch = 1;
       words.step = elements.step / 2;

@@ -22,22 +22,19 @@ std::optional<HostView> asIds(const HostValues &values, Value ids) {
   return values.view(ids);
 }
 
-class Gather final : public KernelFor<wse::GatherOp> {
-  Match match(Operation *op, const Selection &) const final {
-    return Match::when(isa<onnx::GatherOp>(op));
-  }
-  Value build(Operation *op, Selection &selection) const final {
-    auto gather = cast<onnx::GatherOp>(op);
-    wse::WeightAttr table = selection.asWeight(gather.getTable(), op);
+class Gather final
+    : public KernelOf<onnx::GatherOp, HostTokensKernel<wse::GatherOp>> {
+  Value buildFor(onnx::GatherOp op, Selection &selection) const final {
+    wse::WeightAttr table = selection.asWeight(op.getTable(), op);
     if (!table)
       return {};
-    std::optional<HostView> ids = asIds(selection.host(), gather.getIds());
+    std::optional<HostView> ids = asIds(selection.host(), op.getIds());
     if (!ids || !ids->isWhole()) {
-      if (!selection.toStoreInOrder(gather.getIds(), op))
+      if (!selection.toStoreInOrder(op.getIds(), op))
         return {};
-      ids = selection.host().view(gather.getIds());
+      ids = selection.host().view(op.getIds());
     }
-    Value y = gather.getY();
+    Value y = op.getY();
     wse::TokenTiling tiling =
         selection.heads().columnsFor(y, selection.defaultTiling(shapeOf(y)));
     return selection.createFor<wse::GatherOp>(
@@ -46,25 +43,9 @@ class Gather final : public KernelFor<wse::GatherOp> {
   }
 
   Value moved(Operation *op) const final { return op->getResult(0); }
-  SmallVector<Relay> relays() const final { return columnRelays(); }
-
-  KernelCost costOf(wse::GatherOp op, const Machine &machine) const final {
-    return hostTokensCost(
-        layoutOf(op.getResult(), pairing(op, machine), machine), machine);
+  Layout wordLayout(wse::GatherOp op, const Machine &machine) const final {
+    return layoutOf(op.getResult(), pairing(op, machine), machine);
   }
-  SmallVector<StreamNeed> streamsOf(wse::GatherOp op,
-                                    const Machine &machine) const final {
-    return hostTokensStreams(
-        layoutOf(op.getResult(), pairing(op, machine), machine), machine,
-        sharesFills(op));
-  }
-
-  SmallVector<HostFlow> flowsOf(wse::GatherOp op,
-                                const Machine &machine) const final {
-    return hostTokensFlows(
-        layoutOf(op.getResult(), pairing(op, machine), machine), machine);
-  }
-
   /// Rows of tokens come one by one: only features pair up.
   static Pairing pairing(wse::GatherOp op, const Machine &machine) {
     const Pairing pairing = hostPairingOf(op.getResult(), machine);

@@ -23,6 +23,28 @@ bool sharesFills(mlir::Operation *op);
 llvm::SmallVector<StreamNeed>
 hostTokensStreams(const Layout &layout, const Machine &machine, bool inAllRows);
 
+/// A kernel that only brings such a tensor.
+template <typename OpTy>
+class HostTokensKernel : public KernelFor<OpTy> {
+protected:
+  /// The layout of the words that come.
+  virtual Layout wordLayout(OpTy op, const Machine &machine) const = 0;
+  virtual bool inAllRows(OpTy op) const { return sharesFills(op); }
+
+  llvm::SmallVector<Relay> relays() const final { return columnRelays(); }
+  KernelCost costOf(OpTy op, const Machine &machine) const final {
+    return hostTokensCost(wordLayout(op, machine), machine);
+  }
+  llvm::SmallVector<StreamNeed> streamsOf(OpTy op,
+                                          const Machine &machine) const final {
+    return hostTokensStreams(wordLayout(op, machine), machine, inAllRows(op));
+  }
+  llvm::SmallVector<HostFlow> flowsOf(OpTy op,
+                                      const Machine &machine) const final {
+    return hostTokensFlows(wordLayout(op, machine), machine);
+  }
+};
+
 /// Keeps the own tokens of a stream that lists all of them, features inside,
 /// and passes the rows with tokens, or all.
 void keepOwnTokens(RoutineBuilder &builder, const Tile &out,

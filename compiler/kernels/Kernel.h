@@ -213,7 +213,7 @@ public:
   /// Where it forwards words while they arrive. What waits for a whole message
   /// before it sends (the sum of a row that column 0 casts back, say) relays
   /// too: it is one more link of the same chain.
-  virtual llvm::SmallVector<Relay> relays() const = 0;
+  virtual llvm::SmallVector<Relay> relays() const { return {}; }
 
   /// What it moves from and to the host, by color; nothing if that is nothing.
   virtual llvm::SmallVector<HostFlow> flows(mlir::Operation *op,
@@ -223,6 +223,14 @@ public:
   virtual int64_t wordsBetween(mlir::Operation *, const Machine &) const {
     return 0;
   }
+  /// The output or intermediate that it stores its words in, and its type.
+  virtual std::optional<std::pair<mlir::StringAttr, mlir::RankedTensorType>>
+  stored(mlir::Operation *) const {
+    return std::nullopt;
+  }
+  /// Whether an attribute says where in the store its words come from or go,
+  /// which no code depends on.
+  virtual bool isPlace(mlir::NamedAttribute) const { return false; }
   /// Whether what it writes takes the place of what was there, so that it comes
   /// after whoever reads that.
   virtual bool replaces() const { return false; }

@@ -51,14 +51,31 @@ public:
 
 protected:
   virtual KernelCost costOf(OpTy op, const Machine &machine) const = 0;
-  virtual llvm::SmallVector<StreamNeed>
-  streamsOf(OpTy op, const Machine &machine) const = 0;
+  virtual llvm::SmallVector<StreamNeed> streamsOf(OpTy, const Machine &) const {
+    return {};
+  }
   virtual llvm::SmallVector<HostFlow> flowsOf(OpTy, const Machine &) const {
     return {};
   }
   virtual int64_t scratchWords(OpTy, const Machine &) const { return 0; }
   virtual bool mayOverwriteOf(OpTy, unsigned) const { return false; }
   virtual llvm::LogicalResult lowerOp(OpTy op, RoutineBuilder &b) const = 0;
+};
+
+/// A kernel that computes all operators of one kind of the model, which it gets
+/// with their own type.
+template <typename OnnxOpTy, typename Base>
+class KernelOf : public Base {
+public:
+  Match match(mlir::Operation *op, const Selection &) const final {
+    return Match::when(llvm::isa<OnnxOpTy>(op));
+  }
+  mlir::Value build(mlir::Operation *op, Selection &selection) const final {
+    return buildFor(llvm::cast<OnnxOpTy>(op), selection);
+  }
+
+protected:
+  virtual mlir::Value buildFor(OnnxOpTy op, Selection &selection) const = 0;
 };
 
 /// Words of 32 bits that so many elements take.

@@ -17,21 +17,17 @@ SmallVector<wse::WeightAttr, 2> vectorsOf(wse::LayerNormOp op) {
   return vectors;
 }
 
-class LayerNorm final : public KernelFor<wse::LayerNormOp> {
-  Match match(Operation *op, const Selection &) const final {
-    return Match::when(isa<onnx::LayerNormOp>(op));
-  }
-  Value build(Operation *op, Selection &selection) const final {
-    auto norm = cast<onnx::LayerNormOp>(op);
-    Value input = selection.onWaferByFeatures(norm.getX(), op);
-    wse::WeightAttr scale = selection.asWeight(norm.getScale(), op), bias;
+class LayerNorm final
+    : public KernelOf<onnx::LayerNormOp, KernelFor<wse::LayerNormOp>> {
+  Value buildFor(onnx::LayerNormOp op, Selection &selection) const final {
+    Value input = selection.onWaferByFeatures(op.getX(), op);
+    wse::WeightAttr scale = selection.asWeight(op.getScale(), op), bias;
     if (!input || !scale ||
-        (norm.getBias() && !(bias = selection.asWeight(norm.getBias(), op))))
+        (op.getBias() && !(bias = selection.asWeight(op.getBias(), op))))
       return {};
     return selection.createFor<wse::LayerNormOp>(
         op, input.getType(), input, scale, bias,
-        selection.builder().getF64FloatAttr(
-            norm.getEpsilon().convertToFloat()));
+        selection.builder().getF64FloatAttr(op.getEpsilon().convertToFloat()));
   }
 
   SmallVector<Relay> relays() const final { return normRelays(); }

@@ -10,24 +10,18 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-class Load final : public KernelFor<wse::LoadOp> {
+class Load final : public HostTokensKernel<wse::LoadOp> {
   bool onlyMoves() const final { return true; }
   Value moved(Operation *op) const final { return op->getResult(0); }
-  SmallVector<Relay> relays() const final { return columnRelays(); }
+  // How the walk goes decides its lines and blocks, not where it begins.
+  bool isPlace(NamedAttribute attribute) const final {
+    return attribute.getName() == "view_offset" ||
+           (attribute.getName() == "source" &&
+            isa<SymbolRefAttr>(attribute.getValue()));
+  }
 
-  KernelCost costOf(wse::LoadOp op, const Machine &machine) const final {
-    return hostTokensCost(
-        layoutOf(op.getResult(), pairing(op, machine), machine), machine);
-  }
-  SmallVector<StreamNeed> streamsOf(wse::LoadOp op,
-                                    const Machine &machine) const final {
-    return hostTokensStreams(Layout::of(op.getResult(), machine.height),
-                             machine, sharesFills(op));
-  }
-  SmallVector<HostFlow> flowsOf(wse::LoadOp op,
-                                const Machine &machine) const final {
-    return hostTokensFlows(
-        layoutOf(op.getResult(), pairing(op, machine), machine), machine);
+  Layout wordLayout(wse::LoadOp op, const Machine &machine) const final {
+    return layoutOf(op.getResult(), pairing(op, machine), machine);
   }
   /// Tails are of tokens that follow one another alike.
   static Pairing pairing(wse::LoadOp op, const Machine &machine) {

@@ -84,7 +84,7 @@ struct MatmulShape {
   /// Whether a block of partial results is made and passed on.
   bool partial() const { return reduce && exchanges; }
   int64_t blocks() const { return (lines() + plan.block - 1) / plan.block; }
-  /// Of many blocks in three buffers: whether the last comes once more, and is
+  /// Whether the last of many blocks in three buffers comes once more, and is
   /// not used. Then all steps are alike, with about half of the code.
   bool takesOneMore() const {
     constexpr int64_t many = 256;

@@ -253,18 +253,14 @@ static Apart takeApart(const ManyMatrices &product, const Machine &machine) {
 static Value sumOf(ArrayRef<Value> terms, Operation *op, Selection &selection) {
   if (terms.size() == 1)
     return terms.front();
-  Builder builder(op->getContext());
-  auto kernel = selection.createFor<wse::ElementwiseOp>(
-      op, terms.front().getType(), ValueRange(terms), builder.getArrayAttr({}));
-  Block &block = kernel.getBody().emplaceBlock();
-  OpBuilder body = OpBuilder::atBlockEnd(&block);
-  Value sum;
-  for (Value term : terms) {
-    Value next = block.addArgument(getElementTypeOrSelf(term), op->getLoc());
-    sum = sum ? arith::AddFOp::create(body, op->getLoc(), sum, next) : next;
-  }
-  wse::YieldOp::create(body, op->getLoc(), sum);
-  return kernel.getResult();
+  return selection.elementwise(op, terms.front().getType(), terms, {},
+                               [&](OpBuilder &body, ValueRange elements) {
+                                 Value sum = elements.front();
+                                 for (Value next : elements.drop_front())
+                                   sum = arith::AddFOp::create(
+                                       body, op->getLoc(), sum, next);
+                                 return sum;
+                               });
 }
 
 /// The right matrices stream from the store: one for all tokens, or one for the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/kernels/ProgramBuilder.h"
+#include "compiler/kernels/Kernel.h"
 
 #include "dialects/StridedRange.h"
 #include "dialects/onnx/Onnx.h"
@@ -137,13 +138,12 @@ void ProgramBuilder::declareEnds(wse::ProgramOp source) {
                   passing.getType(), {}, {}, {});
   for (auto parameter : source.getOps<wse::ParameterOp>())
     parameters[parameter.getSymNameAttr()] = parameter;
-  for (wse::KernelOp kernel : source.kernels()) {
-    auto store = dyn_cast<wse::StoreOp>(*kernel);
+  for (wse::KernelOp kernel : source.kernels())
     // An output may leave in pieces.
-    if (store && !symbols.contains(store.getOutput()))
-      declareTensor(store.getOutputAttr(), pe::Role::Output, store.getType(),
-                    {}, {}, {});
-  }
+    if (auto stored = findKernel(kernel)->stored(kernel);
+        stored && !symbols.contains(stored->first.getValue()))
+      declareTensor(stored->first, pe::Role::Output, stored->second, {}, {},
+                    {});
   for (auto alias : source.getOps<wse::AliasOp>())
     symbols[alias.getOutput()]++;
 }

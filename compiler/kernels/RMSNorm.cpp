@@ -40,21 +40,18 @@ KernelCost byHeadCost(wse::RMSNormOp op, const Machine &machine) {
   return cost;
 }
 
-class RMSNorm final : public KernelFor<wse::RMSNormOp> {
-  Match match(Operation *op, const Selection &) const final {
-    return Match::when(isa<onnx::RMSNormOp>(op));
-  }
-  Value build(Operation *op, Selection &selection) const final {
-    auto norm = cast<onnx::RMSNormOp>(op);
-    std::optional<uint64_t> heads = norm.getNumHeads();
-    Value input = heads ? wholeHeads(norm.getX(), *heads, op, selection)
-                        : selection.onWaferByFeatures(norm.getX(), op);
-    wse::WeightAttr scale = selection.asWeight(norm.getScale(), op);
+class RMSNorm final
+    : public KernelOf<onnx::RMSNormOp, KernelFor<wse::RMSNormOp>> {
+  Value buildFor(onnx::RMSNormOp op, Selection &selection) const final {
+    std::optional<uint64_t> heads = op.getNumHeads();
+    Value input = heads ? wholeHeads(op.getX(), *heads, op, selection)
+                        : selection.onWaferByFeatures(op.getX(), op);
+    wse::WeightAttr scale = selection.asWeight(op.getScale(), op);
     if (!input || !scale)
       return {};
     return selection.createFor<wse::RMSNormOp>(
         op, input.getType(), input, scale,
-        selection.builder().getF64FloatAttr(norm.getEpsilon().convertToFloat()),
+        selection.builder().getF64FloatAttr(op.getEpsilon().convertToFloat()),
         heads ? selection.builder().getUnitAttr() : UnitAttr());
   }
 

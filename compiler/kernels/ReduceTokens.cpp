@@ -192,25 +192,21 @@ Value takeToken(Operation *op, Value input, int64_t token,
                 Selection &selection) {
   wse::TokenTiling tiling = tilingOf(input);
   Value mask = loadMask(op, tiling, token, selection);
-  Builder builder(op->getContext());
-  auto kernel = selection.createFor<wse::ElementwiseOp>(
-      op, Type(selection.tensorType(tiling, wse::featuresOf(input), input)),
-      ValueRange{input, mask}, builder.getArrayAttr({}));
-  Block &block = kernel.getBody().emplaceBlock();
-  Type element = elementOnWafer(input);
   Location loc = op->getLoc();
-  Value x = block.addArgument(element, loc);
-  Value chosen = block.addArgument(builder.getF32Type(), loc);
-  OpBuilder body = OpBuilder::atBlockEnd(&block);
-  Value zero = arith::ConstantOp::create(body, loc, builder.getF32FloatAttr(0));
-  Value isChosen =
-      arith::CmpFOp::create(body, loc, arith::CmpFPredicate::UNE, chosen, zero);
-  Value none = zero;
-  if (element.isInteger())
-    none = arith::ConstantOp::create(body, loc, builder.getI32IntegerAttr(0));
-  Value kept = arith::SelectOp::create(body, loc, isChosen, x, none);
-  wse::YieldOp::create(body, loc, kept);
-  return reduceTokens(op, kernel.getResult(), wse::ReduceKind::Sum, selection);
+  Value kept = selection.elementwise(
+      op, selection.tensorType(tiling, wse::featuresOf(input), input),
+      {input, mask}, {}, [&](OpBuilder &body, ValueRange of) -> Value {
+        Value zero =
+            arith::ConstantOp::create(body, loc, body.getF32FloatAttr(0));
+        Value isChosen = arith::CmpFOp::create(
+            body, loc, arith::CmpFPredicate::UNE, of[1], zero);
+        Value none = zero;
+        if (of[0].getType().isInteger())
+          none =
+              arith::ConstantOp::create(body, loc, body.getI32IntegerAttr(0));
+        return arith::SelectOp::create(body, loc, isChosen, of[0], none);
+      });
+  return reduceTokens(op, kept, wse::ReduceKind::Sum, selection);
 }
 
 Match ReduceTokens::match(Operation *op, const Selection &selection) const {

@@ -25,26 +25,19 @@ Value angles(Value value, wse::TokenTiling rows, Operation *op,
       rows.withColumns(wse::ColumnPlacement::Replicated), op);
 }
 
-class Rotary final : public KernelFor<wse::RotaryOp> {
-  Match match(Operation *op, const Selection &) const final {
-    return Match::when(isa<onnx::RotaryOp>(op));
-  }
-  Value build(Operation *op, Selection &selection) const final {
-    auto rotary = cast<onnx::RotaryOp>(op);
-    Value input =
-        wholeHeads(rotary.getX(), rotary.getNumHeads(), op, selection);
+class Rotary final : public KernelOf<onnx::RotaryOp, KernelFor<wse::RotaryOp>> {
+  Value buildFor(onnx::RotaryOp op, Selection &selection) const final {
+    Value input = wholeHeads(op.getX(), op.getNumHeads(), op, selection);
     if (!input)
       return {};
-    Value cos = angles(rotary.getCos(), tilingOf(input), op, selection);
-    Value sin = angles(rotary.getSin(), tilingOf(input), op, selection);
+    Value cos = angles(op.getCos(), tilingOf(input), op, selection);
+    Value sin = angles(op.getSin(), tilingOf(input), op, selection);
     if (!cos || !sin)
       return {};
     return selection.createFor<wse::RotaryOp>(op, input.getType(), input, cos,
-                                              sin, rotary.getRotaryDimAttr(),
-                                              rotary.getInterleavedAttr());
+                                              sin, op.getRotaryDimAttr(),
+                                              op.getInterleavedAttr());
   }
-
-  SmallVector<Relay> relays() const final { return {}; }
 
   KernelCost costOf(wse::RotaryOp op, const Machine &machine) const final {
     Layout layout = Layout::of(op.getInput(), machine.height);
@@ -66,11 +59,6 @@ class Rotary final : public KernelFor<wse::RotaryOp> {
         model.leastAdds(all) +
         all / (isNarrow(op.getInput()) ? machine.fmacRate16 : machine.fmacRate);
     return cost;
-  }
-
-  SmallVector<StreamNeed> streamsOf(wse::RotaryOp,
-                                    const Machine &) const final {
-    return {};
   }
 
   bool needsWholeHeads(Operation *) const final { return true; }

@@ -155,21 +155,11 @@ static Attribute codeKey(wse::KernelOp kernel) {
   }
   for (Type type : kernel->getResultTypes())
     parts.push_back(TypeAttr::get(type));
-  const bool loads = isa<wse::LoadOp>(*kernel),
-             stores = isa<wse::StoreOp>(*kernel);
   for (NamedAttribute attribute : wse::inherentAttributes(kernel)) {
-    const StringRef name = attribute.getName();
     static constexpr StringLiteral ofReports[] = {"nodes", "slot", "window",
                                                   "flows"};
-    static constexpr StringLiteral ofTheStore[] = {"offset", "strides",
-                                                   "output", "type"};
-    // How the walk of a load goes decides its lines and blocks, not where it
-    // begins.
-    const bool isPlace =
-        name == "view_offset" ||
-        (name == "source" && isa<SymbolRefAttr>(attribute.getValue()));
-    if (llvm::is_contained(ofReports, name) ||
-        (stores && llvm::is_contained(ofTheStore, name)) || (loads && isPlace))
+    if (llvm::is_contained(ofReports, attribute.getName().getValue()) ||
+        findKernel(kernel)->isPlace(attribute))
       continue;
     parts.push_back(attribute.getName());
     parts.push_back(withoutPlaces(kernel, attribute.getValue()));

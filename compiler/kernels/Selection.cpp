@@ -7,6 +7,27 @@
 using namespace mlir;
 using namespace wsec;
 
+Value Selection::elementwise(
+    Operation *user, Type result, ValueRange inputs,
+    ArrayRef<Attribute> vectors,
+    llvm::function_ref<Value(OpBuilder &, ValueRange)> compute) {
+  auto kernel = createFor<wse::ElementwiseOp>(user, result, inputs,
+                                              builder().getArrayAttr(vectors));
+  Block &block = kernel.getBody().emplaceBlock();
+  auto add = [&](Type tensor) {
+    block.addArgument(wse::scalarType(getElementTypeOrSelf(tensor)),
+                      user->getLoc());
+  };
+  for (Value input : inputs)
+    add(input.getType());
+  for (Attribute vector : vectors)
+    add(cast<wse::WeightAttr>(vector).getType());
+  OpBuilder body = OpBuilder::atBlockEnd(&block);
+  Value element = compute(body, block.getArguments());
+  wse::YieldOp::create(body, user->getLoc(), element);
+  return kernel.getResult();
+}
+
 ArrayAttr Selection::nodesOf(ArrayRef<Operation *> ops) {
   llvm::SetVector<Attribute> names;
   for (Operation *op : ops) {
@@ -87,11 +108,17 @@ void Selection::store(Value tensor, wse::IntermediateOp into, int64_t offset,
                       ArrayRef<int64_t> strides, Operation *user) {
   if (cast<RankedTensorType>(tensor.getType()).getElementType().isF32())
     storedExactly.insert(into.getSymNameAttr());
+  storeAs(into.getSymNameAttr(), tensor, into.getType(), offset, strides, user);
+}
+
+void Selection::storeAs(StringAttr output, Value tensor, Type type,
+                        int64_t offset, ArrayRef<int64_t> strides,
+                        Operation *user) {
   createFor<wse::StoreOp>(
-      user, tensor, into.getSymNameAttr(), builder().getI64IntegerAttr(offset),
+      user, tensor, output, builder().getI64IntegerAttr(offset),
       strides.empty() ? DenseI64ArrayAttr()
                       : builder().getDenseI64ArrayAttr(strides),
-      into.getTypeAttr(), UnitAttr());
+      TypeAttr::get(type), UnitAttr());
 }
 
 bool Selection::storeWhole(Value value, Value tensor, Operation *user) {

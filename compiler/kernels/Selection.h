@@ -14,6 +14,17 @@
 
 namespace wsec {
 
+/// Creates a kernel; facts of later states stay open.
+template <typename KernelT, typename... Args>
+KernelT createKernel(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::ArrayAttr nodes, mlir::FlatSymbolRefAttr region,
+                     Args &&...args) {
+  mlir::IntegerAttr open;
+  return KernelT::create(builder, loc, std::forward<Args>(args)..., nodes,
+                         region, mlir::ArrayAttr(), open, open, open, open,
+                         mlir::DenseI64ArrayAttr(), mlir::ArrayAttr());
+}
+
 /// The selection of one program, whose kernels all run on one region. Where a
 /// value is asked for, null says that it was refused; `user` is the operator
 /// that needs it.
@@ -33,14 +44,11 @@ public:
 
   /// Notes that `op` cannot be selected, and why.
   virtual void refuse(mlir::Operation *op, const llvm::Twine &reason) = 0;
-  /// Creates a kernel; facts of later states stay open.
+  /// Creates the kernel of some operators of the model.
   template <typename KernelT, typename... Args>
   KernelT create(mlir::Operation *user, mlir::ArrayAttr nodes, Args &&...args) {
-    mlir::IntegerAttr open;
-    auto kernel =
-        KernelT::create(builder(), user->getLoc(), std::forward<Args>(args)...,
-                        nodes, region(), mlir::ArrayAttr(), open, open, open,
-                        open, mlir::DenseI64ArrayAttr(), mlir::ArrayAttr());
+    auto kernel = createKernel<KernelT>(builder(), user->getLoc(), nodes,
+                                        region(), std::forward<Args>(args)...);
     if (mlir::Attribute absorbed = user->getAttr(onnx::absorbedAttrName))
       kernel->setAttr(onnx::absorbedAttrName, absorbed);
     return kernel;
@@ -50,13 +58,20 @@ public:
   KernelT createFor(mlir::Operation *op, Args &&...args) {
     return create<KernelT>(op, nodesOf(op), std::forward<Args>(args)...);
   }
+  /// Creates an `elementwise` kernel; `compute` gives an element of its result
+  /// from one of each input, and one of each vector.
+  mlir::Value elementwise(
+      mlir::Operation *user, mlir::Type result, mlir::ValueRange inputs,
+      llvm::ArrayRef<mlir::Attribute> vectors,
+      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)>
+          compute);
   /// Has `kernel` run in the cheapest of its offers, and brings its first
   /// operand into the distribution that this takes.
   virtual void takeCheapestOffer(mlir::Operation *kernel,
                                  mlir::Operation *user) = 0;
 
-  /// Of the cheapest of its offers for its operands as they lie: bytes of
-  /// scratch that do not fit a PE, and cycles.
+  /// Bytes of scratch that do not fit a PE, and cycles, of the cheapest of its
+  /// offers for its operands as they lie.
   virtual std::pair<int64_t, double> cheapest(mlir::Operation *kernel) = 0;
 
   //===------------------------------------------------------------------===//
@@ -147,6 +162,11 @@ public:
   /// loaded in f32.
   void store(mlir::Value tensor, wse::IntermediateOp into, int64_t offset,
              llvm::ArrayRef<int64_t> strides, mlir::Operation *user);
+  /// Stores `tensor` as the elements from `offset` on of an output of `type`,
+  /// or of an intermediate, without strides as features.
+  void storeAs(mlir::StringAttr output, mlir::Value tensor, mlir::Type type,
+               int64_t offset, llvm::ArrayRef<int64_t> strides,
+               mlir::Operation *user);
   /// From now on the host provides `value` as that intermediate.
   virtual void provide(mlir::Value value, wse::IntermediateOp from) = 0;
   /// All of that for the whole of `value`, which `tensor` holds. False if that

@@ -11,25 +11,20 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-class SliceHeads final : public KernelFor<wse::SliceHeadsOp> {
-  Match match(Operation *op, const Selection &) const final {
-    return Match::when(isa<onnx::SliceHeadsOp>(op));
-  }
-  Value build(Operation *op, Selection &selection) const final {
-    auto slice = cast<onnx::SliceHeadsOp>(op);
-    const int64_t heads = slice.getNumHeads();
-    const int64_t features = shapeOf(slice.getY())[2];
-    Value input = wholeHeads(slice.getX(), heads, op, selection);
+class SliceHeads final
+    : public KernelOf<onnx::SliceHeadsOp, KernelFor<wse::SliceHeadsOp>> {
+  Value buildFor(onnx::SliceHeadsOp op, Selection &selection) const final {
+    const int64_t heads = op.getNumHeads();
+    const int64_t features = shapeOf(op.getY())[2];
+    Value input = wholeHeads(op.getX(), heads, op, selection);
     if (!input)
       return {};
     wse::TokenTiling tiling = tilingOf(input).withColumns(
         wse::ColumnPlacement::Heads, features / heads);
     return selection.createFor<wse::SliceHeadsOp>(
-        op, Type(selection.tensorType(tiling, features, slice.getX())), input,
-        slice.getStartAttr());
+        op, Type(selection.tensorType(tiling, features, op.getX())), input,
+        op.getStartAttr());
   }
-
-  SmallVector<Relay> relays() const final { return {}; }
 
   KernelCost costOf(wse::SliceHeadsOp op, const Machine &machine) const final {
     Layout layout = Layout::of(op.getResult(), machine.height);
@@ -41,11 +36,6 @@ class SliceHeads final : public KernelFor<wse::SliceHeadsOp> {
     cost.lowerBound = double(layout.tokenCount()) * layout.features.total() /
                       machine.width / machine.height / machine.copyRate;
     return cost;
-  }
-
-  SmallVector<StreamNeed> streamsOf(wse::SliceHeadsOp,
-                                    const Machine &) const final {
-    return {};
   }
 
   bool needsWholeHeads(Operation *) const final { return true; }

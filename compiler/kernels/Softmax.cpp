@@ -12,11 +12,9 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-class Softmax final : public KernelFor<wse::SoftmaxOp> {
-  Match match(Operation *op, const Selection &) const final {
-    return Match::when(isa<onnx::SoftmaxOp>(op));
-  }
-  Value build(Operation *op, Selection &selection) const final {
+class Softmax final
+    : public KernelOf<onnx::SoftmaxOp, KernelFor<wse::SoftmaxOp>> {
+  Value buildFor(onnx::SoftmaxOp op, Selection &selection) const final {
     Value input = selection.onWaferByFeatures(op->getOperand(0), op);
     if (!input)
       return {};

@@ -22,11 +22,6 @@ protected:
                       (machine.copyRate * machine.peCount());
     return cost;
   }
-  llvm::SmallVector<StreamNeed> streamsOf(OpTy,
-                                          const Machine &) const override {
-    return {};
-  }
-  llvm::SmallVector<Relay> relays() const override { return {}; }
   llvm::LogicalResult lowerOp(OpTy op, RoutineBuilder &b) const override {
     auto state = mlir::SymbolTable::lookupNearestSymbolFrom<wse::StateOp>(
         op, op.getStateAttr());

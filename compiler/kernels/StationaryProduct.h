@@ -79,8 +79,8 @@ struct StationaryShape {
 
 private:
   double featureCycles(const Machine &machine) const;
-  /// Of up to `most` features, and more than half of that, those of a buffer
-  /// that leave least to multiply behind the last word.
+  /// Features of a buffer, up to `most` and more than half of that, that leave
+  /// least to multiply behind the last word.
   int64_t bestTurn(int64_t most, const Machine &machine) const;
   /// From the last one, of one feature, each is multiplied by while the next
   /// comes.

@@ -94,11 +94,18 @@ KernelCost Exits::cost() const {
   return cost;
 }
 
-class Store final : public KernelFor<wse::StoreOp> {
-  Match match(Operation *op, const Selection &) const final {
-    return Match::when(isa<onnx::ConcatOp>(op));
+class Store final : public KernelOf<onnx::ConcatOp, KernelFor<wse::StoreOp>> {
+  std::optional<std::pair<StringAttr, RankedTensorType>>
+  stored(Operation *op) const final {
+    auto store = cast<wse::StoreOp>(op);
+    return {{store.getOutputAttr(), cast<RankedTensorType>(store.getType())}};
   }
-  Value build(Operation *op, Selection &selection) const final;
+  bool isPlace(NamedAttribute attribute) const final {
+    static constexpr StringLiteral places[] = {"offset", "strides", "output",
+                                               "type"};
+    return llvm::is_contained(places, attribute.getName().getValue());
+  }
+  Value buildFor(onnx::ConcatOp op, Selection &selection) const final;
 
   int variantOf(Operation *op) const final {
     return cast<wse::StoreOp>(op).getByColumns();
@@ -209,8 +216,7 @@ SmallVector<Offer> Store::offers(Operation *op, const Machine &machine) const {
 
 /// Each part of a concatenation is stored at its place: all that lies before
 /// `axis` makes batch elements, what is between there and the features tokens.
-Value Store::build(Operation *user, Selection &selection) const {
-  auto op = cast<onnx::ConcatOp>(user);
+Value Store::buildFor(onnx::ConcatOp op, Selection &selection) const {
   ArrayRef<int64_t> whole = shapeOf(op.getY());
   int64_t axis = op.getAxis();
   auto elements = [](ArrayRef<int64_t> shape) {

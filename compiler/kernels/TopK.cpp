@@ -444,18 +444,14 @@ Value BestOfPieces::fromStarts(Value numbers) {
       selection.parameterOf(DenseElementsAttr::get(type, ArrayRef(starts)),
                             "starts"),
       type, 0, {});
-  auto kernel = selection.createFor<wse::ElementwiseOp>(
-      op, numbers.getType(), ValueRange(numbers),
-      builder.getArrayAttr({weight}));
   const Location loc = op.getLoc();
-  Block &block = kernel.getBody().emplaceBlock();
-  Value number = block.addArgument(builder.getI32Type(), loc);
-  Value start = block.addArgument(builder.getF32Type(), loc);
-  OpBuilder body = OpBuilder::atBlockEnd(&block);
-  Value whole = arith::FPToSIOp::create(body, loc, builder.getI32Type(), start);
-  Value sum = arith::AddIOp::create(body, loc, number, whole);
-  wse::YieldOp::create(body, loc, sum);
-  return kernel.getResult();
+  return selection.elementwise(
+      op, numbers.getType(), numbers, {weight},
+      [&](OpBuilder &body, ValueRange of) -> Value {
+        Value start =
+            arith::FPToSIOp::create(body, loc, builder.getI32Type(), of[1]);
+        return arith::AddIOp::create(body, loc, of[0], start);
+      });
 }
 
 /// Of equal candidates the first has the least index: pieces are in order.

@@ -18,8 +18,8 @@ onnx::TopKOp onlyTopK(mlir::Value value);
 /// meet in the store.
 class BestOfPieces {
 public:
-  /// Of looking for the best of one piece: bytes of scratch that do not fit a
-  /// PE, and cycles.
+  /// Bytes of scratch that do not fit a PE, and cycles, of looking for the best
+  /// of one piece.
   static std::pair<int64_t, double>
   lookingIn(mlir::Value piece, onnx::TopKOp op, Selection &selection);
   BestOfPieces(onnx::TopKOp op, Selection &selection, wse::TokenTiling tiling,

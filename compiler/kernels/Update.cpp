@@ -16,13 +16,10 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-class Update final : public StateKernel<wse::UpdateOp> {
-  Match match(Operation *op, const Selection &) const final {
-    return Match::when(isa<onnx::UpdateOp>(op));
-  }
+class Update final
+    : public KernelOf<onnx::UpdateOp, StateKernel<wse::UpdateOp>> {
   /// What is written is no value: who reads it names the state.
-  Value build(Operation *user, Selection &selection) const final {
-    auto op = cast<onnx::UpdateOp>(user);
+  Value buildFor(onnx::UpdateOp op, Selection &selection) const final {
     wse::StateOp state = selection.stateOf(op);
     const int64_t batch = shapeOf(op.getValue())[0];
     if (batch > selection.machine().height) {

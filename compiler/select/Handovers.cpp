@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/select/Handovers.h"
+#include "compiler/kernels/Selection.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -12,8 +13,8 @@ std::string Handovers::freeName(StringRef name) {
     program.walk([&](Operation *op) {
       if (auto symbol = dyn_cast<SymbolOpInterface>(op))
         taken.insert(symbol.getName());
-      if (auto store = dyn_cast<wse::StoreOp>(op))
-        taken.insert(store.getOutput());
+      if (StringAttr written = wse::tensorWritten(op))
+        taken.insert(written.getValue());
       if (auto alias = dyn_cast<wse::AliasOp>(op))
         taken.insert(alias.getOutput());
     });
@@ -34,40 +35,24 @@ void Handovers::add(Value value) {
       builder, value.getLoc(), freeName(producer.getReportName()),
       RankedTensorType::get(its.getShape(), element));
   builder.setInsertionPointAfter(producer);
-  IntegerAttr open;
-  auto store = wse::StoreOp::create(
-      builder, value.getLoc(), value, tensor.getSymNameAttr(),
-      builder.getI64IntegerAttr(0), DenseI64ArrayAttr(), tensor.getTypeAttr(),
-      UnitAttr(), producer.getNodeNames(), producer.getRegionRef(), ArrayAttr(),
-      open, open, open, open, DenseI64ArrayAttr(), ArrayAttr());
-  auto load = wse::LoadOp::create(
-      builder, value.getLoc(), value.getType(),
-      FlatSymbolRefAttr::get(tensor.getSymNameAttr()),
-      builder.getI64IntegerAttr(0), DenseI64ArrayAttr(),
-      producer.getNodeNames(), producer.getRegionRef(), ArrayAttr(), open, open,
-      open, open, DenseI64ArrayAttr(), ArrayAttr());
+  auto store = createKernel<wse::StoreOp>(
+      builder, value.getLoc(), producer.getNodeNames(), producer.getRegionRef(),
+      value, tensor.getSymNameAttr(), builder.getI64IntegerAttr(0),
+      DenseI64ArrayAttr(), tensor.getTypeAttr(), UnitAttr());
+  auto load = createKernel<wse::LoadOp>(
+      builder, value.getLoc(), producer.getNodeNames(), producer.getRegionRef(),
+      value.getType(), FlatSymbolRefAttr::get(tensor.getSymNameAttr()),
+      builder.getI64IntegerAttr(0), DenseI64ArrayAttr());
   all[value] = {tensor, store, load};
 }
 
 void Handovers::remove() {
   for (auto &[value, its] : all) {
-    its.load.erase();
-    its.store.erase();
+    its.load->erase();
+    its.store->erase();
     its.tensor.erase();
   }
   all.clear();
-}
-
-Operation *Handovers::storeOf(Value value) const {
-  auto its = all.find(value);
-  return its == all.end() ? nullptr
-                          : wse::StoreOp(its->second.store).getOperation();
-}
-
-Operation *Handovers::loadOf(Value value) const {
-  auto its = all.find(value);
-  return its == all.end() ? nullptr
-                          : wse::LoadOp(its->second.load).getOperation();
 }
 
 std::pair<wse::KernelOp, Value> Handovers::passOn(Value value, Value held,

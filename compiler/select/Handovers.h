@@ -23,8 +23,12 @@ public:
   /// All that `add` made.
   void remove();
   /// The store and the load that `add` made for a value; null if it has none.
-  mlir::Operation *storeOf(mlir::Value value) const;
-  mlir::Operation *loadOf(mlir::Value value) const;
+  mlir::Operation *storeOf(mlir::Value value) const {
+    return all.lookup(value).store;
+  }
+  mlir::Operation *loadOf(mlir::Value value) const {
+    return all.lookup(value).load;
+  }
 
   /// Stores `held`, which is `value` where it is at hand, and loads it before a
   /// kernel, for good.
@@ -34,8 +38,7 @@ public:
 private:
   struct Handover {
     wse::IntermediateOp tensor;
-    wse::StoreOp store;
-    wse::LoadOp load;
+    mlir::Operation *store = nullptr, *load = nullptr;
   };
 
   std::string freeName(llvm::StringRef name);

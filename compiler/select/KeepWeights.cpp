@@ -3,6 +3,7 @@
 // Weights that stay on the wafer: constants of kernels become resident
 // parameters, which an entry of their own fills.
 
+#include "compiler/kernels/Selection.h"
 #include "compiler/select/HeldWeights.h"
 #include "compiler/select/Passes.h"
 #include "compiler/values/StridedView.h"
@@ -154,10 +155,8 @@ wse::ParameterOp Keeper::declare(wse::KernelOp kernel, const HeldWeight &held,
                                 ? Block::iterator(entry)
                                 : Block::iterator((*streamed).getOperation()));
   builder.setInsertionPointToEnd(&entry.getBody().front());
-  auto fill =
-      wse::FillOp::create(builder, kernel.getLoc(), TypeRange(), ValueRange());
-  fill.setParameterAttr(FlatSymbolRefAttr::get(parameter));
-  fill.setNodesAttr(kernel.getNodeNames());
-  fill.setRegionAttr(kernel.getRegionRef());
+  createKernel<wse::FillOp>(builder, kernel.getLoc(), kernel.getNodeNames(),
+                            kernel.getRegionRef(),
+                            FlatSymbolRefAttr::get(parameter));
   return parameter;
 }

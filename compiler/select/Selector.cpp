@@ -485,9 +485,7 @@ int64_t Selector::roomForOutput(Value input) const {
 
 void Selector::storePiece(Value tensor, OpOperand &output, int64_t offset,
                           Operation *user) {
-  createFor<wse::StoreOp>(
-      user, tensor, outputName(output), kernels.getI64IntegerAttr(offset),
-      DenseI64ArrayAttr(), TypeAttr::get(output.get().getType()), UnitAttr());
+  storeAs(outputName(output), tensor, output.get().getType(), offset, {}, user);
   storedOutputs.insert(&output);
 }
 
@@ -533,7 +531,5 @@ void Selector::storeOutput(OpOperand &output) {
   Value tensor = onWafer(value, user);
   if (!tensor)
     return;
-  createFor<wse::StoreOp>(user, tensor, outputName(output),
-                          kernels.getI64IntegerAttr(0), DenseI64ArrayAttr(),
-                          TypeAttr::get(type), UnitAttr());
+  storeAs(outputName(output), tensor, type, 0, {}, user);
 }

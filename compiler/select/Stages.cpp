@@ -11,6 +11,7 @@
 //   crosses                                        add
 
 #include "compiler/select/Stages.h"
+#include "compiler/kernels/Selection.h"
 #include "compiler/placement/MeshPlacement.h"
 #include "compiler/select/GivenStages.h"
 #include "compiler/select/Handovers.h"
@@ -386,11 +387,9 @@ void Stages::prepare(size_t stage, wse::KernelOp kernel,
 Value Stages::transfer(Value value, wse::KernelOp before) {
   OpBuilder builder(before);
   auto producer = cast<wse::KernelOp>(value.getDefiningOp());
-  IntegerAttr open;
-  return wse::TransferOp::create(
-      builder, value.getLoc(), value.getType(), value, producer.getNodeNames(),
-      producer.getRegionRef(), ArrayAttr(), open, open, open, open,
-      DenseI64ArrayAttr(), ArrayAttr());
+  return createKernel<wse::TransferOp>(
+      builder, value.getLoc(), producer.getNodeNames(), producer.getRegionRef(),
+      value.getType(), value);
 }
 
 SideBySide Stages::spread(const StagePlan &plan, const Setting &setting,

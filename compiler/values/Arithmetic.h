@@ -60,7 +60,7 @@ T magnitude(T x) {
     return std::fabs(x);
 }
 
-/// Of equal numbers, such as two zeros, the second, as PEs do.
+/// The smaller number; of equal ones, such as two zeros, the second, as PEs do.
 template <typename T>
 T smaller(T a, T b) {
   return a != a || a < b ? a : b;
@@ -71,7 +71,7 @@ T larger(T a, T b) {
   return a != a || a > b ? a : b;
 }
 
-/// Of integers towards zero; by 0, which ONNX leaves undefined, 0.
+/// a / b, of integers towards zero; by 0, which ONNX leaves undefined, 0.
 template <typename T>
 T quotient(T a, T b) {
   if constexpr (!std::is_integral_v<T>)
@@ -98,8 +98,8 @@ T modulo(T a, T b) {
   return rest != 0 && (rest < 0) != (b < 0) ? plus(rest, b) : rest;
 }
 
-/// Of integers, those too large wrap, and of a fraction nothing is left; 0 has
-/// no negative power.
+/// `base` to the power of `exponent`. Integers that are too large wrap, and of
+/// a fraction nothing is left; 0 has no negative power.
 template <typename T, typename E>
 T power(T base, E exponent) {
   if constexpr (!std::is_integral_v<T> || !std::is_integral_v<E>) {

@@ -9,14 +9,14 @@
 
 namespace wsec::onnx {
 
-/// Of a function that is a model at one length of what calls before have left:
+/// On a function that is a model at one length of what calls before have left:
 /// the call's tokens and those before, array<i64: 1, 511>. An entry fills the
 /// capacity of its states.
 inline constexpr llvm::StringLiteral callAttrName = "onnx.call";
-/// Of a private function: the entry (@decode) that it is at another length, to
+/// On a private function: the entry (@decode) that it is at another length, to
 /// tell what follows the length.
 inline constexpr llvm::StringLiteral sampleOfAttrName = "onnx.sample_of";
-/// Of the argument of an entry with the positions of its tokens.
+/// On the argument of an entry with the positions of its tokens.
 inline constexpr llvm::StringLiteral positionsAttrName = "onnx.positions";
 
 } // namespace wsec::onnx
