@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What calls of a session have given.
+
+#include "runtime/host/Session.h"
+
+#include "runtime/program/Checker.h"
+#include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
+
+#include <algorithm>
+
+namespace wsec::runtime {
+
+std::vector<std::string> Session::values() const {
+  std::vector<std::string> names;
+  for (const program::Entry *entry : *program().entries())
+    for (unsigned i = 0; entry->values() && i < entry->values()->size(); ++i) {
+      const std::string name = entry->values()->Get(i)->name()->str();
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+    }
+  return names;
+}
+
+absl::Status Session::keep(const std::string &value) {
+  return asStatus([&] {
+    const std::vector<std::string> known = values();
+    if (std::find(known.begin(), known.end(), value) == known.end())
+      throw Error(ErrorClass::BadTensor, "the PEs hold no value " +
+                                             inQuotes(value) +
+                                             nearestNames(value, known));
+    kept.insert(value);
+  });
+}
+
+absl::StatusOr<HostTensor> Session::output(const std::string &name) const {
+  return asStatusOr([&] { return readOutput(name); });
+}
+
+/// Whether a call has given it its value. What equals a tensor that no call
+/// writes has one then.
+bool Session::isIn(const std::set<uint32_t> &written, uint32_t output) const {
+  const int alias = store.tensor(output).alias();
+  const auto source = alias < 0 ? output : uint32_t(alias);
+  switch (store.tensor(source).role()) {
+  case program::TensorRole::Output:
+  case program::TensorRole::Intermediate:
+    return written.count(source) > 0;
+  default:
+    return ran;
+  }
+}
+
+std::vector<std::string>
+Session::outputsIn(const std::set<uint32_t> &written) const {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < program().tensors()->size(); ++i)
+    if (store.tensor(i).role() == program::TensorRole::Output &&
+        isIn(written, i))
+      names.push_back(store.tensor(i).name()->str());
+  return names;
+}
+
+HostTensor Session::readOutput(const std::string &name) const {
+  const std::vector<std::string> named = outputs();
+  if (const auto value = readOff.find(name);
+      value != readOff.end() &&
+      std::find(named.begin(), named.end(), name) == named.end())
+    return value->second;
+  uint32_t index = find(name, program::TensorRole::Output);
+  if (!isIn(known, index))
+    throw Error(ErrorClass::BadTensor, "output " + inQuotes(name) +
+                                           " is known after a run only" +
+                                           (program().entries()->size() > 1
+                                                ? ", of an entry that writes it"
+                                                : ""));
+  const program::Tensor &output = store.tensor(index);
+  HostTensor tensor{dataType(output.type()), shapeOf(output), {}};
+  uint64_t bytes = elementCount(output) * elementBytes(output.type());
+  auto source = uint32_t(output.alias());
+  const uint8_t *data =
+      output.alias() < 0 ||
+              store.tensor(source).role() == program::TensorRole::Output
+          ? store.outputElements(output.alias() < 0 ? index : source)
+          : store.elements(source);
+  if (bytes > 0)
+    tensor.bytes.assign(data, data + bytes);
+  // An output may equal a weight, which is read only now.
+  store.checkUnchanged();
+  return tensor;
+}
+
+} // namespace wsec::runtime
