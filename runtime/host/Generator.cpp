@@ -12,12 +12,6 @@
 
 namespace wsec::runtime {
 
-static std::vector<int64_t> shapeOf(const program::Tensor &tensor) {
-  if (!tensor.shape())
-    return {};
-  return {tensor.shape()->begin(), tensor.shape()->end()};
-}
-
 /// A status of the session, thrown.
 static void require(const absl::Status &status) {
   if (status.ok())

@@ -7,6 +7,12 @@
 
 namespace wsec::runtime {
 
+std::vector<int64_t> shapeOf(const program::Tensor &tensor) {
+  if (!tensor.shape())
+    return {};
+  return {tensor.shape()->begin(), tensor.shape()->end()};
+}
+
 DataType dataType(program::ElementType type) {
   switch (type) {
   case program::ElementType::F32:

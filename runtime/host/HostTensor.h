@@ -32,6 +32,7 @@ enum class DataType {
 };
 
 DataType dataType(program::ElementType type);
+std::vector<int64_t> shapeOf(const program::Tensor &tensor);
 uint32_t dataTypeBytes(DataType type);
 /// As numpy says it, e.g. "float32".
 const char *dataTypeName(DataType type);

@@ -60,12 +60,6 @@ private:
   const uint64_t before; ///< words of other runs
 };
 
-std::vector<int64_t> shapeOf(const program::Tensor &tensor) {
-  if (!tensor.shape())
-    return {};
-  return {tensor.shape()->begin(), tensor.shape()->end()};
-}
-
 /// What the person who made the tensor can do about it; nothing if the shapes
 /// differ in elements.
 std::string remedy(DataType foundType, const std::vector<int64_t> &found,

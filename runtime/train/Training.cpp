@@ -32,12 +32,6 @@ private:
 
 // ---------------------------------------------------------------- the input
 
-static std::vector<int64_t> shapeOf(const program::Tensor &tensor) {
-  if (!tensor.shape())
-    return {};
-  return {tensor.shape()->begin(), tensor.shape()->end()};
-}
-
 void Training::readShapes(const Session &session) {
   const program::Tensor *loss = nullptr;
   for (const program::Tensor *tensor : *session.program().tensors())

@@ -8,7 +8,7 @@
 // RUN: wse-opt %s --wsec-place --wsec-route --wse-dump-placement="file=%t.routed.json" -o /dev/null
 // RUN: %python %S/../../check_placement.py %t.placed.json %t.routed.json %t.json
 // RUN: sed 's/"kind": "load"/"kind": 3/' %t.json > %t.bad.json && not %python %S/../../check_placement.py %t.bad.json | FileCheck %s --check-prefix=BAD
-// BAD: placement.kernels[0].kind is no string
+// BAD: placement.kernels[0].kind: 3 is not of type 'string'
 
 // What is not decided yet is not shown.
 // RUN: wse-opt %s --wsec-place --wse-dump-placement -o /dev/null | FileCheck %s --check-prefix=PLACED
