@@ -11,7 +11,7 @@ namespace {
 
 /// Ids are resolved in the store: inputs and constants are there, in the order
 /// of the tokens. Casts between integers do not change them.
-std::optional<HostView> asIds(const HostValues &values, Value ids) {
+std::optional<values::TracedView> asIds(const HostValues &values, Value ids) {
   while (auto cast = ids.getDefiningOp<onnx::CastOp>()) {
     Type from =
         mlir::cast<RankedTensorType>(cast.getX().getType()).getElementType();
@@ -19,7 +19,7 @@ std::optional<HostView> asIds(const HostValues &values, Value ids) {
       return std::nullopt;
     ids = cast.getX();
   }
-  return values.view(ids);
+  return values.trace(ids);
 }
 
 class Gather final
@@ -28,18 +28,18 @@ class Gather final
     wse::WeightAttr table = selection.asWeight(op.getTable(), op);
     if (!table)
       return {};
-    std::optional<HostView> ids = asIds(selection.host(), op.getIds());
-    if (!ids || !ids->isWhole()) {
+    auto ids = asIds(selection.host(), op.getIds());
+    if (!ids || !selection.host().isWhole(*ids)) {
       if (!selection.toStoreInOrder(op.getIds(), op))
         return {};
-      ids = selection.host().view(op.getIds());
+      ids = selection.host().trace(op.getIds());
     }
     Value y = op.getY();
     wse::TokenTiling tiling =
         selection.heads().columnsFor(y, selection.defaultTiling(shapeOf(y)));
     return selection.createFor<wse::GatherOp>(
         op, Type(selection.tensorType(tiling, shapeOf(y).back(), y)), table,
-        selection.source(*ids));
+        selection.source(selection.weight(*ids)));
   }
 
   Value moved(Operation *op) const final { return op->getResult(0); }

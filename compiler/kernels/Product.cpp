@@ -277,16 +277,16 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
   };
   if (!selection.toStore(op.getB(), op))
     return {};
-  auto viewOf = [&](Value value, ArrayRef<int64_t> extents) {
-    HostView host = *selection.host().view(value);
-    host.view = host.view.expanded(extents);
-    return host;
+  auto expanded = [&](Value value, ArrayRef<int64_t> extents) {
+    values::TracedView traced = *selection.host().trace(value);
+    traced.view = traced.view.expanded(extents);
+    return traced;
   };
-  auto multiply = [&](Value input, const HostView &right) {
+  auto multiply = [&](Value input, const values::TracedView &right) {
     return make(input, selection.weight(right), {},
                 selection.heads().columnsFor(op.getY(), tilingOf(input)));
   };
-  HostView right = *selection.host().view(op.getB());
+  values::TracedView right = *selection.host().trace(op.getB());
   if (ShapedType::getNumElements(shapeOf(op.getB())) == depth * columns) {
     right.view = *right.view.reshaped({depth, columns});
     Value input = selection.onWafer(op.getA(), op);
@@ -294,11 +294,11 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
   }
   const SmallVector<int64_t> extents = under(leading, depth, columns);
   constexpr size_t mostWalked = 4; // by a stream, the features among them
-  right = viewOf(op.getB(), extents);
+  right = expanded(op.getB(), extents);
   if (right.view.atoms(0, extents.size() - 1).size() >= mostWalked) {
     if (!selection.toStoreInOrder(op.getB(), op))
       return {};
-    right = viewOf(op.getB(), extents);
+    right = expanded(op.getB(), extents);
   }
   const Machine &machine = selection.machine();
   const ManyMatrices product{leading, rows, depth,
@@ -315,29 +315,32 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
   }
   if (!selection.toStore(op.getA(), op))
     return {};
-  const HostView left = viewOf(op.getA(), under(leading, rows, depth));
+  const values::TracedView left =
+      expanded(op.getA(), under(leading, rows, depth));
   const ArrayRef<int64_t> inner = leading.drop_front(apart.dims);
   // Of index number `index` of the dimensions that it is taken apart by, part
   // number `part` of its depth, which is dimension `d` from the end.
-  auto partOf = [&](HostView host, int64_t index, size_t d, int64_t part) {
+  auto partOf = [&](values::TracedView its, int64_t index, size_t d,
+                    int64_t part) {
     for (size_t dim = apart.dims; dim-- > 0; index /= leading[dim])
-      host.view = *host.view.sliced(dim, index % leading[dim], 1, 1);
-    host.view = *host.view.sliced(leading.size() + 2 - d,
-                                  tileStart(depth, apart.depths, part),
-                                  tileSize(depth, apart.depths, part), 1);
-    const values::Shape extents = host.view.shape();
-    host.view = *host.view.reshaped(
+      its.view = *its.view.sliced(dim, index % leading[dim], 1, 1);
+    its.view = *its.view.sliced(leading.size() + 2 - d,
+                                tileStart(depth, apart.depths, part),
+                                tileSize(depth, apart.depths, part), 1);
+    const values::Shape extents = its.view.shape();
+    its.view = *its.view.reshaped(
         under(inner, extents[leading.size()], extents.back()));
-    return host;
+    return its;
   };
   auto productOf = [&](int64_t index) {
     SmallVector<Value> products;
     for (int64_t part = 0; part < apart.depths; ++part) {
-      HostView its = partOf(left, index, 1, part);
+      values::TracedView its = partOf(left, index, 1, part);
       if (inner.empty())
         its.view = *its.view.reshaped({1, rows, its.view.shape().back()});
       products.push_back(multiply(
-          selection.load(its, selection.defaultTiling(its.view.shape()), op),
+          selection.load(selection.weight(its),
+                         selection.defaultTiling(its.view.shape()), op),
           partOf(right, index, 2, part)));
     }
     return sumOf(products, op, selection);

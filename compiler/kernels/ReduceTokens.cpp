@@ -83,11 +83,11 @@ Value reduceTokens(Operation *op, Value input, wse::ReduceKind kind,
 
 /// Any axes: they become the tokens, all others features of one batch element.
 Value reduceInStore(onnx::ReduceOp op, Selection &selection) {
-  if (!selection.toStore(op.getX(), op))
+  wse::WeightAttr stored = selection.asWeight(op.getX(), op);
+  if (!stored)
     return {};
-  HostView host = *selection.host().view(op.getX());
   SmallVector<int64_t> permutation = llvm::to_vector(op.getAxes());
-  const values::Shape shape = host.view.shape();
+  const ArrayRef<int64_t> shape = stored.getType().getShape();
   int64_t rank = int64_t(shape.size()), tokens = 1;
   for (int64_t axis : op.getAxes())
     tokens *= shape[axis];
@@ -95,10 +95,10 @@ Value reduceInStore(onnx::ReduceOp op, Selection &selection) {
     if (!llvm::is_contained(op.getAxes(), axis))
       permutation.push_back(axis);
   int64_t features = values::numElements(shape) / tokens;
-  host.view = host.view.transposed(permutation);
   Value rows = selection.loadReshaped(
-      host, {1, tokens, features},
-      selection.defaultTiling({1, tokens, features}), op);
+      withView(stored, stridedView(stored).transposed(permutation)),
+      {1, tokens, features}, selection.defaultTiling({1, tokens, features}),
+      op);
   selection.storeWhole(op.getY(), reduceTokens(op, rows, kindOf(op), selection),
                        op);
   return {};

@@ -65,6 +65,13 @@ RankedTensorType Selection::tensorType(wse::TokenTiling tiling,
                     like);
 }
 
+RankedTensorType Selection::tensorType(wse::WeightAttr weight,
+                                       wse::TokenTiling tiling) {
+  const Type element = elementOnWafer(weight.getType().getElementType());
+  return tiling.type(weight.getType().getShape(),
+                     element.isInteger() ? element : floats());
+}
+
 Value Selection::onWaferByFeatures(Value value, Operation *user) {
   Value tensor = onWafer(value, user);
   if (!tensor ||
@@ -75,33 +82,22 @@ Value Selection::onWaferByFeatures(Value value, Operation *user) {
 }
 
 wse::WeightAttr Selection::asWeight(Value value, Operation *user) {
-  return toStore(value, user) ? weight(*host().view(value)) : wse::WeightAttr();
+  return toStore(value, user) ? weight(*host().trace(value))
+                              : wse::WeightAttr();
 }
 
-wse::WeightAttr Selection::weight(const HostView &host) {
-  MLIRContext *context = host.base.getContext();
-  FlatSymbolRefAttr tensor = host.tensor;
-  if (onnx::ConstantOp constant = host.constant())
+wse::WeightAttr Selection::weight(const values::TracedView &traced) {
+  const Value root = traced.root;
+  FlatSymbolRefAttr tensor = host().intermediateOf(root);
+  if (onnx::ConstantOp constant = host().constantOf(root))
     tensor = parameterOf(constant);
   else if (!tensor)
-    tensor = FlatSymbolRefAttr::get(context,
-                                    inputName(cast<BlockArgument>(host.base)));
-  values::Shape shape = host.view.shape(), strides = *host.view.strides();
-  // A scalar has no dimension to carry its place: show it as one element.
-  if (shape.empty()) {
-    shape.push_back(1);
-    strides.push_back(1);
-  }
-  if (host.view.isContiguous())
-    strides.clear();
-  return wse::WeightAttr::get(context, tensor,
-                              RankedTensorType::get(shape, host.storedType()),
-                              host.view.getOffset(), strides);
-}
-
-Attribute Selection::source(const HostView &host) {
-  wse::WeightAttr weight = this->weight(host);
-  return host.constant() ? Attribute(weight) : weight.getTensor();
+    tensor = FlatSymbolRefAttr::get(root.getContext(),
+                                    inputName(cast<BlockArgument>(root)));
+  auto element = RankedTensorType::get({1}, host().storedType(root));
+  return withView(
+      wse::WeightAttr::get(root.getContext(), tensor, element, 0, {}),
+      traced.view);
 }
 
 void Selection::store(Value tensor, wse::IntermediateOp into, int64_t offset,

@@ -91,6 +91,9 @@ public:
                                     mlir::Value like = {});
   mlir::RankedTensorType tensorType(wse::TokenTiling tiling, int64_t features,
                                     mlir::Value like = {});
+  /// What the wafer has of a weight that is loaded.
+  mlir::RankedTensorType tensorType(wse::WeightAttr weight,
+                                    wse::TokenTiling tiling);
 
   //===------------------------------------------------------------------===//
   // Values on the wafer
@@ -118,11 +121,12 @@ public:
   /// heads for each of these.
   virtual mlir::Value toState(mlir::Value value, wse::StateOp state,
                               int64_t repeat, mlir::Operation *user) = 0;
-  /// A view of an input or constant, loaded with these extents, or as another
+  /// A view of what the host holds, loaded with these extents, or as another
   /// `shape`.
-  virtual mlir::Value load(const HostView &host, wse::TokenTiling tiling,
+  virtual mlir::Value load(wse::WeightAttr weight, wse::TokenTiling tiling,
                            mlir::Operation *user) = 0;
-  virtual mlir::Value loadReshaped(HostView host, llvm::ArrayRef<int64_t> shape,
+  virtual mlir::Value loadReshaped(wse::WeightAttr weight,
+                                   llvm::ArrayRef<int64_t> shape,
                                    wse::TokenTiling tiling,
                                    mlir::Operation *user) = 0;
 
@@ -149,15 +153,20 @@ public:
   /// As toStore, for kernels that stream it.
   wse::WeightAttr asWeight(mlir::Value value, mlir::Operation *user);
   /// A view of what the host holds, as kernels stream it.
-  wse::WeightAttr weight(const HostView &host);
+  wse::WeightAttr weight(const values::TracedView &traced);
   /// How a load names it: inputs and intermediates as a whole, with a view of
   /// the load's own.
-  mlir::Attribute source(const HostView &host);
+  virtual mlir::Attribute source(wse::WeightAttr weight) const = 0;
 
-  /// A new intermediate with elements as those of `like`.
+  /// A new intermediate with elements of a type on the wafer, or as those of
+  /// `like`.
   virtual wse::IntermediateOp declare(llvm::ArrayRef<int64_t> shape,
-                                      mlir::Value like,
+                                      mlir::Type element,
                                       mlir::Operation *user) = 0;
+  wse::IntermediateOp declare(llvm::ArrayRef<int64_t> shape, mlir::Value like,
+                              mlir::Operation *user) {
+    return declare(shape, elementOnWafer(like), user);
+  }
   /// Stores `tensor` into (part of) an intermediate. What is stored in f32 is
   /// loaded in f32.
   void store(mlir::Value tensor, wse::IntermediateOp into, int64_t offset,
@@ -189,8 +198,8 @@ public:
 
 protected:
   /// Does an element of what the host holds need all bits of an f32?
-  bool isStoredExactly(const HostView &host) const {
-    return host.tensor && storedExactly.contains(host.tensor.getAttr());
+  bool isStoredExactly(wse::WeightAttr weight) const {
+    return storedExactly.contains(weight.getName());
   }
 
 private:

@@ -32,7 +32,7 @@ bool HostValues::contains(Value value) const {
 }
 
 bool HostValues::addView(Operation *op) {
-  if (!view(op->getResult(0)))
+  if (!trace(op->getResult(0)))
     return false;
   computed.insert(op);
   return true;
@@ -43,31 +43,61 @@ bool HostValues::dependsOnInput(Value value) const {
   return !op || !constant.contains(op);
 }
 
-Type wsec::elementOnWafer(Value value) {
-  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+Type wsec::elementOnWafer(Type element) {
   if (element.isInteger() && !element.isInteger(1))
-    return IntegerType::get(value.getContext(), 32);
-  return Float32Type::get(value.getContext());
+    return IntegerType::get(element.getContext(), 32);
+  return Float32Type::get(element.getContext());
 }
 
-bool HostView::isWhole() const {
-  onnx::ConstantOp constant = this->constant();
-  int64_t held = tensor ? tensorElements
-                 : constant
-                     ? constant.getStoredElements()
-                     : cast<RankedTensorType>(base.getType()).getNumElements();
-  return view.isContiguous() && values::numElements(view.shape()) == held;
+Type wsec::elementOnWafer(Value value) {
+  return elementOnWafer(
+      cast<RankedTensorType>(value.getType()).getElementType());
 }
 
-Type HostView::storedType() const {
-  if (tensor)
-    return elementOnWafer(base);
-  if (onnx::ConstantOp constant = this->constant())
+StridedView wsec::stridedView(wse::WeightAttr weight) {
+  return StridedView::strided(weight.getType().getShape(),
+                              weight.getViewOffset(), weight.viewStrides());
+}
+
+wse::WeightAttr wsec::withView(wse::WeightAttr weight,
+                               const StridedView &view) {
+  values::Shape shape = view.shape(), strides = *view.strides();
+  // A scalar has no dimension to carry its place: show it as one element.
+  if (shape.empty()) {
+    shape.push_back(1);
+    strides.push_back(1);
+  }
+  if (view.isContiguous())
+    strides.clear();
+  return wse::WeightAttr::get(weight.getContext(), weight.getTensor(),
+                              weight.getType().clone(shape), view.getOffset(),
+                              strides);
+}
+
+wse::WeightAttr wsec::wholeOf(wse::IntermediateOp intermediate) {
+  return wse::WeightAttr::get(
+      intermediate.getContext(), FlatSymbolRefAttr::get(intermediate),
+      cast<RankedTensorType>(intermediate.getType()), 0, {});
+}
+
+Type HostValues::storedType(Value root) const {
+  if (isStored(root))
+    return elementOnWafer(root);
+  if (onnx::ConstantOp constant = constantOf(root))
     return constant.getStoredType();
-  return cast<RankedTensorType>(base.getType()).getElementType();
+  return cast<RankedTensorType>(root.getType()).getElementType();
 }
 
-std::optional<HostView> HostValues::view(Value value) const {
+bool HostValues::isWhole(const values::TracedView &traced) const {
+  onnx::ConstantOp constant = constantOf(traced.root);
+  const int64_t held =
+      constant ? constant.getStoredElements()
+               : cast<RankedTensorType>(traced.root.getType()).getNumElements();
+  return traced.view.isContiguous() &&
+         values::numElements(traced.view.shape()) == held;
+}
+
+std::optional<values::TracedView> HostValues::trace(Value value) const {
   SmallVector<Operation *> shapeOps;
   auto isThrough = [](Operation *op) {
     return op && (isShapeOnly(op) || isFloatCast(op));
@@ -78,22 +108,21 @@ std::optional<HostView> HostValues::view(Value value) const {
       shapeOps.push_back(op);
     value = op->getOperand(0);
   }
-  HostView host{value, StridedView::whole(shapeOf(value)), stored.lookup(value),
-                cast<RankedTensorType>(value.getType()).getNumElements()};
-  if (onnx::ConstantOp constant = host.constant()) {
-    host.view = StridedView::strided(shapeOf(value), constant.getViewOffset(),
-                                     constant.getViewStrides());
-  } else if (!host.tensor && !isa<BlockArgument>(value)) {
+  values::TracedView traced{value, StridedView::whole(shapeOf(value))};
+  if (onnx::ConstantOp constant = constantOf(value)) {
+    traced.view = StridedView::strided(shapeOf(value), constant.getViewOffset(),
+                                       constant.getViewStrides());
+  } else if (!isStored(value) && !isa<BlockArgument>(value)) {
     return std::nullopt;
   }
   for (Operation *op : llvm::reverse(shapeOps)) {
     std::optional<StridedView> next =
-        withStrides(values::throughShapeOp(op, host.view));
+        withStrides(values::throughShapeOp(op, traced.view));
     if (!next)
       return std::nullopt;
-    host.view = *next;
+    traced.view = *next;
   }
-  return host;
+  return traced;
 }
 
 StringAttr wsec::constantName(onnx::ConstantOp constant) {
@@ -123,8 +152,8 @@ static double toDouble(Attribute element) {
              : double(integer.getValue().getSExtValue());
 }
 
-std::optional<double> wsec::scalarOf(const HostView &host) {
-  onnx::ConstantOp constant = host.constant();
+std::optional<double> wsec::scalarOf(onnx::ConstantOp constant,
+                                     const StridedView &view) {
   if (!constant)
     return std::nullopt;
   auto data = dyn_cast<DenseElementsAttr>(dataOf(constant));
@@ -132,10 +161,10 @@ std::optional<double> wsec::scalarOf(const HostView &host) {
     return std::nullopt;
   if (data.isSplat())
     return toDouble(data.getSplatValue<Attribute>());
-  for (StridedView::Atom atom : host.view.atoms(0, host.view.rank()))
+  for (StridedView::Atom atom : view.atoms(0, view.rank()))
     if (atom.stride != 0)
       return std::nullopt;
-  return toDouble(data.getValues<Attribute>()[host.view.getOffset()]);
+  return toDouble(data.getValues<Attribute>()[view.getOffset()]);
 }
 
 StringRef wsec::inputName(BlockArgument input) {

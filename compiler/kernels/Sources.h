@@ -19,24 +19,12 @@ using values::StridedView;
 /// `view` if each of its dimensions has one stride, as streams walk them.
 std::optional<StridedView> withStrides(std::optional<StridedView> view);
 
-/// A value of the host seen through shape-only operators: `base` is an input
-/// (a block argument), the result of an onnx.constant, whose own view is part
-/// of `view`, or a value that passes through the store as `tensor`. Its
-/// elements may be of another float type: they are converted as they are read.
-struct HostView {
-  mlir::Value base;
-  StridedView view; ///< with strides
-  mlir::FlatSymbolRefAttr tensor = {};
-  int64_t tensorElements = 0;
-
-  onnx::ConstantOp constant() const {
-    return tensor ? onnx::ConstantOp() : base.getDefiningOp<onnx::ConstantOp>();
-  }
-  /// Is it everything that is stored, in order?
-  bool isWhole() const;
-  /// The type of the elements that the host holds.
-  mlir::Type storedType() const;
-};
+/// How a weight walks its tensor.
+StridedView stridedView(wse::WeightAttr weight);
+/// The same tensor, walked by another view with strides.
+wse::WeightAttr withView(wse::WeightAttr weight, const StridedView &view);
+/// All of an intermediate, in order.
+wse::WeightAttr wholeOf(wse::IntermediateOp intermediate);
 
 /// Which values of @main the host provides, found in one walk: each is asked
 /// for many times, and a chain of operators may be as long as the model.
@@ -49,9 +37,26 @@ public:
   bool contains(mlir::Value value) const;
   /// Is it computed from something besides constants?
   bool dependsOnInput(mlir::Value value) const;
-  /// `value` as a view of what the host holds, or nothing if computing it takes
+  /// `value` as a view, with strides, of what the host holds: of an input (a
+  /// block argument), of a constant, whose own view is part of it, or of a
+  /// value that passes through the store. Elements of floats may be of another
+  /// type: they are converted as they are read. Nothing if computing it takes
   /// more than changing shapes.
-  std::optional<HostView> view(mlir::Value value) const;
+  std::optional<values::TracedView> trace(mlir::Value value) const;
+
+  /// The constant that a root is; null: an input, or in the store.
+  onnx::ConstantOp constantOf(mlir::Value root) const {
+    return isStored(root) ? onnx::ConstantOp()
+                          : root.getDefiningOp<onnx::ConstantOp>();
+  }
+  /// The intermediate that a root is in the store; null: none.
+  mlir::FlatSymbolRefAttr intermediateOf(mlir::Value root) const {
+    return stored.lookup(root);
+  }
+  /// The type of the elements of a root, as the host holds them.
+  mlir::Type storedType(mlir::Value root) const;
+  /// Is it everything that is stored, in order?
+  bool isWhole(const values::TracedView &traced) const;
 
   /// From now on `value` is in the store, as the intermediate `tensor`.
   void store(mlir::Value value, mlir::FlatSymbolRefAttr tensor) {
@@ -72,11 +77,13 @@ private:
 mlir::StringAttr constantName(onnx::ConstantOp constant);
 
 /// The value of all elements of a view of a constant, if they are one stored
-/// element and it is at hand.
-std::optional<double> scalarOf(const HostView &host);
+/// element and it is at hand; nothing of null.
+std::optional<double> scalarOf(onnx::ConstantOp constant,
+                               const StridedView &view);
 
-/// The type on the wafer of elements of a value: i32 of integers, f32 of floats
-/// and booleans.
+/// The type on the wafer of elements of a type, or of a value: i32 of integers,
+/// f32 of floats and booleans.
+mlir::Type elementOnWafer(mlir::Type element);
 mlir::Type elementOnWafer(mlir::Value value);
 
 /// The name of an input of @main.

@@ -233,18 +233,18 @@ Value Store::buildFor(onnx::ConcatOp op, Selection &selection) const {
     Value tensor = selection.alreadyOnWafer(part);
     if (!tensor || wse::featuresOf(tensor) != inner.back() ||
         (tokens > 1 && outer > 1 && tilingOf(tensor).getBatch() != outer)) {
-      if (!selection.toStore(part, op))
+      wse::WeightAttr stored = selection.asWeight(part, op);
+      if (!stored)
         return {};
-      HostView host = *selection.host().view(part);
       // Where all tokens stand at one distance, how they are called does not
       // matter: a slice that is no view of the other shape keeps its own.
-      bool isView =
-          withStrides(host.view.reshaped({outer, tokens, inner.back()}))
-              .has_value();
+      bool isView = withStrides(stridedView(stored).reshaped(
+                                    {outer, tokens, inner.back()}))
+                        .has_value();
       tensor = isView || (tokens > 1 && outer > 1)
-                   ? selection.loadReshaped(host, {outer, tokens, inner.back()},
-                                            tiling, op)
-                   : selection.load(host,
+                   ? selection.loadReshaped(
+                         stored, {outer, tokens, inner.back()}, tiling, op)
+                   : selection.load(stored,
                                     selection.defaultTiling(shapeOf(part)), op);
     }
     wse::TokenTiling own = tilingOf(tensor);

@@ -456,14 +456,8 @@ Value BestOfPieces::fromStarts(Value numbers) {
 
 /// Of equal candidates the first has the least index: pieces are in order.
 void BestOfPieces::finish() {
-  auto load = [&](Value like, wse::IntermediateOp from) {
-    HostView host{like, StridedView::whole(shape),
-                  FlatSymbolRefAttr::get(from.getSymNameAttr()),
-                  values::numElements(shape)};
-    return selection.load(host, tiling, op);
-  };
-  Value best = load(op.getValues(), candidates);
-  Value itsNumbers = fromStarts(load(op.getIndices(), numbers));
+  Value best = selection.load(wholeOf(candidates), tiling, op);
+  Value itsNumbers = fromStarts(selection.load(wholeOf(numbers), tiling, op));
   storeBest(op, selection, createTopK(op, selection, best, itsNumbers));
 }
 

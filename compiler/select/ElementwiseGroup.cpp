@@ -93,7 +93,7 @@ Operation *ElementwiseGroup::withoutStrides(const Step *steps) {
     if (!operands.empty() || broughtBefore(current, after) ||
         selector.alreadyOnWafer(current) || !selector.host().contains(current))
       continue;
-    StridedView view = selector.host().view(current)->view;
+    StridedView view = selector.host().trace(current)->view;
     if (Operation *op = applySteps(view, after))
       return op;
   }
@@ -200,21 +200,21 @@ wse::TokenTiling ElementwiseGroup::operandTiling(bool perBatchElement,
 
 // Loads what differs only: one token per batch element or one feature where
 // the others repeat it.
-Value ElementwiseGroup::load(const HostView &host) {
-  std::optional<StridedView> tokens = asTokens(host.view);
+Value ElementwiseGroup::load(values::TracedView traced) {
+  std::optional<StridedView> tokens = asTokens(traced.view);
   if (!tokens)
-    return selector.load(host, tiling, user);
+    return selector.load(selector.weight(traced), tiling, user);
   auto repeats = [&](size_t d) {
     return tokens->shape()[d] > 1 && (*tokens->strides())[d] == 0;
   };
   const bool perBatchElement = repeats(1), perToken = repeats(2);
-  HostView part = host;
-  part.view = *tokens;
+  traced.view = *tokens;
   if (perBatchElement)
-    part.view = *part.view.sliced(1, 0, 1, 1);
+    traced.view = *traced.view.sliced(1, 0, 1, 1);
   if (perToken)
-    part.view = *part.view.sliced(2, 0, 1, 1);
-  return selector.load(part, operandTiling(perBatchElement, perToken), user);
+    traced.view = *traced.view.sliced(2, 0, 1, 1);
+  return selector.load(selector.weight(traced),
+                       operandTiling(perBatchElement, perToken), user);
 }
 
 Value ElementwiseGroup::integer(double number) {
@@ -226,10 +226,11 @@ Value ElementwiseGroup::integer(double number) {
 }
 
 Value ElementwiseGroup::emitHost(Value base, const Step *steps) {
-  std::optional<HostView> host = selector.host().view(base);
-  if (applySteps(host->view, steps))
+  values::TracedView traced = *selector.host().trace(base);
+  if (applySteps(traced.view, steps))
     llvm_unreachable("such operands are in the store");
-  std::optional<double> number = scalarOf(*host);
+  onnx::ConstantOp constant = selector.host().constantOf(traced.root);
+  std::optional<double> number = scalarOf(constant, traced.view);
   bool integers = elementOnWafer(base).isInteger();
   // An i32 has the bits of a ui32.
   if (number && *number > INT32_MAX &&
@@ -240,19 +241,19 @@ Value ElementwiseGroup::emitHost(Value base, const Step *steps) {
   if (number && vectorsAllowed)
     return integers ? integer(*number)
                     : buildConstant(body, user->getLoc(), *number);
-  std::optional<StridedView> tokens = asTokens(host->view);
+  std::optional<StridedView> tokens = asTokens(traced.view);
   auto isOne = [&](size_t d) { // or the same again
     StridedView::Atoms atoms = tokens->atoms(d, 1);
     return atoms.empty() || atoms.front().stride == 0;
   };
   bool perFeature = tokens && isOne(0) && isOne(1);
   // Words of one stream have one type: integers are loaded.
-  if (perFeature && vectorsAllowed && host->constant() && !integers) {
-    host->view = StridedView::strided({features}, tokens->getOffset(),
-                                      tokens->strides()->back());
-    return leaf({}, selector.weight(*host));
+  if (perFeature && vectorsAllowed && constant && !integers) {
+    traced.view = StridedView::strided({features}, tokens->getOffset(),
+                                       tokens->strides()->back());
+    return leaf({}, selector.weight(traced));
   }
-  return leaf(load(*host), {});
+  return leaf(load(traced), {});
 }
 
 //===----------------------------------------------------------------------===//

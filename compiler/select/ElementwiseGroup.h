@@ -72,7 +72,7 @@ private:
   mlir::Operation *withoutStrides(const Step *steps);
   static mlir::Operation *applySteps(StridedView &view, const Step *steps);
   std::optional<StridedView> asTokens(const StridedView &view);
-  mlir::Value load(const HostView &host);
+  mlir::Value load(values::TracedView traced);
   wse::TokenTiling operandTiling(bool perBatchElement, bool perToken);
   mlir::Value refuse(const llvm::Twine &reason);
   mlir::Value finish(mlir::Value result);

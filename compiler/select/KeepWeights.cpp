@@ -4,9 +4,9 @@
 // parameters, which an entry of their own fills.
 
 #include "compiler/kernels/Selection.h"
+#include "compiler/kernels/Sources.h"
 #include "compiler/select/HeldWeights.h"
 #include "compiler/select/Passes.h"
-#include "compiler/values/StridedView.h"
 #include "dialects/StridedRange.h"
 #include "dialects/wse/Wse.h"
 
@@ -20,24 +20,6 @@ namespace wsec::select {
 } // namespace wsec::select
 
 using namespace wsec;
-
-/// The elements of `weight` in the order in which `held` lists them.
-static wse::WeightAttr inOrderOf(const HeldWeight &held,
-                                 wse::WeightAttr weight) {
-  auto order = llvm::to_vector(llvm::seq<int64_t>(weight.getType().getRank()));
-  llvm::sort(order, [&](int64_t a, int64_t b) {
-    return std::pair(-held.strides[a], a) < std::pair(-held.strides[b], b);
-  });
-  const values::StridedView view =
-      *values::StridedView::strided(weight.getType().getShape(),
-                                    weight.getViewOffset(),
-                                    weight.viewStrides())
-           .transposed(order)
-           .reshaped(held.type.getShape());
-  return wse::WeightAttr::of(weight.getTensor(),
-                             weight.getType().clone(view.shape()),
-                             view.getOffset(), *view.strides());
-}
 
 namespace {
 
@@ -122,7 +104,15 @@ wse::WeightAttr Keeper::keep(wse::KernelOp kernel, wse::WeightAttr weight) {
                            wse::regionOf(kernel).machine());
   if (!held || !select::isStreamedConstant(kernel, weight))
     return weight;
-  auto parameter = declare(kernel, *held, inOrderOf(*held, weight));
+  // Its elements, in the order in which `held` lists them.
+  auto order = llvm::to_vector(llvm::seq<int64_t>(weight.getType().getRank()));
+  llvm::sort(order, [&](int64_t a, int64_t b) {
+    return std::pair(-held->strides[a], a) < std::pair(-held->strides[b], b);
+  });
+  auto parameter =
+      declare(kernel, *held,
+              withView(weight, *stridedView(weight).transposed(order).reshaped(
+                                   held->type.getShape())));
   return wse::WeightAttr::of(FlatSymbolRefAttr::get(parameter),
                              weight.getType(), 0, held->strides);
 }

@@ -110,8 +110,9 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
     HostValues host(main.front());
     SmallVector<Product> products;
     main.walk([&](onnx::MatMulOp op) {
-      std::optional<HostView> weight = host.view(op.getWeight());
-      onnx::ConstantOp constant = weight ? weight->constant() : nullptr;
+      std::optional<values::TracedView> weight = host.trace(op.getWeight());
+      onnx::ConstantOp constant =
+          weight ? host.constantOf(weight->root) : onnx::ConstantOp();
       if (!constant || !isa<FloatType>(constant.getStoredType()))
         return;
       onnx::ParameterOp parameter = constant.getParameter();

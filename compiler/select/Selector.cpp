@@ -60,10 +60,13 @@ void Selector::declareInputs() {
   OpBuilder builder(target.getContext());
   builder.setInsertionPointAfter(symbols.lastDeclared);
   for (BlockArgument input :
-       llvm::make_filter_range(main.getArguments(), isHostInput))
-    symbols.lastDeclared = wse::InputOp::create(
-        builder, input.getLoc(), builder.getStringAttr(inputName(input)),
-        TypeAttr::get(input.getType()));
+       llvm::make_filter_range(main.getArguments(), isHostInput)) {
+    StringAttr name = builder.getStringAttr(inputName(input));
+    symbols.elements[name] =
+        cast<RankedTensorType>(input.getType()).getNumElements();
+    symbols.lastDeclared = wse::InputOp::create(builder, input.getLoc(), name,
+                                                TypeAttr::get(input.getType()));
+  }
 }
 
 /// Programs are run by these names, which share one name space.
@@ -293,7 +296,7 @@ Value Selector::onWafer(Value value, Operation *user) {
 Value Selector::bring(Value value, ArrayRef<int64_t> shape,
                       wse::TokenTiling tiling, Operation *user, bool exact) {
   llvm::SaveAndRestore restore(exactly,
-                               exactly || exact || !hostValues.view(value));
+                               exactly || exact || !hostValues.trace(value));
   RankedTensorType type = tensorType(shape, tiling, value);
   auto [known, isNew] = onceBrought.try_emplace({value, type});
   if (!isNew)
@@ -311,59 +314,63 @@ Value Selector::brought(Value value, wse::TokenTiling tiling) {
 }
 
 // Loads with equal sources, views and types are one load.
-Value Selector::load(const HostView &host, wse::TokenTiling tiling,
+Value Selector::load(wse::WeightAttr weight, wse::TokenTiling tiling,
                      Operation *user) {
   Builder attributes(main.getContext());
-  llvm::SaveAndRestore restore(exactly, exactly || isStoredExactly(host));
-  RankedTensorType type = tensorType(host.view.shape(), tiling, host.base);
-  if (type.getRank() != int64_t(host.view.rank()))
-    return loadReshaped(host, type.getShape(), tiling, user);
-  Attribute source = this->source(host);
-  IntegerAttr offset;
+  llvm::SaveAndRestore restore(exactly, exactly || isStoredExactly(weight));
+  RankedTensorType type = tensorType(weight, tiling);
+  if (type.getRank() != weight.getType().getRank())
+    return loadReshaped(weight, type.getShape(), tiling, user);
+  const StridedView view = stridedView(weight);
+  const auto held = symbols.elements.find(weight.getName());
+  IntegerAttr offset = attributes.getI64IntegerAttr(0);
   DenseI64ArrayAttr strides;
-  if (!host.constant() && !host.isWhole()) {
-    offset = attributes.getI64IntegerAttr(host.view.getOffset());
-    strides = attributes.getDenseI64ArrayAttr(*host.view.strides());
+  if (held != symbols.elements.end() &&
+      !(view.isContiguous() &&
+        weight.getType().getNumElements() == held->second)) {
+    offset = attributes.getI64IntegerAttr(weight.getViewOffset());
+    strides = attributes.getDenseI64ArrayAttr(weight.viewStrides());
   }
-  if (!offset)
-    offset = attributes.getI64IntegerAttr(0);
-  Attribute viewKey = strides ? Attribute(strides) : attributes.getUnitAttr();
-  Attribute key =
-      attributes.getArrayAttr({source, offset, viewKey, TypeAttr::get(type)});
-  if (Value result = loaded.lookup(key))
+  Value &result = loaded[{weight, type}];
+  if (result)
     return result;
   constexpr size_t mostWalked = 4; // by a stream, the features among them
-  Value result =
-      host.view.atoms(0, host.view.rank() - 1).size() >= mostWalked
-          ? load(storedInParts(host, user), tiling, user)
-          : createFor<wse::LoadOp>(user, Type(type), source, offset, strides);
-  return loaded[key] = result;
+  if (view.atoms(0, view.rank() - 1).size() < mostWalked)
+    return result = createFor<wse::LoadOp>(user, Type(type), source(weight),
+                                           offset, strides);
+  Value inParts = load(storedInParts(weight, user), tiling, user);
+  return loaded[{weight, type}] = inParts;
+}
+
+Attribute Selector::source(wse::WeightAttr weight) const {
+  return symbols.elements.contains(weight.getName())
+             ? Attribute(weight.getTensor())
+             : weight;
 }
 
 // The elements of a view in order, in the store: one load and one store for
 // each index of the shortest dimension.
-HostView Selector::storedInParts(HostView host, Operation *user) {
-  const values::Shape shape = host.view.shape();
+wse::WeightAttr Selector::storedInParts(wse::WeightAttr weight,
+                                        Operation *user) {
+  const ArrayRef<int64_t> shape = weight.getType().getShape();
   const values::Shape dense = values::rowMajorStrides(shape);
   size_t cut = shape.size();
   for (size_t d = 0; d + 1 < shape.size(); ++d)
     if (shape[d] > 1 && (cut == shape.size() || shape[d] < shape[cut]))
       cut = d;
-  int64_t batch = values::numElements(ArrayRef(shape).take_front(cut));
+  int64_t batch = values::numElements(shape.take_front(cut));
   int64_t features = shape.back();
   int64_t tokens = dense[cut] / features;
-  wse::IntermediateOp into = declare(shape, host.base, user);
+  wse::IntermediateOp into =
+      declare(shape, elementOnWafer(weight.getType().getElementType()), user);
   for (int64_t part = 0; part < shape[cut]; ++part) {
-    HostView its = host;
-    its.view = *host.view.sliced(cut, part, 1, 1);
-    Value tensor = load(its, defaultTiling({batch, tokens, features}), user);
+    Value tensor =
+        load(withView(weight, *stridedView(weight).sliced(cut, part, 1, 1)),
+             defaultTiling({batch, tokens, features}), user);
     store(tensor, into, part * dense[cut],
           {shape[cut] * dense[cut], features, 1}, user);
   }
-  host.tensor = FlatSymbolRefAttr::get(into.getSymNameAttr());
-  host.tensorElements = values::numElements(shape);
-  host.view = StridedView::whole(shape);
-  return host;
+  return wholeOf(into);
 }
 
 Type Selector::redistributed(Value value, wse::ColumnPlacement columns,
@@ -493,11 +500,12 @@ void Selector::storePiece(Value tensor, OpOperand &output, int64_t offset,
 void Selector::storeGradient(onnx::GradientOp op) {
   Attribute rows;
   if (Value ids = op.getRows()) {
-    const bool isHeld = toStore(ids, op) && (hostValues.view(ids)->isWhole() ||
-                                             toStoreInOrder(ids, op));
+    const bool isHeld =
+        toStore(ids, op) &&
+        (hostValues.isWhole(*hostValues.trace(ids)) || toStoreInOrder(ids, op));
     if (!isHeld)
       return;
-    rows = source(*hostValues.view(ids));
+    rows = source(asWeight(ids, op));
   }
   declareParameter(cast<onnx::ParameterOp>(
       main->getParentOfType<ModuleOp>().lookupSymbol(op.getParameterAttr())));
@@ -517,15 +525,16 @@ void Selector::storeOutput(OpOperand &output) {
   Operation *producer = value.getDefiningOp();
   Operation *user = producer ? producer : output.getOwner();
   auto type = cast<RankedTensorType>(output.get().getType());
-  std::optional<HostView> host;
+  std::optional<values::TracedView> host;
   if (hostValues.contains(value))
-    host = hostValues.view(value);
+    host = hostValues.trace(value);
   // The host has all its elements, in order: nothing has to move.
-  if (host && host->isWhole() && host->storedType() == type.getElementType()) {
+  if (host && hostValues.isWhole(*host) &&
+      hostValues.storedType(host->root) == type.getElementType()) {
     host->view = StridedView::whole(shapeOf(value));
     OpBuilder builder = declarations();
     wse::AliasOp::create(builder, user->getLoc(), outputName(output),
-                         source(*host), TypeAttr::get(type));
+                         source(weight(*host)), TypeAttr::get(type));
     return;
   }
   Value tensor = onWafer(value, user);

@@ -23,6 +23,8 @@ struct ProgramSymbols {
   ProgramSymbols(mlir::ModuleOp module, wse::ProgramOp program);
 
   llvm::StringSet<> taken;
+  /// How many elements inputs and intermediates have. Looked up only.
+  llvm::DenseMap<mlir::StringAttr, int64_t> elements;
   /// By what holds the elements in the model. Looked up only.
   llvm::DenseMap<mlir::Attribute, mlir::FlatSymbolRefAttr> parameters;
   llvm::StringMap<wse::StateOp>
@@ -76,9 +78,10 @@ public:
                            int64_t repeat = 1) final;
   mlir::Value toState(mlir::Value value, wse::StateOp state, int64_t repeat,
                       mlir::Operation *user) final;
-  mlir::Value load(const HostView &host, wse::TokenTiling tiling,
+  mlir::Value load(wse::WeightAttr weight, wse::TokenTiling tiling,
                    mlir::Operation *user) final;
-  mlir::Value loadReshaped(HostView host, llvm::ArrayRef<int64_t> shape,
+  mlir::Value loadReshaped(wse::WeightAttr weight,
+                           llvm::ArrayRef<int64_t> shape,
                            wse::TokenTiling tiling,
                            mlir::Operation *user) final;
 
@@ -89,8 +92,10 @@ public:
 
   bool toStore(mlir::Value value, mlir::Operation *user) final;
   bool toStoreInOrder(mlir::Value value, mlir::Operation *user) final;
-  wse::IntermediateOp declare(llvm::ArrayRef<int64_t> shape, mlir::Value like,
+  using Selection::declare;
+  wse::IntermediateOp declare(llvm::ArrayRef<int64_t> shape, mlir::Type element,
                               mlir::Operation *user) final;
+  mlir::Attribute source(wse::WeightAttr weight) const final;
   void provide(mlir::Value value, wse::IntermediateOp from) final;
   mlir::FlatSymbolRefAttr parameterOf(onnx::ConstantOp constant) final;
   mlir::FlatSymbolRefAttr parameterOf(mlir::DenseElementsAttr elements,
@@ -124,7 +129,7 @@ private:
   mlir::Value buildShape(mlir::Operation *op);
   bool selectView(mlir::Operation *op);
   mlir::Value buildElementwise(mlir::Operation *op);
-  HostView storedInParts(HostView host, mlir::Operation *user);
+  wse::WeightAttr storedInParts(wse::WeightAttr weight, mlir::Operation *user);
   mlir::StringAttr freshName(llvm::StringRef name);
   mlir::StringAttr intermediateName(mlir::Operation *user);
   Machine besideStates() const;
@@ -152,7 +157,7 @@ private:
   /// Kernel results; null for what was refused.
   llvm::DenseMap<mlir::Value, mlir::Value> selected;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> onceBrought;
-  llvm::DenseMap<mlir::Attribute, mlir::Value> loaded;
+  llvm::DenseMap<std::pair<mlir::Attribute, mlir::Type>, mlir::Value> loaded;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> moved;
   /// Outputs that are stored already, piece by piece. Looked up only.
   llvm::SmallPtrSet<mlir::OpOperand *, 4> storedOutputs;

@@ -89,15 +89,17 @@ StringAttr Selector::intermediateName(Operation *user) {
                        : user->getName().stripDialect());
 }
 
-wse::IntermediateOp Selector::declare(ArrayRef<int64_t> shape, Value like,
+wse::IntermediateOp Selector::declare(ArrayRef<int64_t> shape, Type element,
                                       Operation *user) {
   SmallVector<int64_t> extents = llvm::to_vector(shape);
   if (extents.empty())
     extents.push_back(1);
-  auto type = RankedTensorType::get(extents, elementOnWafer(like));
+  auto type = RankedTensorType::get(extents, element);
+  StringAttr name = intermediateName(user);
+  symbols.elements[name] = type.getNumElements();
   OpBuilder builder = declarations();
-  return wse::IntermediateOp::create(
-      builder, user->getLoc(), intermediateName(user), TypeAttr::get(type));
+  return wse::IntermediateOp::create(builder, user->getLoc(), name,
+                                     TypeAttr::get(type));
 }
 
 void Selector::provide(Value value, wse::IntermediateOp from) {
@@ -105,7 +107,7 @@ void Selector::provide(Value value, wse::IntermediateOp from) {
 }
 
 bool Selector::toStore(Value value, Operation *user) {
-  if (hostValues.view(value))
+  if (hostValues.trace(value))
     return true;
   if (isShapeOnly(value.getDefiningOp()) && !alreadyOnWafer(value))
     return selectView(value.getDefiningOp());
@@ -125,9 +127,11 @@ bool Selector::selectView(Operation *op) {
   if (!toStore(operand, op))
     return false;
   // What is kept is another value, that is not on the wafer any more.
-  std::optional<HostView> held = hostValues.view(operand);
-  if (isa<onnx::KeepOp>(op) && held && held->tensor && held->isWhole()) {
-    hostValues.store(op->getResult(0), held->tensor);
+  const std::optional<values::TracedView> held = hostValues.trace(operand);
+  FlatSymbolRefAttr tensor =
+      held ? hostValues.intermediateOf(held->root) : FlatSymbolRefAttr();
+  if (isa<onnx::KeepOp>(op) && tensor && hostValues.isWhole(*held)) {
+    hostValues.store(op->getResult(0), tensor);
     return true;
   }
   if (hostValues.addView(op))
@@ -139,17 +143,18 @@ bool Selector::selectView(Operation *op) {
   return hostValues.contains(op->getResult(0));
 }
 
-Value Selector::loadReshaped(HostView host, ArrayRef<int64_t> shape,
+Value Selector::loadReshaped(wse::WeightAttr weight, ArrayRef<int64_t> shape,
                              wse::TokenTiling tiling, Operation *user) {
-  std::optional<StridedView> view = withStrides(host.view.reshaped(shape));
+  std::optional<StridedView> view =
+      withStrides(stridedView(weight).reshaped(shape));
   if (!view) {
-    const values::Shape extents = host.view.shape();
-    wse::IntermediateOp dense = declare(extents, host.base, user);
-    store(load(host, defaultTiling(extents), user), dense, 0, {}, user);
-    host.tensor = FlatSymbolRefAttr::get(dense.getSymNameAttr());
-    host.tensorElements = values::numElements(extents);
+    const RankedTensorType type = weight.getType();
+    wse::IntermediateOp dense =
+        declare(type.getShape(), elementOnWafer(type.getElementType()), user);
+    store(load(weight, defaultTiling(type.getShape()), user), dense, 0, {},
+          user);
+    weight = wholeOf(dense);
     view = StridedView::whole(shape);
   }
-  host.view = *view;
-  return load(host, tiling, user);
+  return load(withView(weight, *view), tiling, user);
 }
