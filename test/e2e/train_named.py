@@ -23,17 +23,20 @@ TOKENS, WIDTH, ROWS, STEPS, BATCH = 6, 8, 11, 5, 2
 
 
 def model(path, tied):
-    """An attention of one head behind a table and a norm, whose scores have a temperature, biases and a mask."""
+    """An attention of one head behind a table and a norm, whose scores have a temperature, biases and a mask. Keys and values
+    begin with equal weights, and remain two; those of queries are computed, in each step, of two that train."""
     random = np.random.default_rng(6)
     weights = {name: (random.standard_normal(shape) / 2).astype("f4") for name, shape in {
         "table": (ROWS, WIDTH), "wq": (WIDTH, WIDTH), "wk": (WIDTH, WIDTH), "wv": (WIDTH, WIDTH),
         "bias": (TOKENS, TOKENS), "norm": (WIDTH,), "shift": (WIDTH,)}.items()}
     weights |= {"zeros": np.zeros((TOKENS, TOKENS), "f4"), "temperature": np.array(0.7, "f4"), "gain": np.array([1.5], "f4"),
                 "mask": np.triu(np.full((TOKENS, TOKENS), -1e9, "f4"), 1)}
+    weights["wv"] = weights["wk"].copy()
     weights["head"] = np.ascontiguousarray(weights["table"].T) if tied else weights["table"].T + np.float32(0.1)
     nodes = [helper.make_node(op, inputs, [output], name=output, **more) for op, inputs, output, more in (
         ("Gather", ["table", "input_ids"], "x", {}), ("LayerNormalization", ["x", "norm", "shift"], "n", {"axis": -1}),
-        ("MatMul", ["n", "wq"], "q", {}), ("MatMul", ["n", "wk"], "k", {}), ("MatMul", ["n", "wv"], "v", {}),
+        ("Sub", ["wq", "wk"], "wqk", {}), ("MatMul", ["n", "wqk"], "q", {}),
+        ("MatMul", ["n", "wk"], "k", {}), ("MatMul", ["n", "wv"], "v", {}),
         ("Transpose", ["k"], "kt", {"perm": [0, 2, 1]}), ("MatMul", ["q", "kt"], "s0", {}),
         ("Mul", ["s0", "temperature"], "s1", {}), ("Add", ["s1", "bias"], "s2", {}), ("Add", ["s2", "zeros"], "s3", {}),
         ("Add", ["s3", "mask"], "s4", {}), ("Softmax", ["s4"], "p", {"axis": -1}), ("MatMul", ["p", "v"], "a", {}),
