@@ -99,17 +99,17 @@ FailureOr<SmallVector<EntryKernels>>
 wsec::entriesInOrder(wse::ProgramOp scheduled) {
   SmallVector<EntryKernels> entries;
   for (Block *block : scheduled.entryBlocks()) {
-    EntryKernels kernels(block->getOps<wse::KernelOp>());
-    for (wse::KernelOp kernel : kernels)
-      if (!kernel.getTimeSlot() || !kernel.getStreamRefs() ||
-          !wse::regionOf(kernel).isPlaced())
+    SmallVector<std::pair<int64_t, wse::KernelOp>> bySlot;
+    for (wse::KernelOp kernel : block->getOps<wse::KernelOp>()) {
+      const std::optional<int64_t> slot = kernel.getTimeSlot();
+      if (!slot || !kernel.getStreamRefs() || !wse::regionOf(kernel).isPlaced())
         return kernel.emitOpError(
             "lacks its slot, its streams or the place of its region");
-    llvm::sort(kernels, [](wse::KernelOp a, wse::KernelOp b) {
-      return *a.getTimeSlot() < *b.getTimeSlot();
-    });
-    if (!kernels.empty())
-      entries.push_back(std::move(kernels));
+      bySlot.emplace_back(*slot, kernel);
+    }
+    llvm::sort(bySlot, llvm::less_first());
+    if (!bySlot.empty())
+      entries.emplace_back(llvm::make_second_range(bySlot));
   }
   return entries;
 }

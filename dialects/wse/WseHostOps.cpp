@@ -85,8 +85,8 @@ LogicalResult IntermediateOp::verify() {
 LogicalResult GradientOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   // (C1)
-  auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
-      *this, getParameterAttr());
+  ParameterOp parameter = (*this)->getParentOfType<ProgramOp>().parameter(
+      getParameterAttr().getAttr());
   if (!parameter || !parameter.getTrainable())
     return withNote(emitOpError("is of ")
                         << getParameterAttr()
