@@ -131,8 +131,6 @@ public:
   /// pieces far from one another.
   void prefetch(const float *a, const float *b) const;
 
-  /// Whether it throws NestError for some numbers.
-  bool mayFail() const { return types.checks(op); }
   bool isProduct() const { return form == Form::Products; }
   /// Whether memory is to be asked for what it reads.
   bool asks() const { return isProduct() || form == Form::Widen; }

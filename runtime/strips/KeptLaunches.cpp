@@ -104,7 +104,7 @@ void LaunchMemory::endKept(const std::shared_ptr<KeptLaunches> &its) {
   its->arrivals.assign(world.arrivals.begin() + ptrdiff_t(arrivalsBefore),
                        world.arrivals.end());
   close();
-  if (its->part->usable() && !its->part->mayFail()) {
+  if (its->part->usable() && !its->part->mayDiverge()) {
     kept->emplace(its->begin, its);
     keptRoom -= std::min(keptRoom, its->bytes());
   }

@@ -315,7 +315,7 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   const PartUses its(uses.begin() + ptrdiff_t(first), uses.end());
   const bool usable =
       resting && std::all_of(its.begin(), its.end(), [](const PartUse &use) {
-        return use.part->usable() && !use.part->mayFail();
+        return use.part->usable() && !use.part->mayDiverge();
       });
   std::optional<double> cycles;
   if (usable && after.layouts == before.layouts && repeats(its))

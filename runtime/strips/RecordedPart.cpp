@@ -31,7 +31,6 @@ void RecordedPart::end(World &world) {
   world.record(nullptr);
   world.accesses = nullptr;
   isUsable = findUsable();
-  fails = recording->mayFail();
   diverges = !recording->expectations.empty();
   accesses.pinned = recording->pinned;
   itsMoves = recording->moves;

@@ -46,8 +46,6 @@ public:
   bool usable() const { return isUsable; }
   /// Whether numbers decide what it does: a replay may be Diverged.
   bool mayDiverge() const { return diverges; }
-  /// Whether numbers can end a replay.
-  bool mayFail() const { return fails || diverges; }
   /// For each view behind it which of those before it it is; -1: it lies in
   /// memory of the part.
   const std::vector<ptrdiff_t> &origins() const { return from; }
@@ -75,7 +73,7 @@ private:
   std::unique_ptr<Recording> recording;
   std::vector<std::pair<Recording::Words, uint32_t>> writes;
   Views before, after;
-  bool isUsable = false, fails = false, diverges = false;
+  bool isUsable = false, diverges = false;
   std::vector<ptrdiff_t> from;
   std::vector<Recording::Move> itsMoves;
 

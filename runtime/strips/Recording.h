@@ -174,11 +174,6 @@ public:
   }
   /// Whether all of the run is here.
   bool complete() const { return !overflown; }
-  /// Whether it depends on numbers if an instruction is refused.
-  bool mayFail() const {
-    return std::any_of(nests.begin(), nests.end(),
-                       [](const PreparedNest &nest) { return nest.mayFail(); });
-  }
 
   std::vector<Buffer> buffers{Buffer{}};
   std::vector<View> views;

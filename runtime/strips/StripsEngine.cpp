@@ -37,10 +37,11 @@ public:
   void record(size_t limitBytes) { memory.keep(limitBytes); }
   PartUses takeParts() { return memory.takeParts(); }
 
-  RunResult run() {
+  /// Launches are replayed where they can be, if it `remembers`.
+  RunResult run(bool remembers) {
     const bool stopped = observeRun(world.observer, *this, [&] {
       setOrder();
-      if (!world.observer)
+      if (remembers && !world.observer)
         memory.run();
       runUntil(SIZE_MAX);
       if (world.observer && world.observer->untilLaunch < world.call.launches())
@@ -208,6 +209,44 @@ public:
   ~Implementation() override { release(); }
 
   RunResult run(HostPort &host, const Call &call, PersistentState *state) {
+    try {
+      return replayOrRun(host, call, state);
+    } catch (const NestError &) { // A replay does not know in which PE.
+      if (!host.rewind())
+        throw;
+    }
+    return runOnce(host, call, state, nullptr, /*remembers=*/false);
+  }
+
+  const program::Program &program() const { return image.program; }
+
+  /// Where PEs of a strip may have waited for one another, one whose strips do
+  /// not, for a run that begins anew.
+  /// Nobody looks on: it would see the run twice.
+  std::unique_ptr<Implementation> separate() const {
+    if (!image.joined)
+      return nullptr;
+    EngineOptions unseen = options;
+    unseen.observer = nullptr;
+    return std::make_unique<Implementation>(image.program, unseen, false);
+  }
+  bool isObserved() const { return options.observer; }
+
+private:
+  /// The first run of a call.
+  struct Recorded {
+    PartUses parts; ///< of the run, one behind the other; none: it is not kept
+    RunResult result;
+    /// What of persistent buffers was written before and after.
+    PersistentState::Written before, after;
+    bool mayDiverge = false;
+    bool given = false; ///< up
+    bool seen = false;
+    size_t bytes = 0;
+  };
+
+  RunResult replayOrRun(HostPort &host, const Call &call,
+                        PersistentState *state) {
     if (!records)
       return runOnce(host, call, state, nullptr);
     Recorded &its = recorded.try_emplace(call).first->second;
@@ -238,42 +277,15 @@ public:
     return record(its, host, call, state);
   }
 
-  const program::Program &program() const { return image.program; }
-
-  /// Where PEs of a strip may have waited for one another, one whose strips do
-  /// not, for a run that begins anew.
-  /// Nobody looks on: it would see the run twice.
-  std::unique_ptr<Implementation> separate() const {
-    if (!image.joined)
-      return nullptr;
-    EngineOptions unseen = options;
-    unseen.observer = nullptr;
-    return std::make_unique<Implementation>(image.program, unseen, false);
-  }
-  bool isObserved() const { return options.observer; }
-
-private:
-  /// The first run of a call.
-  struct Recorded {
-    PartUses parts; ///< of the run, one behind the other; none: it is not kept
-    RunResult result;
-    /// What of persistent buffers was written before and after.
-    PersistentState::Written before, after;
-    bool mayDiverge = false;
-    bool given = false; ///< up
-    bool seen = false;
-    size_t bytes = 0;
-  };
-
   /// A run, which is written down if there is a place for it.
   RunResult runOnce(HostPort &host, const Call &call, PersistentState *state,
-                    Recorded *into) {
+                    Recorded *into, bool remembers = true) {
     if (!state || !state->isKeptBy(*this))
       release();
     else
       saveBackup(image.lastingWords());
     try {
-      return runKept(host, call, state, into);
+      return runKept(host, call, state, into, remembers);
     } catch (...) {
       undo();
       throw;
@@ -281,7 +293,7 @@ private:
   }
 
   RunResult runKept(HostPort &host, const Call &call, PersistentState *state,
-                    Recorded *into) {
+                    Recorded *into, bool remembers) {
     Run run(image, call, options, pool, host,
             records ? &launches[call.entryIndex()] : nullptr,
             options.recordingBytes -
@@ -295,7 +307,7 @@ private:
           strip->load(*state, width);
         strip->initialise(*state, width);
       }
-    RunResult result = run.run();
+    RunResult result = run.run(remembers);
     countLaunches();
     const bool keeps = state && !result.stopped;
     if (keeps)

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <random>
 
 namespace wsec::runtime {
@@ -291,6 +292,52 @@ TEST(ReplayTest, WhatTheProgramPlacesIsTheSameInAllRuns) {
       placed.check();
       isFirst = false;
     }
+  }
+}
+
+/// Where a replay ends by a number, of a run or of launches in it, the error is
+/// that of a run in which nothing is replayed.
+TEST(ReplayTest, NumbersThatEndARunSayWhere) {
+  constexpr int rows = 2, layers = 10, in = 0;
+  ProgramBuilder builder(1, rows);
+  builder.route(in, 0, 1, 0, rows, Port::West, {Port::Ramp});
+  ClassBuilder pes = builder.addClass("pe", 0, 1, 0, rows);
+  const uint16_t sum = pes.buffer("sum", 1);
+  pes.source->buffers[sum]->type = program::ElementType::I32;
+  Operand own = memory(sum, {1}), word = fabric(in);
+  own.type = word.type = program::ElementType::I32;
+  pes.routine(0).add(Opcode::Mov, {1}, own, immediate(0));
+  pes.routine(1).add(Opcode::Add, {1}, own, own, word).no_wrap = true;
+  const uint32_t stream = builder.stream("x", Direction::In, in, {0, 1});
+  builder.source.streams[stream]->type = program::ElementType::I32;
+  builder.launch(0, {}, "begin");
+  for (int layer = 0; layer < layers; ++layer)
+    builder.launch(1, {stream}, "layer");
+  const program::Program &program = builder.finish();
+  VectorHost small, large; // The sums of the latter leave i32 in launch 8.
+  HostOfOneRun once;
+  for (VectorHost *host : {&small, &large, static_cast<VectorHost *>(&once)})
+    for (uint32_t row = 0; row < rows; ++row)
+      host->feed(
+          stream, row,
+          {std::bit_cast<float>(int32_t(row && host != &small ? 1 << 28 : 7))});
+  auto refusal = [&](StripsEngine &engine, VectorHost &host) -> std::string {
+    try {
+      engine.run(host);
+    } catch (const Error &error) {
+      EXPECT_EQ(error.errorClass(), ErrorClass::IntegerError);
+      return error.what();
+    }
+    return "";
+  };
+  for (const bool replays : {false, true}) {
+    StripsEngine engine(program, {.replay = replays});
+    EXPECT_GT(engine.run(small).rememberedLaunches, 0u);
+    EXPECT_NE(refusal(engine, large).find("launch 8, class 'pe', PE (0, 1)"),
+              std::string::npos)
+        << refusal(engine, large);
+    EXPECT_NE(refusal(engine, once), "");
+    EXPECT_EQ(engine.run(small).replayed, replays);
   }
 }
 
