@@ -34,12 +34,12 @@ void RecordedPart::end(World &world) {
   diverges = !recording->expectations.empty();
   accesses.pinned = recording->pinned;
   itsMoves = recording->moves;
+  std::map<Recording::BufferId, ptrdiff_t> known; ///< the first of each
+  for (size_t i = 0; i < before.size(); ++i)
+    known.emplace(before[i].buffer, ptrdiff_t(i));
   for (const StripMemory::ViewPlace &view : after) {
-    const auto same =
-        std::find_if(before.begin(), before.end(), [&](const auto &other) {
-          return other.buffer == view.buffer;
-        });
-    from.push_back(same == before.end() ? -1 : same - before.begin());
+    const auto same = known.find(view.buffer);
+    from.push_back(same == known.end() ? -1 : same->second);
   }
   writes = std::move(recording->lastingWrites);
   std::sort(writes.begin(), writes.end(), [](const auto &a, const auto &b) {
