@@ -100,27 +100,41 @@ double Datapath::received(int thread) const {
   return last;
 }
 
-/// Each is held up by the other as long as both are at work.
-void Datapath::takeTurns(Given &one, Lane &others) {
-  for (Given &other : others)
-    if (other.sends != one.sends && other.thread != one.thread) {
+/// Each is held up by the other as long as both are at work. One of them is of
+/// all lanes, or both of the same.
+void Datapath::takeTurns(Given &one, Lane &others, int lane) const {
+  static constexpr Use with[] = {Use::Receives, Use::Sends, Use::Passes,
+                                 Use::Row};
+  for (Given &other : others) {
+    if (other.use != with[size_t(one.use)] || other.thread == one.thread)
+      continue;
+    std::vector<double> &its = one.cycles, &theirs = other.cycles;
+    for (Given *given : {&one, &other})
+      if (given->ofAll && (lane >= 0 || its.size() != theirs.size()))
+        spread(given->cycles, lanes);
+    for (size_t i = 0, n = std::max(its.size(), theirs.size()); i < n; ++i) {
+      if (lane >= 0 && n > 1 && i != size_t(lane))
+        continue;
+      double &mine = its[its.size() == 1 ? 0 : i],
+             &theirOwn = theirs[theirs.size() == 1 ? 0 : i];
       const double both =
-          std::min(other.begun + other.cycles - one.begun, one.cycles);
-      one.cycles += std::max(0.0, both);
-      other.cycles += std::max(0.0, both);
+          std::max(0.0, std::min(other.begun + theirOwn - one.begun, mine));
+      mine += both;
+      theirOwn += both;
     }
+  }
 }
 
 void Datapath::compete(int thread, int lane, double begun, double work,
-                       bool sends) {
-  Given its{thread, sends, begun, work};
-  takeTurns(its, ofAll);
+                       Use use) {
+  Given its{thread, use, lane < 0, begun, {work}};
+  takeTurns(its, ofAll, lane);
   if (lane >= 0)
-    takeTurns(its, ofLane[lane]);
+    takeTurns(its, ofLane[lane], lane);
   else
     for (auto &[other, given] : ofLane)
-      takeTurns(its, given);
-  (lane < 0 ? ofAll : ofLane[lane]).push_back(its);
+      takeTurns(its, given, other);
+  (lane < 0 ? ofAll : ofLane[lane]).push_back(std::move(its));
 }
 
 double Datapath::competed(int thread) const {
@@ -128,7 +142,8 @@ double Datapath::competed(int thread) const {
   auto look = [&](const Lane &lane) {
     for (const Given &its : lane)
       if (its.thread == thread)
-        last = std::max(last, its.begun + its.cycles);
+        last = std::max(last, its.begun + *std::max_element(its.cycles.begin(),
+                                                            its.cycles.end()));
   };
   look(ofAll);
   for (const auto &[lane, given] : ofLane)

@@ -44,10 +44,17 @@ public:
   void receiveEcho(int thread, double begun, int color, double words);
   /// When `thread` can have taken the last of them, however fast they come.
   double received(int thread) const;
-  /// Microthread `thread` was given `work` in a lane (-1: in all), words that
-  /// are there as fast as it takes them, and that it receives, or `sends` from
-  /// SRAM. Whoever sends and whoever receives meanwhile take turns.
-  void compete(int thread, int lane, double begun, double work, bool sends);
+  /// What a microthread takes turns with.
+  enum class Use {
+    Sends,    ///< words from SRAM: those that receive
+    Receives, ///< words that are there as fast as it takes them: those that
+              ///< send
+    Row,      ///< words of a channel, some of which are for this PE and others
+              ///< for those beside it, where the same goes on: those that pass
+    Passes    ///< words of other PEs
+  };
+  /// Microthread `thread` was given `work` in a lane (-1: in all).
+  void compete(int thread, int lane, double begun, double work, Use use);
   /// When `thread` can have done that, as far as others took turns with it.
   double competed(int thread) const;
   /// The main thread was `elapsed` cycles at an instruction, `work` of them at
@@ -91,11 +98,15 @@ private:
   /// What takes turns with others of its lane.
   struct Given {
     int thread;
-    bool sends;
-    double begun, cycles; ///< with those in which others had their turn
+    Use use;
+    bool ofAll; ///< lanes
+    double begun;
+    /// With those in which others had their turn; of each lane, or of all
+    /// alike.
+    std::vector<double> cycles;
   };
   using Lane = std::vector<Given>;
-  static void takeTurns(Given &one, Lane &others);
+  void takeTurns(Given &one, Lane &others, int lane) const;
 
   const size_t lanes;
   Lane ofAll;

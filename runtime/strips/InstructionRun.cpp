@@ -110,6 +110,11 @@ bool InstructionRun::isAhead() const {
          });
 }
 
+bool InstructionRun::isOfRow() const {
+  const auto &source = sources[0].fabric;
+  return !links && source && source->isFromHost() && source->windowWords() > 0;
+}
+
 double InstructionRun::slowed() const {
   double slowed = 1;
   for (const Source &source : sources)

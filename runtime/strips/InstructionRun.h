@@ -136,6 +136,9 @@ public:
   /// Whether its words are there as fast as it takes them: those that it sends
   /// from SRAM, or gets from a channel that brings no others meanwhile.
   bool isAhead() const;
+  /// Whether it takes those of a channel's words that are for it; others are
+  /// for PEs beside it.
+  bool isOfRow() const;
   /// How much longer these take while another thread has every second cycle of
   /// the datapath. Those of a window are held up as far as they do not fit the
   /// queue, and with them what follows for other PEs.

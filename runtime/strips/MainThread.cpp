@@ -179,9 +179,15 @@ void MainThread::giveWork(const InstructionRun &run) {
   datapath.owe(thread, run.lane(), run.work(), run.echo(), run.apart(true),
                run.apart(false));
   datapath.receive(thread, now, run.wordsReceived(), run.slowed());
+  using Use = Datapath::Use;
+  const bool receives = run.wordsReceived() > 0;
   if (run.isAhead())
     datapath.compete(thread, run.lane(), now, run.work(),
-                     run.wordsReceived() == 0);
+                     receives ? Use::Receives : Use::Sends);
+  if (run.isOfRow())
+    datapath.compete(thread, run.lane(), now, run.wordsReceived(), Use::Row);
+  else if (receives && !run.isAhead())
+    datapath.compete(thread, run.lane(), now, run.work(), Use::Passes);
   for (int source : {0, 1})
     if (const int color = run.receives()[size_t(source)]; color >= 0)
       datapath.receiveEcho(thread, now, color, run.wordsReceived(source));

@@ -141,14 +141,20 @@ TEST(DatapathTest, WhoHearsWhatItRelaysHoldsUpThoseWhoListen) {
 
 TEST(DatapathTest, WhoSendsAndWhoReceivesTakeTurns) {
   Datapath datapath(2);
-  datapath.compete(0, 0, 100, 40, /*sends=*/true);
-  datapath.compete(6, 0, 110, 60, /*sends=*/false);
+  datapath.compete(0, 0, 100, 40, Datapath::Use::Sends);
+  datapath.compete(6, 0, 110, 60, Datapath::Use::Receives);
   EXPECT_EQ(datapath.competed(0), 170); // 30 of its cycles were left.
   EXPECT_EQ(datapath.competed(6), 200);
-  datapath.compete(4, 1, 100, 40, /*sends=*/false); // Another PE.
+  datapath.compete(4, 1, 100, 40, Datapath::Use::Receives); // Another PE.
   EXPECT_EQ(datapath.competed(4), 140);
-  datapath.compete(5, 0, 110, 10, /*sends=*/false);
-  EXPECT_EQ(datapath.competed(6), 200); // Those who receive do not compete.
+  datapath.compete(5, 0, 110, 10, Datapath::Use::Receives);
+  EXPECT_EQ(datapath.competed(6), 200); // Those who receive do not compete,
+  datapath.compete(7, 0, 120, 300, Datapath::Use::Row);   // but for words of a
+  datapath.compete(3, 0, 130, 50, Datapath::Use::Passes); // row and others.
+  datapath.compete(2, 0, 440, 90, Datapath::Use::Passes);
+  EXPECT_EQ(datapath.competed(7), 500);
+  EXPECT_EQ(datapath.competed(3), 230);
+  EXPECT_EQ(datapath.competed(6), 200);
   datapath.settle(6);
   EXPECT_EQ(datapath.competed(6), 0);
 }
