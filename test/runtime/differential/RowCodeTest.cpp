@@ -223,10 +223,10 @@ TEST(RowCodeTest, StripsAndWaveletAgree) {
   }
   // A strip is as late as the last of its PEs where words come or a launch
   // ends.
-  EXPECT_LE(differ, 80);
-  EXPECT_LE(std::abs(sum) / 1600, 0.003);
-  EXPECT_GE(least, -0.005);
-  EXPECT_LE(most, 0.2);
+  EXPECT_LE(differ, 52);
+  EXPECT_LE(std::abs(sum) / 1600, 0.0018);
+  EXPECT_GE(least, -0.0025);
+  EXPECT_LE(most, 0.134);
 }
 
 } // namespace
