@@ -3,8 +3,8 @@
 #include "runtime/program/Loader.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/facts/Facts.h"
-#include "runtime/program/text/PeText.h"
 #include "tools/wse-inspect/MachineText.h"
+#include "tools/wse-inspect/text/PeText.h"
 
 #include <filesystem>
 

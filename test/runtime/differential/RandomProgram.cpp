@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/runtime/differential/RandomProgram.h"
 
-#include "runtime/program/text/PeText.h"
 #include "test/runtime/differential/Patterns.h"
+#include "tools/wse-inspect/text/PeText.h"
 
 namespace wsec::runtime::test {
 

@@ -2,7 +2,7 @@
 //
 // Classes and their code.
 #include "runtime/program/check/ScalarChecker.h"
-#include "runtime/program/text/PeTextParts.h"
+#include "tools/wse-inspect/text/PeTextParts.h"
 
 namespace wsec::runtime {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/program/text/PeTextParts.h"
+#include "tools/wse-inspect/text/PeTextParts.h"
 #include "runtime/program/check/ScalarChecker.h"
 
 #include <algorithm>

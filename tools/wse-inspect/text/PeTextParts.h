@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How the pe dialect writes names, numbers, rectangles and expressions.
-#ifndef RUNTIME_PROGRAM_TEXT_PETEXTPARTS_H
-#define RUNTIME_PROGRAM_TEXT_PETEXTPARTS_H
+#ifndef TOOLS_WSE_INSPECT_TEXT_PETEXTPARTS_H
+#define TOOLS_WSE_INSPECT_TEXT_PETEXTPARTS_H
 
 #include "runtime/program/program_generated.h"
 
@@ -107,4 +107,4 @@ void printClass(const program::PEClassT &peClass, const RoutineNames &routines,
 
 } // namespace wsec::runtime
 
-#endif // RUNTIME_PROGRAM_TEXT_PETEXTPARTS_H
+#endif // TOOLS_WSE_INSPECT_TEXT_PETEXTPARTS_H

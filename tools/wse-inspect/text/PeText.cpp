@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/program/text/PeText.h"
+#include "tools/wse-inspect/text/PeText.h"
 #include "runtime/program/Call.h"
-#include "runtime/program/text/ConstantText.h"
-#include "runtime/program/text/PeTextParts.h"
+#include "tools/wse-inspect/text/ConstantText.h"
+#include "tools/wse-inspect/text/PeTextParts.h"
 
 #include <algorithm>
 #include <climits>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef RUNTIME_PROGRAM_TEXT_CONSTANTTEXT_H
-#define RUNTIME_PROGRAM_TEXT_CONSTANTTEXT_H
+#ifndef TOOLS_WSE_INSPECT_TEXT_CONSTANTTEXT_H
+#define TOOLS_WSE_INSPECT_TEXT_CONSTANTTEXT_H
 
-#include "runtime/program/text/PeTextParts.h"
+#include "tools/wse-inspect/text/PeTextParts.h"
 
 #include <cstdio>
 #include <cstring>
@@ -96,4 +96,4 @@ private:
 
 } // namespace wsec::runtime
 
-#endif // RUNTIME_PROGRAM_TEXT_CONSTANTTEXT_H
+#endif // TOOLS_WSE_INSPECT_TEXT_CONSTANTTEXT_H

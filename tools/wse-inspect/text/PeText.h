@@ -3,8 +3,8 @@
 // A program as text of the pe dialect, which wsec compiles to the same bytes.
 // For people it says what a program of the compiler does, for the project that
 // nothing is in a program that nobody can write by hand.
-#ifndef RUNTIME_PROGRAM_TEXT_PETEXT_H
-#define RUNTIME_PROGRAM_TEXT_PETEXT_H
+#ifndef TOOLS_WSE_INSPECT_TEXT_PETEXT_H
+#define TOOLS_WSE_INSPECT_TEXT_PETEXT_H
 
 #include "runtime/program/program_generated.h"
 
@@ -35,4 +35,4 @@ std::string peText(const program::ProgramT &program,
 
 } // namespace wsec::runtime
 
-#endif // RUNTIME_PROGRAM_TEXT_PETEXT_H
+#endif // TOOLS_WSE_INSPECT_TEXT_PETEXT_H
