@@ -127,7 +127,8 @@ Engine resolveEngine(Engine engine, const Call &call) {
   const program::Program &program = call.program();
   if (engine != Engine::Burst)
     return engine;
-  // More steps take more than seconds.
+  // Seconds of wavelet: an encoder layer takes 0.3 on 8x8 PEs and 0.9 on 32x32,
+  // where strips takes 0.02.
   constexpr int mostPes = 256;
   constexpr double mostSteps = 1 << 22;
   const program::Machine &machine = *program.machine();
