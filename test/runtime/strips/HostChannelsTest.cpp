@@ -4,6 +4,7 @@
 #include "test/runtime/ProgramBuilder.h"
 
 #include <gtest/gtest.h>
+#include <numeric>
 
 namespace wsec::runtime {
 namespace {
@@ -81,7 +82,7 @@ TEST(HostChannelsTest, GoOnTogetherInTheSameCyclesWhoeverRunsFirst) {
 /// what it got, so it should be served first.
 struct SharedRow {
   static constexpr int words = 500;
-  static constexpr int first = 1, second = 2, out = 3;
+  static constexpr int first = 1, second = 2, out = 3, seen = 4;
 
   /// The slots of the west PE's channel and of the east one's.
   explicit SharedRow(std::optional<std::pair<uint32_t, uint32_t>> slots)
@@ -103,24 +104,39 @@ struct SharedRow {
       body.add(Opcode::Add, {words}, memory(kept, {1}), memory(kept, {1}),
                memory(kept, {1}));
     body.add(Opcode::Mov, {1}, fabric(out), memory(kept, {1}));
+    builder.route(seen, 1, 2, 0, 1, Port::Ramp, {Port::East});
+    streams.push_back(builder.stream("seen", Direction::Out, seen, {0}));
     ClassBuilder east = builder.addClass("east", 1, 2, 0, 1);
     const uint16_t got = east.buffer("got", words);
-    east.routine(0).add(Opcode::Mov, {words}, memory(got, {1}), fabric(second));
+    BodyBuilder then = east.routine(0);
+    then.add(Opcode::Mov, {words}, memory(got, {1}), fabric(second));
+    then.add(Opcode::Mov, {words}, fabric(seen), memory(got, {1}));
     host.feed(streams[0], 0, std::vector<float>(words, 1));
-    host.feed(streams[1], 0, std::vector<float>(words, 2));
+    std::vector<float> numbers(words);
+    std::iota(numbers.begin(), numbers.end(), 0.0f);
+    host.feed(streams[1], 0, std::move(numbers));
     host.expect(streams[2], 0, 1);
+    host.expect(streams[3], 0, words);
     builder.launch(0, streams);
     if (slots)
-      builder.source.entries[0]->launches[0]->slots = {
-          {slots->first, 0, 0, 0}, {slots->second, 0, 0, 0}, {9, 0, 0, 0}};
+      builder.source.entries[0]->launches[0]->slots = {{slots->first, 0, 0, 0},
+                                                       {slots->second, 0, 0, 0},
+                                                       {9, 0, 0, 0},
+                                                       {10, 0, 0, 0}};
   }
 
   /// Of strips and of wavelet.
   std::pair<double, double> cycles() {
     const program::Program &program = builder.finish();
     VectorHost its = host;
-    const double strips = StripsEngine(program).run(its).cycles;
-    return {strips, WaveletEngine(program, {}).run(host).cycles};
+    StripsEngine engine(program, {.replay = true});
+    const double strips = engine.run(its).cycles;
+    const double stepped = WaveletEngine(program, {}).run(host).cycles;
+    EXPECT_EQ(its.outputs, host.outputs);
+    its.rewind();
+    EXPECT_TRUE(engine.run(its).replayed);
+    EXPECT_EQ(its.outputs, host.outputs);
+    return {strips, stepped};
   }
 
   ProgramBuilder builder;
