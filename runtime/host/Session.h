@@ -133,10 +133,8 @@ public:
   absl::StatusOr<HostTensor> output(const std::string &name) const;
   /// Outputs that some call has written, or the last one, in the order of the
   /// model.
-  std::vector<std::string> written() const { return outputsIn(known); }
-  std::vector<std::string> lastWritten() const {
-    return outputsIn(lastOutputs);
-  }
+  std::vector<std::string> written() const;
+  std::vector<std::string> lastWritten() const;
 
   /// Whether the program has persistent buffers.
   bool hasState() const { return state.any(); }
@@ -175,7 +173,7 @@ private:
   void requireInputs(const Call &call) const;
   /// Whether an output is one of those written, or what nothing has to write.
   bool isIn(const std::set<uint32_t> &written, uint32_t output) const;
-  std::vector<std::string> outputsIn(const std::set<uint32_t> &written) const;
+  bool isOfOtherEntry(uint32_t output) const;
   class Earlier;
   bool isShown(uint32_t tensor) const;
   RunResult emulate(const Call &call, PersistentState *held,
@@ -205,6 +203,7 @@ private:
   PersistentState state;
   std::set<uint32_t> known; ///< outputs that the last call of theirs wrote
   std::set<uint32_t> lastOutputs; ///< of the last call
+  uint32_t lastEntry = 0;
   bool ran = false;
 };
 

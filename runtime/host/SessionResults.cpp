@@ -39,7 +39,7 @@ absl::StatusOr<HostTensor> Session::output(const std::string &name) const {
 }
 
 /// Whether a call has given it its value. What equals a tensor that no call
-/// writes has one then.
+/// writes has one then, if that is there.
 bool Session::isIn(const std::set<uint32_t> &written, uint32_t output) const {
   const int alias = store.tensor(output).alias();
   const auto source = alias < 0 ? output : uint32_t(alias);
@@ -47,17 +47,36 @@ bool Session::isIn(const std::set<uint32_t> &written, uint32_t output) const {
   case program::TensorRole::Output:
   case program::TensorRole::Intermediate:
     return written.count(source) > 0;
+  case program::TensorRole::Input:
+    return ran && store.owner(source) != nullptr;
   default:
     return ran;
   }
 }
 
-std::vector<std::string>
-Session::outputsIn(const std::set<uint32_t> &written) const {
+/// Whether another entry has given it its name: "decode.logits".
+bool Session::isOfOtherEntry(uint32_t output) const {
+  const std::string_view name = store.tensor(output).name()->string_view();
+  const auto &entries = *program().entries();
+  for (uint32_t i = 0; i < entries.size(); ++i)
+    if (i != lastEntry && name.starts_with(entries.Get(i)->name()->str() + "."))
+      return true;
+  return false;
+}
+
+std::vector<std::string> Session::lastWritten() const {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < program().tensors()->size(); ++i)
     if (store.tensor(i).role() == program::TensorRole::Output &&
-        isIn(written, i))
+        isIn(lastOutputs, i) && (lastOutputs.contains(i) || !isOfOtherEntry(i)))
+      names.push_back(store.tensor(i).name()->str());
+  return names;
+}
+
+std::vector<std::string> Session::written() const {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < program().tensors()->size(); ++i)
+    if (store.tensor(i).role() == program::TensorRole::Output && isIn(known, i))
       names.push_back(store.tensor(i).name()->str());
   return names;
 }

@@ -106,6 +106,21 @@ class SessionTest(unittest.TestCase):
             self.session.load_state(self.folder / "two.state")
         self.assertEqual(raised.exception.kind, "BadState")
 
+    def test_outputs_that_are_inputs(self):
+        model = onnx.parser.parse_model("""
+            <ir_version: 10, opset_import: ["": 20]>
+            aliases (float[rows, 4] x) => (float[rows, 4] y, float[flat] same) <int64[1] shape = {-1}> {
+                same = Reshape(x, shape)
+                y = Relu(x)
+            }""")
+        session = wsec.compile(model, mesh="2x2", entry=["one:rows=1", "two:rows=2"]).session()
+        for entry, count in (("one", 1), ("two", 2), ("one", 1)):
+            x = np.arange(-2, 4 * count - 2, dtype="f4").reshape(count, 4)
+            given = session.run({"x": x}, entry=entry)
+            self.assertEqual(sorted(given), ["same", "y"])
+            np.testing.assert_array_equal(given["same"], x.reshape(-1))
+            np.testing.assert_array_equal(given["y"], x.clip(0))
+
     def test_states_in_turn(self):
         (self.folder / "cache.mlir").write_text(CACHE.read_text())
         np.ones((2, 16), "f4").tofile(self.folder / "past.bin")
