@@ -3,10 +3,10 @@
 keys and values on the wafer (--kv-capacity): logits of a prompt and of the tokens
 after it against onnxruntime, which carries pasts as long as they are.
 
-usage: growing_states.py MODEL.onnx PROGRAM.wafer [--engine NAME] [--chunk T] [--prompt N] [--steps N]
+usage: growing_states.py MODEL.onnx PROGRAM.wafer [--engine NAME] [--chunk T] [--prompt N] [--steps N] [--texts N]
 
 A prompt that ends inside of a chunk leaves keys behind its end, which later calls
-write over.
+write over. Several texts, of prompts of other lengths, take turns on one wafer.
 """
 
 import argparse
@@ -44,6 +44,23 @@ class Reference:
         return made[self.outputs[0]]
 
 
+class Text:
+    """Tokens by chance, how many the wafer has seen, and how far logits were off."""
+
+    def __init__(self, model, seed, prompt):
+        self.reference, self.random, self.prompt = Reference(model), np.random.default_rng(seed), prompt
+        self.position, self.worst, self.state = 0, 0.0, None
+
+    def call(self, session, chunk):
+        entry, tokens = ("prefill", chunk) if self.position < self.prompt else ("decode", 1)
+        real = min(tokens, self.prompt - self.position) if entry == "prefill" else 1
+        ids = self.random.integers(3, 61, (1, tokens))
+        inputs = {"input_ids": ids, "position_ids": self.position + np.arange(tokens)[None]}
+        made = session.run(inputs, entry=entry, arguments={"position": self.position})[self.reference.outputs[0]]
+        difference = made[:, :real] - self.reference(ids[:, :real], self.position)
+        self.worst, self.position = max(self.worst, float(np.abs(difference).max())), self.position + real
+
+
 def main():
     words = argparse.ArgumentParser()
     words.add_argument("model")
@@ -52,18 +69,19 @@ def main():
     words.add_argument("--chunk", type=int, default=4)
     words.add_argument("--prompt", type=int, default=6)
     words.add_argument("--steps", type=int, default=16)
+    words.add_argument("--texts", type=int, default=1)
     words.add_argument("--tolerance", type=float, default=1e-4)
     words = words.parse_args()
-    session, reference = program.load(words.program).session(engine=words.engine), Reference(words.model)
-    random, position, worst, calls = np.random.default_rng(0), 0, 0.0, 0
-    while position < words.prompt + words.steps:
-        entry, tokens = ("prefill", words.chunk) if position < words.prompt else ("decode", 1)
-        real = min(tokens, words.prompt - position) if entry == "prefill" else 1
-        ids = random.integers(3, 61, (1, tokens))
-        inputs = {"input_ids": ids, "position_ids": position + np.arange(tokens)[None]}
-        made = session.run(inputs, entry=entry, arguments={"position": position})[reference.outputs[0]]
-        worst = max(worst, float(np.abs(made[:, :real] - reference(ids[:, :real], position)).max()))
-        position, calls = position + real, calls + 1
+    session, calls = program.load(words.program).session(engine=words.engine), 0
+    texts = [Text(words.model, seed, words.prompt + 3 * seed) for seed in range(words.texts)]
+    while open_texts := [text for text in texts if text.position < text.prompt + words.steps]:
+        for text in open_texts:
+            if words.texts > 1:
+                session.clear_state() if text.state is None else setattr(session, "state", text.state)
+            text.call(session, words.chunk)
+            text.state = session.state if words.texts > 1 else None
+            calls += 1
+    worst = max(text.worst for text in texts)
     print(f"largest difference {worst:.2g} in {calls} calls", "equal" if worst < words.tolerance else "DIFFERENT")
 
 
