@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -159,6 +160,10 @@ void Training::restore() {
                              data->unit(), " than ", inQuotes(data->path()),
                              "; resume it with those, or begin anew in "
                              "another folder"));
+  if (const auto its = progress.find("evaluation");
+      its != progress.end() && its->second.size() == 3)
+    best = {its->second[0], std::bit_cast<double>(its->second[1]),
+            its->second[2]};
   requireData(*data, options, done, position);
 }
 
@@ -260,11 +265,23 @@ Evaluation Training::evaluate(uint64_t step) {
   return result;
 }
 
+void Training::evaluate(TrainingObserver &observer) {
+  const Evaluation its = evaluate(done);
+  if (!best || std::isnan(best->loss) || its.loss < best->loss)
+    best = {its.step, its.loss, 0};
+  else
+    ++best->since;
+  observer.ended(its);
+}
+
 void Training::save(uint64_t step, TrainingObserver &observer) {
   ParameterStore &store = wafers->store();
   store.progress[data->unit()] = {position, digest};
   if (options.model)
     store.progress["model"] = {options.model};
+  if (best)
+    store.progress["evaluation"] = {
+        best->step, std::bit_cast<uint64_t>(best->loss), best->since};
   observer.saved(step, Checkpoint::save(store, options.checkpointFolder,
                                         {.keep = options.keptCheckpoints}));
 }
@@ -276,18 +293,21 @@ bool Training::run(TrainingObserver &observer) {
     return every != 0 && step % every == 0;
   };
   if (evaluated && done == 0 && options.evaluateEvery)
-    observer.ended(evaluate(0));
-  while (done < options.steps && !stopped()) {
+    evaluate(observer);
+  while (done < options.steps && !stopped() && !endsEarly()) {
     observer.ended(makeStep(done + 1));
     ++done;
-    const bool isLast = done == options.steps || stopped();
+    bool isLast = done == options.steps || stopped();
     if (evaluated && (isDue(options.evaluateEvery, done) || isLast))
-      observer.ended(evaluate(done));
+      evaluate(observer);
+    isLast |= endsEarly();
     if (!options.checkpointFolder.empty() &&
         (isDue(options.checkpointEvery, done) || isLast))
       save(done, observer);
   }
-  return done >= options.steps;
+  if (done < options.steps && endsEarly())
+    observer.endedEarly(*best);
+  return done >= options.steps || endsEarly();
 }
 
 // ---------------------------------------------------------------- report
@@ -322,6 +342,9 @@ std::string Training::reportJson(const std::string &compilation) const {
                  {"store_bytes", store.bytes()}}}};
   if (data->stride() > 1)
     json["training"]["sequence"] = data->stride();
+  if (best && std::isfinite(best->loss))
+    json["training"]["best_evaluation"] = {{"step", best->step},
+                                           {"loss", best->loss}};
   if (const auto step = stepReport())
     json["training"]["step"] = Json::parse(step->json());
   if (const auto step = report())

@@ -27,6 +27,8 @@ struct TrainingOptions {
   uint64_t model = 0;
   /// After every so many steps, 0: never; also of step 0, before training.
   uint64_t evaluateEvery = 0;
+  /// So many evaluations in a row without a lower loss end the run; 0: none do.
+  uint64_t patience = 0;
   /// Where checkpoints go; empty: there are none. After every so many steps,
   /// after the last one, and when the run is stopped.
   std::string checkpointFolder;
@@ -66,6 +68,13 @@ struct Evaluation {
   double seconds = 0;
 };
 
+/// The evaluation of a run with the lowest loss.
+struct BestEvaluation {
+  uint64_t step = 0;
+  double loss = 0;
+  uint64_t since = 0; ///< evaluations
+};
+
 /// What wants to know how a run goes; called between steps.
 class TrainingObserver {
 public:
@@ -75,6 +84,8 @@ public:
   virtual void ended(const TrainingStep &) {}
   virtual void ended(const Evaluation &) {}
   virtual void saved(uint64_t /*step*/, const std::string & /*path*/) {}
+  /// For want of a lower loss, before the last step.
+  virtual void endedEarly(const BestEvaluation &) {}
 };
 
 /// A model learns from data: batches, steps, evaluations and checkpoints in
@@ -97,8 +108,9 @@ public:
                           const TrainingOptions &options, uint64_t done,
                           uint64_t position);
 
-  /// Until the last step, or until it is told to stop: then false. Throws Error
-  /// NotFinite when the loss or a gradient of a step is no number.
+  /// Until the last step, until evaluations do not get better, or until it is
+  /// told to stop: then false. Throws Error NotFinite when the loss or a
+  /// gradient of a step is no number.
   bool run(TrainingObserver &observer);
 
   Trainer &trainer() { return *wafers; }
@@ -124,6 +136,11 @@ private:
   TrainingStep makeStep(uint64_t step);
   std::string anomalyOf(uint64_t calls);
   Evaluation evaluate(uint64_t step);
+  /// Evaluates, and keeps in mind whether the loss is the lowest.
+  void evaluate(TrainingObserver &observer);
+  bool endsEarly() const {
+    return options.patience && best && best->since >= options.patience;
+  }
   void save(uint64_t step, TrainingObserver &observer);
 
   const TrainingOptions options;
@@ -135,6 +152,7 @@ private:
   uint64_t done = 0;     ///< steps
   uint64_t position = 0; ///< of the next step in the data
   uint64_t digest = 0;   ///< of the data
+  std::optional<BestEvaluation> best;
 };
 
 } // namespace wsec::runtime

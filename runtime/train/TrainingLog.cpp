@@ -135,4 +135,12 @@ void TrainingLog::saved(uint64_t step, const std::string &path) {
   show(absl::StrCat("checkpoint of step ", step, ": ", path), true);
 }
 
+void TrainingLog::endedEarly(const BestEvaluation &best) {
+  show(
+      absl::StrFormat("ends early: the eval loss has not been below %.4f, that "
+                      "after step %d, in %d evaluations",
+                      best.loss, best.step, best.since),
+      true);
+}
+
 } // namespace wsec::runtime

@@ -29,6 +29,7 @@ public:
   void ended(const TrainingStep &step) override;
   void ended(const Evaluation &evaluation) override;
   void saved(uint64_t step, const std::string &path) override;
+  void endedEarly(const BestEvaluation &best) override;
 
   const std::vector<double> &losses() const { return all; }
 

@@ -287,10 +287,27 @@ def evaluation(work):
     assert all(tokens == 9 * SEQUENCE for *_, tokens in found), found
     np.save(work.folder / "eval.npy", work.tokens[:BATCH * SEQUENCE + 1])
     work.train("--lr=1e-2", f"--eval-tokens={work.folder / 'eval.npy'}", "--eval-every=100", "--num-systems=3", steps=1)
+    measured = work.runs
     first = [line["eval_loss"] for line in work.lines(f"log{work.runs}.jsonl") if line.get("eval_loss")][0]
     assert first == losses[0], (first, losses[0])
+    # What is learned does not help with other tokens: the run ends, and stays ended; killed in between it ends there, too.
+    np.save(work.folder / "eval.npy", np.random.default_rng(8).integers(0, VOCABULARY, BATCH * SEQUENCE + 1))
+    flags = ["--lr=0.3", f"--eval-tokens={work.folder / 'eval.npy'}", "--eval-every=1", "--early-stop=3",
+             f"--report={work.folder / 'early.json'}"]
+    made = work.train(*flags, f"--checkpoint-dir={work.folder / 'early'}", steps=30)
+    found = [line["eval_loss"] for line in work.lines(f"log{work.runs}.jsonl") if "eval_loss" in line]
+    best = found.index(min(found))
+    assert len(found) == best + 4 == len(made) + 1 < 31, found
+    facts = json.loads((work.folder / "early.json").read_text())["training"]
+    assert facts["best_evaluation"] == {"step": best, "loss": found[best]} and facts["steps"] == len(made), facts
+    assert not findings(facts, json.loads((ROOT / "runtime" / "train" / "report.schema.json").read_text()))
+    assert not work.train(*flags, f"--checkpoint-dir={work.folder / 'early'}", "--resume", steps=30)
+    shutil.rmtree(work.folder / "early")
+    first = work.train(*flags, f"--checkpoint-dir={work.folder / 'early'}", steps=len(made) - 1)
+    assert first + work.train(*flags, f"--checkpoint-dir={work.folder / 'early'}", "--resume", steps=30) == made
+    work.refused("--early-stop goes with --eval-every", "--early-stop=3", code=2)
     # Forward passes only: a fifth of the cycles of a call that makes gradients.
-    lines = work.lines(f"log{work.runs}.jsonl")
+    lines = work.lines(f"log{measured}.jsonl")
     calls = [next(line["eval_cycles"] for line in lines if "eval_loss" in line) / 2,
              next(line["cycles"] for line in lines if "loss" in line) / 2]
     assert 0 < calls[0] < 0.6 * calls[1], calls

@@ -105,6 +105,8 @@ ABSL_FLAG(
 ABSL_FLAG(std::string, eval_tokens, "",
           "FILE.npy|FILE.txt  what only to take the loss of");
 ABSL_FLAG(Any, eval_every, {0}, "N  steps between evaluations");
+ABSL_FLAG(Count, early_stop, {0},
+          "N  evaluations in a row without a lower loss that end the run");
 ABSL_FLAG(Count, micro_batch, {0},
           "K  samples of a call, of which a step has B / K (default: 1)");
 ABSL_FLAG(Count, steps, {0}, "N  of the whole run");
@@ -178,7 +180,8 @@ std::vector<FlagGroup> trainFlags() {
   return {
       {"what to learn",
        {"tokens", "text", "tokenizer", "eval-tokens", "sequence", "data",
-        "targets", "eval-data", "eval-every", "batch", "micro-batch", "steps"}},
+        "targets", "eval-data", "eval-every", "early-stop", "batch",
+        "micro-batch", "steps"}},
       {"the model",
        {"loss", "logits", "input", "label-smoothing", "train", "freeze",
         "seed"}},
@@ -365,6 +368,9 @@ static Task readTask(const std::string &cache) {
   if (options.evaluateEvery && !task.evaluatedTokens && !task.evaluatedArrays)
     throw UsageError("--eval-every goes with --eval-tokens=FILE or "
                      "--eval-data=FILE");
+  options.patience = uint64_t(absl::GetFlag(FLAGS_early_stop).value);
+  if (options.patience && !options.evaluateEvery)
+    throw UsageError("--early-stop goes with --eval-every=N");
   options.checkpointFolder = absl::GetFlag(FLAGS_checkpoint_dir);
   options.checkpointEvery =
       uint64_t(absl::GetFlag(FLAGS_checkpoint_every).value);
