@@ -89,7 +89,7 @@ class History:
         return f"<div>{self!r}</div>{self.svg()}"
 
 
-Data = PathLike | Sequence[int] | np.ndarray | Mapping[str, np.ndarray]
+Data = PathLike | Sequence[PathLike] | Sequence[int] | np.ndarray | Mapping[str, np.ndarray]
 
 
 def train(model: PathLike, data: Data, *, steps: int, batch: int, sequence: int | None = None,
@@ -99,7 +99,7 @@ def train(model: PathLike, data: Data, *, steps: int, batch: int, sequence: int 
           **flags: Any) -> History:
     """Trains a model on emulated wafers; returns what happened.
 
-    model: an .onnx file, a preset, or a configuration. data: tokens, as integers, or a .npy or .txt file, of
+    model: an .onnx file, a preset, or a configuration. data: tokens, as integers, or a .npy or .txt file, or several, of
         which sample j of step i is tokens[(i * batch + j) * sequence] and the `sequence` tokens behind it; or
         arrays of samples, by the names of the model's inputs and "targets", as a dict or a .npz file.
     evaluated: the same, of which only the loss is taken.
@@ -145,8 +145,10 @@ def train(model: PathLike, data: Data, *, steps: int, batch: int, sequence: int 
     return history
 
 
-def _file(data: Data, folder: str, prefix: str) -> dict[str, PathLike]:
+def _file(data: Data, folder: str, prefix: str) -> dict[str, PathLike | list[PathLike]]:
     """The flag that takes it."""
+    if isinstance(data, (list, tuple)) and data and all(isinstance(one, (str, os.PathLike)) for one in data):
+        return {f"{prefix}tokens": list(data)}
     if isinstance(data, Mapping):
         arrays = Path(folder) / f"{prefix}data.npz"
         np.savez(arrays, **data)

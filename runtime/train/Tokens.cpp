@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,21 +19,35 @@ static Error badTokens(const std::string &path, const std::string &what) {
   return {ErrorClass::BadTensor, "tokens " + inQuotes(path) + ": " + what};
 }
 
-Tokens Tokens::open(const std::string &path, TextUnit unit,
+static bool isText(const std::string &path) {
+  return absl::EndsWith(path, ".txt");
+}
+
+Tokens Tokens::open(const std::vector<std::string> &paths, TextUnit unit,
                     std::vector<char32_t> characters) {
   Tokens tokens;
-  tokens.name = path;
+  tokens.name = absl::StrJoin(paths, ", ");
   tokens.known = std::move(characters);
-  tokens.file = MappedFile::open(path);
-  if (absl::EndsWith(path, ".npy"))
-    tokens.openNpy();
-  else if (absl::EndsWith(path, ".txt"))
-    tokens.openText(unit);
-  else
-    throw badTokens(path, "expected integers in a .npy file, or a .txt file");
-  if (tokens.file->damaged())
-    throw Error(ErrorClass::IoError,
-                inQuotes(path) + " was written to while it was read");
+  for (const std::string &path : paths) {
+    File &its = tokens.files.emplace_back();
+    its.name = path;
+    its.file = MappedFile::open(path);
+    its.data = its.file->data();
+    its.count = its.file->size();
+    if (absl::EndsWith(path, ".npy"))
+      its.openNpy();
+    else if (!isText(path))
+      throw badTokens(path, "expected integers in a .npy file, or a .txt file");
+  }
+  if (unit == TextUnit::Characters)
+    tokens.numberCharacters();
+  for (File &its : tokens.files) {
+    its.first = tokens.count;
+    tokens.count += its.count;
+    if (its.file->damaged())
+      throw Error(ErrorClass::IoError,
+                  inQuotes(its.name) + " was written to while it was read");
+  }
   return tokens;
 }
 
@@ -52,7 +67,7 @@ static bool isInteger(DataType type) {
   }
 }
 
-void Tokens::openNpy() {
+void Tokens::File::openNpy() {
   const NpyHeader header = parseNpyHeader(
       file->data(), std::min<uint64_t>(file->size(), longestNpyHeader), name);
   requireElements(header, file->size() - header.start, name);
@@ -62,13 +77,6 @@ void Tokens::openNpy() {
   type = header.type;
   data = file->data() + header.start;
   count = uint64_t(header.shape[0]);
-}
-
-void Tokens::openText(TextUnit unit) {
-  data = file->data();
-  count = file->size();
-  if (unit == TextUnit::Characters)
-    decode();
 }
 
 /// The code point at `at`, which moves behind it; 0xFFFFFFFF for what is none.
@@ -93,9 +101,7 @@ static char32_t nextCharacter(const uint8_t *text, uint64_t size,
   return point < least[more] || point > 0x10FFFF || isSurrogate ? none : point;
 }
 
-void Tokens::decode() {
-  const bool isGiven = !known.empty();
-  std::vector<char32_t> text;
+void Tokens::File::decode(std::vector<char32_t> &text) const {
   for (uint64_t at = 0; at < count;) {
     const uint64_t from = at;
     text.push_back(nextCharacter(data, count, at));
@@ -104,11 +110,10 @@ void Tokens::decode() {
                                          " begins no character of UTF-8; take "
                                          "bytes as tokens"));
   }
-  if (!isGiven) {
-    known = text;
-    std::sort(known.begin(), known.end());
-    known.erase(std::unique(known.begin(), known.end()), known.end());
-  }
+}
+
+void Tokens::File::number(const std::vector<char32_t> &text,
+                          const std::vector<char32_t> &known) {
   for (const char32_t character : text) {
     const auto found = std::lower_bound(known.begin(), known.end(), character);
     if (found == known.end() || *found != character)
@@ -123,6 +128,22 @@ void Tokens::decode() {
   count = decoded.size();
 }
 
+void Tokens::numberCharacters() {
+  std::vector<std::vector<char32_t>> texts(files.size());
+  for (size_t i = 0; i < files.size(); ++i)
+    if (isText(files[i].name))
+      files[i].decode(texts[i]);
+  if (known.empty()) {
+    for (const std::vector<char32_t> &text : texts)
+      known.insert(known.end(), text.begin(), text.end());
+    std::sort(known.begin(), known.end());
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+  }
+  for (size_t i = 0; i < files.size(); ++i)
+    if (isText(files[i].name))
+      files[i].number(texts[i], known);
+}
+
 template <class Integer>
 static int64_t integerAt(const uint8_t *data, uint64_t index) {
   Integer value;
@@ -130,7 +151,7 @@ static int64_t integerAt(const uint8_t *data, uint64_t index) {
   return int64_t(value);
 }
 
-int64_t Tokens::operator[](uint64_t index) const {
+int64_t Tokens::File::operator[](uint64_t index) const {
   switch (type) {
   case DataType::Int8:
     return integerAt<int8_t>(data, index);
@@ -149,20 +170,29 @@ int64_t Tokens::operator[](uint64_t index) const {
   }
 }
 
+int64_t Tokens::operator[](uint64_t index) const {
+  const auto behind = std::upper_bound(
+      files.begin(), files.end(), index,
+      [](uint64_t at, const File &its) { return at < its.first; });
+  const File &its = *std::prev(behind);
+  return its[index - its.first];
+}
+
 std::string Tokens::description() const {
-  const bool isText = absl::EndsWith(name, ".txt");
   if (!known.empty())
     return absl::StrCat(count, " characters of ", known.size(), " kinds");
-  return absl::StrCat(count, isText ? " bytes of text" : " tokens");
+  return absl::StrCat(count,
+                      isText(files[0].name) ? " bytes of text" : " tokens");
 }
 
 void Tokens::requireWithin(int64_t vocabulary) const {
-  for (uint64_t i = 0; i < count; ++i)
-    if (const int64_t token = (*this)[i]; token < 0 || token >= vocabulary)
-      throw badTokens(name,
-                      absl::StrCat("token ", i, " is ", token,
-                                   ", and the vocabulary of the model has ",
-                                   vocabulary, ": 0 to ", vocabulary - 1));
+  for (const File &its : files)
+    for (uint64_t i = 0; i < its.count; ++i)
+      if (const int64_t token = its[i]; token < 0 || token >= vocabulary)
+        throw badTokens(its.name,
+                        absl::StrCat("token ", i, " is ", token,
+                                     ", and the vocabulary of the model has ",
+                                     vocabulary, ": 0 to ", vocabulary - 1));
 }
 
 void Tokens::requireCount(uint64_t wanted, const std::string &forWhat) const {
@@ -185,8 +215,17 @@ HostTensor Tokens::rows(uint64_t first, uint64_t rows,
   return tensor;
 }
 
-uint64_t Tokens::digest() const {
+uint64_t Tokens::File::digest() const {
   return digestOf(data, count * dataTypeBytes(type));
+}
+
+uint64_t Tokens::digest() const {
+  if (files.size() == 1)
+    return files[0].digest();
+  std::vector<uint64_t> all;
+  for (const File &its : files)
+    all.insert(all.end(), {its.digest(), its.count});
+  return digestOf(all.data(), all.size() * sizeof(uint64_t));
 }
 
 } // namespace wsec::runtime

@@ -15,7 +15,8 @@ namespace wsec::runtime {
 /// whose token is its place among all that the text has, in order.
 enum class TextUnit { Bytes, Characters };
 
-/// The tokens that a model learns from, one behind the other, in a file:
+/// The tokens that a model learns from, one behind the other, in files of which
+/// each goes on where the one before it ends:
 ///
 ///   .npy   integers of one dimension; mapped, not read
 ///   .txt   a text, whose units are the tokens; mapped, too
@@ -25,15 +26,21 @@ enum class TextUnit { Bytes, Characters };
 class Tokens {
 public:
   /// `characters`: those of the text that a model was trained on, whose places
-  /// are the tokens here, too; empty: those that this text has. A character
+  /// are the tokens here, too; empty: those that these texts have. A character
   /// that is not among them is BadTensor.
-  static Tokens open(const std::string &path, TextUnit unit = TextUnit::Bytes,
+  static Tokens open(const std::vector<std::string> &paths,
+                     TextUnit unit = TextUnit::Bytes,
                      std::vector<char32_t> characters = {});
+  static Tokens open(const std::string &path, TextUnit unit = TextUnit::Bytes,
+                     std::vector<char32_t> characters = {}) {
+    return open(std::vector<std::string>{path}, unit, std::move(characters));
+  }
 
+  /// That of the file; of several all, separated by commas.
   const std::string &path() const { return name; }
   uint64_t size() const { return count; }
   int64_t operator[](uint64_t index) const;
-  /// The characters of such a text, in the order of their tokens; else empty.
+  /// The characters of such texts, in the order of their tokens; else empty.
   const std::vector<char32_t> &characters() const { return known; }
   /// E.g. "1,115,394 characters of 65 kinds".
   std::string description() const;
@@ -46,21 +53,32 @@ public:
   /// Rows of `sequence` tokens, the first at `first`, each at the end of the
   /// one before: int64[rows, sequence].
   HostTensor rows(uint64_t first, uint64_t rows, uint64_t sequence) const;
-  /// XXH3 of all tokens, as the file has them.
+  /// XXH3 of all tokens, as the file has them; of several, of their digests and
+  /// numbers of tokens.
   uint64_t digest() const;
 
 private:
-  void openNpy();
-  void openText(TextUnit unit);
-  void decode();
+  struct File {
+    std::string name;
+    std::shared_ptr<const MappedFile> file;
+    DataType type = DataType::UInt8;
+    const uint8_t *data = nullptr;
+    uint64_t first = 0, count = 0; ///< of all tokens
+    std::vector<uint32_t> decoded; ///< of a text of characters
+
+    int64_t operator[](uint64_t index) const; ///< of its own
+    uint64_t digest() const;
+    void openNpy();
+    void decode(std::vector<char32_t> &text) const;
+    void number(const std::vector<char32_t> &text,
+                const std::vector<char32_t> &known);
+  };
+  void numberCharacters();
 
   std::string name;
-  std::shared_ptr<const MappedFile> file;
-  DataType type = DataType::UInt8;
-  const uint8_t *data = nullptr;
+  std::vector<File> files;
   uint64_t count = 0;
   std::vector<char32_t> known;
-  std::vector<uint32_t> decoded; ///< of a text of characters
 };
 
 } // namespace wsec::runtime

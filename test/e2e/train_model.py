@@ -94,7 +94,8 @@ class Work:
         self.runs = 0
 
     def command(self, *flags, steps=STEPS, log="log.jsonl", launcher=()):
-        return [*launcher, "wsec", "train", str(self.model), f"--tokens={self.folder / 'tokens.npy'}",
+        tokens = [] if any(str(flag).startswith("--tokens=") for flag in flags) else [f"--tokens={self.folder / 'tokens.npy'}"]
+        return [*launcher, "wsec", "train", str(self.model), *tokens,
                 f"--sequence={SEQUENCE}", f"--batch={BATCH}", f"--steps={steps}", "--mesh=6x5", "--quiet",
                 f"--cache={self.folder / 'programs'}", f"--log={self.folder / log}", *map(str, flags)]
 
@@ -323,14 +324,21 @@ def text(work):
     losses, _ = expected(work.model, ids, lambda t, p: t.optim.AdamW(p.values(), lr=1e-2))
     close(work.train("--lr=1e-2", f"--tokens={path}", "--text=characters"), losses, "characters")
     work.refused("token 0 is 116, and the vocabulary of the model has 29", f"--tokens={path}")
+    halves = [work.folder / "first.txt", work.folder / "second.txt"]
+    for half, its in zip(halves, (path.read_text()[:101], path.read_text()[101:])):
+        half.write_text(its)
+    close(work.train("--lr=1e-2", *(f"--tokens={half}" for half in halves), "--text=characters"), losses, "two files")
     config = work.folder / "run.yaml"
     config.write_text(f"model: {work.model}\nbatch_size: {BATCH}\nsequence: {SEQUENCE}\ncluster: {{num_systems: 2}}\n"
-                      f"training:\n  tokens: {path}\n  text: characters\n  steps: {STEPS}\n  lr: 1e-2\n"
+                      f"training:\n  tokens: [{halves[0]}, {halves[1]}]\n  text: characters\n  steps: {STEPS}\n  lr: 1e-2\n"
                       f"  betas: [0.9, 0.999]\n  mesh: 6x5\n  cache: {work.folder / 'programs'}\n"
                       f"  log: {work.folder / 'config.jsonl'}\n  quiet: true\n")
     result = subprocess.run(["wsec", "train", config], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert work.losses("config.jsonl") == work.losses(f"log{work.runs}.jsonl")
+    command = ["wsec", "train", config, f"--tokens={path}", "--log=" + str(work.folder / "other.jsonl")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0 and work.losses("other.jsonl") == work.losses("config.jsonl"), result.stderr
     config.write_text(config.read_text().replace("  lr:", "  learning: 1\n  lr:"))
     result = subprocess.run(["wsec", "train", config], capture_output=True, text=True, check=False)
     assert result.returncode == 2 and "there is no flag --learning" in result.stderr, result.stderr
@@ -350,9 +358,10 @@ def tokenizer(work):
     os.environ["WSEC_PYTHON"] = "no-python"
     work.refused(f"this has failed:\n  no-python -m wsec.tokens {text} --tokenizer={path} -o TOKENS.npy", *flags)
     os.environ |= {"WSEC_PYTHON": sys.executable, "PYTHONPATH": str(ROOT / "python")}
-    assert work.train(*flags) == work.train("--lr=1e-2")
+    losses = work.train(*flags)
+    assert losses == work.train("--lr=1e-2")
     os.environ["WSEC_PYTHON"] = "no-python"  # nothing needs it any more
-    assert work.train(*flags) == work.losses("log1.jsonl")
+    assert work.train(*flags) == losses
     work.refused("a tokenizer reads texts", f"--tokenizer={path}", code=2)
     print("a tokenizer: the same losses")
 

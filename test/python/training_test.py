@@ -54,6 +54,12 @@ class TrainingTest(unittest.TestCase):
         rest = self.train(steps=made + 2, checkpoint_dir=self.folder / "run", resume=True)
         self.assertEqual([step["step"] for step in rest.steps], [made + 1, made + 2])
 
+    def test_several_files(self):
+        halves = [self.folder / "first.npy", self.folder / "second.npy"]
+        for half, its in zip(halves, (self.tokens[:77], self.tokens[77:])):
+            np.save(half, its)
+        self.assertEqual(self.train(halves).losses, self.train().losses)
+
     def test_arrays_are_given_by_name(self):
         samples = np.lib.stride_tricks.sliding_window_view(self.tokens, 7)[::6]
         data = {"input_ids": samples[:, :-1], "targets": samples[:, 1:]}

@@ -132,7 +132,9 @@ void ConfigReader::readTraining(const YAML::Node &node) {
   for (const auto &entry : node) {
     const std::string &key = entry.first.Scalar();
     const YAML::Node &value = entry.second;
-    const bool repeats = key == "train" || key == "freeze" || key == "no_decay";
+    const bool repeats = key == "train" || key == "freeze" ||
+                         key == "no_decay" || key == "tokens" ||
+                         key == "eval_tokens";
     if (value.IsScalar()) {
       config.training.emplace_back(key, value.Scalar());
       continue;

@@ -15,10 +15,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "runtime/files/NewFile.h"
 #include "runtime/program/NearestNames.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -425,6 +427,11 @@ static const std::vector<Tool> &tools() {
 
 /// The flags that a configuration is for, in front of the command line's, which
 /// come after it and win.
+/// The flag that a word of a command line sets, as --help has it.
+static std::string flagIn(const std::string &word) {
+  return absl::StrReplaceAll(word.substr(0, word.find('=')), {{"_", "-"}});
+}
+
 static std::vector<std::string> flagsOf(const Config &config) {
   std::vector<std::string> words;
   const auto add = [&](const char *flag, int64_t value) {
@@ -445,7 +452,10 @@ static int runTrainTool(const Tool &tool, int argc, char **argv) {
     for (int i = 1; i < argc; ++i)
       if (isConfigFile(argv[i]) && argv[i][0] != '-')
         for (std::string &word : flagsOf(readConfig(argv[i])))
-          words.push_back(std::move(word));
+          if (std::none_of(argv, argv + argc, [&](const char *given) {
+                return flagIn(given) == flagIn(word);
+              }))
+            words.push_back(std::move(word));
   } catch (const std::exception &error) {
     std::fprintf(stderr, "%s: error: %s\n", tool.name,
                  runtime::printable(error.what()).c_str());

@@ -6,7 +6,7 @@
 #include "runtime/train/ServeTraining.h"
 #include "runtime/train/TrainingLog.h"
 #include "tools/wsec/CountFlag.h"
-#include "tools/wsec/Tokenize.h"
+#include "tools/wsec/TrainFiles.h"
 #include "tools/wsec/TrainedModel.h"
 
 #include "absl/flags/declare.h"
@@ -84,26 +84,6 @@ ABSL_DECLARE_FLAG(Count, batch);
 ABSL_DECLARE_FLAG(Count, sequence);
 ABSL_DECLARE_FLAG(Count, num_systems);
 
-ABSL_FLAG(std::string, tokens, "",
-          "FILE.npy|FILE.txt  what to learn from: integers of one dimension, "
-          "or a text");
-ABSL_FLAG(std::string, data, "",
-          "FILE.npz  or samples, along the first axis of its arrays: one named "
-          "as each input of the model, and the targets");
-ABSL_FLAG(std::string, targets, "targets",
-          "NAME  the array of targets: labels for cross-entropy, of which -100 "
-          "does not count, numbers for mean-square");
-ABSL_FLAG(std::string, eval_data, "",
-          "FILE.npz  what only to take the loss of");
-ABSL_FLAG(std::string, text, "bytes",
-          "UNIT  what a token of a text is: bytes, or characters, in the order "
-          "of their code points");
-ABSL_FLAG(
-    std::string, tokenizer, "",
-    "tokenizer.json  or by this, which the Python that $WSEC_PYTHON names "
-    "(python3) reads, with its packages wsec and tokenizers");
-ABSL_FLAG(std::string, eval_tokens, "",
-          "FILE.npy|FILE.txt  what only to take the loss of");
 ABSL_FLAG(Any, eval_every, {0}, "N  steps between evaluations");
 ABSL_FLAG(Count, early_stop, {0},
           "N  evaluations in a row without a lower loss that end the run");
@@ -270,13 +250,6 @@ static Schedule schedule(uint64_t steps) {
   return schedule;
 }
 
-static TextUnit textUnit() {
-  const std::string unit = absl::GetFlag(FLAGS_text);
-  if (unit != "bytes" && unit != "characters")
-    throw UsageError("--text wants bytes or characters, found '" + unit + "'");
-  return unit == "bytes" ? TextUnit::Bytes : TextUnit::Characters;
-}
-
 //===----------------------------------------------------------------------===//
 // The run
 //===----------------------------------------------------------------------===//
@@ -300,63 +273,17 @@ private:
   void (*before)(int);
 };
 
-/// What is asked for, apart from the model. There are arrays or tokens.
+/// What is asked for, apart from the model.
 struct Task {
-  std::unique_ptr<NamedArrays> arrays, evaluatedArrays;
-  std::optional<Tokens> tokens, evaluatedTokens;
+  TrainFiles files;
   TrainingOptions options;
   std::unique_ptr<TrainingData> data, evaluated;
 };
 } // namespace
 
-static std::optional<Tokens> readTokens(const std::string &path,
-                                        const Tokens *others,
-                                        const std::string &cache) {
-  if (path.empty())
-    return std::nullopt;
-  const std::string tokenizer = absl::GetFlag(FLAGS_tokenizer);
-  if (tokenizer.empty())
-    return Tokens::open(path, textUnit(),
-                        others ? others->characters()
-                               : std::vector<char32_t>());
-  if (!absl::EndsWith(path, ".txt"))
-    throw UsageError("a tokenizer reads texts, .txt files, and " +
-                     inQuotes(path) + " is none: leave out --tokenizer");
-  if (textUnit() != TextUnit::Bytes)
-    throw UsageError("what a token of a text is is said by --tokenizer or by "
-                     "--text, not by both");
-  return Tokens::open(tokenize(path, tokenizer, cache));
-}
-
-static std::unique_ptr<NamedArrays> readArrays(const std::string &path) {
-  if (path.empty())
-    return nullptr;
-  return NamedArrays::open(path, absl::GetFlag(FLAGS_loss) == "cross-entropy"
-                                     ? absl::GetFlag(FLAGS_targets)
-                                     : "");
-}
-
-static void readData(Task &task, const std::string &cache) {
-  const std::string tokens = absl::GetFlag(FLAGS_tokens),
-                    others = absl::GetFlag(FLAGS_eval_tokens),
-                    data = absl::GetFlag(FLAGS_data),
-                    otherData = absl::GetFlag(FLAGS_eval_data);
-  if (tokens.empty() == data.empty())
-    throw UsageError("say what to learn from: --tokens=FILE.npy or FILE.txt, "
-                     "or --data=FILE.npz with an array of each input");
-  if (!(tokens.empty() ? others : otherData).empty())
-    throw UsageError("--eval-tokens goes with --tokens, --eval-data with "
-                     "--data");
-  task.arrays = readArrays(data);
-  task.evaluatedArrays = readArrays(otherData);
-  task.tokens = readTokens(tokens, nullptr, cache);
-  task.evaluatedTokens =
-      readTokens(others, task.tokens ? &*task.tokens : nullptr, cache);
-}
-
 static Task readTask(const std::string &cache) {
   Task task;
-  readData(task, cache);
+  task.files = readTrainFiles(cache);
   TrainingOptions &options = task.options;
   options.batch = needed(absl::GetFlag(FLAGS_batch),
                          "how many samples a step has: --batch=B");
@@ -365,7 +292,8 @@ static Task readTask(const std::string &cache) {
   options.schedule = schedule(options.steps);
   options.store = storeOptions();
   options.evaluateEvery = uint64_t(absl::GetFlag(FLAGS_eval_every).value);
-  if (options.evaluateEvery && !task.evaluatedTokens && !task.evaluatedArrays)
+  if (options.evaluateEvery && !task.files.evaluatedTokens &&
+      !task.files.evaluatedArrays)
     throw UsageError("--eval-every goes with --eval-tokens=FILE or "
                      "--eval-data=FILE");
   options.patience = uint64_t(absl::GetFlag(FLAGS_early_stop).value);
@@ -403,9 +331,10 @@ static void bindData(const TrainedModel &model, Task &task, uint64_t microBatch,
     return sequencesOf(*std::move(tokens), model.tokens, model.training.targets,
                        model.sequence);
   };
-  task.data = make(std::move(task.arrays), std::move(task.tokens));
+  TrainFiles &files = task.files;
+  task.data = make(std::move(files.arrays), std::move(files.tokens));
   task.evaluated =
-      make(std::move(task.evaluatedArrays), std::move(task.evaluatedTokens));
+      make(std::move(files.evaluatedArrays), std::move(files.evaluatedTokens));
   for (TrainingData *data : {task.data.get(), task.evaluated.get()})
     for (const TakenInput &input : model.inputs) {
       if (!data)
@@ -421,13 +350,8 @@ static void bindData(const TrainedModel &model, Task &task, uint64_t microBatch,
 
 /// Results that cannot be kept should not be computed.
 static void checkOutputs(const TrainedModel &model) {
-  std::vector<std::string> written,
-      read{model.training.model, absl::GetFlag(FLAGS_tokens)};
-  for (const std::string &path :
-       {absl::GetFlag(FLAGS_data), absl::GetFlag(FLAGS_eval_data),
-        absl::GetFlag(FLAGS_eval_tokens), absl::GetFlag(FLAGS_tokenizer)})
-    if (!path.empty())
-      read.push_back(path);
+  std::vector<std::string> written, read = namesOfTrainFiles();
+  read.push_back(model.training.model);
   for (const std::string &path :
        {absl::GetFlag(FLAGS_log), absl::GetFlag(FLAGS_report)})
     if (!path.empty())
@@ -516,7 +440,6 @@ static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
     throw UsageError("--loss wants cross-entropy, mean-square or result, "
                      "found '" +
                      loss + "'");
-  const bool hasArrays = !absl::GetFlag(FLAGS_data).empty();
   const auto sequence = uint64_t(absl::GetFlag(FLAGS_sequence).value);
   const auto batch =
       uint64_t(std::max<int64_t>(1, absl::GetFlag(FLAGS_micro_batch).value));
@@ -526,11 +449,11 @@ static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
   const bool stopsEarly =
       absl::GetFlag(FLAGS_validate_only) || absl::GetFlag(FLAGS_compile_only);
   std::optional<Task> task;
-  if (!stopsEarly || !absl::GetFlag(FLAGS_tokens).empty() || hasArrays)
+  if (!stopsEarly || !namesOfTrainFiles().empty())
     task = readTask(cache);
   const TrainedModel model = readTrainedModel(
-      word, cache, batch, sequence, task ? task->arrays.get() : nullptr);
-  if (!isQuiet && !hasArrays && !sequence)
+      word, cache, batch, sequence, task ? task->files.arrays.get() : nullptr);
+  if (!isQuiet && !(task && task->files.arrays) && !sequence)
     std::printf("sequences of %llu tokens, as the model has them\n",
                 static_cast<unsigned long long>(model.sequence));
   checkOutputs(model);

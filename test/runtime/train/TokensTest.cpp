@@ -143,4 +143,24 @@ TEST(Tokens, VocabularyAndCount) {
               testing::HasSubstr("2 steps take 5 tokens, and there are 4"));
 }
 
+TEST(Tokens, FilesGoOnWhereTheLastOneEnds) {
+  const std::string bytes = written("u8.npy",
+                                    npy<uint8_t>(DataType::UInt8, {3, 0, 250})),
+                    words = written("i32.npy",
+                                    npy<int32_t>(DataType::Int32, {7, 300})),
+                    text = written("two.txt", "ba");
+  const Tokens tokens = Tokens::open({bytes, words, text});
+  EXPECT_EQ(all(tokens), (std::vector<int64_t>{3, 0, 250, 7, 300, 'b', 'a'}));
+  EXPECT_EQ(tokens.path(), bytes + ", " + words + ", " + text);
+  EXPECT_NE(tokens.digest(), Tokens::open({words, bytes, text}).digest());
+  EXPECT_EQ(Tokens::open(std::vector{bytes}).digest(),
+            Tokens::open(bytes).digest());
+  EXPECT_THAT(errorOf([&] { tokens.requireWithin(251); }),
+              testing::HasSubstr("i32.npy': token 1 is 300"));
+  // The characters of both texts are one alphabet.
+  const Tokens characters =
+      Tokens::open({text, written("three.txt", "cab")}, TextUnit::Characters);
+  EXPECT_EQ(all(characters), (std::vector<int64_t>{1, 0, 2, 0, 1}));
+}
+
 } // namespace
