@@ -11,6 +11,12 @@ double Schedule::rate(uint64_t step) const {
     return learningRate * double(step) / double(warmupSteps);
   if (kind == Kind::Constant)
     return learningRate;
+  if (kind == Kind::InverseSqrt) {
+    constexpr uint64_t usual = 10000;
+    const uint64_t scale = warmupSteps ? warmupSteps : usual;
+    return learningRate *
+           std::sqrt(double(scale) / double(step - warmupSteps + scale));
+  }
   const double whole = std::max(1.0, double(steps) - double(warmupSteps));
   const double done = std::min(1.0, double(step - warmupSteps) / whole);
   const double left = kind == Kind::Linear
@@ -26,6 +32,8 @@ std::optional<Schedule::Kind> findSchedule(const std::string &name) {
     return Schedule::Kind::Linear;
   if (name == "cosine")
     return Schedule::Kind::Cosine;
+  if (name == "inverse-sqrt")
+    return Schedule::Kind::InverseSqrt;
   return std::nullopt;
 }
 

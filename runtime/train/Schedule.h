@@ -15,12 +15,14 @@ namespace wsec::runtime {
 ///   then   constant   learningRate
 ///          linear     from learningRate to endRate, in a line
 ///          cosine     the same, along half a period of a cosine
+///          inverse-sqrt   learningRate * sqrt(warmupSteps / step), which does
+///                     not end; without a warm-up as if 10,000 steps had one
 ///
 /// Step `steps` would be the first one at endRate. As
-/// get_{constant,linear,cosine}_schedule_with_warmup of `transformers`, which
-/// end at 0.
+/// get_{constant,linear,cosine}_schedule_with_warmup and
+/// get_inverse_sqrt_schedule of `transformers`, which end at 0.
 struct Schedule {
-  enum class Kind { Constant, Linear, Cosine };
+  enum class Kind { Constant, Linear, Cosine, InverseSqrt };
   Kind kind = Kind::Constant;
   double learningRate = 1e-3, endRate = 0;
   uint64_t warmupSteps = 0;

@@ -121,7 +121,8 @@ ABSL_FLAG(Words, no_decay, {},
           "GLOB  parameters whose weights do not decay; may be repeated");
 ABSL_FLAG(Real, clip_norm, {0}, "X  largest norm of all gradients together");
 ABSL_FLAG(std::string, schedule, "constant",
-          "KIND  of the learning rate: constant, linear or cosine");
+          "KIND  of the learning rate: constant, linear, cosine or "
+          "inverse-sqrt");
 ABSL_FLAG(Any, warmup_steps, {0}, "N  steps in which it grows from 0");
 ABSL_FLAG(Real, end_lr, {0}, "RATE  that linear and cosine end at");
 ABSL_FLAG(Count, decay_steps, {0},
@@ -238,7 +239,8 @@ static Schedule schedule(uint64_t steps) {
   const std::string name = absl::GetFlag(FLAGS_schedule);
   const auto kind = findSchedule(name);
   if (!kind)
-    throw UsageError("--schedule wants constant, linear or cosine, found '" +
+    throw UsageError("--schedule wants constant, linear, cosine or "
+                     "inverse-sqrt, found '" +
                      name + "'");
   schedule.kind = *kind;
   schedule.learningRate = absl::GetFlag(FLAGS_lr).orElse(

@@ -34,6 +34,17 @@ TEST(Schedule, AsOfTransformers) {
                 1e-18);
 }
 
+// That of get_inverse_sqrt_schedule, with and without a warm-up.
+TEST(Schedule, InverseSqrt) {
+  Schedule schedule{Schedule::Kind::InverseSqrt, 2e-3, 0, 4, 20};
+  EXPECT_DOUBLE_EQ(schedule.rate(2), 1e-3);
+  EXPECT_DOUBLE_EQ(schedule.rate(4), 2e-3);
+  EXPECT_DOUBLE_EQ(schedule.rate(16), 1e-3);
+  schedule.warmupSteps = 0;
+  EXPECT_DOUBLE_EQ(schedule.rate(0), 2e-3);
+  EXPECT_DOUBLE_EQ(schedule.rate(30000), 1e-3);
+}
+
 TEST(Schedule, EndsAtItsRate) {
   for (const auto kind : {Schedule::Kind::Linear, Schedule::Kind::Cosine}) {
     const Schedule schedule{kind, 1e-3, 1e-4, 0, 10};
