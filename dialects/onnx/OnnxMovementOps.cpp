@@ -15,8 +15,10 @@ static LogicalResult verifyBroadcast(Operation *op, ValueRange operands,
   for (Value operand : operands) {
     SmallVector<int64_t> next;
     if (!OpTrait::util::getBroadcastedShape(shape, shapeOf(operand), next))
-      return op->emitOpError() << "shape of " << operand.getType()
-                               << " does not broadcast with the other operands";
+      return withMaker(op->emitOpError()
+                           << "shape of " << operand.getType()
+                           << " does not broadcast with the other operands",
+                       operand);
     shape = next;
   }
   if (shapeOf(result) != ArrayRef<int64_t>(shape))
@@ -38,8 +40,9 @@ LogicalResult BinaryOp::verify() {
   if (failed(verifyBroadcast(*this, getOperands(), getY()))) // C1
     return failure();
   if (elementOf(getA()) != elementOf(getB())) // C2
-    return emitOpError() << "operands are of " << elementOf(getA()) << " and "
-                         << elementOf(getB());
+    return withMaker(emitOpError() << "operands are of " << elementOf(getA())
+                                   << " and " << elementOf(getB()),
+                     getB());
   Type expected = isComparison(getKind()) ? IntegerType::get(getContext(), 1)
                                           : elementOf(getA());
   return expectType(*this, "result", getY(), shapeOf(getY()), expected); // C3
@@ -64,8 +67,10 @@ LogicalResult ReduceOp::verify() {
   for (size_t i = 1; i < axes.size(); ++i)
     ordered &= axes[i - 1] < axes[i];
   if (!ordered) // C1
-    return emitOpError() << "axes [" << axes
-                         << "] are not increasing inside rank " << x.size();
+    return withMaker(emitOpError()
+                         << "axes [" << axes
+                         << "] are not increasing inside rank " << x.size(),
+                     getX());
   for (auto [d, extent] : llvm::enumerate(x)) {
     if (!llvm::is_contained(axes, int64_t(d)))
       shape.push_back(extent);
@@ -79,11 +84,13 @@ LogicalResult TopKOp::verify() {
   SmallVector<int64_t> shape(shapeOf(getX()));
   SmallVector<int64_t> found(shapeOf(getIndices()));
   if (!isa<FloatType>(elementOf(getX()))) // C1
-    return emitOpError() << "orders floats, not " << getX().getType();
+    return withMaker(emitOpError() << "orders floats, not " << getX().getType(),
+                     getX());
   if (shape.empty() || found.empty() || found.back() < 1 ||
       found.back() > shape.back()) // C2
-    return emitOpError() << "cannot find " << getIndices().getType() << " in "
-                         << getX().getType();
+    return withMaker(emitOpError() << "cannot find " << getIndices().getType()
+                                   << " in " << getX().getType(),
+                     getX());
   shape.back() = found.back();
   Builder builder(getContext());
   if (failed(expectType(*this, "indices", getIndices(), shape,
@@ -101,15 +108,18 @@ LogicalResult ReshapeOp::verify() {
   auto to = cast<RankedTensorType>(getY().getType());
   if (from.getElementType() != to.getElementType() ||
       from.getNumElements() != to.getNumElements()) // C1
-    return emitOpError() << "cannot give " << from << " the type " << to;
+    return withMaker(
+        emitOpError() << "cannot give " << from << " the type " << to, getX());
   return success();
 }
 
 LogicalResult ExpandOp::verify() {
   if (elementOf(getX()) != elementOf(getY()) ||
       !broadcastsTo(getX(), shapeOf(getY()))) // C1
-    return emitOpError() << getX().getType() << " does not broadcast to "
-                         << getY().getType();
+    return withMaker(emitOpError()
+                         << getX().getType() << " does not broadcast to "
+                         << getY().getType(),
+                     getX());
   return success();
 }
 
@@ -121,8 +131,9 @@ LogicalResult TransposeOp::verify() {
   for (size_t d = 0; permutes && d < x.size(); ++d)
     permutes = sorted[d] == int64_t(d);
   if (!permutes) // C1
-    return emitOpError() << "[" << perm << "] does not permute " << x.size()
-                         << " dimensions";
+    return withMaker(emitOpError() << "[" << perm << "] does not permute "
+                                   << x.size() << " dimensions",
+                     getX());
   for (int64_t d : perm)
     shape.push_back(x[d]);
   return expectType(*this, "result", getY(), shape, elementOf(getX())); // C2
@@ -138,8 +149,10 @@ LogicalResult SliceOp::verify() {
     int64_t first = getStarts()[d], last = first + (extent - 1) * getSteps()[d];
     if (extent > 0 &&
         (std::min(first, last) < 0 || std::max(first, last) >= x[d])) // C2
-      return emitOpError() << "takes elements " << first << " to " << last
-                           << " of " << x[d] << " along dimension " << d;
+      return withMaker(emitOpError()
+                           << "takes elements " << first << " to " << last
+                           << " of " << x[d] << " along dimension " << d,
+                       getX());
   }
   return expectType(*this, "result", getY(), y, elementOf(getX()));
 }
@@ -156,13 +169,15 @@ LogicalResult ConcatOp::verify() {
   for (Value part : getParts()) {
     SmallVector<int64_t> rest(shapeOf(part));
     if (rest.size() != shape.size()) // C1
-      return emitOpError() << "joins rank " << shape.size() << " and rank "
-                           << rest.size();
+      return withMaker(emitOpError() << "joins rank " << shape.size()
+                                     << " and rank " << rest.size(),
+                       part);
     int64_t extent = std::exchange(rest[axis], shape[axis]);
     if (rest != shape) // C2
-      return emitOpError() << part.getType() << " does not fit "
-                           << getParts().front().getType() << " along axis "
-                           << axis;
+      return withMaker(emitOpError() << part.getType() << " does not fit "
+                                     << getParts().front().getType()
+                                     << " along axis " << axis,
+                       part);
     shape[axis] += extent;
   }
   return expectType(*this, "result", getY(), shape,

@@ -44,15 +44,6 @@ static void nameResultsAfterNode(Operation *op, OpAsmSetValueNameFn setNameFn) {
 // ConstantOp
 //===----------------------------------------------------------------------===//
 
-/// The parameter of this name, or an error that `op` names none.
-static ParameterOp parameterOf(Operation *op, FlatSymbolRefAttr name,
-                               SymbolTableCollection &symbols) {
-  auto parameter = symbols.lookupNearestSymbolFrom<ParameterOp>(op, name);
-  if (!parameter)
-    op->emitOpError() << "there is no parameter " << name;
-  return parameter;
-}
-
 /// `view offset N strides [...]`, or nothing.
 static ParseResult parseView(OpAsmParser &parser, IntegerAttr &offset,
                              DenseI64ArrayAttr &strides) {
@@ -257,8 +248,10 @@ ConstantOp::verifySymbolUses(SymbolTableCollection &symbols) { // C7
     return failure();
   if (parameter.getType() == named.getType())
     return success();
-  return emitOpError() << "views " << named.getParameter() << " as "
-                       << named.getType() << ", it is " << parameter.getType();
+  return withDeclaration(emitOpError() << "views " << named.getParameter()
+                                       << " as " << named.getType()
+                                       << ", it is " << parameter.getType(),
+                         parameter);
 }
 
 bool onnx::isDataOf(Attribute value, RankedTensorType type) {
@@ -298,8 +291,9 @@ LogicalResult NodeOp::verify() {
 LogicalResult MatMulOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX()), weight = shapeOf(getWeight());
   if (x.empty() || weight.size() != 2 || weight[0] != x.back()) // C1
-    return emitOpError() << "cannot multiply " << getX().getType() << " by "
-                         << getWeight().getType();
+    return withMaker(emitOpError() << "cannot multiply " << getX().getType()
+                                   << " by " << getWeight().getType(),
+                     getWeight());
   Type element = elementOf(getY());
   if (getBias() && shapeOf(getBias()) != ArrayRef<int64_t>(weight[1])) // C2
     return typeError(*this, "bias", getBias(),
@@ -312,13 +306,16 @@ LogicalResult MatMulOp::verify() {
 LogicalResult BatchMatMulOp::verify() {
   ArrayRef<int64_t> a = shapeOf(getA()), b = shapeOf(getB());
   if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - 2]) // C1
-    return emitOpError() << "cannot multiply " << getA().getType() << " by "
-                         << getB().getType();
+    return withMaker(emitOpError() << "cannot multiply " << getA().getType()
+                                   << " by " << getB().getType(),
+                     getB());
   SmallVector<int64_t> shape;
   if (!OpTrait::util::getBroadcastedShape(a.drop_back(2), b.drop_back(2),
                                           shape)) // C2
-    return emitOpError() << "has matrices that do not pair: "
-                         << getA().getType() << " and " << getB().getType();
+    return withMaker(emitOpError()
+                         << "has matrices that do not pair: "
+                         << getA().getType() << " and " << getB().getType(),
+                     getB());
   shape.append({a[a.size() - 2], b.back()});
   return expectType(*this, "result", getY(), shape, elementOf(getY()));
 }
@@ -327,8 +324,12 @@ static LogicalResult verifyHeads(Operation *op, StringRef what, Value value,
                                  int64_t heads) {
   if (heads > 0 && lastExtent(value) % heads == 0)
     return success();
-  return op->emitOpError() << lastExtent(value) << " features of " << what
-                           << " are not a multiple of " << heads << " heads";
+  InFlightDiagnostic error = op->emitOpError()
+                             << lastExtent(value) << " features of " << what
+                             << " are not a multiple of " << heads << " heads";
+  if (value.getDefiningOp() != op)
+    return withMaker(std::move(error), value);
+  return failure();
 }
 
 LogicalResult wsec::onnx::verifyTerms(Operation *op, ArrayAttr terms,
@@ -366,9 +367,11 @@ LogicalResult AttentionOp::verify() {
                     v = shapeOf(getV());
   if (q.size() != 3 || k.size() != 3 || v.size() != 3 || q[0] != k[0] ||
       q[0] != v[0]) // C1
-    return emitOpError("needs q, k and v of rank 3 and equal batch, found ")
-           << getQ().getType() << ", " << getK().getType() << ", "
-           << getV().getType();
+    return withMaker(
+        emitOpError("needs q, k and v of rank 3 and equal batch, found ")
+            << getQ().getType() << ", " << getK().getType() << ", "
+            << getV().getType(),
+        getK());
   const int64_t heads = getNumHeads(), shared = keyHeads();
   if (failed(verifyHeads(*this, "q", getQ(), heads)) ||
       failed(verifyHeads(*this, "k", getK(), shared)) ||
@@ -378,19 +381,23 @@ LogicalResult AttentionOp::verify() {
     return emitOpError() << heads << " heads cannot share " << shared
                          << " heads of keys evenly";
   if (q[2] / heads != k[2] / shared || k[1] != v[1]) // C3
-    return emitOpError("q and k differ in features or k and v in tokens: ")
-           << getQ().getType() << ", " << getK().getType() << ", "
-           << getV().getType();
+    return withMaker(
+        emitOpError("q and k differ in features or k and v in tokens: ")
+            << getQ().getType() << ", " << getK().getType() << ", "
+            << getV().getType(),
+        getK());
   for (Value mask : getMasks()) {
     ArrayRef<int64_t> shape = shapeOf(mask);
     bool fits = shape.size() == 4 && shape[1] == 1 &&
                 (shape[2] == q[1] || shape[2] == 1) && shape[3] == k[1];
     fits |= shape.size() == 3 && shape[1] == q[1] && shape[2] == heads * k[1];
     if (!fits || (shape[0] != q[0] && shape[0] != 1)) // C5
-      return emitOpError() << "mask is " << mask.getType() << ", expected ["
+      return withMaker(emitOpError()
+                           << "mask is " << mask.getType() << ", expected ["
                            << q[0] << " or 1, 1, " << q[1] << " or 1, " << k[1]
                            << "], or [" << q[0] << " or 1, " << q[1] << ", "
-                           << heads * k[1] << "]";
+                           << heads * k[1] << "]",
+                       mask);
   }
   if (std::optional<APFloat> cap = getSoftcap();
       cap && !(cap->convertToFloat() > 0)) // C6
@@ -403,10 +410,15 @@ LogicalResult AttentionOp::verify() {
                     elementOf(getQ())); // C4
 }
 
+static LogicalResult rankError(Operation *op, Value x) {
+  return withMaker(op->emitOpError("needs x of rank 3, found ") << x.getType(),
+                   x);
+}
+
 LogicalResult RotaryOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX()), angles = shapeOf(getCos());
   if (x.size() != 3) // C1
-    return emitOpError("needs x of rank 3, found ") << getX().getType();
+    return rankError(*this, getX());
   if (failed(verifyHeads(*this, "x", getX(), getNumHeads()))) // C1
     return failure();
   const int64_t size = x[2] / int64_t(getNumHeads()), turned = getRotaryDim();
@@ -419,10 +431,12 @@ LogicalResult RotaryOp::verify() {
                     (angles[1] == x[1] || angles[1] == 1) &&
                     (angles[2] == turned || angles[2] == turned / 2);
   if (!fits) // C3
-    return emitOpError() << "cos is " << getCos().getType() << " and sin "
+    return withMaker(emitOpError()
+                         << "cos is " << getCos().getType() << " and sin "
                          << getSin().getType() << ", expected [" << x[0]
                          << " or 1, " << x[1] << " or 1, " << turned << " or "
-                         << turned / 2 << "]";
+                         << turned / 2 << "]",
+                     getCos());
   return expectType(*this, "result", getY(), x, elementOf(getX())); // C4
 }
 
@@ -432,9 +446,10 @@ static LogicalResult verifyFeatureVector(Operation *op, StringRef what, Value x,
   if (!shapeOf(x).empty() &&
       shapeOf(vector) == ArrayRef<int64_t>(lastExtent(x)))
     return success();
-  return op->emitOpError() << what << " is " << vector.getType()
-                           << ", expected one element per feature of "
-                           << x.getType();
+  return withMaker(op->emitOpError() << what << " is " << vector.getType()
+                                     << ", expected one element per feature of "
+                                     << x.getType(),
+                   vector);
 }
 
 LogicalResult LayerNormOp::verify() {
@@ -461,7 +476,7 @@ LogicalResult SliceHeadsOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX()), y = shapeOf(getY());
   const int64_t heads = getNumHeads(), start = getStart();
   if (x.size() != 3) // C1
-    return emitOpError("needs x of rank 3, found ") << getX().getType();
+    return rankError(*this, getX());
   if (failed(verifyHeads(*this, "x", getX(), heads))) // C1
     return failure();
   if (y.size() != 3 || y.drop_back() != x.drop_back() ||
@@ -483,8 +498,10 @@ LogicalResult CrossEntropyOp::verify() {
   Type label = elementOf(getLabels());
   if (logits.empty() || labels != logits.drop_back() ||
       !(label.isInteger(32) || label.isInteger(64))) // C1
-    return emitOpError() << "cannot hold " << getLogits().getType()
-                         << " against labels " << getLabels().getType();
+    return withMaker(emitOpError()
+                         << "cannot hold " << getLogits().getType()
+                         << " against labels " << getLabels().getType(),
+                     getLabels());
   if (getWeights() &&
       failed(verifyFeatureVector(*this, "weights", getLogits(), getWeights())))
     return failure(); // C2
@@ -502,93 +519,13 @@ LogicalResult GatherOp::verify() {
   ArrayRef<int64_t> table = shapeOf(getTable());
   Type ids = elementOf(getIds());
   if (table.size() != 2 || !(ids.isInteger(32) || ids.isInteger(64))) // C1
-    return emitOpError() << "cannot look " << getIds().getType() << " up in "
-                         << getTable().getType();
+    return withMaker(emitOpError() << "cannot look " << getIds().getType()
+                                   << " up in " << getTable().getType(),
+                     getIds());
   SmallVector<int64_t> shape(shapeOf(getIds()));
   shape.push_back(table[1]);
   return expectType(*this, "result", getY(), shape,
                     elementOf(getTable())); // C2
-}
-
-//===----------------------------------------------------------------------===//
-// Gradients
-//===----------------------------------------------------------------------===//
-
-SmallVector<int64_t> GradientOp::getViewStrides() {
-  if (std::optional<ArrayRef<int64_t>> strides = getStrides())
-    return llvm::to_vector(*strides);
-  return denseStrides(shapeOf(getValue()));
-}
-
-/// Holds if no two indices of `shape` name one element: each stride is beyond
-/// all that those below it reach.
-static bool namesEachOnce(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
-  SmallVector<std::pair<int64_t, int64_t>> steps;
-  for (auto [extent, stride] : llvm::zip_equal(shape, strides))
-    if (extent > 1)
-      steps.emplace_back(std::abs(stride), extent);
-  llvm::sort(steps);
-  int64_t reached = 0;
-  for (auto [stride, extent] : steps) {
-    if (stride <= reached)
-      return false;
-    reached += stride * (extent - 1);
-  }
-  return true;
-}
-
-LogicalResult GradientOp::verify() {
-  auto type = cast<RankedTensorType>(getValue().getType());
-  if (!type.getElementType().isF32() || !type.hasStaticShape()) // C1
-    return emitOpError() << "adds " << type << ", expected f32";
-  if (!hasView())
-    return getOffset() ? emitOpError("has an offset but no strides")
-                       : success();
-  if (getRows()) // C4
-    return emitOpError("has rows and a view, expected one of them");
-  if (getStrides()->size() != size_t(type.getRank())) // C3
-    return emitOpError() << "has " << getStrides()->size()
-                         << " strides for a value of rank " << type.getRank();
-  if (!touchedElements(type.getShape(), getViewOffset(), *getStrides()))
-    return emitOpError("view touches elements that cannot be counted"); // C3
-  if (!namesEachOnce(type.getShape(), *getStrides()))                   // C3
-    return emitOpError() << "names elements twice with strides ["
-                         << *getStrides() << "] for " << type;
-  return success();
-}
-
-LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  ParameterOp parameter = parameterOf(*this, getParameterAttr(), symbols); // C1
-  if (!parameter)
-    return failure();
-  if (!parameter.isTrainable()) // C1
-    return emitOpError() << getParameterAttr() << " is frozen";
-  RankedTensorType of = parameter.getTensorType();
-  auto type = cast<RankedTensorType>(getValue().getType());
-  if (Value rows = getRows()) { // C4
-    Type ids = elementOf(rows);
-    if (of.getRank() != 2 || !(ids.isInteger(32) || ids.isInteger(64)))
-      return emitOpError() << "cannot add to rows " << rows.getType() << " of "
-                           << of;
-    SmallVector<int64_t> shape(shapeOf(rows));
-    shape.push_back(of.getDimSize(1));
-    return expectType(*this, "value", getValue(), shape, type.getElementType());
-  }
-  if (!hasView()) {
-    if (type.getNumElements() != of.getNumElements()) // C2
-      return emitOpError() << "adds " << type.getNumElements()
-                           << " elements to " << of.getNumElements() << " of "
-                           << getParameterAttr();
-    return success();
-  }
-  auto [first, last] =
-      *touchedElements(type.getShape(), getViewOffset(), *getStrides());
-  if (type.getNumElements() > 0 &&
-      (first < 0 || last >= of.getNumElements())) // C3
-    return emitOpError() << "view touches elements " << first << " to " << last
-                         << " of " << of.getNumElements() << " of "
-                         << getParameterAttr();
-  return success();
 }
 
 #define GET_OP_CLASSES

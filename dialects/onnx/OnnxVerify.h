@@ -16,11 +16,21 @@ inline Type elementOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType();
 }
 
+/// Adds where an operand that an error is about is made.
+inline LogicalResult withMaker(InFlightDiagnostic error, Value operand) {
+  error.attachNote(operand.getLoc()) << "the operand is made here";
+  return failure();
+}
+
 /// Says "<what> is <found>, expected <expected>".
 inline LogicalResult typeError(Operation *op, StringRef what, Value found,
                                Type expected) {
-  return op->emitOpError() << what << " is " << found.getType() << ", expected "
-                           << expected;
+  InFlightDiagnostic error = op->emitOpError()
+                             << what << " is " << found.getType()
+                             << ", expected " << expected;
+  if (found.getDefiningOp() != op)
+    return withMaker(std::move(error), found);
+  return failure();
 }
 
 inline LogicalResult expectType(Operation *op, StringRef what, Value value,
@@ -40,6 +50,22 @@ inline bool broadcastsTo(Value value, ArrayRef<int64_t> to) {
     if (f != t && f != 1)
       return false;
   return true;
+}
+
+/// The parameter of this name, or an error that `op` names none.
+inline ParameterOp parameterOf(Operation *op, FlatSymbolRefAttr name,
+                               SymbolTableCollection &symbols) {
+  auto parameter = symbols.lookupNearestSymbolFrom<ParameterOp>(op, name);
+  if (!parameter)
+    op->emitOpError() << "there is no parameter " << name;
+  return parameter;
+}
+
+/// Adds where the parameter that an error is about is declared.
+inline LogicalResult withDeclaration(InFlightDiagnostic error,
+                                     ParameterOp parameter) {
+  error.attachNote(parameter.getLoc()) << "the parameter is declared here";
+  return failure();
 }
 
 } // namespace wsec::onnx

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs, routes, scalars and classes. Instructions are in PeVector.cpp, the
-// host side in PeHost.cpp.
+// Programs, routes and classes. Instructions are in PeVector.cpp, the host side
+// in PeHost.cpp.
 
 #include "dialects/pe/PeMistakes.h"
 #include "dialects/pe/PeSyntax.h"
@@ -38,10 +38,11 @@ static LogicalResult verifyInside(Operation *op, RectAttr rect,
                                   ProgramOp program) {
   if (rect.getX1() <= program.getWidth() && rect.getY1() <= program.getHeight())
     return success();
-  return op->emitOpError("has a rectangle that reaches to (")
-         << rect.getX1() - 1 << ", " << rect.getY1() - 1
-         << "), but the mesh is " << program.getWidth() << "x"
-         << program.getHeight();
+  return withNote(op->emitOpError("has a rectangle that reaches to (")
+                      << rect.getX1() - 1 << ", " << rect.getY1() - 1
+                      << "), but the mesh is " << program.getWidth() << "x"
+                      << program.getHeight(),
+                  program, "the program with this mesh");
 }
 
 static LogicalResult verifyChannels(StreamOp stream, ProgramOp program) {
@@ -49,10 +50,11 @@ static LogicalResult verifyChannels(StreamOp stream, ProgramOp program) {
   int64_t span = in ? program.getWidth() : program.getHeight();
   for (auto channel : stream.getChannelsAttr().getAsRange<ChannelAttr>())
     if (channel.getRow() >= program.getHeight() || channel.getEnd() > span)
-      return stream.emitOpError("has channel ")
-             << channel.getRow() << " -> " << channel.getBegin() << ':'
-             << channel.getEnd() << " outside the mesh " << program.getWidth()
-             << "x" << program.getHeight();
+      return withNote(stream.emitOpError("has channel ")
+                          << channel.getRow() << " -> " << channel.getBegin()
+                          << ':' << channel.getEnd() << " outside the mesh "
+                          << program.getWidth() << "x" << program.getHeight(),
+                      program, "the program with this mesh");
   return success();
 }
 
@@ -364,101 +366,6 @@ LogicalResult ChainOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Scalars
-//===----------------------------------------------------------------------===//
-
-OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValueAttr(); }
-
-LogicalResult ConstantOp::verify() {
-  auto value = static_cast<int64_t>(getValue());
-  if (!llvm::isInt<32>(value)) // C1
-    return emitOpError("has value ") << value << ", more than 32 bits hold";
-  return success();
-}
-
-void ConstantOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  auto value = static_cast<int64_t>(getValue());
-  setName(getResult(), value < 0 ? "m" + std::to_string(-value)
-                                 : "c" + std::to_string(value));
-}
-
-unsigned wsec::pe::inputCount(ScalarKind kind) {
-  switch (kind) {
-  case ScalarKind::Px:
-  case ScalarKind::Py:
-    return 0;
-  case ScalarKind::Not:
-    return 1;
-  case ScalarKind::TileStart:
-  case ScalarKind::TileSize:
-  case ScalarKind::TileIndex:
-    return 3;
-  default:
-    return 2;
-  }
-}
-
-bool wsec::pe::isClassScalar(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return isa<EntryOp, StreamOp>(argument.getOwner()->getParentOp());
-  return isa_and_nonnull<ConstantOp, ScalarOp>(value.getDefiningOp());
-}
-
-SmallVector<OpFoldResult, 3> ScalarOp::getMixedInputs() {
-  SmallVector<OpFoldResult, 3> mixed;
-  if (!getLiterals()) {
-    mixed.append(getInputs().begin(), getInputs().end());
-    return mixed;
-  }
-  Builder builder(getContext());
-  auto next = getInputs().begin();
-  for (int64_t number : getLiteralsAttr().asArrayRef())
-    if (!ShapedType::isDynamic(number))
-      mixed.push_back(builder.getI64IntegerAttr(number));
-    else if (next != getInputs().end())
-      mixed.push_back(*next++);
-  // Operands that have no place are one too many.
-  mixed.append(next, getInputs().end());
-  return mixed;
-}
-
-// What a scalar cannot depend on.
-static StringRef describeRunTime(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument)
-    return "value computed at run time";
-  return isa<ForOp>(argument.getOwner()->getParentOp())
-             ? "loop variable"
-             : "number that a launch carries";
-}
-
-LogicalResult ScalarOp::verify() {
-  unsigned expected = inputCount(getKind()), found = getMixedInputs().size();
-  if (found != expected) // C1
-    return emitOpError() << stringifyScalarKind(getKind()) << " takes "
-                         << expected << " operands, found " << found;
-  if (getLiterals() && getLiterals()->size() != found) // C1
-    return emitOpError("has numbers in ")
-           << getLiterals()->size() << " places of " << found;
-  for (OpFoldResult input : getMixedInputs())
-    if (auto number = dyn_cast<Attribute>(input))
-      if (int64_t value = cast<IntegerAttr>(number).getInt();
-          !llvm::isInt<32>(value)) // C3
-        return emitOpError("has operand ")
-               << value << ", more than 32 bits hold";
-  for (Value input : getInputs())
-    if (!isClassScalar(input)) // C2
-      return emitOpError("depends on a ") << describeRunTime(input);
-  return success();
-}
-
-void ScalarOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  StringRef name = stringifyScalarKind(getKind());
-  name.consume_front("tile_");
-  setName(getResult(), name);
-}
-
-//===----------------------------------------------------------------------===//
 // Classes and buffers
 //===----------------------------------------------------------------------===//
 
@@ -500,10 +407,11 @@ static LogicalResult verifyTask(Operation *op, FlatSymbolRefAttr name,
     return success();
   auto task = symbols.lookup<TaskOp>(name.getValue());
   if (!task) // C3
-    return op->emitOpError("names task ")
-           << name << ", which class @" << peClass.getSymName()
-           << " does not have"
-           << nearestSymbol<TaskOp>(name.getValue(), peClass);
+    return withNote(op->emitOpError("names task ")
+                        << name << ", which class @" << peClass.getSymName()
+                        << " does not have"
+                        << nearestSymbol<TaskOp>(name.getValue(), peClass),
+                    peClass, "the class");
   if (activates && task.getKind() != TaskKind::Local) // C3
     return withNote(op->emitOpError("activates ")
                         << name << ", which is not a local task",
@@ -586,10 +494,11 @@ LogicalResult ClassOp::verifyRegions() {
     for (FlatSymbolRefAttr name : namedBuffers(op)) {
       if (symbols.lookup<BufferOp>(name.getValue()))
         continue;
-      op->emitOpError("uses buffer ") // C2
-          << name << ", which class @" << getSymName() << " does not have"
-          << nearestSymbol<BufferOp>(name.getValue(), *this);
-      return WalkResult::interrupt();
+      return WalkResult(withNote(
+          op->emitOpError("uses buffer ") // C2
+              << name << ", which class @" << getSymName() << " does not have"
+              << nearestSymbol<BufferOp>(name.getValue(), *this),
+          *this, "the class"));
     }
     return WalkResult(verifyTasks(op, *this, symbols));
   });

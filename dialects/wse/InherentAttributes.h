@@ -10,7 +10,7 @@
 
 namespace wsec::wse {
 
-/// Of an `attention` that takes keys and values from the store: they.
+/// Keys and values of an `attention` that takes them from the store.
 inline constexpr llvm::StringLiteral storedAttrName = "wse.stored";
 
 /// The attributes that the operation's kind declares, by name, and what it

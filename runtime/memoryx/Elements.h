@@ -48,7 +48,7 @@ void addWire(program::ElementType wire, const void *elements, size_t count,
 /// negative.
 int64_t readIndex(program::ElementType type, const uint8_t *data,
                   uint64_t index);
-/// The same, for messages.
+/// Element `index`, as messages name it.
 std::string printedIndex(program::ElementType type, const uint8_t *data,
                          uint64_t index);
 

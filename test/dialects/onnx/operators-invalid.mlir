@@ -2,6 +2,7 @@
 
 // Each rule of the named operators, broken alone.
 
+// expected-note @below {{the operand is made here}}
 func.func @matmul_c1(%x: tensor<8x15xf32>, %w: tensor<16x24xf32>) {
   // expected-error @below {{cannot multiply 'tensor<8x15xf32>' by 'tensor<16x24xf32>'}}
   %y = onnx.matmul %x, %w : (tensor<8x15xf32>, tensor<16x24xf32>) -> tensor<8x24xf32>
@@ -10,6 +11,7 @@ func.func @matmul_c1(%x: tensor<8x15xf32>, %w: tensor<16x24xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @matmul_c2(%x: tensor<8x16xf32>, %w: tensor<16x24xf32>, %b: tensor<16xf32>) {
   // expected-error @below {{bias is 'tensor<16xf32>', expected 'tensor<24xf32>'}}
   %y = onnx.matmul %x, %w bias %b : (tensor<8x16xf32>, tensor<16x24xf32>, tensor<16xf32>) -> tensor<8x24xf32>
@@ -26,6 +28,7 @@ func.func @matmul_c3(%x: tensor<8x16xf32>, %w: tensor<16x24xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @batch_matmul_c1(%a: tensor<2x8x16xf32>, %b: tensor<2x8x16xf32>) {
   // expected-error @below {{cannot multiply 'tensor<2x8x16xf32>' by 'tensor<2x8x16xf32>'}}
   %y = onnx.batch_matmul %a, %b : (tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
@@ -34,6 +37,7 @@ func.func @batch_matmul_c1(%a: tensor<2x8x16xf32>, %b: tensor<2x8x16xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @batch_matmul_c2(%a: tensor<2x8x16xf32>, %b: tensor<3x16x8xf32>) {
   // expected-error @below {{has matrices that do not pair: 'tensor<2x8x16xf32>' and 'tensor<3x16x8xf32>'}}
   %y = onnx.batch_matmul %a, %b : (tensor<2x8x16xf32>, tensor<3x16x8xf32>) -> tensor<2x8x8xf32>
@@ -42,6 +46,7 @@ func.func @batch_matmul_c2(%a: tensor<2x8x16xf32>, %b: tensor<3x16x8xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @attention_c1(%q: tensor<2x8x16xf32>, %k: tensor<3x8x16xf32>) {
   // expected-error @below {{needs q, k and v of rank 3 and equal batch, found 'tensor<2x8x16xf32>', 'tensor<3x8x16xf32>', 'tensor<3x8x16xf32>'}}
   %a = onnx.attention %q, %k, %k {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<3x8x16xf32>, tensor<3x8x16xf32>) -> tensor<2x8x16xf32>
@@ -50,6 +55,7 @@ func.func @attention_c1(%q: tensor<2x8x16xf32>, %k: tensor<3x8x16xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @attention_c2(%q: tensor<2x8x16xf32>) {
   // expected-error @below {{16 features of q are not a multiple of 3 heads}}
   %a = onnx.attention %q, %q, %q {num_heads = 3 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
@@ -58,6 +64,7 @@ func.func @attention_c2(%q: tensor<2x8x16xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @attention_c3(%q: tensor<2x8x16xf32>, %v: tensor<2x9x16xf32>) {
   // expected-error @below {{q and k differ in features or k and v in tokens}}
   %a = onnx.attention %q, %q, %v {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x9x16xf32>) -> tensor<2x8x16xf32>
@@ -74,6 +81,7 @@ func.func @attention_c4(%q: tensor<2x8x16xf32>, %v: tensor<2x8x32xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @attention_c5(%q: tensor<2x8x16xf32>, %mask: tensor<2x4x8x8xf32>) {
   // expected-error @below {{mask is 'tensor<2x4x8x8xf32>', expected [2 or 1, 1, 8 or 1, 8], or [2 or 1, 8, 32]}}
   %a = onnx.attention %q, %q, %q masks %mask {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<add operand 0>]} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x4x8x8xf32>) -> tensor<2x8x16xf32>
@@ -82,6 +90,7 @@ func.func @attention_c5(%q: tensor<2x8x16xf32>, %mask: tensor<2x4x8x8xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @attention_c5_by_head(%q: tensor<2x8x16xf32>, %mask: tensor<2x1x32xf32>) {
   // expected-error @below {{mask is 'tensor<2x1x32xf32>', expected [2 or 1, 1, 8 or 1, 8], or [2 or 1, 8, 32]}}
   %a = onnx.attention %q, %q, %q masks %mask {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<add operand 0>]} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x1x32xf32>) -> tensor<2x8x16xf32>
@@ -98,6 +107,7 @@ func.func @attention_c6(%q: tensor<2x8x16xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @slice_heads_c1(%x: tensor<8x16xf32>) {
   // expected-error @below {{needs x of rank 3, found 'tensor<8x16xf32>'}}
   %y = onnx.slice_heads %x {num_heads = 4 : i64, start = 1 : i64} : tensor<8x16xf32> -> tensor<8x8xf32>
@@ -106,6 +116,7 @@ func.func @slice_heads_c1(%x: tensor<8x16xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @slice_heads_c1_heads(%x: tensor<2x8x16xf32>) {
   // expected-error @below {{16 features of x are not a multiple of 3 heads}}
   %y = onnx.slice_heads %x {num_heads = 3 : i64, start = 1 : i64} : tensor<2x8x16xf32> -> tensor<2x8x6xf32>
@@ -130,6 +141,7 @@ func.func @slice_heads_c3(%x: tensor<2x8x16xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @rms_norm_c3(%x: tensor<8x16xf32>, %g: tensor<16xf32>) {
   // expected-error @below {{16 features of x are not a multiple of 3 heads}}
   %y = onnx.rms_norm %x, %g {epsilon = 1.0e-5 : f32, num_heads = 3 : i64} : (tensor<8x16xf32>, tensor<16xf32>) -> tensor<8x16xf32>
@@ -138,6 +150,7 @@ func.func @rms_norm_c3(%x: tensor<8x16xf32>, %g: tensor<16xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @layer_norm_c1(%x: tensor<8x16xf32>, %g: tensor<8xf32>) {
   // expected-error @below {{scale is 'tensor<8xf32>', expected one element per feature of 'tensor<8x16xf32>'}}
   %y = onnx.layer_norm %x, %g {epsilon = 1.0e-5 : f32} : (tensor<8x16xf32>, tensor<8xf32>) -> tensor<8x16xf32>
@@ -154,6 +167,7 @@ func.func @layer_norm_c2(%x: tensor<8x16xf32>, %g: tensor<16xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @rms_norm_c1(%x: tensor<8x16xf32>, %g: tensor<1x16xf32>) {
   // expected-error @below {{scale is 'tensor<1x16xf32>', expected one element per feature of 'tensor<8x16xf32>'}}
   %y = onnx.rms_norm %x, %g {epsilon = 1.0e-5 : f32} : (tensor<8x16xf32>, tensor<1x16xf32>) -> tensor<8x16xf32>
@@ -170,6 +184,7 @@ func.func @rms_norm_c2(%x: tensor<8x16xf32>, %g: tensor<16xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @top_k_c1(%x: tensor<8x16xi32>) {
   // expected-error@below {{orders floats, not 'tensor<8x16xi32>'}}
   %i, %v = onnx.top_k %x : tensor<8x16xi32> -> tensor<8x3xi64>, tensor<8x3xi32>
@@ -178,6 +193,7 @@ func.func @top_k_c1(%x: tensor<8x16xi32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @top_k_c2(%x: tensor<8x16xf32>) {
   // expected-error@below {{cannot find 'tensor<8x17xi64>' in 'tensor<8x16xf32>'}}
   %i, %v = onnx.top_k %x : tensor<8x16xf32> -> tensor<8x17xi64>, tensor<8x17xf32>
@@ -194,6 +210,7 @@ func.func @top_k_c2_shape(%x: tensor<8x16xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @gather_c1(%table: tensor<100x16xf32>, %ids: tensor<8xf32>) {
   // expected-error @below {{cannot look 'tensor<8xf32>' up in 'tensor<100x16xf32>'}}
   %e = onnx.gather %table, %ids : (tensor<100x16xf32>, tensor<8xf32>) -> tensor<8x16xf32>
@@ -210,6 +227,7 @@ func.func @gather_c2(%table: tensor<100x16xf32>, %ids: tensor<8xi64>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @binary_c1(%a: tensor<8x16xf32>, %b: tensor<8xf32>) {
   // expected-error @below {{shape of 'tensor<8xf32>' does not broadcast with the other operands}}
   %y = onnx.binary add %a, %b : (tensor<8x16xf32>, tensor<8xf32>) -> tensor<8x16xf32>
@@ -226,6 +244,7 @@ func.func @binary_c1_result(%a: tensor<8x1xf32>, %b: tensor<16xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @binary_c2(%a: tensor<8xf32>, %b: tensor<8xi64>) {
   // expected-error @below {{operands are of 'f32' and 'i64'}}
   %y = onnx.binary add %a, %b : (tensor<8xf32>, tensor<8xi64>) -> tensor<8xf32>
@@ -242,6 +261,7 @@ func.func @binary_c3(%a: tensor<8xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @where_c1(%c: tensor<8xi1>, %a: tensor<7xf32>) {
   // expected-error @below {{shape of 'tensor<7xf32>' does not broadcast with the other operands}}
   %y = onnx.where %c, %a, %a : (tensor<8xi1>, tensor<7xf32>, tensor<7xf32>) -> tensor<8xf32>
@@ -258,6 +278,7 @@ func.func @where_c2(%c: tensor<8xi64>, %a: tensor<8xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @reduce_c1(%x: tensor<2x8xf32>) {
   // expected-error @below {{axes [1, 0] are not increasing inside rank 2}}
   %y = onnx.reduce sum %x {axes = array<i64: 1, 0>, keepdims = false} : tensor<2x8xf32> -> tensor<f32>
@@ -274,6 +295,7 @@ func.func @reduce_c2(%x: tensor<2x8xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @reshape_c1(%x: tensor<2x8xf32>) {
   // expected-error @below {{cannot give 'tensor<2x8xf32>' the type 'tensor<3x5xf32>'}}
   %y = onnx.reshape %x : tensor<2x8xf32> -> tensor<3x5xf32>
@@ -282,6 +304,7 @@ func.func @reshape_c1(%x: tensor<2x8xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @expand_c1(%x: tensor<2x8xf32>) {
   // expected-error @below {{'tensor<2x8xf32>' does not broadcast to 'tensor<2x16xf32>'}}
   %y = onnx.expand %x : tensor<2x8xf32> -> tensor<2x16xf32>
@@ -290,6 +313,7 @@ func.func @expand_c1(%x: tensor<2x8xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @transpose_c1(%x: tensor<2x8xf32>) {
   // expected-error @below {{[1, 1] does not permute 2 dimensions}}
   %y = onnx.transpose %x {perm = array<i64: 1, 1>} : tensor<2x8xf32> -> tensor<8x8xf32>
@@ -314,6 +338,7 @@ func.func @slice_c1(%x: tensor<8xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @slice_c2(%x: tensor<8xf32>) {
   // expected-error @below {{takes elements 4 to 8 of 8 along dimension 0}}
   %y = onnx.slice %x {starts = array<i64: 4>, steps = array<i64: 2>} : tensor<8xf32> -> tensor<3xf32>
@@ -330,6 +355,7 @@ func.func @concat_c1(%x: tensor<8xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @concat_c2(%x: tensor<8x2xf32>, %z: tensor<7x2xf32>) {
   // expected-error @below {{'tensor<7x2xf32>' does not fit 'tensor<8x2xf32>' along axis 1}}
   %y = onnx.concat %x, %z {axis = 1 : i64} : (tensor<8x2xf32>, tensor<7x2xf32>) -> tensor<8x4xf32>
@@ -338,6 +364,7 @@ func.func @concat_c2(%x: tensor<8x2xf32>, %z: tensor<7x2xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @attention_c3_features(%q: tensor<2x8x16xf32>, %k: tensor<2x8x32xf32>) {
   // expected-error @below {{q and k differ in features or k and v in tokens}}
   %a = onnx.attention %q, %k, %k {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x32xf32>, tensor<2x8x32xf32>) -> tensor<2x8x32xf32>
@@ -362,6 +389,7 @@ func.func @concat_none() {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @concat_c1_rank(%x: tensor<8x2xf32>, %y: tensor<8xf32>) {
   // expected-error @below {{joins rank 2 and rank 1}}
   %z = onnx.concat %x, %y {axis = 0 : i64} : (tensor<8x2xf32>, tensor<8xf32>) -> tensor<16x2xf32>
@@ -370,6 +398,7 @@ func.func @concat_c1_rank(%x: tensor<8x2xf32>, %y: tensor<8xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @attention_c2_keys(%q: tensor<2x8x16xf32>) {
   // expected-error @below {{16 features of k are not a multiple of 3 heads}}
   %a = onnx.attention %q, %q, %q {num_heads = 4 : i64, kv_heads = 3 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
@@ -386,6 +415,7 @@ func.func @attention_c2_shared(%q: tensor<2x8x12xf32>, %k: tensor<2x8x8xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @rotary_c1(%x: tensor<8x16xf32>, %a: tensor<1x8x4xf32>) {
   // expected-error @below {{needs x of rank 3, found 'tensor<8x16xf32>'}}
   %y = onnx.rotary %x, %a, %a {num_heads = 4 : i64, rotary_dim = 4 : i64} : (tensor<8x16xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>) -> tensor<8x16xf32>
@@ -394,6 +424,7 @@ func.func @rotary_c1(%x: tensor<8x16xf32>, %a: tensor<1x8x4xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @rotary_c1_heads(%x: tensor<2x8x16xf32>, %a: tensor<1x8x4xf32>) {
   // expected-error @below {{16 features of x are not a multiple of 3 heads}}
   %y = onnx.rotary %x, %a, %a {num_heads = 3 : i64, rotary_dim = 4 : i64} : (tensor<2x8x16xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>) -> tensor<2x8x16xf32>
@@ -410,6 +441,7 @@ func.func @rotary_c2(%x: tensor<2x8x16xf32>, %a: tensor<1x8x6xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @rotary_c3(%x: tensor<2x8x16xf32>, %a: tensor<1x8x3xf32>) {
   // expected-error @below {{cos is 'tensor<1x8x3xf32>' and sin 'tensor<1x8x3xf32>', expected [2 or 1, 8 or 1, 4 or 2]}}
   %y = onnx.rotary %x, %a, %a {num_heads = 4 : i64, rotary_dim = 4 : i64} : (tensor<2x8x16xf32>, tensor<1x8x3xf32>, tensor<1x8x3xf32>) -> tensor<2x8x16xf32>
@@ -426,6 +458,7 @@ func.func @rotary_c4(%x: tensor<2x8x16xf32>, %a: tensor<1x8x4xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @cross_entropy_c1(%z: tensor<2x8x97xf32>, %c: tensor<2x7xi64>) {
   // expected-error @below {{cannot hold 'tensor<2x8x97xf32>' against labels 'tensor<2x7xi64>'}}
   %y = onnx.cross_entropy mean %z, %c {label_smoothing = 0.0 : f32} : (tensor<2x8x97xf32>, tensor<2x7xi64>) -> tensor<f32>
@@ -434,6 +467,7 @@ func.func @cross_entropy_c1(%z: tensor<2x8x97xf32>, %c: tensor<2x7xi64>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @cross_entropy_c1_floats(%z: tensor<8x97xf32>, %c: tensor<8xf32>) {
   // expected-error @below {{cannot hold 'tensor<8x97xf32>' against labels 'tensor<8xf32>'}}
   %y = onnx.cross_entropy mean %z, %c {label_smoothing = 0.0 : f32} : (tensor<8x97xf32>, tensor<8xf32>) -> tensor<f32>
@@ -442,6 +476,7 @@ func.func @cross_entropy_c1_floats(%z: tensor<8x97xf32>, %c: tensor<8xf32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @cross_entropy_c2(%z: tensor<8x97xf32>, %c: tensor<8xi32>, %w: tensor<96xf32>) {
   // expected-error @below {{weights is 'tensor<96xf32>', expected one element per feature of 'tensor<8x97xf32>'}}
   %y = onnx.cross_entropy mean %z, %c weights %w {label_smoothing = 0.0 : f32} : (tensor<8x97xf32>, tensor<8xi32>, tensor<96xf32>) -> tensor<f32>
@@ -466,6 +501,7 @@ func.func @cross_entropy_c4(%z: tensor<8x97xf32>, %c: tensor<8xi32>) {
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @update_c1(%k: tensor<1x3x64x4xf32>, %new: tensor<1x2x8xf32>, %at: tensor<1xi64>) {
   // expected-error @below {{past is 'tensor<1x3x64x4xf32>' for a result 'tensor<1x64x8xf32>', expected [batch, capacity, features] or [batch, heads, capacity, size]}}
   %0 = onnx.update %k, %new at %at : (tensor<1x3x64x4xf32>, tensor<1x2x8xf32>, tensor<1xi64>) -> tensor<1x64x8xf32>
@@ -474,6 +510,7 @@ func.func @update_c1(%k: tensor<1x3x64x4xf32>, %new: tensor<1x2x8xf32>, %at: ten
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @update_c2(%k: tensor<1x64x8xf32>, %new: tensor<1x65x8xf32>, %at: tensor<1xi64>) {
   // expected-error @below {{writes 'tensor<1x65x8xf32>', expected f32 [1, 1 to 64, 8]}}
   %0 = onnx.update %k, %new at %at : (tensor<1x64x8xf32>, tensor<1x65x8xf32>, tensor<1xi64>) -> tensor<1x64x8xf32>
@@ -482,6 +519,7 @@ func.func @update_c2(%k: tensor<1x64x8xf32>, %new: tensor<1x65x8xf32>, %at: tens
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @update_c3(%k: tensor<2x64x8xf32>, %new: tensor<2x1x8xf32>, %at: tensor<1xi64>) {
   // expected-error @below {{position is 'tensor<1xi64>', expected 2 integers}}
   %0 = onnx.update %k, %new at %at : (tensor<2x64x8xf32>, tensor<2x1x8xf32>, tensor<1xi64>) -> tensor<2x64x8xf32>
@@ -490,6 +528,7 @@ func.func @update_c3(%k: tensor<2x64x8xf32>, %new: tensor<2x1x8xf32>, %at: tenso
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @cached_attention_c1(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %v: tensor<1x63x8xf32>, %at: tensor<1xi64>) {
   // expected-error @below {{needs q, keys and values of rank 3 and equal batch, the last two of equal tokens, found 'tensor<1x1x16xf32>', 'tensor<1x64x8xf32>', 'tensor<1x63x8xf32>'}}
   %y = onnx.cached_attention %q, %k, %v at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x63x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>
@@ -498,6 +537,7 @@ func.func @cached_attention_c1(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @cached_attention_c2(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %at: tensor<1xi64>) {
   // expected-error @below {{16, 8 and 8 features are not those of 4 and 4 heads}}
   %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 4 : i64, scale = 0.5 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>
@@ -506,6 +546,7 @@ func.func @cached_attention_c2(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %
 
 // -----
 
+// expected-note @below {{the operand is made here}}
 func.func @cached_attention_c3(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %at: tensor<1xf32>) {
   // expected-error @below {{position is 'tensor<1xf32>', expected 1 integers}}
   %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xf32>) -> tensor<1x1x16xf32>

@@ -36,6 +36,7 @@ func.func @constant_c7() {
 
 // -----
 
+// expected-note @below {{the parameter is declared here}}
 onnx.parameter @w = dense<1.0> : tensor<3xf32> trainable
 func.func @constant_c7_type() {
   // expected-error @below {{views @w as 'tensor<2xf32>', it is 'tensor<3xf32>'}}
@@ -53,6 +54,7 @@ func.func @gradient_c1(%dw: tensor<3xf32>) {
 
 // -----
 
+// expected-note @below {{the parameter is declared here}}
 onnx.parameter @w = dense<1.0> : tensor<3xf32> frozen
 func.func @gradient_c1_frozen(%dw: tensor<3xf32>) {
   // expected-error @below {{@w is frozen}}
@@ -71,6 +73,7 @@ func.func @gradient_c1_type(%dw: tensor<3xf16>) {
 
 // -----
 
+// expected-note @below {{the parameter is declared here}}
 onnx.parameter @w = dense<1.0> : tensor<3xf32> trainable
 func.func @gradient_c2(%dw: tensor<2xf32>) {
   // expected-error @below {{adds 2 elements to 3 of @w}}
@@ -89,6 +92,7 @@ func.func @gradient_c3_rank(%dw: tensor<2xf32>) {
 
 // -----
 
+// expected-note @below {{the parameter is declared here}}
 onnx.parameter @w = dense<1.0> : tensor<3xf32> trainable
 func.func @gradient_c3_outside(%dw: tensor<2xf32>) {
   // expected-error @below {{view touches elements 2 to 3 of 3 of @w}}
@@ -134,6 +138,7 @@ func.func @gradient_c4_view(%dw: tensor<4x2xf32>, %ids: tensor<4xi64>) {
 
 // -----
 
+// expected-note @below {{the parameter is declared here}}
 onnx.parameter @w = dense<1.0> : tensor<3x2xf32> trainable
 func.func @gradient_c4_ids(%dw: tensor<4x2xf32>, %ids: tensor<4xf32>) {
   // expected-error @below {{cannot add to rows 'tensor<4xf32>' of 'tensor<3x2xf32>'}}
@@ -144,6 +149,7 @@ func.func @gradient_c4_ids(%dw: tensor<4x2xf32>, %ids: tensor<4xf32>) {
 // -----
 
 onnx.parameter @w = dense<1.0> : tensor<3x2xf32> trainable
+// expected-note @below {{the operand is made here}}
 func.func @gradient_c4_shape(%dw: tensor<4x3xf32>, %ids: tensor<4xi64>) {
   // expected-error @below {{value is 'tensor<4x3xf32>', expected 'tensor<4x2xf32>'}}
   onnx.gradient %dw of @w rows %ids : tensor<4x3xf32>, tensor<4xi64>

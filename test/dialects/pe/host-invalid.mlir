@@ -441,6 +441,7 @@ pe.program @value_c3 mesh [1, 1] machine "wse2" launch_color 0 {
 
 // -----
 
+// expected-note @below {{the program with this mesh}}
 pe.program @value_outside mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     buffer @v 16 bytes of f32
@@ -543,6 +544,7 @@ pe.program @copy_c2 mesh [2, 1] machine "wse2" {
 
 // -----
 
+// expected-note @below {{the program with this mesh}}
 pe.program @copy_place mesh [2, 1] machine "wse2" {
   tensor input @x : tensor<3xf32>
   // expected-error @below {{has a rectangle that reaches to (2, 0), but the mesh is 2x1}}

@@ -344,6 +344,7 @@ pe.program @set_route_without_to mesh [4, 1] machine "wse2" {
 // -----
 
 pe.program @buffer_unknown mesh [4, 1] machine "wse2" {
+  // expected-note @below {{the class}}
   class @all [0:4, 0:1] {
     buffer @v 32 bytes of f32
     routine @main {
@@ -356,6 +357,7 @@ pe.program @buffer_unknown mesh [4, 1] machine "wse2" {
 // -----
 
 pe.program @task_unknown mesh [4, 1] machine "wse2" {
+  // expected-note @below {{the class}}
   class @all [0:4, 0:1] {
     task @done local 3 {
     }

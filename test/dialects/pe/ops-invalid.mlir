@@ -10,6 +10,7 @@ pe.program @program_c1 mesh [4] machine "wse2" launch_color 0 {
 
 // -----
 
+// expected-note @below {{the program with this mesh}}
 pe.program @program_c2_route mesh [4, 2] machine "wse2" launch_color 0 {
   // expected-error @below {{has a rectangle that reaches to (4, 1), but the mesh is 4x2}}
   route 1 [0:5, 0:2] from west to [ramp]
@@ -17,6 +18,7 @@ pe.program @program_c2_route mesh [4, 2] machine "wse2" launch_color 0 {
 
 // -----
 
+// expected-note @below {{the program with this mesh}}
 pe.program @program_c2_class mesh [4, 2] machine "wse2" launch_color 0 {
   // expected-error @below {{has a rectangle that reaches to (3, 2), but the mesh is 4x2}}
   class @all [0:4, 0:3] {
@@ -25,6 +27,7 @@ pe.program @program_c2_class mesh [4, 2] machine "wse2" launch_color 0 {
 
 // -----
 
+// expected-note @below {{the program with this mesh}}
 pe.program @program_c2_kernel mesh [4, 2] machine "wse2" launch_color 0 {
   // expected-error @below {{has a rectangle that reaches to (8, 0), but the mesh is 4x2}}
   kernel @k kind "test" nodes [] region [0:9, 0:1] cycles 0.0 of 0.0 bound "compute"
@@ -32,6 +35,7 @@ pe.program @program_c2_kernel mesh [4, 2] machine "wse2" launch_color 0 {
 
 // -----
 
+// expected-note @below {{the program with this mesh}}
 pe.program @program_c2_channel mesh [4, 2] machine "wse2" launch_color 0 {
   tensor input @x : tensor<4xf32>
   // expected-error @below {{has channel 2 -> 0:4 outside the mesh 4x2}}
@@ -225,6 +229,7 @@ pe.program @chain_c3 mesh [4, 1] machine "wse2" {
 
 // -----
 
+// expected-note @below {{the program with this mesh}}
 pe.program @chain_outside mesh [4, 1] machine "wse2" {
   // expected-error @below {{has a rectangle that reaches to (4, 0), but the mesh is 4x1}}
   chain @c even 1 odd 2 [0:5, 0:1] to east
@@ -259,6 +264,7 @@ pe.program @class_c4 mesh [4, 1] machine "wse2" {
 // -----
 
 pe.program @class_c2 mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-note @below {{the class}}
   class @all [0:1, 0:1] {
     routine @r {
       // expected-error @below {{uses buffer @x, which class @all does not have}}

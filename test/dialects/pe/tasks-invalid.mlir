@@ -72,6 +72,7 @@ pe.program @route_position mesh [2, 1] machine "wse2" {
 //===----------------------------------------------------------------------===//
 
 pe.program @class_c3 mesh [2, 1] machine "wse2" {
+  // expected-note @below {{the class}}
   class @all [0:2, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
@@ -85,6 +86,7 @@ pe.program @class_c3 mesh [2, 1] machine "wse2" {
 // -----
 
 pe.program @class_c3_block mesh [2, 1] machine "wse2" {
+  // expected-note @below {{the class}}
   class @all [0:2, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
@@ -98,6 +100,7 @@ pe.program @class_c3_block mesh [2, 1] machine "wse2" {
 // -----
 
 pe.program @class_c3_vector mesh [2, 1] machine "wse2" {
+  // expected-note @below {{the class}}
   class @all [0:2, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
@@ -123,6 +126,7 @@ pe.program @class_c3_local mesh [2, 1] machine "wse2" {
 // -----
 
 pe.program @class_c2_load mesh [2, 1] machine "wse2" {
+  // expected-note @below {{the class}}
   class @all [0:2, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
@@ -136,6 +140,7 @@ pe.program @class_c2_load mesh [2, 1] machine "wse2" {
 // -----
 
 pe.program @class_c2_store mesh [2, 1] machine "wse2" {
+  // expected-note @below {{the class}}
   class @all [0:2, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
@@ -149,6 +154,7 @@ pe.program @class_c2_store mesh [2, 1] machine "wse2" {
 // -----
 
 pe.program @class_c2_clock mesh [2, 1] machine "wse2" {
+  // expected-note @below {{the class}}
   class @all [0:2, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
@@ -162,6 +168,7 @@ pe.program @class_c2_clock mesh [2, 1] machine "wse2" {
 // -----
 
 pe.program @task_c2 mesh [2, 1] machine "wse2" {
+  // expected-note @below {{the class}}
   class @all [0:2, 0:1] {
     // expected-error @below {{uses buffer @w, which class @all does not have}}
     task @t data 1 word @w {

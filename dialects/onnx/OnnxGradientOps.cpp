@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gradients, which the store adds to parameters.
+#include "dialects/StridedRange.h"
+#include "dialects/onnx/OnnxVerify.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::onnx;
+
+SmallVector<int64_t> GradientOp::getViewStrides() {
+  if (std::optional<ArrayRef<int64_t>> strides = getStrides())
+    return llvm::to_vector(*strides);
+  return denseStrides(shapeOf(getValue()));
+}
+
+/// Holds if no two indices of `shape` name one element: each stride is beyond
+/// all that those below it reach.
+static bool namesEachOnce(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
+  SmallVector<std::pair<int64_t, int64_t>> steps;
+  for (auto [extent, stride] : llvm::zip_equal(shape, strides))
+    if (extent > 1)
+      steps.emplace_back(std::abs(stride), extent);
+  llvm::sort(steps);
+  int64_t reached = 0;
+  for (auto [stride, extent] : steps) {
+    if (stride <= reached)
+      return false;
+    reached += stride * (extent - 1);
+  }
+  return true;
+}
+
+LogicalResult GradientOp::verify() {
+  auto type = cast<RankedTensorType>(getValue().getType());
+  if (!type.getElementType().isF32() || !type.hasStaticShape()) // C1
+    return emitOpError() << "adds " << type << ", expected f32";
+  if (!hasView())
+    return getOffset() ? emitOpError("has an offset but no strides")
+                       : success();
+  if (getRows()) // C4
+    return emitOpError("has rows and a view, expected one of them");
+  if (getStrides()->size() != size_t(type.getRank())) // C3
+    return emitOpError() << "has " << getStrides()->size()
+                         << " strides for a value of rank " << type.getRank();
+  if (!touchedElements(type.getShape(), getViewOffset(), *getStrides()))
+    return emitOpError("view touches elements that cannot be counted"); // C3
+  if (!namesEachOnce(type.getShape(), *getStrides()))                   // C3
+    return emitOpError() << "names elements twice with strides ["
+                         << *getStrides() << "] for " << type;
+  return success();
+}
+
+LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  ParameterOp parameter = parameterOf(*this, getParameterAttr(), symbols); // C1
+  if (!parameter)
+    return failure();
+  if (!parameter.isTrainable()) // C1
+    return withDeclaration(emitOpError() << getParameterAttr() << " is frozen",
+                           parameter);
+  RankedTensorType of = parameter.getTensorType();
+  auto type = cast<RankedTensorType>(getValue().getType());
+  if (Value rows = getRows()) { // C4
+    Type ids = elementOf(rows);
+    if (of.getRank() != 2 || !(ids.isInteger(32) || ids.isInteger(64)))
+      return withDeclaration(emitOpError() << "cannot add to rows "
+                                           << rows.getType() << " of " << of,
+                             parameter);
+    SmallVector<int64_t> shape(shapeOf(rows));
+    shape.push_back(of.getDimSize(1));
+    return expectType(*this, "value", getValue(), shape, type.getElementType());
+  }
+  if (!hasView()) {
+    if (type.getNumElements() != of.getNumElements()) // C2
+      return withDeclaration(
+          emitOpError() << "adds " << type.getNumElements() << " elements to "
+                        << of.getNumElements() << " of " << getParameterAttr(),
+          parameter);
+    return success();
+  }
+  auto [first, last] =
+      *touchedElements(type.getShape(), getViewOffset(), *getStrides());
+  if (type.getNumElements() > 0 &&
+      (first < 0 || last >= of.getNumElements())) // C3
+    return withDeclaration(emitOpError()
+                               << "view touches elements " << first << " to "
+                               << last << " of " << of.getNumElements()
+                               << " of " << getParameterAttr(),
+                           parameter);
+  return success();
+}
