@@ -32,8 +32,8 @@ using pe::ScalarKind;
 constexpr float lowest = std::numeric_limits<float>::lowest();
 
 /// Words of scores that are made at a time, of as many tokens as share them
-/// evenly: beside a decoder's states there is little room.
-constexpr int64_t scoreWords = 512;
+/// evenly: beside a decoder's states there is little room, or less.
+constexpr int64_t scoreWords = 512, fewScoreWords = 128;
 
 wse::StateOp stateOf(wse::CachedAttentionOp op, FlatSymbolRefAttr name) {
   return SymbolTable::lookupNearestSymbolFrom<wse::StateOp>(op, name);
@@ -53,6 +53,9 @@ struct CachedAttentionShape {
   bool narrow; // of 16 bits: sums are made in f32
 
   CachedAttentionShape(wse::CachedAttentionOp op, const Machine &machine)
+      : CachedAttentionShape(op, machine, op.getFewScores()) {}
+  CachedAttentionShape(wse::CachedAttentionOp op, const Machine &machine,
+                       bool fewScores)
       : query(Layout::of(op.getQuery(), machine.height)),
         result(Layout::of(op.getResult(), machine.height)),
         keys(Layout::of(stateOf(op, op.getKeysAttr()).getHeldType(),
@@ -66,7 +69,8 @@ struct CachedAttentionShape {
         held(keys.pitch(machine.height)), channels(query.pitch(machine.height)),
         round(tokens), element(elementTypeOf(op.getQuery())),
         narrow(isNarrow(op.getQuery())) {
-    while (round > 1 && (tokens % round || scoreCount() > scoreWords))
+    const int64_t most = fewScores ? fewScoreWords : scoreWords;
+    while (round > 1 && (tokens % round || scoreCount() > most))
       --round;
   }
 
@@ -93,6 +97,13 @@ struct CachedAttentionShape {
   int64_t movedResults() const {
     return moves() ? repeat * mostValue * channels : 0;
   }
+  int64_t scratchWords() const {
+    auto elements = [&](int64_t count) { return wordsOf(element, count); };
+    return elements(queries() * mostKey) + elements(movedQueries()) +
+           (spread() ? 2 : 1) * scoreCount() +
+           (narrow ? elements(scoreCount()) : 0) + 2 * asked() +
+           weightedCount() + ownCount() + channels * repeat + movedResults();
+  }
 };
 
 class CachedAttention final : public KernelFor<wse::CachedAttentionOp> {
@@ -101,8 +112,22 @@ class CachedAttention final : public KernelFor<wse::CachedAttentionOp> {
   }
   Value build(Operation *user, Selection &selection) const final;
 
-  KernelCost costOf(wse::CachedAttentionOp op,
-                    const Machine &machine) const final;
+  /// Few scores at a time only where that is less.
+  SmallVector<Offer> offers(Operation *op, const Machine &machine) const final;
+  int variantOf(Operation *op) const final {
+    return cast<wse::CachedAttentionOp>(op).getFewScores();
+  }
+  void take(Operation *op, int variant) const final {
+    cast<wse::CachedAttentionOp>(op).setFewScores(variant != 0);
+  }
+  StringRef variantName(int few) const final { return few ? "few" : "many"; }
+
+  static KernelCost costOf(wse::CachedAttentionOp op,
+                           const CachedAttentionShape &shape,
+                           const Machine &machine);
+  KernelCost costOf(wse::CachedAttentionOp op, const Machine &its) const final {
+    return costOf(op, CachedAttentionShape(op, its), its);
+  }
 
   SmallVector<Relay> relays() const final {
     using P = StreamPattern;
@@ -123,16 +148,7 @@ class CachedAttention final : public KernelFor<wse::CachedAttentionOp> {
   }
   int64_t scratchWords(wse::CachedAttentionOp op,
                        const Machine &machine) const final {
-    CachedAttentionShape shape(op, machine);
-    auto elements = [&](int64_t count) {
-      return wordsOf(shape.element, count);
-    };
-    return elements(shape.queries() * shape.mostKey) +
-           elements(shape.movedQueries()) +
-           (shape.spread() ? 2 : 1) * shape.scoreCount() +
-           (shape.narrow ? elements(shape.scoreCount()) : 0) +
-           2 * shape.asked() + shape.weightedCount() + shape.ownCount() +
-           shape.channels * shape.repeat + shape.movedResults();
+    return CachedAttentionShape(op, machine).scratchWords();
   }
   LogicalResult lowerOp(wse::CachedAttentionOp op,
                         RoutineBuilder &b) const final;
@@ -301,14 +317,12 @@ void CachedAttentionWriter::fetchQueries(Affine head) {
 void CachedAttentionWriter::overTokens(Opcode opcode, const std::string &into,
                                        Affine first, const std::string &lines) {
   const int64_t asked = shape.asked();
-  const bool alongTokens = asked < shape.held;
-  SmallVector<Affine, 2> extents = {tokens->now, asked};
-  SmallVector<int64_t, 2> to = {0, 1}, from = {asked, 1};
-  if (alongTokens)
-    for (auto *list : {&to, &from})
-      std::swap((*list)[0], (*list)[1]);
-  if (alongTokens)
-    std::swap(extents[0], extents[1]);
+  const size_t along = asked < shape.held ? 1 : 0; // tokens
+  SmallVector<Affine, 2> extents(2, asked);
+  SmallVector<int64_t, 2> to(2, 1), from(2, 1);
+  extents[along] = tokens->now;
+  to[along] = 0;
+  from[along] = asked;
   Operand result = Operand::memory(into, first, to);
   b.vector(opcode, extents, result, {result, Operand::memory(lines, 0, from)});
 }
@@ -456,8 +470,8 @@ constexpr double instructionsOfHead = 8, instructionsOfRound = 14;
 
 /// Of the busiest PE, at the last position: a row has most tokens then.
 KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
-                                   const Machine &machine) const {
-  CachedAttentionShape shape(op, machine);
+                                   const CachedAttentionShape &shape,
+                                   const Machine &machine) {
   CostModel model(machine), sums(machine, shape.narrow);
   auto [first, last] = cast<wse::EntryOp>(op->getParentOp())
                            .rangeOf(cast<BlockArgument>(op.getPosition()));
@@ -536,6 +550,21 @@ KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
   return cost;
 }
 
+SmallVector<Offer> CachedAttention::offers(Operation *op,
+                                           const Machine &machine) const {
+  auto attention = cast<wse::CachedAttentionOp>(op);
+  SmallVector<Offer> offers;
+  for (int variant : {0, 1}) {
+    const CachedAttentionShape shape(attention, machine, variant != 0);
+    const int64_t scratch = 4 * shape.scratchWords();
+    if (offers.empty() || scratch < offers.front().scratchBytes)
+      offers.push_back({.variant = variant,
+                        .cost = costOf(attention, shape, machine),
+                        .scratchBytes = scratch});
+  }
+  return offers;
+}
+
 LogicalResult CachedAttention::lowerOp(wse::CachedAttentionOp op,
                                        RoutineBuilder &b) const {
   CachedAttentionWriter(op, b).write();
@@ -549,9 +578,6 @@ Value CachedAttention::build(Operation *user, Selection &selection) const {
   auto state = [&](Value present) {
     return selection.stateOf(present.getDefiningOp<onnx::UpdateOp>());
   };
-  auto nameOf = [](wse::StateOp its) {
-    return FlatSymbolRefAttr::get(its.getSymNameAttr());
-  };
   wse::StateOp keys = state(op.getKeys()), values = state(op.getValues());
   const int64_t repeat = op.getNumHeads() / op.getKvHeads();
   Value query = selection.toState(op.getQ(), keys, repeat, op);
@@ -562,10 +588,11 @@ Value CachedAttention::build(Operation *user, Selection &selection) const {
           .forState(tilingOf(query).getTokens(), repeat);
   Type type = selection.tensorType(tiling, shapeOf(op.getY()).back(), query);
   return selection.createFor<wse::CachedAttentionOp>(
-      op, type, query, nameOf(keys), nameOf(values),
-      selection.argumentOf(op.getPosition()), op.getNumHeadsAttr(),
-      op.getKvHeadsAttr(),
-      selection.builder().getF64FloatAttr(op.getScale().convertToFloat()));
+      op, type, query, FlatSymbolRefAttr::get(keys),
+      FlatSymbolRefAttr::get(values), selection.argumentOf(op.getPosition()),
+      op.getNumHeadsAttr(), op.getKvHeadsAttr(),
+      selection.builder().getF64FloatAttr(op.getScale().convertToFloat()),
+      UnitAttr());
 }
 
 WSEC_DEFINE_KERNEL(CachedAttention)

@@ -56,6 +56,21 @@ WantedHeads::WantedHeads(Block &main) {
     visit(input);
 }
 
+/// Of what `update` writes as the values of an attention whose keys are
+/// rotated, and so come as whole heads, the size of its heads; else 0. Where
+/// values lie as keys do, the products of both share their code.
+static int64_t headSizeBesideKeys(onnx::UpdateOp update) {
+  for (Operation *user : update->getUsers())
+    if (auto attention = dyn_cast<onnx::CachedAttentionOp>(user)) {
+      auto keys = attention.getKeys().getDefiningOp<onnx::UpdateOp>();
+      if (keys && keys != update &&
+          keys.getValue().getDefiningOp<onnx::RotaryOp>() &&
+          lastExtent(keys.getValue()) == lastExtent(update.getValue()))
+        return lastExtent(update.getValue()) / int64_t(attention.getKvHeads());
+    }
+  return 0;
+}
+
 void WantedHeads::visit(Value value) {
   std::optional<Attention> best;
   auto offer = [&](Attention other) {
@@ -85,6 +100,11 @@ void WantedHeads::visit(Value value) {
       offer({0, lastExtent(value) / int64_t(rotary.getNumHeads())});
       continue;
     }
+    if (auto update = dyn_cast<onnx::UpdateOp>(user))
+      if (int64_t size = headSizeBesideKeys(update)) {
+        offer({0, size});
+        continue;
+      }
     bool sameFeatures = (isElementwise(user) || isa<onnx::ReshapeOp>(user)) &&
                         lastExtent(user->getResult(0)) == lastExtent(value);
     auto behind =

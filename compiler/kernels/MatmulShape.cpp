@@ -40,8 +40,12 @@ int64_t MatmulShape::leastBlock(int64_t step) const {
 MatmulPlan MatmulShape::direct(const Machine &machine) const {
   MatmulPlan plan;
   plan.block = lines();
-  if (partial())
+  if (partial()) {
     plan.block = std::max(leastBlock(1), std::min(n, partialWords / pitch));
+    // Where as many are alike, none has code of its own.
+    if (const int64_t count = llvm::divideCeil(n, plan.block); n % count == 0)
+      plan.block = n / count;
+  }
   CostModel model(machine);
   double count = std::ceil(double(lines()) / plan.block);
   double words = lines() * own;

@@ -59,6 +59,24 @@ static int64_t evenPieces(int64_t features, int64_t pieces, int64_t rows) {
   return pieces;
 }
 
+/// So many pieces of a product that each is like another product of the entry,
+/// and at least so many; 0: there are none.
+static int64_t piecesLikeAnother(onnx::MatMulOp op, int64_t features,
+                                 int64_t least) {
+  int64_t fewest = 0;
+  const int64_t depth = shapeOf(op.getWeight()).front();
+  for (auto other : op->getBlock()->getOps<onnx::MatMulOp>()) {
+    const ArrayRef<int64_t> shape = shapeOf(other.getWeight());
+    if (other == op || shape.size() != 2 || shape[0] != depth ||
+        features % shape[1] != 0 || other.getBias() || op.getBias())
+      continue;
+    const int64_t pieces = features / shape[1];
+    if (pieces >= least && (!fewest || pieces < fewest))
+      fewest = pieces;
+  }
+  return fewest;
+}
+
 /// At least so many pieces, in which the product takes fewest cycles, with
 /// looking for the `best` of each and then of what these give. But for what has
 /// no room otherwise there are no more such candidates than features of a
@@ -145,6 +163,12 @@ static bool leaveInPieces(onnx::MatMulOp op, const Kernel &kernel,
     pieces =
         fastestPieces(features, pieces, best, selection,
                       [&](int64_t pieces) { return makePiece(pieces, 0); });
+  // Where its result has but a small part of the room that it would take, room
+  // for code is short, too.
+  if (pieces > 1 && elements * bytes > 8 * room)
+    if (const int64_t alike = piecesLikeAnother(op, features, pieces);
+        alike && alike <= 2 * pieces)
+      pieces = alike;
   const int64_t looked = best ? shapeOf(best.getIndices()).back() : 1;
   pieces = std::min(pieces, std::max<int64_t>(1, features / looked));
   if (pieces == 1)

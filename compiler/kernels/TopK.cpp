@@ -22,6 +22,9 @@
 //   of block  0     1     0       the mask of the first with a 7
 //   block     7 1                 what that marks
 //   in block  1 0                 the first 7: feature 2; then it is `taken`
+//
+// Of one block, which few features are that are looked at once, the keys are
+// all there is to look at.
 
 #include "compiler/kernels/TopK.h"
 #include "compiler/kernels/KernelLibrary.h"
@@ -40,6 +43,9 @@ constexpr float keyShift = 0x7fffff;
 /// Above that of infinity, and no more than any of a NaN.
 constexpr float keyOfNaN = 0x7f400000;
 constexpr float noFeature = 1 << 30; ///< above all indices
+/// Features at most that one round looks at in one block: more would take too
+/// much scratch.
+constexpr int64_t mostOfOneBlock = 64;
 /// Digits of numbers that PEs make of scalars.
 constexpr int64_t digit = 64;
 
@@ -50,7 +56,9 @@ struct Blocks {
         pitch(layout.pitch(machine.height)),
         features(std::max<int64_t>(1, layout.features.largest(machine.width))),
         found(wse::featuresOf(op.getIndices())),
-        size(int64_t(std::ceil(std::sqrt(double(features))))),
+        size(found == 1 && features <= mostOfOneBlock
+                 ? features
+                 : int64_t(std::ceil(std::sqrt(double(features))))),
         count((features + size - 1) / size) {}
 
   /// Words of what is one word for each feature, block, or number in a block.
@@ -59,6 +67,15 @@ struct Blocks {
   int64_t inBlock() const { return size * pitch; }
   int64_t results() const { return found * pitch; }
   int64_t numbers() const { return std::max(size, count); }
+  bool isOne() const { return count == 1; }
+  int64_t scratchWords(bool given) const {
+    const int64_t words = perFeature() + 2 * inBlock() + 2 * results() +
+                          3 * pitch + (found > 1 ? results() + pitch : 0);
+    if (isOne())
+      return words + (given ? 0 : numbers());
+    return words + (given ? perFeature() : 0) + 2 * perBlock() + inBlock() +
+           numbers() + 1 + 2 * pitch;
+  }
 
   Layout layout;
   int64_t pitch, features;
@@ -82,10 +99,7 @@ class TopK final : public KernelFor<wse::TopKOp> {
 
   KernelCost costOf(wse::TopKOp op, const Machine &machine) const final;
   int64_t scratchWords(wse::TopKOp op, const Machine &machine) const final {
-    const Blocks blocks(op, machine);
-    return (op.getNumbers() ? 2 : 1) * blocks.perFeature() +
-           2 * blocks.perBlock() + 3 * blocks.inBlock() + 3 * blocks.results() +
-           blocks.numbers() + 1 + 6 * blocks.pitch;
+    return Blocks(op, machine).scratchWords(op.getNumbers() != nullptr);
   }
   LogicalResult lowerOp(wse::TopKOp op, RoutineBuilder &b) const final;
 };
@@ -125,17 +139,24 @@ KernelCost TopK::costOf(wse::TopKOp op, const Machine &machine) const {
   const double rounds = double(blocks.found);
   KernelCost cost;
   // What makes keys, and then the rounds, of which the last takes nothing out.
-  cost.compute =
-      adds(2, blocks.perFeature()) +
-      double(blocks.count) * (machine.loopOverhead + adds(5, blocks.inBlock()));
-  cost.compute +=
-      rounds * (machine.loopOverhead + adds(3, blocks.perBlock()) +
-                adds(3, blocks.inBlock()) + adds(1, blocks.perFeature()) +
-                adds(9, blocks.pitch));
-  if (blocks.found > 1)
+  if (blocks.isOne()) {
+    cost.compute =
+        adds(6, blocks.perFeature()) +
+        rounds * (adds(blocks.found > 1 ? 5 : 3, blocks.perFeature()) +
+                  adds(4, blocks.pitch));
+  } else {
+    cost.compute = adds(2, blocks.perFeature()) +
+                   double(blocks.count) *
+                       (machine.loopOverhead + adds(5, blocks.inBlock()));
     cost.compute +=
-        rounds * (adds(1, blocks.perBlock()) + adds(3, blocks.inBlock()) +
-                  adds(1, blocks.perFeature()) + adds(2, blocks.pitch));
+        rounds * (machine.loopOverhead + adds(3, blocks.perBlock()) +
+                  adds(3, blocks.inBlock()) + adds(1, blocks.perFeature()) +
+                  adds(9, blocks.pitch));
+    if (blocks.found > 1)
+      cost.compute +=
+          rounds * (adds(1, blocks.perBlock()) + adds(3, blocks.inBlock()) +
+                    adds(1, blocks.perFeature()) + adds(2, blocks.pitch));
+  }
   cost.compute += adds(6, blocks.results());
   if (machine.width > 1)
     cost.serial = 2 * rounds * allReduceCycles(machine, double(blocks.pitch));
@@ -160,35 +181,52 @@ public:
         isSmallest(op.getSmallest()), x(b.tile(op.getInput())),
         indices(b.tile(op.getIndices())), values(b.tile(op.getValues())),
         keys(integers("keys", blocks.perFeature())),
-        best(integers("best", blocks.perBlock())),
-        ofBlock(integers("of_block", blocks.perBlock())),
         block(integers("block", blocks.inBlock())),
         inBlock(integers("in_block", blocks.inBlock())),
-        blockNumbers(integers("block_numbers", blocks.inBlock())),
-        found(integers("found", blocks.results())),
         negated(integers("negated", blocks.results())),
         isNegative(integers("is_negative", blocks.results())),
-        numbers(integers("numbers", blocks.numbers())),
-        first(integers("first", 1)), own(integers("own", pitch)),
-        agreed(integers("agreed", pitch)), place(integers("place", pitch)),
-        winner(integers("winner", pitch)),
-        blockNumber(integers("block_number", pitch)),
-        base(integers("base", pitch)),
-        given(op.getNumbers() ? integers("given", blocks.perFeature()) : ""),
-        numbersGiven(op.getNumbers() ? b.tile(op.getNumbers()).buffer : "") {}
+        own(integers("own", pitch)), agreed(integers("agreed", pitch)),
+        place(integers("place", pitch)),
+        found(blocks.found > 1 ? integers("found", blocks.results()) : agreed),
+        winner(blocks.found > 1 ? integers("winner", pitch) : indices.buffer),
+        numbersGiven(op.getNumbers() ? b.tile(op.getNumbers()).buffer : "") {
+    if (!blocks.isOne() || numbersGiven.empty())
+      numbers = integers("numbers", blocks.numbers());
+    if (blocks.isOne())
+      return;
+    best = integers("best", blocks.perBlock());
+    ofBlock = integers("of_block", blocks.perBlock());
+    blockNumbers = integers("block_numbers", blocks.inBlock());
+    first = integers("first", 1);
+    blockNumber = integers("block_number", pitch);
+    base = integers("base", pitch);
+    if (!numbersGiven.empty())
+      given = integers("given", blocks.perFeature());
+  }
 
   void write() {
-    countUp();
-    numberFirstFeature();
+    if (!numbers.empty())
+      countUp();
+    if (!blocks.isOne() && numbersGiven.empty())
+      numberFirstFeature(first);
     makeKeys();
+    if (!blocks.isOne())
+      findBestOfBlocks();
     b.loop(blocks.found, [&](Affine round) {
-      findBest();
+      if (blocks.isOne())
+        findBestOfOne();
+      else
+        findBest();
+      if (blocks.found == 1)
+        return;
       const Affine at = round * pitch;
       b.vector(Opcode::Mov, {x.channels}, memory(found, {1}, at),
                {memory(agreed, {1})});
       b.vector(Opcode::Mov, {x.channels}, memory(indices.buffer, {1}, at),
                {memory(winner, {1})});
-      if (blocks.found > 1)
+      if (blocks.isOne())
+        takeOutOfOne();
+      else
         takeOut();
     });
     makeValues();
@@ -206,17 +244,25 @@ private:
   static Operand number(float value) { return Operand::immediate(value); }
 
   void countUp();
-  void numberFirstFeature();
+  void numberFirstFeature(StringRef into);
   void fillRest(StringRef words, float value);
   void makeKeys();
+  void findBestOfBlocks();
   void order(const Operand &bits, const Operand &swapped, const Operand &mask,
              ArrayRef<Affine> extents);
-  void selectFirst(StringRef into, float none, StringRef mask,
-                   const Operand &from, int64_t count);
+  void selectFirst(StringRef into, float none, const Affine &count,
+                   const Operand &mask, const Operand &from);
   void numberBlock();
   void allReduce(Opcode opcode, StringRef mine, StringRef result);
   void findBest();
+  void findBestOfOne();
   void takeOut();
+  void takeOutOfOne();
+  /// Numbers of all own features, which are one block.
+  Operand ownNumbers() const {
+    return numbersGiven.empty() ? memory(numbers, {1, 0})
+                                : memory(numbersGiven, {x.pitch, 1});
+  }
   void makeValues();
 
   RoutineBuilder &b;
@@ -224,14 +270,19 @@ private:
   const int64_t pitch;
   const bool isSmallest;
   const Tile x, indices, values;
-  const std::string keys, best, ofBlock, block, inBlock, blockNumbers, found,
-      negated, isNegative, numbers, first, own, agreed, place, winner,
-      blockNumber, base, given, numbersGiven;
+  const std::string keys, block, inBlock, negated, isNegative, own, agreed,
+      place, found, winner, numbersGiven; ///< one that is found is as agreed on
+  std::string numbers, best, ofBlock, blockNumbers, first, blockNumber, base,
+      given; ///< none where they are not needed
 };
 
-/// numbers = 0, 1, 2, ...: each half is the one before it, so many further.
+/// numbers = 0, 1, 2, ..., of one block from its first feature on: each half is
+/// the one before it, so many further.
 void TopKCode::countUp() {
-  b.vector(Opcode::Mov, {1}, memory(numbers, {1}), {number(0)});
+  if (blocks.isOne())
+    numberFirstFeature(numbers);
+  else
+    b.vector(Opcode::Mov, {1}, memory(numbers, {1}), {number(0)});
   for (int64_t done = 1; done < blocks.numbers(); done *= 2)
     b.vector(Opcode::Add, {std::min(done, blocks.numbers() - done)},
              memory(numbers, {1}, done),
@@ -240,9 +291,9 @@ void TopKCode::countUp() {
 
 /// A vector has no scalars but in its extents: as many ones are added as the
 /// digits of the number say.
-void TopKCode::numberFirstFeature() {
+void TopKCode::numberFirstFeature(StringRef into) {
   ScalarBuilder &s = b.scalars();
-  Operand sum = memory(first, {0});
+  Operand sum = memory(into, {0});
   b.vector(Opcode::Mov, {1}, sum, {number(0)});
   for (int64_t unit = 1; unit < blocks.layout.features.total(); unit *= digit)
     b.vector(Opcode::Add, {s.mod(s.div(x.firstFeature, unit), digit)}, sum,
@@ -270,9 +321,12 @@ void TopKCode::makeKeys() {
   b.vector(Opcode::Add, {x.features, x.channels},
            memory(b.wordsOf(keys), {pitch, 1}),
            {memory(x.buffer, {x.pitch, 1}), number(0)});
-  fillRest(keys, 0);
+  if (!blocks.isOne())
+    fillRest(keys, 0);
   b.loop(blocks.count, [&](Affine at) {
     SmallVector<Affine> extents = {blocks.size, x.channels};
+    if (blocks.isOne())
+      extents[0] = x.features;
     Operand key = memory(keys, {pitch, 1}, at * blocks.inBlock());
     order(key, memory(block, {pitch, 1}), memory(inBlock, {pitch, 1}), extents);
     if (isSmallest)
@@ -282,6 +336,9 @@ void TopKCode::makeKeys() {
     b.vector(isSmallest ? Opcode::Max : Opcode::Min, extents, key,
              {key, number(isSmallest ? -keyOfNaN : keyOfNaN)});
   });
+}
+
+void TopKCode::findBestOfBlocks() {
   fillRest(keys, taken);
   if (!given.empty()) {
     b.vector(Opcode::Mov, {x.features, x.channels}, memory(given, {pitch, 1}),
@@ -295,13 +352,13 @@ void TopKCode::makeKeys() {
            {bestOfBlock, memory(keys, {blocks.inBlock(), pitch, 1})});
 }
 
-/// Of `count` words from the one that `from` is at backwards, the first that
-/// `mask` marks: the last of those in that order.
-void TopKCode::selectFirst(StringRef into, float none, StringRef mask,
-                           const Operand &from, int64_t count) {
+/// Of `count` words backwards, from those that the operands are at, the first
+/// that `mask` marks: the last of those in that order.
+void TopKCode::selectFirst(StringRef into, float none, const Affine &count,
+                           const Operand &mask, const Operand &from) {
   b.vector(Opcode::Mov, {x.channels}, memory(into, {1}), {number(none)});
   b.vector(Opcode::Select, {count, x.channels}, memory(into, {0, 1}),
-           {memory(mask, {-pitch, 1}, (count - 1) * pitch), from});
+           {mask, from});
 }
 
 /// Which features are in the block that `ofBlock` marks.
@@ -342,8 +399,9 @@ void TopKCode::findBest() {
   Operand mask = memory(ofBlock, {pitch, 1});
   b.vector(Opcode::Equal, perBlock, mask,
            {memory(best, {pitch, 1}), memory(agreed, {0, 1})});
-  selectFirst(blockNumber, -1, ofBlock,
-              memory(numbers, {-1, 0}, blocks.count - 1), blocks.count);
+  selectFirst(blockNumber, -1, blocks.count,
+              memory(ofBlock, {-pitch, 1}, (blocks.count - 1) * pitch),
+              memory(numbers, {-1, 0}, blocks.count - 1));
   b.vector(Opcode::Equal, perBlock, mask,
            {memory(numbers, {1, 0}), memory(blockNumber, {0, 1})});
   b.vector(Opcode::Mov, perNumber, memory(block, {pitch, 1}), {number(taken)});
@@ -355,9 +413,27 @@ void TopKCode::findBest() {
   b.vector(Opcode::Equal, perNumber, memory(inBlock, {pitch, 1}),
            {memory(block, {pitch, 1}), memory(agreed, {0, 1})});
   numberBlock();
-  selectFirst(place, noFeature, inBlock,
-              memory(blockNumbers, {-pitch, 1}, (blocks.size - 1) * pitch),
-              blocks.size);
+  const int64_t last = (blocks.size - 1) * pitch;
+  selectFirst(place, noFeature, blocks.size, memory(inBlock, {-pitch, 1}, last),
+              memory(blockNumbers, {-pitch, 1}, last));
+  allReduce(Opcode::Min, place, winner);
+}
+
+void TopKCode::findBestOfOne() {
+  ScalarBuilder &s = b.scalars();
+  const SmallVector<Affine> extents = {x.features, x.channels};
+  b.vector(Opcode::Mov, {x.channels}, memory(own, {1}), {number(taken)});
+  b.vector(Opcode::Max, extents, memory(own, {0, 1}),
+           {memory(own, {0, 1}), memory(keys, {pitch, 1})});
+  allReduce(Opcode::Max, own, agreed);
+  b.vector(Opcode::Equal, extents, memory(inBlock, {pitch, 1}),
+           {memory(keys, {pitch, 1}), memory(agreed, {0, 1})});
+  const Affine last = s.max(s.sub(x.features, 1), 0);
+  Operand from = ownNumbers();
+  from.offset = last * from.strides[0];
+  from.strides[0] *= -1;
+  selectFirst(place, noFeature, x.features,
+              memory(inBlock, {-pitch, 1}, last * pitch), from);
   allReduce(Opcode::Min, place, winner);
 }
 
@@ -376,6 +452,15 @@ void TopKCode::takeOut() {
            {memory(own, {0, 1}), left});
   b.vector(Opcode::Select, {blocks.count, x.channels}, memory(best, {pitch, 1}),
            {memory(ofBlock, {pitch, 1}), memory(own, {0, 1})});
+}
+
+void TopKCode::takeOutOfOne() {
+  const SmallVector<Affine> extents = {x.features, x.channels};
+  Operand mask = memory(inBlock, {pitch, 1});
+  b.vector(Opcode::Equal, extents, mask,
+           {ownNumbers(), memory(winner, {0, 1})});
+  b.vector(Opcode::Select, extents, memory(keys, {pitch, 1}),
+           {mask, number(taken)});
 }
 
 /// Keys become floats again.

@@ -76,7 +76,8 @@ ArrayRef<Offer> select::Offers::of(wse::KernelOp kernel) {
 
 select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
                                      const Machine &region, Type input,
-                                     ScratchLimits limits, int64_t others) {
+                                     ScratchLimits limits, int64_t others,
+                                     int64_t unavoidable) {
   int64_t left = region.usableBytes();
   for (OpOperand &operand : op->getOpOperands())
     left -= bytesPerPE(input && operand.getOperandNumber() == 0
@@ -97,7 +98,8 @@ select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
       const int64_t known = limits.code + others + gaps;
       reserve = limits.littleScratch ? std::max(reserve, known) : known;
     }
-    const int64_t room = left - reserve;
+    const int64_t room = std::max(
+        left - reserve, unavoidable - others - (region.usableBytes() - left));
     Choice choice = {&offer, std::max<int64_t>(0, offer.scratchBytes - room),
                      offer.cost.total()};
     if (!best || choice < *best)
@@ -183,6 +185,8 @@ private:
   };
 
   Sum choose(ArrayRef<Variant> without);
+  /// What one of the kernels needs beside code, whatever its variant.
+  int64_t unavoidableBytes() const;
   /// Gives the kernels what `choose` found.
   void take() const {
     for (const Entry &each : kernels)
@@ -198,8 +202,28 @@ private:
   llvm::DenseMap<const Offer *, int64_t> mostBeside; // looked up only
 };
 
+int64_t VariantChooser::unavoidableBytes() const {
+  int64_t most = 0;
+  for (const Entry &each : kernels) {
+    int64_t bytes = each.others;
+    for (Type type : each.op->getOperandTypes())
+      bytes += bytesPerPE(type, region);
+    for (Type type : each.op->getResultTypes())
+      bytes += bytesPerPE(type, region);
+    std::optional<int64_t> scratch;
+    for (const Offer &offer : each.offers)
+      if (!offer.input && offer.applies())
+        scratch =
+            std::min(scratch.value_or(offer.scratchBytes), offer.scratchBytes);
+    most = std::max(most, bytes + scratch.value_or(0));
+  }
+  return most;
+}
+
 VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
   Sum sum;
+  // Less than another kernel needs anyway is nothing gained.
+  const int64_t unavoidable = limits.code ? unavoidableBytes() : 0;
   SmallVector<StreamNeed> streams;
   for (Entry &each : kernels) {
     const Kernel &kernel = *findKernel(each.op);
@@ -215,7 +239,8 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
       const Choice choice = cheapestOffer(
           each.op, left, region, {}, limits,
           limits.littleScratch ? mostBeside.lookup(each.offers.data())
-                               : each.others);
+                               : each.others,
+          unavoidable);
       each.variant = choice.offer->variant;
       sum.cycles += choice.cycles;
       sum.missing += choice.missing;

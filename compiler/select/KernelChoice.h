@@ -46,10 +46,12 @@ struct ScratchLimits {
 
 /// The cheapest of a kernel's offers, of those that take its first operand as
 /// it lies, or as `input`. `others`: bytes of results that live meanwhile and
-/// that it does not use, where the code is known.
+/// that it does not use, where the code is known. `unavoidable`: bytes that
+/// another kernel needs anyway beside code, so that this one may, too.
 Choice cheapestOffer(mlir::Operation *op, llvm::ArrayRef<Offer> offers,
                      const Machine &region, mlir::Type input = {},
-                     ScratchLimits limits = {}, int64_t others = 0);
+                     ScratchLimits limits = {}, int64_t others = 0,
+                     int64_t unavoidable = 0);
 
 /// All that costs of a kernel can depend on: its name, types, attributes and
 /// body; of constants their types, and no names, but where they are quantised,

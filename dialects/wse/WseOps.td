@@ -332,7 +332,8 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
 
 def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
     Wse_Tiled:$query, FlatSymbolRefAttr:$keys, FlatSymbolRefAttr:$values,
-    Index:$position, I64Attr:$num_heads, I64Attr:$key_heads, F64Attr:$scale)> {
+    Index:$position, I64Attr:$num_heads, I64Attr:$key_heads, F64Attr:$scale,
+    UnitAttr:$few_scores)> {
   let summary = "Attends to keys and values that stay on the wafer.";
   let description = [{
     For each head `softmax(scale * Q K^T) V`, with keys and values where two
@@ -346,7 +347,8 @@ def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
     largest of all rows comes from a chain north and a multicast south, and
     weighted values and sums of weights take the same way. Loops end with the
     tokens that are there, `position` plus those of the query; words between PEs
-    are as many for all positions.
+    are as many for all positions. With `few_scores` less of the query is asked
+    for at a time, in less SRAM and more cycles.
 
     ```mlir
     wse.program @main state(selected) mesh(4x5) machine("wse2") {

@@ -19,7 +19,9 @@ from wsec.tools import UsageError
 
 # Tokens of a call that takes a prompt, of the programs that are tried one after the other until one fits: code of two
 # entries, and what many tokens take, may leave too little SRAM for the states. With 1 there is no such entry.
-_CHUNKS = (32, 16, 1)
+_CHUNKS = (32, 16, 8, 1)
+# Tokens of a conversation, where nothing else is said.
+CAPACITY = 512
 
 
 class Work(NamedTuple):
@@ -35,15 +37,17 @@ class Decoder:
     """Tokens in, logits out. Keys and values of the tokens so far, `position` of them, stay on the wafer: the entry
     `prefill` of the program takes some tokens of a prompt, `decode` one; where only one fits, `decode` takes them all."""
 
-    def __init__(self, path: str | os.PathLike[str], *, mesh: str = "32x32", capacity: int = 256, top: int = 0,
+    def __init__(self, path: str | os.PathLike[str], *, mesh: str = "32x32", capacity: int | None = None, top: int = 0,
                  precision: str = "f32", machine: str | None = None, threads: int = 0,
                  progress: bool | None = None) -> None:
         """path: a GGUF file, whose weights are written to the cache as f32, once, and so are programs.
-        capacity: tokens whose keys and values are kept, at most. top: how many logits leave the wafer, those of the
-        likeliest tokens, or 0 for all. mesh, machine, precision: as wsec takes them;
-        threads: as `Program.session` takes them. Raises Error for a model that cannot be read."""
+        capacity: tokens whose keys and values are kept, at most (default: 512, or as many as there are positions).
+        top: how many logits leave the wafer, those of the likeliest tokens, or 0 for all. mesh, machine, precision: as
+        wsec takes them; threads: as `Program.session` takes them. Raises Error for a model that cannot be read."""
         self.file = gguf.File(path)
         self.shape = language.shape_of(self.file)
+        if capacity is None:
+            capacity = min(CAPACITY, self.shape["positions"])
         if not 2 <= capacity <= self.shape["positions"]:
             raise UsageError(f"a capacity of {capacity} tokens, expected 2 to the {self.shape['positions']} positions of "
                              f"{self.shape['name']}")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Answers of wsec.chat's model, token for token beside PyTorch's: SmolLM2-135M, the likeliest token each time.
 
-  tools/setup.sh --smollm2 && PYTHONPATH=python .venv/bin/python test/e2e/chat_tokens.py [--tokens=64] [--prompts=10] [--capacity=512]
+  tools/setup.sh --smollm2 && PYTHONPATH=python .venv/bin/python test/e2e/chat_tokens.py [--tokens=64] [--prompts=10] [--capacity=256]
 
 Exit code 1 where one differs. Some minutes, most of them PyTorch's, which opens the file through transformers.
 """
@@ -48,7 +48,7 @@ def main():
     parser.add_argument("--tokens", type=int, default=64)
     parser.add_argument("--prompts", type=int, default=len(PROMPTS))
     parser.add_argument("--threads", type=int, default=0, help="of the emulator")
-    parser.add_argument("--capacity", type=int, default=256, help="tokens of a conversation (default: %(default)s)")
+    parser.add_argument("--capacity", type=int, default=512, help="tokens of a conversation (default: %(default)s)")
     words = parser.parse_args()
     path = packaged_model()
     reference, decoder = Reference(path), Decoder(path, capacity=words.capacity, top=Sampling().logits(), threads=words.threads)

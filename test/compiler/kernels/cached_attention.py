@@ -42,13 +42,14 @@ ENTRY = """
     %v = load @v{name} on @r {{nodes = ["v"]}} : tensor<{batch}x{count}x{values}x{element}, #v>
     update @keys at %position with %k on @r {{nodes = ["keys"]}} : tensor<{batch}x{count}x{keys}x{element}, #k>
     update @values at %position with %v on @r {{nodes = ["values"]}} : tensor<{batch}x{count}x{values}x{element}, #v>
-    %y = cached_attention %q keys @keys values @values at %position heads({heads}, {key_heads}) scale(0.5) on @r {{nodes = ["attend"]}} : tensor<{batch}x{count}x{queries}x{element}, #q> -> tensor<{batch}x{count}x{results}x{element}, #y>
+    %y = cached_attention %q keys @keys values @values at %position heads({heads}, {key_heads}) scale(0.5) on @r {{{few}nodes = ["attend"]}} : tensor<{batch}x{count}x{queries}x{element}, #q> -> tensor<{batch}x{count}x{results}x{element}, #y>
     store %y to "y{name}" on @r {{nodes = ["y"]}} : tensor<{batch}x{count}x{results}x{element}, #y> to tensor<{batch}x{count}x{results}xf32>
   }}
 """
 
 
-def program(case, element):
+def program(case, element, few):
+    """A module; its chunks with `few` scores at a time."""
     mesh, batch, capacity, heads, key_heads, size, value_size, chunk, _, _ = case
     columns = min(size, max(1, int(mesh.split("x")[0]) // key_heads))
     repeat = heads // key_heads
@@ -62,7 +63,8 @@ def program(case, element):
     numbers = {"batch": batch, "queries": heads * size, "keys": key_heads * size, "values": key_heads * value_size,
                "results": heads * value_size, "heads": heads, "key_heads": key_heads, "element": element}
     for name, count in (("chunk", chunk), ("token", 1)):
-        lines.append(ENTRY.format(name=name, count=count, last=capacity - count, **numbers))
+        lines.append(ENTRY.format(name=name, count=count, last=capacity - count,
+                                  few="few_scores, " if few and count > 1 else "", **numbers))
     return "\n".join(lines) + "}\n"
 
 
@@ -87,7 +89,7 @@ def check(folder, number, case, element, engines, cycles):
     mesh, batch, capacity, heads, key_heads, size, value_size, chunk, chunks, steps = case
     path = f"{folder}/{number}"
     with open(f"{path}.mlir", "w", encoding="utf-8") as file:
-        file.write(program(case, element))
+        file.write(program(case, element, few=number % 2 == 1))
     run("wsec", f"{path}.mlir", "-o", f"{path}.wafer", f"--report={path}.json", "--quiet")
     predicted = cycles_of(f"{path}.json")
     for engine in engines:

@@ -507,7 +507,8 @@ class Checker(AttentionCases):
     def top_k(self):
         """Equal features, infinities, no numbers of both signs; more columns than features."""
         # With numbers of the features from 0 on, or given.
-        sizes = [(FEATURES, 1, "", False), (FEATURES, 4, "smallest", True), (5, 5, "", False), (53, 7, "", True)]
+        sizes = [(FEATURES, 1, "", False), (FEATURES, 4, "smallest", True), (5, 5, "", False), (53, 7, "", True),
+                 (53, 1, "smallest", True), (80, 1, "", False)]
         for mesh, batch, tokens, case in self.cases():
             for features, count, which, given in sizes:
                 p, x = self.program(mesh), np.round(2 * self.normal(batch, tokens, features)) / 2

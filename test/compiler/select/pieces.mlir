@@ -38,3 +38,21 @@ func.func @main(%x: tensor<1x1x128xf32> {onnx.name = "x"}) -> (tensor<1x1x2xi64>
   %i, %v = onnx.top_k %y {node = "top"} : tensor<1x1x32768xf32> -> tensor<1x1x2xi64>, tensor<1x1x2xf32>
   return %i : tensor<1x1x2xi64>
 }
+
+// -----
+
+// Where there is room for a small part of the logits alone, pieces are like
+// another product, whose code they share: 32 of 8,192.
+// CHECK-LABEL: wse.program @main
+// CHECK: matmul {{.*}} -> !tokens_1x1x8192_balanced
+// CHECK-COUNT-32: matmul %{{.*}} -> !tokens_1x1x8192_balanced
+// CHECK-NOT: matmul
+func.func @main(%x: tensor<1x1x128xf32> {onnx.name = "x"}) -> (tensor<1x1x1xi64> {onnx.name = "ids"}, tensor<1x1x8192xf32> {onnx.name = "negative"}) {
+  %u = onnx.constant external<"m.data", 0, 4194304> : tensor<128x8192xf32> {node = "up.weight"}
+  %up = onnx.matmul %x, %u {node = "up"} : (tensor<1x1x128xf32>, tensor<128x8192xf32>) -> tensor<1x1x8192xf32>
+  %up_negative = onnx.unary neg %up {node = "negative"} : tensor<1x1x8192xf32>
+  %w = onnx.constant external<"m.data", 4194304, 134217728> : tensor<128x262144xf32> {node = "head.weight"}
+  %y = onnx.matmul %x, %w {node = "head"} : (tensor<1x1x128xf32>, tensor<128x262144xf32>) -> tensor<1x1x262144xf32>
+  %i, %v = onnx.top_k %y {node = "top"} : tensor<1x1x262144xf32> -> tensor<1x1x1xi64>, tensor<1x1x1xf32>
+  return %i, %up_negative : tensor<1x1x1xi64>, tensor<1x1x8192xf32>
+}

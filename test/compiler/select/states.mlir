@@ -42,3 +42,25 @@ func.func @three(%x: tensor<1x3x16xf32> {onnx.name = "three.x"}, %at: tensor<1xi
   %y = onnx.cached_attention %x, %s, %s at %at {node = "attend", num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x3x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x3x16xf32>
   return %y, %s : tensor<1x3x16xf32>, tensor<1x64x8xf32>
 }
+
+// -----
+
+// Values lie as keys that are rotated, in whole heads: the products of both
+// share their code.
+// CHECK-LABEL: wse.program @main
+// CHECK: matmul %{{.*}} weight <@k : {{.*}} -> ![[HEADS:[a-z0-9_]+_heads]]{{$}}
+// CHECK: matmul %{{.*}} weight <@v : {{.*}} -> ![[HEADS]]{{$}}
+func.func @main(%x: tensor<1x1x16xf32> {onnx.name = "x"}, %cos: tensor<1x1x2xf32> {onnx.name = "cos"}, %sin: tensor<1x1x2xf32> {onnx.name = "sin"},
+    %at: tensor<1xi64> {onnx.name = "at", onnx.argument = array<i64: 0, 63>},
+    %keys: tensor<1x64x8xf32> {onnx.name = "keys", onnx.state = "keys"}, %values: tensor<1x64x8xf32> {onnx.name = "values", onnx.state = "values"})
+    -> (tensor<1x1x16xf32> {onnx.name = "y"}, tensor<1x64x8xf32> {onnx.name = "new_keys", onnx.state = "keys"}, tensor<1x64x8xf32> {onnx.name = "new_values", onnx.state = "values"}) {
+  %wk = onnx.constant external<"none.bin", 0, 512> : tensor<16x8xf32> {node = "k"}
+  %wv = onnx.constant external<"none.bin", 512, 512> : tensor<16x8xf32> {node = "v"}
+  %k = onnx.matmul %x, %wk {node = "k"} : (tensor<1x1x16xf32>, tensor<16x8xf32>) -> tensor<1x1x8xf32>
+  %v = onnx.matmul %x, %wv {node = "v"} : (tensor<1x1x16xf32>, tensor<16x8xf32>) -> tensor<1x1x8xf32>
+  %r = onnx.rotary %k, %cos, %sin {num_heads = 2 : i64, rotary_dim = 4 : i64, node = "rotary"} : (tensor<1x1x8xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>) -> tensor<1x1x8xf32>
+  %s = onnx.update %keys, %r at %at {node = "keys"} : (tensor<1x64x8xf32>, tensor<1x1x8xf32>, tensor<1xi64>) -> tensor<1x64x8xf32>
+  %t = onnx.update %values, %v at %at {node = "values"} : (tensor<1x64x8xf32>, tensor<1x1x8xf32>, tensor<1xi64>) -> tensor<1x64x8xf32>
+  %y = onnx.cached_attention %x, %s, %t at %at {node = "attend", num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>
+  return %y, %s, %t : tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>
+}
