@@ -291,9 +291,15 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
         }
       pe::Issue issue;
       issue.noWrap = step.noWrap;
+      // Where an instruction reads what it writes, that is not the result yet.
+      const bool reads =
+          step.opcode == Opcode::Select || step.opcode == Opcode::Fmac;
       const bool last = &step == &plan->steps.back();
-      b.vector(step.opcode, extents, last ? result : slots[step.slot], sources,
+      const Operand &slot = slots[step.slot];
+      b.vector(step.opcode, extents, last && !reads ? result : slot, sources,
                issue);
+      if (last && reads && slot.buffer != result.buffer)
+        b.vector(Opcode::Mov, extents, result, {slot});
     }
   });
   return success();

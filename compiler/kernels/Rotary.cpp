@@ -46,13 +46,19 @@ class Rotary final : public KernelOf<onnx::RotaryOp, KernelFor<wse::RotaryOp>> {
     const double heads =
         layout.features.largest(machine.width) / layout.features.unitSize;
     const double turned = heads * op.getRotaryDim();
+    // Features of one channel are neighbours, and a vector each head.
+    const double calls = channels > 1 ? turned / 2 : heads;
+    const double length = turned / 2 * channels / calls;
     const double angles = wse::featuresOf(op.getSin());
     const double rest = heads * layout.features.unitSize - turned;
     KernelCost cost;
     cost.compute =
-        2 * model.adds(turned / 2, channels) +
-        2 * model.fmacs(turned / 2, channels) + model.adds(angles, channels) +
-        (rest > 0 ? model.copies(rest, channels) : 0) + 6 * model.guard(layout);
+        2 * model.adds(calls, length) + 2 * model.fmacs(calls, length) +
+        model.adds(1, angles * channels) +
+        (rest > 0 ? model.copies(channels > 1 ? rest : heads,
+                                 channels > 1 ? channels : rest / heads)
+                  : 0) +
+        6 * model.guard(layout);
     const double all = double(layout.tokenCount()) * layout.features.units *
                        op.getRotaryDim() / machine.width / machine.height;
     cost.lowerBound =

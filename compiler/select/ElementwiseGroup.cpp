@@ -355,8 +355,7 @@ Value ElementwiseGroup::finish(Value result) {
                                          : ArrayRef<Operation *>(operators));
   RankedTensorType type = selector.tensorType(tiling, features, value);
   // A float of 16 bits does not hold what integers become.
-  const bool hasIntegers = llvm::any_of(
-      block->getArgumentTypes(), [](Type type) { return type.isInteger(32); });
+  const bool hasIntegers = !block->getOps<arith::SIToFPOp>().empty();
   if (!integers &&
       (hasIntegers || hasNumbersBeyond(*block, type.getElementType())))
     type = type.clone(body.getF32Type());

@@ -339,6 +339,22 @@ class Checker(AttentionCases):
   }""", full[1])
             p.store(y, "y", (np.where(x > 0, np.tanh(x + vector), vector) + per_batch) * per_token)
             self.check(p, f"elementwise-{case}")
+            # Temporaries of words, and a result that a last instruction selects.
+            p, n = self.program(mesh), self.random.integers(0, 7, x.shape)
+            value, type = p.load("x", x, p.encoding(batch, tokens))
+            p.declare("n", n)
+            its_type = tensor_type(n.shape, p.encoding(batch, tokens), "i32")
+            numbers = p.op(f"load @n : {its_type}", its_type)[0]
+            y = p.op(f"elementwise({value}, {numbers}) : ({type}, {its_type}) -> {type} {{\n"
+                     """  ^bb0(%x: f32, %n: i32):
+    %three = arith.constant 3 : i32
+    %other = arith.constant -1.5 : f32
+    %0 = arith.cmpi slt, %n, %three : i32
+    %1 = arith.select %0, %x, %other : f32
+    wse.yield %1 : f32
+  }""", type)
+            p.store(y, "y", np.where(n < 3, x, -1.5))
+            self.check(p, f"elementwise-of-integers-{case}")
 
     def row_kernel(self, name, attributes, reference):
         for mesh, batch, tokens, case in self.cases():
