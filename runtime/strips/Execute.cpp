@@ -392,6 +392,67 @@ void PreparedNest::run(float *dst, const Factors *sources, size_t count) const {
   accumulate(dst, factors, count);
 }
 
+/// Whether no source lies where a nest writes, but element by element.
+static bool readsApart(const Nest &nest) {
+  auto reach = [&](const auto &operand) {
+    auto low = reinterpret_cast<intptr_t>(operand.data), high = low;
+    for (int d = 0; d < nest.dimensions; ++d) {
+      const intptr_t last = intptr_t(nest.extent[d] - 1) * operand.stride[d];
+      (last < 0 ? low : high) += last * intptr_t(sizeof(float));
+    }
+    return std::pair(low, high + intptr_t(sizeof(float)));
+  };
+  const auto [low, high] = reach(nest.dst);
+  auto isApart = [&, low = low, high = high](const Strided<const float> &its) {
+    const auto [first, last] = reach(its);
+    return !its.data || last <= low || high <= first ||
+           (its.data == nest.dst.data &&
+            std::equal(its.stride, its.stride + nest.dimensions,
+                       nest.dst.stride));
+  };
+  return isApart(nest.a) && isApart(nest.b);
+}
+
+std::optional<PreparedNest> PreparedNest::repeated(const Dimension &times,
+                                                   const float *dst,
+                                                   const float *a,
+                                                   const float *b) const {
+  const bool ofElements =
+      form == Form::Rows || form == Form::Copy || form == Form::Strided;
+  if (!ofElements || mayFail() || outer.size() + 3 > maxDimensions)
+    return {};
+  Nest nest;
+  nest.op = op;
+  nest.types = types;
+  nest.dst.data = const_cast<float *>(dst);
+  nest.a.data = a;
+  nest.b.data = b;
+  bool stays = false;
+  auto push = [&](const Dimension &its) {
+    const int d = nest.dimensions++;
+    stays |= its.extent > 1 && its.reduces();
+    nest.extent[d] = its.extent;
+    nest.dst.stride[d] = its.dst;
+    nest.a.stride[d] = its.a;
+    nest.b.stride[d] = its.b;
+  };
+  push(times);
+  for (const Dimension &its : outer)
+    push(its);
+  push(row);
+  push(inner);
+  if (stays || !readsApart(nest) ||
+      !namesEachOnce(nest.dimensions, nest.extent, nest.dst.stride))
+    return {};
+  static constexpr float elsewhere = 0;
+  for (Strided<const float> *source : {&nest.a, &nest.b})
+    if (!source->data)
+      source->data = &elsewhere;
+  // Loops over copies of few elements are no faster than those one by one.
+  const PreparedNest joined(nest);
+  return joined.form == Form::Copy ? std::nullopt : std::optional(joined);
+}
+
 void PreparedNest::prefetch(const float *a, const float *b) const {
   if (!asks() || outer.size() > 0)
     return;

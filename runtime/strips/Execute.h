@@ -15,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace wsec::runtime {
 
@@ -122,6 +123,14 @@ public:
   }
   static constexpr size_t mostJoined = mostFactors;
   void run(float *dst, const Factors *sources, size_t count) const;
+
+  struct Dimension;
+  /// What does the same as several of it at once, each as far behind the one
+  /// before as `times` says; none if one may read or write what another does,
+  /// or is more than elements by themselves. Operands that nothing else shares
+  /// memory with may be null.
+  std::optional<PreparedNest> repeated(const Dimension &times, const float *dst,
+                                       const float *a, const float *b) const;
 
   /// How many terms each sum has.
   size_t terms() const { return inner.extent * second.extent; }

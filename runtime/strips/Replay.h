@@ -8,6 +8,7 @@
 #include "runtime/strips/Recording.h"
 #include "runtime/strips/WorkerPool.h"
 
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -130,6 +131,8 @@ private:
 
   WorkerPool &pool;
   std::vector<PreparedNest> nests;
+  /// Those that stand for several: of which one, how many, how far apart.
+  std::map<std::array<ptrdiff_t, 5>, PreparedNest> repeated;
   std::vector<Recording::View> views;
   /// Where the memory that moves lies, unmoved, and how it does. In steps they
   /// come behind the views.

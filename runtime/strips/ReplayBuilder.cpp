@@ -131,6 +131,7 @@ private:
     const size_t begin = worker.steps.size();
     for (uint32_t operation : task.operations)
       addStep(worker, recording.operations[operation]);
+    joinElements(worker.steps, begin);
     joinSteps(worker.steps, begin);
     addChecks(worker);
     addViews(task, worker);
@@ -285,6 +286,71 @@ private:
     return uint32_t(replay.interleaved.size() - 1);
   }
 
+  /// Equal nests that lie evenly apart, such as those of one lane after the
+  /// other, become one.
+  void joinElements(std::vector<Step> &steps, size_t begin) {
+    size_t used = begin;
+    for (size_t i = begin; i < steps.size();) {
+      Step step = steps[i];
+      const size_t count = evenlyApart(steps, i);
+      const PreparedNest *joined =
+          count > 1 ? findRepeated(step, steps[i + 1], count) : nullptr;
+      if (joined)
+        step.nest = joined;
+      i += joined ? count : 1;
+      steps[used++] = step;
+    }
+    steps.resize(used);
+  }
+
+  /// From one step to the next, in floats; of addresses.
+  static ptrdiff_t distance(uintptr_t from, uintptr_t to) {
+    return ptrdiff_t(to - from) / ptrdiff_t(sizeof(float));
+  }
+
+  static size_t evenlyApart(const std::vector<Step> &steps, size_t first) {
+    const Step &one = steps[first];
+    size_t count = 1;
+    for (; first + count < steps.size(); ++count) {
+      const Step &before = steps[first + count - 1];
+      const Step &next = steps[first + count];
+      if (!one.nest || next.nest != one.nest || next.aView != one.aView ||
+          next.bView != one.bView || next.dstMoving || one.dstMoving ||
+          next.partBegin != next.partEnd || one.partBegin != one.partEnd)
+        break;
+      const Step &second = steps[first + 1];
+      auto isAsFar = [&](uintptr_t Step::*its) {
+        const uintptr_t by = second.*its - one.*its;
+        return by % sizeof(float) == 0 && next.*its - before.*its == by;
+      };
+      if (!isAsFar(&Step::dst) || !isAsFar(&Step::a) || !isAsFar(&Step::b))
+        break;
+    }
+    return count;
+  }
+
+  const PreparedNest *findRepeated(const Step &one, const Step &next,
+                                   size_t count) {
+    if (std::max(one.aView, one.bView) > recording.views.size())
+      return nullptr; // of memory that moves
+    const PreparedNest::Dimension times{count, distance(one.dst, next.dst),
+                                        distance(one.a, next.a),
+                                        distance(one.b, next.b)};
+    auto address = [](uintptr_t data, uint32_t view) {
+      return reinterpret_cast<const float *>(view ? 0 : data);
+    };
+    std::optional<PreparedNest> found = one.nest->repeated(
+        times, address(one.dst, 0), address(one.a, one.aView),
+        address(one.b, one.bView));
+    if (!found)
+      return nullptr;
+    return &replay.repeated
+                .try_emplace({one.nest - replay.nests.data(), ptrdiff_t(count),
+                              times.dst, times.a, times.b},
+                             *found)
+                .first->second;
+  }
+
   /// Products into the same destination that follow one another are run as one.
   static void joinSteps(std::vector<Step> &steps, size_t begin) {
     for (size_t i = steps.size(); i-- > begin + 1;) {
@@ -372,7 +438,8 @@ Replay::Replay(const Recording &recording, WorkerPool &pool,
 Replay::~Replay() = default;
 
 size_t Replay::bytes() const {
-  size_t sum = floats * sizeof(float) + nests.size() * sizeof(PreparedNest);
+  size_t sum = floats * sizeof(float) +
+               (nests.size() + repeated.size()) * sizeof(PreparedNest);
   for (const Worker &worker : workers)
     sum += worker.steps.size() * sizeof(Step) +
            worker.parts.size() * sizeof(Part) +

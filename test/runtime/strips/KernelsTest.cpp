@@ -375,5 +375,61 @@ TEST(KernelsTest, NestsEqualThePlainLoopBitForBit) {
   }
 }
 
+/// Equal nests all over the same memory, one behind the other: where they are
+/// one, it does the same; where one needs what another did, they are not.
+TEST(KernelsTest, RepeatedNestsEqualThoseOneBehindTheOther) {
+  int joined = 0, kept = 0;
+  for (unsigned seed = 0; seed < 5000; ++seed) {
+    std::mt19937 generator(seed);
+    auto pick = [&](size_t n) { return size_t(generator() % n); };
+    auto stride = [&] {
+      return std::array<ptrdiff_t, 7>{0, 1, 1, 4, 20, 60, -1}[pick(7)];
+    };
+    const std::vector<float> before = randomFloats(6000, seed, -2, 2);
+    std::vector<float> expected = before, got = before;
+    const std::array<size_t, 3> first = {
+        2000 + pick(200), 2000 + (pick(3) ? pick(2000) : pick(9)),
+        2000 + pick(2000)};
+    Nest nest;
+    nest.op = std::array{Opcode::Mov, Opcode::Add, Opcode::Fmac}[pick(3)];
+    nest.dimensions = 1 + int(pick(3));
+    PreparedNest::Dimension times{2 + pick(6), stride(), stride(), stride()};
+    const bool inPlace = pick(3) == 0;
+    if (inPlace)
+      times.a = times.dst;
+    for (int d = 0; d < nest.dimensions; ++d) {
+      nest.extent[d] = 1 + pick(5);
+      nest.dst.stride[d] = stride();
+      nest.a.stride[d] = inPlace ? nest.dst.stride[d] : stride();
+      nest.b.stride[d] = stride();
+    }
+    nest.ordered = true; // Sources may lie anywhere.
+    auto bind = [&](std::vector<float> &memory, ptrdiff_t i) {
+      nest.dst.data = memory.data() + first[0] + i * times.dst;
+      nest.a.data = memory.data() + first[inPlace ? 0 : 1] + i * times.a;
+      nest.b.data = nest.op == Opcode::Mov
+                        ? nullptr
+                        : memory.data() + first[2] + i * times.b;
+      if (!nest.b.data)
+        times.b = 0;
+    };
+    for (ptrdiff_t i = 0; i < ptrdiff_t(times.extent); ++i) {
+      bind(expected, i);
+      execute(nest);
+    }
+    bind(got, 0);
+    const std::optional<PreparedNest> one = PreparedNest(nest).repeated(
+        times, nest.dst.data, nest.a.data, nest.b.data);
+    ++(one ? joined : kept);
+    if (!one)
+      continue;
+    one->run(nest.dst.data, nest.a.data, nest.b.data);
+    EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.size() * 4), 0)
+        << "seed " << seed;
+  }
+  EXPECT_GT(joined, 200);
+  EXPECT_GT(kept, 200);
+}
+
 } // namespace
 } // namespace wsec::runtime
