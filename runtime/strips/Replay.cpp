@@ -130,7 +130,7 @@ private:
 
   void prefetchWords(const Interleaved &its) const {
     constexpr ptrdiff_t line = 16; // floats
-    constexpr size_t most = 256;   // lines
+    constexpr size_t most = 1024;  // lines
     const InterleaveProblem &p = its.problem;
     const ptrdiff_t length = std::abs(p.column) * ptrdiff_t(p.columns - 1) + 1;
     if (p.rows * size_t(length / line + 1) * its.sources.size() > most)

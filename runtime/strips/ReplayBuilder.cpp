@@ -290,15 +290,15 @@ private:
   /// other, become one.
   void joinElements(std::vector<Step> &steps, size_t begin) {
     size_t used = begin;
-    for (size_t i = begin; i < steps.size();) {
-      Step step = steps[i];
-      const size_t count = evenlyApart(steps, i);
-      const PreparedNest *joined =
-          count > 1 ? findRepeated(step, steps[i + 1], count) : nullptr;
-      if (joined)
-        step.nest = joined;
-      i += joined ? count : 1;
-      steps[used++] = step;
+    for (size_t i = begin, end; i < steps.size();) {
+      end = i + evenlyApart(steps, i);
+      if (const PreparedNest *joined = findRepeated(steps, i, end)) {
+        steps[used] = steps[i];
+        steps[used++].nest = joined;
+        i = end;
+      }
+      while (i < end)
+        steps[used++] = steps[i++];
     }
     steps.resize(used);
   }
@@ -329,10 +329,14 @@ private:
     return count;
   }
 
-  const PreparedNest *findRepeated(const Step &one, const Step &next,
-                                   size_t count) {
-    if (std::max(one.aView, one.bView) > recording.views.size())
-      return nullptr; // of memory that moves
+  /// One that stands for steps [begin, end), if there is.
+  const PreparedNest *findRepeated(const std::vector<Step> &steps, size_t begin,
+                                   size_t end) {
+    const size_t count = end - begin;
+    const Step &one = steps[begin];
+    if (count < 2 || std::max(one.aView, one.bView) > recording.views.size())
+      return nullptr; // Or it is of memory that moves.
+    const Step &next = steps[begin + 1];
     const PreparedNest::Dimension times{count, distance(one.dst, next.dst),
                                         distance(one.a, next.a),
                                         distance(one.b, next.b)};
