@@ -448,9 +448,7 @@ std::optional<PreparedNest> PreparedNest::repeated(const Dimension &times,
   for (Strided<const float> *source : {&nest.a, &nest.b})
     if (!source->data)
       source->data = &elsewhere;
-  // Loops over copies of few elements are no faster than those one by one.
-  const PreparedNest joined(nest);
-  return joined.form == Form::Copy ? std::nullopt : std::optional(joined);
+  return PreparedNest(nest);
 }
 
 void PreparedNest::prefetch(const float *a, const float *b) const {

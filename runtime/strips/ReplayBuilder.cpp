@@ -50,6 +50,14 @@ private:
     float *data = nullptr;
     uint32_t lastUse = 0; ///< in the order of the plan
     std::vector<uint32_t> users;
+    uint32_t family = 0; ///< one more than its index; 0: it is in none
+  };
+  /// Buffers that are used alike, such as those of what each lane sends: they
+  /// lie side by side in one block, so that what they do can be one nest.
+  struct Family {
+    size_t floats; ///< of the block
+    size_t left;   ///< buffers still in use
+    Block block;
   };
   using Pool = std::map<size_t, std::vector<Block>>; ///< by size
 
@@ -124,6 +132,7 @@ private:
     ordinals[index] = uint32_t(worker.tasks.size());
     for (uint32_t other : task.before)
       waitFor(task.worker, other);
+    placeFamilies(task);
     forEachBuffer(task, [&](uint32_t buffer) {
       if (isReused(buffer))
         useScratch(buffer, index);
@@ -141,7 +150,7 @@ private:
     forEachBuffer(task, [&](uint32_t buffer) {
       Place &place = places[buffer];
       if (isReused(buffer) && place.lastUse == position && !place.users.empty())
-        release(buffer, task);
+        release(buffer, task.worker);
     });
   }
 
@@ -158,6 +167,54 @@ private:
   bool isReused(Recording::BufferId buffer) const {
     return recording.buffers[buffer].kind == BufferKind::Scratch &&
            !replay.kept.contains(buffer);
+  }
+
+  /// Whether an operation is a nest that is the first to use scratch memory.
+  bool beginsScratch(const Recording::Operation &operation) const {
+    return operation.kind == Kind::Compute && operation.parts == 0 &&
+           isReused(operation.dst.buffer) && operation.dst.offset == 0 &&
+           !places[operation.dst.buffer].data;
+  }
+
+  void placeFamilies(const ReplayTask &task) {
+    const std::vector<uint32_t> &all = task.operations;
+    for (size_t i = 0, end; i < all.size(); i = end) {
+      end = i + 1;
+      const Recording::Operation &first = recording.operations[all[i]];
+      if (!beginsScratch(first))
+        continue;
+      for (; end < all.size(); ++end) {
+        const Recording::Operation &before = recording.operations[all[end - 1]];
+        const Recording::Operation &its = recording.operations[all[end]];
+        const Recording::Operation &second = recording.operations[all[i + 1]];
+        if (!beginsScratch(its) || its.index != first.index ||
+            its.dst.buffer == before.dst.buffer ||
+            recording.buffers[its.dst.buffer].floats !=
+                recording.buffers[first.dst.buffer].floats ||
+            its.a.buffer != first.a.buffer ||
+            its.a.offset - before.a.offset != second.a.offset - first.a.offset)
+          break;
+      }
+      if (end - i >= fewest)
+        placeFamily(task, i, end);
+    }
+  }
+
+  /// Of the operations [begin, end) of a task.
+  void placeFamily(const ReplayTask &task, size_t begin, size_t end) {
+    constexpr size_t line = 64 / sizeof(float);
+    auto bufferOf = [&](size_t i) {
+      return recording.operations[task.operations[i]].dst.buffer;
+    };
+    const size_t pitch =
+        (recording.buffers[bufferOf(begin)].floats + line - 1) / line * line;
+    const size_t floats = pitch * (end - begin);
+    float *data = findBlock(floats, task);
+    families.push_back({floats, end - begin, {data, {}}});
+    for (size_t i = begin; i < end; ++i, data += pitch) {
+      places[bufferOf(i)].data = data;
+      places[bufferOf(i)].family = uint32_t(families.size());
+    }
   }
 
   static size_t roundedSize(size_t floats) {
@@ -195,14 +252,22 @@ private:
     return allocate(roundedSize(floats));
   }
 
-  void release(uint32_t buffer, const ReplayTask &task) {
+  void release(uint32_t buffer, unsigned worker) {
     Place &place = places[buffer];
-    Block block{place.data, std::move(place.users)};
-    place.users.clear();
+    Block block{place.data, std::exchange(place.users, {})};
+    size_t floats = recording.buffers[buffer].floats;
+    if (place.family) {
+      Family &family = families[place.family - 1];
+      std::vector<uint32_t> &users = family.block.users;
+      users.insert(users.end(), block.users.begin(), block.users.end());
+      if (--family.left > 0)
+        return;
+      block = std::move(family.block);
+      floats = family.floats;
+    }
     for (uint32_t user : block.users)
       block.free = std::max(block.free, tasks[user].end);
-    pools[task.worker][roundedSize(recording.buffers[buffer].floats)].push_back(
-        std::move(block));
+    pools[worker][roundedSize(floats)].push_back(std::move(block));
   }
 
   /// Address of an operand and view that it is relative to.
@@ -423,6 +488,8 @@ private:
   std::vector<ReplayTask> tasks;
   std::vector<uint32_t> order;
   std::vector<Place> places;
+  static constexpr size_t fewest = 4; ///< buffers of a family
+  std::vector<Family> families;
   std::vector<uint32_t> ordinals; ///< of a task among those of its worker
   /// Tasks of another worker that a worker knows to be complete.
   std::vector<std::vector<uint32_t>> known;
