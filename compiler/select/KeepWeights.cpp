@@ -4,7 +4,6 @@
 // parameters, which an entry of their own fills.
 
 #include "compiler/kernels/Selection.h"
-#include "compiler/kernels/Sources.h"
 #include "compiler/select/HeldWeights.h"
 #include "compiler/select/Passes.h"
 #include "dialects/StridedRange.h"
