@@ -419,7 +419,7 @@ std::optional<PreparedNest> PreparedNest::repeated(const Dimension &times,
                                                    const float *b) const {
   const bool ofElements =
       form == Form::Rows || form == Form::Copy || form == Form::Strided;
-  if (!ofElements || mayFail() || outer.size() + 3 > maxDimensions)
+  if (!ofElements || types.checks(op) || outer.size() + 3 > maxDimensions)
     return {};
   Nest nest;
   nest.op = op;
