@@ -167,36 +167,48 @@ bool LaunchMemory::replayKept(size_t from, size_t to) {
     const std::optional<double> cycles = cyclesSince(its);
     if (!cycles)
       continue;
-    close();
-    if (!its.part->prepared())
-      its.part->prepare(pool);
-    Locations views = locations();
-    its.part->replay(host, furthestLaunch, nullptr, views);
-    for (const auto &strip : world.image.strips)
-      strip->memory.setLayout(its.after.layouts[size_t(strip->index)]);
-    moveViews(views);
     its.footprint->apply(world.image);
-    goOnBehind(its, *cycles);
-    uses.push_back({its.part});
-    begin();
+    replay(its, nullptr, *cycles);
     return true;
   }
   return false;
 }
 
+/// In place of them, or of the launches that a shift leads to.
+void LaunchMemory::replay(const KeptLaunches &its, const Replay::Shift *shift,
+                          double cycles) {
+  close();
+  if (!its.part->prepared())
+    its.part->prepare(pool);
+  Locations views = locations();
+  its.part->replay(host, furthestLaunch, shift, views);
+  for (const auto &strip : world.image.strips)
+    strip->memory.setLayout(its.after.layouts[size_t(strip->index)]);
+  moveViews(views);
+  goOnBehind(its, shift, cycles);
+  uses.push_back({its.part});
+  if (shift)
+    uses.back().shift = *shift;
+  begin();
+}
+
 /// Brings all but the SRAM into the state behind them.
-void LaunchMemory::goOnBehind(const KeptLaunches &its, double cycles) {
+void LaunchMemory::goOnBehind(const KeptLaunches &its,
+                              const Replay::Shift *shift, double cycles) {
+  const size_t later = shift ? shift->launches : 0;
+  auto moved = [&](double before, double after, double now) {
+    return after == before ? 0 : after + cycles - now;
+  };
   for (size_t i = 0; i < mains.size(); ++i)
-    mains[i]->skip(its.end - its.begin,
-                   its.after.mains[i] + cycles - mains[i]->clock());
-  for (size_t i = 0; i < channels.inputs.size(); ++i) {
-    InputChannel &input = *channels.inputs[i];
-    const bool moved = its.after.inputs[i] != its.before.inputs[i];
-    input.skip(its.end,
-               moved ? its.after.inputs[i] + cycles - input.clock() : 0);
-  }
+    mains[i]->skip(
+        its.end - its.begin,
+        moved(its.before.mains[i], its.after.mains[i], mains[i]->clock()));
+  for (size_t i = 0; i < channels.inputs.size(); ++i)
+    channels.inputs[i]->skip(its.end + later,
+                             moved(its.before.inputs[i], its.after.inputs[i],
+                                   channels.inputs[i]->clock()));
   for (const auto &output : channels.outputs)
-    output->skip(its.end);
+    output->skip(its.end + later);
   if (its.awaits)
     world.awaitsCommands.store(true, std::memory_order_relaxed);
   // Word by word: none gets ahead of what the others let pass.
@@ -209,11 +221,12 @@ void LaunchMemory::goOnBehind(const KeptLaunches &its, double cycles) {
         world.commands.take(int(strip), its.taken[strip][word] + cycles);
   for (size_t l = its.begin; l < its.end; ++l) {
     const LaunchTime &time = its.launches[l - its.begin];
-    world.launches.note(l, time.start + cycles, time.end + cycles);
+    world.launches.note(l + later, time.start + cycles, time.end + cycles);
   }
   for (const auto &[stream, when] : its.arrivals) {
-    channels.order->arrived(stream, when + cycles);
-    world.noteArrival(stream, when + cycles);
+    const uint32_t other = shift ? shift->streams[stream] : stream;
+    channels.order->arrived(other, when + cycles);
+    world.noteArrival(other, when + cycles);
   }
   world.repeat(1, {its.after.work.instructions - its.before.work.instructions,
                    its.after.work.operations - its.before.work.operations,

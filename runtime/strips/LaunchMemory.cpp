@@ -306,7 +306,10 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   inLayer = true;
   const size_t first = uses.size();
   begin();
-  advanceTo(layers.first + (layer + 1) * layers.period);
+  const size_t from = layers.first + layer * layers.period;
+  const std::shared_ptr<KeptLaunches> head =
+      runHead(from, from + layers.rest, before);
+  advanceTo(from + layers.period);
   inLayer = false;
   if (!resting && keepsBytes)
     return true;
@@ -337,10 +340,64 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
       }
     moveViews(views);
     skip(layers, layer, others, before, after, *cycles);
+    const size_t behindAll = layers.first + layers.count * layers.period;
+    if (head && at == behindAll)
+      replayHead(*head, behindAll, double(layers.count - layer) * *cycles);
   }
+  close();
   begin();
   before = std::move(after);
   return cycles || !usable;
+}
+
+/// The first launches of a layer, if those behind the last one are like them.
+/// None, if something is under way then.
+std::shared_ptr<KeptLaunches> LaunchMemory::runHead(size_t from, size_t to,
+                                                    const RunState &before) {
+  if (from == to || (kept && anyVaries))
+    return nullptr;
+  auto its = std::make_shared<KeptLaunches>();
+  std::map<const StripQueue *, size_t> taken; // Asked only.
+  world.forEachQueue(
+      [&](StripQueue &queue) { taken[&queue] = queue.wordsTaken(); });
+  world.commands.noteTaken(true);
+  advanceTo(to);
+  its->taken = world.commands.noteTaken(false);
+  if (!resting)
+    return nullptr;
+  its->begin = from;
+  its->end = to;
+  its->before = before;
+  its->after = state();
+  const auto &times = world.launches.all();
+  its->launches.assign(times.begin() + ptrdiff_t(from),
+                       times.begin() + ptrdiff_t(to));
+  its->arrivals = world.arrivals;
+  world.forEachQueue([&](StripQueue &queue) {
+    its->queues.push_back({&queue, taken[&queue], queue.history()});
+  });
+  its->part = open;
+  close();
+  begin();
+  return its;
+}
+
+/// In place of the launches from `to` on, so many cycles later.
+void LaunchMemory::replayHead(const KeptLaunches &head, size_t to,
+                              double cycles) {
+  auto streams = matchStreams(world.call, *channels.order, head.begin, to,
+                              head.end - head.begin);
+  if (!streams)
+    return;
+  const std::vector<PartUses> its = followers(
+      {{head.part}}, {{uint32_t(to - head.begin), *std::move(streams)}});
+  if (its.empty())
+    return;
+  replay(head, its.front().front().its(), cycles);
+  for (const auto &[queue, before, after] : head.queues)
+    if (queue->wordsTaken() != before) // in the layer
+      queue->goOn(after, cycles);
+  at = to + (head.end - head.begin);
 }
 
 /// Brings all but the SRAM into the state behind the others.

@@ -48,6 +48,14 @@ struct KeptLaunches {
   std::vector<std::pair<uint32_t, double>> arrivals, completes;
   std::vector<uint64_t> words; ///< of its streams
   std::unique_ptr<Footprint> footprint;
+  /// Of the first launches of a layer: when words were taken, and how many had
+  /// been when the layer began.
+  struct OfQueue {
+    StripQueue *queue;
+    size_t before;
+    StripQueue::History after;
+  };
+  std::vector<OfQueue> queues;
 
   size_t bytes() const;
 };
@@ -109,6 +117,9 @@ private:
   void skip(const RepeatedLaunches &layers, size_t layer,
             const std::vector<Replay::Shift> &others, const RunState &before,
             const RunState &after, double cycles);
+  std::shared_ptr<KeptLaunches> runHead(size_t from, size_t to,
+                                        const RunState &before);
+  void replayHead(const KeptLaunches &head, size_t to, double cycles);
 
   // ---- launches of earlier calls
   std::shared_ptr<KeptLaunches> beginKept(size_t from, size_t to);
@@ -118,7 +129,10 @@ private:
   std::vector<std::pair<uint32_t, double>> completesOf(size_t from,
                                                        size_t to) const;
   std::vector<uint64_t> wordsOf(size_t from, size_t to) const;
-  void goOnBehind(const KeptLaunches &its, double cycles);
+  void replay(const KeptLaunches &its, const Replay::Shift *shift,
+              double cycles);
+  void goOnBehind(const KeptLaunches &its, const Replay::Shift *shift,
+                  double cycles);
 
   World &world;
   HostPort &host;

@@ -22,12 +22,16 @@ public:
       : launches(launches), least(least) {}
 
   void find(size_t begin, size_t end) {
-    const std::optional<RepeatedLaunches> its = best(begin, end);
+    std::optional<RepeatedLaunches> its = best(begin, end);
     if (!its)
       return;
     find(begin, its->first);
+    size_t behind = its->first + its->period * its->count;
+    for (; behind < end && launches[behind] == launches[behind - its->period];
+         ++behind)
+      ++its->rest;
     found.push_back(*its);
-    find(its->first + its->period * its->count, end);
+    find(behind, end);
   }
 
   std::vector<RepeatedLaunches> found;

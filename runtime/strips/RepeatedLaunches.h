@@ -17,10 +17,11 @@ namespace wsec::runtime {
 
 class AddressArguments;
 
-/// Launches [first, first + period * count): each is like the one `period`
-/// before it.
+/// Launches [first, first + period * count + rest): each is like the one
+/// `period` before it.
 struct RepeatedLaunches {
   size_t first, period, count;
+  size_t rest = 0; ///< less than `period`
 
   bool operator==(const RepeatedLaunches &) const = default;
 };

@@ -471,6 +471,29 @@ bool StripQueue::grow() {
   return true;
 }
 
+StripQueue::History StripQueue::history() const {
+  return {givenToAll,  takenByAll,  givenToLane,
+          takenByLane, recentOfAll, recentOfLane};
+}
+
+void StripQueue::goOn(History from, double cycles) {
+  auto later = [&](std::vector<Taken> &all) {
+    for (Taken &its : all) {
+      its.first += cycles;
+      its.last += cycles;
+    }
+  };
+  later(from.recentOfAll);
+  for (std::vector<Taken> &all : from.recentOfLane)
+    later(all);
+  givenToAll = from.givenToAll;
+  takenByAll = from.takenByAll;
+  givenToLane = std::move(from.givenToLane);
+  takenByLane = std::move(from.takenByLane);
+  recentOfAll = std::move(from.recentOfAll);
+  recentOfLane = std::move(from.recentOfLane);
+}
+
 bool StripQueue::rests() const {
   bool rests = held == 0 && lacking(0) == 0;
   for (size_t lane = 1; lane < askedOfLane.size(); ++lane)

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -236,6 +237,14 @@ public:
   /// Bytes of the words that wait, while nobody adds or takes some.
   size_t waitingBytes() const { return size_t(held) * sizeof(float); }
 
+  /// When words were taken, as far as senders of further ones may wait for
+  /// that. While the queue rests.
+  struct History;
+  History history() const;
+  size_t wordsTaken() const {
+    return std::accumulate(takenByLane.begin(), takenByLane.end(), takenByAll);
+  }
+  void goOn(History from, double cycles);
   /// Whether no words wait, and none are lacking. While nobody adds, takes or
   /// asks.
   bool rests() const;
@@ -325,6 +334,13 @@ private:
   std::atomic<bool> isPaced{false};
   /// Senders that wait for a lane to ask.
   std::vector<std::pair<Actor *, int>> awaitingAsk;
+};
+
+struct StripQueue::History {
+  size_t givenToAll = 0, takenByAll = 0;
+  std::vector<size_t> givenToLane, takenByLane;
+  std::vector<Taken> recentOfAll;
+  std::vector<std::vector<Taken>> recentOfLane;
 };
 
 } // namespace wsec::runtime

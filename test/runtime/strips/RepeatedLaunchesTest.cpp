@@ -16,7 +16,12 @@ TEST(RepeatedLaunchesTest, LayersBetweenOthers) {
 TEST(RepeatedLaunchesTest, TheFirstMayDiffer) {
   // The layers are counted from what the first has in common with the others.
   EXPECT_EQ(findRepeats({1, 7, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3}, 3),
-            (Repeats{{2, 3, 3}}));
+            (Repeats{{2, 3, 3, 1}}));
+}
+
+TEST(RepeatedLaunchesTest, TheLastMayEndOtherwise) {
+  EXPECT_EQ(findRepeats({1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 9, 1, 9, 1, 9, 1}, 3),
+            (Repeats{{0, 3, 3, 2}, {11, 2, 3}}));
 }
 
 TEST(RepeatedLaunchesTest, TooFew) {
