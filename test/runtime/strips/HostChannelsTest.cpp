@@ -210,7 +210,7 @@ TEST(HostChannelsTest, WaitForLowerSlotsWhoeverRunsFirst) {
   const double stepped = WaveletEngine(built, {}).run(host).cycles;
   for (unsigned threads : {1, 2, 8}) {
     StripsEngine engine(built, {.threads = threads});
-    for (int run = 0; run < 100; ++run) {
+    for (int run = 0; run < 30; ++run) {
       VectorHost its = program.host;
       const double cycles = engine.run(its).cycles;
       EXPECT_NEAR(cycles, stepped, 0.02 * stepped);
