@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/canonicalize/AttendToStates.h"
 #include "compiler/values/AttentionMask.h"
+#include "dialects/onnx/CachedAttention.h"
 #include "dialects/onnx/CachedCalls.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -13,48 +14,90 @@ using namespace wsec::values;
 /// the lowest number of f16.
 static constexpr double hides = -65504;
 
-/// Whether a constant that is added hides the keys behind each query's own, of
-/// which the last query's is the last key, and no others.
-static bool hidesLater(Value mask, int64_t queries, int64_t keys) {
+namespace {
+/// What a query sees of the keys.
+struct Seen {
+  bool later = true;  ///< also those behind its own
+  int64_t window = 0; ///< up to its own so many; 0: all
+  std::string whyNot; ///< why no kernel does that for states
+};
+} // namespace
+
+/// What a constant that is added leaves, with the last query's own key the
+/// last one; nothing where it does more than to hide keys behind each query's
+/// own, and those that are so many before it.
+static std::optional<Seen> seenBy(Value mask, int64_t queries, int64_t keys) {
   std::optional<Fact> fact = factOf(mask);
   std::optional<Tensor> numbers = fact ? fact->load() : std::nullopt;
   if (!numbers || numbers->shape().size() != 4 ||
       numbers->shape()[2] != queries || numbers->shape()[3] != keys)
-    return false;
-  for (int64_t i = 0; i < numbers->size(); ++i) {
-    const int64_t own = keys - queries + i / keys % queries;
-    const double number = numbers->asFloat(i);
-    if (i % keys <= own ? number != 0 : !(number <= hides))
-      return false;
+    return std::nullopt;
+  Seen seen;
+  int64_t later = 0, laterHidden = 0;
+  SmallVector<int64_t> firsts; // keys that rows see, one behind the other
+  for (int64_t row = 0; row < numbers->size() / keys; ++row) {
+    const int64_t own = keys - queries + row % queries;
+    int64_t first = own + 1;
+    for (int64_t key = keys - 1; key >= 0; --key) {
+      const double number = numbers->asFloat(row * keys + key);
+      const bool isHidden = number <= hides;
+      if (number != 0 && !isHidden)
+        return std::nullopt;
+      if (key > own) {
+        ++later;
+        laterHidden += isHidden;
+      } else if (isHidden ? key == own : key != first - 1) {
+        return std::nullopt;
+      } else if (!isHidden) {
+        first = key;
+      }
+    }
+    firsts.push_back(first);
+    if (const int64_t count = own + 1 - first;
+        first > 0 && (seen.window == 0 || count < seen.window))
+      seen.window = count;
   }
-  return true;
+  for (auto [row, first] : llvm::enumerate(firsts))
+    if (const int64_t end = keys - queries + int64_t(row) % queries + 1;
+        first != (seen.window ? std::max<int64_t>(end - seen.window, 0) : 0))
+      return std::nullopt;
+  if (laterHidden != 0 && laterHidden != later)
+    return std::nullopt;
+  seen.later = laterHidden == 0;
+  return seen;
 }
 
-/// Why what acts on scores is more than causality, or nothing.
-static StringRef whyNotCausal(onnx::AttentionOp op) {
+static Seen seenBy(onnx::AttentionOp op) {
   const int64_t queries = shapeOf(op.getQ())[1], keys = shapeOf(op.getK())[1];
-  bool isCausal = queries == 1;
+  Seen all;
   for (const MaskTerm &term : maskTerms(op))
     switch (term.kind) {
     case onnx::TermKind::Add:
-    case onnx::TermKind::Replace:
-      if (term.later || !term.operand ||
-          !hidesLater(term.operand, queries, keys))
-        return "has a mask or bias besides causality, such as a window";
-      isCausal = true;
+    case onnx::TermKind::Replace: {
+      std::optional<Seen> its;
+      if (!term.later && term.operand)
+        its = seenBy(term.operand, queries, keys);
+      if (!its) {
+        all.whyNot = "has a mask or bias besides causality and windows";
+        return all;
+      }
+      all.later &= its->later;
+      if (its->window && (!all.window || its->window < all.window))
+        all.window = its->window;
       break;
+    }
     case onnx::TermKind::Raise: // to the lowest number
       if (!(term.to <= hides))
-        return "has a bound of scores";
+        all.whyNot = "has a bound of scores";
       break;
     default: // guards of what sees nothing: each token sees itself
       break;
     }
-  if (op.getSoftcap())
-    return "has a softcap, which has no kernel";
   if (!(op.getScale().convertToDouble() > 0))
-    return "scales scores by a number that is not positive";
-  return isCausal ? "" : "lets tokens see later ones";
+    all.whyNot = "scales scores by a number that is not positive";
+  else if (all.later && queries > 1)
+    all.whyNot = "lets tokens see later ones";
+  return all;
 }
 
 static void attend(onnx::AttentionOp op) {
@@ -62,13 +105,14 @@ static void attend(onnx::AttentionOp op) {
   auto values = op.getV().getDefiningOp<onnx::UpdateOp>();
   if (!keys && !values)
     return;
-  StringRef why;
+  std::string why;
+  Seen seen;
   if (!keys || !values || keys.getPosition() != values.getPosition())
     why = "has keys or values of which only one is a state; give both";
   else if (shapeOf(keys.getValue())[1] != shapeOf(op.getQ())[1])
     why = "has other queries than the tokens that the state gets";
   else
-    why = whyNotCausal(op);
+    why = (seen = seenBy(op)).whyNot;
   if (!why.empty()) {
     op->setAttr(reasonAttrName,
                 StringAttr::get(op.getContext(),
@@ -82,6 +126,12 @@ static void attend(onnx::AttentionOp op) {
       keys.getPosition(), op.getNumHeadsAttr(),
       builder.getI64IntegerAttr(op.keyHeads()), op.getScaleAttr(),
       op.getNodeAttr());
+  onnx::Sight sight;
+  if (seen.window)
+    sight.window = seen.window;
+  if (op.getSoftcap())
+    sight.softcap = op.getSoftcap()->convertToDouble();
+  sight.setOn(attention);
   for (StringRef kept : {onnx::absorbedAttrName, onnx::valuesAttrName})
     if (Attribute its = op->getAttr(kept))
       attention->setAttr(kept, its);

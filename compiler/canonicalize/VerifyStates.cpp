@@ -35,6 +35,17 @@ public:
 private:
   void checkUses(BlockArgument state, StringRef name);
   void checkPosition(BlockArgument argument);
+  void checkReaders(onnx::UpdateOp update, StringRef name);
+  /// How models have to hand a state on.
+  StringRef howTo() const {
+    return function->hasAttr(onnx::callAttrName)
+               ? "; write what is new behind the past, and let the result be "
+                 "the present and what attention reads, or leave "
+                 "--kv-capacity out"
+               : "; export the cache as TensorScatter(past, new, "
+                 "write_indices), whose result is the present and what "
+                 "Attention reads, or leave it out of --states";
+  }
   void checkPresent(onnx::UpdateOp update, StringRef name);
   void checkResult(OpOperand &result, StringRef name);
   void refuse(Operation *user, const Twine &reason) {
@@ -87,12 +98,6 @@ static std::pair<onnx::UpdateOp, bool> updateBehind(Value result) {
   return {update, isRight};
 }
 
-/// How models have to hand a state on.
-static constexpr StringLiteral howTo =
-    "; export the cache as TensorScatter(past, new, write_indices), whose "
-    "result is the present and what Attention reads, or leave it out of "
-    "--states";
-
 void StateChecks::checkUses(BlockArgument state, StringRef name) {
   for (OpOperand &use : state.getUses()) {
     auto update = dyn_cast<onnx::UpdateOp>(use.getOwner());
@@ -100,16 +105,36 @@ void StateChecks::checkUses(BlockArgument state, StringRef name) {
       checkPresent(update, name);
     else
       refuse(use.getOwner(),
-             "reads the state '" + name + "' before it is written" + howTo);
+             "reads the state '" + name + "' before it is written" + howTo());
   }
   if (llvm::count_if(state.getUsers(), [](Operation *user) {
         return isa<onnx::UpdateOp>(user);
       }) > 1)
-    refusals.add("a state is written twice; join what is written" + howTo,
+    refusals.add("a state is written twice; join what is written" + howTo(),
                  "state", "'" + name + "'");
 }
 
+/// A state lies by the heads of who reads it.
+void StateChecks::checkReaders(onnx::UpdateOp update, StringRef name) {
+  onnx::CachedAttentionOp first;
+  for (Operation *user : update.getPresent().getUsers()) {
+    auto reader = dyn_cast<onnx::CachedAttentionOp>(user);
+    if (!reader)
+      continue;
+    if (!first)
+      first = reader;
+    else if (reader.getKvHeads() != first.getKvHeads())
+      refuse(reader,
+             "reads the state '" + name + "' as " + Twine(reader.getKvHeads()) +
+                 " heads, and node '" + first.getNode() + "' as " +
+                 Twine(first.getKvHeads()) +
+                 "; let all that read a state have its heads, or leave it "
+                 "out of --states and --kv-capacity");
+  }
+}
+
 void StateChecks::checkPresent(onnx::UpdateOp update, StringRef name) {
+  checkReaders(update, name);
   SmallVector<Value> values{update.getPresent()};
   for (size_t next = 0; next < values.size(); ++next)
     for (OpOperand &use : values[next].getUses()) {
@@ -129,7 +154,7 @@ void StateChecks::checkPresent(onnx::UpdateOp update, StringRef name) {
         refuse(user, why.getValue());
       else
         refuse(user, "computes with the state '" + name +
-                         "', which attention only reads" + howTo);
+                         "', which attention only reads" + howTo());
     }
 }
 
@@ -166,7 +191,7 @@ void StateChecks::checkResult(OpOperand &result, StringRef name) {
     return;
   refusals.add("what is returned as the present of a state is not what was "
                "written to it" +
-                   howTo,
+                   howTo(),
                "state", "'" + name + "'");
 }
 

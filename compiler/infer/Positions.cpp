@@ -168,45 +168,39 @@ static bool isBeginOf(const Tensor &part, const Tensor &whole) {
       [&](int64_t i, int64_t j) { return equalAt(part, i, whole, j); });
 }
 
-/// Whether `mask` [.., tokens, total] has one number for the keys up to each
-/// token and another one for those behind.
-static bool isCausal(const Tensor &mask, const Call &call, const Tensor &like) {
+/// Whether `mask` [.., tokens, total] has one number for the keys that a token
+/// sees, up to its own so many, and another one for others: those that `like`,
+/// the mask of the entry, has.
+static bool isCausal(const Tensor &mask, const Call &call, const Tensor &like,
+                     const Call &entry, int64_t window) {
   const Shape &shape = mask.shape();
   const size_t rank = shape.size();
   if (rank < 2 || shape[rank - 2] != call.tokens ||
       shape[rank - 1] != call.total() || like.size() < 2)
     return false;
-  // What the entry has for its first key and, of its first token, its last.
-  const int64_t last = like.shape().back() - 1;
+  // The first token's own key, and one that it does not see, or the last one.
+  const int64_t seen = entry.past;
+  const int64_t hidden = window < entry.total()
+                             ? (entry.tokens - 1) * entry.total()
+                             : entry.total() - 1;
   for (int64_t i = 0; i < mask.size(); ++i) {
-    const int64_t key = i % call.total();
-    const int64_t token = i / call.total() % call.tokens;
-    if (!equalAt(mask, i, like, key <= call.past + token ? 0 : last))
+    const int64_t behind =
+        call.past + i / call.total() % call.tokens - i % call.total();
+    if (!equalAt(mask, i, like, behind >= 0 && behind < window ? seen : hidden))
       return false;
   }
   return true;
 }
 
-/// How many keys, its own the last, each token sees by `mask` [.., tokens,
-/// total] of numbers as `like`; 0: it is no such window.
-static int64_t windowOf(const Tensor &mask, const Call &call) {
-  const Shape &shape = mask.shape();
-  const size_t rank = shape.size();
-  if (rank < 2 || shape[rank - 2] != call.tokens ||
-      shape[rank - 1] != call.total())
-    return 0;
+/// How many keys, its own the last, the last token of the entry sees by `mask`,
+/// if it is a mask.
+static int64_t windowOf(const Tensor &mask, const Call &entry) {
+  const int64_t own = entry.tokens * entry.total() - 1;
   int64_t window = 1;
-  const int64_t own = call.past; // of the first token
-  while (window <= own && equalAt(mask, own - window, mask, own))
+  while (window < entry.total() && own < mask.size() &&
+         equalAt(mask, own - window, mask, own))
     ++window;
-  for (int64_t i = 0; i < mask.size() && window <= own; ++i) {
-    const int64_t behind =
-        call.past + i / call.total() % call.tokens - i % call.total();
-    const bool isSeen = behind >= 0 && behind < window;
-    if (isSeen != equalAt(mask, i, mask, own))
-      return 0;
-  }
-  return window <= own ? window : 0;
+  return window;
 }
 
 /// Where a table of all positions is longer than what a call takes of it, -1
@@ -355,9 +349,11 @@ Value PositionFollower::followed(Value constant) {
   if (llvm::all_of(shorter,
                    [&](const Tensor &its) { return isBeginOf(its, *here); }))
     return constant;
-  bool causal = isCausal(*here, calls.front(), *here);
+  const Call &whole = calls.front();
+  const int64_t window = windowOf(*here, whole);
+  bool causal = isCausal(*here, whole, *here, whole, window);
   for (auto [mask, call] : llvm::zip(there, ArrayRef<Call>(calls).drop_front()))
-    causal = causal && isCausal(mask, call, *here);
+    causal = causal && isCausal(mask, call, *here, whole, window);
   return causal ? constant : Value();
 }
 
@@ -433,18 +429,12 @@ void PositionFollower::follow(onnx::NodeOp user) {
     }
     const std::string name =
         value.getDefiningOp()->getAttrOfType<StringAttr>("node").str();
-    if (int64_t window = windowOf(*fact->load(), calls.front())) {
-      refuse(user, "lets each token see the last " + Twine(window) +
-                       " only, of which no kernel attends to states; take "
-                       "--kv-capacity up to " +
-                       Twine(window) + ", or leave it out");
-      continue;
-    }
     refuse(user, "operand " + Twine(operand.getOperandNumber()) +
                      ", of node '" + name +
                      "', follows the tokens of the past, and is neither a "
-                     "causal mask nor rows of a table, one a position; export "
-                     "without it, or leave --kv-capacity out");
+                     "causal mask, with a window or without, nor rows of a "
+                     "table, one a position; export without it, or leave "
+                     "--kv-capacity out");
   }
 }
 

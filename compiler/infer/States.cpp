@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/infer/States.h"
+#include "dialects/onnx/CachedAttention.h"
 #include "dialects/onnx/CachedCalls.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -156,7 +157,7 @@ Value wsec::infer::attendToState(Legalization &n, const GeneralAttention &a) {
     return fail("attends to a state with a mask; leave it out, and let "
                 "nonpad_kv_seqlen and is_causal say what is seen");
   const bool isCausal = a.right == 0 || (a.right < 0 && tokens == 1);
-  if (!isCausal || a.left >= 0 || a.past != 0 ||
+  if (!isCausal || a.past != 0 ||
       !endsBehind(a.lengths, keys.getPosition(), tokens))
     return fail("does not attend to all tokens of a state up to each query's "
                 "own; nonpad_kv_seqlen has to be write_indices + " +
@@ -164,15 +165,19 @@ Value wsec::infer::attendToState(Legalization &n, const GeneralAttention &a) {
   if (!(a.factor() > 0))
     return fail("scales the scores of a state by a number that is not "
                 "positive; leave the state out of --states");
-  if (a.softcap > 0)
-    return fail("attends to a state with a softcap, which has no kernel; leave "
-                "--states out");
   Value q = mergeHeads(n, a.q);
   const Shape shape{shapeOf(q)[0], tokens,
                     shapeOf(values)[2] / a.keyHeads() * a.queryHeads()};
-  return onnx::CachedAttentionOp::create(
+  auto attention = onnx::CachedAttentionOp::create(
       n.builder(), n.loc(), withShape(q, shape), q, keys, values,
       keys.getPosition(), n.builder().getI64IntegerAttr(a.queryHeads()),
       n.builder().getI64IntegerAttr(a.keyHeads()),
       n.builder().getF32FloatAttr(a.factor()), n.nameAttr());
+  onnx::Sight sight;
+  if (a.left >= 0 && a.left + 1 < a.keys())
+    sight.window = a.left + 1;
+  if (a.softcap > 0)
+    sight.softcap = a.softcap;
+  sight.setOn(attention);
+  return attention;
 }

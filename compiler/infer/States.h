@@ -33,7 +33,7 @@ mlir::Value appendToState(Legalization &legalization, mlir::Value past,
 bool readsState(const GeneralAttention &attention);
 
 /// Attention to states; [batch, queries, heads * size]. Null with a reason
-/// unless each query sees all tokens up to its own, and nothing else.
+/// unless each query sees all tokens up to its own, or the last of these.
 mlir::Value attendToState(Legalization &legalization,
                           const GeneralAttention &attention);
 

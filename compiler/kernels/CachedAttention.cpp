@@ -7,6 +7,7 @@
 //   queries        down the columns to all rows
 //   scores         partial ones of own features and tokens; summed up along the
 //                  row, and multicast back
+//                  (with a softcap each bounded then)
 //   largest        of the own tokens; of all rows by a chain north and back
 //   exponentials   each column those of some tokens; gathered along the row
 //   results        values weighted by them and their sum, of the own tokens; of
@@ -18,6 +19,7 @@
 // that a row has, words do not depend on them. A head lies in the same columns
 // of all rows, so each PE works on its own head alone.
 
+#include "dialects/onnx/CachedAttention.h"
 #include "compiler/kernels/CachedTokens.h"
 
 #include <limits>
@@ -49,6 +51,7 @@ struct CachedAttentionShape {
   int64_t held;               // most tokens of a state in a PE
   int64_t channels;           // most queries of a head in a PE of their row
   int64_t round;              // tokens whose scores are made at a time
+  onnx::Sight sight;
   Type element;
   bool narrow; // of 16 bits: sums are made in f32
 
@@ -67,8 +70,8 @@ struct CachedAttentionShape {
         columns(keys.features.columns), mostKey(tileSizeMax(keySize, columns)),
         mostValue(tileSizeMax(valueSize, columns)),
         held(keys.pitch(machine.height)), channels(query.pitch(machine.height)),
-        round(tokens), element(elementTypeOf(op.getQuery())),
-        narrow(isNarrow(op.getQuery())) {
+        round(tokens), sight(onnx::Sight::of(op)),
+        element(elementTypeOf(op.getQuery())), narrow(isNarrow(op.getQuery())) {
     const int64_t most = fewScores ? fewScoreWords : scoreWords;
     while (round > 1 && (tokens % round || scoreCount() > most))
       --round;
@@ -190,7 +193,14 @@ private:
   void attend(Affine head);
   void fetchQueries(Affine head);
   void score(Affine head, Affine firstToken);
+  void bound();
   void hideLater(Affine firstToken);
+  void hideEarlier(Affine firstToken);
+  /// Queries of a round that stand before one, of `0` to all.
+  Affine roundsBelow(const Affine &end) {
+    return b.compute(ScalarKind::Min, {b.compute(ScalarKind::Max, {end, 0}),
+                                       Affine(shape.round)});
+  }
   void exponentials();
   void weigh(Affine head, Affine firstToken);
   void finish(Affine head);
@@ -263,7 +273,9 @@ void CachedAttentionWriter::attend(Affine head) {
   b.loop(shape.tokens / shape.round, [&](Affine round) {
     Affine first = round * shape.round;
     score(head, first);
+    bound();
     hideLater(first);
+    hideEarlier(first);
     exponentials();
     weigh(head, first);
   });
@@ -366,13 +378,44 @@ void CachedAttentionWriter::hideLater(Affine firstToken) {
         ScalarKind::Min, {tokens->seenByAll + number, Affine(shape.held - 1)});
     Affine before = token * keys.layout.span + Affine(tokens->row) +
                     (b.argument(op.getPosition()) + firstToken) * -1;
-    Affine hidden =
-        b.compute(ScalarKind::Min, {b.compute(ScalarKind::Max, {before, 0}),
-                                    Affine(shape.round)});
-    b.vector(Opcode::Mov, {hidden * shape.repeat},
+    b.vector(Opcode::Mov, {roundsBelow(before) * shape.repeat},
              Operand::memory(summed, token * shape.asked(), {1}),
              {Operand::immediate(lowest)});
   });
+}
+
+/// Tokens that the first query sees no more, and those that later ones do not.
+void CachedAttentionWriter::hideEarlier(Affine firstToken) {
+  if (!shape.sight.window)
+    return;
+  const int64_t window = *shape.sight.window, asked = shape.asked();
+  const Affine first = b.argument(op.getPosition()) + firstToken;
+  const Affine gone = tokens->below(
+      b.compute(ScalarKind::Max, {first + Affine(1 - window), 0}));
+  b.vector(Opcode::Mov, {gone * asked}, Operand::memory(summed, 0, {1}),
+           {Operand::immediate(lowest)});
+  b.loop(tileSizeMax(shape.round - 1, keys.layout.span), [&](Affine number) {
+    Affine token =
+        b.compute(ScalarKind::Min, {gone + number, Affine(shape.held - 1)});
+    Affine seeing = roundsBelow(token * keys.layout.span + Affine(tokens->row) +
+                                Affine(window) + first * -1);
+    b.vector(
+        Opcode::Mov, {Affine(asked) + seeing * -shape.repeat},
+        Operand::memory(summed, token * asked + seeing * shape.repeat, {1}),
+        {Operand::immediate(lowest)});
+  });
+}
+
+/// Scores s become tanh(scale * s / softcap), which the softcap scales.
+void CachedAttentionWriter::bound() {
+  if (!shape.sight.softcap)
+    return;
+  const Operand all = Operand::memory(summed, 0, {1});
+  const Affine count = tokens->now * shape.asked();
+  b.vector(Opcode::Mul, {count}, all,
+           {all, Operand::immediate(float(op.getScale().convertToDouble() /
+                                          *shape.sight.softcap))});
+  b.vector(Opcode::Tanh, {count}, all, {all});
 }
 
 /// weights = exp(scale * (scores - largest)), a share of them in each column.
@@ -400,7 +443,8 @@ void CachedAttentionWriter::exponentials() {
   };
   each(Opcode::Sub, mine, Operand::memory(most, 0, {0, 1}));
   each(Opcode::Mul, mine,
-       Operand::immediate(float(op.getScale().convertToDouble())));
+       Operand::immediate(float(
+           shape.sight.softcap.value_or(op.getScale().convertToDouble()))));
   each(Opcode::Exp, shape.spread() ? mine : all);
   if (!shape.spread())
     return;
@@ -510,6 +554,12 @@ KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
                  model.copies(1, asked) + 2 * overTokens +
                  2 * model.adds(1, share * asked) +
                  model.functions(share * asked) + product(shape.mostValue, 0);
+  if (shape.sight.softcap)
+    round += model.adds(1, own * asked) + model.functions(own * asked);
+  if (shape.sight.window)
+    round += model.copies(1, own * asked) +
+             double(tileSizeMax(shape.round - 1, shape.keys.span)) *
+                 model.copies(1, asked);
   double head = model.copies(1, weighted) + 2 * model.functions(inRow) +
                 model.adds(1, inRow) +
                 model.adds(1, double(shape.mostValue) * inRow);
@@ -587,12 +637,14 @@ Value CachedAttention::build(Operation *user, Selection &selection) const {
       wse::TokenTiling::of(values.getType())
           .forState(tilingOf(query).getTokens(), repeat);
   Type type = selection.tensorType(tiling, shapeOf(op.getY()).back(), query);
-  return selection.createFor<wse::CachedAttentionOp>(
+  auto attention = selection.createFor<wse::CachedAttentionOp>(
       op, type, query, FlatSymbolRefAttr::get(keys),
       FlatSymbolRefAttr::get(values), selection.argumentOf(op.getPosition()),
       op.getNumHeadsAttr(), op.getKvHeadsAttr(),
       selection.builder().getF64FloatAttr(op.getScale().convertToFloat()),
       UnitAttr());
+  onnx::Sight::of(op).setOn(attention);
+  return attention;
 }
 
 WSEC_DEFINE_KERNEL(CachedAttention)

@@ -8,32 +8,38 @@ namespace wsec {
 
 using pe::ScalarKind;
 
-// Of the tokens below n row r has those r, r + span, ...: (n + span - 1 - r) /
-// span of them.
 CachedTokens::CachedTokens(RoutineBuilder &b, const Tile &state,
-                           const Affine &position, int64_t count) {
+                           const Affine &position, int64_t count)
+    : b(b), span(state.layout.span) {
   ScalarBuilder &s = b.scalars();
   const Layout &layout = state.layout;
-  const int64_t span = layout.span;
-  const bool hasIdle = span < layout.group;
   row = s.mod(s.py(), layout.group);
-  if (hasIdle)
+  if (span < layout.group) {
     row = s.min(row, span - 1);
-  auto tokensBelow = [&](Affine end) {
-    if (span == 1)
-      return end;
-    return b.compute(ScalarKind::Div,
-                     {end + Affine(span - 1) + Affine(row) * -1, span});
-  };
-  auto here = [&](Affine tokens) {
-    return hasIdle ? b.compute(ScalarKind::Mul, {tokens, state.active})
-                   : tokens;
-  };
-  Affine beforeCall = tokensBelow(position);
+    active = state.active;
+  }
+  Affine beforeCall = allBelow(position);
   firstFresh = beforeCall * span + Affine(row) + position * -1;
   before = here(beforeCall);
-  now = here(tokensBelow(position + Affine(count)));
-  seenByAll = count == 1 ? now : here(tokensBelow(position + Affine(1)));
+  now = below(position + Affine(count));
+  seenByAll = count == 1 ? now : below(position + Affine(1));
+}
+
+// Of the tokens below n row r has those r, r + span, ...: (n + span - 1 - r) /
+// span of them.
+Affine CachedTokens::allBelow(const Affine &end) const {
+  if (span == 1)
+    return end;
+  return b.compute(ScalarKind::Div,
+                   {end + Affine(span - 1) + Affine(row) * -1, span});
+}
+
+Affine CachedTokens::here(const Affine &tokens) const {
+  return active ? b.compute(ScalarKind::Mul, {tokens, active}) : tokens;
+}
+
+Affine CachedTokens::below(const Affine &end) const {
+  return here(allBelow(end));
 }
 
 SmallVector<StreamNeed> batchStreams(const Layout &tokens) {

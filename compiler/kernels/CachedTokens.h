@@ -22,6 +22,9 @@ struct CachedTokens {
   CachedTokens(RoutineBuilder &builder, const Tile &state,
                const Affine &position, int64_t count);
 
+  /// Own tokens of those below one; it is not negative.
+  Affine below(const Affine &end) const;
+
   /// Tokens that were there before the call, and that are there now.
   Affine before, now;
   /// The first of the call's tokens that this row has, perhaps one too far.
@@ -29,6 +32,15 @@ struct CachedTokens {
   /// Tokens that even the first of the call's tokens sees.
   Affine seenByAll;
   mlir::Value row; ///< of the batch element
+
+private:
+  /// The same of rows beside the state, which have none.
+  Affine allBelow(const Affine &end) const;
+  Affine here(const Affine &tokens) const;
+
+  RoutineBuilder &b;
+  int64_t span;
+  mlir::Value active; ///< null: all rows
 };
 
 /// The streams on which tokens of a call reach all rows of their batch element,

@@ -4,6 +4,7 @@
 // kernels that fill, write and read it. Labels (C1, C2, ...) are those of the
 // descriptions there.
 
+#include "dialects/onnx/CachedAttention.h"
 #include "dialects/wse/WseChecks.h"
 
 using namespace mlir;
@@ -253,5 +254,5 @@ LogicalResult CachedAttentionOp::verify() {
   if (!(getScale().convertToDouble() > 0))
     return emitOpError("scales scores by ")
            << getScale().convertToDouble() << ", expected a positive number";
-  return success();
+  return onnx::verifySight(*this);
 }

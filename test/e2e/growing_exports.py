@@ -2,10 +2,10 @@
 """Small random decoders of transformers, exported with pasts that grow from call
 to call, by both exporters of PyTorch.
 
-usage: growing_exports.py ARCHITECTURE dynamo|script eager|sdpa FILE.onnx [--no-positions] [--no-mask] [--opset N]
+usage: growing_exports.py ARCHITECTURE dynamo|script eager|sdpa FILE.onnx [--no-positions] [--no-mask] [--opset N] [--window N]
 
 Architectures are those of families/architectures.py; windows are as long as all
-positions. --no-positions: the model counts them from the length of its past. Prints
+positions without --window. --no-positions: the model counts them from the length of its past. Prints
 the name of the dimension of a call's tokens.
 """
 
@@ -26,13 +26,13 @@ from architectures import ARCHITECTURES  # noqa: E402
 TOKENS, PAST = 3, 5
 
 
-def build(name, attention):
+def build(name, attention, window):
     which = ARCHITECTURES[name]
     model_class = getattr(transformers, which.model)
     torch.manual_seed(0)
     config = model_class.config_class(**{**which.config, **which.more})
     if getattr(config, "sliding_window", None):
-        config.sliding_window = config.max_position_embeddings
+        config.sliding_window = window or config.max_position_embeddings
     config._attn_implementation = attention
     model = model_class(config).eval()
     # Norms and biases begin as ones and zeros, which would hide mistakes.
@@ -64,9 +64,10 @@ def main():
     words.add_argument("--no-positions", action="store_true")
     words.add_argument("--no-mask", action="store_true")
     words.add_argument("--opset", type=int)
+    words.add_argument("--window", type=int)
     words = words.parse_args()
     warnings.simplefilter("ignore")
-    model, config = build(words.architecture, words.attention)
+    model, config = build(words.architecture, words.attention, words.window)
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     inputs = {"input_ids": (torch.randint(3, 61, (1, TOKENS)), {1: "sequence"})}

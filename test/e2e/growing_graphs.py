@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "families"))
 sys.path.insert(0, str(Path(__file__).resolve().parent / "models"))
 
 WORDS, WIDTH, HEADS, SHARED, SIZE = 61, 32, 4, 2, 8
+WINDOWS = {"window": 3, "narrow": 1, "middle": 7, "wide": 22}
 LOWEST = float(np.finfo("f4").min)
 
 
@@ -66,8 +67,11 @@ def mask(g, queries, keys, kind):
     """0 for keys that a query sees, the lowest number for others."""
     queries, keys = g.add("Unsqueeze", queries, g.ints(1)), g.add("Unsqueeze", keys, g.ints(0))
     seen = g.add("Not", g.add("Less", queries, keys))
-    if kind == "window":
-        seen = g.add("And", seen, g.add("Less", queries, g.add("Add", keys, g.int(3))))
+    if kind in WINDOWS:
+        seen = g.add("And", seen, g.add("Less", queries, g.add("Add", keys, g.int(WINDOWS[kind]))))
+    if kind == "blocks":
+        blocks = (g.add("Div", x, g.int(4)) for x in (queries, keys))
+        seen = g.add("And", seen, g.add("Equal", *blocks))
     if kind == "both":
         seen = g.add("Or", seen, g.add("Less", queries, keys))
     return g.add("Where", seen, g.constant(np.float32(0)), g.constant(np.float32(LOWEST)))

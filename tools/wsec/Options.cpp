@@ -292,10 +292,13 @@ static bool readEntries(const Flags &flags, ImportOptions &options) {
 
 static bool readStates(const Flags &flags, ImportOptions &options) {
   options.statesByName = flags.statesByName;
+  // What follows the length is looked for in masks of all tokens by all.
+  constexpr int64_t mostTokens = 8192;
   if (flags.kvCapacity.getNumOccurrences()) {
-    if (flags.kvCapacity < 2)
+    if (flags.kvCapacity < 2 || flags.kvCapacity > mostTokens)
       return usageError("--kv-capacity=" + llvm::Twine(flags.kvCapacity) +
-                        ": expected the tokens of a conversation, 2 or more");
+                        ": expected the tokens of a conversation, 2 to " +
+                        llvm::Twine(mostTokens));
     if (!(flags.train.empty() && flags.loss.empty()))
       return usageError("--kv-capacity: a model that trains has one entry, "
                         "main; leave out --kv-capacity, or --train and --loss");

@@ -555,6 +555,22 @@ func.func @cached_attention_c3(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %
 
 // -----
 
+func.func @cached_attention_window(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %at: tensor<1xi64>) {
+  // expected-error @below {{has a window of 0 : i64, expected tokens, 1 or more, of i64}}
+  %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32, onnx.window = 0 : i64} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>
+  return
+}
+
+// -----
+
+func.func @cached_attention_softcap(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %at: tensor<1xi64>) {
+  // expected-error @below {{has a softcap of 2.000000e+00 : f64, expected a positive number of f32}}
+  %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32, onnx.softcap = 2.0 : f64} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>
+  return
+}
+
+// -----
+
 func.func @cached_attention_c4(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %at: tensor<1xi64>) {
   // expected-error @below {{result is 'tensor<1x1x8xf32>', expected 'tensor<1x1x16xf32>'}}
   %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x8xf32>

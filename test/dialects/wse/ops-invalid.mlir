@@ -1889,6 +1889,23 @@ wse.program @cached_attention_c3 state(selected) mesh(4x5) machine("wse2") {
 #cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
 #entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
 #asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c4_window state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x9x6xf32, #cache>
+  state @v on @r : tensor<1x9x6xf32, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    %q = load @q on @r : tensor<1x2x12xf32, #asking>
+    // expected-error @below {{has a window of 0 : i64, expected tokens, 1 or more, of i64}}
+    %y = cached_attention %q keys @k values @v at %p heads(4, 2) scale(0.5) on @r {onnx.window = 0 : i64} : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
 wse.program @cached_attention_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   state @k on @r : tensor<1x9x6xf32, #cache>
