@@ -22,16 +22,12 @@
 #include "dialects/onnx/CachedAttention.h"
 #include "compiler/kernels/CachedTokens.h"
 
-#include <limits>
-
 using namespace mlir;
 
 namespace wsec {
 namespace {
 
 using pe::ScalarKind;
-
-constexpr float lowest = std::numeric_limits<float>::lowest();
 
 /// Words of scores that are made at a time, of as many tokens as share them
 /// evenly: beside a decoder's states there is little room, or less.
@@ -194,13 +190,7 @@ private:
   void fetchQueries(Affine head);
   void score(Affine head, Affine firstToken);
   void bound();
-  void hideLater(Affine firstToken);
-  void hideEarlier(Affine firstToken);
-  /// Queries of a round that stand before one, of `0` to all.
-  Affine roundsBelow(const Affine &end) {
-    return b.compute(ScalarKind::Min, {b.compute(ScalarKind::Max, {end, 0}),
-                                       Affine(shape.round)});
-  }
+  void hideUnseen(Affine firstToken);
   void exponentials();
   void weigh(Affine head, Affine firstToken);
   void finish(Affine head);
@@ -274,8 +264,7 @@ void CachedAttentionWriter::attend(Affine head) {
     Affine first = round * shape.round;
     score(head, first);
     bound();
-    hideLater(first);
-    hideEarlier(first);
+    hideUnseen(first);
     exponentials();
     weigh(head, first);
   });
@@ -371,39 +360,12 @@ void CachedAttentionWriter::score(Affine head, Affine firstToken) {
   castGroups(b, heads, scores, summed, shape.scoreCount());
 }
 
-/// Tokens that come after some queries: the call's own, one a row or more.
-void CachedAttentionWriter::hideLater(Affine firstToken) {
-  b.loop(shape.late(), [&](Affine number) {
-    Affine token = b.compute(
-        ScalarKind::Min, {tokens->seenByAll + number, Affine(shape.held - 1)});
-    Affine before = token * keys.layout.span + Affine(tokens->row) +
-                    (b.argument(op.getPosition()) + firstToken) * -1;
-    b.vector(Opcode::Mov, {roundsBelow(before) * shape.repeat},
-             Operand::memory(summed, token * shape.asked(), {1}),
-             {Operand::immediate(lowest)});
-  });
-}
-
-/// Tokens that the first query sees no more, and those that later ones do not.
-void CachedAttentionWriter::hideEarlier(Affine firstToken) {
-  if (!shape.sight.window)
-    return;
-  const int64_t window = *shape.sight.window, asked = shape.asked();
-  const Affine first = b.argument(op.getPosition()) + firstToken;
-  const Affine gone = tokens->below(
-      b.compute(ScalarKind::Max, {first + Affine(1 - window), 0}));
-  b.vector(Opcode::Mov, {gone * asked}, Operand::memory(summed, 0, {1}),
-           {Operand::immediate(lowest)});
-  b.loop(tileSizeMax(shape.round - 1, keys.layout.span), [&](Affine number) {
-    Affine token =
-        b.compute(ScalarKind::Min, {gone + number, Affine(shape.held - 1)});
-    Affine seeing = roundsBelow(token * keys.layout.span + Affine(tokens->row) +
-                                Affine(window) + first * -1);
-    b.vector(
-        Opcode::Mov, {Affine(asked) + seeing * -shape.repeat},
-        Operand::memory(summed, token * asked + seeing * shape.repeat, {1}),
-        {Operand::immediate(lowest)});
-  });
+void CachedAttentionWriter::hideUnseen(Affine firstToken) {
+  const ScoreLines lines = {summed, shape.held, shape.round, shape.repeat,
+                            b.argument(op.getPosition()) + firstToken};
+  hideLater(b, *tokens, lines, shape.late());
+  if (shape.sight.window)
+    hideEarlier(b, *tokens, lines, *shape.sight.window);
 }
 
 /// Scores s become tanh(scale * s / softcap), which the softcap scales.
@@ -422,7 +384,7 @@ void CachedAttentionWriter::bound() {
 void CachedAttentionWriter::exponentials() {
   const int64_t asked = shape.asked();
   b.vector(Opcode::Mov, {asked}, Operand::memory(own, 0, {1}),
-           {Operand::immediate(lowest)});
+           {Operand::immediate(lowestScore)});
   overTokens(Opcode::Max, own, 0, summed);
   std::string most = own;
   if (sharesRows()) {

@@ -10,7 +10,7 @@ using pe::ScalarKind;
 
 CachedTokens::CachedTokens(RoutineBuilder &b, const Tile &state,
                            const Affine &position, int64_t count)
-    : b(b), span(state.layout.span) {
+    : span(state.layout.span), b(b) {
   ScalarBuilder &s = b.scalars();
   const Layout &layout = state.layout;
   row = s.mod(s.py(), layout.group);
@@ -40,6 +40,48 @@ Affine CachedTokens::here(const Affine &tokens) const {
 
 Affine CachedTokens::below(const Affine &end) const {
   return here(allBelow(end));
+}
+
+/// Of the queries those that stand before one of them, of `end`: 0 to all.
+static Affine queriesBelow(RoutineBuilder &b, const ScoreLines &lines,
+                           const Affine &end) {
+  return b.compute(ScalarKind::Min,
+                   {b.compute(ScalarKind::Max, {end, 0}), Affine(lines.round)});
+}
+
+static void hide(RoutineBuilder &b, const ScoreLines &lines,
+                 const Affine &first, const Affine &count) {
+  b.vector(Opcode::Mov, {count}, Operand::memory(lines.buffer, first, {1}),
+           {Operand::immediate(lowestScore)});
+}
+
+void hideLater(RoutineBuilder &b, const CachedTokens &tokens,
+               const ScoreLines &lines, int64_t late) {
+  b.loop(late, [&](Affine number) {
+    Affine token = b.compute(
+        ScalarKind::Min, {tokens.seenByAll + number, Affine(lines.held - 1)});
+    Affine before = queriesBelow(
+        b, lines, token * tokens.span + Affine(tokens.row) + lines.first * -1);
+    hide(b, lines, token * (lines.round * lines.repeat), before * lines.repeat);
+  });
+}
+
+// Some are hidden from all queries, and some behind them from later ones alone.
+void hideEarlier(RoutineBuilder &b, const CachedTokens &tokens,
+                 const ScoreLines &lines, int64_t window) {
+  const int64_t asked = lines.round * lines.repeat;
+  const Affine gone = tokens.below(
+      b.compute(ScalarKind::Max, {lines.first + Affine(1 - window), 0}));
+  hide(b, lines, 0, gone * asked);
+  b.loop(tileSizeMax(lines.round - 1, tokens.span), [&](Affine number) {
+    Affine token =
+        b.compute(ScalarKind::Min, {gone + number, Affine(lines.held - 1)});
+    Affine seeing = queriesBelow(b, lines,
+                                 token * tokens.span + Affine(tokens.row) +
+                                     Affine(window) + lines.first * -1);
+    hide(b, lines, token * asked + seeing * lines.repeat,
+         Affine(asked) + seeing * -lines.repeat);
+  });
 }
 
 SmallVector<StreamNeed> batchStreams(const Layout &tokens) {

@@ -10,6 +10,9 @@
 #include "compiler/kernels/KernelLibrary.h"
 #include "compiler/machine/Tiling.h"
 
+#include <limits>
+#include <string>
+
 namespace wsec {
 
 /// Tokens of a row of a state while `count` tokens go there from `position` on,
@@ -32,6 +35,7 @@ struct CachedTokens {
   /// Tokens that even the first of the call's tokens sees.
   Affine seenByAll;
   mlir::Value row; ///< of the batch element
+  int64_t span;    ///< rows that take tokens in turn
 
 private:
   /// The same of rows beside the state, which have none.
@@ -39,9 +43,25 @@ private:
   Affine here(const Affine &tokens) const;
 
   RoutineBuilder &b;
-  int64_t span;
   mlir::Value active; ///< null: all rows
 };
+
+/// What has no weight beside any other score.
+inline constexpr float lowestScore = std::numeric_limits<float>::lowest();
+
+/// Scores of own tokens, a line each of up to `held`: of `round` queries, the
+/// first of which stands at `first`, `repeat` numbers each.
+struct ScoreLines {
+  std::string buffer;
+  int64_t held, round, repeat;
+  Affine first;
+};
+/// Hides tokens that come after some of the queries, at most `late` a row.
+void hideLater(RoutineBuilder &builder, const CachedTokens &tokens,
+               const ScoreLines &lines, int64_t late);
+/// Hides those that are no more among the last `window` up to a query's own.
+void hideEarlier(RoutineBuilder &builder, const CachedTokens &tokens,
+                 const ScoreLines &lines, int64_t window);
 
 /// The streams on which tokens of a call reach all rows of their batch element,
 /// and sums of these rows the first one; none where that is the only one.
