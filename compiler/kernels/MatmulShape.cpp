@@ -65,6 +65,8 @@ MatmulPlan MatmulShape::direct(const Machine &machine) const {
 MatmulPlan MatmulShape::buffered(const Machine &machine, int64_t block) const {
   MatmulPlan plan;
   plan.buffered = true;
+  if (stored) // buffers take words at once
+    plan.perWord = 0;
   plan.paired = narrow && !quantized;
   CostModel model(machine, plan.paired && mixed);
   plan.block = block;
@@ -124,6 +126,13 @@ void MatmulShape::store(MatmulPlan &plan, const Machine &machine) const {
   plan.total =
       std::max(plan.first + plan.cycles, channelCycles(machine, plan, lines()) +
                                              plan.waits + plan.behind);
+  // While the datapath multiplies, or sends words to the rest of the column, a
+  // word is taken in every other cycle. Of the last two blocks nothing comes.
+  const double multiplied =
+      CostModel(machine, plan.paired && mixed)
+          .leastFmacs(double(lines()) * own * double(pitch));
+  plan.waits +=
+      (multiplied + arrivingWords(plan)) / 2 * std::max(0.0, 1 - 2 / count);
 }
 
 /// Words of a column that come while others are used.
@@ -132,16 +141,15 @@ double MatmulShape::arrivingWords(const MatmulPlan &plan) const {
                    : double(wordLines(plan, lines())) * own;
 }
 
-/// That bring the words of so many lines.
+/// Cycles of the channels, until they have brought the words of so many lines.
 double MatmulShape::channelCycles(const Machine &machine,
                                   const MatmulPlan &plan, int64_t lines) const {
   const int64_t words =
       quantized ? quantized->rows(lines) : wordLines(plan, lines);
-  const double perWord = stored ? 0 : plan.perWord;
-  if (!lineCycles || lineCycles->first != perWord)
-    lineCycles = {perWord, CostModel(machine).channelCycles(
-                               out, streamed(), 1, 0, perWord,
-                               /*echoes=*/!stored)};
+  if (!lineCycles || lineCycles->first != plan.perWord)
+    lineCycles = {plan.perWord, CostModel(machine).channelCycles(
+                                    out, streamed(), 1, 0, plan.perWord,
+                                    /*echoes=*/!stored)};
   return double(words) * lineCycles->second;
 }
 
@@ -180,8 +188,6 @@ MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
   return best;
 }
 
-/// Of all variants: multiply-adds spread evenly over the PEs, or the words of
-/// weights that stream over the channels.
 double productBound(const MatmulForm &op, const Machine &machine) {
   double weights = double(op.inputType().getShape().back()) *
                    wse::featuresOf(op.getResult());
