@@ -142,8 +142,8 @@ public:
   /// (StateFile.h). BadState for a damaged file, or one of another program.
   absl::Status saveState(const std::string &path) const;
   absl::Status restoreState(const std::string &path);
-  /// The same in memory: sessions of the program go on from it as often as they
-  /// are asked to, conversations in turn or beams of a search.
+  /// What calls have left, in memory: sessions of the program go on from it as
+  /// often as they are asked to, conversations in turn or beams of a search.
   struct KeptState {
     PersistentState held;
     uint64_t program; ///< its digest

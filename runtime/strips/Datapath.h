@@ -39,8 +39,8 @@ public:
   /// Microthread `thread` was given `words` to receive, from `begun` on, which
   /// take `slowed` times as long while the main thread works.
   void receive(int thread, double begun, double words, double slowed);
-  /// The same of words of `color`, if one of its microthreads sends these and
-  /// they come back to it: as fast as that hears them.
+  /// `thread` was given words of `color`, which one of its microthreads sends
+  /// and which come back to it: it receives them as fast as that hears them.
   void receiveEcho(int thread, double begun, int color, double words);
   /// When `thread` can have taken the last of them, however fast they come.
   double received(int thread) const;

@@ -11,9 +11,9 @@
 
 namespace wsec::runtime {
 
-/// Of the buffers that a class loads from, the halves of words that hold, in
-/// each PE of a strip, what the program alone has put there: immediates, and
-/// what was computed of such words. A load finds the same there in all runs.
+/// Halves of words, of the buffers that a class loads from, that hold in each
+/// PE of a strip what the program alone has put there: immediates, and what was
+/// computed of such words. A load finds the same there in all runs.
 class ProgramWords {
 public:
   ProgramWords(const ClassCode &code, int lanes);

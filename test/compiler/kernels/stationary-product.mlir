@@ -7,6 +7,7 @@
 
 // Weights enter each row for all its PEs. Activations and results move along
 // columns, sums along rows.
+// ROUTE-LABEL: wse.program @main
 // ROUTE: stream @row_west row_west
 // ROUTE: stream @row_cast row_cast
 // ROUTE: stream @channel_row channel_row colors [{{[0-9]+}}] rules
