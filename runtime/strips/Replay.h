@@ -28,8 +28,9 @@ struct ReplayTask {
   double start = 0, end = 0; ///< as planned
 };
 
-/// Cuts a recording into tasks; each depends on earlier ones only.
-std::vector<ReplayTask> makeTasks(const Recording &recording);
+/// Cuts a recording into tasks for so many workers; each depends on earlier
+/// ones only.
+std::vector<ReplayTask> makeTasks(const Recording &recording, unsigned workers);
 
 /// Gives each task a worker and a time; returns the order in which they start.
 std::vector<uint32_t> scheduleTasks(std::vector<ReplayTask> &tasks,

@@ -19,9 +19,10 @@ public:
   Builder(Replay &replay, const Recording &recording, unsigned workers,
           const Lasting &lasting)
       : replay(replay), recording(recording), lasting(lasting),
-        tasks(makeTasks(recording)), order(scheduleTasks(tasks, workers)),
-        places(recording.buffers.size()), ordinals(tasks.size()),
-        known(workers, std::vector<uint32_t>(workers)), pools(workers) {
+        tasks(makeTasks(recording, workers)),
+        order(scheduleTasks(tasks, workers)), places(recording.buffers.size()),
+        ordinals(tasks.size()), known(workers, std::vector<uint32_t>(workers)),
+        pools(workers) {
     replay.workers.resize(workers);
     replay.viewUses.resize(recording.views.size());
   }

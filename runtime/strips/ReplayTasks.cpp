@@ -140,9 +140,9 @@ private:
 /// taken from the host shortly before their use.
 class TaskMaker {
 public:
-  explicit TaskMaker(const Recording &recording)
-      : recording(recording), before(recording),
-        taskOf(recording.operations.size(), none) {}
+  TaskMaker(const Recording &recording, unsigned workers)
+      : longest(workers > 1 ? 15e3 : 60e3), recording(recording),
+        before(recording), taskOf(recording.operations.size(), none) {}
 
   std::vector<ReplayTask> make() {
     fillQueues();
@@ -180,8 +180,9 @@ private:
   };
 
   /// Long enough to be worth handing to another worker, short enough that
-  /// others do not wait for its end.
-  static constexpr double longest = 15e3;
+  /// others do not wait for its end; who is alone goes on for as long as words
+  /// stay in the cache.
+  const double longest;
 
   /// Launches go with the operation behind them.
   void fillQueues() {
@@ -426,8 +427,9 @@ private:
 
 } // namespace
 
-std::vector<ReplayTask> makeTasks(const Recording &recording) {
-  return TaskMaker(recording).make();
+std::vector<ReplayTask> makeTasks(const Recording &recording,
+                                  unsigned workers) {
+  return TaskMaker(recording, workers).make();
 }
 
 std::vector<uint32_t> scheduleTasks(std::vector<ReplayTask> &tasks,

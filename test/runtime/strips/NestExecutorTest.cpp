@@ -271,7 +271,7 @@ TEST(NestExecutorTest, LinesOfSeveralSendersAreOneProduct) {
   ASSERT_EQ(recording.operations.size(), x.size());
   for (size_t i = 0; i + 2 < x.size(); ++i)
     EXPECT_EQ(recording.operations[i].index, recording.operations[i + 1].index);
-  EXPECT_EQ(makeTasks(recording).size(), 1u);
+  EXPECT_EQ(makeTasks(recording, 2).size(), 1u);
 
   for (unsigned workers : {1u, 2u}) {
     WorkerPool pool(workers);

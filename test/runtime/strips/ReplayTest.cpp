@@ -542,7 +542,7 @@ TEST(ReplayTest, AnActorGoesOnUntilItNeedsAnother) {
   recordCopy(recording, 1, ids[4], ids[1]); // what actor 0 wrote
   recordCopy(recording, 0, ids[5], ids[4]); // what actor 1 wrote of it
   using List = std::vector<uint32_t>;
-  const std::vector<ReplayTask> tasks = makeTasks(recording);
+  const std::vector<ReplayTask> tasks = makeTasks(recording, 2);
   ASSERT_EQ(tasks.size(), 3u);
   EXPECT_EQ(tasks[0].operations, (List{0, 2, 4}));
   EXPECT_EQ(tasks[1].operations, (List{1, 3, 5, 6}));
