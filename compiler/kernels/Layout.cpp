@@ -74,13 +74,18 @@ std::optional<FeatureTiling>
 FeatureTiling::inPairsAndTails(int64_t width) const {
   if (std::optional<FeatureTiling> even = inPairs(width))
     return even;
-  if (words != 1 || extra != 0 || columns != 1 || unitSize != 1)
+  if (words != 1 || extra != 0 || (columns == 1 && unitSize != 1))
     return std::nullopt;
   FeatureTiling pairs = *this;
-  const int64_t least = units / width, larger = units % width;
-  pairs.units = replicated       ? (units + 1) / 2
-                : least % 2 == 0 ? least / 2 * width + larger
-                                 : (least + 1) / 2 * width;
+  auto wordsOver = [](int64_t features, int64_t columns) {
+    const int64_t least = features / columns, larger = features % columns;
+    return least % 2 == 0 ? least / 2 * columns + larger
+                          : (least + 1) / 2 * columns;
+  };
+  if (columns > 1)
+    pairs.unitSize = wordsOver(unitSize, columns);
+  else
+    pairs.units = replicated ? (units + 1) / 2 : wordsOver(units, width);
   return pairs;
 }
 
