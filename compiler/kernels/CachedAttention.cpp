@@ -19,7 +19,7 @@
 // that a row has, words do not depend on them. A head lies in the same columns
 // of all rows, so each PE works on its own head alone.
 
-#include "dialects/onnx/CachedAttention.h"
+#include "compiler/kernels/CachedAttentionShape.h"
 #include "compiler/kernels/CachedTokens.h"
 
 using namespace mlir;
@@ -28,82 +28,6 @@ namespace wsec {
 namespace {
 
 using pe::ScalarKind;
-
-/// Words of scores that are made at a time, of as many tokens as share them
-/// evenly: beside a decoder's states there is little room, or less.
-constexpr int64_t scoreWords = 512, fewScoreWords = 128;
-
-wse::StateOp stateOf(wse::CachedAttentionOp op, FlatSymbolRefAttr name) {
-  return SymbolTable::lookupNearestSymbolFrom<wse::StateOp>(op, name);
-}
-
-struct CachedAttentionShape {
-  Layout query, result, keys, values;
-  int64_t tokens; // that ask
-  int64_t repeat; // heads of queries for each of keys
-  int64_t keySize, valueSize;
-  int64_t columns;            // of a head
-  int64_t mostKey, mostValue; // features of it in a PE
-  int64_t held;               // most tokens of a state in a PE
-  int64_t channels;           // most queries of a head in a PE of their row
-  int64_t round;              // tokens whose scores are made at a time
-  onnx::Sight sight;
-  Type element;
-  bool narrow; // of 16 bits: sums are made in f32
-
-  CachedAttentionShape(wse::CachedAttentionOp op, const Machine &machine)
-      : CachedAttentionShape(op, machine, op.getFewScores()) {}
-  CachedAttentionShape(wse::CachedAttentionOp op, const Machine &machine,
-                       bool fewScores)
-      : query(Layout::of(op.getQuery(), machine.height)),
-        result(Layout::of(op.getResult(), machine.height)),
-        keys(Layout::of(stateOf(op, op.getKeysAttr()).getHeldType(),
-                        machine.height)),
-        values(Layout::of(stateOf(op, op.getValuesAttr()).getHeldType(),
-                          machine.height)),
-        tokens(query.tokens), repeat(op.getNumHeads() / op.getKeyHeads()),
-        keySize(keys.features.unitSize), valueSize(values.features.unitSize),
-        columns(keys.features.columns), mostKey(tileSizeMax(keySize, columns)),
-        mostValue(tileSizeMax(valueSize, columns)),
-        held(keys.pitch(machine.height)), channels(query.pitch(machine.height)),
-        round(tokens), sight(onnx::Sight::of(op)),
-        element(elementTypeOf(op.getQuery())), narrow(isNarrow(op.getQuery())) {
-    const int64_t most = fewScores ? fewScoreWords : scoreWords;
-    while (round > 1 && (tokens % round || scoreCount() > most))
-      --round;
-  }
-
-  bool spread() const { return columns > 1; }
-  /// Whether queries and results move along their rows: where heads of queries
-  /// lie one after the other over the columns of their head of keys.
-  bool moves() const { return spread() && repeat > 1; }
-  /// Queries of a head of keys, and those of a round.
-  int64_t queries() const { return tokens * repeat; }
-  int64_t asked() const { return round * repeat; }
-  /// Tokens of a row that some queries do not see, at most.
-  int64_t late() const { return tileSizeMax(tokens - 1, keys.span); }
-  /// Lines of scores: as many tokens for each column of a head.
-  int64_t rows() const { return tileSizeMax(held, columns) * columns; }
-  int64_t scoreCount() const { return rows() * asked(); }
-  int64_t weightedCount() const { return (1 + mostValue) * queries(); }
-  /// The same of queries of a row, where these are in several.
-  int64_t ownCount() const {
-    return query.span > 1 ? (1 + mostValue) * channels * repeat : 0;
-  }
-  int64_t movedQueries() const {
-    return moves() ? repeat * mostKey * channels : 0;
-  }
-  int64_t movedResults() const {
-    return moves() ? repeat * mostValue * channels : 0;
-  }
-  int64_t scratchWords() const {
-    auto elements = [&](int64_t count) { return wordsOf(element, count); };
-    return elements(queries() * mostKey) + elements(movedQueries()) +
-           (spread() ? 2 : 1) * scoreCount() +
-           (narrow ? elements(scoreCount()) : 0) + 2 * asked() +
-           weightedCount() + ownCount() + channels * repeat + movedResults();
-  }
-};
 
 class CachedAttention final : public KernelFor<wse::CachedAttentionOp> {
   Match match(Operation *op, const Selection &) const final {
