@@ -86,6 +86,10 @@ select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
                        region);
   for (Value value : op->getResults())
     left -= bytesPerPE(value.getType(), region);
+  // Gaps are between results.
+  const int64_t gaps = (region.usableBytes() - limits.code) / 8;
+  const int64_t anyway = unavoidable - others - std::min(others, gaps) -
+                         (region.usableBytes() - left);
   std::optional<Choice> best;
   for (const Offer &offer : offers) {
     if (offer.input != input || (offer.isDear() && limits.littleScratch))
@@ -94,12 +98,10 @@ select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
                           ? stationaryReserve
                           : codeReserve;
     if (limits.code) {
-      const int64_t gaps = (region.usableBytes() - limits.code) / 8;
       const int64_t known = limits.code + others + gaps;
       reserve = limits.littleScratch ? std::max(reserve, known) : known;
     }
-    const int64_t room = std::max(
-        left - reserve, unavoidable - others - (region.usableBytes() - left));
+    const int64_t room = std::max(left - reserve, anyway);
     Choice choice = {&offer, std::max<int64_t>(0, offer.scratchBytes - room),
                      offer.cost.total()};
     if (!best || choice < *best)
