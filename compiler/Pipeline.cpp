@@ -303,7 +303,9 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
       failed(runPasses(first, Phase::Differentiate, /*verifies=*/false)))
     return failure();
   OwningOpRef<ModuleOp> dense;
-  if (options.sparsity != 0)
+  // Plans of several stages are not compared with those of one region.
+  if (options.sparsity != 0 && options.mode == Mode::Stream &&
+      options.stopAfter == Phase::Emit)
     dense = module->clone();
   if (failed(search.run(module,
                         [&] { return runPhasesOnce(Phase::Select, last); })))

@@ -50,6 +50,8 @@ struct CachedAttentionShape {
         held(keys.pitch(machine.height)), channels(query.pitch(machine.height)),
         round(tokens), sight(onnx::Sight::of(op)),
         element(elementTypeOf(op.getQuery())), narrow(isNarrow(op.getQuery())) {
+    if (sight.window && *sight.window >= keys.tokens) // it hides nothing
+      sight.window.reset();
     const int64_t most = fewScores ? fewScoreWords : scoreWords;
     while (round > 1 && (tokens % round || scoreCount() > most))
       --round;

@@ -387,7 +387,9 @@ static LogicalResult verifyParametersFirst(ProgramOp program) {
       highest = rank;
     } else if (rank != Rank::None) {
       return withNote(
-          op.emitOpError(highest == Rank::Kernel ? "stands behind a kernel"
+          op.emitOpError(highest == Rank::Kernel
+                             ? isa<EntryOp>(last) ? "stands behind an entry"
+                                                  : "stands behind a kernel"
                          : rank == Rank::Resident
                              ? "is resident, and stands behind what streams"
                              : "is of few bits, and stands behind what is not"),

@@ -20,8 +20,8 @@ from wsec.tools import UsageError
 # Tokens of a call that takes a prompt, of the programs that are tried one after the other until one fits: code of two
 # entries, and what many tokens take, may leave too little SRAM for the states. With 1 there is no such entry.
 _CHUNKS = (32, 16, 8, 1)
-# Tokens of a conversation, where nothing else is said.
-CAPACITY = 512
+# Tokens of a conversation, where nothing else is said, and where states of so many leave too little of a PE.
+CAPACITY, SMALL_CAPACITY, SMALL_MESH = 512, 256, 32 * 32
 
 
 class Work(NamedTuple):
@@ -41,13 +41,15 @@ class Decoder:
                  precision: str = "f32", machine: str | None = None, threads: int = 0,
                  progress: bool | None = None) -> None:
         """path: a GGUF file, whose weights are written to the cache as f32, once, and so are programs.
-        capacity: tokens whose keys and values are kept, at most (default: 512, or as many as there are positions).
+        capacity: tokens whose keys and values are kept, at most (default: 512, in f32 on fewer than 32x32 PEs 256, or as many as there are positions).
         top: how many logits leave the wafer, those of the likeliest tokens, or 0 for all. mesh, machine, precision: as
         wsec takes them; threads: as `Program.session` takes them. Raises Error for a model that cannot be read."""
         self.file = gguf.File(path)
         self.shape = language.shape_of(self.file)
         if capacity is None:
-            capacity = min(CAPACITY, self.shape["positions"])
+            sides = [int(side) for side in mesh.split("x") if side.isdecimal()]
+            is_small = len(sides) == 2 and sides[0] * sides[1] < SMALL_MESH and precision == "f32"
+            capacity = min(SMALL_CAPACITY if is_small else CAPACITY, self.shape["positions"])
         if not 2 <= capacity <= self.shape["positions"]:
             raise UsageError(f"a capacity of {capacity} tokens, expected 2 to the {self.shape['positions']} positions of "
                              f"{self.shape['name']}")

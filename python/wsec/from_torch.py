@@ -102,10 +102,11 @@ class _Compiled:
         if torch.is_grad_enabled() and any(isinstance(a, torch.Tensor) and a.requires_grad for a in arguments):
             raise Error("torch.compile(backend='wsec') computes no gradients: call the model under torch.no_grad(), "
                         "or train it with wsec.train")
-        key = tuple((id(a), a._version) if _is_weight(a) else
+        key = tuple((id(a), a.data_ptr(), _version(a)) if _is_weight(a) else
                     (tuple(a.shape), a.dtype) if isinstance(a, torch.Tensor) else a for a in arguments)
         if key not in self._calls:
-            self._calls[key] = _Call(self._graph, arguments, self._flags)
+            with torch.inference_mode(False), torch.no_grad():
+                self._calls[key] = _Call(self._graph, arguments, self._flags)
         return self._calls[key](arguments)
 
 
@@ -118,13 +119,14 @@ class _Call:
         from wsec.program import compile
 
         self._fed = [i for i, a in enumerate(arguments) if isinstance(a, torch.Tensor) and not _is_weight(a)]
-        # Kept, so that nothing else gets the id of a weight.
+        # Kept, so that nothing else gets the id of a weight, nor the place of its numbers.
         self._arguments = [None if i in self._fed else a for i, a in enumerate(arguments)]
+        self._kept = [a.detach() for a in self._arguments if isinstance(a, torch.Tensor)]
         copies = [a.detach().clone() if isinstance(a, torch.Tensor) else a for a in arguments]
-        before = [a._version if isinstance(a, torch.Tensor) else 0 for a in copies]
+        before = [_version(a) if isinstance(a, torch.Tensor) else 0 for a in copies]
         with torch.no_grad():
             results = graph(*copies)
-        changed = [i for i, a in enumerate(copies) if isinstance(a, torch.Tensor) and a._version != before[i]]
+        changed = [i for i, a in enumerate(copies) if isinstance(a, torch.Tensor) and _version(a) != before[i]]
         if changed:
             names = [node.name for node in graph.graph.nodes if node.op == "placeholder"]
             raise CompileError(f"the graph writes into its argument '{names[changed[0]]}'; what a model changes in place "
@@ -175,6 +177,11 @@ def _is_weight(value: Any) -> bool:
 
     return isinstance(value, torch.nn.Parameter) or (
         isinstance(value, torch.Tensor) and getattr(value, "_dynamo_static_input_type", None) is not None)
+
+
+def _version(tensor: torch.Tensor) -> int:
+    """How often it was written to, which tensors of torch.inference_mode do not count."""
+    return 0 if tensor.is_inference() else tensor._version
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:

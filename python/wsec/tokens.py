@@ -9,6 +9,7 @@ Special tokens are not added; integers are of 16 bits where they fit, else of 32
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from pathlib import Path
@@ -47,15 +48,22 @@ def main() -> int:
     parser.add_argument("--tokenizer", required=True)
     parser.add_argument("-o", dest="output", required=True)
     given = parser.parse_args()
-    part = f"{given.output}.part"  # whole at its place, or not at all
+    # Whole at its place, or not at all, whoever else writes it now; what is no file is written to.
+    is_file = os.path.isfile(given.output) or not os.path.exists(given.output)
+    part = f"{given.output}.{os.getpid()}.part" if is_file else given.output
     try:
+        tokens = io.BytesIO()
+        np.save(tokens, tokens_of(given.text, given.tokenizer))
         with open(part, "wb") as file:
-            np.save(file, tokens_of(given.text, given.tokenizer))
-        os.replace(part, given.output)
+            file.write(tokens.getbuffer())
+        if is_file:
+            os.replace(part, given.output)
     except (tools.UsageError, OSError) as error:
         print(f"wsec.tokens: {error}", file=sys.stderr)
-        Path(part).unlink(missing_ok=True)
         return 1
+    finally:
+        if is_file:
+            Path(part).unlink(missing_ok=True)
     return 0
 
 

@@ -34,13 +34,27 @@ static bool isIntegers(const program::Tensor &tensor) {
          tensor.type() == program::ElementType::I32;
 }
 
+/// The entry that brings weights which stay on the wafer; null: all stream.
+static const program::Entry *loadOf(const program::Program &program) {
+  for (const program::Entry *its : *program.entries())
+    if (its->name()->string_view() == "load" &&
+        (!its->arguments() || its->arguments()->size() == 0))
+      return its;
+  return nullptr;
+}
+
+/// Whether a program has one entry beside that.
+static bool hasOneEntry(const program::Program &program) {
+  return program.entries()->size() == (loadOf(program) ? 2 : 1);
+}
+
 /// The tensor that an entry calls so: with several entries it has the entry's
 /// name before its own.
 static std::optional<uint32_t> tensorOf(const program::Program &program,
                                         program::TensorRole role,
                                         const program::Entry &entry,
                                         const std::string &name) {
-  const bool isOnly = program.entries()->size() == 1;
+  const bool isOnly = hasOneEntry(program);
   const std::string full = entry.name()->str() + "." + name;
   for (uint32_t i = 0; i < program.tensors()->size(); ++i) {
     const program::Tensor &its = *program.tensors()->Get(i);
@@ -108,8 +122,7 @@ void Generator::findLogits(Entry &entry) const {
     entry.top = program.tensors()->Get(*top)->name()->str();
   else
     logits = output("logits");
-  const std::string prefix =
-      program.entries()->size() == 1 ? "" : entry.name + ".";
+  const std::string prefix = hasOneEntry(program) ? "" : entry.name + ".";
   for (uint32_t i = 0, found = 0; !logits && i < program.tensors()->size();
        ++i) {
     const program::Tensor &tensor = *program.tensors()->Get(i);
@@ -288,8 +301,7 @@ Generation Generator::generate(const std::vector<int64_t> &prompt,
                                const GenerationOptions &options) {
   check(prompt, options);
   const program::Program &program = session.program();
-  if (const auto *load = loadingEntry(program, entries.front().index);
-      load && !options.isLoaded)
+  if (const auto *load = loadOf(program); load && !options.isLoaded)
     require(session.call(load->name()->str(), {}, options.engineOptions,
                          nullptr, options.engine));
   Generation made;

@@ -58,10 +58,16 @@ bool Session::isIn(const std::set<uint32_t> &written, uint32_t output) const {
 bool Session::isOfOtherEntry(uint32_t output) const {
   const std::string_view name = store.tensor(output).name()->string_view();
   const auto &entries = *program().entries();
-  for (uint32_t i = 0; i < entries.size(); ++i)
-    if (i != lastEntry && name.starts_with(entries.Get(i)->name()->str() + "."))
-      return true;
-  return false;
+  uint32_t its = lastEntry;
+  size_t longest = 0; // of "a." and "a.b." the longer one says whose it is
+  for (uint32_t i = 0; i < entries.size(); ++i) {
+    const std::string prefix = entries.Get(i)->name()->str() + ".";
+    if (prefix.size() > longest && name.starts_with(prefix)) {
+      its = i;
+      longest = prefix.size();
+    }
+  }
+  return its != lastEntry;
 }
 
 std::vector<std::string> Session::lastWritten() const {

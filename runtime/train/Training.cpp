@@ -265,8 +265,10 @@ Evaluation Training::evaluate(uint64_t step) {
   return result;
 }
 
-void Training::evaluate(TrainingObserver &observer) {
+void Training::evaluate(TrainingObserver &observer, bool counts) {
   const Evaluation its = evaluate(done);
+  if (!counts)
+    return observer.ended(its);
   if (!best || std::isnan(best->loss) || its.loss < best->loss)
     best = {its.step, its.loss, 0};
   else
@@ -293,16 +295,17 @@ bool Training::run(TrainingObserver &observer) {
     return every != 0 && step % every == 0;
   };
   if (evaluated && done == 0 && options.evaluateEvery)
-    evaluate(observer);
-  while (done < options.steps && !stopped() && !endsEarly()) {
+    evaluate(observer, true);
+  for (bool ends = stopped() || endsEarly(); done < options.steps && !ends;) {
     observer.ended(makeStep(done + 1));
     ++done;
-    bool isLast = done == options.steps || stopped();
-    if (evaluated && (isDue(options.evaluateEvery, done) || isLast))
-      evaluate(observer);
-    isLast |= endsEarly();
+    const bool isLast = done == options.steps;
+    const bool counts = isDue(options.evaluateEvery, done) || isLast;
+    if (evaluated && (counts || stopped()))
+      evaluate(observer, counts);
+    ends = stopped() || endsEarly(); // also while it evaluates
     if (!options.checkpointFolder.empty() &&
-        (isDue(options.checkpointEvery, done) || isLast))
+        (isDue(options.checkpointEvery, done) || isLast || ends))
       save(done, observer);
   }
   if (done < options.steps && endsEarly())

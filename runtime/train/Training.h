@@ -136,8 +136,9 @@ private:
   TrainingStep makeStep(uint64_t step);
   std::string anomalyOf(uint64_t calls);
   Evaluation evaluate(uint64_t step);
-  /// Evaluates, and keeps in mind whether the loss is the lowest.
-  void evaluate(TrainingObserver &observer);
+  /// Evaluates, and keeps in mind whether the loss is the lowest, if it
+  /// `counts`: where a run is interrupted shows in nothing that it decides.
+  void evaluate(TrainingObserver &observer, bool counts);
   bool endsEarly() const {
     return options.patience && best && best->since >= options.patience;
   }

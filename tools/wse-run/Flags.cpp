@@ -126,7 +126,8 @@ ABSL_FLAG(bool, generate, false,
           "a program whose states hold keys and values, and write those behind "
           "them to --output tokens=FILE; --argument NAME=N says at which "
           "position a state of --load-state goes on");
-ABSL_FLAG(Tokens, max_new_tokens, {0}, "N  at most so many (default: 128)");
+ABSL_FLAG(Tokens, max_new_tokens, {0},
+          "N  at most so many (default: 128, or what there is room for)");
 ABSL_FLAG(Words, end_id, {}, "ID  a token that ends the text; may be repeated");
 ABSL_FLAG(
     ToleranceNumber, temperature, {0},
@@ -313,8 +314,6 @@ static void readGeneration(Flags &flags) {
   if (isChance && flags.sampling.temperature == 0)
     throw UsageError("--top-k and --top-p choose among tokens by chance; give "
                      "a --temperature above 0, too");
-  if (!flags.mostTokens)
-    flags.mostTokens = 128;
   if (!flags.entry.empty() || flags.systems || flags.samples ||
       flags.repeat > 1 || !flags.trace.empty() || !flags.until.empty() ||
       !flags.counters.empty() || !flags.breaks.empty() || !flags.peeks.empty())

@@ -41,7 +41,7 @@ struct Flags {
   /// --generate: the prompt's file and the tokens', with the rest.
   bool generate = false;
   std::string prompt, tokens;
-  uint64_t mostTokens = 0;
+  uint64_t mostTokens = 0; ///< 0: no --max-new-tokens
   std::vector<int64_t> endTokens;
   runtime::Sampling sampling;
 };

@@ -335,9 +335,9 @@ static std::vector<int64_t> readPrompt(const std::string &path) {
 }
 
 static GenerationOptions generationOptions(const Generator &generator,
+                                           int64_t promptTokens,
                                            const Flags &flags) {
   GenerationOptions options;
-  options.mostTokens = flags.mostTokens;
   options.endTokens = flags.endTokens;
   for (const auto &[name, value] : flags.arguments) {
     if (name != generator.positionName())
@@ -351,6 +351,12 @@ static GenerationOptions generationOptions(const Generator &generator,
                 "no state has what is before " +
                     inQuotes(generator.positionName()) + " " +
                     std::to_string(options.position) + "; give --load-state");
+  constexpr int64_t usual = 128;
+  const int64_t left =
+      generator.capacity() - options.position - promptTokens + 1;
+  options.mostTokens = flags.mostTokens
+                           ? flags.mostTokens
+                           : uint64_t(std::clamp<int64_t>(left, 1, usual));
   options.isLoaded = !flags.loadState.empty();
   options.sampling = flags.sampling;
   options.engineOptions.threads = flags.threads;
@@ -365,8 +371,8 @@ static int runGeneration(Session &session, const Flags &flags) {
   bindInputs(session, flags, {});
   checkOutputs(session, flags);
   restoreState(session, flags);
-  const Generation made =
-      generator.generate(prompt, generationOptions(generator, flags));
+  const Generation made = generator.generate(
+      prompt, generationOptions(generator, int64_t(prompt.size()), flags));
   const RunReport report = makeReport(generator, made);
   if (!flags.quiet)
     absl::PrintF("%sids: [%s]\n", printable(report.text()),

@@ -32,8 +32,10 @@ static bool succeeds(const std::vector<std::string> &words) {
 
 std::string tokenize(const std::string &text, const std::string &tokenizer,
                      const std::string &folder) {
+  // What another build has made is made anew, as programs are.
   const std::string path = absl::StrCat(folder, "/tokens-", digestOfFile(text),
-                                        "-", digestOfFile(tokenizer), ".npy");
+                                        "-", digestOfFile(tokenizer), "-",
+                                        digestOfFile("/proc/self/exe"), ".npy");
   if (fs::exists(path))
     return path;
   fs::create_directories(folder);

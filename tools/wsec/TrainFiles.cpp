@@ -86,6 +86,9 @@ TrainFiles readTrainFiles(const std::string &folder) {
   if (tokens.empty() ? !others.empty() : !otherData.empty())
     throw UsageError("--eval-tokens goes with --tokens, --eval-data with "
                      "--data");
+  if (tokens.empty() && (!absl::GetFlag(FLAGS_tokenizer).empty() ||
+                         textUnit() != TextUnit::Bytes))
+    throw UsageError("--tokenizer and --text go with --tokens");
   TrainFiles files;
   files.arrays = readArrays(data);
   files.evaluatedArrays = readArrays(otherData);

@@ -136,7 +136,7 @@ func.func @twice(%x: tensor<1x1x8xf32>, %at: tensor<1xi64>, %i: tensor<1xi64>, %
 
 // Two who read a state lie by heads of their own.
 module attributes {onnx.opset = 24 : i64} {
-// expected-error@unknown {{cached attention: reads the state 'k' as 4 heads, and node 'first' as 2: node 'second'; let all that read a state have its heads, or leave it out of --states and --kv-capacity}}
+// expected-error@unknown {{cached attention: reads the state 'k' as 2 heads, and node 'second' as 4: node 'first'; let all that read a state have its heads, or leave it out of --states and --kv-capacity}}
 func.func @heads(%q: tensor<1x1x16xf32>, %x: tensor<1x1x8xf32>, %at: tensor<1xi64> {onnx.argument = array<i64: 0, 63>}, %k: tensor<1x64x8xf32> {onnx.state = "k"}) -> (tensor<1x1x16xf32>, tensor<1x1x16xf32>, tensor<1x64x8xf32> {onnx.state = "k"}) {
   %p = onnx.update %k, %x at %at {node = "write"} : (tensor<1x64x8xf32>, tensor<1x1x8xf32>, tensor<1xi64>) -> tensor<1x64x8xf32>
   %y = onnx.cached_attention %q, %p, %p at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32, node = "first"} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>

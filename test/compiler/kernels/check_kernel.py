@@ -18,12 +18,11 @@ import argparse
 import itertools
 import json
 import os
-import subprocess
 import sys
 
 import numpy as np
 from attention_cases import AttentionCases, softmax
-from kernel_programs import Program, expanded, quantized, tensor_type
+from kernel_programs import Program, expanded, quantized, rounded, tensor_type
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../e2e/models"))
 import sparse_masks  # noqa: E402
@@ -36,34 +35,6 @@ FEATURES = 17
 # Of the largest value. Each rounding to 16 bits is half a unit in the last
 # place; a kernel makes a few, of operands, weights and results.
 TOLERANCES = {"f32": 1e-5, "f16": 6 * 2.0**-11, "bf16": 6 * 2.0**-8}
-
-
-def rounded(array, precision):
-    """To the nearest number of that many bits, of two the even one."""
-    if precision == "f16":
-        with np.errstate(over="ignore"):
-            return array.astype(np.float16).astype(np.float32)
-    if precision == "f32":
-        return array
-    bits = array.view(np.uint32)
-    even = (bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)
-    return np.where(np.isnan(array), array, even.view(np.float32))
-
-
-def call(command):
-    result = subprocess.run(command, capture_output=True, text=True)
-    if result.returncode:
-        raise RuntimeError(f"{command[0]}: {(result.stderr + result.stdout)[:2000]}")
-    return result.stdout
-
-
-def difference(got, expected):
-    if got.shape != expected.shape:
-        raise RuntimeError(f"shape {got.shape} instead of {expected.shape}")
-    if not np.array_equal(np.isnan(got), np.isnan(expected)):
-        raise RuntimeError(f"not a number in {np.isnan(got).sum()} places instead of {np.isnan(expected).sum()}")
-    with np.errstate(invalid="ignore"):  # equal infinities
-        return np.nanmax(np.abs(got - expected), initial=0) / max(1, np.nanmax(np.abs(expected), initial=0))
 
 
 class Checker(AttentionCases):
@@ -314,7 +285,7 @@ class Checker(AttentionCases):
                 held = tensor_type((1, n, k), p.encoding(1, n, columns, head))
                 p.declarations.append(f"parameter @held = {p.weight('w', w.T[None])[len('#wse.weight'):]} resident on @r as {held}")
                 p.declarations[-2:] = reversed(p.declarations[-2:])
-                p.declarations.append('entry @load { fill @held on @r {nodes = ["w"]} }')
+                p.body.insert(0, 'entry @load { fill @held on @r {nodes = ["w"]} }')
                 result = tensor_type((batch, tokens, n), encoding)
                 view = f"<@held : {tensor_type(w.shape)} view 0 strides [1, {k}]>"
                 y = p.op(f"matmul {value} weight {view} bias {p.weight('b', bias)} variant(stationary) : {type} -> {result}", result)

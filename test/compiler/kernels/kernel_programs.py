@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import subprocess
 
 import numpy as np
 
@@ -49,6 +50,34 @@ def expanded(values, scales, zeros, block):
         return array
     zeros = np.zeros_like(scales) if zeros is None else zeros
     return (values.astype(np.int64) - spread(zeros)).astype(np.float32) * spread(scales)
+
+
+def rounded(array, precision):
+    """To the nearest number of that many bits, of two the even one."""
+    if precision == "f16":
+        with np.errstate(over="ignore"):
+            return array.astype(np.float16).astype(np.float32)
+    if precision == "f32":
+        return array
+    bits = array.view(np.uint32)
+    even = (bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(array), array, even.view(np.float32))
+
+
+def call(command):
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        raise RuntimeError(f"{command[0]}: {(result.stderr + result.stdout)[:2000]}")
+    return result.stdout
+
+
+def difference(got, expected):
+    if got.shape != expected.shape:
+        raise RuntimeError(f"shape {got.shape} instead of {expected.shape}")
+    if not np.array_equal(np.isnan(got), np.isnan(expected)):
+        raise RuntimeError(f"not a number in {np.isnan(got).sum()} places instead of {np.isnan(expected).sum()}")
+    with np.errstate(invalid="ignore"):  # equal infinities
+        return np.nanmax(np.abs(got - expected), initial=0) / max(1, np.nanmax(np.abs(expected), initial=0))
 
 
 class Program:
