@@ -107,6 +107,10 @@ class FromTorchTest(unittest.TestCase):
             model.linear.weight.mul_(-2)
             model.shift.add_(1)
             self.near(fast(x)["y"], model(x)["y"])
+            model.linear.weight.data = model.linear.weight.data * 3  # other numbers, by no operation on the weight
+            self.near(fast(x)["y"], model(x)["y"])
+        with torch.inference_mode():
+            self.near(fast(x)["y"], model(x)["y"])
 
     def test_sixteen_bits(self):
         model = Perceptron().eval().to(torch.bfloat16)
