@@ -32,23 +32,24 @@ static StringRef dialectAt(StringRef text, FileLineColLoc place) {
 OwningOpRef<ModuleOp>
 wsec::parseText(const std::shared_ptr<llvm::SourceMgr> &sources,
                 MLIRContext &context) {
-  std::optional<FileLineColLoc> foreign;
+  std::optional<FileLineColLoc> place;
+  StringRef foreign;
   OwningOpRef<ModuleOp> module;
   {
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
       std::string said = diagnostic.str();
-      if (!StringRef(said).contains("unregistered dialect") &&
-          !StringRef(said).contains("not found for custom op"))
+      place = dyn_cast<FileLineColLoc>(diagnostic.getLocation());
+      if (!place || (!StringRef(said).contains("unregistered dialect") &&
+                     !StringRef(said).contains("not found for custom op")))
         return failure();
-      foreign = dyn_cast<FileLineColLoc>(diagnostic.getLocation());
-      return success(bool(foreign));
+      foreign = dialectAt(sources->getMemoryBuffer(1)->getBuffer(), *place);
+      return success(!foreign.empty());
     });
     module = parseSourceFile<ModuleOp>(sources, &context);
   }
-  if (foreign)
-    emitError(*foreign)
-        << "wsec does not read the dialect '"
-        << dialectAt(sources->getMemoryBuffer(1)->getBuffer(), *foreign)
+  if (!foreign.empty())
+    emitError(*place)
+        << "wsec does not read the dialect '" << foreign
         << "'; it reads .onnx files, linalg on tensors (as torch-mlir writes "
            "it, and stablehlo-opt with --stablehlo-legalize-to-linalg) and its "
            "own dialects onnx, wse and pe";
