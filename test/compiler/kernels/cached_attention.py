@@ -29,6 +29,9 @@ CASES = [
     ("2x2", 1, 130, 6, 1, 2, 2, 6, [*range(0, 121, 6)], [126, 129]),  # scores of one token at a time
     ("4x4", 1, 60, 9, 3, 4, 4, 8, [0, 8], [16, 59]),  # of two
 ]
+# Of cases by number: how many tokens a query sees, up to its own, one beyond any capacity; and what bounds scores.
+WINDOWS = {1: 1, 2: 4, 4: 7, 5: 1 << 40, 6: 11}
+SOFTCAPS = {4: 2.0, 6: 5.0, 7: 3.0}
 TOLERANCES = {"f32": 1e-5, "f16": 6 * 2.0**-11, "bf16": 6 * 2.0**-8}
 ENGINES = ["wavelet", "strips"]
 
@@ -42,14 +45,15 @@ ENTRY = """
     %v = load @v{name} on @r {{nodes = ["v"]}} : tensor<{batch}x{count}x{values}x{element}, #v>
     update @keys at %position with %k on @r {{nodes = ["keys"]}} : tensor<{batch}x{count}x{keys}x{element}, #k>
     update @values at %position with %v on @r {{nodes = ["values"]}} : tensor<{batch}x{count}x{values}x{element}, #v>
-    %y = cached_attention %q keys @keys values @values at %position heads({heads}, {key_heads}) scale(0.5) on @r {{{few}nodes = ["attend"]}} : tensor<{batch}x{count}x{queries}x{element}, #q> -> tensor<{batch}x{count}x{results}x{element}, #y>
+    %y = cached_attention %q keys @keys values @values at %position heads({heads}, {key_heads}) scale(0.5) on @r {{{few}{sight}nodes = ["attend"]}} : tensor<{batch}x{count}x{queries}x{element}, #q> -> tensor<{batch}x{count}x{results}x{element}, #y>
     store %y to "y{name}" on @r {{nodes = ["y"]}} : tensor<{batch}x{count}x{results}x{element}, #y> to tensor<{batch}x{count}x{results}xf32>
   }}
 """
 
 
-def program(case, element, few):
+def program(case, element, few, window, softcap):
     """A module; its chunks with `few` scores at a time."""
+    sight = (f"onnx.window = {window} : i64, " if window else "") + (f"onnx.softcap = {softcap} : f32, " if softcap else "")
     mesh, batch, capacity, heads, key_heads, size, value_size, chunk, _, _ = case
     columns = min(size, max(1, int(mesh.split("x")[0]) // key_heads))
     repeat = heads // key_heads
@@ -61,20 +65,24 @@ def program(case, element, few):
               f"  state @keys on @r : tensor<{batch}x{capacity}x{key_heads * size}x{element}, #ks>",
               f"  state @values on @r : tensor<{batch}x{capacity}x{key_heads * value_size}x{element}, #vs>"]
     numbers = {"batch": batch, "queries": heads * size, "keys": key_heads * size, "values": key_heads * value_size,
-               "results": heads * value_size, "heads": heads, "key_heads": key_heads, "element": element}
+               "results": heads * value_size, "heads": heads, "key_heads": key_heads, "element": element, "sight": sight}
     for name, count in (("chunk", chunk), ("token", 1)):
         lines.append(ENTRY.format(name=name, count=count, last=capacity - count,
                                   few="few_scores, " if few and count > 1 else "", **numbers))
     return "\n".join(lines) + "}\n"
 
 
-def attention(q, keys, values, heads, key_heads, position):
-    """In f64; token i of q sees the keys up to position + i."""
+def attention(q, keys, values, heads, key_heads, position, window, softcap):
+    """In f64; token i of q sees the keys up to position + i, or the last of them."""
     split = lambda x, n: x.astype("f8").reshape(*x.shape[:2], n, -1).transpose(0, 2, 1, 3)
     qh = split(q, heads)
     kh, vh = (np.repeat(split(x, key_heads), heads // key_heads, 1) for x in (keys, values))
     scores = 0.5 * qh @ kh.transpose(0, 1, 3, 2)
-    seen = np.arange(keys.shape[1]) <= position + np.arange(q.shape[1])[:, None]
+    scores = softcap * np.tanh(scores / softcap) if softcap else scores
+    own = position + np.arange(q.shape[1])[:, None]
+    seen = np.arange(keys.shape[1]) <= own
+    if window:
+        seen &= np.arange(keys.shape[1]) > own - window
     scores = np.where(seen, scores, -np.inf)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
@@ -89,7 +97,7 @@ def check(folder, number, case, element, engines, cycles):
     mesh, batch, capacity, heads, key_heads, size, value_size, chunk, chunks, steps = case
     path = f"{folder}/{number}"
     with open(f"{path}.mlir", "w", encoding="utf-8") as file:
-        file.write(program(case, element, few=number % 2 == 1))
+        file.write(program(case, element, few=number % 2 == 1, window=WINDOWS.get(number), softcap=SOFTCAPS.get(number)))
     run("wsec", f"{path}.mlir", "-o", f"{path}.wafer", f"--report={path}.json", "--quiet")
     predicted = cycles_of(f"{path}.json")
     for engine in engines:
@@ -101,9 +109,9 @@ def check(folder, number, case, element, engines, cycles):
         # The last call begins anew: what others left behind is not seen.
         for name, count, position in [("chunk", chunk, p) for p in chunks] + [("token", 1, p) for p in steps] + [("chunk", chunk, 0)]:
             while written < position:  # no token is passed over
-                call(path, engine, "token", kept, random, keys, values, case, written, 1, element)
+                call(path, engine, "token", kept, random, keys, values, number, written, 1, element)
                 kept, written = [f"--load-state={path}.state"], written + 1
-            counted[name, position] = call(path, engine, name, kept, random, keys, values, case, position, count, element)
+            counted[name, position] = call(path, engine, name, kept, random, keys, values, number, position, count, element)
             kept, written = [f"--load-state={path}.state"], max(written, position + count)
             if cycles:
                 print(f"case {number}, {engine}, {name} at {position}: {counted[name, position]} cycles")
@@ -119,8 +127,8 @@ def cycles_of(report):
         return [k["cycles"] for k in json.load(file)["kernels"] if k["kind"] == "cached_attention" and k["cycles"]][-1]
 
 
-def call(path, engine, name, kept, random, keys, values, case, position, count, element):
-    _, batch, _, heads, key_heads, size, _, _, _, _ = case
+def call(path, engine, name, kept, random, keys, values, number, position, count, element):
+    _, batch, _, heads, key_heads, size, _, _, _, _ = CASES[number]
     numbers = lambda *shape: np.round(random.randn(*shape) * 32).clip(-127, 127).astype("f4") / 32  # f16 and bf16 have them
     q = 2 * numbers(batch, count, heads * size)
     end = position + count
@@ -132,7 +140,7 @@ def call(path, engine, name, kept, random, keys, values, case, position, count, 
         inputs.append(f"--input={letter}{name}={path}.{letter}.npy")
     run("wse-run", f"{path}.wafer", f"--entry={name}", f"--argument=position={position}", f"--engine={engine}",
         *inputs, *kept, f"--save-state={path}.state", f"--output=y{name}={path}.y.npy", f"--report={path}.json", "--quiet")
-    expected = attention(q, keys[:, :end], values[:, :end], heads, key_heads, position)
+    expected = attention(q, keys[:, :end], values[:, :end], heads, key_heads, position, WINDOWS.get(number), SOFTCAPS.get(number))
     error = np.abs(np.load(f"{path}.y.npy") - expected).max() / max(1, np.abs(expected).max())
     assert error <= TOLERANCES[element], (path, engine, name, position, error)
     return cycles_of(f"{path}.json")
