@@ -70,7 +70,8 @@ struct CachedAttentionShape {
   int64_t rows() const { return tileSizeMax(held, columns) * columns; }
   int64_t scoreCount() const { return rows() * asked(); }
   int64_t weightedCount() const { return (1 + mostValue) * queries(); }
-  /// The same of queries of a row, where these are in several.
+  /// Words of weighted values of a row's own queries, where these are in
+  /// several rows.
   int64_t ownCount() const {
     return query.span > 1 ? (1 + mostValue) * channels * repeat : 0;
   }

@@ -38,7 +38,7 @@ struct CachedTokens {
   int64_t span;    ///< rows that take tokens in turn
 
 private:
-  /// The same of rows beside the state, which have none.
+  /// Own tokens of those below one, as if rows beside the state had some.
   Affine allBelow(const Affine &end) const;
   Affine here(const Affine &tokens) const;
 

@@ -21,7 +21,7 @@ std::optional<StridedView> withStrides(std::optional<StridedView> view);
 
 /// How a weight walks its tensor.
 StridedView stridedView(wse::WeightAttr weight);
-/// The same tensor, walked by another view with strides.
+/// A weight's tensor, walked by another view with strides.
 wse::WeightAttr withView(wse::WeightAttr weight, const StridedView &view);
 /// All of an intermediate, in order.
 wse::WeightAttr wholeOf(wse::IntermediateOp intermediate);

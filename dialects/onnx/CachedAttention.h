@@ -11,8 +11,8 @@
 
 namespace wsec::onnx {
 
-/// Of the tokens up to its own a query sees the last so many, i64, 1 or more;
-/// absent: all.
+/// How many tokens a query sees, the last up to its own: i64, 1 or more; absent:
+/// all.
 inline constexpr llvm::StringLiteral windowAttrName = "onnx.window";
 /// A scaled score s counts as c * tanh(s / c), c f32 and positive; absent: as
 /// s.

@@ -48,8 +48,8 @@ struct KeptLaunches {
   std::vector<std::pair<uint32_t, double>> arrivals, completes;
   std::vector<uint64_t> words; ///< of its streams
   std::unique_ptr<Footprint> footprint;
-  /// Of the first launches of a layer: when words were taken, and how many had
-  /// been when the layer began.
+  /// When words of a queue were taken in the first launches of a layer;
+  /// `before`: how many had been when it began.
   struct OfQueue {
     StripQueue *queue;
     size_t before;

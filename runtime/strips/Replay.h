@@ -132,7 +132,7 @@ private:
 
   WorkerPool &pool;
   std::vector<PreparedNest> nests;
-  /// Those that stand for several: of which one, how many, how far apart.
+  /// Nests that stand for several: of which one, how many, how far apart.
   std::map<std::array<ptrdiff_t, 5>, PreparedNest> repeated;
   std::vector<Recording::View> views;
   /// Where the memory that moves lies, unmoved, and how it does. In steps they

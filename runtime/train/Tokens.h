@@ -36,7 +36,7 @@ public:
     return open(std::vector<std::string>{path}, unit, std::move(characters));
   }
 
-  /// That of the file; of several all, separated by commas.
+  /// Name of the file; of several all names, separated by commas.
   const std::string &path() const { return name; }
   uint64_t size() const { return count; }
   int64_t operator[](uint64_t index) const;

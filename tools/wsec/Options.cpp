@@ -53,7 +53,8 @@ struct Flags {
   cl::opt<int64_t> kvCapacity{
       "kv-capacity", cl::cat(category), cl::value_desc("N"), cl::init(0),
       cl::desc("Keep what a decoder takes as past and gives as present, longer "
-               "by the call's tokens, on the wafer, up to N tokens: entries "
+               "by the call's tokens, on the wafer, up to N tokens (2 to "
+               "8192): entries "
                "decode, of one, and prefill, or those that --entry names")};
   cl::list<std::string> bindings{
       "bind",

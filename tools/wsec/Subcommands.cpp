@@ -425,13 +425,13 @@ static const std::vector<Tool> &tools() {
   return all;
 }
 
-/// The flags that a configuration is for, in front of the command line's, which
-/// come after it and win.
 /// The flag that a word of a command line sets, as --help has it.
 static std::string flagIn(const std::string &word) {
   return absl::StrReplaceAll(word.substr(0, word.find('=')), {{"_", "-"}});
 }
 
+/// The flags that a configuration is for. Of those that the command line has,
+/// too, the command line's count.
 static std::vector<std::string> flagsOf(const Config &config) {
   std::vector<std::string> words;
   const auto add = [&](const char *flag, int64_t value) {
