@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/canonicalize/AttendToStates.h"
 #include "compiler/values/AttentionMask.h"
-#include "dialects/onnx/CachedAttention.h"
 #include "dialects/onnx/CachedCalls.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -125,13 +124,8 @@ static void attend(onnx::AttentionOp op) {
       builder, op.getLoc(), op.getType(), op.getQ(), keys, values,
       keys.getPosition(), op.getNumHeadsAttr(),
       builder.getI64IntegerAttr(op.keyHeads()), op.getScaleAttr(),
-      op.getNodeAttr());
-  onnx::Sight sight;
-  if (seen.window)
-    sight.window = seen.window;
-  if (op.getSoftcap())
-    sight.softcap = op.getSoftcap()->convertToDouble();
-  sight.setOn(attention);
+      seen.window ? builder.getI64IntegerAttr(seen.window) : IntegerAttr(),
+      op.getSoftcapAttr(), op.getNodeAttr());
   for (StringRef kept : {onnx::absorbedAttrName, onnx::valuesAttrName})
     if (Attribute its = op->getAttr(kept))
       attention->setAttr(kept, its);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/infer/States.h"
-#include "dialects/onnx/CachedAttention.h"
 #include "dialects/onnx/CachedCalls.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -168,16 +167,13 @@ Value wsec::infer::attendToState(Legalization &n, const GeneralAttention &a) {
   Value q = mergeHeads(n, a.q);
   const Shape shape{shapeOf(q)[0], tokens,
                     shapeOf(values)[2] / a.keyHeads() * a.queryHeads()};
-  auto attention = onnx::CachedAttentionOp::create(
+  Builder &make = n.builder();
+  const bool slides = a.left >= 0 && a.left + 1 < a.keys();
+  return onnx::CachedAttentionOp::create(
       n.builder(), n.loc(), withShape(q, shape), q, keys, values,
-      keys.getPosition(), n.builder().getI64IntegerAttr(a.queryHeads()),
-      n.builder().getI64IntegerAttr(a.keyHeads()),
-      n.builder().getF32FloatAttr(a.factor()), n.nameAttr());
-  onnx::Sight sight;
-  if (a.left >= 0 && a.left + 1 < a.keys())
-    sight.window = a.left + 1;
-  if (a.softcap > 0)
-    sight.softcap = a.softcap;
-  sight.setOn(attention);
-  return attention;
+      keys.getPosition(), make.getI64IntegerAttr(a.queryHeads()),
+      make.getI64IntegerAttr(a.keyHeads()), make.getF32FloatAttr(a.factor()),
+      slides ? make.getI64IntegerAttr(a.left + 1) : IntegerAttr(),
+      a.softcap > 0 ? make.getF32FloatAttr(a.softcap) : FloatAttr(),
+      n.nameAttr());
 }

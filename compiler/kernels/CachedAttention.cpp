@@ -288,19 +288,19 @@ void CachedAttentionWriter::hideUnseen(Affine firstToken) {
   const ScoreLines lines = {summed, shape.held, shape.round, shape.repeat,
                             b.argument(op.getPosition()) + firstToken};
   hideLater(b, *tokens, lines, shape.late());
-  if (shape.sight.window)
-    hideEarlier(b, *tokens, lines, *shape.sight.window);
+  if (shape.window)
+    hideEarlier(b, *tokens, lines, *shape.window);
 }
 
 /// Scores s become tanh(scale * s / softcap), which the softcap scales.
 void CachedAttentionWriter::bound() {
-  if (!shape.sight.softcap)
+  if (!shape.softcap)
     return;
   const Operand all = Operand::memory(summed, 0, {1});
   const Affine count = tokens->now * shape.asked();
   b.vector(Opcode::Mul, {count}, all,
-           {all, Operand::immediate(float(op.getScale().convertToDouble() /
-                                          *shape.sight.softcap))});
+           {all, Operand::immediate(
+                     float(op.getScale().convertToDouble() / *shape.softcap))});
   b.vector(Opcode::Tanh, {count}, all, {all});
 }
 
@@ -329,8 +329,8 @@ void CachedAttentionWriter::exponentials() {
   };
   each(Opcode::Sub, mine, Operand::memory(most, 0, {0, 1}));
   each(Opcode::Mul, mine,
-       Operand::immediate(float(
-           shape.sight.softcap.value_or(op.getScale().convertToDouble()))));
+       Operand::immediate(
+           float(shape.softcap.value_or(op.getScale().convertToDouble()))));
   each(Opcode::Exp, shape.spread() ? mine : all);
   if (!shape.spread())
     return;
@@ -440,9 +440,9 @@ KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
                  model.copies(1, asked) + 2 * overTokens +
                  2 * model.adds(1, share * asked) +
                  model.functions(share * asked) + product(shape.mostValue, 0);
-  if (shape.sight.softcap)
+  if (shape.softcap)
     round += model.adds(1, own * asked) + model.functions(own * asked);
-  if (shape.sight.window)
+  if (shape.window)
     round += model.copies(1, own * asked) +
              double(tileSizeMax(shape.round - 1, shape.keys.span)) *
                  model.copies(1, asked);
@@ -523,14 +523,12 @@ Value CachedAttention::build(Operation *user, Selection &selection) const {
       wse::TokenTiling::of(values.getType())
           .forState(tilingOf(query).getTokens(), repeat);
   Type type = selection.tensorType(tiling, shapeOf(op.getY()).back(), query);
-  auto attention = selection.createFor<wse::CachedAttentionOp>(
+  return selection.createFor<wse::CachedAttentionOp>(
       op, type, query, FlatSymbolRefAttr::get(keys),
       FlatSymbolRefAttr::get(values), selection.argumentOf(op.getPosition()),
       op.getNumHeadsAttr(), op.getKvHeadsAttr(),
       selection.builder().getF64FloatAttr(op.getScale().convertToFloat()),
-      UnitAttr());
-  onnx::Sight::of(op).setOn(attention);
-  return attention;
+      UnitAttr(), op.getSlidingWindowAttr(), op.getSoftcapAttr());
 }
 
 WSEC_DEFINE_KERNEL(CachedAttention)

@@ -4,7 +4,8 @@
 
 #include "compiler/kernels/KernelLibrary.h"
 #include "compiler/machine/Tiling.h"
-#include "dialects/onnx/CachedAttention.h"
+
+#include <optional>
 
 namespace wsec {
 
@@ -24,12 +25,13 @@ struct CachedAttentionShape {
   int64_t tokens; // that ask
   int64_t repeat; // heads of queries for each of keys
   int64_t keySize, valueSize;
-  int64_t columns;            // of a head
-  int64_t mostKey, mostValue; // features of it in a PE
-  int64_t held;               // most tokens of a state in a PE
-  int64_t channels;           // most queries of a head in a PE of their row
-  int64_t round;              // tokens whose scores are made at a time
-  onnx::Sight sight;
+  int64_t columns;               // of a head
+  int64_t mostKey, mostValue;    // features of it in a PE
+  int64_t held;                  // most tokens of a state in a PE
+  int64_t channels;              // most queries of a head in a PE of their row
+  int64_t round;                 // tokens whose scores are made at a time
+  std::optional<int64_t> window; // none: it hides nothing
+  std::optional<double> softcap;
   mlir::Type element;
   bool narrow; // of 16 bits: sums are made in f32
 
@@ -48,10 +50,13 @@ struct CachedAttentionShape {
         columns(keys.features.columns), mostKey(tileSizeMax(keySize, columns)),
         mostValue(tileSizeMax(valueSize, columns)),
         held(keys.pitch(machine.height)), channels(query.pitch(machine.height)),
-        round(tokens), sight(onnx::Sight::of(op)),
-        element(elementTypeOf(op.getQuery())), narrow(isNarrow(op.getQuery())) {
-    if (sight.window && *sight.window >= keys.tokens) // it hides nothing
-      sight.window.reset();
+        round(tokens), element(elementTypeOf(op.getQuery())),
+        narrow(isNarrow(op.getQuery())) {
+    if (auto tokens = op.getSlidingWindow();
+        tokens && *tokens < uint64_t(keys.tokens))
+      window = *tokens;
+    if (auto bound = op.getSoftcap())
+      softcap = bound->convertToDouble();
     const int64_t most = fewScores ? fewScoreWords : scoreWords;
     while (round > 1 && (tokens % round || scoreCount() > most))
       --round;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operators on caches that are states.
-#include "dialects/onnx/CachedAttention.h"
 #include "dialects/onnx/OnnxVerify.h"
 
 using namespace mlir;
@@ -45,41 +44,6 @@ LogicalResult UpdateOp::verify() {
   return verifyPosition(*this, getPosition(), present[0]); // C3
 }
 
-Sight Sight::of(Operation *attention) {
-  Sight sight;
-  if (auto window = attention->getAttrOfType<IntegerAttr>(windowAttrName))
-    sight.window = window.getInt();
-  if (auto softcap = attention->getAttrOfType<FloatAttr>(softcapAttrName))
-    sight.softcap = softcap.getValueAsDouble();
-  return sight;
-}
-
-void Sight::setOn(Operation *attention) const {
-  Builder builder(attention->getContext());
-  if (window)
-    attention->setAttr(windowAttrName, builder.getI64IntegerAttr(*window));
-  if (softcap)
-    attention->setAttr(softcapAttrName,
-                       builder.getF32FloatAttr(float(*softcap)));
-}
-
-LogicalResult wsec::onnx::verifySight(Operation *op) {
-  if (Attribute window = op->getAttr(windowAttrName)) {
-    auto tokens = dyn_cast<IntegerAttr>(window);
-    if (!tokens || !tokens.getType().isSignlessInteger(64) ||
-        tokens.getInt() < 1)
-      return op->emitOpError("has a window of ")
-             << window << ", expected tokens, 1 or more, of i64";
-  }
-  if (Attribute softcap = op->getAttr(softcapAttrName)) {
-    auto bound = dyn_cast<FloatAttr>(softcap);
-    if (!bound || !bound.getType().isF32() || !(bound.getValueAsDouble() > 0))
-      return op->emitOpError("has a softcap of ")
-             << softcap << ", expected a positive number of f32";
-  }
-  return success();
-}
-
 LogicalResult CachedAttentionOp::verify() {
   ArrayRef<int64_t> q = shapeOf(getQ()), keys = shapeOf(getKeys()),
                     values = shapeOf(getValues());
@@ -101,8 +65,9 @@ LogicalResult CachedAttentionOp::verify() {
                      getKeys());
   if (failed(verifyPosition(*this, getPosition(), q[0]))) // C3
     return failure();
-  if (failed(verifySight(*this)))
-    return failure();
+  if (getSoftcap() && !(getSoftcap()->convertToDouble() > 0)) // C5
+    return emitOpError("bounds scores by ")
+           << getSoftcap()->convertToDouble() << ", expected a positive number";
   return expectType(*this, "result", getY(),
                     {q[0], q[1], values[2] / shared * heads},
                     elementOf(getQ())); // C4

@@ -333,12 +333,15 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
 def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
     Wse_Tiled:$query, FlatSymbolRefAttr:$keys, FlatSymbolRefAttr:$values,
     Index:$position, I64Attr:$num_heads, I64Attr:$key_heads, F64Attr:$scale,
-    UnitAttr:$few_scores)> {
+    UnitAttr:$few_scores, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$sliding_window,
+    OptionalAttr<F32Attr>:$softcap)> {
   let summary = "Attends to keys and values that stay on the wafer.";
   let description = [{
     For each head `softmax(scale * Q K^T) V`, with keys and values where two
     states have them: token i of the query sees the tokens 0 to `position + i` of
-    its batch element, whose own are among them (`update` comes before). There
+    its batch element, whose own are among them (`update` comes before), or of
+    these with a `sliding_window` of w the last w. With a `softcap` of c a scaled
+    score s counts as `c * tanh(s / c)`. There
     are `num_heads` heads of queries, and `key_heads` of keys and values, each of
     which as many heads of queries in a row share.
 
@@ -371,7 +374,7 @@ def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
       that share one of keys, or of values, where it lies: columns have units of
       `num_heads / key_heads` heads (`TokenTiling::forState`).
     - (C3) The position is that of an `update` of as many tokens.
-    - (C4) The scale is positive.
+    - (C4) The scale is positive, and so is the softcap.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{

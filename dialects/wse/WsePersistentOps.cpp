@@ -4,7 +4,6 @@
 // kernels that fill, write and read it. Labels (C1, C2, ...) are those of the
 // descriptions there.
 
-#include "dialects/onnx/CachedAttention.h"
 #include "dialects/wse/WseChecks.h"
 
 using namespace mlir;
@@ -254,5 +253,8 @@ LogicalResult CachedAttentionOp::verify() {
   if (!(getScale().convertToDouble() > 0))
     return emitOpError("scales scores by ")
            << getScale().convertToDouble() << ", expected a positive number";
-  return onnx::verifySight(*this);
+  if (getSoftcap() && !(getSoftcap()->convertToDouble() > 0))
+    return emitOpError("bounds scores by ")
+           << getSoftcap()->convertToDouble() << ", expected a positive number";
+  return success();
 }

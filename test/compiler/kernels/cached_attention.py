@@ -53,7 +53,7 @@ ENTRY = """
 
 def program(case, element, few, window, softcap):
     """A module; its chunks with `few` scores at a time."""
-    sight = (f"onnx.window = {window} : i64, " if window else "") + (f"onnx.softcap = {softcap} : f32, " if softcap else "")
+    sight = (f"sliding_window = {window} : i64, " if window else "") + (f"softcap = {softcap} : f32, " if softcap else "")
     mesh, batch, capacity, heads, key_heads, size, value_size, chunk, _, _ = case
     columns = min(size, max(1, int(mesh.split("x")[0]) // key_heads))
     repeat = heads // key_heads

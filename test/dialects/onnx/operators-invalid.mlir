@@ -556,16 +556,16 @@ func.func @cached_attention_c3(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %
 // -----
 
 func.func @cached_attention_window(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %at: tensor<1xi64>) {
-  // expected-error @below {{has a window of 0 : i64, expected tokens, 1 or more, of i64}}
-  %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32, onnx.window = 0 : i64} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>
+  // expected-error @below {{attribute 'sliding_window' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32, sliding_window = 0 : i64} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>
   return
 }
 
 // -----
 
 func.func @cached_attention_softcap(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %at: tensor<1xi64>) {
-  // expected-error @below {{has a softcap of 2.000000e+00 : f64, expected a positive number of f32}}
-  %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32, onnx.softcap = 2.0 : f64} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>
+  // expected-error @below {{bounds scores by -2.000000e+00, expected a positive number}}
+  %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32, softcap = -2.0 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>
   return
 }
 

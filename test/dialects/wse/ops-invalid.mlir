@@ -1896,8 +1896,8 @@ wse.program @cached_attention_c4_window state(selected) mesh(4x5) machine("wse2"
   input @q : tensor<1x2x12xf32>
   entry @step(%p from 0 to 7) {
     %q = load @q on @r : tensor<1x2x12xf32, #asking>
-    // expected-error @below {{has a window of 0 : i64, expected tokens, 1 or more, of i64}}
-    %y = cached_attention %q keys @k values @v at %p heads(4, 2) scale(0.5) on @r {onnx.window = 0 : i64} : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
+    // expected-error @below {{attribute 'sliding_window' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+    %y = cached_attention %q keys @k values @v at %p heads(4, 2) scale(0.5) on @r {sliding_window = 0 : i64} : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
   }
 }
 
@@ -2099,7 +2099,7 @@ wse.program @program_c9_entry state(selected) mesh(4x5) machine("wse2") {
   entry @load {
     fill @w.resident on @r {nodes = ["fc"]}
   }
-  // expected-error@below {{stands behind a kernel}}
+  // expected-error@below {{stands behind an entry}}
   parameter @table = external<"m.data", 0, 240> : tensor<10x6xf32>
 }
 
