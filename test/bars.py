@@ -132,9 +132,7 @@ def bars(tree):
     found = files_of_kernels(tree)
     yield "files that name a kernel, of most", max(found.values(), default=0), 5, True, found
     found = without_subject(tree)
-    yield "comments of headers without a subject", sum(found.values()), 0, False, found
-    yield "  in compiler/ and dialects/", sum(number for path, number in found.items()
-                                              if path.parts[0] in ("compiler", "dialects")), 0, False, {}
+    yield "comments of headers without a subject", sum(found.values()), 0, True, found
     notes, errors = (tree.count(rf"expected-{kind}\b", "test/", suffixes=(".mlir",)) for kind in ("note", "error"))
     yield "notes an error, in tests", ratio(notes, errors), -0.28, False, {}
     notes, errors = (tree.count(what, "compiler/", "dialects/") for what in (NOTE, ERROR))
