@@ -84,6 +84,9 @@ class TrainingTest(unittest.TestCase):
             self.train(tokenizer=self.folder / "tokenizer.json")
         with self.assertRaisesRegex(wsec.CompileError, "none.json.*No such file"):
             self.train(text, tokenizer=self.folder / "none.json")
+        np.save(self.folder / "ids.npy", np.arange(300))
+        with self.assertRaisesRegex(wsec.UsageError, "and '.*ids.npy' has numbers of its own"):
+            self.train([text, self.folder / "ids.npy"], text="characters")
         with self.assertRaisesRegex(wsec.UsageError, "by --tokenizer or by --text, not by both"):
             self.train(text, text="characters", tokenizer=self.folder / "tokenizer.json")
         (self.folder / "bad.json").write_text("{}")

@@ -50,6 +50,12 @@ static std::optional<Tokens> readTokens(std::vector<std::string> paths,
   if (paths.empty())
     return std::nullopt;
   const std::string tokenizer = absl::GetFlag(FLAGS_tokenizer);
+  if (textUnit() == TextUnit::Characters)
+    for (const std::string &path : paths)
+      if (!absl::EndsWith(path, ".txt"))
+        throw UsageError("--text=characters numbers the characters of texts, "
+                         ".txt files, and " +
+                         inQuotes(path) + " has numbers of its own");
   if (tokenizer.empty())
     return Tokens::open(paths, textUnit(),
                         others ? others->characters()
