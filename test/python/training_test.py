@@ -54,6 +54,23 @@ class TrainingTest(unittest.TestCase):
         rest = self.train(steps=made + 2, checkpoint_dir=self.folder / "run", resume=True)
         self.assertEqual([step["step"] for step in rest.steps], [made + 1, made + 2])
 
+    def test_interrupt_decides_nothing(self):
+        """An evaluation because of it is none that --early-stop counts."""
+        half = train_model.VOCABULARY // 2
+        flags = {"evaluated": self.tokens[:100] % half + half, "eval_every": 50, "early_stop": 1,  # what training makes unlikelier
+                 "checkpoint_dir": self.folder / "run"}
+
+        def stop(step):
+            if step["step"] == 2:
+                threading.Timer(0, os.kill, (os.getpid(), signal.SIGINT)).start()
+        history = self.train(self.tokens % half, steps=200, on_step=stop, **flags)
+        made = len(history.losses)
+        self.assertTrue(2 <= made < 50, made)
+        self.assertGreater(history.evaluations[-1]["eval_loss"], history.evaluations[0]["eval_loss"])
+        self.assertTrue(history.stopped)
+        rest = self.train(self.tokens % half, steps=200, resume=True, **flags)
+        self.assertEqual(rest.steps[-1]["step"], 50)
+
     def test_several_files(self):
         halves = [self.folder / "first.npy", self.folder / "second.npy"]
         for half, its in zip(halves, (self.tokens[:77], self.tokens[77:])):
