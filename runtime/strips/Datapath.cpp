@@ -72,9 +72,32 @@ void Datapath::finish(Owed &its) {
   }
 }
 
-void Datapath::receive(int thread, double begun, double words, double slowed) {
-  if (slowed > 1)
-    flows.push_back({thread, begun, words, slowed, worked, 0});
+void Datapath::receive(int thread, int lane, double begun, double words,
+                       double byOne, double byTwo) {
+  if (byOne == 1 && byTwo == 1)
+    return;
+  double others = 0;
+  for (const Owed &its : owed)
+    if (its.thread != thread && its.echo < 0)
+      others += lane < 0 || its.there.size() == 1
+                    ? *std::max_element(its.there.begin(), its.there.end())
+                    : its.there[size_t(lane)];
+  flows.push_back({thread, begun, words, byOne, worked, 0, byTwo, others});
+}
+
+/// By how many cycles the words of a flow are late, as far as the main thread
+/// has worked since they were asked for.
+double Datapath::late(const Flow &flow) const {
+  if (flow.late > 0)
+    return std::min((computed - flow.before) * flow.late,
+                    flow.cycles * (flow.slowed - 1));
+  // While both are at work they have the datapath in turns.
+  const double main = worked - flow.before;
+  const double both = std::min(main, flow.others);
+  const double one = main + flow.others - 2 * both;
+  return std::min(2 * both * (1 - 1 / flow.byTwo) +
+                      one * (1 - 1 / flow.slowed),
+                  flow.cycles * (std::max(flow.slowed, flow.byTwo) - 1));
 }
 
 void Datapath::receiveEcho(int thread, double begun, int color, double words) {
@@ -83,20 +106,15 @@ void Datapath::receiveEcho(int thread, double begun, int color, double words) {
         its.apart > its.idle)
       // Of the cycles between two words it takes two, the main thread the rest.
       flows.push_back({thread, begun, words * its.idle, its.apart / its.idle,
-                       computed, (its.apart - its.idle) / (its.apart - 2)});
+                       computed, (its.apart - its.idle) / (its.apart - 2), 1,
+                       0});
 }
 
 double Datapath::received(int thread) const {
   double last = 0;
   for (const Flow &flow : flows)
     if (flow.thread == thread)
-      last =
-          std::max(last, flow.begun + flow.cycles +
-                             std::min(flow.late > 0
-                                          ? (computed - flow.before) * flow.late
-                                          : (worked - flow.before) *
-                                                (1 - 1 / flow.slowed),
-                                      flow.cycles * (flow.slowed - 1)));
+      last = std::max(last, flow.begun + flow.cycles + late(flow));
   return last;
 }
 

@@ -36,9 +36,11 @@ public:
   void take(int thread, int lane, int color, double words, bool microthread);
   /// It has taken all of them.
   void taken(int thread);
-  /// Microthread `thread` was given `words` to receive, from `begun` on, which
-  /// take `slowed` times as long while the main thread works.
-  void receive(int thread, double begun, double words, double slowed);
+  /// Microthread `thread` was given `words` to receive in a lane (-1: in all),
+  /// from `begun` on, which take `byOne` times as long while the main thread or
+  /// another microthread works, `byTwo` while both do.
+  void receive(int thread, int lane, double begun, double words, double byOne,
+               double byTwo);
   /// `thread` was given words of `color`, which one of its microthreads sends
   /// and which come back to it: it receives them as fast as that hears them.
   void receiveEcho(int thread, double begun, int color, double words);
@@ -93,7 +95,11 @@ private:
     double slowed; ///< by so many times while it does
     double before; ///< of `worked`, or of `computed` if it is heard
     double late;   ///< of words that are heard: cycles for each of `computed`
+    double byTwo = 1;  ///< while the main thread and others work
+    double others = 0; ///< what other microthreads had to do then
   };
+
+  double late(const Flow &flow) const;
 
   /// What takes turns with others of its lane.
   struct Given {

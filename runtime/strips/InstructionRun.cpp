@@ -115,15 +115,35 @@ bool InstructionRun::isOfRow() const {
   return !links && source && source->isFromHost() && source->windowWords() > 0;
 }
 
-double InstructionRun::slowed() const {
-  double slowed = 1;
+/// PEs take the `words` of their windows one after the other of a channel's
+/// period, in `apart` cycles each, and drop the others in one. A word enters
+/// when all have room, `held` words behind the last that the slowest took: the
+/// longest way through their steps decides.
+static double slowedBy(double apart, double words, double held, double period) {
+  const double whole = (words * apart + period - words) / period, // of one PE
+      next = apart * (words - held) / words; // from each to the next
+  // All of one, what is held, and on to the window that begins then.
+  const double windows = std::ceil((words + held) / words);
+  const double further =
+      windows * words <= period
+          ? (words * apart + (windows - 1) * words - held) / (windows * words)
+          : 1;
+  return std::max({1.0, whole, next, further});
+}
+
+InstructionRun::Slowed InstructionRun::slowed() const {
+  Slowed slowed;
   for (const Source &source : sources)
     if (source.fabric && source.fabric->windowWords() > 0) {
       const double words = double(source.fabric->windowWords());
       // Those of the router in front of it wait, too.
       const double held =
           queued(source) + routerWords(site.world.image.machine);
-      slowed = std::max(slowed, 2 * (words - held) / words);
+      const double period = double(source.fabric->periodWords());
+      slowed.byOne =
+          std::max(slowed.byOne, slowedBy(2, words, held, period));
+      slowed.byTwo =
+          std::max(slowed.byTwo, slowedBy(4, words, held, period));
     }
   return slowed;
 }

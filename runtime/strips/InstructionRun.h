@@ -139,10 +139,13 @@ public:
   /// Whether it takes those of a channel's words that are for it; others are
   /// for PEs beside it.
   bool isOfRow() const;
-  /// How much longer these take while another thread has every second cycle of
-  /// the datapath. Those of a window are held up as far as they do not fit the
-  /// queue, and with them what follows for other PEs.
-  double slowed() const;
+  /// How many times as long these take while another thread has every second
+  /// cycle of the datapath, and while two others have three of four. Those of a
+  /// window hold up what follows for other PEs.
+  struct Slowed {
+    double byOne = 1, byTwo = 1;
+  };
+  Slowed slowed() const;
 
   const InstructionCode &code() const { return site.code; }
   const Strip &strip() const { return site.strip; }

@@ -99,6 +99,7 @@ RESIDENT = [("attention", "16x8"), ("gpt", "16x8"), ("gpt", "13x7"), ("perceptro
             ("small-layer", "16x16"), ("gpt-2-layers", "40x10"), ("encoder-layer", "16x16")]
 PRODUCTS = ["32x64x256", "8x512x512", "16x96x384", "128x96x96"]
 VARIANTS = ["reduce", "broadcast", "reduce_stored", "broadcast_stored"]
+STORED = VARIANTS[2:]
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,8 @@ def rows():
                 yield Row(f"product-{shape}", mesh, variant, (whole[mesh],), variant=variant)
     for model in ("perceptron", "wide", "encoder-layer", "gpt"):
         yield Row(model, "32x32", "f32", (whole["32x32"],))
+    for variant in STORED:  # a token in each row, eight columns for each channel
+        yield Row("product-8x512x512", "64x8", variant, ("--region=64x8",), variant=variant)
     for model, mesh in RESIDENT:
         yield Row(model, mesh, "resident", ("--mode=resident",))
         yield Row(model, mesh, "resident, 8 samples", ("--mode=resident",), 8)

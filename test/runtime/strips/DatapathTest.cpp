@@ -115,7 +115,7 @@ TEST(DatapathTest, OfWordsBetweenThoseOfOthersSomeComeMeanwhile) {
 
 TEST(DatapathTest, WorkOfTheMainThreadHoldsUpWords) {
   Datapath datapath(1);
-  datapath.receive(4, 100, 20, 2);
+  datapath.receive(4, -1, 100, 20, 2, 2);
   EXPECT_EQ(datapath.received(4), 120);
   datapath.share(30, {30});
   EXPECT_EQ(datapath.received(4), 135); // 15 words passed in 30 cycles.
@@ -123,6 +123,22 @@ TEST(DatapathTest, WorkOfTheMainThreadHoldsUpWords) {
   EXPECT_EQ(datapath.received(4), 140); // All took twice as long.
   datapath.settle(4);
   EXPECT_EQ(datapath.received(4), 0);
+}
+
+TEST(DatapathTest, WorkOfTheMainThreadAndOfOthersHoldsUpWords) {
+  Datapath datapath(2);
+  datapath.owe(0, 0, 20); // Words that it sends, of one lane alone.
+  datapath.receive(4, 0, 100, 80, 2, 4);
+  datapath.receive(5, 1, 100, 80, 2, 4);
+  // While they are sent, for 20 cycles, half as many words come.
+  EXPECT_EQ(datapath.received(4), 190);
+  EXPECT_EQ(datapath.received(5), 180);
+  datapath.share(10, {10});
+  // For 20 cycles a quarter, for the other 10 half of them.
+  EXPECT_EQ(datapath.received(4), 200);
+  EXPECT_EQ(datapath.received(5), 185);
+  datapath.share(1000, {1000});
+  EXPECT_EQ(datapath.received(4), 420); // All took four times as long.
 }
 
 TEST(DatapathTest, WhoHearsWhatItRelaysHoldsUpThoseWhoListen) {
