@@ -95,8 +95,7 @@ double Datapath::late(const Flow &flow) const {
   const double main = worked - flow.before;
   const double both = std::min(main, flow.others);
   const double one = main + flow.others - 2 * both;
-  return std::min(2 * both * (1 - 1 / flow.byTwo) +
-                      one * (1 - 1 / flow.slowed),
+  return std::min(2 * both * (1 - 1 / flow.byTwo) + one * (1 - 1 / flow.slowed),
                   flow.cycles * (std::max(flow.slowed, flow.byTwo) - 1));
 }
 

@@ -140,10 +140,8 @@ InstructionRun::Slowed InstructionRun::slowed() const {
       const double held =
           queued(source) + routerWords(site.world.image.machine);
       const double period = double(source.fabric->periodWords());
-      slowed.byOne =
-          std::max(slowed.byOne, slowedBy(2, words, held, period));
-      slowed.byTwo =
-          std::max(slowed.byTwo, slowedBy(4, words, held, period));
+      slowed.byOne = std::max(slowed.byOne, slowedBy(2, words, held, period));
+      slowed.byTwo = std::max(slowed.byTwo, slowedBy(4, words, held, period));
     }
   return slowed;
 }
