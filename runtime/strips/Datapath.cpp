@@ -73,8 +73,8 @@ void Datapath::finish(Owed &its) {
 }
 
 void Datapath::receive(int thread, int lane, double begun, double words,
-                       double byOne, double byTwo) {
-  if (byOne == 1 && byTwo == 1)
+                       const Slowed &slowed) {
+  if (slowed.byOne == 1 && slowed.byTwo == 1)
     return;
   double others = 0;
   for (const Owed &its : owed)
@@ -82,21 +82,27 @@ void Datapath::receive(int thread, int lane, double begun, double words,
       others += lane < 0 || its.there.size() == 1
                     ? *std::max_element(its.there.begin(), its.there.end())
                     : its.there[size_t(lane)];
-  flows.push_back({thread, begun, words, byOne, worked, 0, byTwo, others});
+  flows.push_back({thread, begun, words, slowed, worked, 0, others});
 }
 
 /// By how many cycles the words of a flow are late, as far as the main thread
 /// has worked since they were asked for.
 double Datapath::late(const Flow &flow) const {
+  const Slowed &slowed = flow.slowed;
   if (flow.late > 0)
     return std::min((computed - flow.before) * flow.late,
-                    flow.cycles * (flow.slowed - 1));
-  // While both are at work they have the datapath in turns.
+                    flow.cycles * (slowed.byOne - 1));
+  // While both are at work every second cycle is the main thread's; of the
+  // others this PE's words take theirs.
   const double main = worked - flow.before;
-  const double both = std::min(main, flow.others);
-  const double one = main + flow.others - 2 * both;
-  return std::min(2 * both * (1 - 1 / flow.byTwo) + one * (1 - 1 / flow.slowed),
-                  flow.cycles * (std::max(flow.slowed, flow.byTwo) - 1));
+  const double sent = 0.5 - slowed.part / slowed.byTwo;
+  const double both =
+      sent > 0 ? std::min(2 * main, flow.others / sent) : 2 * main;
+  const double one =
+      (main - both / 2 + flow.others - both * std::max(0.0, sent)) /
+      (1 - slowed.part / slowed.byOne);
+  return std::min(both * (1 - 1 / slowed.byTwo) + one * (1 - 1 / slowed.byOne),
+                  flow.cycles * (std::max(slowed.byOne, slowed.byTwo) - 1));
 }
 
 void Datapath::receiveEcho(int thread, double begun, int color, double words) {
@@ -104,9 +110,9 @@ void Datapath::receiveEcho(int thread, double begun, int color, double words) {
     if (its.echo == color && its.thread != thread && its.idle > 0 &&
         its.apart > its.idle)
       // Of the cycles between two words it takes two, the main thread the rest.
-      flows.push_back({thread, begun, words * its.idle, its.apart / its.idle,
-                       computed, (its.apart - its.idle) / (its.apart - 2), 1,
-                       0});
+      flows.push_back({thread, begun, words * its.idle,
+                       Slowed{its.apart / its.idle}, computed,
+                       (its.apart - its.idle) / (its.apart - 2), 0});
 }
 
 double Datapath::received(int thread) const {

@@ -36,11 +36,17 @@ public:
   void take(int thread, int lane, int color, double words, bool microthread);
   /// It has taken all of them.
   void taken(int thread);
+  /// How many times as long the words of a channel take while another thread
+  /// has every second cycle of the datapath, and while two others have three of
+  /// four; `part` of them are this PE's.
+  struct Slowed {
+    double byOne = 1, byTwo = 1, part = 0;
+  };
   /// Microthread `thread` was given `words` to receive in a lane (-1: in all),
-  /// from `begun` on, which take `byOne` times as long while the main thread or
-  /// another microthread works, `byTwo` while both do.
-  void receive(int thread, int lane, double begun, double words, double byOne,
-               double byTwo);
+  /// from `begun` on, which are slowed down by one or two while the main thread
+  /// and other microthreads work.
+  void receive(int thread, int lane, double begun, double words,
+               const Slowed &slowed);
   /// `thread` was given words of `color`, which one of its microthreads sends
   /// and which come back to it: it receives them as fast as that hears them.
   void receiveEcho(int thread, double begun, int color, double words);
@@ -92,11 +98,10 @@ private:
     int thread;
     double begun;
     double cycles; ///< that the words take while the main thread does not work
-    double slowed; ///< by so many times while it does
+    Slowed slowed; ///< while it and others do
     double before; ///< of `worked`, or of `computed` if it is heard
     double late;   ///< of words that are heard: cycles for each of `computed`
-    double byTwo = 1;  ///< while the main thread and others work
-    double others = 0; ///< what other microthreads had to do then
+    double others; ///< what other microthreads had to do then
   };
 
   double late(const Flow &flow) const;

@@ -131,8 +131,8 @@ static double slowedBy(double apart, double words, double held, double period) {
   return std::max({1.0, whole, next, further});
 }
 
-InstructionRun::Slowed InstructionRun::slowed() const {
-  Slowed slowed;
+Datapath::Slowed InstructionRun::slowed() const {
+  Datapath::Slowed slowed;
   for (const Source &source : sources)
     if (source.fabric && source.fabric->windowWords() > 0) {
       const double words = double(source.fabric->windowWords());
@@ -140,8 +140,9 @@ InstructionRun::Slowed InstructionRun::slowed() const {
       const double held =
           queued(source) + routerWords(site.world.image.machine);
       const double period = double(source.fabric->periodWords());
-      slowed.byOne = std::max(slowed.byOne, slowedBy(2, words, held, period));
-      slowed.byTwo = std::max(slowed.byTwo, slowedBy(4, words, held, period));
+      const double byTwo = slowedBy(4, words, held, period);
+      if (byTwo > slowed.byTwo)
+        slowed = {slowedBy(2, words, held, period), byTwo, words / period};
     }
   return slowed;
 }

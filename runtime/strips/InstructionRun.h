@@ -6,6 +6,7 @@
 #define RUNTIME_STRIPS_INSTRUCTIONRUN_H
 
 #include "runtime/pe/Costs.h"
+#include "runtime/strips/Datapath.h"
 #include "runtime/strips/Execute.h"
 #include "runtime/strips/FabricSource.h"
 #include "runtime/strips/NestRunner.h"
@@ -139,13 +140,9 @@ public:
   /// Whether it takes those of a channel's words that are for it; others are
   /// for PEs beside it.
   bool isOfRow() const;
-  /// How many times as long these take while another thread has every second
-  /// cycle of the datapath, and while two others have three of four. Those of a
+  /// How much longer these take while others have the datapath: those of a
   /// window hold up what follows for other PEs.
-  struct Slowed {
-    double byOne = 1, byTwo = 1;
-  };
-  Slowed slowed() const;
+  Datapath::Slowed slowed() const;
 
   const InstructionCode &code() const { return site.code; }
   const Strip &strip() const { return site.strip; }

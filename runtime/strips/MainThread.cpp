@@ -178,9 +178,7 @@ void MainThread::giveWork(const InstructionRun &run) {
   const int thread = run.code().thread;
   datapath.owe(thread, run.lane(), run.work(), run.echo(), run.apart(true),
                run.apart(false));
-  const InstructionRun::Slowed slowed = run.slowed();
-  datapath.receive(thread, run.lane(), now, run.wordsReceived(), slowed.byOne,
-                   slowed.byTwo);
+  datapath.receive(thread, run.lane(), now, run.wordsReceived(), run.slowed());
   using Use = Datapath::Use;
   const bool receives = run.wordsReceived() > 0;
   if (run.isAhead())

@@ -115,7 +115,7 @@ TEST(DatapathTest, OfWordsBetweenThoseOfOthersSomeComeMeanwhile) {
 
 TEST(DatapathTest, WorkOfTheMainThreadHoldsUpWords) {
   Datapath datapath(1);
-  datapath.receive(4, -1, 100, 20, 2, 2);
+  datapath.receive(4, -1, 100, 20, {2, 2});
   EXPECT_EQ(datapath.received(4), 120);
   datapath.share(30, {30});
   EXPECT_EQ(datapath.received(4), 135); // 15 words passed in 30 cycles.
@@ -128,8 +128,8 @@ TEST(DatapathTest, WorkOfTheMainThreadHoldsUpWords) {
 TEST(DatapathTest, WorkOfTheMainThreadAndOfOthersHoldsUpWords) {
   Datapath datapath(2);
   datapath.owe(0, 0, 20); // Words that it sends, of one lane alone.
-  datapath.receive(4, 0, 100, 80, 2, 4);
-  datapath.receive(5, 1, 100, 80, 2, 4);
+  datapath.receive(4, 0, 100, 80, {2, 4});
+  datapath.receive(5, 1, 100, 80, {2, 4});
   // While they are sent, for 20 cycles, half as many words come.
   EXPECT_EQ(datapath.received(4), 190);
   EXPECT_EQ(datapath.received(5), 180);
