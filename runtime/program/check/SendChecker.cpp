@@ -116,6 +116,7 @@ private:
                  const AxisKinds &columns, const AxisKinds &rows,
                  const Where &where);
   bool runsAt(int64_t x, int64_t y) const;
+  int pinnedRow() const;
 
   /// Runs `body` under one more condition, unless that is not of scalars.
   template <typename Body>
@@ -206,6 +207,18 @@ bool SendChecker::runsAt(int64_t x, int64_t y) const {
                      });
 }
 
+/// The scalar that is the one row in which a column passes the guards, as that
+/// of an injector, or -1.
+int SendChecker::pinnedRow() const {
+  std::vector<int> parts;
+  for (int guard : guards)
+    scalars.appendConditions(guard, parts);
+  for (int part : parts)
+    if (const int row = scalars.pinnedRow(part); row >= 0)
+      return row;
+  return -1;
+}
+
 void SendChecker::checkSend(const program::Affine &color, const Where &where) {
   std::set<int> atoms;
   std::vector<int64_t> signature(guards.begin(), guards.end());
@@ -240,12 +253,22 @@ void SendChecker::checkSend(const program::Affine &color,
                             const program::Rect &rect, const AxisKinds &columns,
                             const AxisKinds &rows, const Where &where) {
   const auto rowKinds = positionsOf(spanOf(rect, AxisScalars::Y), rows, steps);
+  const int pinned = pinnedRow();
   for (const auto &[kind, xs] :
        positionsOf(spanOf(rect, AxisScalars::X), columns, steps)) {
     RowBits bits((size_t(scalars.length(AxisScalars::X)) + 63) / 64);
     for (int64_t x : xs)
       bits[size_t(x) / 64] |= uint64_t(1) << (x % 64);
-    for (const auto &[rowKind, ys] : rowKinds) {
+    auto first = rowKinds.begin(), last = rowKinds.end();
+    if (pinned >= 0) { // no need to try the others
+      const int64_t y = scalars.value(pinned, xs.front(), 0);
+      if (y < 0 || y >= scalars.length(AxisScalars::Y))
+        continue;
+      first = rowKinds.find(rows.of[size_t(y)]);
+      last = first == last ? last : std::next(first);
+    }
+    for (; first != last; ++first) {
+      const std::vector<int64_t> &ys = first->second;
       if (!runsAt(xs.front(), ys.front()))
         continue;
       const int64_t sent = scalars.value(color, xs.front(), ys.front());

@@ -7,6 +7,8 @@
 #include "runtime/program/proof/ColorOps.h"
 #include "runtime/program/proof/WordPairs.h"
 
+#include "absl/container/flat_hash_map.h"
+
 #include <map>
 #include <memory>
 #include <utility>
@@ -74,7 +76,7 @@ private:
     SizeTables::Table *size = nullptr;
     std::vector<signed char> runs; ///< by those kinds; -1: not known yet
     /// Numbers of counts, by kinds of positions; of the lines looked at.
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> counts;
+    absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> counts;
   };
   struct Listed {
     size_t op = 0;
