@@ -119,14 +119,14 @@ ActorGroup *Scheduler::next(Worker &worker) {
   return group;
 }
 
-/// Takes half of what another worker has; false if it is not worth it.
-bool Scheduler::takeFrom(Worker &other, Worker &worker) {
-  if (other.count < 2)
+/// Takes half of what another worker has, if that is at least `least`.
+bool Scheduler::takeFrom(Worker &other, Worker &worker, size_t least) {
+  if (other.count < least)
     return false;
   std::vector<ActorGroup *> taken;
   {
     std::lock_guard<SpinLock> guard(other.lock);
-    for (size_t half = other.awake.size() / 2; taken.size() < half;) {
+    for (size_t half = (other.awake.size() + 1) / 2; taken.size() < half;) {
       taken.push_back(other.awake.front());
       other.awake.pop_front();
     }
@@ -138,19 +138,22 @@ bool Scheduler::takeFrom(Worker &other, Worker &worker) {
   return !taken.empty();
 }
 
-bool Scheduler::takeFromOthers(Worker &worker) {
+bool Scheduler::takeFromOthers(Worker &worker, size_t least) {
   for (size_t i = 0; i < active; ++i)
-    if (&workers[i] != &worker && takeFrom(workers[i], worker))
+    if (&workers[i] != &worker && takeFrom(workers[i], worker, least))
       return true;
   return false;
 }
 
 /// Waits until there is something to run; false if nothing will be: all workers
-/// wait, for only they wake actors, each its own.
+/// wait, for only they wake actors, each its own. Where each actor wakes the
+/// next before it does its own work, as launches go from column to column, a
+/// worker never has more than one that waits: that is taken, too, once it is
+/// clear that the other is busy.
 bool Scheduler::await(Worker &worker) {
-  constexpr unsigned patience = 2000;
+  constexpr unsigned patience = 2000, untilBusy = 16;
   for (unsigned tries = 0; tries < patience && active > 1; ++tries) {
-    if (takeFromOthers(worker))
+    if (takeFromOthers(worker, tries < untilBusy ? 2 : 1))
       return true;
     hwy::Pause();
   }
@@ -160,7 +163,7 @@ bool Scheduler::await(Worker &worker) {
     changed.notify_all();
   }
   ++asleep;
-  changed.wait(guard, [&] { return done || takeFromOthers(worker); });
+  changed.wait(guard, [&] { return done || takeFromOthers(worker, 1); });
   --asleep;
   if (done)
     return false;

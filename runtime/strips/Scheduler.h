@@ -93,13 +93,13 @@ private:
     std::atomic<size_t> count{0}; ///< of `awake`, to look at
   };
   /// What it has before it wakes another worker, and what that one leaves.
-  static constexpr size_t plenty = 4;
+  static constexpr size_t plenty = 2;
 
   void work(unsigned index);
   void add(ActorGroup &group);
   ActorGroup *next(Worker &worker);
-  bool takeFrom(Worker &other, Worker &worker);
-  bool takeFromOthers(Worker &worker);
+  bool takeFrom(Worker &other, Worker &worker, size_t least);
+  bool takeFromOthers(Worker &worker, size_t least);
   bool await(Worker &worker);
   void run(ActorGroup &group);
   Actor *take(ActorGroup &group);
