@@ -21,7 +21,7 @@ public:
       : replay(replay), host(host), furthestLaunch(furthestLaunch),
         shift(shift), bases(replay.views.size() + 1 + replay.movings.size()),
         owners(replay.views.size()), uses(replay.views.size()),
-        progress(replay.workers.size()) {
+        states(replay.tasks.size()) {
     for (size_t i = 0; i < uses.size(); ++i)
       uses[i] = replay.viewUses[i];
     for (size_t i = 0; i < replay.movings.size(); ++i) {
@@ -45,62 +45,99 @@ public:
   }
 
 private:
-  /// Tasks that a worker has completed; alone in its cache line.
-  struct alignas(64) Progress {
-    std::atomic<uint32_t> count{0};
-  };
+  enum class State : uint8_t { Waits, Runs, Done }; ///< of a task
+  static constexpr uint32_t none = UINT32_MAX;
+  /// By worker, the first of its tasks that may not have been begun.
+  using Firsts = std::vector<uint32_t>;
 
+  /// Runs tasks until none is left that nobody has begun.
   void work(unsigned index) {
-    const Worker &worker = replay.workers[index];
-    uint32_t step = 0, wait = 0, view = 0, done = 0;
-    for (const Task &task : worker.tasks) {
-      for (; wait < task.waitEnd; ++wait)
-        await(worker.waits[wait]);
-      if (task.order > failed.load(std::memory_order_relaxed))
-        break;
-      try {
-        for (; step < task.stepEnd; step += 1 + worker.steps[step].more)
-          execute(worker, step);
-      } catch (...) {
-        fail(task.order);
-        break;
-      }
-      for (; view < task.viewEnd; ++view)
-        letGo(worker.lastViews[view]);
-      ++done;
-      if (task.awaited)
-        tell(index, done);
-    }
-    // What it leaves out comes behind a task that failed: nobody who waits for
-    // it goes on.
-    tell(index, UINT32_MAX);
-  }
-
-  /// Sequentially consistent: who waits has said so before it looks again.
-  void tell(unsigned index, uint32_t done) {
-    progress[index].count.store(done);
-    progress[index].count.notify_all();
-  }
-
-  /// The other worker is about to be there, or has lost its core to somebody.
-  void await(const Wait &wait) {
     constexpr unsigned patience = 4000;
-    const std::atomic<uint32_t> &count = progress[wait.worker].count;
-    uint32_t done;
-    for (unsigned tries = 0;
-         (done = count.load(std::memory_order_acquire)) < wait.count; ++tries)
-      if (tries < patience)
+    Firsts firsts(replay.workers.size());
+    for (unsigned tries = 0;; ++tries) {
+      const uint32_t seen = completed.load();
+      if (const uint32_t task = next(index, firsts, tries); task != none) {
+        run(task);
+        tries = 0;
+      } else if (allBegun(firsts)) {
+        return;
+      } else if (tries < patience) { // Another is about to be done, ...
         hwy::Pause();
-      else
-        count.wait(done, std::memory_order_acquire);
+      } else { // ... or has lost its core to somebody.
+        completed.wait(seen);
+      }
+    }
+  }
+
+  bool allBegun(const Firsts &firsts) const {
+    for (size_t i = 0; i < firsts.size(); ++i)
+      if (firsts[i] < replay.workers[i].tasks.size())
+        return false;
+    return true;
+  }
+
+  /// Begins the next task of a worker; where that waits, one behind it, or one
+  /// of another worker, which has found longer ones than was planned, or has
+  /// lost its core. None, if all that it looks at wait.
+  uint32_t next(unsigned index, Firsts &firsts, unsigned tries) {
+    constexpr unsigned untilOwn = 8, untilOthers = 24; // tries
+    constexpr size_t looksAt = 16;                     // tasks
+    const auto workers = unsigned(firsts.size());
+    for (unsigned i = 0; i < (tries < untilOthers ? 1 : workers); ++i) {
+      const unsigned whose = (index + i) % workers;
+      const std::vector<uint32_t> &all = replay.workers[whose].tasks;
+      uint32_t &first = firsts[whose];
+      while (first < all.size() && states[all[first]] != State::Waits)
+        ++first;
+      const size_t end = std::min(
+          all.size(), first + (tries < untilOwn ? size_t(1) : looksAt));
+      for (size_t at = first; at < end; ++at)
+        if (begins(all[at]))
+          return all[at];
+    }
+    return none;
+  }
+
+  /// Whether a task can begin and nobody else has begun it.
+  bool begins(uint32_t task) {
+    State waits = State::Waits;
+    return std::all_of(
+               replay.before.begin() + beforeBegin(task),
+               replay.before.begin() + replay.tasks[task].beforeEnd,
+               [&](uint32_t other) { return states[other] == State::Done; }) &&
+           states[task].compare_exchange_strong(waits, State::Runs);
+  }
+
+  uint32_t beforeBegin(uint32_t task) const {
+    return task ? replay.tasks[task - 1].beforeEnd : 0;
+  }
+
+  void run(uint32_t index) {
+    const Task &task = replay.tasks[index];
+    if (index < failed.load(std::memory_order_relaxed))
+      try {
+        const Worker &worker = replay.workers[task.worker];
+        for (uint32_t step = task.stepBegin; step < task.stepEnd;
+             step += 1 + worker.steps[step].more)
+          execute(worker, step);
+        for (uint32_t view = index ? replay.tasks[index - 1].viewEnd : 0;
+             view < task.viewEnd; ++view)
+          letGo(replay.lastViews[view]);
+      } catch (...) {
+        fail(index);
+      }
+    // What comes behind a task that failed is left out.
+    states[index] = State::Done;
+    ++completed;
+    completed.notify_all();
   }
 
   /// Earlier tasks go on, so that the first error of all is found.
-  void fail(uint32_t order) {
+  void fail(uint32_t task) {
     std::lock_guard<std::mutex> guard(lock);
-    if (order > failed)
+    if (task > failed)
       return;
-    failed = order;
+    failed = task;
     error = std::current_exception();
   }
 
@@ -296,8 +333,9 @@ private:
   /// prefetch it looks at those that another is about to write, too.
   std::vector<std::atomic<uintptr_t>> bases;
   std::vector<std::shared_ptr<const void>> owners;
-  std::vector<std::atomic<uint32_t>> uses; ///< of views, still to come
-  std::vector<Progress> progress;
+  std::vector<std::atomic<uint32_t>> uses;  ///< of views, still to come
+  std::vector<std::atomic<State>> states;   ///< of tasks
+  std::atomic<uint32_t> completed{0};       ///< of them
   std::atomic<uint32_t> failed{UINT32_MAX}; ///< the first task that threw
   std::mutex lock;
   std::exception_ptr error;

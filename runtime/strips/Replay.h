@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs of a program whose first run was recorded: the same operations on new
-// data, in an order fixed beforehand for each worker thread.
+// data, in tasks of which it is known what they wait for.
 #ifndef RUNTIME_STRIPS_REPLAY_H
 #define RUNTIME_STRIPS_REPLAY_H
 
@@ -113,21 +113,15 @@ private:
     uint32_t dstMoving;                                  ///< as of a step
     std::vector<std::pair<uintptr_t, uint32_t>> sources; ///< as of a step
   };
-  /// A worker waits until another has completed `count` tasks.
-  struct Wait {
-    uint32_t worker, count;
-  };
   struct Task {
-    uint32_t order; ///< in which tasks start as planned, over all workers
-    uint32_t stepEnd, waitEnd, viewEnd;
-    bool awaited; ///< by another worker
+    unsigned worker; ///< that is planned to run it, and has its steps
+    uint32_t stepBegin, stepEnd;
+    uint32_t beforeEnd, viewEnd; ///< behind those of the task before it
   };
   struct Worker {
-    std::vector<Task> tasks;
+    std::vector<uint32_t> tasks; ///< in the order in which it is to start them
     std::vector<Step> steps;
     std::vector<Part> parts;
-    std::vector<Wait> waits;
-    std::vector<uint32_t> lastViews; ///< that tasks use
   };
 
   WorkerPool &pool;
@@ -148,6 +142,9 @@ private:
   };
   std::vector<std::vector<Expectation>> expectations;
   std::vector<Worker> workers;
+  std::vector<Task> tasks;      ///< in the order in which they start as planned
+  std::vector<uint32_t> before; ///< tasks that must be complete, by task
+  std::vector<uint32_t> lastViews; ///< that tasks use, by task
   std::vector<std::shared_ptr<float[]>> memory;
   size_t floats = 0; ///< in `memory`
   std::vector<float> constants;

@@ -21,8 +21,7 @@ public:
       : replay(replay), recording(recording), lasting(lasting),
         tasks(makeTasks(recording, workers)),
         order(scheduleTasks(tasks, workers)), places(recording.buffers.size()),
-        ordinals(tasks.size()), known(workers, std::vector<uint32_t>(workers)),
-        pools(workers) {
+        positions(tasks.size()), pools(workers) {
     replay.workers.resize(workers);
     replay.viewUses.resize(recording.views.size());
   }
@@ -41,7 +40,7 @@ public:
   }
 
 private:
-  /// Memory that was used, and by which tasks: the last of each worker.
+  /// Memory that was used, and by which tasks.
   struct Block {
     float *data;
     std::vector<uint32_t> users;
@@ -130,9 +129,9 @@ private:
     const uint32_t index = order[position];
     const ReplayTask &task = tasks[index];
     Worker &worker = replay.workers[task.worker];
-    ordinals[index] = uint32_t(worker.tasks.size());
+    positions[index] = position;
     for (uint32_t other : task.before)
-      waitFor(task.worker, other);
+      waitFor(other);
     placeFamilies(task);
     forEachBuffer(task, [&](uint32_t buffer) {
       if (isReused(buffer))
@@ -144,10 +143,11 @@ private:
     joinElements(worker.steps, begin);
     joinSteps(worker.steps, begin);
     addChecks(worker);
-    addViews(task, worker);
-    worker.tasks.push_back({position, uint32_t(worker.steps.size()),
-                            uint32_t(worker.waits.size()),
-                            uint32_t(worker.lastViews.size()), false});
+    addViews(task);
+    worker.tasks.push_back(position);
+    replay.tasks.push_back({task.worker, uint32_t(begin),
+                            uint32_t(worker.steps.size()), endWaits(),
+                            uint32_t(replay.lastViews.size())});
     forEachBuffer(task, [&](uint32_t buffer) {
       Place &place = places[buffer];
       if (isReused(buffer) && place.lastUse == position && !place.users.empty())
@@ -155,14 +155,30 @@ private:
     });
   }
 
-  void waitFor(unsigned worker, uint32_t other) {
-    const unsigned where = tasks[other].worker;
-    uint32_t count = ordinals[other] + 1;
-    if (where == worker || known[worker][where] >= count)
-      return;
-    known[worker][where] = count;
-    replay.workers[worker].waits.push_back({where, count});
-    replay.workers[where].tasks[count - 1].awaited = true;
+  void waitFor(uint32_t other) { replay.before.push_back(positions[other]); }
+
+  /// What the task that is added waits for, each once, without what others of
+  /// these wait for. Returns the end.
+  uint32_t endWaits() {
+    std::vector<uint32_t> &all = replay.before;
+    const auto beforeOf = [&](size_t task) {
+      return all.begin() + (task ? replay.tasks[task - 1].beforeEnd : 0);
+    };
+    const auto begin = beforeOf(replay.tasks.size());
+    std::sort(begin, all.end());
+    all.erase(std::unique(begin, all.end()), all.end());
+    const std::vector<uint32_t> found(begin, all.end());
+    all.erase(
+        std::remove_if(begin, all.end(),
+                       [&](uint32_t its) {
+                         return std::any_of(
+                             found.begin(), found.end(), [&](uint32_t other) {
+                               return std::binary_search(
+                                   beforeOf(other), beforeOf(other + 1), its);
+                             });
+                       }),
+        all.end());
+    return uint32_t(all.size());
   }
 
   bool isReused(Recording::BufferId buffer) const {
@@ -227,13 +243,8 @@ private:
     Place &place = places[buffer];
     if (!place.data)
       place.data = findBlock(recording.buffers[buffer].floats, task);
-    auto same = std::find_if(
-        place.users.begin(), place.users.end(),
-        [&](uint32_t user) { return tasks[user].worker == task.worker; });
-    if (same == place.users.end())
+    if (place.users.empty() || place.users.back() != taskIndex)
       place.users.push_back(taskIndex);
-    else
-      *same = taskIndex;
   }
 
   /// Memory that nobody uses any more when the task is planned to start, the
@@ -247,7 +258,7 @@ private:
       Block block = std::move(blocks[i]);
       blocks.erase(blocks.begin() + ptrdiff_t(i));
       for (uint32_t user : block.users)
-        waitFor(task.worker, user);
+        waitFor(user);
       return block.data;
     }
     return allocate(roundedSize(floats));
@@ -469,7 +480,7 @@ private:
   }
 
   /// Views the task uses, each once: the last task of all lets go of it.
-  void addViews(const ReplayTask &task, Worker &worker) {
+  void addViews(const ReplayTask &task) {
     std::vector<uint32_t> used;
     forEachBuffer(task, [&](uint32_t buffer) {
       if (recording.buffers[buffer].kind == BufferKind::View)
@@ -479,7 +490,7 @@ private:
     used.erase(std::unique(used.begin(), used.end()), used.end());
     for (uint32_t view : used) {
       ++replay.viewUses[view];
-      worker.lastViews.push_back(view);
+      replay.lastViews.push_back(view);
     }
   }
 
@@ -491,10 +502,8 @@ private:
   std::vector<Place> places;
   static constexpr size_t fewest = 4; ///< buffers of a family
   std::vector<Family> families;
-  std::vector<uint32_t> ordinals; ///< of a task among those of its worker
-  /// Tasks of another worker that a worker knows to be complete.
-  std::vector<std::vector<uint32_t>> known;
-  std::vector<Pool> pools; ///< of each worker
+  std::vector<uint32_t> positions; ///< of tasks, in `order`
+  std::vector<Pool> pools;         ///< of each worker
   /// Of the task, by view.
   std::map<Recording::BufferId, std::vector<Expectation>> checks;
 };
@@ -511,11 +520,12 @@ Replay::~Replay() = default;
 
 size_t Replay::bytes() const {
   size_t sum = floats * sizeof(float) +
-               (nests.size() + repeated.size()) * sizeof(PreparedNest);
+               (nests.size() + repeated.size()) * sizeof(PreparedNest) +
+               tasks.size() * (sizeof(Task) + sizeof(uint32_t)) +
+               (before.size() + lastViews.size()) * sizeof(uint32_t);
   for (const Worker &worker : workers)
-    sum += worker.steps.size() * sizeof(Step) +
-           worker.parts.size() * sizeof(Part) +
-           worker.tasks.size() * sizeof(Task);
+    sum +=
+        worker.steps.size() * sizeof(Step) + worker.parts.size() * sizeof(Part);
   for (const std::vector<Expectation> &its : expectations)
     sum += sizeof(its) + its.size() * sizeof(Expectation);
   for (const Interleaved &its : interleaved)

@@ -7,9 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace wsec::runtime {
@@ -80,6 +82,36 @@ TEST(SchedulerTest, NoWakeIsLostAndAGroupIsOnOneThread) {
     taken += giver->taken;
   }
   EXPECT_EQ(taken, expected);
+}
+
+/// Is done once the other is, which it wakes.
+class Waiter : public Actor {
+public:
+  Waiter(Scheduler &scheduler, Waiter *other)
+      : scheduler(scheduler), other(other) {}
+  void run() override {
+    if (other)
+      scheduler.wake(*other);
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (other && !other->done && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    done = !other || other->done;
+  }
+  std::atomic<bool> done{false};
+
+private:
+  Scheduler &scheduler;
+  Waiter *const other;
+};
+
+TEST(SchedulerTest, TheOnlyActorThatWaitsIsTakenFromABusyWorker) {
+  WorkerPool pool(2);
+  Scheduler scheduler(pool);
+  Waiter woken(scheduler, nullptr), waker(scheduler, &woken);
+  scheduler.wake(waker);
+  scheduler.runUntilIdle(/*alone=*/false);
+  EXPECT_TRUE(waker.done);
 }
 
 /// Throws when it is run the first time.

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The plan of a replay, and who runs its tasks when.
+#include "runtime/engine/HostPort.h"
+#include "runtime/strips/Replay.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <thread>
+
+namespace wsec::runtime {
+namespace {
+
+using program::Opcode;
+
+/// Copies one word and notes it.
+void recordCopy(Recording &recording, uint32_t actor, Recording::BufferId dst,
+                Recording::BufferId from) {
+  auto place = [&](Recording::BufferId buffer) {
+    return const_cast<float *>(recording.buffers[buffer].base);
+  };
+  Nest nest;
+  nest.op = Opcode::Mov;
+  nest.dimensions = 1;
+  nest.extent[0] = 1;
+  nest.dst = {place(dst), {1}};
+  nest.a = {place(from), {1}};
+  recording.compute(actor, nest, dst, from, Recording::nothing);
+}
+
+TEST(ReplayTest, AnActorGoesOnUntilItNeedsAnother) {
+  float words[6] = {};
+  Recording recording(1 << 20);
+  std::vector<Recording::BufferId> ids;
+  for (float &word : words)
+    ids.push_back(recording.addSram(&word, 1));
+  for (int i = 0; i < 3; ++i) { // They take turns.
+    recordCopy(recording, 0, ids[1], ids[0]);
+    recordCopy(recording, 1, ids[3], ids[2]);
+  }
+  recordCopy(recording, 1, ids[4], ids[1]); // what actor 0 wrote
+  recordCopy(recording, 0, ids[5], ids[4]); // what actor 1 wrote of it
+  using List = std::vector<uint32_t>;
+  const std::vector<ReplayTask> tasks = makeTasks(recording, 2);
+  ASSERT_EQ(tasks.size(), 3u);
+  EXPECT_EQ(tasks[0].operations, (List{0, 2, 4}));
+  EXPECT_EQ(tasks[1].operations, (List{1, 3, 5, 6}));
+  EXPECT_EQ(tasks[2].operations, (List{7}));
+  EXPECT_EQ(tasks[0].before, List());
+  EXPECT_EQ(tasks[1].before, (List{0}));
+  EXPECT_EQ(tasks[2].before, (List{0, 1}));
+}
+
+TEST(ReplayTest, TasksStartAfterWhatTheyWaitFor) {
+  std::mt19937 random(1);
+  for (unsigned workers : {1u, 2u, 5u}) {
+    std::vector<ReplayTask> tasks(200);
+    for (uint32_t i = 0; i < tasks.size(); ++i) {
+      tasks[i].cost = double(random() % 1000);
+      tasks[i].actor = random() % 7;
+      for (uint32_t other = 0; other < i; ++other)
+        if (random() % 40 == 0)
+          tasks[i].before.push_back(other);
+    }
+    std::vector<uint32_t> order = scheduleTasks(tasks, workers);
+    ASSERT_EQ(order.size(), tasks.size());
+    std::vector<bool> started(tasks.size());
+    std::vector<double> free(workers);
+    for (uint32_t index : order) {
+      const ReplayTask &task = tasks[index];
+      EXPECT_FALSE(started[index]);
+      started[index] = true;
+      EXPECT_GE(task.start, free[task.worker]);
+      free[task.worker] = task.end;
+      for (uint32_t other : task.before) {
+        EXPECT_TRUE(started[other]);
+        EXPECT_GE(task.start, tasks[other].end);
+      }
+    }
+  }
+}
+
+/// Whether `done` comes true, for which it waits.
+bool comesTrue(const std::atomic<bool> &done) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!done && std::chrono::steady_clock::now() < end)
+    std::this_thread::yield();
+  return done;
+}
+
+/// Hands out a word once one has been stored.
+class SlowHost : public HostPort {
+public:
+  uint64_t words(uint32_t, uint32_t) override { return 1; }
+  WordView next(uint32_t, uint32_t, size_t) override {
+    wasStored = comesTrue(stored);
+    return {&word, 1, 1, 1, nullptr};
+  }
+  void store(uint32_t, uint32_t, const WordView &words) override {
+    EXPECT_EQ(words.word(0), 5);
+    stored = true;
+  }
+
+  const float word = 7;
+  std::atomic<bool> stored{false};
+  bool wasStored = false;
+};
+
+TEST(ReplayTest, AWorkerThatIsHeldUpHoldsUpNoTaskOfOthers) {
+  float words[6] = {0, 0, 0, 0, 5, 0};
+  SlowHost host;
+  Recording recording(1 << 20);
+  recording.passing.resize(2);
+  std::vector<Recording::BufferId> ids;
+  for (float &word : words)
+    ids.push_back(recording.addSram(&word, 1));
+  const Recording::BufferId view =
+      recording.addView(0, 0, 0, 1, {&host.word, 1, 1, 1, nullptr});
+  recordCopy(recording, 0, ids[1], view); // the first worker, which waits
+  for (int i = 0; i < 100; ++i)           // the second, for longer as planned
+    recordCopy(recording, 1, ids[3], ids[2]);
+  recordCopy(recording, 2, ids[5], ids[4]); // the first again
+  recording.store(2, 1, 0, {&words[5], 1, 1, 1, nullptr}, ids[5]);
+  std::vector<ReplayTask> tasks = makeTasks(recording, 2);
+  scheduleTasks(tasks, 2);
+  ASSERT_EQ(tasks.size(), 3u);
+  EXPECT_EQ(tasks[0].worker, tasks[2].worker);
+  EXPECT_NE(tasks[0].worker, tasks[1].worker);
+
+  WorkerPool pool(2);
+  Replay(recording, pool, {}).run(host, nullptr);
+  EXPECT_TRUE(host.wasStored);
+  EXPECT_EQ(words[1], 7);
+}
+
+} // namespace
+} // namespace wsec::runtime
