@@ -11,6 +11,10 @@ static void spread(std::vector<double> &cycles, size_t lanes) {
     cycles.resize(lanes, cycles.front());
 }
 
+/// Of values: loops over std::min, which is of places, are not vectorized.
+static double least(double a, double b) { return b < a ? b : a; }
+static double greatest(double a, double b) { return a < b ? b : a; }
+
 /// Adds to a lane, or to all.
 static void add(std::vector<double> &cycles, size_t lanes, int lane,
                 double more) {
@@ -195,49 +199,69 @@ double Datapath::share(double elapsed, const std::vector<double> &work,
   computed += taken * most;
   if (owed.empty())
     return 0;
-  auto own = [&](size_t lane) { return work[work.size() == 1 ? 0 : lane]; };
-  const bool alike = work.size() == 1 &&
-                     std::all_of(owed.begin(), owed.end(), [](const Owed &its) {
-                       return its.work.size() == 1 && its.there.size() == 1;
-                     });
+  auto isOne = [](const std::vector<double> &its) {
+    return std::equal(its.begin() + 1, its.end(), its.begin());
+  };
+  const bool alike =
+      isOne(work) &&
+      std::all_of(owed.begin(), owed.end(), [&](const Owed &its) {
+        return isOne(its.work) && isOne(its.there);
+      });
   const size_t count = alike ? 1 : lanes;
+  own.assign(work.begin(),
+             work.begin() + ptrdiff_t(std::min(count, work.size())));
+  spread(own, count);
   for (Owed &its : owed) {
-    spread(its.work, count);
-    spread(its.there, count);
+    for (std::vector<double> *cycles : {&its.work, &its.there}) {
+      spread(*cycles, count);
+      cycles->resize(count);
+    }
     its.between = calls ? apart(its.thread) : 0;
   }
-  // Of each lane the cycles that are left for others.
-  std::vector<double> &rest = ofLanes;
-  rest.resize(count);
+  // Of each lane, what of it comes at once, and word by word, and how long.
+  atOnce.resize(count);
+  for (size_t lane = 0; lane < count; ++lane)
+    atOnce[lane] = own[lane] - elapsed;
+  evenly.assign(count, 0);
+  lasts.assign(count, 0);
+  for (const Owed &its : owed) {
+    double *to = (its.between > 0 ? evenly : atOnce).data();
+    double *last = lasts.data();
+    const double *is = its.there.data(), *all = its.work.data();
+    const double between = its.between;
+    for (size_t lane = 0; lane < count; ++lane) {
+      const double there = least(is[lane], all[lane]);
+      to[lane] += there;
+      last[lane] = greatest(last[lane], there * between);
+    }
+  }
   double longer = 0;
   for (size_t lane = 0; lane < count; ++lane) {
-    double left = own(lane) - elapsed, evenly = 0, cycles = 0;
-    for (const Owed &its : owed) {
-      const double there = std::min(its.there[lane], its.work[lane]);
-      (its.between > 0 ? evenly : left) += there;
-      cycles = std::max(cycles, there * its.between);
-    }
     // So many of these come while the instruction has the datapath.
-    const double busy = taken * own(lane);
-    cycles = std::max(cycles, elapsed);
-    if (cycles > evenly)
-      evenly *= std::min(1.0, busy / (cycles - evenly));
-    longer =
-        std::max(longer, std::min(std::max(0.0, left) + evenly, own(lane)));
+    const double busy = taken * own[lane];
+    const double cycles = std::max(lasts[lane], elapsed);
+    double words = evenly[lane];
+    if (cycles > words)
+      words *= std::min(1.0, busy / (cycles - words));
+    longer = std::max(longer,
+                      std::min(std::max(0.0, atOnce[lane]) + words, own[lane]));
   }
-
+  // The cycles that are left for others.
+  std::vector<double> &rest = atOnce;
   for (size_t lane = 0; lane < count; ++lane)
-    rest[lane] = std::max(0.0, elapsed + longer - taken * own(lane));
+    rest[lane] = std::max(0.0, elapsed + longer - taken * own[lane]);
   bool left = false;
-  for (Owed &its : owed)
+  for (Owed &its : owed) {
+    double *free = rest.data(), *is = its.there.data(), *all = its.work.data();
     for (size_t lane = 0; lane < count; ++lane) {
-      const double served =
-          std::min(std::min(rest[lane], its.there[lane]), its.work[lane]);
-      its.work[lane] -= served;
-      its.there[lane] -= served;
-      rest[lane] -= served;
-      left |= its.work[lane] > 0;
+      const double served = least(least(free[lane], is[lane]), all[lane]);
+      all[lane] -= served;
+      is[lane] -= served;
+      free[lane] -= served;
     }
+    left = left ||
+           std::any_of(all, all + count, [](double its) { return its > 0; });
+  }
   if (!left)
     owed.clear();
   return longer;

@@ -127,7 +127,7 @@ private:
   std::vector<Flow> flows;
   std::vector<Owed> owed;   ///< in the order in which threads were given work
   std::vector<Words> words; ///< that are taken until a thread is awaited
-  std::vector<double> ofLanes; ///< while it is shared
+  std::vector<double> own, atOnce, evenly, lasts; ///< while it is shared
 };
 
 } // namespace wsec::runtime

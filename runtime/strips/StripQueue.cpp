@@ -183,10 +183,16 @@ void StripQueue::acknowledge(size_t words, double first, double last,
   (lane < 0 ? takenByAll : takenByLane[size_t(lane)]) += words;
   if (lane >= 0 && recentOfLane.empty())
     recentOfLane.assign(size_t(lanes), recentOfAll);
+  // Nobody waits any more for those that end so long ago: their ends ascend.
   auto note = [&](std::vector<Taken> &recent, size_t taken, size_t given) {
-    std::erase_if(recent, [&](const Taken &its) {
-      return its.end + mostRoom < std::max(taken, given);
-    });
+    constexpr size_t some = 16; // of them go at once
+    const size_t least = std::max(taken, given);
+    if (recent.size() > some && recent[some - 1].end + mostRoom < least)
+      recent.erase(recent.begin(),
+                   std::find_if(recent.begin() + some, recent.end(),
+                                [&](const Taken &its) {
+                                  return its.end + mostRoom >= least;
+                                }));
     recent.push_back({taken, words, first, last});
   };
   if (recentOfLane.empty())
