@@ -11,20 +11,57 @@ static void spread(std::vector<double> &cycles, size_t lanes) {
     cycles.resize(lanes, cycles.front());
 }
 
-/// Of values: loops over std::min, which is of places, are not vectorized.
-static double least(double a, double b) { return b < a ? b : a; }
-static double greatest(double a, double b) { return a < b ? b : a; }
+/// From now on a group begins at a lane.
+void Datapath::splitAt(size_t lane) {
+  const auto end = std::lower_bound(ends.begin(), ends.end(), lane);
+  if (lane == 0 || *end == lane)
+    return;
+  const auto group = end - ends.begin();
+  ends.insert(end, lane);
+  for (Owed &its : owed)
+    for (std::vector<double> *cycles : {&its.work, &its.there})
+      cycles->insert(cycles->begin() + group, (*cycles)[size_t(group)]);
+}
 
-/// Adds to a lane, or to all.
-static void add(std::vector<double> &cycles, size_t lanes, int lane,
-                double more) {
-  if (lane >= 0) {
-    spread(cycles, lanes);
-    cycles[size_t(lane)] += more;
+/// Neighbours that are owed the same are a group.
+void Datapath::joinGroups() {
+  size_t last = 0;
+  for (size_t group = 1; group < ends.size(); ++group) {
+    const bool same =
+        std::all_of(owed.begin(), owed.end(), [&](const Owed &its) {
+          return its.work[group] == its.work[last] &&
+                 its.there[group] == its.there[last];
+        });
+    last += !same;
+    ends[last] = ends[group];
+    for (Owed &its : owed) {
+      its.work[last] = its.work[group];
+      its.there[last] = its.there[group];
+    }
+  }
+  ends.resize(last + 1);
+  for (Owed &its : owed) {
+    its.work.resize(last + 1);
+    its.there.resize(last + 1);
+  }
+}
+
+void Datapath::forgetOwed() {
+  owed.clear();
+  ends.assign(1, lanes);
+}
+
+/// Adds to what a lane, or each, is owed.
+void Datapath::add(std::vector<double> &cycles, int lane, double more) {
+  if (lane < 0) {
+    for (double &its : cycles)
+      its += more;
     return;
   }
-  for (double &its : cycles)
-    its += more;
+  splitAt(size_t(lane));
+  splitAt(size_t(lane) + 1);
+  const auto end = std::upper_bound(ends.begin(), ends.end(), size_t(lane));
+  cycles[size_t(end - ends.begin())] += more;
 }
 
 void Datapath::owe(int thread, int lane, double work, int echo, double apart,
@@ -33,10 +70,12 @@ void Datapath::owe(int thread, int lane, double work, int echo, double apart,
     return o.thread == thread && o.echo == echo;
   });
   if (its == owed.end())
-    its = owed.insert(its, {thread, echo, apart, idle, {0}, {0}, 0});
-  add(its->work, lanes, lane, work);
+    its = owed.insert(its, {thread, echo, apart, idle,
+                            std::vector<double>(ends.size()),
+                            std::vector<double>(ends.size()), 0});
+  add(its->work, lane, work);
   if (echo < 0)
-    add(its->there, lanes, lane, work);
+    add(its->there, lane, work);
 }
 
 void Datapath::take(int thread, int lane, int color, double count,
@@ -50,7 +89,7 @@ void Datapath::take(int thread, int lane, int color, double count,
 void Datapath::hear(const Words &heard) {
   for (Owed &its : owed)
     if (its.echo == heard.color)
-      add(its.there, lanes, heard.lane, heard.count);
+      add(its.there, heard.lane, heard.count);
 }
 
 void Datapath::taken(int thread) {
@@ -68,11 +107,9 @@ void Datapath::taken(int thread) {
 
 /// It has done all that was there.
 void Datapath::finish(Owed &its) {
-  spread(its.work, its.there.size());
-  spread(its.there, its.work.size());
-  for (size_t lane = 0; lane < its.work.size(); ++lane) {
-    its.work[lane] = std::max(0.0, its.work[lane] - its.there[lane]);
-    its.there[lane] = 0;
+  for (size_t group = 0; group < its.work.size(); ++group) {
+    its.work[group] = std::max(0.0, its.work[group] - its.there[group]);
+    its.there[group] = 0;
   }
 }
 
@@ -199,77 +236,57 @@ double Datapath::share(double elapsed, const std::vector<double> &work,
   computed += taken * most;
   if (owed.empty())
     return 0;
-  auto isOne = [](const std::vector<double> &its) {
-    return std::equal(its.begin() + 1, its.end(), its.begin());
-  };
-  const bool alike =
-      isOne(work) &&
-      std::all_of(owed.begin(), owed.end(), [&](const Owed &its) {
-        return isOne(its.work) && isOne(its.there);
-      });
-  const size_t count = alike ? 1 : lanes;
-  own.assign(work.begin(),
-             work.begin() + ptrdiff_t(std::min(count, work.size())));
-  spread(own, count);
-  for (Owed &its : owed) {
-    for (std::vector<double> *cycles : {&its.work, &its.there}) {
-      spread(*cycles, count);
-      cycles->resize(count);
-    }
+  if (work.size() > 1)
+    for (size_t lane = 1; lane < lanes; ++lane)
+      splitAt(lane);
+  else
+    joinGroups();
+  auto own = [&](size_t group) { return work[work.size() == 1 ? 0 : group]; };
+  const size_t count = ends.size();
+  for (Owed &its : owed)
     its.between = calls ? apart(its.thread) : 0;
-  }
-  // Of each lane, what of it comes at once, and word by word, and how long.
-  atOnce.resize(count);
-  for (size_t lane = 0; lane < count; ++lane)
-    atOnce[lane] = own[lane] - elapsed;
-  evenly.assign(count, 0);
-  lasts.assign(count, 0);
-  for (const Owed &its : owed) {
-    double *to = (its.between > 0 ? evenly : atOnce).data();
-    double *last = lasts.data();
-    const double *is = its.there.data(), *all = its.work.data();
-    const double between = its.between;
-    for (size_t lane = 0; lane < count; ++lane) {
-      const double there = least(is[lane], all[lane]);
-      to[lane] += there;
-      last[lane] = greatest(last[lane], there * between);
-    }
-  }
+  // Of each group the cycles that are left for others.
+  std::vector<double> &rest = ofGroups;
+  rest.resize(count);
   double longer = 0;
-  for (size_t lane = 0; lane < count; ++lane) {
-    // So many of these come while the instruction has the datapath.
-    const double busy = taken * own[lane];
-    const double cycles = std::max(lasts[lane], elapsed);
-    double words = evenly[lane];
-    if (cycles > words)
-      words *= std::min(1.0, busy / (cycles - words));
-    longer = std::max(longer,
-                      std::min(std::max(0.0, atOnce[lane]) + words, own[lane]));
-  }
-  // The cycles that are left for others.
-  std::vector<double> &rest = atOnce;
-  for (size_t lane = 0; lane < count; ++lane)
-    rest[lane] = std::max(0.0, elapsed + longer - taken * own[lane]);
-  bool left = false;
-  for (Owed &its : owed) {
-    double *free = rest.data(), *is = its.there.data(), *all = its.work.data();
-    for (size_t lane = 0; lane < count; ++lane) {
-      const double served = least(least(free[lane], is[lane]), all[lane]);
-      all[lane] -= served;
-      is[lane] -= served;
-      free[lane] -= served;
+  for (size_t group = 0; group < count; ++group) {
+    double left = own(group) - elapsed, evenly = 0, cycles = 0;
+    for (const Owed &its : owed) {
+      const double there = std::min(its.there[group], its.work[group]);
+      (its.between > 0 ? evenly : left) += there;
+      cycles = std::max(cycles, there * its.between);
     }
-    left = left ||
-           std::any_of(all, all + count, [](double its) { return its > 0; });
+    // So many of these come while the instruction has the datapath.
+    const double busy = taken * own(group);
+    cycles = std::max(cycles, elapsed);
+    if (cycles > evenly)
+      evenly *= std::min(1.0, busy / (cycles - evenly));
+    longer =
+        std::max(longer, std::min(std::max(0.0, left) + evenly, own(group)));
   }
+
+  for (size_t group = 0; group < count; ++group)
+    rest[group] = std::max(0.0, elapsed + longer - taken * own(group));
+  bool left = false;
+  for (Owed &its : owed)
+    for (size_t group = 0; group < count; ++group) {
+      const double served =
+          std::min(std::min(rest[group], its.there[group]), its.work[group]);
+      its.work[group] -= served;
+      its.there[group] -= served;
+      rest[group] -= served;
+      left |= its.work[group] > 0;
+    }
   if (!left)
-    owed.clear();
+    forgetOwed();
   return longer;
 }
 
 void Datapath::settle(int thread) {
   auto isIts = [&](const auto &its) { return its.thread == thread; };
   std::erase_if(owed, isIts);
+  if (owed.empty())
+    forgetOwed();
   std::erase_if(flows, isIts);
   std::erase_if(ofAll, isIts);
   for (auto lane = ofLane.begin(); lane != ofLane.end();) {

@@ -21,7 +21,7 @@ namespace wsec::runtime {
 /// are issued: nothing depends on the order in which the host runs the threads.
 class Datapath {
 public:
-  explicit Datapath(int lanes) : lanes(size_t(lanes)) {}
+  explicit Datapath(int lanes) : lanes(size_t(lanes)), ends{this->lanes} {}
 
   /// Microthread `thread` gets `work` in a lane (-1: in all). If it sends words
   /// that come back on `echo` (-1: none do), it has sent no more than the PE
@@ -81,7 +81,7 @@ private:
   struct Owed {
     int thread, echo;
     double apart, idle;
-    std::vector<double> work;  ///< of each lane, or of all alike
+    std::vector<double> work;  ///< of each group of lanes
     std::vector<double> there; ///< of it
     double between;            ///< as `apart` says, while it is shared
   };
@@ -91,6 +91,10 @@ private:
     bool microthread;
   };
 
+  void splitAt(size_t lane);
+  void joinGroups();
+  void add(std::vector<double> &cycles, int lane, double more);
+  void forgetOwed();
   void hear(const Words &heard);
   static void finish(Owed &its);
 
@@ -125,9 +129,12 @@ private:
   double worked = 0;          ///< by the main thread, so far
   double computed = 0;        ///< the part in which it had the datapath
   std::vector<Flow> flows;
+  /// Where groups of neighbouring lanes end that are owed the same: often the
+  /// head of a column is one, and all others are the other.
+  std::vector<size_t> ends;
   std::vector<Owed> owed;   ///< in the order in which threads were given work
   std::vector<Words> words; ///< that are taken until a thread is awaited
-  std::vector<double> own, atOnce, evenly, lasts; ///< while it is shared
+  std::vector<double> ofGroups; ///< while it is shared
 };
 
 } // namespace wsec::runtime
