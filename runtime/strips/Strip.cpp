@@ -20,7 +20,7 @@ Strip::Strip(int index, int classIndex, const ClassCode &code, int column,
       scalars(std::move(values)), varying(std::move(varying)),
       memory(code.firstDataWord, code.endDataWord, lanes),
       programWords(code, lanes), along(std::move(along)),
-      alike(code.instructions), active(code.instructions) {}
+      alike(code.instructions), active(scalars.size() + 1) {}
 
 int Strip::laneOf(Coordinate pe) const {
   return int(std::lower_bound(rows.begin(), rows.end(), pe.y) - rows.begin());
@@ -29,20 +29,19 @@ int Strip::laneOf(Coordinate pe) const {
 const std::vector<int64_t> &Strip::laneScalars(int lane) {
   if (scalarsOfLane.empty()) {
     scalarsOfLane = scalars;
+    std::vector<size_t> indices;
     for (size_t i = 0; i < scalars.size(); ++i)
       if (varying[i])
-        varyingIndices.push_back(i);
-    std::vector<int64_t> values;
+        indices.push_back(i);
+    std::vector<int64_t> values, all;
     for (int row : rows) {
       evaluateScalars(code.source->scalars(), column, row, values);
-      for (size_t i : varyingIndices)
-        laneValues.push_back(values[i]);
+      for (size_t i : indices)
+        all.push_back(values[i]);
     }
+    varyingScalars = LaneScalars(indices, all);
   }
-  const int64_t *value =
-      laneValues.data() + size_t(lane) * varyingIndices.size();
-  for (size_t i : varyingIndices)
-    scalarsOfLane[i] = *value++;
+  varyingScalars.copyTo(scalarsOfLane, size_t(lane));
   return scalarsOfLane;
 }
 
@@ -55,14 +54,16 @@ bool Strip::findUniform(const InstructionCode &instruction) {
 }
 
 const std::vector<int> &Strip::activeLanes(const InstructionCode &instruction) {
-  std::unique_ptr<std::vector<int>> &lanesOf = active[instruction.index];
+  const int guard = instruction.guard;
+  std::unique_ptr<std::vector<int>> &lanesOf = active[size_t(guard + 1)];
   if (!lanesOf) {
     lanesOf = std::make_unique<std::vector<int>>();
-    bool varies = instruction.guard >= 0 && varying[instruction.guard];
+    const bool varies = guard >= 0 && varying[size_t(guard)];
     for (int lane = 0; lane < lanes; ++lane)
-      if (instruction.guard < 0 ||
-          (varies ? laneScalars(lane) : scalars)[instruction.guard] != 0)
+      if (guard < 0 ||
+          (varies ? laneScalars(lane) : scalars)[size_t(guard)] != 0)
         lanesOf->push_back(lane);
+    lanesOf->shrink_to_fit();
   }
   return *lanesOf;
 }

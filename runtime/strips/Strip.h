@@ -9,6 +9,7 @@
 #include "runtime/engine/PersistentState.h"
 #include "runtime/engine/Router.h"
 #include "runtime/pe/Code.h"
+#include "runtime/strips/LaneScalars.h"
 #include "runtime/strips/ProgramWords.h"
 #include "runtime/strips/StripMemory.h"
 #include "runtime/strips/WrittenWords.h"
@@ -101,13 +102,11 @@ private:
 
   const std::vector<Along> along; ///< by color, if its rows lie apart
   WrittenWords written;
-  // By instruction, once somebody asked.
   enum class Alike : uint8_t { Unknown, Yes, No };
-  std::vector<Alike> alike; ///< whether it is uniform
+  std::vector<Alike> alike; ///< whether each instruction is uniform
+  /// Active lanes, once somebody asked: by guard, behind those of no guard.
   std::vector<std::unique_ptr<std::vector<int>>> active;
-  /// Which scalars vary and their values, lane by lane, once somebody asked.
-  std::vector<size_t> varyingIndices;
-  std::vector<int64_t> laneValues;
+  LaneScalars varyingScalars;         ///< once somebody asked
   std::vector<int64_t> scalarsOfLane; ///< of the last lane asked for
 };
 
