@@ -15,9 +15,19 @@ from pathlib import Path
 import numpy as np
 from small_llama import POSITIONS, VOCABULARY, SmallLlama
 
-from wsec import Error, UsageError, chat, decoder, gguf, language, tools
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+
+from perplexity import LIMIT, perplexity  # noqa: E402
+
+from wsec import Error, UsageError, chat, decoder, gguf, language, tools  # noqa: E402
 
 MESH = "8x6"
+
+
+def _log_shares(logits):
+    """Logarithms of the shares that softmax gives to each token, of logits f64[tokens, vocabulary]."""
+    above = logits - logits.max(-1, keepdims=True)
+    return above - np.log(np.exp(above).sum(-1, keepdims=True))
 
 
 class ChatTest(unittest.TestCase):
@@ -68,6 +78,25 @@ class ChatTest(unittest.TestCase):
         for top_k, count in ((1, 1), (40, 40), (65, 0), (0, 0)):
             self.assertEqual(chat.Sampling(temperature=1, top_k=top_k).logits(), count)
         self.assertEqual(chat.Sampling().logits(), 1)
+
+    def test_perplexity_in_each_precision(self):
+        # Texts that the model itself makes by chance, 39 tokens behind a first one: it knows what is likely in them.
+        texts = []
+        for seed in range(8):
+            random, ids = np.random.default_rng(seed), [1]
+            while len(ids) < 40:
+                likely = self.model.logits(ids)[-1]
+                ids.append(int((likely + random.gumbel(size=likely.shape)).argmax()))
+            texts.append(ids)
+        shares = [_log_shares(self.model.logits(ids[:-1]))[np.arange(39), ids[1:]] for ids in texts]
+        expected = np.exp(-np.mean(shares))
+        self.assertLess(expected, len(VOCABULARY) / 4)
+        for precision, limit in (("f32", 1e-5), ("f16", LIMIT), ("bf16", LIMIT)):
+            made, logs = self.decoder(precision=precision), []
+            for ids in texts:
+                made.rewind(0)
+                logs.append(np.log(perplexity(made, ids)))
+            self.assertLess(abs(np.exp(np.mean(logs)) / expected - 1), limit, precision)
 
     def test_prompts_a_token_at_a_time(self):
         with unittest.mock.patch.object(decoder, "_CHUNKS", (1,)):
