@@ -60,8 +60,12 @@ void Datapath::add(std::vector<double> &cycles, int lane, double more) {
   }
   splitAt(size_t(lane));
   splitAt(size_t(lane) + 1);
-  const auto end = std::upper_bound(ends.begin(), ends.end(), size_t(lane));
-  cycles[size_t(end - ends.begin())] += more;
+  cycles[groupOf(lane)] += more;
+}
+
+size_t Datapath::groupOf(int lane) const {
+  return size_t(std::upper_bound(ends.begin(), ends.end(), size_t(lane)) -
+                ends.begin());
 }
 
 void Datapath::owe(int thread, int lane, double work, int echo, double apart,
@@ -120,9 +124,9 @@ void Datapath::receive(int thread, int lane, double begun, double words,
   double others = 0;
   for (const Owed &its : owed)
     if (its.thread != thread && its.echo < 0)
-      others += lane < 0 || its.there.size() == 1
+      others += lane < 0
                     ? *std::max_element(its.there.begin(), its.there.end())
-                    : its.there[size_t(lane)];
+                    : its.there[groupOf(lane)];
   flows.push_back({thread, begun, words, slowed, worked, 0, others});
 }
 

@@ -92,6 +92,7 @@ private:
   };
 
   void splitAt(size_t lane);
+  size_t groupOf(int lane) const;
   void joinGroups();
   void add(std::vector<double> &cycles, int lane, double more);
   void forgetOwed();

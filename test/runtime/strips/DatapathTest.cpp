@@ -126,9 +126,9 @@ TEST(DatapathTest, WorkOfTheMainThreadHoldsUpWords) {
 }
 
 TEST(DatapathTest, WorkOfTheMainThreadAndOfOthersHoldsUpWords) {
-  Datapath datapath(2);
-  datapath.owe(0, 0, 20); // Words that it sends, of one lane alone.
-  datapath.receive(4, 0, 100, 80, {2, 4});
+  Datapath datapath(8);
+  datapath.owe(0, 6, 20); // Words that it sends, of one lane alone.
+  datapath.receive(4, 6, 100, 80, {2, 4});
   datapath.receive(5, 1, 100, 80, {2, 4});
   // While they are sent, for 20 cycles, half as many words come.
   EXPECT_EQ(datapath.received(4), 190);
