@@ -124,9 +124,8 @@ void Datapath::receive(int thread, int lane, double begun, double words,
   double others = 0;
   for (const Owed &its : owed)
     if (its.thread != thread && its.echo < 0)
-      others += lane < 0
-                    ? *std::max_element(its.there.begin(), its.there.end())
-                    : its.there[groupOf(lane)];
+      others += lane < 0 ? *std::max_element(its.there.begin(), its.there.end())
+                         : its.there[groupOf(lane)];
   flows.push_back({thread, begun, words, slowed, worked, 0, others});
 }
 
