@@ -30,6 +30,10 @@ struct Cluster {
   double storeBytesPerSecond = 2.4e12;
   /// Between levels of the tree of broadcast and reduction.
   double hopSeconds = 5e-6;
+  /// Words of a pass wait for this part of its multiply-adds, at the peak: a PE
+  /// that multiplies takes a word in every other cycle. 0 where the used part
+  /// of the link was measured with that in it.
+  double wordsWait = 0;
   /// Samples that the workers deliver, tokens per second; 0: as fast as asked.
   double inputTokensPerSecond = 0;
 };

@@ -59,6 +59,7 @@ Cluster waferOf(const Machine &machine) {
   wafer.weightBytes = sizeof(float);
   wafer.linkBytesPerSecond =
       wafer.weightBytes * machine.channelsInUse() * clock;
+  wafer.wordsWait = 0.5;
   // Bytes of a token are counted in 16 bits; f32 takes twice as many.
   wafer.activationBytes = double(machine.peCount()) * machine.usableBytes() / 2;
   return wafer;
@@ -138,23 +139,26 @@ static Estimate passOf(const Workload &work, const Cluster &cluster,
   e.weightsDown = passBytes(work, cluster, step) / link;
   if (step.offload && trains)
     e.offload = 2.0 * double(work.width) * tokens * double(work.layers) / link;
-  e.forward = std::max({e.forwardCompute, e.weightsDown, e.offload});
+  const double wait = cluster.wordsWait * efficiency.eta;
+  e.forward = std::max(
+      {e.forwardCompute, e.weightsDown + wait * e.forwardCompute, e.offload});
   if (!trains)
     return e;
   e.backwardCompute = (2 + recomputeOf(step, efficiency)) * e.forwardCompute;
   e.gradientsUp = step.density * double(work.productParameters) *
                   cluster.weightBytes / link;
-  e.backward = std::max(
-      {e.backwardCompute,
-       double(step.backwardPasses) * e.weightsDown + e.offload, e.gradientsUp});
+  e.backward = std::max({e.backwardCompute,
+                         double(step.backwardPasses) * e.weightsDown +
+                             wait * e.backwardCompute + e.offload,
+                         e.gradientsUp});
   return e;
 }
 
 double breakEven(const Workload &work, const Cluster &cluster, const Step &step,
                  Efficiency efficiency) {
   return efficiency.eta * cluster.peakFlops * passBytes(work, cluster, step) /
-         (efficiency.beta * cluster.linkBytesPerSecond *
-          flopsPerToken(work, step));
+         ((1 - cluster.wordsWait * efficiency.eta) * efficiency.beta *
+          cluster.linkBytesPerSecond * flopsPerToken(work, step));
 }
 
 /// The same of the backward pass: several passes down, one up.

@@ -9,8 +9,11 @@
 //   backward compute  C_b = (2 + r) C_f        dX, dW, and what is recomputed
 //   weights down      D   = rho Pmm (w + i) / (beta BW)   w = 2, i = 2 sparse
 //   gradients up      U   = rho Pmm g / (beta BW)         g = 2
-//   forward           T_f = max(C_f, D, X)     X: activations that are
-//   offloaded backward          T_b = max(C_b, k D + X, U)
+//   forward           T_f = max(C_f, D + h eta C_f, X)
+//   backward          T_b = max(C_b, k D + h eta C_b + X, U)
+//
+// X are activations that are offloaded, h the part of the multiply-adds' time
+// for which words wait (Cluster::wordsWait).
 //
 // All layers but the first hide behind one another, so of a step of n
 // microbatches remain
@@ -20,10 +23,10 @@
 //   t_adam = 30 P / M          Adam reads 16 and writes 14 bytes a parameter
 //
 // and a pass is bound by compute from t* = eta F (w + i) rho Pmm / (beta BW
-// (2 rho Pmm + A)) tokens on. Sources: the weight streaming execution mode as
-// Cerebras documents it (Hot Chips 2021, 2022; training docs 1.9-2.10); bytes
-// of activations as Korthikanti et al. count them (2022); the arithmetic is
-// ours.
+// (2 rho Pmm + A) (1 - h eta)) tokens on. Sources: the weight streaming
+// execution mode as Cerebras documents it (Hot Chips 2021, 2022; training docs
+// 1.9-2.10); bytes of activations as Korthikanti et al. count them (2022); the
+// arithmetic is ours.
 #ifndef WSEC_TOOLS_ESTIMATE_ESTIMATE_H
 #define WSEC_TOOLS_ESTIMATE_ESTIMATE_H
 
