@@ -3,6 +3,7 @@
 #include "runtime/program/Call.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/check/HostChecker.h"
 #include "runtime/program/check/ScalarChecker.h"
 
 #include <algorithm>
@@ -155,6 +156,7 @@ void EntryChecker::checkSlots(const program::Launch &launch,
                               const Where &where) {
   if (!launch.slots())
     return;
+  checkAligned(*launch.slots(), where);
   const size_t streams = launch.streams() ? launch.streams()->size() : 0;
   if (launch.slots()->size() != streams)
     throw badProgram(where, "has " + std::to_string(launch.slots()->size()) +

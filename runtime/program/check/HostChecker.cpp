@@ -26,12 +26,6 @@ const program::Tensor &tensorAt(const program::Program &program, int64_t index,
   return *program.tensors()->Get(flatbuffers::uoffset_t(index));
 }
 
-void checkAligned(const flatbuffers::Vector<int64_t> &vector,
-                  const Where &where) {
-  if (reinterpret_cast<uintptr_t>(vector.Data()) % alignof(int64_t) != 0)
-    throw badProgram(where, "a list of numbers is not aligned");
-}
-
 void checkShape(const flatbuffers::Vector<int64_t> *shape, const Where &where) {
   uint64_t count = 1;
   if (!shape)

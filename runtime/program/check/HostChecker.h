@@ -20,9 +20,14 @@ void checkValues(const program::Program &program, CheckerWork &work);
 /// Tensor `index`, of which "what" is said if it does not exist.
 const program::Tensor &tensorAt(const program::Program &program, int64_t index,
                                 const std::string &what, const Where &where);
-/// The flatbuffer verifier aligns the length of a vector, not its elements.
-void checkAligned(const flatbuffers::Vector<int64_t> &vector,
-                  const Where &where);
+/// The flatbuffer verifier aligns the length of a vector, not its elements:
+/// here numbers of 64 bits, or structs that have some.
+template <typename Element>
+void checkAligned(const flatbuffers::Vector<Element> &vector,
+                  const Where &where) {
+  if (reinterpret_cast<uintptr_t>(vector.Data()) % alignof(int64_t) != 0)
+    throw badProgram(where, "a list of numbers is not aligned");
+}
 /// A shape, if there is one, of no more elements than a store holds.
 void checkShape(const flatbuffers::Vector<int64_t> *shape, const Where &where);
 /// A factor that sums of products stay small with.
