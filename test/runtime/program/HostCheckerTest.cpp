@@ -392,6 +392,30 @@ TEST_F(HostCheckerTest, SlotEndsBeforeItBegins) {
                 "one of its color or ending before it begins");
 }
 
+/// In a damaged file: the list begins a number later, with one of its own as
+/// its length.
+TEST_F(HostCheckerTest, SlotsAreNotAligned) {
+  program::LaunchT &launch = *source().entries[0]->launches[1];
+  launch.streams = {0};
+  launch.slots = {program::Slot(/*order=*/1, 0, 8, 9)};
+  const program::Program &whole = builder.finish();
+  checkProgram(whole);
+  const program::Launch *its = whole.entries()->Get(0)->launches()->Get(1);
+  const uint8_t *field =
+      reinterpret_cast<const flatbuffers::Table *>(its)->GetAddressOf(
+          program::Launch::VT_SLOTS);
+  *reinterpret_cast<flatbuffers::uoffset_t *>(const_cast<uint8_t *>(field)) +=
+      4;
+  ASSERT_EQ(its->slots()->size(), 1u);
+  try {
+    checkProgram(whole);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(),
+                 "BadProgram: launch 1: a list of numbers is not aligned");
+  }
+}
+
 TEST_F(HostCheckerTest, SlotsOfOneColorDescend) {
   for (uint32_t order : {1, 0}) {
     program::LaunchT &launch = *source().entries[0]->launches[1 - order];

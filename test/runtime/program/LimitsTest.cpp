@@ -3,7 +3,6 @@
 // Programs that need more of something than the machine has, or send where
 // there is no route.
 #include "runtime/program/Errors.h"
-#include "runtime/program/check/HostChecker.h"
 #include "test/runtime/ExampleFile.h"
 #include "test/runtime/TaskProgram.h"
 
@@ -351,22 +350,6 @@ TEST_F(LimitsTest, DescriptorsOfInstructionsInFlight) {
                 "class 'pes', routine 0, statement 2: instructions in flight "
                 "hold 5 descriptor registers, a PE has 4: await microthreads "
                 "before");
-}
-
-/// Vectors as they lie in a damaged file: a length, and elements behind it.
-TEST(AlignmentTest, ElementsOf64BitsBeginAtMultiplesOfEight) {
-  alignas(8) const uint32_t words[8] = {1, 1};
-  using Numbers = flatbuffers::Vector<int64_t>;
-  using Slots = flatbuffers::Vector<const program::Slot *>;
-  const Where where{};
-  EXPECT_NO_THROW(
-      checkAligned(*reinterpret_cast<const Numbers *>(words + 1), where));
-  EXPECT_NO_THROW(
-      checkAligned(*reinterpret_cast<const Slots *>(words + 1), where));
-  EXPECT_THROW(checkAligned(*reinterpret_cast<const Numbers *>(words), where),
-               Error);
-  EXPECT_THROW(checkAligned(*reinterpret_cast<const Slots *>(words), where),
-               Error);
 }
 
 } // namespace
