@@ -424,8 +424,11 @@ std::optional<StageChoice::Chosen> StageChoice::best() const {
                      std::tie(best->plan.latency, best->pace))
       best = its;
   };
+  std::optional<size_t> asked; // those of one problem follow one another
   for (const Chosen &each : candidates) {
     consider(each);
+    if (std::exchange(asked, each.problem) == each.problem)
+      continue;
     // None at the very limit, where sums of another order are rounded up.
     const StageProblem its = problem(each.problem);
     if (auto plan = Partitioner(its).within(limit());
