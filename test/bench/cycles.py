@@ -146,7 +146,7 @@ def rows():
 
 
 QUICK = ["matmul 8x8 *", "wide 13x7 f32", "perceptron 8x8 *", "small-layer 13x7 f32", "gpt 8x8 f32", "heads 13x7 f32",
-         "product-8x512x512 13x7 *", "gpt 16x8 resident*", "attention 16x8 resident*", "random-?? *"]
+         "product-8x512x512 13x7 *", "product-8x512x512 64x8 *", "gpt 16x8 resident*", "attention 16x8 resident*", "random-?? *"]
 
 
 def random_mesh(index):
