@@ -190,6 +190,7 @@ static LogicalResult translateLaunch(pe::LaunchOp op,
   Narrower narrow(op);
   result.routine = numbers.routines.lookup(op.getRoutine());
   result.kernel = kernelNumber(op, numbers);
+  result.follows = op.getFollows();
   if (ArrayAttr streams = op.getStreamsAttr())
     for (auto stream : streams.getAsRange<FlatSymbolRefAttr>())
       result.streams.push_back(numbers.streams.lookup(stream.getValue()));

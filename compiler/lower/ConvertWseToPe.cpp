@@ -208,7 +208,7 @@ static void createLaunch(wse::KernelOp source, StringAttr routine,
       });
   pe::LaunchOp::create(
       builder, source.getLoc(), FlatSymbolRefAttr::get(routine), carried,
-      FlatSymbolRefAttr::get(context, kernel),
+      /*follows=*/UnitAttr(), FlatSymbolRefAttr::get(context, kernel),
       symbols.empty() ? ArrayAttr() : builder.getArrayAttr(symbols),
       slots.empty() ? ArrayAttr() : builder.getArrayAttr(slots));
 }

@@ -382,13 +382,17 @@ def Pe_LaunchOp : Pe_Op<"launch", [ParentOneOf<["ProgramOp", "EntryOp"]>]> {
 
     In an entry a launch may carry numbers to the routine: `launch @step(%row)`.
 
+    With `follows` no launch wavelet starts it: PEs go on to it when the launch
+    before it is done.
+
     `slots` say when each of the streams flows; without them streams that share a
     row of the west edge take turns.
 
     (C1) Some class has the routine. (C2) The kernel and the streams exist.
     (C3) It carries as many numbers as the routine takes. (C4) They are scalars
     of the entry. (C5) There are no slots, or one for each stream. (C6) Slots of one
-    color and direction ascend in the order of launches.
+    color and direction ascend in the order of launches. (C7) One that follows has
+    a launch before it, of the same classes, and the program a launch color.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
@@ -403,7 +407,7 @@ def Pe_LaunchOp : Pe_Op<"launch", [ParentOneOf<["ProgramOp", "EntryOp"]>]> {
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$routine,
-    Variadic<Pe_ScalarType>:$carried,
+    Variadic<Pe_ScalarType>:$carried, UnitAttr:$follows,
     OptionalAttr<FlatSymbolRefAttr>:$kernel, OptionalAttr<ArrayAttr>:$streams,
     OptionalAttr<TypedArrayAttrBase<Pe_SlotAttr, "slots">>:$slots);
   let builders = [
@@ -411,12 +415,12 @@ def Pe_LaunchOp : Pe_Op<"launch", [ParentOneOf<["ProgramOp", "EntryOp"]>]> {
                    "::mlir::FlatSymbolRefAttr":$kernel,
                    "::mlir::ArrayAttr":$streams,
                    "::mlir::ArrayAttr":$slots), [{
-      build($_builder, $_state, routine, ::mlir::ValueRange(), kernel, streams,
-            slots);
+      build($_builder, $_state, routine, ::mlir::ValueRange(), nullptr, kernel,
+            streams, slots);
     }]>
   ];
   let assemblyFormat = [{
-    $routine `` custom<Carried>($carried) (`for` $kernel^)?
+    $routine `` custom<Carried>($carried) (`follows` $follows^)? (`for` $kernel^)?
     (`streams` $streams^ (`slots` $slots^)?)? attr-dict
   }];
 }

@@ -58,7 +58,8 @@ WestChannel::WestChannel(const Call &call)
     : program(call.program()), row(0), its(program.launch_color()),
       commands(true) {
   for (uint32_t l = 0; l < call.launches(); ++l) {
-    launches.push_back(l);
+    if (!call.follows(l))
+      launches.push_back(l);
     for (int64_t value : call.carried(call.launch(l)))
       launches.push_back(uint32_t(value));
   }

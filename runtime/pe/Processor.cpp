@@ -151,6 +151,7 @@ void Processor::call(Wafer &wafer, size_t called, Cycle when) {
 
 void Processor::expectCommands(size_t launches) {
   launchesLeft = launches;
+  nextLaunch = 0;
   hearsWords |= launches > 0;
 }
 
@@ -239,6 +240,8 @@ Processor::Candidate Processor::nextWork(Wafer &wafer, Cycle now) const {
   }
   if (best.task >= 0 || launchesLeft == 0)
     return best;
+  if (wafer.call.follows(nextLaunch))
+    return {-1, 0, nullptr, true};
   Mailbox *inbox = wafer.fabric.inbox(pe, wafer.program.launch_color());
   if (inbox && !inbox->queue.empty() && inbox->queue.front().ready <= now)
     return {-1, Time(inbox->queue.front().ready), inbox};
@@ -269,19 +272,21 @@ bool Processor::startWork(Wafer &wafer, Cycle now) {
   return true;
 }
 
-/// Takes a launch wavelet, and starts its routine, if the PE has it, once it
-/// has all arguments.
+/// Takes a launch wavelet, if the launch has one, and starts its routine, if
+/// the PE has it, once it has all arguments.
 void Processor::startCommand(Wafer &wafer, const Candidate &next) {
-  const Word command = wafer.fabric.receive(*next.inbox);
+  if (next.inbox)
+    nextLaunch = wafer.fabric.receive(*next.inbox).payload;
+  const size_t called = nextLaunch++;
   --launchesLeft;
-  const auto *carried = wafer.call.launch(command.payload).arguments();
+  const auto *carried = wafer.call.launch(called).arguments();
   argumentsLeft = carried ? carried->size() : 0;
   arguments.clear();
-  started = routine(wafer, command.payload);
+  started = routine(wafer, called);
   if (started)
-    launch = command.payload;
+    launch = called;
   if (argumentsLeft > 0)
-    time = std::max(time, next.since) + 1;
+    time = std::max(time, next.since) + (next.inbox ? 1 : 0);
   else if (started)
     enter(wafer, started->body, next.since, -1);
 }

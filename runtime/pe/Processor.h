@@ -89,10 +89,11 @@ private:
   };
   /// What could start, since when, and the queue with the word that starts it.
   struct Candidate {
-    int task = -1; ///< with a queue: a launch; without: nothing
+    int task = -1; ///< else a launch, or nothing
     Time since = 0;
     Mailbox *inbox = nullptr;
-    explicit operator bool() const { return task >= 0 || inbox; }
+    bool follows = false; ///< the launch, without a word
+    explicit operator bool() const { return task >= 0 || inbox || follows; }
   };
 
   Bindings bindings() const {
@@ -175,6 +176,7 @@ private:
   const ClassCode *code = nullptr;
   int pe = 0;
   size_t launch = 0, launchesLeft = 0;
+  size_t nextLaunch = 0; ///< that comes, whether it starts anything here or not
   /// Words that follow a launch wavelet that has been taken, and what it starts
   /// here.
   size_t argumentsLeft = 0;

@@ -45,6 +45,15 @@ public:
 
   std::vector<const program::Launch *> launchList() const;
 
+  /// Whether PEs go on to it without a wavelet.
+  bool follows(size_t number) const {
+    return number < count && launch(number).follows();
+  }
+  /// Words of the launch color: its wavelet, if it has one, and what it carries.
+  size_t commandWords(size_t number) const {
+    const auto *scalars = launch(number).arguments();
+    return (follows(number) ? 0 : 1) + (scalars ? scalars->size() : 0);
+  }
   /// What a launch carries.
   std::vector<int64_t> carried(const program::Launch &launch) const;
   /// What the launch carries that feeds on a stream.

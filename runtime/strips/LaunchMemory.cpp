@@ -182,11 +182,9 @@ LaunchMemory::cyclesBetween(const RepeatedLaunches &layers, size_t layer,
       world.awaitsCommands || awaitsStore(layers, layer, start))
     return {};
   // Launch wavelets come earlier and earlier before they are awaited.
-  size_t words = layers.period;
-  for (size_t i = 0; i < layers.period; ++i) {
-    const size_t launch = layers.first + layer * layers.period + i;
-    words += world.call.carried(world.call.launch(launch)).size();
-  }
+  size_t words = 0;
+  for (size_t i = 0; i < layers.period; ++i)
+    words += world.call.commandWords(layers.first + layer * layers.period + i);
   return *cycles >= double(words) ? cycles : std::nullopt;
 }
 
@@ -414,9 +412,9 @@ void LaunchMemory::skip(const RepeatedLaunches &layers, size_t layer,
   auto later = [&](double clockBefore, double clock) {
     return clock == clockBefore ? 0 : double(count) * cycles;
   };
-  size_t words = skipped;
+  size_t words = 0;
   for (size_t l = to; l < to + skipped; ++l)
-    words += world.call.carried(world.call.launch(l)).size();
+    words += world.call.commandWords(l);
   world.commands.skip(words, double(count) * cycles);
   for (size_t i = 0; i < mains.size(); ++i)
     mains[i]->skip(skipped, later(before.mains[i], after.mains[i]));

@@ -44,7 +44,7 @@ bool MainThread::nextLaunch() {
         world.call.carried(world.call.launch(launch));
     const RoutineCode *routine =
         strip.code.routine(world.call.launch(launch).routine());
-    if (!hears(carried, routine))
+    if (!hears(world.call.commandWords(launch), routine))
       return false;
     if (!routine)
       continue;
@@ -64,20 +64,20 @@ bool MainThread::nextLaunch() {
   return false;
 }
 
-/// Takes the launch wavelet of `launch` and what it carries, a cycle apart;
-/// false if not all has come.
-bool MainThread::hears(const std::vector<int64_t> &carried, bool runs) {
-  for (; hearing <= carried.size(); ++hearing, ++heard) {
+/// Takes the launch wavelet of `launch` and what it carries, so many words a
+/// cycle apart; false if not all have come.
+bool MainThread::hears(size_t words, bool runs) {
+  for (; hearing < words; ++hearing, ++heard) {
     const std::optional<Commands::Time> comes =
         world.commands.arrival(strip.index, heard, *this);
     if (!comes)
       return false;
     const double taken = std::max(now, comes->when);
-    if (runs || !carried.empty()) {
+    if (runs || words > 1) {
       if (comes->first && comes->when > now)
         world.awaitsCommands.store(true, std::memory_order_relaxed);
       lead = std::min(lead, now - comes->when);
-      now = taken + (hearing < carried.size() ? 1 : 0);
+      now = taken + (hearing + 1 < words ? 1 : 0);
     }
     world.commands.take(strip.index, taken);
   }
@@ -92,7 +92,7 @@ bool MainThread::rests() const {
 
 void MainThread::skip(size_t launches, double cycles) {
   for (const size_t end = launch + launches; launch < end; ++launch)
-    heard += 1 + world.call.carried(world.call.launch(launch)).size();
+    heard += world.call.commandWords(launch);
   now += cycles;
 }
 

@@ -59,7 +59,7 @@ private:
     std::vector<int64_t> turns = {};
   };
   bool nextLaunch();
-  bool hears(const std::vector<int64_t> &carried, bool runs);
+  bool hears(size_t words, bool runs);
   void endLaunch();
   bool finishPending();
   void step();

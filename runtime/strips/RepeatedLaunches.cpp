@@ -65,7 +65,7 @@ std::vector<uint32_t> streamsOf(const program::Launch &launch) {
 std::vector<uint64_t> describe(const Call &call, HostPort &host,
                                const AddressArguments &moving,
                                const program::Launch &launch) {
-  std::vector<uint64_t> its{launch.routine()};
+  std::vector<uint64_t> its{launch.routine(), launch.follows()};
   const std::vector<int64_t> carried = call.carried(launch);
   for (size_t i = 0; i < carried.size(); ++i)
     its.push_back(moving.contains(launch.routine(), i) ? 0

@@ -206,9 +206,9 @@ bool Links::full(Actor &writer, int lane) const {
 
 /// Launch wavelets, and what they carry.
 static size_t commandWords(const Call &call) {
-  size_t words = call.launches();
+  size_t words = 0;
   for (size_t launch = 0; launch < call.launches(); ++launch)
-    words += call.carried(call.launch(launch)).size();
+    words += call.commandWords(launch);
   return words;
 }
 

@@ -52,10 +52,22 @@ RoutineArguments routineArguments(const program::Program &program) {
   return taken;
 }
 
+/// The classes that have each routine.
+std::map<uint32_t, std::set<uint32_t>>
+routineClasses(const program::Program &program) {
+  std::map<uint32_t, std::set<uint32_t>> reached;
+  for (uint32_t c = 0; c < program.classes()->size(); ++c)
+    if (const auto *routines = program.classes()->Get(c)->routines())
+      for (const program::Routine *routine : *routines)
+        reached[routine->id()].insert(c);
+  return reached;
+}
+
 class EntryChecker {
 public:
   EntryChecker(const program::Program &program, CheckerWork &work)
-      : program(program), work(work), taken(routineArguments(program)) {}
+      : program(program), work(work), taken(routineArguments(program)),
+        reached(routineClasses(program)) {}
 
   void check(const program::Entry &entry, const Where *where);
   CarriedRanges carried;
@@ -71,6 +83,8 @@ private:
   void checkSharing(const program::Launch &launch, uint32_t stream,
                     const Where &where);
   void checkSlots(const program::Launch &launch, const Where &where);
+  void checkFollower(const program::Launch &launch, const program::Launch *last,
+                     const Where &where) const;
 
   const program::Program &program;
   CheckerWork &work;
@@ -79,6 +93,7 @@ private:
   /// The last slot of each color and direction, in the entry.
   std::map<std::pair<uint8_t, program::Direction>, uint32_t> lastSlot;
   const RoutineArguments taken;
+  const std::map<uint32_t, std::set<uint32_t>> reached;
 };
 
 std::vector<Interval> EntryChecker::checkArguments(const program::Entry &entry,
@@ -117,8 +132,28 @@ void EntryChecker::check(const program::Entry &entry, const Where *outer) {
   int64_t index = 0;
   feeding.clear();
   lastSlot.clear();
-  for (const program::Launch *launch : *entry.launches())
-    checkLaunch(*launch, scalars, {outer, "launch", index++});
+  const program::Launch *last = nullptr;
+  for (const program::Launch *launch : *entry.launches()) {
+    const Where here{outer, "launch", index++};
+    checkLaunch(*launch, scalars, here);
+    if (launch->follows())
+      checkFollower(*launch, last, here);
+    last = launch;
+  }
+}
+
+/// Its PEs find out by themselves that it is next.
+void EntryChecker::checkFollower(const program::Launch &launch,
+                                 const program::Launch *last,
+                                 const Where &where) const {
+  if (program.launch_color() == noLaunchColor)
+    throw badProgram(where, "follows the one before, but the host calls the "
+                            "launches of this program");
+  if (!last)
+    throw badProgram(where, "follows the one before, but is the first");
+  if (reached.at(launch.routine()) != reached.at(last->routine()))
+    throw badProgram(where, "follows the one before, which reaches other "
+                            "classes");
 }
 
 /// It starts a routine that some class has.

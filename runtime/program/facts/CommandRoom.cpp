@@ -100,6 +100,11 @@ void CommandLine::give(const std::vector<double> &free) {
   ++count;
 }
 
+void CommandLine::extend(const std::vector<double> &free) {
+  for (size_t region = 0; region < done.size(); ++region)
+    done[region].back() = free[region];
+}
+
 void CommandLine::clear() {
   count = 0;
   for (std::vector<double> &each : done)

@@ -67,6 +67,8 @@ public:
   double reaches(size_t region) const;
   /// One more has been given; regions are free at these times.
   void give(const std::vector<double> &free);
+  /// The last one given does more: regions are free at these times.
+  void extend(const std::vector<double> &free);
   void clear();
 
 private:

@@ -22,7 +22,7 @@ public:
     for (uint32_t sample = 0; sample < samples; ++sample)
       for (uint32_t launch = 0; launch < flow.cycles.size(); ++launch)
         for (uint32_t c : flow.classesOf[launch])
-          waiting[c].push_back({sample, launch, 0});
+          waiting[c].push_back({sample, launch});
   }
 
   /// The next one is always that of which so large a part is done first.
@@ -32,6 +32,7 @@ public:
 
 private:
   bool isNext(const SampleLaunch &launch) const;
+  const SampleLaunch *follower() const;
   double startOf(const SampleLaunch &launch) const;
   void take(SampleLaunch launch);
 
@@ -61,7 +62,7 @@ bool Filling::isNext(const SampleLaunch &its) const {
 double Filling::startOf(const SampleLaunch &its) const {
   double start = 0;
   for (uint32_t c : flow.classesOf[its.launch])
-    start = std::max({start, free[c], commands.reaches(c)});
+    start = std::max({start, free[c], its.follows ? 0 : commands.reaches(c)});
   for (uint32_t other : flow.after[its.launch])
     start = std::max(start, ends[its.sample][other] + flow.storeLatency);
   return start;
@@ -75,8 +76,24 @@ void Filling::take(SampleLaunch its) {
     free[c] = end;
     waiting[c].pop_front();
   }
-  commands.give(free);
+  if (its.follows)
+    commands.extend(free);
+  else
+    commands.give(free);
   order.push_back(its);
+}
+
+/// What the classes of the launch that was taken last can go on with.
+const SampleLaunch *Filling::follower() const {
+  const SampleLaunch &last = order.back();
+  const std::vector<uint32_t> &classes = flow.classesOf[last.launch];
+  if (classes.empty() || waiting[classes.front()].empty())
+    return nullptr;
+  const SampleLaunch &next = waiting[classes.front()].front();
+  return next.sample == last.sample && flow.classesOf[next.launch] == classes &&
+                 isNext(next)
+             ? &next
+             : nullptr;
 }
 
 std::vector<SampleLaunch> Filling::run(double part) {
@@ -84,7 +101,7 @@ std::vector<SampleLaunch> Filling::run(double part) {
   for (uint32_t sample = 0; sample < samples; ++sample)
     for (uint32_t launch = 0; launch < flow.cycles.size(); ++launch)
       if (flow.classesOf[launch].empty())
-        take({sample, launch, 0});
+        take({sample, launch});
   for (;;) {
     // The first of the list that is left is always one that can start.
     const SampleLaunch *best = nullptr;
@@ -103,6 +120,11 @@ std::vector<SampleLaunch> Filling::run(double part) {
     if (!best)
       return order;
     take(*best);
+    while (const SampleLaunch *its = follower()) {
+      SampleLaunch next = *its;
+      next.follows = true;
+      take(next);
+    }
   }
 }
 

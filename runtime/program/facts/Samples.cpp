@@ -148,7 +148,7 @@ void SamplePlan::forgetWaits() {
 std::vector<SampleLaunch> SamplePlan::inOrder() const {
   std::vector<SampleLaunch> order;
   for (uint32_t launch = 0; launch < flow.cycles.size(); ++launch)
-    order.push_back({0, launch, 0});
+    order.push_back({0, launch, 0, entry.launches()->Get(launch)->follows()});
   return order;
 }
 
@@ -314,6 +314,7 @@ void Repeater::copyLaunches(const SamplePlan &plan) {
     const program::Launch &launch = *its.launches()->Get(each.launch);
     repeated.launches.emplace_back(launch.UnPack());
     program::LaunchT &copy = *repeated.launches.back();
+    copy.follows = each.follows;
     for (uint32_t &stream : copy.streams)
       stream = of(streamCopies, stream, each.sample);
     // Words of a color flow in the order of launches. Later ones are expected

@@ -204,6 +204,8 @@ void ProgramPrinter::print(const LaunchT &launch, const ValueNames &values,
     carried += (carried.empty() ? "" : ", ") + values.scalar(scalar);
   if (!carried.empty())
     text += "(" + carried + ")";
+  if (launch.follows)
+    text += " follows";
   if (launch.kernel < writtenKernels)
     text += " for " + symbolText(kernels[launch.kernel]);
   std::string streams;
