@@ -49,7 +49,8 @@ public:
   bool follows(size_t number) const {
     return number < count && launch(number).follows();
   }
-  /// Words of the launch color: its wavelet, if it has one, and what it carries.
+  /// Words of the launch color: its wavelet, if it has one, and what it
+  /// carries.
   size_t commandWords(size_t number) const {
     const auto *scalars = launch(number).arguments();
     return (follows(number) ? 0 : 1) + (scalars ? scalars->size() : 0);

@@ -16,13 +16,24 @@ public:
   Filling(const SampleFlow &flow, uint32_t samples, bool commandsWait)
       : flow(flow),
         commands(commandsWait ? CommandLine(flow.ahead) : CommandLine()),
-        free(flow.classes, 0), waiting(flow.classes),
+        free(flow.classes, 0), together(flow.cycles), waiting(flow.classes),
         ends(samples, std::vector<double>(flow.cycles.size(), -1)),
         samples(samples) {
     for (uint32_t sample = 0; sample < samples; ++sample)
       for (uint32_t launch = 0; launch < flow.cycles.size(); ++launch)
         for (uint32_t c : flow.classesOf[launch])
           waiting[c].push_back({sample, launch});
+    std::vector<size_t> next(flow.classes, flow.cycles.size());
+    for (size_t launch = flow.cycles.size(); launch-- > 0;) {
+      const std::vector<uint32_t> &its = flow.classesOf[launch];
+      const size_t behind =
+          its.empty() ? flow.cycles.size() : next[its.front()];
+      if (behind < flow.cycles.size() && flow.after[behind].empty() &&
+          flow.classesOf[behind] == its)
+        together[launch] += together[behind];
+      for (uint32_t c : its)
+        next[c] = launch;
+    }
   }
 
   /// The next one is always that of which so large a part is done first.
@@ -39,6 +50,8 @@ private:
   const SampleFlow &flow;
   CommandLine commands;
   std::vector<double> free; ///< when each class is
+  /// Cycles of each launch and those that can follow it without a command.
+  std::vector<double> together;
   std::vector<std::deque<SampleLaunch>> waiting;
   std::vector<std::vector<double>> ends; ///< of each sample and launch
   const uint32_t samples;
@@ -110,7 +123,7 @@ std::vector<SampleLaunch> Filling::run(double part) {
       if (queue.empty() || !isNext(queue.front()))
         continue;
       const double when =
-          startOf(queue.front()) + part * flow.cycles[queue.front().launch];
+          startOf(queue.front()) + part * together[queue.front().launch];
       if (!best || when < first ||
           (when == first && queue.front().sample < best->sample)) {
         best = &queue.front();

@@ -13,7 +13,7 @@ namespace wsec::runtime {
 /// A launch of an entry, for one of the samples.
 struct SampleLaunch {
   uint32_t sample = 0, launch = 0;
-  double start = 0; ///< as predicted, in cycles of the run
+  double start = 0;     ///< as predicted, in cycles of the run
   bool follows = false; ///< without a command, behind the one before
 };
 

@@ -412,3 +412,45 @@ pe.program @launch_c6 mesh [1, 1] machine "wse2" launch_color 0 {
   // expected-error @below {{has slot 0 for stream @s, but words of a color flow in the order of launches}}
   launch @idle streams [@s] slots [#pe.slot<order 0 from 8 to 9 ahead 0>]
 }
+
+// -----
+
+pe.program @launch_c7 mesh [2, 1] machine "wse2" launch_color 0 {
+  class @west [0:1, 0:1] {
+    routine @idle {
+    }
+    routine @work {
+    }
+  }
+  class @east [1:2, 0:1] {
+    routine @idle {
+    }
+  }
+  // expected-note @below {{the one before}}
+  launch @idle
+  // expected-error @below {{follows the one before, which reaches other classes}}
+  launch @work follows
+}
+
+// -----
+
+pe.program @launch_c7_first mesh [1, 1] machine "wse2" launch_color 0 {
+  class @all [0:1, 0:1] {
+    routine @idle {
+    }
+  }
+  // expected-error @below {{follows the one before, but is the first}}
+  launch @idle follows
+}
+
+// -----
+
+pe.program @launch_c7_host mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    routine @idle {
+    }
+  }
+  launch @idle
+  // expected-error @below {{follows the one before, but the host calls the launches of this program}}
+  launch @idle follows
+}

@@ -150,6 +150,7 @@ private:
   void setMachine(int generation);
   void routeCommands();
   std::vector<int> launchOrder();
+  void addFollowers();
   /// Programs with commands get their data by streams, not copies.
   void addChannels(const std::vector<int> &order);
   void fillBuffers(int routine);

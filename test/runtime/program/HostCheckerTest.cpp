@@ -426,6 +426,26 @@ TEST_F(HostCheckerTest, SlotsOfOneColorDescend) {
                 "one of its color or ending before it begins");
 }
 
+TEST_F(HostCheckerTest, TheFirstLaunchFollowsNone) {
+  source().entries[0]->launches[0]->follows = true;
+  expectRefused("BadProgram: launch 0: follows the one before, but is the "
+                "first");
+}
+
+TEST_F(HostCheckerTest, ALaunchFollowsOneOfTheSameClasses) {
+  source().entries[0]->launches[1]->follows = true;
+  source().classes[0]->routines.pop_back();
+  expectRefused("BadProgram: launch 1: follows the one before, which reaches "
+                "other classes");
+}
+
+TEST_F(HostCheckerTest, LaunchesThatTheHostCallsFollowNone) {
+  source().entries[0]->launches[1]->follows = true;
+  source().launch_color = noLaunchColor;
+  expectRefused("BadProgram: launch 1: follows the one before, but the host "
+                "calls the launches of this program");
+}
+
 TEST_F(HostCheckerTest, LaunchOfUnknownStream) {
   source().entries[0]->launches[1]->streams = {2};
   expectRefused(

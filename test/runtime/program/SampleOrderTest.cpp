@@ -77,6 +77,28 @@ TEST(SampleOrderTest, UnhinderedCommandsDoNotWait) {
   EXPECT_GT(lastEnd(flow, order), 1000);
 }
 
+/// Two classes of four launches each, of which commands of one other launch get
+/// past a busy one.
+TEST(SampleOrderTest, WhatAClassDoesNextFollowsWithoutACommand) {
+  SampleFlow flow;
+  flow.classes = 2;
+  flow.ahead = {{1, 1}, {1, 1}};
+  flow.classesOf = {{0}, {0}, {0}, {0}, {0, 1}, {1}, {1}, {1}, {1}};
+  flow.cycles = {100, 100, 100, 100, 10, 100, 100, 100, 100};
+  flow.after.resize(9);
+  const std::vector<SampleLaunch> order = orderSamples(flow, 8);
+  for (const SampleLaunch &each : order)
+    EXPECT_EQ(each.follows,
+              each.launch != 0 && each.launch != 4 && each.launch != 5)
+        << each.launch;
+  EXPECT_EQ(cyclesPerSample(flow, 8, order), 410);
+  std::vector<SampleLaunch> alone = order;
+  for (SampleLaunch &each : alone)
+    each.follows = false;
+  playSamples(flow, 8, alone);
+  EXPECT_GT(cyclesPerSample(flow, 8, alone), 500);
+}
+
 /// Six classes, each with launches of its own that take 1200 cycles in all.
 SampleFlow randomFlow(std::mt19937 &random) {
   SampleFlow flow;
