@@ -2,11 +2,13 @@
 //
 // wse-lsp-server: editors ask it about .mlir files of every level (types,
 // definitions, errors as you type).
+#include "compiler/HostLimits.h"
 #include "compiler/Registration.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
 int main(int argc, char **argv) {
+  wsec::reportHostLimits("wse-lsp-server");
   mlir::DialectRegistry registry;
   wsec::registerDialects(registry);
   return llvm::failed(mlir::MlirLspServerMain(argc, argv, registry));

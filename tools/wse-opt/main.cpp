@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // wse-opt: runs passes over IR of any level, for tests and for looking inside.
+#include "compiler/HostLimits.h"
 #include "compiler/InputText.h"
 #include "compiler/Registration.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -18,6 +19,7 @@ static void hideOptionsOfLLVM() {
 }
 
 int main(int argc, char **argv) {
+  wsec::reportHostLimits("wse-opt");
   hideOptionsOfLLVM();
   mlir::DialectRegistry registry;
   wsec::registerDialects(registry);
