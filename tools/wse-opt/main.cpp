@@ -5,6 +5,7 @@
 #include "compiler/InputText.h"
 #include "compiler/Registration.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "tools/flags/Version.h"
 #include "tools/map/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,6 +21,9 @@ static void hideOptionsOfLLVM() {
 
 int main(int argc, char **argv) {
   wsec::reportHostLimits("wse-opt");
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << "wse-opt " << wsec::tools::versionText() << "\n";
+  });
   hideOptionsOfLLVM();
   mlir::DialectRegistry registry;
   wsec::registerDialects(registry);
