@@ -58,9 +58,17 @@ static std::string reasonOf(Operation *op) {
   return "";
 }
 
-/// The element type of a result the wafer does not have, or null.
+static bool isEmpty(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && llvm::is_contained(tensor.getShape(), 0);
+}
+
+/// The element type of a result the wafer does not have, or null. Constants
+/// without elements stay with the host.
 static Type unmappedElement(Operation *op) {
   bool isCast = isa<onnx::CastOp>(op);
+  if (isa<onnx::ConstantOp>(op) && llvm::all_of(op->getResultTypes(), isEmpty))
+    return nullptr;
   for (Type type : op->getResultTypes())
     if (Type element = elementOf(type);
         element && !(isCast ? isHostType(element) : isMapped(element)))
@@ -91,11 +99,6 @@ static std::string shapeText(ArrayRef<int64_t> shape) {
                                                  : std::to_string(extent);
                                     }),
                     "x");
-}
-
-static bool isEmpty(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && llvm::is_contained(tensor.getShape(), 0);
 }
 
 /// Why a value has no place on the wafer, whatever computes it; or nothing.

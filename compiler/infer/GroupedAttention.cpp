@@ -25,9 +25,23 @@ using onnx::BinaryKind;
 // Inference
 //===----------------------------------------------------------------------===//
 
+/// Of one token nothing but the room of a cache of a fixed size depends on the
+/// total length: one that is known in the run alone is taken to be all of that.
+static bool fillsRoom(const Node &node, int64_t tokens) {
+  return tokens == 1 && !node.input(6).constant && node.has(3) &&
+         node.input(3).rank() == 4 && node.input(3).shape[2] > 0 &&
+         !node.has(10);
+}
+
 /// How many keys the longest sequence may have, its queries' own included.
+static std::optional<int64_t> statedLength(Node &node, int64_t tokens) {
+  if (fillsRoom(node, tokens))
+    return node.input(3).shape[2];
+  return node.oneInt(6, "the total length");
+}
+
 static std::optional<int64_t> totalLength(Node &node, int64_t tokens) {
-  std::optional<int64_t> total = node.oneInt(6, "the total length");
+  std::optional<int64_t> total = statedLength(node, tokens);
   if (!total)
     return std::nullopt;
   if (*total < tokens) {
@@ -329,7 +343,10 @@ static bool groupQueryAttention(Legalization &n) {
   a.q = splitHeads(n, parts[0], heads);
   a.k = splitHeads(n, parts[1], groups);
   a.v = splitHeads(n, parts[2], groups);
-  const int64_t tokens = a.queries(), total = *n.node().oneInt(6, "the length");
+  const int64_t tokens = a.queries(), total = *statedLength(n.node(), tokens);
+  if (n.has(3) && isGrowingState(n.input(3)) && fillsRoom(n.node(), tokens))
+    return n.fail("the total length of a cache that grows is computed in each "
+                  "run");
   const Starts starts = startsOf(n, tokens, total);
   if (n.node().intAttr("do_rotary", 0)) {
     Value ids = positionsOf(n, starts);

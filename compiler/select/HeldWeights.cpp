@@ -5,6 +5,7 @@
 #include "compiler/select/KernelChoice.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -70,6 +71,28 @@ select::HeldAmount select::heldAmount(wse::KernelOp kernel, int variant,
       amount.elements += weight.getType().getNumElements();
     }
   return amount;
+}
+
+int64_t select::leastHeldBytes(wse::ProgramOp program, const Machine &machine) {
+  int64_t bits = 0;
+  llvm::DenseSet<wse::ParameterOp> counted; // looked up only
+  for (wse::KernelOp kernel : program.kernels()) {
+    if (!findKernel(kernel) || wse::allWeights(kernel).empty())
+      continue;
+    const int variant = holdingOffer(kernel, machine).variant;
+    for (wse::WeightAttr weight : wse::allWeights(kernel)) {
+      wse::ParameterOp parameter = constantOf(kernel, weight);
+      if (!parameter || counted.contains(parameter))
+        continue;
+      if (auto held =
+              findKernel(kernel)->held(kernel, variant, weight, machine)) {
+        counted.insert(parameter);
+        bits += weight.getType().getNumElements() *
+                held->type.getElementTypeBitWidth();
+      }
+    }
+  }
+  return bits / 8;
 }
 
 select::AssumeResident::AssumeResident(wse::ProgramOp program,

@@ -27,6 +27,10 @@ struct HeldAmount {
 HeldAmount heldAmount(wse::KernelOp kernel, int variant,
                       const Machine &machine);
 
+/// Bytes of all weights that kernels could hold on regions as large as that
+/// machine, each weight once: what no placement of them goes below.
+int64_t leastHeldBytes(wse::ProgramOp program, const Machine &machine);
+
 /// While it lives the constants of some kernels count as resident, so that
 /// kernels say what they cost then.
 class AssumeResident {

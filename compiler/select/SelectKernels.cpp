@@ -5,6 +5,7 @@
 
 #include "compiler/PlacementFile.h"
 #include "compiler/select/Explain.h"
+#include "compiler/select/HeldWeights.h"
 #include "compiler/select/KernelChoice.h"
 #include "compiler/select/Passes.h"
 #include "compiler/select/RegionChooser.h"
@@ -159,6 +160,22 @@ struct SelectKernelsPass
             within.clearRows};
   }
 
+  /// Weights that are to stay are no more than the mesh has room for: no search
+  /// among stages finds more.
+  LogicalResult checkRoom(wse::ProgramOp program, const Machine &target) {
+    const int64_t pes = int64_t(target.width) * target.height;
+    const int64_t room = pes * target.usableBytes();
+    const int64_t bytes =
+        within.keepWeights ? leastHeldBytes(program, target) : 0;
+    if (bytes <= room)
+      return success();
+    return program.emitError()
+           << "weights of " << bytes << " bytes do not stay on " << pes
+           << " PEs, which have " << room
+           << " bytes for buffers; let them stream (--mode=stream), or compile "
+              "for more PEs or in 16 bits";
+  }
+
   /// Puts the kernels on several regions, if that is asked for or pays.
   bool spread(wse::ProgramOp program, PlanningCache &cache, double cyclesOfOne,
               Explanation &explanation) {
@@ -257,7 +274,7 @@ struct SelectKernelsPass
     PlanningCache own;
     PlanningCache &cache = shared ? *shared : own;
     wse::ProgramOp program = selectOnce(cache, module, *target, shape);
-    if (!program)
+    if (!program || failed(checkRoom(program, *target)))
       return signalPassFailure();
     Explanation explanation(explain);
     if (count > 0)

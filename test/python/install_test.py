@@ -43,6 +43,8 @@ def main():
                 raise SystemExit(f"{name} is {found}, not in the package")
             if not run(programs / name, "--version").startswith(name):
                 raise SystemExit(f"{name} --version says something else")
+        if not any((package / "lib").glob("libMLIR*")):
+            raise SystemExit("the package lacks the libraries that its tools load")
         backends = "import importlib.metadata as m; print(*m.entry_points(group='torch_dynamo_backends'))"
         if "wsec.from_torch:backend" not in run(programs / "python", "-c", backends):
             raise SystemExit("PyTorch is not told of the backend")

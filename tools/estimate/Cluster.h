@@ -36,6 +36,10 @@ struct Cluster {
   double wordsWait = 0;
   /// Samples that the workers deliver, tokens per second; 0: as fast as asked.
   double inputTokensPerSecond = 0;
+  /// What a system draws, cooling and pumps included.
+  double systemWatts = 23000;
+  /// A system for an hour, without the power; and power.
+  double dollarsPerSystemHour = 85, dollarsPerKilowattHour = 0.1;
 };
 
 /// One wafer as programs run on it here, in f32: multiply-adds of all PEs, and
@@ -71,7 +75,8 @@ struct Step {
   /// Forward passes that are recomputed. A measured eta has them in it, so
   /// this counts where eta is ideal.
   double recompute = 0;
-  bool offload = false; ///< layer inputs go to the store and come back
+  int64_t totalTokens = 0; ///< to be taken step by step, or 0: one step
+  bool offload = false;    ///< layer inputs go to the store and come back
 };
 
 } // namespace wsec::estimate

@@ -226,6 +226,17 @@ static void findRegime(Estimate &e, const Memory &memory) {
   }
 }
 
+/// What all tokens take, as long as each step does.
+static void addTotals(Estimate &e, const Cluster &cluster, const Step &step) {
+  constexpr double secondsOfHour = 3600, joulesOfKilowattHour = 3.6e6;
+  const double systems = double(step.systems);
+  e.seconds = double(step.totalTokens) / e.tokensPerSecond;
+  e.joules = e.seconds * systems * cluster.systemWatts;
+  e.dollars =
+      e.seconds / secondsOfHour * systems * cluster.dollarsPerSystemHour +
+      e.joules / joulesOfKilowattHour * cluster.dollarsPerKilowattHour;
+}
+
 static void findFlags(Estimate &e, const Workload &work, const Cluster &cluster,
                       const Memory &memory, const Step &step) {
   if (e.exposedOptimizer > 0)
@@ -277,6 +288,7 @@ static Estimate stepOf(const Workload &work, const Cluster &cluster,
         std::max(0.0, tokens / cluster.inputTokensPerSecond - busy);
   e.step = busy + e.boundary + e.exposedOptimizer + e.exposedInput;
   e.tokensPerSecond = tokens / e.step;
+  addTotals(e, cluster, step);
   e.sustainedFlops =
       e.tokensPerSecond * flopsPerToken(work, step) * (trains ? 3 : 1);
   e.peakFraction =

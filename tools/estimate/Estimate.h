@@ -64,6 +64,8 @@ struct Estimate {
   double boundary = 0, optimizer = 0, exposedOptimizer = 0, exposedInput = 0;
   double step = 0;
   double tokensPerSecond = 0;
+  /// What Step::totalTokens take.
+  double seconds = 0, joules = 0, dollars = 0;
   double sustainedFlops = 0; ///< of the model, on all wafers
   double peakFraction = 0;
   double scaling = 0; ///< T(1) / (N T(N))

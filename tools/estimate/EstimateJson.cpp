@@ -23,7 +23,10 @@ static Json clusterOf(const Cluster &cluster) {
           {"activation_bytes", cluster.activationBytes},
           {"store_bytes_per_second", cluster.storeBytesPerSecond},
           {"hop_seconds", cluster.hopSeconds},
-          {"input_tokens_per_second", cluster.inputTokensPerSecond}};
+          {"input_tokens_per_second", cluster.inputTokensPerSecond},
+          {"system_watts", cluster.systemWatts},
+          {"dollars_per_system_hour", cluster.dollarsPerSystemHour},
+          {"dollars_per_kilowatt_hour", cluster.dollarsPerKilowattHour}};
 }
 
 static Json memoryOf(const Memory &memory) {
@@ -57,6 +60,9 @@ static Json estimateOf(const Estimate &e) {
           {"exposed_input_seconds", e.exposedInput},
           {"step_seconds", e.step},
           {"tokens_per_second", e.tokensPerSecond},
+          {"total_seconds", e.seconds},
+          {"total_joules", e.joules},
+          {"total_dollars", e.dollars},
           {"sustained_flops", e.sustainedFlops},
           {"peak_fraction", e.peakFraction},
           {"efficiency", e.scaling},
@@ -79,6 +85,7 @@ static Json stepOf(const Step &step) {
   return {{"mode", step.mode == Step::Mode::Train ? "train" : "eval"},
           {"systems", step.systems},
           {"batch", step.batch},
+          {"total_tokens", step.totalTokens},
           {"density", step.density},
           {"backward_passes", step.backwardPasses},
           {"recompute", step.recompute},

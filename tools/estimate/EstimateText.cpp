@@ -195,6 +195,22 @@ static void addRates(std::string &text, const StepReport &report) {
          [](const Estimate &e) { return std::string(nameOf(e.regime)); });
 }
 
+static void addTotals(std::string &text, const StepReport &report) {
+  const Cluster &cluster = report.cluster;
+  absl::StrAppendFormat(
+      &text,
+      "\n%s tokens, at %s a system (the most it draws), %g dollars a system "
+      "and hour, and %g a kWh\n",
+      count(double(report.step.totalTokens)), scaled(cluster.systemWatts, "W"),
+      cluster.dollarsPerSystemHour, cluster.dollarsPerKilowattHour);
+  addRow(text, report, "time",
+         [](const Estimate &e) { return duration(e.seconds); });
+  addRow(text, report, "energy",
+         [](const Estimate &e) { return scaled(e.joules / 3600, "Wh"); });
+  addRow(text, report, "money, dollars",
+         [](const Estimate &e) { return count(e.dollars); });
+}
+
 static std::string fractions(const Estimate &e) {
   return absl::StrFormat("eta %g, beta %g", e.efficiency.eta,
                          e.efficiency.beta);
@@ -245,6 +261,8 @@ std::string textOf(const StepReport &report) {
   absl::StrAppend(&text, "\n");
   addTimes(text, report);
   addRates(text, report);
+  if (report.step.totalTokens)
+    addTotals(text, report);
   absl::StrAppend(&text, "\n");
   addReasons(text, report);
   if (report.step.mode == Step::Mode::Train)

@@ -287,13 +287,17 @@ std::string Drawing::draw() {
         "d=\"M0 6 L6 0\" stroke=\"#333\"/></pattern></defs>\n";
   rect({0, 0}, {right, bottom}, "#fff", "");
   text({left, 30},
-       view.name + " (" + view.state + "), " +
+       view.model + " (" + view.state + "), " +
            std::to_string(view.machine.width) + "x" +
            std::to_string(view.machine.height) + " PEs of " + view.machine.name,
        "font-size=\"16\"");
   drawRegions();
   drawKeepOuts();
   drawChannels();
+  text({left, top + page.height + 18},
+       "columns 0 to " + std::to_string(view.machine.width - 1) +
+           " eastward, rows 0 to " + std::to_string(view.machine.height - 1) +
+           " southward");
   drawSram();
   drawFullest();
   drawStreams();

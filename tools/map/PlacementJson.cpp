@@ -103,6 +103,7 @@ static void writeMachine(llvm::json::OStream &json, const Machine &machine) {
     json.attribute("name", machine.name);
     json.attribute("width", machine.width);
     json.attribute("height", machine.height);
+    json.attribute("clock_ghz", machine.clockGhz);
     json.attribute("sram_bytes", machine.sramBytes);
     json.attribute("runtime_bytes", machine.runtimeBytes);
     json.attribute("colors", machine.usableColors());
@@ -266,6 +267,7 @@ std::string map::placementAsJson(const PlacementView &view, unsigned indent) {
   json.object([&] {
     json.attribute("version", 1);
     json.attribute("program", view.name);
+    json.attribute("model", view.model);
     json.attribute("state", view.state);
     writeMachine(json, view.machine);
     json.attributeObject("channels", [&] {

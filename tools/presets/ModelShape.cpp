@@ -37,6 +37,11 @@ std::optional<std::string> check(const ModelShape &shape) {
     return absl::StrCat("rotary_features is ", shape.rotaryFeatures,
                         ", expected an even number up to head_size, ",
                         shape.headSize);
+  if (shape.experts < 0 || shape.experts > most || shape.expertsPerToken < 0 ||
+      shape.expertsPerToken > shape.experts ||
+      (shape.experts > 0 && shape.expertsPerToken == 0))
+    return absl::StrCat("experts_per_token is ", shape.expertsPerToken,
+                        ", expected 1 to experts, ", shape.experts);
   return std::nullopt;
 }
 
@@ -77,6 +82,7 @@ private:
               bool bias, double gain = 1, Role role = Role::Matrix);
   void attention(const std::string &name);
   void feedForward(const std::string &name);
+  void experts(const std::string &name);
   void block(const std::string &name, bool crossAttention);
   void encoderHead();
 
@@ -128,6 +134,12 @@ void ParameterList::attention(const std::string &name) {
          shape.attentionBias, 1 / std::sqrt(2.0 * double(shape.layers)));
 }
 
+void ParameterList::experts(const std::string &name) {
+  linear(name + ".router", shape.width, shape.experts, false);
+  for (int64_t expert = 0; expert < shape.experts; ++expert)
+    feedForward(absl::StrCat(name, ".experts.", expert));
+}
+
 void ParameterList::feedForward(const std::string &name) {
   if (shape.activation == Activation::SwiGlu)
     linear(name + ".gate", shape.width, shape.feedForward,
@@ -146,7 +158,10 @@ void ParameterList::block(const std::string &name, bool crossAttention) {
   }
   if (shape.residual != Residual::ParallelOneNorm)
     norm(name + ".feed_forward_norm");
-  feedForward(name + ".feed_forward");
+  if (shape.experts)
+    experts(name + ".feed_forward");
+  else
+    feedForward(name + ".feed_forward");
 }
 
 /// BERT's: a pooler, the head for masked words and the one for sentences.
@@ -212,6 +227,14 @@ static void countEncoderDecoder(const ModelShape &shape, Workload &work,
   work.layers *= 2;
 }
 
+/// Of the experts that a token does not meet, in all layers. They stream all
+/// the same: some token of a pass meets each.
+static int64_t unmetParameters(const ModelShape &shape) {
+  const int64_t matrices = shape.activation == Activation::SwiGlu ? 3 : 2;
+  return shape.layers * (shape.experts - shape.expertsPerToken) * matrices *
+         shape.width * shape.feedForward;
+}
+
 Workload workloadOf(const ModelShape &shape, int64_t sequence) {
   Workload work;
   work.name = shape.name;
@@ -234,7 +257,8 @@ Workload workloadOf(const ModelShape &shape, int64_t sequence) {
     countEncoderDecoder(shape, work, parameters);
     return work;
   }
-  work.productFlops = 2.0 * double(work.productParameters);
+  work.productFlops =
+      2.0 * double(work.productParameters - unmetParameters(shape));
   work.attentionFlops = 4.0 * double(work.sequence) *
                         double(shape.attentionWidth() * shape.layers);
   return work;

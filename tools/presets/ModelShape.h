@@ -45,6 +45,8 @@ struct ModelShape {
   bool tiedHead = true; ///< the head is the embedding, transposed
   bool headBias = false;
   int64_t decoderSequence = 0; ///< of an encoder-decoder
+  /// Feed-forward parts of a layer, 0: one, and how many of them a token meets.
+  int64_t experts = 0, expertsPerToken = 0;
   /// Sequences per step in the vendor's published configuration.
   int64_t batch = 0;
   /// Activations the attention adds have this many features.

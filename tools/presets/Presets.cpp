@@ -92,6 +92,27 @@ static ModelShape smolLm2() {
   return shape;
 }
 
+static ModelShape llama3(const char *name, int64_t layers, int64_t width,
+                         int64_t heads, int64_t feedForward) {
+  ModelShape shape = llama(name, layers, width, heads, 8, feedForward, 8192, 0);
+  shape.vocabulary = 128256;
+  shape.rotaryBase = 500000;
+  return shape;
+}
+
+static ModelShape mistral(const char *name) {
+  ModelShape shape = llama(name, 32, 4096, 32, 8, 14336, 32768, 0);
+  shape.rotaryBase = 1000000;
+  return shape;
+}
+
+static ModelShape mixtral() {
+  ModelShape shape = mistral("mixtral-8x7b");
+  shape.experts = 8;
+  shape.expertsPerToken = 2;
+  return shape;
+}
+
 static ModelShape bert(const char *name, int64_t layers, int64_t width,
                        int64_t heads, int64_t batch) {
   ModelShape shape = gpt(name, layers, width, heads, 512, batch);
@@ -136,10 +157,14 @@ static std::vector<ModelShape> makePresets() {
           gptJ(),
           gpt("gpt3-6.7b", 32, 4096, 32, 2048, 1040),
           llama("llama-7b", 32, 4096, 32, 32, 11008, 2048, 99),
+          mistral("mistral-7b"),
+          llama3("llama3-8b", 32, 4096, 32, 14336),
           t5("t5-11b", 24, 1024, 128, 128, 65536, 260),
           gpt("gpt3-13b", 40, 5120, 40, 2048, 720),
           neoX(),
+          mixtral(),
           llama("llama2-70b", 80, 8192, 64, 8, 28672, 4096, 55),
+          llama3("llama3-70b", 80, 8192, 64, 28672),
           gpt("gpt3-175b", 96, 12288, 96, 2048, 1472),
           megatron()};
 }

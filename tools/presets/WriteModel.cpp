@@ -435,6 +435,11 @@ static void checkWritable(const ModelShape &shape,
                              " is no decoder; graphs of encoders and "
                              "encoder-decoders are not written yet, wsec "
                              "estimate knows them");
+  if (shape.experts)
+    throw std::runtime_error(absl::StrFormat(
+        "model %s has %d experts; graphs of them are not written yet, wsec "
+        "estimate knows them, and wsec compiles what PyTorch exports",
+        shape.name, shape.experts));
   if (shape.positions == Positions::Learned &&
       options.sequence > shape.sequence)
     throw std::runtime_error(

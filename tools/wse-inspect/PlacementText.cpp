@@ -153,9 +153,13 @@ Json readPlacement(const std::string &path) {
   std::ifstream stream(path);
   if (!stream)
     throw std::runtime_error("cannot read '" + path + "'");
+  return readPlacement(path, stream);
+}
+
+Json readPlacement(const std::string &path, std::istream &text) {
   std::string reason = "it is no JSON";
   try {
-    Json placement = Json::parse(stream);
+    Json placement = Json::parse(text);
     reason = "it is no object";
     if (placement.is_object()) {
       reason = "some part of it is missing or of another type";

@@ -7,12 +7,14 @@
 
 #include "tools/wse-inspect/Summary.h"
 
+#include <istream>
 #include <string>
 #include <vector>
 
 namespace wsec::inspect {
 
-/// The object in a file. Throws what says why it is none.
+/// The object in a file, whose text is given. Throws what says why it is none.
+Json readPlacement(const std::string &path, std::istream &text);
 Json readPlacement(const std::string &path);
 
 /// A line for each thing that differs, by name: mesh, regions, channels,

@@ -8,6 +8,7 @@
 #include "runtime/program/NearestNames.h"
 #include "tools/flags/CommandLine.h"
 #include "tools/wse-inspect/Difference.h"
+#include "tools/wse-inspect/MapPages.h"
 #include "tools/wse-inspect/PlacementText.h"
 #include "tools/wse-inspect/Places.h"
 #include "tools/wse-inspect/ProgramText.h"
@@ -27,7 +28,9 @@ ABSL_FLAG(bool, values, false,
           "with show: the values of the model that PEs hold, alone");
 ABSL_FLAG(bool, verify, false,
           "with store: compare the files of a checkpoint with their digests");
-ABSL_FLAG(std::string, o, "", "FILE  with pe: where the text goes");
+ABSL_FLAG(
+    std::string, o, "",
+    "FILE  with pe: where the text goes; with diff: the page with two maps");
 ABSL_FLAG(std::string, pe, "", "X,Y  with sram: of this PE alone");
 ABSL_FLAG(std::string, entry, "",
           "NAME  with sram: in a call of this entry, else of the first");
@@ -40,6 +43,7 @@ static const char *const usageText =
        wse-inspect pe PROGRAM.wafer [-o FILE.mlir]
        wse-inspect diff FIRST.wafer SECOND.wafer
        wse-inspect diff FIRST.json SECOND.json
+       wse-inspect diff FIRST.html SECOND.html [-o BOTH.html]
        wse-inspect store PATH [--verify] [--json]
 
 Looks into compiled programs without running them, and into stored weights.
@@ -59,8 +63,9 @@ Looks into compiled programs without running them, and into stored weights.
           same bytes; -o: to a file, which wants --weights=DIR if that
           lies elsewhere
   diff    what differs, a line each, by name: classes, buffers, routes, code; of
-          two placements of wsec --dump-placement=FILE.json regions, channels,
-          kernels, streams
+          two placements of wsec --dump-placement=FILE.json (or .html) regions,
+          channels, kernels, streams; -o: two maps on one page, side by side,
+          below what differs
   store   tensors of a safetensors file, of an index or folder of several, or of
           a checkpoint and where it stands; of a folder of checkpoints the last
           one. Malformed files are refused with what is wrong
@@ -123,6 +128,31 @@ static int printText(const std::string &path, const std::string &output) {
   return 0;
 }
 
+static int diffMaps(const std::string &first, const std::string &second,
+                    const std::string &output) {
+  std::vector<std::string> lines;
+  try {
+    if (!output.empty())
+      runtime::checkOutputPaths({output}, {first, second});
+    const MapPage pages[] = {readMapPage(first), readMapPage(second)};
+    std::istringstream before(pages[0].placement()),
+        after(pages[1].placement());
+    lines = placementDifferences(readPlacement(first, before),
+                                 readPlacement(second, after));
+    if (!output.empty()) {
+      const std::string page = sideBySide(pages[0], pages[1], lines);
+      runtime::OutputFiles files;
+      files.add(output, page);
+      files.commit();
+    }
+  } catch (const std::exception &error) {
+    throw tools::Trouble(error.what());
+  }
+  for (const std::string &line : lines)
+    print(line + "\n");
+  return lines.empty() ? 0 : 1;
+}
+
 static int diffFiles(const std::string &first, const std::string &second) {
   const bool placements = first.ends_with(".json");
   if (placements != second.ends_with(".json"))
@@ -155,7 +185,8 @@ static int inspectFiles(const std::vector<std::string> &words) {
   const std::string &command = words[0];
   require(pe.empty() || command == "sram", "--pe goes with sram");
   require(entry.empty() || command == "sram", "--entry goes with sram");
-  require(output.empty() || command == "pe", "-o goes with pe");
+  require(output.empty() || command == "pe" || command == "diff",
+          "-o goes with pe and diff");
   const bool verify = absl::GetFlag(FLAGS_verify);
   require(!verify || command == "store", "--verify goes with store");
   const bool values = absl::GetFlag(FLAGS_values);
@@ -194,6 +225,9 @@ static int inspectFiles(const std::vector<std::string> &words) {
     return printText(words[1], output);
   }
   require(words.size() == 3, "diff wants two programs or two placements");
+  if (words[1].ends_with(".html") && words[2].ends_with(".html"))
+    return diffMaps(words[1], words[2], output);
+  require(output.empty(), "-o wants two maps, FIRST.html and SECOND.html");
   return diffFiles(words[1], words[2]);
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // wse-opt: runs passes over IR of any level, for tests and for looking inside.
+#include "compiler/HostLimits.h"
 #include "compiler/InputText.h"
 #include "compiler/Registration.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "tools/flags/Version.h"
 #include "tools/map/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -18,6 +20,10 @@ static void hideOptionsOfLLVM() {
 }
 
 int main(int argc, char **argv) {
+  wsec::reportHostLimits("wse-opt");
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << "wse-opt " << wsec::tools::versionText() << "\n";
+  });
   hideOptionsOfLLVM();
   mlir::DialectRegistry registry;
   wsec::registerDialects(registry);

@@ -99,6 +99,8 @@ void ConfigReader::readModel(const YAML::Node &node) {
                  {"head_size", into(shape.headSize)},
                  {"feed_forward", into(shape.feedForward)},
                  {"vocabulary", into(shape.vocabulary)},
+                 {"experts", into(shape.experts)},
+                 {"experts_per_token", into(shape.expertsPerToken)},
                  {"rotary_features", into(shape.rotaryFeatures)},
                  {"rotary_base", into(shape.rotaryBase)},
                  {"norm_epsilon", into(shape.normEpsilon)},
@@ -122,6 +124,9 @@ void ConfigReader::readCluster(const YAML::Node &node) {
            {"activation_bytes", into(cluster.activationBytes)},
            {"store_bytes_per_second", into(cluster.storeBytesPerSecond)},
            {"hop_seconds", into(cluster.hopSeconds)},
+           {"system_watts", into(cluster.systemWatts)},
+           {"dollars_per_system_hour", into(cluster.dollarsPerSystemHour)},
+           {"dollars_per_kilowatt_hour", into(cluster.dollarsPerKilowattHour)},
            {"input_tokens_per_second", into(cluster.inputTokensPerSecond)}});
 }
 

@@ -126,6 +126,9 @@ ABSL_FLAG(Count, recompute, {0},
           "R  forward passes that backward repeats (default: 0; on the wafer "
           "that programs run on here what they repeat); in a measured eta they "
           "are contained");
+ABSL_FLAG(Count, total_tokens, {0},
+          "N  also what so many tokens take, step by step: time, energy and "
+          "money, as the cluster of a CONFIG.yaml assumes them");
 ABSL_FLAG(bool, offload, false, "keep layer inputs in the store");
 ABSL_FLAG(Fraction, eta, {0},
           "X  used fraction of the peak, instead of 0.22 (measured) and 1");
@@ -241,6 +244,7 @@ static Task taskOf(const std::vector<std::string> &words) {
   step.recompute = double(absl::GetFlag(FLAGS_recompute).value);
   if (isEmulated && step.recompute == 0)
     step.recompute = estimate::recomputedOf(task.work);
+  step.totalTokens = absl::GetFlag(FLAGS_total_tokens).value;
   step.offload = absl::GetFlag(FLAGS_offload);
   return task;
 }
@@ -388,6 +392,7 @@ static const std::vector<Tool> &tools() {
        "it: an\nestimate, never a measurement.\n",
        {{"the cluster", {"num-systems", "machine", "mesh"}},
         step,
+        {"all steps", {"total-tokens"}},
         fractions,
         output,
         own},

@@ -50,6 +50,7 @@
 
 // SVG: <svg xmlns="http://www.w3.org/2000/svg"
 // SVG: main (scheduled), 8x4 PEs of wse2
+// SVG: columns 0 to 7 eastward, rows 0 to 3 southward
 // SVG: SRAM of the fullest PE
 // SVG: row_west: row_west, color
 // SVG: </svg>

@@ -30,6 +30,9 @@ TEST(PresetsTest, CountsAreThoseOfThePublishedModels) {
       {"megatron-1t", 1008038758400, 1007943680000, 6128},
       {"llama-7b", 6738415616, 6607077376, 42.9},
       {"llama2-70b", 68976648192, 68713185280, 444},
+      {"llama3-8b", 8030261248, 7504658432, 57.9},
+      {"llama3-70b", 70553706496, 69501714432, 481},
+      {"mistral-7b", 7241732096, 7110393856, 94.2},
       {"bert-base", 110106428, 84934656, 0.57},
       {"bert-large", 336226108, 301989888, 1.97},
       {"cerebras-gpt-111m", 111050496, 109376256, 0.845},
@@ -58,6 +61,17 @@ TEST(PresetsTest, EncoderDecodersCountEachStackOnItsOwnTokens) {
                 row.workPerSample, 0.01 * row.workPerSample)
         << row.name;
   }
+}
+
+TEST(PresetsTest, ATokenMeetsSomeExperts) {
+  const Workload work = workloadOf(presetNamed("mixtral-8x7b"));
+  EXPECT_EQ(work.parameters, 46702792704);
+  EXPECT_EQ(work.productParameters, 46571454464);
+  EXPECT_EQ(work.productFlops,
+            2.0 * 12748587008); // 12.9 billion with the table
+  ModelShape shape = presetNamed("mixtral-8x7b");
+  shape.expertsPerToken = 9;
+  EXPECT_EQ(check(shape), "experts_per_token is 9, expected 1 to experts, 8");
 }
 
 TEST(PresetsTest, EveryPresetIsATransformer) {

@@ -52,7 +52,7 @@ externalData(const onnx::TensorProto &tensor) {
 
 TEST_F(WriteModelTest, ValuesAreDefinedBeforeTheyAreUsedOnce) {
   for (const ModelShape &shape : allPresets()) {
-    if (shape.architecture != Architecture::Decoder)
+    if (shape.architecture != Architecture::Decoder || shape.experts)
       continue;
     writeModel(shape, {path("m.onnx"), Weights::Absent, 0, 0, 0});
     const onnx::ModelProto model = read("m.onnx");

@@ -168,12 +168,26 @@ def counted_at(counters, name, x, y):
 
 # ---------------------------------------------------------------------- checks
 
+def check_name_and_legend(page, placement, kernels, heads):
+    """Whose map it is, how long the run takes, and which kinds of kernels the colors are."""
+    dom = page.dom()
+    expect("model", dom.id("title")["text"].split()[0], placement["model"])
+    cycles, seconds = heads["cycles, predicted"].split(", ")
+    value, unit = seconds.split()
+    took = float(value) * {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
+    expected = int("".join(c for c in cycles if c.isdigit())) / placement["machine"]["clock_ghz"]
+    assert abs(took - expected) <= 0.005 * expected, (took, expected)
+    kinds = {kernel["kind"] for kernel in kernels}
+    expect("legend", {each["attrs"]["data-kind"] for each in dom.all("span", kind="*")}, kinds)
+
+
 def check_launches(page, placement, kernels):
     heads = {fact["attrs"]["data-fact"]: fact["text"] for fact in page.dom().all("dd")}
     expect("launches", heads["launches"], str(len(kernels)))
     expect("regions", heads["regions"], str(len(placement["regions"])))
     expect("colors", heads["colors"].split()[0],
            str(len({c for s in placement["streams"] for c in s["colors"]})))
+    check_name_and_legend(page, placement, kernels, heads)
     for launch in (0, len(kernels) // 2, len(kernels) - 1):
         kernel, dom = kernels[launch], page.dom(f"launch={launch}")
         begin, end = kernel["window"]

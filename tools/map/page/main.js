@@ -129,6 +129,7 @@ function update() {
   $('measured-panel').replaceChildren(...measuredPanel(all));
   $('links-panel').replaceChildren(...linksPanel(all));
   $('streams-panel').replaceChildren(...streamsPanel(all));
+  $('legend').replaceChildren(...legendOf(model, theme));
   $('timeline').replaceChildren(drawTimeline(model, {...all, width: $('timeline').clientWidth || 1200}));
   $('slider').value = state.launch;
   $('position').textContent = kernel
@@ -254,9 +255,9 @@ function listen() {
 }
 
 function start() {
-  const {program, state: reached, machine} = model.placement;
-  document.title = `@${program} on ${machine.width}x${machine.height}`;
-  $('title').replaceChildren(`@${program} `, element('small', {},
+  const {model: name, state: reached, machine} = model.placement;
+  document.title = `${name} on ${machine.width}x${machine.height}`;
+  $('title').replaceChildren(`${name} `, element('small', {},
       `${reached}, ${machine.width}x${machine.height} PEs of ${machine.name}`));
   $('facts').replaceChildren(...factsOf(model));
   const names = new Set(model.launches.flatMap(kernel => [kernel.name, ...kernel.onnx_nodes]));

@@ -16,6 +16,22 @@ const short = number => number >= 1e6 ? (number / 1e6).toFixed(1) + 'M'
 const percent = (part, whole) => whole ? `${(100 * part / whole).toFixed(part < whole / 100 ? 2 : 1)} %` : '';
 const ratio = (measured, predicted) => predicted ? `${(measured / predicted).toFixed(3)}x` : '';
 
+/** Cycles as seconds of the machine, three digits: 207 µs. */
+function seconds(cycles, machine) {
+  let value = cycles / machine.clock_ghz, unit = 0;
+  for (; value >= 999.5 && unit < 3; ++unit) value /= 1000;
+  return `${Number(value.toPrecision(3))} ${['ns', 'µs', 'ms', 's'][unit]}`;
+}
+
+/** Which color is which kind of kernel, and its share of the predicted cycles. */
+function legendOf({launches}, theme) {
+  const cycles = new Map();
+  for (const {kind, window: [begin, end]} of launches) cycles.set(kind, (cycles.get(kind) ?? 0) + end - begin);
+  const all = [...cycles.values()].reduce((sum, its) => sum + its, 0);
+  return [...cycles].sort((a, b) => b[1] - a[1]).map(([kind, its]) => element(
+      'span', {'data-kind': kind}, swatch(kindColor(kind, theme)), `${kind} ${percent(its, all)}`));
+}
+
 function heading(text, more = '') {
   return element('h2', {}, text, element('span', {}, more));
 }
@@ -37,11 +53,11 @@ function factsOf({placement, launches, colors, cycles, busyCycles, measured}) {
   const used = regions.reduce((sum, r) => sum + r.columns * r.rows, 0);
   const facts = [['PEs', `${spell(used)} of ${spell(machine.width * machine.height)}`],
                  ['regions', regions.length], ['launches', launches.length],
-                 ['cycles, predicted', spell(cycles)]];
+                 ['cycles, predicted', `${spell(cycles)}, ${seconds(cycles, machine)}`]];
   if (regions[0]?.role === 'stage')
     facts.push(['a sample in the slowest stage, predicted', `${spell(Math.max(...busyCycles))} cycles`]);
   if (measured.report)
-    facts.push(['cycles, measured', spell(measured.report.cycles.total)]);
+    facts.push(['cycles, measured', `${spell(measured.report.cycles.total)}, ${seconds(measured.report.cycles.total, machine)}`]);
   if (colors.size) facts.push(['colors', `${colors.size} of ${machine.colors}`]);
   const fullest = loads?.find(load => load.entry === 'main')?.fullest[0];
   if (fullest) facts.push(['fullest link', `${spell(fullest.words)} words at (${fullest.x}, ${fullest.y})`]);

@@ -57,7 +57,7 @@ function drawTimeline(model, {launch, lit, theme, width}) {
   for (const cycle of ticks(most))
     root.append(svg('line', {class: 'axis', x1: x(cycle), x2: x(cycle), y1: 0, y2: lanes.length * lane}),
                 svg('text', {x: x(cycle), y: height - 7, 'text-anchor': !cycle ? 'start' : x(cycle) > width - 40 ? 'end' : 'middle'},
-                    spell(cycle) + (cycle ? '' : ' cycles')));
+                    !cycle ? '0 cycles' : width < 900 ? spell(cycle) : `${spell(cycle)}, ${seconds(cycle, placement.machine)}`));
   lanes.forEach(({label, draw}, i) => root.append(
       svg('text', {x: left - 8, y: (i + .5) * lane + 3, 'text-anchor': 'end', ...(lane < 12 ? {class: 'small'} : {})}, label),
       ...draw(i * lane + thin / 2)));
