@@ -363,6 +363,10 @@ def tokenizer(work):
     os.environ["WSEC_PYTHON"] = "no-python"  # nothing needs it any more
     assert work.train(*flags) == losses
     work.refused("a tokenizer reads texts", f"--tokenizer={path}", code=2)
+    few = work.folder / "few.txt"
+    few.write_text("w1 w2 w3")
+    os.environ["WSEC_PYTHON"] = sys.executable
+    work.refused(f"tokens '{few}': 8 steps", f"--tokens={few}", f"--tokenizer={path}")  # and no file of the cache
     print("a tokenizer: the same losses")
 
 
