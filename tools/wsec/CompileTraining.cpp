@@ -28,6 +28,17 @@ bool tools::compileTraining(const TrainingProgram &training,
   options.import.train = training.train;
   options.import.freeze = training.freeze;
   options.import.allowAbsentWeights = training.allowsAbsentWeights;
+  if (!training.lora.empty()) {
+    llvm::Expected<AdapterOptions> adapters =
+        AdapterOptions::parse(training.lora);
+    if (!adapters) {
+      llvm::errs() << "error: --lora " << llvm::toString(adapters.takeError())
+                   << "\n";
+      return false;
+    }
+    options.import.adapters = std::move(*adapters);
+    options.import.adapters->seed = training.seed;
+  }
   options.training.loss = training.loss;
   options.training.of = training.logits;
   options.training.targets = training.targets;

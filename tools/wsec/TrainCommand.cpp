@@ -107,6 +107,10 @@ ABSL_FLAG(Words, train, {},
           "repeated");
 ABSL_FLAG(Words, freeze, {}, "GLOB  of those, which do not; may be repeated");
 
+ABSL_FLAG(std::string, lora, "",
+          "rank=N,alpha=X,targets=GLOB  only low-rank adapters train, beside "
+          "weights of products with these names, and what --train names");
+
 ABSL_FLAG(std::string, optimizer, "adamw",
           "RULE  sgd, adamw or adafactor, with PyTorch's rules and defaults");
 ABSL_FLAG(Real, lr, {-1},
@@ -164,7 +168,7 @@ std::vector<FlagGroup> trainFlags() {
         "targets", "eval-data", "eval-every", "early-stop", "batch",
         "micro-batch", "steps"}},
       {"the model",
-       {"loss", "logits", "input", "label-smoothing", "train", "freeze",
+       {"loss", "logits", "input", "label-smoothing", "train", "freeze", "lora",
         "seed"}},
       {"the optimizer",
        {"optimizer", "lr", "betas", "eps", "momentum", "nesterov",
