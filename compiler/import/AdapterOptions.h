@@ -10,6 +10,9 @@
 
 namespace wsec {
 
+/// Names of adapters.
+inline constexpr const char *adapterNames = "*.lora_[AB].weight";
+
 /// Low-rank adapters beside weights of products (LoRA):
 ///
 ///   y = x W   becomes   y = x W + ((alpha / rank) x A^T) B^T

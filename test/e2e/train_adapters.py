@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Low-rank adapters beside weights of a small GPT learn as in PyTorch, which trains the same graph with W + alpha / rank (B A)^T;
-the rest stays as it is, and only adapters leave the wafer and are saved.
+the rest stays as it is, and only adapters leave the wafer and are saved. A program takes them by name, or the model has them.
 
 Usage: train_adapters.py WORK [flags of wsec train]
 """
 
 import json
 import math
+import os
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import numpy as np
 import onnx
 import torch
 from onnx import numpy_helper
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 import torch_graph
 
@@ -106,7 +107,47 @@ def refusals(work):
     print("refused by name")
 
 
+def compiled(work):
+    """A program for use takes adapters of either run, by name, without being compiled again; and they merge with the weights."""
+    model = next((work.folder / "programs").glob("*.onnx"))
+    ids = work.tokens[None, :SEQUENCE]
+    np.save(work.folder / "ids.npy", ids)
+    program = model.with_suffix(".wafer")
+    work.run("wsec", model, "-o", program, "--mesh=8x8", "--quiet", LORA)
+
+    def logits(path, *flags):
+        work.run("wse-run", path, "--input", "input_ids=ids.npy", "--output", "logits=logits.npy", "--quiet", *flags)
+        return np.load(work.folder / "logits.npy")
+
+    def wanted(path):
+        values = torch_graph.evaluate(onnx.load(path).graph, {"input_ids": torch.tensor(ids)})
+        return values["logits"].detach().numpy()
+    run = max((work.folder / "run").glob("step-*"))
+    merged = work.folder / "merged.onnx"
+    work.run(sys.executable, "-m", "wsec.adapters", model, run, f"--alpha={ALPHA}", "-o", merged)
+    base, tuned = wanted(model), wanted(merged)
+    assert np.abs(base - tuned).max() > 1e-2
+    first = max((work.folder / "first").glob("step-*"))
+    for its, name, flags in ((base, "none", []), (base, "those of the start", [f"--parameters={first}"]),
+                             (tuned, "those that learnt", [f"--parameters={run}"])):
+        apart = np.abs(logits(program, *flags) - its).max()
+        assert apart <= 1e-5, (name, apart)
+    plain = work.folder / "merged.wafer"
+    work.run("wsec", merged, "-o", plain, "--mesh=8x8", "--quiet")
+    assert np.abs(logits(plain) - tuned).max() <= 1e-5
+    text = work.run("wse-run", plain, f"--parameters={run}", code=1)
+    assert "the program has none by name" in text, text
+    text = work.run("wse-run", program, f"--parameters={run / 'optimizer.safetensors'}", code=1)
+    assert "the program has no parameter of that name" in text, text
+    turned = {name: array.T.copy() for name, array in load_file(run / "model.safetensors").items()}
+    save_file(turned, work.folder / "turned.safetensors")
+    text = work.run("wse-run", program, "--parameters=turned.safetensors", code=1)
+    assert "in another shape" in text, text
+    print("swapped and merged: the same logits")
+
+
 def main():
+    os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parents[2] / "python")
     work = Work(Path(sys.argv[1]).absolute(), sys.argv[2:])
     refusals(work)
     work.train(LORA, "--lr=0", "--checkpoint-dir=first", steps=1)
@@ -123,6 +164,7 @@ def main():
     elements = sum(array.size for array in first.values())
     assert step["gradient_bytes_at_root"] == 4 * elements, step
     print(f"{STEPS} steps: loss {losses[0]:.4f} to {losses[-1]:.4f}, off by at most {worst:.1e}; {elements} elements learn")
+    compiled(work)
 
 
 if __name__ == "__main__":
