@@ -26,7 +26,7 @@ struct AdapterOptions {
   std::vector<std::string> targets; ///< globs of names of weights or nodes
   uint64_t seed = 0;                ///< of A
 
-  /// Of "rank=8,alpha=16,targets=GLOB"; `targets` may be there several times.
+  /// Reads "rank=8,alpha=16,targets=GLOB"; there may be several `targets`.
   static llvm::Expected<AdapterOptions> parse(llvm::StringRef text);
 };
 
