@@ -2,6 +2,7 @@
 #include "compiler/Pipeline.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "runtime/memoryx/LossScale.h"
 #include "tools/wsec/TrainingProgram.h"
 
 #include <filesystem>
@@ -43,6 +44,8 @@ bool tools::compileTraining(const TrainingProgram &training,
   options.training.of = training.logits;
   options.training.targets = training.targets;
   options.training.reduction = training.reduction;
+  if (training.precision == "f16")
+    options.training.lossScale = runtime::lossScaleName;
   options.training.labelSmoothing = training.labelSmoothing;
   if (program.empty()) {
     options.stopAfter = Phase::Select;

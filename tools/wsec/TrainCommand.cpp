@@ -297,6 +297,8 @@ static Task readTask(const std::string &cache) {
       needed(absl::GetFlag(FLAGS_steps), "how many steps to make: --steps=N");
   options.schedule = schedule(options.steps);
   options.store = storeOptions();
+  if (absl::GetFlag(FLAGS_precision) == "f16")
+    options.store.lossScale.emplace();
   options.evaluateEvery = uint64_t(absl::GetFlag(FLAGS_eval_every).value);
   if (options.evaluateEvery && !task.files.evaluatedTokens &&
       !task.files.evaluatedArrays)
