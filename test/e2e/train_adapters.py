@@ -96,13 +96,13 @@ def checked_start(first):
 
 
 def refusals(work):
-    for message, flag in (
-            ("targets=*typo* names no weight of a product", "--lora=rank=2,alpha=4,targets=*typo*"),
+    for message, flag, code in (
+            ("targets=*typo* names no weight of a product", "--lora=rank=2,alpha=4,targets=*typo*", 1),
             ("--lora: rank=33 is more than weight 'layers.0.attention.q.weight', 32 x 32, has",
-             "--lora=rank=33,alpha=4,targets=*.q.weight"),
+             "--lora=rank=33,alpha=4,targets=*.q.weight", 1),
             ("--lora wants rank=N,alpha=X,targets=GLOB with numbers above 0, found 'rank=0,alpha=1,targets=*'",
-             "--lora=rank=0,alpha=1,targets=*")):
-        text = work.train(flag, steps=1, code=1)
+             "--lora=rank=0,alpha=1,targets=*", 2)):
+        text = work.train(flag, steps=1, code=code)
         assert message in text, text
     print("refused by name")
 

@@ -9,6 +9,11 @@
 
 using namespace wsec;
 
+std::string tools::problemOfAdapters(const std::string &lora) {
+  llvm::Expected<AdapterOptions> adapters = AdapterOptions::parse(lora);
+  return adapters ? "" : llvm::toString(adapters.takeError());
+}
+
 bool tools::compileTraining(const TrainingProgram &training,
                             const std::string &program,
                             const std::string &report, bool isQuiet) {
@@ -32,11 +37,8 @@ bool tools::compileTraining(const TrainingProgram &training,
   if (!training.lora.empty()) {
     llvm::Expected<AdapterOptions> adapters =
         AdapterOptions::parse(training.lora);
-    if (!adapters) {
-      llvm::errs() << "error: --lora " << llvm::toString(adapters.takeError())
-                   << "\n";
-      return false;
-    }
+    if (!adapters)
+      llvm::report_fatal_error(adapters.takeError()); // problemOfAdapters
     options.import.adapters = std::move(*adapters);
     options.import.adapters->seed = training.seed;
   }

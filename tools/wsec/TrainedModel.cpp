@@ -296,6 +296,10 @@ TrainedModel readTrainedModel(const std::string &word,
   training.machine = absl::GetFlag(FLAGS_machine);
   training.mesh = absl::GetFlag(FLAGS_mesh);
   training.precision = absl::GetFlag(FLAGS_precision);
+  if (training.precision != "f32" && training.precision != "f16" &&
+      training.precision != "bf16")
+    throw UsageError("--precision wants f32, f16 or bf16, found '" +
+                     training.precision + "'");
   training.loss = absl::GetFlag(FLAGS_loss);
   training.logits = absl::GetFlag(FLAGS_logits);
   training.targets = absl::GetFlag(FLAGS_targets);
@@ -303,6 +307,10 @@ TrainedModel readTrainedModel(const std::string &word,
     training.reduction = "sum"; // labels that do not count are in no mean
   training.labelSmoothing = absl::GetFlag(FLAGS_label_smoothing);
   training.lora = absl::GetFlag(FLAGS_lora);
+  if (!training.lora.empty())
+    if (const std::string problem = problemOfAdapters(training.lora);
+        !problem.empty())
+      throw UsageError("--lora " + problem);
   training.seed = absl::GetFlag(FLAGS_seed);
   const Words train = absl::GetFlag(FLAGS_train);
   if (!training.lora.empty() || !train.values.empty())

@@ -41,6 +41,10 @@ private:
   std::string adapters() const;
 };
 
+/// What is wrong with a value of --lora; empty: nothing. In
+/// CompileTraining.cpp.
+std::string problemOfAdapters(const std::string &lora);
+
 /// Compiles it to `program`, and writes what the compiler reports; without
 /// `program` it is only looked at whether there is a kernel for each operator.
 /// False: errors have been printed. In CompileTraining.cpp, where MLIR is.
