@@ -219,6 +219,7 @@ void Compilation::addTraining(OpPassManager &manager) const {
   what.ignoreIndex = training.ignoreIndex;
   what.labelSmoothing = training.labelSmoothing;
   llvm::append_range(what.inputs, training.inputs);
+  what.lossScale = training.lossScale;
   what.recompute = training.recompute;
   what.gradientsAsResults = training.gradientsAsResults;
   manager.addPass(differentiate::createDifferentiate(what));

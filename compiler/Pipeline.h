@@ -48,6 +48,7 @@ struct TrainingOptions {
   std::string of, targets = "targets", reduction = "mean";
   int64_t ignoreIndex = -100;
   double labelSmoothing = 0;
+  std::string lossScale; ///< name of an input that gradients begin with
   std::vector<std::string> inputs; ///< to get gradients of, too
   bool recompute = true, gradientsAsResults = false;
 };

@@ -104,7 +104,7 @@ SmallVector<unsigned, 1> Backward::wantedResults(Operation *op) const {
   return numbers;
 }
 
-bool Backward::run(Value loss, bool recomputes) {
+bool Backward::run(Value loss, Value gradient, bool recomputes) {
   SmallVector<Operation *> forward;
   for (Operation &op : block.without_terminator()) {
     markWanted(&op);
@@ -114,7 +114,7 @@ bool Backward::run(Value loss, bool recomputes) {
   if (recomputes)
     segments =
         cutWhereOneLivesOn(forward, [&](Value value) { return wants(value); });
-  add(loss, filled(shapeOf(loss), 1));
+  add(loss, gradient);
   differentiate(segments.back().ops);
   for (const Segment &segment : llvm::reverse(ArrayRef(segments).drop_back()))
     recompute(segment);

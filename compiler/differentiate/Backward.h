@@ -44,7 +44,7 @@ public:
   /// `recompute`, what lies between two values that alone live on, as between
   /// the layers of a model, is computed again from the first of them, which the
   /// store keeps.
-  bool run(mlir::Value loss, bool recompute);
+  bool run(mlir::Value loss, mlir::Value gradient, bool recompute);
 
   /// What follows is built in the name of `op`.
   void at(mlir::Operation *op);

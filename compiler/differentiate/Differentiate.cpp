@@ -50,7 +50,9 @@ struct DifferentiatePass
   FailureOr<Value> lossOf(Value result, Backward &n);
   FailureOr<Value> crossEntropyOf(Value logits, Backward &n);
   Value meanSquareOf(Value result, Backward &n);
-  Value addTargets(RankedTensorType type);
+  Value addTargets(RankedTensorType type) { return addInput(targets, type); }
+  Value addInput(StringRef called, RankedTensorType type);
+  Value gradientOf(Value number, Backward &n);
   FailureOr<SmallVector<BlockArgument>> wantedInputs();
   LogicalResult addResult(onnx::ParameterOp parameter,
                           ArrayRef<onnx::ConstantOp> views, Backward &n);
@@ -83,6 +85,13 @@ LogicalResult DifferentiatePass::checkOptions() {
   if (failed(check("loss", loss, {"result", "cross-entropy", "mean-square"})) ||
       failed(check("reduction", reduction, {"mean", "sum"})))
     return failure();
+  if (!lossScale.empty() &&
+      llvm::any_of(main.getArguments(), [&](BlockArgument input) {
+        return nameOf(input) == lossScale;
+      }))
+    return main.emitError() << "the model has an input '" << lossScale
+                            << "', as that of the loss scale is called; "
+                               "rename it";
   if (!(labelSmoothing >= 0 && labelSmoothing <= 1))
     return main.emitError()
            << "label-smoothing is " << labelSmoothing << ", expected 0 to 1";
@@ -111,10 +120,10 @@ FailureOr<Value> DifferentiatePass::predicted() {
                           << llvm::join(names, ", ");
 }
 
-Value DifferentiatePass::addTargets(RankedTensorType type) {
+Value DifferentiatePass::addInput(StringRef called, RankedTensorType type) {
   Builder builder(&getContext());
   NamedAttribute name(builder.getStringAttr(onnx::nameAttrName),
-                      builder.getStringAttr(targets));
+                      builder.getStringAttr(called));
   (void)main.insertArgument(main.getNumArguments(), type,
                             builder.getDictionaryAttr(name), main.getLoc());
   return main.getArguments().back();
@@ -158,6 +167,21 @@ FailureOr<Value> DifferentiatePass::lossOf(Value result, Backward &n) {
                           << result.getType()
                           << "; name another one, or a loss of it: "
                              "cross-entropy or mean-square";
+}
+
+/// What the loss is multiplied by: 1, or the input that says so. Calls of a
+/// batch share out its rows, one a sample, as those of other inputs.
+Value DifferentiatePass::gradientOf(Value number, Backward &n) {
+  const Shape shape(shapeOf(number));
+  if (lossScale.empty())
+    return n.filled(shape, 1);
+  const Shape first =
+      main.getNumArguments() ? Shape(shapeOf(main.getArgument(0))) : Shape();
+  const int64_t samples = first.empty() ? 1 : first[0];
+  Value scales = addInput(
+      lossScale,
+      RankedTensorType::get({samples}, typeOf(number).getElementType()));
+  return n.reshape(n.sliceLast(scales, 0, 1), shape);
 }
 
 //===----------------------------------------------------------------------===//
@@ -287,7 +311,7 @@ LogicalResult DifferentiatePass::differentiate() {
   };
   // The model's own results are nobody's any more.
   main.front().getTerminator()->setOperands(*number);
-  if (!backward.run(*number, recompute))
+  if (!backward.run(*number, gradientOf(*number, backward), recompute))
     return backward.refusals.report(&getContext());
 
   results.push_back({*number, "loss"});

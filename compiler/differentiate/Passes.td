@@ -48,6 +48,9 @@ def Differentiate : Pass<"onnx-differentiate", "::mlir::ModuleOp"> {
                "Names of inputs to get gradients of, too">,
     Option<"recompute", "recompute", "bool", "true",
            "Keep what layers begin with, and compute the rest of them again">,
+    Option<"lossScale", "loss-scale", "std::string", "\"\"",
+           "Name of an input, one number for each sample, all alike, that the "
+           "loss is multiplied by for its gradients; none if empty">,
     Option<"gradientsAsResults", "gradients-as-results", "bool", "false",
            "Gradients are results of @main, called as what they are of and .grad">
   ];

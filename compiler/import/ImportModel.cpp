@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/import/ImportModel.h"
+#include "compiler/import/Adapters.h"
 #include "compiler/import/CheckGraph.h"
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/InlineFunctions.h"
@@ -380,6 +381,9 @@ OwningOpRef<ModuleOp> importModel(StringRef path, const ImportOptions &options,
   nameNodes(*model);
   if (llvm::Error error = inlineFunctions(*model))
     return fail(std::move(error));
+  if (options.adapters)
+    if (llvm::Error error = addAdapters(*model, *options.adapters))
+      return fail(std::move(error));
   nameNodes(*model); // A node may already be called as an inlined one.
   FailureOr<int64_t> opset = checkOpsets(*model, context);
   if (failed(opset) || failed(checkAndSortGraph(*model, context)))

@@ -4,6 +4,7 @@
 #ifndef COMPILER_IMPORT_IMPORTMODEL_H
 #define COMPILER_IMPORT_IMPORTMODEL_H
 
+#include "compiler/import/AdapterOptions.h"
 #include "compiler/import/BoundInput.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "runtime/files/WeightFolders.h"
@@ -55,6 +56,9 @@ struct ImportOptions {
   /// train (`--train=GLOB`, `--freeze=GLOB`). If any may, every initializer
   /// that could is an onnx.parameter.
   std::vector<std::string> train, freeze;
+  /// Beside weights (`--lora=rank=8,alpha=16,targets=GLOB`). Of what may train
+  /// these do then, and what --train names.
+  std::optional<AdapterOptions> adapters;
   /// Where external data may lie: the model's folder, and those the user named.
   runtime::WeightFolders weightFolders;
 };

@@ -67,6 +67,25 @@ struct Exits {
   std::vector<ChannelPosition> exits;
 };
 
+/// Between the last word of a PE's own and the first that it relays.
+double relayStart(const Machine &machine) {
+  return machine.taskOverhead + machine.loadCycles + machine.branchNotTaken +
+         machine.asyncIssue + machine.copySetup;
+}
+
+/// What is lost where a PE begins to relay behind the one that its words go to.
+/// Own words that queue up on the way there are off at once. Of more, the last
+/// wait until that one relays, which has no more than the queued words to send
+/// while this one starts to.
+double relayGap(double own, const Machine &machine) {
+  const double queued = machine.outputQueueWords.front() +
+                        2 * machine.routerBufferWords +
+                        machine.inputQueueWords.front();
+  const double gap =
+      relayStart(machine) + CostModel(machine).chain(2, 0) - queued;
+  return own > queued ? std::max(0.0, gap) : 0.0;
+}
+
 /// Words of the column at the exit come as those of its last row arrive; those
 /// of the others have queued up by then.
 KernelCost Exits::cost() const {
@@ -84,10 +103,18 @@ KernelCost Exits::cost() const {
         tokens * double(layout.features.before(exit.end, machine.width) -
                         layout.features.before(exit.end - 1, machine.width));
     const double rowsUsed = double(rows.groups * rows.used);
+    // PEs that relay a column, and columns, but for the last of each.
+    const double columns = double(exit.end - exit.begin);
+    const double relays =
+        columns * std::max(0.0, rowsUsed - 2 + (exit.row > last)) + columns - 1;
     const double chain = model.chain(rowsUsed + (exit.row > last), 0) +
                          machine.hopCycles * (double(exit.row) - rowsUsed);
-    cost.fabric = std::max(cost.fabric, std::max(chain, own) + all - own +
-                                            2 * machine.vectorSetup);
+    // A column begins a hop behind the one west of it.
+    cost.fabric =
+        std::max(cost.fabric, std::max(chain, own) + all - own +
+                                  relays * relayGap(own / rowsUsed, machine) +
+                                  2 * relayStart(machine) +
+                                  machine.hopCycles * double(exit.end - 1));
   }
   cost.lowerBound =
       tokens * double(layout.features.total()) / machine.channelsInUse();
@@ -150,13 +177,18 @@ class Store final : public KernelOf<onnx::ConcatOp, KernelFor<wse::StoreOp>> {
     cost.stream = std::min(words, rowsOfChannel * layout.pitch(machine.height) *
                                       layout.features.total());
     // The words of a row follow one another while those of its first column
-    // are on their way; other rows' words wait by then. A PE begins when the
+    // are on their way; other rows' words wait by then. The westmost PE relays
+    // nothing, and nobody waits for the last. A PE begins when the
     // multicast that ends most launches has reached it, a hop per column later.
+    const double own = double(layout.pitch(machine.height)) *
+                       double(layout.features.largest(machine.width));
     double row = layout.pitch(machine.height) * layout.features.total();
     double across = model.chain(machine.width, 0) -
                     machine.hopCycles * (machine.width - 1.0);
     cost.fabric = cost.stream + std::max(0.0, across - row) +
-                  model.chain(rowsOfChannel, 0) + 2 * machine.vectorSetup;
+                  std::max(0, machine.width - 2) * relayGap(own, machine) +
+                  model.chain(rowsOfChannel, 0) + machine.vectorSetup +
+                  relayStart(machine);
     cost.lowerBound = words / machine.channelsInUse();
     return cost;
   }

@@ -30,7 +30,7 @@ def ScheduleLaunchesPass
     ```mlir
       ...
       %x = load @x on @r {address = 4288 : i64, flows = [#wse.flow<@channel slot 0 cycles 1700 to 1714 ahead 6>], slot = 0 : i64, streams = [@channel, @column], window = array<i64: 0, 1726>} : !tokens_1x2x4_balanced
-      store %x to "y" on @r {flows = [#wse.flow<@out_exit slot 1 cycles 1726 to 1750 ahead 0>], slot = 1 : i64, streams = [@out_exit], window = array<i64: 1726, 1750>} : !tokens_1x2x4_balanced to tensor<2x4xf32>
+      store %x to "y" on @r {flows = [#wse.flow<@out_exit slot 1 cycles 1726 to 1756 ahead 0>], slot = 1 : i64, streams = [@out_exit], window = array<i64: 1726, 1756>} : !tokens_1x2x4_balanced to tensor<2x4xf32>
     }
     ```
   }];

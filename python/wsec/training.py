@@ -141,7 +141,7 @@ def train(model: PathLike, data: Data, *, steps: int, batch: int, sequence: int 
             history.text, said = printed.read(), wrong.read()
     history.stopped = process.returncode == 130
     if process.returncode and not history.stopped:
-        raise tools.failure("wsec train", process.returncode, said)
+        raise tools.failure("wsec train", process.returncode, said.replace(f"{folder}{os.sep}", ""))
     return history
 
 

@@ -8,6 +8,9 @@
 
 namespace wsec::runtime {
 
+/// The input of a program whose gradients are of f16 that takes the scale.
+inline constexpr const char *lossScaleName = "loss_scale";
+
 /// What the loss is multiplied by before the backward pass, so that gradients
 /// of 16 bits do not underflow. It doubles after more than `window` steps
 /// without overflow in a row, and is halved by each overflow, within bounds.

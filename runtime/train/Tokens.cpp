@@ -19,10 +19,6 @@ static Error badTokens(const std::string &path, const std::string &what) {
   return {ErrorClass::BadTensor, "tokens " + inQuotes(path) + ": " + what};
 }
 
-static bool isText(const std::string &path) {
-  return absl::EndsWith(path, ".txt");
-}
-
 Tokens Tokens::open(const std::vector<std::string> &paths, TextUnit unit,
                     std::vector<char32_t> characters) {
   Tokens tokens;
@@ -31,12 +27,13 @@ Tokens Tokens::open(const std::vector<std::string> &paths, TextUnit unit,
   for (const std::string &path : paths) {
     File &its = tokens.files.emplace_back();
     its.name = path;
+    its.isText = absl::EndsWith(path, ".txt");
     its.file = MappedFile::open(path);
     its.data = its.file->data();
     its.count = its.file->size();
     if (absl::EndsWith(path, ".npy"))
       its.openNpy();
-    else if (!isText(path))
+    else if (!its.isText)
       throw badTokens(path, "expected integers in a .npy file, or a .txt file");
   }
   if (unit == TextUnit::Characters)
@@ -49,6 +46,12 @@ Tokens Tokens::open(const std::vector<std::string> &paths, TextUnit unit,
                   inQuotes(its.name) + " was written to while it was read");
   }
   return tokens;
+}
+
+void Tokens::madeOf(const std::vector<std::string> &sources) {
+  name = absl::StrJoin(sources, ", ");
+  for (size_t i = 0; i < files.size(); ++i)
+    files[i].name = sources[i];
 }
 
 static bool isInteger(DataType type) {
@@ -131,7 +134,7 @@ void Tokens::File::number(const std::vector<char32_t> &text,
 void Tokens::numberCharacters() {
   std::vector<std::vector<char32_t>> texts(files.size());
   for (size_t i = 0; i < files.size(); ++i)
-    if (isText(files[i].name))
+    if (files[i].isText)
       files[i].decode(texts[i]);
   if (known.empty()) {
     for (const std::vector<char32_t> &text : texts)
@@ -140,7 +143,7 @@ void Tokens::numberCharacters() {
     known.erase(std::unique(known.begin(), known.end()), known.end());
   }
   for (size_t i = 0; i < files.size(); ++i)
-    if (isText(files[i].name))
+    if (files[i].isText)
       files[i].number(texts[i], known);
 }
 
@@ -181,8 +184,7 @@ int64_t Tokens::operator[](uint64_t index) const {
 std::string Tokens::description() const {
   if (!known.empty())
     return absl::StrCat(count, " characters of ", known.size(), " kinds");
-  return absl::StrCat(count,
-                      isText(files[0].name) ? " bytes of text" : " tokens");
+  return absl::StrCat(count, files[0].isText ? " bytes of text" : " tokens");
 }
 
 void Tokens::requireWithin(int64_t vocabulary) const {

@@ -36,6 +36,9 @@ public:
     return open(std::vector<std::string>{path}, unit, std::move(characters));
   }
 
+  /// Messages name these, of which the files were made, one each.
+  void madeOf(const std::vector<std::string> &sources);
+
   /// Name of the file; of several all names, separated by commas.
   const std::string &path() const { return name; }
   uint64_t size() const { return count; }
@@ -60,6 +63,7 @@ public:
 private:
   struct File {
     std::string name;
+    bool isText = false; ///< else .npy
     std::shared_ptr<const MappedFile> file;
     DataType type = DataType::UInt8;
     const uint8_t *data = nullptr;

@@ -66,6 +66,8 @@ void Training::fitInputs(const Session &session, TrainingData &its) {
                        rows ? absl::StrCat(", ", rows, " of a call") : "",
                        "; export the model with a batch there"));
     rows = first;
+    if (options.store.lossScale && name == lossScaleName)
+      continue;
     its.fit(name, dataType(tensor->type()), shape);
     if (const auto vocabulary = vocabularyOf(program, i))
       its.requireWithin(name, *vocabulary);
@@ -147,6 +149,9 @@ void Training::restore() {
                 absl::StrCat("the checkpoint does not say after how many ",
                              data->unit(), " the data go on"));
   position = stopped->second[0];
+  if (const auto skipped = progress.find("skipped");
+      skipped != progress.end() && skipped->second.size() == 1)
+    done += skipped->second[0];
   const auto model = progress.find("model");
   if (options.model && model != progress.end() &&
       model->second != std::vector<uint64_t>{options.model})
@@ -174,6 +179,16 @@ void Training::bind(const TrainingData &its, uint64_t from, uint64_t calls) {
   cluster.clearInputs();
   for (auto &[name, tensor] : its.at(from, calls * rows))
     requireOk(cluster.bind(name, std::move(tensor)));
+  if (options.store.lossScale)
+    requireOk(cluster.bind(lossScaleName, scales(calls * rows)));
+}
+
+HostTensor Training::scales(uint64_t samples) const {
+  const std::vector<float> all(samples, float(wafers->store().lossScale()));
+  const auto *bytes = reinterpret_cast<const uint8_t *>(all.data());
+  return {DataType::Float32,
+          {int64_t(samples)},
+          {bytes, bytes + samples * sizeof(float)}};
 }
 
 /// In the order of the calls.
@@ -201,6 +216,8 @@ std::string Training::anomalyOf(uint64_t calls) {
     for (auto &[name, tensor] :
          data->at(position + i * rows * data->stride(), rows))
       requireOk(session.bind(name, std::move(tensor)));
+    if (options.store.lossScale)
+      requireOk(session.bind(lossScaleName, scales(rows)));
     const std::string found =
         findAnomaly(session, *call, options.engineOptions, options.engine);
     if (!found.empty())
@@ -228,10 +245,16 @@ TrainingStep Training::makeStep(uint64_t number) {
                      "gradients; labels that are no class make one, too",
                      anomalyOf(calls)));
   step.learningRate = options.schedule.rate(number - 1);
+  if (options.store.lossScale)
+    step.lossScale = wafers->store().lossScale();
   const ParameterStore::StepResult result =
       valueOf(wafers->endStep(step.learningRate, divisor));
   step.gradientNorm = result.gradientNorm;
-  if (!result.applied)
+  step.isSkipped = !result.applied;
+  // A smaller scale may do.
+  const bool isLast =
+      !step.lossScale || *step.lossScale <= options.store.lossScale->least;
+  if (step.isSkipped && isLast)
     throw Error(ErrorClass::NotFinite,
                 absl::StrCat("the norm of the gradients of step ", number,
                              " is ", result.gradientNorm, ", its loss ",
@@ -279,6 +302,8 @@ void Training::evaluate(TrainingObserver &observer, bool counts) {
 void Training::save(uint64_t step, TrainingObserver &observer) {
   ParameterStore &store = wafers->store();
   store.progress[data->unit()] = {position, digest};
+  if (done > store.steps()) // those that overflow are no updates
+    store.progress["skipped"] = {done - store.steps()};
   if (options.model)
     store.progress["model"] = {options.model};
   if (best)

@@ -51,7 +51,9 @@ struct TrainingStep {
   uint64_t step = 0; ///< from 1
   double loss = 0;   ///< the mean over all targets, before the update
   double learningRate = 0;
-  double gradientNorm = 0; ///< before clipping
+  double gradientNorm = 0;         ///< before clipping
+  std::optional<double> lossScale; ///< where gradients are of f16
+  bool isSkipped = false; ///< they overflow: no update, and half of the scale
   /// Learned from since step 1, this one's included: in units of the data.
   uint64_t position = 0;
   uint64_t size = 0;  ///< of those, this one's
@@ -131,6 +133,8 @@ private:
   void open(std::unique_ptr<Cluster> cluster);
   void restore();
   void bind(const TrainingData &its, uint64_t position, uint64_t calls);
+  /// The loss scale, for each sample of calls.
+  HostTensor scales(uint64_t samples) const;
   double divisorOf(const TrainingData &its, uint64_t position,
                    uint64_t calls) const;
   TrainingStep makeStep(uint64_t step);

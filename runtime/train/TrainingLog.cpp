@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <unistd.h>
@@ -99,17 +100,27 @@ void TrainingLog::ended(const TrainingStep &step) {
   Json line = {{"step", step.step},
                {"loss", step.loss},
                {"lr", step.learningRate},
-               {"grad_norm", step.gradientNorm},
+               {"grad_norm", Json()},
                {unit, step.position},
                {"cycles", step.cycles},
                {"samples_per_second", double(batch) / took}};
+  if (std::isfinite(step.gradientNorm))
+    line["grad_norm"] = step.gradientNorm;
+  if (step.lossScale)
+    line["loss_scale"] = *step.lossScale;
+  if (step.isSkipped)
+    line["skipped"] = true;
   line[unit + "_per_second"] = double(step.size) / took;
   write(line.dump());
   const bool stays = step.step % every == 0 || step.step == steps || made == 1;
   show(absl::StrFormat(
-           "step %d of %d, loss %.4f, lr %.3g, grad norm %.3g, %.4g samples/s, "
+           "step %d of %d, loss %.4f, lr %.3g, grad norm %s, %.4g samples/s, "
            "%s%s left",
-           step.step, steps, step.loss, step.learningRate, step.gradientNorm,
+           step.step, steps, step.loss, step.learningRate,
+           step.isSkipped
+               ? absl::StrFormat("overflows at loss scale %g: skipped",
+                                 *step.lossScale)
+               : absl::StrFormat("%.3g", step.gradientNorm),
            rate(smoothed),
            step.size == batch
                ? std::string()

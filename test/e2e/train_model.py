@@ -363,6 +363,10 @@ def tokenizer(work):
     os.environ["WSEC_PYTHON"] = "no-python"  # nothing needs it any more
     assert work.train(*flags) == losses
     work.refused("a tokenizer reads texts", f"--tokenizer={path}", code=2)
+    few = work.folder / "few.txt"
+    few.write_text("w1 w2 w3")
+    os.environ["WSEC_PYTHON"] = sys.executable
+    work.refused(f"tokens '{few}': 8 steps", f"--tokens={few}", f"--tokenizer={path}")  # and no file of the cache
     print("a tokenizer: the same losses")
 
 
@@ -385,6 +389,7 @@ def refusals(work):
     work.refused("does not compile for training with 4 samples a call; fewer, --micro-batch=1,", "--micro-batch=4",
                  "--sequence=200", "--mesh=2x2", steps=1)
     work.refused("--optimizer wants sgd, adamw or adafactor, found 'adam'", "--optimizer=adam", code=2)
+    work.refused("--precision wants f32, f16 or bf16, found 'f8'", "--precision=f8", code=2)
     work.refused("--lr wants a number of at least 0, found 'fast'", "--lr=fast", code=2)
     result = subprocess.run(work.command("--optimizer=sgd", "--lr=1e30"), capture_output=True, text=True, check=False)
     assert result.returncode == 1 and "NotFinite: the loss of step 2 is" in result.stderr, result.stderr

@@ -140,6 +140,10 @@ ABSL_FLAG(uint64_t, seed, 0, "N  of chance");
 ABSL_FLAG(Words, weights, {},
           "DIR  a folder with the program's weight files, if they do not lie "
           "beside it; may be repeated");
+ABSL_FLAG(
+    std::string, parameters, "",
+    "PATH  a safetensors file, or a checkpoint, with what parameters have "
+    "that wsec --train or --lora names");
 ABSL_FLAG(Engine, engine, Engine::Burst,
           "NAME  burst, strips or wavelet, as runtime/README.md says");
 ABSL_FLAG(Threads, threads, {0},
@@ -208,8 +212,8 @@ const std::vector<tools::FlagGroup> flagGroups = {
      {"generate", "max-new-tokens", "end-id", "temperature", "top-k", "top-p",
       "seed"}},
     {"the run",
-     {"weights", "engine", "samples", "num-systems", "threads", "repeat",
-      "report", "quiet"}},
+     {"weights", "parameters", "engine", "samples", "num-systems", "threads",
+      "repeat", "report", "quiet"}},
     {"looking inside (of one run; the strips engine then takes one thread)",
      {"trace", "counters", "metric", "until", "break", "peek"}},
     {"this tool", {"help", "version"}}};
@@ -381,6 +385,10 @@ Flags givenFlags(const std::vector<std::string> &words) {
   for (const std::string &folder : flags.weightFolders)
     if (std::error_code none; !std::filesystem::is_directory(folder, none))
       throw UsageError(absl::StrCat("--weights=", folder, " is not a folder"));
+  flags.parameters = absl::GetFlag(FLAGS_parameters);
+  if (!flags.parameters.empty() && (flags.mpi.size || flags.samples))
+    throw UsageError("--parameters goes with one process, and not with "
+                     "--samples");
   checkLooking(flags);
   checkSamples(flags);
   readGeneration(flags);

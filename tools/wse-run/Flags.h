@@ -27,7 +27,7 @@ struct Flags {
   std::string testData;
   std::string entry, loadState, saveState;
   runtime::NamedValues arguments;
-  std::string report;
+  std::string report, parameters;
   std::string trace, metric, until;
   std::vector<std::string> counters, breaks, peeks, weightFolders;
   runtime::Tolerance tolerance;

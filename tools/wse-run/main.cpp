@@ -15,6 +15,7 @@
 #include "tools/wse-run/Flags.h"
 #include "tools/wse-run/Heap.h"
 #include "tools/wse-run/Looking.h"
+#include "tools/wse-run/Parameters.h"
 #include "tools/wse-run/Progress.h"
 
 #include <algorithm>
@@ -253,10 +254,17 @@ static const program::Entry *loadingOf(const Session &session,
                       findEntry(session.program(), flags.entry));
 }
 
-static int runOnSystems(const std::shared_ptr<Link> &link, const Flags &flags) {
-  OtherProcesses others(*link);
+static std::unique_ptr<Session> openSession(const Flags &flags) {
   std::unique_ptr<Session> session =
       require(Session::open(flags.program, flags.weightFolders));
+  if (!flags.parameters.empty())
+    bindParameters(*session, flags.parameters);
+  return session;
+}
+
+static int runOnSystems(const std::shared_ptr<Link> &link, const Flags &flags) {
+  OtherProcesses others(*link);
+  std::unique_ptr<Session> session = openSession(flags);
   const Call call = require(session->callOf(flags.entry, flags.arguments));
   if (loadingOf(*session, flags))
     throw Error(ErrorClass::BadCall,
@@ -446,8 +454,7 @@ static int runProgram(const Flags &flags) {
     return runOnSystems(std::make_shared<OneProcess>(), flags);
   if (flags.samples)
     return runSamples(flags);
-  std::unique_ptr<Session> opened =
-      require(Session::open(flags.program, flags.weightFolders));
+  std::unique_ptr<Session> opened = openSession(flags);
   Session &session = *opened;
   if (flags.generate)
     return runGeneration(session, flags);

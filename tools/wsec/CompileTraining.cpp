@@ -2,11 +2,17 @@
 #include "compiler/Pipeline.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "runtime/memoryx/LossScale.h"
 #include "tools/wsec/TrainingProgram.h"
 
 #include <filesystem>
 
 using namespace wsec;
+
+std::string tools::problemOfAdapters(const std::string &lora) {
+  llvm::Expected<AdapterOptions> adapters = AdapterOptions::parse(lora);
+  return adapters ? "" : llvm::toString(adapters.takeError());
+}
 
 bool tools::compileTraining(const TrainingProgram &training,
                             const std::string &program,
@@ -28,10 +34,20 @@ bool tools::compileTraining(const TrainingProgram &training,
   options.import.train = training.train;
   options.import.freeze = training.freeze;
   options.import.allowAbsentWeights = training.allowsAbsentWeights;
+  if (!training.lora.empty()) {
+    llvm::Expected<AdapterOptions> adapters =
+        AdapterOptions::parse(training.lora);
+    if (!adapters)
+      llvm::report_fatal_error(adapters.takeError()); // problemOfAdapters
+    options.import.adapters = std::move(*adapters);
+    options.import.adapters->seed = training.seed;
+  }
   options.training.loss = training.loss;
   options.training.of = training.logits;
   options.training.targets = training.targets;
   options.training.reduction = training.reduction;
+  if (training.precision == "f16")
+    options.training.lossScale = runtime::lossScaleName;
   options.training.labelSmoothing = training.labelSmoothing;
   if (program.empty()) {
     options.stopAfter = Phase::Select;

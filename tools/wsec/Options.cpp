@@ -107,6 +107,10 @@ struct Flags {
   cl::list<std::string> freeze{
       "freeze", cl::cat(category), cl::value_desc("GLOB"),
       cl::desc("Of those, which it may not; may be repeated")};
+  cl::opt<std::string> lora{
+      "lora", cl::cat(category), cl::value_desc("rank=N,alpha=X,targets=GLOB"),
+      cl::desc("Add low-rank adapters beside weights of products with these "
+               "names, which wse-run --parameters gives values")};
   cl::opt<std::string> loss{
       "loss", cl::cat(category),
       cl::value_desc("cross-entropy|mean-square|result"),
@@ -501,6 +505,13 @@ static bool readFlags(const Flags &flags, CompileOptions &options) {
   options.import.allowAbsentWeights = flags.allowAbsentWeights;
   llvm::append_range(options.import.train, flags.train);
   llvm::append_range(options.import.freeze, flags.freeze);
+  if (!flags.lora.empty()) {
+    llvm::Expected<AdapterOptions> adapters = AdapterOptions::parse(flags.lora);
+    if (!adapters)
+      return usageError("--lora " + llvm::toString(adapters.takeError()));
+    options.import.adapters = std::move(*adapters);
+    options.import.train.emplace_back(adapterNames);
+  }
   readTraining(flags, options.training);
   options.allowF64AsF32 = flags.allowF64AsF32;
   options.expandWeights = flags.expandWeights;

@@ -107,6 +107,10 @@ ABSL_FLAG(Words, train, {},
           "repeated");
 ABSL_FLAG(Words, freeze, {}, "GLOB  of those, which do not; may be repeated");
 
+ABSL_FLAG(std::string, lora, "",
+          "rank=N,alpha=X,targets=GLOB  only low-rank adapters train, beside "
+          "weights of products with these names, and what --train names");
+
 ABSL_FLAG(std::string, optimizer, "adamw",
           "RULE  sgd, adamw or adafactor, with PyTorch's rules and defaults");
 ABSL_FLAG(Real, lr, {-1},
@@ -164,7 +168,7 @@ std::vector<FlagGroup> trainFlags() {
         "targets", "eval-data", "eval-every", "early-stop", "batch",
         "micro-batch", "steps"}},
       {"the model",
-       {"loss", "logits", "input", "label-smoothing", "train", "freeze",
+       {"loss", "logits", "input", "label-smoothing", "train", "freeze", "lora",
         "seed"}},
       {"the optimizer",
        {"optimizer", "lr", "betas", "eps", "momentum", "nesterov",
@@ -293,6 +297,8 @@ static Task readTask(const std::string &cache) {
       needed(absl::GetFlag(FLAGS_steps), "how many steps to make: --steps=N");
   options.schedule = schedule(options.steps);
   options.store = storeOptions();
+  if (absl::GetFlag(FLAGS_precision) == "f16")
+    options.store.lossScale.emplace();
   options.evaluateEvery = uint64_t(absl::GetFlag(FLAGS_eval_every).value);
   if (options.evaluateEvery && !task.files.evaluatedTokens &&
       !task.files.evaluatedArrays)

@@ -44,7 +44,7 @@ static TextUnit textUnit() {
   return unit == "bytes" ? TextUnit::Bytes : TextUnit::Characters;
 }
 
-static std::optional<Tokens> readTokens(std::vector<std::string> paths,
+static std::optional<Tokens> readTokens(const std::vector<std::string> &paths,
                                         const Tokens *others,
                                         const std::string &folder) {
   if (paths.empty())
@@ -63,13 +63,16 @@ static std::optional<Tokens> readTokens(std::vector<std::string> paths,
   if (textUnit() != TextUnit::Bytes)
     throw UsageError("what a token of a text is is said by --tokenizer or by "
                      "--text, not by both");
-  for (std::string &path : paths) {
+  std::vector<std::string> made;
+  for (const std::string &path : paths) {
     if (!absl::EndsWith(path, ".txt"))
       throw UsageError("a tokenizer reads texts, .txt files, and " +
                        inQuotes(path) + " is none: leave out --tokenizer");
-    path = tokenize(path, tokenizer, folder);
+    made.push_back(tokenize(path, tokenizer, folder));
   }
-  return Tokens::open(paths);
+  Tokens tokens = Tokens::open(made);
+  tokens.madeOf(paths);
+  return tokens;
 }
 
 static std::unique_ptr<NamedArrays> readArrays(const std::string &path) {

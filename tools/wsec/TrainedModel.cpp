@@ -27,6 +27,7 @@ ABSL_DECLARE_FLAG(std::string, targets);
 ABSL_DECLARE_FLAG(double, label_smoothing);
 ABSL_DECLARE_FLAG(Words, train);
 ABSL_DECLARE_FLAG(Words, freeze);
+ABSL_DECLARE_FLAG(std::string, lora);
 ABSL_DECLARE_FLAG(std::string, precision);
 ABSL_DECLARE_FLAG(bool, validate_only);
 ABSL_DECLARE_FLAG(bool, compile_only);
@@ -295,14 +296,27 @@ TrainedModel readTrainedModel(const std::string &word,
   training.machine = absl::GetFlag(FLAGS_machine);
   training.mesh = absl::GetFlag(FLAGS_mesh);
   training.precision = absl::GetFlag(FLAGS_precision);
+  if (training.precision != "f32" && training.precision != "f16" &&
+      training.precision != "bf16")
+    throw UsageError("--precision wants f32, f16 or bf16, found '" +
+                     training.precision + "'");
   training.loss = absl::GetFlag(FLAGS_loss);
   training.logits = absl::GetFlag(FLAGS_logits);
   training.targets = absl::GetFlag(FLAGS_targets);
   if (arrays && training.loss == "cross-entropy")
     training.reduction = "sum"; // labels that do not count are in no mean
   training.labelSmoothing = absl::GetFlag(FLAGS_label_smoothing);
-  if (const Words train = absl::GetFlag(FLAGS_train); !train.values.empty())
+  training.lora = absl::GetFlag(FLAGS_lora);
+  if (!training.lora.empty())
+    if (const std::string problem = problemOfAdapters(training.lora);
+        !problem.empty())
+      throw UsageError("--lora " + problem);
+  training.seed = absl::GetFlag(FLAGS_seed);
+  const Words train = absl::GetFlag(FLAGS_train);
+  if (!training.lora.empty() || !train.values.empty())
     training.train = train.values;
+  if (!training.lora.empty())
+    training.train.emplace_back("*.lora_[AB].weight");
   training.freeze = absl::GetFlag(FLAGS_freeze).values;
   if (absl::EndsWith(word, ".onnx") || absl::EndsWith(word, ".mlir")) {
     training.model = word;

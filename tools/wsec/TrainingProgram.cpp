@@ -20,6 +20,10 @@ std::string digestOfFile(const std::string &path) {
                          runtime::digestOf(*runtime::MappedFile::open(path)));
 }
 
+std::string TrainingProgram::adapters() const {
+  return lora.empty() ? "" : absl::StrCat("\n", lora, "\n", seed);
+}
+
 std::string TrainingProgram::digest() const {
   // A file's name is in the program; of absent ones it is all there is.
   std::string text = absl::StrCat(fs::absolute(model).string(), "\n",
@@ -32,7 +36,7 @@ std::string TrainingProgram::digest() const {
   absl::StrAppend(&text, machine, "\n", mesh, "\n", precision, "\n", loss, "\n",
                   logits, "\n", targets, "\n", reduction, "\n", labelSmoothing,
                   "\n", absl::StrJoin(train, "\t"), "\n",
-                  absl::StrJoin(freeze, "\t"), "\n",
+                  absl::StrJoin(freeze, "\t"), "\n", adapters(), "\n",
                   digestOfFile("/proc/self/exe"));
   if (!machine.empty() && fs::exists(machine))
     absl::StrAppend(&text, "\n", digestOfFile(machine));
@@ -45,7 +49,7 @@ uint64_t TrainingProgram::modelDigest() const {
     absl::StrAppend(&text, "\n", digestOfFile(file));
   absl::StrAppend(&text, "\n", precision, "\n", loss, "\n", logits, "\n",
                   labelSmoothing, "\n", absl::StrJoin(train, "\t"), "\n",
-                  absl::StrJoin(freeze, "\t"));
+                  absl::StrJoin(freeze, "\t"), adapters());
   return runtime::digestOf(text.data(), text.size());
 }
 

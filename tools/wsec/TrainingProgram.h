@@ -26,6 +26,8 @@ struct TrainingProgram {
   std::string reduction = "mean"; ///< of the loss of a call, or sum
   double labelSmoothing = 0;
   std::vector<std::string> train = {"*"}, freeze; ///< globs
+  std::string lora;  ///< adapters (--lora); empty: none
+  uint64_t seed = 0; ///< of their first values
   bool allowsAbsentWeights = false;
 
   /// All of this and the compiler itself, as 16 hexadecimal digits: equal ones
@@ -34,7 +36,14 @@ struct TrainingProgram {
   /// The digest of what a run may not change when it goes on: the contents of
   /// the model, the loss, the precision, and what trains.
   uint64_t modelDigest() const;
+
+private:
+  std::string adapters() const;
 };
+
+/// What is wrong with a value of --lora; empty: nothing. In
+/// CompileTraining.cpp.
+std::string problemOfAdapters(const std::string &lora);
 
 /// Compiles it to `program`, and writes what the compiler reports; without
 /// `program` it is only looked at whether there is a kernel for each operator.

@@ -7,9 +7,11 @@
 // RUN: not wse-opt --onnx-differentiate="loss=mean-square of=ids" %S/Inputs/relu.mlir 2>&1 | FileCheck %s --check-prefix=INTEGERS
 // RUN: not wse-opt --onnx-differentiate="loss=mean-square" %S/Inputs/relu.mlir 2>&1 | FileCheck %s --check-prefix=NOTHING
 // RUN: not wse-opt --onnx-differentiate="loss=cross-entropy of=one inputs=x" %S/Inputs/relu.mlir 2>&1 | FileCheck %s --check-prefix=CLASSES
+// RUN: not wse-opt --onnx-differentiate="loss=cross-entropy loss-scale=x" %S/Inputs/relu.mlir 2>&1 | FileCheck %s --check-prefix=SCALE
 // LOSS: error: loss is 'hinge', expected result, cross-entropy, mean-square
 // REDUCTION: error: reduction is 'most', expected mean, sum
 // SMOOTHING: error: label-smoothing is 2.000000e+00, expected 0 to 1
+// SCALE: error: the model has an input 'x', as that of the loss scale is called; rename it
 // RESULT: error: the model has no result 'z' to take a loss of; it has 'y', 'ids', 'one'
 // INPUT: error: there is no input 'z' of f32 to get a gradient of
 // INTEGERS: error: a loss is of f32, and result 'ids' is 'tensor<8xi64>'; name another one of the model

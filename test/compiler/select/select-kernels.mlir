@@ -261,7 +261,7 @@ func.func @main(%x: tensor<2x1x4xf32> {onnx.name = "x"}) -> (tensor<6x4xf32> {on
 // CHECK: elementwise
 // CHECK: arith.addi
 // CHECK: intermediate @double : tensor<6xi32>
-// CHECK: store {{.*}} to "double" by_columns on @r
+// CHECK: store {{.*}} to "double" on @r
 // CHECK: gather <@constant : tensor<10x8xf32>> at @double on @r {nodes = ["lookup"]}
 func.func @main(%ids: tensor<6xi64> {onnx.name = "ids"}) -> (tensor<6x8xf32> {onnx.name = "y"}) {
   %table = onnx.constant external<"m.data", 0, 320> : tensor<10x8xf32>
