@@ -31,9 +31,12 @@ ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
                               ArrayRef<RankedTensorType> types,
                               const llvm::StringMap<DenseElementsAttr> &bound) {
   // Positions are an argument, though the body has those of one call.
+  auto isPositions = [&](const ValueInfoProto *input) {
+    return !cached.positions.empty() && input == cached.positions.front();
+  };
   auto isArgument = [&](const ValueInfoProto *input) {
     return !bound.contains(input->name()) ||
-           (call && !isSample && input == cached.positions);
+           (call && !isSample && isPositions(input));
   };
   SmallVector<Type> open;
   for (auto [input, type] : llvm::zip(inputs, types))
@@ -52,7 +55,7 @@ ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
     if (!isArgument(input))
       continue;
     function.setArgAttr(index, onnx::nameAttrName, hostName(input->name()));
-    if (call && input == cached.positions)
+    if (call && isPositions(input))
       function.setArgAttr(index, onnx::positionsAttrName,
                           builder.getUnitAttr());
     if (auto state = states.pasts.find(input->name());
@@ -130,7 +133,7 @@ void ModuleBuilder::bindCall(
   for (auto [each, its] : llvm::zip(inputs, types)) {
     const ValueInfoProto *input = each;
     RankedTensorType type = its;
-    if (input != cached.mask && input != cached.positions)
+    if (input != cached.mask && !llvm::is_contained(cached.positions, input))
       continue;
     auto number = [&](int64_t at) -> Attribute {
       const int64_t value = input == cached.mask ? 1 : call->past + at;
@@ -160,7 +163,7 @@ void ModuleBuilder::addCallArguments(func::FuncOp function) {
              builder.getNamedAttr(attribute, what)}),
         namedLocation(name, context));
   };
-  if (!cached.positions)
+  if (cached.positions.empty())
     add("position_ids", {1, call->tokens}, onnx::positionsAttrName,
         builder.getUnitAttr());
   add("position", {1}, onnx::argumentAttrName,

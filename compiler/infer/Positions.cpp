@@ -250,7 +250,7 @@ Value PositionFollower::rowsOfTable(Value constant, const Tensor &here,
       numElements(ArrayRef<int64_t>(table.shape()).drop_front(axis + 1));
   for (int64_t i = 0; isPosition && i < table.size(); ++i)
     isPosition = table.asInt(i) == i / inner % table.shape()[axis];
-  if (isPosition && table.size() == table.shape()[axis]) {
+  if (isPosition) {
     Value its = positions;
     if (typeOf(its).getElementType() != type.getElementType())
       its = node(builder, loc,
@@ -259,7 +259,15 @@ Value PositionFollower::rowsOfTable(Value constant, const Tensor &here,
                  builder.getNamedAttr(
                      "to", builder.getI64IntegerAttr(int64_t(here.type()))))
                 .getResult(0);
-    return node(builder, loc, type, "Reshape",
+    Shape along(here.shape().size(), 1);
+    if (!along.empty())
+      along[axis] = here.shape()[axis];
+    its = node(builder, loc, RankedTensorType::get(along, type.getElementType()),
+               "Reshape", {its, integers(builder, loc, along, name)}, name)
+              .getResult(0);
+    if (along == here.shape())
+      return its;
+    return node(builder, loc, type, "Expand",
                 {its, integers(builder, loc, here.shape(), name)}, name)
         .getResult(0);
   }

@@ -98,4 +98,5 @@ def main():
     onnx.save(model, words.file)
 
 
-main()
+if __name__ == "__main__":
+    main()
