@@ -164,8 +164,12 @@ void StateChecks::checkPosition(BlockArgument argument) {
 
 /// What the call leaves has to be the state, as it was found.
 void StateChecks::checkResult(OpOperand &result, StringRef name) {
-  auto [update, isRight] = updateBehind(result.get());
   Type found = result.get().getType();
+  // Of what was refused, nothing more is to be said.
+  if (!isa<RankedTensorType>(found) ||
+      traceLayout(result.get()).root.getDefiningOp<onnx::NodeOp>())
+    return;
+  auto [update, isRight] = updateBehind(result.get());
   if (update && stateOf(update.getPast()) == name) {
     if (update.getPast().getType() != found) {
       refusals.add("past and present of a state differ in shape; both have the "
@@ -176,9 +180,6 @@ void StateChecks::checkResult(OpOperand &result, StringRef name) {
     if (isRight)
       return;
   }
-  // Of what was refused, nothing more is to be said.
-  if (result.get().getDefiningOp<onnx::NodeOp>())
-    return;
   refusals.add("what is returned as the present of a state is not what was "
                "written to it" +
                    howTo(),

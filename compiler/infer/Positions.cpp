@@ -262,9 +262,10 @@ Value PositionFollower::rowsOfTable(Value constant, const Tensor &here,
     Shape along(here.shape().size(), 1);
     if (!along.empty())
       along[axis] = here.shape()[axis];
-    its = node(builder, loc, RankedTensorType::get(along, type.getElementType()),
-               "Reshape", {its, integers(builder, loc, along, name)}, name)
-              .getResult(0);
+    its =
+        node(builder, loc, RankedTensorType::get(along, type.getElementType()),
+             "Reshape", {its, integers(builder, loc, along, name)}, name)
+            .getResult(0);
     if (along == here.shape())
       return its;
     return node(builder, loc, type, "Expand",

@@ -103,9 +103,10 @@ Value wsec::infer::appendToState(Legalization &n, Value past, Value written,
   }
   const bool isStatic = hasCapacity(state, axis);
   if (isStatic && !isInPlace) {
-    n.fail("joins what is new to a past of the capacity; write to it, or export "
-           "the model with dynamic axes, of which the tokens of the past are "
-           "one");
+    n.fail(
+        "joins what is new to a past of the capacity; write to it, or export "
+        "the model with dynamic axes, of which the tokens of the past are "
+        "one");
     return {};
   }
   if (!isStatic && axis >= 0 && axis < int64_t(shape.size()))
@@ -155,7 +156,8 @@ static bool arePositions(Value places, int64_t axis) {
       return false;
   }
   BlockArgument argument = argumentBehind(places);
-  return argument && numElements(shapeOf(places)) == numElements(shapeOf(argument)) &&
+  return argument &&
+         numElements(shapeOf(places)) == numElements(shapeOf(argument)) &&
          functionOf(argument).getArgAttr(argument.getArgNumber(),
                                          onnx::positionsAttrName);
 }

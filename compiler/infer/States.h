@@ -35,7 +35,8 @@ mlir::Value appendToState(Legalization &legalization, mlir::Value past,
 /// writes.
 bool isStaticCache(mlir::Value cache);
 
-/// A scatter of `written` along `axis` to such a cache, at `places` [.., tokens,
+/// A scatter of `written` along `axis` to such a cache, at `places` [..,
+/// tokens,
 /// ..], which have to be the positions of the call. Null with a reason.
 mlir::Value scatterToState(Legalization &legalization, mlir::Value cache,
                            mlir::Value places, mlir::Value written,
