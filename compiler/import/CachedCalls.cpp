@@ -136,22 +136,30 @@ ImportOptions wsec::boundTo(const CachedCall &call, const CachedInputs &inputs,
     if (!extentBy(bound.dims, symbol))
       bound.dims.emplace_back(symbol, extent);
   };
+  int64_t sequences = 1;
   llvm::erase_if(bound.shapes, [&](const auto &shape) {
-    return shape.first == inputs.tokens->name();
+    const bool isOfTokens = shape.first == inputs.tokens->name();
+    if (isOfTokens && !shape.second.empty())
+      sequences = shape.second.front();
+    return isOfTokens;
   });
   set(dimensionOf(*inputs.tokens, 1), call.tokens, true);
-  set(dimensionOf(*inputs.tokens, 0), 1, false);
+  set(dimensionOf(*inputs.tokens, 0), sequences, sequences > 1);
+  // As many sequences as have tokens, whatever the export calls them.
+  const Dimension &every = dimensionOf(*inputs.tokens, 0);
+  const int64_t batch =
+      extentBy(bound.dims, symbolOf(every)).value_or(every.dim_value());
   for (const ValueInfoProto *past : inputs.pasts) {
     set(dimensionOf(*past, tokensAxis(*past)), call.past, true);
-    set(dimensionOf(*past, 0), 1, false);
+    set(dimensionOf(*past, 0), batch, false);
   }
   if (inputs.mask) {
     set(dimensionOf(*inputs.mask, 1), call.total(), true);
-    set(dimensionOf(*inputs.mask, 0), 1, false);
+    set(dimensionOf(*inputs.mask, 0), batch, false);
   }
   for (const ValueInfoProto *its : inputs.positions) {
     set(dimensionOf(*its, rankOf(*its) - 1), call.tokens, true);
-    set(dimensionOf(*its, 0), 1, false);
+    set(dimensionOf(*its, 0), batch, false);
   }
   return bound;
 }

@@ -68,7 +68,9 @@ ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
     ++index;
   }
   if (call && !isSample)
-    addCallArguments(function);
+    for (auto [input, type] : llvm::zip(inputs, types))
+      if (input == cached.tokens)
+        addCallArguments(function, type.getDimSize(0));
   return function;
 }
 
@@ -151,7 +153,7 @@ void ModuleBuilder::bindCall(
 
 /// Where states are written, and, of a model that counts its positions itself,
 /// these.
-void ModuleBuilder::addCallArguments(func::FuncOp function) {
+void ModuleBuilder::addCallArguments(func::FuncOp function, int64_t batch) {
   auto add = [&](StringRef name, ArrayRef<int64_t> shape, StringRef attribute,
                  Attribute what) {
     auto type = RankedTensorType::get(shape, builder.getI64Type());
@@ -164,9 +166,9 @@ void ModuleBuilder::addCallArguments(func::FuncOp function) {
         namedLocation(name, context));
   };
   if (cached.positions.empty())
-    add("position_ids", {1, call->tokens}, onnx::positionsAttrName,
+    add("position_ids", {batch, call->tokens}, onnx::positionsAttrName,
         builder.getUnitAttr());
-  add("position", {1}, onnx::argumentAttrName,
+  add("position", {batch}, onnx::argumentAttrName,
       builder.getDenseI64ArrayAttr({0, call->past}));
 }
 
@@ -192,9 +194,6 @@ ModuleBuilder::buildCachedEntry(ArrayRef<const ValueInfoProto *> inputs,
   for (const auto &[name, shape] : options.shapes) {
     if (name != cached.tokens->name() || shape.size() < 2)
       continue;
-    if (shape[0] != 1)
-      return fail("more than one sequence a call, of which each would have a "
-                  "position; take a batch of 1");
     for (const auto &[symbol, extent] : its.dims)
       if (symbol == cached.tokensSymbol() && extent != shape[1])
         return fail("dimension '" + symbol + "' is " + Twine(extent) +
@@ -211,9 +210,13 @@ ModuleBuilder::buildCachedEntry(ArrayRef<const ValueInfoProto *> inputs,
     for (BlockArgument argument : function->getArguments())
       if (function->getArgAttr(argument.getArgNumber(), onnx::nameAttrName) ==
               hostName(cached.tokens->name()) &&
-          cast<RankedTensorType>(argument.getType()).getDimSize(0) != 1)
-        return fail("more than one sequence a call, of which each would have a "
-                    "position; take a batch of 1");
+          cast<RankedTensorType>(argument.getType()).getDimSize(0) != 1 &&
+          llvm::any_of(cached.positions, [](const ValueInfoProto *its) {
+            return its->name() == "cache_position";
+          }))
+        return fail("more than one sequence a call, of which each has a "
+                    "position, and cache_position is one for all; take a batch "
+                    "of 1");
     (*function)->setAttr(onnx::callAttrName, builder.getDenseI64ArrayAttr(
                                                  {each.tokens, each.past}));
     if (isSample) {
