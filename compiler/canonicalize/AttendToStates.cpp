@@ -22,14 +22,59 @@ struct Seen {
 };
 } // namespace
 
-/// What a constant that is added leaves, with the last query's own key the
-/// last one; nothing where it does more than to hide keys behind each query's
-/// own, and those that are so many before it.
+static std::optional<Tensor> constantOf(Value value) {
+  std::optional<Fact> fact = factOf(value);
+  return fact ? fact->load() : std::nullopt;
+}
+
+static bool isPositions(Value value) {
+  while (auto reshape = value.getDefiningOp<onnx::ReshapeOp>())
+    value = reshape.getX();
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument &&
+         cast<func::FuncOp>(argument.getOwner()->getParentOp())
+             .getArgAttr(argument.getArgNumber(), onnx::positionsAttrName);
+}
+
+/// The table, [keys, keys], of which `mask` is the rows at the positions of a
+/// call, the same for all heads: so a mask is of a static cache.
+static std::optional<Tensor> tableOf(Value mask, int64_t keys) {
+  while (auto reshape = mask.getDefiningOp<onnx::ReshapeOp>())
+    mask = reshape.getX();
+  if (auto where = mask.getDefiningOp<onnx::WhereOp>()) {
+    std::optional<double> seen = uniformValue(where.getA()),
+                          hidden = uniformValue(where.getB());
+    std::optional<Tensor> isSeen = tableOf(where.getCondition(), keys);
+    if (!seen || !hidden || !isSeen)
+      return std::nullopt;
+    Tensor numbers(ElementType::Float32, isSeen->shape());
+    for (int64_t i = 0; i < numbers.size(); ++i)
+      numbers.setFloat(i, isSeen->asInt(i) ? *seen : *hidden);
+    return numbers;
+  }
+  auto gather = mask.getDefiningOp<onnx::GatherOp>();
+  if (!gather || !isPositions(gather.getIds()))
+    return std::nullopt;
+  std::optional<Tensor> table = constantOf(gather.getTable());
+  if (!table || table->shape() != Shape{keys, keys})
+    return std::nullopt;
+  return table;
+}
+
+/// What `mask`, which is added, leaves, with the last query's own key the last
+/// one; nothing where it does more than to hide keys behind each query's own,
+/// and those that are so many before it. It is a constant, or rows of one.
 static std::optional<Seen> seenBy(Value mask, int64_t queries, int64_t keys) {
-  std::optional<Fact> fact = factOf(mask);
-  std::optional<Tensor> numbers = fact ? fact->load() : std::nullopt;
-  if (!numbers || numbers->shape().size() != 4 ||
-      numbers->shape()[2] != queries || numbers->shape()[3] != keys)
+  std::optional<Tensor> numbers = constantOf(mask);
+  if (!numbers && shapeOf(mask).back() == keys &&
+      numElements(shapeOf(mask)) == queries * keys) {
+    numbers = tableOf(mask, keys);
+    queries = keys;
+  } else if (!numbers || numbers->shape().size() != 4 ||
+             numbers->shape()[2] != queries || numbers->shape()[3] != keys) {
+    return std::nullopt;
+  }
+  if (!numbers)
     return std::nullopt;
   Seen seen;
   int64_t later = 0, laterHidden = 0;

@@ -4,12 +4,14 @@
 // alive, so the wafer holds it once.
 #include "compiler/canonicalize/VerifyStates.h"
 #include "compiler/values/OnnxValues.h"
+#include "compiler/values/ViewTracing.h"
 #include "dialects/onnx/CachedCalls.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::canonicalize;
+using namespace wsec::values;
 
 static StringRef textOf(Attribute attribute) {
   auto text = dyn_cast_or_null<StringAttr>(attribute);
@@ -70,32 +72,20 @@ private:
 
 /// The update behind the layouts of `result`, if there is one, and whether that
 /// is in the order of the state: as it was written, or, where a model has heads
-/// before tokens, transposed once.
+/// before tokens, these in turn.
 static std::pair<onnx::UpdateOp, bool> updateBehind(Value result) {
-  Value value = result;
-  bool isTransposed = false, isRight = true;
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto transpose = dyn_cast<onnx::TransposeOp>(op)) {
-      isRight =
-          !isTransposed && transpose.getPerm() == ArrayRef<int64_t>{0, 2, 1, 3};
-      isTransposed = true;
-    } else if (!isa<onnx::ReshapeOp>(op)) {
-      break;
-    }
-    value = op->getOperand(0);
-  }
-  auto update = value.getDefiningOp<onnx::UpdateOp>();
-  if (!update || update.getResult() == result)
+  TracedView traced = traceLayout(result);
+  auto update = traced.root.getDefiningOp<onnx::UpdateOp>();
+  if (!update || traced.root == result)
     return {update, true};
   const ArrayRef<int64_t> shape =
       cast<RankedTensorType>(result.getType()).getShape();
-  const bool headsFirst = shape.size() == 4;
-  // Of one head or token, both orders are the same.
-  if (headsFirst && shape[1] > 1 && shape[2] > 1)
-    isRight &= isTransposed;
-  else if (!headsFirst)
-    isRight &= !isTransposed;
-  return {update, isRight};
+  if (shape.size() != 4)
+    return {update, traced.view.isContiguous()};
+  const int64_t heads = shape[1], tokens = shape[2], size = shape[3];
+  StridedView byHeads = StridedView::strided(
+      shape, 0, {tokens * heads * size, size, heads * size, 1});
+  return {update, traced.view.atoms(0, 4) == byHeads.atoms(0, 4)};
 }
 
 void StateChecks::checkUses(BlockArgument state, StringRef name) {
@@ -174,8 +164,12 @@ void StateChecks::checkPosition(BlockArgument argument) {
 
 /// What the call leaves has to be the state, as it was found.
 void StateChecks::checkResult(OpOperand &result, StringRef name) {
-  auto [update, isRight] = updateBehind(result.get());
   Type found = result.get().getType();
+  // Of what was refused, nothing more is to be said.
+  if (!isa<RankedTensorType>(found) ||
+      traceLayout(result.get()).root.getDefiningOp<onnx::NodeOp>())
+    return;
+  auto [update, isRight] = updateBehind(result.get());
   if (update && stateOf(update.getPast()) == name) {
     if (update.getPast().getType() != found) {
       refusals.add("past and present of a state differ in shape; both have the "
@@ -186,9 +180,6 @@ void StateChecks::checkResult(OpOperand &result, StringRef name) {
     if (isRight)
       return;
   }
-  // Of what was refused, nothing more is to be said.
-  if (result.get().getDefiningOp<onnx::NodeOp>())
-    return;
   refusals.add("what is returned as the present of a state is not what was "
                "written to it" +
                    howTo(),

@@ -58,7 +58,9 @@ wsec::findCachedInputs(const OnnxModel &model,
       return failure();
   }
   found.mask = namedAs(inputs, {"attention_mask"}, options);
-  found.positions = namedAs(inputs, {"position_ids"}, options);
+  for (StringRef name : {"position_ids", "cache_position"})
+    if (const ValueInfoProto *input = namedAs(inputs, name, options))
+      found.positions.push_back(input);
   for (const ValueInfoProto *input : inputs) {
     if (!states.pasts.count(input->name()))
       continue;
@@ -68,10 +70,13 @@ wsec::findCachedInputs(const OnnxModel &model,
                  ", expected [batch, heads, tokens, size] or [batch, tokens, "
                  "features]",
              *input);
-    else if (symbolOf(dimensionOf(*input, tokensAxis(*input))).empty())
-      refuse("--kv-capacity: dimension " + Twine(tokensAxis(*input)) +
-                 ", the tokens of the past, has no name; export the model with "
-                 "dynamic axes, of which this is one",
+    else if (const Dimension &its = dimensionOf(*input, tokensAxis(*input));
+             symbolOf(its).empty() && its.dim_value() != *options.kvCapacity)
+      refuse("--kv-capacity=" + Twine(*options.kvCapacity) + ": dimension " +
+                 Twine(tokensAxis(*input)) + ", the tokens of the past, is " +
+                 Twine(its.dim_value()) +
+                 "; take that as the capacity of a static cache, or export the "
+                 "model with dynamic axes, of which this is one",
              *input);
   }
   if (found.mask && (rankOf(*found.mask) != 2 ||
@@ -79,11 +84,13 @@ wsec::findCachedInputs(const OnnxModel &model,
     refuse("--kv-capacity: expected attention_mask as [batch, tokens of past "
            "and call], the latter with a name; export it with dynamic axes",
            *found.mask);
-  if (found.positions && rankOf(*found.positions) != 2)
-    refuse("--kv-capacity: position_ids of rank " +
-               Twine(rankOf(*found.positions)) +
-               ", expected [batch, tokens of the call]",
-           *found.positions);
+  for (const ValueInfoProto *its : found.positions)
+    if (const int rank = its->name() == "position_ids" ? 2 : 1;
+        rankOf(*its) != rank)
+      refuse("--kv-capacity: " + Twine(its->name()) + " of rank " +
+                 Twine(rankOf(*its)) + ", expected [" +
+                 (rank == 2 ? "batch, " : "") + "tokens of the call]",
+             *its);
   if (found.pasts.empty())
     refusals.add("--kv-capacity: the model has no past that is a state; name "
                  "its inputs and outputs with --state PAST=PRESENT");
@@ -129,22 +136,30 @@ ImportOptions wsec::boundTo(const CachedCall &call, const CachedInputs &inputs,
     if (!extentBy(bound.dims, symbol))
       bound.dims.emplace_back(symbol, extent);
   };
+  int64_t sequences = 1;
   llvm::erase_if(bound.shapes, [&](const auto &shape) {
-    return shape.first == inputs.tokens->name();
+    const bool isOfTokens = shape.first == inputs.tokens->name();
+    if (isOfTokens && !shape.second.empty())
+      sequences = shape.second.front();
+    return isOfTokens;
   });
   set(dimensionOf(*inputs.tokens, 1), call.tokens, true);
-  set(dimensionOf(*inputs.tokens, 0), 1, false);
+  set(dimensionOf(*inputs.tokens, 0), sequences, sequences > 1);
+  // As many sequences as have tokens, whatever the export calls them.
+  const Dimension &every = dimensionOf(*inputs.tokens, 0);
+  const int64_t batch =
+      extentBy(bound.dims, symbolOf(every)).value_or(every.dim_value());
   for (const ValueInfoProto *past : inputs.pasts) {
     set(dimensionOf(*past, tokensAxis(*past)), call.past, true);
-    set(dimensionOf(*past, 0), 1, false);
+    set(dimensionOf(*past, 0), batch, false);
   }
   if (inputs.mask) {
     set(dimensionOf(*inputs.mask, 1), call.total(), true);
-    set(dimensionOf(*inputs.mask, 0), 1, false);
+    set(dimensionOf(*inputs.mask, 0), batch, false);
   }
-  if (inputs.positions) {
-    set(dimensionOf(*inputs.positions, 1), call.tokens, true);
-    set(dimensionOf(*inputs.positions, 0), 1, false);
+  for (const ValueInfoProto *its : inputs.positions) {
+    set(dimensionOf(*its, rankOf(*its) - 1), call.tokens, true);
+    set(dimensionOf(*its, 0), batch, false);
   }
   return bound;
 }

@@ -2,7 +2,7 @@
 //
 // `--kv-capacity`: a model that takes what calls before have left, as long as
 // they have made it, and gives it back longer. Its entries hold it at one
-// length, the capacity.
+// length, the capacity, which pasts of static caches have by themselves.
 #ifndef COMPILER_IMPORT_CACHEDCALLS_H
 #define COMPILER_IMPORT_CACHEDCALLS_H
 
@@ -21,9 +21,11 @@ struct CachedCall {
 
 /// What of a model's inputs has to do with the tokens of a call.
 struct CachedInputs {
-  const ValueInfoProto *tokens = nullptr;    // input_ids or inputs_embeds
-  const ValueInfoProto *mask = nullptr;      // attention_mask, or null
-  const ValueInfoProto *positions = nullptr; // position_ids, or null
+  const ValueInfoProto *tokens = nullptr; // input_ids or inputs_embeds
+  const ValueInfoProto *mask = nullptr;   // attention_mask, or null
+  /// position_ids and cache_position, if there are such; the host gives the
+  /// first.
+  llvm::SmallVector<const ValueInfoProto *> positions;
   llvm::SmallVector<const ValueInfoProto *> pasts;
 
   /// The symbol of the call's tokens; empty where the model fixes them.

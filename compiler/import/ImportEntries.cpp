@@ -31,9 +31,12 @@ ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
                               ArrayRef<RankedTensorType> types,
                               const llvm::StringMap<DenseElementsAttr> &bound) {
   // Positions are an argument, though the body has those of one call.
+  auto isPositions = [&](const ValueInfoProto *input) {
+    return !cached.positions.empty() && input == cached.positions.front();
+  };
   auto isArgument = [&](const ValueInfoProto *input) {
     return !bound.contains(input->name()) ||
-           (call && !isSample && input == cached.positions);
+           (call && !isSample && isPositions(input));
   };
   SmallVector<Type> open;
   for (auto [input, type] : llvm::zip(inputs, types))
@@ -52,7 +55,7 @@ ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
     if (!isArgument(input))
       continue;
     function.setArgAttr(index, onnx::nameAttrName, hostName(input->name()));
-    if (call && input == cached.positions)
+    if (call && isPositions(input))
       function.setArgAttr(index, onnx::positionsAttrName,
                           builder.getUnitAttr());
     if (auto state = states.pasts.find(input->name());
@@ -65,7 +68,9 @@ ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
     ++index;
   }
   if (call && !isSample)
-    addCallArguments(function);
+    for (auto [input, type] : llvm::zip(inputs, types))
+      if (input == cached.tokens)
+        addCallArguments(function, type.getDimSize(0));
   return function;
 }
 
@@ -130,7 +135,7 @@ void ModuleBuilder::bindCall(
   for (auto [each, its] : llvm::zip(inputs, types)) {
     const ValueInfoProto *input = each;
     RankedTensorType type = its;
-    if (input != cached.mask && input != cached.positions)
+    if (input != cached.mask && !llvm::is_contained(cached.positions, input))
       continue;
     auto number = [&](int64_t at) -> Attribute {
       const int64_t value = input == cached.mask ? 1 : call->past + at;
@@ -148,7 +153,7 @@ void ModuleBuilder::bindCall(
 
 /// Where states are written, and, of a model that counts its positions itself,
 /// these.
-void ModuleBuilder::addCallArguments(func::FuncOp function) {
+void ModuleBuilder::addCallArguments(func::FuncOp function, int64_t batch) {
   auto add = [&](StringRef name, ArrayRef<int64_t> shape, StringRef attribute,
                  Attribute what) {
     auto type = RankedTensorType::get(shape, builder.getI64Type());
@@ -160,10 +165,10 @@ void ModuleBuilder::addCallArguments(func::FuncOp function) {
              builder.getNamedAttr(attribute, what)}),
         namedLocation(name, context));
   };
-  if (!cached.positions)
-    add("position_ids", {1, call->tokens}, onnx::positionsAttrName,
+  if (cached.positions.empty())
+    add("position_ids", {batch, call->tokens}, onnx::positionsAttrName,
         builder.getUnitAttr());
-  add("position", {1}, onnx::argumentAttrName,
+  add("position", {batch}, onnx::argumentAttrName,
       builder.getDenseI64ArrayAttr({0, call->past}));
 }
 
@@ -189,9 +194,6 @@ ModuleBuilder::buildCachedEntry(ArrayRef<const ValueInfoProto *> inputs,
   for (const auto &[name, shape] : options.shapes) {
     if (name != cached.tokens->name() || shape.size() < 2)
       continue;
-    if (shape[0] != 1)
-      return fail("more than one sequence a call, of which each would have a "
-                  "position; take a batch of 1");
     for (const auto &[symbol, extent] : its.dims)
       if (symbol == cached.tokensSymbol() && extent != shape[1])
         return fail("dimension '" + symbol + "' is " + Twine(extent) +
@@ -208,9 +210,13 @@ ModuleBuilder::buildCachedEntry(ArrayRef<const ValueInfoProto *> inputs,
     for (BlockArgument argument : function->getArguments())
       if (function->getArgAttr(argument.getArgNumber(), onnx::nameAttrName) ==
               hostName(cached.tokens->name()) &&
-          cast<RankedTensorType>(argument.getType()).getDimSize(0) != 1)
-        return fail("more than one sequence a call, of which each would have a "
-                    "position; take a batch of 1");
+          cast<RankedTensorType>(argument.getType()).getDimSize(0) != 1 &&
+          llvm::any_of(cached.positions, [](const ValueInfoProto *its) {
+            return its->name() == "cache_position";
+          }))
+        return fail("more than one sequence a call, of which each has a "
+                    "position, and cache_position is one for all; take a batch "
+                    "of 1");
     (*function)->setAttr(onnx::callAttrName, builder.getDenseI64ArrayAttr(
                                                  {each.tokens, each.past}));
     if (isSample) {

@@ -49,7 +49,7 @@ private:
   void bindCall(llvm::ArrayRef<const ValueInfoProto *> inputs,
                 llvm::ArrayRef<mlir::RankedTensorType> types,
                 llvm::StringMap<mlir::DenseElementsAttr> &elements) const;
-  void addCallArguments(mlir::func::FuncOp function);
+  void addCallArguments(mlir::func::FuncOp function, int64_t batch);
   /// The name that the host knows an input or output of the entry by.
   mlir::StringAttr hostName(llvm::StringRef name) const;
   /// With an argument for each input that is not bound.

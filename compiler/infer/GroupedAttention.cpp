@@ -360,8 +360,9 @@ static bool groupQueryAttention(Legalization &n) {
   const int64_t room =
       n.has(3) ? std::max(shapeOf(n.input(3))[2], total) : total;
   auto present = [&](Value past, Value now) {
-    return past && isGrowingState(past) ? appendToState(n, past, now, 2)
-                                        : cacheOf(n, past, now, starts, room);
+    return past && isGrowingState(past)
+               ? appendToState(n, past, now, 2, /*isInPlace=*/true)
+               : cacheOf(n, past, now, starts, room);
   };
   Value keys = present(n.optional(3), a.k);
   Value values = present(n.optional(4), a.v);

@@ -4,6 +4,7 @@
 // build masks and positions out of constants; the rest see Places.h.
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Places.h"
+#include "compiler/infer/States.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -370,15 +371,19 @@ static Value foldUpdates(Legalization &n, BinaryKind kind, Value updates) {
   return updates;
 }
 
+/// Whether what is scattered takes the place of what was there.
+static bool replaces(Legalization &n) {
+  return n.op().getOpType() == "Scatter" // has no reductions
+         || n.node().stringAttr("reduction") == "none";
+}
+
 /// `rows` [R,W], of which the `updates` [U,W] go to `places` [U].
 static bool scatterRows(Legalization &n, Value rows, Value places,
                         Value updates) {
   const int64_t count = shapeOf(rows)[0], width = shapeOf(rows)[1];
   const int64_t many = shapeOf(updates)[0];
-  StringRef reduction = n.op().getOpType() == "Scatter"
-                            ? "none" // has no other
-                            : n.node().stringAttr("reduction");
-  const int64_t each = reduction == "none" ? 1 : width;
+  const bool isReplaced = replaces(n);
+  const int64_t each = isReplaced ? 1 : width;
   if (many * each > mostComparisons / count)
     return n.fail(Twine(many) + " updates of " + Twine(count) +
                   " rows are too many for each to be held against each");
@@ -387,7 +392,7 @@ static bool scatterRows(Legalization &n, Value rows, Value places,
       n.reshape(countAlong(n, ElementType::Int32, 1, 0, count, 1), {count, 1});
   places = n.reshape(rowsAt(n, numbers, places), {1, many});
   Value isHere = n.binary(BinaryKind::Equal, places, numbers);
-  if (reduction == "none") {
+  if (isReplaced) {
     // The last update of a row stands behind all rows of the table.
     Value last =
         n.where(isHere, countAlong(n, ElementType::Int32, 2, 1, many, 1),
@@ -400,7 +405,7 @@ static bool scatterRows(Legalization &n, Value rows, Value places,
         rowsAt(n, n.concat({rows, updates}, 0), n.reshape(from, {count})),
         n.resultType().getShape()));
   }
-  const BinaryKind kind = updateKind(reduction);
+  const BinaryKind kind = updateKind(n.node().stringAttr("reduction"));
   const bool isSum = kind == BinaryKind::Add,
              isProduct = kind == BinaryKind::Mul;
   // Of minimum and maximum the row itself changes nothing.
@@ -421,6 +426,10 @@ static bool scatterElements(Legalization &n) {
   std::optional<int64_t> axis = n.node().axisAttr(shapeOf(x).size());
   if (!axis)
     return false;
+  if (isStaticCache(x) && replaces(n)) {
+    Value present = scatterToState(n, x, indices, n.input(2), *axis);
+    return present && n.replace(present);
+  }
   const int64_t many = numElements(shapeOf(indices));
   Value places = elementPlaces(n, shapeOf(x), indices, *axis);
   return scatterRows(n, n.reshape(x, {numElements(shapeOf(x)), 1}),
@@ -433,6 +442,11 @@ static bool scatterND(Legalization &n) {
   const int64_t width = shapeOf(indices).back();
   const int64_t rows = numElements(shapeOf(x).take_front(width));
   const int64_t columns = numElements(shapeOf(x).drop_front(width));
+  if (isStaticCache(x) && replaces(n) && width == 1 &&
+      shapeOf(indices).size() == 2) {
+    Value present = scatterToState(n, x, indices, n.input(2), 0);
+    return present && n.replace(present);
+  }
   const int64_t many = numElements(shapeOf(indices).drop_back());
   Value places = n.reshape(tuplePlaces(n, shapeOf(x), indices, 0), {many});
   return scatterRows(n, n.reshape(x, {rows, columns}), places,

@@ -31,6 +31,11 @@ private:
   bool saysTokens(Value constant, int64_t fewer);
   /// Whether its extents are others where the past is shorter.
   bool follows(Value value) const;
+  /// Sequences of a call, each with positions of its own.
+  int64_t batch() const {
+    return positions && shapeOf(positions).size() == 2 ? shapeOf(positions)[0]
+                                                       : 1;
+  }
   void refuseSums(ArrayRef<onnx::NodeOp> nodes);
   void followResults();
   /// What takes the place of a constant: itself where it holds for all calls;
@@ -244,13 +249,20 @@ Value PositionFollower::rowsOfTable(Value constant, const Tensor &here,
   const Location loc = op->getLoc();
   auto type = RankedTensorType::get(
       here.shape(), toMlirType(builder.getContext(), here.type()));
+  // Each sequence of a batch is elsewhere.
+  const int64_t batch = this->batch(), every = table.size() / batch;
+  if (batch > 1 && (axis == 0 || here.shape()[0] != batch))
+    return {};
+  for (int64_t i = every; i < table.size(); ++i)
+    if (!equalAt(table, i, table, i % every))
+      return {};
   // Positions themselves need no table.
   bool isPosition = !isFloat(here.type());
   const int64_t inner =
       numElements(ArrayRef<int64_t>(table.shape()).drop_front(axis + 1));
   for (int64_t i = 0; isPosition && i < table.size(); ++i)
     isPosition = table.asInt(i) == i / inner % table.shape()[axis];
-  if (isPosition && table.size() == table.shape()[axis]) {
+  if (isPosition) {
     Value its = positions;
     if (typeOf(its).getElementType() != type.getElementType())
       its = node(builder, loc,
@@ -259,17 +271,29 @@ Value PositionFollower::rowsOfTable(Value constant, const Tensor &here,
                  builder.getNamedAttr(
                      "to", builder.getI64IntegerAttr(int64_t(here.type()))))
                 .getResult(0);
-    return node(builder, loc, type, "Reshape",
+    Shape along(here.shape().size(), 1);
+    if (!along.empty())
+      along[axis] = here.shape()[axis], along[0] = axis ? batch : along[0];
+    its =
+        node(builder, loc, RankedTensorType::get(along, type.getElementType()),
+             "Reshape", {its, integers(builder, loc, along, name)}, name)
+            .getResult(0);
+    if (along == here.shape())
+      return its;
+    return node(builder, loc, type, "Expand",
                 {its, integers(builder, loc, here.shape(), name)}, name)
         .getResult(0);
   }
   // Tables have a row a position where nothing stands before it.
   const int64_t before =
-      numElements(ArrayRef<int64_t>(table.shape()).take_front(axis));
+      numElements(ArrayRef<int64_t>(table.shape()).take_front(axis)) / batch;
+  if (batch > 1 && before > 1)
+    return {};
   Shape tableShape = table.shape(), rowsShape = here.shape();
   if (before == 1) {
-    tableShape = {table.shape()[axis], inner};
-    rowsShape = {here.shape()[axis], inner};
+    // Of equal tables of all sequences the first one's rows are taken.
+    tableShape = {batch * table.shape()[axis], inner};
+    rowsShape = {batch * here.shape()[axis], inner};
     axis = 0;
   }
   Value rowNumbers =
@@ -433,8 +457,12 @@ void PositionFollower::follow(onnx::NodeOp user) {
                      ", of node '" + name +
                      "', follows the tokens of the past, and is neither a "
                      "causal mask, with a window or without, nor rows of a "
-                     "table, one a position; export without it, or leave "
-                     "--kv-capacity out");
+                     "table, one a position" +
+                     (batch() > 1
+                          ? " of each sequence; export with position_ids "
+                            "[batch, tokens], take a batch of 1, or leave "
+                            "--kv-capacity out"
+                          : "; export without it, or leave --kv-capacity out"));
   }
 }
 

@@ -82,8 +82,17 @@ bool wsec::infer::isGrowingState(Value past) {
          functionOf(argumentBehind(past))->hasAttr(onnx::callAttrName);
 }
 
+/// Whether an argument has tokens of the capacity, and not of those before the
+/// call alone.
+static bool hasCapacity(BlockArgument state, int64_t axis) {
+  auto call =
+      functionOf(state)->getAttrOfType<DenseI64ArrayAttr>(onnx::callAttrName);
+  return axis >= 0 && axis < int64_t(shapeOf(state).size()) &&
+         shapeOf(state)[axis] == call[0] + call[1];
+}
+
 Value wsec::infer::appendToState(Legalization &n, Value past, Value written,
-                                 int64_t axis) {
+                                 int64_t axis, bool isInPlace) {
   BlockArgument state = argumentBehind(past);
   func::FuncOp function = functionOf(state);
   Shape shape(shapeOf(past));
@@ -92,7 +101,15 @@ Value wsec::infer::appendToState(Legalization &n, Value past, Value written,
            "as present, or leave --kv-capacity out");
     return {};
   }
-  if (axis >= 0 && axis < int64_t(shape.size()))
+  const bool isStatic = hasCapacity(state, axis);
+  if (isStatic && !isInPlace) {
+    n.fail(
+        "joins what is new to a past of the capacity; write to it, or export "
+        "the model with dynamic axes, of which the tokens of the past are "
+        "one");
+    return {};
+  }
+  if (!isStatic && axis >= 0 && axis < int64_t(shape.size()))
     shape[axis] += shapeOf(written)[axis];
   BlockArgument position;
   for (BlockArgument argument : function.getArguments())
@@ -106,6 +123,62 @@ Value wsec::infer::appendToState(Legalization &n, Value past, Value written,
         function.getFunctionType().getResults()));
   }
   return updateState(n, past, written, position, axis, false);
+}
+
+/// The axes of a state that `cache` has, in its order.
+static Shape axesOf(Value cache) {
+  Shape axes(llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(cache).size())));
+  if (auto transpose = cache.getDefiningOp<onnx::TransposeOp>())
+    llvm::copy(transpose.getPerm(), axes.begin());
+  return axes;
+}
+
+static Value untransposed(Value cache) {
+  auto transpose = cache.getDefiningOp<onnx::TransposeOp>();
+  return transpose ? transpose.getX() : cache;
+}
+
+bool wsec::infer::isStaticCache(Value cache) {
+  Value past = untransposed(cache);
+  return argumentBehind(past) && isGrowingState(past);
+}
+
+/// Whether `places` are those of the tokens of the call along `axis`, and of no
+/// other one.
+static bool arePositions(Value places, int64_t axis) {
+  auto isAlone = [&](Value value) {
+    const ArrayRef<int64_t> shape = shapeOf(value);
+    return axis < int64_t(shape.size()) && numElements(shape) == shape[axis];
+  };
+  if (auto expand = places.getDefiningOp<onnx::ExpandOp>()) {
+    places = expand.getX();
+    if (!isAlone(places))
+      return false;
+  }
+  BlockArgument argument = argumentBehind(places);
+  return argument &&
+         numElements(shapeOf(places)) == numElements(shapeOf(argument)) &&
+         functionOf(argument).getArgAttr(argument.getArgNumber(),
+                                         onnx::positionsAttrName);
+}
+
+Value wsec::infer::scatterToState(Legalization &n, Value cache, Value places,
+                                  Value written, int64_t axis) {
+  if (!arePositions(places, axis)) {
+    n.fail("writes to a state at other places than the positions of the call; "
+           "write at cache_position, or leave --kv-capacity out");
+    return {};
+  }
+  const Shape axes = axesOf(cache);
+  Shape back(axes.size());
+  for (auto [to, from] : llvm::enumerate(axes))
+    back[from] = int64_t(to);
+  const bool isTransposed = cache.getDefiningOp<onnx::TransposeOp>() != nullptr;
+  Value present =
+      appendToState(n, untransposed(cache),
+                    isTransposed ? n.transpose(written, back) : written,
+                    axes[axis], /*isInPlace=*/true);
+  return present && isTransposed ? n.transpose(present, axes) : present;
 }
 
 /// What `heads` [batch, heads, tokens, size] is made of.

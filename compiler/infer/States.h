@@ -25,9 +25,22 @@ mlir::Value updateState(Legalization &legalization, mlir::Value past,
 bool isGrowingState(mlir::Value past);
 
 /// Writes tokens behind those that the call finds: the place of a Concat along
-/// `axis`, whose result has the capacity. Null with a reason.
+/// `axis`, whose result has the capacity; with `isInPlace` that of an operator
+/// that writes to the past, if this has the capacity. Null with a reason.
 mlir::Value appendToState(Legalization &legalization, mlir::Value past,
-                          mlir::Value written, int64_t axis);
+                          mlir::Value written, int64_t axis,
+                          bool isInPlace = false);
+
+/// Whether `cache` is such a state, perhaps transposed, to which a scatter
+/// writes.
+bool isStaticCache(mlir::Value cache);
+
+/// A scatter of `written` along `axis` to such a cache, at `places` [..,
+/// tokens,
+/// ..], which have to be the positions of the call. Null with a reason.
+mlir::Value scatterToState(Legalization &legalization, mlir::Value cache,
+                           mlir::Value places, mlir::Value written,
+                           int64_t axis);
 
 /// Whether keys or values are what a state holds.
 bool readsState(const GeneralAttention &attention);

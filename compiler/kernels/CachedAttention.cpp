@@ -164,7 +164,7 @@ private:
 
 void CachedAttentionWriter::write() {
   b.where(keys.sequences, [&] {
-    tokens.emplace(b, keys, b.argument(op.getPosition()), shape.tokens);
+    tokens.emplace(b, keys, op.getPositions(), shape.tokens);
     if (!shape.spread()) {
       share = tokens->now;
       return b.loop(s.spreadSize(keys.layout.features.units, b.width(), s.px()),
@@ -286,7 +286,7 @@ void CachedAttentionWriter::score(Affine head, Affine firstToken) {
 
 void CachedAttentionWriter::hideUnseen(Affine firstToken) {
   const ScoreLines lines = {summed, shape.held, shape.round, shape.repeat,
-                            b.argument(op.getPosition()) + firstToken};
+                            tokens->position + firstToken};
   hideLater(b, *tokens, lines, shape.late());
   if (shape.window)
     hideEarlier(b, *tokens, lines, *shape.window);
@@ -403,8 +403,9 @@ KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
                                    const CachedAttentionShape &shape,
                                    const Machine &machine) {
   CostModel model(machine), sums(machine, shape.narrow);
-  auto [first, last] = cast<wse::EntryOp>(op->getParentOp())
-                           .rangeOf(cast<BlockArgument>(op.getPosition()));
+  auto [first, last] =
+      cast<wse::EntryOp>(op->getParentOp())
+          .rangeOf(cast<BlockArgument>(op.getPositions().front()));
   const double own = double(tileSizeMax(last + shape.tokens, shape.keys.span));
   const double asked = double(shape.asked());
   const double share = std::ceil(own / double(shape.columns));
@@ -525,7 +526,7 @@ Value CachedAttention::build(Operation *user, Selection &selection) const {
   Type type = selection.tensorType(tiling, shapeOf(op.getY()).back(), query);
   return selection.createFor<wse::CachedAttentionOp>(
       op, type, query, FlatSymbolRefAttr::get(keys),
-      FlatSymbolRefAttr::get(values), selection.argumentOf(op.getPosition()),
+      FlatSymbolRefAttr::get(values), selection.argumentsOf(op.getPosition()),
       op.getNumHeadsAttr(), op.getKvHeadsAttr(),
       selection.builder().getF64FloatAttr(op.getScale().convertToFloat()),
       UnitAttr(), op.getSlidingWindowAttr(), op.getSoftcapAttr());

@@ -8,9 +8,25 @@ namespace wsec {
 
 using pe::ScalarKind;
 
+/// The one for all batch elements, or that of the row's.
+static Affine ownPosition(RoutineBuilder &b, ValueRange positions,
+                          const Layout &layout) {
+  if (positions.size() == 1)
+    return b.argument(positions.front());
+  ScalarBuilder &s = b.scalars();
+  Value element = s.div(s.py(), layout.group);
+  Affine own;
+  for (auto [number, its] : llvm::enumerate(positions))
+    own = own + b.compute(ScalarKind::Mul,
+                          {b.argument(its),
+                           Affine(s.equal(element, int64_t(number)))});
+  return own;
+}
+
 CachedTokens::CachedTokens(RoutineBuilder &b, const Tile &state,
-                           const Affine &position, int64_t count)
-    : span(state.layout.span), b(b) {
+                           ValueRange positions, int64_t count)
+    : position(ownPosition(b, positions, state.layout)),
+      span(state.layout.span), b(b) {
   ScalarBuilder &s = b.scalars();
   const Layout &layout = state.layout;
   row = s.mod(s.py(), layout.group);

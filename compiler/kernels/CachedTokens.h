@@ -23,11 +23,12 @@ namespace wsec {
 ///                                       2  2 5 <-   before 1, now 2
 struct CachedTokens {
   CachedTokens(RoutineBuilder &builder, const Tile &state,
-               const Affine &position, int64_t count);
+               mlir::ValueRange positions, int64_t count);
 
   /// Own tokens of those below one; it is not negative.
   Affine below(const Affine &end) const;
 
+  Affine position; ///< of the batch element
   /// Tokens that were there before the call, and that are there now.
   Affine before, now;
   /// The first of the call's tokens that this row has, perhaps one too far.

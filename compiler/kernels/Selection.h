@@ -137,8 +137,9 @@ public:
   /// The state that `update` writes, declared on first use, for the heads that
   /// attend to it.
   virtual wse::StateOp stateOf(onnx::UpdateOp update) = 0;
-  /// The argument of the entry that `position`, one of the function, is.
-  virtual mlir::Value argumentOf(mlir::Value position) const = 0;
+  /// The arguments of the entry that `positions`, one of the function, is: one
+  /// for each batch element.
+  virtual mlir::ValueRange argumentsOf(mlir::Value positions) const = 0;
 
   //===------------------------------------------------------------------===//
   // Values in the store

@@ -33,7 +33,7 @@ class Update final
     if (Value value = selection.toState(op.getValue(), state, 1, op))
       selection.createFor<wse::UpdateOp>(
           op, FlatSymbolRefAttr::get(state.getSymNameAttr()),
-          selection.argumentOf(op.getPosition()), value);
+          selection.argumentsOf(op.getPosition()), value);
     return {};
   }
 
@@ -42,7 +42,7 @@ class Update final
   SmallVector<Relay> relays() const final { return batchRelays(); }
   KernelCost costOf(wse::UpdateOp op, const Machine &machine) const final {
     KernelCost cost = StateKernel::costOf(op, machine);
-    if (!op.getPosition())
+    if (op.getPositions().empty())
       return cost;
     CostModel model(machine);
     const Layout tokens = Layout::of(op.getValue(), machine.height);
@@ -55,17 +55,17 @@ class Update final
   }
   SmallVector<StreamNeed> streamsOf(wse::UpdateOp op,
                                     const Machine &machine) const final {
-    if (!op.getPosition())
+    if (op.getPositions().empty())
       return {};
     return batchStreams(Layout::of(op.getValue(), machine.height));
   }
   int64_t scratchWords(wse::UpdateOp op, const Machine &machine) const final {
-    return op.getPosition() ? wordsOf(elementTypeOf(op.getValue()),
-                                      heardElements(op, machine))
-                            : 0;
+    return op.getPositions().empty() ? 0
+                                     : wordsOf(elementTypeOf(op.getValue()),
+                                               heardElements(op, machine));
   }
   LogicalResult lowerOp(wse::UpdateOp op, RoutineBuilder &b) const final {
-    if (!op.getPosition())
+    if (op.getPositions().empty())
       return StateKernel::lowerOp(op, b);
     writeTokens(op, b);
     return success();
@@ -90,7 +90,7 @@ void Update::writeTokens(wse::UpdateOp op, RoutineBuilder &b) {
   const int64_t count = tokens.layout.tokens;
   const int64_t most = tokens.layout.features.largest(b.width());
   b.where(state.sequences, [&] {
-    const CachedTokens own(b, state, b.argument(op.getPosition()), count);
+    const CachedTokens own(b, state, op.getPositions(), count);
     auto atMost = [&](const Affine &number, int64_t limit) {
       return b.compute(pe::ScalarKind::Min, {number, limit});
     };

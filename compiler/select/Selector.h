@@ -86,8 +86,8 @@ public:
                            mlir::Operation *user) final;
 
   wse::StateOp stateOf(onnx::UpdateOp update) final;
-  mlir::Value argumentOf(mlir::Value position) const final {
-    return arguments.lookup(position);
+  mlir::ValueRange argumentsOf(mlir::Value positions) const final {
+    return arguments.find(positions)->second;
   }
 
   bool toStore(mlir::Value value, mlir::Operation *user) final;
@@ -165,7 +165,7 @@ private:
   ProgramSymbols &symbols;
   wse::EntryOp entry; ///< null: kernels stand in the program
   /// Integers of the call. Looked up only.
-  llvm::DenseMap<mlir::Value, mlir::Value> arguments;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 1>> arguments;
   /// What only brings states into the order that the model returns.
   llvm::SmallPtrSet<mlir::Operation *, 4> statesLeaving;
   Refusals refusals;

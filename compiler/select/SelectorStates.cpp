@@ -62,11 +62,15 @@ void Selector::openEntry() {
       continue;
     StringRef name = inputName(argument);
     name.consume_front((main.getSymName() + ".").str());
-    names.push_back(kernels.getStringAttr(name));
-    from.push_back(range[0]);
-    to.push_back(range[1]);
-    arguments[argument] =
-        body.addArgument(kernels.getIndexType(), argument.getLoc());
+    const int64_t count = values::numElements(shapeOf(argument));
+    for (int64_t i = 0; i < count; ++i) {
+      names.push_back(kernels.getStringAttr(
+          count == 1 ? name.str() : name.str() + "_" + std::to_string(i)));
+      from.push_back(range[0]);
+      to.push_back(range[1]);
+      arguments[argument].push_back(
+          body.addArgument(kernels.getIndexType(), argument.getLoc()));
+    }
   }
   entry.setNamesAttr(kernels.getArrayAttr(names));
   entry.setFrom(from);

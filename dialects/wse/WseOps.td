@@ -143,13 +143,14 @@ def Wse_FillOp : Wse_KernelOp<"fill", (ins FlatSymbolRefAttr:$parameter)> {
 }
 
 def Wse_UpdateOp : Wse_KernelOp<"update", (ins
-    FlatSymbolRefAttr:$state, Optional<Index>:$position, Wse_Tiled:$value)> {
+    FlatSymbolRefAttr:$state, Variadic<Index>:$positions, Wse_Tiled:$value)> {
   let summary = "Writes a tensor to a state, or tokens of each batch element.";
   let description = [{
     Every PE copies its elements; no word leaves it. `at` a position, which is an
     argument of the entry, the tokens of the value are those of the state from
     that one on: they are gathered north to the first row of the batch element,
-    which multicasts them south, and each row keeps those that it owns.
+    which multicasts them south, and each row keeps those that it owns. There is
+    one position for all batch elements, or one for each.
 
     ```mlir
     state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
@@ -173,10 +174,11 @@ def Wse_UpdateOp : Wse_KernelOp<"update", (ins
       state. Rows, of which there are no fewer than batch elements, take the
       tokens of the state in turn, and share those of the value.
     - (C3) A position is an argument of the entry, and the tokens from there on
-      are some of the state's for all of its range.
+      are some of the state's for all of its range; there is one, or one for
+      each batch element.
   }];
   let assemblyFormat = [{
-    $state (`at` $position^)? `with` $value `on` $region attr-dict `:` type($value)
+    $state (`at` $positions^)? `with` $value `on` $region attr-dict `:` type($value)
   }];
   let hasVerifier = 1;
 }
@@ -332,7 +334,7 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
 
 def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
     Wse_Tiled:$query, FlatSymbolRefAttr:$keys, FlatSymbolRefAttr:$values,
-    Index:$position, I64Attr:$num_heads, I64Attr:$key_heads, F64Attr:$scale,
+    Variadic<Index>:$positions, I64Attr:$num_heads, I64Attr:$key_heads, F64Attr:$scale,
     UnitAttr:$few_scores, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$sliding_window,
     OptionalAttr<F32Attr>:$softcap)> {
   let summary = "Attends to keys and values that stay on the wafer.";
@@ -373,12 +375,12 @@ def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
       more elements than rows, the same tokens, which rows share, and the heads
       that share one of keys, or of values, where it lies: columns have units of
       `num_heads / key_heads` heads (`TokenTiling::forState`).
-    - (C3) The position is that of an `update` of as many tokens.
+    - (C3) The positions are those of an `update` of as many tokens.
     - (C4) The scale is positive, and so is the softcap.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{
-    $query `keys` $keys `values` $values `at` $position
+    $query `keys` $keys `values` $values `at` $positions
     `heads` `(` $num_heads `,` $key_heads `)` `scale` `(` $scale `)`
     `on` $region attr-dict `:` type($query) `->` type($result)
   }];

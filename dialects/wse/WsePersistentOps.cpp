@@ -132,8 +132,7 @@ static bool fitsState(KernelOp op, TokenTiling tokens, StateOp state) {
          state.getHome() == op.getRegionRef();
 }
 
-/// (C3) of wse.update and wse.cached_attention: so many tokens from `position`
-/// on are some of the state's.
+/// So many tokens from `position` on are some of the state's.
 static LogicalResult verifyPosition(Operation *op, Value position,
                                     int64_t tokens, StateOp state) {
   auto argument = dyn_cast<BlockArgument>(position);
@@ -149,6 +148,21 @@ static LogicalResult verifyPosition(Operation *op, Value position,
                         << tokens << " tokens is one from 0 to "
                         << capacity - tokens,
                     state, declared);
+  return success();
+}
+
+/// (C3) of wse.update and wse.cached_attention
+static LogicalResult verifyPositions(Operation *op, ValueRange positions,
+                                     int64_t tokens, StateOp state) {
+  const int64_t batch = TokenTiling::of(state.getHeldType()).getBatch();
+  if (positions.size() != 1 && int64_t(positions.size()) != batch)
+    return withNote(op->emitOpError("has ")
+                        << positions.size() << " positions for " << batch
+                        << " batch elements, expected one, or one for each",
+                    state, declared);
+  for (Value position : positions)
+    if (failed(verifyPosition(op, position, tokens, state)))
+      return failure();
   return success();
 }
 
@@ -171,11 +185,11 @@ static LogicalResult verifyTokens(UpdateOp op, StateOp state) {
 LogicalResult UpdateOp::verify() {
   auto state =
       SymbolTable::lookupNearestSymbolFrom<StateOp>(*this, getStateAttr());
-  if (state && getPosition())
+  if (state && !getPositions().empty())
     return failure(
         failed(verifyTokens(*this, state)) ||
-        failed(verifyPosition(*this, getPosition(),
-                              tilingOf(getValue()).getTokens(), state)));
+        failed(verifyPositions(*this, getPositions(),
+                               tilingOf(getValue()).getTokens(), state)));
   // (C1)
   return verifyState(cast<KernelOp>(getOperation()), getStateAttr(),
                      tensorOf(getValue()));
@@ -246,8 +260,8 @@ LogicalResult CachedAttentionOp::verify() {
                                  "same rows"),
                      getQuery());
   // (C3)
-  if (failed(verifyPosition(*this, getPosition(),
-                            tilingOf(getQuery()).getTokens(), keys)))
+  if (failed(verifyPositions(*this, getPositions(),
+                             tilingOf(getQuery()).getTokens(), keys)))
     return failure();
   // (C4)
   if (!(getScale().convertToDouble() > 0))

@@ -12,7 +12,7 @@ import os
 import re
 import sysconfig
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -62,7 +62,7 @@ class Session:
         self._wafer = _said(_module().WaferSession, os.fspath(program.path), folders, engine, threads)
 
     def run(self, inputs: Mapping[str, Any] | None = None, *, entry: str = "",
-            arguments: Mapping[str, int] | None = None, outputs: Iterable[str] | None = None) -> dict[str, np.ndarray]:
+            arguments: Mapping[str, int | Sequence[int]] | None = None, outputs: Iterable[str] | None = None) -> dict[str, np.ndarray]:
         """Calls an entry, "main" or the only one by default; returns name -> array, of `outputs` or all that the
         call wrote. Inputs, as in `Program.run`, stay bound: only those that changed need be given again. What is called
         ENTRY.NAME, as inputs and outputs of models with several entries are, is NAME here.
@@ -139,10 +139,14 @@ class Session:
             self._wafer.clear_state()
 
 
-def _integers(arguments: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Arguments of an entry; raises InputError for what is no integer of 64 bits."""
+def _integers(arguments: Mapping[str, int | Sequence[int]]) -> list[tuple[str, int]]:
+    """Arguments of an entry, of several numbers as NAME_0, NAME_1, ..; raises InputError for what is no integer of 64 bits."""
     checked = []
+    each = {}
     for name, value in arguments.items():
+        is_many = isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1
+        each |= {f"{name}_{i}": x for i, x in enumerate(value)} if is_many else {name: value}
+    for name, value in each.items():
         try:
             number = operator.index(value)
         except TypeError:

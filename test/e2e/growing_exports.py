@@ -2,11 +2,11 @@
 """Small random decoders of transformers, exported with pasts that grow from call
 to call, by both exporters of PyTorch.
 
-usage: growing_exports.py ARCHITECTURE dynamo|script eager|sdpa FILE.onnx [--no-positions] [--no-mask] [--opset N] [--window N]
+usage: growing_exports.py ARCHITECTURE dynamo|script eager|sdpa FILE.onnx [--no-positions] [--no-mask] [--opset N] [--window N] [--batch]
 
 Architectures are those of families/architectures.py; windows are as long as all
-positions without --window. --no-positions: the model counts them from the length of its past. Prints
-the name of the dimension of a call's tokens.
+positions without --window. --no-positions: the model counts them from the length of its past. --batch: of
+as many sequences as one likes. Dimensions of input_ids are called batch and sequence.
 """
 
 import argparse
@@ -65,19 +65,22 @@ def main():
     words.add_argument("--no-mask", action="store_true")
     words.add_argument("--opset", type=int)
     words.add_argument("--window", type=int)
+    words.add_argument("--batch", action="store_true")
     words = words.parse_args()
     warnings.simplefilter("ignore")
     model, config = build(words.architecture, words.attention, words.window)
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    inputs = {"input_ids": (torch.randint(3, 61, (1, TOKENS)), {1: "sequence"})}
+    batch, every = (2, {0: "batch"}) if words.batch else (1, {})
+    inputs = {"input_ids": (torch.randint(3, 61, (batch, TOKENS)), {1: "sequence"} | every)}
     if not words.no_mask:
-        inputs["attention_mask"] = (torch.ones(1, PAST + TOKENS, dtype=torch.long), {1: "total"})
+        inputs["attention_mask"] = (torch.ones(batch, PAST + TOKENS, dtype=torch.long), {1: "total"} | every)
     if not words.no_positions:
-        inputs["position_ids"] = (torch.arange(PAST, PAST + TOKENS)[None], {1: "sequence"})
+        inputs["position_ids"] = (torch.arange(PAST, PAST + TOKENS)[None].repeat(batch, 1),
+                                  {1: "sequence"} | every)
     step, pairs = Step(model, list(inputs)), [f"{i}.{kind}" for i in range(config.num_hidden_layers)
                                               for kind in ("key", "value")]
-    inputs |= {"past_key_values." + pair: (torch.randn(1, heads, PAST, size), {2: "past"}) for pair in pairs}
+    inputs |= {"past_key_values." + pair: (torch.randn(batch, heads, PAST, size), {2: "past"} | every) for pair in pairs}
     values, axes = zip(*inputs.values())
     names = {"input_names": list(inputs), "output_names": ["logits", *("present." + pair for pair in pairs)]}
     if words.exporter == "script":
@@ -90,12 +93,13 @@ def main():
     # Exporters call dimensions as they like.
     ids = onnx.load(words.file).graph.input[0]
     model = onnx.load(words.file)
-    symbol = ids.type.tensor_type.shape.dim[1].dim_param
+    names = {ids.type.tensor_type.shape.dim[axis].dim_param: name for axis, name in enumerate(("batch", "sequence"))}
     for value in [*model.graph.input, *model.graph.output]:
         for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param == symbol:
-                dim.dim_param = "sequence"
+            if dim.dim_param:
+                dim.dim_param = names.get(dim.dim_param, dim.dim_param)
     onnx.save(model, words.file)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -3,9 +3,10 @@
 
 usage: growing_graphs.py NAME FILE.onnx
 
-concat: past and new joined, heads of queries that share repeated keys, positions
+concat-static..: pasts of the capacity, written at cache_position. concat: past and new joined, heads of queries that share repeated keys, positions
 and a causal mask counted from the shape of the past. concat-...: the same with
-what --kv-capacity refuses, or in f16. genai, multi-head: operators of com.microsoft.
+what --kv-capacity refuses, or in f16. genai, multi-head: operators of com.microsoft; genai-buffer:
+pasts of the capacity.
 """
 
 import sys
@@ -18,7 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 sys.path.insert(0, str(Path(__file__).resolve().parent / "families"))
 sys.path.insert(0, str(Path(__file__).resolve().parent / "models"))
 
-WORDS, WIDTH, HEADS, SHARED, SIZE = 61, 32, 4, 2, 8
+WORDS, WIDTH, HEADS, SHARED, SIZE, CAPACITY = 61, 32, 4, 2, 8, 24
 WINDOWS = {"window": 3, "narrow": 1, "middle": 7, "wide": 22}
 LOWEST = float(np.finfo("f4").min)
 
@@ -77,11 +78,28 @@ def mask(g, queries, keys, kind):
     return g.add("Where", seen, g.constant(np.float32(0)), g.constant(np.float32(LOWEST)))
 
 
+def scattered(g, kind, past, new, present):
+    """The past with what is new in the places of the call."""
+    if kind == "static-elements":
+        places = g.add("Expand", g.add("Reshape", "cache_position", g.ints(1, 1, -1, 1)), g.add("Shape", new))
+        return g.add("ScatterElements", past, places, new, axis=2, name=present)
+    places = "cache_position"
+    if kind == "static-behind":
+        places = g.add("Min", g.add("Add", places, g.int(1)), g.int(CAPACITY - 1))
+    past, new = (g.add("Transpose", x, perm=[2, 0, 1, 3]) for x in (past, new))
+    written = g.add("ScatterND", past, g.add("Unsqueeze", places, g.ints(1)), new,
+                    **({"reduction": "add"} if kind == "static-add" else {}))
+    return g.add("Transpose", written, perm=[1, 2, 0, 3], name=present)
+
+
 def concat(kind):
     g = Graph()
+    is_static = kind.startswith("static")
     past, tokens = length(g, "past_key_values.0.key", 2), length(g, "input_ids", 1)
-    total = g.add("Add", past, tokens)
+    total = past if is_static else g.add("Add", past, tokens)
     queries, keys = (g.add("Range", start, total, g.int(1)) for start in (past, g.int(0)))
+    if is_static:
+        queries = "cache_position"
     x = g.add("Add", g.add("Gather", g.weight(WORDS, WIDTH), "input_ids"),
               g.add("Gather", g.weight(64, WIDTH), queries))
     if kind == "length":
@@ -90,7 +108,8 @@ def concat(kind):
     kept = []
     for name in ("key", "value"):
         new = heads(g, g.add("MatMul", x, g.weight(WIDTH, SHARED * SIZE)), SHARED)
-        kept.append(g.add("Concat", f"past_key_values.0.{name}", new, axis=2, name=f"present.0.{name}"))
+        parts, present = (f"past_key_values.0.{name}", new), f"present.0.{name}"
+        kept.append(scattered(g, kind, *parts, present) if is_static else g.add("Concat", *parts, axis=2, name=present))
     k, v = (repeated(g, x) for x in kept)
     scores = g.add("Mul", g.add("MatMul", q, g.add("Transpose", k, perm=[0, 1, 3, 2])),
                    g.constant(np.float32(SIZE**-0.5)))
@@ -107,13 +126,14 @@ def concat(kind):
     y = g.add("Reshape", g.add("Transpose", y, perm=[0, 2, 1, 3]), g.ints(0, 0, HEADS * SIZE))
     g.add("MatMul", g.add("Add", x, g.add("MatMul", y, g.weight(WIDTH, WIDTH))), g.weight(WIDTH, WORDS),
           name="logits")
-    before = 5 if kind == "fixed" else "past"
+    before = CAPACITY if is_static else 5 if kind == "fixed" else "past"
     caches = [("past_key_values.0." + name, TensorProto.FLOAT, ["batch", SHARED, before, SIZE])
               for name in ("key", "value")]
-    made = [("present.0." + name, TensorProto.FLOAT, ["batch", SHARED, "total", SIZE])
+    made = [("present.0." + name, TensorProto.FLOAT, ["batch", SHARED, CAPACITY if is_static else "total", SIZE])
             for name in ("key", "value")]
     values = [[helper.make_tensor_value_info(*each) for each in group] for group in (
-        [("input_ids", TensorProto.INT64, ["batch", "sequence"]), *caches],
+        [("input_ids", TensorProto.INT64, ["batch", "sequence"]),
+         *([("cache_position", TensorProto.INT64, ["sequence"])] * is_static), *caches],
         [("logits", TensorProto.FLOAT, ["batch", "sequence", WORDS]), *made])]
     return helper.make_model(helper.make_graph(g.nodes, "g", *values, g.initializers), ir_version=10,
                              opset_imports=[helper.make_opsetid("", 18)])
@@ -134,24 +154,26 @@ def halved(model):
 def fused(name, path):
     import fused_graphs
 
-    fused_graphs.write(name, path)
+    fused_graphs.write(FUSED[name], path)
     model = onnx.load(path)
     for value in [*model.graph.input, *model.graph.output]:
         dims = value.type.tensor_type.shape.dim
         dims[0].dim_param = "batch"
         if not value.name.startswith(("past", "present")) and value.name != "attention_mask":
             dims[1].dim_param = "sequence"
+        if name == "genai-buffer" and value.name.startswith(("past", "present")):
+            dims[2].dim_value = CAPACITY
     return model
 
 
 FUSED = {"genai": "fused-genai.extend", "genai-int4": "fused-genai.int4",
          "genai-positions": "fused-genai.rotary-node", "multi-head": "fused-genai.multi-head",
-         "genai-window": "fused-genai.window-softcap"}
+         "genai-window": "fused-genai.window-softcap", "genai-buffer": "fused-genai.extend"}
 
 
 def main():
     name, path = sys.argv[1], Path(sys.argv[2])
-    model = fused(FUSED[name], path) if name in FUSED else concat(name.partition("-")[2])
+    model = fused(name, path) if name in FUSED else concat(name.partition("-")[2])
     model = halved(model) if name.endswith("half") else model
     onnx.save(model, path)
 

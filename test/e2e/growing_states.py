@@ -22,7 +22,7 @@ from wsec import program  # noqa: E402
 
 
 class Reference:
-    """onnxruntime, with pasts of the tokens so far."""
+    """onnxruntime, with pasts of the tokens so far, or, where the model fixes it, of the capacity."""
 
     def __init__(self, path):
         options = onnxruntime.SessionOptions()
@@ -30,14 +30,26 @@ class Reference:
         self.session = onnxruntime.InferenceSession(path, options)
         self.inputs = {each.name: each.shape for each in self.session.get_inputs()}
         self.outputs = [each.name for each in self.session.get_outputs()]
-        self.kept = {each.name: np.zeros((1, each.shape[1], 0, each.shape[3]),
+        self.kept = {each.name: np.zeros((1, each.shape[1], self.room(each.shape[2]), each.shape[3]),
                                          "f2" if each.type == "tensor(float16)" else "f4")
                      for each in self.session.get_inputs() if each.name.startswith("past")}
+
+        # What the host gives of them; a model without either looks its own up.
+        is_placed = "cache_position" in self.inputs and "position_ids" not in self.inputs
+        self.positions = "cache_position" if is_placed else "position_ids"
+
+    @staticmethod
+    def room(extent):
+        return extent if isinstance(extent, int) else 0
+
+    def positions_of(self, position, tokens):
+        places = position + np.arange(tokens)
+        return {"position_ids": places[None], "cache_position": places}
 
     def __call__(self, ids, position):
         tokens = ids.shape[1]
         given = {"input_ids": ids, "attention_mask": np.ones((1, position + tokens), "i8"),
-                 "position_ids": position + np.arange(tokens)[None]}
+                 **self.positions_of(position, tokens)}
         feeds = self.kept | {name: x for name, x in given.items() if name in self.inputs}
         made = dict(zip(self.outputs, self.session.run(None, feeds)))
         self.kept = {name: made[name.replace("past_key_values", "present")] for name in self.kept}
@@ -55,7 +67,8 @@ class Text:
         entry, tokens = ("prefill", chunk) if self.position < self.prompt else ("decode", 1)
         real = min(tokens, self.prompt - self.position) if entry == "prefill" else 1
         ids = self.random.integers(3, 61, (1, tokens))
-        inputs = {"input_ids": ids, "position_ids": self.position + np.arange(tokens)[None]}
+        positions = self.reference.positions_of(self.position, tokens)
+        inputs = {"input_ids": ids, self.reference.positions: positions[self.reference.positions]}
         made = session.run(inputs, entry=entry, arguments={"position": self.position})[self.reference.outputs[0]]
         difference = made[:, :real] - self.reference(ids[:, :real], self.position)
         self.worst, self.position = max(self.worst, float(np.abs(difference).max())), self.position + real

@@ -4,7 +4,7 @@
 usage: cached_attention.py --work FOLDER [--precision f16|bf16] [--case N] [--cycles]
 
 A program has an entry that takes several tokens and one that takes one; both write keys and values to
-the same states and attend to them. --cycles: what each call takes and is predicted to.
+the same states and attend to them; with several batch elements one where each has a position of its own. --cycles: what each call takes and is predicted to.
 """
 
 import argparse
@@ -39,13 +39,13 @@ ENTRY = """
   input @q{name} : tensor<{batch}x{count}x{queries}xf32>
   input @k{name} : tensor<{batch}x{count}x{keys}xf32>
   input @v{name} : tensor<{batch}x{count}x{values}xf32>
-  entry @{name}(%position from 0 to {last}) {{
+  entry @{name}({arguments}) {{
     %q = load @q{name} on @r {{nodes = ["q"]}} : tensor<{batch}x{count}x{queries}x{element}, #q>
     %k = load @k{name} on @r {{nodes = ["k"]}} : tensor<{batch}x{count}x{keys}x{element}, #k>
     %v = load @v{name} on @r {{nodes = ["v"]}} : tensor<{batch}x{count}x{values}x{element}, #v>
-    update @keys at %position with %k on @r {{nodes = ["keys"]}} : tensor<{batch}x{count}x{keys}x{element}, #k>
-    update @values at %position with %v on @r {{nodes = ["values"]}} : tensor<{batch}x{count}x{values}x{element}, #v>
-    %y = cached_attention %q keys @keys values @values at %position heads({heads}, {key_heads}) scale(0.5) on @r {{{few}{sight}nodes = ["attend"]}} : tensor<{batch}x{count}x{queries}x{element}, #q> -> tensor<{batch}x{count}x{results}x{element}, #y>
+    update @keys at {at} with %k on @r {{nodes = ["keys"]}} : tensor<{batch}x{count}x{keys}x{element}, #k>
+    update @values at {at} with %v on @r {{nodes = ["values"]}} : tensor<{batch}x{count}x{values}x{element}, #v>
+    %y = cached_attention %q keys @keys values @values at {at} heads({heads}, {key_heads}) scale(0.5) on @r {{{few}{sight}nodes = ["attend"]}} : tensor<{batch}x{count}x{queries}x{element}, #q> -> tensor<{batch}x{count}x{results}x{element}, #y>
     store %y to "y{name}" on @r {{nodes = ["y"]}} : tensor<{batch}x{count}x{results}x{element}, #y> to tensor<{batch}x{count}x{results}xf32>
   }}
 """
@@ -66,8 +66,10 @@ def program(case, element, few, window, softcap):
               f"  state @values on @r : tensor<{batch}x{capacity}x{key_heads * value_size}x{element}, #vs>"]
     numbers = {"batch": batch, "queries": heads * size, "keys": key_heads * size, "values": key_heads * value_size,
                "results": heads * value_size, "heads": heads, "key_heads": key_heads, "element": element, "sight": sight}
-    for name, count in (("chunk", chunk), ("token", 1)):
-        lines.append(ENTRY.format(name=name, count=count, last=capacity - count,
+    for name, count in (("chunk", chunk), ("token", 1), *[("apart", 1)] * (batch > 1)):
+        at = [f"%position_{i}" for i in range(batch)] if name == "apart" else ["%position"]
+        lines.append(ENTRY.format(name=name, count=count, at=", ".join(at),
+                                  arguments=", ".join(f"{its} from 0 to {capacity - count}" for its in at),
                                   few="few_scores, " if few and count > 1 else "", **numbers))
     return "\n".join(lines) + "}\n"
 
@@ -115,6 +117,10 @@ def check(folder, number, case, element, engines, cycles):
             kept, written = [f"--load-state={path}.state"], max(written, position + count)
             if cycles:
                 print(f"case {number}, {engine}, {name} at {position}: {counted[name, position]} cycles")
+        # Batch elements at positions of their own.
+        for shift in range(2 * (batch > 1)):
+            places = [(written - 1 - (3 + shift) * i) % written for i in range(batch)]
+            call(path, engine, "apart", kept, random, keys, values, number, places, 1, element)
         # They grow with the tokens that are there, and are predicted for the last position.
         (_, first), *_, (_, last) = sorted((p, counted["token", p]) for p in steps)
         assert first < last, (path, engine, counted)
@@ -131,16 +137,23 @@ def call(path, engine, name, kept, random, keys, values, number, position, count
     _, batch, _, heads, key_heads, size, _, _, _, _ = CASES[number]
     numbers = lambda *shape: np.round(random.randn(*shape) * 32).clip(-127, 127).astype("f4") / 32  # f16 and bf16 have them
     q = 2 * numbers(batch, count, heads * size)
-    end = position + count
-    keys[:, position:end] = numbers(*keys[:, position:end].shape)
-    values[:, position:end] = numbers(*values[:, position:end].shape)
+    places = position if isinstance(position, list) else [position] * batch
+    new = [numbers(batch, count, its.shape[2]) for its in (keys, values)]
+    for element_number, first in enumerate(places):
+        for kept_ones, its in zip((keys, values), new):
+            kept_ones[element_number, first:first + count] = its[element_number]
     inputs = []
-    for letter, array in (("q", q), ("k", keys[:, position:end]), ("v", values[:, position:end])):
+    for letter, array in (("q", q), ("k", new[0]), ("v", new[1])):
         np.save(f"{path}.{letter}.npy", array)
         inputs.append(f"--input={letter}{name}={path}.{letter}.npy")
-    run("wse-run", f"{path}.wafer", f"--entry={name}", f"--argument=position={position}", f"--engine={engine}",
+    words = [f"--argument=position={position}"]
+    if places is position:
+        words = [f"--argument=position_{i}={first}" for i, first in enumerate(places)]
+    run("wse-run", f"{path}.wafer", f"--entry={name}", *words, f"--engine={engine}",
         *inputs, *kept, f"--save-state={path}.state", f"--output=y{name}={path}.y.npy", f"--report={path}.json", "--quiet")
-    expected = attention(q, keys[:, :end], values[:, :end], heads, key_heads, position, WINDOWS.get(number), SOFTCAPS.get(number))
+    expected = np.concatenate([attention(q[i:i + 1], keys[i:i + 1, :first + count], values[i:i + 1, :first + count], heads,
+                                         key_heads, first, WINDOWS.get(number), SOFTCAPS.get(number))
+                               for i, first in enumerate(places)])
     error = np.abs(np.load(f"{path}.y.npy") - expected).max() / max(1, np.abs(expected).max())
     assert error <= TOLERANCES[element], (path, engine, name, position, error)
     return cycles_of(f"{path}.json")

@@ -1645,6 +1645,22 @@ wse.program @update_c3 state(selected) mesh(4x5) machine("wse2") {
 
 #cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
 #entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+wse.program @update_c3_positions state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x6x6xf32, #cache>
+  input @x : tensor<1x1x6xf32>
+  entry @step(%p from 0 to 6) {
+    %x = load @x on @r : tensor<1x1x6xf32, #entering>
+    // expected-error @below {{has 2 positions for 1 batch elements, expected one, or one for each}}
+    update @k at %p, %p with %x on @r : tensor<1x1x6xf32, #entering>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
 #asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
 wse.program @update_c3_tokens state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
