@@ -159,6 +159,70 @@ def LegalizeProducts : Pass<"onnx-legalize-products", "::mlir::ModuleOp"> {
   }];
 }
 
+def FuseExperts : Pass<"onnx-fuse-experts", "::mlir::ModuleOp"> {
+  let summary = "Finds products by the weights of experts that each row chose.";
+  let description = [{
+    Weights that are looked up for each row, and multiplied by that row alone,
+    become an `onnx.experts`: the rows stay where they are, and nothing is
+    looked up.
+
+    ```mlir
+    // wse-opt --onnx-fuse-experts --onnx-common-subexpressions
+    func.func @main(%x: tensor<6x1x3xf32>, %ids: tensor<6xi32>) -> tensor<6x1x2xf32> {
+      %table = onnx.constant dense<0.5> : tensor<4x6xf32>
+      %rows = onnx.gather %table, %ids : (tensor<4x6xf32>, tensor<6xi32>) -> tensor<6x6xf32>
+      %w = onnx.reshape %rows : tensor<6x6xf32> -> tensor<6x3x2xf32>
+      %y = onnx.node "MatMul"(%x, %w) : (tensor<6x1x3xf32>, tensor<6x3x2xf32>) -> tensor<6x1x2xf32>
+      return %y : tensor<6x1x2xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<6x1x3xf32>, %ids: tensor<6xi32>) -> tensor<6x1x2xf32> {
+      %w = onnx.constant dense<0.5> : tensor<4x3x2xf32>
+      %rows = onnx.reshape %x : tensor<6x1x3xf32> -> tensor<6x3xf32>
+      %z = onnx.experts %rows, %ids, %w : (tensor<6x3xf32>, tensor<6xi32>, tensor<4x3x2xf32>) -> tensor<6x2xf32>
+      %y = onnx.reshape %z : tensor<6x2xf32> -> tensor<6x1x2xf32>
+      return %y : tensor<6x1x2xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+}
+
+def ExpandExperts : Pass<"onnx-expand-experts", "::mlir::ModuleOp"> {
+  let summary = "Lets the weights of every expert pass all rows.";
+  let description = [{
+    Each expert's product is one by a weight, and each row selects that of its
+    own: by selection, so that what another expert makes of it, a NaN or an
+    infinity, is not seen. Where tokens chose several experts and what these
+    make is weighted and added, it is done once a token and expert: product,
+    activation, product.
+
+    ```mlir
+    func.func @main(%x: tensor<6x3xf32>, %ids: tensor<6xi32>, %w: tensor<1x3x2xf32>) -> tensor<6x2xf32> {
+      %y = onnx.experts %x, %ids, %w : (tensor<6x3xf32>, tensor<6xi32>, tensor<1x3x2xf32>) -> tensor<6x2xf32>
+      return %y : tensor<6x2xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<6x3xf32>, %ids: tensor<6xi32>, %w: tensor<1x3x2xf32>) -> tensor<6x2xf32> {
+      %column = onnx.reshape %ids : tensor<6xi32> -> tensor<6x1xi32>
+      %nan = onnx.constant dense<0x7FC00000> : tensor<f32>
+      %part = onnx.slice %w {starts = array<i64: 0, 0, 0>, steps = array<i64: 1, 1, 1>} : tensor<1x3x2xf32> -> tensor<1x3x2xf32>
+      %first = onnx.reshape %part : tensor<1x3x2xf32> -> tensor<3x2xf32>
+      %product = onnx.matmul %x, %first : (tensor<6x3xf32>, tensor<3x2xf32>) -> tensor<6x2xf32>
+      %zero = onnx.constant dense<0> : tensor<i32>
+      %here = onnx.binary equal %column, %zero : (tensor<6x1xi32>, tensor<i32>) -> tensor<6x1xi1>
+      %y = onnx.where %here, %product, %nan : (tensor<6x1xi1>, tensor<6x2xf32>, tensor<f32>) -> tensor<6x2xf32>
+      return %y : tensor<6x2xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+}
+
 def CommonSubexpressions : Pass<"onnx-common-subexpressions", "::mlir::ModuleOp"> {
   let summary = "Computes equal values once, and removes what is not used.";
   let description = [{

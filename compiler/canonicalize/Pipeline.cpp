@@ -23,6 +23,8 @@ void wsec::canonicalize::buildCanonicalizePipeline(mlir::OpPassManager &pm) {
   pm.addPass(createFuseAttention());
   // Scores of attentions that were recognized are nobody's any more.
   pm.addPass(createCommonSubexpressions());
+  pm.addPass(createFuseExperts());
+  pm.addPass(createExpandExperts());
   pm.addPass(createLegalizeProducts());
   buildCleanUpPipeline(pm);
 }

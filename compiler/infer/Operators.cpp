@@ -19,7 +19,8 @@ std::vector<Operator> wsec::infer::allOperators() {
         fourierOperators(),         integerProductsOperators(),
         cachesOperators(),          groupedAttentionOperators(),
         resizeOperators(),          gridSampleOperators(),
-        linearAttentionOperators(), lossesOperators()})
+        linearAttentionOperators(), expertsOperators(),
+        lossesOperators()})
     llvm::append_range(all, family);
   return all;
 }

@@ -51,6 +51,7 @@ llvm::ArrayRef<Operator> einsumOperators();
 llvm::ArrayRef<Operator> fourierOperators();
 llvm::ArrayRef<Operator> integerProductsOperators();
 llvm::ArrayRef<Operator> cachesOperators();
+llvm::ArrayRef<Operator> expertsOperators();
 llvm::ArrayRef<Operator> lossesOperators();
 
 } // namespace wsec::infer

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/infer/Places.h"
+#include "compiler/values/ViewTracing.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -55,6 +56,9 @@ Value wsec::infer::rowsAt(Legalization &n, Value table, Value places) {
 
 Value wsec::infer::steps(Legalization &n, Value indices, int64_t extent,
                          int64_t step, int64_t outside) {
+  if (arePlacesOfLargest(indices, extent))
+    return step == 1 ? indices
+                     : n.binary(BinaryKind::Mul, indices, double(step));
   Value negative = n.binary(BinaryKind::Less, indices, 0.0);
   Value index = n.where(
       negative, n.binary(BinaryKind::Add, indices, double(extent)), indices);

@@ -107,3 +107,14 @@ TracedView wsec::values::traceScaledLayout(Value value) {
 TracedView wsec::values::traceRepeated(Value value) {
   return trace(value, Through::Repeats);
 }
+
+bool wsec::values::arePlacesOfLargest(Value ids, int64_t extent) {
+  while (Operation *op = ids.getDefiningOp()) {
+    if (auto largest = dyn_cast<onnx::TopKOp>(op))
+      return shapeOf(largest.getX()).back() <= extent;
+    if (!isShapeOnly(op) && !isa<onnx::CastOp>(op))
+      return false;
+    ids = op->getOperand(0);
+  }
+  return false;
+}

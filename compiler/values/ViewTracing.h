@@ -32,6 +32,10 @@ TracedView traceScaledLayout(mlir::Value value);
 /// Traces through expands as well.
 TracedView traceRepeated(mlir::Value value);
 
+/// Are `ids` from an onnx.top_k of at most so many elements? Then each is a
+/// number of one of them.
+bool arePlacesOfLargest(mlir::Value ids, int64_t extent);
+
 } // namespace wsec::values
 
 #endif // COMPILER_VALUES_VIEWTRACING_H

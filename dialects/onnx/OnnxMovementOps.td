@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What infer and canonicalize produce: shape only, and order. Included by OnnxOps.td, which
-// has the classes.
+// What infer and canonicalize produce: shape only, order, and what is done by it. Included by
+// OnnxOps.td, which has the classes.
 #ifndef DIALECTS_ONNX_ONNXMOVEMENTOPS_TD
 #define DIALECTS_ONNX_ONNXMOVEMENTOPS_TD
 
@@ -134,6 +134,29 @@ def Onnx_TopKOp : Onnx_Op<"top_k"> {
   let assemblyFormat = [{
     $x (`smallest` $smallest^)? attr-dict `:` type($x) `->` type($indices) `,`
     type($values)
+  }];
+  let hasVerifier = 1;
+}
+
+def Onnx_ExpertsOp : Onnx_Op<"experts"> {
+  let summary = "Multiplies each row by the weights of the expert that it has chosen.";
+  let description = [{
+    `y[s, n] = sum over k of x[s, k] * weight[ids[s], k, n]`. A row whose number
+    is that of no expert becomes NaN.
+
+    - (C1) `weight` has rank 3 and as many rows as `x`, of rank 2, has columns.
+    - (C2) `ids` are i32 or i64, one for each row of `x`.
+    - (C3) the result has the rows of `x` and the columns of `weight`.
+
+    ```mlir
+    %y = onnx.experts %x, %ids, %w : (tensor<18x16xf32>, tensor<18xi64>, tensor<4x16x24xf32>) -> tensor<18x24xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$ids,
+                       AnyRankedTensor:$weight, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = [{
+    $x `,` $ids `,` $weight attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

@@ -528,5 +528,22 @@ LogicalResult GatherOp::verify() {
                     elementOf(getTable())); // C2
 }
 
+LogicalResult ExpertsOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX()), weight = shapeOf(getWeight());
+  if (x.size() != 2 || weight.size() != 3 || weight[1] != x[1]) // C1
+    return withMaker(emitOpError() << "cannot multiply " << getX().getType()
+                                   << " by " << getWeight().getType(),
+                     getWeight());
+  Type ids = elementOf(getIds());
+  if (shapeOf(getIds()) != x.take_front() ||
+      !(ids.isInteger(32) || ids.isInteger(64))) // C2
+    return withMaker(emitOpError()
+                         << "cannot choose experts for " << getX().getType()
+                         << " by " << getIds().getType(),
+                     getIds());
+  return expectType(*this, "result", getY(), {x[0], weight[2]},
+                    elementOf(getX())); // C3
+}
+
 #define GET_OP_CLASSES
 #include "dialects/onnx/OnnxOps.cpp.inc"

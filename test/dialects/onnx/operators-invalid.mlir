@@ -185,6 +185,32 @@ func.func @rms_norm_c2(%x: tensor<8x16xf32>, %g: tensor<16xf32>) {
 // -----
 
 // expected-note @below {{the operand is made here}}
+func.func @experts_c1(%x: tensor<18x16xf32>, %ids: tensor<18xi64>, %w: tensor<4x24x16xf32>) {
+  // expected-error@below {{cannot multiply 'tensor<18x16xf32>' by 'tensor<4x24x16xf32>'}}
+  %y = onnx.experts %x, %ids, %w : (tensor<18x16xf32>, tensor<18xi64>, tensor<4x24x16xf32>) -> tensor<18x24xf32>
+  return
+}
+
+// -----
+
+// expected-note @below {{the operand is made here}}
+func.func @experts_c2(%x: tensor<18x16xf32>, %ids: tensor<9x2xi64>, %w: tensor<4x16x24xf32>) {
+  // expected-error@below {{cannot choose experts for 'tensor<18x16xf32>' by 'tensor<9x2xi64>'}}
+  %y = onnx.experts %x, %ids, %w : (tensor<18x16xf32>, tensor<9x2xi64>, tensor<4x16x24xf32>) -> tensor<18x24xf32>
+  return
+}
+
+// -----
+
+func.func @experts_c3(%x: tensor<18x16xf32>, %ids: tensor<18xi64>, %w: tensor<4x16x24xf32>) {
+  // expected-error@below {{result}}
+  %y = onnx.experts %x, %ids, %w : (tensor<18x16xf32>, tensor<18xi64>, tensor<4x16x24xf32>) -> tensor<18x16xf32>
+  return
+}
+
+// -----
+
+// expected-note @below {{the operand is made here}}
 func.func @top_k_c1(%x: tensor<8x16xi32>) {
   // expected-error@below {{orders floats, not 'tensor<8x16xi32>'}}
   %i, %v = onnx.top_k %x : tensor<8x16xi32> -> tensor<8x3xi64>, tensor<8x3xi32>

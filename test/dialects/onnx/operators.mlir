@@ -59,6 +59,13 @@ func.func @top_k(%x: tensor<8x16xf32>) -> (tensor<8x3xi64>, tensor<8x1xf32>) {
   return %i, %w : tensor<8x3xi64>, tensor<8x1xf32>
 }
 
+// CHECK-LABEL: func.func @experts
+func.func @experts(%x: tensor<18x16xf32>, %ids: tensor<18xi64>, %w: tensor<4x16x24xf32>) -> tensor<18x24xf32> {
+  // CHECK: onnx.experts %{{.*}}, %{{.*}}, %{{.*}} {node = "mixture"} : (tensor<18x16xf32>, tensor<18xi64>, tensor<4x16x24xf32>) -> tensor<18x24xf32>
+  %y = onnx.experts %x, %ids, %w {node = "mixture"} : (tensor<18x16xf32>, tensor<18xi64>, tensor<4x16x24xf32>) -> tensor<18x24xf32>
+  return %y : tensor<18x24xf32>
+}
+
 // CHECK-LABEL: func.func @gather
 func.func @gather(%table: tensor<100x16xf32>, %ids: tensor<1x8xi64>) -> tensor<1x8x16xf32> {
   // CHECK: onnx.gather %{{.*}}, %{{.*}} : (tensor<100x16xf32>, tensor<1x8xi64>) -> tensor<1x8x16xf32>

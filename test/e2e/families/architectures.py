@@ -33,6 +33,11 @@ MOBILEVIT = dict(hidden_sizes=[16, 24, WIDTH], neck_hidden_sizes=[8, 8, 12, 16, 
                  num_attention_heads=2, image_size=32)
 FNET = dict(vocab_size=WORDS, hidden_size=WIDTH, num_hidden_layers=2, intermediate_size=48,
             max_position_embeddings=64)
+# Experts of a few numbers each, two of them for a token.
+EXPERTS = dict(GROUPED, num_experts_per_tok=2, moe_intermediate_size=24)
+LATENT = dict(EXPERTS, n_routed_experts=8, n_shared_experts=1, kv_lora_rank=16, q_lora_rank=16,
+              qk_rope_head_dim=4, qk_nope_head_dim=8, v_head_dim=8, first_k_dense_replace=1,
+              n_group=4, topk_group=2, num_key_value_heads=HEADS)
 SPECIAL = dict(bos_token_id=1, eos_token_id=2, pad_token_id=0)
 
 
@@ -72,6 +77,19 @@ ARCHITECTURES = {
                            "ids", more=SPECIAL),
     "gemma3": Architecture("Gemma3ForCausalLM", dict(GROUPED, head_dim=8, sliding_window=4),
                            "ids", more=SPECIAL),
+    "mixtral": Architecture("MixtralForCausalLM", dict(GROUPED, num_local_experts=4), more=SPECIAL),
+    "qwen2-moe": Architecture("Qwen2MoeForCausalLM", dict(
+        EXPERTS, num_experts=8, shared_expert_intermediate_size=24), "ids", more=SPECIAL),
+    "qwen3-moe": Architecture("Qwen3MoeForCausalLM", dict(
+        EXPERTS, num_experts=8, head_dim=8, norm_topk_prob=True), "ids", more=SPECIAL),
+    "gpt-oss": Architecture("GptOssForCausalLM", dict(
+        EXPERTS, num_local_experts=8, head_dim=8, sliding_window=4), "ids", more=SPECIAL),
+    "deepseek-v2": Architecture("DeepseekV2ForCausalLM", dict(
+        LATENT, topk_method="group_limited_greedy"), "ids", more=SPECIAL),
+    "deepseek-v3": Architecture("DeepseekV3ForCausalLM", LATENT, "ids", more=SPECIAL),
+    "llama4": Architecture("Llama4ForCausalLM", dict(
+        GROUPED, head_dim=8, num_local_experts=4, num_experts_per_tok=1, intermediate_size_mlp=48,
+        attention_chunk_size=4), "ids", more=SPECIAL),
     "t5": Architecture("T5ForConditionalGeneration", T5, "two", more=dict(
         pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)),
     "bart": Architecture("BartForConditionalGeneration", ENCODER_DECODER, "two", more=dict(
@@ -129,6 +147,7 @@ def build(name, attention, batch, masked):
     config = model_class.config_class(**{**which.config, **which.more})
     # Not every model has sdpa; transformers takes eager then.
     config._attn_implementation = attention if model_class._supports_sdpa else "eager"
+    config._experts_implementation = "batched_mm"
     config.use_cache = False
     model = model_class(config).eval()
     # Norms and biases begin as ones and zeros, which would hide mistakes.

@@ -16,6 +16,10 @@ from onnx import TensorProto, helper
 
 BATCH, TOKENS, WORDS, WIDTH, HEADS, SIZE, INNER = 2, 7, 61, 64, 4, 16, 48
 PAST = 6
+EXPERTS = 4
+SWIGLU = (("activation_type", "swiglu"), ("swiglu_fusion", 1), ("activation_alpha", 1.702),
+          ("activation_beta", 1.0), ("swiglu_limit", 7.0), ("k", 2),
+          ("normalize_routing_weights", 1))
 FLOAT, INT64, INT32 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32
 
 
@@ -32,6 +36,7 @@ class Decoder:
     zero_points: bool = False
     head_norms: bool = False    # of queries and keys
     gelu: str = ""              # instead of SiLU and a gate
+    experts: tuple = ()         # attributes of MoE with four experts instead
     norm: str = "SkipSimplifiedLayerNormalization"
     attention: str = "GroupQueryAttention"
     options: tuple = ()         # more attributes of the attention
@@ -125,7 +130,20 @@ class FusedGraph(small_models.Graph):
             y = self.group_query_attention(q, k, v, layer, lengths, caches, how)
         return self.product(y, WIDTH, WIDTH, how)
 
+    def mixture(self, x, how):
+        def stack(*shape):
+            numbers = 0.2 * self.random.standard_normal((EXPERTS, *shape))
+            return self.constant(numbers.astype(np.float32))
+
+        rows = self.add("Reshape", x, self.constant(np.array([-1, WIDTH], np.int64)))
+        scores = self.add("MatMul", rows, self.weight(WIDTH, EXPERTS))
+        inner = INNER * (2 if ("activation_type", "swiglu") in how.experts else 1)
+        return self.fused("MoE", x, scores, stack(inner, WIDTH), stack(inner),
+                          stack(WIDTH, INNER), stack(WIDTH), **dict(how.experts))
+
     def feed_forward(self, x, how):
+        if how.experts:
+            return self.mixture(x, how)
         if how.gelu:
             inner = self.product(x, WIDTH, INNER, how)
             bias = [self.weight(INNER, scale=0.1)] if how.gelu in ("BiasGelu", "FastGelu") else []
@@ -233,6 +251,10 @@ GRAPHS = {
                                       attention="MultiHeadAttention"),
     "fused-genai.fast-gelu": Decoder(gelu="FastGelu", norm="SkipLayerNormalization"),
     "fused-genai.quick-gelu": Decoder(gelu="QuickGelu"),
+    # Of other activations onnxruntime 1.31 writes over what it still reads.
+    "fused-genai.experts-swiglu": Decoder(experts=SWIGLU),
+    "fused-genai.experts-decode": Decoder(experts=SWIGLU, past=PAST, tokens=1,
+                                          bind=("attention_mask",)),
     "fused-bert.embed": None,
 }
 

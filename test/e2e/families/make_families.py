@@ -147,6 +147,7 @@ def make(name):
         path.unlink(missing_ok=True)
         lines = [line for line in str(error).strip().split("\n") if line.strip()]
         first = lines[0].replace(f"{folder}/", "") if lines else ""
+        first = re.sub("\x1b\\[[0-9;]*m", "", first)  # colors
         reason = f"{type(error).__name__}: {first[:120]}"
         path.with_suffix(".txt").write_text(reason + "\n")
         print(f"no {name}: {reason}", flush=True)

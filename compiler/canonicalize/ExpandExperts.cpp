@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Experts by products of all rows with each expert's weights. Exporters repeat
+// a token for each of the k experts that it chose, so that rows are T*k:
+//
+//   sum over k of weight [T, k] * f(experts(... experts(repeated x)))
+//
+// With the tokens themselves as rows that is, for each expert e,
+//
+//   sum += f(... x W[e] ...) * weight of e     where the token chose e
+//
+// E times T rows of work instead of E times T*k.
+#include "compiler/canonicalize/Passes.h"
+#include "compiler/values/OperatorBuilder.h"
+#include "compiler/values/ViewTracing.h"
+#include <limits>
+
+namespace wsec::canonicalize {
+#define GEN_PASS_DEF_EXPANDEXPERTS
+#include "compiler/canonicalize/Passes.h.inc"
+} // namespace wsec::canonicalize
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::canonicalize;
+using namespace wsec::values;
+using onnx::BinaryKind;
+using onnx::ReduceKind;
+
+/// Entry `e` of the leading dimension of `stack`, which goes.
+static Value entryOf(OperatorBuilder &n, Value stack, int64_t e) {
+  Shape shape(shapeOf(stack).drop_front());
+  std::optional<Fact> fact = factOf(stack);
+  if (fact && fact->constant) {
+    Fact entry = reindexed(*fact, [&](const StridedView &view) {
+      std::optional<StridedView> part = view.sliced(0, e, 1, 1);
+      return part ? part->reshaped(shape) : std::nullopt;
+    });
+    if (entry.constant)
+      if (Value value = materialize(n.builder(), n.loc(), entry, n.name()))
+        return value;
+  }
+  Box box = wholeBox(stack);
+  box.starts[0] = e;
+  box.extents[0] = 1;
+  return n.reshape(n.slice(stack, box), shape);
+}
+
+/// What `slice` takes of the last axis, of `x` in its place: columns of
+/// weights, where `x` is a product.
+static Value columnsOf(OperatorBuilder &n, Value x, onnx::SliceOp slice) {
+  const int64_t start = slice.getStarts().back();
+  const int64_t step = slice.getSteps().back();
+  const int64_t size = shapeOf(slice.getY()).back();
+  if (numElements(shapeOf(x)) == 1 || shapeOf(x).back() == 1)
+    return x;
+  if (isConstant(x)) {
+    const size_t last = shapeOf(x).size() - 1;
+    Fact part = reindexed(*factOf(x), [&](const StridedView &view) {
+      return view.sliced(last, start, size, step);
+    });
+    if (part.constant)
+      if (Value value = materialize(n.builder(), n.loc(), part, n.name()))
+        return value;
+  }
+  if (auto product = x.getDefiningOp<onnx::MatMulOp>();
+      product && !product.getBias())
+    return n.matmul(product.getX(), columnsOf(n, product.getWeight(), slice),
+                    Value());
+  if (auto op = x.getDefiningOp<onnx::BinaryOp>())
+    return n.binary(op.getKind(), columnsOf(n, op.getA(), slice),
+                    columnsOf(n, op.getB(), slice));
+  Box box = wholeBox(x);
+  box.starts.back() = start;
+  box.extents.back() = size;
+  box.steps.back() = step;
+  return n.slice(x, box);
+}
+
+/// A value without reshapes that change nothing in sum, or only the shape.
+static Value flattened(Value value) {
+  TracedView traced = traceLayout(value);
+  return traced.view.isContiguous() && numElements(shapeOf(traced.root)) ==
+                                           numElements(shapeOf(value))
+             ? traced.root
+             : value;
+}
+
+namespace {
+/// What one expert makes of all tokens, where `repeats` rows are one token.
+class OneExpert {
+public:
+  OneExpert(OperatorBuilder &n, int64_t tokens, int64_t repeats, int64_t number)
+      : n(n), tokens(tokens), repeats(repeats), number(number) {}
+
+  /// `value` of its rows, one for each token; null if it is not known how.
+  Value of(Value value);
+  onnx::ExpertsOp chosenBy() { return experts; }
+
+private:
+  Value make(Value value);
+  Value ofConstant(Value value);
+  Value ofRepeated(Value value);
+  Value ofShared(Value value);
+  bool areIds(Value ids) {
+    return experts && flattened(ids) == flattened(experts.getIds());
+  }
+
+  OperatorBuilder &n;
+  int64_t tokens, repeats, number;
+  onnx::ExpertsOp experts; // any: all have the same ids
+  DenseMap<Value, Value> known;
+};
+} // namespace
+
+Value OneExpert::of(Value value) {
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  Value made = make(value);
+  // Of tokens with one expert each, whatever it is, the row is the token's.
+  if (!made && repeats == 1)
+    made = value;
+  known[value] = made;
+  return made;
+}
+
+/// One number, or a vector along the last axis.
+Value OneExpert::ofConstant(Value value) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  const bool isVector = shape.empty() || numElements(shape.drop_back()) == 1;
+  return isVector && shape.size() <= 2 ? value : Value();
+}
+
+/// Tokens that an exporter repeats, once for each expert that they chose.
+Value OneExpert::ofRepeated(Value value) {
+  const int64_t size = shapeOf(value).back();
+  TracedView traced = traceRepeated(value);
+  if (numElements(shapeOf(traced.root)) != tokens * size)
+    return {};
+  auto once =
+      StridedView::whole(shapeOf(traced.root)).reshaped({tokens, 1, size});
+  auto expected = once ? once->expanded({tokens, repeats, size})
+                             .reshaped({tokens * repeats, size})
+                       : std::nullopt;
+  if (!expected || expected->atoms(0, 1) != traced.view.atoms(0, 1) ||
+      expected->atoms(1, 1) != traced.view.atoms(1, 1) ||
+      traced.view.getOffset() != 0)
+    return {};
+  return n.reshape(traced.root, {tokens, size});
+}
+
+/// An operator that does the same to every row.
+Value OneExpert::ofShared(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto slice = dyn_cast<onnx::SliceOp>(op)) {
+    if (slice.getStarts()[0] != 0 || slice.getSteps()[0] != 1 ||
+        shapeOf(slice.getX())[0] != tokens * repeats)
+      return {};
+    Value whole = of(slice.getX());
+    return whole ? columnsOf(n, whole, slice) : Value();
+  }
+  if (!isa<onnx::UnaryOp, onnx::BinaryOp, onnx::WhereOp, onnx::CastOp>(op))
+    return {};
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(of(operand));
+    if (!operands.back())
+      return {};
+  }
+  Operation *copy = n.builder().clone(*op);
+  copy->setOperands(operands);
+  copy->getResult(0).setType(withShape(value, {tokens, shapeOf(value).back()}));
+  return copy->getResult(0);
+}
+
+Value OneExpert::make(Value value) {
+  if (isConstant(value))
+    return ofConstant(value);
+  ArrayRef<int64_t> shape = shapeOf(value);
+  if (shape.size() != 2 || shape[0] != tokens * repeats)
+    return {};
+  if (Value root = flattened(value); root != value && shapeOf(root) == shape)
+    return of(root);
+  if (auto op = value.getDefiningOp<onnx::ExpertsOp>()) {
+    if (experts && !areIds(op.getIds()))
+      return {};
+    experts = op;
+    Value x = of(op.getX());
+    return x ? n.matmul(x, entryOf(n, op.getWeight(), number), Value())
+             : Value();
+  }
+  if (Value token = repeats > 1 ? ofRepeated(value) : Value())
+    return token;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return {};
+  if (auto lookup = dyn_cast<onnx::GatherOp>(op))
+    return isConstant(lookup.getTable()) && areIds(lookup.getIds())
+               ? entryOf(n, lookup.getTable(), number)
+               : Value();
+  return ofShared(value);
+}
+
+namespace {
+/// sum over axis 1 of weights [T*k, 1] * rows [T*k, H]
+struct WeightedSum {
+  Value weights, rows;
+  int64_t tokens, repeats, size;
+};
+} // namespace
+
+static std::optional<WeightedSum> weightedSum(onnx::ReduceOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getX());
+  if (op.getKind() != ReduceKind::Sum || shape.size() != 3 ||
+      op.getAxes() != ArrayRef<int64_t>(1))
+    return std::nullopt;
+  auto product = flattened(op.getX()).getDefiningOp<onnx::BinaryOp>();
+  if (!product || product.getKind() != BinaryKind::Mul ||
+      shapeOf(product.getY()).back() != shape[2])
+    return std::nullopt;
+  for (unsigned i : {0u, 1u}) {
+    Value weights = product->getOperand(i), rows = product->getOperand(1 - i);
+    if (shapeOf(weights).empty() || shapeOf(weights).back() != 1 ||
+        shape[2] == 1 || numElements(shapeOf(weights)) != shape[0] * shape[1])
+      continue;
+    rows = flattened(rows);
+    if (shapeOf(rows) == ArrayRef<int64_t>({shape[0] * shape[1], shape[2]}))
+      return WeightedSum{flattened(weights), rows, shape[0], shape[1],
+                         shape[2]};
+  }
+  return std::nullopt;
+}
+
+namespace {
+/// One of those of each token: columns of numbers and of weights.
+struct Choice {
+  Value id, weight;
+};
+} // namespace
+
+/// Makes a sum over the experts that tokens chose one over all experts.
+static void expandSum(onnx::ReduceOp op) {
+  std::optional<WeightedSum> sum = weightedSum(op);
+  if (!sum)
+    return;
+  OperatorBuilder n(OpBuilder(op), op.getLoc(), op.getNodeAttr());
+  OneExpert first(n, sum->tokens, sum->repeats, 0);
+  Value product = first.of(sum->rows);
+  if (!product || !first.chosenBy())
+    return;
+  onnx::ExpertsOp chosen = first.chosenBy();
+  const int64_t experts = shapeOf(chosen.getWeight())[0];
+  if (!arePlacesOfLargest(chosen.getIds(), experts))
+    return;
+  Value zero = scalarLike(n.builder(), n.loc(), sum->weights, 0);
+  const Shape choices = {sum->tokens, sum->repeats};
+  Value ids = n.reshape(flattened(chosen.getIds()), choices);
+  Value weights = n.reshape(sum->weights, choices);
+  SmallVector<Choice> all;
+  for (int64_t i = 0; i < sum->repeats; ++i)
+    all.push_back({n.sliceLast(ids, i, 1), n.sliceLast(weights, i, 1)});
+  Value total = zero;
+  for (int64_t e = 0; e < experts; ++e) {
+    if (e > 0)
+      product = OneExpert(n, sum->tokens, sum->repeats, e).of(sum->rows);
+    Value isChosen, weight = zero;
+    for (const Choice &choice : all) {
+      Value here = n.binary(BinaryKind::Equal, choice.id, double(e));
+      isChosen = isChosen ? n.binary(BinaryKind::Or, isChosen, here) : here;
+      weight = n.where(here, n.binary(BinaryKind::Add, weight, choice.weight),
+                       weight);
+    }
+    Value term = n.binary(BinaryKind::Mul, product, weight);
+    Value added = e > 0 ? n.binary(BinaryKind::Add, total, term) : term;
+    total = n.where(isChosen, added, total);
+  }
+  SmallVector<Operation *> replaced = neededOnlyBy(op);
+  absorb(total.getDefiningOp(), replaced);
+  op.getY().replaceAllUsesWith(n.reshape(total, shapeOf(op.getY())));
+  for (Operation *dead : llvm::reverse(replaced))
+    dead->erase();
+}
+
+static void expand(onnx::ExpertsOp op) {
+  OperatorBuilder n(OpBuilder(op), op.getLoc(), op.getNodeAttr());
+  Value x = op.getX();
+  Value column = n.reshape(op.getIds(), {shapeOf(x)[0], 1});
+  Value result = scalarLike(n.builder(), n.loc(), x,
+                            std::numeric_limits<double>::quiet_NaN());
+  for (int64_t e = 0; e < shapeOf(op.getWeight())[0]; ++e) {
+    Value product = n.matmul(x, entryOf(n, op.getWeight(), e), Value());
+    Value here = n.binary(BinaryKind::Equal, column, double(e));
+    result = n.where(here, product, result);
+  }
+  absorb(result.getDefiningOp(), op.getOperation());
+  op.getY().replaceAllUsesWith(result);
+}
+
+namespace {
+struct ExpandExpertsPass
+    : wsec::canonicalize::impl::ExpandExpertsBase<ExpandExpertsPass> {
+  void runOnOperation() override {
+    if (allOf<onnx::ExpertsOp>().empty())
+      return;
+    for (onnx::ReduceOp op : allOf<onnx::ReduceOp>())
+      expandSum(op);
+    for (onnx::ExpertsOp op : allOf<onnx::ExpertsOp>()) {
+      expand(op);
+      op.erase();
+    }
+  }
+
+  template <typename OpType>
+  SmallVector<OpType> allOf() {
+    SmallVector<OpType> found;
+    getOperation().walk([&](OpType op) { found.push_back(op); });
+    return found;
+  }
+};
+} // namespace

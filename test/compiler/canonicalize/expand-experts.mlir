@@ -1,0 +1,102 @@
+// RUN: wse-opt %s --split-input-file --onnx-expand-experts --onnx-common-subexpressions | FileCheck %s
+
+// Each row selects its expert's product; of a number that is none NaN is left.
+// CHECK-LABEL: func.func @rows
+// CHECK-DAG: %[[NAN:.*]] = onnx.constant dense<0x7FC00000> : tensor<f32>
+// CHECK-DAG: %[[IDS:.*]] = onnx.reshape %arg1 {{.*}} -> tensor<6x1xi32>
+// CHECK: %[[P0:.*]] = onnx.matmul %arg0, %{{.*}} -> tensor<6x2xf32>
+// CHECK: %[[H0:.*]] = onnx.binary equal %[[IDS]], %{{.*}} -> tensor<6x1xi1>
+// CHECK: %[[Y0:.*]] = onnx.where %[[H0]], %[[P0]], %[[NAN]]
+// CHECK: %[[P1:.*]] = onnx.matmul %arg0, %{{.*}} -> tensor<6x2xf32>
+// CHECK: %[[H1:.*]] = onnx.binary equal %[[IDS]], %{{.*}} -> tensor<6x1xi1>
+// CHECK: %[[Y1:.*]] = onnx.where %[[H1]], %[[P1]], %[[Y0]]
+// CHECK: return %[[Y1]]
+func.func @rows(%x: tensor<6x3xf32>, %ids: tensor<6xi32>) -> tensor<6x2xf32> {
+  %w = onnx.constant dense<[[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [[7.0, 8.0], [9.0, 1.0], [2.0, 3.0]]]> : tensor<2x3x2xf32>
+  %y = onnx.experts %x, %ids, %w : (tensor<6x3xf32>, tensor<6xi32>, tensor<2x3x2xf32>) -> tensor<6x2xf32>
+  return %y : tensor<6x2xf32>
+}
+
+// -----
+
+// Three tokens chose two of two experts each, which are two products with a bias
+// and an activation: all is done for tokens, and added where one is chosen.
+// CHECK-LABEL: func.func @tokens
+// CHECK-NOT: onnx.expand
+// CHECK: %[[U:.*]] = onnx.matmul %arg0, %{{.*}} -> tensor<3x4xf32>
+// CHECK: %[[B:.*]] = onnx.binary add %[[U]], %{{.*}} : (tensor<3x4xf32>, tensor<4xf32>)
+// CHECK: %[[S:.*]] = onnx.unary sigmoid %[[B]]
+// CHECK: %[[D:.*]] = onnx.matmul %[[S]], %{{.*}} -> tensor<3x5xf32>
+// CHECK: %[[H0:.*]] = onnx.binary equal %{{.*}} -> tensor<3x1xi1>
+// CHECK: %[[W0:.*]] = onnx.where %[[H0]], %{{.*}} -> tensor<3x1xf32>
+// CHECK: %[[H1:.*]] = onnx.binary equal %{{.*}} -> tensor<3x1xi1>
+// CHECK: %[[CHOSEN:.*]] = onnx.binary or %[[H0]], %[[H1]]
+// CHECK: %[[S1:.*]] = onnx.binary add %[[W0]], %{{.*}} -> tensor<3x1xf32>
+// CHECK: %[[WEIGHT:.*]] = onnx.where %[[H1]], %[[S1]], %[[W0]]
+// CHECK: %[[TERM:.*]] = onnx.binary mul %[[D]], %[[WEIGHT]]
+// CHECK: %[[FIRST:.*]] = onnx.where %[[CHOSEN]], %[[TERM]], %{{.*}} -> tensor<3x5xf32>
+// CHECK: onnx.matmul
+// CHECK: %[[ADDED:.*]] = onnx.binary add %[[FIRST]], %{{.*}} -> tensor<3x5xf32>
+// CHECK: %[[SUM:.*]] = onnx.where %{{.*}}, %[[ADDED]], %[[FIRST]]
+// CHECK: return %[[SUM]]
+func.func @tokens(%x: tensor<3x7xf32>, %p: tensor<3x2xf32>) -> tensor<3x5xf32> {
+  %up = onnx.constant dense<0.5> : tensor<2x7x4xf32>
+  %bias = onnx.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]> : tensor<2x4xf32>
+  %down = onnx.constant dense<0.25> : tensor<2x4x5xf32>
+  %ids, %values = onnx.top_k %p : tensor<3x2xf32> -> tensor<3x2xi64>, tensor<3x2xf32>
+  %numbers = onnx.reshape %ids : tensor<3x2xi64> -> tensor<6xi64>
+  %one = onnx.reshape %x : tensor<3x7xf32> -> tensor<3x1x7xf32>
+  %twice = onnx.expand %one : tensor<3x1x7xf32> -> tensor<3x2x7xf32>
+  %rows = onnx.reshape %twice : tensor<3x2x7xf32> -> tensor<6x7xf32>
+  %u = onnx.experts %rows, %numbers, %up : (tensor<6x7xf32>, tensor<6xi64>, tensor<2x7x4xf32>) -> tensor<6x4xf32>
+  %biases = onnx.gather %bias, %numbers : (tensor<2x4xf32>, tensor<6xi64>) -> tensor<6x4xf32>
+  %b = onnx.binary add %u, %biases : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+  %s = onnx.unary sigmoid %b : tensor<6x4xf32>
+  %d = onnx.experts %s, %numbers, %down : (tensor<6x4xf32>, tensor<6xi64>, tensor<2x4x5xf32>) -> tensor<6x5xf32>
+  %column = onnx.reshape %values : tensor<3x2xf32> -> tensor<6x1xf32>
+  %m = onnx.binary mul %d, %column : (tensor<6x5xf32>, tensor<6x1xf32>) -> tensor<6x5xf32>
+  %r = onnx.reshape %m : tensor<6x5xf32> -> tensor<3x2x5xf32>
+  %y = onnx.reduce sum %r {axes = array<i64: 1>, keepdims = false} : tensor<3x2x5xf32> -> tensor<3x5xf32>
+  return %y : tensor<3x5xf32>
+}
+
+// -----
+
+// Numbers that no top_k made may be out of range: rows keep to themselves.
+// CHECK-LABEL: func.func @numbers_from_outside
+// CHECK: onnx.expand
+// CHECK: onnx.constant dense<0x7FC00000>
+// CHECK: onnx.reduce sum {{.*}} : tensor<3x2x5xf32> -> tensor<3x5xf32>
+func.func @numbers_from_outside(%x: tensor<3x1x7xf32>, %numbers: tensor<6xi64>, %column: tensor<6x1xf32>) -> tensor<3x5xf32> {
+  %w = onnx.constant dense<0.5> : tensor<2x7x5xf32>
+  %twice = onnx.expand %x : tensor<3x1x7xf32> -> tensor<3x2x7xf32>
+  %rows = onnx.reshape %twice : tensor<3x2x7xf32> -> tensor<6x7xf32>
+  %u = onnx.experts %rows, %numbers, %w : (tensor<6x7xf32>, tensor<6xi64>, tensor<2x7x5xf32>) -> tensor<6x5xf32>
+  %m = onnx.binary mul %u, %column : (tensor<6x5xf32>, tensor<6x1xf32>) -> tensor<6x5xf32>
+  %r = onnx.reshape %m : tensor<6x5xf32> -> tensor<3x2x5xf32>
+  %y = onnx.reduce sum %r {axes = array<i64: 1>, keepdims = false} : tensor<3x2x5xf32> -> tensor<3x5xf32>
+  return %y : tensor<3x5xf32>
+}
+
+// -----
+
+// A part of what an expert makes is made by these columns of its weights alone.
+// CHECK-LABEL: func.func @gated
+// CHECK: %[[W0:.*]] = onnx.constant dense<{{\[\[}}2.{{[0e+]*}}, 4.{{[0e+]*}}], [6.{{.*}} : tensor<3x2xf32>
+// CHECK: %[[P0:.*]] = onnx.matmul %arg0, %[[W0]] {{.*}} -> tensor<3x2xf32>
+// CHECK: onnx.binary add %[[P0]], %{{.*}} : (tensor<3x2xf32>, tensor<2xf32>)
+// CHECK-NOT: onnx.slice {{.*}} : tensor<3x4xf32>
+func.func @gated(%x: tensor<3x3xf32>, %p: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %w = onnx.constant dense<[[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [1.0, 3.0, 5.0, 7.0]], [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [2.0, 4.0, 6.0, 8.0]]]> : tensor<2x3x4xf32>
+  %bias = onnx.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]> : tensor<2x4xf32>
+  %ids, %values = onnx.top_k %p : tensor<3x2xf32> -> tensor<3x1xi64>, tensor<3x1xf32>
+  %numbers = onnx.reshape %ids : tensor<3x1xi64> -> tensor<3xi64>
+  %u = onnx.experts %x, %numbers, %w : (tensor<3x3xf32>, tensor<3xi64>, tensor<2x3x4xf32>) -> tensor<3x4xf32>
+  %biases = onnx.gather %bias, %numbers : (tensor<2x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  %b = onnx.binary add %u, %biases : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  %odd = onnx.slice %b {starts = array<i64: 0, 1>, steps = array<i64: 1, 2>} : tensor<3x4xf32> -> tensor<3x2xf32>
+  %m = onnx.binary mul %odd, %values : (tensor<3x2xf32>, tensor<3x1xf32>) -> tensor<3x2xf32>
+  %r = onnx.reshape %m : tensor<3x2xf32> -> tensor<3x1x2xf32>
+  %y = onnx.reduce sum %r {axes = array<i64: 1>, keepdims = false} : tensor<3x1x2xf32> -> tensor<3x2xf32>
+  return %y : tensor<3x2xf32>
+}
