@@ -97,12 +97,6 @@ static bool gather(Node &node) {
   return true;
 }
 
-/// Counts negative indices from the end; -1 for one that is outside.
-static int64_t indexInto(int64_t extent, int64_t index) {
-  index += index < 0 ? extent : 0;
-  return index < extent ? std::max<int64_t>(index, -1) : -1;
-}
-
 /// Whether there is at most one index for each element of the data, `axis`
 /// aside.
 static bool indicesFit(Node &node, const Fact &data, const Fact &ids,
@@ -342,6 +336,11 @@ static bool gatherTuples(Legalization &n) {
       n.reshape(rowsAt(n, table, places), n.resultType().getShape()));
 }
 
+static StringRef reductionOf(Legalization &n) {
+  return n.op().getOpType() == "Scatter" ? "none" // has no other
+                                         : n.node().stringAttr("reduction");
+}
+
 /// Which reduction takes the updates of one place.
 static BinaryKind updateKind(StringRef reduction) {
   if (reduction == "add")
@@ -359,10 +358,7 @@ static Value foldUpdates(Legalization &n, BinaryKind kind, Value updates) {
   while (shapeOf(updates)[1] > 1) {
     const int64_t count = shapeOf(updates)[1], half = count / 2;
     auto part = [&](int64_t start, int64_t size) {
-      Box box{Shape(3, 0), Shape(shapeOf(updates)), Shape(3, 1)};
-      box.starts[1] = start;
-      box.extents[1] = size;
-      return n.slice(updates, box);
+      return sliceAlong(n, updates, 1, start, size);
     };
     Value folded = n.binary(kind, part(0, half), part(half, half));
     updates = count % 2 ? n.concat({folded, part(2 * half, 1)}, 1) : folded;
@@ -375,9 +371,7 @@ static bool scatterRows(Legalization &n, Value rows, Value places,
                         Value updates) {
   const int64_t count = shapeOf(rows)[0], width = shapeOf(rows)[1];
   const int64_t many = shapeOf(updates)[0];
-  StringRef reduction = n.op().getOpType() == "Scatter"
-                            ? "none" // has no other
-                            : n.node().stringAttr("reduction");
+  const StringRef reduction = reductionOf(n);
   const int64_t each = reduction == "none" ? 1 : width;
   if (many * each > mostComparisons / count)
     return n.fail(Twine(many) + " updates of " + Twine(count) +
@@ -416,11 +410,27 @@ static bool scatterRows(Legalization &n, Value rows, Value places,
                 n.resultType().getShape()));
 }
 
+/// Updates at a run of places take their rows' place.
+static bool scatterRun(Legalization &n, int64_t axis, int64_t first) {
+  Value x = n.input(0), updates = n.input(2);
+  const StringRef reduction = reductionOf(n);
+  if (reduction != "none")
+    updates = n.binary(updateKind(reduction),
+                       sliceAlong(n, x, axis, first, shapeOf(updates)[axis]),
+                       updates);
+  return n.replace(runWritten(n, x, updates, axis, first));
+}
+
 static bool scatterElements(Legalization &n) {
   Value x = n.input(0), indices = n.input(1);
   std::optional<int64_t> axis = n.node().axisAttr(shapeOf(x).size());
   if (!axis)
     return false;
+  Shape others(shapeOf(x));
+  others[*axis] = shapeOf(indices)[*axis];
+  if (ArrayRef<int64_t>(others) == shapeOf(indices))
+    if (auto first = firstOfRun(n.node().input(1), *axis, shapeOf(x)[*axis]))
+      return scatterRun(n, *axis, *first);
   const int64_t many = numElements(shapeOf(indices));
   Value places = elementPlaces(n, shapeOf(x), indices, *axis);
   return scatterRows(n, n.reshape(x, {numElements(shapeOf(x)), 1}),
@@ -431,6 +441,9 @@ static bool scatterElements(Legalization &n) {
 static bool scatterND(Legalization &n) {
   Value x = n.input(0), indices = n.input(1);
   const int64_t width = shapeOf(indices).back();
+  if (width == 1 && shapeOf(indices).size() == 2)
+    if (auto first = firstOfRun(n.node().input(1), 0, shapeOf(x)[0]))
+      return scatterRun(n, 0, *first);
   const int64_t rows = numElements(shapeOf(x).take_front(width));
   const int64_t columns = numElements(shapeOf(x).drop_front(width));
   const int64_t many = numElements(shapeOf(indices).drop_back());
