@@ -98,12 +98,6 @@ static bool gather(Node &node) {
   return true;
 }
 
-/// Counts negative indices from the end; -1 for one that is outside.
-static int64_t indexInto(int64_t extent, int64_t index) {
-  index += index < 0 ? extent : 0;
-  return index < extent ? std::max<int64_t>(index, -1) : -1;
-}
-
 /// Whether there is at most one index for each element of the data, `axis`
 /// aside.
 static bool indicesFit(Node &node, const Fact &data, const Fact &ids,
@@ -343,6 +337,11 @@ static bool gatherTuples(Legalization &n) {
       n.reshape(rowsAt(n, table, places), n.resultType().getShape()));
 }
 
+static StringRef reductionOf(Legalization &n) {
+  return n.op().getOpType() == "Scatter" ? "none" // has no other
+                                         : n.node().stringAttr("reduction");
+}
+
 /// Which reduction takes the updates of one place.
 static BinaryKind updateKind(StringRef reduction) {
   if (reduction == "add")
@@ -360,10 +359,7 @@ static Value foldUpdates(Legalization &n, BinaryKind kind, Value updates) {
   while (shapeOf(updates)[1] > 1) {
     const int64_t count = shapeOf(updates)[1], half = count / 2;
     auto part = [&](int64_t start, int64_t size) {
-      Box box{Shape(3, 0), Shape(shapeOf(updates)), Shape(3, 1)};
-      box.starts[1] = start;
-      box.extents[1] = size;
-      return n.slice(updates, box);
+      return sliceAlong(n, updates, 1, start, size);
     };
     Value folded = n.binary(kind, part(0, half), part(half, half));
     updates = count % 2 ? n.concat({folded, part(2 * half, 1)}, 1) : folded;
@@ -372,10 +368,7 @@ static Value foldUpdates(Legalization &n, BinaryKind kind, Value updates) {
 }
 
 /// Whether what is scattered takes the place of what was there.
-static bool replaces(Legalization &n) {
-  return n.op().getOpType() == "Scatter" // has no reductions
-         || n.node().stringAttr("reduction") == "none";
-}
+static bool replaces(Legalization &n) { return reductionOf(n) == "none"; }
 
 /// `rows` [R,W], of which the `updates` [U,W] go to `places` [U].
 static bool scatterRows(Legalization &n, Value rows, Value places,
@@ -405,7 +398,7 @@ static bool scatterRows(Legalization &n, Value rows, Value places,
         rowsAt(n, n.concat({rows, updates}, 0), n.reshape(from, {count})),
         n.resultType().getShape()));
   }
-  const BinaryKind kind = updateKind(n.node().stringAttr("reduction"));
+  const BinaryKind kind = updateKind(reductionOf(n));
   const bool isSum = kind == BinaryKind::Add,
              isProduct = kind == BinaryKind::Mul;
   // Of minimum and maximum the row itself changes nothing.
@@ -421,6 +414,16 @@ static bool scatterRows(Legalization &n, Value rows, Value places,
                 n.resultType().getShape()));
 }
 
+/// Updates at a run of places take their rows' place.
+static bool scatterRun(Legalization &n, int64_t axis, int64_t first) {
+  Value x = n.input(0), updates = n.input(2);
+  if (!replaces(n))
+    updates = n.binary(updateKind(reductionOf(n)),
+                       sliceAlong(n, x, axis, first, shapeOf(updates)[axis]),
+                       updates);
+  return n.replace(runWritten(n, x, updates, axis, first));
+}
+
 static bool scatterElements(Legalization &n) {
   Value x = n.input(0), indices = n.input(1);
   std::optional<int64_t> axis = n.node().axisAttr(shapeOf(x).size());
@@ -430,6 +433,11 @@ static bool scatterElements(Legalization &n) {
     Value present = scatterToState(n, x, indices, n.input(2), *axis);
     return present && n.replace(present);
   }
+  Shape others(shapeOf(x));
+  others[*axis] = shapeOf(indices)[*axis];
+  if (ArrayRef<int64_t>(others) == shapeOf(indices))
+    if (auto first = firstOfRun(n.node().input(1), *axis, shapeOf(x)[*axis]))
+      return scatterRun(n, *axis, *first);
   const int64_t many = numElements(shapeOf(indices));
   Value places = elementPlaces(n, shapeOf(x), indices, *axis);
   return scatterRows(n, n.reshape(x, {numElements(shapeOf(x)), 1}),
@@ -447,6 +455,9 @@ static bool scatterND(Legalization &n) {
     Value present = scatterToState(n, x, indices, n.input(2), 0);
     return present && n.replace(present);
   }
+  if (width == 1 && shapeOf(indices).size() == 2)
+    if (auto first = firstOfRun(n.node().input(1), 0, shapeOf(x)[0]))
+      return scatterRun(n, 0, *first);
   const int64_t many = numElements(shapeOf(indices).drop_back());
   Value places = n.reshape(tuplePlaces(n, shapeOf(x), indices, 0), {many});
   return scatterRows(n, n.reshape(x, {rows, columns}), places,

@@ -9,6 +9,47 @@ using namespace wsec::values;
 using onnx::BinaryKind;
 using onnx::UnaryKind;
 
+int64_t wsec::infer::indexInto(int64_t extent, int64_t index) {
+  index += index < 0 ? extent : 0;
+  return index < extent ? std::max<int64_t>(index, -1) : -1;
+}
+
+std::optional<int64_t> wsec::infer::firstOfRun(const Fact &indices,
+                                               int64_t axis, int64_t extent) {
+  std::optional<Tensor> known = indices.load();
+  if (!known || known->size() == 0)
+    return std::nullopt;
+  const int64_t first = indexInto(extent, known->asInt(0));
+  const int64_t count = indices.shape[axis];
+  const int64_t step = rowMajorStrides(indices.shape)[axis];
+  if (first < 0 || first > extent - count)
+    return std::nullopt;
+  for (int64_t i = 0; i < known->size(); ++i)
+    if (indexInto(extent, known->asInt(i)) != first + i / step % count)
+      return std::nullopt;
+  return first;
+}
+
+Value wsec::infer::sliceAlong(Legalization &n, Value x, int64_t axis,
+                              int64_t start, int64_t extent) {
+  Box box = wholeBox(x);
+  box.starts[axis] = start;
+  box.extents[axis] = extent;
+  return n.slice(x, box);
+}
+
+Value wsec::infer::runWritten(Legalization &n, Value x, Value updates,
+                              int64_t axis, int64_t first) {
+  SmallVector<Value> parts;
+  if (first > 0)
+    parts.push_back(sliceAlong(n, x, axis, 0, first));
+  parts.push_back(updates);
+  const int64_t extent = shapeOf(x)[axis];
+  if (const int64_t end = first + shapeOf(updates)[axis]; end < extent)
+    parts.push_back(sliceAlong(n, x, axis, end, extent - end));
+  return parts.size() == 1 ? updates : n.concat(parts, axis);
+}
+
 bool wsec::infer::canCount(Legalization &n, int64_t extent) {
   constexpr int64_t most = int64_t(1) << 24;
   return extent <= most || n.fail("counts " + Twine(extent) +

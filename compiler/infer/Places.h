@@ -14,6 +14,24 @@ namespace wsec::infer {
 /// Every place is held against every update.
 inline constexpr int64_t mostComparisons = int64_t(1) << 24;
 
+/// Counts negative indices from the end; -1 for one that is outside.
+int64_t indexInto(int64_t extent, int64_t index);
+
+/// The first of known places that follow one another along `axis` of `indices`,
+/// and are the same along all others; none where they are computed, or beyond
+/// `extent`.
+std::optional<int64_t> firstOfRun(const values::Fact &indices, int64_t axis,
+                                  int64_t extent);
+
+/// `extent` elements of `x` from `start` on along one axis.
+mlir::Value sliceAlong(Legalization &legalization, mlir::Value x, int64_t axis,
+                       int64_t start, int64_t extent);
+
+/// `x` with `updates` from place `first` on along one axis: what is before
+/// them, they, and what is behind.
+mlir::Value runWritten(Legalization &legalization, mlir::Value x,
+                       mlir::Value updates, int64_t axis, int64_t first);
+
 /// Whether f32 tells the places along an axis apart; else says why.
 bool canCount(Legalization &legalization, int64_t extent);
 

@@ -275,9 +275,36 @@ def depths():
     return nodes, inputs, {}
 
 
+def scatters():
+    """Updates at known places: runs at the begin, in the middle, at the end and of all; places in another order, twice, of a part."""
+    random = np.random.default_rng(11)
+    nodes, inputs, constants = [], {"x": random.standard_normal((4, 5, 6)).astype("f4")}, {}
+
+    def add(operator, places, shape, **more):
+        index = len(nodes)
+        constants[f"i{index}"] = np.array(places, "i8")
+        inputs[f"u{index}"] = random.standard_normal(shape).astype("f4")
+        nodes.append(h.make_node(operator, ["x", f"i{index}", f"u{index}"], [f"y{index}"], **more))
+
+    for places in ([0], [1, 2], [-2, 3], [0, 1, 2, 3], [2, 1], [3, 0]):
+        for reduction in ("none", "add", "mul", "max", "min"):
+            add("ScatterND", np.reshape(places, (-1, 1)), (len(places), 5, 6), reduction=reduction)
+    add("ScatterND", [[1], [1]], (2, 5, 6), reduction="add")
+    add("ScatterND", [[1, 2], [1, 3]], (2, 6))
+    for axis in range(3):
+        for places in ([0], [-1], [1, 2], [2, 1]):
+            shape = [4, 5, 6]
+            shape[axis] = len(places)
+            wide = np.broadcast_to(np.reshape(places, [-1 if d == axis else 1 for d in range(3)]), shape)
+            add("ScatterElements", wide, shape, axis=axis)
+            add("ScatterElements", wide, shape, axis=axis, reduction="add")
+            add("ScatterElements", wide[:2, :2, :2], wide[:2, :2, :2].shape, axis=axis)
+    return nodes, inputs, constants
+
+
 MODELS = {"einsum": einsum, "pools": pools, "integers": integers, "convolutions": convolutions, "spreads": spreads, "grids": grids,
           "resizes": resizes, "older": older, "spectra": spectra, "norms": norms, "extremes": extremes, "vocabulary": vocabulary,
-          "depths": depths}
+          "depths": depths, "scatters": scatters}
 INNER = {"vocabulary": ["a", "b"]}  # no outputs
 OPSETS = {"older": 9, "spectra": 20, "norms": 23}
 

@@ -194,6 +194,39 @@ func.func @scattered_rows(%x: tensor<4x8xf32>, %ids: tensor<3x1xi64>, %u: tensor
   return %y : !onnx.unknown
 }
 
+// Known rows that follow one another stand between the others.
+// CHECK-LABEL: func.func @scattered_run
+// CHECK-DAG: %[[BEFORE:.*]] = onnx.slice %arg0 {{.*}} -> tensor<1x8xf32>
+// CHECK-DAG: %[[BEHIND:.*]] = onnx.slice %arg0 {{.*}} -> tensor<1x8xf32>
+// CHECK: onnx.concat %[[BEFORE]], %arg1, %[[BEHIND]] {{.*}} -> tensor<4x8xf32>
+// CHECK-NOT: onnx.gather
+func.func @scattered_run(%x: tensor<4x8xf32>, %u: tensor<2x8xf32>) -> !onnx.unknown {
+  %ids = onnx.constant dense<[[-3], [2]]> : tensor<2x1xi64>
+  %y = onnx.node "ScatterND"(%x, %ids, %u) : (tensor<4x8xf32>, tensor<2x1xi64>, tensor<2x8xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// Added to what is at the last place along an axis.
+// CHECK-LABEL: func.func @scattered_column
+// CHECK: %[[OLD:.*]] = onnx.slice %arg0 {{.*}} -> tensor<2x1xf32>
+// CHECK: %[[SUM:.*]] = onnx.binary add %[[OLD]], %arg1
+// CHECK: %[[BEFORE:.*]] = onnx.slice %arg0 {{.*}} -> tensor<2x2xf32>
+// CHECK: onnx.concat %[[BEFORE]], %[[SUM]] {{.*}} -> tensor<2x3xf32>
+func.func @scattered_column(%x: tensor<2x3xf32>, %u: tensor<2x1xf32>) -> !onnx.unknown {
+  %ids = onnx.constant dense<2> : tensor<2x1xi64>
+  %y = onnx.node "ScatterElements"(%x, %ids, %u) with {axis = 1 : i64, reduction = "add"} : (tensor<2x3xf32>, tensor<2x1xi64>, tensor<2x1xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// Places in another order, or twice, are no run.
+// CHECK-LABEL: func.func @scattered_twice
+// CHECK: onnx.gather
+func.func @scattered_twice(%x: tensor<4x8xf32>, %u: tensor<2x8xf32>) -> !onnx.unknown {
+  %ids = onnx.constant dense<1> : tensor<2x1xi64>
+  %y = onnx.node "ScatterND"(%x, %ids, %u) : (tensor<4x8xf32>, tensor<2x1xi64>, tensor<2x8xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
 // Along the last axis a row finds the largest among its features; numpy has a NaN as the least, too.
 // CHECK-LABEL: func.func @extremes
 // CHECK: %[[MAX:.*]], %{{.*}} = onnx.top_k %arg0 {node = "max"} : tensor<4x8xf32> -> tensor<4x1xi64>, tensor<4x1xf32>
