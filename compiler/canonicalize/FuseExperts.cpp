@@ -6,6 +6,7 @@
 //   y    = x [S, 1, K] times rows [S, K, N]     or rows [S, N, K] times [S, K,
 //   1]
 #include "compiler/canonicalize/Passes.h"
+#include "compiler/canonicalize/Patterns.h"
 #include "compiler/values/OnnxValues.h"
 #include "compiler/values/ViewTracing.h"
 
@@ -105,15 +106,7 @@ namespace {
 struct FuseExpertsPass
     : wsec::canonicalize::impl::FuseExpertsBase<FuseExpertsPass> {
   void runOnOperation() override {
-    SmallVector<onnx::NodeOp> products;
-    getOperation().walk([&](onnx::NodeOp op) {
-      auto typed = [](Type type) { return isa<RankedTensorType>(type); };
-      if (qualifiedName(op) == "MatMul" &&
-          llvm::all_of(op->getOperandTypes(), typed) &&
-          llvm::all_of(op->getResultTypes(), typed))
-        products.push_back(op);
-    });
-    for (onnx::NodeOp op : products)
+    for (onnx::NodeOp op : typedProducts(getOperation()))
       if (fuse(op))
         op.erase();
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/canonicalize/Passes.h"
+#include "compiler/canonicalize/Patterns.h"
 #include "compiler/values/OnnxValues.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -17,16 +18,8 @@ namespace {
 struct LegalizeProductsPass
     : wsec::canonicalize::impl::LegalizeProductsBase<LegalizeProductsPass> {
   void runOnOperation() override {
-    SmallVector<onnx::NodeOp> products;
-    getOperation().walk([&](onnx::NodeOp op) {
-      auto typed = [](Type type) { return isa<RankedTensorType>(type); };
-      if (qualifiedName(op) == "MatMul" &&
-          llvm::all_of(op->getOperandTypes(), typed) &&
-          llvm::all_of(op->getResultTypes(), typed))
-        products.push_back(op);
-    });
     SmallVector<Attribute> reasons;
-    for (onnx::NodeOp op : products) {
+    for (onnx::NodeOp op : typedProducts(getOperation())) {
       OpBuilder builder(op);
       if (auto reason = op->getAttrOfType<StringAttr>(reasonAttrName))
         reasons.push_back(builder.getArrayAttr({op.getNodeAttr(), reason}));

@@ -21,6 +21,21 @@ inline bool narrows(mlir::Operation *op) {
   return mlir::isa<mlir::FloatType>(element) && !element.isF32();
 }
 
+/// The MatMul nodes of which all types are known.
+inline llvm::SmallVector<onnx::NodeOp> typedProducts(mlir::Operation *root) {
+  auto typed = [](mlir::Type type) {
+    return mlir::isa<mlir::RankedTensorType>(type);
+  };
+  llvm::SmallVector<onnx::NodeOp> products;
+  root->walk([&](onnx::NodeOp op) {
+    if (values::qualifiedName(op) == "MatMul" &&
+        llvm::all_of(op->getOperandTypes(), typed) &&
+        llvm::all_of(op->getResultTypes(), typed))
+      products.push_back(op);
+  });
+  return products;
+}
+
 } // namespace wsec::canonicalize
 
 #endif // COMPILER_CANONICALIZE_PATTERNS_H

@@ -251,7 +251,7 @@ GRAPHS = {
                                       attention="MultiHeadAttention"),
     "fused-genai.fast-gelu": Decoder(gelu="FastGelu", norm="SkipLayerNormalization"),
     "fused-genai.quick-gelu": Decoder(gelu="QuickGelu"),
-    # Of other activations onnxruntime 1.31 writes over what it still reads.
+    # With silu, onnxruntime 1.31 gives other logits once its inputs are outputs, too.
     "fused-genai.experts-swiglu": Decoder(experts=SWIGLU),
     "fused-genai.experts-decode": Decoder(experts=SWIGLU, past=PAST, tokens=1,
                                           bind=("attention_mask",)),
