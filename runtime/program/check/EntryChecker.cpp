@@ -52,22 +52,25 @@ RoutineArguments routineArguments(const program::Program &program) {
   return taken;
 }
 
-/// The classes that have each routine.
-std::map<uint32_t, std::set<uint32_t>>
-routineClasses(const program::Program &program) {
-  std::map<uint32_t, std::set<uint32_t>> reached;
+/// Of each routine a number: those that the same classes have share one.
+std::map<uint32_t, size_t> routineReach(const program::Program &program) {
+  std::map<uint32_t, std::vector<uint32_t>> classes;
   for (uint32_t c = 0; c < program.classes()->size(); ++c)
     if (const auto *routines = program.classes()->Get(c)->routines())
       for (const program::Routine *routine : *routines)
-        reached[routine->id()].insert(c);
-  return reached;
+        classes[routine->id()].push_back(c);
+  std::map<std::vector<uint32_t>, size_t> numbers;
+  std::map<uint32_t, size_t> reach;
+  for (const auto &[routine, its] : classes)
+    reach[routine] = numbers.try_emplace(its, numbers.size()).first->second;
+  return reach;
 }
 
 class EntryChecker {
 public:
   EntryChecker(const program::Program &program, CheckerWork &work)
       : program(program), work(work), taken(routineArguments(program)),
-        reached(routineClasses(program)) {}
+        reach(routineReach(program)) {}
 
   void check(const program::Entry &entry, const Where *where);
   CarriedRanges carried;
@@ -93,7 +96,7 @@ private:
   /// The last slot of each color and direction, in the entry.
   std::map<std::pair<uint8_t, program::Direction>, uint32_t> lastSlot;
   const RoutineArguments taken;
-  const std::map<uint32_t, std::set<uint32_t>> reached;
+  const std::map<uint32_t, size_t> reach;
 };
 
 std::vector<Interval> EntryChecker::checkArguments(const program::Entry &entry,
@@ -151,7 +154,7 @@ void EntryChecker::checkFollower(const program::Launch &launch,
                             "launches of this program");
   if (!last)
     throw badProgram(where, "follows the one before, but is the first");
-  if (reached.at(launch.routine()) != reached.at(last->routine()))
+  if (reach.at(launch.routine()) != reach.at(last->routine()))
     throw badProgram(where, "follows the one before, which reaches other "
                             "classes");
 }
