@@ -35,6 +35,7 @@ bool tools::compileTraining(const TrainingProgram &training,
   options.import.freeze = training.freeze;
   options.import.allowAbsentWeights = training.allowsAbsentWeights;
   if (!training.lora.empty()) {
+    options.import.train.emplace_back(adapterNames);
     llvm::Expected<AdapterOptions> adapters =
         AdapterOptions::parse(training.lora);
     if (!adapters)

@@ -315,8 +315,6 @@ TrainedModel readTrainedModel(const std::string &word,
   const Words train = absl::GetFlag(FLAGS_train);
   if (!training.lora.empty() || !train.values.empty())
     training.train = train.values;
-  if (!training.lora.empty())
-    training.train.emplace_back("*.lora_[AB].weight");
   training.freeze = absl::GetFlag(FLAGS_freeze).values;
   if (absl::EndsWith(word, ".onnx") || absl::EndsWith(word, ".mlir")) {
     training.model = word;
