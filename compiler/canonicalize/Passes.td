@@ -159,6 +159,59 @@ def LegalizeProducts : Pass<"onnx-legalize-products", "::mlir::ModuleOp"> {
   }];
 }
 
+def FuseSubstitutions : Pass<"onnx-fuse-substitutions", "::mlir::ModuleOp"> {
+  let summary = "Finds inverses that were unrolled into forward substitution.";
+  let description = [{
+    Rows that are updated one after the other, each by the sum of the rows above
+    it times its own elements, become a few products of whole matrices: the
+    inverse of identity minus what stands below the diagonal, less the identity.
+
+    ```mlir
+    // wse-opt --onnx-fuse-substitutions --onnx-common-subexpressions
+    func.func @main(%m: tensor<3x3xf32>) -> tensor<3x3xf32> {
+      %below = onnx.constant dense<[[false, false, false], [true, false, false], [true, true, false]]> : tensor<3x3xi1>
+      %zero = onnx.constant dense<0.0> : tensor<f32>
+      %l = onnx.where %below, %m, %zero : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+      %r1 = onnx.slice %l {starts = array<i64: 1, 0>, steps = array<i64: 1, 1>} : tensor<3x3xf32> -> tensor<1x1xf32>
+      %s1 = onnx.slice %l {starts = array<i64: 0, 0>, steps = array<i64: 1, 1>} : tensor<3x3xf32> -> tensor<1x1xf32>
+      %p1 = onnx.binary mul %r1, %s1 : (tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+      %t1 = onnx.reduce sum %p1 {axes = array<i64: 0>, keepdims = true} : tensor<1x1xf32> -> tensor<1x1xf32>
+      %n1 = onnx.binary add %r1, %t1 : (tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+      %r2 = onnx.slice %l {starts = array<i64: 2, 0>, steps = array<i64: 1, 1>} : tensor<3x3xf32> -> tensor<1x2xf32>
+      %c2 = onnx.transpose %r2 {perm = array<i64: 1, 0>} : tensor<1x2xf32> -> tensor<2x1xf32>
+      %u0 = onnx.slice %l {starts = array<i64: 0, 0>, steps = array<i64: 1, 1>} : tensor<3x3xf32> -> tensor<1x2xf32>
+      %z1 = onnx.slice %l {starts = array<i64: 1, 1>, steps = array<i64: 1, 1>} : tensor<3x3xf32> -> tensor<1x1xf32>
+      %u1 = onnx.concat %n1, %z1 {axis = 1 : i64} : (tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x2xf32>
+      %u = onnx.concat %u0, %u1 {axis = 0 : i64} : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<2x2xf32>
+      %p2 = onnx.binary mul %c2, %u : (tensor<2x1xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+      %t2 = onnx.reduce sum %p2 {axes = array<i64: 0>, keepdims = true} : tensor<2x2xf32> -> tensor<1x2xf32>
+      %n2 = onnx.binary add %r2, %t2 : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+      %x0 = onnx.slice %l {starts = array<i64: 0, 0>, steps = array<i64: 1, 1>} : tensor<3x3xf32> -> tensor<1x3xf32>
+      %x1 = onnx.slice %l {starts = array<i64: 1, 1>, steps = array<i64: 1, 1>} : tensor<3x3xf32> -> tensor<1x2xf32>
+      %x2 = onnx.slice %l {starts = array<i64: 2, 2>, steps = array<i64: 1, 1>} : tensor<3x3xf32> -> tensor<1x1xf32>
+      %y1 = onnx.concat %n1, %x1 {axis = 1 : i64} : (tensor<1x1xf32>, tensor<1x2xf32>) -> tensor<1x3xf32>
+      %y2 = onnx.concat %n2, %x2 {axis = 1 : i64} : (tensor<1x2xf32>, tensor<1x1xf32>) -> tensor<1x3xf32>
+      %x = onnx.concat %x0, %y1, %y2 {axis = 0 : i64} : (tensor<1x3xf32>, tensor<1x3xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
+      return %x : tensor<3x3xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+      %5 = onnx.where %4, %2, %1 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+      %6 = onnx.binary add %5, %3 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+    ...
+      %8 = onnx.where %7, %2, %1 : (tensor<3x3xi1>, tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+      %9 = onnx.batch_matmul %6, %8 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+      %10 = onnx.batch_matmul %9, %6 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+      %11 = onnx.binary add %10, %6 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+      %12 = onnx.binary sub %11, %3 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+    ...
+    ```
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+}
+
 def FuseExperts : Pass<"onnx-fuse-experts", "::mlir::ModuleOp"> {
   let summary = "Finds products by the weights of experts that each row chose.";
   let description = [{

@@ -11,6 +11,8 @@
 void wsec::canonicalize::buildCanonicalizePipeline(mlir::OpPassManager &pm) {
   // Exporters repeat subexpressions that patterns expect to be one value.
   pm.addPass(createCommonSubexpressions());
+  // Its steps end here, before patterns look at each of them.
+  pm.addPass(createFuseSubstitutions());
   pm.addPass(createFuseNorms());
   // The angles of one token are a vector, with which one of the two products of
   // a rotary embedding would move out of the layout of heads without the other.
