@@ -42,6 +42,10 @@ std::optional<std::string> check(const ModelShape &shape) {
       (shape.experts > 0 && shape.expertsPerToken == 0))
     return absl::StrCat("experts_per_token is ", shape.expertsPerToken,
                         ", expected 1 to experts, ", shape.experts);
+  if (shape.experts > 0 &&
+      (shape.activation == Activation::Gelu || shape.feedForwardBias))
+    return "experts have a gate (swiglu) or relu between two products without "
+           "biases";
   return std::nullopt;
 }
 
@@ -134,10 +138,17 @@ void ParameterList::attention(const std::string &name) {
          shape.attentionBias, 1 / std::sqrt(2.0 * double(shape.layers)));
 }
 
+/// As onnxruntime's MoE has them: outputs before inputs, of all experts; a gate
+/// and what it lets through take turns.
 void ParameterList::experts(const std::string &name) {
   linear(name + ".router", shape.width, shape.experts, false);
-  for (int64_t expert = 0; expert < shape.experts; ++expert)
-    feedForward(absl::StrCat(name, ".experts.", expert));
+  const int64_t gated = shape.activation == Activation::SwiGlu ? 2 : 1;
+  add(name + ".experts.up.weight",
+      {shape.experts, gated * shape.feedForward, shape.width}, Role::Matrix,
+      1 / std::sqrt(double(shape.width)));
+  add(name + ".experts.down.weight",
+      {shape.experts, shape.width, shape.feedForward}, Role::Matrix,
+      1 / std::sqrt(2.0 * double(shape.layers * shape.feedForward)));
 }
 
 void ParameterList::feedForward(const std::string &name) {

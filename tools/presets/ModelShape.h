@@ -62,7 +62,8 @@ enum class Role {
 
 struct Parameter {
   std::string name;
-  std::vector<int64_t> dims; ///< of a matrix: inputs, outputs
+  /// Of a matrix: inputs, outputs; of experts: how many, outputs, inputs.
+  std::vector<int64_t> dims;
   Role role;
   /// Initial elements are uniform in [mean - range, mean + range).
   double range, mean = 0;

@@ -6,9 +6,12 @@ namespace wsec::presets {
 std::string OnnxGraph::node(const char *op,
                             const std::vector<std::string> &inputs,
                             const std::string &name,
-                            std::initializer_list<Attribute> attributes) {
+                            std::initializer_list<Attribute> attributes,
+                            const char *domain) {
   onnx::NodeProto &node = *graph.add_node();
   node.set_op_type(op);
+  if (*domain)
+    node.set_domain(domain);
   node.set_name(name);
   node.add_output(name);
   for (const std::string &input : inputs)

@@ -36,7 +36,8 @@ public:
 
   std::string node(const char *op, const std::vector<std::string> &inputs,
                    const std::string &name,
-                   std::initializer_list<Attribute> attributes = {});
+                   std::initializer_list<Attribute> attributes = {},
+                   const char *domain = "");
   /// A Constant: a list of integers, or a scalar.
   std::string integers(const std::string &name,
                        const std::vector<int64_t> &values);

@@ -113,6 +113,14 @@ static ModelShape mixtral() {
   return shape;
 }
 
+static ModelShape tinyMixtral() {
+  ModelShape shape = tinyLlama();
+  shape.name = "tiny-mixtral";
+  shape.experts = 4;
+  shape.expertsPerToken = 2;
+  return shape;
+}
+
 static ModelShape bert(const char *name, int64_t layers, int64_t width,
                        int64_t heads, int64_t batch) {
   ModelShape shape = gpt(name, layers, width, heads, 512, batch);
@@ -140,6 +148,7 @@ static ModelShape t5(const char *name, int64_t layers, int64_t width,
 static std::vector<ModelShape> makePresets() {
   return {tiny(),
           tinyLlama(),
+          tinyMixtral(),
           bert("bert-base", 12, 768, 12, 800),
           gpt("cerebras-gpt-111m", 10, 768, 12, 2048),
           gpt("gpt2-s", 12, 768, 12, 1024, 112),

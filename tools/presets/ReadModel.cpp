@@ -31,7 +31,10 @@ private:
   void collectInitializers();
   /// The initializer that `value` is, or was before it was transposed or cast.
   const onnx::TensorProto *initializer(const std::string &value) const;
-  void addProduct(const onnx::NodeProto &node);
+  /// Of the weights of `node`, of which a token meets `share`.
+  void addProduct(const onnx::NodeProto &node, double share = 1);
+  /// Of all experts, those that a token meets.
+  double shareOfExperts(const onnx::NodeProto &node) const;
   void visit(const onnx::NodeProto &node);
   int64_t sequenceOfInput() const;
 
@@ -74,12 +77,12 @@ WorkloadReader::initializer(const std::string &value) const {
   return found == initializers.end() ? nullptr : found->second;
 }
 
-void WorkloadReader::addProduct(const onnx::NodeProto &node) {
+void WorkloadReader::addProduct(const onnx::NodeProto &node, double share) {
   for (const std::string &input : node.input()) {
     const onnx::TensorProto *weight = initializer(input);
     if (!weight || weight->dims_size() < 2)
       continue;
-    work.productFlops += 2.0 * double(elementsOf(*weight));
+    work.productFlops += 2.0 * share * double(elementsOf(*weight));
     if (products.emplace(weight->name(), weight).second)
       work.productParameters += elementsOf(*weight);
   }
@@ -89,6 +92,8 @@ void WorkloadReader::visit(const onnx::NodeProto &node) {
   const std::string &op = node.op_type();
   if (op == "MatMul" || op == "Gemm") {
     addProduct(node);
+  } else if (op == "MoE") {
+    addProduct(node, shareOfExperts(node));
   } else if (op == "Softmax" || op == "Attention" ||
              op == "MultiHeadAttention" || op == "GroupQueryAttention") {
     ++work.layers;
@@ -102,6 +107,19 @@ void WorkloadReader::visit(const onnx::NodeProto &node) {
     if (const onnx::TensorProto *same = initializer(node.input(0)))
       initializers[node.output(0)] = same;
   }
+}
+
+double WorkloadReader::shareOfExperts(const onnx::NodeProto &node) const {
+  const onnx::TensorProto *weights =
+      node.input_size() > 2 ? initializer(node.input(2)) : nullptr;
+  double chosen = 1; // the operator's default
+  for (const onnx::AttributeProto &attribute : node.attribute())
+    if (attribute.name() == "k")
+      chosen = double(attribute.i());
+  if (!weights || weights->dims_size() != 3 || chosen < 1 ||
+      chosen > double(weights->dims(0)))
+    throw cannotTell("the experts of " + runtime::inQuotes(node.name()));
+  return chosen / double(weights->dims(0));
 }
 
 int64_t WorkloadReader::sequenceOfInput() const {

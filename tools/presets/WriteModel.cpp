@@ -21,6 +21,8 @@ using Attribute = OnnxGraph::Attribute;
 /// RMSNormalization came with opset 23, IR 11.
 /// TensorScatter, of caches, with 24.
 static constexpr int64_t kOpset = 23, kCachedOpset = 24, kIrVersion = 11;
+/// onnxruntime's operators, of version 1.
+static constexpr const char *kContrib = "com.microsoft";
 /// Weights start at multiples of this.
 static constexpr uint64_t kAlignment = 64;
 
@@ -142,6 +144,7 @@ private:
   std::string cached(const std::string &x, int64_t layer, const char *kind);
   std::string attention(const std::string &x, int64_t layer);
   std::string feedForward(const std::string &x, const std::string &name);
+  std::string experts(const std::string &x, const std::string &name);
   std::string block(const std::string &x, int64_t layer);
   std::string numbersOfTokens(const std::string &name);
   std::string ofLast(const std::string &x);
@@ -333,6 +336,30 @@ std::string DecoderWriter::feedForward(const std::string &x,
   return linear(inner, name + ".down", bias);
 }
 
+/// The most probable experts of each token, whose probabilities become 1
+/// together.
+std::string DecoderWriter::experts(const std::string &x,
+                                   const std::string &name) {
+  const std::string scores = graph.node(
+      "Reshape",
+      {linear(x, name + ".router", false),
+       graph.integers(name + ".router/extents", {-1, shape.experts})},
+      name + ".router");
+  const bool isGated = shape.activation == Activation::SwiGlu;
+  return graph.node(
+      "MoE",
+      {x, scores, name + ".experts.up.weight", "",
+       name + ".experts.down.weight"},
+      name + ".experts",
+      {Attribute::ofText("activation_type", isGated ? "swiglu" : "relu"),
+       Attribute::of("swiglu_fusion", isGated), // gates take turns
+       Attribute::ofFloat("activation_alpha", 1),
+       Attribute::ofFloat("activation_beta", 0),
+       Attribute::of("k", shape.expertsPerToken),
+       Attribute::of("normalize_routing_weights", 1)},
+      kContrib);
+}
+
 std::string DecoderWriter::block(const std::string &x, int64_t layer) {
   const std::string name = absl::StrCat("layers.", layer);
   const std::string first = norm(x, name + ".attention_norm");
@@ -343,7 +370,9 @@ std::string DecoderWriter::block(const std::string &x, int64_t layer) {
   if (shape.residual != Residual::ParallelOneNorm)
     input = norm(shape.residual == Residual::Sequential ? sum : x,
                  name + ".feed_forward_norm");
-  const std::string fed = feedForward(input, name + ".feed_forward");
+  const std::string fed = shape.experts
+                              ? experts(input, name + ".feed_forward")
+                              : feedForward(input, name + ".feed_forward");
   return graph.node("Add", {sum, fed}, name + ".feed_forward/residual");
 }
 
@@ -435,11 +464,6 @@ static void checkWritable(const ModelShape &shape,
                              " is no decoder; graphs of encoders and "
                              "encoder-decoders are not written yet, wsec "
                              "estimate knows them");
-  if (shape.experts)
-    throw std::runtime_error(absl::StrFormat(
-        "model %s has %d experts; graphs of them are not written yet, wsec "
-        "estimate knows them, and wsec compiles what PyTorch exports",
-        shape.name, shape.experts));
   if (shape.positions == Positions::Learned &&
       options.sequence > shape.sequence)
     throw std::runtime_error(
@@ -462,6 +486,11 @@ WrittenModel writeModel(const ModelShape &shape, const WriteOptions &options) {
   model.set_producer_name("wsec");
   model.add_opset_import()->set_version(options.cacheCapacity ? kCachedOpset
                                                               : kOpset);
+  if (shape.experts) {
+    onnx::OperatorSetIdProto &contrib = *model.add_opset_import();
+    contrib.set_domain(kContrib);
+    contrib.set_version(1);
+  }
   onnx::GraphProto &graph = *model.mutable_graph();
   graph.set_name(shape.name);
   WeightLayout layout(shape, options);

@@ -46,8 +46,8 @@ bool mayHavePhases(const program::Program &program) {
                       });
 }
 
-/// " (store of 'node_linear')": what launches are for, as far as the program
-/// says.
+/// " (store of 'node_linear' and 7 more)": what launches are for, as far as the
+/// program says.
 std::string kernelsOf(const program::Program &program,
                       const std::vector<const program::Launch *> &launches) {
   std::set<std::string> names;
@@ -60,10 +60,12 @@ std::string kernelsOf(const program::Program &program,
       names.insert((kernel.kind() ? printable(kernel.kind()->str()) : "") +
                    " of " + inQuotes(nodes->Get(0)->str()));
   }
-  std::string text;
-  for (const std::string &name : names)
-    text += (text.empty() ? " (" : ", ") + name;
-  return text.empty() ? "" : text + ")";
+  if (names.empty())
+    return "";
+  std::string text = " (" + *names.begin();
+  if (names.size() > 1)
+    text += " and " + std::to_string(names.size() - 1) + " more";
+  return text + ")";
 }
 
 /// Classes of a program as its proof sees them: all PEs of a class, alone or

@@ -22,6 +22,7 @@ KINDS = {
     "llama": "preset: llama-7b, feed_forward: 100",
     "llama2": "preset: llama2-70b, kv_heads: 2, feed_forward: 100",
     "smollm2": "preset: smollm2-135m, kv_heads: 2, feed_forward: 100",
+    "mixtral": "preset: mixtral-8x7b, kv_heads: 2, feed_forward: 100",
 }
 
 CAPACITY, TOKENS = 9, 3
