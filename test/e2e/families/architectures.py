@@ -38,6 +38,15 @@ EXPERTS = dict(GROUPED, num_experts_per_tok=2, moe_intermediate_size=24)
 LATENT = dict(EXPERTS, n_routed_experts=8, n_shared_experts=1, kv_lora_rank=16, q_lora_rank=16,
               qk_rope_head_dim=4, qk_nope_head_dim=8, v_head_dim=8, first_k_dense_replace=1,
               n_group=4, topk_group=2, num_key_value_heads=HEADS)
+# States that each token updates: of channels, or matrices of heads.
+MAMBA = dict(vocab_size=WORDS, hidden_size=WIDTH, state_size=8, num_hidden_layers=2, time_step_rank=4)
+MAMBA2 = dict(GROUPED, mamba_n_heads=8, mamba_d_head=8, mamba_n_groups=2, mamba_d_state=8,
+              mamba_chunk_size=8)
+DELTA = dict(GROUPED, head_dim=8, linear_num_value_heads=4, linear_num_key_heads=2,
+             linear_key_head_dim=8, linear_value_head_dim=8,
+             layer_types=["linear_attention", "full_attention"])
+# What is unrolled takes long to write; the older exporter gives up on most of it.
+UNROLLED, BY_DYNAMO = dict(exporters="20|23|17"), dict(exporters="20|23")
 SPECIAL = dict(bos_token_id=1, eos_token_id=2, pad_token_id=0)
 
 
@@ -49,6 +58,7 @@ class Architecture:
     output: str = "logits"    # field of the result
     part: str = ""            # of the model, "" for all of it
     more: dict = field(default_factory=dict)  # of the configuration
+    exporters: str = ""       # a regular expression of those that are tried
 
 
 ARCHITECTURES = {
@@ -90,6 +100,43 @@ ARCHITECTURES = {
     "llama4": Architecture("Llama4ForCausalLM", dict(
         GROUPED, head_dim=8, num_local_experts=4, num_experts_per_tok=1, intermediate_size_mlp=48,
         attention_chunk_size=4), "ids", more=SPECIAL),
+    "mamba": Architecture("MambaForCausalLM", MAMBA, "ids", more=SPECIAL, **UNROLLED),
+    "falcon-mamba": Architecture("FalconMambaForCausalLM", MAMBA, "ids", more=SPECIAL, **UNROLLED),
+    "mamba2": Architecture("Mamba2ForCausalLM", dict(
+        vocab_size=WORDS, hidden_size=WIDTH, state_size=8, num_hidden_layers=2, num_heads=8, head_dim=8,
+        n_groups=2, chunk_size=8), "ids", more=SPECIAL, **BY_DYNAMO),
+    "bamba": Architecture("BambaForCausalLM", dict(MAMBA2, attn_layer_indices=[1]), "ids", more=SPECIAL, **BY_DYNAMO),
+    "falcon-h1": Architecture("FalconH1ForCausalLM", dict(MAMBA2, mamba_d_ssm=64), "ids", more=SPECIAL, **BY_DYNAMO),
+    "jamba": Architecture("JambaForCausalLM", dict(
+        GROUPED, num_experts=1, num_experts_per_tok=1, attn_layer_period=2, attn_layer_offset=1,
+        mamba_d_state=8, mamba_dt_rank=4, use_mamba_kernels=False), "ids", more=SPECIAL, **UNROLLED),
+    "zamba2": Architecture("Zamba2ForCausalLM", dict(
+        GROUPED, mamba_d_state=8, n_mamba_heads=8, mamba_headdim=8, mamba_ngroups=2, chunk_size=8,
+        layers_block_type=["mamba", "hybrid"], num_mem_blocks=1), "ids", more=SPECIAL, **BY_DYNAMO),
+    "nemotron-h": Architecture("NemotronHForCausalLM", dict(
+        GROUPED, mamba_num_heads=8, mamba_head_dim=8, n_groups=2, ssm_state_size=8, chunk_size=8,
+        hybrid_override_pattern="M*", head_dim=8), "ids", more=SPECIAL, **BY_DYNAMO),
+    "lfm2": Architecture("Lfm2ForCausalLM", dict(
+        GROUPED, layer_types=["conv", "full_attention"], block_auto_adjust_ff_dim=False), "ids",
+        more=SPECIAL, **UNROLLED),
+    "rwkv": Architecture("RwkvForCausalLM", dict(
+        vocab_size=WORDS, hidden_size=WIDTH, attention_hidden_size=WIDTH, intermediate_size=48,
+        num_hidden_layers=2, context_length=64), "ids", more=SPECIAL, **BY_DYNAMO),
+    "recurrent-gemma": Architecture("RecurrentGemmaForCausalLM", dict(
+        GROUPED, block_types=["recurrent", "attention"], lru_width=WIDTH, attention_window_size=8), "ids",
+        more=SPECIAL, **UNROLLED),
+    "xlstm": Architecture("xLSTMForCausalLM", dict(
+        vocab_size=WORDS, hidden_size=WIDTH, embedding_dim=WIDTH, num_hidden_layers=2, num_blocks=2,
+        num_heads=HEADS, chunk_size=8), "ids", more=SPECIAL, **BY_DYNAMO),
+    "minimax": Architecture("MiniMaxForCausalLM", dict(
+        GROUPED, head_dim=8, block_size=8, num_local_experts=2, num_experts_per_tok=1,
+        layer_types=["linear_attention", "full_attention"]), "ids", more=SPECIAL, **BY_DYNAMO),
+    "qwen3-next": Architecture("Qwen3NextForCausalLM", dict(
+        DELTA, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=24,
+        shared_expert_intermediate_size=24), "ids", more=SPECIAL, **BY_DYNAMO),
+    "qwen3-5": Architecture("Qwen3_5ForCausalLM", DELTA, "ids", more=SPECIAL, **BY_DYNAMO),
+    "olmo-hybrid": Architecture("OlmoHybridForCausalLM", dict(DELTA, linear_num_key_heads=4), "ids",
+                                more=SPECIAL, **BY_DYNAMO),
     "t5": Architecture("T5ForConditionalGeneration", T5, "two", more=dict(
         pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)),
     "bart": Architecture("BartForConditionalGeneration", ENCODER_DECODER, "two", more=dict(

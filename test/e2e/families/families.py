@@ -41,10 +41,10 @@ from make_families import cache, variants  # noqa: E402
 MESH = "8x8"
 STATUSES = ["run", "refused", "fail", "none"]
 TOLERANCES = {"f32": 1e-4, "f16": 32 * 2.0**-11, "bf16": 32 * 2.0**-8}
-# Of experts three models, by one exporter.
-FEW = re.compile(r"^(?!\S+-moe|mixtral|gpt-oss|deepseek|llama4)\S+\."
-                 r"(dynamo-20-sdpa|script-14-sdpa-dynamic|session)$|^fused"
-                 r"|^(mixtral|gpt-oss|deepseek-v3)\.dynamo-20-sdpa$")
+# Of experts and of recurrences three models each, by one exporter.
+FEW = re.compile(r"^(?!\S+-moe|mixtral|gpt-oss|deepseek|llama4|\S*mamba|bamba|falcon|jamba|zamba|nemotron|lfm|rwkv"
+                 r"|recurrent|xlstm|minimax|qwen3-|olmo)\S+\.(dynamo-20-sdpa|script-14-sdpa-dynamic|session)$|^fused"
+                 r"|^(mixtral|gpt-oss|deepseek-v3|mamba2|lfm2|qwen3-next)\.dynamo-20-sdpa$")
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,8 @@ OPTIMIZER_TYPES = {"gpt2": "gpt2", "bert": "bert", "roberta": "bert", "distilber
 def variants():
     for architecture in architectures.ARCHITECTURES:
         for exporter, how in EXPORTERS.items():
-            if how.optimizer != "optimizer" or architecture in OPTIMIZER_TYPES:
+            tried = re.search(architectures.ARCHITECTURES[architecture].exporters, exporter)
+            if tried and (how.optimizer != "optimizer" or architecture in OPTIMIZER_TYPES):
                 yield f"{architecture}.{exporter}"
     yield from fused_graphs.GRAPHS
 
