@@ -294,7 +294,8 @@ LogicalResult Compilation::freezeWhatDoesNotTrain() {
 
 LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (first <= Phase::Infer && last >= Phase::Infer &&
-      !module->getOps<onnx::ParameterOp>().empty() &&
+      llvm::any_of(module->getOps<onnx::ParameterOp>(),
+                   [](auto parameter) { return parameter.isTrainable(); }) &&
       failed(freezeWhatDoesNotTrain()))
     return failure();
   if (first > Phase::Select || last < Phase::Route)
