@@ -209,8 +209,11 @@ void Compilation::addVerifiers(Phase first, OpPassManager &manager) const {
 
 void Compilation::addTraining(OpPassManager &manager) const {
   const TrainingOptions &training = options.training;
-  if (training.loss.empty())
+  if (training.loss.empty()) {
+    manager.addPass(differentiate::createForgetParameters());
+    manager.addPass(canonicalize::createCommonSubexpressions());
     return manager.addPass(differentiate::createLegalizeLosses());
+  }
   differentiate::DifferentiateOptions what;
   what.loss = training.loss;
   what.of = training.of;
