@@ -209,8 +209,11 @@ void Compilation::addVerifiers(Phase first, OpPassManager &manager) const {
 
 void Compilation::addTraining(OpPassManager &manager) const {
   const TrainingOptions &training = options.training;
-  if (training.loss.empty())
+  if (training.loss.empty()) {
+    manager.addPass(differentiate::createForgetParameters());
+    manager.addPass(canonicalize::createCommonSubexpressions());
     return manager.addPass(differentiate::createLegalizeLosses());
+  }
   differentiate::DifferentiateOptions what;
   what.loss = training.loss;
   what.of = training.of;
@@ -294,7 +297,8 @@ LogicalResult Compilation::freezeWhatDoesNotTrain() {
 
 LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (first <= Phase::Infer && last >= Phase::Infer &&
-      !module->getOps<onnx::ParameterOp>().empty() &&
+      llvm::any_of(module->getOps<onnx::ParameterOp>(),
+                   [](auto parameter) { return parameter.isTrainable(); }) &&
       failed(freezeWhatDoesNotTrain()))
     return failure();
   if (first > Phase::Select || last < Phase::Route)

@@ -57,7 +57,6 @@ struct DifferentiatePass
   LogicalResult addResult(onnx::ParameterOp parameter,
                           ArrayRef<onnx::ConstantOp> views, Backward &n);
   void setResults();
-  void forgetParameters();
   void noteWhatTrains(ArrayRef<Parameter> parameters);
   StringRef nameOf(BlockArgument argument) {
     auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
@@ -245,27 +244,6 @@ LogicalResult DifferentiatePass::addResult(onnx::ParameterOp parameter,
   return success();
 }
 
-/// Of a program that only gives gradients weights stay what the model has.
-void DifferentiatePass::forgetParameters() {
-  for (auto constant :
-       llvm::make_early_inc_range(main.getOps<onnx::ConstantOp>())) {
-    if (!isa<onnx::ParameterAttr>(constant.getValue()))
-      continue;
-    Fact fact = *factOf(constant);
-    auto elements = std::make_shared<Storage>(*fact.constant->storage);
-    elements->parameter = nullptr;
-    elements->isTrainable = false;
-    fact.constant->storage = std::move(elements);
-    OpBuilder builder(constant);
-    constant.replaceAllUsesWith(
-        materialize(builder, constant.getLoc(), fact, constant.getNode()));
-    constant.erase();
-  }
-  for (auto parameter :
-       llvm::make_early_inc_range(getOperation().getOps<onnx::ParameterOp>()))
-    parameter.erase();
-}
-
 /// For the report.
 void DifferentiatePass::noteWhatTrains(ArrayRef<Parameter> parameters) {
   Builder builder(&getContext());
@@ -326,7 +304,9 @@ LogicalResult DifferentiatePass::differentiate() {
       if (failed(addResult(parameter.op, parameter.views, backward)))
         return failure();
   setResults();
+  // Of a program that only gives gradients weights stay what the model has.
   if (gradientsAsResults)
-    forgetParameters();
+    for (auto parameter : getOperation().getOps<onnx::ParameterOp>())
+      parameter.setUse(onnx::ParameterUse::Frozen);
   return success();
 }

@@ -85,6 +85,35 @@ def Freeze : Pass<"onnx-freeze", "::mlir::ModuleOp"> {
   }];
 }
 
+def ForgetParameters : Pass<"onnx-forget-parameters", "::mlir::ModuleOp"> {
+  let summary = "Makes constants of what is no weight, though it has a name.";
+  let description = [{
+    Exporters write angles and masks as initializers, some a copy for each layer.
+    Where they cannot train, equal ones may be one.
+
+    ```mlir
+    // wse-opt --onnx-forget-parameters --onnx-common-subexpressions
+    onnx.parameter @turns.0 = dense<1.0> : tensor<1x6x4xf32> frozen
+    onnx.parameter @turns.1 = dense<1.0> : tensor<1x6x4xf32> frozen
+    func.func @main(%x: tensor<1x6x8xf32>) -> tensor<1x6x8xf32> {
+      %a = onnx.constant #onnx.parameter<@turns.0 : tensor<1x6x4xf32>> -> tensor<1x6x4xf32>
+      %b = onnx.constant #onnx.parameter<@turns.1 : tensor<1x6x4xf32>> -> tensor<1x6x4xf32>
+      %y = onnx.rotary %x, %a, %b {num_heads = 2 : i64, rotary_dim = 4 : i64} : (tensor<1x6x8xf32>, tensor<1x6x4xf32>, tensor<1x6x4xf32>) -> tensor<1x6x8xf32>
+      return %y : tensor<1x6x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+      func.func @main(%arg0: tensor<1x6x8xf32>) -> tensor<1x6x8xf32> {
+        %0 = onnx.constant dense<1.000000e+00> : tensor<1x6x4xf32>
+        %1 = onnx.rotary %arg0, %0, %0
+    ...
+    ```
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+}
+
 def LegalizeLosses : Pass<"onnx-legalize-losses", "::mlir::ModuleOp"> {
   let summary = "Composes losses of operators that have kernels.";
   let description = [{

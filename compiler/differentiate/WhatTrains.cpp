@@ -129,26 +129,26 @@ void Roles::judge(Parameter &parameter) {
   const bool isNamed = op->hasAttr(onnx::namedAttrName);
   const bool isNumber = op.getTensorType().getNumElements() == 1 && !isVector;
   if (auto why = op->getAttrOfType<StringAttr>(whyAttrName))
-    parameter.reason = why.getValue();
-  else if (!op.isTrainable())
-    parameter.reason = "frozen";
+    parameter.role = why.getValue();
   else if (!computes && !masks && !turns)
-    parameter.reason = "unused";
+    parameter.role = "unused";
   else if (isNamed)
-    parameter.reason = "";
+    parameter.role = "";
   else if (!computes && !masks)
-    parameter.reason = "angle";
+    parameter.role = "angle";
   else if (isNumber)
-    parameter.reason = computes ? "scalar" : "mask";
+    parameter.role = computes ? "scalar" : "mask";
   else if (!computes && hasValuesOfMask(parameter))
-    parameter.reason = "mask";
+    parameter.role = "mask";
+  const bool isFrozen = !op.isTrainable() && !op->hasAttr(whyAttrName);
+  parameter.reason = isFrozen ? "frozen" : parameter.role;
 }
 
 SmallVector<Parameter> wsec::differentiate::whatTrains(func::FuncOp main) {
   llvm::MapVector<StringAttr, Parameter> parameters;
   auto module = main->getParentOfType<ModuleOp>();
   for (auto op : module.getOps<onnx::ParameterOp>())
-    parameters[op.getSymNameAttr()] = {op, {}, {}};
+    parameters[op.getSymNameAttr()].op = op;
   for (auto constant : main.getOps<onnx::ConstantOp>())
     if (auto view = dyn_cast<onnx::ParameterAttr>(constant.getValue()))
       parameters[view.getParameter().getAttr()].views.push_back(constant);

@@ -18,7 +18,13 @@ struct Parameter {
   /// Why it does not train: "frozen", "mask", "angle", "scalar" or "unused";
   /// empty if it does.
   llvm::StringRef reason;
+  /// That of a trainable one.
+  llvm::StringRef role;
   bool isTable = false; ///< its rows are looked up
+
+  bool isNoWeight() const {
+    return role == "mask" || role == "angle" || role == "scalar";
+  }
 };
 
 /// All, in the order of the module. What is stated trainable trains, unless all

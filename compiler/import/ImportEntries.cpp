@@ -252,14 +252,13 @@ ModuleBuilder::readEntries(ArrayRef<const ValueInfoProto *> inputs) {
   }
   if (entries.empty())
     entries.push_back({"main", {}});
-  checkEntryNames(inputs);
+  takeNames(inputs);
   return refusals.report(context);
 }
 
 /// What the host knows by name, entries, inputs and outputs, has names of its
 /// own.
-void ModuleBuilder::checkEntryNames(ArrayRef<const ValueInfoProto *> inputs) {
-  llvm::StringMap<StringRef> taken;
+void ModuleBuilder::takeNames(ArrayRef<const ValueInfoProto *> inputs) {
   for (const EntryOptions &its : entries) {
     entry = its.name;
     for (const ValueInfoProto *input : inputs)
@@ -267,10 +266,15 @@ void ModuleBuilder::checkEntryNames(ArrayRef<const ValueInfoProto *> inputs) {
     for (const ValueInfoProto &output : graph.output())
       taken[hostName(output.name()).getValue()] = "an output";
   }
-  for (const EntryOptions &its : entries)
-    if (auto other = taken.find(its.name); other != taken.end())
-      refusals.add("--entry " + its.name + ": " + other->second +
+  for (StringRef name : {"main", "load"})
+    taken.try_emplace(name, "an entry");
+  for (const EntryOptions &its : entries) {
+    StringRef &by = taken[its.name];
+    if (!by.empty() && by != "an entry")
+      refusals.add("--entry " + its.name + ": " + by +
                    " is called so, too; take another name");
+    by = "an entry";
+  }
 }
 
 OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {

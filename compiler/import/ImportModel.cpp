@@ -69,14 +69,26 @@ static bool matchesAny(ArrayRef<llvm::GlobPattern> patterns, StringRef name) {
 /// Most numbers without a dimension are no parameters: those that are named.
 bool ModuleBuilder::isParameter(RankedTensorType type, StringRef name) const {
   Type element = type.getElementType();
-  return !train.empty() && depth == 0 && type.getNumElements() > 0 &&
+  return depth == 0 && type.getNumElements() > 0 &&
          (type.getRank() > 0 || matchesAny(named, name)) &&
          (element.isF32() || element.isF16() || element.isBF16());
 }
 
-/// A number without a dimension is a view of a parameter of one element.
+/// Its own, unless an entry, an input or an output is called so.
+std::string ModuleBuilder::parameterName(StringRef name) const {
+  std::string free = name.str();
+  for (unsigned number = 1; taken.contains(free); ++number)
+    free = (name + "_" + Twine(number)).str();
+  return free;
+}
+
+/// The same one in all entries. A number without a dimension is a view of a
+/// parameter of one element.
 Attribute ModuleBuilder::addParameter(const TensorConstant &constant,
                                       StringRef name) {
+  onnx::ParameterAttr &known = parametersByName[name];
+  if (known)
+    return known;
   const bool trains = matchesAny(train, name) && !matchesAny(freeze, name);
   RankedTensorType type = constant.type;
   Attribute value = constant.value;
@@ -87,13 +99,16 @@ Attribute ModuleBuilder::addParameter(const TensorConstant &constant,
   }
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(builder.getInsertionBlock()->getParentOp());
+  const std::string symbol = parameterName(name);
+  taken.try_emplace(symbol, "a parameter");
   auto parameter = onnx::ParameterOp::create(
-      builder, namedLocation(name, context), name, value, type,
+      builder, namedLocation(name, context), symbol, value, type,
       trains ? onnx::ParameterUse::Trainable : onnx::ParameterUse::Frozen);
   if (trains && matchesAny(named, name))
     parameter->setAttr(onnx::namedAttrName, builder.getUnitAttr());
-  return onnx::ParameterAttr::get(context,
-                                  FlatSymbolRefAttr::get(context, name), type);
+  known = onnx::ParameterAttr::get(context, FlatSymbolRefAttr::get(parameter),
+                                   type);
+  return known;
 }
 
 void ModuleBuilder::importInitializer(const TensorProto &tensor) {
@@ -109,14 +124,8 @@ void ModuleBuilder::importInitializer(const TensorProto &tensor) {
     parameters += elements;
     weightBytes += elements * elementBytes(constant->type.getElementType());
   }
-  if (isParameter(constant->type, tensor.name())) {
-    if (tensor.name() == "main" || tensor.name() == "load") {
-      refusals.add("a parameter is called as an entry; rename it", "tensor",
-                   "'" + tensor.name() + "'");
-      return;
-    }
+  if (isParameter(constant->type, tensor.name()))
     constant->value = addParameter(*constant, tensor.name());
-  }
   addConstant(*constant, tensor.name(), tensor.name());
 }
 

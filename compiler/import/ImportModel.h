@@ -53,8 +53,7 @@ struct ImportOptions {
   /// (`--allow-absent-weights`).
   bool allowAbsentWeights = false;
   /// Initializers whose names match one of the first, and none of the second,
-  /// train (`--train=GLOB`, `--freeze=GLOB`). If any may, every initializer
-  /// that could is an onnx.parameter.
+  /// train (`--train=GLOB`, `--freeze=GLOB`).
   std::vector<std::string> train, freeze;
   /// Beside weights (`--lora=rank=8,alpha=16,targets=GLOB`). Of what may train
   /// these do then, and what --train names.
@@ -63,9 +62,10 @@ struct ImportOptions {
   runtime::WeightFolders weightFolders;
 };
 
-/// Reads a model. The module holds onnx.constant, onnx.none and onnx.node only;
-/// weights stay in their files. Null after errors, which name the ONNX nodes
-/// and tensors concerned.
+/// Reads a model. The module holds an onnx.parameter for each initializer that
+/// could train, and onnx.constant, onnx.none and onnx.node only; weights stay
+/// in their files. Null after errors, which name the ONNX nodes and tensors
+/// concerned.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(llvm::StringRef path,
                                               const ImportOptions &options,
                                               mlir::MLIRContext *context);

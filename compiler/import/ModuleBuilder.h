@@ -8,6 +8,7 @@
 #include "compiler/Refusals.h"
 #include "compiler/import/CachedCalls.h"
 #include "compiler/import/TensorData.h"
+#include "dialects/onnx/Onnx.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -37,7 +38,7 @@ private:
   llvm::SmallVector<const ValueInfoProto *> inputsWithoutDefault() const;
   mlir::LogicalResult
   readEntries(llvm::ArrayRef<const ValueInfoProto *> inputs);
-  void checkEntryNames(llvm::ArrayRef<const ValueInfoProto *> inputs);
+  void takeNames(llvm::ArrayRef<const ValueInfoProto *> inputs);
   mlir::LogicalResult buildEntry(llvm::ArrayRef<const ValueInfoProto *> inputs,
                                  const EntryOptions &entry);
   mlir::LogicalResult
@@ -63,6 +64,7 @@ private:
   mlir::LogicalResult readPatterns();
   /// Whether an initializer keeps its name as an onnx.parameter.
   bool isParameter(mlir::RankedTensorType type, llvm::StringRef name) const;
+  std::string parameterName(llvm::StringRef name) const;
   mlir::Attribute addParameter(const TensorConstant &constant,
                                llvm::StringRef name);
   void importNode(const NodeProto &node);
@@ -98,6 +100,8 @@ private:
   TensorData data;
   Refusals refusals;
   llvm::StringMap<mlir::Value> values;
+  llvm::StringMap<llvm::StringRef> taken; // names, and by what
+  llvm::StringMap<onnx::ParameterAttr> parametersByName;
   StatePairs states;
   std::vector<EntryOptions> entries;
   std::string entry; ///< that is built

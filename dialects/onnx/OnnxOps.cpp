@@ -192,11 +192,16 @@ SmallVector<int64_t> ConstantOp::getViewStrides() {
   return denseStrides(getTensorType().getShape());
 }
 
+/// Asked for each constant that is looked at: names are compared as pointers,
+/// which a lookup of any symbol does not do.
 ParameterOp ConstantOp::getParameter() {
   auto named = dyn_cast<ParameterAttr>(getValue());
-  return named ? SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
-                     *this, named.getParameter())
-               : ParameterOp();
+  auto module = named ? (*this)->getParentOfType<ModuleOp>() : ModuleOp();
+  if (module)
+    for (auto parameter : module.getOps<ParameterOp>())
+      if (parameter.getSymNameAttr() == named.getParameter().getAttr())
+        return parameter;
+  return ParameterOp();
 }
 
 LogicalResult ConstantOp::verify() {

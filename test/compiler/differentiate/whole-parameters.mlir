@@ -2,10 +2,10 @@
 
 // As results they have the parameter's shape: what a view leaves out is 0. The
 // weights are what the model has.
-// CHECK-NOT: onnx.parameter
+// CHECK: onnx.parameter @c_attn = dense<5.000000e-01> : tensor<6x12xf32> frozen
 // CHECK: func.func @main
 // CHECK-SAME: tensor<6x12xf32> {onnx.name = "c_attn.grad"}
-// CHECK: onnx.constant dense<5.000000e-01> : tensor<6x4xf32>
+// CHECK: onnx.constant #onnx.parameter<@c_attn : tensor<6x12xf32>> view offset 4 strides [12, 1] -> tensor<6x4xf32>
 // CHECK: %[[DW:.*]] = onnx.batch_matmul {{.*}} -> tensor<6x4xf32>
 // CHECK: %[[ALL:.*]] = onnx.concat %{{.*}}, %[[DW]], %{{.*}} {axis = 1 : i64{{.*}} : (tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x12xf32>
 // CHECK: return %{{.*}}, %[[ALL]]

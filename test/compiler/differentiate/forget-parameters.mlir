@@ -1,0 +1,30 @@
+// RUN: wse-opt %s --onnx-forget-parameters --onnx-common-subexpressions | FileCheck %s
+
+// Angles that are frozen are constants, equal ones one; equal weights stay two,
+// and what trains stays what it is.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[TURNS:.*]] = onnx.constant dense<1.000000e+00> : tensor<1x6x4xf32>
+// CHECK-DAG: %[[A:.*]] = onnx.constant #onnx.parameter<@a : tensor<8xf32>>
+// CHECK-DAG: %[[B:.*]] = onnx.constant #onnx.parameter<@b : tensor<8xf32>>
+// CHECK-DAG: %[[LEARNT:.*]] = onnx.constant #onnx.parameter<@learnt : tensor<1x6x4xf32>>
+// CHECK: onnx.rms_norm %{{.*}}, %[[A]]
+// CHECK: onnx.rotary %{{.*}}, %[[TURNS]], %[[TURNS]]
+// CHECK: onnx.rms_norm %{{.*}}, %[[B]]
+// CHECK: onnx.rotary %{{.*}}, %[[LEARNT]], %[[TURNS]]
+onnx.parameter @turns.0 = dense<1.0> : tensor<1x6x4xf32> frozen
+onnx.parameter @turns.1 = dense<1.0> : tensor<1x6x4xf32> frozen
+onnx.parameter @learnt = dense<1.0> : tensor<1x6x4xf32> trainable
+onnx.parameter @a = dense<1.0> : tensor<8xf32> frozen
+onnx.parameter @b = dense<1.0> : tensor<8xf32> frozen
+func.func @main(%x: tensor<1x6x8xf32>) -> tensor<1x6x8xf32> {
+  %0 = onnx.constant #onnx.parameter<@turns.0 : tensor<1x6x4xf32>>
+  %1 = onnx.constant #onnx.parameter<@turns.1 : tensor<1x6x4xf32>>
+  %l = onnx.constant #onnx.parameter<@learnt : tensor<1x6x4xf32>>
+  %a = onnx.constant #onnx.parameter<@a : tensor<8xf32>>
+  %b = onnx.constant #onnx.parameter<@b : tensor<8xf32>>
+  %n = onnx.rms_norm %x, %a {epsilon = 0.5 : f32} : (tensor<1x6x8xf32>, tensor<8xf32>) -> tensor<1x6x8xf32>
+  %y = onnx.rotary %n, %0, %1 {num_heads = 2 : i64, rotary_dim = 4 : i64} : (tensor<1x6x8xf32>, tensor<1x6x4xf32>, tensor<1x6x4xf32>) -> tensor<1x6x8xf32>
+  %m = onnx.rms_norm %y, %b {epsilon = 0.5 : f32} : (tensor<1x6x8xf32>, tensor<8xf32>) -> tensor<1x6x8xf32>
+  %z = onnx.rotary %m, %l, %1 {num_heads = 2 : i64, rotary_dim = 4 : i64} : (tensor<1x6x8xf32>, tensor<1x6x4xf32>, tensor<1x6x4xf32>) -> tensor<1x6x8xf32>
+  return %z : tensor<1x6x8xf32>
+}
