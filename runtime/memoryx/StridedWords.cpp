@@ -68,7 +68,7 @@ void StridedWords::copy(const uint8_t *from, float *to) {
       ++turn[i - 1];
       fromNext += loops[i - 1].from;
       toNext += loops[i - 1].to;
-      prefetch(from + fromNext * 4);
+      prefetch(from + fromNext * 4, i - 1);
     }
     copyTile(from, to);
     if (i == 0)
@@ -78,16 +78,23 @@ void StridedWords::copy(const uint8_t *from, float *to) {
   }
 }
 
-/// Asks the memory for the rows of a tile that lie far from one another.
-void StridedWords::prefetch(const uint8_t *from) const {
+/// Asks the memory for rows that lie far from one another, of a tile and those
+/// behind it that go on where they end, once one of the loops before these has
+/// `changed`.
+void StridedWords::prefetch(const uint8_t *from, size_t changed) const {
   constexpr int64_t line = 16; // floats
-  if (std::abs(outer.from) < 2 * line)
+  int64_t last = std::abs((inner.count - 1) * inner.from);
+  if (std::abs(outer.from) < 2 * line || inner.from < 0)
     return;
-  const int64_t last = (inner.count - 1) * inner.from;
+  for (size_t i = rank;
+       i-- > 0 && loops[i].from > 0 && loops[i].from <= last + line;) {
+    if (i == changed)
+      return; // Asked for already.
+    last += (loops[i].count - 1) * loops[i].from;
+  }
   for (int64_t o = 0; o < outer.count; ++o)
-    for (int64_t i = 0; std::abs(i) < std::abs(last) + line; i += line)
-      __builtin_prefetch(at(from, o * outer.from + std::min(i, std::abs(last)) *
-                                                       (last < 0 ? -1 : 1)));
+    for (int64_t i = 0; i < last + line; i += line)
+      __builtin_prefetch(at(from, o * outer.from + std::min(i, last)));
 }
 
 void StridedWords::copyTile(const uint8_t *from, float *to) const {

@@ -27,7 +27,7 @@ private:
   void order();
   void copyTile(const uint8_t *from, float *to) const;
   void copyAcross(const uint8_t *from, float *to) const;
-  void prefetch(const uint8_t *from) const;
+  void prefetch(const uint8_t *from, size_t changed) const;
 
   /// Lines, columns of a channel, and the loops of a block.
   std::array<Loop, largestSegmentRank + 2> loops;
