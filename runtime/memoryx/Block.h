@@ -59,11 +59,17 @@ public:
   /// Calls `visit(block)` for each.
   template <class Visit>
   void forEach(const Visit &visit) const {
-    for (const Group &group : groups) {
-      Block block = group.first;
-      for (size_t i = 0; i < group.count; ++i, block.offset += group.step)
+    forEachGroup([&](Block block, size_t count, int64_t step) {
+      for (size_t i = 0; i < count; ++i, block.offset += step)
         visit(std::as_const(block));
-    }
+    });
+  }
+  /// Calls `visit(first, number, step)` for those of equal shape whose offsets
+  /// lie `step` apart.
+  template <class Visit>
+  void forEachGroup(const Visit &visit) const {
+    for (const Group &group : groups)
+      visit(group.first, group.count, group.step);
   }
 
 private:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/InChannel.h"
 #include "runtime/memoryx/Elements.h"
+#include "runtime/memoryx/StridedWords.h"
 #include "runtime/pe/HalfKernels.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/Scalars.h"
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 namespace wsec::runtime {
 
@@ -301,21 +301,18 @@ WordView InChannel::writeLines(Part &part) {
   std::shared_ptr<float[]> words(
       new float[size_t(lines) * size_t(part.lineWords)]);
   float *column = words.get();
-  auto write = [&](const Block &block) {
-    if (part.wire.plain())
-      writeBlock(part, block, 0, lines, column, part.lineWords);
-    else
+  part.blocks.forEachGroup([&](Block block, size_t count, int64_t step) {
+    if (part.wire.plain()) {
+      writeBlocks(part, block, count, step, 0, lines, column, part.lineWords);
+      column += count * block.elements;
+      return;
+    }
+    for (size_t i = 0; i < count; ++i, block.offset += step) {
+      prefetch(part, block);
       packBlock(part, block, lines, column);
-    column += part.wire.wavelets(block.elements);
-  };
-  std::optional<Block> before;
-  part.blocks.forEach([&](const Block &block) {
-    prefetch(part, block);
-    if (before)
-      write(*before);
-    before = block;
+      column += part.wire.wavelets(block.elements);
+    }
   });
-  write(*before);
   line += lines;
   return {words.get(),
           size_t(lines),
@@ -326,59 +323,38 @@ WordView InChannel::writeLines(Part &part) {
           part.halves.empty() ? nullptr : part.halves.data()};
 }
 
-/// `to[l * toStride + i] = from[i * fromStride + l]`, in tiles that keep both
-/// sides in the first-level cache.
-static void transpose(const uint8_t *from, int64_t fromStride, size_t count,
-                      size_t lines, float *to, size_t toStride) {
-  if (lines == 1) {
-    const UnalignedFloat *element = reinterpret_cast<const float *>(from);
-    for (size_t i = 0; i < count; ++i, element += fromStride)
-      to[i] = *element;
-    return;
-  }
-  constexpr size_t tile = 16;
-  for (size_t i0 = 0; i0 < count; i0 += tile)
-    for (size_t l0 = 0; l0 < lines; l0 += tile) {
-      size_t i1 = std::min(count, i0 + tile), l1 = std::min(lines, l0 + tile);
-      for (size_t i = i0; i < i1; ++i) {
-        float row[tile];
-        std::copy_n(from + (int64_t(i) * fromStride + int64_t(l0)) * 4,
-                    (l1 - l0) * 4, reinterpret_cast<uint8_t *>(row));
-        for (size_t l = l0; l < l1; ++l)
-          to[l * toStride + i] = row[l - l0];
-      }
-    }
-}
-
-void InChannel::writeBlock(const Part &part, const Block &block, int64_t first,
-                           int64_t lines, float *words, size_t pitch) const {
+void InChannel::writeBlocks(const Part &part, const Block &block, size_t count,
+                            int64_t step, int64_t first, int64_t lines,
+                            float *words, size_t pitch) const {
   const program::Segment &segment = *part.segment;
   const int64_t from = line + first;
-  uint64_t length = block.runLength(), runs = block.elements / length;
-  if (const TensorStore::Computed *source = store.computed(segment.tensor())) {
-    for (int64_t l = 0; l < lines; ++l)
-      for (uint64_t run = 0; run < runs; ++run)
-        source->read(
-            uint64_t(block.runStart(run) + lineOffset(segment, from + l)),
-            block.runStride(), length,
-            words + size_t(l) * pitch + run * length);
-    return;
-  }
-  program::ElementType type = store.tensor(segment.tensor()).type();
-  if (type == program::ElementType::F32 && segment.line_stride() == 1 &&
-      segment.index_tensor() < 0 && block.runStride() != 1) {
-    const uint8_t *data = store.elements(segment.tensor());
-    for (uint64_t run = 0; run < runs; ++run)
-      transpose(data + (block.runStart(run) + from) * 4, block.runStride(),
-                length, size_t(lines), words + run * length, pitch);
-    return;
+  const uint64_t length = block.runLength(), runs = block.elements / length;
+  const TensorStore::Computed *source = store.computed(segment.tensor());
+  if (!source && segment.index_tensor() < 0 &&
+      store.tensor(segment.tensor()).type() == program::ElementType::F32) {
+    StridedWords all;
+    all.loop(lines, segment.line_stride(), int64_t(pitch));
+    all.loop(int64_t(count), step, int64_t(block.elements));
+    int64_t inner = int64_t(block.elements);
+    for (uint32_t d = 0; d < block.rank; ++d) {
+      inner /= block.extents[d];
+      all.loop(block.extents[d], block.strides[d], inner);
+    }
+    const int64_t start = block.offset + from * segment.line_stride();
+    return all.copy(store.elements(segment.tensor()) + start * 4, words);
   }
   for (int64_t l = 0; l < lines; ++l) {
-    int64_t moved = lineOffset(segment, from + l);
     float *to = words + size_t(l) * pitch;
-    for (uint64_t run = 0; run < runs; ++run, to += length)
-      readRun(part, program::ElementType::F32, block.runStart(run) + moved,
-              block, to);
+    for (size_t i = 0; i < count; ++i) {
+      const int64_t moved = lineOffset(segment, from + l) + int64_t(i) * step;
+      for (uint64_t run = 0; run < runs; ++run, to += length)
+        if (source)
+          source->read(uint64_t(block.runStart(run) + moved), block.runStride(),
+                       length, to);
+        else
+          readRun(part, program::ElementType::F32, block.runStart(run) + moved,
+                  block, to);
+    }
   }
 }
 
@@ -437,7 +413,7 @@ bool InChannel::packFloats(const Part &part, const Block &block, int64_t lines,
   std::vector<float> values(length * size_t(std::min(at, lines)));
   for (int64_t first = 0; first < lines; first += at) {
     const int64_t count = std::min(at, lines - first);
-    writeBlock(part, block, first, count, values.data(), length);
+    writeBlocks(part, block, 1, 0, first, count, values.data(), length);
     for (int64_t l = 0; l < count; ++l) {
       float *to = words + size_t(first + l) * part.lineWords;
       if (length % 2)

@@ -80,9 +80,11 @@ private:
   /// Writes out the next lines of such a part, word by word for all of them.
   WordView writePairs(const Part &part);
   void prefetch(const Part &part, const Block &block) const;
-  /// As floats, those of lines `pitch` apart, from `line` + `first` on.
-  void writeBlock(const Part &part, const Block &block, int64_t first,
-                  int64_t lines, float *words, size_t pitch) const;
+  /// Writes, as floats, `count` blocks `step` apart, in lines `pitch` apart,
+  /// from `line` + `first` on.
+  void writeBlocks(const Part &part, const Block &block, size_t count,
+                   int64_t step, int64_t first, int64_t lines, float *words,
+                   size_t pitch) const;
   /// Packs lines, as elements of the wire that are put into words.
   void packBlock(const Part &part, const Block &block, int64_t lines,
                  float *words) const;

@@ -171,6 +171,23 @@ void interleaveMany(const float *const *sources, size_t count, ptrdiff_t at,
   }
 }
 
+/// Two words of many sources.
+void interleaveTwo(const float *const *sources, size_t count, ptrdiff_t at,
+                   float *to) {
+  const hn::FixedTag<float, side> d;
+  const hn::FixedTag<float, 2> pair;
+  auto two = [&](const float *a, const float *b) HWY_ATTR {
+    return hn::Combine(d, hn::LoadU(pair, b + at), hn::LoadU(pair, a + at));
+  };
+  for (size_t l = 0; l < count; l += side) {
+    const size_t first = std::min(l, count - side);
+    const float *const *its = sources + first;
+    const auto ab = two(its[0], its[1]), ef = two(its[2], its[3]);
+    hn::StoreU(hn::ConcatEven(d, ef, ab), d, to + first);
+    hn::StoreU(hn::ConcatOdd(d, ef, ab), d, to + count + first);
+  }
+}
+
 /// Columns that follow one another in all sources: of a few sources by vectors
 /// of these, of many those of a tile of the destination before others.
 void interleaveAll(const InterleaveProblem &p, float *dst,
@@ -190,7 +207,18 @@ void interleaveAll(const InterleaveProblem &p, float *dst,
       for (size_t i = 0; i < full; i += tile)
         interleaveMany(sources, p.sources, at, i, std::min(full, i + tile),
                        row);
-    for (size_t i = full; i < p.columns; ++i)
+    size_t done = full;
+    if (!few && p.column == 1 && done < p.columns) {
+      if (p.columns >= side) { // The last four once more.
+        interleaveMany(sources, p.sources, at, p.columns - side, p.columns,
+                       row);
+        done = p.columns;
+      } else if (p.columns >= 2) {
+        interleaveTwo(sources, p.sources, at, row);
+        done = 2;
+      }
+    }
+    for (size_t i = done; i < p.columns; ++i)
       for (size_t l = 0; l < p.sources; ++l) {
         const UnalignedFloat *from = sources[l] + at + ptrdiff_t(i) * p.column;
         row[i * p.sources + l] = *from;

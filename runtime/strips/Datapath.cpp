@@ -5,12 +5,6 @@
 
 namespace wsec::runtime {
 
-/// One number for each lane, where there is one for all.
-static void spread(std::vector<double> &cycles, size_t lanes) {
-  if (cycles.size() < lanes)
-    cycles.resize(lanes, cycles.front());
-}
-
 /// From now on a group begins at a lane.
 void Datapath::splitAt(size_t lane) {
   const auto end = std::lower_bound(ends.begin(), ends.end(), lane);
@@ -19,8 +13,7 @@ void Datapath::splitAt(size_t lane) {
   const auto group = end - ends.begin();
   ends.insert(end, lane);
   for (Owed &its : owed)
-    for (std::vector<double> *cycles : {&its.work, &its.there})
-      cycles->insert(cycles->begin() + group, (*cycles)[size_t(group)]);
+    its.cycles.insert(its.cycles.begin() + group, its.cycles[size_t(group)]);
 }
 
 /// Neighbours that are owed the same are a group.
@@ -29,21 +22,16 @@ void Datapath::joinGroups() {
   for (size_t group = 1; group < ends.size(); ++group) {
     const bool same =
         std::all_of(owed.begin(), owed.end(), [&](const Owed &its) {
-          return its.work[group] == its.work[last] &&
-                 its.there[group] == its.there[last];
+          return its.cycles[group] == its.cycles[last];
         });
     last += !same;
     ends[last] = ends[group];
-    for (Owed &its : owed) {
-      its.work[last] = its.work[group];
-      its.there[last] = its.there[group];
-    }
+    for (Owed &its : owed)
+      its.cycles[last] = its.cycles[group];
   }
   ends.resize(last + 1);
-  for (Owed &its : owed) {
-    its.work.resize(last + 1);
-    its.there.resize(last + 1);
-  }
+  for (Owed &its : owed)
+    its.cycles.resize(last + 1);
 }
 
 void Datapath::forgetOwed() {
@@ -52,15 +40,17 @@ void Datapath::forgetOwed() {
 }
 
 /// Adds to what a lane, or each, is owed.
-void Datapath::add(std::vector<double> &cycles, int lane, double more) {
-  if (lane < 0) {
-    for (double &its : cycles)
-      its += more;
-    return;
+void Datapath::add(Owed &its, int lane, const Cycles &more) {
+  if (lane >= 0) {
+    splitAt(size_t(lane));
+    splitAt(size_t(lane) + 1);
   }
-  splitAt(size_t(lane));
-  splitAt(size_t(lane) + 1);
-  cycles[groupOf(lane)] += more;
+  const size_t first = lane < 0 ? 0 : groupOf(lane);
+  const size_t end = lane < 0 ? ends.size() : first + 1;
+  for (size_t group = first; group < end; ++group) {
+    its.cycles[group].work += more.work;
+    its.cycles[group].there += more.there;
+  }
 }
 
 size_t Datapath::groupOf(int lane) const {
@@ -74,12 +64,9 @@ void Datapath::owe(int thread, int lane, double work, int echo, double apart,
     return o.thread == thread && o.echo == echo;
   });
   if (its == owed.end())
-    its = owed.insert(its, {thread, echo, apart, idle,
-                            std::vector<double>(ends.size()),
-                            std::vector<double>(ends.size()), 0});
-  add(its->work, lane, work);
-  if (echo < 0)
-    add(its->there, lane, work);
+    its = owed.insert(
+        its, {thread, echo, apart, idle, std::vector<Cycles>(ends.size()), 0});
+  add(*its, lane, {work, echo < 0 ? work : 0});
 }
 
 void Datapath::take(int thread, int lane, int color, double count,
@@ -93,7 +80,7 @@ void Datapath::take(int thread, int lane, int color, double count,
 void Datapath::hear(const Words &heard) {
   for (Owed &its : owed)
     if (its.echo == heard.color)
-      add(its.there, heard.lane, heard.count);
+      add(its, heard.lane, {0, heard.count});
 }
 
 void Datapath::taken(int thread) {
@@ -111,10 +98,8 @@ void Datapath::taken(int thread) {
 
 /// It has done all that was there.
 void Datapath::finish(Owed &its) {
-  for (size_t group = 0; group < its.work.size(); ++group) {
-    its.work[group] = std::max(0.0, its.work[group] - its.there[group]);
-    its.there[group] = 0;
-  }
+  for (Cycles &cycles : its.cycles)
+    cycles = {std::max(0.0, cycles.work - cycles.there), 0};
 }
 
 void Datapath::receive(int thread, int lane, double begun, double words,
@@ -124,8 +109,13 @@ void Datapath::receive(int thread, int lane, double begun, double words,
   double others = 0;
   for (const Owed &its : owed)
     if (its.thread != thread && its.echo < 0)
-      others += lane < 0 ? *std::max_element(its.there.begin(), its.there.end())
-                         : its.there[groupOf(lane)];
+      others += lane >= 0
+                    ? its.cycles[groupOf(lane)].there
+                    : std::max_element(its.cycles.begin(), its.cycles.end(),
+                                       [](const Cycles &a, const Cycles &b) {
+                                         return a.there < b.there;
+                                       })
+                          ->there;
   flows.push_back({thread, begun, words, slowed, worked, 0, others});
 }
 
@@ -167,6 +157,12 @@ double Datapath::received(int thread) const {
   return last;
 }
 
+double Datapath::Given::last() const {
+  return begun + (ofEach.empty()
+                      ? cycles
+                      : *std::max_element(ofEach.begin(), ofEach.end()));
+}
+
 /// Each is held up by the other as long as both are at work. One of them is of
 /// all lanes, or both of the same.
 void Datapath::takeTurns(Given &one, Lane &others, int lane) const {
@@ -175,46 +171,51 @@ void Datapath::takeTurns(Given &one, Lane &others, int lane) const {
   for (Given &other : others) {
     if (other.use != with[size_t(one.use)] || other.thread == one.thread)
       continue;
-    std::vector<double> &its = one.cycles, &theirs = other.cycles;
     for (Given *given : {&one, &other})
-      if (given->ofAll && (lane >= 0 || its.size() != theirs.size()))
-        spread(given->cycles, lanes);
-    for (size_t i = 0, n = std::max(its.size(), theirs.size()); i < n; ++i) {
-      if (lane >= 0 && n > 1 && i != size_t(lane))
-        continue;
-      double &mine = its[its.size() == 1 ? 0 : i],
-             &theirOwn = theirs[theirs.size() == 1 ? 0 : i];
+      if (given->ofAll &&
+          (lane >= 0 || one.ofEach.empty() != other.ofEach.empty()))
+        given->spread(lanes);
+    auto meet = [&](double &its, double &theirs) {
       const double both =
-          std::max(0.0, std::min(other.begun + theirOwn - one.begun, mine));
-      mine += both;
-      theirOwn += both;
-    }
+          std::max(0.0, std::min(other.begun + theirs - one.begun, its));
+      its += both;
+      theirs += both;
+    };
+    if (lane >= 0 || one.ofEach.empty())
+      meet(one.in(lane), other.in(lane));
+    else
+      for (size_t i = 0; i < lanes; ++i)
+        meet(one.ofEach[i], other.ofEach[i]);
   }
 }
 
 void Datapath::compete(int thread, int lane, double begun, double work,
                        Use use) {
-  Given its{thread, use, lane < 0, begun, {work}};
+  Given its{thread, use, lane < 0, begun, work};
+  competing |= 1u << thread;
   takeTurns(its, ofAll, lane);
-  if (lane >= 0)
-    takeTurns(its, ofLane[lane], lane);
-  else
-    for (auto &[other, given] : ofLane)
-      takeTurns(its, given, other);
-  (lane < 0 ? ofAll : ofLane[lane]).push_back(std::move(its));
+  if (lane >= 0) {
+    ofLane.resize(lanes);
+    takeTurns(its, ofLane[size_t(lane)], lane);
+  } else {
+    for (size_t other = 0; other < ofLane.size(); ++other)
+      takeTurns(its, ofLane[other], int(other));
+  }
+  (lane < 0 ? ofAll : ofLane[size_t(lane)]).push_back(std::move(its));
 }
 
 double Datapath::competed(int thread) const {
   double last = 0;
+  if (!(competing >> thread & 1))
+    return last;
   auto look = [&](const Lane &lane) {
     for (const Given &its : lane)
       if (its.thread == thread)
-        last = std::max(last, its.begun + *std::max_element(its.cycles.begin(),
-                                                            its.cycles.end()));
+        last = std::max(last, its.last());
   };
   look(ofAll);
-  for (const auto &[lane, given] : ofLane)
-    look(given);
+  for (const Lane &lane : ofLane)
+    look(lane);
   return last;
 }
 
@@ -255,7 +256,8 @@ double Datapath::share(double elapsed, const std::vector<double> &work,
   for (size_t group = 0; group < count; ++group) {
     double left = own(group) - elapsed, evenly = 0, cycles = 0;
     for (const Owed &its : owed) {
-      const double there = std::min(its.there[group], its.work[group]);
+      const Cycles &owes = its.cycles[group];
+      const double there = std::min(owes.there, owes.work);
       (its.between > 0 ? evenly : left) += there;
       cycles = std::max(cycles, there * its.between);
     }
@@ -273,12 +275,13 @@ double Datapath::share(double elapsed, const std::vector<double> &work,
   bool left = false;
   for (Owed &its : owed)
     for (size_t group = 0; group < count; ++group) {
+      Cycles &owes = its.cycles[group];
       const double served =
-          std::min(std::min(rest[group], its.there[group]), its.work[group]);
-      its.work[group] -= served;
-      its.there[group] -= served;
+          std::min(std::min(rest[group], owes.there), owes.work);
+      owes.work -= served;
+      owes.there -= served;
       rest[group] -= served;
-      left |= its.work[group] > 0;
+      left |= owes.work > 0;
     }
   if (!left)
     forgetOwed();
@@ -291,11 +294,19 @@ void Datapath::settle(int thread) {
   if (owed.empty())
     forgetOwed();
   std::erase_if(flows, isIts);
+  if (!(competing >> thread & 1))
+    return;
+  competing &= ~(1u << thread);
   std::erase_if(ofAll, isIts);
-  for (auto lane = ofLane.begin(); lane != ofLane.end();) {
-    std::erase_if(lane->second, isIts);
-    lane = lane->second.empty() ? ofLane.erase(lane) : std::next(lane);
+  bool any = false;
+  for (Lane &lane : ofLane) {
+    std::erase_if(lane, isIts);
+    any |= !lane.empty();
   }
+  // Of a wafer with hundreds of thousands of PEs memory is not kept.
+  constexpr size_t few = 64;
+  if (!any && lanes > few)
+    std::vector<Lane>().swap(ofLane);
 }
 
 } // namespace wsec::runtime

@@ -6,7 +6,6 @@
 #define RUNTIME_STRIPS_DATAPATH_H
 
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -78,12 +77,15 @@ public:
 
 private:
   double apart(int thread) const;
+  struct Cycles {
+    double work = 0, there = 0; ///< of it
+    bool operator==(const Cycles &) const = default;
+  };
   struct Owed {
     int thread, echo;
     double apart, idle;
-    std::vector<double> work;  ///< of each group of lanes
-    std::vector<double> there; ///< of it
-    double between;            ///< as `apart` says, while it is shared
+    std::vector<Cycles> cycles; ///< of each group of lanes
+    double between;             ///< as `apart` says, while it is shared
   };
   struct Words {
     int thread, lane, color;
@@ -94,7 +96,7 @@ private:
   void splitAt(size_t lane);
   size_t groupOf(int lane) const;
   void joinGroups();
-  void add(std::vector<double> &cycles, int lane, double more);
+  void add(Owed &its, int lane, const Cycles &more);
   void forgetOwed();
   void hear(const Words &heard);
   static void finish(Owed &its);
@@ -117,18 +119,27 @@ private:
     Use use;
     bool ofAll; ///< lanes
     double begun;
-    /// With those in which others had their turn; of each lane, or of all
-    /// alike.
-    std::vector<double> cycles;
+    double cycles; ///< with those in which others had their turn
+    std::vector<double> ofEach = {}; ///< these, where lanes of all differ
+
+    double &in(int lane) {
+      return ofEach.empty() ? cycles : ofEach[size_t(lane)];
+    }
+    void spread(size_t lanes) {
+      if (ofEach.empty())
+        ofEach.assign(lanes, cycles);
+    }
+    double last() const;
   };
   using Lane = std::vector<Given>;
   void takeTurns(Given &one, Lane &others, int lane) const;
 
   const size_t lanes;
   Lane ofAll;
-  std::map<int, Lane> ofLane; ///< those that have any
-  double worked = 0;          ///< by the main thread, so far
-  double computed = 0;        ///< the part in which it had the datapath
+  std::vector<Lane> ofLane; ///< once one has any
+  unsigned competing = 0;   ///< threads of these, and more, a bit set
+  double worked = 0;        ///< by the main thread, so far
+  double computed = 0;      ///< the part in which it had the datapath
   std::vector<Flow> flows;
   /// Where groups of neighbouring lanes end that are owed the same: often the
   /// head of a column is one, and all others are the other.

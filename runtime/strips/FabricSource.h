@@ -56,13 +56,14 @@ public:
   /// Whether somebody wants to know what is asked for.
   bool isAsked() const { return queue->isAsked(); }
   /// Takes chunks of one lane as they are, of words that it has asked for or,
-  /// if it has those, of others; at most `most` words, or until one comes that
-  /// no channel paces and that has more than `unpaced`. None of a window.
-  void take(size_t most, std::vector<Chunk> &into, size_t unpaced) {
-    if (lane >= 0 && !windowed)
-      received += queue->take(hasAll() ? most : wordsAsked - received, most,
-                              lane, into, unpaced);
+  /// if it has those, of others; at most `most` words. One that no channel
+  /// paces and that has more than `unpaced` comes alone. None of a window.
+  void take(size_t most, std::vector<Chunk> &into, size_t unpaced,
+            Actor &reader) {
+    received += queue->take(hasAll() ? most : wordsAsked - received, most, lane,
+                            into, unpaced, reader);
   }
+  bool takesChunks() const { return lane >= 0 && !windowed; }
   /// Words that came unasked, `uses` of them used, count as asked for.
   void catchUp(size_t uses) {
     if (received <= wordsAsked)

@@ -306,7 +306,7 @@ bool InstructionRun::step(Actor &actor) {
 
   size_t available = steps - done;
   if (relays) {
-    forward(available, actor);
+    forward(available, false, actor);
     return true;
   }
   for (Source &source : sources)
@@ -343,15 +343,20 @@ bool InstructionRun::forwards() const {
 /// of which others have to take words first; false if there are none, or no
 /// room.
 bool InstructionRun::forwardChunks(Actor &actor) {
-  if (site.lane < 0 || links->full(actor, site.lane))
-    return false;
   Source &source = sources[0];
+  if (!source.fabric->takesChunks() || links->full(actor, site.lane))
+    return false;
   thread_local std::vector<Chunk> chunks; // Memory that is used again.
   chunks.clear();
-  source.fabric->take(steps - done, chunks, links->leastRoom);
+  source.fabric->take(steps - done, chunks, links->leastRoom, actor);
   const size_t before = done;
   for (Chunk &chunk : chunks) {
     const size_t words = chunk.words();
+    if (!chunk.paced && words > links->leastRoom) {
+      source.chunk = std::move(chunk);
+      forward(words, true, actor);
+      return true;
+    }
     double first;
     source.chunk = std::move(chunk);
     advanceTime(words, first);
@@ -368,7 +373,8 @@ bool InstructionRun::forwardChunks(Actor &actor) {
   return done > before;
 }
 
-void InstructionRun::forward(size_t available, Actor &actor) {
+/// `taken`: from the queue.
+void InstructionRun::forward(size_t available, bool taken, Actor &actor) {
   Chunk sent =
       sources[0].chunk.part(0, std::min(available, sources[0].chunk.words()));
   size_t words = sent.words();
@@ -376,7 +382,8 @@ void InstructionRun::forward(size_t available, Actor &actor) {
   advanceTime(words, first);
   sent.first = first;
   sent.last = now;
-  sources[0].fabric->pop(words);
+  if (!taken)
+    sources[0].fabric->pop(words);
   done += words;
   send(sent, actor);
   site.world.count(site.strip, 0, words * size_t(lanes));

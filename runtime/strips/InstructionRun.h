@@ -220,7 +220,7 @@ private:
   bool forwards() const;
   void askToForward(Actor &actor);
   bool forwardChunks(Actor &actor);
-  void forward(size_t available, Actor &actor);
+  void forward(size_t available, bool taken, Actor &actor);
   Nest nestOf(const Block &block) const;
   void compute(const Block &block, Actor &actor);
   void send(const Block &block, Nest nest, NestRunner::Operands operands,

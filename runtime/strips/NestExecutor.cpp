@@ -338,14 +338,16 @@ void NestExecutor::flush() {
   }
   Nest nest = joinDepth(held);
   // Replays may run what was joined part by part: the first has to start, too.
-  Terms first = held;
-  if (closed.empty() && !parts.empty())
-    first.depth.extent = parts.front().extent;
-  const Nest alone = joinDepth(first);
-  auto isLost = [](const Nest &its) {
+  auto isLost = [this](size_t depth) {
+    Terms first = held;
+    first.depth.extent = depth;
+    const Nest its = joinDepth(first);
     return its.starts && !PreparedNest(its).isProduct();
   };
-  if (isLost(nest) || isLost(alone)) {
+  const size_t depth = held.depth.extent;
+  const size_t alone =
+      closed.empty() && !parts.empty() ? parts.front().extent : depth;
+  if (isLost(depth) || (alone != depth && isLost(alone))) {
     fill(held);
     held.rest.op = Opcode::Fmac;
     held.rest.starts = false;

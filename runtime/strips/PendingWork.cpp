@@ -5,8 +5,30 @@
 
 namespace wsec::runtime {
 
+void PendingWork::Reach::add(const std::optional<MemoryPattern> &pattern) {
+  if (!pattern)
+    return;
+  low = std::min(low, pattern->low());
+  high = std::max(high, pattern->high());
+}
+
+/// A bit for a color; none for no color.
+static uint64_t bitOf(int color) {
+  return color < 0 ? 0 : uint64_t(1) << (color & 63);
+}
+
 void PendingWork::note(const InstructionRun &run) {
+  if (atWork == 0) {
+    written = read = {};
+    received = sent = 0;
+  }
   atWork |= 1u << run.code().thread;
+  written.add(run.destination());
+  for (int source : {0, 1}) {
+    read.add(run.source(source));
+    received |= bitOf(run.receives()[size_t(source)]);
+  }
+  sent |= bitOf(run.sends());
   Uses &uses = run.lane() < 0 ? ofAll : ofLane[size_t(run.lane())];
   if (run.lane() >= 0 && uses.empty())
     lanesInUse.push_back(run.lane());
@@ -64,9 +86,18 @@ std::string PendingWork::conflict(const Use &use, const InstructionRun &run) {
   return {};
 }
 
+/// False: it shares nothing with what is at work in any lane.
+bool PendingWork::mayConflict(const InstructionRun &run) const {
+  const auto [a, b] = run.receives();
+  return written.meets(run.destination()) || written.meets(run.source(0)) ||
+         written.meets(run.source(1)) || read.meets(run.destination()) ||
+         ((bitOf(a) | bitOf(b)) & received) != 0 ||
+         (bitOf(run.sends()) & sent) != 0;
+}
+
 std::string PendingWork::conflict(const InstructionRun &run) const {
   std::string what;
-  if (atWork == 0)
+  if (atWork == 0 || !mayConflict(run))
     return what;
   anyIn(run.lane(), [&](int, const Use &use) {
     what = conflict(use, run);

@@ -6,6 +6,7 @@
 
 #include "runtime/strips/InstructionRun.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ private:
     int sends;
   };
   static std::string conflict(const Use &use, const InstructionRun &run);
+  bool mayConflict(const InstructionRun &run) const;
   /// Calls `visit(lane, use)` for uses that concern a lane until it says true.
   template <class Visit>
   bool anyIn(int lane, const Visit &visit) const;
@@ -50,6 +52,17 @@ private:
   std::vector<Uses> ofLane;
   std::vector<int> lanesInUse; ///< in order of their first use
   unsigned atWork = 0;         ///< threads, a bit set
+  /// What of all lanes may be at work, and more: halves from the first that is
+  /// touched to the last, colors modulo 64 as a bit set.
+  struct Reach {
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    void add(const std::optional<MemoryPattern> &pattern);
+    bool meets(const std::optional<MemoryPattern> &pattern) const {
+      return pattern && low <= pattern->high() && pattern->low() <= high;
+    }
+  };
+  Reach written, read;
+  uint64_t received = 0, sent = 0;
 };
 
 } // namespace wsec::runtime

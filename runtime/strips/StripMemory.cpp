@@ -2,6 +2,7 @@
 #include "runtime/strips/StripMemoryRuns.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -173,7 +174,7 @@ int64_t StripMemory::sameForm(int64_t from, int64_t to) const {
   constexpr ptrdiff_t block = 256;
   const Form *begin = forms.data() + (from - first), *at = begin;
   const Form *last = forms.data() + (to - first);
-  while (last - at > 1) {
+  while (last - at > block / 4) {
     const ptrdiff_t some = std::min(block, last - at - 1);
     if (std::memcmp(at, at + 1, size_t(some)) != 0)
       break;
@@ -184,7 +185,7 @@ int64_t StripMemory::sameForm(int64_t from, int64_t to) const {
   for (; last - at >= 8; at += 8) {
     std::memcpy(&eight, at, sizeof eight);
     if (eight != same)
-      break;
+      return from + (at - begin) + std::countr_zero(eight ^ same) / 8;
   }
   return from +
          (std::find_if(at, last, [&](Form f) { return f != *begin; }) - begin);

@@ -10,59 +10,6 @@
 
 namespace wsec::runtime {
 
-Chunk Chunk::part(size_t from, size_t count) const {
-  Chunk result = *this;
-  size_t row = from / length, column = from % length;
-  if (linear()) {
-    result.data += ptrdiff_t(from) * wordStride;
-    result.rows = 1;
-    result.length = count;
-  } else if (column == 0 && count >= length) {
-    result.data += ptrdiff_t(row) * rowStride;
-    result.rows = count / length;
-  } else {
-    result.data += ptrdiff_t(row) * rowStride + ptrdiff_t(column) * wordStride;
-    result.rows = 1;
-    result.length = std::min(count, length - column);
-  }
-  if (result.rows == 1)
-    result.rowStride = 0;
-  result.first = arrival(from);
-  result.last = arrival(from + result.words() - 1);
-  return result;
-}
-
-std::optional<WordRows> rowsOf(const size_t *extent, const ptrdiff_t *stride,
-                               int dimensions) {
-  WordRows result;
-  for (int d = dimensions; d-- > 0;) {
-    if (extent[d] == 1)
-      continue;
-    if (result.length == 1)
-      result.wordStride = stride[d];
-    const bool oneRow = result.rows == 1;
-    if (oneRow && stride[d] == ptrdiff_t(result.length) * result.wordStride) {
-      result.length *= extent[d];
-    } else if (oneRow) {
-      result.rows = extent[d];
-      result.rowStride = stride[d];
-    } else if (stride[d] == ptrdiff_t(result.rows) * result.rowStride) {
-      result.rows *= extent[d];
-    } else {
-      return {};
-    }
-  }
-  return result;
-}
-
-Chunk Chunk::shifted(ptrdiff_t lane, bool broadcast) const {
-  Chunk result = *this;
-  result.data += lane * laneStride;
-  if (broadcast)
-    result.laneStride = 0;
-  return result;
-}
-
 StripQueue::Lane &StripQueue::lane(int index) {
   if (perLane.empty())
     perLane.resize(lanes);
@@ -99,8 +46,10 @@ void StripQueue::give(size_t words, int from, int count) {
     askedOfAll.words -= ptrdiff_t(words);
     return;
   }
-  askedOfLane.resize(size_t(lanes));
-  givenToLane.resize(size_t(lanes));
+  if (askedOfLane.empty())
+    askedOfLane.resize(size_t(lanes));
+  if (givenToLane.empty())
+    givenToLane.resize(size_t(lanes));
   for (int i = from; i < from + count; ++i) {
     givenToLane[size_t(i)] += words;
     askedOfLane[size_t(i)].words -= ptrdiff_t(words);
@@ -160,9 +109,12 @@ void StripQueue::close(Ticket &ticket) {
 void StripQueue::acknowledge(size_t words, double first, double last,
                              int lane) {
   std::lock_guard<SpinLock> guard(lock);
-  if (lane >= 0)
+  if (lane >= 0 && takenByLane.empty())
     takenByLane.resize(size_t(lanes));
+  bool done = false;
   for (Watch &its : watches) {
+    if (lane >= 0 && (lane < its.from || lane >= its.from + its.count))
+      continue;
     // Whether so many lanes take the word now, which have taken `before`.
     auto take = [&](size_t before, int count) {
       if (its.word <= before || its.word > before + words)
@@ -172,6 +124,7 @@ void StripQueue::acknowledge(size_t words, double first, double last,
       its.expected.ticket->taken(first + (last - first) * share +
                                  its.expected.back);
       its.left -= count;
+      done |= its.left == 0;
     };
     if (lane < 0 && takenByLane.empty())
       take(takenByAll, its.count);
@@ -200,11 +153,12 @@ void StripQueue::acknowledge(size_t words, double first, double last,
   else
     for (int l = std::max(0, lane); l < (lane < 0 ? lanes : lane + 1); ++l)
       note(recentOfLane[size_t(l)], takenBy(l), givenTo(l));
-  std::erase_if(watches, [&](const Watch &its) {
-    if (its.left == 0)
-      close(*its.expected.ticket);
-    return its.left == 0;
-  });
+  if (done)
+    std::erase_if(watches, [&](const Watch &its) {
+      if (its.left == 0)
+        close(*its.expected.ticket);
+      return its.left == 0;
+    });
 }
 
 bool StripQueue::release() {
@@ -218,11 +172,13 @@ bool StripQueue::release() {
 
 void StripQueue::ask(const Demand &demand, size_t words, int lane) {
   std::lock_guard<SpinLock> guard(lock);
-  if (lane >= 0)
+  if (lane >= 0 && askedOfLane.empty())
     askedOfLane.resize(size_t(lanes));
   Asked &its = lane < 0 ? askedOfAll : askedOfLane[size_t(lane)];
   its.words += ptrdiff_t(words);
   its.demand = demand;
+  if (awaitingAsk.empty())
+    return;
   std::erase_if(awaitingAsk, [&](const std::pair<Actor *, int> &waiter) {
     const bool asked = lacking(waiter.second) > 0;
     if (asked)
@@ -343,32 +299,50 @@ void StripQueue::splitShared() {
   }
 }
 
-/// Makes one shared chunk of what every lane has next.
-void StripQueue::gather() {
-  std::vector<Chunk> fronts(lanes);
+/// As many words of every lane as all have next as a rectangle, of rows of any
+/// length.
+std::vector<Chunk> StripQueue::takeFronts() {
+  std::vector<Chunk> fronts;
+  fronts.reserve(size_t(lanes));
+  const Chunk *first = perLane[0]->fifo.untouched();
+  const bool alike =
+      first && std::all_of(perLane.begin(), perLane.end(),
+                           [&](const std::unique_ptr<Lane> &its) {
+                             const Chunk *other = its->fifo.untouched();
+                             return other && other->rows == first->rows &&
+                                    other->length == first->length &&
+                                    other->linear() == first->linear();
+                           });
+  for (const std::unique_ptr<Lane> &its : perLane)
+    fronts.push_back(alike ? its->fifo.take() : its->fifo.front());
   size_t words = SIZE_MAX;
-  for (int i = 0; i < lanes; ++i) {
-    fronts[i] = perLane[i]->fifo.front();
-    words = std::min(words, fronts[i].words());
-  }
-  // So many that all fronts have them as rectangles, of rows of any length.
-  for (size_t before = 0; before != words;) {
+  for (const Chunk &chunk : fronts)
+    words = std::min(words, chunk.words());
+  for (size_t before = alike ? words : 0; before != words;) {
     before = words;
     for (const Chunk &chunk : fronts)
       words = std::min(words, chunk.part(0, words).words());
   }
+  for (Chunk &chunk : fronts)
+    chunk.cut(0, words);
+  for (const std::unique_ptr<Lane> &its : perLane) {
+    if (!alike)
+      its->fifo.pop(words);
+    busyLanes -= its->fifo.empty();
+  }
+  return fronts;
+}
+
+/// Makes one shared chunk of what every lane has next.
+void StripQueue::gather() {
+  std::vector<Chunk> fronts = takeFronts();
+  const size_t words = fronts[0].words();
   bool same = true;
-  for (Chunk &chunk : fronts) {
-    chunk = chunk.part(0, words);
+  for (const Chunk &chunk : fronts)
     same &= chunk.data == fronts[0].data && chunk.rows == fronts[0].rows &&
             chunk.length == fronts[0].length &&
             chunk.rowStride == fronts[0].rowStride &&
             chunk.wordStride == fronts[0].wordStride;
-  }
-  for (int i = 0; i < lanes; ++i) {
-    perLane[i]->fifo.pop(words);
-    busyLanes -= perLane[i]->fifo.empty();
-  }
   Chunk result;
   if (same) {
     result = fronts[0];
@@ -412,12 +386,16 @@ bool StripQueue::front(Chunk &chunk, int index, Actor &actor) {
   splitShared();
   Lane &l = lane(index);
   if (l.fifo.empty()) {
-    laneReaders += l.reader == nullptr;
-    l.reader = &actor;
+    awaitWords(l, actor);
     return false;
   }
   chunk = l.fifo.front();
   return true;
+}
+
+void StripQueue::awaitWords(Lane &l, Actor &actor) {
+  laneReaders += l.reader == nullptr;
+  l.reader = &actor;
 }
 
 void StripQueue::pop(size_t words, int index) {
@@ -430,20 +408,28 @@ void StripQueue::pop(size_t words, int index) {
 }
 
 size_t StripQueue::take(size_t enough, size_t most, int index,
-                        std::vector<Chunk> &into, size_t unpaced) {
+                        std::vector<Chunk> &into, size_t unpaced,
+                        Actor &actor) {
   std::lock_guard<SpinLock> guard(lock);
   splitShared();
-  Fifo &fifo = lane(index).fifo;
-  if (fifo.empty())
+  Lane &l = lane(index);
+  if (l.fifo.empty()) {
+    awaitWords(l, actor);
     return 0;
-  size_t words = 0;
-  while (words < enough && !fifo.empty() && fifo.frontWords() <= most - words &&
-         (fifo.frontPaced() || fifo.frontWords() <= unpaced)) {
-    into.push_back(fifo.take());
-    words += into.back().words();
   }
+  size_t words = 0;
+  for (bool alone = false; words < enough && !alone && !l.fifo.empty();) {
+    const size_t next = l.fifo.frontWords();
+    alone = !l.fifo.frontPaced() && next > unpaced;
+    if (next > most - words || (alone && words > 0))
+      break;
+    into.push_back(l.fifo.take());
+    words += next;
+  }
+  if (words == 0)
+    return 0;
   hold(-ptrdiff_t(words));
-  busyLanes -= fifo.empty();
+  busyLanes -= l.fifo.empty();
   wakeWriters();
   return words;
 }

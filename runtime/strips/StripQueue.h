@@ -4,6 +4,7 @@
 #ifndef RUNTIME_STRIPS_STRIPQUEUE_H
 #define RUNTIME_STRIPS_STRIPQUEUE_H
 
+#include "runtime/strips/Chunk.h"
 #include "runtime/strips/SpinLock.h"
 
 #include <algorithm>
@@ -21,56 +22,9 @@
 namespace wsec::runtime {
 
 class Actor;
-class GatheredWords;
 class Recording;
 class Scheduler;
 class StripQueue;
-
-/// Words for one or more lanes (PEs): word `c` of row `r` for lane `l` lies at
-/// data + r * rowStride + c * wordStride + l * laneStride. They arrive evenly
-/// spaced between the times `first` and `last`. Copies share the data.
-struct Chunk {
-  const float *data = nullptr;
-  size_t rows = 0, length = 0;
-  ptrdiff_t rowStride = 0, wordStride = 1, laneStride = 0;
-  double first = 0, last = 0;
-  std::shared_ptr<const void> owner;
-  uint32_t buffer = 0; ///< of the recording, if there is one
-  bool paced = false;  ///< by a channel, as those it is for take them
-  /// Who brings the words where they are to be read, if they are not there.
-  GatheredWords *gathered = nullptr;
-
-  size_t words() const { return rows * length; }
-  /// Whether word i lies at data + i * wordStride.
-  bool linear() const {
-    return rows == 1 || rowStride == ptrdiff_t(length) * wordStride;
-  }
-  /// Where word `i` lies.
-  const float *at(size_t i) const {
-    return data + (linear() ? ptrdiff_t(i) * wordStride
-                            : ptrdiff_t(i / length) * rowStride +
-                                  ptrdiff_t(i % length) * wordStride);
-  }
-  /// When word `i` arrives.
-  double arrival(size_t i) const {
-    size_t n = words();
-    return n < 2 ? first : first + (last - first) * double(i) / double(n - 1);
-  }
-  /// The first part of at most `count` words that is a rectangle, starting at
-  /// word `from`.
-  Chunk part(size_t from, size_t count) const;
-  /// This chunk's words for the lanes from `lane` on, or that lane's for all.
-  Chunk shifted(ptrdiff_t lane, bool broadcast) const;
-};
-
-/// Words of nested loops, in order, as rows.
-struct WordRows {
-  size_t rows = 1, length = 1;
-  ptrdiff_t rowStride = 0, wordStride = 0;
-};
-/// None if they are no rectangle; strides and extents from the outermost loop.
-std::optional<WordRows> rowsOf(const size_t *extent, const ptrdiff_t *stride,
-                               int dimensions);
 
 /// How a reader takes the words that it asks for. The next one comes no earlier
 /// than there is room for it behind those that it has not taken.
@@ -113,66 +67,6 @@ struct Expected {
   double back = 0;
 };
 
-/// First in, first out; hands out what is left of the oldest chunk.
-class Fifo {
-public:
-  /// There are millions of queues, most of them empty most of the time.
-  static constexpr size_t few = 4;
-  /// Keeps room for so many chunks while it is empty.
-  explicit Fifo(size_t keeps = few) : keeps(keeps) {}
-  bool empty() const { return oldest == chunks.size(); }
-  void push(Chunk chunk) { chunks.push_back(std::move(chunk)); }
-  /// The words of the oldest chunk that are left, as one rectangle.
-  Chunk front() const {
-    const Chunk &chunk = chunks[oldest];
-    return consumed ? chunk.part(consumed, chunk.words() - consumed) : chunk;
-  }
-  void pop(size_t words) {
-    consumed += words;
-    if (consumed == chunks[oldest].words()) {
-      chunks[oldest].owner.reset();
-      forgetOldest();
-    }
-  }
-  /// Words of `front`.
-  size_t frontWords() const {
-    return consumed ? front().words() : chunks[oldest].words();
-  }
-  bool frontPaced() const { return chunks[oldest].paced; }
-  /// `front`, and pops it.
-  Chunk take() {
-    if (consumed) {
-      Chunk part = front();
-      pop(part.words());
-      return part;
-    }
-    Chunk whole = std::move(chunks[oldest]);
-    forgetOldest();
-    return whole;
-  }
-
-private:
-  static constexpr size_t mostPopped = 64;
-  void forgetOldest() {
-    consumed = 0;
-    ++oldest;
-    if (oldest == chunks.size() || oldest == mostPopped)
-      forgetPopped();
-  }
-  void forgetPopped() {
-    if (empty() && chunks.capacity() > keeps)
-      std::vector<Chunk>().swap(chunks);
-    else
-      chunks.erase(chunks.begin(), chunks.begin() + ptrdiff_t(oldest));
-    oldest = 0;
-  }
-
-  std::vector<Chunk> chunks; ///< the first `oldest` are gone
-  size_t oldest = 0;
-  size_t consumed = 0;
-  size_t keeps;
-};
-
 /// What waits for the lanes of one strip on one color. As long as all lanes
 /// get the same number of words they share one queue; a lane that gets or
 /// takes words of its own has a queue behind it. Which form is in use never
@@ -202,10 +96,10 @@ public:
   bool front(Chunk &chunk, int lane, Actor &reader);
   void pop(size_t words, int lane);
   /// Takes chunks of a lane as they are, at most `most` words, until there are
-  /// `enough`, or one comes that no channel paces and that has more than
-  /// `unpaced`. Returns their words.
+  /// `enough`. One that no channel paces and that has more than `unpaced` comes
+  /// alone. Returns their words; `reader` is woken later if the lane has none.
   size_t take(size_t enough, size_t most, int lane, std::vector<Chunk> &into,
-              size_t unpaced = SIZE_MAX);
+              size_t unpaced, Actor &reader);
 
   /// A reader of a lane (-1: of all) asks for further words.
   void ask(const Demand &demand, size_t words, int lane);
@@ -263,6 +157,8 @@ private:
   void pushLane(Chunk chunk, int index);
   void splitShared();
   void gather();
+  std::vector<Chunk> takeFronts();
+  void awaitWords(Lane &lane, Actor &actor);
   void hold(ptrdiff_t words);
   void give(size_t words, int from, int count);
   ptrdiff_t lacking(int lane) const {
@@ -277,7 +173,7 @@ private:
   Scheduler &scheduler;
   SpinLock lock;
   const int lanes;
-  Fifo shared{16 * Fifo::few};
+  Fifo shared;
   std::vector<std::unique_ptr<Lane>> perLane; ///< behind `shared`
   int busyLanes = 0;                          ///< with a non-empty queue
   int laneReaders = 0;                        ///< waiting

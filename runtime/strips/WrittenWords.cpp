@@ -38,9 +38,16 @@ uint64_t WrittenWords::writtenBy(int64_t group, int lane) {
 
 int64_t WrittenWords::firstMissing(int64_t half, int64_t count, int lane) {
   const int64_t end = half + count;
-  for (const Range &range : known)
-    if (range.from <= half && end <= range.to)
+  auto holds = [&](const Range &range) {
+    return range.from <= half && end <= range.to;
+  };
+  if (holds(known[last]))
+    return end;
+  for (size_t i = 0; i < known.size(); ++i)
+    if (holds(known[i])) {
+      last = i;
       return end;
+    }
   const int64_t missing = findMissing(half, count, lane);
   if (missing < end || (lane != everyLane && lanes > 1))
     return missing;

@@ -64,7 +64,7 @@ private:
     int64_t from = 0, to = 0;
   };
   std::array<Range, 8> known;
-  size_t turn = 0;
+  size_t turn = 0, last = 0;      ///< of `known`; the last that was found
   std::vector<uint64_t> together; ///< by group of 64 halves
   /// By group and lane; zero pages that take no memory until they are used.
   std::unique_ptr<uint64_t[], Release> alone;

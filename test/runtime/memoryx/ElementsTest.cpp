@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/Elements.h"
+#include "runtime/memoryx/StridedWords.h"
 #include "runtime/pe/Arithmetic.h"
 
 #include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
+#include <numeric>
+#include <random>
 #include <vector>
 
 namespace wsec::runtime {
@@ -235,6 +239,67 @@ TEST(ElementsTest, SmallFloatsComeBackAsTheyWere) {
             << program::EnumNameElementType(type) << " " << value;
       }
     }
+}
+
+/// Loops around one copy, in any order, are the same copy; `from` has no
+/// alignment.
+TEST(ElementsTest, CopyStridedWords) {
+  std::mt19937 random(1);
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  constexpr size_t most = 1 << 16;
+  std::vector<uint8_t> bytes(4 * most + 1);
+  for (uint8_t &byte : bytes)
+    byte = uint8_t(pick(0, 0x3f));
+  for (int round = 0; round < 2000; ++round) {
+    const size_t rank = size_t(pick(0, 4));
+    std::vector<int64_t> extent(rank), from(rank), to(rank);
+    for (int64_t &its : extent)
+      its = pick(1, pick(0, 3) ? 8 : 20);
+    // Each side has the loops in an order of its own, at times with gaps.
+    for (std::vector<int64_t> *strides : {&from, &to}) {
+      std::vector<size_t> order(rank);
+      std::iota(order.begin(), order.end(), 0);
+      std::shuffle(order.begin(), order.end(), random);
+      int64_t stride = pick(0, 4) ? 1 : 2;
+      for (size_t d : order) {
+        (*strides)[d] = stride;
+        stride *= extent[d] + (pick(0, 2) ? 0 : pick(0, 9));
+      }
+      if (rank > 0 && strides == &from && pick(0, 4) == 0)
+        from[size_t(pick(0, int64_t(rank) - 1))] *= -1;
+    }
+    int64_t first = 0, floats = 1, words = 1;
+    for (size_t d = 0; d < rank; ++d) {
+      first -= std::min<int64_t>(0, (extent[d] - 1) * from[d]);
+      floats += (extent[d] - 1) * std::abs(from[d]);
+      words += (extent[d] - 1) * to[d];
+    }
+    if (floats > int64_t(most) || words > int64_t(most))
+      continue;
+    std::vector<float> expected(size_t(words), -1), found = expected;
+    std::vector<int64_t> at(rank);
+    StridedWords loops;
+    for (size_t d = 0; d < rank; ++d)
+      loops.loop(extent[d], from[d], to[d]);
+    loops.copy(bytes.data() + 1 + 4 * first, found.data());
+    for (bool more = true; more;) {
+      int64_t source = first, target = 0;
+      for (size_t d = 0; d < rank; ++d) {
+        source += at[d] * from[d];
+        target += at[d] * to[d];
+      }
+      std::memcpy(&expected[size_t(target)], bytes.data() + 1 + 4 * source, 4);
+      more = false;
+      for (size_t d = rank; d-- > 0 && !more;) {
+        more = ++at[d] < extent[d];
+        if (!more)
+          at[d] = 0;
+      }
+    }
+    ASSERT_EQ(found, expected) << "round " << round;
+  }
 }
 
 } // namespace

@@ -89,7 +89,7 @@ TEST_P(StripQueueTest, WordsWakeReadersThatWereToldSo) {
 INSTANTIATE_TEST_SUITE_P(, StripQueueTest, testing::Values(everyLane, 1));
 
 /// What one lane takes as it is: whole chunks until there are enough, and none
-/// that has more words than are wanted.
+/// that has more words than are wanted. Who finds none is woken by the next.
 TEST(StripQueueTakeTest, WholeChunksUntilThereAreEnough) {
   WorkerPool pool(1);
   Scheduler scheduler(pool);
@@ -104,11 +104,22 @@ TEST(StripQueueTakeTest, WholeChunksUntilThereAreEnough) {
     queue.push(chunk, 1, 1);
   }
   std::vector<Chunk> taken;
-  EXPECT_EQ(queue.take(1, 9, 1, taken), 2u);
-  EXPECT_EQ(queue.take(9, 9, 1, taken), 3u);
-  EXPECT_EQ(queue.take(9, 7, 1, taken), 0u);
+  Reader reader(queue, 1);
+  EXPECT_EQ(queue.take(1, 9, 1, taken, SIZE_MAX, reader), 2u);
+  EXPECT_EQ(queue.take(9, 9, 1, taken, SIZE_MAX, reader), 3u);
+  EXPECT_EQ(queue.take(9, 7, 1, taken, SIZE_MAX, reader), 0u);
   EXPECT_EQ(taken.size(), 2u);
   EXPECT_EQ(queue.lanesWithWords(), std::vector<int>{1});
+
+  // One that senders wait for comes alone.
+  Chunk chunk = taken[0];
+  queue.push(chunk, 1, 1);
+  EXPECT_EQ(queue.take(99, 99, 1, taken, 4, reader), 8u);
+  EXPECT_EQ(queue.take(99, 99, 1, taken, 4, reader), 2u);
+  EXPECT_EQ(queue.take(99, 99, 1, taken, 4, reader), 0u);
+  queue.push(chunk, 1, 1);
+  scheduler.runUntilIdle(true);
+  EXPECT_EQ(reader.runs, 1);
 }
 
 } // namespace
