@@ -323,32 +323,33 @@ static void overRows(RoutineBuilder &b, const Tile &out, Opcode opcode,
                      const Operand &source, const Operand &result) {
   ScalarBuilder &s = b.scalars();
   const Layout &layout = out.layout;
-  const int64_t rows = shares.rows, each = shares.each, words = rows * each;
+  const int64_t rows = shares.rows, each = shares.each;
   Value features = RoutineBuilder::featureCount(s, layout.features);
+  Value total = s.mul(features, layout.tokens);
   Value row = s.mod(s.py(), rows);
-  Value inElement = s.less(s.py(), layout.batch * rows);
-  b.where(inElement, [&] {
-    Affine total = Affine(features) * layout.tokens;
-    b.vector(Opcode::Mov, {Affine(words) + total * -1},
-             Operand::memory(all, total, {1}), {Operand::immediate(0)});
+  Value first = s.min(s.mul(row, each), total);
+  Value end = s.min(s.mul(s.add(row, 1), each), total);
+  auto share = [&] {
     multicastTokens(b, out, {out.features, out.channels}, source, features,
                     {total}, Operand::memory(all, 0, {1}));
-    const Operand own = Operand::memory(all, Affine(row) * each, {1});
-    b.vector(opcode, {each}, own, {own});
     GroupBlock block;
-    block.extents = {each};
-    block.own = own;
-    block.wordsBehind = s.mul(s.sub(rows - 1, row), each);
-    block.anyBehind = s.less(row, rows - 1);
-    Value before =
-        s.sub(out.firstToken, s.mul(s.div(s.py(), rows), layout.tokens));
+    block.extents = {s.sub(end, first)};
+    block.own = Operand::memory(all, first, {1});
+    block.wordsBehind = s.sub(total, end);
+    block.anyBehind = s.less(end, total);
+    b.vector(opcode, block.extents, block.own, {block.own});
     Operand kept = result;
     kept.strides.insert(kept.strides.begin(), 0);
+    Value before =
+        s.sub(out.firstToken, s.mul(s.div(s.py(), rows), layout.tokens));
     Operand heard = Operand::fabric(b.color(StreamPattern::KeyCast), 3);
     multicastBlocks(b, PEGroups::ofBatch(layout), block,
                     {1, out.features, out.channels}, kept,
-                    heard.windowed(s.mul(before, features), words));
-  });
+                    heard.windowed(s.mul(before, features), total));
+  };
+  if (layout.batch * rows == b.height())
+    return share();
+  b.where(s.less(s.py(), layout.batch * rows), share);
 }
 
 LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
