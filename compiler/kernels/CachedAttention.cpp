@@ -91,19 +91,29 @@ public:
         scores(b.scratch("scores", shape.scoreCount())), summed(scores),
         weights(scores), own(b.scratch("largest", shape.asked())),
         largest(b.scratch("largest_of_all", shape.asked())),
-        weighted(b.scratch("weighted", shape.weightedCount())),
-        inverse(b.scratch("inverse", shape.channels * shape.repeat)) {
+        weighted(b.scratch("weighted", shape.weightedCount())) {
     if (shape.spread())
       summed = b.scratch("sums", shape.scoreCount());
     if (shape.narrow)
       weights = b.scratch("weights", shape.scoreCount(), shape.element);
+    // What is done before scores, or behind them, lies where they do.
+    auto beside = [&](StringRef name, int64_t count, const std::string &dead,
+                      int64_t room) {
+      return shape.beside(count, room) ? b.scratch(name, count) : dead;
+    };
+    inverse = beside("inverse", shape.inverseCount(), own, shape.asked());
     finished = weighted;
     if (shape.query.span > 1)
-      finished = b.scratch("finished", shape.ownCount());
+      finished =
+          beside("finished", shape.ownCount(), summed, shape.scoreCount());
     if (shape.moves()) {
       movedQueries =
-          b.scratch("own_queries", shape.movedQueries(), shape.element);
-      movedResults = b.scratch("own_results", shape.movedResults());
+          shape.narrow
+              ? b.scratch("own_queries", shape.movedQueries(), shape.element)
+              : beside("own_queries", shape.movedQueries(), scores,
+                       shape.scoreCount());
+      movedResults = beside("own_results", shape.movedResults(), scores,
+                            shape.scoreCount());
     }
   }
 

@@ -86,12 +86,20 @@ struct CachedAttentionShape {
   int64_t movedResults() const {
     return moves() ? repeat * mostValue * channels : 0;
   }
+  int64_t inverseCount() const { return channels * repeat; }
+  /// Words that a buffer takes where one of `room` words is free for it.
+  static int64_t beside(int64_t count, int64_t room) {
+    return count <= room ? 0 : count;
+  }
   int64_t scratchWords() const {
     auto elements = [&](int64_t count) { return wordsOf(element, count); };
-    return elements(queries() * mostKey) + elements(movedQueries()) +
-           (spread() ? 2 : 1) * scoreCount() +
-           (narrow ? elements(scoreCount()) : 0) + 2 * asked() +
-           weightedCount() + ownCount() + channels * repeat + movedResults();
+    const int64_t scores = scoreCount();
+    return elements(queries() * mostKey) +
+           (narrow ? elements(movedQueries())
+                   : beside(movedQueries(), scores)) +
+           (spread() ? 2 : 1) * scores + (narrow ? elements(scores) : 0) +
+           2 * asked() + weightedCount() + beside(ownCount(), scores) +
+           beside(inverseCount(), asked()) + beside(movedResults(), scores);
   }
 };
 

@@ -3,7 +3,12 @@
 // Element by element: each operation of the body becomes one vector instruction
 // over all elements of the PE. Vectors with one constant per feature are used
 // as they arrive, once per use.
+//
+// Functions take a PE long, and of few tokens most rows have none. Where that
+// is faster, what a function is of goes to all rows of the batch element, each
+// computes a share, and the rows with tokens hear all of them.
 
+#include "compiler/kernels/CachedTokens.h"
 #include "compiler/kernels/ElementwisePlan.h"
 #include "compiler/kernels/KernelLibrary.h"
 
@@ -101,16 +106,86 @@ struct Arithmetic {
   }
 };
 
+/// Functions of few tokens, which most rows have none of, where that is faster:
+/// all rows of a batch element compute `each` elements of its tokens.
+struct RowShares {
+  int64_t rows = 0; ///< 0: rows compute what is their own
+  int64_t each = 0;
+
+  RowShares(wse::ElementwiseOp op, const ElementwisePlan &plan,
+            const Layout &layout, const Machine &machine) {
+    // Vectors would wait in the column while words of functions pass.
+    if (layout.group <= layout.span || layout.replicatedRows ||
+        !streamedVectors(op, vectorsOf(op)).empty() ||
+        Arithmetic(op, plan).element != elementTypeOf(op.getResult()))
+      return;
+    rows = layout.group;
+    each = tileSizeMax(layout.tokens * layout.features.largest(machine.width),
+                       rows);
+  }
+  /// Whether a step is shared: a function of what lies in SRAM as the result.
+  bool has(wse::ElementwiseOp op, const ElementwisePlan &plan,
+           const ElementwiseStep &step, const Layout &layout,
+           const Machine &machine) const {
+    const double function = functionCycles(step.opcode, machine);
+    if (!rows || function == 0 || step.sources.size() != 1 ||
+        plan.integers[step.slot])
+      return false;
+    const ElementwiseSource &source = step.sources.front();
+    const bool isAlike =
+        source.kind == ElementwiseSource::Slot
+            ? !plan.integers[source.index]
+            : source.kind == ElementwiseSource::Input &&
+                  elementTypeOf(op.getInputs()[source.index]) ==
+                      elementTypeOf(op.getResult());
+    return isAlike &&
+           cycles(function, layout, machine) <
+               function * double(layout.words(machine.width, machine.height));
+  }
+  /// Cycles of a function of so many cycles an element.
+  double cycles(double function, const Layout &layout,
+                const Machine &machine) const {
+    CostModel model(machine);
+    return double(each) * function +
+           multicastTokensCycles(layout,
+                                 double(layout.features.largest(machine.width)),
+                                 machine) +
+           4 * machine.vectorSetup +
+           std::max(model.chain(double(rows), 0),
+                    model.thereAndBack(double(each * rows))) +
+           model.multicast(double(rows), 0);
+  }
+};
+
+/// Whether rows share some step.
+bool sharesRows(wse::ElementwiseOp op, const ElementwisePlan &plan,
+                const Machine &machine) {
+  const Layout layout = Layout::of(op.getResult(), machine.height);
+  const RowShares shares(op, plan, layout, machine);
+  return llvm::any_of(plan.steps, [&](const ElementwiseStep &step) {
+    return shares.has(op, plan, step, layout, machine);
+  });
+}
+
 class Elementwise final : public KernelFor<wse::ElementwiseOp> {
   KernelCost costOf(wse::ElementwiseOp op, const Machine &machine) const final;
   bool mayOverwriteOf(wse::ElementwiseOp op, unsigned index) const final;
 
-  SmallVector<Relay> relays() const final { return columnRelays(); }
+  SmallVector<Relay> relays() const final {
+    SmallVector<Relay> relays = columnRelays();
+    relays.append(batchRelays());
+    return relays;
+  }
   SmallVector<StreamNeed> streamsOf(wse::ElementwiseOp op,
                                     const Machine &machine) const final {
-    if (streamedVectors(op, vectorsOf(op)).empty())
-      return {};
-    return columnStreams(Layout::of(op.getResult(), machine.height), machine);
+    const Layout layout = Layout::of(op.getResult(), machine.height);
+    SmallVector<StreamNeed> needs;
+    if (!streamedVectors(op, vectorsOf(op)).empty())
+      needs = columnStreams(layout, machine);
+    FailureOr<ElementwisePlan> plan = planOf(op);
+    if (succeeded(plan) && sharesRows(op, *plan, machine))
+      needs.append(batchStreams(layout));
+    return needs;
   }
   SmallVector<HostFlow> flowsOf(wse::ElementwiseOp op,
                                 const Machine &machine) const final;
@@ -124,10 +199,14 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
     if (failed(plan))
       return 0; // lowering says why
     const Arithmetic arithmetic(op, *plan);
+    const Layout layout = Layout::of(op.getResult(), machine.height);
+    const RowShares shares(op, *plan, layout, machine);
     return arithmetic.temporaries(*plan) *
-           wordsOf(arithmetic.element,
-                   Layout::of(op.getResult(), machine.height)
-                       .words(machine.width, machine.height));
+               wordsOf(arithmetic.element,
+                       layout.words(machine.width, machine.height)) +
+           (sharesRows(op, *plan, machine)
+                ? wordsOf(arithmetic.element, shares.rows * shares.each)
+                : 0);
   }
 
   LogicalResult lowerOp(wse::ElementwiseOp op, RoutineBuilder &b) const final;
@@ -210,22 +289,67 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
   CostModel model(machine);
   double channels = layout.pitch(machine.height);
   const bool halves = computesInHalves(op, *plan);
-  auto compute = [&](double features) {
+  const RowShares shares(op, *plan, layout, machine);
+  auto isShared = [&](const ElementwiseStep &step) {
+    return shares.has(op, *plan, step, layout, machine);
+  };
+  auto compute = [&](double features, bool least) {
     double elements = features * channels, cycles = 0;
     for (const ElementwiseStep &step : plan->steps)
-      cycles += stepCycles(step, elements, halves, machine);
+      if (!isShared(step))
+        cycles += stepCycles(step, elements, halves, machine);
+      else if (!least)
+        cycles += shares.cycles(functionCycles(step.opcode, machine), layout,
+                                machine);
     return cycles;
   };
   double features = layout.features.largest(machine.width);
   double vectors = streamedVectors(op, vectorUses(op, *plan)).size();
   cost.compute =
       plan->steps.size() * (machine.vectorSetup + model.guard(layout)) +
-      compute(features);
+      compute(features, /*least=*/false);
   cost.stream = model.channelCycles(layout, layout.features, vectors);
   cost.lowerBound =
-      std::max(compute(double(layout.features.total()) / machine.width),
+      std::max(compute(double(layout.features.total()) / machine.width,
+                       /*least=*/true),
                vectors * layout.features.total() / machine.westCount());
   return cost;
+}
+
+/// result = opcode(source) of the tokens of a batch element, of which each of
+/// its rows computes as many; the rows with tokens keep their own.
+static void overRows(RoutineBuilder &b, const Tile &out, Opcode opcode,
+                     const RowShares &shares, const std::string &all,
+                     const Operand &source, const Operand &result) {
+  ScalarBuilder &s = b.scalars();
+  const Layout &layout = out.layout;
+  const int64_t rows = shares.rows, each = shares.each;
+  Value features = RoutineBuilder::featureCount(s, layout.features);
+  Value total = s.mul(features, layout.tokens);
+  Value row = s.mod(s.py(), rows);
+  Value first = s.min(s.mul(row, each), total);
+  Value end = s.min(s.mul(s.add(row, 1), each), total);
+  auto share = [&] {
+    multicastTokens(b, out, {out.features, out.channels}, source, features,
+                    {total}, Operand::memory(all, 0, {1}));
+    GroupBlock block;
+    block.extents = {s.sub(end, first)};
+    block.own = Operand::memory(all, first, {1});
+    block.wordsBehind = s.sub(total, end);
+    block.anyBehind = s.less(end, total);
+    b.vector(opcode, block.extents, block.own, {block.own});
+    Operand kept = result;
+    kept.strides.insert(kept.strides.begin(), 0);
+    Value before =
+        s.sub(out.firstToken, s.mul(s.div(s.py(), rows), layout.tokens));
+    Operand heard = Operand::fabric(b.color(StreamPattern::KeyCast), 3);
+    multicastBlocks(b, PEGroups::ofBatch(layout), block,
+                    {1, out.features, out.channels}, kept,
+                    heard.windowed(s.mul(before, features), total));
+  };
+  if (layout.batch * rows == b.height())
+    return share();
+  b.where(s.less(s.py(), layout.batch * rows), share);
 }
 
 LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
@@ -271,8 +395,16 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
         own));
   }
 
-  b.where(out.active, [&] {
-    for (const ElementwiseStep &step : plan->steps) {
+  const RowShares shares(op, *plan, layout, b.machine());
+  auto isShared = [&](const ElementwiseStep &step) {
+    return shares.has(op, *plan, step, layout, b.machine());
+  };
+  std::string all;
+  if (sharesRows(op, *plan, b.machine()))
+    all =
+        b.scratch("of_all_rows", shares.rows * shares.each, arithmetic.element);
+  auto run = [&](ArrayRef<ElementwiseStep> steps) {
+    for (const ElementwiseStep &step : steps) {
       SmallVector<Operand, 0> sources;
       for (const ElementwiseSource &source : step.sources)
         switch (source.kind) {
@@ -296,12 +428,28 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
           step.opcode == Opcode::Select || step.opcode == Opcode::Fmac;
       const bool last = &step == &plan->steps.back();
       const Operand &slot = slots[step.slot];
+      if (isShared(step)) {
+        overRows(b, out, step.opcode, shares, all, sources.front(),
+                 last ? result : slot);
+        continue;
+      }
       b.vector(step.opcode, extents, last && !reads ? result : slot, sources,
                issue);
       if (last && reads && slot.buffer != result.buffer)
         b.vector(Opcode::Mov, extents, result, {slot});
     }
-  });
+  };
+  // All rows of a batch element share in functions, those with tokens compute
+  // what lies between them.
+  for (ArrayRef<ElementwiseStep> rest = plan->steps; !rest.empty();) {
+    const bool shared = isShared(rest.front());
+    const size_t count = shared ? 1 : rest.take_until(isShared).size();
+    if (shared)
+      run(rest.take_front());
+    else
+      b.where(out.active, [&] { run(rest.take_front(count)); });
+    rest = rest.drop_front(count);
+  }
   return success();
 }
 

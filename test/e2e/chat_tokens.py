@@ -2,18 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Answers of wsec.chat's model, token for token beside PyTorch's: SmolLM2-135M, the likeliest token each time.
 
-  tools/setup.sh --smollm2 && PYTHONPATH=python .venv/bin/python test/e2e/chat_tokens.py [--tokens=64] [--prompts=10] [--capacity=256]
+  tools/setup.sh --smollm2 && PYTHONPATH=python .venv/bin/python test/e2e/chat_tokens.py [--tokens=64] [--prompts=10] [--capacity=256] [--batch=4]
 
-Exit code 1 where one differs. Some minutes, most of them PyTorch's, which opens the file through transformers.
+With --batch so many prompts are answered at the same time, each in a sequence of its own. Exit code 1 where one differs. Some minutes, most of them PyTorch's, which opens the file through transformers.
 """
 
 import argparse
+import queue
 import sys
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from wsec.chat import Conversation, Sampling, packaged_model
+from wsec.batch import Batch
+from wsec.chat import Sampling, Writing, packaged_model
 from wsec.decoder import Decoder
 from wsec.language import Tokenizer
 
@@ -49,17 +51,30 @@ def main():
     parser.add_argument("--prompts", type=int, default=len(PROMPTS))
     parser.add_argument("--threads", type=int, default=0, help="of the emulator")
     parser.add_argument("--capacity", type=int, default=512, help="tokens of a conversation (default: %(default)s)")
+    parser.add_argument("--batch", type=int, default=1, help="prompts at the same time (default: %(default)s)")
+    parser.add_argument("--mesh", default="32x32")
     words = parser.parse_args()
     path = packaged_model()
-    reference, decoder = Reference(path), Decoder(path, capacity=words.capacity, top=Sampling().logits(), threads=words.threads)
-    tokenizer, differ = Tokenizer(decoder.file), 0
+    reference = Reference(path)
+    decoder = Decoder(path, capacity=words.capacity, top=Sampling().logits(), threads=words.threads, batch=words.batch,
+                      mesh=words.mesh)
+    tokenizer, batch, told = Tokenizer(decoder.file), Batch(decoder), queue.Queue()
+    texts = []
     for prompt in PROMPTS[:words.prompts]:
-        asked, expected, ahead = reference.answer(prompt, words.tokens)
-        answer = Conversation(decoder, tokenizer).answer(prompt, words.tokens)
-        same = answer.ids == expected and answer.prompt == len(asked)
+        asked = tokenizer.encode(tokenizer.conversation([{"role": "user", "content": prompt}]))
+        texts.append(Writing(tokenizer, asked, words.tokens))
+        batch.add(texts[-1], lambda text, i=len(texts) - 1: isinstance(text, str) or told.put((i, text)))
+    differ = 0
+    for _ in texts:
+        i, error = told.get()
+        if error:
+            raise error
+        asked, expected, ahead = reference.answer(PROMPTS[i], words.tokens)
+        same = (texts[i].ids, texts[i].answer.ids) == (asked, expected)
         differ += not same
-        print(f"{prompt:48} {len(expected):3} tokens, the closest {ahead:.4f} ahead: {'same' if same else 'DIFFERENT'}",
+        print(f"{PROMPTS[i]:48} {len(expected):3} tokens, the closest {ahead:.4f} ahead: {'same' if same else 'DIFFERENT'}",
               flush=True)
+    print(f"{decoder.work.calls} calls, {decoder.work.cycles:.0f} cycles")
     return 1 if differ else 0
 
 

@@ -63,6 +63,30 @@ class ChatTest(unittest.TestCase):
         self.assert_near(made.extend([5, 6, 7]), [*ids[:20], 5, 6, 7])
         self.assertEqual(made.position, 23)
 
+    def test_sequences_of_a_batch(self):
+        random = np.random.default_rng(3)
+        texts = [list(random.integers(0, len(VOCABULARY), count)) for count in (13, 12, 3)]
+        made = self.decoder(capacity=13, batch=3)
+        # Each as far as it comes, together; the first is full before the last one begins.
+        for waiting in ({0: 5, 1: 1}, {0: 4, 1: 3}, {0: 4}, {1: 1, 2: 1}, {1: 7, 2: 2}):
+            ends = {i: len(made.fed[i]) + count for i, count in waiting.items()}
+            while left := {i: texts[i][len(made.fed[i]):end] for i, end in ends.items() if len(made.fed[i]) < end}:
+                logits = made.step(left)
+                self.assertEqual(set(logits), set(left))
+                for i in left:
+                    self.assert_near(logits[i], texts[i][:len(made.fed[i])])
+        self.assertEqual(made.fed, texts)
+        # What is full stays as it is: its last token again, and another one.
+        made.rewind(12)
+        self.assert_near(made.extend([7]), [*texts[0][:12], 7])
+        made.rewind(1, sequence=2)
+        self.assert_near(made.extend([9, 8], sequence=2), [texts[2][0], 9, 8])
+        with self.assertRaisesRegex(UsageError, "1 tokens behind 13, expected at least one and at most 13 in all"):
+            made.step({1: [1], 0: [1]})
+        self.assertEqual([len(its) for its in made.fed], [13, 12, 3])
+        with self.assertRaisesRegex(UsageError, "a batch of 0 sequences, expected at least 1"):
+            self.decoder(batch=0)
+
     def test_the_likeliest_alone_leave_the_wafer(self):
         ids = list(np.random.default_rng(1).integers(0, len(VOCABULARY), 19))
         made = self.decoder(top=5)

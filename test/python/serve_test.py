@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""wsec.serve, asked by OpenAI's own client: answers of a small random LLaMA, whole and as they come; what it refuses."""
+"""wsec.serve, asked by OpenAI's own client: answers of a small random LLaMA, whole, as they come, and several at a time;
+what it refuses."""
 
 import argparse
 import contextlib
@@ -20,21 +21,25 @@ import openai
 import uvicorn
 from small_llama import SmallLlama
 
-from wsec import UsageError, chat, gguf, language, serve
+from wsec import Error, UsageError, chat, gguf, language, serve
 
 CAPACITY, TOP = 60, 12
 
 
-class ServeTest(unittest.TestCase):
+class Served(unittest.TestCase):
+    """A server, and who asks it."""
+
+    mesh, batch = "8x6", 1
+
     @classmethod
     def setUpClass(cls):
         folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.enterClassContext(unittest.mock.patch.dict(os.environ, XDG_CACHE_HOME=str(folder / "cache")))
         cls.llama = SmallLlama(folder / "small.gguf")
         cls.tokenizer = language.Tokenizer(gguf.File(folder / "small.gguf"))
-        words = serve.parser().parse_args([f"--model={folder / 'small.gguf'}", "--mesh=8x6", f"--capacity={CAPACITY}",
-                                           "--threads=1", f"--top-k={TOP}"])
-        cls.model = serve.Model(chat.Generator(chat.decoder_of(words, words.top_k), cls.tokenizer), "small")
+        words = serve.parser().parse_args([f"--model={folder / 'small.gguf'}", f"--mesh={cls.mesh}", f"--capacity={CAPACITY}",
+                                           "--threads=1", f"--top-k={TOP}", f"--batch={cls.batch}"])
+        cls.model = serve.Model(chat.decoder_of(words, words.top_k, words.batch), cls.tokenizer, "small")
         cls.server = uvicorn.Server(uvicorn.Config(serve.application(cls.model), port=0, log_level="warning"))
         thread = threading.Thread(target=cls.server.run)
         thread.start()
@@ -66,6 +71,59 @@ class ServeTest(unittest.TestCase):
         pieces = [chunk.choices[0].delta.content for chunk in chunks[:-1] if chunk.choices[0].delta.content]
         return "".join(pieces), chunks[-2].choices[0].finish_reason, pieces, chunks[-1].usage
 
+    def at_once(self, said, most, **more):
+        """Texts of answers to all of these, of so many tokens each."""
+        answers = [None] * len(said)
+
+        def ask(i):
+            answers[i] = self.streamed(said[i], temperature=0, max_tokens=most[i], **more)[0]
+        threads = [threading.Thread(target=ask, args=(i,)) for i in range(len(said))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return answers
+
+
+class BatchTest(Served):
+    """Four conversations at a time."""
+
+    mesh, batch = "8x8", 4
+
+    def test_conversations_of_different_lengths(self):
+        # Two wait for a place; one fills the capacity, another is of one token.
+        said = ["hello", "a", "tell " * 4, "hi hell", "what?", "tell me more"]
+        most = [12, 1, 9, 20, 7, 3]
+        prompts = [len(self.expected(text, 1)[0]) for text in said]
+        most[2] = CAPACITY - prompts[2] + 1
+        expected = [self.expected(text, count) for text, count in zip(said, most)]
+        before = self.model.decoder.work.calls
+        self.assertEqual(self.at_once(said, most), [text for _, _, text in expected])
+        calls = self.model.decoder.work.calls - before
+        self.assertLess(calls, sum(len(made) for _, made, _ in expected))
+        # The places of those that ended are free, and remember.
+        before = self.model.decoder.work.calls
+        self.assertEqual(self.at_once(said[2:3], [1]), [self.expected(said[2], 1)[2]])
+        self.assertEqual(self.model.decoder.work.calls - before, 1)
+
+    def test_one_leaves(self):
+        with self.ask("hell", temperature=0, max_tokens=45, stream=True) as chunks:
+            next(iter(chunks))
+            answers = self.at_once(["hello", "tell", "hi", "a"], [6] * 4)  # the last one waits
+        self.assertEqual(answers, [self.expected(text, 6)[2] for text in ("hello", "tell", "hi", "a")])
+        before = self.model.decoder.work.calls
+        self.assertEqual(self.at_once(["hi"], [9]), [self.expected("hi", 9)[2]])
+        self.assertLess(self.model.decoder.work.calls - before, 15)
+
+    def test_what_stops_the_wafer_stops_all(self):
+        with unittest.mock.patch.object(self.model.decoder, "step", side_effect=Error("Deadlock: none goes on")):
+            for _ in range(2):
+                with self.assertRaisesRegex(openai.InternalServerError, "Deadlock: none goes on"):
+                    self.ask("hello", temperature=0)
+        self.assertEqual(self.at_once(["hello", "hi"], [3, 3]), [self.expected(text, 3)[2] for text in ("hello", "hi")])
+
+
+class ServeTest(Served):
     def test_models(self):
         self.assertEqual([model.id for model in self.client.models.list()], ["small"])
         self.assertEqual(self.client.models.retrieve("small").object, "model")
@@ -90,12 +148,12 @@ class ServeTest(unittest.TestCase):
         answer = self.ask(parts, temperature=0, max_tokens=5)
         _, made, text = self.expected("hello", 5)
         self.assertEqual(answer.choices[0].message.content, text)
-        before = self.model.generator.decoder.work.calls
+        before = self.model.decoder.work.calls
         again = self.ask("hello", text, "tell", temperature=0, max_tokens=1)
         ids = self.tokenizer.encode(f"<|user|>hello<|end|><|assistant|>{text}<|end|><|user|>tell<|end|><|assistant|>")
         self.assertEqual(again.choices[0].message.content, self.tokenizer.decode(self.llama.greedy(ids, 1)))
         # What it has seen before is not fed again.
-        self.assertLess(self.model.generator.decoder.work.calls - before, -(-len(ids) // 6))
+        self.assertLess(self.model.decoder.work.calls - before, -(-len(ids) // 6))
 
     def test_stops(self):
         _, made, text = self.expected("hello", 12)
@@ -124,28 +182,19 @@ class ServeTest(unittest.TestCase):
         self.assertLessEqual(made, words)
         self.assertGreater(len(made), 4)
 
-    def test_many_at_once(self):
+    def test_many_one_after_another(self):
         said = ["hello", "hell", "tell", "hi"]
-        answers = [None] * len(said)
-
-        def ask(i):
-            answers[i] = self.streamed(said[i], temperature=0, max_tokens=5)[0]
-        threads = [threading.Thread(target=ask, args=(i,)) for i in range(len(said))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(answers, [self.expected(text, 5)[2] for text in said])
+        self.assertEqual(self.at_once(said, [5] * 4), [self.expected(text, 5)[2] for text in said])
 
     def test_who_leaves_is_answered_no_longer(self):
         self.assertEqual(len(self.expected("hell", 45)[1]), 45)
-        before = self.model.generator.decoder.work.calls
+        before = self.model.decoder.work.calls
         with self.ask("hell", temperature=0, max_tokens=45, stream=True) as chunks:
             for _ in zip(range(3), chunks):
                 pass
         _, _, text = self.expected("hello", 4)
         self.assertEqual(self.ask("hello", temperature=0, max_tokens=4).choices[0].message.content, text)
-        self.assertLess(self.model.generator.decoder.work.calls - before, 30)
+        self.assertLess(self.model.decoder.work.calls - before, 30)
 
     def refused(self, kind, message, param, *said, **more):
         with self.assertRaisesRegex(kind, message) as raised:
@@ -194,7 +243,7 @@ class ServeTest(unittest.TestCase):
                 self.assertIn(message, json.loads(answer.read())["error"]["message"])
 
     def test_numbers_that_are_none(self):
-        with unittest.mock.patch.object(self.model.generator.decoder, "extend", return_value=np.array([1, np.nan], "f4")):
+        with unittest.mock.patch.object(self.model.decoder, "_logits", return_value=np.array([1, np.nan], "f4")):
             with self.assertRaisesRegex(openai.InternalServerError, "logits are not finite"):
                 self.ask("not finite", temperature=0)
             with self.assertRaisesRegex(openai.APIError, "logits are not finite"):

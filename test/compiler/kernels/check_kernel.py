@@ -17,6 +17,7 @@ that its streams have to be the kernel's, too.
 import argparse
 import itertools
 import json
+import math
 import os
 import sys
 
@@ -155,6 +156,27 @@ class Checker(AttentionCases):
   }""", type)
             p.store(y, "y", np.where(n < 3, x, -1.5))
             self.check(p, f"elementwise-of-integers-{case}")
+
+    def shared_functions(self):
+        """Functions of few tokens, which all rows of their batch element compute."""
+        for mesh, batch, tokens, features in (("2x9", 1, 1, 60), ("3x9", 2, 1, 100), ("1x8", 1, 3, 40), ("3x10", 3, 2, 65), ("13x7", 1, 1, 800)):
+            p, x, z = self.program(mesh), self.normal(batch, tokens, features), self.normal(batch, tokens, features)
+            (value, type), (other, _) = (p.load(name, its, p.encoding(batch, tokens)) for name, its in (("x", x), ("z", z)))
+            y = p.op(f"elementwise({value}, {other}) : ({type}, {type}) -> {type} {{\n"
+                     """  ^bb0(%x: f32, %z: f32):
+    %half = arith.constant 0.5 : f32
+    %0 = math.tanh %x : f32
+    %1 = arith.mulf %0, %z : f32
+    %2 = arith.addf %1, %half : f32
+    %3 = math.erf %2 : f32
+    %4 = arith.mulf %x, %half : f32
+    %5 = arith.addf %4, %3 : f32
+    %6 = math.exp %5 : f32
+    wse.yield %6 : f32
+  }""", type)
+            erf = np.vectorize(math.erf)
+            p.store(y, "y", np.exp(0.5 * x + erf(np.tanh(x) * z + 0.5)).astype("f4"))
+            self.check(p, f"shared-functions-b{batch}s{tokens}f{features}")
 
     def row_kernel(self, name, attributes, reference):
         for mesh, batch, tokens, case in self.cases():
