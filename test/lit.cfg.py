@@ -3,8 +3,7 @@
 
 import os
 import shutil
-
-import lit.formats
+import sys
 
 # A test named by its path in the sources: the configuration of a build knows
 # the rest, and loads this file again.
@@ -17,8 +16,11 @@ if not hasattr(config, "wsec_source_root"):
     lit_config.load_config(config, site)
     raise SystemExit
 
+sys.path.insert(0, os.path.join(config.wsec_source_root, "test"))
+from built_test import BuiltTest  # noqa: E402
+
 config.name = "wsec"
-config.test_format = lit.formats.ShTest(False)
+config.test_format = BuiltTest(False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["lit.cfg.py", "models", "Inputs"]
 config.test_source_root = os.path.join(config.wsec_source_root, "test")

@@ -85,6 +85,11 @@ Layout layoutOf(mlir::Value tensor, Pairing pairing, const Machine &machine) {
                   machine);
 }
 
+std::optional<HeldWeight> Kernel::held(mlir::Operation *, int, wse::WeightAttr,
+                                       const Machine &) const {
+  return std::nullopt;
+}
+
 mlir::Value Kernel::moved(mlir::Operation *) const { return {}; }
 
 std::optional<StreamNeed> streamForBoth(const StreamNeed &a,

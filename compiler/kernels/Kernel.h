@@ -179,9 +179,7 @@ public:
   /// How a resident `weight` of the operation must lie; nothing: that variant
   /// streams it.
   virtual std::optional<HeldWeight>
-  held(mlir::Operation *, int, wse::WeightAttr, const Machine &) const {
-    return std::nullopt;
-  }
+  held(mlir::Operation *, int, wse::WeightAttr, const Machine &) const;
   /// What a variant is called; empty: there is one.
   virtual llvm::StringRef variantName(int) const { return {}; }
 

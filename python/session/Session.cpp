@@ -2,7 +2,7 @@
 //
 // runtime::Session for python/wsec/session.py, which checks and names what goes
 // in and out: here tensors are bytes with numpy's name of a type and a shape.
-#include "runtime/host/Session.h"
+#include "runtime/host/LoadingSession.h"
 #include "runtime/host/Report.h"
 
 #include <nanobind/nanobind.h>
@@ -12,8 +12,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <optional>
-#include <set>
 #include <stdexcept>
 
 namespace nb = nanobind;
@@ -46,44 +44,33 @@ DataType dataTypeNamed(const std::string &name) {
 class WaferSession {
 public:
   WaferSession(const std::string &path, const std::vector<std::string> &weights,
-               const std::string &engineName, unsigned threads)
-      : session(require(Session::open(path, weights))) {
-    const std::optional<Engine> named = engineNamed(engineName);
-    if (!named)
-      throw std::runtime_error("there is no engine '" + engineName +
-                               "': " + engineNames);
-    engine = *named;
-    options.threads = threads;
-    options.replay = true;
-  }
+               const std::string &engine, unsigned threads)
+      : held(require(LoadingSession::open(path, weights, engine, threads))) {}
 
   void bind(const std::string &name, const std::string &type,
             std::vector<int64_t> shape, const Bytes &bytes) {
     const DataType kind = dataTypeNamed(type);
-    require(session->accepts(name, kind, shape));
-    require(session->bind(
+    require(held->session().accepts(name, kind, shape));
+    require(held->session().bind(
         name, HostTensor{kind,
                          std::move(shape),
                          {bytes.data(), bytes.data() + bytes.size()}}));
   }
-
-  /// Weights that stay on the wafer come there before the first call.
   void run(const std::string &entry, const NamedValues &arguments) {
-    const Call call = require(session->callOf(entry, arguments));
-    const auto *load =
-        loadingEntry(session->program(), findEntry(session->program(), entry));
-    if (load && !loaded.count(load->name()->str())) {
-      require(session->call(load->name()->str(), {}, options, nullptr, engine));
-      loaded.insert(load->name()->str());
-    }
-    last.emplace(call, require(session->call(call, options, nullptr, engine)));
+    require(held->call(entry, arguments));
   }
-
-  std::vector<std::string> written() const { return session->lastWritten(); }
+  /// Whether calls find what others have left, weights that stay aside.
+  bool keeps(const std::string &entry) const {
+    return require(held->keeps(entry));
+  }
+  std::vector<std::string> written() const {
+    return held->session().lastWritten();
+  }
 
   std::pair<std::vector<int64_t>, NumpyBytes>
   output(const std::string &name) const {
-    auto tensor = std::make_unique<HostTensor>(require(session->output(name)));
+    auto tensor =
+        std::make_unique<HostTensor>(require(held->session().output(name)));
     HostTensor *const kept = tensor.get();
     const nb::capsule owner(tensor.release(), [](void *held) noexcept {
       delete static_cast<HostTensor *>(held);
@@ -99,58 +86,42 @@ public:
   }
   /// Text for a terminal, and JSON.
   std::pair<std::string, std::string> report() const {
-    const RunReport made = makeReport(last->first, {lastRun()});
+    const SessionRun &run = lastRun();
+    const RunReport made = makeReport(held->lastCall(), {run});
     return {made.text(), made.json()};
   }
 
-  /// With the entries that brought weights, which are a part of it.
-  struct State {
-    Session::KeptState kept;
-    std::set<std::string> loaded;
-  };
-  State keptState() const { return {session->keptState(), loaded}; }
-  void restoreState(const State &state) {
-    require(session->restoreState(state.kept));
-    loaded = state.loaded;
+  LoadingSession::State keptState() const { return held->keptState(); }
+  void restoreState(const LoadingSession::State &state) {
+    require(held->restoreState(state));
   }
   void saveState(const std::string &path) const {
-    require(session->saveState(path));
+    require(held->session().saveState(path));
   }
-  void loadState(const std::string &path) {
-    require(session->restoreState(path));
-    // Weights that stay are a part of it.
-    for (const auto *each : *session->program().entries())
-      loaded.insert(each->name()->str());
-  }
-  void clearState() {
-    session->clearState();
-    loaded.clear();
-  }
+  void loadState(const std::string &path) { require(held->restoreState(path)); }
+  void clearState() { held->clearState(); }
 
 private:
   const SessionRun &lastRun() const {
-    if (!last)
+    if (!held->lastRun())
       throw std::runtime_error("BadCall: nothing has run yet");
-    return last->second;
+    return *held->lastRun();
   }
 
-  std::unique_ptr<Session> session;
-  Engine engine = Engine::Burst;
-  EngineOptions options;
-  std::set<std::string> loaded; ///< entries that brought weights
-  std::optional<std::pair<Call, SessionRun>> last;
+  std::unique_ptr<LoadingSession> held;
 };
 } // namespace
 
 NB_MODULE(wsec_session, module) {
   const nb::call_guard<nb::gil_scoped_release> released;
-  nb::class_<WaferSession::State>(module, "State");
+  nb::class_<LoadingSession::State>(module, "State");
   nb::class_<WaferSession>(module, "WaferSession")
       .def(nb::init<const std::string &, const std::vector<std::string> &,
                     const std::string &, unsigned>(),
            released)
       .def("bind", &WaferSession::bind)
       .def("run", &WaferSession::run, released)
+      .def("keeps", &WaferSession::keeps)
       .def("written", &WaferSession::written)
       .def("output", &WaferSession::output)
       .def("counts", &WaferSession::counts)

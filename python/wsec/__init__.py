@@ -12,6 +12,9 @@
     session = program.session()  # in this process, for many calls
     session.run({"input_ids": ids})["logits"]
 
+    session = wsec.ShapedSession("model.onnx", mesh="32x32")  # compiled for the shapes that come
+    session.run({"input_ids": ids[:2]})["logits"], session.run({"input_ids": ids[:3]})["logits"]
+
     program = wsec.compile(torch_module, example_inputs=(ids,), mesh="32x32")
     fast = torch.compile(torch_module, backend="wsec")
 
@@ -28,8 +31,9 @@ for clients that speak the chat API, `python -m wsec.weights` refers a model to 
 from wsec.program import Outputs, Program, TensorType, compile, load
 from wsec.report import Report, Section, schema
 from wsec.session import Session
+from wsec.shapes import ShapedSession
 from wsec.tools import CompileError, Error, InputError, RunError, UsageError, tool
 from wsec.training import History, train
 
 __all__ = ["CompileError", "Error", "History", "InputError", "Outputs", "Program", "Report", "RunError", "Section",
-           "Session", "TensorType", "UsageError", "compile", "load", "schema", "tool", "train"]
+           "Session", "ShapedSession", "TensorType", "UsageError", "compile", "load", "schema", "tool", "train"]

@@ -30,6 +30,7 @@ from onnx import helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from wsec.program import Program, compile
+from wsec.shapes import Recent
 from wsec.tools import CompileError
 
 # Operands that say how large a result is or along which axes it is computed.
@@ -78,7 +79,8 @@ def bound_inputs(model: onnx.ModelProto) -> list[str]:
 
 class WaferRep(BackendRep):
     """A model that runs on the emulated wafer. Where inputs shape the result, or have no fixed shape, it is
-    compiled for those of each run."""
+    compiled for those of each run, and programs are kept for runs with the same. A batch on a model of a fixed one runs as
+    so many samples with the flag samples=, and says so without."""
 
     def __init__(self, model: onnx.ModelProto, flags: Mapping[str, Any]) -> None:
         self._model, self._flags = model, dict(flags)
@@ -87,8 +89,7 @@ class WaferRep(BackendRep):
         self._bound = bound_inputs(model)
         self._open = [value.name for value in self._inputs if value.name not in self._bound and any(
             dim.dim_value <= 0 for dim in value.type.tensor_type.shape.dim)]
-        self._key: object = None
-        self._compiled: Program | None = None
+        self._programs = Recent[Program](most=16)
         if not self._bound and not self._open:
             self.program({})
 
@@ -96,11 +97,8 @@ class WaferRep(BackendRep):
         """The program for these inputs. Raises wsec.CompileError."""
         bind = {name: given[name] for name in self._bound if name in given}
         shapes = {name: given[name].shape for name in self._open if hasattr(given.get(name), "shape")}
-        key = (shapes, {name: np.asarray(value).tobytes() for name, value in bind.items()})
-        if self._compiled is None or key != self._key:
-            self._compiled = compile(self._model, shapes=shapes, bind=bind, **self._flags)
-            self._key = key
-        return self._compiled
+        key = (tuple(shapes.items()), tuple((name, np.asarray(value).tobytes()) for name, value in bind.items()))
+        return self._programs.get(key, lambda: compile(self._model, shapes=shapes, bind=bind, **self._flags))
 
     def run(self, inputs: Any, **flags: Any) -> tuple[Any, ...]:
         """inputs: arrays in the order of the model's inputs, or by name; flags: as of wsec.Program.run. Returns

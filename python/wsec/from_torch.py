@@ -184,6 +184,11 @@ def _version(tensor: torch.Tensor) -> int:
     return 0 if tensor.is_inference() else tensor._version
 
 
+def tensors(arrays: Mapping[str, np.ndarray]) -> dict[str, torch.Tensor]:
+    """Arrays as tensors."""
+    return {name: _tensor(array) for name, array in arrays.items()}
+
+
 def _array(tensor: torch.Tensor) -> np.ndarray:
     import torch
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from wsec import from_torch, tools
 from wsec.report import Report
-from wsec.session import Session
+from wsec.session import Session, differs_in_rows, remedy
 from wsec.tools import CompileError, Error, InputError, UsageError
 
 PathLike = str | os.PathLike[str]
@@ -176,7 +176,7 @@ class Program:
                              f"convert with .astype('{want.dtype}')")
             elif array.shape != want.shape and not _is_batch(array.shape, want.shape, flags):
                 wrong.append(f"input '{name}' is {array.dtype}{list(array.shape)}, the program wants {want}: "
-                             + _remedy(name, array.shape, want.shape, flags))
+                             + remedy(name, array.shape, want.shape, int(flags.get("samples") or 0)))
             arrays[name] = array
         # What one of several entries reads, wse-run knows.
         if not flags.get("test_data") and len(self._summary["entries"]) == 1:
@@ -270,22 +270,11 @@ def _refuse_own(flags: Mapping[str, Any], *own: str) -> None:
 
 def _is_batch(shape: tuple[int, ...], want: tuple[int, ...], flags: Mapping[str, Any]) -> bool:
     """Whether an input holds the rows of several calls, as many as samples= asks for."""
-    if not _differs_in_rows(shape, want):
+    if not differs_in_rows(shape, want):
         return False
     if flags.get("samples"):
         return shape[0] == want[0] * int(flags["samples"])
     return bool(flags.get("num_systems")) and shape[0] % want[0] == 0
-
-
-def _differs_in_rows(shape: tuple[int, ...], want: tuple[int, ...]) -> bool:
-    return bool(shape and want and want[0]) and shape[1:] == want[1:]
-
-
-def _remedy(name: str, shape: tuple[int, ...], want: tuple[int, ...], flags: Mapping[str, Any]) -> str:
-    """What to do about an input of another shape."""
-    if not flags.get("samples") or not _differs_in_rows(shape, want):
-        return f"compile for shapes={{'{name}': {shape}}}"
-    return f"with samples={flags['samples']} give {want[0] * int(flags['samples'])} rows, or {want[0]} for all samples"
 
 
 def _listed(names: Iterable[str]) -> str:

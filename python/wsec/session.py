@@ -62,37 +62,81 @@ class Session:
         self._wafer = _said(_module().WaferSession, os.fspath(program.path), folders, engine, threads)
 
     def run(self, inputs: Mapping[str, Any] | None = None, *, entry: str = "",
-            arguments: Mapping[str, int | Sequence[int]] | None = None, outputs: Iterable[str] | None = None) -> dict[str, np.ndarray]:
+            arguments: Mapping[str, int | Sequence[int]] | None = None, outputs: Iterable[str] | None = None,
+            samples: int = 1) -> dict[str, np.ndarray]:
         """Calls an entry, "main" or the only one by default; returns name -> array, of `outputs` or all that the
         call wrote. Inputs, as in `Program.run`, stay bound: only those that changed need be given again. What is called
         ENTRY.NAME, as inputs and outputs of models with several entries are, is NAME here.
 
+        samples: how often to call it, one sample behind the other: an input of that many times the rows of the program
+        is cut, one of the program's own shape is the same for all; outputs are one behind the other, too. Not where
+        something stays on the wafer from call to call. What stays bound, counts and report are of the last one.
+
         Raises InputError for names, types, shapes, and inputs that were never given, RunError with what stopped the
         wafer. A call that fails changes neither state nor outputs."""
-        types, known = self._program.inputs, self._program.outputs
-
-        def full(name: str, among: Mapping[str, Any]) -> str:
-            return f"{entry}.{name}" if name not in among and f"{entry}.{name}" in among else name
-
+        if samples < 1:
+            raise tools.UsageError(f"samples is {samples}, expected a number of at least 1")
         with self._lock:
+            if samples > 1 and _said(self._wafer.keeps, entry):
+                raise InputError("the program keeps something on the wafer from call to call, so its samples are not alike: "
+                                 "leave out samples=, and call it for each")
+            cut: dict[str, list[np.ndarray]] = {}
             for given_name, value in (inputs or {}).items():
-                name = full(given_name, types)
-                want = types[name].dtype if name in types else None
-                array = np.asarray(value, None if hasattr(value, "dtype") else want)
-                if want is not None and array.dtype != want:
-                    raise InputError(f"input '{name}' is {array.dtype}{list(array.shape)}, the program wants "
-                                     f"{types[name]}: convert with .astype('{want}')")
-                kind = array.dtype.name if _NUMPY.fullmatch(array.dtype.name) else "V1"
-                flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-                _said(self._wafer.bind, name, kind, list(array.shape), flat)
-            _said(self._wafer.run, entry, _integers(arguments or {}))
-            names = ({name.removeprefix(f"{entry}."): name for name in _said(self._wafer.written)} if outputs is None else
-                     {name: full(name, known) for name in outputs})
-            given = {}
-            for given_name, name in names.items():
-                shape, flat = _said(self._wafer.output, name)
-                given[given_name] = flat.view(known[name].dtype).reshape(shape)
-            return given
+                name, parts = self._parts(given_name, value, entry, samples)
+                if len(parts) > 1:
+                    cut[name] = parts
+                else:
+                    self._bind(name, parts[0])
+            wanted = None if outputs is None else {name: self._full(name, self._program.outputs, entry) for name in outputs}
+            calls = []
+            for sample in range(samples):
+                for name, parts in cut.items():
+                    self._bind(name, parts[sample])
+                _said(self._wafer.run, entry, _integers(arguments or {}))
+                calls.append(self._fetched(entry, wanted))
+            return calls[0] if samples == 1 else {
+                name: np.concatenate([np.atleast_1d(call[name]) for call in calls]) for name in calls[0]}
+
+    def _full(self, name: str, among: Mapping[str, Any], entry: str) -> str:
+        return f"{entry}.{name}" if name not in among and f"{entry}.{name}" in among else name
+
+    def _parts(self, given_name: str, value: Any, entry: str, samples: int) -> tuple[str, list[np.ndarray]]:
+        """An input's name, and its array, or those of its samples."""
+        types = self._program.inputs
+        name = self._full(given_name, types, entry)
+        want = types.get(name)
+        array = np.asarray(value, None if want is None or hasattr(value, "dtype") else want.dtype)
+        if want is None:
+            return name, [array]
+        if array.dtype != want.dtype:
+            raise InputError(f"input '{name}' is {array.dtype}{list(array.shape)}, the program wants {want}: "
+                             f"convert with .astype('{want.dtype}')")
+        if samples > 1 and want.shape and array.shape == (samples * want.shape[0], *want.shape[1:]):
+            return name, np.split(array, samples)
+        if array.shape != want.shape:
+            raise InputError(f"input '{name}' is {array.dtype}{list(array.shape)}, the program wants {want}: "
+                             + remedy(name, array.shape, want.shape, samples if samples > 1 else 0))
+        return name, [array]
+
+    def _bind(self, name: str, array: np.ndarray) -> None:
+        kind = array.dtype.name if _NUMPY.fullmatch(array.dtype.name) else "V1"
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        _said(self._wafer.bind, name, kind, list(array.shape), flat)
+
+    def _fetched(self, entry: str, wanted: Mapping[str, str] | None) -> dict[str, np.ndarray]:
+        """Outputs by the name that the caller has for them, of `wanted` or what the call wrote."""
+        names = wanted if wanted is not None else {
+            name.removeprefix(f"{entry}."): name for name in _said(self._wafer.written)}
+        given = {}
+        for given_name, name in names.items():
+            shape, flat = _said(self._wafer.output, name)
+            given[given_name] = flat.view(self._program.outputs[name].dtype).reshape(shape)
+        return given
+
+    @property
+    def program(self) -> Program:
+        """What it runs."""
+        return self._program
 
     @property
     def counts(self) -> Counts:
@@ -137,6 +181,20 @@ class Session:
         """As before the first call."""
         with self._lock:
             self._wafer.clear_state()
+
+
+def differs_in_rows(shape: tuple[int, ...], want: tuple[int, ...]) -> bool:
+    """Whether two shapes may be those of a batch and of one of its samples."""
+    return bool(shape and want and want[0]) and shape[1:] == want[1:]
+
+
+def remedy(name: str, shape: tuple[int, ...], want: tuple[int, ...], samples: int) -> str:
+    """What to do about an input of another shape, in a run of many samples (0: of one)."""
+    if samples and differs_in_rows(shape, want):
+        return f"with samples={samples} give {want[0] * samples} rows, or {want[0]} for all samples"
+    batch = shape[0] // want[0] if differs_in_rows(shape, want) and shape[0] % want[0] == 0 else 0
+    return f"compile for shapes={{'{name}': {shape}}}" + (
+        f", or run the program once for each of {batch} samples: samples={batch}" if batch > 1 else "")
 
 
 def _integers(arguments: Mapping[str, int | Sequence[int]]) -> list[tuple[str, int]]:

@@ -40,8 +40,20 @@ class BackendTest(unittest.TestCase):
             np.testing.assert_allclose(outputs["y"], expected(x, weights), rtol=1e-4, atol=1e-3)
             np.testing.assert_array_equal(outputs[0], outputs.y)
         np.testing.assert_array_equal(WaferBackend.run_model(model, {"x": x}, mesh="4x4").y, outputs.y)
+        program = prepared.program({"x": rows(6)})
+        self.assertIs(prepared.program({"x": rows(6)}), program)  # found, not compiled
+        self.assertIsNot(prepared.program({"x": rows(3)}), program)
         self.assertTrue(WaferBackend.supports_device("CPU"))
         self.assertFalse(WaferBackend.supports_device("CUDA:0"))
+
+    def test_batch_on_a_model_for_one(self):
+        one = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 21]>
+            g (float[1, 4] x) => (float[1, 4] y) { y = Softmax(x) }""")
+        prepared, x = WaferBackend.prepare(one, mesh="4x4"), np.arange(12, dtype="f4").reshape(3, 4)
+        with self.assertRaisesRegex(wsec.InputError, "each of 3 samples: samples=3$"):
+            prepared.run([x])
+        np.testing.assert_array_equal(prepared.run([x], samples=3).y,
+                                      np.concatenate([prepared.run([x[i:i + 1]]).y for i in range(3)]))
 
     def test_node(self):
         x = np.arange(6, dtype="f4").reshape(2, 3)

@@ -9,11 +9,15 @@ import os
 import re
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
+
+from small_llama import SmallLlama
 
 ROOT = Path(__file__).parents[2]
 # What each has to print; its own cells say what of it is compared with what.
 PRINTS = {
+    "chat": (r"[1-9]\d* tokens of a prompt, \d+ tokens a second", r"[1-9]\d* tokens were there", "the same again: True"),
     "encoder": ("as onnxruntime: True", r"\d times as fast, the largest difference is .*e-0[2345]"),
     "placement": ("the same values: True", r"[1-9]\.\d+ times the cycles", r"region 25x\d+ does not fit the mesh of 24x14"),
     "pe_program": ("as numpy: True", r" 32 PEs: \d+ cycles"),
@@ -27,6 +31,11 @@ class ExamplesTest(unittest.TestCase):
 
     def test_cells(self):
         self.addCleanup(os.chdir, os.getcwd())
+        # SmolLM2 takes gigabytes; what it says is chat_tokens.py's to see.
+        small = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        SmallLlama(small / "small.gguf")
+        self.enterContext(unittest.mock.patch("wsec.chat.packaged_model", lambda: small / "small.gguf"))
+        self.enterContext(unittest.mock.patch.dict(os.environ, XDG_CACHE_HOME=str(small)))
         for name, wanted in PRINTS.items():
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 os.chdir(folder)

@@ -77,6 +77,15 @@ class FromTorchTest(unittest.TestCase):
         (given,) = program.run({"b": b.numpy(), "a": a.numpy()}).values()
         np.testing.assert_array_equal(given, (a - b).numpy())
 
+    def test_session_shape_by_shape(self):
+        model = Encoder().eval()
+        session = wsec.ShapedSession(model, mesh="4x4")
+        for rows in (2, 1, 2):
+            ids, mask = (tensor[:rows] for tensor in ids_and_mask())
+            (logits,) = session.run({"ids": ids.numpy(), "mask": mask.numpy()}).values()
+            self.near(torch.from_numpy(logits), model(ids, mask))
+        self.assertEqual(len(session.programs), 2)
+
     def test_backend_shape_by_shape(self):
         model = Perceptron().eval()
         fast = self.compiled(model)

@@ -106,6 +106,52 @@ class SessionTest(unittest.TestCase):
             self.session.load_state(self.folder / "two.state")
         self.assertEqual(raised.exception.kind, "BadState")
 
+    def test_samples(self):
+        x, rowwise = rows(24), self.session
+        with self.assertRaisesRegex(wsec.InputError, r"shapes=\{'x': \(24, 12\)\}, or run the program once for each of 4 "
+                                                     "samples: samples=4$"):
+            rowwise.run({"x": x})
+        with self.assertRaisesRegex(wsec.InputError, "samples=4$"):
+            self.program.run({"x": x})
+        given = rowwise.run({"x": x}, samples=4)["y"]
+        np.testing.assert_array_equal(given, np.concatenate([rowwise.run({"x": part})["y"] for part in np.split(x, 4)]))
+        np.testing.assert_array_equal(given, self.program.run({"x": x}, samples=4)["y"])
+        np.testing.assert_allclose(given, expected(x, self.weights), atol=1e-3)
+        np.testing.assert_array_equal(rowwise.run({"x": x[:6]}, samples=2)["y"], np.concatenate(2 * [given[:6]]))
+        with self.assertRaisesRegex(wsec.InputError, "with samples=3 give 18 rows, or 6 for all samples"):
+            rowwise.run({"x": x}, samples=3)
+        with self.assertRaisesRegex(wsec.UsageError, "samples is 0"):
+            rowwise.run({"x": x}, samples=0)
+        # Weights that stay are no state; rows that calls append are.
+        resident = wsec.compile(self.folder / "mlp.onnx", mesh="32x32", dims={"rows": 6}, mode="resident").session()
+        np.testing.assert_allclose(resident.run({"x": x}, samples=4)["y"], given, atol=1e-3)
+        (self.folder / "rows.mlir").write_text(CACHE.read_text())
+        np.ones((2, 16), "f4").tofile(self.folder / "past.bin")
+        cache = wsec.compile(self.folder / "rows.mlir").session()
+        with self.assertRaisesRegex(wsec.InputError, "from call to call"):
+            cache.run(entry="attend", arguments={"length": 2}, samples=2)
+
+    def test_shapes_that_come(self):
+        session = wsec.ShapedSession(self.folder / "mlp.onnx", mesh="4x4", most=2, threads=1)
+        with self.assertRaisesRegex(wsec.UsageError, "nothing has run yet"):
+            session.counts
+        first = session.run({"x": rows(6)})["y"]
+        np.testing.assert_array_equal(first, self.session.run({"x": rows(6)})["y"])
+        held = session.programs
+        for count in (3, 6):
+            np.testing.assert_allclose(session.run({"x": rows(count)})["y"], expected(rows(count), self.weights), atol=1e-3)
+        self.assertIs(session.programs[1], held[0])  # found, not compiled
+        self.assertEqual(session.report.cycles.total, session.counts.cycles)
+        session.run({"x": rows(2).tolist()}, outputs=["y"])
+        self.assertEqual([program.inputs["x"].shape for program in session.programs], [(6, 12), (2, 12)])
+        with self.assertRaisesRegex(wsec.CompileError, "z: no such input"):
+            session.run({"x": rows(6), "z": rows(6)})
+        with self.assertRaisesRegex(wsec.CompileError, "12"):
+            session.run({"x": rows(6)[:, :5]})
+        for flags, message in (({"shapes": {}}, "leave out shapes="), ({"most": 0}, "most is 0")):
+            with self.assertRaisesRegex(wsec.UsageError, message):
+                wsec.ShapedSession(self.folder / "mlp.onnx", **flags)
+
     def test_outputs_that_are_inputs(self):
         model = onnx.parser.parse_model("""
             <ir_version: 10, opset_import: ["": 20]>

@@ -79,6 +79,7 @@ private:
   void drawFullest();
   void drawChannels();
   void drawSram();
+  int64_t streamsTop() const;
   void drawStreams();
   void drawStream(const PlacementView::StreamView &stream,
                   const std::string &color);
@@ -144,9 +145,15 @@ void Drawing::drawFullest() {
     if (load.fullest.empty())
       continue;
     const PlacementView::LinkView &link = load.fullest.front();
+    // As many as there is room for.
     std::string streams;
-    for (const auto &[stream, words] : link.streams)
-      streams += " @" + stream + " " + std::to_string(words);
+    const size_t shown = std::min<size_t>(link.streams.size(), 2);
+    for (size_t i = 0; i < shown; ++i)
+      streams += " @" + link.streams[i].first + " " +
+                 std::to_string(link.streams[i].second);
+    if (shown < link.streams.size())
+      streams +=
+          " and " + std::to_string(link.streams.size() - shown) + " more";
     text({panel, line},
          "fullest link of " + load.entry + ": " + std::to_string(link.words) +
              " words out of (" + std::to_string(link.x) + "," +
@@ -252,8 +259,13 @@ void Drawing::drawStream(const PlacementView::StreamView &stream,
   }
 }
 
+/// Below the lines of drawFullest().
+int64_t Drawing::streamsTop() const {
+  return top + 78 + 16 * int64_t(view.loads.size());
+}
+
 void Drawing::drawStreams() {
-  int64_t y = top + 90;
+  int64_t y = streamsTop();
   if (!view.streams.empty())
     text({panel, y}, "streams");
   for (size_t i = 0; i < view.streams.size(); ++i) {
@@ -273,9 +285,10 @@ void Drawing::drawStreams() {
 }
 
 std::string Drawing::draw() {
-  int64_t bottom = std::max(top + page.height,
-                            top + 110 + 20 * int64_t(view.streams.size())) +
-                   40;
+  int64_t bottom =
+      std::max(top + page.height,
+               streamsTop() + 20 + 20 * int64_t(view.streams.size())) +
+      40;
   const int64_t right = panel + 420;
   os << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << right
      << "\" height=\"" << bottom << "\" viewBox=\"0 0 " << right << " "
