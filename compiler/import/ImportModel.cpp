@@ -98,6 +98,41 @@ Attribute ModuleBuilder::addParameter(const TensorConstant &constant,
                                   FlatSymbolRefAttr::get(context, name), type);
 }
 
+/// Which bytes of the model are several weights each, and which integers are
+/// dequantised.
+void ModuleBuilder::findQuantized(const GraphProto &graph) {
+  for (const NodeProto &node : graph.node()) {
+    const StringRef name = node.op_type();
+    if (name == "DequantizeLinear" && node.input_size() > 0)
+      perElement.try_emplace(node.input(0), 1);
+    const int operand = name == "MatMulNBits" ? 1 : 0;
+    if ((name != "MatMulNBits" && name != "GatherBlockQuantized") ||
+        node.input_size() <= operand)
+      continue;
+    int64_t bits = 4;
+    for (const AttributeProto &attribute : node.attribute())
+      if (attribute.name() == "bits" && attribute.i() > 0 && attribute.i() < 9)
+        bits = attribute.i();
+    perElement[node.input(operand)] = 8 / bits;
+  }
+}
+
+/// How many weights an element of an initializer is: of a float one, of
+/// integers those of at most 8 bits, where they are no zero points of one row.
+int64_t ModuleBuilder::weightsPerElement(RankedTensorType type,
+                                         StringRef name) const {
+  Type element = type.getElementType();
+  if (type.getRank() == 0)
+    return 0;
+  if (isa<FloatType>(element))
+    return 1;
+  const unsigned bits = element.getIntOrFloatBitWidth();
+  const auto known = perElement.find(name);
+  if (known != perElement.end())
+    return bits == 8 ? known->second : 1;
+  return type.getRank() > 1 && bits > 1 && bits <= 8;
+}
+
 void ModuleBuilder::importInitializer(const TensorProto &tensor) {
   llvm::Expected<TensorConstant> constant = data.constant(tensor);
   if (!constant) {
@@ -105,11 +140,10 @@ void ModuleBuilder::importInitializer(const TensorProto &tensor) {
                  "'" + tensor.name() + "'");
     return;
   }
-  if (isa<FloatType>(constant->type.getElementType()) &&
-      constant->type.getRank() > 0) {
-    const int64_t elements = constant->type.getNumElements();
-    parameters += elements;
-    weightBytes += elements * elementBytes(constant->type.getElementType());
+  if (const int64_t each = weightsPerElement(constant->type, tensor.name())) {
+    parameters += constant->type.getNumElements() * each;
+    weightBytes += storedBytes(constant->type.getElementType(),
+                               constant->type.getNumElements());
   }
   if (isParameter(constant->type, tensor.name())) {
     if (tensor.name() == "main" || tensor.name() == "load") {
@@ -130,6 +164,7 @@ SmallVector<Value> ModuleBuilder::importGraph(const GraphProto &graph) {
       used.insert(value);
   for (const ValueInfoProto &output : graph.output())
     used.insert(output.name());
+  findQuantized(graph);
   for (const TensorProto &tensor : graph.initializer())
     if (used.contains(tensor.name()))
       importInitializer(tensor);

@@ -59,6 +59,9 @@ private:
                  const llvm::StringMap<mlir::DenseElementsAttr> &bound);
   llvm::SmallVector<mlir::Value> importGraph(const GraphProto &graph);
   void importInitializer(const TensorProto &tensor);
+  void findQuantized(const GraphProto &graph);
+  int64_t weightsPerElement(mlir::RankedTensorType type,
+                            llvm::StringRef name) const;
   std::string nearestParameters(const std::string &text) const;
   mlir::LogicalResult readPatterns();
   /// Whether an initializer keeps its name as an onnx.parameter.
@@ -108,6 +111,7 @@ private:
   bool isSample = false;
   llvm::SmallVector<llvm::GlobPattern> train, freeze;
   llvm::SmallVector<llvm::GlobPattern> named; // of `train`, but for *
+  llvm::StringMap<int64_t> perElement;        ///< weights, of initializers
   mlir::Value none;
   int64_t parameters = 0, weightBytes = 0;
   unsigned depth = 0; // in bodies
