@@ -16,7 +16,7 @@ namespace wsec {
 
 class Variants {
 public:
-  /// Those of a module of which no kernels are chosen: with all weights if some
+  /// Variants of a module of which no kernels are chosen: with all weights if some
   /// are left out, with floats for what is quantised in each run.
   Variants(mlir::ModuleOp module, bool isSparse);
 

@@ -42,7 +42,7 @@ llvm::SmallVector<mlir::Operation *> copyBody(onnx::NodeOp op,
                                               mlir::func::FuncOp body,
                                               llvm::StringRef prefix,
                                               mlir::IRMapping &places);
-/// Of an If, what names in its branches get: it lies in a loop.
+/// The prefix of names in the branches of an If that lies in a loop.
 llvm::StringRef prefixOf(onnx::NodeOp op);
 
 /// Puts values in the place of the results of a node, which ends with it.
