@@ -305,8 +305,9 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (first < Phase::Select && options.mode == Mode::Stream &&
       options.stopAfter == Phase::Emit)
     variants.emplace(*module, options.sparsity != 0);
-  if (failed(search.run(module,
-                        [&] { return runPhasesOnce(Phase::Select, last); })))
+  if (failed(search.run(
+          module, [&] { return runPhasesOnce(Phase::Select, last); },
+          options.progress)))
     return failure();
   if (variants)
     variants->predict([&](auto &target) { describeSelection(target); });

@@ -16,8 +16,8 @@ namespace wsec {
 
 class Variants {
 public:
-  /// Variants of a module of which no kernels are chosen: with all weights if some
-  /// are left out, with floats for what is quantised in each run.
+  /// Variants of a module of which no kernels are chosen: with all weights if
+  /// some are left out, with floats for what is quantised in each run.
   Variants(mlir::ModuleOp module, bool isSparse);
 
   /// Predicts their cycles, but of those that do not fit, and forgets them.
