@@ -9,6 +9,7 @@
 #include "compiler/ParseText.h"
 #include "compiler/Registration.h"
 #include "compiler/Report.h"
+#include "compiler/Variants.h"
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/differentiate/Passes.h"
 #include "compiler/emit/Emit.h"
@@ -78,13 +79,11 @@ private:
   LogicalResult freezeWhatDoesNotTrain();
   LogicalResult runPhases(Phase first, Phase last);
   void describeSelection(select::SelectPipelineOptions &target) const;
-  void compareWithAllWeights(OwningOpRef<ModuleOp> dense);
   LogicalResult runPhasesOnce(Phase first, Phase last);
   LogicalResult runPasses(Phase first, Phase last, bool verifies);
   LogicalResult writeIR();
   LogicalResult emit(Phase first);
   LogicalResult report();
-  void noteSparsity(Report &report) const;
 
   bool isModel() const {
     return llvm::sys::path::extension(options.input) != ".mlir";
@@ -98,9 +97,8 @@ private:
   MLIRContext &context;
   OwningOpRef<ModuleOp> module;
   plan::PlanSearch search;
-  select::PlanningCache planned; ///< of all plans
-  /// Predicted for the same model with all weights; none: not known.
-  std::optional<double> cyclesOfAllWeights;
+  select::PlanningCache planned;    ///< of all plans
+  std::optional<Variants> variants; ///< that may be faster
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
 };
@@ -307,32 +305,17 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (first < Phase::Select &&
       failed(runPasses(first, Phase::Differentiate, /*verifies=*/false)))
     return failure();
-  OwningOpRef<ModuleOp> dense;
   // Plans of several stages are not compared with those of one region.
-  if (options.sparsity != 0 && options.mode == Mode::Stream &&
+  if (first < Phase::Select && options.mode == Mode::Stream &&
       options.stopAfter == Phase::Emit)
-    dense = module->clone();
-  if (failed(search.run(module,
-                        [&] { return runPhasesOnce(Phase::Select, last); })))
+    variants.emplace(*module, options.sparsity != 0);
+  if (failed(search.run(
+          module, [&] { return runPhasesOnce(Phase::Select, last); },
+          options.progress)))
     return failure();
-  if (dense)
-    compareWithAllWeights(std::move(dense));
+  if (variants)
+    variants->predict([&](auto &target) { describeSelection(target); });
   return success();
-}
-
-/// Sparse weights are asked for to be faster. Whether they are, the plan of the
-/// same model with all of them says; if it fits.
-void Compilation::compareWithAllWeights(OwningOpRef<ModuleOp> dense) {
-  ScopedDiagnosticHandler silent(&context,
-                                 [](Diagnostic &) { return success(); });
-  select::SelectPipelineOptions target;
-  describeSelection(target);
-  target.sparsity = 0;
-  target.explain = "";
-  PassManager manager(&context);
-  select::buildSelectPipeline(manager, target, /*shared=*/nullptr);
-  if (succeeded(manager.run(*dense)))
-    cyclesOfAllWeights = cyclesOfBestShape(*dense);
 }
 
 /// Regions are known once placed; streams and SRAM until lowering ends wse.
@@ -494,17 +477,6 @@ static void noteResidency(Report &report) {
         "them, or their kernel cannot keep them; a larger --mesh may");
 }
 
-/// That sparse weights do not pay off, if they do not.
-void Compilation::noteSparsity(Report &report) const {
-  std::optional<double> cycles = cyclesOfBestShape(*module);
-  if (cycles && cyclesOfAllWeights && *cyclesOfAllWeights < *cycles)
-    report.notes.push_back(llvm::formatv(
-        "slower than with all weights: {0:F0} cycles are predicted instead of "
-        "{1:F0}; leave --sparsity out, or keep fewer weights: the cycles of "
-        "sparse products follow their number",
-        *cycles, *cyclesOfAllWeights));
-}
-
 /// The report is read back from the file: it shows what the file says, not
 /// what the compiler believed.
 LogicalResult Compilation::report() {
@@ -524,7 +496,9 @@ LogicalResult Compilation::report() {
   if (options.mode == Mode::Resident)
     noteResidency(*report);
   addWhatPassesSay(*module, options.allowF64AsF32, *report);
-  noteSparsity(*report);
+  if (std::optional<double> cycles = cyclesOfBestShape(*module);
+      cycles && variants)
+    llvm::append_range(report->notes, variants->notes(*cycles));
   report->compileSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

@@ -8,6 +8,7 @@
 #include "compiler/import/ImportModel.h"
 #include "llvm/Support/LogicalResult.h"
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -105,6 +106,8 @@ struct CompileOptions {
   std::string report;
   /// Says nothing but errors.
   bool quiet = false;
+  /// Gets a line before each plan, and an empty one behind the last; or null.
+  std::function<void(const std::string &)> progress;
   /// Where errors are printed; null: standard error.
   llvm::raw_ostream *errors = nullptr;
 };

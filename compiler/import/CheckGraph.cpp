@@ -23,7 +23,7 @@ static bool isAsFirst(const GraphProto &graph, int64_t version) {
     const auto *then = wsec::onnx::findSchema(node.op_type(), version);
     const auto *first = wsec::onnx::findSchema(node.op_type(), firstOpset);
     return !normalizedDomain(node.domain()).empty() ||
-           (then && then == first && branchesOf(node).empty());
+           (then && then == first && bodiesOf(node).empty());
   });
 }
 
@@ -125,15 +125,15 @@ static void checkUses(const GraphProto &graph, const Scope &scope,
   }
 }
 
-/// Checks a graph and the branches in it.
+/// Checks a graph and the bodies in it.
 static void checkGraph(const GraphProto &graph, const Scope *outer,
                        Refusals &refusals) {
   checkNodes(graph, refusals);
   const Scope scope{findDefinitions(graph, refusals), outer};
   checkUses(graph, scope, refusals);
   for (const NodeProto &node : graph.node())
-    for (const GraphProto *branch : branchesOf(node))
-      checkGraph(*branch, &scope, refusals);
+    for (const GraphProto *body : bodiesOf(node))
+      checkGraph(*body, &scope, refusals);
 }
 
 /// A cycle among the nodes that could not be ordered: follow undefined inputs
@@ -209,8 +209,8 @@ static LogicalResult sortNodes(OnnxModel &model, GraphProto &graph,
   for (size_t index : order)
     nodes.AddAllocated(unsorted[index]);
   for (NodeProto &node : nodes)
-    for (GraphProto *branch : branchesOf(node))
-      if (failed(sortNodes(model, *branch, context)))
+    for (GraphProto *body : bodiesOf(node))
+      if (failed(sortNodes(model, *body, context)))
         return failure();
   return success();
 }
@@ -220,8 +220,8 @@ static void refuseSparse(const GraphProto &graph, Refusals &refusals) {
     refusals.add("sparse initializers are not supported; store them dense",
                  "tensor", "'" + initializer.values().name() + "'");
   for (const NodeProto &node : graph.node())
-    for (const GraphProto *branch : branchesOf(node))
-      refuseSparse(*branch, refusals);
+    for (const GraphProto *body : bodiesOf(node))
+      refuseSparse(*body, refusals);
 }
 
 LogicalResult wsec::checkAndSortGraph(OnnxModel &model, MLIRContext *context) {

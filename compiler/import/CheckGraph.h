@@ -16,8 +16,8 @@ llvm::FailureOr<int64_t> checkOpsets(const OnnxModel &model,
 
 /// Refuses what is no graph: no nodes, values defined twice or never. Brings
 /// the nodes in an order where values are defined before they are used, the
-/// given one if possible; there is none when the graph has a cycle. Branches of
-/// an If are graphs, which use values of the graphs around them, too.
+/// given one if possible; there is none when the graph has a cycle. Bodies of
+/// an If, a Loop or a Scan are graphs that use values of those around them.
 llvm::LogicalResult checkAndSortGraph(OnnxModel &model,
                                       mlir::MLIRContext *context);
 

@@ -111,7 +111,7 @@ ModuleBuilder::buildFunction(ArrayRef<const ValueInfoProto *> inputs,
     bindCall(inputs, *types, *elements);
   OpBuilder::InsertionGuard guard(builder);
   func::FuncOp function = createFunction(inputs, *types, *elements);
-  const SmallVector<Value> results = importBody(graph);
+  const SmallVector<Value> results = importGraph(graph);
   if (failed(refusals.report(context)))
     return failure();
   finishMain(function, results);

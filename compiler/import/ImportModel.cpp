@@ -6,9 +6,11 @@
 #include "compiler/import/InlineFunctions.h"
 #include "compiler/import/ModuleBuilder.h"
 #include "compiler/import/Subgraphs.h"
+#include "dialects/onnx/Bodies.h"
 #include "dialects/onnx/NamedParameters.h"
 #include "dialects/onnx/Onnx.h"
 #include "runtime/program/NearestNames.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -111,6 +113,41 @@ Attribute ModuleBuilder::addParameter(const TensorConstant &constant,
   return known;
 }
 
+/// Which bytes of the model are several weights each, and which integers are
+/// dequantised.
+void ModuleBuilder::findQuantized(const GraphProto &graph) {
+  for (const NodeProto &node : graph.node()) {
+    const StringRef name = node.op_type();
+    if (name == "DequantizeLinear" && node.input_size() > 0)
+      perElement.try_emplace(node.input(0), 1);
+    const int operand = name == "MatMulNBits" ? 1 : 0;
+    if ((name != "MatMulNBits" && name != "GatherBlockQuantized") ||
+        node.input_size() <= operand)
+      continue;
+    int64_t bits = 4;
+    for (const AttributeProto &attribute : node.attribute())
+      if (attribute.name() == "bits" && attribute.i() > 0 && attribute.i() < 9)
+        bits = attribute.i();
+    perElement[node.input(operand)] = 8 / bits;
+  }
+}
+
+/// How many weights an element of an initializer is: of a float one, of
+/// integers those of at most 8 bits, where they are no zero points of one row.
+int64_t ModuleBuilder::weightsPerElement(RankedTensorType type,
+                                         StringRef name) const {
+  Type element = type.getElementType();
+  if (type.getRank() == 0)
+    return 0;
+  if (isa<FloatType>(element))
+    return 1;
+  const unsigned bits = element.getIntOrFloatBitWidth();
+  const auto known = perElement.find(name);
+  if (known != perElement.end())
+    return bits == 8 ? known->second : 1;
+  return type.getRank() > 1 && bits > 1 && bits <= 8;
+}
+
 void ModuleBuilder::importInitializer(const TensorProto &tensor) {
   llvm::Expected<TensorConstant> constant = data.constant(tensor);
   if (!constant) {
@@ -118,11 +155,10 @@ void ModuleBuilder::importInitializer(const TensorProto &tensor) {
                  "'" + tensor.name() + "'");
     return;
   }
-  if (isa<FloatType>(constant->type.getElementType()) &&
-      constant->type.getRank() > 0) {
-    const int64_t elements = constant->type.getNumElements();
-    parameters += elements;
-    weightBytes += elements * elementBytes(constant->type.getElementType());
+  if (const int64_t each = weightsPerElement(constant->type, tensor.name())) {
+    parameters += constant->type.getNumElements() * each;
+    weightBytes += storedBytes(constant->type.getElementType(),
+                               constant->type.getNumElements());
   }
   if (isParameter(constant->type, tensor.name()))
     constant->value = addParameter(*constant, tensor.name());
@@ -130,13 +166,14 @@ void ModuleBuilder::importInitializer(const TensorProto &tensor) {
 }
 
 /// The graph's outputs; null for one that had problems.
-SmallVector<Value> ModuleBuilder::importBody(const GraphProto &graph) {
+SmallVector<Value> ModuleBuilder::importGraph(const GraphProto &graph) {
   llvm::StringSet<> used;
   for (const NodeProto &node : graph.node())
     for (StringRef value : usedValues(node))
       used.insert(value);
   for (const ValueInfoProto &output : graph.output())
     used.insert(output.name());
+  findQuantized(graph);
   for (const TensorProto &tensor : graph.initializer())
     if (used.contains(tensor.name()))
       importInitializer(tensor);
@@ -249,8 +286,8 @@ bool ModuleBuilder::importConstant(const NodeProto &node) {
 void ModuleBuilder::importNode(const NodeProto &node) {
   if (importConstant(node))
     return;
-  if (isIf(node))
-    return importIf(node);
+  if (hasBodies(node))
+    return importWithBodies(node);
   SmallVector<Value> inputs;
   for (StringRef input : node.input())
     inputs.push_back(input.empty() ? absent() : values.lookup(input));
@@ -287,61 +324,129 @@ void ModuleBuilder::addNode(const NodeProto &node, ArrayRef<Value> inputs,
   op->setAttr(onnx::valuesAttrName, builder.getArrayAttr(names));
 }
 
-/// Why an If is none, or nothing.
-std::string ModuleBuilder::branchProblem(const NodeProto &node) const {
+/// The subgraphs of a node, in their order.
+static ArrayRef<StringLiteral> bodyNames(const NodeProto &node) {
+  static constexpr StringLiteral branches[] = {"then_branch", "else_branch"};
+  static constexpr StringLiteral body[] = {"body"};
+  return node.op_type() == "If" ? ArrayRef(branches) : ArrayRef(body);
+}
+
+static bool isOfScan(const AttributeProto &attribute) {
+  static constexpr StringLiteral names[] = {
+      "num_scan_inputs", "scan_input_axes", "scan_input_directions",
+      "scan_output_axes", "scan_output_directions"};
+  return !attribute.has_g() && llvm::is_contained(names, attribute.name());
+}
+
+/// Why an If, a Loop or a Scan is none, or nothing. How many values a loop
+/// carries, inference compares with its body.
+std::string ModuleBuilder::bodyProblem(const NodeProto &node) const {
   if (depth == maxNestedSubgraphs)
     return "inside of " + std::to_string(maxNestedSubgraphs) +
            " others, the most that are supported";
-  if (node.input_size() != 1 || node.input(0).empty())
+  const bool isIf = node.op_type() == "If";
+  if (isIf && (node.input_size() != 1 || node.input(0).empty()))
     return "expected one operand, its condition";
   llvm::StringSet<> names;
+  size_t found = 0;
   for (const AttributeProto &attribute : node.attribute()) {
     const std::string &name = attribute.name();
-    if (!attribute.has_g() || (name != "then_branch" && name != "else_branch"))
-      return "attribute '" + name + "' is no then_branch or else_branch";
+    if (node.op_type() == "Scan" && isOfScan(attribute))
+      continue;
+    if (!attribute.has_g() || !llvm::is_contained(bodyNames(node), name))
+      return "attribute '" + name + "' is no " +
+             llvm::join(bodyNames(node), " or ");
     if (!names.insert(name).second)
       return "attribute '" + name + "' is stated twice";
-    if (attribute.g().input_size())
+    ++found;
+    const GraphProto &body = attribute.g();
+    if (isIf && body.input_size())
       return name + " has inputs, which only other subgraphs have";
-    if (attribute.g().output_size() != node.output_size())
-      return name + " has " + std::to_string(attribute.g().output_size()) +
+    if (isIf && body.output_size() != node.output_size())
+      return name + " has " + std::to_string(body.output_size()) +
              " results, the node " + std::to_string(node.output_size());
+    for (const TensorProto &tensor : body.initializer())
+      for (const ValueInfoProto &input : body.input())
+        if (input.name() == tensor.name())
+          return "input '" + input.name() +
+                 "' has a default, which only inputs of the model have";
   }
-  return names.size() == 2 ? "" : "a branch is missing";
+  if (found == bodyNames(node).size())
+    return "";
+  return isIf ? "a branch is missing" : "its body is missing";
 }
 
-/// An If is a node whose attributes are functions of what its branches use:
-/// which branch is taken, inference finds out.
-void ModuleBuilder::importIf(const NodeProto &node) {
-  if (std::string problem = branchProblem(node); !problem.empty())
+/// A node whose attributes are functions of its operands, but of an If, and of
+/// what its bodies use besides. Which branch is taken, and how often a loop is
+/// gone through, inference finds out.
+void ModuleBuilder::importWithBodies(const NodeProto &node) {
+  if (std::string problem = bodyProblem(node); !problem.empty())
     return nodeProblem(node, problem);
   const std::vector<StringRef> captured = capturedValues(node);
-  SmallVector<Value> inputs{values.lookup(node.input(0))};
+  SmallVector<Value> inputs;
+  for (StringRef input : node.input())
+    inputs.push_back(input.empty() ? absent() : values.lookup(input));
+  constexpr size_t ofLoop = 2; // Trips and condition; both may be left out.
+  while (node.op_type() == "Loop" && inputs.size() < ofLoop)
+    inputs.push_back(absent());
   for (StringRef value : captured)
     inputs.push_back(values.lookup(value));
   if (llvm::is_contained(inputs, Value()))
     return;
   NamedAttrList attributes;
-  for (const AttributeProto &attribute : node.attribute())
-    attributes.set(attribute.name(),
-                   importBranch(attribute.g(),
-                                hostName(node.name() + "/" + attribute.name()),
-                                captured));
+  for (const AttributeProto &attribute : node.attribute()) {
+    Attribute value =
+        attribute.has_g()
+            ? importBody(attribute.g(),
+                         hostName(node.name() + "/" + attribute.name()),
+                         captured)
+            : convertAttribute(node, attribute);
+    if (!value)
+      return;
+    if (attributes.set(attribute.name(), value))
+      return nodeProblem(node, "attribute '" + attribute.name() +
+                                   "' is stated twice");
+  }
+  if (node.op_type() != "If")
+    attributes.set(onnx::capturedAttrName,
+                   builder.getI64IntegerAttr(captured.size()));
   addNode(node, inputs, attributes);
 }
 
-FlatSymbolRefAttr ModuleBuilder::importBranch(const GraphProto &branch,
-                                              StringRef name,
-                                              ArrayRef<StringRef> captured) {
+/// What a body states of an input, if that is one element: so many dimensions
+/// has the number of a trip.
+Type ModuleBuilder::declaredType(const ValueInfoProto &input) const {
+  const auto &tensor = input.type().tensor_type();
+  Type element = convertElementType(tensor.elem_type(), context);
+  SmallVector<int64_t> shape;
+  for (const auto &dim : tensor.shape().dim())
+    shape.push_back(dim.dim_value());
+  if (!element || !tensor.has_shape() ||
+      llvm::any_of(shape, [](int64_t extent) { return extent != 1; }))
+    return onnx::UnknownType::get(context);
+  return RankedTensorType::get(shape, element);
+}
+
+/// A private function of the body's own inputs and of what it uses besides.
+FlatSymbolRefAttr ModuleBuilder::importBody(const GraphProto &body,
+                                            StringRef name,
+                                            ArrayRef<StringRef> captured) {
   OpBuilder::InsertionGuard guard(builder);
   auto module =
       builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   SmallVector<Type> types;
-  for (StringRef value : captured)
+  SmallVector<StringRef> names;
+  for (const ValueInfoProto &input : body.input()) {
+    types.push_back(declaredType(input));
+    names.push_back(input.name());
+  }
+  for (StringRef value : captured) {
     types.push_back(values.lookup(value).getType());
+    names.push_back(value);
+  }
   builder.setInsertionPointToEnd(module.getBody());
   auto function =
-      func::FuncOp::create(builder, namedLocation(branch.name(), context), name,
+      func::FuncOp::create(builder, namedLocation(body.name(), context), name,
                            builder.getFunctionType(types, {}));
   function.setPrivate();
   builder.setInsertionPointToStart(function.addEntryBlock());
@@ -349,10 +454,10 @@ FlatSymbolRefAttr ModuleBuilder::importBranch(const GraphProto &branch,
   const Value outerNone = std::exchange(none, {});
   const int64_t outerParameters = std::exchange(parameters, 0);
   const int64_t outerBytes = std::exchange(weightBytes, 0);
-  for (auto [value, argument] : llvm::zip(captured, function.getArguments()))
+  for (auto [value, argument] : llvm::zip(names, function.getArguments()))
     values[value] = argument;
   ++depth;
-  SmallVector<Value> results = importBody(branch);
+  SmallVector<Value> results = importGraph(body);
   --depth;
   if (!llvm::is_contained(results, Value()))
     finishFunction(function, results);

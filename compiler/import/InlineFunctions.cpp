@@ -9,12 +9,12 @@
 using namespace wsec;
 using llvm::StringRef;
 
-/// The nodes of a graph and of the branches in it.
+/// The nodes of a graph and of the bodies in it.
 static void collectNodes(GraphProto &graph, std::vector<NodeProto *> &nodes) {
   for (NodeProto &node : *graph.mutable_node()) {
     nodes.push_back(&node);
-    for (GraphProto *branch : branchesOf(node))
-      collectNodes(*branch, nodes);
+    for (GraphProto *body : bodiesOf(node))
+      collectNodes(*body, nodes);
   }
 }
 
@@ -51,7 +51,7 @@ public:
           &function);
   }
 
-  /// Replaces the calls in a graph, and in branches of its nodes.
+  /// Replaces the calls in a graph, and in bodies of its nodes.
   llvm::Error expand(GraphProto &graph);
 
 private:
@@ -65,9 +65,8 @@ private:
   NodeProto instantiate(const NodeProto &node, const NodeProto &call,
                         const FunctionProto &function, size_t index,
                         const ValueNames &values);
-  void instantiateBranch(GraphProto &branch, const NodeProto &call,
-                         const FunctionProto &function,
-                         const ValueNames &values);
+  void instantiateBody(GraphProto &body, const NodeProto &call,
+                       const FunctionProto &function, const ValueNames &values);
 
   OnnxModel &model;
   llvm::StringMap<const FunctionProto *> functions;
@@ -154,20 +153,21 @@ NodeProto FunctionInliner::instantiate(const NodeProto &node,
       copy.mutable_attribute()->rbegin()->set_name(attribute.name());
     }
   }
-  for (GraphProto *branch : branchesOf(copy))
-    instantiateBranch(*branch, call, function, values);
+  for (GraphProto *body : bodiesOf(copy))
+    instantiateBody(*body, call, function, values);
   return copy;
 }
 
-void FunctionInliner::instantiateBranch(GraphProto &branch,
-                                        const NodeProto &call,
-                                        const FunctionProto &function,
-                                        const ValueNames &values) {
-  for (TensorProto &initializer : *branch.mutable_initializer())
+void FunctionInliner::instantiateBody(GraphProto &body, const NodeProto &call,
+                                      const FunctionProto &function,
+                                      const ValueNames &values) {
+  for (TensorProto &initializer : *body.mutable_initializer())
     rename(*initializer.mutable_name(), call, values);
-  for (ValueInfoProto &output : *branch.mutable_output())
+  for (ValueInfoProto &input : *body.mutable_input())
+    rename(*input.mutable_name(), call, values);
+  for (ValueInfoProto &output : *body.mutable_output())
     rename(*output.mutable_name(), call, values);
-  for (auto [index, node] : llvm::enumerate(*branch.mutable_node()))
+  for (auto [index, node] : llvm::enumerate(*body.mutable_node()))
     node = instantiate(NodeProto(node), call, function, index, values);
 }
 
@@ -209,8 +209,8 @@ llvm::Error FunctionInliner::expand(const NodeProto &node, NodeList &result) {
   if (!function) {
     NodeProto &kept = *result.Add();
     kept = node;
-    for (GraphProto *branch : branchesOf(kept))
-      if (llvm::Error error = expand(*branch))
+    for (GraphProto *body : bodiesOf(kept))
+      if (llvm::Error error = expand(*body))
         return error;
     return llvm::Error::success();
   }

@@ -58,8 +58,11 @@ private:
   createFunction(llvm::ArrayRef<const ValueInfoProto *> inputs,
                  llvm::ArrayRef<mlir::RankedTensorType> types,
                  const llvm::StringMap<mlir::DenseElementsAttr> &bound);
-  llvm::SmallVector<mlir::Value> importBody(const GraphProto &graph);
+  llvm::SmallVector<mlir::Value> importGraph(const GraphProto &graph);
   void importInitializer(const TensorProto &tensor);
+  void findQuantized(const GraphProto &graph);
+  int64_t weightsPerElement(mlir::RankedTensorType type,
+                            llvm::StringRef name) const;
   std::string nearestParameters(const std::string &text) const;
   mlir::LogicalResult readPatterns();
   /// Whether an initializer keeps its name as an onnx.parameter.
@@ -68,11 +71,12 @@ private:
   mlir::Attribute addParameter(const TensorConstant &constant,
                                llvm::StringRef name);
   void importNode(const NodeProto &node);
-  void importIf(const NodeProto &node);
-  std::string branchProblem(const NodeProto &node) const;
-  mlir::FlatSymbolRefAttr
-  importBranch(const GraphProto &branch, llvm::StringRef name,
-               llvm::ArrayRef<llvm::StringRef> captured);
+  void importWithBodies(const NodeProto &node);
+  std::string bodyProblem(const NodeProto &node) const;
+  mlir::FlatSymbolRefAttr importBody(const GraphProto &body,
+                                     llvm::StringRef name,
+                                     llvm::ArrayRef<llvm::StringRef> captured);
+  mlir::Type declaredType(const ValueInfoProto &input) const;
   void addNode(const NodeProto &node, llvm::ArrayRef<mlir::Value> inputs,
                const mlir::NamedAttrList &attributes);
   bool importConstant(const NodeProto &node);
@@ -111,9 +115,10 @@ private:
   bool isSample = false;
   llvm::SmallVector<llvm::GlobPattern> train, freeze;
   llvm::SmallVector<llvm::GlobPattern> named; // of `train`, but for *
+  llvm::StringMap<int64_t> perElement;        ///< weights, of initializers
   mlir::Value none;
   int64_t parameters = 0, weightBytes = 0;
-  unsigned depth = 0; // in branches
+  unsigned depth = 0; // in bodies
 };
 
 } // namespace wsec

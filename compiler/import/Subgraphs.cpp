@@ -5,27 +5,28 @@
 using namespace wsec;
 using llvm::StringRef;
 
-bool wsec::isIf(const NodeProto &node) {
-  return node.op_type() == "If" && normalizedDomain(node.domain()).empty();
+bool wsec::hasBodies(const NodeProto &node) {
+  return normalizedDomain(node.domain()).empty() &&
+         (node.op_type() == "If" || node.op_type() == "Loop" ||
+          node.op_type() == "Scan");
 }
 
-llvm::SmallVector<GraphProto *, 2> wsec::branchesOf(NodeProto &node) {
-  llvm::SmallVector<GraphProto *, 2> branches;
-  if (isIf(node))
+llvm::SmallVector<GraphProto *, 2> wsec::bodiesOf(NodeProto &node) {
+  llvm::SmallVector<GraphProto *, 2> bodies;
+  if (hasBodies(node))
     for (AttributeProto &attribute : *node.mutable_attribute())
       if (attribute.has_g())
-        branches.push_back(attribute.mutable_g());
-  return branches;
+        bodies.push_back(attribute.mutable_g());
+  return bodies;
 }
 
-llvm::SmallVector<const GraphProto *, 2>
-wsec::branchesOf(const NodeProto &node) {
-  llvm::SmallVector<const GraphProto *, 2> branches;
-  if (isIf(node))
+llvm::SmallVector<const GraphProto *, 2> wsec::bodiesOf(const NodeProto &node) {
+  llvm::SmallVector<const GraphProto *, 2> bodies;
+  if (hasBodies(node))
     for (const AttributeProto &attribute : node.attribute())
       if (attribute.has_g())
-        branches.push_back(&attribute.g());
-  return branches;
+        bodies.push_back(&attribute.g());
+  return bodies;
 }
 
 /// Adds to `free` what `graph` uses and does not define.
@@ -53,8 +54,8 @@ static void addFreeValues(const GraphProto &graph, llvm::StringSet<> &known,
 std::vector<StringRef> wsec::capturedValues(const NodeProto &node) {
   std::vector<StringRef> captured;
   llvm::StringSet<> known;
-  for (const GraphProto *branch : branchesOf(node))
-    addFreeValues(*branch, known, captured);
+  for (const GraphProto *body : bodiesOf(node))
+    addFreeValues(*body, known, captured);
   return captured;
 }
 

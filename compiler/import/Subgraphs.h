@@ -10,18 +10,18 @@ namespace wsec {
 /// Subgraphs inside of subgraphs; what is deeper is not read.
 inline constexpr unsigned maxNestedSubgraphs = 16;
 
-/// ONNX's If. No other node's subgraphs are looked at.
-bool isIf(const NodeProto &node);
+/// ONNX's If, Loop and Scan. No other node's subgraphs are looked at.
+bool hasBodies(const NodeProto &node);
 
-/// The subgraphs of an If, as it states them; none of another node.
-llvm::SmallVector<const GraphProto *, 2> branchesOf(const NodeProto &node);
-llvm::SmallVector<GraphProto *, 2> branchesOf(NodeProto &node);
+/// The subgraphs of such a node, as it states them; none of another.
+llvm::SmallVector<const GraphProto *, 2> bodiesOf(const NodeProto &node);
+llvm::SmallVector<GraphProto *, 2> bodiesOf(NodeProto &node);
 
-/// The values of outer graphs that a node's branches use, each once, in the
+/// The values of outer graphs that a node's bodies use, each once, in the
 /// order of their use.
 std::vector<llvm::StringRef> capturedValues(const NodeProto &node);
 
-/// What a node needs before it: its operands, then what its branches use.
+/// What a node needs before it: its operands, then what its bodies use.
 std::vector<llvm::StringRef> usedValues(const NodeProto &node);
 
 } // namespace wsec

@@ -5,6 +5,7 @@
 // backwards, nodes whose results are all known become constants, which then
 // are made only where something that stays reads them.
 #include "compiler/infer/Branches.h"
+#include "compiler/infer/Loops.h"
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Passes.h"
 #include "compiler/infer/Positions.h"
@@ -32,10 +33,12 @@ class Inference {
 public:
   explicit Inference(int64_t opset) : opset(opset) {}
 
-  /// An If may end with its visit, and what its branch does stand before it.
+  /// A node with bodies may end with its visit, and what these do stand before
+  /// it.
   void visit(Operation &op) {
     if (auto node = dyn_cast<onnx::NodeOp>(op))
-      return isIf(node) ? visitIf(node) : visitNode(node);
+      return isIf(node) || isLoop(node) ? visitWithBodies(node)
+                                        : visitNode(node);
     for (Value result : op.getResults())
       remember(result);
   }
@@ -52,7 +55,7 @@ public:
   }
 
 private:
-  static void refuse(onnx::NodeOp op, StringRef why) {
+  static void refuse(onnx::NodeOp op, const Twine &why) {
     op->setAttr(reasonAttrName, StringAttr::get(op.getContext(), why));
   }
 
@@ -76,16 +79,49 @@ private:
       why.replace(at, any.size(), input.binding + " makes it known");
   }
 
-  void visitIf(onnx::NodeOp op) {
+  /// Functions of .mlir may have themselves for bodies.
+  void visitWithBodies(onnx::NodeOp op) {
+    constexpr unsigned most = 16;
+    if (depth == most)
+      return refuse(op, "inside of " + std::to_string(most) +
+                            " others, the most that are supported");
+    ++depth;
     std::string why;
+    std::optional<SmallVector<Value>> values =
+        isIf(op) ? takeBranch(op, why) : goThrough(op, why);
+    --depth;
+    if (values)
+      replaceNode(op, *values);
+    else
+      refuse(op, why);
+  }
+
+  std::optional<SmallVector<Value>> takeBranch(onnx::NodeOp op,
+                                               std::string &why) {
     func::FuncOp branch = chosenBranch(op, lookup(op.getInputs().front()), why);
     if (!branch)
-      return refuse(op, why);
-    SmallVector<Operation *> copies = copyBranch(op, branch);
+      return std::nullopt;
+    IRMapping places;
+    places.map(branch.getArguments(), op.getInputs().drop_front());
+    SmallVector<Operation *> copies =
+        copyBody(op, branch, prefixOf(op), places);
     Operation *last = copies.pop_back_val();
     for (Operation *copy : copies)
       visit(*copy);
-    replaceIf(op, last);
+    SmallVector<Value> values = llvm::to_vector(last->getOperands());
+    last->erase();
+    return values;
+  }
+
+  std::optional<SmallVector<Value>> goThrough(onnx::NodeOp op,
+                                              std::string &why) {
+    auto visitMade = [&](Operation &made) { visit(made); };
+    auto find = [&](Value value) { return lookup(value); };
+    auto forget = [&](Operation &made) {
+      for (Value result : made.getResults())
+        facts.erase(result);
+    };
+    return unroll(op, {visitMade, find, forget}, unrolled, why);
   }
 
   /// Runs the rule of `op`; on success its results have types and facts.
@@ -152,8 +188,8 @@ private:
     if (llvm::any_of(op.getOnnxAttributes(), [](NamedAttribute attribute) {
           return isa<UnitAttr>(attribute.getValue());
         }))
-      return "subgraphs are not supported; export the model with its loops "
-             "unrolled";
+      return "of nodes with subgraphs If, Loop and Scan are supported; write "
+             "it with other operators";
     if (isQuantized(name))
       return "the operator is not supported; quantise with QuantFormat.QDQ, "
              "whose weights stay integers, or leave these nodes out of it";
@@ -177,6 +213,8 @@ private:
   }
 
   int64_t opset;
+  unsigned depth = 0;          // in nodes with bodies
+  size_t unrolled = 0;         // nodes of loops
   DenseMap<Value, Fact> facts; // looked up only, never walked
 };
 
@@ -186,7 +224,7 @@ struct InferAndFoldPass
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && !function.isPrivate())
         runOnFunction(function);
-    // Branches are where they are taken, or nowhere.
+    // Bodies are where they are gone through, or nowhere.
     for (auto function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
       if (function.isPrivate())

@@ -3,6 +3,7 @@
 // Products of matrices of 8-bit integers, exactly: as many terms at a time as
 // f32 holds the sum of, and the sums of those as integers.
 #include "compiler/infer/Operators.h"
+#include "compiler/infer/Quantization.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -98,9 +99,36 @@ static Value centered(Legalization &n, Value x, Value zero, bool ofRows) {
 /// Terms of up to 255 * 255 whose sums f32 holds: below 2^24.
 static constexpr int64_t exactTerms = 256;
 
-static Value exactProduct(Legalization &n, Value a, Value b) {
-  const size_t column = shapeOf(a).size() - 1, row = shapeOf(b).size() - 2;
+/// Rows [start, start + size) of a matrix of constants less its zero points:
+/// weights, which stay integers where they are. Null if they are none.
+static Value weightRows(Legalization &n, size_t matrix, size_t zeros,
+                        int64_t start, int64_t size) {
+  const Fact &fact = n.node().input(matrix);
+  std::optional<Tensor> all = fact.rank() == 2 ? fact.load() : std::nullopt;
+  std::optional<Tensor> zero;
+  if (n.has(zeros))
+    zero = n.node().input(zeros).load();
+  if (!all || (n.has(zeros) && !zero))
+    return {};
+  const int64_t columns = fact.shape[1];
+  Tensor rows(fact.type, {size, columns});
+  for (int64_t i = 0; i < rows.size(); ++i)
+    rows.set(i, *all, start * columns + i);
+  if (zero)
+    zero = zero->reshaped({1, zero->size()});
+  Tensor ones(ElementType::Float32, {1, zero ? zero->size() : 1});
+  for (int64_t i = 0; i < ones.size(); ++i)
+    ones.setFloat(i, 1);
+  return quantized(n, rows, ones, zero, 1);
+}
+
+/// Of `a`, centered, and inputs `matrix` less `zeros`.
+static Value exactProduct(Legalization &n, Value a, size_t matrix,
+                          size_t zeros) {
+  const Shape &shape = n.node().input(matrix).shape;
+  const size_t column = shapeOf(a).size() - 1, row = shape.size() - 2;
   const int64_t terms = shapeOf(a)[column];
+  Value b;
   auto part = [&](Value x, size_t axis, int64_t start, int64_t size) {
     if (size == terms)
       return x;
@@ -113,24 +141,27 @@ static Value exactProduct(Legalization &n, Value a, Value b) {
   Value sum;
   for (int64_t start = 0; start < terms; start += exactTerms) {
     const int64_t size = std::min(exactTerms, terms - start);
-    Value piece = n.cast(
-        n.batchMatmul(part(a, column, start, size), part(b, row, start, size)),
-        n.builder().getI32Type());
+    Value rows = weightRows(n, matrix, zeros, start, size);
+    if (!rows && !b)
+      b = centered(n, n.input(matrix), n.optional(zeros), false);
+    Value left = part(a, column, start, size);
+    Value piece = rows ? n.matmul(left, rows, Value())
+                       : n.batchMatmul(left, part(b, row, start, size));
+    piece = n.cast(piece, n.builder().getI32Type());
     sum = sum ? n.binary(BinaryKind::Add, sum, piece) : piece;
   }
   return sum;
 }
 
 static bool matMulInteger(Legalization &n) {
-  return n.replace(exactProduct(n, centered(n, n.input(0), n.optional(2), true),
-                                centered(n, n.input(1), n.optional(3), false)));
+  return n.replace(
+      exactProduct(n, centered(n, n.input(0), n.optional(2), true), 1, 3));
 }
 
 /// round(sum * scale a * scale b / scale y) + zero y, between the limits.
 static bool qLinearMatMul(Legalization &n) {
   Type f32 = n.builder().getF32Type();
-  Value sum = exactProduct(n, centered(n, n.input(0), n.input(2), true),
-                           centered(n, n.input(3), n.input(5), false));
+  Value sum = exactProduct(n, centered(n, n.input(0), n.input(2), true), 3, 5);
   Value scale =
       n.binary(BinaryKind::Mul, along(n, n.cast(n.input(1), f32), true),
                along(n, n.cast(n.input(4), f32), false));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Quantised numbers: made, taken, multiplied.
+#include "compiler/infer/Quantization.h"
 #include "compiler/infer/Operators.h"
 
 #include <cmath>
@@ -269,9 +270,7 @@ static DenseElementsAttr denseOrSplat(MLIRContext *context,
       one.toBytes());
 }
 
-/// (values - zeros) * scales, of as many dimensions, as f32 that is kept as it
-/// is quantised where values have 4 or 8 bits.
-static Value quantized(Legalization &n, const Tensor &values,
+Value infer::quantized(Legalization &n, const Tensor &values,
                        const Tensor &scales, const std::optional<Tensor> &zeros,
                        int64_t block) {
   MLIRContext *context = n.builder().getContext();

@@ -87,7 +87,7 @@ static bool fewerStages(const Situation &at, Step &to) {
 
 static bool roomForCode(const Situation &at, Step &to) {
   to.plan.code = at.outcome.code();
-  return to.plan.code > at.now.code;
+  return to.plan.code > at.now.code && to.plan.code < at.outcome.usableBytes;
 }
 
 static bool roomForGaps(const Situation &at, Step &to) {
@@ -147,7 +147,7 @@ static bool littleScratch(const Situation &at, Step &to) {
 }
 
 /// Regions that have the code of their own kernels, where code takes a third of
-/// a PE: two first.
+/// a PE, and no more than the PEs of so many have: two first.
 static bool spreadCode(const Situation &at, Step &to) {
   to.note = "kernels on several regions";
   to.keepsError = true;
@@ -158,7 +158,8 @@ static bool spreadCode(const Situation &at, Step &to) {
   to.plan.region.clear();
   to.plan.stages = 2;
   to.plan.stageRows = 1;
-  return at.noSram && 3 * at.outcome.code() > at.outcome.usableBytes &&
+  const int64_t code = at.outcome.code(), bytes = at.outcome.usableBytes;
+  return at.noSram && 3 * code > bytes && code < mostStagesOfCode * bytes &&
          !at.asked.region && at.isFree && !at.outcome.hasEntries &&
          at.outcome.kernels <= mostKernelsOfCode;
 }

@@ -45,11 +45,24 @@ static void describe(ModuleOp module, Outcome &outcome) {
   }
 }
 
-LogicalResult PlanSearch::run(OwningOpRef<ModuleOp> &module,
-                              function_ref<LogicalResult()> phases) {
+/// "plan 3 of at most 40, up to 2 stages".
+static std::string lineOf(int number, const Constraints &plan) {
+  const std::string stages =
+      plan.stages > 1 ? ", up to " + std::to_string(plan.stages) + " stages"
+                      : "";
+  return "plan " + std::to_string(number) + " of at most " +
+         std::to_string(PlanSearch::mostPlans) + stages;
+}
+
+LogicalResult
+PlanSearch::run(OwningOpRef<ModuleOp> &module,
+                function_ref<LogicalResult()> phases,
+                const std::function<void(const std::string &)> &tells) {
   MLIRContext &context = *module->getContext();
   std::vector<Diagnostic> kept; // of a plan before others
-  for (;;) {
+  for (int number = 1;; ++number) {
+    if (tells)
+      tells(lineOf(number, now));
     OwningOpRef<ModuleOp> before = module->clone();
     outcome = {};
     std::vector<Diagnostic> diagnostics;
@@ -62,11 +75,13 @@ LogicalResult PlanSearch::run(OwningOpRef<ModuleOp> &module,
       result = phases();
     }
     std::optional<Step> step;
-    if (failed(result)) {
+    if (failed(result) && number < mostPlans) {
       describe(*module, outcome);
       step = nextPlan(now, outcome, asked);
     }
     if (!step) {
+      if (tells)
+        tells("");
       const bool keeps = failed(result) && !kept.empty();
       for (Diagnostic &diagnostic : keeps ? kept : diagnostics)
         context.getDiagEngine().emit(std::move(diagnostic));

@@ -11,6 +11,9 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <functional>
+#include <string>
+
 namespace wsec::plan {
 
 class PlanSearch {
@@ -21,10 +24,16 @@ public:
   /// Begins with what a placement was selected with.
   void start(const PlacementFile::Selection &selection);
 
+  /// The effort: rules stop by themselves, mostly after a few plans.
+  static constexpr int mostPlans = 40;
+
   /// Runs `phases`, which change `module` by `plan` and add to `shortages`,
   /// until they succeed or nothing is left to try; then says what they said.
-  llvm::LogicalResult run(mlir::OwningOpRef<mlir::ModuleOp> &module,
-                          llvm::function_ref<llvm::LogicalResult()> phases);
+  /// `tells` gets a line before each plan, and an empty one behind the last.
+  llvm::LogicalResult
+  run(mlir::OwningOpRef<mlir::ModuleOp> &module,
+      llvm::function_ref<llvm::LogicalResult()> phases,
+      const std::function<void(const std::string &)> &tells = nullptr);
   const Constraints &plan() const { return now; }
   Shortages &shortages() { return outcome.shortages; }
 

@@ -19,6 +19,10 @@ using namespace wsec;
 
 namespace {
 
+/// Every question looks at all pairs of cuts: a model of more kernels is cut at
+/// so many places.
+constexpr size_t mostCuts = 1024;
+
 constexpr int64_t none = std::numeric_limits<int64_t>::max();
 constexpr size_t notYet = std::numeric_limits<size_t>::max();
 constexpr uint16_t widthNotYet = std::numeric_limits<uint16_t>::max();
@@ -91,6 +95,8 @@ private:
   /// Whether all PEs together hold what stays of all kernels, each on the
   /// region where that is least. Where they do not there is no plan at all.
   bool heldByAll() const;
+  /// Of more than `mostCuts` neighbours share one, where least crosses.
+  void thinCuts();
   /// Fills `rows`; the stages in the last one, 0 if it cannot be done.
   size_t solve(double limit);
   size_t fillRow(const std::vector<Turn> &begins, double limit);
@@ -139,8 +145,27 @@ Partitioner::Partitioner(const StageProblem &problem)
   for (size_t at = 0; at <= count; ++at)
     if (canCut(at))
       cuts.push_back(at);
+  if (cuts.size() > mostCuts)
+    thinCuts();
   canHold = heldByAll();
   assert(problem.widths.size() < widthNotYet);
+}
+
+void Partitioner::thinCuts() {
+  auto crossing = [&](size_t at) {
+    return problem.leaving[0][at] + problem.entering[0][at];
+  };
+  std::vector<size_t> kept{cuts.front()};
+  const size_t between = cuts.size() - 2, groups = mostCuts - 2;
+  for (size_t group = 0; group < groups; ++group) {
+    const auto begin = cuts.begin() + int64_t(1 + group * between / groups),
+               end = cuts.begin() + int64_t(1 + (group + 1) * between / groups);
+    kept.push_back(*std::min_element(begin, end, [&](size_t a, size_t b) {
+      return crossing(a) < crossing(b);
+    }));
+  }
+  kept.push_back(cuts.back());
+  cuts = std::move(kept);
 }
 
 size_t Partitioner::narrowest(size_t begin, size_t end, Ends ends,
@@ -217,6 +242,7 @@ size_t Partitioner::fillRow(const std::vector<Turn> &begins, double limit) {
   for (size_t cut = 0; cut < cuts.size(); ++cut)
     if (begins[cut].reached)
       row.prefixes[0][cut].column = 0;
+  std::vector<int64_t> westernmost(cuts.size(), none);
   const size_t stages = std::min(problem.mostStages, count);
   for (size_t s = 1; s <= stages; ++s) {
     std::vector<Prefix> next(cuts.size());
@@ -244,9 +270,22 @@ size_t Partitioner::fillRow(const std::vector<Turn> &begins, double limit) {
             next[to] = {*at + columns, width, from};
         }
     }
-    row.prefixes.push_back(std::move(next));
-    if (row.prefixes.back().back().column != none)
+    if (next.back().column != none) {
+      row.prefixes.push_back(std::move(next));
       return s;
+    }
+    // What fewer stages end as far west is of no more use.
+    bool goesOn = false;
+    for (size_t cut = 0; cut < cuts.size(); ++cut) {
+      if (next[cut].column >= westernmost[cut])
+        next[cut].column = none;
+      else
+        westernmost[cut] = next[cut].column;
+      goesOn |= next[cut].column != none;
+    }
+    row.prefixes.push_back(std::move(next));
+    if (!goesOn)
+      break;
   }
   return 0;
 }

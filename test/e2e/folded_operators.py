@@ -60,6 +60,11 @@ REDUCTIONS = {"ReduceSum": np.sum, "ReduceMax": np.max, "ReduceMin": np.min, "Re
               "ReduceSumSquare": lambda x, axis: np.sum(x * x, axis), "ReduceL1": lambda x, axis: np.sum(abs(x), axis)}
 UNITS = {"Pow": 2, "Exp": 2, "Log": 2, "Sigmoid": 2, "Softplus": 2}  # in the last place, of a chain that of 1 at least
 BEYOND = {("Sub", "u8"), ("BitwiseNot", "u8")}  # of small numbers what 32 bits do not hold
+# Operands that shape a result, the same of both.
+KNOWN = {"axis": [1], "three": [3], "starts": [0], "ends": [-1], "back": [-2], "repeats": [2, 1], "wide": [3, 2],
+         "around": [0, 1, 0, 1]}
+# Of constants, too: numbers of 64 bits that 32 do not hold do not get there.
+WAFER = {"ArgMax", "ArgMin", "TopK", "Pad edge", "Pad reflect", "Expand"}
 COMPARES = {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "IsNaN"}
 
 
@@ -70,6 +75,14 @@ def takes(operator, kind):
     word = {"float32": "float", "bool": "bool"}.get(name, name)
     return all(f"tensor({word})" in names.get(operand.type_str, [operand.type_str]) for operand in schema.inputs[:2]
                if operand.name not in ("axes", "axis"))
+
+
+def accepts(operator, kind):
+    """Whether the operand that it arranges may be of this type."""
+    schema = onnx.defs.get_schema(operator, OPSET)
+    names = {variable.type_param_str: variable.allowed_type_strs for variable in schema.type_constraints}
+    word = {"float32": "float"}.get(np.dtype(kind).name, np.dtype(kind).name)
+    return f"tensor({word})" in names[schema.inputs[operator == "Where"].type_str]
 
 
 def edges(kind, folded):
@@ -97,9 +110,10 @@ def wrapped(values, kind):
 class Case:
     """A node, and what it gives."""
 
-    def __init__(self, name, operands, attributes, result, expected, runs=True):
+    def __init__(self, name, operands, attributes, result, expected, runs=True, place=0):
         self.name, self.operands, self.attributes = name, operands, attributes
         self.result, self.expected, self.runs = result, expected, runs
+        self.place = place  # of the result
 
 
 def cases(kind, folded):
@@ -147,23 +161,124 @@ def cases(kind, folded):
                 rows = a.astype(object).reshape(len(numbers), -1)
                 found.append(Case(name, ["rows", "axis"], {}, kind, wrapped(function(rows, axis=1), kind)[:, None],
                                   runs=name in ("ReduceMax", "ReduceMin") and kind != "u4"))
-        operands |= {"rows": a.reshape(len(numbers), -1), "axis": np.array([1])}
+        operands |= {"rows": a.reshape(len(numbers), -1)}
+    return found, operands
+
+
+def casts_of_floats(kind, folded):
+    """From floats to what holds them, from truth values to all."""
+    numbers = edges(kind, folded)
+    operands, found = {}, []
+    for to in KINDS:
+        if kind == "?":
+            kept = numbers
+        elif kind[0] != "f" or to[0] == "f":
+            kept = numbers if kind[0] == "f" or to == "?" else None
+        else:
+            limits = np.iinfo(to) if to != "?" else None
+            low, high = (max(limits.min, -2**31), min(limits.max, 2**31 - 1)) if limits else (-np.inf, np.inf)
+            with np.errstate(all="ignore"):
+                whole = np.trunc(numbers.astype("f8"))
+                kept = numbers[(whole >= low) & (whole <= high)] if limits else numbers
+        if kept is None or to == kind:
+            continue
+        with np.errstate(all="ignore"):
+            value = kept != 0 if to == "?" else kept.astype("f4").astype(to) if to[0] == "f" else wrapped(
+                np.trunc(kept.astype("f8")), to)
+        operands[f"to_{to}"] = kept
+        found.append(Case(f"Cast to {to}", [f"to_{to}"], {"to": KINDS[to]}, to, value))
+    return found, operands
+
+
+def arranged(kind, folded):
+    """What chooses, orders, moves and adds up elements: (name, operands, attributes, kind of the result, what it is)."""
+    numbers = edges(kind, folded)
+    count = len(numbers)
+    table = np.stack([np.roll(numbers, shift) for shift in range(count)])
+    plain = table if kind[0] != "f" else np.stack([np.roll(numbers[~np.isnan(numbers)], s) for s in range(4)])
+    ids = np.array([[0, -1], [1, 0]])
+    places = np.array([[0, count - 1, 0], [1, 1, count - 1]])[:, :min(3, count)]
+    zero, few = np.zeros((), kind), table[:2, :places.shape[1]]
+    some = {"table": table, "plain": plain, "chosen": table % 2 > 0 if kind != "?" and kind[0] != "f" else table > 0,
+            "other": table[::-1].copy(), "few": few, "low": np.array(sorted(plain.flat)[1]), "high": np.array(sorted(plain.flat)[-2]),
+            "ids": ids, "places": places, "tuples": np.array([[0, 1], [1, 0]]), "pair": table[0, :2]}
+    yield some
+    with np.errstate(all="ignore"):
+        yield "Where", ["chosen", "table", "other"], {}, kind, np.where(some["chosen"], table, some["other"])
+        yield "Clip", ["table", "low", "high"], {}, kind, np.minimum(np.maximum(table, some["low"]), some["high"])
+        yield "Clip below", ["table", "low"], {}, kind, np.maximum(table, some["low"])
+        yield "IsInf", ["table"], {}, "?", np.isinf(table) if kind[0] == "f" else None
+    for last in 0, 1:
+        at = {"axis": 1, "keepdims": 0, "select_last_index": last}
+        for name, of in ("ArgMax", np.argmax), ("ArgMin", np.argmin):
+            where = plain.shape[1] - 1 - of(plain[:, ::-1], 1) if last else of(plain, 1)
+            yield f"{name} last={last}", ["plain"], at, "i8", where.astype("i8")
+    for largest in 0, 1:
+        exact = plain.astype(object) if kind != "?" else plain
+        order = np.array([sorted(range(len(row)), key=lambda i, row=row: (-row[i] if largest else row[i], i))[:3]
+                          for row in exact]) if kind != "?" else np.zeros((1, 3), int)
+        at = {"axis": 1, "largest": largest}
+        yield f"TopK largest={largest}", ["plain", "three"], at, kind, np.take_along_axis(plain, order, 1)
+        yield f"TopK places {largest}", ["plain", "three"], at, "i8", order.astype("i8")
+    for exclusive, reverse in (0, 0), (1, 0), (0, 1), (1, 1):
+        rows = table.astype(object) if kind != "?" else table
+        rows = rows[:, ::-1] if reverse else rows
+        sums = np.cumsum(rows, 1) - (rows if exclusive else 0) if kind[0] in "iu" else None
+        if sums is not None:
+            sums = wrapped((sums[:, ::-1] if reverse else sums).flat, kind).reshape(table.shape)
+        yield f"CumSum {exclusive}{reverse}", ["table", "axis"], {"exclusive": exclusive, "reverse": reverse}, kind, sums
+    for upper in 0, 1:
+        keep = np.triu(np.ones(table.shape), 0) if upper else np.tril(np.ones(table.shape), 0)
+        yield f"Trilu {upper}", ["table"], {"upper": upper}, kind, np.where(keep > 0, table, zero)
+    yield "Gather", ["table", "ids"], {"axis": 1}, kind, np.take(table, ids, 1)
+    yield "GatherElements", ["table", "places"], {"axis": 1}, kind, np.take_along_axis(table[:2], places, 1)
+    yield "GatherND", ["table", "tuples"], {}, kind, table[[0, 1], [1, 0]]
+    put = table.copy()
+    for (row, column), at in np.ndenumerate(places):
+        put[row, at] = few[row, column]
+    yield "ScatterElements", ["table", "places", "few"], {"axis": 1}, kind, put
+    put = table.copy()
+    put[[0, 1], [1, 0]] = some["pair"]
+    yield "ScatterND", ["table", "tuples", "pair"], {}, kind, put
+    yield "Concat", ["table", "other"], {"axis": 1}, kind, np.concatenate([table, some["other"]], 1)
+    yield "Transpose", ["table"], {}, kind, table.T
+    yield "Slice", ["table", "ends", "starts", "axis", "back"], {}, kind, table[:, -1:0:-2]
+    yield "Tile", ["table", "repeats"], {}, kind, np.tile(table, (2, 1))
+    yield "Expand", ["pair", "wide"], {}, kind, np.broadcast_to(some["pair"], (3, 2))
+    for mode in "constant", "edge", "reflect":
+        yield f"Pad {mode}", ["table", "around"], {"mode": mode}, kind, np.pad(table, ((0, 0), (1, 1)), mode)
+
+
+def cases_of(kind, folded):
+    """All of a type."""
+    found, operands = cases(kind, folded)
+    more, theirs = casts_of_floats(kind, folded)
+    found, operands = found + more, operands | theirs
+    made = arranged(kind, folded)
+    operands |= next(made) | {name: np.array(value) for name, value in KNOWN.items()}
+    for name, names, attributes, result, value in made:
+        operator = name.split()[0]
+        if value is not None and accepts(operator, kind) and not (
+                folded and WAFER.intersection([name, operator])):
+            found.append(Case(name, names, attributes, result, np.ascontiguousarray(value), place=int("places" in name),
+                              runs=(operator, kind) not in BEYOND))
     return found, operands
 
 
 def model(found, operands, runs):
     """Each node, of inputs where it runs, and of constants."""
     nodes, outputs = [], []
-    fed = [name for name in operands if name != "axis"]
+    fed = [name for name in operands if name not in KNOWN]
     for number, case in enumerate(found):
         for source in ["", "c_"] if runs and case.runs else ["c_"]:
-            names = [name if name == "axis" else source + name for name in case.operands]
+            names = [name if name in KNOWN or not name else source + name for name in case.operands]
             output = f"{source or 'x_'}{number}"
-            nodes.append(h.make_node(case.name.split()[0], names, [output], name=output, **case.attributes))
+            nodes.append(h.make_node(case.name.split()[0], names, [*[""] * case.place, output], name=output,
+                                     **case.attributes))
             outputs.append(h.make_tensor_value_info(output, KINDS[case.result], case.expected.shape))
     inputs = [h.make_tensor_value_info(name, h.np_dtype_to_tensor_dtype(operands[name].dtype), operands[name].shape)
               for name in fed if runs]
-    constants = [onnx.numpy_helper.from_array(value, name if name == "axis" else "c_" + name)
+    constants = [onnx.numpy_helper.from_array(value, name if name in KNOWN else "c_" + name)
                  for name, value in operands.items()]
     # Programs compute something.
     one = [h.make_tensor_value_info("one", T.FLOAT, [1])]
@@ -199,7 +314,7 @@ def problem(case, got):
 
 def check(kind, folded, work):
     """Lines of what is wrong, and how many results there were."""
-    found, operands = cases(kind, folded)
+    found, operands = cases_of(kind, folded)
     whole, fed = model(found, operands, not folded)
     onnx.save(whole, work / "m.onnx")
     call("wsec", work / "m.onnx", "-o", work / "m.wafer", "--mesh=8x8", "--quiet")

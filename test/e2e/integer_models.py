@@ -194,6 +194,14 @@ def models():
         yield f"exact-{precision}", product, {"a": np.full((5, 64), 127, "i1")}, None, f"--precision={precision}"
         yield f"places-{precision}", model([("ArgMax", ["a"], "i", {"axis": 1}), ("Cast", ["i"], "y", {"to": T.FLOAT})], {
             "a": T.FLOAT}, T.FLOAT, [5, 1]), {"a": distances % 6}, None, f"--precision={precision}"
+    # More terms than f32 sums exactly; each column of the weights has its zero point.
+    weights, zeros = random.integers(0, 256, (600, 7), "u1"), random.integers(0, 256, 7, "u1")
+    product = model([("MatMulInteger", ["a", "w", "", "z"], "y")], {"a": T.UINT8}, T.INT32, None,
+                    [("w", weights), ("z", zeros)])
+    product.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 600
+    for precision in "f32", "f16":
+        yield f"weights-{precision}", product, {"a": random.integers(250, 256, (5, 600), "u1")}, None, (
+            f"--precision={precision}")
     # As positions of long-range encoders: nobody takes the integer of log(0).
     buckets = [("Log", ["a"], "l"), ("Cast", ["l"], "i", {"to": T.INT64}), ("Greater", ["a", "z"], "g"),
                ("Where", ["g", "i", "o"], "y")]

@@ -90,6 +90,24 @@ def table(random, kind, bits, points):
     return model(nodes, tensors)
 
 
+def two_layers(random, work):
+    weights = {"w": random.standard_normal((K, N)), "v": random.standard_normal((N, N)), "b": random.standard_normal(N)}
+    nodes = [h.make_node("MatMul", ["x", "w"], ["p"], name="fc"), h.make_node("Add", ["p", "b"], ["a"], name="bias"),
+             h.make_node("Relu", ["a"], ["r"], name="relu"), h.make_node("MatMul", ["r", "v"], ["y"], name="out")]
+    path = work / "float.onnx"
+    onnx.save(model(nodes, [numpy_helper.from_array(value.astype("f4"), name) for name, value in weights.items()],
+                    opset=17), path)
+    return path
+
+
+def dynamic(random, work):
+    """What quantize_dynamic makes of them: activations are quantised in each run, products are of integers."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    quantize_dynamic(two_layers(random, work), work / "dynamic.onnx", weight_type=QuantType.QInt8)
+    return onnx.load(work / "dynamic.onnx")
+
+
 def static(random, work, per_channel):
     """What quantize_static makes of two layers: pairs of QuantizeLinear and DequantizeLinear around each."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
@@ -100,14 +118,8 @@ def static(random, work, per_channel):
         def get_next(self):
             return self.left.pop() if self.left else None
 
-    weights = {"w": random.standard_normal((K, N)), "v": random.standard_normal((N, N)), "b": random.standard_normal(N)}
-    nodes = [h.make_node("MatMul", ["x", "w"], ["p"], name="fc"), h.make_node("Add", ["p", "b"], ["a"], name="bias"),
-             h.make_node("Relu", ["a"], ["r"], name="relu"), h.make_node("MatMul", ["r", "v"], ["y"], name="out")]
-    path = work / "float.onnx"
-    onnx.save(model(nodes, [numpy_helper.from_array(value.astype("f4"), name) for name, value in weights.items()],
-                    opset=17), path)
-    quantize_static(path, work / "static.onnx", Reader(), quant_format=QuantFormat.QDQ, per_channel=per_channel,
-                    weight_type=QuantType.QInt8)
+    quantize_static(two_layers(random, work), work / "static.onnx", Reader(), quant_format=QuantFormat.QDQ,
+                    per_channel=per_channel, weight_type=QuantType.QInt8)
     return onnx.load(work / "static.onnx")
 
 
@@ -131,6 +143,7 @@ def models(random, work):
     yield "table-uint8", table(random, T.UINT8, 8, False), 0
     yield "static", static(random, work, False), STEP
     yield "static-per-channel", static(random, work, True), STEP
+    yield "dynamic", dynamic(random, work), TOLERANCE
 
 
 def run(work, command):

@@ -5,6 +5,7 @@
 #include "compiler/HostLimits.h"
 #include "compiler/Pipeline.h"
 #include "tools/wsec/Options.h"
+#include "tools/wsec/Progress.h"
 #include "tools/wsec/Subcommands.h"
 #include "llvm/Support/InitLLVM.h"
 #include <csignal>
@@ -21,5 +22,7 @@ int main(int argc, char **argv) {
   wsec::CompileOptions options;
   if (!wsec::parseOptions(argc, argv, options))
     return 2;
+  wsec::CompileProgress progress(!options.quiet);
+  options.progress = progress.teller();
   return llvm::succeeded(wsec::compile(options)) ? 0 : 1;
 }

@@ -259,6 +259,52 @@ def subgraph():
                           value("c", (), TensorProto.BOOL)], [value("y", (4,))])
 
 
+def again(name="again"):
+    """A Loop of two trips that adds `w`."""
+    body = helper.make_graph([helper.make_node("Add", ["h", "w"], ["t"])], "body",
+                             [value("i", (), TensorProto.INT64), value("c", (), TensorProto.BOOL), value("h", (4,))],
+                             [value("c", (), TensorProto.BOOL), value("t", (4,))])
+    return helper.make_node("Loop", ["n", "", "x"], ["y"], name=name, body=body)
+
+
+def loop_model(node):
+    return model([node], [value("x", (4,))], [value("y", None)],
+                 [save("n", np.int64(2)), save("w", np.float32([1, 2, 3, 4]))])
+
+
+def body_default():
+    node = again()
+    node.attribute[0].g.initializer.append(save("h", np.float32([1, 2, 3, 4])))
+    return loop_model(node)
+
+
+def body_missing():
+    node = again()
+    del node.attribute[0]
+    return loop_model(node)
+
+
+def body_attribute():
+    node = again()
+    node.attribute.append(helper.make_attribute("captured", 7))
+    return loop_model(node)
+
+
+def loop_of_function():
+    twice = helper.make_function(
+        "local", "twice", ["x", "n", "v"], ["y"], [helper.make_node("Neg", ["v"], ["w"]), again()],
+        [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)])
+    return model([helper.make_node("twice", ["x", "n", "v"], ["y"], name="use", domain="local")],
+                 [value("x", (4,)), value("v", (4,))], [value("y", None)], [save("n", np.int64(2))],
+                 functions=[twice], opsets=[helper.make_opsetid("local", 1)])
+
+
+def other_subgraph():
+    body = helper.make_graph([RELU], "body", [value("x", (4,))], [value("t", (4,))])
+    return model([helper.make_node("SequenceMap", ["x"], ["y"], name="map", body=body)], [value("x", (4,))],
+                 [value("y", None)])
+
+
 def branch(nodes, outputs, initializers=()):
     return helper.make_graph(nodes, "branch", [], [value(name, None) for name in outputs], initializers)
 

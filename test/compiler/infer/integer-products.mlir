@@ -15,6 +15,18 @@ func.func @parts(%a: tensor<2x600xui8>, %b: tensor<600x3xi8>) -> !onnx.unknown {
   return %y : !onnx.unknown
 }
 
+// Those of weights, less their zero points, stay integers where they are.
+// CHECK-LABEL: func.func @weights
+// CHECK: %[[W:.*]] = onnx.constant #onnx.quantized<dense<[{{\[}}1, 2, 3], [4, 5, 6{{.*}} : tensor<2x3xui8> scales dense<1.000000e+00> : tensor<1x3xf32> zeros dense<{{.*}}7, 8, 9{{.*}}> : tensor<1x3xui8> block 1>
+// CHECK: onnx.matmul %{{.*}}, %[[W]]
+func.func @weights(%a: tensor<4x2xui8>) -> !onnx.unknown {
+  %b = onnx.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xui8>
+  %z = onnx.constant dense<[7, 8, 9]> : tensor<3xui8>
+  %none = onnx.none
+  %y = onnx.node "MatMulInteger"(%a, %b, %none, %z) : (tensor<4x2xui8>, tensor<2x3xui8>, none, tensor<3xui8>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
 // A cache is a table of its past and of what is written.
 // CHECK-LABEL: func.func @cache
 // CHECK: onnx.concat {{.*}} -> tensor<10x8xf32>

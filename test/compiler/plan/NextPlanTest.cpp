@@ -95,6 +95,15 @@ TEST(NextPlanTest, muchCodeGoesOnSeveralRegions) {
   EXPECT_EQ(nextPlan(plan, outcome, {})->plan.code, 25000);
 }
 
+TEST(NextPlanTest, codeThatNoPlanHoldsEndsTheSearch) {
+  const std::vector<std::string> plans =
+      plansFor(shortOf(Lack::Sram, 6 * 40000), {});
+  ASSERT_EQ(plans.size(), 1u);
+  EXPECT_NE(plans[0].find("little-scratch"), std::string::npos);
+  // What six hold is spread over two first.
+  EXPECT_GT(plansFor(shortOf(Lack::Sram, 6 * 40000 - 1), {}).size(), 3u);
+}
+
 TEST(NextPlanTest, entriesStayOnOneRegion) {
   Outcome outcome = shortOf(Lack::Sram, 20000);
   outcome.hasEntries = true;

@@ -49,6 +49,28 @@ TEST(StageProblem, WhatDoesNotFitAlone) {
   EXPECT_EQ(problem.verify(*plan), "");
 }
 
+/// Cut at some places only, it is still a plan, and nearly as fast as any.
+TEST(StageProblem, ManyKernels) {
+  constexpr size_t count = 5000;
+  StageProblem problem;
+  problem.rows = {{{{0, 64}}}};
+  problem.mostStages = 8;
+  problem.widths = {8, 16};
+  problem.cycles.assign(2, std::vector<double>(count, 1));
+  problem.leaving.assign(2, std::vector<double>(count, 9));
+  for (std::vector<double> &its : problem.leaving)
+    for (size_t at = 0; at < count; at += 5)
+      its[at] = 1;
+  problem.entering = problem.leaving;
+  problem.bytes.assign(2, std::vector<int64_t>(count, 0));
+  problem.working = problem.bytes;
+  std::optional<StagePlan> plan = partitionStages(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(problem.verify(*plan), "");
+  EXPECT_EQ(plan->stages.size(), 8u);
+  EXPECT_LT(plan->cycles, count / 8 * 1.01 + 2);
+}
+
 TEST(StageProblem, Check) {
   StageProblem problem = example();
   problem.widths = {4, 2, 8};
