@@ -70,7 +70,7 @@ def merge(model, adapters, alpha, output):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="wsec.adapters", description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(prog="python -m wsec.adapters", description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("model")
     parser.add_argument("adapters")
     parser.add_argument("--alpha", type=float, required=True, help="as in --lora")

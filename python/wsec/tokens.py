@@ -42,7 +42,7 @@ def tokens_of(text: PathLike, tokenizer: PathLike) -> np.ndarray:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="wsec.tokens", description=__doc__,
+    parser = argparse.ArgumentParser(prog="python -m wsec.tokens", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("text")
     parser.add_argument("--tokenizer", required=True)
@@ -59,7 +59,7 @@ def main() -> int:
         if is_file:
             os.replace(part, given.output)
     except (tools.UsageError, OSError) as error:
-        print(f"wsec.tokens: {error}", file=sys.stderr)
+        print(f"wsec.tokens: error: {error}", file=sys.stderr)
         return 1
     finally:
         if is_file:

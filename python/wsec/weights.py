@@ -74,7 +74,7 @@ def refer(model, weights, output):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="wsec.weights", description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m wsec.weights", description=__doc__.split("\n\n")[0])
     parser.add_argument("model")
     parser.add_argument("weights")
     parser.add_argument("-o", dest="output", required=True)

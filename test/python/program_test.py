@@ -66,7 +66,7 @@ class ProgramTest(unittest.TestCase):
         self.assertIn("words_sent", counters.read_text())
         with self.assertRaisesRegex(wsec.UsageError, "^there is no flag --count; nearest: '--counters'"):
             self.program.run({"x": self.x}, count=3)
-        with self.assertRaisesRegex(wsec.UsageError, "^Unknown command line argument '--meshes=4x4'"):
+        with self.assertRaisesRegex(wsec.UsageError, "^there is no flag --meshes; nearest: '--mesh'"):
             wsec.compile(self.path, meshes="4x4")
         for flag in ("stop_after", "report", "quiet"):
             with self.assertRaisesRegex(wsec.UsageError, f"leave out {flag}="):

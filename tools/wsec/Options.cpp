@@ -4,6 +4,7 @@
 #include "compiler/machine/Machine.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "runtime/program/NearestNames.h"
 #include "tools/flags/Version.h"
 #include "tools/map/MapFile.h"
 #include "tools/wsec/Bindings.h"
@@ -486,6 +487,24 @@ static void readTraining(const Flags &flags, TrainingOptions &training) {
   training.gradientsAsResults = flags.gradientsAsResults;
 }
 
+/// Says what LLVM found wrong with a command line, of an unknown flag as the
+/// other tools do.
+static bool refuseFlags(llvm::StringRef said, cl::OptionCategory &category) {
+  llvm::StringRef word = said;
+  if (!word.consume_front("wsec: Unknown command line argument '")) {
+    llvm::errs() << said;
+    return false;
+  }
+  word = word.take_until([](char c) { return c == '\'' || c == '='; });
+  std::vector<std::string> names;
+  for (const auto &[name, option] : cl::getRegisteredOptions())
+    if (llvm::is_contained(option->Categories, &category))
+      names.push_back((name.size() == 1 ? "-" : "--") + name.str());
+  llvm::sort(names);
+  return usageError("there is no flag " + word.str() +
+                    runtime::nearestNames(word.str(), names));
+}
+
 static bool readFlags(const Flags &flags, CompileOptions &options) {
   if (flags.input.empty())
     return usageError("say what to compile: wsec model.onnx -o model.wafer");
@@ -550,6 +569,8 @@ bool wsec::parseOptions(int argc, char **argv, CompileOptions &options) {
   cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "wsec " << tools::versionText() << "\n";
   });
+  std::string said;
+  llvm::raw_string_ostream wrong(said);
   if (!cl::ParseCommandLineOptions(
           argc, argv,
           std::string("compiles a transformer model to a program for the "
@@ -560,7 +581,7 @@ bool wsec::parseOptions(int argc, char **argv, CompileOptions &options) {
               "each operator and\nreason, how many nodes depend on it, and "
               "what "
               "to do about it.\n",
-          &llvm::errs()))
-    return false;
+          &wrong))
+    return refuseFlags(said, flags.category);
   return readFlags(flags, options);
 }
