@@ -465,7 +465,7 @@ bool StripMemory::setView(const View &view) {
 
 /// A lane is about to have other words in place of those it has of views: of a
 /// view that it has the whole of, such as the block of weights before, nothing
-/// is left.
+/// is left; of a longer one the lane keeps the rest.
 void StripMemory::overwrite(const View &view, int lane) {
   const int64_t begin = view.origin, last = begin + view.words;
   for (size_t i = 0; i < laneViews.size();) {
@@ -475,33 +475,55 @@ void StripMemory::overwrite(const View &view, int lane) {
       ++i;
       continue;
     }
-    if (from < begin || last < to)
+    constexpr size_t many = 256;
+    if ((from < begin || last < to) && laneViews.size() >= many)
       return settle(begin, last);
+    const View old = its.view;
     its.has[size_t(lane)] = false;
-    if (--its.count > 0)
-      ++i;
-    else
+    if (--its.count == 0)
       laneViews.erase(laneViews.begin() + ptrdiff_t(i));
+    auto keep = [&](int64_t word, int64_t rows, int64_t columns) {
+      View rest = old;
+      rest.origin += word;
+      rest.words = rows * columns;
+      rest.length = columns;
+      rest.data +=
+          word / old.length * old.rowStride + word % old.length * old.stride;
+      giveLane(rest, lane);
+    };
+    if (from < begin)
+      forEachRectangle(0, begin - from, old.length, keep);
+    if (last < to)
+      forEachRectangle(last - from, to - from, old.length, keep);
+    i = 0; // There are others now.
   }
 }
 
-/// Lets a lane have the words of a view, and all, once it is the last one.
+/// Lets a lane have the words of a view, in place of those it had.
 bool StripMemory::addLane(const View &view, int lane) {
-  auto same = [&](const LaneView &other) {
-    const View &its = other.view;
-    return its.origin == view.origin && its.words == view.words &&
-           its.data == view.data && its.length == view.length &&
-           its.rowStride == view.rowStride && its.stride == view.stride &&
-           its.buffer == view.buffer;
-  };
-  auto find = [&] {
-    return std::find_if(laneViews.begin(), laneViews.end(), same);
-  };
-  auto found = find();
+  const auto found = findLaneView(view);
   if (found != laneViews.end() && found->has[size_t(lane)])
     return true;
   overwrite(view, lane);
-  found = find();
+  return giveLane(view, lane);
+}
+
+std::vector<StripMemory::LaneView>::iterator
+StripMemory::findLaneView(const View &view) {
+  return std::find_if(
+      laneViews.begin(), laneViews.end(), [&](const LaneView &other) {
+        const View &its = other.view;
+        return its.origin == view.origin && its.words == view.words &&
+               its.data == view.data && its.length == view.length &&
+               its.rowStride == view.rowStride && its.stride == view.stride &&
+               its.buffer == view.buffer;
+      });
+}
+
+/// Lets a lane have the words of a view, of which it has none of any, and all,
+/// once it is the last one.
+bool StripMemory::giveLane(const View &view, int lane) {
+  auto found = findLaneView(view);
   if (found == laneViews.end()) {
     found = laneViews.insert(found, {view, std::vector<bool>(size_t(lanes))});
     found->view.laneStride = 0;

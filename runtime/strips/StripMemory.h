@@ -209,6 +209,8 @@ private:
   bool setView(const View &view);
   void overwrite(const View &view, int lane);
   bool addLane(const View &view, int lane);
+  std::vector<LaneView>::iterator findLaneView(const View &view);
+  bool giveLane(const View &view, int lane);
   void settle(int64_t from, int64_t to);
   void settle(const Runs &runs);
   View &viewOf(Form form) { return views[size_t(form - Views)]; }

@@ -35,21 +35,6 @@ Nest copyNest(int64_t rows, int64_t columns, size_t halves, size_t width,
   return nest;
 }
 
-/// Calls `visit(word, rows, columns)` for rectangles that hold words
-/// [begin, end) of rows of `length` words.
-template <class Visit>
-void forEachRectangle(int64_t begin, int64_t end, int64_t length,
-                      const Visit &visit) {
-  while (begin < end) {
-    const int64_t column = begin % length, left = end - begin;
-    const bool rows = column == 0 && left >= length;
-    const int64_t columns = rows ? length : std::min(left, length - column);
-    const int64_t count = rows ? left / length : 1;
-    visit(begin, count, columns);
-    begin += count * columns;
-  }
-}
-
 } // namespace
 
 /// Gives words [from, to) of one form another: words become elements, elements

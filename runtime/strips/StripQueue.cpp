@@ -138,7 +138,7 @@ void StripQueue::acknowledge(size_t words, double first, double last,
     recentOfLane.assign(size_t(lanes), recentOfAll);
   // Nobody waits any more for those that end so long ago: their ends ascend.
   auto note = [&](std::vector<Taken> &recent, size_t taken, size_t given) {
-    constexpr size_t some = 16; // of them go at once
+    constexpr size_t some = 4; // of them go at once
     const size_t least = std::max(taken, given);
     if (recent.size() > some && recent[some - 1].end + mostRoom < least)
       recent.erase(recent.begin(),

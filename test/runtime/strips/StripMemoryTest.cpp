@@ -295,19 +295,23 @@ TEST(StripMemoryTest, FormsOfWordsDoNotShow) {
   }
 }
 
-/// Words of a fabric chunk to words of lanes (-1: all).
+/// Words of a fabric chunk, in rows `pitch` apart, to words of lanes (-1: all).
 void copyWords(Strip &strip, const std::shared_ptr<float[]> &chunk,
-               int64_t word, size_t count, int lane) {
+               int64_t word, size_t count, int lane, size_t rows = 1,
+               ptrdiff_t pitch = 0) {
   Nest nest;
   nest.op = Opcode::Mov;
-  nest.dimensions = 2;
-  nest.extent[0] = count;
-  nest.extent[1] = lane < 0 ? size_t(strip.lanes) : 1;
+  nest.dimensions = 3;
+  nest.extent[0] = rows;
+  nest.extent[1] = count;
+  nest.extent[2] = lane < 0 ? size_t(strip.lanes) : 1;
   NestOperand to, from;
   to.sram = SramElements{ElementType::F32, word};
-  to.sram->stride[0] = 1;
+  to.sram->stride[0] = int64_t(count);
+  to.sram->stride[1] = 1;
   from.place.data = chunk.get();
-  from.place.stride[0] = 1;
+  from.place.stride[0] = pitch;
+  from.place.stride[1] = 1;
   from.place.owner = chunk;
   NestRunner(strip, lane).run(nest, {to, from, {}});
 }
@@ -366,6 +370,46 @@ TEST(StripMemoryTest, ViewsOfLanesThatOverlap) {
       EXPECT_EQ(strip.memory.home(word)[lane], 5) << lane << ", " << word;
   EXPECT_EQ(strip.memory.home(5)[0], 105);
   EXPECT_EQ(strip.memory.home(5)[1], 200);
+}
+
+// Lanes get rows of words, and then others in place of some: what each has left
+// of the rows stays.
+TEST(StripMemoryTest, LanesKeepTheRestOfViews) {
+  constexpr int64_t words = 60;
+  std::mt19937 random(1);
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  for (int round = 0; round < 500; ++round) {
+    ClassCode code;
+    code.endDataWord = words;
+    Strip strip(0, 0, code, 0, {0, 1, 2}, {}, {});
+    strip.reset();
+    std::vector<std::vector<float>> expected(3, std::vector<float>(words, -1));
+    std::shared_ptr<float[]> chunk;
+    for (int64_t times = pick(2, 12); times > 0; --times) {
+      const int64_t rows = pick(1, 5), count = pick(1, 8), pitch = pick(8, 10);
+      const int64_t word = pick(0, words - rows * count);
+      chunk.reset(new float[64]);
+      for (int i = 0; i < 64; ++i)
+        chunk[i] = float(1000 * times + i);
+      // Some get the same, one after the other.
+      for (int lane = int(pick(0, 2)), last = int(pick(0, 2)); lane <= last;
+           ++lane) {
+        copyWords(strip, chunk, word, size_t(count), lane, size_t(rows), pitch);
+        for (int64_t i = 0; i < rows * count; ++i)
+          expected[size_t(lane)][size_t(word + i)] =
+              chunk[i / count * pitch + i % count];
+      }
+    }
+    strip.memory.bringAllHome();
+    strip.memory.executor().flush();
+    for (int lane = 0; lane < 3; ++lane)
+      for (int64_t word = 0; word < words; ++word)
+        if (const float its = expected[size_t(lane)][size_t(word)]; its >= 0)
+          ASSERT_EQ(strip.memory.home(word)[lane], its)
+              << round << ": lane " << lane << ", word " << word;
+  }
 }
 
 } // namespace
