@@ -306,6 +306,10 @@ TrainedModel readTrainedModel(const std::string &word,
   if (arrays && training.loss == "cross-entropy")
     training.reduction = "sum"; // labels that do not count are in no mean
   training.labelSmoothing = absl::GetFlag(FLAGS_label_smoothing);
+  if (!(training.labelSmoothing >= 0 && training.labelSmoothing <= 1))
+    throw UsageError(absl::StrCat("--label-smoothing wants a number from 0 to "
+                                  "1, found '",
+                                  training.labelSmoothing, "'"));
   training.lora = absl::GetFlag(FLAGS_lora);
   if (!training.lora.empty())
     if (const std::string problem = problemOfAdapters(training.lora);

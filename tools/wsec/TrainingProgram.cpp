@@ -71,12 +71,13 @@ static std::string lessToCompile(const TrainingProgram &training) {
   const std::vector<int64_t> &shape = training.shapes[0].second;
   if (const int64_t samples = shape.empty() ? 1 : shape[0]; samples > 1)
     return absl::StrCat(" with ", samples,
-                        " samples a call; fewer, --micro-batch=1, take less "
-                        "SRAM and fewer kernels, and a step gives the same "
-                        "sums");
+                        " samples a call; where it lacks room, fewer, "
+                        "--micro-batch=1, take less SRAM and fewer kernels, "
+                        "and a step gives the same sums");
   if (training.takesTokens && shape.back() > 1)
     return absl::StrCat(" with ", shape.back(),
-                        " tokens a call; fewer, as --sequence=",
+                        " tokens a call; where it lacks room, fewer, as "
+                        "--sequence=",
                         shape.back() / 2, ", take less SRAM and code");
   return "";
 }
