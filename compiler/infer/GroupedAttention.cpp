@@ -25,12 +25,13 @@ using onnx::BinaryKind;
 // Inference
 //===----------------------------------------------------------------------===//
 
-/// Of one token nothing but the room of a cache of a fixed size depends on the
-/// total length: one that is known in the run alone is taken to be all of that.
+/// Behind a cache of a fixed size, or in it without padding, nothing but its
+/// room depends on the total length: one that is known in the run alone is
+/// taken to be all of that. Of several tokens it decides which positions count.
 static bool fillsRoom(const Node &node, int64_t tokens) {
-  return tokens == 1 && !node.input(6).constant && node.has(3) &&
-         node.input(3).rank() == 4 && node.input(3).shape[2] > 0 &&
-         !node.has(10);
+  return (tokens == 1 || !node.has(9)) && !node.input(6).constant &&
+         node.has(3) && node.input(3).rank() == 4 &&
+         node.input(3).shape[2] >= tokens && !node.has(10);
 }
 
 /// How many keys the longest sequence may have, its queries' own included.
@@ -88,8 +89,7 @@ static bool rotaryFits(Node &node, int64_t batch, int64_t tokens, int64_t total,
 }
 
 static bool groupQueryAttention(Node &node) {
-  if (!node.refuses({12, 13}, "a cache of integers") ||
-      !node.refuses({14, 15}, "norms of queries and keys"))
+  if (!node.refuses({12, 13}, "a cache of integers"))
     return false;
   if (node.has(1) != node.has(2) || node.has(3) != node.has(4))
     return node.fail("keys without values, or a cache of one of them");
@@ -109,8 +109,12 @@ static bool groupQueryAttention(Node &node) {
   int64_t batch = x.shape[0], tokens = x.shape[1], size = x.shape[2] / split;
   Shape each = {batch, tokens, groups * size};
   if (!node.hasShape(1, "keys", each) || !node.hasShape(2, "values", each) ||
-      !node.hasShape(11, "sinks", {heads}))
+      !node.hasShape(11, "sinks", {heads}) ||
+      !node.hasShape(14, "the norm of queries", {size}) ||
+      !node.hasShape(15, "the norm of keys", {size}))
     return false;
+  if (node.has(14) != node.has(15))
+    return node.fail("a norm of queries without one of keys, or of keys alone");
   if (node.input(5).shape != Shape{batch, 1} &&
       !node.hasShape(5, "lengths", {batch}))
     return false;
@@ -327,6 +331,20 @@ static Value promptMask(Legalization &n, Value lengths, int64_t keys,
   return n.binary(BinaryKind::And, isToken, isNear);
 }
 
+/// Heads [batch, heads, tokens, size] of `x`, each over its own root mean
+/// square, if there is a scale for that.
+static Value headsOf(Legalization &n, Value x, int64_t heads, Value scale) {
+  if (!scale)
+    return splitHeads(n, x, heads);
+  const Shape shape(shapeOf(x));
+  x = n.reshape(x, {shape[0], shape[1], heads, shape[2] / heads});
+  x = onnx::RMSNormOp::create(
+      n.builder(), n.loc(), x.getType(), x, scale,
+      n.builder().getF32FloatAttr(n.node().floatAttr("qk_norm_epsilon", 1e-6)),
+      IntegerAttr(), n.nameAttr());
+  return splitHeads(n, n.reshape(x, shape), heads);
+}
+
 /// The rule of inference has held lengths and shapes against one another.
 static bool groupQueryAttention(Legalization &n) {
   int64_t heads = n.node().intAttr("num_heads", 0);
@@ -340,8 +358,8 @@ static bool groupQueryAttention(Legalization &n) {
     parts[2] = n.sliceLast(packed, (heads + groups) * size, groups * size);
   }
   GeneralAttention a;
-  a.q = splitHeads(n, parts[0], heads);
-  a.k = splitHeads(n, parts[1], groups);
+  a.q = headsOf(n, parts[0], heads, n.optional(14));
+  a.k = headsOf(n, parts[1], groups, n.optional(15));
   a.v = splitHeads(n, parts[2], groups);
   const int64_t tokens = a.queries(), total = *statedLength(n.node(), tokens);
   if (n.has(3) && isGrowingState(n.input(3)) && fillsRoom(n.node(), tokens))
@@ -414,7 +432,7 @@ llvm::ArrayRef<Operator> wsec::infer::groupedAttentionOperators() {
       {"com.microsoft.GroupQueryAttention", groupQueryAttention,
        groupQueryAttention,
        "num_heads kv_num_heads scale softcap do_rotary rotary_interleaved "
-       "local_window_size causal smooth_softmax"},
+       "local_window_size causal smooth_softmax qk_norm_epsilon"},
   };
   return operators;
 }
