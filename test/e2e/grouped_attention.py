@@ -25,8 +25,8 @@ WAYS = ["input", "bound", "initializer"]
 TOLERANCE = 1e-5
 EPSILON = 1e-3
 HEADS, SIZE = 4, 16  # onnxruntime turns heads of multiples of 16
-NAMES = ["q", "k", "v", "past_keys", "past_values", "last", "total", "cosines", "sines", "ids", "bias", "sink", "", "",
-         "query_norm", "key_norm"]
+NAMES = ["q", "k", "v", "past_keys", "past_values", "last", "total", "cosines", "sines", "ids", "bias", "sink",
+         "key_scale", "value_scale", "query_norm", "key_norm"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Case:
     bias: bool = False
     sink: bool = False    # a score of each head beside those of keys
     column: bool = False  # lengths are [batch, 1]
+    scales: str = ""      # of a cache of integers
     norms: bool = False   # of each head of queries and keys
     flags: dict = field(default_factory=dict)
 
@@ -72,6 +73,9 @@ CASES = [
     Case((5, 2), 1, 7, past=6, sink=True, flags={"local_window_size": 3}),
     Case((5, 2), 1, 7, past=9, column=True, flags={"smooth_softmax": 1}),
     Case((5, 2), 1, 7, past=6, norms=True),
+    Case((5, 2), 1, 7, past=7, scales="PER_TENSOR"),
+    Case((5,), 3, 9, past=6, scales="PER_CHANNEL", flags={"local_window_size": 4}),
+    Case((3,), 4, 4, past=9, scales="PER_TENSOR"),
     Case((5,), 3, 9, past=9, norms=True, packed=True, rotary=False),
     Case((3,), 4, 4, past=9),                                    # a whole prompt into a cache
     Case((6,), 3, 7, past=9, flags={"local_window_size": 3, "softcap": 5.0}),
@@ -99,8 +103,10 @@ def operands(case, random):
         starts = np.array(case.last) + 1 - case.tokens if case.total > case.tokens else np.zeros(batch)
         behind = np.arange(case.past) >= starts[:, None]
         for i in (3, 4):
-            cache = random.standard_normal((batch, case.past, case.groups, SIZE)).astype("f4")
-            given[i] = np.ascontiguousarray(hide(cache, behind).swapaxes(1, 2))
+            shape = (batch, case.past, case.groups, SIZE)
+            cache = random.integers(-128, 128, shape).astype("i1") if case.scales else hide(
+                random.standard_normal(shape).astype("f4"), behind)
+            given[i] = np.ascontiguousarray(cache.swapaxes(1, 2))
     given[5] = np.array(case.last, np.int32).reshape([batch, 1] if case.column else [batch])
     given[6] = np.array(case.total, np.int32)
     if case.rotary:
@@ -112,6 +118,9 @@ def operands(case, random):
         given[10] = random.standard_normal((1, HEADS, case.tokens, case.total)).astype("f4")
     if case.sink:
         given[11] = 2 * random.standard_normal(HEADS).astype("f4")
+    if case.scales:
+        shape = (1, case.groups, 1, SIZE) if case.scales == "PER_CHANNEL" else (1,)
+        given[12], given[13] = (random.uniform(0.01, 0.03, shape).astype("f4") for _ in range(2))
     if case.norms:
         given[14], given[15] = (random.standard_normal((2, SIZE)) + 2).astype("f4")
     return given
@@ -129,7 +138,9 @@ def attention(case):
     names = [NAMES[i] if i in given else "" for i in range(max(given) + 1)]
     node = h.make_node("GroupQueryAttention", names, ["y", "keys", "values"], "attention", domain="com.microsoft",
                        num_heads=HEADS, kv_num_heads=case.groups, do_rotary=int(case.rotary),
-                       **({"qk_norm_epsilon": EPSILON} if case.norms else {}), **case.flags)
+                       **({"qk_norm_epsilon": EPSILON} if case.norms else {}),
+                       **({"k_quant_type": case.scales, "v_quant_type": case.scales, "kv_cache_bit_width": 8}
+                          if case.scales else {}), **case.flags)
     return node, {NAMES[i]: value for i, value in given.items()}
 
 
@@ -154,7 +165,8 @@ def apart(case, node):
 def write(path, nodes, values, constants):
     inputs = [h.make_tensor_value_info(name, h.np_dtype_to_tensor_dtype(value.dtype), value.shape)
               for name, value in values.items() if name not in constants]
-    outputs = [h.make_tensor_value_info(name, T.FLOAT, None) for name in nodes[-1].output]
+    held = T.INT8 if "key_scale" in values else T.FLOAT
+    outputs = [h.make_tensor_value_info(name, kind, None) for name, kind in zip(nodes[-1].output, [T.FLOAT, held, held])]
     tensors = [onnx.numpy_helper.from_array(values[name], name) for name in constants]
     onnx.save(h.make_model(h.make_graph(nodes, "grouped", inputs, outputs, tensors), ir_version=10, opset_imports=[
         h.make_opsetid("", 21), h.make_opsetid("com.microsoft", 1)]), path)
@@ -172,7 +184,7 @@ def check(case, way, work, mesh):
     """By engine, the names of wrong results."""
     node, values = attention(case)
     lengths = {"last", "ids"} & values.keys()
-    constants = {"total", "cosines", "sines", "query_norm", "key_norm"} & values.keys() | (lengths if way == "initializer" else set())
+    constants = {"total", "cosines", "sines", "query_norm", "key_norm", "key_scale", "value_scale"} & values.keys() | (lengths if way == "initializer" else set())
     if way == "input" and is_room(case):
         constants -= {"total"}
     write(work / "m.onnx", [node], values, sorted(constants))
