@@ -398,7 +398,7 @@ void ModuleBuilder::importWithBodies(const NodeProto &node) {
     Attribute value =
         attribute.has_g()
             ? importBody(attribute.g(),
-                         hostName(node.name() + "/" + attribute.name()),
+                         bodyName(node.name() + "/" + attribute.name()),
                          captured)
             : convertAttribute(node, attribute);
     if (!value)
@@ -425,6 +425,12 @@ Type ModuleBuilder::declaredType(const ValueInfoProto &input) const {
       llvm::any_of(shape, [](int64_t extent) { return extent != 1; }))
     return onnx::UnknownType::get(context);
   return RankedTensorType::get(shape, element);
+}
+
+/// Samples of an entry have bodies of their own.
+StringAttr ModuleBuilder::bodyName(StringRef name) const {
+  return isSample ? StringAttr::get(context, entry + "/" + name)
+                  : hostName(name);
 }
 
 /// A private function of the body's own inputs and of what it uses besides.

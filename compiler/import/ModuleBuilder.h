@@ -76,6 +76,7 @@ private:
   mlir::FlatSymbolRefAttr importBody(const GraphProto &body,
                                      llvm::StringRef name,
                                      llvm::ArrayRef<llvm::StringRef> captured);
+  mlir::StringAttr bodyName(llvm::StringRef name) const;
   mlir::Type declaredType(const ValueInfoProto &input) const;
   void addNode(const NodeProto &node, llvm::ArrayRef<mlir::Value> inputs,
                const mlir::NamedAttrList &attributes);

@@ -25,12 +25,13 @@ using onnx::BinaryKind;
 // Inference
 //===----------------------------------------------------------------------===//
 
-/// Of one token nothing but the room of a cache of a fixed size depends on the
-/// total length: one that is known in the run alone is taken to be all of that.
+/// Behind a cache of a fixed size, or in it without padding, nothing but its
+/// room depends on the total length: one that is known in the run alone is
+/// taken to be all of that. Of several tokens it decides which positions count.
 static bool fillsRoom(const Node &node, int64_t tokens) {
-  return tokens == 1 && !node.input(6).constant && node.has(3) &&
-         node.input(3).rank() == 4 && node.input(3).shape[2] > 0 &&
-         !node.has(10);
+  return (tokens == 1 || !node.has(9)) && !node.input(6).constant &&
+         node.has(3) && node.input(3).rank() == 4 &&
+         node.input(3).shape[2] >= tokens && !node.has(10);
 }
 
 /// How many keys the longest sequence may have, its queries' own included.
@@ -87,10 +88,34 @@ static bool rotaryFits(Node &node, int64_t batch, int64_t tokens, int64_t total,
   return true;
 }
 
+/// Of a cache of integers: 8 bits, a scale for all or one for each channel.
+static bool scalesFit(Node &node, int64_t groups, int64_t size) {
+  constexpr StringLiteral names[] = {"k_quant_type", "v_quant_type"};
+  for (size_t i : {0, 1}) {
+    const StringRef scales = node.stringAttr(names[i]);
+    const bool isInteger =
+        node.has(3 + i) && node.input(3 + i).type != node.input(0).type;
+    if (isInteger != (scales != "NONE") || isInteger != node.has(12 + i))
+      return node.fail(names[i] + Twine(" is ") + scales +
+                       (isInteger ? ", of a cache of integers"
+                                  : ", of a cache of floats, or of none"));
+    if (!isInteger)
+      continue;
+    const int64_t bits = node.intAttr("kv_cache_bit_width");
+    if (bits != 8 || node.input(3 + i).type != ElementType::Int8)
+      return node.fail("a cache of integers of " + Twine(bits) +
+                       " bits, expected 8, with a sign");
+    const Shape &shape = node.input(12 + i).shape;
+    if (scales == "PER_CHANNEL"
+            ? ArrayRef(shape) != ArrayRef<int64_t>({1, groups, 1, size})
+            : numElements(shape) != 1)
+      return node.fail("scales of shape " + printShape(shape) +
+                       " of a cache whose scales are " + scales);
+  }
+  return true;
+}
+
 static bool groupQueryAttention(Node &node) {
-  if (!node.refuses({12, 13}, "a cache of integers") ||
-      !node.refuses({14, 15}, "norms of queries and keys"))
-    return false;
   if (node.has(1) != node.has(2) || node.has(3) != node.has(4))
     return node.fail("keys without values, or a cache of one of them");
   const Fact &x = node.input(0);
@@ -109,8 +134,14 @@ static bool groupQueryAttention(Node &node) {
   int64_t batch = x.shape[0], tokens = x.shape[1], size = x.shape[2] / split;
   Shape each = {batch, tokens, groups * size};
   if (!node.hasShape(1, "keys", each) || !node.hasShape(2, "values", each) ||
-      !node.hasShape(11, "sinks", {heads}))
+      !node.hasShape(11, "sinks", {heads}) ||
+      !node.hasShape(14, "the norm of queries", {size}) ||
+      !node.hasShape(15, "the norm of keys", {size}))
     return false;
+  if (!scalesFit(node, groups, size))
+    return false;
+  if (node.has(14) != node.has(15))
+    return node.fail("a norm of queries without one of keys, or of keys alone");
   if (node.input(5).shape != Shape{batch, 1} &&
       !node.hasShape(5, "lengths", {batch}))
     return false;
@@ -129,8 +160,9 @@ static bool groupQueryAttention(Node &node) {
   cache[2] = std::max(cache[2], *total);
   if (!biasFits(node, 10, {batch, heads, tokens, *total}))
     return false;
+  const ElementType held = node.has(12) ? ElementType::Int8 : x.type;
   return node.setOutputs(
-      {unknown(x.type, {batch, tokens, heads * size}), unknown(x.type, cache)});
+      {unknown(x.type, {batch, tokens, heads * size}), unknown(held, cache)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -327,6 +359,32 @@ static Value promptMask(Legalization &n, Value lengths, int64_t keys,
   return n.binary(BinaryKind::And, isToken, isNear);
 }
 
+/// A scale of a cache of integers, for all elements or for each channel.
+static Value scaleOf(Legalization &n, size_t i) {
+  Value scale = n.cast(n.input(i), n.builder().getF32Type());
+  return numElements(shapeOf(scale)) == 1 ? n.reshape(scale, {}) : scale;
+}
+
+/// The integers that a cache of 8 bits holds of `x`, as f32.
+static Value integersOf(Legalization &n, Value x, Value scale) {
+  x = n.unary(onnx::UnaryKind::Round, n.binary(BinaryKind::Div, x, scale));
+  return n.binary(BinaryKind::Min, n.binary(BinaryKind::Max, x, -128.0), 127.0);
+}
+
+/// Heads [batch, heads, tokens, size] of `x`, each over its own root mean
+/// square, if there is a scale for that.
+static Value headsOf(Legalization &n, Value x, int64_t heads, Value scale) {
+  if (!scale)
+    return splitHeads(n, x, heads);
+  const Shape shape(shapeOf(x));
+  x = n.reshape(x, {shape[0], shape[1], heads, shape[2] / heads});
+  x = onnx::RMSNormOp::create(
+      n.builder(), n.loc(), x.getType(), x, scale,
+      n.builder().getF32FloatAttr(n.node().floatAttr("qk_norm_epsilon", 1e-6)),
+      IntegerAttr(), n.nameAttr());
+  return splitHeads(n, n.reshape(x, shape), heads);
+}
+
 /// The rule of inference has held lengths and shapes against one another.
 static bool groupQueryAttention(Legalization &n) {
   int64_t heads = n.node().intAttr("num_heads", 0);
@@ -340,8 +398,8 @@ static bool groupQueryAttention(Legalization &n) {
     parts[2] = n.sliceLast(packed, (heads + groups) * size, groups * size);
   }
   GeneralAttention a;
-  a.q = splitHeads(n, parts[0], heads);
-  a.k = splitHeads(n, parts[1], groups);
+  a.q = headsOf(n, parts[0], heads, n.optional(14));
+  a.k = headsOf(n, parts[1], groups, n.optional(15));
   a.v = splitHeads(n, parts[2], groups);
   const int64_t tokens = a.queries(), total = *statedLength(n.node(), tokens);
   if (n.has(3) && isGrowingState(n.input(3)) && fillsRoom(n.node(), tokens))
@@ -359,17 +417,27 @@ static bool groupQueryAttention(Legalization &n) {
   }
   const int64_t room =
       n.has(3) ? std::max(shapeOf(n.input(3))[2], total) : total;
-  auto present = [&](Value past, Value now) {
-    return past && isGrowingState(past)
-               ? appendToState(n, past, now, 2, /*isInPlace=*/true)
-               : cacheOf(n, past, now, starts, room);
-  };
-  Value keys = present(n.optional(3), a.k);
-  Value values = present(n.optional(4), a.v);
-  if (!keys || !values)
-    return false;
-  a.k = tokensOf(n, keys, 0, total);
-  a.v = tokensOf(n, values, 0, total);
+  Value held[2], *both[] = {&a.k, &a.v};
+  for (auto [i, its] : llvm::enumerate(both)) {
+    Value past = n.optional(3 + i),
+          scale = n.has(12) ? scaleOf(n, 12 + i) : Value();
+    const bool grows = past && isGrowingState(past);
+    if (scale && grows)
+      return n.fail("a cache of integers that grows");
+    if (scale) {
+      past = n.cast(past, n.builder().getF32Type());
+      *its = integersOf(n, *its, scale);
+    }
+    held[i] = grows ? appendToState(n, past, *its, 2, /*isInPlace=*/true)
+                    : cacheOf(n, past, *its, starts, room);
+    if (!held[i])
+      return false;
+    *its = tokensOf(n, held[i], 0, total);
+    if (!scale)
+      continue;
+    *its = n.binary(BinaryKind::Mul, *its, scale);
+    held[i] = n.cast(held[i], n.resultType(1 + i).getElementType());
+  }
   a.scale = n.node().floatAttr("scale", 0);
   a.softcap = n.node().floatAttr("softcap", 0);
   a.right = n.node().intAttr("causal") ? 0 : -1;
@@ -404,7 +472,7 @@ static bool groupQueryAttention(Legalization &n) {
   } else {
     a.lengths = startsPlus(n, starts, tokens);
   }
-  SmallVector<Value> results = {attend(n, a), keys, values};
+  SmallVector<Value> results = {attend(n, a), held[0], held[1]};
   results.resize(n.op().getNumResults());
   return n.replace(results);
 }
@@ -414,7 +482,9 @@ llvm::ArrayRef<Operator> wsec::infer::groupedAttentionOperators() {
       {"com.microsoft.GroupQueryAttention", groupQueryAttention,
        groupQueryAttention,
        "num_heads kv_num_heads scale softcap do_rotary rotary_interleaved "
-       "local_window_size causal smooth_softmax"},
+       "local_window_size causal smooth_softmax qk_norm_epsilon "
+       "kv_cache_bit_width k_quant_type=NONE|PER_TENSOR|PER_CHANNEL "
+       "v_quant_type=NONE|PER_TENSOR|PER_CHANNEL"},
   };
   return operators;
 }

@@ -23,8 +23,10 @@ from onnx import helper as h
 ENGINES = ["burst", "strips", "wavelet"]
 WAYS = ["input", "bound", "initializer"]
 TOLERANCE = 1e-5
+EPSILON = 1e-3
 HEADS, SIZE = 4, 16  # onnxruntime turns heads of multiples of 16
-NAMES = ["q", "k", "v", "past_keys", "past_values", "last", "total", "cosines", "sines", "ids", "bias", "sink"]
+NAMES = ["q", "k", "v", "past_keys", "past_values", "last", "total", "cosines", "sines", "ids", "bias", "sink",
+         "key_scale", "value_scale", "query_norm", "key_norm"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Case:
     bias: bool = False
     sink: bool = False    # a score of each head beside those of keys
     column: bool = False  # lengths are [batch, 1]
+    scales: str = ""      # of a cache of integers
+    norms: bool = False   # of each head of queries and keys
     flags: dict = field(default_factory=dict)
 
     def is_padding(self):
@@ -68,6 +72,13 @@ CASES = [
     Case((1, 3), 4, 4, sink=True, column=True),
     Case((5, 2), 1, 7, past=6, sink=True, flags={"local_window_size": 3}),
     Case((5, 2), 1, 7, past=9, column=True, flags={"smooth_softmax": 1}),
+    Case((5, 2), 1, 7, past=6, norms=True),
+    Case((5, 2), 1, 7, past=7, scales="PER_TENSOR"),
+    Case((5,), 3, 9, past=6, scales="PER_CHANNEL", flags={"local_window_size": 4}),
+    Case((3,), 4, 4, past=9, scales="PER_TENSOR"),
+    Case((5,), 3, 9, past=9, norms=True, packed=True, rotary=False),
+    Case((3,), 4, 4, past=9),                                    # a whole prompt into a cache
+    Case((6,), 3, 7, past=9, flags={"local_window_size": 3, "softcap": 5.0}),
 ]
 
 # A case, and lengths that it cannot have.
@@ -92,8 +103,10 @@ def operands(case, random):
         starts = np.array(case.last) + 1 - case.tokens if case.total > case.tokens else np.zeros(batch)
         behind = np.arange(case.past) >= starts[:, None]
         for i in (3, 4):
-            cache = random.standard_normal((batch, case.past, case.groups, SIZE)).astype("f4")
-            given[i] = np.ascontiguousarray(hide(cache, behind).swapaxes(1, 2))
+            shape = (batch, case.past, case.groups, SIZE)
+            cache = random.integers(-128, 128, shape).astype("i1") if case.scales else hide(
+                random.standard_normal(shape).astype("f4"), behind)
+            given[i] = np.ascontiguousarray(cache.swapaxes(1, 2))
     given[5] = np.array(case.last, np.int32).reshape([batch, 1] if case.column else [batch])
     given[6] = np.array(case.total, np.int32)
     if case.rotary:
@@ -105,12 +118,18 @@ def operands(case, random):
         given[10] = random.standard_normal((1, HEADS, case.tokens, case.total)).astype("f4")
     if case.sink:
         given[11] = 2 * random.standard_normal(HEADS).astype("f4")
+    if case.scales:
+        shape = (1, case.groups, 1, SIZE) if case.scales == "PER_CHANNEL" else (1,)
+        given[12], given[13] = (random.uniform(0.01, 0.03, shape).astype("f4") for _ in range(2))
+    if case.norms:
+        given[14], given[15] = (random.standard_normal((2, SIZE)) + 2).astype("f4")
     return given
 
 
 def is_room(case):
     """Whether nothing but the room of the cache depends on the total length, so that it may be fed."""
-    return case.tokens == 1 and case.past >= case.total and not case.bias
+    behind = case.tokens == 1 or not case.ids and not case.is_padding().any()
+    return behind and case.past >= case.total and not case.bias
 
 
 def attention(case):
@@ -118,16 +137,38 @@ def attention(case):
     given = operands(case, np.random.default_rng(CASES.index(case)))
     names = [NAMES[i] if i in given else "" for i in range(max(given) + 1)]
     node = h.make_node("GroupQueryAttention", names, ["y", "keys", "values"], "attention", domain="com.microsoft",
-                       num_heads=HEADS, kv_num_heads=case.groups, do_rotary=int(case.rotary), **case.flags)
+                       num_heads=HEADS, kv_num_heads=case.groups, do_rotary=int(case.rotary),
+                       **({"qk_norm_epsilon": EPSILON} if case.norms else {}),
+                       **({"k_quant_type": case.scales, "v_quant_type": case.scales, "kv_cache_bit_width": 8}
+                          if case.scales else {}), **case.flags)
     return node, {NAMES[i]: value for i, value in given.items()}
 
 
-def write(path, node, values, constants):
+def apart(case, node):
+    """The same with norms of their own, which onnxruntime's processor has nowhere else."""
+    shared, width = case.groups * SIZE, HEADS * SIZE
+    nodes = [h.make_node("Constant", [], ["parts"], value_ints=[width, shared, shared]),
+             h.make_node("Split", ["q", "parts"], ["q0", "k0", "v0"], axis=2)] if case.packed else [
+                 h.make_node("Identity", [name], [f"{name}0"]) for name in "qkv"]
+    for name, scale, count in ("q", "query_norm", HEADS), ("k", "key_norm", case.groups):
+        nodes += [h.make_node("Constant", [], [f"{name}1"], value_ints=[0, 0, count, SIZE]),
+                  h.make_node("Reshape", [f"{name}0", f"{name}1"], [f"{name}2"]),
+                  h.make_node("SimplifiedLayerNormalization", [f"{name}2", scale], [f"{name}3"], epsilon=EPSILON),
+                  h.make_node("Constant", [], [f"{name}4"], value_ints=[0, 0, -1]),
+                  h.make_node("Reshape", [f"{name}3", f"{name}4"], [f"{name}5"])]
+    plain = h.make_node("GroupQueryAttention", ["q5", "k5", "v0", *node.input[3:12]], node.output, "attention",
+                        domain="com.microsoft", num_heads=HEADS, kv_num_heads=case.groups,
+                        do_rotary=int(case.rotary), **case.flags)
+    return [*nodes, plain]
+
+
+def write(path, nodes, values, constants):
     inputs = [h.make_tensor_value_info(name, h.np_dtype_to_tensor_dtype(value.dtype), value.shape)
               for name, value in values.items() if name not in constants]
-    outputs = [h.make_tensor_value_info(name, T.FLOAT, None) for name in node.output]
+    held = T.INT8 if "key_scale" in values else T.FLOAT
+    outputs = [h.make_tensor_value_info(name, kind, None) for name, kind in zip(nodes[-1].output, [T.FLOAT, held, held])]
     tensors = [onnx.numpy_helper.from_array(values[name], name) for name in constants]
-    onnx.save(h.make_model(h.make_graph([node], "grouped", inputs, outputs, tensors), ir_version=10, opset_imports=[
+    onnx.save(h.make_model(h.make_graph(nodes, "grouped", inputs, outputs, tensors), ir_version=10, opset_imports=[
         h.make_opsetid("", 21), h.make_opsetid("com.microsoft", 1)]), path)
 
 
@@ -143,12 +184,13 @@ def check(case, way, work, mesh):
     """By engine, the names of wrong results."""
     node, values = attention(case)
     lengths = {"last", "ids"} & values.keys()
-    constants = {"total", "cosines", "sines"} & values.keys() | (lengths if way == "initializer" else set())
+    constants = {"total", "cosines", "sines", "query_norm", "key_norm", "key_scale", "value_scale"} & values.keys() | (lengths if way == "initializer" else set())
     if way == "input" and is_room(case):
         constants -= {"total"}
-    write(work / "m.onnx", node, values, sorted(constants))
+    write(work / "m.onnx", [node], values, sorted(constants))
+    write(work / "reference.onnx", apart(case, node) if case.norms else [node], values, sorted(constants))
     inputs = {name: value for name, value in values.items() if name not in constants}
-    session = onnxruntime.InferenceSession(work / "m.onnx")
+    session = onnxruntime.InferenceSession(work / "reference.onnx")
     expected = dict(zip(node.output, session.run(None, inputs)))
     flags = []
     for name in sorted(lengths) if way == "bound" else []:
@@ -169,7 +211,7 @@ def runs_impossible(case, last, work, mesh):
     """Whether lengths that cannot be go through."""
     node, values = attention(case)
     constants = {"total", "cosines", "sines"} & values.keys()
-    write(work / "m.onnx", node, values, sorted(constants))
+    write(work / "m.onnx", [node], values, sorted(constants))
     values["last"] = np.array(last, np.int32)
     np.savez(work / "in.npz", **{name: value for name, value in values.items() if name not in constants})
     run(["wsec", work / "m.onnx", "-o", work / "m.wafer", f"--mesh={mesh}", "--quiet"])

@@ -151,6 +151,19 @@ def halved(model):
     return model
 
 
+def looped(model):
+    """The same with logits that go through a loop of two trips."""
+    for node in model.graph.node:
+        node.output[:] = ["before" if name == "logits" else name for name in node.output]
+    one = [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+           helper.make_tensor_value_info("h", TensorProto.FLOAT, None)]
+    made = [helper.make_tensor_value_info("c", TensorProto.BOOL, []), helper.make_tensor_value_info("t", TensorProto.FLOAT, None)]
+    body = helper.make_graph([helper.make_node("Abs", ["h"], ["t"], "abs")], "body", one, made)
+    model.graph.node.append(helper.make_node("Loop", ["trips", "", "before"], ["logits"], "again", body=body))
+    model.graph.initializer.append(numpy_helper.from_array(np.int64(2), "trips"))
+    return model
+
+
 def fused(name, path):
     import fused_graphs
 
@@ -174,7 +187,7 @@ FUSED = {"genai": "fused-genai.extend", "genai-int4": "fused-genai.int4",
 def main():
     name, path = sys.argv[1], Path(sys.argv[2])
     model = fused(name, path) if name in FUSED else concat(name.partition("-")[2])
-    model = halved(model) if name.endswith("half") else model
+    model = halved(model) if name.endswith("half") else looped(model) if name.endswith("loop") else model
     onnx.save(model, path)
 
 
