@@ -396,7 +396,8 @@ def Wse_ElementwiseOp : Wse_KernelOp<"elementwise", (ins
   let summary = "Computes each element of the result from its peers.";
   let description = [{
     The body is a scalar program on f32 and i32 (`arith` and `math`) that every PE runs
-    for each of its elements: no word leaves its PE. Its arguments are one
+    for each of its elements: no word leaves its PE, unless functions of few tokens
+    are shared by rows that have none. Its arguments are one
     scalar per input and then one per vector. Vectors hold one constant per
     feature and stream in from the store. Integers wrap; of `addi`, `subi` and
     `muli` with `overflow<nsw>`, and of `fptosi`, a result beyond 32 bits ends the
