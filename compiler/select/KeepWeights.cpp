@@ -20,6 +20,29 @@ namespace wsec::select {
 
 using namespace wsec;
 
+/// Gives each kernel the variant in which it streams least.
+static void takeVariants(wse::ProgramOp program) {
+  SmallVector<wse::KernelOp> kernels;
+  for (wse::KernelOp kernel : program.kernels())
+    if (findKernel(kernel)) // of others routing says so
+      kernels.push_back(kernel);
+  const wse::SelectionAttr selection = program.getSelectionAttr();
+  const select::ScratchLimits limits = {selection ? selection.getCode() : 0,
+                                        selection &&
+                                            selection.getLittleScratch()};
+  SmallVector<int> variants;
+  {
+    const select::AssumeResident resident(program, kernels);
+    for (wse::KernelOp kernel : kernels)
+      variants.push_back(
+          select::holdingOffer(kernel, wse::regionOf(kernel).machine(), limits,
+                               selection && selection.getFewColors())
+              .variant);
+  }
+  for (auto [kernel, variant] : llvm::zip_equal(kernels, variants))
+    findKernel(kernel)->take(kernel, variant);
+}
+
 namespace {
 
 class Keeper {
@@ -29,7 +52,8 @@ public:
 
   void run() {
     for (wse::KernelOp kernel : program.kernels())
-      keep(kernel);
+      if (findKernel(kernel))
+        keep(kernel);
     if (entry)
       longestFirst();
   }
@@ -50,7 +74,10 @@ private:
 };
 
 struct KeepWeights final : select::impl::KeepWeightsPassBase<KeepWeights> {
-  void runOnOperation() override { Keeper(getOperation()).run(); }
+  void runOnOperation() override {
+    takeVariants(getOperation());
+    Keeper(getOperation()).run();
+  }
 };
 
 } // namespace
@@ -75,13 +102,7 @@ void Keeper::longestFirst() {
     fill->moveBefore(&block, block.end());
 }
 
-/// In the variant that needs to stream least.
 void Keeper::keep(wse::KernelOp kernel) {
-  const Kernel *library = findKernel(kernel);
-  if (!library)
-    return; // routing says so
-  const Machine region = wse::regionOf(kernel).machine();
-  library->take(kernel, select::holdingOffer(kernel, region).variant);
   for (NamedAttribute attribute : llvm::to_vector(kernel->getAttrs())) {
     Attribute value = attribute.getValue();
     if (auto weight = dyn_cast<wse::WeightAttr>(value))
