@@ -82,19 +82,17 @@ int64_t select::leastHeldBytes(wse::ProgramOp program, const Machine &machine) {
   int64_t bits = 0;
   llvm::DenseSet<wse::ParameterOp> counted; // looked up only
   for (wse::KernelOp kernel : program.kernels()) {
-    if (!findKernel(kernel) || wse::allWeights(kernel).empty())
+    const Kernel *library = findKernel(kernel);
+    if (!library || wse::allWeights(kernel).empty())
       continue;
-    const int variant = holdingOffer(kernel, machine).variant;
+    const SmallVector<Offer> offers = library->offers(kernel, machine);
     for (wse::WeightAttr weight : wse::allWeights(kernel)) {
       wse::ParameterOp parameter = constantOf(kernel, weight);
-      if (!parameter || counted.contains(parameter))
-        continue;
-      if (auto held =
-              findKernel(kernel)->held(kernel, variant, weight, machine)) {
-        counted.insert(parameter);
-        bits += weight.getType().getNumElements() *
-                held->type.getElementTypeBitWidth();
-      }
+      for (const Offer &offer : offers)
+        if (auto held = library->held(kernel, offer.variant, weight, machine);
+            held && parameter && counted.insert(parameter).second)
+          bits += weight.getType().getNumElements() *
+                  held->type.getElementTypeBitWidth();
     }
   }
   return bits / 8;
