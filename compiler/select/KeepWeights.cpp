@@ -54,12 +54,9 @@ public:
     for (wse::KernelOp kernel : program.kernels())
       if (findKernel(kernel))
         keep(kernel);
-    if (entry)
-      longestFirst();
   }
 
 private:
-  void longestFirst();
   void keep(wse::KernelOp kernel);
   wse::WeightAttr keep(wse::KernelOp kernel, wse::WeightAttr weight);
   wse::ParameterOp declare(wse::KernelOp kernel, const HeldWeight &held,
@@ -81,26 +78,6 @@ struct KeepWeights final : select::impl::KeepWeightsPassBase<KeepWeights> {
 };
 
 } // namespace
-
-/// Commands reach all regions in one order, and a region that is busy holds up
-/// those behind. So what takes long comes first, in all regions at once, and
-/// the short rest fills up what is left.
-void Keeper::longestFirst() {
-  mlir::Block &block = entry.getBody().front();
-  SmallVector<std::tuple<int64_t, size_t, wse::FillOp>> fills;
-  for (auto fill : block.getOps<wse::FillOp>()) {
-    auto parameter =
-        symbols.lookup<wse::ParameterOp>(fill.getParameterAttr().getValue());
-    fills.emplace_back(-parameter.getTensorType().getNumElements(),
-                       fills.size(), fill);
-  }
-  llvm::sort(fills, [](const auto &a, const auto &b) {
-    return std::tie(std::get<0>(a), std::get<1>(a)) <
-           std::tie(std::get<0>(b), std::get<1>(b));
-  });
-  for (auto &[elements, number, fill] : fills)
-    fill->moveBefore(&block, block.end());
-}
 
 void Keeper::keep(wse::KernelOp kernel) {
   for (NamedAttribute attribute : llvm::to_vector(kernel->getAttrs())) {
