@@ -389,8 +389,10 @@ void StageChoice::add(StageAnswers &known) {
   if (!known.fastest || *known.least > limit() ||
       known.fastest->stages.size() < 2)
     return;
-  fewest = std::min(fewest, known.fastest->cycles);
   candidates.push_back({number, *known.fastest});
+  StagePlan &plan = candidates.back().fastest;
+  finish(number, plan);
+  fewest = std::min(fewest, plan.cycles);
   candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
                                   [&](const Candidate &each) {
                                     return each.fastest.cycles > limit();
@@ -401,7 +403,7 @@ void StageChoice::add(StageAnswers &known) {
 std::optional<StageChoice::Chosen> StageChoice::best() const {
   std::optional<Chosen> best;
   auto consider = [&](const Candidate &candidate, const StagePlan &plan) {
-    if (plan.stages.size() > 1 &&
+    if (plan.stages.size() > 1 && plan.cycles <= limit() &&
         (!best || std::tie(plan.latency, plan.cycles) <
                       std::tie(best->plan.latency, best->plan.cycles)))
       best = {candidate.number, plan};
@@ -410,8 +412,10 @@ std::optional<StageChoice::Chosen> StageChoice::best() const {
     consider(each, each.fastest);
     // None at the very limit, where sums of another order are rounded up.
     const StageProblem its = problem(each.number);
-    if (auto plan = Partitioner(its).within(limit()))
+    if (auto plan = Partitioner(its).within(limit())) {
+      finish(each.number, *plan);
       consider(each, *plan);
+    }
   }
   return best;
 }

@@ -50,9 +50,13 @@ public:
     StagePlan plan;
   };
 
+  /// What the stages of a plan of the problem of that number take with the
+  /// channels that they get: cycles and latency.
+  using Finish = std::function<void(size_t, StagePlan &)>;
+
   /// `problem` gives that of a number, as often as it is asked.
-  explicit StageChoice(std::function<StageProblem(size_t)> problem)
-      : problem(std::move(problem)) {}
+  StageChoice(std::function<StageProblem(size_t)> problem, Finish finish)
+      : problem(std::move(problem)), finish(std::move(finish)) {}
 
   /// The next problem, of which that is known. One that makes no sense has no
   /// plan.
@@ -75,6 +79,7 @@ private:
   double limit() const { return fewest * (1 + nearTie); }
 
   std::function<StageProblem(size_t)> problem;
+  Finish finish;
   std::vector<Candidate> candidates;
   size_t count = 0;
   double fewest = std::numeric_limits<double>::infinity();

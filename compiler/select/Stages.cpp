@@ -67,6 +67,8 @@ public:
                  std::vector<StageRow> stageRows,
                  const KeepOptions &keep) const;
   StageProblem problem(const Setting &setting);
+  /// The cycles of a plan with the channels that its stages get.
+  void finish(StagePlan &plan, const Setting &setting);
   /// How many channels each stage should have, by the words it needs.
   std::vector<int64_t> sharesOf(const StagePlan &plan, const Setting &setting);
   /// Why it cannot be cut before that kernel of the list; empty if it can.
@@ -356,6 +358,22 @@ std::vector<int64_t> Stages::sharesOf(const StagePlan &plan,
   return counts;
 }
 
+void Stages::finish(StagePlan &plan, const Setting &setting) {
+  const std::vector<int64_t> shares = sharesOf(plan, setting);
+  plan.cycles = plan.latency = 0;
+  for (size_t i = 0; i < plan.stages.size(); ++i) {
+    Stage stage = plan.stages[i];
+    Setting own = setting;
+    own.share = shares[i];
+    own.widths = {setting.widths[stage.width]};
+    stage.width = 0;
+    const double cycles = problem(own).cyclesOf(
+        stage, i + 1 < plan.stages.size() && plan.stages[i + 1].turns);
+    plan.cycles = std::max(plan.cycles, cycles);
+    plan.latency += cycles;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Spreading
 //===----------------------------------------------------------------------===//
@@ -473,7 +491,10 @@ bool select::spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
   const Machine mesh = program.targetMachine();
   std::vector<Setting> settings;
   StageChoice choice(
-      [&](size_t number) { return stages.problem(settings[number]); });
+      [&](size_t number) { return stages.problem(settings[number]); },
+      [&](size_t number, StagePlan &plan) {
+        stages.finish(plan, settings[number]);
+      });
   for (int64_t rows : stages.heights(keep.clear)) {
     const std::vector<StageRow> stageRows =
         rowsOfStages(stages.onMesh, rows, mostRows, keep.clear);

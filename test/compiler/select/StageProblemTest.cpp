@@ -271,6 +271,9 @@ StageProblem twoLong(double middle) {
   return problem;
 }
 
+/// All have the share of the channels that they count on.
+void asItIs(size_t, StagePlan &) {}
+
 /// A choice that counts how often it asks for a problem.
 class CountingChoice {
 public:
@@ -278,10 +281,12 @@ public:
       : problems(std::move(problems)), answers(this->problems.size()) {}
 
   std::optional<StageChoice::Chosen> best() {
-    StageChoice choice([this](size_t number) {
-      ++asked;
-      return problems[number];
-    });
+    StageChoice choice(
+        [this](size_t number) {
+          ++asked;
+          return problems[number];
+        },
+        asItIs);
     for (StageAnswers &known : answers)
       choice.add(known);
     return choice.best();
@@ -321,6 +326,19 @@ TEST(StageChoice, OfSeveralProblems) {
   EXPECT_EQ(chosenOf({faster, twoLong(1)}).problem, 1u);
   EXPECT_EQ(chosenOf({faster, none, slower}).problem, 0u);
   EXPECT_FALSE(CountingChoice({}).best());
+}
+TEST(StageChoice, WithTheChannelsThatStagesGet) {
+  // | a | b | c | takes 10 more than with an even share, and loses.
+  StageAnswers known;
+  StageChoice choice([](size_t) { return twoLong(3); },
+                     [](size_t, StagePlan &plan) {
+                       if (plan.stages.size() == 3)
+                         plan.cycles += 10;
+                     });
+  choice.add(known);
+  const StagePlan plan = choice.best()->plan;
+  EXPECT_EQ(plan.stages.size(), 2u);
+  EXPECT_EQ(plan.cycles, 103.25);
 }
 TEST(StageChoice, OneStageIsNoPipeline) {
   StageProblem problem = twoLong(1);
@@ -384,10 +402,12 @@ TEST(StageChoice, HasAPlan) {
   for (const auto &[problem, has] :
        {std::pair(twoLong(1), true), std::pair(none, false)}) {
     StageAnswers known;
-    StageChoice choice([&, its = problem](size_t) {
-      ++asked;
-      return its;
-    });
+    StageChoice choice(
+        [&, its = problem](size_t) {
+          ++asked;
+          return its;
+        },
+        asItIs);
     EXPECT_EQ(choice.hasPlan(known), has);
     EXPECT_EQ(choice.hasPlan(known), has);
   }
