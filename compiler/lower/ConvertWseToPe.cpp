@@ -192,7 +192,7 @@ scheduledStreams(wse::KernelOp source,
 
 static void createLaunch(wse::KernelOp source, StringAttr routine,
                          StringRef kernel, ArrayRef<StreamSlot> streams,
-                         OpBuilder &builder) {
+                         bool follows, OpBuilder &builder) {
   MLIRContext *context = builder.getContext();
   SmallVector<Attribute> symbols, slots;
   for (const StreamSlot &its : streams) {
@@ -208,7 +208,8 @@ static void createLaunch(wse::KernelOp source, StringAttr routine,
       });
   pe::LaunchOp::create(
       builder, source.getLoc(), FlatSymbolRefAttr::get(routine), carried,
-      /*follows=*/UnitAttr(), FlatSymbolRefAttr::get(context, kernel),
+      follows ? builder.getUnitAttr() : UnitAttr(),
+      FlatSymbolRefAttr::get(context, kernel),
       symbols.empty() ? ArrayAttr() : builder.getArrayAttr(symbols),
       slots.empty() ? ArrayAttr() : builder.getArrayAttr(slots));
 }
@@ -338,6 +339,12 @@ struct ConvertWseToPe final
                                ArrayRef<std::string> names, OpBuilder launches,
                                RoutineSet &routines, ProgramBuilder &shared,
                                ClassSet &classes) {
+    // A region that is busy holds up commands for others behind its own.
+    const bool isOneCommand =
+        !kernels.empty() && kernels.front()
+                                    ->getParentOfType<wse::ProgramOp>()
+                                    .kernelRegions()
+                                    .size() > 1;
     for (size_t index = 0; index < kernels.size(); ++index) {
       wse::KernelOp op = kernels[index];
       auto parts = routineBuilders(op, classes, shared.freshSymbol(kindOf(op)));
@@ -353,7 +360,8 @@ struct ConvertWseToPe final
       createKernel(op, names[index], rectOf(parts),
                    findKernel(op)->cost(op, code.machine()), start, builder);
       launches.setInsertionPointToEnd(launches.getInsertionBlock());
-      createLaunch(op, *routine, names[index], *streams, launches);
+      createLaunch(op, *routine, names[index], *streams,
+                   isOneCommand && index > 0, launches);
       createValues(op, code, shared, launches);
     }
     return success();

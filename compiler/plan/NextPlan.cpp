@@ -40,7 +40,7 @@ Constraints wsec::plan::firstPlan(const Asked &asked) {
     plan.stageRows = mostStageRows;
   }
   plan.keepWeights = asked.resident;
-  plan.whereFaster = asked.stages && !asked.resident;
+  plan.whereFaster = asked.stages;
   plan.abreast.assign(mostParts - 1, mostParts);
   return plan;
 }

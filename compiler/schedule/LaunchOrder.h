@@ -7,21 +7,14 @@
 
 namespace wsec {
 
-/// The kernels in the order of their launches. Regions run at the same time,
-/// but commands reach all of them in one order, and a region that is busy holds
-/// up those behind, once queues are full (`commandsAhead` of the problem).
-///
-/// At first kernels of one region keep the order of the list, and the next
-/// launch is the one that is predicted to start first, of several that on whose
-/// regions most is left to be done, then the first of the list. A kernel takes
-/// part on its own region and on those of its operands.
+/// The kernels in the order of their launches. Regions run at the same time.
+/// Kernels of one keep the order of the list, and the next launch is the one
+/// that is predicted to start first, of several that on whose regions most is
+/// left to be done, then the first of the list. A kernel takes part on its own
+/// region and on those of its operands.
 ///
 ///   @a   [load   ][softmax][transfer]          load, load_1, softmax,
 ///   @b   [load_1     ]     [transfer][norm]    transfer, norm
-///
-/// Then kernels of an entry of which none uses what another makes, such as
-/// those that load weights, change places, on one region too: single ones are
-/// moved as long as the entry ends earlier for it.
 std::vector<size_t> orderLaunches(const SchedulingProblem &problem);
 
 } // namespace wsec

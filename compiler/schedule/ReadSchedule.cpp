@@ -2,7 +2,6 @@
 
 #include "compiler/schedule/ReadSchedule.h"
 #include "compiler/kernels/Kernel.h"
-#include "runtime/program/facts/CommandRoom.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -37,21 +36,6 @@ private:
 
 } // namespace
 
-/// As they get through the queues between the regions.
-static std::vector<std::vector<size_t>>
-commandsAhead(ArrayRef<Machine> regions) {
-  if (regions.empty())
-    return {};
-  const Machine &machine = regions.front();
-  const runtime::CommandQueues queues = {
-      machine.inputQueueWords, machine.reservedInputQueues,
-      machine.routerBufferWords, machine.rampCycles, machine.hopCycles};
-  std::vector<runtime::CommandTarget> targets;
-  for (const Machine &its : regions)
-    targets.push_back({its.x, its.y, its.x + its.width, its.y + its.height});
-  return runtime::commandsAhead(queues, targets);
-}
-
 FailureOr<SchedulingProblem>
 wsec::readSchedulingProblem(wse::ProgramOp program) {
   const Machine mesh = program.targetMachine();
@@ -64,7 +48,6 @@ wsec::readSchedulingProblem(wse::ProgramOp program) {
     regions[region.getSymNameAttr()] = machines.size();
     machines.push_back(region.machine());
   }
-  problem.commandsAhead = commandsAhead(machines);
   for (wse::PersistentOp held : program.persistents()) {
     auto region = regions.find(held.getHome().getAttr());
     if (region == regions.end())

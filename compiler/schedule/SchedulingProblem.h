@@ -68,9 +68,6 @@ public:
   int64_t codeBytes = 0;
   std::vector<KernelMemory> kernels;
   std::vector<PersistentMemory> persistents;
-  /// Commands behind the one that a region is at work on that reach another
-  /// meanwhile, [busy][other]; empty: any number.
-  std::vector<std::vector<size_t>> commandsAhead;
 
   static constexpr int64_t alignment = 4;
 

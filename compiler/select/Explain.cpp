@@ -138,10 +138,11 @@ static std::string tellOffers(wse::KernelOp op, const Machine &region,
 }
 
 /// The same of a kernel whose weights stay, in the variants that it may have.
-static std::string tellHeld(wse::KernelOp op, const Machine &region) {
+static std::string tellHeld(wse::KernelOp op, const Machine &region,
+                            ScratchLimits limits, bool fewColors) {
   const Kernel &kernel = *findKernel(op);
   const size_t weights = wse::allWeights(op).size();
-  const int chosen = holdingOffer(op, region).variant;
+  const int chosen = holdingOffer(op, region, limits, fewColors).variant;
   std::string text =
       line("variants", {"cycles", "compute", "stream", "fabric", "serial",
                         "scratch B", "colors", "held B"}) +
@@ -172,17 +173,17 @@ static std::string tellHeld(wse::KernelOp op, const Machine &region) {
          times(cost.total(), cost.lowerBound) + " of the lower bound of " +
          number(cost.lowerBound) + " cycles\n  decided: the most of its " +
          std::to_string(weights) +
-         " weights stay on the wafer; of such variants the one that it has "
-         "where they stream, else the fewest cycles\n";
+         " weights stay on the wafer, then the fewest cycles\n";
 }
 
 std::string Explanation::tellKernel(wse::KernelOp kernel, const Machine &region,
                                     ScratchLimits limits) const {
   if (!weightsStay || wse::allWeights(kernel).empty())
     return tellOffers(kernel, region, limits);
-  const AssumeResident resident(kernel->getParentOfType<wse::ProgramOp>(),
-                                kernel);
-  return tellHeld(kernel, region);
+  auto program = kernel->getParentOfType<wse::ProgramOp>();
+  const AssumeResident resident(program, kernel);
+  return tellHeld(kernel, region, limits,
+                  program.getSelectionAttr().getFewColors());
 }
 
 std::string Explanation::tellShapes(RegionShape chosen, size_t regions) const {

@@ -32,32 +32,37 @@ static int64_t countHeld(wse::KernelOp kernel, int variant,
   });
 }
 
-Offer select::holdingOffer(wse::KernelOp kernel, const Machine &machine) {
+Offer select::holdingOffer(wse::KernelOp kernel, const Machine &machine,
+                           ScratchLimits limits, bool fewColors) {
   const Kernel &library = *findKernel(kernel);
   SmallVector<Offer> offers = library.offers(kernel, machine);
-  llvm::erase_if(offers, [](const Offer &offer) { return bool(offer.input); });
   const int now = library.variantOf(kernel);
-  const auto *own = llvm::find_if(
-      offers, [&](const Offer &offer) { return offer.variant == now; });
+  auto isNow = [&](const Offer &offer) { return offer.variant == now; };
+  const Offer asItIs = {now,
+                        {},
+                        library.cost(kernel, machine),
+                        library.scratchBytes(kernel, machine)};
   // What is packed streams so, and is not on offer where it stays.
-  Offer best = own == offers.end()
-                   ? Offer{now,
-                           {},
-                           library.cost(kernel, machine),
-                           library.scratchBytes(kernel, machine)}
-                   : *own;
-  int64_t most = countHeld(kernel, now, machine);
-  for (const Offer &offer : offers) {
-    if (offer.variant == now)
-      continue;
-    const int64_t held = countHeld(kernel, offer.variant, machine);
-    if (held > most || (held == most && best.variant != now &&
-                        offer.cost.total() < best.cost.total())) {
-      best = offer;
-      most = held;
-    }
-  }
-  return best;
+  if (llvm::none_of(offers, isNow))
+    offers.push_back(asItIs);
+  llvm::erase_if(offers, [&](const Offer &offer) {
+    return offer.input || !offer.applies() ||
+           (offer.isDear() && limits.littleScratch);
+  });
+  if (offers.empty())
+    return asItIs;
+  auto held = [&](const Offer &offer) {
+    return countHeld(kernel, offer.variant, machine);
+  };
+  int64_t most = 0;
+  for (const Offer &offer : offers)
+    most = std::max(most, held(offer));
+  llvm::erase_if(offers,
+                 [&](const Offer &offer) { return held(offer) < most; });
+  if (const auto *own = llvm::find_if(offers, isNow);
+      fewColors && own != offers.end())
+    return *own;
+  return *cheapestOffer(kernel, offers, machine, {}, limits).offer;
 }
 
 select::HeldAmount select::heldAmount(wse::KernelOp kernel, int variant,
@@ -77,19 +82,17 @@ int64_t select::leastHeldBytes(wse::ProgramOp program, const Machine &machine) {
   int64_t bits = 0;
   llvm::DenseSet<wse::ParameterOp> counted; // looked up only
   for (wse::KernelOp kernel : program.kernels()) {
-    if (!findKernel(kernel) || wse::allWeights(kernel).empty())
+    const Kernel *library = findKernel(kernel);
+    if (!library || wse::allWeights(kernel).empty())
       continue;
-    const int variant = holdingOffer(kernel, machine).variant;
+    const SmallVector<Offer> offers = library->offers(kernel, machine);
     for (wse::WeightAttr weight : wse::allWeights(kernel)) {
       wse::ParameterOp parameter = constantOf(kernel, weight);
-      if (!parameter || counted.contains(parameter))
-        continue;
-      if (auto held =
-              findKernel(kernel)->held(kernel, variant, weight, machine)) {
-        counted.insert(parameter);
-        bits += weight.getType().getNumElements() *
-                held->type.getElementTypeBitWidth();
-      }
+      for (const Offer &offer : offers)
+        if (auto held = library->held(kernel, offer.variant, weight, machine);
+            held && parameter && counted.insert(parameter).second)
+          bits += weight.getType().getNumElements() *
+                  held->type.getElementTypeBitWidth();
     }
   }
   return bits / 8;

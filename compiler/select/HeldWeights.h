@@ -5,7 +5,7 @@
 #ifndef WSEC_COMPILER_SELECT_HELDWEIGHTS_H
 #define WSEC_COMPILER_SELECT_HELDWEIGHTS_H
 
-#include "compiler/kernels/Kernel.h"
+#include "compiler/select/KernelChoice.h"
 #include "dialects/wse/Wse.h"
 
 namespace wsec::select {
@@ -14,8 +14,10 @@ namespace wsec::select {
 bool isStreamedConstant(wse::KernelOp kernel, wse::WeightAttr weight);
 
 /// The offer of the kernel that holds most of its weights on a region of that
-/// machine, of such the variant it has, or the cheapest.
-Offer holdingOffer(wse::KernelOp kernel, const Machine &machine);
+/// machine, of such the cheapest; with `fewColors` the variant it has, if that
+/// is one of them: it was chosen with colors in mind.
+Offer holdingOffer(wse::KernelOp kernel, const Machine &machine,
+                   ScratchLimits limits = {}, bool fewColors = false);
 
 /// Weights that a kernel holds.
 struct HeldAmount {

@@ -20,6 +20,29 @@ namespace wsec::select {
 
 using namespace wsec;
 
+/// Gives each kernel the variant in which it streams least.
+static void takeVariants(wse::ProgramOp program) {
+  SmallVector<wse::KernelOp> kernels;
+  for (wse::KernelOp kernel : program.kernels())
+    if (findKernel(kernel)) // of others routing says so
+      kernels.push_back(kernel);
+  const wse::SelectionAttr selection = program.getSelectionAttr();
+  const select::ScratchLimits limits = {selection ? selection.getCode() : 0,
+                                        selection &&
+                                            selection.getLittleScratch()};
+  SmallVector<int> variants;
+  {
+    const select::AssumeResident resident(program, kernels);
+    for (wse::KernelOp kernel : kernels)
+      variants.push_back(
+          select::holdingOffer(kernel, wse::regionOf(kernel).machine(), limits,
+                               selection && selection.getFewColors())
+              .variant);
+  }
+  for (auto [kernel, variant] : llvm::zip_equal(kernels, variants))
+    findKernel(kernel)->take(kernel, variant);
+}
+
 namespace {
 
 class Keeper {
@@ -29,13 +52,11 @@ public:
 
   void run() {
     for (wse::KernelOp kernel : program.kernels())
-      keep(kernel);
-    if (entry)
-      longestFirst();
+      if (findKernel(kernel))
+        keep(kernel);
   }
 
 private:
-  void longestFirst();
   void keep(wse::KernelOp kernel);
   wse::WeightAttr keep(wse::KernelOp kernel, wse::WeightAttr weight);
   wse::ParameterOp declare(wse::KernelOp kernel, const HeldWeight &held,
@@ -50,38 +71,15 @@ private:
 };
 
 struct KeepWeights final : select::impl::KeepWeightsPassBase<KeepWeights> {
-  void runOnOperation() override { Keeper(getOperation()).run(); }
+  void runOnOperation() override {
+    takeVariants(getOperation());
+    Keeper(getOperation()).run();
+  }
 };
 
 } // namespace
 
-/// Commands reach all regions in one order, and a region that is busy holds up
-/// those behind. So what takes long comes first, in all regions at once, and
-/// the short rest fills up what is left.
-void Keeper::longestFirst() {
-  mlir::Block &block = entry.getBody().front();
-  SmallVector<std::tuple<int64_t, size_t, wse::FillOp>> fills;
-  for (auto fill : block.getOps<wse::FillOp>()) {
-    auto parameter =
-        symbols.lookup<wse::ParameterOp>(fill.getParameterAttr().getValue());
-    fills.emplace_back(-parameter.getTensorType().getNumElements(),
-                       fills.size(), fill);
-  }
-  llvm::sort(fills, [](const auto &a, const auto &b) {
-    return std::tie(std::get<0>(a), std::get<1>(a)) <
-           std::tie(std::get<0>(b), std::get<1>(b));
-  });
-  for (auto &[elements, number, fill] : fills)
-    fill->moveBefore(&block, block.end());
-}
-
-/// In the variant that needs to stream least.
 void Keeper::keep(wse::KernelOp kernel) {
-  const Kernel *library = findKernel(kernel);
-  if (!library)
-    return; // routing says so
-  const Machine region = wse::regionOf(kernel).machine();
-  library->take(kernel, select::holdingOffer(kernel, region).variant);
   for (NamedAttribute attribute : llvm::to_vector(kernel->getAttrs())) {
     Attribute value = attribute.getValue();
     if (auto weight = dyn_cast<wse::WeightAttr>(value))

@@ -117,8 +117,8 @@ def MarkSparsePass : Pass<"wse-mark-sparse", "::mlir::ModuleOp"> {
 def KeepWeightsPass : Pass<"wse-keep-weights", "::wsec::wse::ProgramOp"> {
   let summary = "Makes weights resident that kernels can read on the wafer.";
   let description = [{
-    wse, selected. A kernel takes the variant that can hold most of its weights.
-    These become resident parameters, which entry `@load` fills: called once, it
+    wse, selected. A kernel takes the variant that can hold most of its weights,
+    of several the one with the fewest cycles then. These become resident parameters, which entry `@load` fills: called once, it
     spares the entry `main` their streams. What no kernel can hold (tables of a
     gather, sparse products) streams as before. Whether all fits the SRAM of its
     regions is for schedule to say.

@@ -209,7 +209,7 @@ KernelEstimate RegionChooser::estimate(wse::KernelOp kernel,
     estimate.working = offer.scratchBytes;
     return estimate;
   }
-  const Offer offer = holdingOffer(kernel, region);
+  const Offer offer = holdingOffer(kernel, region, limits);
   estimate.stream = offer.cost.stream;
   estimate.cycles = offer.cost.total();
   estimate.working = offer.scratchBytes;

@@ -421,16 +421,6 @@ void StageChoice::solve(StageAnswers &known) const {
          "a plan breaks no rule");
 }
 
-void StageChoice::consider(const StageProblem &its, size_t number,
-                           const StagePlan &plan) {
-  candidates.push_back({number, plan, pace(number, its, plan)});
-  fewest = std::min(fewest, candidates.back().pace);
-}
-
-/// Between the cycles that are allowed to the slowest stage of one candidate
-/// and of the next.
-static constexpr double slower = 1.1;
-
 void StageChoice::add(StageAnswers &known) {
   if (!known.least && known.tooFew < limit())
     solve(known);
@@ -438,43 +428,33 @@ void StageChoice::add(StageAnswers &known) {
   if (!known.fastest || *known.least > limit() ||
       known.fastest->stages.size() < 2)
     return;
-  const StageProblem its = problem(number);
-  consider(its, number, *known.fastest);
-  // No plan is faster than its slowest stage.
-  Partitioner partitioner(its);
-  size_t stages = known.fastest->stages.size();
-  for (double cycles = *known.least * slower; cycles < fewest && stages > 2;
-       cycles *= slower)
-    if (const auto plan = partitioner.within(cycles);
-        plan && plan->stages.size() < stages && plan->stages.size() > 1) {
-      stages = plan->stages.size();
-      consider(its, number, *plan);
-    }
-  candidates.erase(
-      std::remove_if(candidates.begin(), candidates.end(),
-                     [&](const Chosen &each) { return each.pace > limit(); }),
-      candidates.end());
+  candidates.push_back({number, *known.fastest});
+  StagePlan &plan = candidates.back().fastest;
+  finish(number, plan);
+  fewest = std::min(fewest, plan.cycles);
+  candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
+                                  [&](const Candidate &each) {
+                                    return each.fastest.cycles > limit();
+                                  }),
+                   candidates.end());
 }
 
 std::optional<StageChoice::Chosen> StageChoice::best() const {
   std::optional<Chosen> best;
-  auto consider = [&](const Chosen &its) {
-    if (!best || std::tie(its.plan.latency, its.pace) <
-                     std::tie(best->plan.latency, best->pace))
-      best = its;
+  auto consider = [&](const Candidate &candidate, const StagePlan &plan) {
+    if (plan.stages.size() > 1 && plan.cycles <= limit() &&
+        (!best || std::tie(plan.latency, plan.cycles) <
+                      std::tie(best->plan.latency, best->plan.cycles)))
+      best = {candidate.number, plan};
   };
-  std::optional<size_t> asked; // those of one problem follow one another
-  for (const Chosen &each : candidates) {
-    consider(each);
-    if (std::exchange(asked, each.problem) == each.problem)
-      continue;
+  for (const Candidate &each : candidates) {
+    consider(each, each.fastest);
     // None at the very limit, where sums of another order are rounded up.
-    const StageProblem its = problem(each.problem);
-    if (auto plan = Partitioner(its).within(limit());
-        plan && plan->stages.size() > 1)
-      if (const double cycles = pace(each.problem, its, *plan);
-          cycles <= limit())
-        consider({each.problem, *plan, cycles});
+    const StageProblem its = problem(each.number);
+    if (auto plan = Partitioner(its).within(limit())) {
+      finish(each.number, *plan);
+      consider(each, *plan);
+    }
   }
   return best;
 }

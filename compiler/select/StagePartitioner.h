@@ -38,14 +38,9 @@ struct StageAnswers {
 };
 
 /// Chooses from the plans of several problems: of other heights, or with other
-/// shares of the channels. Of each the fastest plan, and those of fewer and
-/// longer stages whose commands wait less.
+/// shares of the channels.
 class StageChoice {
 public:
-  /// Cycles from sample to sample of a plan of the problem of that number; no
-  /// less than those of its slowest stage.
-  using Pace =
-      std::function<double(size_t, const StageProblem &, const StagePlan &)>;
   /// The share of the cycles from sample to sample that is given for a shorter
   /// latency. Predictions are off by more than that.
   static constexpr double nearTie = 0.02;
@@ -53,12 +48,15 @@ public:
   struct Chosen {
     size_t problem; ///< in the order in which they were added
     StagePlan plan;
-    double pace = 0;
   };
 
+  /// What the stages of a plan of the problem of that number take with the
+  /// channels that they get: cycles and latency.
+  using Finish = std::function<void(size_t, StagePlan &)>;
+
   /// `problem` gives that of a number, as often as it is asked.
-  StageChoice(std::function<StageProblem(size_t)> problem, Pace pace)
-      : problem(std::move(problem)), pace(std::move(pace)) {}
+  StageChoice(std::function<StageProblem(size_t)> problem, Finish finish)
+      : problem(std::move(problem)), finish(std::move(finish)) {}
 
   /// The next problem, of which that is known. One that makes no sense has no
   /// plan.
@@ -67,18 +65,22 @@ public:
   bool hasPlan(StageAnswers &known) const;
   /// The plan, of all of more than one stage, with the fewest cycles from
   /// sample to sample; but with the least latency of those that are within
-  /// `nearTie` of these: the candidates of each problem, and the one that then
+  /// `nearTie` of these: the fastest of each problem, and the one that then
   /// gets by with the fewest rows and stages.
   std::optional<Chosen> best() const;
 
 private:
+  /// A problem whose fastest plan is within the limit so far.
+  struct Candidate {
+    size_t number;
+    StagePlan fastest;
+  };
   void solve(StageAnswers &known) const;
-  void consider(const StageProblem &its, size_t number, const StagePlan &plan);
   double limit() const { return fewest * (1 + nearTie); }
 
   std::function<StageProblem(size_t)> problem;
-  Pace pace;
-  std::vector<Chosen> candidates; ///< within the limit so far
+  Finish finish;
+  std::vector<Candidate> candidates;
   size_t count = 0;
   double fewest = std::numeric_limits<double>::infinity();
 };

@@ -15,7 +15,6 @@
 #include "compiler/placement/MeshPlacement.h"
 #include "compiler/select/GivenStages.h"
 #include "compiler/select/Handovers.h"
-#include "compiler/select/PipelinePace.h"
 #include "compiler/select/StagePartitioner.h"
 #include "compiler/select/StageRows.h"
 
@@ -68,7 +67,8 @@ public:
                  std::vector<StageRow> stageRows,
                  const KeepOptions &keep) const;
   StageProblem problem(const Setting &setting);
-  PipelinePace pace(const Setting &setting) const;
+  /// The cycles of a plan with the channels that its stages get.
+  void finish(StagePlan &plan, const Setting &setting);
   /// How many channels each stage should have, by the words it needs.
   std::vector<int64_t> sharesOf(const StagePlan &plan, const Setting &setting);
   /// Why it cannot be cut before that kernel of the list; empty if it can.
@@ -358,6 +358,22 @@ std::vector<int64_t> Stages::sharesOf(const StagePlan &plan,
   return counts;
 }
 
+void Stages::finish(StagePlan &plan, const Setting &setting) {
+  const std::vector<int64_t> shares = sharesOf(plan, setting);
+  plan.cycles = plan.latency = 0;
+  for (size_t i = 0; i < plan.stages.size(); ++i) {
+    Stage stage = plan.stages[i];
+    Setting own = setting;
+    own.share = shares[i];
+    own.widths = {setting.widths[stage.width]};
+    stage.width = 0;
+    const double cycles = problem(own).cyclesOf(
+        stage, i + 1 < plan.stages.size() && plan.stages[i + 1].turns);
+    plan.cycles = std::max(plan.cycles, cycles);
+    plan.latency += cycles;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Spreading
 //===----------------------------------------------------------------------===//
@@ -458,22 +474,6 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting,
   return result;
 }
 
-PipelinePace Stages::pace(const Setting &setting) const {
-  PipelinePace pace;
-  pace.queues.inputQueueWords = mesh.inputQueueWords;
-  pace.queues.reservedInputQueues = mesh.reservedInputQueues;
-  pace.queues.routerWords = mesh.routerBufferWords;
-  pace.queues.rampCycles = mesh.rampCycles;
-  pace.queues.hopCycles = mesh.hopCycles;
-  pace.storeLatency = mesh.storeLatencyCycles;
-  pace.rows = setting.rows;
-  for (const StageRow &row : setting.stageRows)
-    pace.rowBegins.push_back(row.begin);
-  for (size_t kernel = 0; kernel < kernels.size(); ++kernel)
-    pace.valuesCrossing.push_back(crossing[kernel].size());
-  return pace;
-}
-
 /// So many stages at most, up to one for each channel.
 static std::vector<size_t> stageCounts(size_t most) {
   std::vector<size_t> counts;
@@ -492,8 +492,8 @@ bool select::spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
   std::vector<Setting> settings;
   StageChoice choice(
       [&](size_t number) { return stages.problem(settings[number]); },
-      [&](size_t number, const StageProblem &problem, const StagePlan &plan) {
-        return stages.pace(settings[number])(problem, plan);
+      [&](size_t number, StagePlan &plan) {
+        stages.finish(plan, settings[number]);
       });
   for (int64_t rows : stages.heights(keep.clear)) {
     const std::vector<StageRow> stageRows =
@@ -529,7 +529,7 @@ bool select::spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
     return spreadOverStages(program, cache, mostStages, mostRows, cycles,
                             streaming);
   }
-  if (!best || best->pace >= cycles)
+  if (!best || best->plan.cycles >= cycles)
     return false;
   SideBySide spread = stages.spread(best->plan, settings[best->problem]);
   spreadOverRegions(program, spread);

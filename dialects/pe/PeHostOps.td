@@ -382,8 +382,8 @@ def Pe_LaunchOp : Pe_Op<"launch", [ParentOneOf<["ProgramOp", "EntryOp"]>]> {
 
     In an entry a launch may carry numbers to the routine: `launch @step(%row)`.
 
-    With `follows` no launch wavelet starts it: PEs go on to it when the launch
-    before it is done.
+    With `follows` no launch wavelet starts it: each PE goes on to it when it is
+    done with those before it, whether they reach other PEs or not.
 
     `slots` say when each of the streams flows; without them streams that share a
     row of the west edge take turns.
@@ -392,7 +392,7 @@ def Pe_LaunchOp : Pe_Op<"launch", [ParentOneOf<["ProgramOp", "EntryOp"]>]> {
     (C3) It carries as many numbers as the routine takes. (C4) They are scalars
     of the entry. (C5) There are no slots, or one for each stream. (C6) Slots of one
     color and direction ascend in the order of launches. (C7) One that follows has
-    a launch before it, of the same classes, and the program a launch color.
+    a launch before it, and the program a launch color.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {

@@ -138,31 +138,16 @@ static LogicalResult verifyLaunch(LaunchOp launch, ProgramOp program,
   return success();
 }
 
-static llvm::SmallVector<ClassOp> classesWith(StringRef routine,
-                                              ProgramOp program) {
-  llvm::SmallVector<ClassOp> classes;
-  for (auto each : program.getBody().getOps<ClassOp>())
-    if (llvm::any_of(each.getBody().getOps<RoutineOp>(),
-                     [&](RoutineOp op) { return op.getSymName() == routine; }))
-      classes.push_back(each);
-  return classes;
-}
-
 // PEs find out by themselves that it is next.
-static LogicalResult verifyFollower(LaunchOp launch, LaunchOp last,
+static LogicalResult verifyFollower(LaunchOp launch, bool isFirst,
                                     ProgramOp program) { // C7
   if (!launch.getFollows())
     return success();
   if (!program.getLaunchColor())
     return launch.emitOpError("follows the one before, but the host calls the "
                               "launches of this program");
-  if (!last)
+  if (isFirst)
     return launch.emitOpError("follows the one before, but is the first");
-  if (classesWith(launch.getRoutine(), program) !=
-      classesWith(last.getRoutine(), program))
-    return withNote(launch.emitOpError("follows the one before, which reaches "
-                                       "other classes"),
-                    last, "the one before");
   return success();
 }
 
@@ -271,13 +256,13 @@ LogicalResult ProgramOp::verifyRegions() {
     called.push_back(&entry.getBody().front());
   for (Block *block : called) {
     SlotOrders lastSlot;
-    LaunchOp last;
+    bool isFirst = true;
     for (auto launch : block->getOps<LaunchOp>()) {
       if (failed(verifyLaunch(launch, *this, symbols, routines)) ||
-          failed(verifyFollower(launch, last, *this)) ||
+          failed(verifyFollower(launch, isFirst, *this)) ||
           failed(verifySlots(launch, symbols, lastSlot)))
         return failure();
-      last = launch;
+      isFirst = false;
     }
     if (getLaunchColor() && failed(verifyCopies(*block)))
       return failure();

@@ -52,25 +52,10 @@ RoutineArguments routineArguments(const program::Program &program) {
   return taken;
 }
 
-/// Of each routine a number: those that the same classes have share one.
-std::map<uint32_t, size_t> routineReach(const program::Program &program) {
-  std::map<uint32_t, std::vector<uint32_t>> classes;
-  for (uint32_t c = 0; c < program.classes()->size(); ++c)
-    if (const auto *routines = program.classes()->Get(c)->routines())
-      for (const program::Routine *routine : *routines)
-        classes[routine->id()].push_back(c);
-  std::map<std::vector<uint32_t>, size_t> numbers;
-  std::map<uint32_t, size_t> reach;
-  for (const auto &[routine, its] : classes)
-    reach[routine] = numbers.try_emplace(its, numbers.size()).first->second;
-  return reach;
-}
-
 class EntryChecker {
 public:
   EntryChecker(const program::Program &program, CheckerWork &work)
-      : program(program), work(work), taken(routineArguments(program)),
-        reach(routineReach(program)) {}
+      : program(program), work(work), taken(routineArguments(program)) {}
 
   void check(const program::Entry &entry, const Where *where);
   CarriedRanges carried;
@@ -86,8 +71,7 @@ private:
   void checkSharing(const program::Launch &launch, uint32_t stream,
                     const Where &where);
   void checkSlots(const program::Launch &launch, const Where &where);
-  void checkFollower(const program::Launch &launch, const program::Launch *last,
-                     const Where &where) const;
+  void checkFollower(bool isFirst, const Where &where) const;
 
   const program::Program &program;
   CheckerWork &work;
@@ -96,7 +80,6 @@ private:
   /// The last slot of each color and direction, in the entry.
   std::map<std::pair<uint8_t, program::Direction>, uint32_t> lastSlot;
   const RoutineArguments taken;
-  const std::map<uint32_t, size_t> reach;
 };
 
 std::vector<Interval> EntryChecker::checkArguments(const program::Entry &entry,
@@ -135,28 +118,21 @@ void EntryChecker::check(const program::Entry &entry, const Where *outer) {
   int64_t index = 0;
   feeding.clear();
   lastSlot.clear();
-  const program::Launch *last = nullptr;
   for (const program::Launch *launch : *entry.launches()) {
     const Where here{outer, "launch", index++};
     checkLaunch(*launch, scalars, here);
     if (launch->follows())
-      checkFollower(*launch, last, here);
-    last = launch;
+      checkFollower(launch == entry.launches()->Get(0), here);
   }
 }
 
 /// Its PEs find out by themselves that it is next.
-void EntryChecker::checkFollower(const program::Launch &launch,
-                                 const program::Launch *last,
-                                 const Where &where) const {
+void EntryChecker::checkFollower(bool isFirst, const Where &where) const {
   if (program.launch_color() == noLaunchColor)
     throw badProgram(where, "follows the one before, but the host calls the "
                             "launches of this program");
-  if (!last)
+  if (isFirst)
     throw badProgram(where, "follows the one before, but is the first");
-  if (reach.at(launch.routine()) != reach.at(last->routine()))
-    throw badProgram(where, "follows the one before, which reaches other "
-                            "classes");
 }
 
 /// It starts a routine that some class has.

@@ -14,7 +14,7 @@ namespace wsec::runtime {
 struct SampleLaunch {
   uint32_t sample = 0, launch = 0;
   double start = 0;     ///< as predicted, in cycles of the run
-  bool follows = false; ///< without a command, behind the one before
+  bool follows = false; ///< without a command, behind those before
 };
 
 /// Launches that each sample goes through, on classes of PEs that work side by
@@ -32,13 +32,12 @@ struct SampleFlow {
   std::vector<std::vector<size_t>> ahead;
 };
 
-/// All launches of all samples. Each class takes those of a sample in the order
-/// of the entry, and sample after sample, so that no buffer of one is
-/// overwritten by the next before it has been read, or sent. Commands reach all
-/// PEs in one order and wait behind a busy class (CommandRoom), so what a class
-/// does next for a sample follows what it does without a command of its own. Of
-/// a few ways to choose the next launch that one is taken by which the last
-/// sample is done first.
+/// All launches of all samples, as early as classes are free. Each class takes
+/// those of a sample in the order of the entry, and sample after sample, so
+/// that no buffer of one is overwritten by the next before it has been read, or
+/// sent. Commands reach all PEs in one order and wait behind a busy class
+/// (CommandRoom). So there is one for each sample, with its first launch; all
+/// launches until the next one follow it.
 std::vector<SampleLaunch> orderSamples(const SampleFlow &flow,
                                        uint32_t samples);
 

@@ -1,7 +1,7 @@
 // RUN: wsec %s --stop-after=lower -o - | FileCheck %s
 
 // A class for each region; a transfer is a routine of one name in both, started
-// by one launch.
+// by one launch. The first launch has a command, which the others follow.
 
 #split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @two state(selected) mesh(6x2) machine("wse2") {
@@ -22,5 +22,5 @@ wse.program @two state(selected) mesh(6x2) machine("wse2") {
 // CHECK: routine @transfer {
 // CHECK: routine @store {
 // CHECK: launch @load for @x_1
-// CHECK: launch @transfer for @t
-// CHECK: launch @store for @t_1
+// CHECK: launch @transfer follows for @t
+// CHECK: launch @store follows for @t_1

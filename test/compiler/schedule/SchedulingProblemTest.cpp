@@ -4,7 +4,6 @@
 #include "compiler/schedule/FirstFitScheduler.h"
 #include "compiler/schedule/LaunchOrder.h"
 #include "compiler/schedule/LayoutClassScheduler.h"
-#include "runtime/program/facts/CommandRoom.h"
 
 #include <gtest/gtest.h>
 
@@ -117,89 +116,6 @@ TEST(LaunchOrder, OfSeveralThatStartAtOnceMostLeftIsFirst) {
       orderLaunches(launches(
           {{{}, 0, {}, 3}, {{}, 1, {}, 2}, {{}, 1, {}, 2}, {{}, 2, {}, 3}})),
       (std::vector<size_t>{1, 0, 3, 2}));
-}
-TEST(LaunchOrder, CommandsWaitBehindABusyRegion) {
-  // Region 0 is busy to 100, and 12 commands of others get ahead meanwhile.
-  // What comes then starts at 100, whether its region is free at 11 or at 50.
-  constexpr size_t ahead = 12;
-  std::vector<
-      std::tuple<std::vector<size_t>, size_t, std::vector<size_t>, double>>
-      kernels = {{{}, 0, {}, 100}, {{}, 2, {}, 50}, {{}, 2, {}, 40}};
-  std::vector<size_t> wanted = {0, 1};
-  for (size_t k = 3; k < 17; ++k) {
-    if (k == 3 + ahead - 1)
-      wanted.push_back(2);
-    kernels.push_back({{}, 1, {}, 1});
-    wanted.push_back(k);
-  }
-  SchedulingProblem problem = launches(kernels);
-  problem.commandsAhead.assign(3, std::vector<size_t>(3, ahead));
-  // So they are not free to change places.
-  problem.kernels.back().after = {3};
-  EXPECT_EQ(orderLaunches(problem), wanted);
-}
-TEST(LaunchOrder, FreeKernelsAreMovedWhereTheEndIsEarlier) {
-  // One command gets ahead of a busy region. In the order of predicted starts,
-  // the longest first, k1 and its followers wait for k0: 120. With k0 last of
-  // all but one it takes as long as k0.
-  SchedulingProblem problem = launches(
-      {{{}, 0, {}, 100}, {{}, 1, {}, 10}, {{}, 1, {}, 10}, {{}, 1, {}, 10}});
-  problem.commandsAhead.assign(2, std::vector<size_t>(2, 1));
-  const std::vector<size_t> order = orderLaunches(problem);
-  auto place = [&](size_t kernel) {
-    return std::find(order.begin(), order.end(), kernel) - order.begin();
-  };
-  EXPECT_GE(place(0), 2);
-  // What uses another's result stays where it is.
-  problem.kernels[3].operands = {2};
-  EXPECT_EQ(orderLaunches(problem)[0], 0u);
-}
-/// When the last region is done, and the sum of all ends, launch by launch.
-static std::pair<double, double> endsOf(const SchedulingProblem &problem,
-                                        const std::vector<size_t> &order) {
-  runtime::CommandLine commands(problem.commandsAhead);
-  std::vector<double> free(problem.commandsAhead.size(), 0);
-  double sum = 0;
-  for (size_t kernel : order) {
-    double &when = free[problem.kernels[kernel].region];
-    when = std::max(when, commands.reaches(problem.kernels[kernel].region)) +
-           problem.kernels[kernel].cycles;
-    sum += when;
-    commands.give(free);
-  }
-  return {*std::max_element(free.begin(), free.end()), sum};
-}
-TEST(LaunchOrder, NoSingleMoveOfFreeKernelsEndsEarlier) {
-  std::mt19937 random(1);
-  for (int trial = 0; trial < 30; ++trial) {
-    const size_t regions = 2 + random() % 4, count = 2 + random() % 18;
-    std::vector<
-        std::tuple<std::vector<size_t>, size_t, std::vector<size_t>, double>>
-        kernels(count);
-    std::vector<double> work(regions, 0);
-    for (auto &[operands, region, after, cycles] : kernels) {
-      region = random() % regions;
-      cycles = double(random() % 100);
-      work[region] += cycles;
-    }
-    SchedulingProblem problem = launches(kernels);
-    problem.commandsAhead.assign(regions, std::vector<size_t>(regions));
-    for (std::vector<size_t> &row : problem.commandsAhead)
-      for (size_t &ahead : row)
-        ahead = random() % 8;
-    const std::vector<size_t> order = orderLaunches(problem);
-    const auto best = endsOf(problem, order);
-    if (best.first <= *std::max_element(work.begin(), work.end()))
-      continue; // No order ends earlier.
-    for (size_t from = 0; from < count; ++from)
-      for (size_t to = 0; to < count; ++to) {
-        std::vector<size_t> other = order;
-        other.erase(other.begin() + long(from));
-        other.insert(other.begin() + long(to), order[from]);
-        EXPECT_GE(endsOf(problem, other), best)
-            << "trial " << trial << ": " << from << " to " << to;
-      }
-  }
 }
 TEST(LaunchOrder, WaitsForWhatIsStored) {
   // k1 on region 1 loads what k0 on region 0 stores.

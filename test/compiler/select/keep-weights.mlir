@@ -76,3 +76,20 @@ wse.program @repeated state(selected) mesh(3x2) machine("wse2") {
   %y = matmul %x weight <@w : tensor<6x6xf32> view 0 strides [1, 0]> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x3x6xf32, #tiled> -> tensor<1x3x6xf32, #tiled>
   store %y to "y" on @r : tensor<1x3x6xf32, #tiled> to tensor<3x6xf32>
 }
+
+// -----
+
+#tiled = #wse.dist<rows = [0, 1], columns = [2]>
+
+// Nothing is stationary in one column: of what applies there the cheapest.
+// CHECK-LABEL: wse.program @narrow
+// CHECK: matmul {{.*}} bias <@b.resident : tensor<12xf32>> variant(broadcast)
+wse.program @narrow state(selected) mesh(1x3) machine("wse2") {
+  region @r shape(1x3)
+  input @x : tensor<1x3x8xf32>
+  parameter @w = external<"w.bin", 0, 384> : tensor<8x12xf32>
+  parameter @b = external<"b.bin", 0, 48> : tensor<12xf32>
+  %x = load @x on @r {nodes = ["x"]} : tensor<1x3x8xf32, #tiled>
+  %y = matmul %x weight <@w : tensor<8x12xf32>> bias <@b : tensor<12xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
+  store %y to "y" on @r {nodes = ["fc"]} : tensor<1x3x12xf32, #tiled> to tensor<1x3x12xf32>
+}

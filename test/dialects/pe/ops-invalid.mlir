@@ -415,25 +415,6 @@ pe.program @launch_c6 mesh [1, 1] machine "wse2" launch_color 0 {
 
 // -----
 
-pe.program @launch_c7 mesh [2, 1] machine "wse2" launch_color 0 {
-  class @west [0:1, 0:1] {
-    routine @idle {
-    }
-    routine @work {
-    }
-  }
-  class @east [1:2, 0:1] {
-    routine @idle {
-    }
-  }
-  // expected-note @below {{the one before}}
-  launch @idle
-  // expected-error @below {{follows the one before, which reaches other classes}}
-  launch @work follows
-}
-
-// -----
-
 pe.program @launch_c7_first mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @idle {

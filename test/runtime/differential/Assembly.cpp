@@ -423,19 +423,9 @@ std::vector<int> Assembly::launchOrder() {
 
 /// Some launches have no wavelet of their own.
 void Assembly::addFollowers() {
-  auto reach = [&](uint32_t routine) {
-    std::set<size_t> classes;
-    for (size_t c = 0; c < program.source.classes.size(); ++c)
-      for (const auto &its : program.source.classes[c]->routines)
-        if (its->id == routine)
-          classes.insert(c);
-    return classes;
-  };
   auto &launches = program.source.entries[0]->launches;
   for (size_t l = 1; l < launches.size(); ++l)
-    launches[l]->follows =
-        reach(launches[l]->routine) == reach(launches[l - 1]->routine) &&
-        choices.rarely(3);
+    launches[l]->follows = choices.rarely(3);
 }
 
 RandomProgram Assembly::finish() {

@@ -432,13 +432,6 @@ TEST_F(HostCheckerTest, TheFirstLaunchFollowsNone) {
                 "first");
 }
 
-TEST_F(HostCheckerTest, ALaunchFollowsOneOfTheSameClasses) {
-  source().entries[0]->launches[1]->follows = true;
-  source().classes[0]->routines.pop_back();
-  expectRefused("BadProgram: launch 1: follows the one before, which reaches "
-                "other classes");
-}
-
 TEST_F(HostCheckerTest, LaunchesThatTheHostCallsFollowNone) {
   source().entries[0]->launches[1]->follows = true;
   source().launch_color = noLaunchColor;
