@@ -5,16 +5,22 @@
 using namespace mlir;
 using namespace wsec;
 
-ColumnExits::ColumnExits(const Layout &layout, const Machine &machine)
-    : machine(machine), layout(layout), rows(layout.columnRows(machine.height)),
-      last((rows.groups - 1) * rows.pitch + rows.used - 1) {
-  if (!layout.features.replicated && !layout.cyclic)
-    exits = machine.exitsOfColumns(int(last));
+ColumnExits::ColumnExits(const Layout &layout, const Machine &machine,
+                         Where where)
+    : machine(machine), layout(layout), where(where),
+      last(layout.columnRows(machine.height).last()),
+      rows(layout.columnRows(machine.height)) {
+  if (layout.features.replicated || layout.cyclic)
+    return;
+  exits = machine.exitsOfColumns(where == AnyRow ? 0 : int(last));
+  if (where == AnyRow && !exits.empty())
+    rows = {1, exits.back().row + 1, exits.back().row + 1};
 }
 
 bool ColumnExits::linksRows() const {
-  return last > 0 || llvm::any_of(exits, [&](const ChannelPosition &exit) {
-           return exit.begin < exit.end && exit.row > last;
+  return rows.last() > 0 ||
+         llvm::any_of(exits, [&](const ChannelPosition &exit) {
+           return exit.begin < exit.end && exit.row > rows.last();
          });
 }
 
@@ -29,7 +35,10 @@ SmallVector<StreamNeed> ColumnExits::streams() const {
     needs.push_back({StreamPattern::RowEast, {}});
   if (linksRows())
     needs.push_back({StreamPattern::OutColumn, rows});
-  needs.push_back({StreamPattern::OutBand, rows});
+  if (hasRowsSouth())
+    needs.push_back({StreamPattern::KeyNorth, {}});
+  needs.push_back(
+      {StreamPattern::OutBand, where == AnyRow ? RowSet{1, 1, 1} : rows});
   return needs;
 }
 
@@ -46,7 +55,8 @@ ColumnExits::OfColumn ColumnExits::ofColumn(ScalarBuilder &s) const {
   const int64_t count = int64_t(exits.size());
   const int64_t skipped = machine.channelsInUse() - count;
   Value number = s.tileIndex(s.width(), count, s.px());
-  return {s.channelRowOfMesh(s.add(number, skipped)),
+  Value channel = s.add(number, skipped);
+  return {channel, s.channelRowOfMesh(channel),
           s.tileStart(s.width(), count, number),
           s.sub(s.tileStart(s.width(), count, s.add(number, 1)), 1)};
 }

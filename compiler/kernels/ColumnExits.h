@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words that leave a tensor's columns to the south: each column has an exit, a
-// channel in the last row with tokens or south of it, and several columns share
-// one. See Store.cpp.
+// Words that leave a tensor's columns: each column has an exit, a channel in
+// the last row with tokens or south of it, or in any row, and several columns
+// share one. See Store.cpp, and WeightGradient.cpp.
 
 #ifndef WSEC_COMPILER_KERNELS_COLUMNEXITS_H
 #define WSEC_COMPILER_KERNELS_COLUMNEXITS_H
@@ -14,33 +14,40 @@ namespace wsec {
 /// The exits of the columns of a tensor; none where rows take tokens in turn,
 /// or columns have the same features.
 struct ColumnExits {
-  ColumnExits(const Layout &layout, const Machine &machine);
+  /// In any row: words go south as far as there are exits, from row to row, and
+  /// north from rows south of their exit.
+  enum Where { SouthOfTokens, AnyRow };
+  ColumnExits(const Layout &layout, const Machine &machine,
+              Where where = SouthOfTokens);
 
   bool used() const { return !exits.empty(); }
   /// Whether words go from row to row.
   bool linksRows() const;
   /// Features of the columns of an exit.
   int64_t features(const ChannelPosition &exit) const;
-  /// Rows with tokens, in a chain.
+  /// Rows in a chain south.
   double rowCount() const { return double(rows.groups * rows.used); }
   /// The streams that words leave on.
   llvm::SmallVector<StreamNeed> streams() const;
   static llvm::SmallVector<Relay> relays();
+  /// Whether rows south of an exit have tokens.
+  bool hasRowsSouth() const { return where == AnyRow && last > 0; }
 
-  /// The row of the mesh with the exit of a column, in any scalar scope; and
-  /// the first and the last column that have this exit.
+  /// The exit of a column, in any scalar scope: the number of its channel, the
+  /// row of the mesh, and the first and the last column that have it.
   struct OfColumn {
-    mlir::Value row, first, last;
+    mlir::Value channel, row, first, last;
   };
   OfColumn ofColumn(ScalarBuilder &scalars) const;
-  /// Rows with tokens north of a PE.
+  /// Rows that pass words south, north of a PE.
   mlir::Value rowsNorth(ScalarBuilder &scalars) const;
 
   const Machine &machine;
   const Layout layout;
-  const RowSet rows;  ///< with tokens
-  const int64_t last; ///< of them
+  const Where where;
+  const int64_t last; ///< row with tokens
   std::vector<ChannelPosition> exits;
+  RowSet rows; ///< that pass words south: those with tokens, or all
 };
 
 /// Words of the columns of an exit west of a PE, on their way east to its last

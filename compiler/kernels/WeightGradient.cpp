@@ -4,14 +4,16 @@
 // wafer: the way of a weight, reversed. The tensor with fewer features is
 // multicast along the rows, the other one stays. A PE multiplies a block of
 // features of the first by its own of the other, over its own tokens. A column
-// sums up these blocks from north to south, as far as the row of its exit,
-// where they go east:
+// sums up these blocks, from north to south and from south to north, as far as
+// the row of its exit, where they go east:
 //
 //   row 0   x0 x0 x0    dy0 | dy0 | dy0      block  x^T dy of its tokens
 //       1   x1 x1 x1    dy1 | dy1 | dy1        |      v
 //       2                                    sums ..  > * ==>
 //
 // A channel lists block after block, of each its columns from east to west.
+// Channels in rows with tokens are exits where that is faster: their PEs have
+// more to do than others.
 
 #include "compiler/kernels/WeightGradient.h"
 #include "compiler/kernels/ColumnExits.h"
@@ -28,17 +30,18 @@ namespace wsec {
 namespace {
 
 /// Words of SRAM that a block takes, and what is multicast, at most.
-constexpr int64_t blockWords = 512, castWords = 4096;
+constexpr int64_t blockWords = 1024, castWords = 2048;
 /// Blocks of a launch: the proof that nobody waits for ever unrolls them.
 constexpr int64_t mostBlocks = 512;
 
 /// What it runs on.
 struct GradientShape {
   GradientShape(RankedTensorType kept, RankedTensorType cast,
-                const Machine &machine);
-  GradientShape(wse::WeightGradientOp op, const Machine &machine)
-      : GradientShape(cast<RankedTensorType>(op.getKept().getType()),
-                      cast<RankedTensorType>(op.getCast().getType()), machine) {
+                const Machine &machine, ColumnExits::Where where);
+  /// With the exits that make it faster.
+  static GradientShape of(Value kept, Value cast, const Machine &machine);
+  static GradientShape of(wse::WeightGradientOp op, const Machine &machine) {
+    return of(op.getKept(), op.getCast(), machine);
   }
 
   bool applies() const {
@@ -74,17 +77,44 @@ struct GradientShape {
   const int64_t own, pitch;
   const bool exchanges;
   int64_t block = 1; ///< of them, at once: a divisor
+
+private:
+  double blockCycles() const;
 };
 
 GradientShape::GradientShape(RankedTensorType keptType,
-                             RankedTensorType castType, const Machine &machine)
+                             RankedTensorType castType, const Machine &machine,
+                             ColumnExits::Where where)
     : machine(machine), kept(Layout::of(keptType, machine.height)),
-      exits(kept, machine), lines(castType.getShape().back()),
+      exits(kept, machine, where), lines(castType.getShape().back()),
       own(kept.features.largest(machine.width)),
       pitch(kept.pitch(machine.height)), exchanges(machine.width > 1) {
   for (int64_t size = 2; size <= lines && size * own <= blockWords; ++size)
     if (lines % size == 0)
       block = size;
+}
+
+GradientShape GradientShape::of(Value keptValue, Value castValue,
+                                const Machine &machine) {
+  auto kept = cast<RankedTensorType>(keptValue.getType());
+  auto moved = cast<RankedTensorType>(castValue.getType());
+  GradientShape south(kept, moved, machine, ColumnExits::SouthOfTokens);
+  GradientShape any(kept, moved, machine, ColumnExits::AnyRow);
+  return any.cost().total() < south.cost().total() ? any : south;
+}
+
+/// Of the datapath of a PE, for a block: it makes it, and passes it on.
+double GradientShape::blockCycles() const {
+  CostModel model(machine);
+  const double strides[] = {1, double(pitch), double(pitch)};
+  const double words = double(block * own);
+  const double calls = double(std::min(own, block));
+  double cycles = machine.loopOverhead + 2 * machine.vectorSetup + words +
+                  model.adds(calls, words / calls);
+  if (pitch > 1)
+    cycles +=
+        machine.vectorSetup + model.product(sizes(), 0, inner(model), strides);
+  return cycles;
 }
 
 KernelCost GradientShape::cost() const {
@@ -94,31 +124,40 @@ KernelCost GradientShape::cost() const {
     cost.compute = std::numeric_limits<double>::infinity();
     return cost;
   }
-  const double words = double(block * own);
-  const double strides[] = {1, double(pitch), double(pitch)};
-  const double calls = double(std::min(own, block));
-  const double each =
-      machine.loopOverhead + model.adds(calls, words / calls) +
-      (pitch > 1 ? machine.vectorSetup +
-                       model.product(sizes(), 0, inner(model), strides)
-                 : 0) +
-      2 * machine.vectorSetup + words;
-  double last = 0; // of an exit that has tokens, too
-  for (const ChannelPosition &exit : exits.exits)
-    if (exit.row == exits.last)
-      last = double(exits.features(exit) * lines);
-  cost.compute = double(blocks()) * each + last;
+  const double each = blockCycles(), count = double(blocks());
+  cost.compute = count * each;
+  double across = 0; // along a column
+  for (const ChannelPosition &exit : exits.exits) {
+    if (exit.begin == exit.end)
+      continue;
+    // It takes sums of the rows north, about three cycles a word, before those
+    // of the rows south, and passes on what comes from columns west.
+    const double words = count * double(block * own);
+    if (exit.row <= exits.last)
+      cost.compute = std::max(
+          cost.compute, count * each + (exits.hasRowsSouth() ? 3 * words : 0) +
+                            double(exits.features(exit) * lines) - words);
+    const double above = double(exits.rows.before(exit.row));
+    across = std::max(
+        {across,
+         model.chain(above + 1, 0) +
+             machine.hopCycles * std::max(0.0, double(exit.row) - above),
+         exits.hasRowsSouth()
+             ? model.chain(double(exits.last - exit.row) + 1, 0)
+             : 0.0});
+  }
   cost.stream = double(mostWords());
+  cost.serial = each + across;
   if (exchanges)
     cost.serial += multicastRowCycles(machine, double(lines * pitch));
-  const double hops = double(exits.exits.back().row - exits.last);
-  cost.serial += std::min(double(blocks()), 1.0) * each +
-                 model.chain(exits.rowCount(), 0) + machine.hopCycles * hops;
   const double products = double(kept.features.total() * lines);
   const double tokens = double(kept.tokenCount());
-  cost.lowerBound = std::max(products / machine.channelsInUse(),
-                             products * tokens / machine.peCount() /
-                                 std::max(machine.fmacRate, machine.addRate));
+  // Of the first token of a PE products are no sums yet.
+  const double firsts = std::min(tokens, double(machine.height));
+  cost.lowerBound = std::max(
+      products / machine.channelsInUse(),
+      products / machine.peCount() *
+          (firsts / machine.addRate + (tokens - firsts) / machine.fmacRate));
   return cost;
 }
 
@@ -140,27 +179,32 @@ class WeightGradient final : public KernelFor<wse::WeightGradientOp> {
   }
 
   SmallVector<Relay> relays() const final {
+    using P = StreamPattern;
     SmallVector<Relay> relays = ColumnExits::relays();
     relays.append(rowRelays());
+    relays.append({{P::KeyNorth, P::KeyNorth},
+                   {P::KeyNorth, P::RowEast},
+                   {P::KeyNorth, P::OutBand}});
     return relays;
   }
   KernelCost costOf(wse::WeightGradientOp op,
                     const Machine &machine) const final {
-    return GradientShape(op, machine).cost();
+    return GradientShape::of(op, machine).cost();
   }
   SmallVector<HostFlow> flowsOf(wse::WeightGradientOp op,
                                 const Machine &machine) const final {
-    return {{StreamPattern::OutBand, GradientShape(op, machine).mostWords()}};
+    return {
+        {StreamPattern::OutBand, GradientShape::of(op, machine).mostWords()}};
   }
   SmallVector<StreamNeed> streamsOf(wse::WeightGradientOp op,
                                     const Machine &machine) const final {
     SmallVector<StreamNeed> needs = rowStreams(machine);
-    needs.append(GradientShape(op, machine).exits.streams());
+    needs.append(GradientShape::of(op, machine).exits.streams());
     return needs;
   }
   int64_t scratchWords(wse::WeightGradientOp op,
                        const Machine &machine) const final {
-    return GradientShape(op, machine).scratchWords();
+    return GradientShape::of(op, machine).scratchWords();
   }
   LogicalResult lowerOp(wse::WeightGradientOp op,
                         RoutineBuilder &b) const final;
@@ -228,10 +272,12 @@ Value WeightGradient::build(Operation *op, Selection &selection) const {
 class GradientWriter {
 public:
   GradientWriter(wse::WeightGradientOp op, RoutineBuilder &b)
-      : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
+      : op(op), b(b), s(b.scalars()), shape(GradientShape::of(op, b.machine())),
         kept(b.tile(op.getKept())), cast(b.tile(op.getCast())),
         factors(cast.buffer), exit(shape.exits.ofColumn(s)),
-        west(b, shape.exits, exit, kept) {
+        west(b, shape.exits, exit, kept), row(s.py()),
+        isExit(s.equal(s.pyOfMesh(), exit.row)),
+        isNorth(s.less(s.channelOfRow(), exit.channel)) {
     if (shape.exchanges)
       factors = b.scratch("factors", shape.lines * shape.pitch);
     sums = b.scratch("sums", shape.block * shape.own);
@@ -242,8 +288,19 @@ public:
 private:
   pe::Segment segment(ScalarBuilder &host);
   void multiply(Affine block);
-  void sendOwn(Affine onward);
-  void sendRow(Affine onward);
+  Operand fromNorth();
+  void sumSouth();
+  void sumNorth();
+  void sendEast();
+  /// An instruction for each word of the block, on a microthread.
+  void start(Thread thread, Value guard, Opcode opcode, const Operand &to,
+             ArrayRef<Operand> sources) {
+    b.start(thread, opcode, {shape.block, kept.features}, to, sources, guard);
+  }
+  Operand own() const { return Operand::memory(sums, 0, {shape.own, 1}); }
+  Operand link(StreamPattern pattern, Value parity) {
+    return Operand::fabric(b.parityColor(pattern, parity), 2);
+  }
 
   wse::WeightGradientOp op;
   RoutineBuilder &b;
@@ -253,6 +310,8 @@ private:
   std::string factors, sums;
   const ColumnExits::OfColumn exit;
   const WordsFromWest west;
+  const Value row;             ///< of the region
+  const Value isExit, isNorth; ///< of the row; north of the exit
 };
 
 void GradientWriter::write() {
@@ -264,24 +323,11 @@ void GradientWriter::write() {
                    Operand::memory(factors, 0, {shape.pitch, 1}),
                    Operand::fabric(b.color(StreamPattern::RowCast), 2));
     });
-  const Value isExit = s.equal(s.pyOfMesh(), exit.row);
-  const Value parity = s.mod(shape.exits.rowsNorth(s), 2);
   b.loop(shape.blocks(), [&](Affine block) {
     b.where(kept.active, [&] { multiply(block); });
-    if (shape.exits.linksRows())
-      b.where(s.logicalNot(isExit), [&] {
-        b.where(kept.active, [&] {
-          sendOwn(b.parityColor(StreamPattern::OutColumn, parity));
-        });
-      });
-    b.where(isExit, [&] {
-      Affine east = b.color(StreamPattern::OutBand);
-      if (b.width() > 1)
-        east = b.eitherColor(
-            s.equal(s.px(), exit.last), east,
-            b.parityColor(StreamPattern::RowEast, s.mod(s.px(), 2)));
-      sendRow(east);
-    });
+    sumSouth();
+    sumNorth();
+    b.where(isExit, [&] { sendEast(); });
   });
 }
 
@@ -326,46 +372,92 @@ void GradientWriter::multiply(Affine block) {
                 Operand::memory(kept.buffer, 1, {1, 0, kept.pitch}));
 }
 
-/// The block, with the sums of the rows north of this one added.
-void GradientWriter::sendOwn(Affine onward) {
-  const Value north = shape.exits.rowsNorth(s);
-  const Operand own = Operand::memory(sums, 0, {shape.own, 1});
-  const Operand to = Operand::fabric(onward, 2);
-  auto send = [&](Value guard, Opcode opcode, ArrayRef<Operand> sources) {
-    b.start(RowThread, opcode, {shape.block, kept.features}, to, sources,
-            guard);
-  };
-  send(s.equal(north, 0), Opcode::Mov, {own});
-  if (shape.exits.last == 0)
+/// The words of the rows north of this one, in their column.
+Operand GradientWriter::fromNorth() {
+  return link(StreamPattern::OutColumn,
+              s.logicalNot(s.mod(shape.exits.rowsNorth(s), 2)));
+}
+
+/// North of the exit: the block, with the sums of the rows north added. Where
+/// others come from the south these end in the block of the exit's row.
+void GradientWriter::sumSouth() {
+  if (!shape.exits.linksRows())
     return;
-  send(s.less(0, north), Opcode::Add,
-       {own, Operand::fabric(b.parityColor(StreamPattern::OutColumn,
-                                           s.logicalNot(s.mod(north, 2))),
-                             2)});
+  const bool inAll = shape.exits.where == ColumnExits::AnyRow;
+  const Thread thread = inAll ? KeyThread : RowThread;
+  const Value north = shape.exits.rowsNorth(s), hears = s.less(0, north);
+  const Value others = s.logicalNot(kept.active);
+  const Operand to = link(StreamPattern::OutColumn, s.mod(north, 2));
+  const Value before = s.logicalNot(isExit);
+  b.where(inAll ? s.logicalAnd(before, isNorth) : before, [&] {
+    start(thread, s.logicalAnd(kept.active, s.logicalNot(hears)), Opcode::Mov,
+          to, {own()});
+    if (shape.exits.last > 0)
+      start(thread, s.logicalAnd(kept.active, hears), Opcode::Add, to,
+            {own(), fromNorth()});
+    if (inAll)
+      start(thread, others, Opcode::Mov, to, {fromNorth()});
+  });
+  if (inAll)
+    b.where(s.logicalAnd(isExit, hears), [&] {
+      start(thread, kept.active, Opcode::Add, own(), {own(), fromNorth()});
+      start(thread, others, Opcode::Mov, own(), {fromNorth()});
+    });
+}
+
+/// South of the exit, as far as there are tokens: likewise, toward the north.
+void GradientWriter::sumNorth() {
+  if (!shape.exits.hasRowsSouth())
+    return;
+  const Value isLast = s.equal(row, shape.exits.last);
+  const Value inner = s.less(row, shape.exits.last);
+  const Value parity = s.mod(row, 2);
+  const Operand to = link(StreamPattern::KeyNorth, parity);
+  const Operand from = link(StreamPattern::KeyNorth, s.logicalNot(parity));
+  b.where(s.logicalNot(isExit), [&] {
+    b.where(s.logicalNot(isNorth), [&] {
+      start(RowThread, isLast, Opcode::Mov, to, {own()});
+      start(RowThread, s.logicalAnd(inner, kept.active), Opcode::Add, to,
+            {own(), from});
+      start(RowThread, s.logicalAnd(inner, s.logicalNot(kept.active)),
+            Opcode::Mov, to, {from});
+    });
+  });
 }
 
 /// In the row of the exit: the column's sums, then those of the columns west.
-void GradientWriter::sendRow(Affine onward) {
-  b.where(kept.active, [&] { sendOwn(onward); });
-  if (shape.exits.linksRows())
-    b.start(RowThread, Opcode::Mov, {shape.block, kept.features},
-            Operand::fabric(onward, 2),
-            {Operand::fabric(
-                b.parityColor(StreamPattern::OutColumn,
-                              s.logicalNot(s.mod(shape.exits.rowsNorth(s), 2))),
-                2)},
-            s.logicalNot(kept.active));
+void GradientWriter::sendEast() {
+  Affine onward = b.color(StreamPattern::OutBand);
+  if (b.width() > 1)
+    onward =
+        b.eitherColor(s.equal(s.px(), exit.last), onward,
+                      b.parityColor(StreamPattern::RowEast, s.mod(s.px(), 2)));
+  const Operand to = Operand::fabric(onward, 2);
+  const ColumnExits &exits = shape.exits;
+  if (exits.where == ColumnExits::SouthOfTokens) {
+    const Value hears = s.less(0, exits.rowsNorth(s));
+    start(RowThread, s.logicalAnd(kept.active, s.logicalNot(hears)),
+          Opcode::Mov, to, {own()});
+    if (exits.linksRows()) {
+      start(RowThread, s.logicalAnd(kept.active, hears), Opcode::Add, to,
+            {own(), fromNorth()});
+      start(RowThread, s.logicalNot(kept.active), Opcode::Mov, to,
+            {fromNorth()});
+    }
+  } else {
+    const Value hears = s.less(row, exits.last);
+    if (exits.hasRowsSouth())
+      start(
+          RowThread, hears, Opcode::Add, to,
+          {own(), link(StreamPattern::KeyNorth, s.logicalNot(s.mod(row, 2)))});
+    start(RowThread, s.logicalNot(hears), Opcode::Mov, to, {own()});
+  }
   west.relay(onward, shape.block);
 }
 
 LogicalResult WeightGradient::lowerOp(wse::WeightGradientOp op,
                                       RoutineBuilder &b) const {
-  const GradientShape shape(op, b.machine());
-  if (!shape.exits.used())
-    return op.emitOpError("has tokens in row ")
-           << shape.exits.last << ", south of all "
-           << b.machine().channelsInUse()
-           << " channels of its region, where no column has an exit";
+  const GradientShape shape = GradientShape::of(op, b.machine());
   if (!shape.applies())
     return op.emitOpError("multicasts ")
            << shape.lines << " features of " << shape.pitch
@@ -383,10 +475,10 @@ bool isSummedAlongColumns(Operation *op, const Selection &selection) {
   if (!outer)
     return false;
   const Machine &machine = selection.machine();
-  const GradientShape shape(cast<RankedTensorType>(outer->kept.getType()),
-                            cast<RankedTensorType>(outer->cast.getType()),
-                            machine);
-  if (!shape.applies())
+  const GradientShape shape =
+      GradientShape::of(outer->kept, outer->cast, machine);
+  if (!shape.applies() ||
+      4 * shape.scratchWords() > selection.roomForOutput(outer->kept))
     return false;
   // By way of the store both and the result leave, and both come back.
   const double kept = double(wse::featuresOf(outer->kept));
