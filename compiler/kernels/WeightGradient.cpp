@@ -480,14 +480,16 @@ bool isSummedAlongColumns(Operation *op, const Selection &selection) {
   if (!shape.applies() ||
       4 * shape.scratchWords() > selection.roomForOutput(outer->kept))
     return false;
-  // By way of the store both and the result leave, and both come back.
+  // By way of the store both and the result leave, and both come back. Stores
+  // and loads take half more than their bounds, or more; products of weights
+  // that stream a third.
   const double kept = double(wse::featuresOf(outer->kept));
   const double cast = double(wse::featuresOf(outer->cast));
   const double tokens = double(shape.kept.tokenCount());
   const double words = 2 * tokens * (kept + cast) + kept * cast;
-  return shape.cost().total() <=
-         words / machine.channelsInUse() +
-             kept * cast * tokens / machine.peCount() / machine.fmacRate;
+  const double products = kept * cast * tokens / machine.peCount();
+  return shape.cost().total() <= 1.5 * words / machine.channelsInUse() +
+                                     1.3 * products / machine.fmacRate;
 }
 
 WSEC_DEFINE_KERNEL(WeightGradient)
