@@ -189,6 +189,8 @@ public:
   /// Stores `tensor` as the features from `offset` on of an output of @main.
   virtual void storePiece(mlir::Value tensor, mlir::OpOperand &output,
                           int64_t offset, mlir::Operation *user) = 0;
+  /// The name of an output of @main, all of which the caller stores.
+  virtual mlir::StringAttr takeOutput(mlir::OpOperand &output) = 0;
 
   /// The parameter that a constant is a view of, declared on first use.
   virtual mlir::FlatSymbolRefAttr parameterOf(onnx::ConstantOp constant) = 0;
