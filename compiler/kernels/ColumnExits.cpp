@@ -84,8 +84,9 @@ WordsFromWest::WordsFromWest(RoutineBuilder &b, const ColumnExits &exits,
   any = s.less(exit.first, s.px());
 }
 
-void WordsFromWest::relay(pe::Affine onward, int64_t wordsOfFeature) const {
+void WordsFromWest::relay(Thread thread, pe::Affine onward,
+                          int64_t wordsOfFeature) const {
   if (b.width() > 1)
-    b.start(RowThread, pe::Opcode::Mov, {pe::Affine(features) * wordsOfFeature},
+    b.start(thread, pe::Opcode::Mov, {pe::Affine(features) * wordsOfFeature},
             pe::Operand::fabric(onward), {pe::Operand::fabric(incoming)}, any);
 }

@@ -56,7 +56,7 @@ struct WordsFromWest {
   WordsFromWest(RoutineBuilder &builder, const ColumnExits &exits,
                 const ColumnExits::OfColumn &exit, const Tile &tile);
   /// Passes on so many for each of their features.
-  void relay(pe::Affine onward, int64_t wordsOfFeature) const;
+  void relay(Thread thread, pe::Affine onward, int64_t wordsOfFeature) const;
 
 private:
   RoutineBuilder &b;

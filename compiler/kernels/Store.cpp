@@ -357,7 +357,7 @@ void sendByColumns(RoutineBuilder &b, const Tile &in, const Exits &exits) {
   const WordsFromWest west(b, exits, exit, in);
   auto sendRow = [&](Affine onward) {
     sendColumn(onward);
-    west.relay(onward, in.layout.tokenCount());
+    west.relay(RowThread, onward, in.layout.tokenCount());
   };
   if (exits.linksRows())
     b.where(s.logicalNot(isExit), [&] {

@@ -109,7 +109,12 @@ double GradientShape::blockCycles() const {
   const double strides[] = {1, double(pitch), double(pitch)};
   const double words = double(block * own);
   const double calls = double(std::min(own, block));
-  double cycles = machine.loopOverhead + 2 * machine.vectorSetup + words +
+  // Instructions of the chains that others run: a third of them is for PEs
+  // without features or tokens.
+  const double skipped = (exits.where == ColumnExits::AnyRow ? 6 : 4) *
+                         (model.guard(kept) > 0 ? 1.5 : 1);
+  double cycles = machine.loopOverhead + machine.vectorSetup + words +
+                  skipped * (machine.loadCycles + machine.branchNotTaken) +
                   model.adds(calls, words / calls);
   if (pitch > 1)
     cycles +=
@@ -130,12 +135,13 @@ KernelCost GradientShape::cost() const {
   for (const ChannelPosition &exit : exits.exits) {
     if (exit.begin == exit.end)
       continue;
-    // It takes sums of the rows north, about three cycles a word, before those
-    // of the rows south, and passes on what comes from columns west.
+    // It takes sums of the rows north before those of the rows south, and
+    // passes on what comes from columns west while it makes a block.
     const double words = count * double(block * own);
     if (exit.row <= exits.last)
       cost.compute = std::max(
-          cost.compute, count * each + (exits.hasRowsSouth() ? 3 * words : 0) +
+          cost.compute, count * each +
+                            (exits.hasRowsSouth() && exit.row > 0 ? words : 0) +
                             double(exits.features(exit) * lines) - words);
     const double above = double(exits.rows.before(exit.row));
     across = std::max(
@@ -147,7 +153,9 @@ KernelCost GradientShape::cost() const {
              : 0.0});
   }
   cost.stream = double(mostWords());
-  cost.serial = each + across;
+  // No words before the first block is there.
+  cost.fabric = cost.stream + each - double(block * own);
+  cost.serial = across;
   if (exchanges)
     cost.serial += multicastRowCycles(machine, double(lines * pitch));
   const double products = double(kept.features.total() * lines);
@@ -292,10 +300,13 @@ private:
   void sumSouth();
   void sumNorth();
   void sendEast();
-  /// An instruction for each word of the block, on a microthread.
-  void start(Thread thread, Value guard, Opcode opcode, const Operand &to,
-             ArrayRef<Operand> sources) {
-    b.start(thread, opcode, {shape.block, kept.features}, to, sources, guard);
+  /// An instruction for each word of the block. Who is next waits for nobody
+  /// but those before, and what is relayed, so the main thread may wait.
+  void pass(Value guard, Opcode opcode, const Operand &to,
+            ArrayRef<Operand> sources) {
+    pe::Issue issue;
+    issue.guard = guard;
+    b.vector(opcode, {shape.block, kept.features}, to, sources, issue);
   }
   Operand own() const { return Operand::memory(sums, 0, {shape.own, 1}); }
   Operand link(StreamPattern pattern, Value parity) {
@@ -384,24 +395,23 @@ void GradientWriter::sumSouth() {
   if (!shape.exits.linksRows())
     return;
   const bool inAll = shape.exits.where == ColumnExits::AnyRow;
-  const Thread thread = inAll ? KeyThread : RowThread;
   const Value north = shape.exits.rowsNorth(s), hears = s.less(0, north);
   const Value others = s.logicalNot(kept.active);
   const Operand to = link(StreamPattern::OutColumn, s.mod(north, 2));
   const Value before = s.logicalNot(isExit);
   b.where(inAll ? s.logicalAnd(before, isNorth) : before, [&] {
-    start(thread, s.logicalAnd(kept.active, s.logicalNot(hears)), Opcode::Mov,
-          to, {own()});
+    pass(s.logicalAnd(kept.active, s.logicalNot(hears)), Opcode::Mov, to,
+         {own()});
     if (shape.exits.last > 0)
-      start(thread, s.logicalAnd(kept.active, hears), Opcode::Add, to,
-            {own(), fromNorth()});
+      pass(s.logicalAnd(kept.active, hears), Opcode::Add, to,
+           {own(), fromNorth()});
     if (inAll)
-      start(thread, others, Opcode::Mov, to, {fromNorth()});
+      pass(others, Opcode::Mov, to, {fromNorth()});
   });
   if (inAll)
     b.where(s.logicalAnd(isExit, hears), [&] {
-      start(thread, kept.active, Opcode::Add, own(), {own(), fromNorth()});
-      start(thread, others, Opcode::Mov, own(), {fromNorth()});
+      pass(kept.active, Opcode::Add, own(), {own(), fromNorth()});
+      pass(others, Opcode::Mov, own(), {fromNorth()});
     });
 }
 
@@ -416,11 +426,10 @@ void GradientWriter::sumNorth() {
   const Operand from = link(StreamPattern::KeyNorth, s.logicalNot(parity));
   b.where(s.logicalNot(isExit), [&] {
     b.where(s.logicalNot(isNorth), [&] {
-      start(RowThread, isLast, Opcode::Mov, to, {own()});
-      start(RowThread, s.logicalAnd(inner, kept.active), Opcode::Add, to,
-            {own(), from});
-      start(RowThread, s.logicalAnd(inner, s.logicalNot(kept.active)),
-            Opcode::Mov, to, {from});
+      pass(isLast, Opcode::Mov, to, {own()});
+      pass(s.logicalAnd(inner, kept.active), Opcode::Add, to, {own(), from});
+      pass(s.logicalAnd(inner, s.logicalNot(kept.active)), Opcode::Mov, to,
+           {from});
     });
   });
 }
@@ -434,25 +443,25 @@ void GradientWriter::sendEast() {
                       b.parityColor(StreamPattern::RowEast, s.mod(s.px(), 2)));
   const Operand to = Operand::fabric(onward, 2);
   const ColumnExits &exits = shape.exits;
+  // Words of the block before go by while this one is made.
+  b.awaitTurnBefore(GatherThread);
   if (exits.where == ColumnExits::SouthOfTokens) {
     const Value hears = s.less(0, exits.rowsNorth(s));
-    start(RowThread, s.logicalAnd(kept.active, s.logicalNot(hears)),
-          Opcode::Mov, to, {own()});
+    pass(s.logicalAnd(kept.active, s.logicalNot(hears)), Opcode::Mov, to,
+         {own()});
     if (exits.linksRows()) {
-      start(RowThread, s.logicalAnd(kept.active, hears), Opcode::Add, to,
-            {own(), fromNorth()});
-      start(RowThread, s.logicalNot(kept.active), Opcode::Mov, to,
-            {fromNorth()});
+      pass(s.logicalAnd(kept.active, hears), Opcode::Add, to,
+           {own(), fromNorth()});
+      pass(s.logicalNot(kept.active), Opcode::Mov, to, {fromNorth()});
     }
   } else {
     const Value hears = s.less(row, exits.last);
     if (exits.hasRowsSouth())
-      start(
-          RowThread, hears, Opcode::Add, to,
-          {own(), link(StreamPattern::KeyNorth, s.logicalNot(s.mod(row, 2)))});
-    start(RowThread, s.logicalNot(hears), Opcode::Mov, to, {own()});
+      pass(hears, Opcode::Add, to,
+           {own(), link(StreamPattern::KeyNorth, s.logicalNot(s.mod(row, 2)))});
+    pass(s.logicalNot(hears), Opcode::Mov, to, {own()});
   }
-  west.relay(onward, shape.block);
+  west.relay(GatherThread, onward, shape.block);
 }
 
 LogicalResult WeightGradient::lowerOp(wse::WeightGradientOp op,
@@ -468,6 +477,70 @@ LogicalResult WeightGradient::lowerOp(wse::WeightGradientOp op,
   return success();
 }
 
+/// Of the cheapest offer that has room.
+double leastCycles(Operation *kernel, int64_t room, const Machine &machine) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Offer &offer : findKernel(kernel)->offers(kernel, machine))
+    if (offer.scratchBytes <= room)
+      least = std::min(least, offer.cost.total());
+  return least;
+}
+
+/// What the product takes by way of the store: both operands leave, one comes
+/// back as the input of a product whose weight is the other, and its result
+/// leaves. These kernels are made to be asked, and are gone after it.
+double cyclesByStore(Operation *op, const Outer &outer,
+                     const Selection &selection) {
+  auto product = cast<onnx::BatchMatMulOp>(op);
+  MLIRContext *context = op->getContext();
+  OpBuilder builder(context);
+  builder.setInsertionPointAfterValue(outer.kept);
+  const auto somewhere = FlatSymbolRefAttr::get(context, "somewhere");
+  SmallVector<Operation *> kernels;
+  auto made = [&](auto kernel) {
+    kernels.push_back(kernel);
+    return kernel.getResult();
+  };
+  const ArrayAttr nodes = builder.getArrayAttr({});
+  const FlatSymbolRefAttr region = selection.region();
+  const Location loc = op->getLoc();
+  auto store = [&](Value tensor, ArrayRef<int64_t> shape) {
+    kernels.push_back(createKernel<wse::StoreOp>(
+        builder, loc, nodes, region, tensor, somewhere.getAttr(),
+        builder.getI64IntegerAttr(0), DenseI64ArrayAttr(),
+        TypeAttr::get(RankedTensorType::get(shape, builder.getF32Type())),
+        UnitAttr()));
+  };
+  auto stored = [&](ArrayRef<int64_t> shape) {
+    return wse::WeightAttr::get(
+        context, somewhere, RankedTensorType::get(shape, builder.getF32Type()),
+        0, {});
+  };
+  const int64_t rows = shapeOf(product.getY())[0];
+  const int64_t columns = shapeOf(product.getY())[1];
+  const int64_t depth = shapeOf(product.getB())[0];
+  store(outer.kept, {depth, wse::featuresOf(outer.kept)});
+  store(outer.cast, {depth, wse::featuresOf(outer.cast)});
+  const wse::TokenTiling tiling = selection.defaultTiling({1, rows, depth});
+  const Value left = made(createKernel<wse::LoadOp>(
+      builder, loc, nodes, region, Type(selection.tensorType(tiling, depth)),
+      Attribute(stored({rows, depth})), builder.getI64IntegerAttr(0),
+      DenseI64ArrayAttr()));
+  const Value result = made(createKernel<wse::MatmulOp>(
+      builder, loc, nodes, region, Type(selection.tensorType(tiling, columns)),
+      left, stored({depth, columns}), wse::WeightAttr(),
+      wse::MatmulVariantAttr::get(context, wse::MatmulVariant::Reduce),
+      UnitAttr()));
+  store(result, {rows, columns});
+  double cycles = 0;
+  const int64_t room = selection.roomForOutput(outer.kept);
+  for (Operation *kernel : kernels)
+    cycles += leastCycles(kernel, room, selection.machine());
+  for (Operation *kernel : llvm::reverse(kernels))
+    kernel->erase();
+  return cycles;
+}
+
 } // namespace
 
 bool isSummedAlongColumns(Operation *op, const Selection &selection) {
@@ -480,16 +553,7 @@ bool isSummedAlongColumns(Operation *op, const Selection &selection) {
   if (!shape.applies() ||
       4 * shape.scratchWords() > selection.roomForOutput(outer->kept))
     return false;
-  // By way of the store both and the result leave, and both come back. Stores
-  // and loads take half more than their bounds, or more; products of weights
-  // that stream a third.
-  const double kept = double(wse::featuresOf(outer->kept));
-  const double cast = double(wse::featuresOf(outer->cast));
-  const double tokens = double(shape.kept.tokenCount());
-  const double words = 2 * tokens * (kept + cast) + kept * cast;
-  const double products = kept * cast * tokens / machine.peCount();
-  return shape.cost().total() <= 1.5 * words / machine.channelsInUse() +
-                                     1.3 * products / machine.fmacRate;
+  return shape.cost().total() <= cyclesByStore(op, *outer, selection);
 }
 
 WSEC_DEFINE_KERNEL(WeightGradient)

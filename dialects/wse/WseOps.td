@@ -137,10 +137,7 @@ def Wse_WeightGradientOp : Wse_KernelOp<"weight_gradient", (ins
       replicated, and features that are not.
     - (C2) The output has an element for each two features.
   }];
-  let assemblyFormat = [{
-    $kept `by` $cast `to` $output (`kept_first` $kept_first^)? `on` $region
-    attr-dict `:` type($kept) `,` type($cast) `to` $type
-  }];
+  let assemblyFormat = "$kept `by` $cast `to` $output (`kept_first` $kept_first^)? `on` $region attr-dict `:` type($kept) `,` type($cast) `to` $type";
   let hasVerifier = 1;
 }
 

@@ -324,7 +324,7 @@ std::set<Behaviour> PhaseGraph::behaviours() const {
         scalars.atoms(*operand->color(), atoms);
   const auto &xs = scalars.kinds(atoms, AxisScalars::X).representative;
   const auto &ys = scalars.kinds(atoms, AxisScalars::Y).representative;
-  constexpr size_t mostKinds = 1 << 17, mostHappenings = 1 << 24;
+  constexpr size_t mostKinds = 1 << 14, mostHappenings = 1 << 24;
   const size_t kinds = xs.size() * ys.size()
                        << std::min<size_t>(5, pinned.size());
   if (pinned.size() > 4 || kinds > mostKinds ||
