@@ -52,7 +52,7 @@ struct GradientShape {
   /// Vectors run along features that stay, or else along those of the block.
   bool alongKept() const { return own >= block; }
   int64_t scratchWords() const {
-    return (exchanges ? lines * pitch : 0) + block * own;
+    return (exchanges ? lines * pitch : 0) + 2 * block * own;
   }
   int64_t mostWords() const {
     int64_t most = 0;
@@ -135,14 +135,14 @@ KernelCost GradientShape::cost() const {
   for (const ChannelPosition &exit : exits.exits) {
     if (exit.begin == exit.end)
       continue;
-    // It takes sums of the rows north before those of the rows south, and
-    // passes on what comes from columns west while it makes a block.
+    // It takes sums of the rows north before those of the rows south, and sends
+    // these and what comes from columns west while it makes the next block.
     const double words = count * double(block * own);
-    if (exit.row <= exits.last)
-      cost.compute = std::max(
-          cost.compute, count * each +
-                            (exits.hasRowsSouth() && exit.row > 0 ? words : 0) +
-                            double(exits.features(exit) * lines) - words);
+    const bool makes = exit.row <= exits.last;
+    cost.compute = std::max(
+        cost.compute,
+        (makes ? count * each : words) + double(exits.features(exit) * lines) +
+            (exits.hasRowsSouth() && makes && exit.row > 0 ? words : 0));
     const double above = double(exits.rows.before(exit.row));
     across = std::max(
         {across,
@@ -154,7 +154,7 @@ KernelCost GradientShape::cost() const {
   }
   cost.stream = double(mostWords());
   // No words before the first block is there.
-  cost.fabric = cost.stream + each - double(block * own);
+  cost.fabric = cost.stream + each;
   cost.serial = across;
   if (exchanges)
     cost.serial += multicastRowCycles(machine, double(lines * pitch));
@@ -289,6 +289,7 @@ public:
     if (shape.exchanges)
       factors = b.scratch("factors", shape.lines * shape.pitch);
     sums = b.scratch("sums", shape.block * shape.own);
+    leaving = b.scratch("leaving", shape.block * shape.own);
   }
 
   void write();
@@ -319,6 +320,7 @@ private:
   const GradientShape shape;
   const Tile kept, cast;
   std::string factors, sums;
+  std::string leaving; ///< of an exit: while it makes the next block
   const ColumnExits::OfColumn exit;
   const WordsFromWest west;
   const Value row;             ///< of the region
@@ -441,7 +443,7 @@ void GradientWriter::sendEast() {
     onward =
         b.eitherColor(s.equal(s.px(), exit.last), onward,
                       b.parityColor(StreamPattern::RowEast, s.mod(s.px(), 2)));
-  const Operand to = Operand::fabric(onward, 2);
+  const Operand to = Operand::memory(leaving, 0, {shape.own, 1});
   const ColumnExits &exits = shape.exits;
   // Words of the block before go by while this one is made.
   b.awaitTurnBefore(GatherThread);
@@ -461,6 +463,8 @@ void GradientWriter::sendEast() {
            {own(), link(StreamPattern::KeyNorth, s.logicalNot(s.mod(row, 2)))});
     pass(s.logicalNot(hears), Opcode::Mov, to, {own()});
   }
+  b.start(GatherThread, Opcode::Mov, {shape.block, kept.features},
+          Operand::fabric(onward, 2), {to});
   west.relay(GatherThread, onward, shape.block);
 }
 

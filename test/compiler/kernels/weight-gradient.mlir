@@ -21,8 +21,10 @@ wse.program @main state(selected) mesh(4x3) machine("wse2") {
   // CHECK-NEXT:      vector mov fabric([[UP:[^,]*]], depth = 2) = [[SUMS]]{{.*}} over (2, 512)
   // CHECK-NEXT:      vector add fabric([[UP]], depth = 2) = [[SUMS]]{{.*}}, fabric([[BELOW:[^,]*]], depth = 2) over (2, 512)
   // CHECK-NEXT:      await [5]
-  // CHECK-NEXT:      vector add fabric([[EAST:[^,]*]], depth = 2) = [[SUMS]]{{.*}}, fabric([[BELOW]], depth = 2) over (2, 512)
-  // CHECK-NEXT:      vector mov fabric([[EAST]], depth = 2) = [[SUMS]]{{.*}} over (2, 512)
+  // CHECK-NEXT:      vector add [[LEAVING:@[a-z0-9_]+]]{{.*}} = [[SUMS]]{{.*}}, fabric([[BELOW]], depth = 2) over (2, 512)
+  // CHECK-NEXT:      vector mov [[LEAVING]]{{.*}} = [[SUMS]]{{.*}} over (2, 512)
+  // CHECK-NEXT:      vector mov fabric([[EAST:[^,]*]], depth = 2) = [[LEAVING]]{{.*}} over (2, 512) where %{{.*}} thread 5
+  // CHECK-NEXT:      await [5]
   // CHECK-NEXT:      vector mov fabric([[EAST]]) = fabric({{.*}}) over (%{{.*}} * 2) where %{{.*}} thread 5
   // CHECK-NEXT:    }
   // CHECK:       stream out @from_weight_gradient color {{[0-9]+}} channels [0 -> 0:1, 1 -> 1:2, 2 -> 2:3]

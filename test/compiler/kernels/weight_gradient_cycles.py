@@ -3,7 +3,7 @@
 
 usage: weight_gradient_cycles.py WORK MESH TOKENS FEATURES FEATURES MOST
 
-Exit code 1 if it takes more than MOST times its lower bound, or is predicted by more than 10 % wrong.
+Exit code 1 if it takes more than MOST times its lower bound, or is predicted by more than 15 % wrong.
 """
 
 import json
@@ -32,7 +32,7 @@ def main():
     times, off = cycles[number] / kernel["lower_bound_cycles"], kernel["cycles"] / cycles[number] - 1
     print(f"{moves}x{stays}, {tokens} tokens, {mesh}: {cycles[number]:.0f} cycles, {times:.2f} times its bound, predicted {100 * off:+.1f} %; "
           f"deadlock {compiled['deadlock']['verdict']}")
-    return times > most or abs(off) > 0.1 or compiled["deadlock"]["verdict"] != "free"
+    return times > most or abs(off) > 0.15 or compiled["deadlock"]["verdict"] != "free"
 
 
 if __name__ == "__main__":
