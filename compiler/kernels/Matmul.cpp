@@ -30,6 +30,7 @@
 #include "compiler/kernels/MatmulShape.h"
 #include "compiler/kernels/Product.h"
 #include "compiler/kernels/StationaryProduct.h"
+#include "compiler/kernels/WeightGradient.h"
 
 #include "compiler/machine/Tiling.h"
 
@@ -134,7 +135,9 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
 // What it computes of a model
 //===----------------------------------------------------------------------===//
 
-Match Matmul::match(Operation *op, const Selection &) const {
+Match Matmul::match(Operation *op, const Selection &selection) const {
+  if (isSummedAlongColumns(op, selection))
+    return {};
   if (auto reduce = dyn_cast<onnx::ReduceOp>(op))
     return Match::when(sumsFeatures(reduce));
   return matchProduct(op, /*sparse=*/false);

@@ -32,8 +32,7 @@ bool wsec::sumsFeatures(onnx::ReduceOp op) {
          (op.getKeepdims() || onlyLeavesWafer(op));
 }
 
-/// The outputs that `value` is, if it goes nowhere else.
-static SmallVector<OpOperand *> onlyOutputs(Value value) {
+SmallVector<OpOperand *> wsec::onlyOutputs(Value value) {
   SmallVector<OpOperand *> outputs;
   SmallVector<Value> aliases = {value};
   for (size_t next = 0; next < aliases.size(); ++next)
@@ -299,6 +298,11 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
     extents.append({m, n});
     return extents;
   };
+  // The selection leaves it to products what becomes of a transposed operand.
+  const Value a = op.getA();
+  if (!selection.alreadyOnWafer(a) && !selection.host().contains(a) &&
+      !selection.toStore(a, op))
+    return {};
   if (!selection.toStore(op.getB(), op))
     return {};
   auto expanded = [&](Value value, ArrayRef<int64_t> extents) {

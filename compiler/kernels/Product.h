@@ -19,6 +19,9 @@ Match matchProduct(mlir::Operation *op, bool sparse);
 /// column of ones.
 bool sumsFeatures(onnx::ReduceOp op);
 
+/// The outputs that `value` is, if it goes nowhere else.
+llvm::SmallVector<mlir::OpOperand *> onlyOutputs(mlir::Value value);
+
 /// Creates the kernel of one product, whose result is distributed as `tiling`.
 using MakeProduct = llvm::function_ref<mlir::Value(
     mlir::Value input, wse::WeightAttr weight, wse::WeightAttr bias,

@@ -399,8 +399,11 @@ static SmallVector<int64_t> listThreads(unsigned threads) {
 
 void RoutineBuilder::awaitAll(unsigned threads) {
   threads &= discipline.threadsInUse();
-  if (!threads)
-    return;
+  if (threads)
+    emitAwait(threads);
+}
+
+void RoutineBuilder::emitAwait(unsigned threads) {
   discipline.await(threads);
   pe::AwaitOp::create(builder, loc, listThreads(threads));
 }

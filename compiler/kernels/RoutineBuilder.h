@@ -175,6 +175,8 @@ public:
              Value guard = {});
   /// Waits until a microthread has done what it was given.
   void await(Thread thread) { awaitAll(1u << thread); }
+  /// The same in a loop, also of what the turn before gave it.
+  void awaitTurnBefore(Thread thread) { emitAwait(1u << thread); }
   /// body(variable), `count` times. Nothing is emitted for a count known to be
   /// 0, and no loop for a count of 1 (the variable is then the scalar 0).
   void loop(Affine count, llvm::function_ref<void(Affine)> body);
@@ -260,6 +262,7 @@ private:
   /// Says what the operation lacks, unless something was said already.
   void lacks(const llvm::Twine &what);
   void awaitAll(unsigned threads);
+  void emitAwait(unsigned threads);
   InstructionUse useOf(const Operand &dst, llvm::ArrayRef<Operand> sources,
                        int thread) const;
   /// An instruction, behind awaits of what its use must wait for.

@@ -41,13 +41,14 @@ ArrayAttr Selection::nodesOf(ArrayRef<Operation *> ops) {
   return builder().getArrayAttr(names.getArrayRef());
 }
 
-wse::TokenTiling Selection::defaultTiling(ArrayRef<int64_t> shape) {
+wse::TokenTiling Selection::defaultTiling(ArrayRef<int64_t> shape) const {
   TokenShape tokens = tokenShape(shape);
   return {tokens.batch, tokens.tokens};
 }
 
 RankedTensorType Selection::tensorType(ArrayRef<int64_t> shape,
-                                       wse::TokenTiling tiling, Value like) {
+                                       wse::TokenTiling tiling,
+                                       Value like) const {
   SmallVector<int64_t> extents = llvm::to_vector(shape);
   if (extents.empty())
     extents.push_back(1);
@@ -60,7 +61,7 @@ RankedTensorType Selection::tensorType(ArrayRef<int64_t> shape,
 }
 
 RankedTensorType Selection::tensorType(wse::TokenTiling tiling,
-                                       int64_t features, Value like) {
+                                       int64_t features, Value like) const {
   return tensorType({tiling.getBatch(), tiling.getTokens(), features}, tiling,
                     like);
 }

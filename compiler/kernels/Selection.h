@@ -80,7 +80,7 @@ public:
 
   mlir::ArrayAttr nodesOf(llvm::ArrayRef<mlir::Operation *> ops);
   /// The distribution for `shape` when nothing else decides.
-  wse::TokenTiling defaultTiling(llvm::ArrayRef<int64_t> shape);
+  wse::TokenTiling defaultTiling(llvm::ArrayRef<int64_t> shape) const;
   /// What tensors of floats hold that the operators of the model make: f32, or
   /// what --precision asks for.
   virtual mlir::Type floats() const = 0;
@@ -88,9 +88,9 @@ public:
   /// the wafer: then of its elements.
   mlir::RankedTensorType tensorType(llvm::ArrayRef<int64_t> shape,
                                     wse::TokenTiling tiling,
-                                    mlir::Value like = {});
+                                    mlir::Value like = {}) const;
   mlir::RankedTensorType tensorType(wse::TokenTiling tiling, int64_t features,
-                                    mlir::Value like = {});
+                                    mlir::Value like = {}) const;
   /// What the wafer has of a weight that is loaded.
   mlir::RankedTensorType tensorType(wse::WeightAttr weight,
                                     wse::TokenTiling tiling);
@@ -189,6 +189,8 @@ public:
   /// Stores `tensor` as the features from `offset` on of an output of @main.
   virtual void storePiece(mlir::Value tensor, mlir::OpOperand &output,
                           int64_t offset, mlir::Operation *user) = 0;
+  /// The name of an output of @main, all of which the caller stores.
+  virtual mlir::StringAttr takeOutput(mlir::OpOperand &output) = 0;
 
   /// The parameter that a constant is a view of, declared on first use.
   virtual mlir::FlatSymbolRefAttr parameterOf(onnx::ConstantOp constant) = 0;

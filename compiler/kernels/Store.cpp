@@ -19,6 +19,7 @@
 // A channel then lists its columns from east to west, in a column the tokens
 // from the last to the first.
 
+#include "compiler/kernels/ColumnExits.h"
 #include "compiler/kernels/KernelLibrary.h"
 
 using namespace mlir;
@@ -27,30 +28,15 @@ namespace wsec {
 namespace {
 
 /// A store by columns: the exits, and what they are for.
-struct Exits {
+struct Exits : ColumnExits {
   Exits(wse::StoreOp op, const Machine &machine)
       : Exits(op, op.getByColumns(), machine) {}
   Exits(wse::StoreOp op, bool byColumns, const Machine &machine)
-      : machine(machine), pairing(pairingOf(op.getValue(), machine)),
-        layout(layoutOf(op.getValue(), pairing, machine)),
-        rows(layout.columnRows(machine.height)),
-        last((rows.groups - 1) * rows.pitch + rows.used - 1) {
-    if (byColumns && !layout.features.replicated && !layout.cyclic)
-      exits = machine.exitsOfColumns(int(last));
+      : Exits(op, pairingOf(op.getValue(), machine), machine) {
+    if (!byColumns)
+      exits.clear();
   }
 
-  /// Whether there are any: else words go by rows.
-  bool used() const { return !exits.empty(); }
-  /// Whether words go from row to row.
-  bool linksRows() const {
-    return last > 0 || llvm::any_of(exits, [&](const ChannelPosition &exit) {
-             return exit.begin < exit.end && exit.row > last;
-           });
-  }
-  int64_t features(const ChannelPosition &exit) const {
-    return layout.features.before(exit.end, machine.width) -
-           layout.features.before(exit.begin, machine.width);
-  }
   int64_t mostWords() const {
     int64_t most = 0;
     for (const ChannelPosition &exit : exits)
@@ -59,12 +45,12 @@ struct Exits {
   }
   KernelCost cost() const;
 
-  const Machine &machine;
   const Pairing pairing; ///< columns of several tokens have no tails
-  const Layout layout;   ///< of words
-  const RowSet rows;     ///< with tokens
-  const int64_t last;    ///< of them
-  std::vector<ChannelPosition> exits;
+
+private:
+  Exits(wse::StoreOp op, Pairing pairing, const Machine &machine)
+      : ColumnExits(layoutOf(op.getValue(), pairing, machine), machine),
+        pairing(pairing) {}
 };
 
 /// Between the last word of a PE's own and the first that it relays.
@@ -102,7 +88,7 @@ KernelCost Exits::cost() const {
     const double own =
         tokens * double(layout.features.before(exit.end, machine.width) -
                         layout.features.before(exit.end - 1, machine.width));
-    const double rowsUsed = double(rows.groups * rows.used);
+    const double rowsUsed = rowCount();
     // PEs that relay a column, and columns, but for the last of each.
     const double columns = double(exit.end - exit.begin);
     const double relays =
@@ -151,11 +137,12 @@ class Store final : public KernelOf<onnx::ConcatOp, KernelFor<wse::StoreOp>> {
   }
   SmallVector<Relay> relays() const final {
     using P = StreamPattern;
-    return {{P::RowEast, P::RowEast},   {P::RowEast, P::OutNorth},
-            {P::RowEast, P::OutExit},   {P::OutNorth, P::OutNorth},
-            {P::OutNorth, P::OutExit},  {P::OutColumn, P::OutColumn},
-            {P::OutColumn, P::RowEast}, {P::OutColumn, P::OutBand},
-            {P::RowEast, P::OutBand}};
+    SmallVector<Relay> relays = ColumnExits::relays();
+    relays.append({{P::RowEast, P::OutNorth},
+                   {P::RowEast, P::OutExit},
+                   {P::OutNorth, P::OutNorth},
+                   {P::OutNorth, P::OutExit}});
+    return relays;
   }
 
   KernelCost costOf(wse::StoreOp op, const Machine &machine) const final {
@@ -213,16 +200,10 @@ class Store final : public KernelOf<onnx::ConcatOp, KernelFor<wse::StoreOp>> {
   }
   SmallVector<StreamNeed> streamsIn(Operation *op, int variant,
                                     const Machine &machine) const final {
-    SmallVector<StreamNeed> needs;
     if (const Exits exits(cast<wse::StoreOp>(op), variant != 0, machine);
-        exits.used()) {
-      if (machine.width > 1)
-        needs.push_back({StreamPattern::RowEast, {}});
-      if (exits.linksRows())
-        needs.push_back({StreamPattern::OutColumn, exits.rows});
-      needs.push_back({StreamPattern::OutBand, exits.rows});
-      return needs;
-    }
+        exits.used())
+      return exits.streams();
+    SmallVector<StreamNeed> needs;
     if (machine.width > 1)
       needs.push_back({StreamPattern::RowEast, {}});
     if (machine.channelsInUse() < machine.height)
@@ -350,33 +331,13 @@ void sendLastColumn(RoutineBuilder &b, const Tile &in) {
           s.less(0, tokensSouth));
 }
 
-/// The row of the mesh with the exit of a column, in any scalar scope; and the
-/// first column that has this exit.
-struct ColumnExit {
-  Value row, first, last;
-};
-ColumnExit exitOfColumn(ScalarBuilder &s, const Exits &exits) {
-  const int64_t count = int64_t(exits.exits.size());
-  const int64_t skipped = exits.machine.channelsInUse() - count;
-  Value number = s.tileIndex(s.width(), count, s.px());
-  return {s.channelRowOfMesh(s.add(number, skipped)),
-          s.tileStart(s.width(), count, number),
-          s.sub(s.tileStart(s.width(), count, s.add(number, 1)), 1)};
-}
-
 /// All columns: their words, then those of the rows north of them, and in the
 /// row of the exit those of the columns west.
 void sendByColumns(RoutineBuilder &b, const Tile &in, const Exits &exits) {
   ScalarBuilder &s = b.scalars();
-  const RowSet &rows = exits.rows;
-  const ColumnExit exit = exitOfColumn(s, exits);
+  const ColumnExits::OfColumn exit = exits.ofColumn(s);
   Value isExit = s.equal(s.pyOfMesh(), exit.row);
-  // Rows with tokens north of this one.
-  Value north = rows.groups == 1
-                    ? s.min(s.py(), rows.used)
-                    : s.min(s.add(s.mul(s.div(s.py(), rows.pitch), rows.used),
-                                  s.min(s.mod(s.py(), rows.pitch), rows.used)),
-                            rows.groups * rows.used);
+  Value north = exits.rowsNorth(s);
   Value parity = s.mod(north, 2);
   auto sendColumn = [&](Affine onward) {
     b.where(in.active, [&] {
@@ -393,17 +354,10 @@ void sendByColumns(RoutineBuilder &b, const Tile &in, const Exits &exits) {
                   2)},
               s.less(0, in.firstToken));
   };
+  const WordsFromWest west(b, exits, exit, in);
   auto sendRow = [&](Affine onward) {
     sendColumn(onward);
-    if (b.width() == 1)
-      return;
-    Affine incoming =
-        b.parityColor(StreamPattern::RowEast, s.logicalNot(s.mod(s.px(), 2)));
-    Value west = s.sub(in.firstFeature, RoutineBuilder::featuresBefore(
-                                            s, in.layout.features, exit.first));
-    b.start(RowThread, Opcode::Mov, {Affine(west) * in.layout.tokenCount()},
-            Operand::fabric(onward), {Operand::fabric(incoming)},
-            s.less(exit.first, s.px()));
+    west.relay(RowThread, onward, in.layout.tokenCount());
   };
   if (exits.linksRows())
     b.where(s.logicalNot(isExit), [&] {
@@ -433,8 +387,7 @@ pe::Segment columnsOut(ScalarBuilder &host, wse::StoreOp op,
                             : Layout::of(op.getValue(), exits.machine.height);
   Tile tile = RoutineBuilder::describe(host, layout);
   Value here = host.logicalAnd(
-      host.inColumns(),
-      host.equal(host.pyOfMesh(), exitOfColumn(host, exits).row));
+      host.inColumns(), host.equal(host.pyOfMesh(), exits.ofColumn(host).row));
   pe::Segment segment;
   segment.tensor = op.getOutput().str();
   segment.extents = {layout.batch, layout.tokens,

@@ -149,11 +149,23 @@ static bool holdsIntegers(Operation *op) {
          });
 }
 
+/// Whether it transposes a matrix for products alone. These take it as it was,
+/// or ask the store for it.
+static bool isLeftOperand(Operation *op) {
+  auto transpose = dyn_cast<onnx::TransposeOp>(op);
+  return transpose && shapeOf(transpose.getX()).size() == 2 &&
+         llvm::all_of(op->getUses(), [](OpOperand &use) {
+           return isa<onnx::BatchMatMulOp>(use.getOwner()) &&
+                  use.getOperandNumber() == 0;
+         });
+}
+
 void Selector::select(Operation *op) {
   if (auto gradient = dyn_cast<onnx::GradientOp>(op))
     return storeGradient(gradient);
   if (op->use_empty() || isa<onnx::ConstantOp, onnx::NoneOp>(op) ||
-      statesLeaving.contains(op) || hostValues.contains(op->getResult(0)))
+      statesLeaving.contains(op) || hostValues.contains(op->getResult(0)) ||
+      isLeftOperand(op))
     return;
   // What needs a refused value is not looked at.
   for (Value operand : op->getOperands())
@@ -492,8 +504,12 @@ int64_t Selector::roomForOutput(Value input) const {
 
 void Selector::storePiece(Value tensor, OpOperand &output, int64_t offset,
                           Operation *user) {
-  storeAs(outputName(output), tensor, output.get().getType(), offset, {}, user);
+  storeAs(takeOutput(output), tensor, output.get().getType(), offset, {}, user);
+}
+
+StringAttr Selector::takeOutput(OpOperand &output) {
   storedOutputs.insert(&output);
+  return outputName(output);
 }
 
 /// As soon as it is there, so that its memory is free again.

@@ -103,6 +103,7 @@ public:
   int64_t roomForOutput(mlir::Value input) const final;
   void storePiece(mlir::Value tensor, mlir::OpOperand &output, int64_t offset,
                   mlir::Operation *user) final;
+  mlir::StringAttr takeOutput(mlir::OpOperand &output) final;
 
   // For ElementwiseGroup.
 

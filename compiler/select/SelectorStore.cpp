@@ -107,10 +107,12 @@ void Selector::provide(Value value, wse::IntermediateOp from) {
 }
 
 bool Selector::toStore(Value value, Operation *user) {
+  // A view that was left to its users is one of the host's from now on.
+  if (isShapeOnly(value.getDefiningOp()) && !alreadyOnWafer(value) &&
+      !hostValues.contains(value))
+    return selectView(value.getDefiningOp());
   if (hostValues.trace(value))
     return true;
-  if (isShapeOnly(value.getDefiningOp()) && !alreadyOnWafer(value))
-    return selectView(value.getDefiningOp());
   return storeWhole(value, onWafer(value, user), user);
 }
 

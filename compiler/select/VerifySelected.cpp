@@ -218,25 +218,42 @@ EntryChecks::verifyReads(wse::KernelOp kernel, const Stores &stored,
 
 LogicalResult EntryChecks::verify(Block &entry) {
   Stores stored;
-  llvm::DenseMap<Attribute, Operation *> read; // the first that does
+  // The first that reads it, and who stores all of it at once.
+  llvm::DenseMap<Attribute, Operation *> read, whole;
   for (auto kernel : entry.getOps<wse::KernelOp>()) {
     if (failed(verifyNothingLater(kernel)) || failed(verifyNamed(kernel)) ||
         failed(verifyReads(kernel, stored, read)))
       return failure();
-    auto store = dyn_cast<wse::StoreOp>(*kernel);
-    if (!store)
+    const Kernel *library = findKernel(kernel);
+    const auto target =
+        library ? library->stored(kernel)
+                : std::optional<std::pair<StringAttr, RankedTensorType>>();
+    if (!target)
       continue;
-    if (Operation *reader = read.lookup(store.getOutputAttr()))
-      return wse::withNote(store.emitOpError("stores to '")
-                               << store.getOutput()
+    const StringAttr output = target->first;
+    if (Operation *reader = read.lookup(output))
+      return wse::withNote(kernel->emitOpError("stores to '")
+                               << output.getValue()
                                << "', which was read before",
                            reader, "it is read here");
-    if (Operation *alias = aliases.lookup(store.getOutputAttr()))
-      return wse::withNote(store.emitOpError("output ")
-                               << store.getOutputAttr() << " is declared twice",
+    if (Operation *alias = aliases.lookup(output))
+      return wse::withNote(kernel->emitOpError("output ")
+                               << output << " is declared twice",
                            alias, "it is declared here already");
-    outputs |= !intermediates.contains(store.getOutputAttr());
-    stored[store.getOutputAttr()].push_back(store);
+    outputs |= !intermediates.contains(output);
+    auto store = dyn_cast<wse::StoreOp>(*kernel);
+    // What is no piece is all of it.
+    Operation *other = whole.lookup(output);
+    if (!other && !store && stored.contains(output))
+      other = stored[output].front();
+    if (other)
+      return wse::withNote(kernel->emitOpError("stores to '")
+                               << output.getValue() << "' a second time",
+                           other, "it is stored here already");
+    if (store)
+      stored[output].push_back(store);
+    else
+      whole[output] = kernel;
   }
   // (S4)
   for (auto &[output, pieces] : stored)

@@ -138,6 +138,8 @@ SmallVector<StringAttr> wsec::wse::tensorsRead(Operation *op) {
 StringAttr wsec::wse::tensorWritten(Operation *op) {
   if (auto store = dyn_cast<StoreOp>(op))
     return store.getOutputAttr();
+  if (auto gradient = dyn_cast<WeightGradientOp>(op))
+    return gradient.getOutputAttr();
   if (auto fill = dyn_cast<FillOp>(op))
     return fill.getParameterAttr().getAttr();
   if (auto update = dyn_cast<UpdateOp>(op))

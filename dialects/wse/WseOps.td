@@ -68,9 +68,7 @@ def Wse_GatherOp : Wse_KernelOp<"gather", (ins
     - (C2) Ids are integers, one per token, declared or constant.
   }];
   let results = (outs Wse_Tiled:$result);
-  let assemblyFormat = [{
-    $table `at` custom<Source>($ids) `on` $region attr-dict `:` type($result)
-  }];
+  let assemblyFormat = "$table `at` custom<Source>($ids) `on` $region attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
@@ -117,6 +115,29 @@ def Wse_StoreOp : Wse_KernelOp<"store", (ins
     /// and feature to feature.
     std::array<int64_t, 3> outputStrides();
   }];
+  let hasVerifier = 1;
+}
+
+def Wse_WeightGradientOp : Wse_KernelOp<"weight_gradient", (ins
+    Wse_Tiled:$kept, Wse_Tiled:$cast, StrAttr:$output,
+    TypeAttrOf<AnyRankedTensor>:$type, UnitAttr:$kept_first)> {
+  let summary = "Sums the products of all features of two tensors over their tokens, off the wafer.";
+  let description = [{
+    `output[c, k] = sum over tokens t of cast[t, c] * kept[t, k]`, or with
+    `kept_first` the same at `output[k, c]`. `cast` is multicast along the rows. Each PE
+    multiplies it by its features of `kept`, over its own tokens, some features of `cast` at a
+    time; these blocks are summed up south along the columns, and leave as a store
+    `by_columns` does.
+
+    ```mlir
+    weight_gradient %dy by %x to "w.gradient" on @r {nodes = ["fc/backward"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>, tensor<1x6x3xf32, #wse.dist<rows = [0, 1], columns = [2]>> to tensor<3x6xf32>
+    ```
+
+    - (C1) Both have f32 and the same tokens in the same rows, which are not
+      replicated, and features that are not.
+    - (C2) The output has an element for each two features.
+  }];
+  let assemblyFormat = "$kept `by` $cast `to` $output (`kept_first` $kept_first^)? `on` $region attr-dict `:` type($kept) `,` type($cast) `to` $type";
   let hasVerifier = 1;
 }
 
@@ -469,9 +490,7 @@ def Wse_ReduceTokensOp : Wse_KernelOp<"reduce_tokens", (ins
     - (C2) Tokens are split over the rows, not replicated.
   }];
   let results = (outs Wse_Tiled:$result);
-  let assemblyFormat = [{
-    $kind $input `on` $region attr-dict `:` type($input) `->` type($result)
-  }];
+  let assemblyFormat = "$kind $input `on` $region attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -570,9 +589,7 @@ def Wse_TransferOp : Wse_KernelOp<"transfer", (ins Wse_Tiled:$input)> {
     - (C4) Between regions with different numbers of rows, rows share out tokens.
   }];
   let results = (outs Wse_Tiled:$result);
-  let assemblyFormat = [{
-    $input `on` $region attr-dict `:` type($input) `->` type($result)
-  }];
+  let assemblyFormat = "$input `on` $region attr-dict `:` type($input) `->` type($result)";
   let extraClassDeclaration = [{
     /// The region that the input lies on.
     RegionOp sourceRegion();

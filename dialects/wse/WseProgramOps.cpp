@@ -301,8 +301,8 @@ static LogicalResult verifyGradients(ProgramOp program,
     return success();
   llvm::DenseMap<Attribute, Operation *> outputs, gradients;
   for (KernelOp kernel : kernels)
-    if (auto store = dyn_cast<StoreOp>(*kernel))
-      outputs[store.getOutputAttr()] = store;
+    if (StringAttr written = tensorWritten(kernel))
+      outputs[written] = kernel;
   for (auto alias : program.getOps<AliasOp>())
     outputs[alias.getOutputAttr()] = alias;
   for (auto passing : program.getOps<IntermediateOp>())

@@ -155,3 +155,16 @@ wse.program @main state(selected) mesh(4x5) machine("wse2") {
   %t = load @t on @r : tensor<1x6x6xf32, #split>
   store %t to "y" on @r : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
 }
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @s4_whole_twice state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-note @below {{it is stored here already}}
+  store %x to "w" on @r {nodes = ["x"]} : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
+  // expected-error@below {{stores to 'w' a second time}}
+  weight_gradient %x by %x to "w" on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split> to tensor<6x6xf32>
+}

@@ -2130,3 +2130,50 @@ wse.program @program_c9_kernel state(selected) mesh(4x5) machine("wse2") {
   // expected-error@below {{stands behind a kernel}}
   parameter @table = external<"m.data", 0, 240> : tensor<10x6xf32>
 }
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @weight_gradient_c1_rows state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-note @below {{made here}}
+  %z = load @x on @r : tensor<2x3x6xf32, #split>
+  // expected-error@below {{needs the tokens of both tensors in the same rows}}
+  weight_gradient %x by %z to "w" on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #split>, tensor<2x3x6xf32, #split> to tensor<6x6xf32>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @weight_gradient_c1_halves state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // expected-note @below {{made here}}
+  %x = load @x on @r : tensor<1x6x6xf16, #split>
+  // expected-error@below {{sums products of f32, found}}
+  weight_gradient %x by %x to "w" on @r {nodes = ["fc"]} : tensor<1x6x6xf16, #split>, tensor<1x6x6xf16, #split> to tensor<6x6xf32>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @weight_gradient_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{makes 36 elements of f32, found 'tensor<6x5xf32>'}}
+  weight_gradient %x by %x to "w" on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split> to tensor<6x5xf32>
+}
+
+// -----
+
+wse.program @weight_gradient_c1_columns state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // expected-note @below {{made here}}
+  %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = []>>
+  // expected-error@below {{needs tokens split over the rows, and features over the columns, found}}
+  weight_gradient %x by %x to "w" on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = []>>, tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = []>> to tensor<6x6xf32>
+}

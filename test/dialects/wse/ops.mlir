@@ -165,6 +165,8 @@ wse.program @entries state(selected) mesh(4x5) machine("wse2") {
   // CHECK: weight <@w.resident : tensor<6x6xf32> view 0 strides [1, 6]> variant(stationary)
   %y = matmul %k weight <@w.resident : tensor<6x6xf32> view 0 strides [1, 6]> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
   store %y to "y" on @r : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
+  // CHECK: weight_gradient %fc by %fc to "w.gradient" kept_first on @r {nodes = ["fc/backward"]}
+  weight_gradient %y by %y to "w.gradient" kept_first on @r {nodes = ["fc/backward"]} : tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split> to tensor<6x6xf32>
 }
 
 // CHECK-LABEL: wse.program @later_states state(scheduled)

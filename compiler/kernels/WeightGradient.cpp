@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sum over all tokens of the products of two tensors' features, off the
+// wafer: the way of a weight, reversed. The tensor with fewer features is
+// multicast along the rows, the other one stays. A PE multiplies a block of
+// features of the first by its own of the other, over its own tokens. A column
+// sums up these blocks, from north to south and from south to north, as far as
+// the row of its exit, where they go east:
+//
+//   row 0   x0 x0 x0    dy0 | dy0 | dy0      block  x^T dy of its tokens
+//       1   x1 x1 x1    dy1 | dy1 | dy1        |      v
+//       2                                    sums ..  > * ==>
+//
+// A channel lists block after block, of each its columns from east to west.
+// Channels in rows with tokens are exits where that is faster: their PEs have
+// more to do than others.
+
+#include "compiler/kernels/WeightGradient.h"
+#include "compiler/kernels/ColumnExits.h"
+#include "compiler/kernels/KernelLibrary.h"
+#include "compiler/kernels/Product.h"
+
+#include "compiler/machine/Tiling.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace wsec {
+namespace {
+
+/// Words of SRAM that a block takes, and what is multicast, at most.
+constexpr int64_t blockWords = 1024, castWords = 2048;
+/// Blocks of a launch: the proof that nobody waits for ever unrolls them.
+constexpr int64_t mostBlocks = 512;
+
+/// What it runs on.
+struct GradientShape {
+  GradientShape(RankedTensorType kept, RankedTensorType cast,
+                const Machine &machine, ColumnExits::Where where);
+  /// With the exits that make it faster.
+  static GradientShape of(Value kept, Value cast, const Machine &machine);
+  static GradientShape of(wse::WeightGradientOp op, const Machine &machine) {
+    return of(op.getKept(), op.getCast(), machine);
+  }
+
+  bool applies() const {
+    return exits.used() && lines * pitch <= castWords &&
+           block * own <= 2 * blockWords && blocks() <= mostBlocks;
+  }
+  int64_t blocks() const { return lines / block; }
+  /// Vectors run along features that stay, or else along those of the block.
+  bool alongKept() const { return own >= block; }
+  int64_t scratchWords() const {
+    return (exchanges ? lines * pitch : 0) + 2 * block * own;
+  }
+  int64_t mostWords() const {
+    int64_t most = 0;
+    for (const ChannelPosition &exit : exits.exits)
+      most = std::max(most, exits.features(exit) * lines);
+    return most;
+  }
+  /// Tokens but the first, features of a block, features that stay.
+  std::array<double, 3> sizes() const {
+    return {double(pitch - 1), double(block), double(own)};
+  }
+  size_t inner(const CostModel &model) const {
+    const double strides[] = {1, double(pitch), double(pitch)};
+    return model.vectorAlong(sizes(), 0, strides);
+  }
+  KernelCost cost() const;
+
+  const Machine &machine;
+  const Layout kept;
+  const ColumnExits exits;
+  const int64_t lines; ///< features that are multicast
+  const int64_t own, pitch;
+  const bool exchanges;
+  int64_t block = 1; ///< of them, at once: a divisor
+
+private:
+  double blockCycles() const;
+};
+
+GradientShape::GradientShape(RankedTensorType keptType,
+                             RankedTensorType castType, const Machine &machine,
+                             ColumnExits::Where where)
+    : machine(machine), kept(Layout::of(keptType, machine.height)),
+      exits(kept, machine, where), lines(castType.getShape().back()),
+      own(kept.features.largest(machine.width)),
+      pitch(kept.pitch(machine.height)), exchanges(machine.width > 1) {
+  for (int64_t size = 2; size <= lines && size * own <= blockWords; ++size)
+    if (lines % size == 0)
+      block = size;
+}
+
+GradientShape GradientShape::of(Value keptValue, Value castValue,
+                                const Machine &machine) {
+  auto kept = cast<RankedTensorType>(keptValue.getType());
+  auto moved = cast<RankedTensorType>(castValue.getType());
+  GradientShape south(kept, moved, machine, ColumnExits::SouthOfTokens);
+  GradientShape any(kept, moved, machine, ColumnExits::AnyRow);
+  return any.cost().total() < south.cost().total() ? any : south;
+}
+
+/// Of the datapath of a PE, for a block: it makes it, and passes it on.
+double GradientShape::blockCycles() const {
+  CostModel model(machine);
+  const double strides[] = {1, double(pitch), double(pitch)};
+  const double words = double(block * own);
+  const double calls = double(std::min(own, block));
+  // Instructions of the chains that others run: a third of them is for PEs
+  // without features or tokens.
+  const double skipped = (exits.where == ColumnExits::AnyRow ? 6 : 4) *
+                         (model.guard(kept) > 0 ? 1.5 : 1);
+  double cycles = machine.loopOverhead + machine.vectorSetup + words +
+                  skipped * (machine.loadCycles + machine.branchNotTaken) +
+                  model.adds(calls, words / calls);
+  if (pitch > 1)
+    cycles +=
+        machine.vectorSetup + model.product(sizes(), 0, inner(model), strides);
+  return cycles;
+}
+
+KernelCost GradientShape::cost() const {
+  CostModel model(machine);
+  KernelCost cost;
+  if (!applies()) {
+    cost.compute = std::numeric_limits<double>::infinity();
+    return cost;
+  }
+  const double each = blockCycles(), count = double(blocks());
+  cost.compute = count * each;
+  double across = 0; // along a column
+  for (const ChannelPosition &exit : exits.exits) {
+    if (exit.begin == exit.end)
+      continue;
+    // It takes sums of the rows north before those of the rows south, and sends
+    // these and what comes from columns west while it makes the next block.
+    const double words = count * double(block * own);
+    const bool makes = exit.row <= exits.last;
+    cost.compute = std::max(
+        cost.compute,
+        (makes ? count * each : words) + double(exits.features(exit) * lines) +
+            (exits.hasRowsSouth() && makes && exit.row > 0 ? words : 0));
+    const double above = double(exits.rows.before(exit.row));
+    across = std::max(
+        {across,
+         model.chain(above + 1, 0) +
+             machine.hopCycles * std::max(0.0, double(exit.row) - above),
+         exits.hasRowsSouth()
+             ? model.chain(double(exits.last - exit.row) + 1, 0)
+             : 0.0});
+  }
+  cost.stream = double(mostWords());
+  // No words before the first block is there.
+  cost.fabric = cost.stream + each;
+  cost.serial = across;
+  if (exchanges)
+    cost.serial += multicastRowCycles(machine, double(lines * pitch));
+  const double products = double(kept.features.total() * lines);
+  const double tokens = double(kept.tokenCount());
+  // Of the first token of a PE products are no sums yet.
+  const double firsts = std::min(tokens, double(machine.height));
+  cost.lowerBound = std::max(
+      products / machine.channelsInUse(),
+      products / machine.peCount() *
+          (firsts / machine.addRate + (tokens - firsts) / machine.fmacRate));
+  return cost;
+}
+
+class WeightGradient final : public KernelFor<wse::WeightGradientOp> {
+  Match match(Operation *op, const Selection &selection) const final {
+    return Match::when(isSummedAlongColumns(op, selection));
+  }
+  Value build(Operation *op, Selection &selection) const final;
+
+  std::optional<std::pair<StringAttr, RankedTensorType>>
+  stored(Operation *op) const final {
+    auto gradient = cast<wse::WeightGradientOp>(op);
+    return {
+        {gradient.getOutputAttr(), cast<RankedTensorType>(gradient.getType())}};
+  }
+  bool isPlace(NamedAttribute attribute) const final {
+    const StringRef name = attribute.getName();
+    return name == "output" || name == "type";
+  }
+
+  SmallVector<Relay> relays() const final {
+    using P = StreamPattern;
+    SmallVector<Relay> relays = ColumnExits::relays();
+    relays.append(rowRelays());
+    relays.append({{P::KeyNorth, P::KeyNorth},
+                   {P::KeyNorth, P::RowEast},
+                   {P::KeyNorth, P::OutBand}});
+    return relays;
+  }
+  KernelCost costOf(wse::WeightGradientOp op,
+                    const Machine &machine) const final {
+    return GradientShape::of(op, machine).cost();
+  }
+  SmallVector<HostFlow> flowsOf(wse::WeightGradientOp op,
+                                const Machine &machine) const final {
+    return {
+        {StreamPattern::OutBand, GradientShape::of(op, machine).mostWords()}};
+  }
+  SmallVector<StreamNeed> streamsOf(wse::WeightGradientOp op,
+                                    const Machine &machine) const final {
+    SmallVector<StreamNeed> needs = rowStreams(machine);
+    needs.append(GradientShape::of(op, machine).exits.streams());
+    return needs;
+  }
+  int64_t scratchWords(wse::WeightGradientOp op,
+                       const Machine &machine) const final {
+    return GradientShape::of(op, machine).scratchWords();
+  }
+  LogicalResult lowerOp(wse::WeightGradientOp op,
+                        RoutineBuilder &b) const final;
+};
+
+//===----------------------------------------------------------------------===//
+// What it computes of a model
+//===----------------------------------------------------------------------===//
+
+/// The operands of such a sum on the wafer, that with more features first, and
+/// where the result goes.
+struct Outer {
+  Value kept, cast;
+  bool keptFirst = false;
+  OpOperand *output = nullptr;
+};
+
+std::optional<Outer> outerOf(Operation *op, const Selection &selection) {
+  auto product = dyn_cast<onnx::BatchMatMulOp>(op);
+  auto transpose =
+      product ? product.getA().getDefiningOp<onnx::TransposeOp>() : nullptr;
+  if (!transpose || shapeOf(product.getA()).size() != 2 ||
+      shapeOf(product.getB()).size() != 2)
+    return std::nullopt;
+  const SmallVector<OpOperand *> outputs = onlyOutputs(product.getY());
+  if (outputs.size() != 1)
+    return std::nullopt;
+  Outer outer{selection.alreadyOnWafer(transpose.getX()),
+              selection.alreadyOnWafer(product.getB()), true, outputs.front()};
+  auto isOfRows = [](Value tensor) {
+    if (!tensor || !elementTypeOf(tensor).isF32())
+      return false;
+    const wse::TokenTiling tiling = tilingOf(tensor);
+    return tiling.splitsRows() && !tiling.isCyclic() &&
+           tiling.getColumns() != wse::ColumnPlacement::Replicated;
+  };
+  auto type = cast<RankedTensorType>(outer.output->get().getType());
+  if (!isOfRows(outer.kept) || !isOfRows(outer.cast) ||
+      !tilingOf(outer.kept).sameRows(tilingOf(outer.cast)) ||
+      !type.getElementType().isF32() ||
+      wse::featuresOf(outer.kept) != shapeOf(product.getY())[0] ||
+      wse::featuresOf(outer.cast) != shapeOf(product.getY())[1])
+    return std::nullopt;
+  if (wse::featuresOf(outer.kept) < wse::featuresOf(outer.cast)) {
+    std::swap(outer.kept, outer.cast);
+    outer.keptFirst = false;
+  }
+  return outer;
+}
+
+Value WeightGradient::build(Operation *op, Selection &selection) const {
+  const Outer outer = *outerOf(op, selection);
+  const StringAttr name = selection.takeOutput(*outer.output);
+  selection.createFor<wse::WeightGradientOp>(
+      op, outer.kept, outer.cast, name,
+      TypeAttr::get(outer.output->get().getType()),
+      outer.keptFirst ? UnitAttr::get(op->getContext()) : UnitAttr());
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+class GradientWriter {
+public:
+  GradientWriter(wse::WeightGradientOp op, RoutineBuilder &b)
+      : op(op), b(b), s(b.scalars()), shape(GradientShape::of(op, b.machine())),
+        kept(b.tile(op.getKept())), cast(b.tile(op.getCast())),
+        factors(cast.buffer), exit(shape.exits.ofColumn(s)),
+        west(b, shape.exits, exit, kept), row(s.py()),
+        isExit(s.equal(s.pyOfMesh(), exit.row)),
+        isNorth(s.less(s.channelOfRow(), exit.channel)) {
+    if (shape.exchanges)
+      factors = b.scratch("factors", shape.lines * shape.pitch);
+    sums = b.scratch("sums", shape.block * shape.own);
+    leaving = b.scratch("leaving", shape.block * shape.own);
+  }
+
+  void write();
+
+private:
+  pe::Segment segment(ScalarBuilder &host);
+  void multiply(Affine block);
+  Operand fromNorth();
+  void sumSouth();
+  void sumNorth();
+  void sendEast();
+  /// An instruction for each word of the block. Who is next waits for nobody
+  /// but those before, and what is relayed, so the main thread may wait.
+  void pass(Value guard, Opcode opcode, const Operand &to,
+            ArrayRef<Operand> sources) {
+    pe::Issue issue;
+    issue.guard = guard;
+    b.vector(opcode, {shape.block, kept.features}, to, sources, issue);
+  }
+  Operand own() const { return Operand::memory(sums, 0, {shape.own, 1}); }
+  Operand link(StreamPattern pattern, Value parity) {
+    return Operand::fabric(b.parityColor(pattern, parity), 2);
+  }
+
+  wse::WeightGradientOp op;
+  RoutineBuilder &b;
+  ScalarBuilder &s;
+  const GradientShape shape;
+  const Tile kept, cast;
+  std::string factors, sums;
+  std::string leaving; ///< of an exit: while it makes the next block
+  const ColumnExits::OfColumn exit;
+  const WordsFromWest west;
+  const Value row;             ///< of the region
+  const Value isExit, isNorth; ///< of the row; north of the exit
+};
+
+void GradientWriter::write() {
+  b.streamFromBands(shape.exits.exits,
+                    [&](ScalarBuilder &host) { return segment(host); });
+  if (shape.exchanges)
+    b.where(cast.active, [&] {
+      multicastRow(b, cast, {shape.lines, cast.channels},
+                   Operand::memory(factors, 0, {shape.pitch, 1}),
+                   Operand::fabric(b.color(StreamPattern::RowCast), 2));
+    });
+  b.loop(shape.blocks(), [&](Affine block) {
+    b.where(kept.active, [&] { multiply(block); });
+    sumSouth();
+    sumNorth();
+    b.where(isExit, [&] { sendEast(); });
+  });
+}
+
+/// What a channel lists of each column and block, at the row of its exit.
+pe::Segment GradientWriter::segment(ScalarBuilder &host) {
+  const Tile tile = RoutineBuilder::describe(host, shape.kept);
+  const int64_t perKept = op.getKeptFirst() ? shape.lines : 1;
+  const int64_t perLine = op.getKeptFirst() ? 1 : shape.kept.features.total();
+  const Value here = host.logicalAnd(
+      host.inColumns(),
+      host.equal(host.pyOfMesh(), shape.exits.ofColumn(host).row));
+  pe::Segment segment;
+  segment.tensor = op.getOutput().str();
+  segment.lines = shape.blocks();
+  segment.lineStep = shape.block * perLine;
+  segment.extents = {shape.block, host.mul(here, tile.features)};
+  segment.strides = {perLine, perKept};
+  segment.offset = Affine(tile.firstFeature) * perKept;
+  return segment;
+}
+
+/// sums = factors * kept of the first token, and += of the others.
+void GradientWriter::multiply(Affine block) {
+  const int64_t pitch = shape.exchanges ? shape.pitch : cast.pitch;
+  const Affine first = block * (shape.block * pitch);
+  Operand all = Operand::memory(sums, 0, {shape.own, 1});
+  Operand lines = Operand::memory(factors, first, {pitch, 0});
+  Operand own = Operand::memory(kept.buffer, 0, {0, kept.pitch});
+  SmallVector<Affine> extents = {shape.block, kept.features};
+  if (!shape.alongKept()) {
+    std::swap(extents[0], extents[1]);
+    for (Operand *operand : {&all, &lines, &own})
+      std::swap(operand->strides[0], operand->strides[1]);
+  }
+  b.vector(Opcode::Mul, extents, all, {lines, own});
+  if (shape.pitch == 1)
+    return;
+  b.multiplyAdd({s.sub(kept.channels, 1), shape.block, kept.features},
+                shape.inner(CostModel(b.machine())),
+                Operand::memory(sums, 0, {0, shape.own, 1}),
+                Operand::memory(factors, first + Affine(1), {1, pitch, 0}),
+                Operand::memory(kept.buffer, 1, {1, 0, kept.pitch}));
+}
+
+/// The words of the rows north of this one, in their column.
+Operand GradientWriter::fromNorth() {
+  return link(StreamPattern::OutColumn,
+              s.logicalNot(s.mod(shape.exits.rowsNorth(s), 2)));
+}
+
+/// North of the exit: the block, with the sums of the rows north added. Where
+/// others come from the south these end in the block of the exit's row.
+void GradientWriter::sumSouth() {
+  if (!shape.exits.linksRows())
+    return;
+  const bool inAll = shape.exits.where == ColumnExits::AnyRow;
+  const Value north = shape.exits.rowsNorth(s), hears = s.less(0, north);
+  const Value others = s.logicalNot(kept.active);
+  const Operand to = link(StreamPattern::OutColumn, s.mod(north, 2));
+  const Value before = s.logicalNot(isExit);
+  b.where(inAll ? s.logicalAnd(before, isNorth) : before, [&] {
+    pass(s.logicalAnd(kept.active, s.logicalNot(hears)), Opcode::Mov, to,
+         {own()});
+    if (shape.exits.last > 0)
+      pass(s.logicalAnd(kept.active, hears), Opcode::Add, to,
+           {own(), fromNorth()});
+    if (inAll)
+      pass(others, Opcode::Mov, to, {fromNorth()});
+  });
+  if (inAll)
+    b.where(s.logicalAnd(isExit, hears), [&] {
+      pass(kept.active, Opcode::Add, own(), {own(), fromNorth()});
+      pass(others, Opcode::Mov, own(), {fromNorth()});
+    });
+}
+
+/// South of the exit, as far as there are tokens: likewise, toward the north.
+void GradientWriter::sumNorth() {
+  if (!shape.exits.hasRowsSouth())
+    return;
+  const Value isLast = s.equal(row, shape.exits.last);
+  const Value inner = s.less(row, shape.exits.last);
+  const Value parity = s.mod(row, 2);
+  const Operand to = link(StreamPattern::KeyNorth, parity);
+  const Operand from = link(StreamPattern::KeyNorth, s.logicalNot(parity));
+  b.where(s.logicalNot(isExit), [&] {
+    b.where(s.logicalNot(isNorth), [&] {
+      pass(isLast, Opcode::Mov, to, {own()});
+      pass(s.logicalAnd(inner, kept.active), Opcode::Add, to, {own(), from});
+      pass(s.logicalAnd(inner, s.logicalNot(kept.active)), Opcode::Mov, to,
+           {from});
+    });
+  });
+}
+
+/// In the row of the exit: the column's sums, then those of the columns west.
+void GradientWriter::sendEast() {
+  Affine onward = b.color(StreamPattern::OutBand);
+  if (b.width() > 1)
+    onward =
+        b.eitherColor(s.equal(s.px(), exit.last), onward,
+                      b.parityColor(StreamPattern::RowEast, s.mod(s.px(), 2)));
+  const Operand to = Operand::memory(leaving, 0, {shape.own, 1});
+  const ColumnExits &exits = shape.exits;
+  // Words of the block before go by while this one is made.
+  b.awaitTurnBefore(GatherThread);
+  if (exits.where == ColumnExits::SouthOfTokens) {
+    const Value hears = s.less(0, exits.rowsNorth(s));
+    pass(s.logicalAnd(kept.active, s.logicalNot(hears)), Opcode::Mov, to,
+         {own()});
+    if (exits.linksRows()) {
+      pass(s.logicalAnd(kept.active, hears), Opcode::Add, to,
+           {own(), fromNorth()});
+      pass(s.logicalNot(kept.active), Opcode::Mov, to, {fromNorth()});
+    }
+  } else {
+    const Value hears = s.less(row, exits.last);
+    if (exits.hasRowsSouth())
+      pass(hears, Opcode::Add, to,
+           {own(), link(StreamPattern::KeyNorth, s.logicalNot(s.mod(row, 2)))});
+    pass(s.logicalNot(hears), Opcode::Mov, to, {own()});
+  }
+  b.start(GatherThread, Opcode::Mov, {shape.block, kept.features},
+          Operand::fabric(onward, 2), {to});
+  west.relay(GatherThread, onward, shape.block);
+}
+
+LogicalResult WeightGradient::lowerOp(wse::WeightGradientOp op,
+                                      RoutineBuilder &b) const {
+  const GradientShape shape = GradientShape::of(op, b.machine());
+  if (!shape.applies())
+    return op.emitOpError("multicasts ")
+           << shape.lines << " features of " << shape.pitch
+           << " tokens in blocks of " << shape.block
+           << ", of which a PE has room for " << castWords << " words and "
+           << mostBlocks << " blocks";
+  GradientWriter(op, b).write();
+  return success();
+}
+
+/// Of the cheapest offer that has room.
+double leastCycles(Operation *kernel, int64_t room, const Machine &machine) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Offer &offer : findKernel(kernel)->offers(kernel, machine))
+    if (offer.scratchBytes <= room)
+      least = std::min(least, offer.cost.total());
+  return least;
+}
+
+/// What the product takes by way of the store: both operands leave, one comes
+/// back as the input of a product whose weight is the other, and its result
+/// leaves. These kernels are made to be asked, and are gone after it.
+double cyclesByStore(Operation *op, const Outer &outer,
+                     const Selection &selection) {
+  auto product = cast<onnx::BatchMatMulOp>(op);
+  MLIRContext *context = op->getContext();
+  OpBuilder builder(context);
+  builder.setInsertionPointAfterValue(outer.kept);
+  const auto somewhere = FlatSymbolRefAttr::get(context, "somewhere");
+  SmallVector<Operation *> kernels;
+  auto made = [&](auto kernel) {
+    kernels.push_back(kernel);
+    return kernel.getResult();
+  };
+  const ArrayAttr nodes = builder.getArrayAttr({});
+  const FlatSymbolRefAttr region = selection.region();
+  const Location loc = op->getLoc();
+  auto store = [&](Value tensor, ArrayRef<int64_t> shape) {
+    kernels.push_back(createKernel<wse::StoreOp>(
+        builder, loc, nodes, region, tensor, somewhere.getAttr(),
+        builder.getI64IntegerAttr(0), DenseI64ArrayAttr(),
+        TypeAttr::get(RankedTensorType::get(shape, builder.getF32Type())),
+        UnitAttr()));
+  };
+  auto stored = [&](ArrayRef<int64_t> shape) {
+    return wse::WeightAttr::get(
+        context, somewhere, RankedTensorType::get(shape, builder.getF32Type()),
+        0, {});
+  };
+  const int64_t rows = shapeOf(product.getY())[0];
+  const int64_t columns = shapeOf(product.getY())[1];
+  const int64_t depth = shapeOf(product.getB())[0];
+  store(outer.kept, {depth, wse::featuresOf(outer.kept)});
+  store(outer.cast, {depth, wse::featuresOf(outer.cast)});
+  const wse::TokenTiling tiling = selection.defaultTiling({1, rows, depth});
+  const Value left = made(createKernel<wse::LoadOp>(
+      builder, loc, nodes, region, Type(selection.tensorType(tiling, depth)),
+      Attribute(stored({rows, depth})), builder.getI64IntegerAttr(0),
+      DenseI64ArrayAttr()));
+  const Value result = made(createKernel<wse::MatmulOp>(
+      builder, loc, nodes, region, Type(selection.tensorType(tiling, columns)),
+      left, stored({depth, columns}), wse::WeightAttr(),
+      wse::MatmulVariantAttr::get(context, wse::MatmulVariant::Reduce),
+      UnitAttr()));
+  store(result, {rows, columns});
+  double cycles = 0;
+  const int64_t room = selection.roomForOutput(outer.kept);
+  for (Operation *kernel : kernels)
+    cycles += leastCycles(kernel, room, selection.machine());
+  for (Operation *kernel : llvm::reverse(kernels))
+    kernel->erase();
+  return cycles;
+}
+
+} // namespace
+
+bool isSummedAlongColumns(Operation *op, const Selection &selection) {
+  const std::optional<Outer> outer = outerOf(op, selection);
+  if (!outer)
+    return false;
+  const Machine &machine = selection.machine();
+  const GradientShape shape =
+      GradientShape::of(outer->kept, outer->cast, machine);
+  if (!shape.applies() ||
+      4 * shape.scratchWords() > selection.roomForOutput(outer->kept))
+    return false;
+  return shape.cost().total() <= cyclesByStore(op, *outer, selection);
+}
+
+WSEC_DEFINE_KERNEL(WeightGradient)
+
+} // namespace wsec
