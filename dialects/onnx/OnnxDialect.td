@@ -19,8 +19,8 @@ def Onnx_Dialect : Dialect {
     at two moments:
 
     - after **import** there are only `onnx.constant`, `onnx.none` and the
-      generic `onnx.node`, and `onnx.parameter` of the module where it is to be
-      trained; results of nodes are of type `!onnx.unknown`;
+      generic `onnx.node`, and `onnx.parameter` of the module for what has a
+      name to train by; results of nodes are of type `!onnx.unknown`;
     - after **canonicalize** every type is a ranked tensor of known shape and every
       node is one of the named operators below, or the model was refused.
 

@@ -33,10 +33,10 @@ class Onnx_Op<string mnemonic, list<Trait> traits = []>
 //===----------------------------------------------------------------------===//
 
 def Onnx_ParameterOp : Op<Onnx_Dialect, "parameter", [Symbol, HasParent<"::mlir::ModuleOp">]> {
-  let summary = "Declares a tensor that training may change.";
+  let summary = "Declares a tensor of the model that has a name.";
   let description = [{
-    It has the name of the initializer, whose elements `value` holds: where
-    training starts. Constants are views of it, however many and wherever they
+    It has the name of the initializer, whose elements `value` holds; training
+    starts there. Constants are views of it, however many and wherever they
     are used, so two with equal elements stay two, and one that is used twice is
     one. Of a `trainable` one nothing is computed ahead of time but views. A
     `frozen` one keeps its elements: what is made of them alone is folded.
