@@ -126,7 +126,7 @@ def Wse_WeightGradientOp : Wse_KernelOp<"weight_gradient", (ins
     `output[c, k] = sum over tokens t of cast[t, c] * kept[t, k]`, or with
     `kept_first` the same at `output[k, c]`. `cast` is multicast along the rows. Each PE
     multiplies it by its features of `kept`, over its own tokens, some features of `cast` at a
-    time; these blocks are summed up south along the columns, and leave as a store
+    time; these blocks are summed up along the columns, from both sides to the row of the exit, and leave as a store
     `by_columns` does.
 
     ```mlir
