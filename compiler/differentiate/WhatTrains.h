@@ -18,7 +18,7 @@ struct Parameter {
   /// Why it does not train: "frozen", "mask", "angle", "scalar" or "unused";
   /// empty if it does.
   llvm::StringRef reason;
-  /// That of a trainable one.
+  /// The reason that one of --train=* would have.
   llvm::StringRef role;
   bool isTable = false; ///< its rows are looked up
 

@@ -182,9 +182,8 @@ Value loadMask(Operation *op, wse::TokenTiling tiling, int64_t token,
                            f32({tiling.getBatch(), tokens, 1}), 0, {0, 1, 0});
   wse::TokenTiling perToken =
       tiling.withColumns(wse::ColumnPlacement::Replicated);
-  return selection.createFor<wse::LoadOp>(
-      op, Type(selection.tensorType(perToken, 1)), source,
-      builder.getI64IntegerAttr(0), DenseI64ArrayAttr());
+  return selection.createLoad(selection.tensorType(perToken, 1), source, 0, {},
+                              op);
 }
 
 /// One token of each batch element: all others become 0, then tokens add up.

@@ -175,7 +175,7 @@ public:
              Value guard = {});
   /// Waits until a microthread has done what it was given.
   void await(Thread thread) { awaitAll(1u << thread); }
-  /// The same in a loop, also of what the turn before gave it.
+  /// Waits in a loop for what the thread was given, also the turn before.
   void awaitTurnBefore(Thread thread) { emitAwait(1u << thread); }
   /// body(variable), `count` times. Nothing is emitted for a count known to be
   /// 0, and no loop for a count of 1 (the variable is then the scalar 0).

@@ -101,6 +101,31 @@ wse::WeightAttr Selection::weight(const values::TracedView &traced) {
       traced.view);
 }
 
+Operation *wsec::createLoad(OpBuilder &builder, Location loc,
+                            FlatSymbolRefAttr region, Type type,
+                            Attribute source) {
+  return createKernel<wse::LoadOp>(
+      builder, loc, builder.getArrayAttr({}), region, type, source,
+      builder.getI64IntegerAttr(0), DenseI64ArrayAttr());
+}
+
+Operation *wsec::createStore(OpBuilder &builder, Location loc,
+                             FlatSymbolRefAttr region, Value tensor,
+                             StringAttr output, Type type) {
+  return createKernel<wse::StoreOp>(
+      builder, loc, builder.getArrayAttr({}), region, tensor, output,
+      builder.getI64IntegerAttr(0), DenseI64ArrayAttr(), TypeAttr::get(type),
+      UnitAttr());
+}
+
+Value Selection::createLoad(Type type, Attribute source, int64_t offset,
+                            ArrayRef<int64_t> strides, Operation *user) {
+  return createFor<wse::LoadOp>(
+      user, type, source, builder().getI64IntegerAttr(offset),
+      strides.empty() ? DenseI64ArrayAttr()
+                      : builder().getDenseI64ArrayAttr(strides));
+}
+
 void Selection::store(Value tensor, wse::IntermediateOp into, int64_t offset,
                       ArrayRef<int64_t> strides, Operation *user) {
   if (cast<RankedTensorType>(tensor.getType()).getElementType().isF32())

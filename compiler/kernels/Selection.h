@@ -25,6 +25,15 @@ KernelT createKernel(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::DenseI64ArrayAttr(), mlir::ArrayAttr());
 }
 
+/// A load of all of `source`, for no node of the model.
+mlir::Operation *createLoad(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::FlatSymbolRefAttr region, mlir::Type type,
+                            mlir::Attribute source);
+/// A store of `tensor` as all of `output`, for no node of the model.
+mlir::Operation *createStore(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::FlatSymbolRefAttr region, mlir::Value tensor,
+                             mlir::StringAttr output, mlir::Type type);
+
 /// The selection of one program, whose kernels all run on one region. Where a
 /// value is asked for, null says that it was refused; `user` is the operator
 /// that needs it.
@@ -155,6 +164,10 @@ public:
   wse::WeightAttr asWeight(mlir::Value value, mlir::Operation *user);
   /// A view of what the host holds, as kernels stream it.
   wse::WeightAttr weight(const values::TracedView &traced);
+  /// A load of `source`, without strides of all of it in order.
+  mlir::Value createLoad(mlir::Type type, mlir::Attribute source,
+                         int64_t offset, llvm::ArrayRef<int64_t> strides,
+                         mlir::Operation *user);
   /// How a load names it: inputs and intermediates as a whole, with a view of
   /// the load's own.
   virtual mlir::Attribute source(wse::WeightAttr weight) const = 0;

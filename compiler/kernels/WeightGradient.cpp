@@ -501,19 +501,16 @@ double cyclesByStore(Operation *op, const Outer &outer,
   builder.setInsertionPointAfterValue(outer.kept);
   const auto somewhere = FlatSymbolRefAttr::get(context, "somewhere");
   SmallVector<Operation *> kernels;
-  auto made = [&](auto kernel) {
+  auto made = [&](Operation *kernel) {
     kernels.push_back(kernel);
-    return kernel.getResult();
+    return kernel->getResult(0);
   };
-  const ArrayAttr nodes = builder.getArrayAttr({});
   const FlatSymbolRefAttr region = selection.region();
   const Location loc = op->getLoc();
   auto store = [&](Value tensor, ArrayRef<int64_t> shape) {
-    kernels.push_back(createKernel<wse::StoreOp>(
-        builder, loc, nodes, region, tensor, somewhere.getAttr(),
-        builder.getI64IntegerAttr(0), DenseI64ArrayAttr(),
-        TypeAttr::get(RankedTensorType::get(shape, builder.getF32Type())),
-        UnitAttr()));
+    kernels.push_back(
+        createStore(builder, loc, region, tensor, somewhere.getAttr(),
+                    RankedTensorType::get(shape, builder.getF32Type())));
   };
   auto stored = [&](ArrayRef<int64_t> shape) {
     return wse::WeightAttr::get(
@@ -526,13 +523,13 @@ double cyclesByStore(Operation *op, const Outer &outer,
   store(outer.kept, {depth, wse::featuresOf(outer.kept)});
   store(outer.cast, {depth, wse::featuresOf(outer.cast)});
   const wse::TokenTiling tiling = selection.defaultTiling({1, rows, depth});
-  const Value left = made(createKernel<wse::LoadOp>(
-      builder, loc, nodes, region, Type(selection.tensorType(tiling, depth)),
-      Attribute(stored({rows, depth})), builder.getI64IntegerAttr(0),
-      DenseI64ArrayAttr()));
+  const Value left =
+      made(createLoad(builder, loc, region, selection.tensorType(tiling, depth),
+                      stored({rows, depth})));
   const Value result = made(createKernel<wse::MatmulOp>(
-      builder, loc, nodes, region, Type(selection.tensorType(tiling, columns)),
-      left, stored({depth, columns}), wse::WeightAttr(),
+      builder, loc, builder.getArrayAttr({}), region,
+      Type(selection.tensorType(tiling, columns)), left,
+      stored({depth, columns}), wse::WeightAttr(),
       wse::MatmulVariantAttr::get(context, wse::MatmulVariant::Reduce),
       UnitAttr()));
   store(result, {rows, columns});

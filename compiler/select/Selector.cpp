@@ -328,28 +328,26 @@ Value Selector::brought(Value value, wse::TokenTiling tiling) {
 // Loads with equal sources, views and types are one load.
 Value Selector::load(wse::WeightAttr weight, wse::TokenTiling tiling,
                      Operation *user) {
-  Builder attributes(main.getContext());
   llvm::SaveAndRestore restore(exactly, exactly || isStoredExactly(weight));
   RankedTensorType type = tensorType(weight, tiling);
   if (type.getRank() != weight.getType().getRank())
     return loadReshaped(weight, type.getShape(), tiling, user);
   const StridedView view = stridedView(weight);
   const auto held = symbols.elements.find(weight.getName());
-  IntegerAttr offset = attributes.getI64IntegerAttr(0);
-  DenseI64ArrayAttr strides;
+  int64_t offset = 0;
+  SmallVector<int64_t> strides;
   if (held != symbols.elements.end() &&
       !(view.isContiguous() &&
         weight.getType().getNumElements() == held->second)) {
-    offset = attributes.getI64IntegerAttr(weight.getViewOffset());
-    strides = attributes.getDenseI64ArrayAttr(weight.viewStrides());
+    offset = weight.getViewOffset();
+    strides = weight.viewStrides();
   }
   Value &result = loaded[{weight, type}];
   if (result)
     return result;
   constexpr size_t mostWalked = 4; // by a stream, the features among them
   if (view.atoms(0, view.rank() - 1).size() < mostWalked)
-    return result = createFor<wse::LoadOp>(user, Type(type), source(weight),
-                                           offset, strides);
+    return result = createLoad(type, source(weight), offset, strides, user);
   Value inParts = load(storedInParts(weight, user), tiling, user);
   return loaded[{weight, type}] = inParts;
 }

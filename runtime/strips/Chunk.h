@@ -49,7 +49,7 @@ struct Chunk {
     return result;
   }
   void cut(size_t from, size_t count);
-  /// The same of `n` words.
+  /// When word `i` of `n` arrives.
   double arrivalOf(size_t i, size_t n) const {
     return n < 2 ? first : first + (last - first) * double(i) / double(n - 1);
   }
