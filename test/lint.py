@@ -77,7 +77,7 @@ NAMED_BY_SELECTION = {
     "compiler/select/KeepWeights.cpp": {"Fill"},
     # What crosses from a row of stages to the next.
     "compiler/select/Handovers.cpp": {"Load", "Store"},
-    "compiler/select/Selector.cpp": {"Load", "Redistribute"},
+    "compiler/select/Selector.cpp": {"Redistribute"},
     # What crosses a cut is moved, unless it is computed of words of the host.
     "compiler/select/Stages.cpp": {"Elementwise", "Transfer"},
     # Which pieces of an output are stored.

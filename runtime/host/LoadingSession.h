@@ -18,7 +18,8 @@ namespace wsec::runtime {
 /// equal arguments replays what the first has recorded. Throws nothing.
 class LoadingSession {
 public:
-  /// A session of a .wafer file; no threads: one a core. BadCall: no such engine.
+  /// A session of a .wafer file; no threads: one a core. BadCall: no such
+  /// engine.
   static absl::StatusOr<std::unique_ptr<LoadingSession>>
   open(const std::string &path, const std::vector<std::string> &weightFolders,
        const std::string &engine, unsigned threads);

@@ -62,7 +62,8 @@ enum class Role {
 
 struct Parameter {
   std::string name;
-  /// Extents of a matrix: inputs, outputs; of experts: how many, outputs, inputs.
+  /// Extents of a matrix: inputs, outputs; of experts: how many, outputs,
+  /// inputs.
   std::vector<int64_t> dims;
   Role role;
   /// Initial elements are uniform in [mean - range, mean + range).
