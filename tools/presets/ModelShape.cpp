@@ -44,8 +44,11 @@ std::optional<std::string> check(const ModelShape &shape) {
                         ", expected 1 to experts, ", shape.experts);
   if (shape.experts > 0 &&
       (shape.activation == Activation::Gelu || shape.feedForwardBias))
-    return "experts have a gate (swiglu) or relu between two products without "
-           "biases";
+    return absl::StrCat("experts of ",
+                        shape.activation == Activation::Gelu ? "gelu"
+                                                             : "swiglu or relu",
+                        shape.feedForwardBias ? ", with biases" : "",
+                        ", expected swiglu or relu, without");
   return std::nullopt;
 }
 

@@ -72,6 +72,11 @@ TEST(PresetsTest, ATokenMeetsSomeExperts) {
   ModelShape shape = presetNamed("mixtral-8x7b");
   shape.expertsPerToken = 9;
   EXPECT_EQ(check(shape), "experts_per_token is 9, expected 1 to experts, 8");
+  shape = presetNamed("gpt2-s");
+  shape.experts = 4;
+  shape.expertsPerToken = 2;
+  EXPECT_EQ(check(shape),
+            "experts of gelu, with biases, expected swiglu or relu, without");
 }
 
 TEST(PresetsTest, EveryPresetIsATransformer) {
