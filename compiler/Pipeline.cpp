@@ -238,6 +238,7 @@ void Compilation::describeSelection(
   target.region = options.region;
   target.placement = options.placement;
   target.within = search.plan();
+  target.samples = options.samples;
   target.explain = options.explain;
   target.precision = options.precision;
   target.sparsity = options.sparsity;
@@ -364,6 +365,9 @@ LogicalResult Compilation::checkOptions(Phase first) {
   if (first > Phase::Select && options.mode != Mode::Stream)
     return error() << "'" << options.input
                    << "' has its kernels on regions; --mode comes too late";
+  if (options.mode == Mode::Stream && options.samples)
+    return error() << "--samples says what a pipeline is planned for; give "
+                      "--mode=resident or --mode=auto, too";
   if (options.mode != Mode::Stream && !options.region.empty())
     return error() << "--region puts all kernels on one region, and "
                       "--mode=resident or auto on several; leave one out";
@@ -465,11 +469,15 @@ LogicalResult Compilation::emit(Phase first) {
 }
 
 /// What of resident mode the program has not.
-static void noteResidency(Report &report) {
+static void noteResidency(Report &report, int64_t samples) {
   if (report.regions.size() == 1)
     report.notes.push_back(
-        "one stage: the model has no place where it can be cut in two whose "
-        "parts the mesh holds side by side; a larger --mesh may");
+        samples ? "one stage: no cut of the model, if there is any, is "
+                  "predicted to have all of --samples=" +
+                      std::to_string(samples) + " done sooner"
+                : "one stage: the model has no place where it can be cut in "
+                  "two whose "
+                  "parts the mesh holds side by side; a larger --mesh may");
   if (report.streamedBytes > 0)
     report.notes.push_back(
         std::to_string(report.streamedBytes) +
@@ -494,7 +502,7 @@ LogicalResult Compilation::report() {
       report->notes.push_back("bf16 is no format of " + report->machine +
                               ", which is taken to have it, as fast as f16");
   if (options.mode == Mode::Resident)
-    noteResidency(*report);
+    noteResidency(*report, options.samples);
   addWhatPassesSay(*module, options.allowF64AsF32, *report);
   if (std::optional<double> cycles = cyclesOfBestShape(*module);
       cycles && variants)

@@ -73,6 +73,8 @@ struct CompileOptions {
   /// A placement as JSON: its regions are taken, in shape and place.
   std::string placement;
   Mode mode = Mode::Stream;
+  /// Samples that a pipeline is planned for; 0: many.
+  int64_t samples = 0;
   /// Elements of activations and of weights that stream: f32, f16 or bf16.
   std::string precision = "f32";
   /// Compute what the model states in f64 in f32.

@@ -52,6 +52,10 @@ struct SelectPipelineOptions
       *this, "precision",
       llvm::cl::desc("Elements of activations: f32, f16 or bf16"),
       llvm::cl::init("f32")};
+  Option<int64_t> samples{
+      *this, "samples",
+      llvm::cl::desc("That follow one another through stages; 0: many"),
+      llvm::cl::init(0)};
   Option<std::string> explain{
       *this, "explain",
       llvm::cl::desc("A node: which choices there were for it, and why"),

@@ -62,6 +62,8 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     Option<"precision", "precision", "std::string", "\"f32\"",
            "Elements of activations and of weights that stream: f32, f16 or "
            "bf16; sums are of f32.">,
+    Option<"samples", "samples", "int64_t", "0",
+           "Samples that follow one another through stages; 0: many.">,
     Option<"explain", "explain", "std::string", "\"\"",
            "A node of the model: which choices there were for its kernels and "
            "why these, as the attribute wse.explanation of the module.">,

@@ -36,6 +36,7 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.placement = options.placement;
   passOptions.machine = options.machine;
   passOptions.within = options.within.getValue();
+  passOptions.samples = options.samples;
   passOptions.explain = options.explain;
   manager.addPass(shared ? createSelectKernelsPass(passOptions, *shared)
                          : createSelectKernelsPass(passOptions));

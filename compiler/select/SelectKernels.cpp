@@ -157,7 +157,7 @@ struct SelectKernelsPass
 
   KeepOptions keepOptions(bool spreads) const {
     return {within.keepWeights, within.code, codeOfStage(), spreads,
-            within.clearRows};
+            within.clearRows,   samples};
   }
 
   /// Weights that are to stay are no more than the mesh has room for: no search

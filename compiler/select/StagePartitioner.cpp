@@ -425,13 +425,12 @@ void StageChoice::add(StageAnswers &known) {
   if (!known.least && known.tooFew < limit())
     solve(known);
   const size_t number = count++;
-  if (!known.fastest || *known.least > limit() ||
-      known.fastest->stages.size() < 2)
+  if (!known.fastest || !isPossible(*known.fastest))
     return;
   candidates.push_back({number, *known.fastest});
   StagePlan &plan = candidates.back().fastest;
   finish(number, plan);
-  fewest = std::min(fewest, plan.cycles);
+  fewest = std::min(fewest, measureOf(plan));
   candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
                                   [&](const Candidate &each) {
                                     return each.fastest.cycles > limit();
@@ -441,10 +440,12 @@ void StageChoice::add(StageAnswers &known) {
 
 std::optional<StageChoice::Chosen> StageChoice::best() const {
   std::optional<Chosen> best;
+  auto keyOf = [&](const StagePlan &plan) {
+    return std::pair(samples ? plan.cyclesOf(samples) : plan.latency,
+                     plan.cycles);
+  };
   auto consider = [&](const Candidate &candidate, const StagePlan &plan) {
-    if (plan.stages.size() > 1 && plan.cycles <= limit() &&
-        (!best || std::tie(plan.latency, plan.cycles) <
-                      std::tie(best->plan.latency, best->plan.cycles)))
+    if (isPossible(plan) && (!best || keyOf(plan) < keyOf(best->plan)))
       best = {candidate.number, plan};
   };
   for (const Candidate &each : candidates) {

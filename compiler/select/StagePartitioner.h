@@ -51,12 +51,15 @@ public:
   };
 
   /// What the stages of a plan of the problem of that number take with the
-  /// channels that they get: cycles and latency.
+  /// channels that they get: cycles, latency and load.
   using Finish = std::function<void(size_t, StagePlan &)>;
 
-  /// `problem` gives that of a number, as often as it is asked.
-  StageChoice(std::function<StageProblem(size_t)> problem, Finish finish)
-      : problem(std::move(problem)), finish(std::move(finish)) {}
+  /// `problem` gives that of a number, as often as it is asked; so many samples
+  /// follow one another, 0: many.
+  StageChoice(std::function<StageProblem(size_t)> problem, Finish finish,
+              int64_t samples = 0)
+      : problem(std::move(problem)), finish(std::move(finish)),
+        samples(samples) {}
 
   /// The next problem, of which that is known. One that makes no sense has no
   /// plan.
@@ -66,7 +69,8 @@ public:
   /// The plan, of all of more than one stage, with the fewest cycles from
   /// sample to sample; but with the least latency of those that are within
   /// `nearTie` of these: the fastest of each problem, and the one that then
-  /// gets by with the fewest rows and stages.
+  /// gets by with the fewest rows and stages. Where it is known how many
+  /// samples there are, that which is done with them first, of one stage, too.
   std::optional<Chosen> best() const;
 
 private:
@@ -76,12 +80,24 @@ private:
     StagePlan fastest;
   };
   void solve(StageAnswers &known) const;
-  double limit() const { return fewest * (1 + nearTie); }
+  /// Cycles from sample to sample of plans that may be the best.
+  double limit() const {
+    return samples ? fewest / double(samples) : fewest * (1 + nearTie);
+  }
+  /// What the best plan has the least of.
+  double measureOf(const StagePlan &plan) const {
+    return samples ? plan.cyclesOf(samples) : plan.cycles;
+  }
+  bool isPossible(const StagePlan &plan) const {
+    return plan.cycles <= limit() && (samples || plan.stages.size() > 1);
+  }
 
   std::function<StageProblem(size_t)> problem;
   Finish finish;
+  int64_t samples;
   std::vector<Candidate> candidates;
   size_t count = 0;
+  /// By `measureOf`, of the plans so far.
   double fewest = std::numeric_limits<double>::infinity();
 };
 

@@ -135,3 +135,15 @@ std::vector<int64_t> wsec::shareOutChannels(const std::vector<double> &words,
   }
   return counts;
 }
+
+std::vector<size_t> wsec::stageCounts(size_t most, bool one) {
+  std::vector<size_t> counts;
+  if (one)
+    counts.push_back(1);
+  for (double count = 2; size_t(count) < most; count *= std::sqrt(2.0))
+    if (counts.empty() || size_t(count) > counts.back())
+      counts.push_back(size_t(count));
+  if (counts.empty() || most > counts.back())
+    counts.push_back(most);
+  return counts;
+}

@@ -28,6 +28,12 @@ struct StagePlan {
   std::vector<Stage> stages;
   double cycles = 0;  ///< of the slowest: from sample to sample
   double latency = 0; ///< of all: a sample alone goes from one to the next
+  double load = 0;    ///< until what stays is there
+
+  /// What so many samples take, one after the other.
+  double cyclesOf(int64_t samples) const {
+    return load + latency + double(samples - 1) * cycles;
+  }
 };
 
 /// Samples follow one another through the stages, which lie side by side, so
@@ -89,6 +95,10 @@ public:
 /// words to bring.
 std::vector<int64_t> shareOutChannels(const std::vector<double> &words,
                                       size_t channels);
+
+/// Numbers of stages that are tried, in steps of the root of two: up to `most`,
+/// from two on, or from one.
+std::vector<size_t> stageCounts(size_t most, bool one);
 
 } // namespace wsec
 

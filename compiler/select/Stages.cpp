@@ -22,7 +22,6 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
-#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -33,9 +32,12 @@ using namespace wsec::select;
 static constexpr int64_t kMostWidths = 32;
 /// Rows of stages that heights are tried for.
 static constexpr size_t kMostHeights = 16;
-/// Elements of weights that stay are loaded once, and so many count as one word
-/// that each sample brings.
-static constexpr double kSamplesOfLoad = 30;
+/// Elements of weights that stay are loaded once for so many samples, where
+/// there are many.
+static constexpr int64_t kManySamples = 30;
+/// Cycles in which an injector loads an element: it hears each twice, from its
+/// channel and as it comes by in the column.
+static constexpr double kLoadCycles = 2;
 static constexpr double never = std::numeric_limits<double>::infinity();
 
 namespace {
@@ -69,6 +71,8 @@ public:
   StageProblem problem(const Setting &setting);
   /// The cycles of a plan with the channels that its stages get.
   void finish(StagePlan &plan, const Setting &setting);
+  /// The kernels of a stage, with what they need there.
+  llvm::SetVector<Operation *> membersOf(const Stage &stage) const;
   /// How many channels each stage should have, by the words it needs.
   std::vector<int64_t> sharesOf(const StagePlan &plan, const Setting &setting);
   /// Why it cannot be cut before that kernel of the list; empty if it can.
@@ -322,26 +326,32 @@ StageProblem Stages::problem(const Setting &setting) {
   return problem;
 }
 
+llvm::SetVector<Operation *> Stages::membersOf(const Stage &stage) const {
+  llvm::SetVector<Operation *> members;
+  for (size_t k = stage.begin; k < stage.end; ++k) {
+    members.insert(kernels[k]);
+    members.insert_range(preparationOf(kernels[k]));
+  }
+  if (stage.turns)
+    for (Value value : crossing[stage.begin])
+      members.insert(handovers.loadOf(value));
+  return members;
+}
+
 std::vector<int64_t> Stages::sharesOf(const StagePlan &plan,
                                       const Setting &setting) {
+  const int64_t samples =
+      setting.keep.samples ? setting.keep.samples : kManySamples;
   std::vector<double> words;
   for (const Stage &stage : plan.stages) {
     const Estimates estimates = estimate(setting, setting.widths[stage.width]);
-    llvm::SetVector<Operation *> members;
-    for (size_t k = stage.begin; k < stage.end; ++k) {
-      members.insert(kernels[k]);
-      members.insert_range(preparationOf(kernels[k]));
-    }
-    if (stage.turns)
-      for (Value value : crossing[stage.begin])
-        members.insert(handovers.loadOf(value));
     double &sum = words.emplace_back(1);
-    for (Operation *member : members) {
+    for (Operation *member : membersOf(stage)) {
       const KernelEstimate &estimate = its(estimates, member);
       // What is stored leaves by the other edge.
       if (!wse::tensorWritten(cast<wse::KernelOp>(member)))
         sum += estimate.stream * double(setting.share);
-      sum += double(estimate.loaded) / kSamplesOfLoad;
+      sum += double(estimate.loaded) / double(samples);
     }
   }
   std::vector<int64_t> counts;
@@ -360,7 +370,7 @@ std::vector<int64_t> Stages::sharesOf(const StagePlan &plan,
 
 void Stages::finish(StagePlan &plan, const Setting &setting) {
   const std::vector<int64_t> shares = sharesOf(plan, setting);
-  plan.cycles = plan.latency = 0;
+  plan.cycles = plan.latency = plan.load = 0;
   for (size_t i = 0; i < plan.stages.size(); ++i) {
     Stage stage = plan.stages[i];
     Setting own = setting;
@@ -371,6 +381,11 @@ void Stages::finish(StagePlan &plan, const Setting &setting) {
         stage, i + 1 < plan.stages.size() && plan.stages[i + 1].turns);
     plan.cycles = std::max(plan.cycles, cycles);
     plan.latency += cycles;
+    const Estimates estimates = estimate(own, own.widths.front());
+    double elements = 0;
+    for (Operation *member : membersOf(plan.stages[i]))
+      elements += double(its(estimates, member).loaded);
+    plan.load = std::max(plan.load, kLoadCycles * elements / double(own.share));
   }
 }
 
@@ -474,16 +489,6 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting,
   return result;
 }
 
-/// So many stages at most, up to one for each channel.
-static std::vector<size_t> stageCounts(size_t most) {
-  std::vector<size_t> counts;
-  for (double count = 2; size_t(count) < most; count *= std::sqrt(2.0))
-    if (counts.empty() || size_t(count) > counts.back())
-      counts.push_back(size_t(count));
-  counts.push_back(most);
-  return counts;
-}
-
 bool select::spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
                               size_t mostStages, size_t mostRows, double cycles,
                               const KeepOptions &keep) {
@@ -494,7 +499,8 @@ bool select::spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
       [&](size_t number) { return stages.problem(settings[number]); },
       [&](size_t number, StagePlan &plan) {
         stages.finish(plan, settings[number]);
-      });
+      },
+      keep.samples);
   for (int64_t rows : stages.heights(keep.clear)) {
     const std::vector<StageRow> stageRows =
         rowsOfStages(stages.onMesh, rows, mostRows, keep.clear);
@@ -516,7 +522,7 @@ bool select::spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
       if (!holds)
         continue;
     }
-    for (size_t count : stageCounts(most))
+    for (size_t count : stageCounts(most, keep.samples > 0))
       choice.add(next(count));
   }
   const std::optional<StageChoice::Chosen> best = choice.best();
@@ -526,10 +532,13 @@ bool select::spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
     KeepOptions streaming;
     streaming.clear = keep.clear;
     streaming.selected = keep.selected;
+    streaming.samples = keep.samples;
     return spreadOverStages(program, cache, mostStages, mostRows, cycles,
                             streaming);
   }
-  if (!best || best->plan.cycles >= cycles)
+  if (!best || best->plan.stages.size() < 2 ||
+      (keep.samples ? best->plan.cyclesOf(keep.samples) / double(keep.samples)
+                    : best->plan.cycles) >= cycles)
     return false;
   SideBySide spread = stages.spread(best->plan, settings[best->problem]);
   spreadOverRegions(program, spread);

@@ -22,7 +22,8 @@ struct KeepOptions {
   /// Whether `code` and `selected` are of all kernels, which a stage has its
   /// share of: regions are there for their code.
   bool spreadCode = false;
-  bool clear = false; ///< no keep-out lies in a row of stages
+  bool clear = false;  ///< no keep-out lies in a row of stages
+  int64_t samples = 0; ///< that follow one another; 0: many
 };
 
 /// Cuts `program`, which has all kernels on the whole mesh, into stages, at
@@ -30,7 +31,8 @@ struct KeepOptions {
 /// any can be, with the transfers between them; from row to row through the
 /// store. Where weights are kept the SRAM of each stage holds them. False, and
 /// nothing is changed, if that is one stage, or samples would not follow one
-/// another in fewer than `cycles`.
+/// another in fewer than `cycles`. Of samples that are counted the last is to
+/// be done first.
 bool spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
                       size_t mostStages, size_t mostRows, double cycles,
                       const KeepOptions &keep);

@@ -78,6 +78,10 @@ struct Flags {
                "weights, through which samples follow one another (wse-run "
                "--samples); auto: a "
                "pipeline where it is predicted to be faster")};
+  cl::opt<int64_t> samples{
+      "samples", cl::cat(category), cl::value_desc("N"), cl::init(0),
+      cl::desc("Plan the pipeline for so many samples, the first with the "
+               "loading of weights; many if absent")};
   cl::opt<std::string> mesh{"mesh",
                             cl::desc("Use a sub-rectangle of the machine: 8x8"),
                             cl::value_desc("WxH"), cl::cat(category)};
@@ -401,6 +405,10 @@ static bool readMachineFlags(const Flags &flags, CompileOptions &options) {
     return usageError("--mode=" + flags.mode +
                       ": expected stream, resident or auto");
   options.mode = *mode;
+  if (flags.samples.getNumOccurrences() && flags.samples < 1)
+    return usageError("--samples=" + std::to_string(flags.samples) +
+                      ": expected a number from 1 on");
+  options.samples = flags.samples;
   return true;
 }
 
