@@ -35,7 +35,7 @@ static bool isBelowDiagonal(Value x) {
       where ? factOf(where.getCondition()) : std::nullopt;
   const int64_t n = shapeOf(x).back();
   if (!fact || fact->rank() < 2 || numElements(fact->shape) != n * n ||
-      fact->shape.back() != n)
+      fact->shape.back() != n || fact->shape[fact->rank() - 2] != n)
     return false;
   std::optional<Tensor> condition = fact->load();
   if (!condition)

@@ -154,7 +154,7 @@ Unroller::Values Unroller::trip(int64_t number, ArrayRef<Value> operands) {
       llvm::count_if(body.front().without_terminator(), [](Operation &inside) {
         return !isa<onnx::ConstantOp>(inside);
       });
-  unrolled += nodes;
+  unrolled += std::max<size_t>(1, nodes); // its trip is a constant, too
   if (unrolled > maxUnrolledNodes)
     return fail("trip " + Twine(number + 1) + " of " + Twine(nodes) +
                 " nodes makes more than the " + Twine(maxUnrolledNodes) +

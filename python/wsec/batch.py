@@ -41,7 +41,7 @@ class Batch:
 
     def add(self, writing: Writing, tell: Callable[[str | Exception | None], None]) -> Place:
         """Makes a text. From a thread of the batch's own `tell` is told, token by token, the text that comes with it,
-        perhaps none, and behind the last one None, or what went wrong; it raises nothing."""
+        perhaps none, and behind the last one None, or what went wrong; where it raises, the text is left."""
         place = Place(writing, tell)
         with self._lock:
             self._waiting.append(place)
@@ -71,14 +71,21 @@ class Batch:
             text = writing.hear(logits)
         except Exception as error:  # of its numbers
             return self._end(sequence, error)
-        place.tell(text)
+        self._tell(place, text)
         if writing.is_done:
             self._end(sequence)
+
+    @staticmethod
+    def _tell(place: Place, what: str | Exception | None) -> None:
+        try:
+            place.tell(what)
+        except Exception:  # nobody listens any more
+            place.leave()
 
     def _end(self, sequence: int, error: Exception | None = None) -> None:
         place = self._made.pop(sequence)
         self._free.append(sequence)
-        place.tell(error)
+        self._tell(place, error)
 
     def _seat(self) -> bool:
         """Whether there are texts to make, of which those that wait take free sequences."""
@@ -95,7 +102,7 @@ class Batch:
                 try:
                     begin(self.decoder, place.writing, sequence)
                 except UsageError as error:
-                    place.tell(error)
+                    self._tell(place, error)
                     continue
                 self._free.remove(sequence)
                 self._made[sequence] = place

@@ -128,8 +128,11 @@ class Writing:
 
 def begin(decoder: Decoder, writing: Writing, sequence: int = 0) -> None:
     """What a sequence of the decoder has been fed of the prompt waits no more, and all else is forgotten. Raises UsageError
-    where there is no capacity for the prompt and the answer."""
+    where there is no capacity for the prompt and the answer, no token in one of them, or one that the model does not have."""
     ids = writing.ids
+    if not ids or writing.most < 1:
+        raise UsageError(f"a text of {len(ids)} tokens, and at most {writing.most} behind it: expected at least one of each")
+    decoder.check_known(ids)
     # The last token of an answer is not fed.
     if len(ids) + writing.most - 1 > decoder.capacity:
         raise UsageError(f"the conversation has {len(ids)} tokens, and an answer of {writing.most} makes more than the "

@@ -83,11 +83,15 @@ class Decoder:
         """Tokens of the first sequence, and where its next one stands."""
         return len(self.fed[0])
 
-    def check(self, ids: Sequence[int], sequence: int = 0) -> None:
-        """Raises UsageError for tokens that the sequence cannot be fed: none, unknown ones, more than capacity is left for."""
+    def check_known(self, ids: Sequence[int]) -> None:
+        """Raises UsageError for tokens that the model does not have."""
         unknown = [i for i in ids if not 0 <= i < self.shape["vocabulary"]]
         if unknown:
             raise UsageError(f"there is no token {unknown[0]}: {self.shape['name']} has {self.shape['vocabulary']}")
+
+    def check(self, ids: Sequence[int], sequence: int = 0) -> None:
+        """Raises UsageError for tokens that the sequence cannot be fed: none, unknown ones, more than capacity is left for."""
+        self.check_known(ids)
         before = len(self.fed[sequence])
         if not ids or before + len(ids) > self.capacity:
             raise UsageError(f"{len(ids)} tokens behind {before}, expected at least one and at most "

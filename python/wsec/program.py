@@ -20,7 +20,7 @@ import numpy as np
 
 from wsec import from_torch, tools
 from wsec.report import Report
-from wsec.session import Session, differs_in_rows, remedy
+from wsec.session import Session, as_array, differs_in_rows, remedy
 from wsec.tools import CompileError, Error, InputError, UsageError
 
 PathLike = str | os.PathLike[str]
@@ -170,7 +170,7 @@ class Program:
                     f"nearest: '{near[0]}'" if near else f"it has {_listed(known)}"))
                 continue
             want = known[name]
-            array = np.asarray(value, None if hasattr(value, "dtype") else want.dtype)
+            array = as_array(value, want)
             if array.dtype != want.dtype:
                 wrong.append(f"input '{name}' is {array.dtype}{list(array.shape)}, the program wants {want}: "
                              f"convert with .astype('{want.dtype}')")

@@ -105,7 +105,7 @@ class Session:
         types = self._program.inputs
         name = self._full(given_name, types, entry)
         want = types.get(name)
-        array = np.asarray(value, None if want is None or hasattr(value, "dtype") else want.dtype)
+        array = as_array(value, want)
         if want is None:
             return name, [array]
         if array.dtype != want.dtype:
@@ -195,6 +195,14 @@ def remedy(name: str, shape: tuple[int, ...], want: tuple[int, ...], samples: in
     batch = shape[0] // want[0] if differs_in_rows(shape, want) and shape[0] % want[0] == 0 else 0
     return f"compile for shapes={{'{name}': {shape}}}" + (
         f", or run the program once for each of {batch} samples: samples={batch}" if batch > 1 else "")
+
+
+def as_array(value: Any, want: Any) -> np.ndarray:
+    """An array as it is; numbers in lists in the type that is wanted, but where integers are, others are not cut to them."""
+    array = np.asarray(value)
+    if want is None or hasattr(value, "dtype") or array.size and array.dtype.kind == "f" and want.dtype.kind in "iu":
+        return array
+    return np.asarray(value, want.dtype)
 
 
 def _integers(arguments: Mapping[str, int | Sequence[int]]) -> list[tuple[str, int]]:

@@ -2,6 +2,7 @@
 #include "runtime/host/LoadingSession.h"
 
 #include "runtime/program/Errors.h"
+#include "runtime/program/facts/Holdings.h"
 
 namespace wsec::runtime {
 
@@ -46,6 +47,7 @@ absl::Status LoadingSession::call(const std::string &entry,
   absl::StatusOr<SessionRun> run = held->call(*call, options, nullptr, engine);
   if (!run.ok())
     return run.status();
+  loaded.insert(call->entry().name()->str());
   last.emplace(*call, *std::move(run));
   return absl::OkStatus();
 }
@@ -53,8 +55,8 @@ absl::Status LoadingSession::call(const std::string &entry,
 absl::StatusOr<bool> LoadingSession::keeps(const std::string &entry) const {
   return asStatusOr([&] {
     const program::Program &program = held->program();
-    return held->hasState() &&
-           !loadingEntry(program, findEntry(program, entry));
+    return changesState(program,
+                        *program.entries()->Get(findEntry(program, entry)));
   });
 }
 

@@ -29,8 +29,8 @@ public:
 
   /// Session::call, of callOf().
   absl::Status call(const std::string &entry, const NamedValues &arguments);
-  /// Whether a call of an entry finds what others have left on the wafer,
-  /// weights that stay aside.
+  /// Whether a call of an entry may leave something on the wafer that the next
+  /// one finds.
   absl::StatusOr<bool> keeps(const std::string &entry) const;
   /// Null before the first call.
   const SessionRun *lastRun() const { return last ? &last->second : nullptr; }
@@ -55,7 +55,7 @@ private:
   std::unique_ptr<Session> held;
   Engine engine;
   EngineOptions options;
-  std::set<std::string> loaded; ///< entries that brought weights
+  std::set<std::string> loaded; ///< entries called, those that bring weights
   std::optional<std::pair<Call, SessionRun>> last;
 };
 

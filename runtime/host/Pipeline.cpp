@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/facts/Holdings.h"
 
 #include <algorithm>
 #include <numeric>
@@ -24,6 +25,13 @@ Pipeline::Pipeline(const std::string &path,
   const std::shared_ptr<const LoadedProgram> loaded = LoadedProgram::open(path);
   one = requireOk(Session::open(loaded, weightFolders));
   const uint32_t index = findEntry(loaded->program(), entry);
+  const program::Entry &its = *loaded->program().entries()->Get(index);
+  if (changesState(loaded->program(), its))
+    throw Error(ErrorClass::BadCall,
+                absl::StrCat("a call of ", inQuotes(its.name()->string_view()),
+                             " leaves something on the wafer that the next one "
+                             "finds, so its samples are not alike; leave out "
+                             "--samples, and call it for each"));
   plan = std::make_unique<SamplePlan>(loaded->program(), index, samples);
   all = requireOk(
       Session::open(repeatEntry(loaded, index, samples, *plan), weightFolders));

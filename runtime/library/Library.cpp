@@ -135,7 +135,9 @@ wsec_session *wsec_open(const char *path, const wsec_options *options) {
   return guarded<>(static_cast<wsec_session *>(nullptr), [&] {
     std::vector<std::string> folders;
     for (size_t i = 0; options && i < options->weight_count; ++i)
-      folders.push_back(given(options->weights[i], "a folder of weights"));
+      folders.push_back(
+          given(given(options->weights, "the folders of weights")[i],
+                "a folder of weights"));
     const bool named = options && options->engine;
     auto made = LoadingSession::open(given(path, "the path of a program"),
                                      folders, named ? options->engine : "burst",

@@ -134,6 +134,9 @@ class ProgramTest(unittest.TestCase):
             g (int64[3] ids) => (float[3, 2] y) <float[2, 2] rows = {1, 2, 3, 4}> { y = Gather(rows, ids) }""")
         program = wsec.compile(table, mesh="2x2")
         np.testing.assert_array_equal(program.run({"ids": [1, 0, 1]})["y"], [[3, 4], [1, 2], [3, 4]])
+        for run in (program.run, program.session().run):
+            with self.assertRaisesRegex(wsec.InputError, r"'ids' is float64\[3\], the program wants int64"):
+                run({"ids": [1.9, 0, 1]})
         with self.assertRaisesRegex(wsec.InputError, "^'ids' asks for row 7 .*which has 2 rows") as caught:
             program.run({"ids": [1, 7, 1]})
         self.assertEqual(caught.exception.kind, "BadTensor")

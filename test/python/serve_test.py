@@ -115,6 +115,32 @@ class BatchTest(Served):
         self.assertEqual(self.at_once(["hi"], [9]), [self.expected("hi", 9)[2]])
         self.assertLess(self.model.decoder.work.calls - before, 15)
 
+    def test_who_cannot_be_made_or_told_stops_nobody_else(self):
+        batch, told = self.model.batch, {}
+
+        def teller(name):
+            told[name] = []
+            return lambda what: told[name].append(what)
+
+        def deaf(_):
+            raise RuntimeError("gone")
+        ids, made, text = self.expected("hello", 6)
+        writing = lambda ids, most: chat.Writing(self.tokenizer, ids, most)  # noqa: E731
+        batch.add(writing(ids, 6), deaf)
+        for name, bad in {"good": (ids, 6), "empty": ([], 6), "unknown": ([1 << 20], 6), "none": (ids, 0)}.items():
+            batch.add(writing(*bad), teller(name))
+        for _ in range(1000):
+            if all(parts and not isinstance(parts[-1], str) for parts in told.values()):
+                break
+            time.sleep(0.01)
+        self.assertEqual("".join(told["good"][:-1]), text)
+        self.assertIsNone(told["good"][-1])
+        self.assertEqual(len(made), 6)
+        for name, wanted in {"empty": "a text of 0 tokens", "unknown": "there is no token 1048576",
+                             "none": "at most 0 behind it"}.items():
+            self.assertIsInstance(told[name][-1], UsageError)
+            self.assertIn(wanted, str(told[name][-1]))
+
     def test_what_stops_the_wafer_stops_all(self):
         with unittest.mock.patch.object(self.model.decoder, "step", side_effect=Error("Deadlock: none goes on")):
             for _ in range(2):

@@ -128,8 +128,34 @@ class SessionTest(unittest.TestCase):
         (self.folder / "rows.mlir").write_text(CACHE.read_text())
         np.ones((2, 16), "f4").tofile(self.folder / "past.bin")
         cache = wsec.compile(self.folder / "rows.mlir").session()
+        cache.run(entry="load")
+        y = cache.run(entry="attend", arguments={"length": 2}, samples=2)["y"]
+        np.testing.assert_array_equal(y, np.full_like(y, 2))
         with self.assertRaisesRegex(wsec.InputError, "from call to call"):
-            cache.run(entry="attend", arguments={"length": 2}, samples=2)
+            cache.run({"x": np.ones((64, 16), "f4")}, entry="append", arguments={"position": 2}, samples=2)
+
+    def test_samples_beside_what_is_loaded(self):
+        # Of main, which writes a row behind those that are loaded, and adds them up.
+        text = CACHE.read_text().replace("entry @append(%position from 0 to rows - 1)", "entry @main(%position from 1 to rows - 1)")
+        begin = text.index("  }\n  entry @attend")
+        (self.folder / "main.mlir").write_text(
+            text[:begin] + "    launch @reduce(%position) streams [@attended]\n  }\n}\n")
+        np.ones((2, 16), "f4").tofile(self.folder / "past.bin")
+        program = wsec.compile(self.folder / "main.mlir")
+        x = {"x": np.ones((64, 16), "f4")}
+        with self.assertRaisesRegex(wsec.InputError, "from call to call"):
+            program.session().run(x, arguments={"position": 1}, samples=2)
+        with self.assertRaisesRegex(wsec.RunError, "leaves something on the wafer"):
+            program.run(x, arguments={"position": 1}, samples=2)
+
+    def test_what_was_loaded_is_not_loaded_again(self):
+        text = CACHE.read_text().replace("entry @attend(%length from 1 to rows)", "entry @main(%length from 1 to rows)")
+        (self.folder / "loads.mlir").write_text(text)
+        np.ones((2, 16), "f4").tofile(self.folder / "past.bin")
+        session = wsec.compile(self.folder / "loads.mlir").session()
+        session.run(entry="load")
+        session.run({"x": np.full((64, 16), 5, "f4")}, entry="append", arguments={"position": 1})
+        self.assertEqual(session.run(arguments={"length": 2})["y"][0, 0], 6)
 
     def test_shapes_that_come(self):
         session = wsec.ShapedSession(self.folder / "mlp.onnx", mesh="4x4", most=2, threads=1)

@@ -213,6 +213,40 @@ std::vector<Holdings> bufferHoldings(const program::Entry &entry,
   return all;
 }
 
+bool changesState(const program::Program &program,
+                  const program::Entry &entry) {
+  for (const program::PEClass *peClass : *program.classes()) {
+    if (!peClass->buffers())
+      continue;
+    CodeTouches code(*peClass, nullptr);
+    std::vector<Touches> all{code.ofTasks()};
+    for (const program::Launch *launch : *entry.launches())
+      all.push_back(
+          code.ofRoutine(launch->routine(), knownArguments(entry, *launch)));
+    auto persists = [&](const program::Buffer &its) {
+      return std::any_of(
+          peClass->buffers()->begin(), peClass->buffers()->end(),
+          [&](const program::Buffer *other) {
+            return other->persistent() &&
+                   its.address() < other->address() + other->bytes() &&
+                   other->address() < its.address() + its.bytes();
+          });
+    };
+    for (const Touches &touches : all)
+      for (const auto &[buffer, how] : touches)
+        if (how.writes && persists(*peClass->buffers()->Get(uint32_t(buffer))))
+          return true;
+    for (uint32_t c = 0; entry.copies() && c < entry.copies()->size(); ++c)
+      for (const program::Buffer *its : *peClass->buffers())
+        if (const program::HostCopy &copy = *entry.copies()->Get(c);
+            copy.direction() == program::Direction::In &&
+            copy.buffer()->string_view() == its->name()->string_view() &&
+            persists(*its))
+          return true;
+  }
+  return false;
+}
+
 std::string ownerOf(const program::Program &program, const Holding &holding) {
   if (holding.kernel == Holding::host)
     return "(host)";

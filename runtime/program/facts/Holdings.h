@@ -39,6 +39,10 @@ std::vector<Holdings> bufferHoldings(const program::Entry &entry,
                                      const program::PEClass &peClass,
                                      const std::pair<int, int> *pe = nullptr);
 
+/// Whether a call of an entry may leave in a persistent buffer what it did not
+/// find there.
+bool changesState(const program::Program &program, const program::Entry &entry);
+
 /// The name of the kernel, "(host)", or nothing if it is not known.
 std::string ownerOf(const program::Program &program, const Holding &holding);
 

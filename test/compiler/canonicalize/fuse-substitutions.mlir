@@ -240,3 +240,35 @@ func.func @largest(%m: tensor<3x3xf32>) -> tensor<3x3xf32> {
   %x = onnx.concat %x0, %y1, %y2 {axis = 0 : i64} : (tensor<1x3xf32>, tensor<1x3xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
   return %x : tensor<3x3xf32>
 }
+
+// -----
+
+// The condition is of n * n elements, and of other rows.
+// CHECK-LABEL: func.func @condition_of_the_batch
+// CHECK-NOT: onnx.batch_matmul
+func.func @condition_of_the_batch(%m: tensor<3x3x3xf32>) -> tensor<3x3x3xf32> {
+  %below = onnx.constant dense<[[[false, false, false]], [[true, false, false]], [[true, true, false]]]> : tensor<3x1x3xi1>
+  %zero = onnx.constant dense<0.0> : tensor<f32>
+  %l = onnx.where %below, %m, %zero : (tensor<3x1x3xi1>, tensor<3x3x3xf32>, tensor<f32>) -> tensor<3x3x3xf32>
+  %r1 = onnx.slice %l {starts = array<i64: 0, 1, 0>, steps = array<i64: 1, 1, 1>} : tensor<3x3x3xf32> -> tensor<3x1x1xf32>
+  %s1 = onnx.slice %l {starts = array<i64: 0, 0, 0>, steps = array<i64: 1, 1, 1>} : tensor<3x3x3xf32> -> tensor<3x1x1xf32>
+  %p1 = onnx.binary mul %r1, %s1 : (tensor<3x1x1xf32>, tensor<3x1x1xf32>) -> tensor<3x1x1xf32>
+  %t1 = onnx.reduce sum %p1 {axes = array<i64: 1>, keepdims = true} : tensor<3x1x1xf32> -> tensor<3x1x1xf32>
+  %n1 = onnx.binary add %r1, %t1 : (tensor<3x1x1xf32>, tensor<3x1x1xf32>) -> tensor<3x1x1xf32>
+  %r2 = onnx.slice %l {starts = array<i64: 0, 2, 0>, steps = array<i64: 1, 1, 1>} : tensor<3x3x3xf32> -> tensor<3x1x2xf32>
+  %c2 = onnx.transpose %r2 {perm = array<i64: 0, 2, 1>} : tensor<3x1x2xf32> -> tensor<3x2x1xf32>
+  %u0 = onnx.slice %l {starts = array<i64: 0, 0, 0>, steps = array<i64: 1, 1, 1>} : tensor<3x3x3xf32> -> tensor<3x1x2xf32>
+  %z1 = onnx.slice %l {starts = array<i64: 0, 1, 1>, steps = array<i64: 1, 1, 1>} : tensor<3x3x3xf32> -> tensor<3x1x1xf32>
+  %u1 = onnx.concat %n1, %z1 {axis = 2 : i64} : (tensor<3x1x1xf32>, tensor<3x1x1xf32>) -> tensor<3x1x2xf32>
+  %u = onnx.concat %u0, %u1 {axis = 1 : i64} : (tensor<3x1x2xf32>, tensor<3x1x2xf32>) -> tensor<3x2x2xf32>
+  %p2 = onnx.binary mul %c2, %u : (tensor<3x2x1xf32>, tensor<3x2x2xf32>) -> tensor<3x2x2xf32>
+  %t2 = onnx.reduce sum %p2 {axes = array<i64: 1>, keepdims = true} : tensor<3x2x2xf32> -> tensor<3x1x2xf32>
+  %n2 = onnx.binary add %r2, %t2 : (tensor<3x1x2xf32>, tensor<3x1x2xf32>) -> tensor<3x1x2xf32>
+  %x0 = onnx.slice %l {starts = array<i64: 0, 0, 0>, steps = array<i64: 1, 1, 1>} : tensor<3x3x3xf32> -> tensor<3x1x3xf32>
+  %x1 = onnx.slice %l {starts = array<i64: 0, 1, 1>, steps = array<i64: 1, 1, 1>} : tensor<3x3x3xf32> -> tensor<3x1x2xf32>
+  %x2 = onnx.slice %l {starts = array<i64: 0, 2, 2>, steps = array<i64: 1, 1, 1>} : tensor<3x3x3xf32> -> tensor<3x1x1xf32>
+  %y1 = onnx.concat %n1, %x1 {axis = 2 : i64} : (tensor<3x1x1xf32>, tensor<3x1x2xf32>) -> tensor<3x1x3xf32>
+  %y2 = onnx.concat %n2, %x2 {axis = 2 : i64} : (tensor<3x1x2xf32>, tensor<3x1x1xf32>) -> tensor<3x1x3xf32>
+  %x = onnx.concat %x0, %y1, %y2 {axis = 1 : i64} : (tensor<3x1x3xf32>, tensor<3x1x3xf32>, tensor<3x1x3xf32>) -> tensor<3x3x3xf32>
+  return %x : tensor<3x3x3xf32>
+}

@@ -45,6 +45,23 @@ func.func private @stops(%i: !onnx.unknown, %c: !onnx.unknown, %h: !onnx.unknown
 
 // -----
 
+// Too many trips of no node.
+module attributes {onnx.opset = 17 : i64} {
+// CHECK-LABEL: func.func @main
+// CHECK: onnx.node "Loop"{{.*}} {node = "empty"{{.*}}onnx.reason = "trip 65537 of 0 nodes makes more than the 65536 nodes that loops may unroll to; take fewer trips in a call"
+func.func @main(%x: tensor<8xf32>) -> !onnx.unknown {
+  %many = onnx.constant dense<1000000> : tensor<i64>
+  %none = onnx.none
+  %a = onnx.node "Loop"(%many, %none, %x) with {body = @empty, captured = 0 : i64} {node = "empty"} : (tensor<i64>, none, tensor<8xf32>) -> !onnx.unknown
+  return %a : !onnx.unknown
+}
+func.func private @empty(%i: !onnx.unknown, %c: !onnx.unknown, %h: !onnx.unknown) -> (!onnx.unknown, !onnx.unknown) {
+  return %c, %h : !onnx.unknown, !onnx.unknown
+}
+}
+
+// -----
+
 // Too many nodes, a node of a body that is not supported, results of several shapes, a body that is its own.
 module attributes {onnx.opset = 17 : i64} {
 // CHECK-LABEL: func.func @main

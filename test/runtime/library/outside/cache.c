@@ -46,6 +46,7 @@ static void refusals(wsec_session *session) {
   const wsec_argument beyond = {"length", 65};
   const int64_t shape[] = {64, 16};
   const float few[3] = {1, 2, 3};
+  const wsec_options folders = {NULL, 1, NULL, 1};
   wsec_tensor x = {"x", WSEC_FLOAT32, 2, shape, few, sizeof few};
   wsec_tensor none;
   need(wsec_bind(session, &x) && !strcmp(wsec_error_class(), "BadTensor"),
@@ -61,6 +62,8 @@ static void refusals(wsec_session *session) {
   need(wsec_fetch(session, "z", &none) != 0, "no such output");
   puts(wsec_error());
   need(wsec_call(NULL, NULL, NULL, 0) != 0, "no session");
+  puts(wsec_error());
+  need(!wsec_open("nothing.wafer", &folders), "no folders");
   puts(wsec_error());
   need(!wsec_open("nothing.wafer", NULL), "no file");
   puts(wsec_error());
