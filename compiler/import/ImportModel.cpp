@@ -76,10 +76,17 @@ bool ModuleBuilder::isParameter(RankedTensorType type, StringRef name) const {
          (element.isF32() || element.isF16() || element.isBF16());
 }
 
-/// Its own, unless an entry, an input or an output is called so.
+/// Its own, unless an entry, an input or an output is called so; then one that
+/// nothing of the model has, so that no pattern means another.
 std::string ModuleBuilder::parameterName(StringRef name) const {
   std::string free = name.str();
-  for (unsigned number = 1; taken.contains(free); ++number)
+  auto isInitializer = [&](const TensorProto &its) {
+    return its.name() == free;
+  };
+  for (unsigned number = 1;
+       taken.contains(free) ||
+       (number > 1 && llvm::any_of(graph.initializer(), isInitializer));
+       ++number)
     free = (name + "_" + Twine(number)).str();
   return free;
 }

@@ -90,9 +90,12 @@ def trained(**rename):
 
 
 def trained_names():
-    """A parameter is called as the entry, another is an output itself."""
+    """A parameter is called as the entry, one as that might be called then, another is an output itself."""
     result = trained(scale="main")
     result.graph.initializer.append(save("table", weights(6, 4)))
+    result.graph.initializer.append(save("main_1", weights(6, 4)))
+    result.graph.node.append(helper.make_node("Identity", ["main_1"], ["other"]))
+    result.graph.output.append(value("other", (6, 4)))
     result.graph.output.append(value("table", (6, 4)))
     return result
 
