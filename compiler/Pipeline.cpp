@@ -222,6 +222,7 @@ void Compilation::addTraining(OpPassManager &manager) const {
   llvm::append_range(what.inputs, training.inputs);
   what.lossScale = training.lossScale;
   what.recompute = training.recompute;
+  what.fuseAttention = options.precision == "f32";
   what.gradientsAsResults = training.gradientsAsResults;
   manager.addPass(differentiate::createDifferentiate(what));
   manager.addPass(differentiate::createLegalizeLosses());

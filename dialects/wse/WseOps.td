@@ -353,6 +353,40 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
   }];
 }
 
+def Wse_AttentionGradientOp : Wse_KernelOp<"attention_gradient", (ins
+    Wse_Tiled:$query, Wse_Tiled:$key, Wse_Tiled:$value, Wse_Tiled:$attended, Wse_Tiled:$gradient,
+    I64Attr:$num_heads, F64Attr:$scale, DefaultValuedAttr<Wse_Terms, "{}">:$terms),
+    [AllTypesMatch<["query", "of_query"]>, AllTypesMatch<["key", "of_key"]>,
+     AllTypesMatch<["value", "of_value"]>, AllTypesMatch<["attended", "gradient"]>]> {
+  let summary = "The gradients of an attention's queries, keys and values.";
+  let description = [{
+    Of an `attention` without masks, its result and the gradient of that, head by head as `onnx.attention_gradient`
+    says. Queries stay, keys and values come as they do in `attention`; weights are computed again, of some keys at a time. What rows have of the
+    gradients of keys and values is summed up north along the column, and multicast south.
+
+    ```mlir
+    %d:3 = attention_gradient %q, %k, %v, %y, %dy heads(2) scale(0.5) on @r {nodes = ["attn"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>, tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>, tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>, tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>
+    ```
+
+    - (C1) Query, key and value have `heads` columns, `num_heads` of them, over equally many columns; query and
+      key have the same head size.
+    - (C2) Key and value have the same tokens; all have the same batch, and f32.
+    - (C3) The attended tensor has the tokens of the query and the columns of the value; its gradient
+      and the results have the types of what they are of.
+    - (C4) The terms obey the rules of `onnx.attention_gradient`.
+  }];
+  let results = (outs Wse_Tiled:$of_query, Wse_Tiled:$of_key, Wse_Tiled:$of_value);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `,` $attended `,` $gradient
+    `heads` `(` $num_heads `)` `scale` `(` $scale `)` (`terms` $terms^)?
+    `on` $region attr-dict `:` type($query) `,` type($key) `,` type($value) `,` type($attended)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    auto eachTerm() { return getTerms().getAsRange<::wsec::onnx::TermAttr>(); }
+  }];
+}
+
 def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
     Wse_Tiled:$query, FlatSymbolRefAttr:$keys, FlatSymbolRefAttr:$values,
     Variadic<Index>:$positions, I64Attr:$num_heads, I64Attr:$key_heads, F64Attr:$scale,
