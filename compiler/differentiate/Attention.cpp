@@ -166,11 +166,9 @@ static bool fuses(onnx::AttentionOp op, const Backward &n) {
   ScopedDiagnosticHandler silent(op.getContext(),
                                  [](Diagnostic &) { return success(); });
   return n.fusesAttention && op.headsPerKey() == 1 && !op.getSoftcap() &&
-         op.getMasks().empty() &&
-         typeOf(op.getY()).getElementType().isF32() &&
-         succeeded(onnx::verifyGradientTerms(op, op.getTerms(),
-                                             shapeOf(op.getQ())[1],
-                                             shapeOf(op.getK())[1]));
+         op.getMasks().empty() && typeOf(op.getY()).getElementType().isF32() &&
+         succeeded(onnx::verifyGradientTerms(
+             op, op.getTerms(), shapeOf(op.getQ())[1], shapeOf(op.getK())[1]));
 }
 
 static void attention(onnx::AttentionOp op, Value dy, Backward &n) {

@@ -325,18 +325,6 @@ LogicalResult BatchMatMulOp::verify() {
   return expectType(*this, "result", getY(), shape, elementOf(getY()));
 }
 
-static LogicalResult verifyHeads(Operation *op, StringRef what, Value value,
-                                 int64_t heads) {
-  if (heads > 0 && lastExtent(value) % heads == 0)
-    return success();
-  InFlightDiagnostic error = op->emitOpError()
-                             << lastExtent(value) << " features of " << what
-                             << " are not a multiple of " << heads << " heads";
-  if (value.getDefiningOp() != op)
-    return withMaker(std::move(error), value);
-  return failure();
-}
-
 LogicalResult wsec::onnx::verifyTerms(Operation *op, ArrayAttr terms,
                                       int64_t masks, int64_t queries,
                                       int64_t keys) {
@@ -413,50 +401,6 @@ LogicalResult AttentionOp::verify() {
   return expectType(*this, "result", getY(),
                     {q[0], q[1], v[2] / shared * heads},
                     elementOf(getQ())); // C4
-}
-
-LogicalResult wsec::onnx::verifyGradientTerms(Operation *op, ArrayAttr terms,
-                                              int64_t queries, int64_t keys) {
-  for (auto term : terms.getAsRange<TermAttr>()) {
-    const bool adds = term.getKind() == TermKind::Add;
-    const bool replaces = term.getKind() == TermKind::Replace;
-    if (terms.size() > 1 || !(adds || replaces) || term.getOperand() ||
-        (replaces &&
-         !(term.getLater().getValue().convertToDouble() <= mostOfUnseen)))
-      return op->emitOpError("takes one term at most, which adds a number to "
-                             "scores of later keys or replaces them by ")
-             << mostOfUnseen << " or less, found " << terms;
-  }
-  return verifyTerms(op, terms, 0, queries, keys);
-}
-
-LogicalResult AttentionGradientOp::verify() {
-  ArrayRef<int64_t> q = shapeOf(getQ()), k = shapeOf(getK()),
-                    v = shapeOf(getV());
-  if (q.size() != 3 || k.size() != 3 || v.size() != 3 || q[0] != k[0] ||
-      q[0] != v[0] || q[2] != k[2] || k[1] != v[1]) // C1
-    return withMaker(
-        emitOpError("needs q, k and v of rank 3 and equal batch, q and k of "
-                    "equal features, k and v of equal tokens, found ")
-            << getQ().getType() << ", " << getK().getType() << ", "
-            << getV().getType(),
-        getK());
-  if (failed(verifyHeads(*this, "q", getQ(), getNumHeads())) ||
-      failed(verifyHeads(*this, "v", getV(), getNumHeads()))) // C1
-    return failure();
-  if (failed(verifyGradientTerms(*this, getTerms(), q[1], k[1]))) // C2
-    return failure();
-  for (auto [name, value] : {std::pair("y", getY()), std::pair("dy", getDy())})
-    if (failed(expectType(*this, name, value, {q[0], q[1], v[2]},
-                          elementOf(getQ())))) // C1
-      return failure();
-  for (auto [name, gradient, of] : {std::tuple("dq", getDq(), getQ()),
-                                    std::tuple("dk", getDk(), getK()),
-                                    std::tuple("dv", getDv(), getV())})
-    if (failed(expectType(*this, name, gradient, shapeOf(of),
-                          elementOf(of)))) // C3
-      return failure();
-  return success();
 }
 
 static LogicalResult rankError(Operation *op, Value x) {

@@ -259,19 +259,6 @@ LogicalResult SparseMatmulOp::verify() {
   return success();
 }
 
-// (C1) of wse.attention and its gradient
-template <typename OpTy>
-static LogicalResult verifyHeads(OpTy op, StringRef what, Value value) {
-  TokenTiling tiling = tilingOf(value);
-  int64_t heads = op.getNumHeads();
-  if (tiling.holdsHeads(featuresOf(value) / heads) &&
-      featuresOf(value) % heads == 0)
-    return success();
-  return op.emitOpError(what)
-         << " needs " << heads << " heads over the columns, found "
-         << value.getType();
-}
-
 /// Of any size: heads of one feature are balanced features.
 static bool hasWholeHeads(Value value) {
   return tilingOf(value).getColumns() != ColumnPlacement::Replicated &&
@@ -350,42 +337,6 @@ LogicalResult AttentionOp::verify() {
              << ", with values of the size of keys; leave out 'wse.stored'";
   }
   return success();
-}
-
-LogicalResult AttentionGradientOp::verify() {
-  // (C1)
-  if (failed(verifyHeads(*this, "query", getQuery())) ||
-      failed(verifyHeads(*this, "key", getKey())) ||
-      failed(verifyHeads(*this, "value", getValue())))
-    return failure();
-  const TokenTiling query = tilingOf(getQuery()), key = tilingOf(getKey()),
-                    value = tilingOf(getValue());
-  if (!query.sameColumns(key) ||
-      query.getHeadColumns() != value.getHeadColumns())
-    return withMaker(emitOpError("needs query and key with heads of the same "
-                                 "size, and all over equally many columns"),
-                     getKey());
-  // (C2)
-  if (!key.sameRows(value) || query.getBatch() != key.getBatch())
-    return emitOpError("needs key and value with tokens in the same rows, all "
-                       "of one batch");
-  for (Value tensor : getOperands())
-    if (!elementType(tensor).isF32())
-      return withMaker(emitOpError("computes in f32, found ")
-                           << tensor.getType(),
-                       tensor);
-  // (C3)
-  const TokenTiling attended = tilingOf(getAttended());
-  if (!attended.sameRows(query) || !attended.sameColumns(value) ||
-      featuresOf(getAttended()) != featuresOf(getValue()))
-    return withMaker(
-        emitOpError("needs an attended tensor with the tokens of the query and "
-                    "the features of the value, found ")
-            << getAttended().getType(),
-        getAttended());
-  // (C4)
-  return onnx::verifyGradientTerms(*this, getTerms(), query.getTokens(),
-                                   key.getTokens());
 }
 
 LogicalResult LayerNormOp::verify() {

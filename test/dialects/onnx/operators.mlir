@@ -41,7 +41,7 @@ func.func @attention(%q: tensor<2x8x16xf32>, %k: tensor<2x8x16xf32>, %v: tensor<
 
 // CHECK-LABEL: func.func @attention_gradient
 func.func @attention_gradient(%q: tensor<2x8x16xf32>, %v: tensor<2x8x12xf32>) -> tensor<2x8x12xf32> {
-  // CHECK: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = onnx.attention_gradient %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {num_heads = 4 : i64, scale = 5.000000e-01 : f32, terms = [#onnx.term<replace later 0xFF800000 : f32>]}
+  // CHECK: %{{.*}}:3 = onnx.attention_gradient %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {num_heads = 4 : i64, scale = 5.000000e-01 : f32, terms = [#onnx.term<replace later 0xFF800000 : f32>]}
   %dq, %dk, %dv = onnx.attention_gradient %q, %q, %v, %v, %v {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<replace later 0xFF800000 : f32>]}
       : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x12xf32>, tensor<2x8x12xf32>, tensor<2x8x12xf32>) -> (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x12xf32>)
   return %dv : tensor<2x8x12xf32>
