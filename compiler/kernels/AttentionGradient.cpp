@@ -132,14 +132,14 @@ KernelCost AttentionGradient::costOf(wse::AttentionGradientOp op,
             model.product(sizes, summed,
                           model.vectorAlong(sizes, summed, strides), strides));
   };
-  // There and back, of all keys.
-  auto moved = [&](int64_t headSize) {
+  // Of all keys: there and back or, of sums, as measured, back.
+  auto moved = [&](int64_t headSize, double times = 2) {
     if (shape.local())
       return 0.0;
     const double size = double(shape.most(headSize));
     const double slices =
         rounds * std::ceil(size / double(shape.slice(headSize)));
-    return 2 * double(shape.keys) * size +
+    return times * double(shape.keys) * size +
            slices * (model.chain(double(shape.span()), 0) +
                      model.multicast(double(shape.span()), 0) +
                      4 * machine.vectorSetup);
@@ -176,7 +176,7 @@ KernelCost AttentionGradient::costOf(wse::AttentionGradientOp op,
           acrossColumns(1) + passes(3) + product(shape.headSize, 0) +
           moved(shape.headSize);
   for (int64_t size : {shape.headSize, shape.valueSize})
-    head += product(size, 2) + moved(size) +
+    head += product(size, 2) + moved(size, 1) +
             model.adds(1, double(shape.keys * shape.most(size)));
   const double own = double(shape.most(shape.headSize)) * channels;
   head += 4 * model.adds(1, own);
