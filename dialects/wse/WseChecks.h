@@ -52,8 +52,8 @@ llvm::LogicalResult verifyFits(mlir::Operation *op, mlir::RankedTensorType type,
 
 /// (C1) of an attention and its gradient: `value` has its heads over columns.
 template <typename OpTy>
-llvm::LogicalResult verifyHeads(OpTy op, llvm::StringRef what,
-                                mlir::Value value) {
+llvm::LogicalResult verifyHeadColumns(OpTy op, llvm::StringRef what,
+                                      mlir::Value value) {
   const int64_t heads = op.getNumHeads(), features = featuresOf(value);
   if (tilingOf(value).holdsHeads(features / heads) && features % heads == 0)
     return mlir::success();

@@ -38,9 +38,9 @@ LogicalResult WeightGradientOp::verify() {
 
 LogicalResult AttentionGradientOp::verify() {
   // (C1)
-  if (failed(verifyHeads(*this, "query", getQuery())) ||
-      failed(verifyHeads(*this, "key", getKey())) ||
-      failed(verifyHeads(*this, "value", getValue())))
+  if (failed(verifyHeadColumns(*this, "query", getQuery())) ||
+      failed(verifyHeadColumns(*this, "key", getKey())) ||
+      failed(verifyHeadColumns(*this, "value", getValue())))
     return failure();
   const TokenTiling query = tilingOf(getQuery()), key = tilingOf(getKey()),
                     value = tilingOf(getValue());

@@ -267,10 +267,10 @@ static bool hasWholeHeads(Value value) {
 
 LogicalResult AttentionOp::verify() {
   // (C1)
-  if (failed(verifyHeads(*this, "query", getQuery())) ||
-      failed(verifyHeads(*this, "key", getKey())) ||
-      failed(verifyHeads(*this, "value", getValue())) ||
-      failed(verifyHeads(*this, "result", getResult())))
+  if (failed(verifyHeadColumns(*this, "query", getQuery())) ||
+      failed(verifyHeadColumns(*this, "key", getKey())) ||
+      failed(verifyHeadColumns(*this, "value", getValue())) ||
+      failed(verifyHeadColumns(*this, "result", getResult())))
     return failure();
   TokenTiling query = tilingOf(getQuery()), key = tilingOf(getKey());
   if (!query.sameColumns(key) ||
