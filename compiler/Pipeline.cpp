@@ -6,9 +6,11 @@
 #include "compiler/InputText.h"
 #include "compiler/ModuleReport.h"
 #include "compiler/OutputPaths.h"
+#include "compiler/OutputText.h"
 #include "compiler/ParseText.h"
 #include "compiler/Registration.h"
 #include "compiler/Report.h"
+#include "compiler/TrainingPasses.h"
 #include "compiler/Variants.h"
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/differentiate/Passes.h"
@@ -59,8 +61,8 @@ public:
   Compilation(const CompileOptions &options, MLIRContext &context)
       : options(options), context(context),
         search({!options.region.empty(), !options.placement.empty(),
-                options.mode == Mode::Resident, options.mode != Mode::Stream}) {
-  }
+                options.mode == Mode::Resident, options.mode != Mode::Stream}),
+        fusesAttention(options.precision == "f32") {}
 
   LogicalResult run();
 
@@ -75,9 +77,10 @@ private:
   FailureOr<Phase> firstPhase();
   void addVerifiers(Phase first, OpPassManager &manager) const;
   void addPhase(Phase phase, OpPassManager &manager);
-  void addTraining(OpPassManager &manager) const;
   LogicalResult freezeWhatDoesNotTrain();
   LogicalResult runPhases(Phase first, Phase last);
+  LogicalResult runEither(Phase last, OwningOpRef<ModuleOp> before);
+  LogicalResult runPlans(Phase last, bool compares);
   void describeSelection(select::SelectPipelineOptions &target) const;
   LogicalResult runPhasesOnce(Phase first, Phase last);
   LogicalResult runPasses(Phase first, Phase last, bool verifies);
@@ -97,8 +100,10 @@ private:
   MLIRContext &context;
   OwningOpRef<ModuleOp> module;
   plan::PlanSearch search;
-  select::PlanningCache planned;    ///< of all plans
+  std::optional<select::PlanningCache> planned{std::in_place}; ///< of all plans
+  bool fusesAttention;              ///< has one kernel for its gradients
   std::optional<Variants> variants; ///< that may be faster
+  std::vector<std::string> notes;   ///< for the report
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
 };
@@ -205,29 +210,6 @@ void Compilation::addVerifiers(Phase first, OpPassManager &manager) const {
     program.addPass(schedule::createVerifyScheduledPass());
 }
 
-void Compilation::addTraining(OpPassManager &manager) const {
-  const TrainingOptions &training = options.training;
-  if (training.loss.empty()) {
-    manager.addPass(differentiate::createForgetParameters());
-    manager.addPass(canonicalize::createCommonSubexpressions());
-    return manager.addPass(differentiate::createLegalizeLosses());
-  }
-  differentiate::DifferentiateOptions what;
-  what.loss = training.loss;
-  what.of = training.of;
-  what.targets = training.targets;
-  what.reduction = training.reduction;
-  what.ignoreIndex = training.ignoreIndex;
-  what.labelSmoothing = training.labelSmoothing;
-  llvm::append_range(what.inputs, training.inputs);
-  what.lossScale = training.lossScale;
-  what.recompute = training.recompute;
-  what.gradientsAsResults = training.gradientsAsResults;
-  manager.addPass(differentiate::createDifferentiate(what));
-  manager.addPass(differentiate::createLegalizeLosses());
-  canonicalize::buildCleanUpPipeline(manager);
-}
-
 /// What `select` is to keep to.
 void Compilation::describeSelection(
     select::SelectPipelineOptions &target) const {
@@ -259,11 +241,11 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
   case Phase::Canonicalize:
     return canonicalize::buildCanonicalizePipeline(manager);
   case Phase::Differentiate:
-    return addTraining(manager);
+    return addTrainingPasses(manager, options.training, fusesAttention);
   case Phase::Select: {
     select::SelectPipelineOptions target;
     describeSelection(target);
-    return select::buildSelectPipeline(manager, target, &planned);
+    return select::buildSelectPipeline(manager, target, &*planned);
   }
   case Phase::Place:
     return place::buildPlacePipeline(manager, options.placement,
@@ -294,20 +276,74 @@ LogicalResult Compilation::freezeWhatDoesNotTrain() {
   return success();
 }
 
+static bool hasAttentionGradients(ModuleOp module) {
+  return module
+      .walk([](onnx::AttentionGradientOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (first <= Phase::Infer && last >= Phase::Infer &&
       llvm::any_of(module->getOps<onnx::ParameterOp>(),
                    [](auto parameter) { return parameter.isTrainable(); }) &&
       failed(freezeWhatDoesNotTrain()))
     return failure();
-  if (first > Phase::Select || last < Phase::Route)
+  if (first > Phase::Select || last < Phase::Select)
     return runPhasesOnce(first, last);
   // What plans have in common.
+  OwningOpRef<ModuleOp> before; // what there is no gradient of yet
+  if (first <= Phase::Canonicalize && !options.training.loss.empty() &&
+      fusesAttention) {
+    if (failed(runPasses(first, Phase::Canonicalize, /*verifies=*/false)))
+      return failure();
+    before = module->clone();
+    first = Phase::Differentiate;
+  }
   if (first < Phase::Select &&
       failed(runPasses(first, Phase::Differentiate, /*verifies=*/false)))
     return failure();
+  return before && hasAttentionGradients(*module)
+             ? runEither(last, std::move(before))
+             : runPlans(last, /*compares=*/first < Phase::Select);
+}
+
+/// With a kernel for the gradients of attentions or, where that leaves too
+/// little SRAM, from `before` on with products in its place.
+LogicalResult Compilation::runEither(Phase last, OwningOpRef<ModuleOp> before) {
+  const plan::PlanSearch beginning = search;
+  std::vector<Diagnostic> diagnostics;
+  LogicalResult result = failure();
+  {
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      diagnostics.push_back(std::move(diagnostic));
+      return success();
+    });
+    result = runPlans(last, /*compares=*/true);
+  }
+  if (succeeded(result)) {
+    for (Diagnostic &diagnostic : diagnostics)
+      context.getDiagEngine().emit(std::move(diagnostic));
+    return success();
+  }
+  search = beginning;
+  planned.emplace();
+  module = std::move(before);
+  fusesAttention = false;
+  if (failed(runPasses(Phase::Differentiate, Phase::Differentiate,
+                       /*verifies=*/false)) ||
+      failed(runPlans(last, /*compares=*/true)))
+    return failure();
+  notes.push_back("gradients of attentions are products that go through the "
+                  "store: the kernel for them takes too much SRAM; fewer "
+                  "tokens or a larger mesh has it");
+  return success();
+}
+
+LogicalResult Compilation::runPlans(Phase last, bool compares) {
+  if (last < Phase::Route)
+    return runPhasesOnce(Phase::Select, last);
   // Plans of several stages are not compared with those of one region.
-  if (first < Phase::Select && options.mode == Mode::Stream &&
+  if (compares && options.mode == Mode::Stream &&
       options.stopAfter == Phase::Emit)
     variants.emplace(*module, options.sparsity != 0);
   if (failed(search.run(
@@ -436,24 +472,10 @@ LogicalResult Compilation::explain() {
   return success();
 }
 
-/// Elements of a constant that are always printed.
-static constexpr int64_t shortConstant = 64;
-
 LogicalResult Compilation::writeIR() {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  OpPrintingFlags flags;
-  if (!options.printsConstants)
-    flags.elideLargeElementsAttrs(shortConstant);
-  module->print(os, flags);
-  if (size_t elided = StringRef(text).count(elidedConstant))
-    text = "// " + std::to_string(elided) + " constants of more than " +
-           std::to_string(shortConstant) +
-           " elements are left out; --print-constants prints all, to be read "
-           "back\n" +
-           text;
-  StringRef path = options.output.empty() ? "-" : StringRef(options.output);
-  if (llvm::Error problem = writeText(path, text))
+  if (llvm::Error problem =
+          writeModule(*module, options.output.empty() ? "-" : options.output,
+                      options.printsConstants))
     return fail(std::move(problem));
   return success();
 }
@@ -468,6 +490,8 @@ LogicalResult Compilation::emit(Phase first) {
   return emitProgram(*module, emission);
 }
 
+/// The report is read back from the file: it shows what the file says, not
+/// what the compiler believed.
 /// What of resident mode the program has not.
 static void noteResidency(Report &report, int64_t samples) {
   if (report.regions.size() == 1)
@@ -485,8 +509,6 @@ static void noteResidency(Report &report, int64_t samples) {
         "them, or their kernel cannot keep them; a larger --mesh may");
 }
 
-/// The report is read back from the file: it shows what the file says, not
-/// what the compiler believed.
 LogicalResult Compilation::report() {
   if (options.quiet && options.report.empty())
     return success();
@@ -495,6 +517,7 @@ LogicalResult Compilation::report() {
     return fail(report.takeError());
   report->findWeights(options.output, weightFolders());
   report->notes = search.notes();
+  llvm::append_range(report->notes, notes);
   std::string error;
   for (auto program : module->getOps<pe::ProgramOp>())
     if (auto machine = machineFromDescription(program.getMachine(), error);

@@ -161,7 +161,28 @@ static Value compose(onnx::AttentionOp op, HeadRange range, Backward &n,
                    {batch, queries, heads * shapeOf(values).back()});
 }
 
+/// Whether its gradients are an operator of their own.
+static bool fuses(onnx::AttentionOp op, const Backward &n) {
+  ScopedDiagnosticHandler silent(op.getContext(),
+                                 [](Diagnostic &) { return success(); });
+  return n.fusesAttention && op.headsPerKey() == 1 && !op.getSoftcap() &&
+         op.getMasks().empty() && typeOf(op.getY()).getElementType().isF32() &&
+         succeeded(onnx::verifyGradientTerms(
+             op, op.getTerms(), shapeOf(op.getQ())[1], shapeOf(op.getK())[1]));
+}
+
 static void attention(onnx::AttentionOp op, Value dy, Backward &n) {
+  if (fuses(op, n)) {
+    auto gradient = onnx::AttentionGradientOp::create(
+        n.builder(), n.loc(), op.getQ().getType(), op.getK().getType(),
+        op.getV().getType(), op.getQ(), op.getK(), op.getV(), op.getY(), dy,
+        op.getNumHeadsAttr(), op.getScaleAttr(), op.getTermsAttr(),
+        n.nameAttr());
+    n.add(op.getQ(), gradient.getDq());
+    n.add(op.getK(), gradient.getDk());
+    n.add(op.getV(), gradient.getDv());
+    return;
+  }
   ArrayRef<int64_t> q = shapeOf(op.getQ());
   const int64_t all = op.keyHeads();
   const int64_t scores =

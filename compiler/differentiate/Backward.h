@@ -68,6 +68,8 @@ public:
   mlir::Value scattered(mlir::Value table, mlir::Value ids, mlir::Value rows);
 
   Refusals refusals;
+  /// Whether an attention has an operator for its gradients, if that can be.
+  bool fusesAttention = false;
   /// Masks of later keys of all layers: by queries, keys, the bits of what a
   /// later key has, and of whether that is a bound.
   std::map<std::tuple<int64_t, int64_t, uint64_t, bool>, mlir::Attribute>

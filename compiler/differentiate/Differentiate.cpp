@@ -276,6 +276,7 @@ LogicalResult DifferentiatePass::differentiate() {
     return main.emitError("nothing trains: no parameter is left to change");
 
   Backward backward(main.front());
+  backward.fusesAttention = fuseAttention;
   FailureOr<Value> number = lossOf(*result, backward);
   if (failed(number))
     return failure();

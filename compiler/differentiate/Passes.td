@@ -48,6 +48,8 @@ def Differentiate : Pass<"onnx-differentiate", "::mlir::ModuleOp"> {
                "Names of inputs to get gradients of, too">,
     Option<"recompute", "recompute", "bool", "true",
            "Keep what layers begin with, and compute the rest of them again">,
+    Option<"fuseAttention", "fuse-attention", "bool", "true",
+           "The gradients of an attention that allows it are one operator">,
     Option<"lossScale", "loss-scale", "std::string", "\"\"",
            "Name of an input, one number for each sample, all alike, that the "
            "loss is multiplied by for its gradients; none if empty">,

@@ -22,153 +22,44 @@
 //
 // Stored keys and values stream past all rows, those of a round together.
 
-#include "compiler/kernels/AttentionTerms.h"
+#include "compiler/kernels/AttentionWriter.h"
 
 #include <limits>
 
 using namespace mlir;
 
 namespace wsec {
-namespace {
 
-constexpr float lowest = std::numeric_limits<float>::lowest();
-
-class AttentionWriter {
-public:
-  AttentionWriter(wse::AttentionOp op, RoutineBuilder &b)
-      : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
-        query(b.tile(op.getQuery())), key(b.tile(op.getKey())),
-        value(b.tile(op.getValue())),
-        keyWords(b.tile(op.getKey(), shape.pairing)),
-        valueWords(b.tile(op.getValue(), shape.pairing)),
-        result(b.tile(op.getResult())),
-        scores(b.scratch("scores", shape.scoreCount())),
-        largest(b.scratch("largest", shape.channels)),
-        sum(b.scratch("sum", shape.channels)),
-        next(b.scratch("next_largest", shape.channels)),
-        correction(b.scratch("correction", shape.channels)),
-        groups(PEGroups::ofHeads(query.layout.features)) {
-    if (shape.narrow) {
-      weighted = b.scratch("weighted", shape.weightedCount());
-      rounded = b.scratch("rounded", shape.scoreCount(), shape.element);
-    }
-    if (int64_t words = shape.gatheredCount())
-      other = gathered = b.scratch("gathered", words);
-    if (shape.narrow && !gathered.empty())
-      gathered = b.halvesOf(gathered, shape.element);
-    if (int64_t words = shape.movedCount())
-      other = b.scratch("moved", words);
-    if (shape.early())
-      values =
-          b.scratch("values", shape.mostKeys() * shape.slice(shape.valueSize),
-                    shape.element);
-    terms.emplace(b, shape, query, scores);
+AttentionWriter::AttentionWriter(const AttentionOperands &operands,
+                                 RoutineBuilder &builder)
+    : b(builder), s(b.scalars()), shape(operands, b.machine()),
+      query(b.tile(operands.query)), key(b.tile(operands.key)),
+      value(b.tile(operands.value)),
+      keyWords(b.tile(operands.key, shape.pairing)),
+      valueWords(b.tile(operands.value, shape.pairing)),
+      attended(b.tile(operands.attended)),
+      scores(b.scratch("scores", shape.scoreCount())),
+      largest(b.scratch("largest", shape.channels)),
+      sum(b.scratch("sum", shape.channels)),
+      next(b.scratch("next_largest", shape.channels)),
+      correction(b.scratch("correction", shape.channels)),
+      groups(PEGroups::ofHeads(query.layout.features)) {
+  if (shape.narrow) {
+    weighted = b.scratch("weighted", shape.weightedCount());
+    rounded = b.scratch("rounded", shape.scoreCount(), shape.element);
   }
-
-  void write();
-
-private:
-  using Place = AttentionPlace;
-  using Round = AttentionRound;
-  struct Exchange {
-    Thread thread, hearing;
-    const Tile &tile, &words;
-    StreamPattern north, cast;
-    const std::string &buffer;
-  };
-  void attend(Place place);
-  void attendRound(Place place, Round round);
-  void inSlices(Place place, Round round, const Exchange &exchange,
-                function_ref<void(Affine, Affine, Operand)> body);
-  void streamStored();
-  void hearStored(Round round);
-  void startGather(Place place, Round round, const Exchange &exchange,
-                   Affine first, Affine features);
-  Exchange keyExchange() const {
-    return {KeyThread,
-            GatherThread,
-            key,
-            keyWords,
-            StreamPattern::KeyNorth,
-            StreamPattern::KeyCast,
-            gathered};
-  }
-  Exchange valueExchange() const {
-    return {ValueThread,
-            shape.early() ? FillThread : GatherThread,
-            value,
-            valueWords,
-            StreamPattern::ValueNorth,
-            StreamPattern::ValueCast,
-            shape.early() ? values : gathered};
-  }
-  void send(const Exchange &exchange, const Operand &own, Value tokens,
-            Value tokensSouth, Affine features);
-  void score(Place place, Round round);
-  void exponentials(int64_t keys);
-  void correct(Place place, int64_t keys);
-  void multiply(int64_t keys, Affine features, int64_t mostFeatures,
-                size_t summed, Operand sums, Operand lines, Operand perChannel);
-
-  /// Rows without queries only take part in the exchange.
-  void compute(function_ref<void()> body) { b.where(query.active, body); }
-  Operand scoreRows() {
-    return Operand::memory(scores, 0, {shape.channels, 1});
-  }
-  /// The same of their exponentials.
-  Operand exponentialRows() {
-    return Operand::memory(shape.narrow ? rounded : scores, 0,
-                           {shape.channels, 1});
-  }
-  Operand perToken(const std::string &buffer) {
-    return Operand::memory(buffer, 0, {1});
-  }
-  void eachToken(Opcode opcode, const std::string &into,
-                 const SmallVector<Operand, 0> &operands) {
-    b.vector(opcode, {query.tokens}, perToken(into), operands);
-  }
-  Operand perScore(const std::string &buffer) {
-    return Operand::memory(buffer, 0, {0, 1});
-  }
-  /// Features of a head that this PE holds.
-  Affine ownFeatures(const Tile &tile) const {
-    return shape.spread() ? Affine(tile.features)
-                          : Affine(tile.layout.features.unitSize);
-  }
-  /// Word of the first token of a sequence in the given head.
-  static Affine start(const Tile &tile, Place place) {
-    int64_t head = tile.layout.features.unitSize * tile.pitch;
-    return place.head * head + place.sequence * tile.layout.tokens;
-  }
-  Operand resultRows(Place place) {
-    return Operand::memory(result.buffer, start(result, place),
-                           {result.pitch, 1});
-  }
-  /// The sums that become it, from own feature `first` of the head on.
-  Operand weightedRows(Place place, Affine first = 0) {
-    if (shape.narrow)
-      return Operand::memory(weighted, first * shape.channels,
-                             {shape.channels, 1});
-    return Operand::memory(result.buffer,
-                           start(result, place) + first * result.pitch,
-                           {result.pitch, 1});
-  }
-
-  wse::AttentionOp op;
-  RoutineBuilder &b;
-  ScalarBuilder &s;
-  AttentionShape shape;
-  Tile query, key, value;
-  Tile keyWords, valueWords; ///< as they move
-  Tile result;
-  std::string scores, largest, sum, next, correction;
-  std::string gathered, values; ///< keys or values, and values that are early
-  std::string weighted;         ///< f32 sums of a head, where narrow
-  std::string rounded;          ///< exponentials in 16 bits, where narrow
-  std::string other;            ///< where scores go next
-  PEGroups groups;              ///< of the columns of a head
-  std::optional<AttentionTerms> terms;
-};
+  if (int64_t words = shape.gatheredCount())
+    other = gathered = b.scratch("gathered", words);
+  if (shape.narrow && !gathered.empty())
+    gathered = b.halvesOf(gathered, shape.element);
+  if (int64_t words = shape.movedCount())
+    other = b.scratch("moved", words);
+  if (shape.early())
+    values =
+        b.scratch("values", shape.mostKeys() * shape.slice(shape.valueSize),
+                  shape.element);
+  terms.emplace(b, shape, query, scores);
+}
 
 void AttentionWriter::write() {
   const FeatureTiling &heads = query.layout.features;
@@ -190,8 +81,6 @@ void AttentionWriter::write() {
 // Exchange
 //===----------------------------------------------------------------------===//
 
-/// body(first, count, keys x features x tokens) for some own features of a head
-/// at a time.
 void AttentionWriter::inSlices(
     Place place, Round round, const Exchange &exchange,
     function_ref<void(Affine, Affine, Operand)> body) {
@@ -214,9 +103,8 @@ void AttentionWriter::inSlices(
            Operand::memory(tile.buffer, start(tile, place) + round.first,
                            {1, tile.pitch, 0}));
     });
-  int64_t size = tile.layout.features.unitSize;
-  int64_t slice = shape.slice(size);
-  auto emit = [&](Affine first, Affine features) {
+  const int64_t slice = shape.slice(tile.layout.features.unitSize);
+  eachSlice(tile, [&](Affine first, Affine features) {
     // Early values were on their way with the keys.
     const bool isKeys = exchange.thread == KeyThread;
     if (isKeys || !shape.early())
@@ -232,12 +120,18 @@ void AttentionWriter::inSlices(
                ? Operand::memory(exchange.buffer, 0, {1, shape.mostKeys(), 0})
                : Operand::memory(exchange.buffer, 0, {slice, 1, 0}));
     });
-  };
-  int64_t whole = shape.least(size) / slice;
-  b.loop(whole, [&](Affine i) { emit(i * slice, slice); });
+  });
+}
+
+void AttentionWriter::eachSlice(const Tile &tile,
+                                function_ref<void(Affine, Affine)> body) {
+  const int64_t size = tile.layout.features.unitSize;
+  const int64_t slice = shape.slice(size);
+  const int64_t whole = shape.least(size) / slice;
+  b.loop(whole, [&](Affine i) { body(i * slice, slice); });
   if (!shape.spread()) {
     if (size > whole * slice)
-      emit(whole * slice, size - whole * slice);
+      body(whole * slice, size - whole * slice);
     return;
   }
   // Some columns hold one feature more.
@@ -245,13 +139,13 @@ void AttentionWriter::inSlices(
     Value rest = s.sub(tile.features, whole * slice);
     bool all = shape.least(size) > whole * slice;
     b.where(all ? Value() : s.less(0, rest),
-            [&] { emit(whole * slice, rest); });
+            [&] { body(whole * slice, rest); });
   }
 }
 
 /// A line is a round: its keys, then its values.
 void AttentionWriter::streamStored() {
-  const HostTensor stored = b.source(storedOf(op));
+  const HostTensor stored = b.source(shape.of.stored);
   ColumnWords words;
   words.tensor = stored.symbol;
   words.offset = stored.offset;
@@ -363,44 +257,6 @@ void AttentionWriter::send(const Exchange &exchange, const Operand &own,
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-void AttentionWriter::attend(Place place) {
-  compute([&] {
-    b.vector(Opcode::Mov, {ownFeatures(value), query.tokens},
-             weightedRows(place), {Operand::immediate(0)});
-    eachToken(Opcode::Mov, sum, {Operand::immediate(0)});
-    eachToken(Opcode::Mov, largest, {Operand::immediate(lowest)});
-  });
-  terms->begin(place);
-  terms->eachRound([&](Round round) { attendRound(place, round); });
-  compute([&] {
-    terms->divide(sum);
-    b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, resultRows(place),
-             {weightedRows(place), perScore(sum)});
-  });
-}
-
-void AttentionWriter::attendRound(Place place, Round round) {
-  int64_t keys = round.keys;
-  score(place, round);
-  compute([&] {
-    correct(place, keys);
-    exponentials(keys);
-    b.vector(Opcode::Add, {keys, query.tokens}, perScore(sum),
-             {perScore(sum), exponentialRows()});
-    terms->guard(sum, keys, exponentialRows());
-  });
-  inSlices(place, round, valueExchange(),
-           [&](Affine first, Affine features, Operand values) {
-             Operand sums = weightedRows(place, first);
-             sums.strides.insert(sums.strides.begin(), 0);
-             multiply(keys, features, shape.most(shape.valueSize),
-                      /*summed=*/0, sums, values,
-                      Operand::memory(exponentialRows().buffer, 0,
-                                      {shape.channels, 0, 1}));
-           });
-}
-
-/// scores = exp(scores - largest). Columns of one head share them out.
 void AttentionWriter::exponentials(int64_t keys) {
   auto compute = [&](Affine keys, const Operand &rows, const Operand &into) {
     b.vector(Opcode::Sub, {keys, query.tokens}, rows,
@@ -408,7 +264,7 @@ void AttentionWriter::exponentials(int64_t keys) {
     b.vector(Opcode::Exp, {keys, query.tokens}, into, {rows});
   };
   if (!shape.spread())
-    return compute(keys, scoreRows(), exponentialRows());
+    return compute(keys, rowsOf(scores), exponentialRows());
   Value column = s.mod(s.px(), shape.columns);
   Value first = s.tileStart(keys, shape.columns, column);
   Value count = s.tileSize(keys, shape.columns, column);
@@ -425,7 +281,6 @@ void AttentionWriter::exponentials(int64_t keys) {
                   Operand::fabric(b.color(groups.cast), 2));
 }
 
-/// sums += lines * perChannel over keys, the features of each, and own tokens.
 void AttentionWriter::multiply(int64_t keys, Affine features,
                                int64_t mostFeatures, size_t summed,
                                Operand sums, Operand lines,
@@ -440,43 +295,48 @@ void AttentionWriter::multiply(int64_t keys, Affine features,
       sums, lines, perChannel);
 }
 
-void AttentionWriter::score(Place place, Round round) {
+void AttentionWriter::products(Place place, Round round,
+                               const Exchange &exchange, const Tile &tile,
+                               std::string &sums) {
   // Of tokens that a row does not have, too: columns send whole buffers.
   int64_t words = round.keys * shape.channels;
   compute([&] {
     if (shape.spread())
-      return b.vector(Opcode::Mov, {words}, Operand::memory(scores, 0, {1}),
+      return b.vector(Opcode::Mov, {words}, Operand::memory(sums, 0, {1}),
                       {Operand::immediate(0)});
-    b.vector(Opcode::Mov, {round.keys, query.tokens}, scoreRows(),
+    b.vector(Opcode::Mov, {round.keys, query.tokens}, rowsOf(sums),
              {Operand::immediate(0)});
   });
-  inSlices(place, round, keyExchange(),
-           [&](Affine first, Affine features, Operand keys) {
-             multiply(round.keys, features, shape.most(shape.headSize),
-                      /*summed=*/1,
-                      Operand::memory(scores, 0, {shape.channels, 0, 1}), keys,
-                      Operand::memory(query.buffer,
-                                      start(query, place) + first * query.pitch,
-                                      {0, query.pitch, 1}));
-           });
+  inSlices(
+      place, round, exchange, [&](Affine first, Affine features, Operand keys) {
+        Operand rows = rowsAt(tile, place, first);
+        rows.strides.insert(rows.strides.begin(), 0);
+        multiply(round.keys, features,
+                 shape.most(tile.layout.features.unitSize),
+                 /*summed=*/1, Operand::memory(sums, 0, {shape.channels, 0, 1}),
+                 keys, rows);
+      });
   if (shape.spread()) {
     compute([&] {
-      reduceGroups(b, groups, Opcode::Add, scores, words);
-      castGroups(b, groups, scores, other, words);
+      reduceGroups(b, groups, Opcode::Add, sums, words);
+      castGroups(b, groups, sums, other, words);
     });
-    std::swap(scores, other);
+    std::swap(sums, other);
   }
+}
+
+void AttentionWriter::score(Place place, Round round) {
+  products(place, round, keyExchange(), query, scores);
   auto apply = [&](Opcode opcode, std::optional<double> factor = {}) {
-    SmallVector<Operand, 0> operands = {scoreRows()};
+    SmallVector<Operand, 0> operands = {rowsOf(scores)};
     if (factor)
       operands.push_back(Operand::immediate(*factor));
-    b.vector(opcode, {round.keys, query.tokens}, scoreRows(), operands);
+    b.vector(opcode, {round.keys, query.tokens}, rowsOf(scores), operands);
   };
   compute([&] {
-    std::optional<APFloat> cap = op.getSoftcap();
-    const double unit = cap ? cap->convertToDouble() : 1;
-    apply(Opcode::Mul, op.getScale().convertToDouble() / unit);
-    if (cap) {
+    const double unit = shape.of.softcap.value_or(1);
+    apply(Opcode::Mul, shape.of.scale / unit);
+    if (shape.of.softcap) {
       apply(Opcode::Tanh);
       apply(Opcode::Mul, unit);
     }
@@ -484,28 +344,92 @@ void AttentionWriter::score(Place place, Round round) {
   });
 }
 
-/// Brings what earlier blocks gave to the scale of the new maximum.
-void AttentionWriter::correct(Place place, int64_t keys) {
-  const std::string &target = shape.blocked() ? next : largest;
-  if (shape.blocked())
-    eachToken(Opcode::Mov, next, {perToken(largest)});
-  b.vector(Opcode::Max, {keys, query.tokens}, perScore(target),
-           {perScore(target), scoreRows()});
-  if (!shape.blocked())
-    return;
+void AttentionWriter::findLargest(const std::string &into, int64_t keys) {
+  b.vector(Opcode::Max, {keys, query.tokens}, perScore(into),
+           {perScore(into), rowsOf(scores)});
+}
+
+void AttentionWriter::correct(int64_t keys) {
+  eachToken(Opcode::Mov, next, {perToken(largest)});
+  findLargest(next, keys);
   eachToken(Opcode::Sub, correction, {perToken(largest), perToken(next)});
   eachToken(Opcode::Exp, correction, {perToken(correction)});
   terms->keepEarlier(correction);
   eachToken(Opcode::Mov, largest, {perToken(next)});
   eachToken(Opcode::Mul, sum, {perToken(sum), perToken(correction)});
-  b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, weightedRows(place),
-           {weightedRows(place), perScore(correction)});
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+constexpr float lowest = std::numeric_limits<float>::lowest();
+
+class ResultWriter final : public AttentionWriter {
+public:
+  using AttentionWriter::AttentionWriter;
+
+private:
+  void attend(Place place) final;
+  void attendRound(Place place, Round round);
+  /// The sums that become the result, from own feature `first` of the head on.
+  Operand weightedRows(Place place, Affine first = 0) const {
+    return shape.narrow ? Operand::memory(weighted, first * shape.channels,
+                                          {shape.channels, 1})
+                        : rowsAt(attended, place, first);
+  }
+};
+
+void ResultWriter::attend(Place place) {
+  compute([&] {
+    b.vector(Opcode::Mov, {ownFeatures(value), query.tokens},
+             weightedRows(place), {Operand::immediate(0)});
+    eachToken(Opcode::Mov, sum, {Operand::immediate(0)});
+    eachToken(Opcode::Mov, largest, {Operand::immediate(lowest)});
+  });
+  terms->begin(place);
+  terms->eachRound([&](Round round) { attendRound(place, round); });
+  compute([&] {
+    terms->divide(sum);
+    b.vector(Opcode::Mul, {ownFeatures(value), query.tokens},
+             rowsAt(attended, place), {weightedRows(place), perScore(sum)});
+  });
+}
+
+void ResultWriter::attendRound(Place place, Round round) {
+  int64_t keys = round.keys;
+  score(place, round);
+  compute([&] {
+    if (shape.blocked()) {
+      correct(keys);
+      b.vector(Opcode::Mul, {ownFeatures(value), query.tokens},
+               weightedRows(place),
+               {weightedRows(place), perScore(correction)});
+    } else {
+      findLargest(largest, keys);
+    }
+    exponentials(keys);
+    b.vector(Opcode::Add, {keys, query.tokens}, perScore(sum),
+             {perScore(sum), exponentialRows()});
+    terms->guard(sum, keys, exponentialRows());
+  });
+  inSlices(place, round, valueExchange(),
+           [&](Affine first, Affine features, Operand values) {
+             Operand sums = weightedRows(place, first);
+             sums.strides.insert(sums.strides.begin(), 0);
+             multiply(keys, features, shape.most(shape.valueSize),
+                      /*summed=*/0, sums, values,
+                      Operand::memory(exponentialRows().buffer, 0,
+                                      {shape.channels, 0, 1}));
+           });
 }
 
 } // namespace
 
 void lowerAttention(wse::AttentionOp op, RoutineBuilder &builder) {
-  AttentionWriter(op, builder).write();
+  ResultWriter(op, builder).write();
 }
 
 } // namespace wsec

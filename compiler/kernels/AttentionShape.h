@@ -11,9 +11,10 @@
 
 namespace wsec {
 
-/// Words of SRAM that scores may take before keys come in rounds, and those of
-/// keys or values that are multicast at a time.
-inline constexpr int64_t scoreWords = 2048;
+/// Words of SRAM that scores may take before keys come in rounds, also where
+/// their gradients take as many, and those of keys or values that are multicast
+/// at a time.
+inline constexpr int64_t scoreWords = 2048, gradientScoreWords = 1024;
 inline constexpr int64_t gatheredWords = 2048;
 /// Words of stored keys, or of values, that a PE takes at a time.
 inline constexpr int64_t streamedWords = 1024;
@@ -23,8 +24,34 @@ inline wse::WeightAttr storedOf(wse::AttentionOp op) {
   return op->getAttrOfType<wse::WeightAttr>(wse::storedAttrName);
 }
 
+/// What an attention and its gradient have in common.
+struct AttentionOperands {
+  mlir::Value query, key, value, attended;
+  double scale;
+  mlir::ArrayAttr terms;
+  llvm::SmallVector<mlir::Value, 1> masks = {};
+  std::optional<double> softcap = {};
+  wse::WeightAttr stored = {};
+  bool isGradient = false;
+
+  AttentionOperands(wse::AttentionOp op);
+  AttentionOperands(wse::AttentionGradientOp op)
+      : query(op.getQuery()), key(op.getKey()), value(op.getValue()),
+        attended(op.getAttended()), scale(op.getScale().convertToDouble()),
+        terms(op.getTerms()), isGradient(true) {}
+  auto eachTerm() const { return terms.getAsRange<onnx::TermAttr>(); }
+};
+
+inline AttentionOperands::AttentionOperands(wse::AttentionOp op)
+    : query(op.getQuery()), key(op.getKey()), value(op.getValue()),
+      attended(op.getResult()), scale(op.getScale().convertToDouble()),
+      terms(op.getTerms()), masks(op.getMasks()), stored(storedOf(op)) {
+  if (std::optional<llvm::APFloat> cap = op.getSoftcap())
+    softcap = cap->convertToDouble();
+}
+
 struct AttentionShape {
-  wse::AttentionOp op;
+  AttentionOperands of;
   Layout query, key, value;
   int64_t columns;       // of a head
   int64_t queries, keys; // tokens of a sequence
@@ -37,22 +64,24 @@ struct AttentionShape {
   Pairing pairing;    // of keys and values that are exchanged
   bool narrow; // they have 16 bits: sums are made in f32, beside the result
 
-  AttentionShape(wse::AttentionOp op, const Machine &machine)
-      : op(op), query(Layout::of(op.getQuery(), machine.height)),
-        key(Layout::of(op.getKey(), machine.height)),
-        value(Layout::of(op.getValue(), machine.height)),
+  AttentionShape(const AttentionOperands &of, const Machine &machine)
+      : of(of), query(Layout::of(of.query, machine.height)),
+        key(Layout::of(of.key, machine.height)),
+        value(Layout::of(of.value, machine.height)),
         columns(query.features.columns), queries(query.tokens),
         keys(key.tokens), headSize(query.features.unitSize),
         valueSize(value.features.unitSize),
         channels(query.group == 0 ? queries : tileSizeMax(queries, query.span)),
-        streamed(storedOf(op) != nullptr), element(elementTypeOf(op.getKey())),
+        streamed(of.stored != nullptr), element(elementTypeOf(of.key)),
         pairing(local() ? Pairing::None
-                        : pairingOf({op.getKey(), op.getValue()}, machine)),
-        narrow(isNarrow(op.getResult())) {
-    tokens = std::max<int64_t>(1, scoreWords / channels / rows());
+                        : pairingOf({of.key, of.value}, machine)),
+        narrow(isNarrow(of.attended)) {
+    const int64_t most = of.isGradient ? gradientScoreWords : scoreWords;
+    tokens = std::max<int64_t>(1, most / channels / rows());
     if (streamed) { // in rounds of equally many
       tokens = std::min(
-          {tokens, keys, std::max<int64_t>(1, streamedWords / most(headSize))});
+          {tokens, keys,
+           std::max<int64_t>(1, streamedWords / this->most(headSize))});
       while (keys % tokens)
         --tokens;
       rounds = keys / tokens - 1;
@@ -63,13 +92,12 @@ struct AttentionShape {
         (pairing == Pairing::Channels && tokens == 1))
       pairing = Pairing::None;
     tokens -= tokens % tokensOfWord();
-    rounds = keys * channels <= scoreWords ? 0 : keys / rows() / tokens;
+    rounds = keys * channels <= most ? 0 : keys / rows() / tokens;
     // The last round is never empty.
     if (rounds > 0 && rounds * tokens * rows() == keys)
       --rounds;
   }
 
-  auto operation() const { return op; }
   /// Tokens and features in a word that moves.
   int64_t tokensOfWord() const { return pairing == Pairing::Channels ? 2 : 1; }
   int64_t featuresOfWord() const {
@@ -82,8 +110,7 @@ struct AttentionShape {
     return tilingOf(mask).getColumns() != wse::ColumnPlacement::Replicated;
   }
   bool isKeyMask(mlir::Value mask, int64_t height) const {
-    return tilingOf(mask).sameRows(
-        tilingOf(operation().getQuery()).perBatchElement(height));
+    return tilingOf(mask).sameRows(tilingOf(of.query).perBatchElement(height));
   }
 
   /// Rows whose keys take part in a round.
@@ -128,7 +155,8 @@ struct AttentionShape {
   /// Whether values come early, into a buffer of their own: where all own
   /// features of a head come at a time.
   bool early() const {
-    return spread() && !local() && slice(headSize) == most(headSize) &&
+    return spread() && !local() && !of.isGradient &&
+           slice(headSize) == most(headSize) &&
            slice(valueSize) == most(valueSize);
   }
   /// Features that are multicast at a time, of a head of this size.

@@ -17,12 +17,12 @@ using pe::Operand;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 bool AttentionTerms::hidesLater(const AttentionShape &shape) {
-  return llvm::any_of(shape.operation().eachTerm(),
+  return llvm::any_of(shape.of.eachTerm(),
                       [](TermAttr term) { return bool(term.getLater()); });
 }
 
 static bool has(const AttentionShape &shape, TermKind kind) {
-  return llvm::any_of(shape.operation().eachTerm(),
+  return llvm::any_of(shape.of.eachTerm(),
                       [&](TermAttr term) { return term.getKind() == kind; });
 }
 
@@ -39,7 +39,7 @@ int64_t AttentionTerms::scratchWords(const AttentionShape &shape) {
 
 int64_t AttentionTerms::passes(const AttentionShape &shape) {
   int64_t passes = 0;
-  for (TermAttr term : shape.operation().eachTerm()) {
+  for (TermAttr term : shape.of.eachTerm()) {
     const bool isAdded = term.getKind() == TermKind::Add && term.getLater();
     if (isAdded && term.getOperand())
       passes += 3;
@@ -113,7 +113,7 @@ void AttentionTerms::eachRound(function_ref<void(AttentionRound)> body) {
 void AttentionTerms::begin(AttentionPlace place) {
   if (unseen.empty())
     return;
-  const auto added = cast<TermAttr>(shape.operation().getTerms()[0]);
+  const auto added = cast<TermAttr>(shape.of.terms[0]);
   compute(
       [&] { eachToken(Opcode::Mov, unseen, {Operand::immediate(-infinity)}); });
   eachRound([&](AttentionRound round) {
@@ -138,7 +138,7 @@ void AttentionTerms::begin(AttentionPlace place) {
 
 void AttentionTerms::apply(AttentionPlace place, AttentionRound round,
                            const std::string &scores) {
-  for (TermAttr term : shape.operation().eachTerm())
+  for (TermAttr term : shape.of.eachTerm())
     act(term, place, round, scores);
 }
 
@@ -189,7 +189,7 @@ void AttentionTerms::lowerLater(TermAttr term, AttentionPlace place,
 void AttentionTerms::withMask(TermAttr term, AttentionPlace place,
                               AttentionRound round, Opcode how,
                               const std::string &into, int64_t pitch) {
-  const Value value = shape.operation().getMasks()[*term.getOperand()];
+  const Value value = shape.of.masks[*term.getOperand()];
   const Tile mask = b.tile(value);
   const int64_t token = shape.isKeyMask(value, b.height()) ? 0 : 1;
   const int64_t before = shape.rounds * shape.tokens;

@@ -86,6 +86,10 @@ void WantedHeads::visit(Value value) {
         offer({0, lastExtent(value) / int64_t(attention.getNumHeads())});
       continue;
     }
+    if (auto gradient = dyn_cast<onnx::AttentionGradientOp>(user)) {
+      offer({0, lastExtent(value) / int64_t(gradient.getNumHeads())});
+      continue;
+    }
     if (auto slice = dyn_cast<onnx::SliceHeadsOp>(user)) {
       offer({0, lastExtent(value) / int64_t(slice.getNumHeads())});
       continue;

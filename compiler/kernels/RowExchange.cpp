@@ -54,8 +54,8 @@ struct Place {
     const bool one = pitch >= length;
     Value inGroup = one ? own : s.mod(own, pitch);
     isRoot = s.equal(inGroup, 0);
-    isLast = s.equal(inGroup, (one ? length : pitch) - 1);
-    if (!one && length % pitch != 0)
+    isLast = s.equal(inGroup, std::min(groups.used, length) - 1);
+    if (groups.all() && !one && length % pitch != 0)
       isLast = s.max(isLast, s.equal(own, length - 1));
     onward = b.parityColor(groups.link, parity);
     incoming = b.parityColor(groups.link, s.logicalNot(parity));
@@ -182,7 +182,7 @@ double allReduceCycles(const Machine &machine, double words) {
 
 void reduceGroups(RoutineBuilder &b, const PEGroups &groups, Opcode opcode,
                   StringRef buffer, Affine words) {
-  if (groups.pitch == 1)
+  if (groups.used == 1)
     return;
   ScalarBuilder &s = b.scalars();
   Place place(b, groups);
@@ -190,11 +190,11 @@ void reduceGroups(RoutineBuilder &b, const PEGroups &groups, Opcode opcode,
   chain.begins = place.isLast;
   chain.ends = place.isRoot;
   // The last group may be a root alone.
-  if (lengthOf(b, groups) % groups.pitch == 1) {
+  if (groups.all() && lengthOf(b, groups) % groups.pitch == 1) {
     chain.begins = s.logicalAnd(place.isLast, s.logicalNot(place.isRoot));
     chain.ends = s.logicalAnd(place.isRoot, s.logicalNot(place.isLast));
   }
-  chain.inner = groups.pitch > 2
+  chain.inner = groups.used > 2
                     ? s.logicalNot(s.max(place.isRoot, place.isLast))
                     : s.constant(0);
   chain.onward = place.onward;

@@ -18,7 +18,9 @@ struct PEGroups {
   int64_t pitch = 1;
   StreamPattern cast;
   StreamPattern link = StreamPattern::RowWest;
+  int64_t used = pitch; ///< PEs of a group that take part, its first ones
 
+  bool all() const { return used == pitch; }
   bool alongRows() const { return fabric::isAlongRows(link.toward); }
   /// All columns are one group.
   static PEGroups wholeRow(const Machine &machine);

@@ -33,6 +33,8 @@ namespace {
 constexpr int64_t blockWords = 1024, castWords = 2048;
 /// Blocks of a launch: the proof that nobody waits for ever unrolls them.
 constexpr int64_t mostBlocks = 512;
+/// Columns for each channel of a wide wafer, at least.
+constexpr int64_t columnsOfChannel = 4;
 
 /// What it runs on.
 struct GradientShape {
@@ -490,10 +492,17 @@ double leastCycles(Operation *kernel, int64_t room, const Machine &machine) {
   return least;
 }
 
-/// Chosen where it takes at most so much of the way by the store: on wide
-/// wafers. Its chains are followed row by row, and where they saved a third, on
-/// 32x32 PEs, a step took 5 % fewer cycles but the emulator twice the time.
-constexpr double mostOfStore = 0.5;
+/// Chosen where it takes at most so much of the way by the store. Its chains
+/// are followed row by row, and where they saved a third, on 32x32 PEs, a step
+/// took 5 % fewer cycles but the emulator twice the time. On wafers with many
+/// columns for a channel it is as much as there is to save, where rows without
+/// tokens have the exits: nobody waits for ever there, which is proved.
+double mostOfStore(const GradientShape &shape) {
+  const Machine &machine = shape.machine;
+  const bool isWide =
+      machine.width > columnsOfChannel * int64_t(machine.channelsInUse());
+  return isWide && shape.exits.where == ColumnExits::SouthOfTokens ? 1 : 0.5;
+}
 
 /// What the product takes by way of the store: both operands leave, one comes
 /// back as the input of a product whose weight is the other, and its result
@@ -560,7 +569,7 @@ bool isSummedAlongColumns(Operation *op, const Selection &selection) {
       4 * shape.scratchWords() > selection.roomForOutput(outer->kept))
     return false;
   return shape.cost().total() <=
-         mostOfStore * cyclesByStore(op, *outer, selection);
+         mostOfStore(shape) * cyclesByStore(op, *outer, selection);
 }
 
 WSEC_DEFINE_KERNEL(WeightGradient)

@@ -182,9 +182,14 @@ void Selector::select(Operation *op) {
   // What only states or the store hold is no refusal.
   if (isa<onnx::UpdateOp>(op) && !refusals.isRefused(op->getResult(0)))
     return;
-  for (Value each : op->getResults())
+  // One of as many results stands for each of the operator's.
+  auto its = dyn_cast_or_null<OpResult>(result);
+  const bool several =
+      its && its.getOwner()->getNumResults() == op->getNumResults();
+  for (OpResult each : op->getResults())
     if (result || !hostValues.contains(each))
-      selected[each] = result;
+      selected[each] =
+          several ? its.getOwner()->getResult(each.getResultNumber()) : result;
   // What it fuses may have been refused in its place.
   if (!result && !refusals.isRefused(op->getResult(0)))
     refusals.countConsequence(op);

@@ -53,6 +53,13 @@ inline constexpr llvm::StringLiteral argumentAttrName = "onnx.argument";
 llvm::LogicalResult verifyTerms(mlir::Operation *op, mlir::ArrayAttr terms,
                                 int64_t masks, int64_t queries, int64_t keys);
 
+/// Scores that attentions have gradients without count for no weight.
+inline constexpr double mostOfUnseen = -1e30;
+/// Whether an attention with these terms has an `attention_gradient`.
+llvm::LogicalResult verifyGradientTerms(mlir::Operation *op,
+                                        mlir::ArrayAttr terms, int64_t queries,
+                                        int64_t keys);
+
 /// Assembly of the elements of a tensor: `external<...> : type`, `dense<...> :
 /// type`, or #onnx.quantized of f32. No value where another thing comes.
 mlir::OptionalParseResult parseTensorData(mlir::OpAsmParser &parser,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gradients, which the store adds to parameters.
+// Gradients of operators, and those that the store adds to parameters.
 #include "dialects/StridedRange.h"
 #include "dialects/onnx/OnnxVerify.h"
 
@@ -87,5 +87,49 @@ LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &symbols) {
                                << last << " of " << of.getNumElements()
                                << " of " << getParameterAttr(),
                            parameter);
+  return success();
+}
+
+LogicalResult wsec::onnx::verifyGradientTerms(Operation *op, ArrayAttr terms,
+                                              int64_t queries, int64_t keys) {
+  for (auto term : terms.getAsRange<TermAttr>()) {
+    const bool adds = term.getKind() == TermKind::Add;
+    const bool replaces = term.getKind() == TermKind::Replace;
+    if (terms.size() > 1 || !(adds || replaces) || term.getOperand() ||
+        (replaces &&
+         !(term.getLater().getValue().convertToDouble() <= mostOfUnseen)))
+      return op->emitOpError("takes one term at most, which adds a number to "
+                             "scores of later keys or replaces them by ")
+             << mostOfUnseen << " or less, found " << terms;
+  }
+  return verifyTerms(op, terms, 0, queries, keys);
+}
+
+LogicalResult AttentionGradientOp::verify() {
+  ArrayRef<int64_t> q = shapeOf(getQ()), k = shapeOf(getK()),
+                    v = shapeOf(getV());
+  if (q.size() != 3 || k.size() != 3 || v.size() != 3 || q[0] != k[0] ||
+      q[0] != v[0] || q[2] != k[2] || k[1] != v[1]) // C1
+    return withMaker(
+        emitOpError("needs q, k and v of rank 3 and equal batch, q and k of "
+                    "equal features, k and v of equal tokens, found ")
+            << getQ().getType() << ", " << getK().getType() << ", "
+            << getV().getType(),
+        getK());
+  if (failed(verifyHeads(*this, "q", getQ(), getNumHeads())) ||
+      failed(verifyHeads(*this, "v", getV(), getNumHeads()))) // C1
+    return failure();
+  if (failed(verifyGradientTerms(*this, getTerms(), q[1], k[1]))) // C2
+    return failure();
+  for (auto [name, value] : {std::pair("y", getY()), std::pair("dy", getDy())})
+    if (failed(expectType(*this, name, value, {q[0], q[1], v[2]},
+                          elementOf(getQ())))) // C1
+      return failure();
+  for (auto [name, gradient, of] :
+       {std::tuple("dq", getDq(), getQ()), std::tuple("dk", getDk(), getK()),
+        std::tuple("dv", getDv(), getV())})
+    if (failed(expectType(*this, name, gradient, shapeOf(of),
+                          elementOf(of)))) // C3
+      return failure();
   return success();
 }

@@ -325,18 +325,6 @@ LogicalResult BatchMatMulOp::verify() {
   return expectType(*this, "result", getY(), shape, elementOf(getY()));
 }
 
-static LogicalResult verifyHeads(Operation *op, StringRef what, Value value,
-                                 int64_t heads) {
-  if (heads > 0 && lastExtent(value) % heads == 0)
-    return success();
-  InFlightDiagnostic error = op->emitOpError()
-                             << lastExtent(value) << " features of " << what
-                             << " are not a multiple of " << heads << " heads";
-  if (value.getDefiningOp() != op)
-    return withMaker(std::move(error), value);
-  return failure();
-}
-
 LogicalResult wsec::onnx::verifyTerms(Operation *op, ArrayAttr terms,
                                       int64_t masks, int64_t queries,
                                       int64_t keys) {

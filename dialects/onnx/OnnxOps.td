@@ -576,6 +576,8 @@ def Onnx_GradientOp : Op<Onnx_Dialect, "gradient",
   }];
 }
 
+// Of operators of the model.
+include "dialects/onnx/OnnxGradientOps.td"
 // Shape only.
 include "dialects/onnx/OnnxMovementOps.td"
 // Caches.

@@ -41,6 +41,18 @@ inline LogicalResult expectType(Operation *op, StringRef what, Value value,
   return typeError(op, what, value, expected);
 }
 
+inline LogicalResult verifyHeads(Operation *op, StringRef what, Value value,
+                                 int64_t heads) {
+  if (heads > 0 && shapeOf(value).back() % heads == 0)
+    return success();
+  InFlightDiagnostic error = op->emitOpError()
+                             << shapeOf(value).back() << " features of " << what
+                             << " are not a multiple of " << heads << " heads";
+  if (value.getDefiningOp() != op)
+    return withMaker(std::move(error), value);
+  return failure();
+}
+
 /// Holds when `value` broadcasts to the shape `to`, as numpy does.
 inline bool broadcastsTo(Value value, ArrayRef<int64_t> to) {
   ArrayRef<int64_t> from = shapeOf(value);

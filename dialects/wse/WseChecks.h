@@ -50,6 +50,18 @@ sourceType(mlir::Operation *op, mlir::Attribute source,
 llvm::LogicalResult verifyFits(mlir::Operation *op, mlir::RankedTensorType type,
                                RegionOp region);
 
+/// (C1) of an attention and its gradient: `value` has its heads over columns.
+template <typename OpTy>
+llvm::LogicalResult verifyHeadColumns(OpTy op, llvm::StringRef what,
+                                      mlir::Value value) {
+  const int64_t heads = op.getNumHeads(), features = featuresOf(value);
+  if (tilingOf(value).holdsHeads(features / heads) && features % heads == 0)
+    return mlir::success();
+  return op.emitOpError(what)
+         << " needs " << heads << " heads over the columns, found "
+         << value.getType();
+}
+
 } // namespace wsec::wse
 
 #endif // WSEC_DIALECTS_WSE_WSECHECKS_H

@@ -259,18 +259,6 @@ LogicalResult SparseMatmulOp::verify() {
   return success();
 }
 
-// (C1) of wse.attention
-static LogicalResult verifyHeads(AttentionOp op, StringRef what, Value value) {
-  TokenTiling tiling = tilingOf(value);
-  int64_t heads = op.getNumHeads();
-  if (tiling.holdsHeads(featuresOf(value) / heads) &&
-      featuresOf(value) % heads == 0)
-    return success();
-  return op.emitOpError(what)
-         << " needs " << heads << " heads over the columns, found "
-         << value.getType();
-}
-
 /// Of any size: heads of one feature are balanced features.
 static bool hasWholeHeads(Value value) {
   return tilingOf(value).getColumns() != ColumnPlacement::Replicated &&
@@ -279,10 +267,10 @@ static bool hasWholeHeads(Value value) {
 
 LogicalResult AttentionOp::verify() {
   // (C1)
-  if (failed(verifyHeads(*this, "query", getQuery())) ||
-      failed(verifyHeads(*this, "key", getKey())) ||
-      failed(verifyHeads(*this, "value", getValue())) ||
-      failed(verifyHeads(*this, "result", getResult())))
+  if (failed(verifyHeadColumns(*this, "query", getQuery())) ||
+      failed(verifyHeadColumns(*this, "key", getKey())) ||
+      failed(verifyHeadColumns(*this, "value", getValue())) ||
+      failed(verifyHeadColumns(*this, "result", getResult())))
     return failure();
   TokenTiling query = tilingOf(getQuery()), key = tilingOf(getKey());
   if (!query.sameColumns(key) ||

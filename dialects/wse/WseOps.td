@@ -118,29 +118,6 @@ def Wse_StoreOp : Wse_KernelOp<"store", (ins
   let hasVerifier = 1;
 }
 
-def Wse_WeightGradientOp : Wse_KernelOp<"weight_gradient", (ins
-    Wse_Tiled:$kept, Wse_Tiled:$cast, StrAttr:$output,
-    TypeAttrOf<AnyRankedTensor>:$type, UnitAttr:$kept_first)> {
-  let summary = "Sums the products of all features of two tensors over their tokens, off the wafer.";
-  let description = [{
-    `output[c, k] = sum over tokens t of cast[t, c] * kept[t, k]`, or with
-    `kept_first` the same at `output[k, c]`. `cast` is multicast along the rows. Each PE
-    multiplies it by its features of `kept`, over its own tokens, some features of `cast` at a
-    time; these blocks are summed up along the columns, from both sides to the row of the exit, and leave as a store
-    `by_columns` does.
-
-    ```mlir
-    weight_gradient %dy by %x to "w.gradient" on @r {nodes = ["fc/backward"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>, tensor<1x6x3xf32, #wse.dist<rows = [0, 1], columns = [2]>> to tensor<3x6xf32>
-    ```
-
-    - (C1) Both have f32 and the same tokens in the same rows, which are not
-      replicated, and features that are not.
-    - (C2) The output has an element for each two features.
-  }];
-  let assemblyFormat = "$kept `by` $cast `to` $output (`kept_first` $kept_first^)? `on` $region attr-dict `:` type($kept) `,` type($cast) `to` $type";
-  let hasVerifier = 1;
-}
-
 //===----------------------------------------------------------------------===//
 // What outlives a call
 //===----------------------------------------------------------------------===//
@@ -352,6 +329,8 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
     auto eachTerm() { return getTerms().getAsRange<::wsec::onnx::TermAttr>(); }
   }];
 }
+
+include "dialects/wse/WseGradientOps.td"
 
 def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
     Wse_Tiled:$query, FlatSymbolRefAttr:$keys, FlatSymbolRefAttr:$values,

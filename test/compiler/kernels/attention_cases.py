@@ -58,13 +58,7 @@ class AttentionCases:
 
     def attend(self, mesh, batch, tokens, keys, heads, size, mode, case, head_columns=1, stored=False):
         p = self.program(mesh)
-        if self.shared and batch <= p.height:  # an attention in all rows of the same groups
-            other = self.normal(batch, p.height // batch, heads * size)
-            value, type = p.load("others", other, p.encoding(batch, other.shape[1], "heads", size))
-            z = p.op(f"attention {value}, {value}, {value} heads({heads}) scale(0.5) : {type}, {type}, {type} -> {type}", type)
-            oh = other.reshape(batch, -1, heads, size).transpose(0, 2, 1, 3)
-            oh = softmax(oh @ oh.transpose(0, 1, 3, 2) * np.float32(0.5)) @ oh
-            p.store(z, "z", oh.transpose(0, 2, 1, 3).reshape(other.shape))
+        self.attend_in_all_rows(p, batch, heads, size)
         arrays = [self.normal(batch, count, heads * size) for count in (tokens, keys, keys)]
         q, k, v = (p.load(name, array, p.encoding(batch, array.shape[1], "heads", size, head_columns=head_columns))
                    for name, array in zip("qkv", arrays))
@@ -121,3 +115,58 @@ class AttentionCases:
         result = (np.nan_to_num(result) if mode in ZEROS else result) @ vh
         p.store(y, "y", result.transpose(0, 2, 1, 3).reshape(batch, tokens, heads * size))
         self.check(p, case)
+
+    def attend_in_all_rows(self, p, batch, heads, size):
+        """Where streams are shared, an attention in all rows of the same groups."""
+        if not self.shared or batch > p.height:
+            return
+        other = self.normal(batch, p.height // batch, heads * size)
+        value, type = p.load("others", other, p.encoding(batch, other.shape[1], "heads", size))
+        z = p.op(f"attention {value}, {value}, {value} heads({heads}) scale(0.5) : {type}, {type}, {type} -> {type}", type)
+        oh = other.reshape(batch, -1, heads, size).transpose(0, 2, 1, 3)
+        oh = softmax(oh @ oh.transpose(0, 1, 3, 2) * np.float32(0.5)) @ oh
+        p.store(z, "z", oh.transpose(0, 2, 1, 3).reshape(other.shape))
+
+    def attention_gradient(self):
+        """Fewer and more keys than queries; later keys hidden by an addend or replaced; keys in rounds and features in slices."""
+        modes = ["plain", "fewer", "more", f"add {LATER.format('-9984.0')}", f"replace {INFINITE}"]
+        for mesh, batch, tokens, case in self.cases():
+            for mode in modes[:3] if self.shared else modes:
+                for heads, size, value_size in ((2, 3, 3), (3, 4, 2)):
+                    columns = min(int(mesh.split("x")[0]) // heads, value_size)
+                    for spread in {1, columns, 2} if columns > 1 else {1}:
+                        self.differentiate(mesh, batch, tokens, heads, (size, value_size), mode, case, spread)
+        if self.shared or self.few:
+            return
+        for mesh, columns in (("3x2", 1), ("8x2", 2), ("2x1", 1), ("8x3", 2), ("3x7", 1)):
+            for mode in ("plain", f"add {INFINITE}"):
+                self.differentiate(mesh, 1, 80, 3, (4, 4), mode, "rounds", columns)
+        self.differentiate("4x8", 1, 200, 2, (50, 49), f"replace {LOW}", "slices", 2)
+
+    def differentiate(self, mesh, batch, tokens, heads, sizes, mode, case, columns):
+        p, keys = self.program(mesh), {"fewer": 2, "more": 11}.get(mode, tokens)
+        self.attend_in_all_rows(p, batch, heads, sizes[0])
+        counts, size = (tokens, keys, keys, tokens, tokens), (sizes[0], sizes[0], sizes[1], sizes[1], sizes[1])
+        arrays = [self.normal(batch, count, heads * each) for count, each in zip(counts, size)]
+        q, k, v, _, dy = (a.astype(float).reshape(batch, -1, heads, each).transpose(0, 2, 1, 3)
+                          for a, each in zip(arrays, size))
+        scores = 0.5 * q @ k.transpose(0, 1, 3, 2)
+        terms = ""
+        if "later" in mode:
+            scores[:, :, np.triu(np.ones((tokens, keys), bool), 1)] = -np.inf
+            terms = f" terms [#onnx.term<{mode}>]"
+        weights = softmax(scores)
+        y = weights @ v
+        slopes = weights * (dy @ v.transpose(0, 1, 3, 2) - (dy * y).sum(-1, keepdims=True))
+        expected = [0.5 * slopes @ k, 0.5 * slopes.transpose(0, 1, 3, 2) @ q, weights.transpose(0, 1, 3, 2) @ dy]
+        arrays[3] = y.transpose(0, 2, 1, 3).reshape(batch, tokens, -1).astype(np.float32)
+        loaded = [p.load(name, array, p.encoding(batch, array.shape[1], "heads", each, head_columns=columns))
+                  for name, array, each in zip(("q", "k", "v", "y", "dy"), arrays, size)]
+        name, _ = p.op(f"attention_gradient {', '.join(value for value, _ in loaded)} heads({heads}) scale(0.5){terms}"
+                       f" : {', '.join(type for _, type in loaded[:4])}", None)
+        p.body[-1] = p.body[-1].replace(f"{name} =", f"{name}:3 =")
+        for i, gradient in enumerate(expected):
+            p.store((f"{name}#{i}", loaded[i][1]), "qkv"[i] + "_gradient",
+                    gradient.transpose(0, 2, 1, 3).reshape(arrays[i].shape).astype(np.float32))
+        kind = mode.split()[0]
+        self.check(p, f"attention_gradient-{kind}-{heads}x{sizes[0]}-{columns}-columns-{case}")

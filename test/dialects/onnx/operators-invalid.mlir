@@ -602,3 +602,28 @@ func.func @cached_attention_c4(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %
   %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x8xf32>
   return
 }
+
+// -----
+
+// expected-note @below {{the operand is made here}}
+func.func @attention_gradient_c1(%q: tensor<2x8x16xf32>, %k: tensor<2x7x16xf32>, %v: tensor<2x8x12xf32>) {
+  // expected-error @below {{needs q, k and v of rank 3 and equal batch, q and k of equal features, k and v of equal tokens, found 'tensor<2x8x16xf32>', 'tensor<2x7x16xf32>', 'tensor<2x8x12xf32>'}}
+  %d:3 = onnx.attention_gradient %q, %k, %v, %v, %v {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x7x16xf32>, tensor<2x8x12xf32>, tensor<2x8x12xf32>, tensor<2x8x12xf32>) -> (tensor<2x8x16xf32>, tensor<2x7x16xf32>, tensor<2x8x12xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_gradient_c2(%q: tensor<2x8x16xf32>) {
+  // expected-error @below {{takes one term at most, which adds a number to scores of later keys or replaces them by -1.000000e+30 or less, found [#onnx.term<replace later -1.000000e+04 : f32>]}}
+  %d:3 = onnx.attention_gradient %q, %q, %q, %q, %q {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<replace later -1.0e4 : f32>]} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_gradient_c3(%q: tensor<2x8x16xf32>) {
+  // expected-error @below {{dk is 'tensor<2x7x16xf32>', expected 'tensor<2x8x16xf32>'}}
+  %d:3 = onnx.attention_gradient %q, %q, %q, %q, %q {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> (tensor<2x8x16xf32>, tensor<2x7x16xf32>, tensor<2x8x16xf32>)
+  return
+}

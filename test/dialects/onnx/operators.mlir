@@ -39,6 +39,14 @@ func.func @attention(%q: tensor<2x8x16xf32>, %k: tensor<2x8x16xf32>, %v: tensor<
   return %a : tensor<2x8x16xf32>
 }
 
+// CHECK-LABEL: func.func @attention_gradient
+func.func @attention_gradient(%q: tensor<2x8x16xf32>, %v: tensor<2x8x12xf32>) -> tensor<2x8x12xf32> {
+  // CHECK: %{{.*}}:3 = onnx.attention_gradient %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {num_heads = 4 : i64, scale = 5.000000e-01 : f32, terms = [#onnx.term<replace later 0xFF800000 : f32>]}
+  %dq, %dk, %dv = onnx.attention_gradient %q, %q, %v, %v, %v {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<replace later 0xFF800000 : f32>]}
+      : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x12xf32>, tensor<2x8x12xf32>, tensor<2x8x12xf32>) -> (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x12xf32>)
+  return %dv : tensor<2x8x12xf32>
+}
+
 // CHECK-LABEL: func.func @norms
 func.func @norms(%x: tensor<1x8x16xf32>, %g: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<1x8x16xf32> {
   // CHECK: onnx.layer_norm %{{.*}}, %{{.*}} bias %{{.*}} {epsilon = {{.*}} : f32}

@@ -2177,3 +2177,78 @@ wse.program @weight_gradient_c1_columns state(selected) mesh(4x5) machine("wse2"
   // expected-error@below {{needs tokens split over the rows, and features over the columns, found}}
   weight_gradient %x by %x to "w" on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = []>>, tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = []>> to tensor<6x6xf32>
 }
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @attention_gradient_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{query needs 2 heads over the columns, found}}
+  %d:3 = attention_gradient %x, %x, %x, %x, %x heads(2) scale(1.0) on @r : tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+#over = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+wse.program @attention_gradient_c1_columns state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // expected-note@below {{made here}}
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  %y = load @x on @r : tensor<1x6x6xf32, #over>
+  // expected-error@below {{needs query and key with heads of the same size, and all over equally many columns}}
+  %d:3 = attention_gradient %x, %x, %y, %y, %y heads(2) scale(1.0) on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #over>, tensor<1x6x6xf32, #over>
+}
+
+// -----
+
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+wse.program @attention_gradient_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  input @z : tensor<7x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  %z = load @z on @r : tensor<1x7x6xf32, #heads>
+  // expected-error@below {{needs key and value with tokens in the same rows, all of one batch}}
+  %d:3 = attention_gradient %x, %z, %x, %x, %x heads(2) scale(1.0) on @r : tensor<1x6x6xf32, #heads>, tensor<1x7x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>
+}
+
+// -----
+
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+wse.program @attention_gradient_c2_halves state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // expected-note@below {{made here}}
+  %x = load @x on @r : tensor<1x6x6xf16, #heads>
+  // expected-error@below {{computes in f32, found}}
+  %d:3 = attention_gradient %x, %x, %x, %x, %x heads(2) scale(1.0) on @r : tensor<1x6x6xf16, #heads>, tensor<1x6x6xf16, #heads>, tensor<1x6x6xf16, #heads>, tensor<1x6x6xf16, #heads>
+}
+
+// -----
+
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+wse.program @attention_gradient_c3 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  input @z : tensor<7x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  // expected-note@below {{made here}}
+  %z = load @z on @r : tensor<1x7x6xf32, #heads>
+  // expected-error@below {{needs an attended tensor with the tokens of the query and the features of the value, found}}
+  %d:3 = attention_gradient %x, %x, %x, %z, %z heads(2) scale(1.0) on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x7x6xf32, #heads>
+}
+
+// -----
+
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+wse.program @attention_gradient_c4 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  // expected-error@below {{takes one term at most, which adds a number to scores of later keys or replaces them by -1.000000e+30 or less, found [#onnx.term<raise to -2.000000e+00 : f32>]}}
+  %d:3 = attention_gradient %x, %x, %x, %x, %x heads(2) scale(1.0) terms [#onnx.term<raise to -2.0 : f32>] on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>
+}

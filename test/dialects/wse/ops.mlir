@@ -67,6 +67,8 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   %heads = matmul %rms weight <@heads : tensor<3x6x6xf32>> variant(broadcast) on @r {nodes = ["heads"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
   // CHECK: %attend = attention %q, %q, %q masks %mask, %mask_0 heads(2) scale(5.000000e-01) terms [#onnx.term<add operand 0>, #onnx.term<replace operand 1 later 0xFF800000 : f32>]
   %attend = attention %q, %q, %q masks %mask, %bias heads(2) scale(0.5) terms [#onnx.term<add operand 0>, #onnx.term<replace operand 1 later 0xFF800000 : f32>] on @r {nodes = ["attend"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> masks tensor<1x1x6xf32, #keys>, tensor<1x6x6xf32, #scores> -> tensor<1x6x6xf32, #heads>
+  // CHECK: %attend_backward:3 = attention_gradient %q, %q, %q, %attend, %q heads(2) scale(5.000000e-01) terms [#onnx.term<replace later 0xFF800000 : f32>]
+  %gradients:3 = attention_gradient %q, %q, %q, %attend, %q heads(2) scale(0.5) terms [#onnx.term<replace later 0xFF800000 : f32>] on @r {nodes = ["attend/backward"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>
   // CHECK: %repeated = redistribute %attend repeat(2)
   %repeated = redistribute %attend repeat(2) on @r {nodes = ["repeated"]} : tensor<1x6x6xf32, #heads> -> tensor<1x6x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 6]>>
   // CHECK: %turned = rotary %attend, %{{.*}}, %{{.*}} dim(2) interleaved on @r

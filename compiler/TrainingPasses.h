@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What becomes of a model between canonicalize and select: with a loss it gets
+// gradients.
+#ifndef COMPILER_TRAININGPASSES_H
+#define COMPILER_TRAININGPASSES_H
+
+#include "compiler/Pipeline.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace wsec {
+
+/// Adds the passes of a model that is trained, or of one that is not, which has
+/// no loss. `fusesAttention`: an attention has one kernel for its gradients.
+void addTrainingPasses(mlir::OpPassManager &manager,
+                       const TrainingOptions &training, bool fusesAttention);
+
+} // namespace wsec
+
+#endif // COMPILER_TRAININGPASSES_H
