@@ -9,7 +9,8 @@
 //
 //   sum += f(... x W[e] ...) * weight of e     where the token chose e
 //
-// E times T rows of work instead of E times T*k.
+// E times T rows of work instead of E times T*k. Of few rows (`areFew`) each is
+// a product of its own, by the weights that it has chosen: no others stream.
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/values/OperatorBuilder.h"
 #include "compiler/values/ViewTracing.h"
@@ -63,6 +64,16 @@ static Value columnsOf(OperatorBuilder &n, Value x, onnx::SliceOp slice) {
       if (Value value = materialize(n.builder(), n.loc(), part, n.name()))
         return value;
   }
+  if (auto experts = x.getDefiningOp<onnx::ExpertsOp>())
+    return onnx::ExpertsOp::create(
+        n.builder(), n.loc(), withShape(x, {shapeOf(x)[0], size}),
+        experts.getX(), experts.getIds(),
+        columnsOf(n, experts.getWeight(), slice), n.nameAttr());
+  if (auto lookup = x.getDefiningOp<onnx::GatherOp>();
+      lookup && isConstant(lookup.getTable()))
+    return onnx::GatherOp::create(
+        n.builder(), n.loc(), withShape(x, {shapeOf(x)[0], size}),
+        columnsOf(n, lookup.getTable(), slice), lookup.getIds(), n.nameAttr());
   if (auto product = x.getDefiningOp<onnx::MatMulOp>();
       product && !product.getBias())
     return n.matmul(product.getX(), columnsOf(n, product.getWeight(), slice),
@@ -249,6 +260,8 @@ static void expandSum(onnx::ReduceOp op) {
   if (!product || !first.chosenBy())
     return;
   onnx::ExpertsOp chosen = first.chosenBy();
+  if (areFew(chosen))
+    return;
   const int64_t experts = shapeOf(chosen.getWeight())[0];
   if (!arePlacesOfLargest(chosen.getIds(), experts))
     return;
@@ -296,15 +309,85 @@ static void expand(onnx::ExpertsOp op) {
   op.getY().replaceAllUsesWith(result);
 }
 
+/// Does it take columns of all rows?
+static bool isColumns(onnx::SliceOp op) {
+  return shapeOf(op.getX()).size() == 2 && op.getStarts()[0] == 0 &&
+         shapeOf(op.getX())[0] == shapeOf(op.getY())[0];
+}
+
+/// Are these rows so few that the weights that they choose are at most half of
+/// all, though two rows choose the same?
+static bool areFew(onnx::ExpertsOp op) {
+  std::optional<Fact> weight = factOf(op.getWeight());
+  const int64_t experts = shapeOf(op.getWeight())[0];
+  return weight && weight->constant && !weight->constant->storage->quantized &&
+         !weight->constant->storage->isTrainable &&
+         2 * shapeOf(op.getX())[0] <= experts &&
+         arePlacesOfLargest(op.getIds(), experts);
+}
+
+/// Whether `x` is few rows times weights, perhaps with a bias.
+static bool isOfFew(Value x) {
+  if (auto experts = x.getDefiningOp<onnx::ExpertsOp>())
+    return areFew(experts);
+  auto sum = x.getDefiningOp<onnx::BinaryOp>();
+  return sum && shapeOf(sum.getY()).size() == 2 &&
+         (isOfFew(sum.getA()) || isOfFew(sum.getB()));
+}
+
+/// Row `i` of `x`; of a token that is repeated, the token.
+static Value rowOf(OperatorBuilder &n, Value x, int64_t i) {
+  const int64_t size = shapeOf(x).back();
+  TracedView traced = traceRepeated(x);
+  std::optional<StridedView> row = traced.view.sliced(0, i, 1, 1);
+  if (row && numElements(shapeOf(traced.root)) == size && row->isContiguous() &&
+      row->getOffset() == 0)
+    return n.reshape(traced.root, {1, size});
+  Box box = wholeBox(x);
+  box.starts[0] = i;
+  box.extents[0] = 1;
+  return n.slice(x, box);
+}
+
+/// A product for each row, of all there are.
+static void splitRows(onnx::ExpertsOp op) {
+  const int64_t count = shapeOf(op.getX())[0];
+  if (count == 1)
+    return;
+  OperatorBuilder n(OpBuilder(op), op.getLoc(), op.getNodeAttr());
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i < count; ++i)
+    rows.push_back(onnx::ExpertsOp::create(
+        n.builder(), n.loc(),
+        withShape(op.getY(), {1, shapeOf(op.getY()).back()}),
+        rowOf(n, op.getX(), i), n.slice(op.getIds(), {{i}, {1}, {1}}),
+        op.getWeight(), n.nameAttr()));
+  Value all = n.concat(rows, 0);
+  absorb(all.getDefiningOp(), op.getOperation());
+  op.getY().replaceAllUsesWith(all);
+  op.erase();
+}
+
 namespace {
 struct ExpandExpertsPass
     : wsec::canonicalize::impl::ExpandExpertsBase<ExpandExpertsPass> {
   void runOnOperation() override {
     if (allOf<onnx::ExpertsOp>().empty())
       return;
+    for (onnx::SliceOp op : allOf<onnx::SliceOp>())
+      if (isColumns(op) && isOfFew(op.getX())) {
+        OperatorBuilder n(OpBuilder(op), op.getLoc(), op.getNodeAttr());
+        op.getY().replaceAllUsesWith(columnsOf(n, op.getX(), op));
+        for (Operation *dead : llvm::reverse(neededOnlyBy(op)))
+          dead->erase();
+      }
     for (onnx::ReduceOp op : allOf<onnx::ReduceOp>())
       expandSum(op);
     for (onnx::ExpertsOp op : allOf<onnx::ExpertsOp>()) {
+      if (areFew(op)) {
+        splitRows(op);
+        continue;
+      }
       expand(op);
       op.erase();
     }

@@ -233,6 +233,16 @@ public:
   void
   streamFromBands(llvm::ArrayRef<ChannelPosition> exits,
                   llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
+  /// The entry of a weight that streams.
+  HostTensor source(wse::WeightAttr weight, wse::EntryAttr entry) {
+    HostTensor tensor = source(weight);
+    if (entry) {
+      tensor.entryOf = source(entry.getIds()).symbol;
+      tensor.entries = entry.getCount();
+      tensor.entryStep = entry.getStep();
+    }
+    return tensor;
+  }
   HostTensor source(mlir::Attribute source) {
     return shared.shared.source(source);
   }

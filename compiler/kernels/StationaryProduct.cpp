@@ -129,13 +129,16 @@ void StationaryWriter::streamWeights() {
 /// `count` blocks of `size` features, of each row its own, for each column what
 /// it has of the input: line by line, where a line has to end with a word.
 void StationaryWriter::stream(int64_t first, int64_t size, int64_t count) {
-  HostTensor weight = b.source(op.getWeight());
+  HostTensor weight = b.source(op.getWeight(), op.getEntryAttr());
   b.streamToRows([&](ScalarBuilder &host) {
     const FeatureTiling &features = shape.in.features;
     const Affine own = sizeOf(host, first, size);
     const Affine together = shape.pairs ? Affine(1) : own;
     pe::Segment segment;
     segment.tensor = weight.symbol;
+    segment.indexTensor = weight.entryOf;
+    segment.indexRows = weight.entries;
+    segment.indexStep = weight.entryStep;
     segment.lines = shape.pairs ? own * count : Affine(count);
     segment.lineStep = (shape.pairs ? 1 : size) * weight.strides[1];
     segment.extents = {together, RoutineBuilder::featureCount(host, features)};

@@ -309,6 +309,18 @@ LogicalResult WeightAttr::verify(EmitError emitError, FlatSymbolRefAttr tensor,
 }
 
 //===----------------------------------------------------------------------===//
+// #wse.entry
+//===----------------------------------------------------------------------===//
+
+LogicalResult EntryAttr::verify(EmitError emitError, FlatSymbolRefAttr ids,
+                                int64_t count, int64_t step) {
+  if (count < 1 || step < 1) // C1
+    return emitError() << "an entry is one of " << count << ", " << step
+                       << " elements apart, expected positive numbers";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // #wse.sparsity
 //===----------------------------------------------------------------------===//
 

@@ -213,6 +213,36 @@ static LogicalResult verifyProduct(ProductOp op) {
   return verifySplitColumns(op, op.getResult());
 }
 
+// (C7) of wse.matmul
+static LogicalResult verifyEntry(MatmulOp op, EntryAttr entry) {
+  FailureOr<RankedTensorType> ids = sourceType(op, entry.getIds());
+  if (failed(ids))
+    return failure();
+  if (!ids->getElementType().isInteger() || ids->getNumElements() != 1)
+    return withDeclaration(op.emitOpError("takes an entry by ")
+                               << *ids << ", expected one integer",
+                           op, entry.getIds());
+  const WeightAttr weight = op.getWeight();
+  ParameterOp parameter = parameterOf(op, weight);
+  if (!parameter || parameter.isResident() || op.getPacked() ||
+      weight.getType().getRank() != 2)
+    return op.emitOpError("takes entries of ")
+           << weight.getName() << ", expected matrices of a constant that "
+           << "streams, not packed";
+  std::optional<int64_t> last = touchedElements(
+      weight.getType().getShape(),
+      weight.getViewOffset() + (entry.getCount() - 1) * entry.getStep(),
+      weight.viewStrides());
+  const int64_t held = parameter.getTensorType().getNumElements();
+  if (!last || *last > held)
+    return withNote(op.emitOpError("takes the last of ")
+                        << entry.getCount() << " entries of "
+                        << weight.getName() << ", which has " << held
+                        << " elements",
+                    parameter, "the tensor is declared here");
+  return success();
+}
+
 LogicalResult MatmulOp::verify() {
   if (failed(verifyProduct(*this)))
     return failure();
@@ -230,6 +260,10 @@ LogicalResult MatmulOp::verify() {
              << " tokens, which it multiplies by broadcast alone, as many with "
                 "each, without bias or packed weights";
   }
+  // (C7)
+  if (EntryAttr entry = getEntryAttr())
+    if (failed(verifyEntry(*this, entry)))
+      return failure();
   // (C5)
   if (!getPacked())
     return success();

@@ -461,14 +461,16 @@ int64_t InChannel::lineOffset(const program::Segment &segment,
   if (segment.index_tensor() < 0)
     return offset;
   auto ids = uint32_t(segment.index_tensor());
+  // One number is that of all lines.
+  const int64_t at = elementCount(store.tensor(ids)) == 1 ? 0 : line;
   int64_t row =
-      readIndex(store.tensor(ids).type(), store.elements(ids), uint64_t(line));
+      readIndex(store.tensor(ids).type(), store.elements(ids), uint64_t(at));
   int64_t rows = segment.index_count();
   if (row < -rows || row >= rows)
     throw Error(ErrorClass::BadTensor,
                 inQuotes(store.tensor(ids).name()->string_view()) +
                     " asks for row " + std::to_string(row) + " (element " +
-                    std::to_string(line) + ") of '" +
+                    std::to_string(at) + ") of '" +
                     store.tensor(segment.tensor()).name()->str() +
                     "', which has " + std::to_string(rows) + " rows");
   return offset + (row < 0 ? row + rows : row) * segment.index_stride();

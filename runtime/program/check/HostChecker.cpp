@@ -245,7 +245,8 @@ void checkIndexTensor(const program::Segment &segment, const Interval &lines,
     throw badProgram(where, "takes rows from a table of " +
                                 std::to_string(segment.index_count()) +
                                 " rows");
-  if (lines.high > int64_t(elementCount(ids)))
+  if (const uint64_t count = elementCount(ids);
+      count != 1 && lines.high > int64_t(count))
     throw badProgram(where, "has " + std::to_string(lines.high) + " lines, " +
                                 inQuotes(ids.name()->str()) + " has " +
                                 std::to_string(elementCount(ids)) + " indices");
