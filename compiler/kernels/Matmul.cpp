@@ -309,9 +309,7 @@ void MatmulWriter::streamWeights(size_t lines, size_t features) {
   ColumnWords words;
   words.tensor = weight.symbol;
   words.offset = weight.offset;
-  words.indexTensor = weight.entryOf;
-  words.indexRows = weight.entries;
-  words.indexStep = weight.entryStep;
+  words.index = weight.index;
   words.features = shape.tiling();
   words.lines = {shape.lines(), weight.strides[lines]};
   words.featureStep = weight.strides[features];

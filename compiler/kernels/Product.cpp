@@ -213,7 +213,7 @@ static Value build(onnx::MatMulOp op, const Kernel &kernel,
 static Value build(onnx::ExpertsOp op, Selection &selection, MakeProduct make) {
   wse::WeightAttr all = selection.asWeight(op.getWeight(), op);
   Value input = selection.onWafer(op.getX(), op);
-  if (!all || !input || !selection.toStoreInOrder(op.getIds(), op))
+  if (!all || !input || !selection.toStore(op.getIds(), op))
     return {};
   const RankedTensorType type = all.getType();
   const SmallVector<int64_t> strides = all.viewStrides();
@@ -222,11 +222,11 @@ static Value build(onnx::ExpertsOp op, Selection &selection, MakeProduct make) {
       RankedTensorType::get(type.getShape().drop_front(),
                             type.getElementType()),
       all.getViewOffset(), ArrayRef<int64_t>(strides).drop_front());
-  auto ids = cast<FlatSymbolRefAttr>(
-      selection.source(selection.weight(*selection.host().trace(op.getIds()))));
+  wse::WeightAttr id = selection.weight(*selection.host().trace(op.getIds()));
   return make(input, first, {},
               selection.heads().columnsFor(op.getY(), tilingOf(input)),
-              wse::EntryAttr::get(op.getContext(), ids, type.getDimSize(0),
+              wse::EntryAttr::get(op.getContext(), id.getTensor(),
+                                  id.getViewOffset(), type.getDimSize(0),
                                   strides.front()));
 }
 

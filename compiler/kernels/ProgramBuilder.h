@@ -29,9 +29,8 @@ struct HostTensor {
   std::string symbol;
   int64_t offset = 0;
   llvm::SmallVector<int64_t, 4> strides;
-  /// The tensor of the number of which it is, of `entries`, or "".
-  std::string entryOf;
-  int64_t entries = 0, entryStep = 0;
+  /// Which of many it is.
+  pe::RowIndex index = {};
 };
 
 /// What all classes of one program share: the tensors of the host, and names.

@@ -148,6 +148,9 @@ bool Selection::storeWhole(Value value, Value tensor, Operation *user) {
     return false;
   Operation *producer = value.getDefiningOp() ? value.getDefiningOp() : user;
   wse::IntermediateOp into = declare(shapeOf(value), value, producer);
+  if (cast<RankedTensorType>(into.getType()).getElementType().isInteger())
+    into.setExpertsAttr(
+        producer->getAttrOfType<IntegerAttr>(onnx::expertsAttrName));
   store(tensor, into, 0, {}, user);
   provide(value, into);
   return true;

@@ -136,9 +136,7 @@ void StationaryWriter::stream(int64_t first, int64_t size, int64_t count) {
     const Affine together = shape.pairs ? Affine(1) : own;
     pe::Segment segment;
     segment.tensor = weight.symbol;
-    segment.indexTensor = weight.entryOf;
-    segment.indexRows = weight.entries;
-    segment.indexStep = weight.entryStep;
+    segment.index = weight.index;
     segment.lines = shape.pairs ? own * count : Affine(count);
     segment.lineStep = (shape.pairs ? 1 : size) * weight.strides[1];
     segment.extents = {together, RoutineBuilder::featureCount(host, features)};

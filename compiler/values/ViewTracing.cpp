@@ -108,13 +108,14 @@ TracedView wsec::values::traceRepeated(Value value) {
   return trace(value, Through::Repeats);
 }
 
-bool wsec::values::arePlacesOfLargest(Value ids, int64_t extent) {
+onnx::TopKOp wsec::values::largestOf(Value ids, int64_t extent) {
   while (Operation *op = ids.getDefiningOp()) {
     if (auto largest = dyn_cast<onnx::TopKOp>(op))
-      return shapeOf(largest.getX()).back() <= extent;
+      return shapeOf(largest.getX()).back() <= extent ? largest
+                                                      : onnx::TopKOp();
     if (!isShapeOnly(op) && !isa<onnx::CastOp>(op))
-      return false;
+      return {};
     ids = op->getOperand(0);
   }
-  return false;
+  return {};
 }

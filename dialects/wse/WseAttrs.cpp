@@ -313,10 +313,11 @@ LogicalResult WeightAttr::verify(EmitError emitError, FlatSymbolRefAttr tensor,
 //===----------------------------------------------------------------------===//
 
 LogicalResult EntryAttr::verify(EmitError emitError, FlatSymbolRefAttr ids,
-                                int64_t count, int64_t step) {
-  if (count < 1 || step < 1) // C1
+                                int64_t at, int64_t count, int64_t step) {
+  if (at < 0 || count < 1 || step < 1) // C1
     return emitError() << "an entry is one of " << count << ", " << step
-                       << " elements apart, expected positive numbers";
+                       << " elements apart, by number " << at
+                       << ", expected positive numbers";
   return success();
 }
 

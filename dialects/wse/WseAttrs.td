@@ -282,19 +282,19 @@ def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {
 def Wse_EntryAttr : Wse_Attr<"Entry", "entry"> {
   let summary = "Says which of several matrices of a tensor streams.";
   let description = [{
-    The one of number `ids[0]`, of `count` that begin `step` stored elements after
-    one another. `ids`, an input or intermediate of one integer, is read where the
+    The one of number `ids[at]`, of `count` that begin `step` stored elements after
+    one another. `ids`, an input or intermediate of integers, is read where the
     tensor is, when its words begin to flow.
 
     ```mlir
-    #wse.entry<@chosen of 8 step 98304>
+    #wse.entry<@chosen at 1 of 8 step 98304>
     ```
 
     - (C1) There is one at least, and a number outside makes the run fail.
   }];
-  let parameters = (ins "::mlir::FlatSymbolRefAttr":$ids, "int64_t":$count,
-                        "int64_t":$step);
-  let assemblyFormat = "`<` $ids `of` $count `step` $step `>`";
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$ids, "int64_t":$at,
+                        "int64_t":$count, "int64_t":$step);
+  let assemblyFormat = "`<` $ids `at` $at `of` $count `step` $step `>`";
   let genVerifyDecl = 1;
 }
 

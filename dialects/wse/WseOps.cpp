@@ -218,9 +218,11 @@ static LogicalResult verifyEntry(MatmulOp op, EntryAttr entry) {
   FailureOr<RankedTensorType> ids = sourceType(op, entry.getIds());
   if (failed(ids))
     return failure();
-  if (!ids->getElementType().isInteger() || ids->getNumElements() != 1)
-    return withDeclaration(op.emitOpError("takes an entry by ")
-                               << *ids << ", expected one integer",
+  if (!ids->getElementType().isInteger() ||
+      ids->getNumElements() <= entry.getAt())
+    return withDeclaration(op.emitOpError("takes an entry by number ")
+                               << entry.getAt() << " of " << *ids
+                               << ", expected an integer of it",
                            op, entry.getIds());
   const WeightAttr weight = op.getWeight();
   ParameterOp parameter = parameterOf(op, weight);

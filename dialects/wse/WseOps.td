@@ -268,7 +268,7 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
       many tokens in turn, counted over all batch elements, no token of which is
       in two rows: `broadcast` alone, without bias, not packed.
     - (C7) Entries are matrices of a constant, not packed, all of them inside;
-      their number is one integer, declared.
+      the integers that choose are declared.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{

@@ -461,8 +461,7 @@ int64_t InChannel::lineOffset(const program::Segment &segment,
   if (segment.index_tensor() < 0)
     return offset;
   auto ids = uint32_t(segment.index_tensor());
-  // One number is that of all lines.
-  const int64_t at = elementCount(store.tensor(ids)) == 1 ? 0 : line;
+  const int64_t at = segment.index_at() < 0 ? line : segment.index_at();
   int64_t row =
       readIndex(store.tensor(ids).type(), store.elements(ids), uint64_t(at));
   int64_t rows = segment.index_count();
