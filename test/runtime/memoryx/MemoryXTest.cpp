@@ -333,6 +333,36 @@ TEST_F(InStreamTest, GathersRowsByIndex) {
   EXPECT_EQ(words[29], 9.f);
 }
 
+TEST_F(InStreamTest, TakesAllLinesFromOneRow) {
+  build(1);
+  addTensor(*builder, "ids", program::TensorRole::Input, {3},
+            program::ElementType::I32);
+  program::SegmentT &segment = addSegment(makeSegment(0, 2, 2, {3}, {1}, 0));
+  segment.index_tensor = 1;
+  segment.index_stride = features;
+  segment.index_count = rows;
+  segment.index_at = 1;
+  load();
+  for (int32_t id : {5, -2, 8}) {
+    std::vector<int32_t> ids{0, id, 0};
+    store->bindInput(1, reinterpret_cast<const uint8_t *>(ids.data()), loaded);
+    memory->restart();
+    if (id < rows) {
+      const auto first = float((id + rows) % rows * 10);
+      EXPECT_EQ(takeAll(1000), (Words{first, first + 1, first + 2, first + 2,
+                                      first + 3, first + 4}));
+      continue;
+    }
+    try {
+      takeAll(1000);
+      FAIL();
+    } catch (const Error &error) {
+      EXPECT_STREQ(error.what(), "BadTensor: 'ids' asks for row 8 (element 1) "
+                                 "of 'w', which has 8 rows");
+    }
+  }
+}
+
 TEST_F(InStreamTest, RefusesIndexOutsideTable) {
   build(1);
   addTensor(*builder, "ids", program::TensorRole::Input, {2},
