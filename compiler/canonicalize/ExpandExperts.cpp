@@ -14,6 +14,7 @@
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/values/OperatorBuilder.h"
 #include "compiler/values/ViewTracing.h"
+#include "dialects/onnx/Experts.h"
 #include <limits>
 
 namespace wsec::canonicalize {
@@ -314,7 +315,7 @@ static bool areFew(onnx::ExpertsOp op) {
   return weight && weight->constant && !weight->constant->storage->quantized &&
          !weight->constant->storage->isTrainable &&
          2 * shapeOf(op.getX())[0] <= experts &&
-         largestOf(op.getIds(), experts);
+         arePlacesOfLargest(op.getIds(), experts);
 }
 
 namespace {
@@ -380,7 +381,7 @@ static void expandSum(onnx::ReduceOp op) {
   Value product = first.of(sum->rows);
   onnx::ExpertsOp chosen = first.chosenBy();
   if (!product || !chosen ||
-      !largestOf(chosen.getIds(), shapeOf(chosen.getWeight())[0]))
+      !arePlacesOfLargest(chosen.getIds(), shapeOf(chosen.getWeight())[0]))
     return;
   Value total = areFew(chosen) ? sumOfRows(n, *sum)
                                : sumOfExperts(n, *sum, chosen, product);
@@ -424,9 +425,13 @@ static void splitRows(onnx::ExpertsOp op) {
 /// Says of what tokens choose that they are numbers of experts.
 static void markChoice(onnx::ExpertsOp op) {
   const int64_t experts = shapeOf(op.getWeight())[0];
-  if (onnx::TopKOp choice = largestOf(op.getIds(), experts))
-    choice->setAttr(onnx::expertsAttrName,
-                    OpBuilder(op).getI64IntegerAttr(experts));
+  if (!arePlacesOfLargest(op.getIds(), experts))
+    return;
+  Operation *choice = op.getIds().getDefiningOp();
+  while (!isa<onnx::TopKOp>(choice))
+    choice = choice->getOperand(0).getDefiningOp();
+  choice->setAttr(onnx::expertsAttrName,
+                  OpBuilder(op).getI64IntegerAttr(experts));
 }
 
 namespace {

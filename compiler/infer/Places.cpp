@@ -97,7 +97,7 @@ Value wsec::infer::rowsAt(Legalization &n, Value table, Value places) {
 
 Value wsec::infer::steps(Legalization &n, Value indices, int64_t extent,
                          int64_t step, int64_t outside) {
-  if (largestOf(indices, extent))
+  if (arePlacesOfLargest(indices, extent))
     return step == 1 ? indices
                      : n.binary(BinaryKind::Mul, indices, double(step));
   Value negative = n.binary(BinaryKind::Less, indices, 0.0);

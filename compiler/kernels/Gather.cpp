@@ -41,7 +41,8 @@ class Gather final
         selection.heads().columnsFor(y, selection.defaultTiling(shapeOf(y)));
     return selection.createFor<wse::GatherOp>(
         op, Type(selection.tensorType(tiling, shapeOf(y).back(), y)), table,
-        selection.host().isWhole(*ids) ? selection.source(rows) : rows);
+        selection.host().isWhole(*ids) ? selection.source(rows)
+                                       : Attribute(rows));
   }
 
   Value moved(Operation *op) const final { return op->getResult(0); }

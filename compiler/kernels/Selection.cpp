@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/kernels/Selection.h"
+#include "dialects/onnx/Experts.h"
 
 #include "llvm/ADT/SetVector.h"
 

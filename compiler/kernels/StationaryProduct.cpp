@@ -129,7 +129,7 @@ void StationaryWriter::streamWeights() {
 /// `count` blocks of `size` features, of each row its own, for each column what
 /// it has of the input: line by line, where a line has to end with a word.
 void StationaryWriter::stream(int64_t first, int64_t size, int64_t count) {
-  HostTensor weight = b.source(op.getWeight(), op.getEntryAttr());
+  HostTensor weight = b.source(op.getWeight(), op.product().getEntryAttr());
   b.streamToRows([&](ScalarBuilder &host) {
     const FeatureTiling &features = shape.in.features;
     const Affine own = sizeOf(host, first, size);

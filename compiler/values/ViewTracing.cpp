@@ -108,14 +108,13 @@ TracedView wsec::values::traceRepeated(Value value) {
   return trace(value, Through::Repeats);
 }
 
-onnx::TopKOp wsec::values::largestOf(Value ids, int64_t extent) {
+bool wsec::values::arePlacesOfLargest(Value ids, int64_t extent) {
   while (Operation *op = ids.getDefiningOp()) {
     if (auto largest = dyn_cast<onnx::TopKOp>(op))
-      return shapeOf(largest.getX()).back() <= extent ? largest
-                                                      : onnx::TopKOp();
+      return shapeOf(largest.getX()).back() <= extent;
     if (!isShapeOnly(op) && !isa<onnx::CastOp>(op))
-      return {};
+      return false;
     ids = op->getOperand(0);
   }
-  return {};
+  return false;
 }

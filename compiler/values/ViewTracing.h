@@ -32,9 +32,9 @@ TracedView traceScaledLayout(mlir::Value value);
 /// Traces through expands as well.
 TracedView traceRepeated(mlir::Value value);
 
-/// The onnx.top_k of at most so many elements that `ids` are from, if there is
-/// one. Then each is a number of one of them.
-onnx::TopKOp largestOf(mlir::Value ids, int64_t extent);
+/// Are `ids` from an onnx.top_k of at most so many elements? Then each is a
+/// number of one of them.
+bool arePlacesOfLargest(mlir::Value ids, int64_t extent);
 
 } // namespace wsec::values
 

@@ -40,9 +40,6 @@ inline constexpr llvm::StringLiteral absorbedAttrName = "onnx.absorbed";
 /// that equal it element by element, in row-major order, each with its shape:
 /// ["x", array<i64: 2, 3>]. Of a kernel: those of its result.
 inline constexpr llvm::StringLiteral valuesAttrName = "onnx.values";
-/// On an onnx.top_k: its places are numbers of so many experts, from which
-/// tokens choose.
-inline constexpr llvm::StringLiteral expertsAttrName = "onnx.experts";
 inline constexpr llvm::StringLiteral weightBytesAttrName = "onnx.weight_bytes";
 inline constexpr llvm::StringLiteral nameAttrName = "onnx.name";
 /// On an argument that is what a call before has left, and of the result that

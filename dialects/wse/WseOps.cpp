@@ -231,14 +231,14 @@ static LogicalResult verifyEntry(MatmulOp op, EntryAttr entry) {
     return op.emitOpError("takes entries of ")
            << weight.getName() << ", expected matrices of a constant that "
            << "streams, not packed";
-  std::optional<int64_t> last = touchedElements(
-      weight.getType().getShape(),
-      weight.getViewOffset() + (entry.getCount() - 1) * entry.getStep(),
-      weight.viewStrides());
+  SmallVector<int64_t> shape(weight.getType().getShape()),
+      strides = weight.viewStrides();
+  shape.insert(shape.begin(), entry.getCount());
+  strides.insert(strides.begin(), entry.getStep());
+  auto touched = touchedElements(shape, weight.getViewOffset(), strides);
   const int64_t held = parameter.getTensorType().getNumElements();
-  if (!last || *last > held)
-    return withNote(op.emitOpError("takes the last of ")
-                        << entry.getCount() << " entries of "
+  if (!touched || touched->first < 0 || touched->second >= held)
+    return withNote(op.emitOpError("takes entries outside of ")
                         << weight.getName() << ", which has " << held
                         << " elements",
                     parameter, "the tensor is declared here");

@@ -4,6 +4,7 @@
 
 #include "runtime/host/Session.h"
 
+#include "runtime/memoryx/Elements.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"

@@ -2081,7 +2081,7 @@ wse.program @matmul_c7_inside state(selected) mesh(4x5) machine("wse2") {
   // expected-note@below {{the tensor is declared here}}
   parameter @w = external<"f", 0, 576> : tensor<4x6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
-  // expected-error@below {{takes the last of 5 entries of "w", which has 144 elements}}
+  // expected-error@below {{takes entries outside of "w", which has 144 elements}}
   %y = matmul %x weight <@w : tensor<6x6xf32>> variant(reduce) entry <@ids at 0 of 5 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
