@@ -2052,6 +2052,7 @@ wse.program @matmul_c7_number state(selected) mesh(4x5) machine("wse2") {
 #split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @matmul_c7_type state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
+  // expected-note@below {{the tensor is declared here}}
   input @x : tensor<6x6xf32>
   parameter @w = external<"f", 0, 576> : tensor<4x6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
