@@ -246,7 +246,8 @@ Value Part::ofShared(Value value) {
   }
   Operation *copy = n.builder().clone(*op);
   copy->setOperands(operands);
-  copy->getResult(0).setType(withShape(value, {count(), shapeOf(value).back()}));
+  copy->getResult(0).setType(
+      withShape(value, {count(), shapeOf(value).back()}));
   return copy->getResult(0);
 }
 
@@ -361,8 +362,7 @@ static Value sumOfRows(OperatorBuilder &n, const WeightedSum &sum) {
     Value total;
     for (int64_t i = t * sum.repeats; i < (t + 1) * sum.repeats; ++i) {
       OneRow row(n, sum.tokens, sum.repeats, i);
-      Value term =
-          n.binary(BinaryKind::Mul, row.of(sum.rows), row.of(weights));
+      Value term = n.binary(BinaryKind::Mul, row.of(sum.rows), row.of(weights));
       total = total ? n.binary(BinaryKind::Add, total, term) : term;
     }
     all.push_back(total);

@@ -64,11 +64,10 @@ static onnx::ConcatOp joinedKeys(onnx::AttentionOp op) {
       joined.getParts().size() != 2 ||
       shapeOf(joined.getY()) != ArrayRef({shape[0], heads, tokens, size}))
     return {};
-  StridedView expected = StridedView::strided(
-      {shape[0], tokens, heads, size}, 0,
-      {heads * tokens * size, size, tokens * size, 1});
-  return byHead->getOffset() == 0 &&
-                 byHead->atoms(0, 4) == expected.atoms(0, 4)
+  StridedView expected =
+      StridedView::strided({shape[0], tokens, heads, size}, 0,
+                           {heads * tokens * size, size, tokens * size, 1});
+  return byHead->getOffset() == 0 && byHead->atoms(0, 4) == expected.atoms(0, 4)
              ? joined
              : onnx::ConcatOp();
 }
@@ -96,8 +95,7 @@ static std::optional<Heads> headsOfValues(onnx::AttentionOp op) {
 }
 
 static std::optional<Latents> latentsOf(onnx::AttentionOp op) {
-  onnx::ConcatOp joined =
-      op.headsPerKey() == 1 ? joinedKeys(op) : nullptr;
+  onnx::ConcatOp joined = op.headsPerKey() == 1 ? joinedKeys(op) : nullptr;
   if (!joined)
     return std::nullopt;
   auto keys =
@@ -126,22 +124,22 @@ static Value weightOf(OperatorBuilder &n, Expansion of, int64_t batch,
   if (!fact || !fact->constant || fact->constant->storage->quantized)
     return {};
   const int64_t latent = shapeOf(weight)[0], columns = shapeOf(weight)[1];
-  Fact part = reindexed(*fact, [&](const StridedView &all)
-                                   -> std::optional<StridedView> {
-    std::optional<StridedView> view = all;
-    if (of.pitch * heads == columns)
-      view = view->reshaped({latent, heads, of.pitch});
-    else if ((view = view->sliced(1, of.start, heads * of.size, 1)))
-      view = view->reshaped({latent, heads, of.size});
-    if (view && of.pitch * heads == columns)
-      view = view->sliced(2, of.start, of.size, 1);
-    if (!view)
-      return std::nullopt;
-    StridedView turned = view->transposed(order);
-    Shape shape = turned.shape();
-    shape.insert(shape.begin(), batch);
-    return turned.expanded(shape);
-  });
+  Fact part = reindexed(
+      *fact, [&](const StridedView &all) -> std::optional<StridedView> {
+        std::optional<StridedView> view = all;
+        if (of.pitch * heads == columns)
+          view = view->reshaped({latent, heads, of.pitch});
+        else if ((view = view->sliced(1, of.start, heads * of.size, 1)))
+          view = view->reshaped({latent, heads, of.size});
+        if (view && of.pitch * heads == columns)
+          view = view->sliced(2, of.start, of.size, 1);
+        if (!view)
+          return std::nullopt;
+        StridedView turned = view->transposed(order);
+        Shape shape = turned.shape();
+        shape.insert(shape.begin(), batch);
+        return turned.expanded(shape);
+      });
   return part.constant ? materialize(n.builder(), n.loc(), part, n.name())
                        : Value();
 }
@@ -216,11 +214,11 @@ onnx::AttentionOp canonicalize::attendToLatents(onnx::AttentionOp op) {
   };
   Value queries = byHead(op.getQ(), own + shared);
   Value asked = n.batchMatmul(n.sliceLast(queries, 0, own), toLatents);
-  asked = n.concat({asked, n.sliceLast(queries, own, shared)}, 3);
+  asked = merged(n.concat({asked, n.sliceLast(queries, own, shared)}, 3));
   onnx::UpdateOp state = join(n, *its);
   auto attention = cast<onnx::AttentionOp>(n.builder().clone(*op));
   attention->removeAttr(onnx::valuesAttrName);
-  attention.getQMutable().assign(merged(asked));
+  attention.getQMutable().assign(asked);
   attention.getKMutable().assign(state.getPresent());
   attention.getVMutable().assign(state.getPresent());
   attention.setKvHeads(1);
@@ -234,8 +232,9 @@ onnx::AttentionOp canonicalize::attendToLatents(onnx::AttentionOp op) {
   auto function = functionOf(state);
   auto past = cast<BlockArgument>(its->shared.getPast());
   drop(function, past, returned(its->shared));
-  function.setFunctionType(FunctionType::get(
-      function.getContext(), function.front().getArgumentTypes(),
-      function.getFunctionType().getResults()));
+  Block &body = function.front();
+  function.setFunctionType(
+      FunctionType::get(function.getContext(), body.getArgumentTypes(),
+                        body.getTerminator()->getOperandTypes()));
   return attention;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is written piece by piece, each at its place along an axis, is the pieces
-// joined: a slice of joined parts is one of the part that it lies in, and parts
-// that a transpose has put in the same order, which another one undoes, are
-// joined as they were.
+// What is written piece by piece, each at its place along an axis, is the
+// pieces joined: a slice of joined parts is one of the part that it lies in,
+// and parts that a transpose has put in the same order, which another one
+// undoes, are joined as they were.
 #include "compiler/canonicalize/Patterns.h"
 #include "compiler/values/ValueNames.h"
 
@@ -31,9 +31,9 @@ struct SliceOfPart : OpRewritePattern<onnx::SliceOp> {
         Shape starts(op.getStarts());
         starts[axis] = first;
         if (part.getType() != op.getType())
-          part = onnx::SliceOp::create(rewriter, op.getLoc(), op.getType(),
-                                       part, starts, op.getSteps(),
-                                       op.getNodeAttr());
+          part =
+              onnx::SliceOp::create(rewriter, op.getLoc(), op.getType(), part,
+                                    starts, op.getSteps(), op.getNodeAttr());
         moveValueNames(op.getY(), part);
         rewriter.replaceOp(op, part);
         return success();

@@ -198,8 +198,7 @@ pe::TensorOp ProgramBuilder::declareTensor(StringAttr name, pe::Role role,
   auto tensor = pe::TensorOp::create(
       builder, program.getLoc(), name,
       pe::RoleAttr::get(builder.getContext(), role), TypeAttr::get(type), file,
-      value, alias, sparse, StringAttr(), pe::GradientAttr(),
-      IntegerAttr());
+      value, alias, sparse, StringAttr(), pe::GradientAttr(), IntegerAttr());
   lastTensor = tensor;
   tensors[name] = tensor;
   return tensor;

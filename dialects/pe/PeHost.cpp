@@ -314,8 +314,8 @@ static LogicalResult verifyIndex(SegmentOp op, SymbolTableCollection &symbols) {
     return op.emitOpError("gathers from a table of ") << rows << " rows";
   const auto at = static_cast<int64_t>(op.getIndexAt());
   if (at >= ids.getTensorType().getNumElements()) // C3
-    return withTensor(op.emitOpError("is indexed by number ") << at << " of "
-                          << op.getIndexTensorAttr(),
+    return withTensor(op.emitOpError("is indexed by number ")
+                          << at << " of " << op.getIndexTensorAttr(),
                       ids);
   return success();
 }

@@ -337,9 +337,10 @@ static std::string expertsText(const std::vector<ExpertLoad> &loads) {
         *std::max_element(load.tokens.begin(), load.tokens.end());
     return sum > 0 ? double(most) * double(load.tokens.size()) / sum : 1;
   };
-  const auto worst = std::max_element(
-      loads.begin(), loads.end(),
-      [&](auto &a, auto &b) { return busiest(a) < busiest(b); });
+  const auto worst =
+      std::max_element(loads.begin(), loads.end(), [&](auto &a, auto &b) {
+        return busiest(a) < busiest(b);
+      });
   return absl::StrFormat("  experts        of %d mixtures; the busiest expert "
                          "has %.2f x its share, of %s\n",
                          loads.size(), busiest(*worst),
