@@ -89,7 +89,7 @@ void StationaryWriter::initialise() {
 
 /// Where each block lies.
 void StationaryWriter::placeWeights() {
-  if (wse::ParameterOp parameter = wse::residentOf(op, op.getWeight())) {
+  if (wse::ParameterOp parameter = op.residentWeight()) {
     Tile held = b.tile(parameter);
     firstRow = held.firstToken;
     rowFeatures = held.channels;

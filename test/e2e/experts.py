@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Mixtures of experts: experts.py --work DIR --mesh WxH [FORM ...]
+"""Mixtures of experts: experts.py --work DIR --mesh WxH [--mode MODE] [FORM ...]
 
 onnxruntime's MoE with every activation, and weights that a graph looks up for
 each token; with numbers, with a token or its scores that are not numbers, and with
@@ -132,7 +132,7 @@ def differences(form, case, report, constants, inputs):
         yield f"{streamed} bytes streamed, expected {k} times {each}"
 
 
-def check(form, work, mesh):
+def check(form, work, options):
     """The cases that are wrong."""
     wrong = []
     for case, constants, inputs in cases(np.random.default_rng(5), form):
@@ -143,7 +143,8 @@ def check(form, work, mesh):
             inputs["p"][tokens_of(form) // 2, 2] = np.nan
             expected[tokens_of(form) // 2] = np.nan
         np.savez(work / "in.npz", **inputs)
-        run(["wsec", work / "m.onnx", "-o", work / "m.wafer", f"--mesh={mesh}", "--quiet"])
+        run(["wsec", work / "m.onnx", "-o", work / "m.wafer", f"--mesh={options.mesh}",
+             f"--mode={options.mode}", "--quiet"])
         run(["wse-run", work / "m.wafer", f"--weights={work}", "--inputs", work / "in.npz",
              "--outputs", work / "y.npz", f"--report={work / 'run.json'}", "--quiet"])
         report = json.loads((work / "run.json").read_text())
@@ -160,11 +161,12 @@ def main():
     parser.add_argument("forms", nargs="*", default=list(FORMS))
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--mesh", required=True)
+    parser.add_argument("--mode", default="stream")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     isGood = True
     for form in options.forms or FORMS:
-        wrong = check(form, options.work, options.mesh)
+        wrong = check(form, options.work, options)
         print(f"{form}: {'; '.join(wrong) or 'as onnxruntime'}", flush=True)
         isGood &= not wrong
     return 0 if isGood else 1
