@@ -183,6 +183,7 @@ void canonicalize::attendToStates(ModuleOp module) {
     if (!function->hasAttr(onnx::callAttrName))
       continue;
     SmallVector<onnx::AttentionOp> all(function.getOps<onnx::AttentionOp>());
-    llvm::for_each(all, attend);
+    for (onnx::AttentionOp op : all)
+      attend(attendToLatents(op));
   }
 }

@@ -2,9 +2,14 @@
 #ifndef COMPILER_CANONICALIZE_ATTENDTOSTATES_H
 #define COMPILER_CANONICALIZE_ATTENDTOSTATES_H
 
+#include "dialects/onnx/Onnx.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace wsec::canonicalize {
+
+/// Attention to what is made of states of latents becomes one to these, where
+/// that is what it is; the operation that takes its place, or itself.
+onnx::AttentionOp attendToLatents(onnx::AttentionOp op);
 
 /// Attention to keys and values that are states of calls of any length
 /// (`onnx.call`) becomes onnx.cached_attention, where each token sees those up

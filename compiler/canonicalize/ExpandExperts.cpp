@@ -9,10 +9,12 @@
 //
 //   sum += f(... x W[e] ...) * weight of e     where the token chose e
 //
-// E times T rows of work instead of E times T*k.
+// E times T rows of work instead of E times T*k. Where rows are few (`areFew`)
+// each is computed alone, by the weights that it has chosen: no others stream.
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/values/OperatorBuilder.h"
 #include "compiler/values/ViewTracing.h"
+#include "dialects/onnx/Experts.h"
 #include <limits>
 
 namespace wsec::canonicalize {
@@ -63,6 +65,16 @@ static Value columnsOf(OperatorBuilder &n, Value x, onnx::SliceOp slice) {
       if (Value value = materialize(n.builder(), n.loc(), part, n.name()))
         return value;
   }
+  if (auto experts = x.getDefiningOp<onnx::ExpertsOp>())
+    return onnx::ExpertsOp::create(
+        n.builder(), n.loc(), withShape(x, {shapeOf(x)[0], size}),
+        experts.getX(), experts.getIds(),
+        columnsOf(n, experts.getWeight(), slice), n.nameAttr());
+  if (auto lookup = x.getDefiningOp<onnx::GatherOp>();
+      lookup && isConstant(lookup.getTable()))
+    return onnx::GatherOp::create(
+        n.builder(), n.loc(), withShape(x, {shapeOf(x)[0], size}),
+        columnsOf(n, lookup.getTable(), slice), lookup.getIds(), n.nameAttr());
   if (auto product = x.getDefiningOp<onnx::MatMulOp>();
       product && !product.getBias())
     return n.matmul(product.getX(), columnsOf(n, product.getWeight(), slice),
@@ -87,15 +99,29 @@ static Value flattened(Value value) {
 }
 
 namespace {
-/// What one expert makes of all tokens, where `repeats` rows are one token.
-class OneExpert {
+/// A part of what is computed in `repeats` rows for each token, as if it were
+/// all there is.
+class Part {
 public:
-  OneExpert(OperatorBuilder &n, int64_t tokens, int64_t repeats, int64_t number)
-      : n(n), tokens(tokens), repeats(repeats), number(number) {}
+  Part(OperatorBuilder &n, int64_t tokens, int64_t repeats)
+      : n(n), tokens(tokens), repeats(repeats) {}
+  virtual ~Part() = default;
 
-  /// `value` of its rows, one for each token; null if it is not known how.
+  /// `value` of its rows; null if it is not known how.
   Value of(Value value);
   onnx::ExpertsOp chosenBy() { return experts; }
+
+protected:
+  virtual int64_t count() = 0; ///< of rows
+  virtual Value product(Value x, onnx::ExpertsOp of) = 0;
+  virtual Value found(onnx::GatherOp lookup) = 0;
+  /// Of `all`, [tokens, size], which are repeated.
+  virtual Value ofTokens(Value all) = 0;
+  /// Of rows that are computed somehow.
+  virtual Value ofAny(Value rows) = 0;
+
+  OperatorBuilder &n;
+  int64_t tokens, repeats;
 
 private:
   Value make(Value value);
@@ -106,33 +132,84 @@ private:
     return experts && flattened(ids) == flattened(experts.getIds());
   }
 
-  OperatorBuilder &n;
-  int64_t tokens, repeats, number;
   onnx::ExpertsOp experts; // any: all have the same ids
   DenseMap<Value, Value> known;
 };
+
+/// What one expert makes of all tokens.
+class OneExpert : public Part {
+public:
+  OneExpert(OperatorBuilder &n, int64_t tokens, int64_t repeats, int64_t number)
+      : Part(n, tokens, repeats), number(number) {}
+
+private:
+  int64_t count() final { return tokens; }
+  Value product(Value x, onnx::ExpertsOp of) final {
+    return n.matmul(x, entryOf(n, of.getWeight(), number), Value());
+  }
+  Value found(onnx::GatherOp lookup) final {
+    return entryOf(n, lookup.getTable(), number);
+  }
+  Value ofTokens(Value all) final { return all; }
+  /// Of tokens with one expert each, whatever it is, the row is the token's.
+  Value ofAny(Value rows) final { return repeats == 1 ? rows : Value(); }
+
+  int64_t number;
+};
+
+/// What one row is, by the expert that it has chosen.
+class OneRow : public Part {
+public:
+  OneRow(OperatorBuilder &n, int64_t tokens, int64_t repeats, int64_t number)
+      : Part(n, tokens, repeats), number(number) {}
+
+private:
+  int64_t count() final { return 1; }
+  Value product(Value x, onnx::ExpertsOp of) final {
+    return onnx::ExpertsOp::create(
+        n.builder(), n.loc(), withShape(of.getY(), {1, shapeOf(of.getY())[1]}),
+        x, row(of.getIds(), number), of.getWeight(), n.nameAttr());
+  }
+  Value found(onnx::GatherOp lookup) final {
+    Value y = lookup.getY();
+    return onnx::GatherOp::create(
+        n.builder(), n.loc(), withShape(y, {1, shapeOf(y)[1]}),
+        lookup.getTable(), row(lookup.getIds(), number), n.nameAttr());
+  }
+  Value ofTokens(Value all) final { return row(all, number / repeats); }
+  Value ofAny(Value rows) final { return row(rows, number); }
+
+  Value row(Value of, int64_t at) {
+    Box box = wholeBox(of);
+    box.starts[0] = at;
+    box.extents[0] = 1;
+    return shapeOf(of)[0] == 1 ? of : n.slice(of, box);
+  }
+
+  int64_t number;
+};
 } // namespace
 
-Value OneExpert::of(Value value) {
+Value Part::of(Value value) {
   if (auto found = known.find(value); found != known.end())
     return found->second;
   Value made = make(value);
-  // Of tokens with one expert each, whatever it is, the row is the token's.
-  if (!made && repeats == 1)
-    made = value;
+  ArrayRef<int64_t> shape = shapeOf(value);
+  if (!made && shape.size() == 2 && shape[0] == tokens * repeats)
+    made = ofAny(value);
   known[value] = made;
   return made;
 }
 
 /// One number, or a vector along the last axis.
-Value OneExpert::ofConstant(Value value) {
+Value Part::ofConstant(Value value) {
   ArrayRef<int64_t> shape = shapeOf(value);
   const bool isVector = shape.empty() || numElements(shape.drop_back()) == 1;
   return isVector && shape.size() <= 2 ? value : Value();
 }
 
 /// Tokens that an exporter repeats, once for each expert that they chose.
-Value OneExpert::ofRepeated(Value value) {
+Value Part::ofRepeated(Value value) {
   const int64_t size = shapeOf(value).back();
   TracedView traced = traceRepeated(value);
   if (numElements(shapeOf(traced.root)) != tokens * size)
@@ -146,11 +223,11 @@ Value OneExpert::ofRepeated(Value value) {
       expected->atoms(1, 1) != traced.view.atoms(1, 1) ||
       traced.view.getOffset() != 0)
     return {};
-  return n.reshape(traced.root, {tokens, size});
+  return ofTokens(n.reshape(traced.root, {tokens, size}));
 }
 
 /// An operator that does the same to every row.
-Value OneExpert::ofShared(Value value) {
+Value Part::ofShared(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto slice = dyn_cast<onnx::SliceOp>(op)) {
     if (slice.getStarts()[0] != 0 || slice.getSteps()[0] != 1 ||
@@ -169,11 +246,12 @@ Value OneExpert::ofShared(Value value) {
   }
   Operation *copy = n.builder().clone(*op);
   copy->setOperands(operands);
-  copy->getResult(0).setType(withShape(value, {tokens, shapeOf(value).back()}));
+  copy->getResult(0).setType(
+      withShape(value, {count(), shapeOf(value).back()}));
   return copy->getResult(0);
 }
 
-Value OneExpert::make(Value value) {
+Value Part::make(Value value) {
   if (isConstant(value))
     return ofConstant(value);
   ArrayRef<int64_t> shape = shapeOf(value);
@@ -186,8 +264,7 @@ Value OneExpert::make(Value value) {
       return {};
     experts = op;
     Value x = of(op.getX());
-    return x ? n.matmul(x, entryOf(n, op.getWeight(), number), Value())
-             : Value();
+    return x ? product(x, op) : Value();
   }
   if (Value token = repeats > 1 ? ofRepeated(value) : Value())
     return token;
@@ -196,7 +273,7 @@ Value OneExpert::make(Value value) {
     return {};
   if (auto lookup = dyn_cast<onnx::GatherOp>(op))
     return isConstant(lookup.getTable()) && areIds(lookup.getIds())
-               ? entryOf(n, lookup.getTable(), number)
+               ? found(lookup)
                : Value();
   return ofShared(value);
 }
@@ -231,6 +308,17 @@ static std::optional<WeightedSum> weightedSum(onnx::ReduceOp op) {
   return std::nullopt;
 }
 
+/// Are these rows so few that the weights that they choose are at most half of
+/// all, though two rows choose the same?
+static bool areFew(onnx::ExpertsOp op) {
+  std::optional<Fact> weight = factOf(op.getWeight());
+  const int64_t experts = shapeOf(op.getWeight())[0];
+  return weight && weight->constant && !weight->constant->storage->quantized &&
+         !weight->constant->storage->isTrainable &&
+         2 * shapeOf(op.getX())[0] <= experts &&
+         arePlacesOfLargest(op.getIds(), experts);
+}
+
 namespace {
 /// One of those of each token: columns of numbers and of weights.
 struct Choice {
@@ -238,31 +326,20 @@ struct Choice {
 };
 } // namespace
 
-/// Makes a sum over the experts that tokens chose one over all experts.
-static void expandSum(onnx::ReduceOp op) {
-  std::optional<WeightedSum> sum = weightedSum(op);
-  if (!sum)
-    return;
-  OperatorBuilder n(OpBuilder(op), op.getLoc(), op.getNodeAttr());
-  OneExpert first(n, sum->tokens, sum->repeats, 0);
-  Value product = first.of(sum->rows);
-  if (!product || !first.chosenBy())
-    return;
-  onnx::ExpertsOp chosen = first.chosenBy();
-  const int64_t experts = shapeOf(chosen.getWeight())[0];
-  if (!arePlacesOfLargest(chosen.getIds(), experts))
-    return;
-  Value zero = scalarLike(n.builder(), n.loc(), sum->weights, 0);
-  const Shape choices = {sum->tokens, sum->repeats};
+/// A sum over all experts, of which the first makes `product`.
+static Value sumOfExperts(OperatorBuilder &n, const WeightedSum &sum,
+                          onnx::ExpertsOp chosen, Value product) {
+  Value zero = scalarLike(n.builder(), n.loc(), sum.weights, 0);
+  const Shape choices = {sum.tokens, sum.repeats};
   Value ids = n.reshape(flattened(chosen.getIds()), choices);
-  Value weights = n.reshape(sum->weights, choices);
+  Value weights = n.reshape(sum.weights, choices);
   SmallVector<Choice> all;
-  for (int64_t i = 0; i < sum->repeats; ++i)
+  for (int64_t i = 0; i < sum.repeats; ++i)
     all.push_back({n.sliceLast(ids, i, 1), n.sliceLast(weights, i, 1)});
   Value total = zero;
-  for (int64_t e = 0; e < experts; ++e) {
+  for (int64_t e = 0; e < shapeOf(chosen.getWeight())[0]; ++e) {
     if (e > 0)
-      product = OneExpert(n, sum->tokens, sum->repeats, e).of(sum->rows);
+      product = OneExpert(n, sum.tokens, sum.repeats, e).of(sum.rows);
     Value isChosen, weight = zero;
     for (const Choice &choice : all) {
       Value here = n.binary(BinaryKind::Equal, choice.id, double(e));
@@ -274,6 +351,40 @@ static void expandSum(onnx::ReduceOp op) {
     Value added = e > 0 ? n.binary(BinaryKind::Add, total, term) : term;
     total = n.where(isChosen, added, total);
   }
+  return total;
+}
+
+/// A sum over the rows of each token.
+static Value sumOfRows(OperatorBuilder &n, const WeightedSum &sum) {
+  Value weights = n.reshape(sum.weights, {sum.tokens * sum.repeats, 1});
+  SmallVector<Value> all;
+  for (int64_t t = 0; t < sum.tokens; ++t) {
+    Value total;
+    for (int64_t i = t * sum.repeats; i < (t + 1) * sum.repeats; ++i) {
+      OneRow row(n, sum.tokens, sum.repeats, i);
+      Value term = n.binary(BinaryKind::Mul, row.of(sum.rows), row.of(weights));
+      total = total ? n.binary(BinaryKind::Add, total, term) : term;
+    }
+    all.push_back(total);
+  }
+  return all.size() == 1 ? all.front() : n.concat(all, 0);
+}
+
+/// Makes a sum over the experts that tokens chose one over all experts, or over
+/// few rows.
+static void expandSum(onnx::ReduceOp op) {
+  std::optional<WeightedSum> sum = weightedSum(op);
+  if (!sum)
+    return;
+  OperatorBuilder n(OpBuilder(op), op.getLoc(), op.getNodeAttr());
+  OneExpert first(n, sum->tokens, sum->repeats, 0);
+  Value product = first.of(sum->rows);
+  onnx::ExpertsOp chosen = first.chosenBy();
+  if (!product || !chosen ||
+      !arePlacesOfLargest(chosen.getIds(), shapeOf(chosen.getWeight())[0]))
+    return;
+  Value total = areFew(chosen) ? sumOfRows(n, *sum)
+                               : sumOfExperts(n, *sum, chosen, product);
   SmallVector<Operation *> replaced = neededOnlyBy(op);
   absorb(total.getDefiningOp(), replaced);
   op.getY().replaceAllUsesWith(n.reshape(total, shapeOf(op.getY())));
@@ -296,15 +407,49 @@ static void expand(onnx::ExpertsOp op) {
   op.getY().replaceAllUsesWith(result);
 }
 
+/// A product for each row, of all there are.
+static void splitRows(onnx::ExpertsOp op) {
+  const int64_t count = shapeOf(op.getX())[0];
+  if (count == 1)
+    return;
+  OperatorBuilder n(OpBuilder(op), op.getLoc(), op.getNodeAttr());
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i < count; ++i)
+    rows.push_back(OneRow(n, count, 1, i).of(op.getY()));
+  Value all = n.concat(rows, 0);
+  absorb(all.getDefiningOp(), op.getOperation());
+  op.getY().replaceAllUsesWith(all);
+  op.erase();
+}
+
+/// Says of what tokens choose that they are numbers of experts.
+static void markChoice(onnx::ExpertsOp op) {
+  const int64_t experts = shapeOf(op.getWeight())[0];
+  if (!arePlacesOfLargest(op.getIds(), experts))
+    return;
+  Operation *choice = op.getIds().getDefiningOp();
+  while (!isa<onnx::TopKOp>(choice))
+    choice = choice->getOperand(0).getDefiningOp();
+  choice->setAttr(onnx::expertsAttrName,
+                  OpBuilder(op).getI64IntegerAttr(experts));
+}
+
 namespace {
 struct ExpandExpertsPass
     : wsec::canonicalize::impl::ExpandExpertsBase<ExpandExpertsPass> {
   void runOnOperation() override {
-    if (allOf<onnx::ExpertsOp>().empty())
+    const SmallVector<onnx::ExpertsOp> all = allOf<onnx::ExpertsOp>();
+    if (all.empty())
       return;
+    for (onnx::ExpertsOp op : all)
+      markChoice(op);
     for (onnx::ReduceOp op : allOf<onnx::ReduceOp>())
       expandSum(op);
     for (onnx::ExpertsOp op : allOf<onnx::ExpertsOp>()) {
+      if (areFew(op)) {
+        splitRows(op);
+        continue;
+      }
       expand(op);
       op.erase();
     }

@@ -86,6 +86,9 @@ LogicalResult translateTensor(pe::TensorOp op, const SymbolNumbers &numbers,
   if (op.getAlias())
     result.alias = numbers.tensors.lookup(*op.getAlias());
   result.parameter = op.getParameter().value_or("").str();
+  if (std::optional<uint64_t> experts = op.getExperts())
+    result.experts =
+        Narrower(op).to<uint32_t>(int64_t(*experts), "number of experts");
   if (auto attr = op.getGradient()) {
     result.gradient = std::make_unique<program::GradientT>();
     program::GradientT &gradient = *result.gradient;
@@ -132,10 +135,11 @@ static LogicalResult translateSegment(pe::SegmentOp op,
     result.extents.push_back(scalars.affine(extent, narrow));
   result.strides.assign(segment.strides.begin(), segment.strides.end());
   result.offset = scalars.affine(segment.offset, narrow);
-  if (!segment.indexTensor.empty())
-    result.index_tensor = numbers.tensors.lookup(segment.indexTensor);
-  result.index_stride = segment.indexStep;
-  result.index_count = segment.indexRows;
+  if (!segment.index.tensor.empty())
+    result.index_tensor = numbers.tensors.lookup(segment.index.tensor);
+  result.index_stride = segment.index.step;
+  result.index_count = segment.index.rows;
+  result.index_at = segment.index.at;
   result.accumulate = segment.accumulate;
   if (segment.halves)
     result.halves = translateType(segment.halves);

@@ -29,17 +29,20 @@ class Gather final
     if (!table)
       return {};
     auto ids = asIds(selection.host(), op.getIds());
-    if (!ids || !selection.host().isWhole(*ids)) {
+    Value y = op.getY();
+    const bool isOne = values::numElements(shapeOf(op.getIds())) == 1;
+    if (!ids || (!isOne && !selection.host().isWhole(*ids))) {
       if (!selection.toStoreInOrder(op.getIds(), op))
         return {};
       ids = selection.host().trace(op.getIds());
     }
-    Value y = op.getY();
+    const wse::WeightAttr rows = selection.weight(*ids);
     wse::TokenTiling tiling =
         selection.heads().columnsFor(y, selection.defaultTiling(shapeOf(y)));
     return selection.createFor<wse::GatherOp>(
         op, Type(selection.tensorType(tiling, shapeOf(y).back(), y)), table,
-        selection.source(selection.weight(*ids)));
+        selection.host().isWhole(*ids) ? selection.source(rows)
+                                       : Attribute(rows));
   }
 
   Value moved(Operation *op) const final { return op->getResult(0); }
@@ -66,9 +69,10 @@ class Gather final
       words.halves = elementTypeOf(op.getResult());
       words.pairs = Layout::of(op.getResult(), b.height()).features;
     }
-    words.indexTensor = b.source(op.getIds()).symbol;
-    words.indexStep = table.strides[0];
-    words.indexRows = op.getTable().getType().getDimSize(0);
+    const HostTensor ids = b.source(op.getIds());
+    words.index = {ids.symbol, table.strides[0],
+                   op.getTable().getType().getDimSize(0),
+                   ids.offset > 0 ? ids.offset : -1};
     b.streamToColumns(words);
     keepOwnTokens(b, out, sharesFills(op));
     return success();

@@ -69,6 +69,8 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
     const MatmulForm form(cast<wse::MatmulOp>(op), variant);
     if (weight != form.getWeight())
       return heldVector(form.getResult(), weight, machine);
+    if (form.product().getEntry())
+      return std::nullopt; // another one each time
     return form.isStationary() ? heldStationary(form, machine) : std::nullopt;
   }
   StringRef variantName(int variant) const final {
@@ -77,6 +79,9 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
                                           : PackedWeights::nameOf(stream);
   }
   bool leavesInPieces() const final { return true; }
+  bool isPlace(NamedAttribute attribute) const final {
+    return attribute.getName() == "entry";
+  }
 
   SmallVector<Relay> relays() const final {
     SmallVector<Relay> relays = columnRelays();
@@ -145,7 +150,7 @@ Match Matmul::match(Operation *op, const Selection &selection) const {
 
 Value Matmul::build(Operation *op, Selection &selection) const {
   auto make = [&](Value input, wse::WeightAttr weight, wse::WeightAttr bias,
-                  wse::TokenTiling tiling) -> Value {
+                  wse::TokenTiling tiling, wse::EntryAttr entry) -> Value {
     const ArrayRef<int64_t> shape = weight.getType().getShape();
     auto matmul = selection.createFor<wse::MatmulOp>(
         op, Type(selection.tensorType(tiling, shape.back())), input, weight,
@@ -153,7 +158,7 @@ Value Matmul::build(Operation *op, Selection &selection) const {
         wse::MatmulVariantAttr::get(
             op->getContext(), shape.size() > 2 ? wse::MatmulVariant::Broadcast
                                                : wse::MatmulVariant::Reduce),
-        UnitAttr());
+        UnitAttr(), entry);
     selection.takeCheapestOffer(matmul, op);
     return matmul.getResult();
   };
@@ -177,7 +182,8 @@ SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
   auto offerAll = [&](Type input) {
     for (int variant = 0; variant < 2 * MatmulForm::unpacked; ++variant)
       if (const MatmulForm form(matmul, variant, input);
-          !form.getPacked() || PackedWeights::of(form, machine))
+          !form.getPacked() ||
+          (!matmul.getEntry() && PackedWeights::of(form, machine)))
         offer(form, input);
   };
   offerAll({});
@@ -229,7 +235,8 @@ public:
   MatmulWriter(wse::MatmulOp op, RoutineBuilder &b)
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         in(b.tile(op.getInput())), out(b.tile(op.getResult())),
-        weight(shape.quantized ? HostTensor() : b.source(op.getWeight())),
+        weight(shape.quantized ? HostTensor()
+                               : b.source(op.getWeight(), op.getEntryAttr())),
         hears(b.hears(StreamPattern::Column, out.active)), sums(out.buffer) {
     if (shape.apart)
       sums = b.scratch("sums", out.layout.words(b.width(), b.height()));
@@ -302,6 +309,7 @@ void MatmulWriter::streamWeights(size_t lines, size_t features) {
   ColumnWords words;
   words.tensor = weight.symbol;
   words.offset = weight.offset;
+  words.index = weight.index;
   words.features = shape.tiling();
   words.lines = {shape.lines(), weight.strides[lines]};
   words.featureStep = weight.strides[features];

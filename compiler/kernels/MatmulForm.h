@@ -44,6 +44,13 @@ public:
     return wse::MatmulOp(op).getBias();
   }
   wse::MatmulOp product() const { return op; }
+  /// The parameter that its weight is, if that stays on the wafer. An entry is
+  /// another one in each call, and does not.
+  wse::ParameterOp residentWeight() const {
+    return wse::MatmulOp(op).getEntry()
+               ? wse::ParameterOp()
+               : wse::residentOf(wse::MatmulOp(op), getWeight());
+  }
   // NOLINTNEXTLINE(google-explicit-constructor): whose constants are asked for.
   operator mlir::Operation *() const { return wse::MatmulOp(op); }
 

@@ -195,7 +195,7 @@ double productBound(const MatmulForm &op, const Machine &machine) {
   double products =
       CostModel(machine, isNarrow(op.inputType()) && isNarrow(op.getResult()))
           .leastFmacs(weights * tokens / machine.peCount());
-  if (wse::residentOf(op, op.getWeight()))
+  if (op.residentWeight())
     return products;
   if (auto packed = PackedWeights::of(op, machine); packed && op.getPacked())
     weights = packed->words(machine.width);

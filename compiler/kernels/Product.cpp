@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace wsec;
 
 Match wsec::matchProduct(Operation *op, bool sparse) {
-  if (!isa<onnx::MatMulOp, onnx::BatchMatMulOp>(op) ||
+  if (!isa<onnx::MatMulOp, onnx::BatchMatMulOp, onnx::ExpertsOp>(op) ||
       sparse != op->hasAttr(wse::sparsityAttrName))
     return {};
   if (elementOnWafer(op->getResult(0)).isInteger())
@@ -153,7 +153,7 @@ static bool leaveInPieces(onnx::MatMulOp op, const Kernel &kernel,
     const int64_t start = tileStart(features, pieces, piece);
     const int64_t size = tileSize(features, pieces, piece);
     return make(input, weight.slice(1, start, size),
-                bias ? bias.slice(0, start, size) : bias, tiling);
+                bias ? bias.slice(0, start, size) : bias, tiling, {});
   };
   // A token alone waits for little but weights. Of an input in columns of heads
   // a product may want another one.
@@ -206,7 +206,28 @@ static Value build(onnx::MatMulOp op, const Kernel &kernel,
   if (!input || leaveInPieces(op, kernel, selection, input, weight, bias, make))
     return {};
   return make(input, weight, bias,
-              selection.heads().columnsFor(op.getY(), tilingOf(input)));
+              selection.heads().columnsFor(op.getY(), tilingOf(input)), {});
+}
+
+/// One row, by the weights of the expert that it has chosen.
+static Value build(onnx::ExpertsOp op, Selection &selection, MakeProduct make) {
+  wse::WeightAttr all = selection.asWeight(op.getWeight(), op);
+  Value input = selection.onWafer(op.getX(), op);
+  if (!all || !input || !selection.toStore(op.getIds(), op))
+    return {};
+  const RankedTensorType type = all.getType();
+  const SmallVector<int64_t> strides = all.viewStrides();
+  auto first = wse::WeightAttr::of(
+      all.getTensor(),
+      RankedTensorType::get(type.getShape().drop_front(),
+                            type.getElementType()),
+      all.getViewOffset(), ArrayRef<int64_t>(strides).drop_front());
+  wse::WeightAttr id = selection.weight(*selection.host().trace(op.getIds()));
+  return make(input, first, {},
+              selection.heads().columnsFor(op.getY(), tilingOf(input)),
+              wse::EntryAttr::get(op.getContext(), id.getTensor(),
+                                  id.getViewOffset(), type.getDimSize(0),
+                                  strides.front()));
 }
 
 /// Words of SRAM that matrices of a row may take.
@@ -312,7 +333,7 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
   };
   auto multiply = [&](Value input, const values::TracedView &right) {
     return make(input, selection.weight(right), {},
-                selection.heads().columnsFor(op.getY(), tilingOf(input)));
+                selection.heads().columnsFor(op.getY(), tilingOf(input)), {});
   };
   values::TracedView right = *selection.host().trace(op.getB());
   if (ShapedType::getNumElements(shapeOf(op.getB())) == depth * columns) {
@@ -406,7 +427,7 @@ static Value build(onnx::ReduceOp op, Selection &selection, MakeProduct make) {
   if (!input)
     return {};
   return make(input, columnOfOnes(op, wse::featuresOf(input), selection), {},
-              tilingOf(input).withColumns(wse::ColumnPlacement::Balanced));
+              tilingOf(input).withColumns(wse::ColumnPlacement::Balanced), {});
 }
 
 Value wsec::buildProduct(Operation *op, const Kernel &kernel,
@@ -415,5 +436,7 @@ Value wsec::buildProduct(Operation *op, const Kernel &kernel,
     return build(matmul, kernel, selection, make);
   if (auto reduce = dyn_cast<onnx::ReduceOp>(op))
     return build(reduce, selection, make);
+  if (auto experts = dyn_cast<onnx::ExpertsOp>(op))
+    return build(experts, selection, make);
   return build(cast<onnx::BatchMatMulOp>(op), selection, make);
 }

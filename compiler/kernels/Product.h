@@ -25,7 +25,7 @@ llvm::SmallVector<mlir::OpOperand *> onlyOutputs(mlir::Value value);
 /// Creates the kernel of one product, whose result is distributed as `tiling`.
 using MakeProduct = llvm::function_ref<mlir::Value(
     mlir::Value input, wse::WeightAttr weight, wse::WeightAttr bias,
-    wse::TokenTiling tiling)>;
+    wse::TokenTiling tiling, wse::EntryAttr entry)>;
 
 /// Builds an operator that matchProduct or sumsFeatures takes, for `kernel`.
 mlir::Value buildProduct(mlir::Operation *op, const Kernel &kernel,

@@ -135,7 +135,8 @@ void ProgramBuilder::declareEnds(wse::ProgramOp source) {
                   {}, {});
   for (auto passing : source.getOps<wse::IntermediateOp>())
     declareTensor(passing.getSymNameAttr(), pe::Role::Intermediate,
-                  passing.getType(), {}, {}, {});
+                  passing.getType(), {}, {}, {})
+        .setExpertsAttr(passing.getExpertsAttr());
   for (auto parameter : source.getOps<wse::ParameterOp>())
     parameters[parameter.getSymNameAttr()] = parameter;
   for (wse::KernelOp kernel : source.kernels())
@@ -197,7 +198,7 @@ pe::TensorOp ProgramBuilder::declareTensor(StringAttr name, pe::Role role,
   auto tensor = pe::TensorOp::create(
       builder, program.getLoc(), name,
       pe::RoleAttr::get(builder.getContext(), role), TypeAttr::get(type), file,
-      value, alias, sparse, StringAttr(), pe::GradientAttr());
+      value, alias, sparse, StringAttr(), pe::GradientAttr(), IntegerAttr());
   lastTensor = tensor;
   tensors[name] = tensor;
   return tensor;

@@ -29,6 +29,8 @@ struct HostTensor {
   std::string symbol;
   int64_t offset = 0;
   llvm::SmallVector<int64_t, 4> strides;
+  /// Which of many it is.
+  pe::RowIndex index = {};
 };
 
 /// What all classes of one program share: the tensors of the host, and names.

@@ -63,7 +63,7 @@ struct HostDim {
 /// inner dimensions (at most two), each column gets the features it holds by
 /// `features`.
 ///   element = offset + line * lines.step + sum(i[d] * inner[d].step)
-///             + feature * featureStep (+ ids[line] * indexStep)
+///             + feature * featureStep (+ id * index.step)
 struct ColumnWords {
   std::string tensor;
   int64_t offset = 0;
@@ -76,9 +76,7 @@ struct ColumnWords {
   mlir::Type halves = {};
   int64_t halfStep = 0;
   std::optional<FeatureTiling> pairs = {};
-  std::string indexTensor = {};
-  int64_t indexStep = 0;
-  int64_t indexRows = 0;
+  pe::RowIndex index = {};
 
   /// Words of a column per line and feature.
   int64_t innerSize() const;
@@ -233,6 +231,14 @@ public:
   void
   streamFromBands(llvm::ArrayRef<ChannelPosition> exits,
                   llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
+  /// The entry of a weight that streams.
+  HostTensor source(wse::WeightAttr weight, wse::EntryAttr entry) {
+    HostTensor tensor = source(weight);
+    if (entry)
+      tensor.index = {source(entry.getIds()).symbol, entry.getStep(),
+                      entry.getCount(), entry.getAt()};
+    return tensor;
+  }
   HostTensor source(mlir::Attribute source) {
     return shared.shared.source(source);
   }

@@ -181,9 +181,7 @@ int64_t RoutineBuilder::hostWords(ArrayRef<ColumnWords> all) {
       segment.extents.push_back(2);
       segment.strides.push_back(words.halfStep);
     }
-    segment.indexTensor = words.indexTensor;
-    segment.indexStep = words.indexStep;
-    segment.indexRows = words.indexRows;
+    segment.index = words.index;
     OpBuilder atEnd = OpBuilder::atBlockEnd(&stream.getBody().front());
     pe::SegmentOp::create(atEnd, loc, segment);
     lines += words.lines.size;

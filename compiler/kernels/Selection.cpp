@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/kernels/Selection.h"
+#include "dialects/onnx/Experts.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -148,6 +149,9 @@ bool Selection::storeWhole(Value value, Value tensor, Operation *user) {
     return false;
   Operation *producer = value.getDefiningOp() ? value.getDefiningOp() : user;
   wse::IntermediateOp into = declare(shapeOf(value), value, producer);
+  if (cast<RankedTensorType>(into.getType()).getElementType().isInteger())
+    into.setExpertsAttr(
+        producer->getAttrOfType<IntegerAttr>(onnx::expertsAttrName));
   store(tensor, into, 0, {}, user);
   provide(value, into);
   return true;

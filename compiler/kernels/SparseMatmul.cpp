@@ -74,7 +74,7 @@ class SparseMatmul final : public KernelFor<wse::SparseMatmulOp> {
     return buildProduct(
         op, *this, selection,
         [&](Value input, wse::WeightAttr weight, wse::WeightAttr bias,
-            wse::TokenTiling tiling) -> Value {
+            wse::TokenTiling tiling, wse::EntryAttr) -> Value {
           return selection.createFor<wse::SparseMatmulOp>(
               op,
               Type(

@@ -89,7 +89,7 @@ void StationaryWriter::initialise() {
 
 /// Where each block lies.
 void StationaryWriter::placeWeights() {
-  if (wse::ParameterOp parameter = wse::residentOf(op, op.getWeight())) {
+  if (wse::ParameterOp parameter = op.residentWeight()) {
     Tile held = b.tile(parameter);
     firstRow = held.firstToken;
     rowFeatures = held.channels;
@@ -129,13 +129,14 @@ void StationaryWriter::streamWeights() {
 /// `count` blocks of `size` features, of each row its own, for each column what
 /// it has of the input: line by line, where a line has to end with a word.
 void StationaryWriter::stream(int64_t first, int64_t size, int64_t count) {
-  HostTensor weight = b.source(op.getWeight());
+  HostTensor weight = b.source(op.getWeight(), op.product().getEntryAttr());
   b.streamToRows([&](ScalarBuilder &host) {
     const FeatureTiling &features = shape.in.features;
     const Affine own = sizeOf(host, first, size);
     const Affine together = shape.pairs ? Affine(1) : own;
     pe::Segment segment;
     segment.tensor = weight.symbol;
+    segment.index = weight.index;
     segment.lines = shape.pairs ? own * count : Affine(count);
     segment.lineStep = (shape.pairs ? 1 : size) * weight.strides[1];
     segment.extents = {together, RoutineBuilder::featureCount(host, features)};

@@ -41,8 +41,7 @@ struct StationaryShape {
   std::optional<FeatureTiling> pairs; ///< of features of the input
 
   StationaryShape(const MatmulForm &op, const Machine &machine)
-      : StationaryShape(op, machine,
-                        wse::residentOf(op, op.getWeight()) != nullptr) {}
+      : StationaryShape(op, machine, op.residentWeight() != nullptr) {}
   StationaryShape(const MatmulForm &op, const Machine &machine, bool resident);
 
   /// Result features whose weights are there at a time.

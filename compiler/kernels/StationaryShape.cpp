@@ -287,7 +287,7 @@ SmallVector<StreamNeed> stationaryStreams(const MatmulForm &op,
   if (op.getBias() && !wse::residentOf(op, *op.getBias()))
     needs = columnStreams(Layout::of(op.getResult(), machine.height), machine);
   RowSet all{1, machine.height, machine.height};
-  if (!wse::residentOf(op, op.getWeight()))
+  if (!op.residentWeight())
     needs.push_back({StreamPattern::ChannelRow, {}});
   needs.append(rowStreams(machine));
   needs.push_back({StreamPattern::KeyNorth, {}});

@@ -545,7 +545,7 @@ double cyclesByStore(Operation *op, const Outer &outer,
       Type(selection.tensorType(tiling, columns)), left,
       stored({depth, columns}), wse::WeightAttr(),
       wse::MatmulVariantAttr::get(context, wse::MatmulVariant::Reduce),
-      UnitAttr()));
+      UnitAttr(), wse::EntryAttr()));
   store(result, {rows, columns});
   double cycles = 0;
   const int64_t room = selection.roomForOutput(outer.kept);

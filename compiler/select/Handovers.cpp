@@ -33,7 +33,7 @@ void Handovers::add(Value value) {
                                                   : builder.getF32Type();
   auto tensor = wse::IntermediateOp::create(
       builder, value.getLoc(), freeName(producer.getReportName()),
-      RankedTensorType::get(its.getShape(), element));
+      RankedTensorType::get(its.getShape(), element), IntegerAttr());
   builder.setInsertionPointAfter(producer);
   auto store = createKernel<wse::StoreOp>(
       builder, value.getLoc(), producer.getNodeNames(), producer.getRegionRef(),

@@ -56,7 +56,7 @@ Attribute select::costKey(wse::KernelOp kernel, bool packs) {
           parts.append({weight, packed});
     } else if (auto array = dyn_cast<ArrayAttr>(attribute.getValue())) {
       parts.push_back(builder.getI64IntegerAttr(array.size()));
-    } else if (!isa<SymbolRefAttr>(attribute.getValue())) {
+    } else if (!isa<SymbolRefAttr, wse::EntryAttr>(attribute.getValue())) {
       parts.push_back(attribute.getValue());
     }
   }

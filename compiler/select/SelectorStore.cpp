@@ -99,7 +99,7 @@ wse::IntermediateOp Selector::declare(ArrayRef<int64_t> shape, Type element,
   symbols.elements[name] = type.getNumElements();
   OpBuilder builder = declarations();
   return wse::IntermediateOp::create(builder, user->getLoc(), name,
-                                     TypeAttr::get(type));
+                                     TypeAttr::get(type), IntegerAttr());
 }
 
 void Selector::provide(Value value, wse::IntermediateOp from) {

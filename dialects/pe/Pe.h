@@ -94,6 +94,14 @@ struct Issue {
   bool noWrap = false;       // integer results have to fit
 };
 
+/// Which rows of a table lines are taken from.
+struct RowIndex {
+  std::string tensor = {}; // empty: nothing is gathered
+  int64_t step = 0;
+  int64_t rows = 0;
+  int64_t at = -1; // of all lines; -1: each line has its own
+};
+
 /// Blocks of one tensor in a host stream; see the segment op.
 struct Segment {
   std::string tensor;
@@ -102,9 +110,7 @@ struct Segment {
   llvm::SmallVector<Affine, 4> extents;
   llvm::SmallVector<int64_t, 4> strides;
   Affine offset;
-  std::string indexTensor = {}; // empty: nothing is gathered
-  int64_t indexStep = 0;
-  int64_t indexRows = 0;
+  RowIndex index;
   bool accumulate = false;
   mlir::Type halves = {}; // f16 or bf16: two in a word
 };

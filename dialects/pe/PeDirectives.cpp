@@ -105,11 +105,14 @@ void printLines(OpAsmPrinter &printer, Operation *op, ValueRange values,
 }
 
 ParseResult parseGather(OpAsmParser &parser, FlatSymbolRefAttr &ids,
-                        IntegerAttr &step, IntegerAttr &rows) {
-  int64_t stepNumber = 0, rowNumber = 0;
+                        IntegerAttr &step, IntegerAttr &rows, IntegerAttr &at) {
+  int64_t stepNumber = 0, rowNumber = 0, atNumber = -1;
   if (succeeded(parser.parseOptionalKeyword("indexed"))) {
     StringAttr name;
-    if (parser.parseSymbolName(name) || parser.parseKeyword("step") ||
+    if (parser.parseSymbolName(name) ||
+        (succeeded(parser.parseOptionalKeyword("at")) &&
+         expectInteger(parser, atNumber, form::kNumber)) ||
+        parser.parseKeyword("step") ||
         expectInteger(parser, stepNumber, form::kNumber) ||
         parser.parseKeyword("rows") ||
         expectInteger(parser, rowNumber, form::kNumber))
@@ -118,14 +121,18 @@ ParseResult parseGather(OpAsmParser &parser, FlatSymbolRefAttr &ids,
   }
   step = parser.getBuilder().getI64IntegerAttr(stepNumber);
   rows = parser.getBuilder().getI64IntegerAttr(rowNumber);
+  at = parser.getBuilder().getI64IntegerAttr(atNumber);
   return success();
 }
 
 void printGather(OpAsmPrinter &printer, Operation *, FlatSymbolRefAttr ids,
-                 IntegerAttr step, IntegerAttr rows) {
-  if (ids)
-    printer << " indexed " << ids << " step " << step.getInt() << " rows "
-            << rows.getInt();
+                 IntegerAttr step, IntegerAttr rows, IntegerAttr at) {
+  if (!ids)
+    return;
+  printer << " indexed " << ids;
+  if (at.getInt() >= 0)
+    printer << " at " << at.getInt();
+  printer << " step " << step.getInt() << " rows " << rows.getInt();
 }
 
 //===----------------------------------------------------------------------===//

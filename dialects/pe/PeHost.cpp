@@ -123,6 +123,12 @@ LogicalResult TensorOp::verify() {
        !(element.isF32() || element.isF16() || element.isBF16()))) // C6
     return emitOpError("is a parameter, but no weight or constant of f32, f16 "
                        "or bf16");
+  if (std::optional<uint64_t> experts = getExperts();
+      experts && (getRole() != Role::Intermediate || !element.isInteger(32) ||
+                  int64_t(*experts) < 1)) // C7
+    return emitOpError("chooses of ")
+           << int64_t(*experts)
+           << " experts, expected a positive number, of an intermediate of i32";
   if (getGradient() && (getRole() != Role::Output || !element.isF32())) // C6
     return emitOpError("is a gradient, but no output of f32");
   return success();
@@ -259,11 +265,12 @@ void SegmentOp::build(OpBuilder &builder, OperationState &state,
   properties.extents = encoder.encode(ArrayRef<Affine>(segment.extents));
   properties.lines = encoder.encode(segment.lines);
   properties.line_step = builder.getI64IntegerAttr(segment.lineStep);
-  if (!segment.indexTensor.empty())
+  if (!segment.index.tensor.empty())
     properties.index_tensor =
-        FlatSymbolRefAttr::get(context, segment.indexTensor);
-  properties.index_step = builder.getI64IntegerAttr(segment.indexStep);
-  properties.index_rows = builder.getI64IntegerAttr(segment.indexRows);
+        FlatSymbolRefAttr::get(context, segment.index.tensor);
+  properties.index_step = builder.getI64IntegerAttr(segment.index.step);
+  properties.index_rows = builder.getI64IntegerAttr(segment.index.rows);
+  properties.index_at = builder.getI64IntegerAttr(segment.index.at);
   if (segment.accumulate)
     properties.accumulate = builder.getUnitAttr();
   if (segment.halves)
@@ -280,9 +287,10 @@ Segment SegmentOp::getSegment() {
     segment.extents.push_back(decode(extent, getValues()));
   segment.strides.assign(getStrides().begin(), getStrides().end());
   segment.offset = decode(getOffset(), getValues());
-  segment.indexTensor = getIndexTensor().value_or("").str();
-  segment.indexStep = getIndexStep();
-  segment.indexRows = getIndexRows();
+  segment.index.tensor = getIndexTensor().value_or("").str();
+  segment.index.step = getIndexStep();
+  segment.index.rows = getIndexRows();
+  segment.index.at = getIndexAt();
   segment.accumulate = getAccumulate();
   segment.halves = getHalves().value_or(Type());
   return segment;
@@ -304,6 +312,11 @@ static LogicalResult verifyIndex(SegmentOp op, SymbolTableCollection &symbols) {
   auto rows = static_cast<int64_t>(op.getIndexRows());
   if (rows <= 0) // C3
     return op.emitOpError("gathers from a table of ") << rows << " rows";
+  const auto at = static_cast<int64_t>(op.getIndexAt());
+  if (at >= ids.getTensorType().getNumElements()) // C3
+    return withTensor(op.emitOpError("is indexed by number ")
+                          << at << " of " << op.getIndexTensorAttr(),
+                      ids);
   return success();
 }
 

@@ -36,12 +36,16 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol,
     the elements that stand here, by that name. A `gradient` is an output that is
     added to what the store collects for a parameter.
 
+    An intermediate of numbers that tokens `choose` of experts is one whose numbers a
+    run counts. (C7) It is of i32, and there is an expert.
+
     An intermediate is written by streams of launches, then read by streams of
     later ones: the host sends no word of it before all of it has come.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
       tensor intermediate @keys : tensor<64x128xf32>
+      tensor intermediate @chosen choose of 8 : tensor<64x2xi32>
       tensor input @input_ids : tensor<1x128xi64>
       tensor weight @table from <"model.onnx" at 4096> : tensor<30522x384xf32>
       tensor constant @half = dense<0.5> : tensor<1xf32> : tensor<1xf32>
@@ -54,11 +58,12 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol,
   let arguments = (ins SymbolNameAttr:$sym_name, Pe_Role:$role, TypeAttr:$type,
     OptionalAttr<Pe_FileAttr>:$source, OptionalAttr<ElementsAttr>:$value,
     OptionalAttr<FlatSymbolRefAttr>:$alias, OptionalAttr<Pe_SparseAttr>:$sparse,
-    OptionalAttr<StrAttr>:$parameter, OptionalAttr<Pe_GradientAttr>:$gradient);
+    OptionalAttr<StrAttr>:$parameter, OptionalAttr<Pe_GradientAttr>:$gradient,
+    OptionalAttr<I64Attr>:$experts);
   let assemblyFormat = [{
     $role $sym_name (`from` $source^)? (`=` $value^)? (`alias` $alias^)?
     (`sparse` $sparse^)? (`parameter` $parameter^)? (`gradient` $gradient^)?
-    `:` custom<ShapedType>($type) attr-dict
+    (`choose` `of` $experts^)? `:` custom<ShapedType>($type) attr-dict
   }];
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() {
@@ -169,7 +174,8 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">,
   let description = [{
     In line l, index i of a block is element `offset + l * line_step + sum(i[d]
     * strides[d])` of the tensor. `indexed @ids step s rows n` adds `ids[l] * s`:
-    the host gathers row ids[l] of n; negative ids count from the end.
+    the host gathers row ids[l] of n; negative ids count from the end. With `at i`
+    ids[i] is that of all lines.
 
     `accumulate` adds blocks that go out to the tensor, which starts at zero: in
     f32, the blocks of a channel in the order in which they come.
@@ -180,7 +186,7 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">,
 
     (C1) The tensor exists; a stream that goes out writes an output. (C2) One
     stride per extent, at most eight. (C3) The index tensor is an integer input
-    or constant, with a positive number of rows. (C4) A stream that goes out has
+    or constant, with a positive number of rows, and has a number `at`. (C4) A stream that goes out has
     no index. (C5) Only a stream that goes out accumulates, in a tensor of f32.
     (C6) Halves are f16 or bf16, of a stream of f32. The last word of a block of
     an odd number of elements has one of them.
@@ -193,6 +199,7 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">,
         %px = scalar px
         segment @table[%px * 4, strides = [1]] over (4) lines 8 step 0
             indexed @ids step 16 rows 100
+        segment @table[%px * 4, strides = [1]] over (4) indexed @ids at 7 step 16 rows 100
       }
       stream in @halves color 4 channels [1 -> 0:4] {
         %px = scalar px
@@ -210,7 +217,7 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">,
     Variadic<Pe_ScalarType>:$values, Pe_AffineAttr:$lines, I64Attr:$line_step,
     ArrayAttr:$extents, DenseI64ArrayAttr:$strides, Pe_AffineAttr:$offset,
     OptionalAttr<FlatSymbolRefAttr>:$index_tensor, I64Attr:$index_step,
-    I64Attr:$index_rows, UnitAttr:$accumulate, OptionalAttr<TypeAttr>:$halves);
+    I64Attr:$index_rows, I64Attr:$index_at, UnitAttr:$accumulate, OptionalAttr<TypeAttr>:$halves);
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "const Segment &":$segment)>];
   let extraClassDeclaration = [{
@@ -220,7 +227,7 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">,
     $tensor `` custom<Access>($values, $offset, $strides)
     custom<Extents>(ref($values), $extents)
     `` custom<Lines>(ref($values), $lines, $line_step)
-    `` custom<Gather>($index_tensor, $index_step, $index_rows)
+    `` custom<Gather>($index_tensor, $index_step, $index_rows, $index_at)
     (`accumulate` $accumulate^)? (`halves` $halves^)? attr-dict
   }];
 }

@@ -139,13 +139,14 @@ void printLines(mlir::OpAsmPrinter &printer, mlir::Operation *,
                 mlir::ValueRange values, AffineAttr lines,
                 mlir::IntegerAttr step);
 
-// indexed @ids step 16 rows 100, or nothing
+// indexed @ids step 16 rows 100, indexed @ids at 1 step 16 rows 100, or nothing
 mlir::ParseResult parseGather(mlir::OpAsmParser &parser,
                               mlir::FlatSymbolRefAttr &ids,
-                              mlir::IntegerAttr &step, mlir::IntegerAttr &rows);
+                              mlir::IntegerAttr &step, mlir::IntegerAttr &rows,
+                              mlir::IntegerAttr &at);
 void printGather(mlir::OpAsmPrinter &printer, mlir::Operation *,
                  mlir::FlatSymbolRefAttr ids, mlir::IntegerAttr step,
-                 mlir::IntegerAttr rows);
+                 mlir::IntegerAttr rows, mlir::IntegerAttr at);
 
 // mod(%old + 1, 8)
 mlir::ParseResult parseFunction(mlir::OpAsmParser &parser, Operands &values,

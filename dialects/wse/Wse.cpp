@@ -124,6 +124,9 @@ SmallVector<StringAttr> wsec::wse::tensorsRead(Operation *op) {
     add(load.getSource());
   if (auto gather = dyn_cast<GatherOp>(op))
     add(gather.getIds());
+  if (auto matmul = dyn_cast<MatmulOp>(op))
+    if (EntryAttr entry = matmul.getEntryAttr())
+      add(entry.getIds());
   if (auto recall = dyn_cast<RecallOp>(op))
     add(recall.getStateAttr());
   if (auto attention = dyn_cast<CachedAttentionOp>(op)) {

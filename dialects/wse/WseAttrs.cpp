@@ -309,6 +309,19 @@ LogicalResult WeightAttr::verify(EmitError emitError, FlatSymbolRefAttr tensor,
 }
 
 //===----------------------------------------------------------------------===//
+// #wse.entry
+//===----------------------------------------------------------------------===//
+
+LogicalResult EntryAttr::verify(EmitError emitError, FlatSymbolRefAttr ids,
+                                int64_t at, int64_t count, int64_t step) {
+  if (at < 0 || count < 1 || step < 1) // C1
+    return emitError() << "an entry is one of " << count << ", " << step
+                       << " elements apart, by number " << at
+                       << ", expected positive numbers";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // #wse.sparsity
 //===----------------------------------------------------------------------===//
 

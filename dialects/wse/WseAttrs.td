@@ -279,6 +279,25 @@ def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {
   }];
 }
 
+def Wse_EntryAttr : Wse_Attr<"Entry", "entry"> {
+  let summary = "Says which of several matrices of a tensor streams.";
+  let description = [{
+    The one of number `ids[at]`, of `count` that begin `step` stored elements after
+    one another. `ids`, an input or intermediate of integers, is read where the
+    tensor is, when its words begin to flow.
+
+    ```mlir
+    #wse.entry<@chosen at 1 of 8 step 98304>
+    ```
+
+    - (C1) There is one at least, and a number outside makes the run fail.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$ids, "int64_t":$at,
+                        "int64_t":$count, "int64_t":$step);
+  let assemblyFormat = "`<` $ids `at` $at `of` $count `step` $step `>`";
+  let genVerifyDecl = 1;
+}
+
 def Wse_SparsityAttr : Wse_Attr<"Sparsity", "sparsity"> {
   let summary = "Says how many weights of a product are kept.";
   let description = [{

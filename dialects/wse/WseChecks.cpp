@@ -2,8 +2,11 @@
 
 #include "dialects/wse/WseChecks.h"
 
+#include "dialects/StridedRange.h"
+
 using namespace mlir;
 using namespace wsec;
+using namespace wsec::wse;
 
 LogicalResult wse::withNote(InFlightDiagnostic error, Operation *other,
                             const Twine &note) {
@@ -39,4 +42,36 @@ FailureOr<RankedTensorType> wse::sourceType(Operation *op, Attribute source,
     return cast<RankedTensorType>(passing.getType());
   return op->emitOpError("refers to ")
          << name << ", which is no input or intermediate";
+}
+
+// (C7) of wse.matmul
+LogicalResult wse::verifyEntry(MatmulOp op, EntryAttr entry) {
+  FailureOr<RankedTensorType> ids = sourceType(op, entry.getIds());
+  if (failed(ids))
+    return failure();
+  if (!ids->getElementType().isInteger() ||
+      ids->getNumElements() <= entry.getAt())
+    return withDeclaration(op.emitOpError("takes an entry by number ")
+                               << entry.getAt() << " of " << *ids
+                               << ", expected an integer of it",
+                           op, entry.getIds());
+  const WeightAttr weight = op.getWeight();
+  ParameterOp parameter = parameterOf(op, weight);
+  if (!parameter || parameter.isResident() || op.getPacked() ||
+      weight.getType().getRank() != 2)
+    return op.emitOpError("takes entries of ")
+           << weight.getName() << ", expected matrices of a constant that "
+           << "streams, not packed";
+  SmallVector<int64_t> shape(weight.getType().getShape()),
+      strides = weight.viewStrides();
+  shape.insert(shape.begin(), entry.getCount());
+  strides.insert(strides.begin(), entry.getStep());
+  auto touched = touchedElements(shape, weight.getViewOffset(), strides);
+  const int64_t held = parameter.getTensorType().getNumElements();
+  if (!touched || touched->first < 0 || touched->second >= held)
+    return withNote(op.emitOpError("takes entries outside of ")
+                        << weight.getName() << ", which has " << held
+                        << " elements",
+                    parameter, "the tensor is declared here");
+  return success();
 }

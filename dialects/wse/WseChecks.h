@@ -46,6 +46,9 @@ mlir::FailureOr<mlir::RankedTensorType>
 sourceType(mlir::Operation *op, mlir::Attribute source,
            mlir::SymbolTableCollection *symbols = nullptr);
 
+/// (C7) of wse.matmul: the entries of its weight, and the number of one.
+llvm::LogicalResult verifyEntry(MatmulOp op, EntryAttr entry);
+
 /// The tensor, in its encoding, fits the region.
 llvm::LogicalResult verifyFits(mlir::Operation *op, mlir::RankedTensorType type,
                                RegionOp region);

@@ -79,6 +79,12 @@ LogicalResult IntermediateOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   if (!type.hasStaticShape() || !isStoreElement(type.getElementType()))
     return emitOpError("needs a static shape of f32 or i32, found ") << type;
+  // (C2)
+  if (std::optional<uint64_t> experts = getExperts();
+      experts && (int64_t(*experts) < 1 || !type.getElementType().isInteger()))
+    return emitOpError("has choices of ")
+           << int64_t(*experts) << " experts in " << type
+           << ", expected i32, and one expert at least";
   return success();
 }
 

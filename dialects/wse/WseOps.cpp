@@ -230,6 +230,10 @@ LogicalResult MatmulOp::verify() {
              << " tokens, which it multiplies by broadcast alone, as many with "
                 "each, without bias or packed weights";
   }
+  // (C7)
+  if (EntryAttr entry = getEntryAttr())
+    if (failed(verifyEntry(*this, entry)))
+      return failure();
   // (C5)
   if (!getPacked())
     return success();

@@ -205,7 +205,7 @@ def Wse_RecallOp : Wse_KernelOp<"recall", (ins FlatSymbolRefAttr:$state)> {
 
 def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
     Wse_Tiled:$input, Wse_WeightAttr:$weight, OptionalAttr<Wse_WeightAttr>:$bias,
-    Wse_MatmulVariant:$variant, UnitAttr:$packed)> {
+    Wse_MatmulVariant:$variant, UnitAttr:$packed, OptionalAttr<Wse_EntryAttr>:$entry)> {
   let summary = "Multiplies each token with a matrix that streams past.";
   let description = [{
     `result[p, n] = sum over k of input[p, k] * weight[k, n] (+ bias[n])`.
@@ -224,26 +224,26 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
       and results move along columns, partial sums along rows.
 
     `packed` says that a quantised weight streams as it is stored, 4 or 8 to a
-    word, and that PEs make f32 of it; otherwise the store does.
+    word, and that PEs make f32 of it; otherwise the store does. With an `entry` the
+    weight is the first of many, of which the one streams that it names.
 
     ```mlir
     parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
     %y = matmul %x weight <@w : tensor<6x8xf32>> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
-    - (C1) The weight is a K x N matrix, or many, the input has K features, the
-      result N.
+    - (C1) The weight is a K x N matrix, or many, the input has K features, the result N.
     - (C2) The bias has N elements.
     - (C3) Input and result have their tokens in the same rows.
     - (C4) Neither replicates features over the columns.
     - (C5) A packed weight is quantised and constant, and streams past.
     - (C6) A weight of more than two dimensions is a matrix for each of equally
-      many tokens in turn, counted over all batch elements, no token of which is
-      in two rows: `broadcast` alone, without bias, not packed.
+      many tokens in turn, over all batch elements, none in two rows: `broadcast` alone, without bias, not packed.
+    - (C7) Entries are matrices of a constant, not packed, all inside; what names them is declared.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{
-    $input `weight` $weight (`bias` $bias^)? `variant` `(` $variant `)` (`packed` $packed^)?
+    $input `weight` $weight (`bias` $bias^)? `variant` `(` $variant `)` (`packed` $packed^)? (`entry` $entry^)?
     `on` $region attr-dict `:` type($input) `->` type($result)
   }];
   let hasVerifier = 1;

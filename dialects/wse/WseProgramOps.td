@@ -405,10 +405,19 @@ def Wse_IntermediateOp : Wse_Op<"intermediate", [Symbol, HasParent<"ProgramOp">]
     intermediate @scores : tensor<2x6x6xf32>
     ```
 
+    Of one whose numbers are those that tokens `choose` of experts a run says how many
+    chose each.
+
+    ```mlir
+    intermediate @chosen : tensor<6x2xi32> choose of 8
+    ```
+
     - (C1) The shape is static, the elements are f32 or i32.
+    - (C2) Choices are i32, of one expert at least.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type);
-  let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type,
+                       OptionalAttr<I64Attr>:$experts);
+  let assemblyFormat = "$sym_name `:` $type (`choose` `of` $experts^)? attr-dict";
   let hasVerifier = 1;
 }
 

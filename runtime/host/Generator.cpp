@@ -282,6 +282,7 @@ std::vector<Likely> Generator::call(const Entry &entry, const int64_t *ids,
       require(session.callOf(entry.name, {{entry.argument, position}}));
   SessionRun run = require(
       session.call(which, options.engineOptions, nullptr, options.engine));
+  add(experts, run.experts);
   last.emplace(std::move(which), std::move(run));
 
   const HostTensor logits = require(session.output(entry.logits));
@@ -304,6 +305,7 @@ Generation Generator::generate(const std::vector<int64_t> &prompt,
   if (const auto *load = loadOf(program); load && !options.isLoaded)
     require(session.call(load->name()->str(), {}, options.engineOptions,
                          nullptr, options.engine));
+  experts.clear();
   Generation made;
   made.promptTokens = prompt.size();
   made.position = options.position;
@@ -322,8 +324,10 @@ Generation Generator::generate(const std::vector<int64_t> &prompt,
     made.ids.push_back(sampler.choose(std::move(logits)));
     made.ended = std::count(options.endTokens.begin(), options.endTokens.end(),
                             made.ids.back()) > 0;
-    if (made.ended || made.ids.size() == options.mostTokens)
+    if (made.ended || made.ids.size() == options.mostTokens) {
+      made.experts = experts;
       return made;
+    }
     logits = call(*entryAt(made.position, 1), &made.ids.back(), 1,
                   made.position, options);
     ++made.position;

@@ -32,6 +32,7 @@ struct Generation {
   uint64_t steps = 0;         ///< calls that made the others
   double cycles = 0;          ///< of the steps
   uint64_t streamedBytes = 0; ///< in the steps
+  std::vector<ExpertLoad> experts;
   double firstSeconds = 0, seconds = 0; ///< of the host
 };
 
@@ -100,6 +101,7 @@ private:
   std::vector<Entry> entries; ///< by their tokens
   int64_t room = 0;
   std::optional<std::pair<Call, SessionRun>> last;
+  std::vector<ExpertLoad> experts; ///< of the calls for one prompt
 };
 
 } // namespace wsec::runtime

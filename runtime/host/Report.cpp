@@ -170,6 +170,7 @@ RunReport makeReport(const Call &call, const std::vector<SessionRun> &runs) {
   report.replayed = run.result.replayed;
   report.rememberedLaunches = run.result.rememberedLaunches;
   report.tokens = tokensPerRun(program);
+  report.experts = run.experts;
   report.westEdge = run.result.westEdge;
   const EdgeForecast forecast = edgeForecast(program, call.entryIndex());
   report.predictedWestEdge = forecast.rows;
@@ -219,6 +220,7 @@ RunReport makeReport(const Pipeline &pipeline, const PipelineRun &run) {
 RunReport makeReport(const Generator &generator, const Generation &generation) {
   RunReport report = makeReport(generator.lastCall(), {generator.lastRun()});
   report.generation = generation;
+  report.experts = generation.experts;
   return report;
 }
 
@@ -325,6 +327,26 @@ static std::string generationText(const Generation &its, double clockGhz) {
   return out;
 }
 
+/// How far mixtures are from giving all experts as many tokens.
+static std::string expertsText(const std::vector<ExpertLoad> &loads) {
+  const auto busiest = [](const ExpertLoad &load) {
+    double sum = 0;
+    for (uint64_t tokens : load.tokens)
+      sum += double(tokens);
+    const uint64_t most =
+        *std::max_element(load.tokens.begin(), load.tokens.end());
+    return sum > 0 ? double(most) * double(load.tokens.size()) / sum : 1;
+  };
+  const auto worst =
+      std::max_element(loads.begin(), loads.end(), [&](auto &a, auto &b) {
+        return busiest(a) < busiest(b);
+      });
+  return absl::StrFormat("  experts        of %d mixtures; the busiest expert "
+                         "has %.2f x its share, of %s\n",
+                         loads.size(), busiest(*worst),
+                         inQuotes(worst->mixture));
+}
+
 std::string RunReport::text() const {
   std::string out = absl::StrFormat("%s on %s, %dx%d PEs at %.3g GHz\n",
                                     model.empty() ? "program" : model, machine,
@@ -354,6 +376,8 @@ std::string RunReport::text() const {
   if (tokens > 0)
     out += "  tokens         " + std::to_string(tokens) + " per run, " +
            readable(tokensPerSecond(), "") + " per second\n";
+  if (!experts.empty())
+    out += expertsText(experts);
   if (!kernels.empty())
     out += kindTable(*this);
   if (systems)
@@ -531,6 +555,9 @@ std::string RunReport::json() const {
   if (Json channels = channelsJson(*this); !channels.empty())
     json["channels"] = channels;
   json["kernels"] = list;
+  for (const ExpertLoad &load : experts)
+    json["experts"].push_back(
+        {{"mixture", load.mixture}, {"tokens", load.tokens}});
   for (const OutputError &error : errors) {
     Json its = {{"output", error.output},
                 {"largest", error.comparison.largest},

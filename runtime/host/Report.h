@@ -63,6 +63,7 @@ struct RunReport {
   std::vector<EdgeUse> westEdge, predictedWestEdge;
   double predictedCycles = 0;
   std::vector<KernelReport> kernels;
+  std::vector<ExpertLoad> experts; ///< of a run, or of all that is generated
   uint64_t instructions = 0, elements = 0; ///< vector instructions, all PEs
   double seconds = 0; ///< of the host: the shortest of `runs`
   double firstSeconds = 0;

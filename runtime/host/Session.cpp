@@ -452,6 +452,7 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
   for (const std::string &name : kept)
     if (const int index = read.find(name); index >= 0)
       readOff[name] = readValue(call, read, uint32_t(index));
+  run.experts = loadsOf(outputs);
   change.letBe();
   earlier.letGo();
   known.insert(outputs.begin(), outputs.end());

@@ -22,12 +22,22 @@ class WrittenLines;
 
 class MemoryX;
 
+/// How many tokens chose each expert of a mixture.
+struct ExpertLoad {
+  std::string mixture;
+  std::vector<uint64_t> tokens;
+};
+
+/// Adds loads of mixtures that `all` has, and those of others behind them.
+void add(std::vector<ExpertLoad> &all, const std::vector<ExpertLoad> &more);
+
 /// What a run gave besides tensors.
 struct SessionRun {
   RunResult result;
   Engine countedBy = Engine::Burst; ///< the cycles; not Burst after a run
   double seconds = 0;               ///< of the host, for this run
   uint64_t streamedWeightBytes = 0; ///< f32 words of weights and constants
+  std::vector<ExpertLoad> experts;  ///< in the order of the model
 };
 
 /// Values of an entry's arguments, by name.
@@ -176,6 +186,7 @@ private:
   bool isOfOtherEntry(uint32_t output) const;
   class Earlier;
   bool isShown(uint32_t tensor) const;
+  std::vector<ExpertLoad> loadsOf(const std::set<uint32_t> &written) const;
   RunResult emulate(const Call &call, PersistentState *held,
                     const EngineOptions &options, Engine engine,
                     HostPort &port);

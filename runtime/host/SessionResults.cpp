@@ -4,6 +4,7 @@
 
 #include "runtime/host/Session.h"
 
+#include "runtime/memoryx/Elements.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
@@ -85,6 +86,41 @@ std::vector<std::string> Session::written() const {
     if (store.tensor(i).role() == program::TensorRole::Output && isIn(known, i))
       names.push_back(store.tensor(i).name()->str());
   return names;
+}
+
+/// From the numbers that tokens chose, which pass through the store.
+std::vector<ExpertLoad>
+Session::loadsOf(const std::set<uint32_t> &written) const {
+  std::vector<ExpertLoad> loads;
+  for (uint32_t i : written) {
+    const program::Tensor &tensor = store.tensor(i);
+    if (tensor.experts() == 0)
+      continue;
+    ExpertLoad &load = loads.emplace_back();
+    load.mixture = tensor.name()->str();
+    load.tokens.resize(tensor.experts());
+    for (uint64_t at = 0; at < elementCount(tensor); ++at) {
+      const int64_t expert =
+          readIndex(tensor.type(), store.outputElements(i), at);
+      if (expert >= 0 && expert < int64_t(load.tokens.size()))
+        ++load.tokens[size_t(expert)];
+    }
+  }
+  return loads;
+}
+
+void add(std::vector<ExpertLoad> &all, const std::vector<ExpertLoad> &more) {
+  for (const ExpertLoad &load : more) {
+    const auto its =
+        std::find_if(all.begin(), all.end(), [&](const ExpertLoad &known) {
+          return known.mixture == load.mixture;
+        });
+    if (its == all.end())
+      all.push_back(load);
+    else
+      for (size_t i = 0; i < load.tokens.size(); ++i)
+        its->tokens[i] += load.tokens[i];
+  }
 }
 
 HostTensor Session::readOutput(const std::string &name) const {

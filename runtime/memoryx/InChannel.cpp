@@ -163,6 +163,11 @@ WordView InChannel::written(Part &part) {
   return view;
 }
 
+/// Whether each line takes a row that its own number names.
+static bool haveOwnRows(const program::Segment &segment) {
+  return segment.index_tensor() >= 0 && segment.index_at() < 0;
+}
+
 WordView InChannel::viewInPlace(const Part &part) {
   const program::Segment &segment = *part.segment;
   if (store.computed(segment.tensor()))
@@ -171,14 +176,14 @@ WordView InChannel::viewInPlace(const Part &part) {
   const uint8_t *data = store.elements(segment.tensor());
   bool words = part.wire.plain() && store.tensor(segment.tensor()).type() ==
                                         program::ElementType::F32;
-  if (!words || segment.index_tensor() >= 0 || part.blocks.size() > 1 ||
+  if (!words || haveOwnRows(segment) || part.blocks.size() > 1 ||
       block.rank > 2 || block.runStride() < 0)
     return {};
   WordView view;
   view.length = block.runLength();
   view.wordStride = size_t(block.runStride());
   view.owner = store.owner(segment.tensor());
-  int64_t first = block.offset;
+  int64_t first = block.offset + rowOffset(segment, 0);
   if (block.rank == 2) {
     // One line at a time: its runs are the rows.
     if (block.strides[0] < 0)
@@ -330,7 +335,7 @@ void InChannel::writeBlocks(const Part &part, const Block &block, size_t count,
   const int64_t from = line + first;
   const uint64_t length = block.runLength(), runs = block.elements / length;
   const TensorStore::Computed *source = store.computed(segment.tensor());
-  if (!source && segment.index_tensor() < 0 &&
+  if (!source && !haveOwnRows(segment) &&
       store.tensor(segment.tensor()).type() == program::ElementType::F32) {
     StridedWords all;
     all.loop(lines, segment.line_stride(), int64_t(pitch));
@@ -340,7 +345,7 @@ void InChannel::writeBlocks(const Part &part, const Block &block, size_t count,
       inner /= block.extents[d];
       all.loop(block.extents[d], block.strides[d], inner);
     }
-    const int64_t start = block.offset + from * segment.line_stride();
+    const int64_t start = block.offset + lineOffset(segment, from);
     return all.copy(store.elements(segment.tensor()) + start * 4, words);
   }
   for (int64_t l = 0; l < lines; ++l) {
@@ -457,21 +462,26 @@ void InChannel::packBlock(const Part &part, const Block &block, int64_t lines,
 
 int64_t InChannel::lineOffset(const program::Segment &segment,
                               int64_t line) const {
-  int64_t offset = line * segment.line_stride();
+  return line * segment.line_stride() + rowOffset(segment, line);
+}
+
+int64_t InChannel::rowOffset(const program::Segment &segment,
+                             int64_t line) const {
   if (segment.index_tensor() < 0)
-    return offset;
+    return 0;
   auto ids = uint32_t(segment.index_tensor());
+  const int64_t at = segment.index_at() < 0 ? line : segment.index_at();
   int64_t row =
-      readIndex(store.tensor(ids).type(), store.elements(ids), uint64_t(line));
+      readIndex(store.tensor(ids).type(), store.elements(ids), uint64_t(at));
   int64_t rows = segment.index_count();
   if (row < -rows || row >= rows)
     throw Error(ErrorClass::BadTensor,
                 inQuotes(store.tensor(ids).name()->string_view()) +
                     " asks for row " + std::to_string(row) + " (element " +
-                    std::to_string(line) + ") of '" +
+                    std::to_string(at) + ") of '" +
                     store.tensor(segment.tensor()).name()->str() +
                     "', which has " + std::to_string(rows) + " rows");
-  return offset + (row < 0 ? row + rows : row) * segment.index_stride();
+  return (row < 0 ? row + rows : row) * segment.index_stride();
 }
 
 } // namespace wsec::runtime

@@ -100,8 +100,9 @@ private:
   int64_t linesAtOnce(const Part &part) const;
   /// How many of these are written at a time.
   int64_t groupsAtOnce(const Part &part, int64_t lines) const;
-  /// Element that line `line` is moved by.
+  /// Element that line `line` is moved by, and how far by the row it takes.
   int64_t lineOffset(const program::Segment &segment, int64_t line) const;
+  int64_t rowOffset(const program::Segment &segment, int64_t line) const;
 
   const TensorStore &store;
   const program::HostStream &stream;

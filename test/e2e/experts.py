@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Mixtures of experts: experts.py --work DIR --mesh WxH [FORM ...]
+"""Mixtures of experts: experts.py --work DIR --mesh WxH [--mode MODE] [FORM ...]
 
 onnxruntime's MoE with every activation, and weights that a graph looks up for
-each token; with numbers, with a token that is not a number, and with an expert of
-NaN and infinities that no token chooses. onnxruntime's values, and NaN where it
-has NaN. A line a form; exit code 0 or 1.
+each token; with numbers, with a token or its scores that are not numbers, and with
+an expert of NaN and infinities that no token chooses. onnxruntime's values, and NaN
+where it has NaN; the tokens of each expert as the scores have them; of a single
+token the weights of the experts that it chose stream, and no others. A line a form;
+exit code 0 or 1.
 """
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -18,7 +21,7 @@ import onnxruntime
 from commands import run
 from onnx import helper as h
 
-TOKENS, SIZE, INNER, EXPERTS = 7, 16, 12, 4
+TOKENS, SIZE, INNER, EXPERTS = 7, 16, 12, 8
 SWIGLU = dict(activation_type="swiglu", activation_alpha=1.702, activation_beta=1.0)
 FORMS = {
     "relu-1": dict(activation_type="relu", k=1),
@@ -28,7 +31,15 @@ FORMS = {
     "swiglu-interleaved": dict(SWIGLU, k=2, swiglu_fusion=1, swiglu_limit=0.5),
     "swiglu-halves": dict(SWIGLU, k=2, swiglu_fusion=2, normalize_routing_weights=1),
     "looked-up": dict(k=2),
+    "token-relu-1": dict(activation_type="relu", k=1),
+    "token-silu-2": dict(activation_type="silu", k=2, normalize_routing_weights=1),
+    "token-swiglu": dict(SWIGLU, k=2, swiglu_fusion=1),
+    "token-looked-up": dict(k=4),
 }
+
+
+def tokens_of(form):
+    return 1 if form.startswith("token") else TOKENS
 
 
 def weights(random, how):
@@ -38,12 +49,12 @@ def weights(random, how):
             for name, shape in shapes.items()}
 
 
-def looked_up(how):
+def looked_up(how, tokens):
     """What exporters write: weights of its experts beside each token."""
     k = how["k"]
     node, constants = h.make_node, {
-        "k": [k], "one": [1], "repeats": [TOKENS, k, SIZE], "rows": [TOKENS * k, SIZE, 1],
-        "count": [TOKENS * k], "column": [TOKENS * k, 1], "sums": [TOKENS, k, SIZE], "end": [2]}
+        "k": [k], "one": [1], "repeats": [tokens, k, SIZE], "rows": [tokens * k, SIZE, 1],
+        "count": [tokens * k], "column": [tokens * k, 1], "sums": [tokens, k, SIZE], "end": [2]}
     nodes = [
         node("Softmax", ["p"], ["s"]), node("TopK", ["s", "k"], ["values", "places"]),
         node("Unsqueeze", ["x", "one"], ["x1"]), node("Expand", ["x1", "repeats"], ["xk"]),
@@ -63,13 +74,14 @@ def model(form, constants, **changes):
     how = FORMS[form] | changes
     nodes = [h.make_node("MoE", ["x", "p", "w1", "b1", "w2", "b2"], ["y"], "experts",
                          domain="com.microsoft", **how)]
-    if form == "looked-up":
-        nodes, more = looked_up(how)
+    tokens = tokens_of(form)
+    if "looked-up" in form:
+        nodes, more = looked_up(how, tokens)
         constants = constants | more
     value = h.make_tensor_value_info
     graph = h.make_graph(
-        nodes, form, [value("x", 1, [TOKENS, SIZE]), value("p", 1, [TOKENS, EXPERTS])],
-        [value("y", 1, [TOKENS, SIZE])],
+        nodes, form, [value("x", 1, [tokens, SIZE]), value("p", 1, [tokens, EXPERTS])],
+        [value("y", 1, [tokens, SIZE])],
         [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()])
     return h.make_model(graph, ir_version=9, opset_imports=[h.make_opsetid("", 17),
                                                             h.make_opsetid("com.microsoft", 1)])
@@ -87,34 +99,59 @@ def reference(form, constants):
 def cases(random, form):
     """(what is not a number, constants, inputs)"""
     constants = weights(random, FORMS[form])
-    inputs = {"x": random.standard_normal((TOKENS, SIZE)).astype("f4"),
-              "p": random.standard_normal((TOKENS, EXPERTS)).astype("f4")}
+    tokens = tokens_of(form)
+    inputs = {"x": random.standard_normal((tokens, SIZE)).astype("f4"),
+              "p": random.standard_normal((tokens, EXPERTS)).astype("f4")}
     yield "numbers", constants, inputs
     broken = {name: array.copy() for name, array in inputs.items()}
-    broken["x"][2, 3] = np.nan
-    if form != "relu-1":  # which makes 0 of it there, as the operator Relu does not
+    broken["x"][tokens // 2, 3] = np.nan
+    if "relu-1" not in form:  # which makes 0 of it there, as the operator Relu does not
         yield "a token", constants, broken
+    yield "scores", constants, {name: array.copy() for name, array in inputs.items()}
     constants = {name: array.copy() for name, array in constants.items()}
     for name, number in zip(constants, (np.nan, np.inf, -np.inf, np.nan)):
-        constants[name][3] = number
-    inputs["p"][:, 3] = -50  # the last of four, and at most three are chosen
+        constants[name][5] = number
+    inputs["p"][:, 5] = -50  # the last of eight, and at most four are chosen
     yield "an expert", constants, inputs
 
 
-def check(form, work, mesh):
+def loads(form, scores):
+    """How many tokens choose each expert."""
+    chosen = np.argsort(-scores, kind="stable")[:, :FORMS[form]["k"]]
+    return np.bincount(chosen.ravel(), minlength=EXPERTS).tolist()
+
+
+def differences(form, case, report, constants, inputs):
+    """What is wrong in the report of a run."""
+    [mixture] = report["experts"]
+    if case != "scores" and mixture["tokens"] != loads(form, inputs["p"]):
+        yield f"{mixture['tokens']} tokens of experts, expected {loads(form, inputs['p'])}"
+    each = sum(array.nbytes for array in constants.values()) // EXPERTS
+    streamed, k = report["weights"]["streamed_bytes"], FORMS[form]["k"]
+    if tokens_of(form) == 1 and not k * each <= streamed < k * each + each // 8:
+        yield f"{streamed} bytes streamed, expected {k} times {each}"
+
+
+def check(form, work, options):
     """The cases that are wrong."""
     wrong = []
     for case, constants, inputs in cases(np.random.default_rng(5), form):
         onnx.save(model(form, constants), work / "m.onnx")
         session = onnxruntime.InferenceSession(reference(form, constants), providers=["CPUExecutionProvider"])
         [expected] = session.run(None, inputs)
+        if case == "scores":
+            inputs["p"][tokens_of(form) // 2, 2] = np.nan
+            expected[tokens_of(form) // 2] = np.nan
         np.savez(work / "in.npz", **inputs)
-        run(["wsec", work / "m.onnx", "-o", work / "m.wafer", f"--mesh={mesh}", "--quiet"])
+        run(["wsec", work / "m.onnx", "-o", work / "m.wafer", f"--mesh={options.mesh}",
+             f"--mode={options.mode}", "--quiet"])
         run(["wse-run", work / "m.wafer", f"--weights={work}", "--inputs", work / "in.npz",
-             "--outputs", work / "y.npz", "--quiet"])
+             "--outputs", work / "y.npz", f"--report={work / 'run.json'}", "--quiet"])
+        report = json.loads((work / "run.json").read_text())
+        wrong += [f"{case}: {its}" for its in differences(form, case, report, constants, inputs)]
         with np.load(work / "y.npz") as found:
-            if not np.allclose(found["y"], expected, rtol=1e-5, atol=1e-5 * np.nanmax(np.abs(expected)),
-                               equal_nan=True):
+            largest = np.nan_to_num(np.abs(expected)).max()
+            if not np.allclose(found["y"], expected, rtol=1e-5, atol=1e-5 * largest, equal_nan=True):
                 wrong.append(f"{case}: {np.isnan(found['y']).sum()} NaN, expected {np.isnan(expected).sum()}")
     return wrong
 
@@ -124,11 +161,12 @@ def main():
     parser.add_argument("forms", nargs="*", default=list(FORMS))
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--mesh", required=True)
+    parser.add_argument("--mode", default="stream")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     isGood = True
     for form in options.forms or FORMS:
-        wrong = check(form, options.work, options.mesh)
+        wrong = check(form, options.work, options)
         print(f"{form}: {'; '.join(wrong) or 'as onnxruntime'}", flush=True)
         isGood &= not wrong
     return 0 if isGood else 1

@@ -34,6 +34,7 @@ def build(name, attention, window):
     if getattr(config, "sliding_window", None):
         config.sliding_window = window or config.max_position_embeddings
     config._attn_implementation = attention
+    config._experts_implementation = "batched_mm"
     model = model_class(config).eval()
     # Norms and biases begin as ones and zeros, which would hide mistakes.
     for parameter in model.parameters():
@@ -71,6 +72,9 @@ def main():
     model, config = build(words.architecture, words.attention, words.window)
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    sizes = {"key": size, "value": size}
+    if hasattr(config, "kv_lora_rank"):  # what all heads' keys and values are made of, and keys with positions
+        heads, sizes = 1, {"key": config.kv_lora_rank, "value": config.qk_rope_head_dim}
     batch, every = (2, {0: "batch"}) if words.batch else (1, {})
     inputs = {"input_ids": (torch.randint(3, 61, (batch, TOKENS)), {1: "sequence"} | every)}
     if not words.no_mask:
@@ -80,7 +84,8 @@ def main():
                                   {1: "sequence"} | every)
     step, pairs = Step(model, list(inputs)), [f"{i}.{kind}" for i in range(config.num_hidden_layers)
                                               for kind in ("key", "value")]
-    inputs |= {"past_key_values." + pair: (torch.randn(batch, heads, PAST, size), {2: "past"} | every) for pair in pairs}
+    inputs |= {"past_key_values." + pair: (torch.randn(batch, heads, PAST, sizes[pair.split(".")[1]]), {2: "past"} | every)
+               for pair in pairs}
     values, axes = zip(*inputs.values())
     names = {"input_names": list(inputs), "output_names": ["logits", *("present." + pair for pair in pairs)]}
     if words.exporter == "script":

@@ -245,10 +245,16 @@ void checkIndexTensor(const program::Segment &segment, const Interval &lines,
     throw badProgram(where, "takes rows from a table of " +
                                 std::to_string(segment.index_count()) +
                                 " rows");
-  if (lines.high > int64_t(elementCount(ids)))
+  const auto count = int64_t(elementCount(ids));
+  if (segment.index_at() >= count)
+    throw badProgram(where, "takes row " + std::to_string(segment.index_at()) +
+                                " of " + inQuotes(ids.name()->str()) +
+                                ", which has " + std::to_string(count) +
+                                " indices");
+  if (segment.index_at() < 0 && lines.high > count)
     throw badProgram(where, "has " + std::to_string(lines.high) + " lines, " +
                                 inQuotes(ids.name()->str()) + " has " +
-                                std::to_string(elementCount(ids)) + " indices");
+                                std::to_string(count) + " indices");
 }
 
 bool isFloat(program::ElementType type) {

@@ -100,3 +100,68 @@ func.func @gated(%x: tensor<3x3xf32>, %p: tensor<3x2xf32>) -> tensor<3x2xf32> {
   %y = onnx.reduce sum %r {axes = array<i64: 1>, keepdims = false} : tensor<3x1x2xf32> -> tensor<3x2xf32>
   return %y : tensor<3x2xf32>
 }
+
+// -----
+
+// One token that chose two of four experts: each is two products by the weights
+// of a number, with a bias of that number; of what is gated columns alone.
+// CHECK-LABEL: func.func @few
+// CHECK: onnx.top_k %arg1 {onnx.experts = 4 : i64}
+// CHECK: %[[ID0:.*]] = onnx.slice %{{.*}} {starts = array<i64: 0>, steps = array<i64: 1>} : tensor<2xi64> -> tensor<1xi64>
+// CHECK-DAG: %[[U0:.*]] = onnx.experts %arg0, %[[ID0]], %[[ODD:.*]] : (tensor<1x3xf32>, tensor<1xi64>, tensor<4x3x2xf32>) -> tensor<1x2xf32>
+// CHECK-DAG: %[[B0:.*]] = onnx.gather %[[BIAS:.*]], %[[ID0]] : (tensor<4x2xf32>, tensor<1xi64>) -> tensor<1x2xf32>
+// CHECK: %[[S0:.*]] = onnx.binary add %[[U0]], %[[B0]]
+// CHECK: %[[W0:.*]] = onnx.slice %{{.*}} -> tensor<1x1xf32>
+// CHECK: %[[T0:.*]] = onnx.binary mul %[[S0]], %[[W0]]
+// CHECK: %[[ID1:.*]] = onnx.slice %{{.*}} {starts = array<i64: 1>, steps = array<i64: 1>} : tensor<2xi64> -> tensor<1xi64>
+// CHECK: onnx.experts %arg0, %[[ID1]], %[[ODD]]
+// CHECK: %[[T1:.*]] = onnx.binary mul
+// CHECK: %[[SUM:.*]] = onnx.binary add %[[T0]], %[[T1]]
+// CHECK-NOT: onnx.expand
+// CHECK: return %[[SUM]]
+func.func @few(%x: tensor<1x3xf32>, %p: tensor<1x4xf32>) -> tensor<1x2xf32> {
+  %w = onnx.constant dense<0.5> : tensor<4x3x4xf32>
+  %bias = onnx.constant dense<0.25> : tensor<4x4xf32>
+  %ids, %values = onnx.top_k %p : tensor<1x4xf32> -> tensor<1x2xi64>, tensor<1x2xf32>
+  %numbers = onnx.reshape %ids : tensor<1x2xi64> -> tensor<2xi64>
+  %one = onnx.reshape %x : tensor<1x3xf32> -> tensor<1x1x3xf32>
+  %twice = onnx.expand %one : tensor<1x1x3xf32> -> tensor<1x2x3xf32>
+  %rows = onnx.reshape %twice : tensor<1x2x3xf32> -> tensor<2x3xf32>
+  %u = onnx.experts %rows, %numbers, %w : (tensor<2x3xf32>, tensor<2xi64>, tensor<4x3x4xf32>) -> tensor<2x4xf32>
+  %biases = onnx.gather %bias, %numbers : (tensor<4x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+  %b = onnx.binary add %u, %biases : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %odd = onnx.slice %b {starts = array<i64: 0, 1>, steps = array<i64: 1, 2>} : tensor<2x4xf32> -> tensor<2x2xf32>
+  %column = onnx.reshape %values : tensor<1x2xf32> -> tensor<2x1xf32>
+  %m = onnx.binary mul %odd, %column : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  %r = onnx.reshape %m : tensor<2x2xf32> -> tensor<1x2x2xf32>
+  %y = onnx.reduce sum %r {axes = array<i64: 1>, keepdims = false} : tensor<1x2x2xf32> -> tensor<1x2xf32>
+  return %y : tensor<1x2xf32>
+}
+
+// -----
+
+// Rows that nothing adds up are put beside one another.
+// CHECK-LABEL: func.func @few_alone
+// CHECK-COUNT-2: onnx.experts {{.*}} -> tensor<1x2xf32>
+// CHECK: onnx.concat {{.*}} -> tensor<2x2xf32>
+func.func @few_alone(%x: tensor<2x3xf32>, %p: tensor<2x4xf32>) -> tensor<2x2xf32> {
+  %w = onnx.constant dense<0.5> : tensor<4x3x2xf32>
+  %ids, %values = onnx.top_k %p : tensor<2x4xf32> -> tensor<2x1xi64>, tensor<2x1xf32>
+  %numbers = onnx.reshape %ids : tensor<2x1xi64> -> tensor<2xi64>
+  %y = onnx.experts %x, %numbers, %w : (tensor<2x3xf32>, tensor<2xi64>, tensor<4x3x2xf32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+
+// -----
+
+// All weights stream past three rows that chose of four experts.
+// CHECK-LABEL: func.func @not_few
+// CHECK-COUNT-4: onnx.binary equal
+// CHECK-NOT: onnx.experts %
+func.func @not_few(%x: tensor<3x3xf32>, %p: tensor<3x4xf32>) -> tensor<3x2xf32> {
+  %w = onnx.constant dense<0.5> : tensor<4x3x2xf32>
+  %ids, %values = onnx.top_k %p : tensor<3x4xf32> -> tensor<3x1xi64>, tensor<3x1xf32>
+  %numbers = onnx.reshape %ids : tensor<3x1xi64> -> tensor<3xi64>
+  %y = onnx.experts %x, %numbers, %w : (tensor<3x3xf32>, tensor<3xi64>, tensor<4x3x2xf32>) -> tensor<3x2xf32>
+  return %y : tensor<3x2xf32>
+}

@@ -105,3 +105,32 @@ func.func @also_read_whole(%x: tensor<2x5x8xf32>) -> (tensor<2x5x12xf32>, tensor
   %p = onnx.slice %y {starts = array<i64: 0, 0, 0>, steps = array<i64: 1, 1, 1>} : tensor<2x5x12xf32> -> tensor<2x5x4xf32>
   return %y, %p : tensor<2x5x12xf32>, tensor<2x5x4xf32>
 }
+
+// Zeros that are written to piece by piece, transposed as a scatter wants it,
+// are the pieces joined.
+// CHECK-LABEL: func.func @written_in_pieces
+// CHECK: %[[ALL:.*]] = onnx.concat %arg0, %arg1 {axis = 2 : i64{{.*}}} : (tensor<2x4x8xf32>, tensor<2x4x4xf32>) -> tensor<2x4x12xf32>
+// CHECK: return %[[ALL]]
+func.func @written_in_pieces(%a: tensor<2x4x8xf32>, %b: tensor<2x4x4xf32>) -> tensor<2x4x12xf32> {
+  %zeros = onnx.constant dense<0.0> : tensor<f32> view offset 0 strides [0, 0, 0] -> tensor<12x4x2xf32>
+  %ta = onnx.transpose %a {perm = array<i64: 2, 1, 0>} : tensor<2x4x8xf32> -> tensor<8x4x2xf32>
+  %tb = onnx.transpose %b {perm = array<i64: 2, 1, 0>} : tensor<2x4x4xf32> -> tensor<4x4x2xf32>
+  %rest = onnx.slice %zeros {starts = array<i64: 8, 0, 0>, steps = array<i64: 1, 1, 1>} : tensor<12x4x2xf32> -> tensor<4x4x2xf32>
+  %first = onnx.concat %ta, %rest {axis = 0 : i64} : (tensor<8x4x2xf32>, tensor<4x4x2xf32>) -> tensor<12x4x2xf32>
+  %kept = onnx.slice %first {starts = array<i64: 0, 0, 0>, steps = array<i64: 1, 1, 1>} : tensor<12x4x2xf32> -> tensor<8x4x2xf32>
+  %second = onnx.concat %kept, %tb {axis = 0 : i64} : (tensor<8x4x2xf32>, tensor<4x4x2xf32>) -> tensor<12x4x2xf32>
+  %y = onnx.transpose %second {perm = array<i64: 2, 1, 0>} : tensor<12x4x2xf32> -> tensor<2x4x12xf32>
+  return %y : tensor<2x4x12xf32>
+}
+
+// A slice of elements of both parts stays.
+// CHECK-LABEL: func.func @across_parts
+// CHECK: %[[ALL:.*]] = onnx.concat
+// CHECK: onnx.slice %[[ALL]] {{.*}} -> tensor<2x2xf32>
+// CHECK: onnx.slice %arg1 {{.*}}starts = array<i64: 1, 3>, steps = array<i64: 1, -2>{{.*}} : tensor<2x4xf32> -> tensor<1x2xf32>
+func.func @across_parts(%a: tensor<2x8xf32>, %b: tensor<2x4xf32>) -> (tensor<2x2xf32>, tensor<1x2xf32>) {
+  %all = onnx.concat %a, %b {axis = 1 : i64} : (tensor<2x8xf32>, tensor<2x4xf32>) -> tensor<2x12xf32>
+  %y = onnx.slice %all {starts = array<i64: 0, 7>, steps = array<i64: 1, 1>} : tensor<2x12xf32> -> tensor<2x2xf32>
+  %z = onnx.slice %all {starts = array<i64: 1, 11>, steps = array<i64: 1, -2>} : tensor<2x12xf32> -> tensor<1x2xf32>
+  return %y, %z : tensor<2x2xf32>, tensor<1x2xf32>
+}

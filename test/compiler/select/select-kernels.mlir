@@ -283,3 +283,25 @@ func.func @main(%x: tensor<6xui8> {onnx.name = "x"}) -> (tensor<6xui8> {onnx.nam
   %y = onnx.binary add %x, %x {node = "double"} : (tensor<6xui8>, tensor<6xui8>) -> tensor<6xui8>
   return %y : tensor<6xui8>
 }
+
+// -----
+
+// An expert of the second of two numbers that a token chose streams alone, and a
+// row of biases by the same number, which the store looks up where it is.
+// CHECK-LABEL: wse.program @main
+// CHECK: top_k
+// CHECK: intermediate @best : tensor<1x2xi32> choose of 8
+// CHECK: store {{.*}} to "best"
+// CHECK: matmul {{.*}} weight <@constant : tensor<16x8xf32>> variant({{[a-z]+}}) entry <@best at 1 of 8 step 128>
+// CHECK: gather <@constant_1 : tensor<8x8xf32>> at <@best : tensor<1xi32> view 1 strides [1]>
+func.func @main(%x: tensor<1x16xf32> {onnx.name = "x"}, %p: tensor<1x8xf32> {onnx.name = "p"}) -> (tensor<1x8xf32> {onnx.name = "y"}) {
+  %w = onnx.constant external<"m.data", 0, 4096> : tensor<8x16x8xf32>
+  %b = onnx.constant external<"m.data", 4096, 256> : tensor<8x8xf32>
+  %i, %v = onnx.top_k %p {node = "best", onnx.experts = 8 : i64} : tensor<1x8xf32> -> tensor<1x2xi64>, tensor<1x2xf32>
+  %ids = onnx.reshape %i : tensor<1x2xi64> -> tensor<2xi64>
+  %id = onnx.slice %ids {starts = array<i64: 1>, steps = array<i64: 1>} : tensor<2xi64> -> tensor<1xi64>
+  %u = onnx.experts %x, %id, %w {node = "up"} : (tensor<1x16xf32>, tensor<1xi64>, tensor<8x16x8xf32>) -> tensor<1x8xf32>
+  %r = onnx.gather %b, %id {node = "bias"} : (tensor<8x8xf32>, tensor<1xi64>) -> tensor<1x8xf32>
+  %y = onnx.binary add %u, %r {node = "sum"} : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+  return %y : tensor<1x8xf32>
+}

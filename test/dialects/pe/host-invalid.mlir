@@ -300,6 +300,38 @@ pe.program @segment_c3_rows mesh [1, 1] machine "wse2" launch_color 0 {
 
 // -----
 
+pe.program @segment_c3_at mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-note @below {{the tensor}}
+  tensor input @ids : tensor<4xi64>
+  stream in @s color 1 channels [0 -> 0:1] {
+    // expected-error @below {{is indexed by number 4 of @ids}}
+    segment @ids[0, strides = [1]] over (1) lines 4 step 0 indexed @ids at 4 step 1 rows 4
+  }
+}
+
+// -----
+
+pe.program @tensor_c7_role mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-error @below {{chooses of 8 experts, expected a positive number, of an intermediate of i32}}
+  tensor input @ids choose of 8 : tensor<4xi32>
+}
+
+// -----
+
+pe.program @tensor_c7_type mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-error @below {{chooses of 8 experts, expected a positive number, of an intermediate of i32}}
+  tensor intermediate @scores choose of 8 : tensor<4xf32>
+}
+
+// -----
+
+pe.program @tensor_c7_number mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-error @below {{chooses of 0 experts, expected a positive number, of an intermediate of i32}}
+  tensor intermediate @ids choose of 0 : tensor<4xi32>
+}
+
+// -----
+
 pe.program @segment_c4 mesh [1, 1] machine "wse2" launch_color 0 {
   tensor input @ids : tensor<4xi64>
   tensor output @y : tensor<4xf32>

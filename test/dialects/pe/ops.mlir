@@ -74,6 +74,8 @@ pe.program @gather mesh [4, 2] machine "wse2" launch_color 0 model "tiny.onnx" {
     %px = scalar px
     // CHECK: segment @table[%{{.*}} * 4, strides = [1]] over (4) lines 8 step 0 indexed @ids step 16 rows 100
     segment @table[%px * 4, strides = [1]] over (4) lines 8 step 0 indexed @ids step 16 rows 100
+    // CHECK: segment @table[%{{.*}} * 4, strides = [1]] over (4) indexed @ids at 7 step 16 rows 100
+    segment @table[%px * 4, strides = [1]] over (4) indexed @ids at 7 step 16 rows 100
   }
   // CHECK: stream out @result color 5 channels [0 -> 0:2] {
   // CHECK: segment @y[%{{.*}}, strides = [4, 1]] over (%{{.*}}, 4)

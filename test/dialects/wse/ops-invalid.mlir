@@ -271,6 +271,20 @@ wse.program @intermediate_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
+wse.program @intermediate_c2_type state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{has choices of 4 experts in 'tensor<6xf32>', expected i32, and one expert at least}}
+  intermediate @t : tensor<6xf32> choose of 4
+}
+
+// -----
+
+wse.program @intermediate_c2_number state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{has choices of 0 experts in 'tensor<6xi32>', expected i32, and one expert at least}}
+  intermediate @t : tensor<6xi32> choose of 0
+}
+
+// -----
+
 #split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @store_c1_strides state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
@@ -2006,6 +2020,76 @@ wse.program @matmul_c5_stays state(selected) mesh(4x5) machine("wse2") {
   // expected-error@below {{streams "w" packed, which stays where it is}}
   %y = matmul %x weight <@w : tensor<6x6xf32>> variant(stationary) packed on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @matmul_c7_nothing state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  parameter @w = external<"f", 0, 576> : tensor<4x6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{refers to @ids, which is no input or intermediate}}
+  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(reduce) entry <@ids at 1 of 4 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @matmul_c7_number state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // expected-note@below {{the tensor is declared here}}
+  intermediate @ids : tensor<2xi32>
+  parameter @w = external<"f", 0, 576> : tensor<4x6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{takes an entry by number 2 of 'tensor<2xi32>', expected an integer of it}}
+  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(reduce) entry <@ids at 2 of 4 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @matmul_c7_type state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note@below {{the tensor is declared here}}
+  input @x : tensor<6x6xf32>
+  parameter @w = external<"f", 0, 576> : tensor<4x6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{takes an entry by number 0 of 'tensor<6x6xf32>', expected an integer of it}}
+  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(reduce) entry <@x at 0 of 4 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @matmul_c7_constant state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  intermediate @ids : tensor<2xi32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{takes entries of "x", expected matrices of a constant that streams, not packed}}
+  %y = matmul %x weight <@x : tensor<6x6xf32>> variant(reduce) entry <@ids at 0 of 1 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @matmul_c7_inside state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  intermediate @ids : tensor<2xi32>
+  // expected-note@below {{the tensor is declared here}}
+  parameter @w = external<"f", 0, 576> : tensor<4x6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{takes entries outside of "w", which has 144 elements}}
+  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(reduce) entry <@ids at 0 of 5 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+// expected-error@below {{an entry is one of 4, 0 elements apart, by number 1, expected positive numbers}}
+#entry_c1 = #wse.entry<@ids at 1 of 4 step 0>
 
 // -----
 

@@ -23,6 +23,9 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   // CHECK: input @mask : tensor<1x6xf32>
   input @mask : tensor<1x6xf32>
   input @numbers : tensor<6x6xi64>
+  // CHECK: intermediate @chosen : tensor<6x2xi32> choose of 8
+  intermediate @chosen : tensor<6x2xi32> choose of 8
+  parameter @experts = external<"m.data", 528, 1152> : tensor<8x6x6xf32>
   parameter @c = dense<2.0> : tensor<2xf32>
   parameter @wte = external<"m.data", 0, 240> : tensor<10x6xf32>
   parameter @wpe = external<"m.data", 240, 144> : tensor<1x6x6xf32>
@@ -61,6 +64,8 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   %rms = rms_norm %ln scale <@g : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x6x6xf32, #split>
   // CHECK: %q = matmul %rms weight <@wq : tensor<6x6xf32> view 0 strides [1, 6]> bias {{.*}} variant(reduce)
   %q = matmul %rms weight <@wq : tensor<6x6xf32> view 0 strides [1, 6]> bias <@bq : tensor<6xf32>> variant(reduce) on @r {nodes = ["q"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
+  // CHECK: %expert = matmul %rms weight <@experts : tensor<6x6xf32>> variant(reduce) entry <@chosen at 3 of 8 step 36>
+  %expert = matmul %rms weight <@experts : tensor<6x6xf32>> variant(reduce) entry <@chosen at 3 of 8 step 36> on @r {nodes = ["expert"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
   // CHECK: %sparse = sparse_matmul %rms weight <@wq : tensor<6x6xf32>> bias {{.*}} sparsity <keep 1 of 4 rest 1 random seed 3>
   %sparse = sparse_matmul %rms weight <@wq : tensor<6x6xf32>> bias <@bq : tensor<6xf32>> sparsity <keep 1 of 4 rest 1 random seed 3> on @r {nodes = ["sparse"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
   // CHECK: %heads = matmul %rms weight <@heads : tensor<3x6x6xf32>> variant(broadcast)

@@ -44,6 +44,16 @@ protected:
     stream().segments.push_back(std::move(segment));
     return *stream().segments.back();
   }
+  /// Of rows that input 1 names.
+  program::SegmentT &addGather(std::unique_ptr<program::SegmentT> segment,
+                               int64_t ids) {
+    addTensor(*builder, "ids", program::TensorRole::Input, {ids},
+              program::ElementType::I64);
+    segment->index_tensor = 1;
+    segment->index_stride = features;
+    segment->index_count = rows;
+    return addSegment(std::move(segment));
+  }
 
   void load() {
     stateCodeBytes(*builder);
@@ -316,34 +326,27 @@ TEST_F(InStreamTest, SegmentsFollowOneAnother) {
 
 TEST_F(InStreamTest, GathersRowsByIndex) {
   build(3);
-  addTensor(*builder, "ids", program::TensorRole::Input, {3},
-            program::ElementType::I64);
-  program::SegmentT &segment =
-      addSegment(makeSegment(0, 3, 0, {size}, {1}, start));
-  segment.index_tensor = 1;
-  segment.index_stride = features;
-  segment.index_count = rows;
+  addGather(makeSegment(0, 3, 0, {1}, {1}, start), 3);
   load();
   std::vector<int64_t> ids{5, -1, 0};
   store->bindInput(1, reinterpret_cast<const uint8_t *>(ids.data()), loaded);
-  Words words = takeAll(1000);
-  ASSERT_EQ(words.size(), 30u);
-  EXPECT_EQ(words[0], 50.f);
-  EXPECT_EQ(words[10], 70.f);
-  EXPECT_EQ(words[29], 9.f);
+  EXPECT_EQ(takeAll(1000), (Words{50, 54, 57, 70, 74, 77, 0, 4, 7}));
+}
+
+TEST_F(InStreamTest, TakesAllLinesFromOneRow) {
+  build(1);
+  addGather(makeSegment(0, 2, 2, {3}, {1}, 0), 3).index_at = 1;
+  load();
+  const int64_t ids[] = {8, -2, 8}; // of which two are outside
+  store->bindInput(1, reinterpret_cast<const uint8_t *>(ids), loaded);
+  EXPECT_EQ(takeAll(1000), (Words{60, 61, 62, 62, 63, 64}));
 }
 
 TEST_F(InStreamTest, RefusesIndexOutsideTable) {
   build(1);
-  addTensor(*builder, "ids", program::TensorRole::Input, {2},
-            program::ElementType::I32);
-  program::SegmentT &segment =
-      addSegment(makeSegment(0, 2, 0, {size}, {1}, start));
-  segment.index_tensor = 1;
-  segment.index_stride = features;
-  segment.index_count = rows;
+  addGather(makeSegment(0, 2, 0, {size}, {1}, start), 2);
   load();
-  std::vector<int32_t> ids{1, 8};
+  std::vector<int64_t> ids{1, 8};
   store->bindInput(1, reinterpret_cast<const uint8_t *>(ids.data()), loaded);
   try {
     memory->next(0, 0, 100);

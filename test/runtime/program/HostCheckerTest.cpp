@@ -319,6 +319,12 @@ TEST_F(HostCheckerTest, MoreLinesThanIndices) {
                 "5 indices");
 }
 
+TEST_F(HostCheckerTest, RowOfAllLinesOutsideIndices) {
+  stream(0).segments[1]->index_at = 5;
+  expectRefused("BadProgram: stream 'rows', segment 1: takes row 5 of 'ids', "
+                "which has 5 indices");
+}
+
 TEST_F(HostCheckerTest, IndicesOfOtherType) {
   stream(0).segments[1]->index_tensor = 2;
   expectRefused("BadProgram: stream 'rows', segment 1: takes rows from 'one', "

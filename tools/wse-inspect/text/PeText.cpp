@@ -359,6 +359,8 @@ void ProgramPrinter::print(const TensorT &tensor) {
       text += " rows " + this->tensor(size_t(gradient.rows));
     text += ">";
   }
+  if (tensor.experts > 0)
+    text += " choose of " + std::to_string(tensor.experts);
   out.line(text + " : " + type);
 }
 
@@ -381,8 +383,10 @@ void ProgramPrinter::print(const SegmentT &segment, const ValueNames &values,
     text += " lines " + values.sum(*segment.lines) + " step " +
             std::to_string(segment.line_stride);
   if (segment.index_tensor >= 0)
-    text += " indexed " + tensor(size_t(segment.index_tensor)) + " step " +
-            std::to_string(segment.index_stride) + " rows " +
+    text += " indexed " + tensor(size_t(segment.index_tensor)) +
+            (segment.index_at < 0 ? ""
+                                  : " at " + std::to_string(segment.index_at)) +
+            " step " + std::to_string(segment.index_stride) + " rows " +
             std::to_string(segment.index_count);
   if (segment.accumulate)
     text += " accumulate";
