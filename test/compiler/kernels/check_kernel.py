@@ -342,6 +342,12 @@ class Checker(AttentionCases):
                 y = p.op(f"sparse_matmul {value} weight {p.weight('w', w)} bias {p.weight('b', bias)} sparsity {sparsity} : {type} -> {result}", result)
                 score = sparse_masks.scores("w", w, method, 5)
                 p.store(y, "y", x @ (w * sparse_masks.highest(score, group, kept, rest)) + bias)
+                # Groups of input features.
+                v, rest = self.normal(k, n), min(rest, k % group)
+                z = p.op(f"sparse_matmul {value} weight {p.weight('v', v)} bias {p.weight('b', bias)} "
+                         f"sparsity <keep {kept} of {group} rest {rest} {method} seed 5> transposed : {type} -> {result}", result)
+                score = sparse_masks.scores("v", v, method, 5).T
+                p.store(z, "z", x @ (v * sparse_masks.highest(score, group, kept, rest).T) + bias)
                 self.check(p, f"sparse_matmul-{method}-{columns}-{k}x{n}-{case}")
 
     def reduce_tokens(self):
