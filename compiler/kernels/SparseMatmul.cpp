@@ -14,7 +14,8 @@
 // weights.
 //
 // Transposed, groups are of input features, and results stay: activations are
-// multicast along the row, and column n gets the records of its own features:
+// multicast along the row, those of some groups at once, and column n gets the
+// records of its own features:
 //
 //   y[n] += value * activations[index .. + channels]
 //
@@ -34,6 +35,8 @@ using pe::SparseAttr;
 constexpr int64_t unrolled = 8;
 /// Words that two buffers of records may take; larger ones are one.
 constexpr int64_t mostBufferWords = 4096;
+/// Words of activations of a row, all that a PE hears at once.
+constexpr int64_t mostHeardWords = 4096;
 
 struct Shape {
   Layout in, out;
@@ -71,14 +74,29 @@ struct Shape {
     return own * std::max(wholeGroups() ? words(sparsity.getKept()) : 0,
                           words(sparsity.getRest()));
   }
+  int64_t groups() const { return wholeGroups() + (lastGroup() ? 1 : 0); }
+  /// Groups whose activations a PE hears at once; of partial sums all count.
+  int64_t groupsAtOnce() const {
+    if (!exchanges || !transposed)
+      return groups();
+    const int64_t times = (n * pitch + mostHeardWords - 1) / mostHeardWords;
+    return std::max<int64_t>(1, groups() / times);
+  }
+  int64_t times() const {
+    return (groups() + groupsAtOnce() - 1) / groupsAtOnce();
+  }
   /// Words of what is sent to others in the row, or heard from them.
   int64_t exchangedWords() const {
     if (!exchanges)
       return 0;
-    return (transposed ? n : group()) * pitch;
+    const int64_t heard = std::min(n, groupsAtOnce() * sparsity.getGroup());
+    return (transposed ? heard : group()) * pitch;
   }
   int64_t buffers() const {
-    return wholeGroups() > 1 && 2 * bufferWords() <= mostBufferWords ? 2 : 1;
+    const int64_t heard = transposed ? exchangedWords() : 0;
+    return wholeGroups() > 1 && 2 * bufferWords() + heard <= mostBufferWords
+               ? 2
+               : 1;
   }
 };
 
@@ -174,7 +192,8 @@ KernelCost SparseMatmul::costOf(wse::SparseMatmulOp op,
   double rowWords = double(shape.rowWords());
   cost.fabric = rowWords * double(shape.own);
   if (shape.exchanges && shape.transposed) {
-    cost.serial = multicastRowCycles(machine, double(shape.n) * channels);
+    cost.serial = double(shape.times()) *
+                  multicastRowCycles(machine, double(shape.exchangedWords()));
   } else if (shape.exchanges) {
     cost.fabric = std::max(cost.fabric, double(shape.n) * channels);
     cost.serial = model.chain(width, 0) + model.multicast(width, 0);
@@ -197,6 +216,7 @@ struct Groups {
   int64_t features; ///< of each
   int64_t kept;
   int64_t firstWord; ///< in the stored records
+  int64_t base;      ///< feature that is first in what is exchanged
 };
 
 class SparseMatmulWriter {
@@ -210,9 +230,10 @@ public:
 private:
   const Tile &holders() const { return shape.transposed ? out : in; }
   void initialise();
-  void hearActivations();
+  void hearActivations(int64_t from, int64_t to);
   SparseAttr records(const HostTensor &weight);
   void stream(StringRef tensor, const Groups &groups);
+  void multiplyAll(StringRef tensor, const Groups &groups);
   void multiply(const Groups &groups);
   void fill(const Groups &groups, int64_t buffer);
   void addGroup(const Groups &groups, Affine number, int64_t buffer);
@@ -301,7 +322,8 @@ void SparseMatmulWriter::addGroup(const Groups &groups, Affine number,
     b.vector(Opcode::Mov, {groups.features, out.channels},
              Operand::memory(exchanged, 0, {out.pitch, 1}),
              {Operand::immediate(0)});
-  const Affine first = number * groups.features + Affine(groups.firstFeature);
+  const Affine first =
+      number * groups.features + Affine(groups.firstFeature - groups.base);
   if (groups.kept > 0)
     b.loop(holders().features, [&](Affine feature) {
       addProducts(groups, feature, first, buffers[buffer]);
@@ -345,12 +367,26 @@ void SparseMatmulWriter::addProducts(const Groups &groups, Affine feature,
     add(i);
 }
 
-/// All of the row; a column alone has them.
-void SparseMatmulWriter::hearActivations() {
+/// Features [from, to) of the row, which columns have in their order.
+void SparseMatmulWriter::hearActivations(int64_t from, int64_t to) {
+  auto place = [&](Value feature) { return s.min(s.max(feature, from), to); };
+  const Value begin = place(in.firstFeature);
+  const Value end = place(s.add(in.firstFeature, in.features));
+  const Value own = s.sub(end, begin), behind = s.sub(to, end);
+  GroupBlock block;
+  block.extents = {own, in.channels};
+  block.own = Operand::memory(
+      in.buffer,
+      Affine(s.min(s.sub(begin, in.firstFeature), in.features)) * in.pitch,
+      {in.pitch, 1});
+  block.anyOwn = s.less(0, own);
+  block.wordsBehind = s.mul(behind, in.channels);
+  block.anyBehind = s.less(0, behind);
   b.where(in.active, [&] {
-    multicastRow(b, in, {shape.n, in.channels},
-                 Operand::memory(exchanged, 0, {shape.pitch, 1}),
-                 Operand::fabric(b.color(StreamPattern::RowCast), 2));
+    multicastBlocks(b, PEGroups::wholeRow(b.machine()), block,
+                    {to - from, in.channels},
+                    Operand::memory(exchanged, 0, {shape.pitch, 1}),
+                    Operand::fabric(b.color(StreamPattern::RowCast), 2));
   });
 }
 
@@ -363,25 +399,35 @@ void SparseMatmulWriter::write() {
     buffers[i] = b.scratch("records", shape.bufferWords());
   if (shape.exchanges) {
     exchanged = b.scratch("partial", shape.exchangedWords());
-    if (shape.transposed)
-      hearActivations();
-    else
+    if (!shape.transposed)
       b.where(out.active, [&] { keepRowSums(b, out, shape.n); });
   }
-  for (Groups groups : {Groups{whole, 0, size, sparse.getKept(), 0},
-                        Groups{1, whole * size, shape.lastGroup(),
-                               sparse.getRest(), sparse.getWholeWords()}}) {
-    if (groups.count == 0 || groups.features == 0)
-      continue;
-    if (groups.kept > 0)
-      stream(tensor, groups);
-    // Indices are loaded where there are tokens: a guard holds up vectors only.
-    b.loop(out.active, [&](Affine) { multiply(groups); });
-    if (Value inVain = b.hearsInVain(StreamPattern::Column))
-      b.loop(inVain, [&](Affine) {
-        b.loop(groups.count, [&](Affine) { fill(groups, 0); });
-      });
+  const int64_t wholeGroupWords = shape.k * shape.words(sparse.getKept());
+  for (int64_t begin = 0; begin < shape.groups();
+       begin += shape.groupsAtOnce()) {
+    const int64_t end = std::min(begin + shape.groupsAtOnce(), shape.groups());
+    const int64_t base = begin * size;
+    if (shape.exchanges && shape.transposed)
+      hearActivations(base, std::min(end * size, shape.n));
+    multiplyAll(tensor, {std::min(end, whole) - begin, base, size,
+                         sparse.getKept(), begin * wholeGroupWords, base});
+    if (end > whole)
+      multiplyAll(tensor, {1, whole * size, shape.lastGroup(), sparse.getRest(),
+                           sparse.getWholeWords(), base});
   }
+}
+
+void SparseMatmulWriter::multiplyAll(StringRef tensor, const Groups &groups) {
+  if (groups.count <= 0)
+    return;
+  if (groups.kept > 0)
+    stream(tensor, groups);
+  // Indices are loaded where there are tokens: a guard holds up vectors only.
+  b.loop(out.active, [&](Affine) { multiply(groups); });
+  if (Value inVain = b.hearsInVain(StreamPattern::Column))
+    b.loop(inVain, [&](Affine) {
+      b.loop(groups.count, [&](Affine) { fill(groups, 0); });
+    });
 }
 
 LogicalResult SparseMatmul::lowerOp(wse::SparseMatmulOp op,

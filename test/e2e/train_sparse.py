@@ -203,11 +203,44 @@ def fine_tuned(work):
     print(f"then dense: loss {losses[0]:.4f} to {losses[-1]:.4f}")
 
 
+def follows(work):
+    """Cycles and bytes of a step by how many of 64 weights are kept: Amdahl's line, from all and one of them."""
+    (work.folder / "wide.yaml").write_text(
+        "model: {preset: tiny, layers: 2, width: 128, heads: 4, vocabulary: 97, positions: 32}\nbatch_size: 1\nsequence: 32\n"
+        "training: {tokens: tokens.npy, mesh: 16x8, log: log.jsonl, cache: programs, quiet: true, report: report.json}\n")
+
+    def step(kept):
+        work.train("wide.yaml", f"--sparsity={max(1 - kept / 64, 1e-3)}", steps=1)
+        report = json.loads((work.folder / "report.json").read_text())
+        parts = {part["name"]: part["cycles"] for part in report["training"]["step"]["parts"]}
+        return report["training"]["step"]["cycles"], report["training"]["step"]["weight_bytes_down"], parts
+    (all_kept, most_bytes, most), (one_kept, least_bytes, _) = step(64), step(1)
+    share = (one_kept / all_kept - 1 / 64) / (1 - 1 / 64)
+    print(f"all kept: {all_kept:.0f} cycles, {most_bytes} bytes; a = {share:.3f}: " + ", ".join(f"{n} {c:.0f}" for n, c in most.items()))
+    kernels = [kernel for kernel in json.loads((work.folder / "report.json").read_text())["compilation"]["kernels"] if "sparse" in kernel]
+    seen = {end: sum(kernel["sparse"]["weights"] for kernel in kernels if kernel["onnx_nodes"][0].endswith(end))
+            for end in ("", "/recompute", "/backward")}
+    # Both layers, of 12 width^2 weights: forward, and for the gradients of what they are multiplied by.
+    once = 2 * 12 * 128 * 128
+    assert seen["/backward"] == once and seen[""] == 2 * once + seen["/recompute"], seen
+    for kept in (32, 16, 6):
+        cycles, down, parts = step(kept)
+        line = share + (1 - share) * kept / 64
+        off = cycles / all_kept / line - 1
+        assert most_bytes - down == 6 * seen[""] * (64 - kept) // 64, (kept, most_bytes - down, seen)
+        print(f"{kept} of 64: {cycles:.0f} cycles, {all_kept / cycles:.2f} times as fast, Amdahl {1 / line:.2f}, {100 * off:+.1f} %; {down} bytes; "
+              + ", ".join(f"{n} {c:.0f}" for n, c in parts.items()))
+        assert abs(off) <= 0.05, off
+
+
 def main():
     os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parents[2] / "python")
     work = Work(Path(sys.argv[1]).absolute())
-    for rule in sys.argv[2:] or ("static", "gmp", "set", "rigl"):
-        learns(work, rule)
+    for rule in sys.argv[2:] or ("static", "gmp", "set", "rigl", "cycles"):
+        if rule == "cycles":
+            follows(work)
+        else:
+            learns(work, rule)
     if (work.folder / "static").exists():
         fine_tuned(work)
 
