@@ -35,7 +35,7 @@ struct SparsityOptions {
   }
   double dropFractionAt(uint64_t step) const;
   bool updatesAt(uint64_t step) const;
-  /// Of so many weights those that are kept, as the compiler counts them.
+  /// How many of so many weights are kept, as the compiler counts them.
   static uint64_t kept(double sparsity, uint64_t weights);
 };
 
@@ -51,8 +51,8 @@ public:
   bool any() const { return !sparse.empty(); }
   /// Gives the store the first masks, unless it has some from a checkpoint.
   void begin(ParameterStore &store) const;
-  /// Of step `step`, from 0, whose gradients the store has, and before its
-  /// weights are updated: what is dropped is not, and what grows is. False:
+  /// Changes them in step `step`, from 0, whose gradients the store has, before
+  /// its weights are updated: what is dropped is not, and what grows is. False:
   /// they stay as they are.
   bool update(ParameterStore &store, uint64_t step) const;
   /// The share of the weights of these products that is kept.

@@ -4,7 +4,7 @@
 in f64; what is 0 stays exactly 0. A run that goes on has the masks it had, and so have several wafers. Cycles and bytes follow the
 weights that are kept. What was learnt sparse is learnt on dense.
 
-Usage: train_sparse.py WORK [RULE | cycles]...
+Usage: train_sparse.py WORK [RULE | cycles | none]...
 """
 
 import json
@@ -233,13 +233,31 @@ def follows(work):
         assert abs(off) <= 0.05, off
 
 
+def refusals(work):
+    bad = work.folder / "bad.yaml"
+    bad.write_text(CONFIG + "sparsity: {algorithm: static, sparsity: 0.5, drop_fraction: {type: linear}}\n")
+    for message, config, flags, code in (
+            ("--sparsity wants a share from 0 to below 1, found 1", "dense.yaml", ["--sparsity=1"], 2),
+            ("--sparsity-algorithm wants static, gmp, set or rigl, found 'snip'", "dense.yaml", ["--sparsity-algorithm=snip"], 2),
+            ("--sparsity-method wants random or topk, found 'best'", "dense.yaml", ["--sparsity-method=best"], 2),
+            ("--sparsity-initial goes with --sparsity-algorithm=gmp, and is at most --sparsity", "set.yaml", ["--sparsity-initial=0.5"], 2),
+            ("records of weights hold f32; leave out --precision=f16", "set.yaml", ["--precision=f16"], 2),
+            ("--sparsity is of weights that train; leave out --lora", "set.yaml", ["--lora=rank=2,alpha=4,targets=*.q.weight"], 2),
+            ("sparsity filter '*typo*' names no weight of a product", "set.yaml", ["--sparsity-filter=*typo*"], 1),
+            ("bad.yaml:5:68: expected cosine", "bad.yaml", [], 1)):
+        text = work.train(config, *flags, steps=1, code=code)
+        assert message in text, text
+    print("refused by name")
+
+
 def main():
     os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parents[2] / "python")
     work = Work(Path(sys.argv[1]).absolute())
+    refusals(work)
     for rule in sys.argv[2:] or ("static", "gmp", "set", "rigl", "cycles"):
         if rule == "cycles":
             follows(work)
-        else:
+        elif rule != "none":
             learns(work, rule)
     if (work.folder / "static").exists():
         fine_tuned(work)
