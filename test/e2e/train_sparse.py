@@ -233,6 +233,34 @@ def follows(work):
         assert abs(off) <= 0.05, off
 
 
+def transposed(work):
+    """Of weights that are stored [out, in] groups are of the first dimension; the last is shorter."""
+    random, helper = np.random.default_rng(1), onnx.helper
+    shapes = {"fc1.weight": (150, 20), "fc2.weight": (90, 150), "out": (90, 5)}
+    start = {name: (random.standard_normal(shape) / 5).astype("f4") for name, shape in shapes.items()}
+    nodes = [helper.make_node(op, inputs, [output], name=output, **more) for op, inputs, output, more in (
+        ("Gemm", ["x", "fc1.weight"], "h", {"transB": 1}), ("Tanh", ["h"], "a", {}),
+        ("Gemm", ["a", "fc2.weight"], "b", {"transB": 1}), ("Tanh", ["b"], "c", {}), ("MatMul", ["c", "out"], "y", {}))]
+    graph = helper.make_graph(
+        nodes, "m", [helper.make_tensor_value_info("x", 1, ["n", 20])], [helper.make_tensor_value_info("y", 1, ["n", 5])],
+        [numpy_helper.from_array(value, name) for name, value in start.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), work.folder / "m.onnx")
+    data = {name: random.standard_normal((40, width)).astype("f4") for name, width in (("x", 20), ("targets", 5))}
+    np.savez(work.folder / "data.npz", **data)
+    work.train("m.onnx", "--data=data.npz", "--loss=mean-square", "--optimizer=sgd", "--lr=0.1", "--batch=4", "--mesh=5x3", "--quiet",
+               "--cache=other", "--log=log.jsonl", "--sparsity=0.6", "--sparsity-filter=fc*", "--seed=3", steps=10)
+    weights = {name: torch_graph.tensor(array) for name, array in start.items()}
+    masks = {name: torch.tensor(sparse_masks.kept(name, start[name], 0, 0.6, seed=3)) if name != "out" else True for name in start}
+    weights = {name: (weight * masks[name]).requires_grad_() for name, weight in weights.items()}
+    for step, found in enumerate(work.losses()):
+        x, targets = (torch_graph.tensor(array[4 * step:4 * step + 4].astype("f8")) for array in data.values())
+        loss = (torch_graph.evaluate(graph, {"x": x, **weights})["y"] - targets).square().mean()
+        assert abs(found / loss.item() - 1) <= 1e-6, (step, found, loss)
+        for (name, weight), gradient in zip(weights.items(), torch.autograd.grad(loss, weights.values())):
+            weight.data -= 0.1 * gradient * masks[name]
+    print("stored transposed: as PyTorch")
+
+
 def refusals(work):
     bad = work.folder / "bad.yaml"
     bad.write_text(CONFIG + "sparsity: {algorithm: static, sparsity: 0.5, drop_fraction: {type: linear}}\n")
@@ -254,6 +282,7 @@ def main():
     os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parents[2] / "python")
     work = Work(Path(sys.argv[1]).absolute())
     refusals(work)
+    transposed(work)
     for rule in sys.argv[2:] or ("static", "gmp", "set", "rigl", "cycles"):
         if rule == "cycles":
             follows(work)
