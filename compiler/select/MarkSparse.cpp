@@ -68,6 +68,19 @@ namespace {
 struct Product {
   onnx::MatMulOp op;
   StringRef weight;
+  Attribute data; ///< of which the matrix is a view
+  StridedView view;
+  bool trains;
+
+  bool isOfSame(const Product &other) const {
+    return data == other.data && view.getOffset() == other.view.getOffset() &&
+           view.shape() == other.view.shape() &&
+           *view.strides() == *other.view.strides();
+  }
+  /// The same with its matrix transposed, as the gradient of an input has it.
+  Product transposed() const {
+    return {op, weight, data, view.transposed({1, 0}), trains};
+  }
 
   bool isNamed(const llvm::GlobPattern &pattern) const {
     auto node = op->getAttrOfType<StringAttr>("node");
@@ -100,13 +113,22 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
     FailureOr<llvm::SetVector<size_t>> chosen = choose(main, products);
     if (failed(chosen))
       return failure();
-    for (size_t index : *chosen)
-      if (failed(mark(products[index], *known)))
+    for (size_t index : *chosen) {
+      const Product &product = products[index];
+      const bool transposed =
+          product.trains && llvm::any_of(*chosen, [&](size_t other) {
+            return other < index &&
+                   products[other].transposed().isOfSame(product) &&
+                   !products[other].op->hasAttr(wse::transposedAttrName);
+          });
+      if (failed(mark(product, *known, transposed)))
         return failure();
+    }
     return success();
   }
 
-  static SmallVector<Product> productsOf(func::FuncOp main) {
+  /// Of those that train the largest weights are kept, or none are left out.
+  SmallVector<Product> productsOf(func::FuncOp main) const {
     HostValues host(main.front());
     SmallVector<Product> products;
     main.walk([&](onnx::MatMulOp op) {
@@ -116,8 +138,10 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
       if (!constant || !isa<FloatType>(constant.getStoredType()))
         return;
       onnx::ParameterOp parameter = constant.getParameter();
-      if (!parameter || !parameter.isTrainable())
-        products.push_back({op, constantName(constant)});
+      const bool trains = parameter && parameter.isTrainable();
+      if (!trains || method == "topk")
+        products.push_back({op, constantName(constant), constant.getValue(),
+                            weight->view, trains});
     });
     return products;
   }
@@ -150,7 +174,25 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
                  "no weight is called as those of attention and feed-forward "
                  "blocks are, name some with a sparsity filter; ")
              << list(products);
-    return chosen;
+    return withGradients(chosen, products);
+  }
+
+  /// All with the matrices of those that are chosen, in order: a pattern may
+  /// name the node of the model alone.
+  static llvm::SetVector<size_t>
+  withGradients(const llvm::SetVector<size_t> &chosen,
+                ArrayRef<Product> products) {
+    llvm::SetVector<size_t> all;
+    for (size_t index = 0; index < products.size(); ++index) {
+      const Product &product = products[index];
+      if (chosen.contains(index) ||
+          (product.trains && llvm::any_of(chosen, [&](size_t other) {
+             return products[other].isOfSame(product) ||
+                    products[other].transposed().isOfSame(product);
+           })))
+        all.insert(index);
+    }
+    return all;
   }
 
   static std::string list(ArrayRef<Product> products) {
@@ -170,8 +212,9 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
     return text;
   }
 
-  LogicalResult mark(Product product, wse::SparsityMethod how) {
-    const int64_t outputs = shapeOf(product.op.getWeight())[1];
+  LogicalResult mark(Product product, wse::SparsityMethod how,
+                     bool transposed) {
+    const int64_t outputs = shapeOf(product.op.getWeight())[transposed ? 0 : 1];
     auto keep = [&](int64_t features) {
       return int64_t(std::llround((1 - sparsity) * double(features)));
     };
@@ -185,6 +228,9 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
     product.op->setAttr(wse::sparsityAttrName,
                         wse::SparsityAttr::get(&getContext(), kept, groupSize,
                                                rest, how, seed));
+    if (transposed)
+      product.op->setAttr(wse::transposedAttrName,
+                          UnitAttr::get(&getContext()));
     return success();
   }
 };

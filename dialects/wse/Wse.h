@@ -45,6 +45,8 @@ inline constexpr llvm::StringLiteral candidatesAttrName =
     "wse.region_candidates";
 /// On a product of the onnx dialect: the #wse.sparsity of its weight.
 inline constexpr llvm::StringLiteral sparsityAttrName = "wse.sparsity";
+/// On one whose groups are of input features.
+inline constexpr llvm::StringLiteral transposedAttrName = "wse.transposed";
 
 /// Names the result of a kernel after the last ONNX node it computes.
 void nameResult(mlir::Operation *op, mlir::ArrayAttr nodes,

@@ -251,15 +251,22 @@ LogicalResult SparseMatmulOp::verify() {
     return failure();
   // (C5)
   ParameterOp parameter = parameterOf(*this, getWeight());
-  if (!parameter || parameter.isResident() || parameter.getTrainable() ||
+  if (!parameter || parameter.isResident() ||
       !isa<FloatType>(getWeight().getType().getElementType()))
     return emitOpError("keeps some weights of ")
-           << getWeight().getName() << ", which is no constant of floats";
-  const int64_t outputs = featuresOf(getResult());
-  if (getSparsity().getRest() > getSparsity().lastGroup(outputs))
+           << getWeight().getName() << ", which is no parameter of floats";
+  const int64_t grouped =
+      featuresOf(getTransposed() ? getInput() : getResult());
+  if (getSparsity().getRest() > getSparsity().lastGroup(grouped))
     return emitOpError("keeps ")
            << getSparsity().getRest() << " weights of a last group of "
-           << getSparsity().lastGroup(outputs);
+           << getSparsity().lastGroup(grouped);
+  // (C6)
+  if (parameter.getTrainable() &&
+      getSparsity().getMethod() != SparsityMethod::TopK)
+    return emitOpError("keeps random weights of ")
+           << getWeight().getName()
+           << ", which trains: of such the largest are kept (topk)";
   return success();
 }
 

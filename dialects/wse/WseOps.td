@@ -15,9 +15,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-//===----------------------------------------------------------------------===//
-// To the wafer and off it
-//===----------------------------------------------------------------------===//
+// ---------------------------------------------------------------- To the wafer and off it
 
 def Wse_LoadOp : Wse_KernelOp<"load", (ins
     Wse_SourceAttr:$source,
@@ -199,9 +197,7 @@ def Wse_RecallOp : Wse_KernelOp<"recall", (ins FlatSymbolRefAttr:$state)> {
   let hasVerifier = 1;
 }
 
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
+// ---------------------------------------------------------------- Kernels
 
 def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
     Wse_Tiled:$input, Wse_WeightAttr:$weight, OptionalAttr<Wse_WeightAttr>:$bias,
@@ -251,14 +247,18 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
 
 def Wse_SparseMatmulOp : Wse_KernelOp<"sparse_matmul", (ins
     Wse_Tiled:$input, Wse_WeightAttr:$weight, OptionalAttr<Wse_WeightAttr>:$bias,
-    Wse_SparsityAttr:$sparsity)> {
+    Wse_SparsityAttr:$sparsity, UnitAttr:$transposed)> {
   let summary = "Multiplies each token with a matrix of which few weights stream past.";
   let description = [{
     The product of `matmul`, with all weights that `sparsity` does not keep as
     zero. These are neither sent nor multiplied: words that stream past are
     indices and values. Activations stay, as in a `reduce`: the column that owns
     feature k sees the weights of row k that are kept, group of result features
-    after group.
+    after group. `transposed` says that groups are of input features, of which
+    each result feature keeps equally many, as the gradient of an input has them:
+    activations are multicast along the row, and the column that owns a result
+    feature sees its weights. A product and that of its gradient see the same
+    words.
 
     ```mlir
     parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
@@ -266,12 +266,14 @@ def Wse_SparseMatmulOp : Wse_KernelOp<"sparse_matmul", (ins
     ```
 
     - (C1) to (C4) of `matmul`.
-    - (C5) The weight is of floats and constant; of the last group no more is
+    - (C5) The weight is a parameter of floats; of the last group no more is
       kept than it has.
+    - (C6) Of one that trains the largest are kept: who holds it makes the others
+      zero.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{
-    $input `weight` $weight (`bias` $bias^)? `sparsity` $sparsity
+    $input `weight` $weight (`bias` $bias^)? `sparsity` $sparsity (`transposed` $transposed^)?
     `on` $region attr-dict `:` type($input) `->` type($result)
   }];
   let hasVerifier = 1;

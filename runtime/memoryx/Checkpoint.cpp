@@ -103,6 +103,18 @@ TensorSource sourceOf(const std::string &name,
           }};
 }
 
+TensorSource maskOf(const std::string &name, const std::vector<uint64_t> &shape,
+                    const std::vector<uint8_t> &mask) {
+  return {name, "BOOL", shape, mask.size(),
+          [&mask](uint64_t offset, uint64_t bytes, void *to) {
+            std::memcpy(to, mask.data() + offset, bytes);
+          }};
+}
+
+std::string maskName(const std::string &parameter) {
+  return "optimizer.state." + parameter + ".mask";
+}
+
 std::string momentName(const std::string &parameter, const Moment &moment) {
   return "optimizer.state." + parameter + "." + moment.name;
 }
@@ -114,25 +126,29 @@ public:
       : path(path), model(SafetensorsModel::open(path)),
         left(model.tensors().size()) {}
 
-  const FileTensor &at(const std::string &name) const {
+  const FileTensor &at(const std::string &name,
+                       const std::string &type = "F32") const {
     const auto found = model.tensors().find(name);
     if (found == model.tensors().end())
       refuse(inQuotes(path), "has no tensor " + inQuotes(name));
-    if (found->second->type != "F32")
+    if (found->second->type != type)
       refuse(inQuotes(path), "has tensor " + inQuotes(name) + " in " +
-                                 found->second->type + ", expected F32");
+                                 found->second->type + ", expected " + type);
     return *found->second;
+  }
+  bool has(const std::string &name) const {
+    return model.tensors().count(name) != 0;
   }
   void take(const std::string &name, const std::vector<uint64_t> &shape,
             const StateRegion &to) {
-    const FileTensor &tensor = at(name);
-    if (tensor.shape != shape)
-      refuse(inQuotes(path), "has tensor " + inQuotes(name) +
-                                 " in another shape than its parameter");
-    std::memcpy(to.data(), tensor.data, tensor.bytes);
-    for (const auto &file : model.files())
-      file->file().release();
-    --left;
+    take(at(name), shape, to.data());
+  }
+  std::vector<uint8_t> takeMask(const std::string &name,
+                                const std::vector<uint64_t> &shape) {
+    const FileTensor &tensor = at(name, "BOOL");
+    std::vector<uint8_t> mask(tensor.bytes);
+    take(tensor, shape, mask.data());
+    return mask;
   }
   void finish() const {
     if (left != 0)
@@ -145,6 +161,17 @@ public:
   }
 
 private:
+  void take(const FileTensor &tensor, const std::vector<uint64_t> &shape,
+            void *to) {
+    if (tensor.shape != shape)
+      refuse(inQuotes(path), "has tensor " + inQuotes(tensor.name) +
+                                 " in another shape than its parameter");
+    std::memcpy(to, tensor.data, tensor.bytes);
+    for (const auto &file : model.files())
+      file->file().release();
+    --left;
+  }
+
   const std::string path;
   const SafetensorsModel model;
   size_t left;
@@ -181,6 +208,8 @@ std::string Checkpoint::save(ParameterStore &store, const std::string &folder,
       moments.push_back(sourceOf(momentName(its->name, its->momentNames[i]),
                                  its->momentNames[i].shape, *its->moments[i],
                                  done));
+    if (!its->mask.empty())
+      moments.push_back(maskOf(maskName(its->name), its->shape, its->mask));
   }
   store.settle();
   CheckpointFolder place(folder, contents.step);
@@ -266,6 +295,8 @@ void Checkpoint::load(ParameterStore &store, const std::string &path) {
     for (size_t i = 0; i < its.moments.size(); ++i)
       moments.take(momentName(name, its.momentNames[i]),
                    its.momentNames[i].shape, *its.moments[i]);
+    if (moments.has(maskName(name)))
+      its.mask = moments.takeMask(maskName(name), its.shape);
     store.touched(its);
   }
   weights.finish();

@@ -109,6 +109,15 @@ const float *GradientSum::total() {
   return partials.empty() ? nullptr : partials[0].values->data();
 }
 
+void GradientSum::mask(const std::vector<uint8_t> &kept) {
+  if (!total())
+    return;
+  float *values = partials[0].values->data();
+  for (size_t i = 0; i < kept.size(); ++i)
+    if (!kept[i])
+      values[i] = 0;
+}
+
 void GradientSum::clear() {
   for (Partial &partial : partials)
     spare.push_back(std::move(partial.values));

@@ -39,6 +39,8 @@ public:
   /// clear().
   const float *total();
   void clear();
+  /// Makes the elements of the sum 0 that a mask has as 0.
+  void mask(const std::vector<uint8_t> &kept);
 
   /// Bytes that are taken now.
   uint64_t bytes() const;

@@ -15,7 +15,7 @@ struct ParameterStore::Parameter {
         gradient(count, folder) {}
 
   uint64_t bytes() const {
-    uint64_t sum = weights.bytes() + gradient.bytes();
+    uint64_t sum = weights.bytes() + gradient.bytes() + mask.size();
     for (const auto &moment : moments)
       sum += moment->bytes();
     return sum;
@@ -32,7 +32,8 @@ struct ParameterStore::Parameter {
   std::vector<Moment> momentNames;
   std::vector<std::unique_ptr<StateRegion>> moments;
   GradientSum gradient;
-  bool isPending = false; ///< the last step is not applied yet
+  std::vector<uint8_t> mask; ///< elements that are kept; empty: all
+  bool isPending = false;    ///< the last step is not applied yet
 
   /// When the store used it last, and its bytes that are resident.
   uint64_t lastUse = 0, residentBytes = 0;

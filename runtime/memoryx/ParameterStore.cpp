@@ -145,6 +145,39 @@ void ParameterStore::write(size_t parameter, ElementType type,
   touched(its);
 }
 
+void ParameterStore::setMask(size_t parameter, std::vector<uint8_t> kept) {
+  Parameter &its = at(parameter);
+  checkTrainable(its);
+  if (!kept.empty() && kept.size() != its.count)
+    throw badCall("a mask of " + std::to_string(kept.size()) +
+                  " elements for parameter " + inQuotes(its.name) +
+                  ", which has " + std::to_string(its.count));
+  {
+    Lock lock(its.mutex);
+    update(its);
+    its.mask = std::move(kept);
+    for (size_t i = 0; i < its.mask.size(); ++i) {
+      if (its.mask[i])
+        continue;
+      its.weights.data()[i] = 0;
+      for (size_t moment = 0; moment < its.moments.size(); ++moment)
+        if (its.momentNames[moment].shape == its.shape)
+          its.moments[moment]->data()[i] = 0;
+    }
+  }
+  touched(its);
+}
+
+const std::vector<uint8_t> &ParameterStore::mask(size_t parameter) const {
+  return at(parameter).mask;
+}
+
+const float *ParameterStore::gradient(size_t parameter) {
+  Parameter &its = at(parameter);
+  Lock lock(its.mutex);
+  return its.isPending ? nullptr : its.gradient.total();
+}
+
 void ParameterStore::checkTrainable(const Parameter &parameter) const {
   if (!parameter.isTrainable)
     throw badCall("parameter " + inQuotes(parameter.name) +
@@ -213,6 +246,9 @@ ParameterStore::StepResult ParameterStore::endStep(double rate,
   if (readers > 0)
     throw badCall("a step ends while weights are still streamed");
   checkSamples();
+  for (const auto &parameter : parameters)
+    if (!parameter->mask.empty())
+      parameter->gradient.mask(parameter->mask);
   divisor *= lossScale();
   const double norm = gradientNorm() / divisor;
   const bool applied = std::isfinite(norm);

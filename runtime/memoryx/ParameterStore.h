@@ -67,6 +67,15 @@ public:
   /// Sets the weights; moments and gradients stay as they are.
   void write(size_t parameter, program::ElementType type, const void *weights);
 
+  /// From now on the elements that `kept` has as 0 are 0, and so are their
+  /// gradients and those of their moments that are of one element; empty: all
+  /// are kept. What is kept again begins at 0. BadCall for a frozen parameter.
+  void setMask(size_t parameter, std::vector<uint8_t> kept);
+  const std::vector<uint8_t> &mask(size_t parameter) const;
+  /// The sum of the gradients of the step so far, of all elements, until
+  /// endStep(); null: there are none.
+  const float *gradient(size_t parameter);
+
   /// Adds the sum of the gradients of samples [first, first + samples) of the
   /// batch; see GradientSum for which samples are possible. Sums, not means:
   /// what they are to be divided by is said once, in endStep.

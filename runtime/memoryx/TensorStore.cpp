@@ -196,6 +196,12 @@ void TensorStore::bindParameters(ParameterSource &source) {
         its.parameter()->str(), its.type(), elementCount(its));
     entries[i] = {held.get(), held, {}};
   }
+  // Their sparse forms are computed anew.
+  for (uint32_t i = 0; i < entries.size(); ++i)
+    if (tensor(i).sparsity()) {
+      entries[i].data = nullptr;
+      entries[i].owner.reset();
+    }
 }
 
 const TensorStore::Computed *TensorStore::computed(uint32_t index) const {

@@ -93,6 +93,12 @@ void Trainer::requireSameParameters(const std::string &checkpoint) {
              " does not train in the program, or is not there");
 }
 
+void Trainer::use(std::unique_ptr<Cluster> wafers) {
+  if (wafers->session().parameters() != names)
+    throw Error(ErrorClass::BadCall, "the program has other parameters");
+  cluster = std::move(wafers);
+}
+
 void Trainer::bindParameters() {
   for (const std::unique_ptr<Session> &session : cluster->emulated())
     requireOk(session->bindParameters(parameters));

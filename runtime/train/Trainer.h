@@ -39,6 +39,9 @@ public:
        std::shared_ptr<Link> link = std::make_shared<OneProcess>());
 
   Cluster &wafers() { return *cluster; }
+  /// Goes on with wafers whose program has the same parameters, else BadCall.
+  /// In one process.
+  void use(std::unique_ptr<Cluster> wafers);
   ParameterStore &store() { return parameters; }
 
   /// The calls of the batch that is bound, up to their losses, with the
@@ -74,7 +77,7 @@ private:
                        ReductionLink *reduction,
                        const std::function<bool()> &isSummed);
 
-  const std::unique_ptr<Cluster> cluster;
+  std::unique_ptr<Cluster> cluster;
   ParameterStore parameters;
   std::vector<std::string> names; ///< of parameters, as the program has them
   const std::string loss;

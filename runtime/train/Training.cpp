@@ -131,7 +131,13 @@ void Training::open(std::unique_ptr<Cluster> cluster) {
   wafers = valueOf(Trainer::open(std::move(cluster), options.store,
                                  checkpoint.value_or(""), options.loss,
                                  options.link));
-  call = valueOf(wafers->wafers().session().callOf("", {}));
+  const Session &session = wafers->wafers().session();
+  call = valueOf(session.callOf("", {}));
+  masks.emplace(options.sparsity, session.program());
+  streamed = options.sparsity.sparsityAt(0);
+  masks->begin(wafers->store());
+  if (masks->any())
+    density = masks->density(wafers->store());
   if (checkpoint)
     restore();
   else
@@ -226,8 +232,18 @@ std::string Training::anomalyOf(uint64_t calls) {
   return "; each call of it gives numbers, and their sum does not";
 }
 
+void Training::followPruning(uint64_t step) {
+  const double sparsity = options.sparsity.sparsityBefore(step);
+  if (!options.wafersFor || !masks->any() || sparsity == streamed)
+    return;
+  wafers->use(options.wafersFor(sparsity));
+  call = valueOf(wafers->wafers().session().callOf("", {}));
+  streamed = sparsity;
+}
+
 TrainingStep Training::makeStep(uint64_t number) {
   const Stopwatch watch;
+  followPruning(number - 1);
   TrainingStep step;
   step.step = number;
   const uint64_t calls = callsPerStep();
@@ -247,6 +263,9 @@ TrainingStep Training::makeStep(uint64_t number) {
   step.learningRate = options.schedule.rate(number - 1);
   if (options.store.lossScale)
     step.lossScale = wafers->store().lossScale();
+  if (masks->update(wafers->store(), number - 1))
+    density = masks->density(wafers->store());
+  step.density = density;
   const ParameterStore::StepResult result =
       valueOf(wafers->endStep(step.learningRate, divisor));
   step.gradientNorm = result.gradientNorm;

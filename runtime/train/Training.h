@@ -3,6 +3,7 @@
 #define RUNTIME_TRAIN_TRAINING_H
 
 #include "runtime/train/Schedule.h"
+#include "runtime/train/Sparsity.h"
 #include "runtime/train/StepReport.h"
 #include "runtime/train/Trainer.h"
 #include "runtime/train/TrainingData.h"
@@ -22,6 +23,10 @@ struct TrainingOptions {
   uint64_t steps = 0; ///< of the whole run, those before a resumption included
   Schedule schedule;  ///< its `steps` may be others
   StoreOptions store;
+  SparsityOptions sparsity;
+  /// Wafers whose program streams fewer weights, as pruning leaves; null: all
+  /// steps stream as many as the first.
+  std::function<std::unique_ptr<Cluster>(double sparsity)> wafersFor;
   /// A digest of the model, its loss and what of it trains, which a checkpoint
   /// keeps; 0: of nothing.
   uint64_t model = 0;
@@ -53,6 +58,7 @@ struct TrainingStep {
   double learningRate = 0;
   double gradientNorm = 0;         ///< before clipping
   std::optional<double> lossScale; ///< where gradients are of f16
+  std::optional<double> density;   ///< of weights that are sparse, after it
   bool isSkipped = false; ///< they overflow: no update, and half of the scale
   /// Learned from since step 1, this one's included: in units of the data.
   uint64_t position = 0;
@@ -137,6 +143,8 @@ private:
   HostTensor scales(uint64_t samples) const;
   double divisorOf(const TrainingData &its, uint64_t position,
                    uint64_t calls) const;
+  /// Before step `step`, from 0: a program for as many weights as there are.
+  void followPruning(uint64_t step);
   TrainingStep makeStep(uint64_t step);
   std::string anomalyOf(uint64_t calls);
   Evaluation evaluate(uint64_t step);
@@ -152,6 +160,9 @@ private:
   const std::unique_ptr<TrainingData> data, evaluated;
   uint64_t rows = 0;
   std::unique_ptr<Trainer> wafers;
+  std::optional<Masks> masks;
+  std::optional<double> density; ///< of weights that are sparse
+  double streamed = 0;           ///< the sparsity of the program
   std::optional<Call> call;
   std::optional<ClusterRun> lastRun;
   uint64_t done = 0;     ///< steps

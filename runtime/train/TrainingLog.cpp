@@ -108,6 +108,8 @@ void TrainingLog::ended(const TrainingStep &step) {
     line["grad_norm"] = step.gradientNorm;
   if (step.lossScale)
     line["loss_scale"] = *step.lossScale;
+  if (step.density)
+    line["density"] = *step.density;
   if (step.isSkipped)
     line["skipped"] = true;
   line[unit + "_per_second"] = double(step.size) / took;

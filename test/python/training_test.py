@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """wsec.train: a small model learns; its history, Ctrl-C, errors, and the notebook."""
 
+import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -41,6 +43,20 @@ class TrainingTest(unittest.TestCase):
         self.assertIn("&lt;other&gt;", history.svg(beside={"<other>": [1, 2]}))
         self.assertIn("polyline", history._repr_html_())
         self.assertEqual(self.train(num_systems=3, quiet=True).losses, history.losses)
+
+    def test_page(self):
+        """Of the log and the report; parts of the step as the report has them."""
+        log, report, page = (self.folder / name for name in ("log.jsonl", "report.json", "run.html"))
+        history = self.train(report=report, evaluated=self.tokens[:100], eval_every=3)
+        log.write_text("".join(json.dumps(entry) + "\n" for entry in history.steps + history.evaluations))
+        subprocess.run([sys.executable, "-m", "wsec.run_page", log, report, "-o", page], check=True)
+        text = page.read_text()
+        for part in json.loads(report.read_text())["training"]["step"]["parts"]:
+            self.assertIn(f"<td>{part['name']}</td><td>{part['kernels']}</td><td>{part['cycles']:,.0f}</td>", text)
+        self.assertEqual((text.count("<circle"), text.count('class="wafer"')), (3, 2))
+        refused = subprocess.run([sys.executable, "-m", "wsec.run_page", log, log], capture_output=True, text=True, check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("is of no run that has made a step: wsec train writes one with --report", refused.stderr)
 
     def test_interrupt_keeps_what_was_done(self):
         def stop(step):

@@ -50,6 +50,10 @@ bool tools::compileTraining(const TrainingProgram &training,
   if (training.precision == "f16")
     options.training.lossScale = runtime::lossScaleName;
   options.training.labelSmoothing = training.labelSmoothing;
+  options.sparsity = training.sparsity;
+  options.sparsityMethod = "topk"; // the others are 0
+  options.sparsitySeed = int64_t(training.seed);
+  options.sparsityFilter = training.sparsityFilter;
   if (program.empty()) {
     options.stopAfter = Phase::Select;
     options.printsIR = false;

@@ -30,6 +30,8 @@ private:
   void readModel(const YAML::Node &node);
   void readCluster(const YAML::Node &node);
   void readTraining(const YAML::Node &node);
+  std::function<void(YAML::Node)> intoFlag(const char *flag);
+  void readSparsity(const YAML::Node &node);
 
   std::string path;
   Config config;
@@ -139,7 +141,7 @@ void ConfigReader::readTraining(const YAML::Node &node) {
     const YAML::Node &value = entry.second;
     const bool repeats = key == "train" || key == "freeze" ||
                          key == "no_decay" || key == "tokens" ||
-                         key == "eval_tokens";
+                         key == "eval_tokens" || key == "sparsity_filter";
     if (value.IsScalar()) {
       config.training.emplace_back(key, value.Scalar());
       continue;
@@ -159,6 +161,42 @@ void ConfigReader::readTraining(const YAML::Node &node) {
   }
 }
 
+/// One value, or several of a flag that may be repeated.
+std::function<void(YAML::Node)> ConfigReader::intoFlag(const char *flag) {
+  return [this, flag](const YAML::Node &node) {
+    for (const YAML::Node &item :
+         node.IsSequence() ? std::vector<YAML::Node>(node.begin(), node.end())
+                           : std::vector<YAML::Node>{node}) {
+      if (!item.IsScalar())
+        throw wrong(item, "expected a value");
+      config.training.emplace_back(flag, item.Scalar());
+    }
+  };
+}
+
+/// The words that others have for flags of `wsec train`.
+void ConfigReader::readSparsity(const YAML::Node &node) {
+  section(node, {{"algorithm", intoFlag("sparsity_algorithm")},
+                 {"sparsity", intoFlag("sparsity")},
+                 {"initial", intoFlag("sparsity_initial")},
+                 {"init_method", intoFlag("sparsity_method")},
+                 {"param_filter", intoFlag("sparsity_filter")},
+                 {"update",
+                  [this](const YAML::Node &update) {
+                    section(update, {{"freq", intoFlag("sparsity_every")},
+                                     {"stop", intoFlag("sparsity_stop")}});
+                  }},
+                 {"drop_fraction", [this](const YAML::Node &drop) {
+                    section(drop, {{"type",
+                                    [this](const YAML::Node &type) {
+                                      if (!type.IsScalar() ||
+                                          type.Scalar() != "cosine")
+                                        throw wrong(type, "expected cosine");
+                                    }},
+                                   {"init", intoFlag("drop_fraction")}});
+                  }}});
+}
+
 Config ConfigReader::read() {
   const auto file = runtime::MappedFile::open(path);
   // The parser calls itself at each bracket.
@@ -173,6 +211,7 @@ Config ConfigReader::read() {
         {{"model", [this](const YAML::Node &node) { readModel(node); }},
          {"cluster", [this](const YAML::Node &node) { readCluster(node); }},
          {"training", [this](const YAML::Node &node) { readTraining(node); }},
+         {"sparsity", [this](const YAML::Node &node) { readSparsity(node); }},
          {"batch_size", into(config.batch)},
          {"sequence", into(config.sequence)}});
   } catch (const YAML::Exception &error) {

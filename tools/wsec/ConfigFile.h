@@ -19,6 +19,8 @@ namespace wsec::tools {
 ///   batch_size: 528
 ///   sequence: 2048
 ///   training: {tokens: text.txt, steps: 300, lr: 3e-4, betas: [0.9, 0.95]}
+///   sparsity: {algorithm: rigl, sparsity: 0.75, update: {freq: 100, stop:
+///   200}}
 struct Config {
   std::optional<presets::ModelShape> model;
   std::string modelFile; ///< `model: m.onnx` instead

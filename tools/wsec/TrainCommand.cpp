@@ -4,8 +4,10 @@
 #include "runtime/program/NearestNames.h"
 #include "runtime/swarmx/MpiLink.h"
 #include "runtime/train/ServeTraining.h"
+#include "runtime/train/TensorboardEvents.h"
 #include "runtime/train/TrainingLog.h"
 #include "tools/wsec/CountFlag.h"
+#include "tools/wsec/SparsityFlags.h"
 #include "tools/wsec/TrainFiles.h"
 #include "tools/wsec/TrainedModel.h"
 
@@ -138,6 +140,8 @@ ABSL_FLAG(std::string, engine, "burst",
           "NAME  what emulates: burst, strips or wavelet");
 
 ABSL_FLAG(std::string, log, "", "FILE.jsonl  a line for each step");
+ABSL_FLAG(std::string, tensorboard, "",
+          "DIR  the same as events of TensorBoard");
 ABSL_FLAG(Count, log_every, {1}, "N  steps from one shown line to the next");
 ABSL_FLAG(std::string, checkpoint_dir, "", "DIR  where checkpoints go");
 ABSL_FLAG(Any, checkpoint_every, {0},
@@ -174,10 +178,14 @@ std::vector<FlagGroup> trainFlags() {
        {"optimizer", "lr", "betas", "eps", "momentum", "nesterov",
         "weight-decay", "no-decay", "clip-norm", "schedule", "warmup-steps",
         "end-lr", "decay-steps"}},
+      {"sparse weights",
+       {"sparsity", "sparsity-algorithm", "sparsity-method", "sparsity-filter",
+        "sparsity-initial", "sparsity-every", "sparsity-stop",
+        "drop-fraction"}},
       {"the wafers",
        {"num-systems", "machine", "mesh", "precision", "engine", "threads"}},
       {"what stays",
-       {"log", "log-every", "checkpoint-dir", "checkpoint-every",
+       {"log", "tensorboard", "log-every", "checkpoint-dir", "checkpoint-every",
         "checkpoint-keep", "resume", "report", "cache", "quiet",
         "detect-anomaly"}},
       {"less than a run", {"validate-only", "compile-only"}}};
@@ -279,6 +287,33 @@ private:
   void (*before)(int);
 };
 
+/// Both are told of what the run does.
+class LogAndEvents : public TrainingObserver {
+public:
+  LogAndEvents(TrainingLog &log, TensorboardEvents &events)
+      : log(log), events(events) {}
+  void begins(uint64_t step, const Trainer &trainer) override {
+    log.begins(step, trainer);
+    events.begins(step, trainer);
+  }
+  void ended(const TrainingStep &step) override {
+    log.ended(step);
+    events.ended(step);
+  }
+  void ended(const Evaluation &evaluation) override {
+    log.ended(evaluation);
+    events.ended(evaluation);
+  }
+  void saved(uint64_t step, const std::string &path) override {
+    log.saved(step, path);
+  }
+  void endedEarly(const BestEvaluation &best) override { log.endedEarly(best); }
+
+private:
+  TrainingLog &log;
+  TensorboardEvents &events;
+};
+
 /// What is asked for, apart from the model.
 struct Task {
   TrainFiles files;
@@ -297,6 +332,7 @@ static Task readTask(const std::string &cache) {
       needed(absl::GetFlag(FLAGS_steps), "how many steps to make: --steps=N");
   options.schedule = schedule(options.steps);
   options.store = storeOptions();
+  options.sparsity = sparsityOptions(options.steps);
   if (absl::GetFlag(FLAGS_precision) == "f16")
     options.store.lossScale.emplace();
   options.evaluateEvery = uint64_t(absl::GetFlag(FLAGS_eval_every).value);
@@ -410,14 +446,34 @@ static std::string weightFolder(const TrainedModel &model) {
   return fs::absolute(model.training.model).parent_path().string();
 }
 
+/// Of `systems` those of this process.
+static std::unique_ptr<Cluster> openWafers(const TrainedModel &model,
+                                           const CachedProgram &compiled,
+                                           unsigned systems, SampleRange here) {
+  return std::make_unique<Cluster>(
+      valueOf(Session::open(compiled.program,
+                            std::vector<std::string>{weightFolder(model)})),
+      systems, here);
+}
+
+static std::string cacheFolder() {
+  const std::string cache = absl::GetFlag(FLAGS_cache);
+  return cache.empty() ? programCache() : cache;
+}
+
 static int train(const TrainedModel &model, const CachedProgram &compiled,
                  Task task, const Link &link, unsigned systems) {
   const bool isQuiet = absl::GetFlag(FLAGS_quiet);
-  auto session = valueOf(Session::open(
-      compiled.program, std::vector<std::string>{weightFolder(model)}));
-  checkUndecayed(session->program());
-  auto cluster = std::make_unique<Cluster>(std::move(session), systems,
-                                           samplesOf(0, link.size(), systems));
+  auto cluster =
+      openWafers(model, compiled, systems, samplesOf(0, link.size(), systems));
+  checkUndecayed(cluster->session().program());
+  if (link.size() == 1)
+    task.options.wafersFor = [&model, systems](double sparsity) {
+      TrainingProgram pruned = model.training;
+      pruned.sparsity = sparsity;
+      return openWafers(model, findOrCompile(pruned, cacheFolder(), true),
+                        systems, samplesOf(0, 1, systems));
+    };
   const uint64_t batch = task.options.batch, steps = task.options.steps;
   task.options.model = model.training.modelDigest();
   const std::string unit = task.data->unit();
@@ -426,7 +482,9 @@ static int train(const TrainedModel &model, const CachedProgram &compiled,
   TrainingLog log(absl::GetFlag(FLAGS_log), isQuiet ? nullptr : stdout, steps,
                   batch, unit, uint64_t(absl::GetFlag(FLAGS_log_every).value));
   const EndsAtInterrupt guard;
-  const bool isWhole = training.run(log);
+  TensorboardEvents events(absl::GetFlag(FLAGS_tensorboard));
+  LogAndEvents observer(log, events);
+  const bool isWhole = training.run(observer);
   if (const auto report = training.report(); report && !isQuiet)
     std::fputs(
         printable(report->text() + training.stepReport()->text()).c_str(),
@@ -451,9 +509,7 @@ static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
   const auto sequence = uint64_t(absl::GetFlag(FLAGS_sequence).value);
   const auto batch =
       uint64_t(std::max<int64_t>(1, absl::GetFlag(FLAGS_micro_batch).value));
-  std::string cache = absl::GetFlag(FLAGS_cache);
-  if (cache.empty())
-    cache = programCache();
+  const std::string cache = cacheFolder();
   const bool stopsEarly =
       absl::GetFlag(FLAGS_validate_only) || absl::GetFlag(FLAGS_compile_only);
   std::optional<Task> task;

@@ -7,6 +7,7 @@
 #include "tools/presets/ReadModel.h"
 #include "tools/presets/WriteModel.h"
 #include "tools/wsec/ConfigFile.h"
+#include "tools/wsec/SparsityFlags.h"
 
 #include "absl/flags/declare.h"
 #include "absl/flags/flag.h"
@@ -320,6 +321,7 @@ TrainedModel readTrainedModel(const std::string &word,
   if (!training.lora.empty() || !train.values.empty())
     training.train = train.values;
   training.freeze = absl::GetFlag(FLAGS_freeze).values;
+  readSparsity(training);
   if (absl::EndsWith(word, ".onnx") || absl::EndsWith(word, ".mlir")) {
     training.model = word;
   } else {

@@ -24,6 +24,12 @@ std::string TrainingProgram::adapters() const {
   return lora.empty() ? "" : absl::StrCat("\n", lora, "\n", seed);
 }
 
+std::string TrainingProgram::sparse() const {
+  return sparsity == 0 ? ""
+                       : absl::StrCat("\n", sparsity, "\n", seed, "\n",
+                                      absl::StrJoin(sparsityFilter, "\t"));
+}
+
 std::string TrainingProgram::digest() const {
   // A file's name is in the program; of absent ones it is all there is.
   std::string text = absl::StrCat(fs::absolute(model).string(), "\n",
@@ -36,7 +42,7 @@ std::string TrainingProgram::digest() const {
   absl::StrAppend(&text, machine, "\n", mesh, "\n", precision, "\n", loss, "\n",
                   logits, "\n", targets, "\n", reduction, "\n", labelSmoothing,
                   "\n", absl::StrJoin(train, "\t"), "\n",
-                  absl::StrJoin(freeze, "\t"), "\n", adapters(), "\n",
+                  absl::StrJoin(freeze, "\t"), "\n", adapters(), sparse(), "\n",
                   digestOfFile("/proc/self/exe"));
   if (!machine.empty() && fs::exists(machine))
     absl::StrAppend(&text, "\n", digestOfFile(machine));
@@ -49,7 +55,8 @@ uint64_t TrainingProgram::modelDigest() const {
     absl::StrAppend(&text, "\n", digestOfFile(file));
   absl::StrAppend(&text, "\n", precision, "\n", loss, "\n", logits, "\n",
                   labelSmoothing, "\n", absl::StrJoin(train, "\t"), "\n",
-                  absl::StrJoin(freeze, "\t"), adapters());
+                  absl::StrJoin(freeze, "\t"), adapters(), sparse(),
+                  sparsityRule);
   return runtime::digestOf(text.data(), text.size());
 }
 

@@ -28,6 +28,10 @@ struct TrainingProgram {
   std::vector<std::string> train = {"*"}, freeze; ///< globs
   std::string lora;  ///< adapters (--lora); empty: none
   uint64_t seed = 0; ///< of their first values
+  /// The share that is 0 of the weights of some products (--sparsity).
+  double sparsity = 0;
+  std::vector<std::string> sparsityFilter; ///< globs; empty: the usual names
+  std::string sparsityRule;                ///< how masks change in a run
   bool allowsAbsentWeights = false;
 
   /// All of this and the compiler itself, as 16 hexadecimal digits: equal ones
@@ -39,6 +43,7 @@ struct TrainingProgram {
 
 private:
   std::string adapters() const;
+  std::string sparse() const;
 };
 
 /// What is wrong with a value of --lora; empty: nothing. In

@@ -332,7 +332,9 @@ class Checker(AttentionCases):
                  ("balanced", 0, 9, 31, 5, 5, 0)] + [("balanced", 0, 17, 1100, 64, 3, 1)] * self.few
         for mesh, batch, tokens, case in self.cases():
             methods = itertools.cycle(("random", "topk", "topk"))
-            for method, (columns, head, k, n, group, kept, rest) in zip(methods, sizes):
+            # Transposed, more activations than a PE hears at once.
+            large = [("balanced", 0, 1000, 12, 64, 5, 3)] * ((batch, tokens, mesh) == (1, 6, "6x1"))
+            for method, (columns, head, k, n, group, kept, rest) in zip(methods, sizes + large):
                 p, x = self.program(mesh), self.normal(batch, tokens, k)
                 w, bias = self.normal(k, n), self.normal(n)
                 encoding = p.encoding(batch, tokens, columns, head)
@@ -342,6 +344,12 @@ class Checker(AttentionCases):
                 y = p.op(f"sparse_matmul {value} weight {p.weight('w', w)} bias {p.weight('b', bias)} sparsity {sparsity} : {type} -> {result}", result)
                 score = sparse_masks.scores("w", w, method, 5)
                 p.store(y, "y", x @ (w * sparse_masks.highest(score, group, kept, rest)) + bias)
+                # Groups of input features.
+                v, rest = self.normal(k, n), min(rest, k % group)
+                z = p.op(f"sparse_matmul {value} weight {p.weight('v', v)} bias {p.weight('b', bias)} "
+                         f"sparsity <keep {kept} of {group} rest {rest} {method} seed 5> transposed : {type} -> {result}", result)
+                score = sparse_masks.scores("v", v, method, 5).T
+                p.store(z, "z", x @ (v * sparse_masks.highest(score, group, kept, rest).T) + bias)
                 self.check(p, f"sparse_matmul-{method}-{columns}-{k}x{n}-{case}")
 
     def reduce_tokens(self):

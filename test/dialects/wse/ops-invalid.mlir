@@ -478,8 +478,32 @@ wse.program @sparse_matmul_c5_integers state(selected) mesh(4x5) machine("wse2")
   input @x : tensor<6x6xf32>
   parameter @w = external<"f", 0, 192> : tensor<6x8xi32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
-  // expected-error@below {{keeps some weights of "w", which is no constant of floats}}
+  // expected-error@below {{keeps some weights of "w", which is no parameter of floats}}
   %y = sparse_matmul %x weight <@w : tensor<6x8xi32>> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @sparse_matmul_c5_rest_transposed state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  parameter @w = external<"f", 0, 192> : tensor<6x8xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{keeps 3 weights of a last group of 2}}
+  %y = sparse_matmul %x weight <@w : tensor<6x8xf32>> sparsity <keep 2 of 4 rest 3 topk seed 0> transposed on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @sparse_matmul_c6 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  parameter @w = external<"f", 0, 192> : tensor<6x8xf32> trainable
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{keeps random weights of "w", which trains: of such the largest are kept (topk)}}
+  %y = sparse_matmul %x weight <@w : tensor<6x8xf32>> sparsity <keep 2 of 4 rest 0 random seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
 }
 
 // -----

@@ -68,6 +68,8 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   %expert = matmul %rms weight <@experts : tensor<6x6xf32>> variant(reduce) entry <@chosen at 3 of 8 step 36> on @r {nodes = ["expert"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
   // CHECK: %sparse = sparse_matmul %rms weight <@wq : tensor<6x6xf32>> bias {{.*}} sparsity <keep 1 of 4 rest 1 random seed 3>
   %sparse = sparse_matmul %rms weight <@wq : tensor<6x6xf32>> bias <@bq : tensor<6xf32>> sparsity <keep 1 of 4 rest 1 random seed 3> on @r {nodes = ["sparse"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
+  // CHECK: %grouped = sparse_matmul %rms weight <@wq : tensor<6x6xf32>> sparsity <keep 1 of 4 rest 1 topk seed 3> transposed
+  %grouped = sparse_matmul %rms weight <@wq : tensor<6x6xf32>> sparsity <keep 1 of 4 rest 1 topk seed 3> transposed on @r {nodes = ["grouped"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
   // CHECK: %heads = matmul %rms weight <@heads : tensor<3x6x6xf32>> variant(broadcast)
   %heads = matmul %rms weight <@heads : tensor<3x6x6xf32>> variant(broadcast) on @r {nodes = ["heads"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
   // CHECK: %attend = attention %q, %q, %q masks %mask, %mask_0 heads(2) scale(5.000000e-01) terms [#onnx.term<add operand 0>, #onnx.term<replace operand 1 later 0xFF800000 : f32>]

@@ -20,15 +20,18 @@ def mix(x):
         return x ^ (x >> np.uint64(31))
 
 
-def scores(name, weight, method, seed):
-    """By number of the element in the stored tensor, or by absolute value."""
+def scores(name, weight, method, seed, first=0):
+    """By number of the element in the stored tensor, counted from `first`, or by
+    absolute value."""
     if method == "topk":
         return np.abs(weight.astype(np.float32)).view(np.uint32).astype(np.uint64)
     hashed = 0xCBF29CE484222325
     for letter in name.encode():
         hashed = ((hashed ^ letter) * 0x100000001B3) % 2**64
     start = mix(np.array([(hashed + seed) % 2**64], np.uint64)) >> np.uint64(1)
-    return mix(start + np.arange(weight.size, dtype=np.uint64)).reshape(weight.shape)
+    with np.errstate(over="ignore"):
+        numbers = start + np.uint64(first) + np.arange(weight.size, dtype=np.uint64)
+    return mix(numbers).reshape(weight.shape)
 
 
 def highest(score, group, kept, rest):

@@ -82,6 +82,22 @@ protected:
   const Folder folder;
 };
 
+TEST_F(CheckpointTest, HoldsMasks) {
+  auto store = fresh();
+  std::vector<uint8_t> mask(store->elements(0), 1);
+  for (size_t i = 0; i < mask.size(); i += 3)
+    mask[i] = 0;
+  store->setMask(0, mask);
+  advance(*store);
+  auto again = loaded(Checkpoint::save(*store, folder.path));
+  EXPECT_EQ(again->mask(0), mask);
+  EXPECT_TRUE(again->mask(1).empty());
+  advance(*store);
+  advance(*again);
+  EXPECT_EQ(again->weights(0), store->weights(0));
+  EXPECT_EQ(again->weights(0)[3], 0);
+}
+
 TEST_F(CheckpointTest, ARestartIsTheSameBits) {
   for (const UpdatePtr &update :
        {adamW({0.9, 0.95, 1e-8, 0.1}), sgd(), sgd({0.9}), adafactor()}) {

@@ -114,6 +114,34 @@ TEST(ParameterStoreTest, NormIsOfAllGradients) {
   EXPECT_EQ(store.weights(1), (Floats{0, 2}));
 }
 
+TEST(ParameterStoreTest, MasksKeepWeightsAndMomentsAtZero) {
+  StoreOptions options;
+  options.update = adamW();
+  auto store = single(options, 4), other = single(options, 4);
+  const Floats gradient = numbers(2, 4, 1);
+  stepOf(*store, gradient);
+  stepOf(*other, gradient);
+  store->setMask(0, {1, 0, 1, 1});
+  EXPECT_EQ(store->weights(0)[1], 0);
+  EXPECT_EQ(store->weights(0)[2], other->weights(0)[2]);
+  // The norm is of what is left; who asks before sees all.
+  store->accumulate(0, Floats{3, 100, 0, 4}.data());
+  EXPECT_EQ(store->gradient(0)[1], 100);
+  EXPECT_EQ(store->endStep(0.1).gradientNorm, 5);
+  EXPECT_EQ(store->weights(0)[1], 0);
+  // As of a parameter that begins at 0, but for the steps that count.
+  store->setMask(0, {0, 1, 1, 1});
+  store->accumulate(0, Floats{5, 12, 0, 0}.data());
+  EXPECT_EQ(store->endStep(0.1).gradientNorm, 12);
+  EXPECT_EQ(store->weights(0)[0], 0);
+  EXPECT_LT(store->weights(0)[1], 0);
+  expectError(ErrorClass::BadCall, "a mask of 2 elements for parameter 'w'",
+              [&] { store->setMask(0, {1, 0}); });
+  const size_t frozen = store->add("frozen", {1}, false);
+  expectError(ErrorClass::BadCall, "is frozen",
+              [&] { store->setMask(frozen, {1}); });
+}
+
 TEST(ParameterStoreTest, HalvesOfGradientsAreExact) {
   for (ElementType type : {ElementType::F16, ElementType::BF16}) {
     const Floats gradient = numbers(2, 1000, 1);
