@@ -23,6 +23,18 @@ LogicalResult BufferOp::verify() {
     return emitOpError("of ")
            << getBytes() << " bytes at " << address
            << " is not aligned to its elements of " << size << " bytes";
+  if (!getInitialAttr())
+    return success();
+  if (getPersistent()) // C5
+    return emitOpError("is persistent, and has values; a copy of the host "
+                       "writes it once");
+  const auto elements = static_cast<int64_t>(getBytes()) / size;
+  if (getInitialAttr().getElementType() != getType() ||
+      getInitialAttr().getNumElements() != elements) // C4
+    return emitOpError("of ")
+           << elements << " elements of " << getType() << " has "
+           << getInitialAttr().getNumElements() << " values of "
+           << getInitialAttr().getElementType();
   return success();
 }
 

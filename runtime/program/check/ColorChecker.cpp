@@ -391,15 +391,19 @@ std::map<int64_t, Color> colorsOf(const program::Program &program,
 } // namespace
 
 std::optional<ColorMistake> findColorMistake(const program::Program &program) {
-  ProofSteps steps(int64_t(1) << 27);
+  ProofSteps steps;
+  const program::Machine &machine = *program.machine();
   try {
     for (const program::PEClass *peClass : *program.classes())
       if (setsRoutes(*peClass))
         return std::nullopt;
-    for (const auto &[number, color] : colorsOf(program, steps))
-      if (number != program.launch_color())
-        if (auto found = ColorChecker(program, number, color, steps).find())
-          return found;
+    for (const auto &[number, color] : colorsOf(program, steps)) {
+      if (number == program.launch_color())
+        continue;
+      steps += int64_t(machine.width()) * machine.height(); // a list of all PEs
+      if (auto found = ColorChecker(program, number, color, steps).find())
+        return found;
+    }
   } catch (const NotUnderstood &) {
     // More than is checked in advance; engines look at every word.
   }
