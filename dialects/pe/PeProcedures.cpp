@@ -24,9 +24,15 @@ LogicalResult ProcedureOp::verify() {
 }
 
 LogicalResult CallOp::verify() {
+  for (Attribute name : getNames())
+    if (!isa<FlatSymbolRefAttr>(name))
+      return emitOpError("gives ") << name << " where a name is expected";
   for (Attribute input : getInputs()) {
     auto affine = dyn_cast<AffineAttr>(input);
-    if (!affine || failed(verifyAffine(*this, affine, getValues()))) // C1
+    if (!affine)
+      return emitOpError("gives ") << input << " where an expression is "
+                                   << "expected";
+    if (failed(verifyAffine(*this, affine, getValues()))) // C1
       return failure();
   }
   return success();

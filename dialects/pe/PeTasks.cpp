@@ -28,6 +28,12 @@ LogicalResult BufferOp::verify() {
   if (getPersistent()) // C5
     return emitOpError("is persistent, and has values; a copy of the host "
                        "writes it once");
+  if (!isa<DenseElementsAttr>(getInitialAttr())) // C4
+    return emitOpError("has values that are not dense");
+  constexpr int64_t most = 1 << 24; // more than any PE has
+  if (static_cast<int64_t>(getBytes()) > most)
+    return emitOpError("has values for ")
+           << getBytes() << " bytes, a PE has fewer than " << most;
   const auto elements = static_cast<int64_t>(getBytes()) / size;
   if (getInitialAttr().getElementType() != getType() ||
       getInitialAttr().getNumElements() != elements) // C4

@@ -93,3 +93,54 @@ pe.program @buffer_c5_overlap mesh [1, 1] machine "wse2" {
     buffer @w at 8204, 16 bytes of f32 = 1
   }
 }
+
+// -----
+
+pe.program @buffer_c4_not_dense mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    // expected-error @below {{has values that are not dense}}
+    "pe.buffer"() <{sym_name = "v", bytes = 8 : i64, type = f32, initial = sparse<[[0]], 1.0> : tensor<2xf32>}> : () -> ()
+  }
+}
+
+// -----
+
+pe.program @buffer_of_many_values mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    // expected-error @below {{has values for 1099511627776 bytes, a PE has fewer than 16777216}}
+    buffer @v 1099511627776 bytes of f32 = 0
+  }
+}
+
+// -----
+
+pe.program @call_c1 mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    routine @main {
+      // expected-error @below {{has an expression over operand 0, but only 0 scalars}}
+      "pe.call"() <{callee = @f, names = [], inputs = [#pe.affine<0, values = [0], scales = [1]>]}> : () -> ()
+    }
+  }
+}
+
+// -----
+
+pe.program @call_of_no_name mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    routine @main {
+      // expected-error @below {{gives 7 : i64 where a name is expected}}
+      "pe.call"() <{callee = @f, names = [7], inputs = []}> : () -> ()
+    }
+  }
+}
+
+// -----
+
+pe.program @call_of_no_expression mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    routine @main {
+      // expected-error @below {{gives @x where an expression is expected}}
+      "pe.call"() <{callee = @f, names = [], inputs = [@x]}> : () -> ()
+    }
+  }
+}

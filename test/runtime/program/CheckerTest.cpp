@@ -141,6 +141,7 @@ TEST_F(CheckerTest, WhatBuffersHoldFirst) {
   }
   b.initial.clear(); // It is written later, where the other one was.
   EXPECT_EQ(check(), "accepted");
+  b.address = a.address + 8;
   a.persistent = true;
   EXPECT_EQ(check(), "BadProgram: class 'c', buffer 'a': is persistent, and "
                      "holds something first");
