@@ -138,6 +138,13 @@ void DiagnosticPrinter::print(Diagnostic &diagnostic) {
   if (!where.empty())
     os << printableMessage(where) << ": ";
   os << printableMessage(diagnostic.str()) << "\n";
+  // Of what a call was replaced by, the call, too.
+  auto call = dyn_cast<CallSiteLoc>(LocationAttr(diagnostic.getLocation()));
+  while (call) {
+    os << "note: " << printableMessage(describeLocation(call.getCaller()))
+       << ": called from here\n";
+    call = dyn_cast<CallSiteLoc>(LocationAttr(call.getCaller()));
+  }
   for (Diagnostic &note : diagnostic.getNotes())
     print(note);
 }

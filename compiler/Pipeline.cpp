@@ -159,7 +159,12 @@ LogicalResult Compilation::readText() {
     return failure();
   PassManager manager(&context);
   manager.addPass(raise::createRaiseLinalg());
-  return manager.run(*module);
+  if (failed(manager.run(*module)))
+    return failure();
+  return success(
+      llvm::all_of(module->getOps<pe::ProgramOp>(), [](auto program) {
+        return succeeded(pe::expandProcedures(program));
+      }));
 }
 
 runtime::WeightFolders Compilation::weightFolders() const {

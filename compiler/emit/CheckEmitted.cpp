@@ -6,6 +6,7 @@
 #include "runtime/files/Digest.h"
 #include "runtime/files/MappedFile.h"
 #include "runtime/program/Checker.h"
+#include "runtime/program/check/ColorChecker.h"
 
 std::optional<wsec::emit::LoadError>
 wsec::emit::findLoadError(std::string_view flatbuffer) {
@@ -16,6 +17,17 @@ wsec::emit::findLoadError(std::string_view flatbuffer) {
                      error.place(), error.detail()};
   }
   return std::nullopt;
+}
+
+std::optional<wsec::emit::LoadError>
+wsec::emit::findColorMistake(std::string_view flatbuffer) {
+  auto mistake =
+      runtime::findColorMistake(*program::GetProgram(flatbuffer.data()));
+  if (!mistake)
+    return std::nullopt;
+  return LoadError{std::string(errorClassName(mistake->errorClass)),
+                   mistake->place, mistake->what, mistake->other,
+                   mistake->note};
 }
 
 wsec::runtime::DeadlockProof

@@ -18,10 +18,16 @@ struct LoadError {
   std::string errorClass;
   std::vector<runtime::PlaceStep> place;
   std::string message;
+  /// Where the other half of it lies, if it has one, and what that is.
+  std::vector<runtime::PlaceStep> other = {};
+  std::string note = {};
 };
 
 /// Asks the loader's own checker about a flatbuffer.
 std::optional<LoadError> findLoadError(std::string_view flatbuffer);
+
+/// What cannot work out between those who send and those who receive a color.
+std::optional<LoadError> findColorMistake(std::string_view flatbuffer);
 
 /// The size and digest of a weight file, or why it cannot be read.
 struct FileFacts {

@@ -99,7 +99,10 @@ LogicalResult wsec::emitProgram(ModuleOp module, const EmitOptions &options) {
   if (failed(plan))
     return failure();
   std::string packed = pack(program);
-  if (auto error = findLoadError(packed)) {
+  auto error = findLoadError(packed);
+  if (!error && !options.isCompiled)
+    error = findColorMistake(packed);
+  if (error) {
     reportLoadError(*op, *error);
     return failure();
   }

@@ -100,19 +100,29 @@ private:
 
 } // namespace
 
-void reportLoadError(pe::ProgramOp program, const LoadError &error) {
+// The op at a place of the program, and how many steps lead to it.
+static std::pair<Operation *, size_t> opAt(pe::ProgramOp program,
+                                           ArrayRef<runtime::PlaceStep> place) {
   Walk walk(program);
   size_t found = 0;
-  while (found < error.place.size() && walk.step(error.place[found]))
+  while (found < place.size() && walk.step(place[found]))
     ++found;
-  InFlightDiagnostic diagnostic = walk.op()->emitOpError("cannot run: ")
+  return {walk.op(), found};
+}
+
+void reportLoadError(pe::ProgramOp program, const LoadError &error) {
+  const auto [op, found] = opAt(program, error.place);
+  InFlightDiagnostic diagnostic = op->emitOpError("cannot run: ")
                                   << error.errorClass << ": ";
   for (const runtime::PlaceStep &step : ArrayRef(error.place).drop_front(found))
     diagnostic << runtime::toString(step) << ": ";
   diagnostic << error.message;
-  if (auto peClass = walk.op()->getParentOfType<pe::ClassOp>())
+  if (auto peClass = op->getParentOfType<pe::ClassOp>())
     diagnostic.attachNote(peClass.getLoc())
         << "in PEs of class @" << peClass.getSymName();
+  if (!error.other.empty())
+    diagnostic.attachNote(opAt(program, error.other).first->getLoc())
+        << error.note;
 }
 
 } // namespace wsec::emit

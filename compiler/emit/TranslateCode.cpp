@@ -359,6 +359,8 @@ static LogicalResult translateBuffer(pe::BufferOp op,
   result.type = translateType(op.getType());
   result.onnx_node = op.getNode().value_or("").str();
   result.persistent = op.getPersistent();
+  if (auto values = dyn_cast_or_null<DenseElementsAttr>(op.getInitialAttr()))
+    result.initial = bytesOf(values);
   return failure(narrow.hasFailed());
 }
 

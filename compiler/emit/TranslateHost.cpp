@@ -31,13 +31,8 @@ static LogicalResult copyResource(pe::TensorOp op,
   return success();
 }
 
-// Little endian, row major, one byte for a bool.
-static LogicalResult copyConstant(pe::TensorOp op, std::vector<uint8_t> &data) {
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(*op.getValue()))
-    return copyResource(op, resource, data);
-  auto value = dyn_cast<DenseElementsAttr>(*op.getValue());
-  if (!value)
-    return op.emitOpError("has a value that is not dense");
+std::vector<uint8_t> bytesOf(DenseElementsAttr value) {
+  std::vector<uint8_t> data;
   Type type = value.getElementType();
   unsigned bytes = pe::elementBytes(type);
   data.reserve(value.getNumElements() * bytes);
@@ -52,6 +47,16 @@ static LogicalResult copyConstant(pe::TensorOp op, std::vector<uint8_t> &data) {
   else
     for (const APInt &element : value.getValues<APInt>())
       append(element);
+  return data;
+}
+
+static LogicalResult copyConstant(pe::TensorOp op, std::vector<uint8_t> &data) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(*op.getValue()))
+    return copyResource(op, resource, data);
+  auto value = dyn_cast<DenseElementsAttr>(*op.getValue());
+  if (!value)
+    return op.emitOpError("has a value that is not dense");
+  data = bytesOf(value);
   return success();
 }
 

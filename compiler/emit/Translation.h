@@ -65,6 +65,8 @@ Table &append(std::vector<std::unique_ptr<Table>> &tables) {
 }
 
 program::Rect translateRect(pe::RectAttr rect);
+/// Little endian, row major, one byte for a bool.
+std::vector<uint8_t> bytesOf(mlir::DenseElementsAttr value);
 /// The schema's element type; pe::isStoredType holds for `type`.
 program::ElementType translateType(mlir::Type type);
 

@@ -78,7 +78,8 @@ std::string ClassBuilder::buffer(StringRef name, int64_t address, int64_t bytes,
       builder, peClass.getLoc(), builder.getStringAttr(symbol),
       builder.getI64IntegerAttr(address), builder.getI64IntegerAttr(bytes),
       TypeAttr::get(element), persistent ? builder.getUnitAttr() : UnitAttr(),
-      node.empty() ? StringAttr() : builder.getStringAttr(node));
+      node.empty() ? StringAttr() : builder.getStringAttr(node),
+      ElementsAttr());
   return symbol;
 }
 

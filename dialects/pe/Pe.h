@@ -170,6 +170,9 @@ Operand decode(mlir::Attribute operand, mlir::ValueRange values);
 
 namespace wsec::pe {
 
+/// Writes the body of a procedure wherever it is called; then there are none.
+llvm::LogicalResult expandProcedures(ProgramOp program);
+
 /// What a PE computes at load, or the host: a constant, whose value is the
 /// first operand, or a function of earlier nodes.
 struct ScalarNode {

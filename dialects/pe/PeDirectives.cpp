@@ -208,16 +208,25 @@ static ParseResult parseTask(OpAsmParser &parser, StringRef keyword,
   return success();
 }
 
-ParseResult parseIssue(OpAsmParser &parser, IntegerAttr &thread,
-                       FlatSymbolRefAttr &activate, FlatSymbolRefAttr &unblock,
-                       UnitAttr &advance, UnitAttr &endOnControl,
-                       UnitAttr &noWrap) {
+ParseResult
+parseIssue(OpAsmParser &parser, IntegerAttr &thread,
+           std::optional<OpAsmParser::UnresolvedOperand> &threadParameter,
+           FlatSymbolRefAttr &activate, FlatSymbolRefAttr &unblock,
+           UnitAttr &advance, UnitAttr &endOnControl, UnitAttr &noWrap) {
   Builder &builder = parser.getBuilder();
   if (succeeded(parser.parseOptionalKeyword("thread"))) {
     int64_t number;
-    if (expectInteger(parser, number, form::kIssue))
+    OpAsmParser::UnresolvedOperand parameter;
+    if (OptionalParseResult named = parser.parseOptionalOperand(parameter);
+        named.has_value()) {
+      if (failed(*named))
+        return failure();
+      threadParameter = parameter;
+    } else if (expectInteger(parser, number, form::kIssue)) {
       return failure();
-    thread = builder.getI64IntegerAttr(number);
+    } else {
+      thread = builder.getI64IntegerAttr(number);
+    }
   }
   if (succeeded(parser.parseOptionalKeyword("then"))) {
     if (parseTask(parser, "activate", activate) ||
@@ -242,10 +251,13 @@ ParseResult parseIssue(OpAsmParser &parser, IntegerAttr &thread,
 }
 
 void printIssue(OpAsmPrinter &printer, Operation *, IntegerAttr thread,
-                FlatSymbolRefAttr activate, FlatSymbolRefAttr unblock,
-                UnitAttr advance, UnitAttr endOnControl, UnitAttr noWrap) {
+                Value threadParameter, FlatSymbolRefAttr activate,
+                FlatSymbolRefAttr unblock, UnitAttr advance,
+                UnitAttr endOnControl, UnitAttr noWrap) {
   if (thread)
     printer << " thread " << thread.getInt();
+  if (threadParameter)
+    printer << " thread " << threadParameter;
   if (activate || unblock)
     printer << " then";
   if (activate)
@@ -303,6 +315,47 @@ void printFunction(OpAsmPrinter &printer, Operation *, ValueRange values,
   printer << stringifyScalarKind(kind.getValue());
   if (!inputs.empty())
     ExpressionPrinter(printer, values).print(inputs);
+}
+
+ParseResult parsePassed(OpAsmParser &parser, ArrayAttr &names, Operands &values,
+                        ArrayAttr &inputs) {
+  SmallVector<Attribute> symbols, sums;
+  auto parseNext = [&]() -> ParseResult {
+    StringAttr name;
+    SMLoc location = parser.getCurrentLocation();
+    if (failed(parser.parseOptionalSymbolName(name))) {
+      AffineAttr sum;
+      if (parseSum(parser, values, sum))
+        return failure();
+      sums.push_back(sum);
+      return success();
+    }
+    if (!sums.empty())
+      return parser.emitError(location, "a name behind an expression: ")
+             << form::kCall;
+    symbols.push_back(FlatSymbolRefAttr::get(name));
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalParen,
+                                     parseNext))
+    return failure();
+  names = parser.getBuilder().getArrayAttr(symbols);
+  inputs = parser.getBuilder().getArrayAttr(sums);
+  return success();
+}
+
+void printPassed(OpAsmPrinter &printer, Operation *, ArrayAttr names,
+                 ValueRange values, ArrayAttr inputs) {
+  if (names.empty() && inputs.empty())
+    return;
+  printer << '(';
+  llvm::interleaveComma(names, printer);
+  if (!names.empty() && !inputs.empty())
+    printer << ", ";
+  llvm::interleaveComma(
+      inputs.getAsRange<AffineAttr>(), printer,
+      [&](AffineAttr sum) { ExpressionPrinter(printer, values).print(sum); });
+  printer << ')';
 }
 
 ParseResult parseFilterKind(OpAsmParser &parser, FilterKindAttr &kind) {

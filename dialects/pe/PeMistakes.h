@@ -60,6 +60,12 @@ inline constexpr llvm::StringLiteral kIssue =
 inline constexpr llvm::StringLiteral kControl =
     "a control wavelet is written 'control fabric(color) [advance, nop]', and "
     "may end in 'task 5 data %x'";
+inline constexpr llvm::StringLiteral kCall =
+    "what a procedure takes is written names first, then scalars: "
+    "'procedure @send(@link, %first, %thread)', 'call @send(@east, %i * 4, 0)'";
+inline constexpr llvm::StringLiteral kInitial =
+    "what a buffer holds first is written '= [0.5, 1.0]', a value for each "
+    "element, or '= 0' for all";
 inline constexpr llvm::StringLiteral kArgument =
     "an argument is written '%row from 0 to 255'";
 inline constexpr llvm::StringLiteral kSwitch =

@@ -20,7 +20,9 @@ class Pe_RegionOp<string mnemonic, list<Trait> traits = []>
   }];
 }
 
-// What a PE executes stands in a routine or a task, or in a body of one.
-def Pe_InCode : ParentOneOf<["RoutineOp", "TaskOp", "ForOp", "IfOp"]>;
+// What a PE executes stands in a routine, task or procedure, or in a body of
+// one.
+def Pe_InCode
+    : ParentOneOf<["RoutineOp", "TaskOp", "ProcedureOp", "ForOp", "IfOp"]>;
 
 #endif // WSEC_DIALECTS_PE_PEOPBASE_TD

@@ -203,7 +203,12 @@ static LogicalResult verifyCopies(Block &block) {
 // Code names chains of the program: C4 of class.
 static LogicalResult verifyChains(ProgramOp program,
                                   const mlir::SymbolTable &symbols) {
-  WalkResult result = program.walk([&](VectorOp op) {
+  WalkResult result = program.walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    if (isa<ProcedureOp>(inner)) // Its names are parameters.
+      return WalkResult::skip();
+    auto op = dyn_cast<VectorOp>(inner);
+    if (!op)
+      return WalkResult::advance();
     for (Attribute operand : {op.getDst(), op.getAAttr(), op.getBAttr()}) {
       auto fabric = llvm::dyn_cast_or_null<FabricAttr>(operand);
       if (!fabric || !fabric.getChain() ||
@@ -505,9 +510,31 @@ static LogicalResult verifyPersistent(ClassOp peClass) {
   return success();
 }
 
+// What a buffer holds first is its own: C5 of buffer.
+static LogicalResult verifyInitial(ClassOp peClass) {
+  for (auto filled : peClass.getOps<BufferOp>()) {
+    if (!filled.getInitialAttr() || !filled.getAddress())
+      continue;
+    const uint64_t begin = *filled.getAddress(),
+                   end = begin + filled.getBytes();
+    for (auto other : peClass.getOps<BufferOp>())
+      if (other != filled && other.getAddress() &&
+          (other.getInitialAttr() || other.getPersistent()) &&
+          *other.getAddress() < end &&
+          *other.getAddress() + other.getBytes() > begin)
+        return withNote(filled.emitOpError("has values, and shares bytes with "
+                                           "@")
+                            << other.getSymName(),
+                        other, "the other buffer");
+  }
+  return success();
+}
+
 LogicalResult ClassOp::verifyRegions() {
   mlir::SymbolTable symbols(*this);
-  WalkResult result = walk([&](Operation *op) {
+  WalkResult result = walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<ProcedureOp>(op)) // Its names are parameters.
+      return WalkResult::skip();
     for (FlatSymbolRefAttr name : namedBuffers(op)) {
       if (symbols.lookup<BufferOp>(name.getValue()))
         continue;
@@ -520,5 +547,6 @@ LogicalResult ClassOp::verifyRegions() {
     return WalkResult(verifyTasks(op, *this, symbols));
   });
   return failure(result.wasInterrupted() || failed(verifyTaskIds(*this)) ||
-                 failed(verifyPersistent(*this)));
+                 failed(verifyPersistent(*this)) ||
+                 failed(verifyInitial(*this)));
 }

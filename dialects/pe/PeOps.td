@@ -4,6 +4,7 @@
 
 include "dialects/pe/PeOpBase.td"
 include "dialects/pe/PeHostOps.td"
+include "dialects/pe/PeProcedureOps.td"
 include "dialects/pe/PeTaskOps.td"
 
 //===----------------------------------------------------------------------===//
@@ -254,13 +255,16 @@ def Pe_BufferOp : Pe_Op<"buffer", [HasParent<"ClassOp">, Symbol]> {
     used at different times can share SRAM. Buffers without an address lie one
     after the other, in order, behind the code and all that have one. A
     `persistent` buffer keeps what is written to it from one call of the program
-    to the next; in all others nothing is written when a call begins.
+    to the next; in all others nothing is written when a call begins, but the
+    values behind `=`: one for each element, or one for all.
 
     (C1) The address and the size are multiples of the element size. (C2) The
     element type is f32, f16, bf16, i32, i16, i64 or i1. (C3) A persistent
     buffer shares no byte with another buffer of the class, unless that is not
     persistent and is the bytes of such ones: the same under another type, or
-    several that follow one another.
+    several that follow one another. (C4) There are as many values as elements,
+    of their type, or one. (C5) A buffer with values is not persistent, and shares
+    no byte with another that has values or is.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
@@ -269,6 +273,8 @@ def Pe_BufferOp : Pe_Op<"buffer", [HasParent<"ClassOp">, Symbol]> {
         buffer @y at 8704, 512 bytes of f32 node "/layer.0/MatMul"
         buffer @z 64 bytes of f32
         buffer @cache 4096 bytes of f32 persistent
+        buffer @weights 16 bytes of f32 = [0.25, 0.5, 0.25, 0.0]
+        buffer @counts 8 bytes of i16 = 0
       }
     }
     ```
@@ -276,11 +282,13 @@ def Pe_BufferOp : Pe_Op<"buffer", [HasParent<"ClassOp">, Symbol]> {
   let arguments = (ins SymbolNameAttr:$sym_name,
     OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$address,
     ConfinedAttr<I64Attr, [IntPositive]>:$bytes,
-    TypeAttr:$type, UnitAttr:$persistent, OptionalAttr<StrAttr>:$node);
+    TypeAttr:$type, UnitAttr:$persistent, OptionalAttr<StrAttr>:$node,
+    OptionalAttr<ElementsAttr>:$initial);
   let assemblyFormat = [{
     $sym_name (`at` custom<Number>($address)^ `,`)? custom<Number>($bytes)
-    `bytes` `of` $type (`persistent` $persistent^)?
-    (`node` $node^)? attr-dict
+    `bytes` `of` $type
+    `` custom<Initial>(ref($bytes), ref($type), $initial)
+    (`persistent` $persistent^)? (`node` $node^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -345,7 +353,8 @@ def Pe_VectorOp : Pe_Op<"vector",
     operand has one stride per extent. (C5) A fabric source's depth is between 1
     and the number of extents; a fabric destination's equals it and it has no
     window. (C6) The thread is between 0 and 7. (C7) Affine expressions
-    number existing operands. (C8) The guard is a scalar of the class.
+    number existing operands. (C8) The guard is a scalar of the class;
+    it and the microthread may be parameters of a procedure.
     (C9) `activate` and `unblock` need a thread. (C10) `advance` needs a fabric
     destination, `on_control end` a fabric source. (C11) Wavelets hold f32, f16,
     bf16, i32 or i16; a pair is of 16-bit elements, an index beside a single one
@@ -372,6 +381,7 @@ def Pe_VectorOp : Pe_Op<"vector",
   }];
   let arguments = (ins Pe_Opcode:$opcode,
     Variadic<Pe_ScalarType>:$values, Optional<Pe_ScalarType>:$guard,
+    Optional<Pe_ScalarType>:$thread_parameter,
     ArrayAttr:$extents, Pe_OperandAttr:$dst, OptionalAttr<Pe_OperandAttr>:$a,
     OptionalAttr<Pe_OperandAttr>:$b, OptionalAttr<I64Attr>:$thread,
     OptionalAttr<FlatSymbolRefAttr>:$activate,
@@ -393,8 +403,8 @@ def Pe_VectorOp : Pe_Op<"vector",
     custom<Opcode>($opcode) custom<Operand>($values, $dst)
     custom<Sources>(ref($values), $a, $b) custom<Extents>(ref($values), $extents)
     `` custom<Guard>($guard)
-    `` custom<Issue>($thread, $activate, $unblock, $advance, $end_on_control,
-                    $no_wrap)
+    `` custom<Issue>($thread, $thread_parameter, $activate, $unblock, $advance,
+                    $end_on_control, $no_wrap)
     attr-dict
   }];
   let hasVerifier = 1;

@@ -4,6 +4,7 @@
 #include "dialects/EntrySyntax.h"
 #include "dialects/pe/PeMistakes.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -265,6 +266,42 @@ void printBodyOf(OpAsmPrinter &printer, Operation *op, Region &body) {
   printer.printRegion(body, /*printEntryBlockArgs=*/false);
 }
 
+ParseResult parseProcedure(OpAsmParser &parser, ArrayAttr &names,
+                           Region &body) {
+  Arguments arguments;
+  SmallVector<Attribute> symbols;
+  if (parser.parseCommaSeparatedList(
+          AsmParser::Delimiter::OptionalParen, [&]() -> ParseResult {
+            StringAttr name;
+            SMLoc location = parser.getCurrentLocation();
+            if (failed(parser.parseOptionalSymbolName(name)))
+              return parseArgument(parser, arguments);
+            if (!arguments.empty())
+              return parser.emitError(location, "a name behind a scalar: ")
+                     << form::kCall;
+            symbols.push_back(FlatSymbolRefAttr::get(name));
+            return success();
+          }))
+    return failure();
+  names = parser.getBuilder().getArrayAttr(symbols);
+  return parseBlock(parser, arguments, body);
+}
+
+void printProcedure(OpAsmPrinter &printer, Operation *, ArrayAttr names,
+                    Region &body) {
+  const bool takesScalars = body.getNumArguments() > 0;
+  if (!names.empty() || takesScalars) {
+    printer << '(';
+    llvm::interleaveComma(names, printer);
+    if (!names.empty() && takesScalars)
+      printer << ", ";
+    llvm::interleaveComma(body.getArguments(), printer);
+    printer << ')';
+  }
+  printer << ' ';
+  printer.printRegion(body, /*printEntryBlockArgs=*/false);
+}
+
 ParseResult parseEntry(OpAsmParser &parser, ArrayAttr &names,
                        DenseI64ArrayAttr &from, DenseI64ArrayAttr &to,
                        Region &body) {
@@ -302,6 +339,89 @@ ParseResult parseCarried(OpAsmParser &parser,
 void printCarried(OpAsmPrinter &printer, Operation *, ValueRange all) {
   if (!all.empty())
     printer << '(' << all << ')';
+}
+
+//===----------------------------------------------------------------------===//
+// What buffers hold first
+//===----------------------------------------------------------------------===//
+
+// Whether 0.5, -1e3 or the hexadecimal bits of a float follow.
+static bool isFloatNext(AsmParser &parser) {
+  const char *text = parser.getCurrentLocation().getPointer();
+  text += *text == '-';
+  if (text[0] == '0' && text[1] == 'x')
+    return true;
+  while (llvm::isDigit(*text))
+    ++text;
+  return *text == '.';
+}
+
+static ParseResult parseElementValue(AsmParser &parser, Type type,
+                                     SmallVectorImpl<Attribute> &values) {
+  SMLoc location = parser.getCurrentLocation();
+  auto floats = dyn_cast<FloatType>(type);
+  if (floats && isFloatNext(parser)) {
+    APFloat value(floats.getFloatSemantics());
+    if (parser.parseFloat(floats.getFloatSemantics(), value))
+      return failure();
+    values.push_back(FloatAttr::get(type, value));
+    return success();
+  }
+  int64_t number;
+  if (expectInteger(parser, number, form::kInitial))
+    return failure();
+  if (floats) {
+    values.push_back(FloatAttr::get(type, double(number)));
+    return success();
+  }
+  const unsigned width = type.getIntOrFloatBitWidth();
+  if (width < 64 && !llvm::isIntN(width, number))
+    return parser.emitError(location, "a buffer of ")
+           << type << " does not hold " << number;
+  values.push_back(IntegerAttr::get(type, number));
+  return success();
+}
+
+ParseResult parseInitial(AsmParser &parser, IntegerAttr bytes, TypeAttr type,
+                         ElementsAttr &initial) {
+  if (failed(parser.parseOptionalEqual()))
+    return success();
+  SMLoc location = parser.getCurrentLocation();
+  const Type element = type.getValue();
+  if (!isElementType(element))
+    return success(); // C2 is said by the verifier
+  SmallVector<Attribute> values;
+  const bool isList = startsWith(parser, "[");
+  if (isList ? parser.parseCommaSeparatedList(
+                   AsmParser::Delimiter::Square,
+                   [&] { return parseElementValue(parser, element, values); })
+             : parseElementValue(parser, element, values))
+    return failure();
+  const int64_t elements = bytes.getInt() / elementBytes(element);
+  if (isList && int64_t(values.size()) != elements) // C4
+    return parser.emitError(location, "the buffer has ")
+           << elements << " elements, but " << values.size() << " values";
+  if (elements <= 0)
+    return success(); // C1 is
+  initial =
+      DenseElementsAttr::get(RankedTensorType::get(elements, element), values);
+  return success();
+}
+
+void printInitial(AsmPrinter &printer, Operation *, IntegerAttr, TypeAttr,
+                  ElementsAttr initial) {
+  if (!initial)
+    return;
+  printer << " = ";
+  if (initial.isSplat()) {
+    printer.printAttributeWithoutType(initial.getSplatValue<Attribute>());
+    return;
+  }
+  printer << '[';
+  llvm::interleaveComma(
+      initial.getValues<Attribute>(), printer,
+      [&](Attribute value) { printer.printAttributeWithoutType(value); });
+  printer << ']';
 }
 
 //===----------------------------------------------------------------------===//

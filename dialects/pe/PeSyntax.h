@@ -43,6 +43,20 @@ mlir::ParseResult parseBodyOf(mlir::OpAsmParser &parser, mlir::Region &body);
 void printBodyOf(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                  mlir::Region &body);
 
+// (@link, %row) { ... }: names, then scalars, of a procedure, and its body.
+mlir::ParseResult parseProcedure(mlir::OpAsmParser &parser,
+                                 mlir::ArrayAttr &names, mlir::Region &body);
+void printProcedure(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                    mlir::ArrayAttr names, mlir::Region &body);
+
+// = [0.5, 1.0], or = 0 for all elements, or nothing
+mlir::ParseResult parseInitial(mlir::AsmParser &parser, mlir::IntegerAttr bytes,
+                               mlir::TypeAttr type,
+                               mlir::ElementsAttr &initial);
+void printInitial(mlir::AsmPrinter &printer, mlir::Operation *,
+                  mlir::IntegerAttr bytes, mlir::TypeAttr type,
+                  mlir::ElementsAttr initial);
+
 // (%row from 0 to 255) { ... }
 mlir::ParseResult parseEntry(mlir::OpAsmParser &parser, mlir::ArrayAttr &names,
                              mlir::DenseI64ArrayAttr &from,
@@ -155,6 +169,13 @@ void printFunction(mlir::OpAsmPrinter &printer, mlir::Operation *,
                    mlir::ValueRange values, ScalarKindAttr kind,
                    mlir::ArrayAttr inputs);
 
+// (@east, %i * 4, 0): names, then expressions; or nothing
+mlir::ParseResult parsePassed(mlir::OpAsmParser &parser, mlir::ArrayAttr &names,
+                              Operands &values, mlir::ArrayAttr &inputs);
+void printPassed(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                 mlir::ArrayAttr names, mlir::ValueRange values,
+                 mlir::ArrayAttr inputs);
+
 // range, counter
 mlir::ParseResult parseFilterKind(mlir::OpAsmParser &parser,
                                   FilterKindAttr &kind);
@@ -188,13 +209,16 @@ void printGuard(mlir::OpAsmPrinter &printer, mlir::Operation *,
 
 // thread 1 then activate @done unblock @next advance on_control end; `then`
 // keeps the statements `activate` and `unblock` on the next line apart.
+// In a procedure a parameter may stand for the number of the thread.
 mlir::ParseResult
 parseIssue(mlir::OpAsmParser &parser, mlir::IntegerAttr &thread,
+           std::optional<mlir::OpAsmParser::UnresolvedOperand> &threadParameter,
            mlir::FlatSymbolRefAttr &activate, mlir::FlatSymbolRefAttr &unblock,
            mlir::UnitAttr &advance, mlir::UnitAttr &endOnControl,
            mlir::UnitAttr &noWrap);
 void printIssue(mlir::OpAsmPrinter &printer, mlir::Operation *,
-                mlir::IntegerAttr thread, mlir::FlatSymbolRefAttr activate,
+                mlir::IntegerAttr thread, mlir::Value threadParameter,
+                mlir::FlatSymbolRefAttr activate,
                 mlir::FlatSymbolRefAttr unblock, mlir::UnitAttr advance,
                 mlir::UnitAttr endOnControl, mlir::UnitAttr noWrap);
 

@@ -23,6 +23,24 @@ LogicalResult BufferOp::verify() {
     return emitOpError("of ")
            << getBytes() << " bytes at " << address
            << " is not aligned to its elements of " << size << " bytes";
+  if (!getInitialAttr())
+    return success();
+  if (getPersistent()) // C5
+    return emitOpError("is persistent, and has values; a copy of the host "
+                       "writes it once");
+  if (!isa<DenseElementsAttr>(getInitialAttr())) // C4
+    return emitOpError("has values that are not dense");
+  constexpr int64_t most = 1 << 24; // more than any PE has
+  if (static_cast<int64_t>(getBytes()) > most)
+    return emitOpError("has values for ")
+           << getBytes() << " bytes, a PE has fewer than " << most;
+  const auto elements = static_cast<int64_t>(getBytes()) / size;
+  if (getInitialAttr().getElementType() != getType() ||
+      getInitialAttr().getNumElements() != elements) // C4
+    return emitOpError("of ")
+           << elements << " elements of " << getType() << " has "
+           << getInitialAttr().getNumElements() << " values of "
+           << getInitialAttr().getElementType();
   return success();
 }
 

@@ -62,7 +62,7 @@ void VectorOp::build(OpBuilder &builder, OperationState &state, Opcode opcode,
     properties.no_wrap = builder.getUnitAttr();
   addOperands(state, encoder.getValues(), issue.guard);
   properties.operandSegmentSizes = {int(encoder.getValues().size()),
-                                    issue.guard ? 1 : 0};
+                                    issue.guard ? 1 : 0, 0};
 }
 
 Operand VectorOp::getDstOperand() { return decode(getDst(), getValues()); }
@@ -143,16 +143,22 @@ static LogicalResult verifyOperand(VectorOp op, Attribute operand,
   return success();
 }
 
+// A number or scalar that a procedure is given where it is called.
+static bool isParameter(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && isa<ProcedureOp>(argument.getOwner()->getParentOp());
+}
+
 // A guard is decided at load.
 static LogicalResult verifyGuard(Operation *op, Value guard) {
-  if (guard && !isClassScalar(guard))
+  if (guard && !isClassScalar(guard) && !isParameter(guard))
     return op->emitOpError("has a guard that is not a scalar of the class");
   return success();
 }
 
 static LogicalResult verifyCompletion(VectorOp op) {
   bool notifies = op.getActivateAttr() || op.getUnblockAttr();
-  if (notifies && !op.getThread()) // C9
+  if (notifies && !op.getThread() && !op.getThreadParameter()) // C9
     return op.emitOpError("activates or unblocks a task, but is not "
                           "asynchronous");
   if (op.getAdvance() && !isa<FabricAttr>(op.getDst())) // C10
@@ -164,6 +170,10 @@ static LogicalResult verifyCompletion(VectorOp op) {
 }
 
 static LogicalResult verifyIssue(VectorOp op) {
+  if (Value parameter = op.getThreadParameter();
+      parameter && !isParameter(parameter)) // C8
+    return op.emitOpError("runs on a microthread that is no number, and no "
+                          "parameter of a procedure");
   int64_t thread = op.getThread().value_or(0);
   if (thread < 0 || thread >= kMaxThreads)
     return op.emitOpError("runs on microthread ") // C6

@@ -78,7 +78,8 @@ private:
                            buffer->type(),
                            buffer->address(),
                            buffer->bytes() / elementSize(buffer->type()),
-                           buffer->persistent()};
+                           buffer->persistent(),
+                           buffer->initial()};
         code.firstDataWord = std::min(code.firstDataWord, decoded.firstWord);
         code.endDataWord =
             std::max(code.endDataWord,
@@ -103,6 +104,8 @@ private:
     if (buffer.address() % size || buffer.bytes() % size)
       fail("buffer " + inQuotes(name) + " is not aligned to " +
            std::to_string(size) + " bytes");
+    if (buffer.initial() && buffer.initial()->size() != buffer.bytes())
+      fail("buffer " + inQuotes(name) + " holds other than its bytes first");
   }
 
   AffineFunction decodeAffine(const program::Affine *affine, int loops) {

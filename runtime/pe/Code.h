@@ -206,6 +206,8 @@ struct BufferCode {
   int64_t address = 0; ///< in bytes
   int64_t elements = 0;
   bool persistent = false;
+  /// What it holds when a call begins; null: nothing is written then.
+  const flatbuffers::Vector<uint8_t> *initial = nullptr;
 };
 
 struct ClassCode {

@@ -36,6 +36,12 @@ void Processor::create(Wafer &wafer, const ClassCode &its, int index) {
   code = &its;
   pe = index;
   memory.setRange(code->firstDataWord * 4, code->endDataWord * 4);
+  for (const BufferCode &buffer : code->buffers)
+    if (buffer.initial) {
+      std::memcpy(memory.at(buffer.address), buffer.initial->data(),
+                  buffer.initial->size());
+      memory.markWritten(buffer.address, buffer.initial->size());
+    }
   const Coordinate at = wafer.coordinate(pe);
   evaluateScalars(code->source->scalars(), at.x, at.y, scalars);
   for (const TaskCode &task : code->tasks) {

@@ -73,6 +73,19 @@ void Strip::reset() {
   written.reset(2 * (code.endDataWord - code.firstDataWord), lanes);
 }
 
+void Strip::fill() {
+  for (const BufferCode &buffer : code.buffers) {
+    if (!buffer.initial)
+      continue;
+    const int64_t units = buffer.initial->size() / 2;
+    for (int lane = 0; lane < lanes; ++lane)
+      for (int64_t unit = 0; unit < units; ++unit)
+        std::memcpy(half(buffer.address / 2 + unit, lane),
+                    buffer.initial->data() + 2 * unit, 2);
+    markInitialised(buffer.address / 2, units, WrittenWords::everyLane);
+  }
+}
+
 /// Calls `copy(in SRAM, offset, bytes)` for the words and halves of a piece
 /// that are written.
 template <class Copy>

@@ -77,6 +77,8 @@ public:
   }
   /// Persistent buffers, whose words are at home before a run and behind it.
   using Pieces = std::vector<PersistentState::Piece>;
+  /// What buffers hold first goes to the SRAM.
+  void fill();
   /// What a state holds goes to the SRAM.
   void load(const PersistentState &state, int meshWidth);
   /// What is written of it is so for the run that follows.

@@ -200,12 +200,24 @@ private:
 
 } // namespace
 
+/// Whether calls begin with values in buffers: what is written down of a run
+/// does not bring them back.
+static bool fillsBuffers(const program::Program &program) {
+  for (const program::PEClass *peClass : *program.classes())
+    if (peClass->buffers())
+      for (const program::Buffer *buffer : *peClass->buffers())
+        if (buffer->initial())
+          return true;
+  return false;
+}
+
 class StripsEngine::Implementation final : public PersistentState::Keeper {
 public:
   Implementation(const program::Program &program, EngineOptions options,
                  bool joins)
       : image(program, joins), options(options), pool(options.threads),
-        records(options.replay && !options.observer) {}
+        records(options.replay && !options.observer && !fillsBuffers(program)) {
+  }
   ~Implementation() override { release(); }
 
   RunResult run(HostPort &host, const Call &call, PersistentState *state) {
@@ -301,12 +313,14 @@ private:
     if (into)
       run.record(options.recordingBytes - recordedBytes);
     const int width = image.router.width();
-    for (const auto &strip : image.strips)
+    for (const auto &strip : image.strips) {
+      strip->fill();
       if (state) {
         if (!state->isKeptBy(*this))
           strip->load(*state, width);
         strip->initialise(*state, width);
       }
+    }
     RunResult result = run.run(remembers);
     countLaunches();
     const bool keeps = state && !result.stopped;

@@ -25,17 +25,26 @@ pe.program @stencil(width = 4 from 2 to 750, height = 4 from 2 to 994)
     buffer @v 128 bytes of f32
     buffer @sum 128 bytes of f32
 
+    // One text for four directions: a call is replaced by the body, names by
+    // names and scalars by expressions. `where` leaves an instruction out where
+    // its scalar is zero.
+    procedure @send(@way, %there, %thread) {
+      vector mov fabric(@way) = @v[0, strides = [1]] over (32) where %there thread %thread
+    }
+    procedure @receive(@way, %there) {
+      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(@way) over (32) where %there
+    }
+
     routine @main {
-      // `where` leaves an instruction out where its scalar is zero.
-      vector mov fabric(@east) = @v[0, strides = [1]] over (32) where %east thread 0
-      vector mov fabric(@west) = @v[0, strides = [1]] over (32) where %px thread 1
-      vector mov fabric(@south) = @v[0, strides = [1]] over (32) where %south thread 2
-      vector mov fabric(@north) = @v[0, strides = [1]] over (32) where %py thread 3
+      call @send(@east, %east, 0)
+      call @send(@west, %px, 1)
+      call @send(@south, %south, 2)
+      call @send(@north, %py, 3)
       vector mul @sum[0, strides = [1]] = @v[0, strides = [1]], -4.0 over (32)
-      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(@east) over (32) where %px
-      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(@west) over (32) where %east
-      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(@south) over (32) where %py
-      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(@north) over (32) where %south
+      call @receive(@east, %px)
+      call @receive(@west, %east)
+      call @receive(@south, %py)
+      call @receive(@north, %south)
       // The sends read @v as they go: it changes when they are done.
       await [0, 1, 2, 3]
       vector fmac @v[0, strides = [1]] = @sum[0, strides = [1]], 0.1 over (32)

@@ -37,6 +37,7 @@ private:
   void checkCodeFits();
   void checkBuffers();
   void checkPersistent() const;
+  void checkInitial() const;
   void checkBuffer(const program::Buffer &buffer, const Where &where);
   void checkInSram(const program::Buffer &buffer, const Where &where);
   void checkNoCommands(int color, const Where &where) const;
@@ -107,6 +108,7 @@ void CodeChecker::checkBuffers() {
     checkInSram(*buffer, here);
   }
   checkPersistent();
+  checkInitial();
 }
 
 /// A persistent buffer shares no byte with another one, unless that is not
@@ -153,6 +155,33 @@ void CodeChecker::checkPersistent() const {
     }
     if (shared && rest != buffer->address())
       refuse(*shared, *buffer);
+  }
+}
+
+/// A buffer that holds something first holds all its bytes, is not persistent,
+/// and shares none with others that do or are.
+void CodeChecker::checkInitial() const {
+  std::multimap<uint64_t, const program::Buffer *> kept; // by address
+  for (const program::Buffer *buffer : *peClass.buffers()) {
+    const Where here{&where, "buffer", -1, buffer->name()};
+    if (buffer->initial() && buffer->persistent())
+      throw badProgram(here, "is persistent, and holds something first");
+    if (buffer->initial() && buffer->initial()->size() != buffer->bytes())
+      throw badProgram(
+          here, "of " + std::to_string(buffer->bytes()) + " bytes holds " +
+                    std::to_string(buffer->initial()->size()) + " first");
+    if (buffer->bytes() > 0 && (buffer->initial() || buffer->persistent()))
+      kept.emplace(buffer->address(), buffer);
+  }
+  const program::Buffer *before = nullptr;
+  for (const auto &[address, buffer] : kept) {
+    if (before && (before->initial() || buffer->initial()) &&
+        uint64_t(before->address()) + before->bytes() > address)
+      throw badProgram({&where, "buffer", -1, buffer->name()},
+                       "shares bytes with buffer " +
+                           inQuotes(before->name()->string_view()) +
+                           ", and one of them holds something first");
+    before = buffer;
   }
 }
 

@@ -37,7 +37,7 @@ pe.program @add mesh [2, 1] machine "wse2" launch_color 0 model "add.onnx" {
   route 1 [0:1, 0:1] from west to [east, ramp]
   route 1 [1:2, 0:1] from west to [ramp]
   route 2 [0:1, 0:1] from ramp to [east]
-  route 3 [1:2, 0:1] from ramp to [east]
+  route 2 [1:2, 0:1] from west to [east]
 
   class @all [0:2, 0:1] {
     %px = scalar px

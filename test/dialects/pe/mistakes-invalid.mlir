@@ -122,7 +122,7 @@ pe.program @switch_of_ports mesh [4, 1] machine "wse2" {
 // -----
 
 pe.program @vector_in_program mesh [4, 1] machine "wse2" {
-  // expected-error @below {{'pe.vector' op expects parent op to be one of 'pe.routine, pe.task, pe.for, pe.if'}}
+  // expected-error @below {{'pe.vector' op expects parent op to be one of 'pe.routine, pe.task, pe.procedure, pe.for, pe.if'}}
   vector add @v[0, strides = [1]] = @v[0, strides = [1]], 1.0 over (8)
 }
 

@@ -327,7 +327,7 @@ pe.program @vector_extent_kind mesh [1, 1] machine "wse2" {
     buffer @x 16 bytes of f32
     routine @r {
       // expected-error @below {{has an extent that is not affine}}
-      "pe.vector"() <{opcode = 0 : i32, extents = [7], dst = #pe.memory<@x, <0>, [1]>, a = 0.0 : f32, operandSegmentSizes = array<i32: 0, 0>}> : () -> ()
+      "pe.vector"() <{opcode = 0 : i32, extents = [7], dst = #pe.memory<@x, <0>, [1]>, a = 0.0 : f32, operandSegmentSizes = array<i32: 0, 0, 0>}> : () -> ()
     }
   }
 }

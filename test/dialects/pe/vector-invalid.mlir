@@ -90,7 +90,7 @@ pe.program @vector_c7 mesh [1, 1] machine "wse2" launch_color 0 {
     buffer @x at 8192, 16 bytes of f32
     routine @r {
       // expected-error @below {{has an expression over operand 1, but only 0 scalars}}
-      "pe.vector"() <{opcode = 0 : i32, extents = [#pe.affine<0, values = [1], scales = [1]>], dst = #pe.memory<@x, <0>, [1]>, a = 0.0 : f32, operandSegmentSizes = array<i32: 0, 0>}> : () -> ()
+      "pe.vector"() <{opcode = 0 : i32, extents = [#pe.affine<0, values = [1], scales = [1]>], dst = #pe.memory<@x, <0>, [1]>, a = 0.0 : f32, operandSegmentSizes = array<i32: 0, 0, 0>}> : () -> ()
     }
   }
 }

@@ -108,6 +108,45 @@ TEST_F(CheckerTest, ViewsOfPersistentBuffers) {
   EXPECT_EQ(check(4, 8), refused("b", 4));
 }
 
+/// Two buffers, one behind the other, hold something when a call begins.
+TEST_F(CheckerTest, WhatBuffersHoldFirst) {
+  ProgramBuilder small(1, 1);
+  ClassBuilder pes = small.addClass("c", 0, 1, 0, 1);
+  pes.routine(0);
+  for (const char *name : {"a", "b"})
+    pes.buffer(name, 2);
+  auto &a = *pes.source->buffers[0], &b = *pes.source->buffers[1];
+  auto check = [&]() -> std::string {
+    try {
+      checkProgram(small.finish());
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  a.initial.assign(8, 1);
+  b.initial.assign(8, 2);
+  EXPECT_EQ(check(), "accepted");
+  a.initial.pop_back();
+  EXPECT_EQ(check(), "BadProgram: class 'c', buffer 'a': of 8 bytes holds 7 "
+                     "first");
+  a.initial.assign(12, 1);
+  EXPECT_EQ(check(), "BadProgram: class 'c', buffer 'a': of 8 bytes holds 12 "
+                     "first");
+  a.initial.assign(8, 1);
+  for (uint32_t shift : {0u, 4u}) {
+    b.address = a.address + shift;
+    EXPECT_EQ(check(), "BadProgram: class 'c', buffer 'b': shares bytes with "
+                       "buffer 'a', and one of them holds something first");
+  }
+  b.initial.clear(); // It is written later, where the other one was.
+  EXPECT_EQ(check(), "accepted");
+  b.address = a.address + 8;
+  a.persistent = true;
+  EXPECT_EQ(check(), "BadProgram: class 'c', buffer 'a': is persistent, and "
+                     "holds something first");
+}
+
 // ------------------------------------------------------------------ machine
 
 TEST_F(CheckerTest, MoreElementsThanCanBeCounted) {

@@ -22,6 +22,13 @@ public:
   std::string run() const {
     return "dense<" + (count ? nested(0, 0, count) : "") + ">";
   }
+  /// "[1.0, 2.0]", or "1.0" if all are equal.
+  std::string elements() const {
+    bool areEqual = count > 0;
+    for (size_t i = 1; i < count; ++i)
+      areEqual &= element(i) == element(0);
+    return areEqual ? element(0) : nested(0, 0, count);
+  }
 
 private:
   // The elements from `first` on, in brackets for each dimension from `depth`.

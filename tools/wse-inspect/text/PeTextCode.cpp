@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Classes and their code.
+#include "runtime/program/Checker.h"
 #include "runtime/program/check/ScalarChecker.h"
+#include "tools/wse-inspect/text/ConstantText.h"
 #include "tools/wse-inspect/text/PeTextParts.h"
 
 namespace wsec::runtime {
@@ -9,6 +11,17 @@ namespace wsec::runtime {
 using namespace program;
 
 namespace {
+
+/// " = [0.5, 1.0]", or nothing.
+std::string initialText(const BufferT &buffer) {
+  if (buffer.initial.empty())
+    return "";
+  TensorT values;
+  values.type = buffer.type;
+  values.shape = {int64_t(buffer.initial.size() / elementBytes(buffer.type))};
+  values.data = buffer.initial;
+  return " = " + ConstantText(values).elements();
+}
 
 class ClassPrinter {
 public:
@@ -60,7 +73,7 @@ void ClassPrinter::printMembers() {
     out.line(
         "buffer " + symbolText(buffer->name) + " at " +
         std::to_string(buffer->address) + ", " + std::to_string(buffer->bytes) +
-        " bytes of " + typeText(buffer->type) +
+        " bytes of " + typeText(buffer->type) + initialText(*buffer) +
         (buffer->persistent ? " persistent" : "") +
         (buffer->onnx_node.empty() ? ""
                                    : " node " + quotedText(buffer->onnx_node)));
