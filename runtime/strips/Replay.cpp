@@ -45,11 +45,10 @@ public:
     if (std::exchange(constants.made, true))
       for (const auto &[stream, channel, words] : replay.known)
         host.countDelivered(streamOf(stream), channel, words);
-    for (auto &[buffer, its] : replay.kept)
-      if (its.view > 0) {
-        its.data = reinterpret_cast<const float *>(base(its.view));
-        its.owner = std::move(owners[its.view - 1]);
-      }
+    for (Kept *its : replay.keptViews) {
+      its->data = reinterpret_cast<const float *>(base(its->view));
+      its->owner = std::move(owners[its->view - 1]);
+    }
   }
 
 private:
@@ -337,7 +336,7 @@ private:
   }
 
   void letGo(uint32_t view) {
-    if (uses[view].fetch_sub(1) == 1)
+    if (replay.viewUses[view] == 1 || uses[view].fetch_sub(1) == 1)
       owners[view].reset();
   }
 

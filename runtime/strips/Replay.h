@@ -176,6 +176,7 @@ private:
   size_t floats = 0; ///< in `memory`
   std::vector<float> constants;
   std::map<Recording::BufferId, Kept> kept;
+  std::vector<Kept *> keptViews; ///< those of them that are views
 };
 
 } // namespace wsec::runtime

@@ -106,6 +106,7 @@ private:
     const Recording::Buffer &buffer = recording.buffers[index];
     if (buffer.kind == BufferKind::View) {
       its.view = buffer.viewIndex + 1;
+      replay.keptViews.push_back(&its);
       ++replay.viewUses[buffer.viewIndex];
     } else if (buffer.kind == BufferKind::Scratch) {
       its.data = places[index].data = allocate(buffer.floats);
