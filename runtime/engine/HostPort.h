@@ -23,6 +23,7 @@ struct WordView {
   size_t wordStride = 1;
   /// Null, or for each word of a row: of a pair it has only one element.
   const uint8_t *halves = nullptr;
+  bool constant = false; ///< the same words in all runs
 
   size_t words() const { return rows * length; }
   /// Word `i` on the wire.
@@ -56,6 +57,11 @@ public:
   /// the injectors cut out their windows without copying.
   virtual WordView next(uint32_t stream, uint32_t channel, size_t maxWords) = 0;
 
+  /// Words of an In stream that are constant and known, whole launches of them,
+  /// need not be asked for: they count as taken.
+  virtual void countDelivered(uint32_t stream, uint32_t channel,
+                              uint64_t words);
+
   /// The next words of an Out stream, in the order in which they leave. They
   /// are valid during the call; those of a row lie side by side.
   virtual void store(uint32_t stream, uint32_t channel,
@@ -71,6 +77,7 @@ public:
   virtual uint8_t *outputElements(uint32_t tensor);
 };
 
+inline void HostPort::countDelivered(uint32_t, uint32_t, uint64_t) {}
 inline bool HostPort::rewind() { return false; }
 inline const uint8_t *HostPort::tensorElements(uint32_t) { return nullptr; }
 inline uint8_t *HostPort::outputElements(uint32_t) { return nullptr; }

@@ -22,6 +22,12 @@ public:
       progress->words.fetch_add(view.words(), std::memory_order_relaxed);
     return view;
   }
+  void countDelivered(uint32_t stream, uint32_t channel,
+                      uint64_t words) override {
+    port.countDelivered(stream, channel, words);
+    if (progress)
+      progress->words.fetch_add(words, std::memory_order_relaxed);
+  }
   void store(uint32_t stream, uint32_t channel,
              const WordView &words) override {
     port.store(stream, channel, words);

@@ -104,9 +104,11 @@ WordView InChannel::next(size_t maxWords) {
     if (part == 0 && line == 0)
       keptAt = 0;
     group = SIZE_MAX;
-    ready = viewInPlace(parts[part]);
+    Part &its = parts[part];
+    ready = viewInPlace(its);
     if (ready.empty())
-      ready = written(parts[part]);
+      ready = written(its);
+    ready.constant = isConstant(its);
     readyRow = readyWord = 0;
   }
   WordView view = ready;
@@ -133,7 +135,7 @@ WordView InChannel::next(size_t maxWords) {
 }
 
 /// Whether lines of a part are the same in all runs.
-bool InChannel::mayKeep(const Part &part) const {
+bool InChannel::isConstant(const Part &part) const {
   const program::Tensor &tensor = store.tensor(part.segment->tensor());
   const program::TensorRole role = tensor.role();
   return (role == program::TensorRole::Weight ||
@@ -145,7 +147,7 @@ bool InChannel::mayKeep(const Part &part) const {
 WordView InChannel::written(Part &part) {
   findHalves(part);
   group = size_t(linesAtOnce(part));
-  const bool keeps = kept && mayKeep(part);
+  const bool keeps = kept && isConstant(part);
   if (keeps && keptAt < keptLines->size()) {
     const WordView &view = (*keptLines)[keptAt++];
     line += int64_t(view.rows);
@@ -154,7 +156,7 @@ WordView InChannel::written(Part &part) {
   WordView view = pairsFollow(part) ? writePairs(part) : writeLines(part);
   if (!keeps || keptAt != keptLines->size())
     return view;
-  if (kept->take(view.words() * sizeof(float))) {
+  if (kept->room.take(view.words() * sizeof(float))) {
     keptLines->push_back(view);
     ++keptAt;
   } else {

@@ -71,7 +71,7 @@ private:
   WordView viewInPlace(const Part &part);
   /// The next lines of a part, written out now or in an earlier run.
   WordView written(Part &part);
-  bool mayKeep(const Part &part) const;
+  bool isConstant(const Part &part) const;
   /// Writes out the next lines of a part.
   WordView writeLines(Part &part);
   /// Whether all elements of a part are floats of 32 bits that travel in pairs

@@ -43,9 +43,9 @@ public:
   const uint8_t *tensorElements(uint32_t tensor) override;
   uint8_t *outputElements(uint32_t tensor) override;
 
-  /// Words of an In stream that SwarmX has brought from the store of another
-  /// wafer.
-  void countDelivered(uint32_t stream, uint32_t channel, uint64_t words);
+  /// Words that SwarmX has brought from the store of another wafer, too.
+  void countDelivered(uint32_t stream, uint32_t channel,
+                      uint64_t words) override;
 
   /// Throws UnreadTraffic when words were not taken from an In stream, or did
   /// not arrive on an Out stream, of those that launches feed on; BadProgram

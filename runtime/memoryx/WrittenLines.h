@@ -3,8 +3,8 @@
 #define RUNTIME_MEMORYX_WRITTENLINES_H
 
 #include "runtime/engine/HostPort.h"
+#include "runtime/engine/MemoryRoom.h"
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -17,7 +17,7 @@ namespace wsec::runtime {
 /// Channels may use their own at the same time.
 class WrittenLines {
 public:
-  explicit WrittenLines(size_t mostBytes) : left(int64_t(mostBytes)) {}
+  explicit WrittenLines(size_t mostBytes) : room(mostBytes) {}
 
   /// The lines of a channel, in the order in which it writes them. `arguments`
   /// are those of the stream that say which they are. Not while others ask.
@@ -25,20 +25,13 @@ public:
                             const std::vector<int64_t> &arguments) {
     return lines[{stream, channel, arguments}];
   }
-  /// Whether there is room for further `bytes`, which are taken.
-  bool take(size_t bytes) {
-    int64_t now = left;
-    while (now >= int64_t(bytes))
-      if (left.compare_exchange_weak(now, now - int64_t(bytes)))
-        return true;
-    return false;
-  }
+  /// For more of them.
+  MemoryRoom room;
 
 private:
   std::map<std::tuple<uint32_t, uint32_t, std::vector<int64_t>>,
            std::vector<WordView>>
       lines;
-  std::atomic<int64_t> left;
 };
 
 } // namespace wsec::runtime

@@ -451,11 +451,19 @@ std::optional<PreparedNest> PreparedNest::repeated(const Dimension &times,
   return PreparedNest(nest);
 }
 
-void PreparedNest::prefetch(const float *a, const float *b) const {
+void PreparedNest::prefetch(const float *a, const float *b, bool aNew,
+                            bool bNew) const {
   if (!asks() || outer.size() > 0)
     return;
   constexpr ptrdiff_t line = 16;  // floats
   constexpr ptrdiff_t most = 256; // lines
+  if (isProduct() && (swapped ? aNew : bNew)) {
+    ptrdiff_t reach = ptrdiff_t(columns);
+    for (const Dimension &d : {inner, second, block})
+      reach += ptrdiff_t(d.extent - 1) * std::abs(d.b);
+    for (ptrdiff_t at = 0; at < std::min(reach, most * line); at += line)
+      __builtin_prefetch((swapped ? a : b) + at, 0, 2);
+  }
   const float *factors = swapped ? b : a;
   // The shorter stride is that of the pieces.
   Dimension piece = inner, next = row;

@@ -137,9 +137,13 @@ public:
 
   /// Asks the memory for the weights of a product that will run soon, or for
   /// the halves of words that it will be made of: what is read once, in short
-  /// pieces far from one another.
-  void prefetch(const float *a, const float *b) const;
+  /// pieces far from one another. Vectors are asked for, too, where those of
+  /// the operand are new to the cache.
+  void prefetch(const float *a, const float *b, bool aNew, bool bNew) const;
 
+  /// Whether it does nothing but bring elements to another place, perhaps with
+  /// another width.
+  bool moves() const { return op == program::Opcode::Mov && !types.noWrap; }
   bool isProduct() const { return form == Form::Products; }
   /// Whether memory is to be asked for what it reads.
   bool asks() const { return isProduct() || form == Form::Widen; }

@@ -179,7 +179,7 @@ void LaunchMemory::replay(const KeptLaunches &its, const Replay::Shift *shift,
                           double cycles) {
   close();
   if (!its.part->prepared())
-    its.part->prepare(pool);
+    its.part->prepare(pool, room);
   Locations views = locations();
   its.part->replay(host, furthestLaunch, shift, views);
   for (const auto &strip : world.image.strips)

@@ -44,10 +44,11 @@ LaunchMemory::LaunchMemory(World &world, HostPort &host, WorkerPool &pool,
                            HostChannels &channels, MainThreads &mains,
                            RunUntil runUntil,
                            std::atomic<uint64_t> *furthestLaunch,
-                           KeptByLaunch *kept, size_t keptRoom)
+                           KeptByLaunch *kept, size_t keptRoom,
+                           MemoryRoom *room)
     : world(world), host(host), pool(pool), channels(channels), mains(mains),
       runUntil(std::move(runUntil)), furthestLaunch(furthestLaunch), kept(kept),
-      keptRoom(keptRoom),
+      keptRoom(keptRoom), room(room),
       addresses(world.image.classes, world.image.persistent),
       varies(variesWithArguments(world.call)),
       anyVaries(std::find(varies.begin(), varies.end(), true) != varies.end()) {
@@ -329,7 +330,7 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   if (!behind.empty()) {
     for (const PartUse &use : its)
       if (!use.part->prepared())
-        use.part->prepare(pool);
+        use.part->prepare(pool, room);
     Locations views = locations();
     for (const PartUses &parts : behind)
       for (const PartUse &use : parts) {

@@ -75,7 +75,7 @@ public:
   LaunchMemory(World &world, HostPort &host, WorkerPool &pool,
                HostChannels &channels, MainThreads &mains, RunUntil runUntil,
                std::atomic<uint64_t> *furthestLaunch, KeptByLaunch *kept,
-               size_t keptRoom);
+               size_t keptRoom, MemoryRoom *room);
 
   /// From now on all that runs is written down, in parts that take at most
   /// about `limitBytes` together.
@@ -143,8 +143,9 @@ private:
   std::atomic<uint64_t> *const furthestLaunch; ///< or null
   KeptByLaunch *const kept;                    ///< or null
   size_t keptRoom;                             ///< for more of them, in bytes
-  size_t arrivalsBefore = 0;                   ///< those that are kept now
-  bool awaitedBefore = false;                  ///< before these
+  MemoryRoom *const room;     ///< for words that replays make once, or null
+  size_t arrivalsBefore = 0;  ///< those that are kept now
+  bool awaitedBefore = false; ///< before these
   const AddressArguments addresses;
   const std::vector<bool> varies; ///< launches that carry what arguments decide
   const bool anyVaries;

@@ -88,7 +88,7 @@ bool RecordedPart::findUsable() const {
   });
 }
 
-void RecordedPart::prepare(WorkerPool &pool) {
+void RecordedPart::prepare(WorkerPool &pool, MemoryRoom *room) {
   Replay::Lasting lasting;
   const std::set<Recording::BufferId> used = usedFromBefore();
   std::map<Recording::BufferId, size_t> viewOf;
@@ -103,7 +103,7 @@ void RecordedPart::prepare(WorkerPool &pool) {
   for (const StripMemory::ViewPlace &view : after)
     if (!viewOf.contains(view.buffer))
       lasting.after.insert(view.buffer);
-  layer = std::make_unique<Replay>(*recording, pool, lasting);
+  layer = std::make_unique<Replay>(*recording, pool, lasting, room);
   for (const StripMemory::ViewPlace &view : after) {
     const auto found = viewOf.find(view.buffer);
     if (found != viewOf.end())

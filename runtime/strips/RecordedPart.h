@@ -56,7 +56,8 @@ public:
   const std::vector<Recording::Move> &moves() const { return itsMoves; }
 
   /// Makes ready for replays, which is all that can be done with it then.
-  void prepare(WorkerPool &pool);
+  /// `room` is for words that are made once for all of them, or null.
+  void prepare(WorkerPool &pool, MemoryRoom *room);
   bool prepared() const { return layer != nullptr; }
   /// Views lie at `locations`, which become those behind it.
   void replay(HostPort &host, std::atomic<uint64_t> *furthestLaunch,

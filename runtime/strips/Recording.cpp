@@ -95,7 +95,7 @@ Recording::BufferId Recording::addView(uint32_t actor, uint32_t stream,
     return nothing;
   uint32_t index = uint32_t(views.size());
   views.push_back({stream, channel, maxWords, view.rows, view.length,
-                   view.stride, view.wordStride});
+                   view.stride, view.wordStride, view.constant});
   BufferId buffer = add({Buffer::Kind::View, view.data, 0, index});
   add({Operation::Kind::Next, actor, index, {buffer, 0}, {}, {}});
   return buffer;
@@ -238,7 +238,7 @@ void Recording::store(uint32_t actor, uint32_t stream, uint32_t channel,
     return;
   uint32_t index = uint32_t(views.size());
   views.push_back(
-      {stream, channel, 0, words.rows, words.length, words.stride, 1});
+      {stream, channel, 0, words.rows, words.length, words.stride, 1, false});
   add({Operation::Kind::Store,
        actor,
        index,

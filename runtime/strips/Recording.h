@@ -65,6 +65,7 @@ public:
   struct View {
     uint32_t stream, channel;
     size_t maxWords, rows, length, stride, wordStride;
+    bool constant; ///< the same words in all runs
   };
 
   struct Operand {

@@ -5,9 +5,12 @@
 #include "runtime/program/Errors.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <sys/mman.h>
 #include <utility>
 
 namespace wsec::runtime {
@@ -19,7 +22,8 @@ public:
   Execution(Replay &replay, HostPort &host,
             std::atomic<uint64_t> *furthestLaunch, const Shift *shift)
       : replay(replay), host(host), furthestLaunch(furthestLaunch),
-        shift(shift), bases(replay.views.size() + 1 + replay.movings.size()),
+        shift(shift), constants(replay.constantsOf(shift)),
+        bases(replay.views.size() + 2 + replay.movings.size()),
         owners(replay.views.size()), uses(replay.views.size()),
         states(replay.tasks.size()) {
     for (size_t i = 0; i < uses.size(); ++i)
@@ -30,6 +34,7 @@ public:
           shift && !shift->moved.empty() ? shift->moved[move] : 0;
       bases[replay.views.size() + 1 + i] = data + uintptr_t(by) * sizeof(float);
     }
+    bases.back() = reinterpret_cast<uintptr_t>(constants.words.get());
   }
 
   void run() {
@@ -37,11 +42,13 @@ public:
                     [this](unsigned index) { work(index); });
     if (error)
       std::rethrow_exception(error);
-    for (auto &[buffer, its] : replay.kept)
-      if (its.view > 0) {
-        its.data = reinterpret_cast<const float *>(base(its.view));
-        its.owner = std::move(owners[its.view - 1]);
-      }
+    if (std::exchange(constants.made, true))
+      for (const auto &[stream, channel, words] : replay.known)
+        host.countDelivered(streamOf(stream), channel, words);
+    for (Kept *its : replay.keptViews) {
+      its->data = reinterpret_cast<const float *>(base(its->view));
+      its->owner = std::move(owners[its->view - 1]);
+    }
   }
 
 private:
@@ -117,9 +124,10 @@ private:
     if (index < failed.load(std::memory_order_relaxed))
       try {
         const Worker &worker = replay.workers[task.worker];
-        for (uint32_t step = task.stepBegin; step < task.stepEnd;
-             step += 1 + worker.steps[step].more)
-          execute(worker, step);
+        const uint32_t pause =
+            constants.made ? task.constantBegin : task.constantEnd;
+        execute(worker, task.stepBegin, pause);
+        execute(worker, task.constantEnd, task.stepEnd);
         for (uint32_t view = index ? replay.tasks[index - 1].viewEnd : 0;
              view < task.viewEnd; ++view)
           letGo(replay.lastViews[view]);
@@ -161,8 +169,9 @@ private:
                        (!step.aView || base(step.aView)) &&
                        (!step.bView || base(step.bView));
     if (reads)
-      step.nest->prefetch(address(step.a, step.aView),
-                          address(step.b, step.bView));
+      step.nest->prefetch(
+          address(step.a, step.aView), address(step.b, step.bView),
+          replay.isConstant(step.aView), replay.isConstant(step.bView));
   }
 
   void prefetchWords(const Interleaved &its) const {
@@ -178,6 +187,11 @@ private:
           for (ptrdiff_t at = 0; at < length + line; at += line)
             __builtin_prefetch(address(data, view) + ptrdiff_t(r) * p.row + at,
                                0, 2);
+  }
+
+  void execute(const Worker &worker, uint32_t begin, uint32_t end) {
+    for (uint32_t step = begin; step < end; step += 1 + worker.steps[step].more)
+      execute(worker, step);
   }
 
   void execute(const Worker &worker, uint32_t index) {
@@ -241,7 +255,7 @@ private:
                    address(event.data, event.dataView));
     if (event.kind == Kind::Store) {
       const Recording::View &view = replay.views[event.index];
-      return host.store(streamOf(view), view.channel,
+      return host.store(streamOf(view.stream), view.channel,
                         {address(event.data, event.dataView), view.rows,
                          view.length, view.stride, nullptr});
     }
@@ -263,8 +277,8 @@ private:
     }
   }
 
-  uint32_t streamOf(const Recording::View &view) const {
-    return shift ? shift->streams[view.stream] : view.stream;
+  uint32_t streamOf(uint32_t stream) const {
+    return shift ? shift->streams[stream] : stream;
   }
 
   void interleaveWords(const Interleaved &its) const {
@@ -283,7 +297,8 @@ private:
 
   void take(uint32_t index) {
     const Recording::View &view = replay.views[index];
-    WordView words = host.next(streamOf(view), view.channel, view.maxWords);
+    WordView words =
+        host.next(streamOf(view.stream), view.channel, view.maxWords);
     bool same = words.rows == view.rows && words.length == view.length &&
                 (words.rows == 1 || words.stride == view.stride) &&
                 (words.length == 1 || words.wordStride == view.wordStride);
@@ -304,7 +319,7 @@ private:
     size_t used = 0;
     for (size_t i = 0; i < most; ++i, ++used) {
       if (used == words.words()) {
-        words = host.next(streamOf(view), view.channel, most - i);
+        words = host.next(streamOf(view.stream), view.channel, most - i);
         used = 0;
         if (words.empty())
           throw Error(ErrorClass::BadProgram,
@@ -321,7 +336,7 @@ private:
   }
 
   void letGo(uint32_t view) {
-    if (uses[view].fetch_sub(1) == 1)
+    if (replay.viewUses[view] == 1 || uses[view].fetch_sub(1) == 1)
       owners[view].reset();
   }
 
@@ -329,6 +344,7 @@ private:
   HostPort &host;
   std::atomic<uint64_t> *furthestLaunch;
   const Shift *shift; ///< or null
+  Constants &constants;
   /// Of views; 0 for addresses. What a worker uses it has waited for; to
   /// prefetch it looks at those that another is about to write, too.
   std::vector<std::atomic<uintptr_t>> bases;
@@ -340,6 +356,40 @@ private:
   std::mutex lock;
   std::exception_ptr error;
 };
+
+/// Memory of large pages, if the host has them: it is read from end to end.
+static std::shared_ptr<float[]> allocatePages(size_t floats) {
+  constexpr size_t page = size_t(1) << 21;
+  const size_t bytes = (floats * sizeof(float) + page - 1) / page * page;
+  void *words = std::aligned_alloc(page, bytes);
+  if (!words)
+    throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+  ::madvise(words, bytes, MADV_HUGEPAGE);
+#endif
+  return {static_cast<float *>(words), std::free};
+}
+
+/// Those of a replay with such streams. Where there is no room for more, those
+/// that were used last are made anew.
+Replay::Constants &Replay::constantsOf(const Shift *shift) {
+  const std::vector<uint32_t> streams =
+      shift ? shift->streams : std::vector<uint32_t>();
+  auto its = constantWords.find(streams);
+  if (its == constantWords.end() && !constantWords.empty() && constantFloats &&
+      !room->take(constantFloats * sizeof(float))) {
+    auto node = constantWords.extract(lastConstants);
+    node.key() = streams;
+    node.mapped().made = false;
+    its = constantWords.insert(std::move(node)).position;
+  } else if (its == constantWords.end()) {
+    its = constantWords.try_emplace(streams).first;
+    if (constantFloats)
+      its->second.words = allocatePages(constantFloats);
+  }
+  lastConstants = its;
+  return its->second;
+}
 
 void Replay::run(HostPort &host, std::atomic<uint64_t> *furthestLaunch,
                  const Shift *shift) {

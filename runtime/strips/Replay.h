@@ -5,6 +5,8 @@
 #ifndef RUNTIME_STRIPS_REPLAY_H
 #define RUNTIME_STRIPS_REPLAY_H
 
+#include "runtime/engine/MemoryRoom.h"
+#include "runtime/strips/ConstantWords.h"
 #include "runtime/strips/Recording.h"
 #include "runtime/strips/WorkerPool.h"
 
@@ -29,8 +31,10 @@ struct ReplayTask {
 };
 
 /// Cuts a recording into tasks for so many workers; each depends on earlier
-/// ones only.
-std::vector<ReplayTask> makeTasks(const Recording &recording, unsigned workers);
+/// ones only. In a task come those first that take words of the host, then
+/// those that make what is `constant`.
+std::vector<ReplayTask> makeTasks(const Recording &recording, unsigned workers,
+                                  const ConstantWords *constant = nullptr);
 
 /// Gives each task a worker and a time; returns the order in which they start.
 std::vector<uint32_t> scheduleTasks(std::vector<ReplayTask> &tasks,
@@ -51,8 +55,10 @@ public:
     /// behind a replay.
     std::set<Recording::BufferId> after;
   };
-  /// Takes place in the SRAM of the recorded run.
-  Replay(const Recording &recording, WorkerPool &pool, const Lasting &lasting);
+  /// Takes place in the SRAM of the recorded run. Words that are the same in
+  /// all runs are made once, as far as there is `room` for them; null: none.
+  Replay(const Recording &recording, WorkerPool &pool, const Lasting &lasting,
+         MemoryRoom *room = nullptr);
   ~Replay();
 
   /// The launches that a replay stands for: those of the recording `launches`
@@ -89,8 +95,8 @@ private:
     uint32_t partBegin = 0, partEnd = 0; ///< of a nest that was joined
     uint32_t ahead = 0;    ///< the next that reads words of the host; 0: none
     uint32_t more : 8 = 0; ///< steps behind it that are run with it
-    /// One more than what of `movings` the destination is an offset into; 0: it
-    /// is an address.
+    /// One more than what of `movings`, or behind these the constant words, the
+    /// destination is an offset into; 0: it is an address.
     uint32_t dstMoving : 24 = 0;
   };
   /// A nest among those that were joined, where its sources lie `aOffset` and
@@ -116,7 +122,8 @@ private:
   struct Task {
     unsigned worker; ///< that is planned to run it, and has its steps
     uint32_t stepBegin, stepEnd;
-    uint32_t beforeEnd, viewEnd; ///< behind those of the task before it
+    uint32_t constantBegin, constantEnd; ///< steps that make constant words
+    uint32_t beforeEnd, viewEnd;         ///< behind those of the task before it
   };
   struct Worker {
     std::vector<uint32_t> tasks; ///< in the order in which it is to start them
@@ -124,13 +131,33 @@ private:
     std::vector<Part> parts;
   };
 
+  /// Words that are the same in all runs, in the order in which they are used.
+  struct Constants {
+    std::shared_ptr<float[]> words;
+    bool made = false;
+  };
+  /// By the streams that they come from.
+  using ConstantsByStreams = std::map<std::vector<uint32_t>, Constants>;
+  Constants &constantsOf(const Shift *shift);
+  bool isConstant(uint32_t view) const {
+    return view > views.size() + movings.size();
+  }
+  /// Whether it is needed for constant words alone, once.
+  bool makesConstant(const Step &step) const;
+
   WorkerPool &pool;
+  MemoryRoom *const room;         ///< or null
+  size_t constantFloats = 0;      ///< there is room for once at least
+  std::vector<bool> forConstants; ///< views
+  std::vector<ConstantPlaces::Known> known;
+  ConstantsByStreams constantWords;
+  ConstantsByStreams::iterator lastConstants; ///< that were used
   std::vector<PreparedNest> nests;
   /// Nests that stand for several: of which one, how many, how far apart.
   std::map<std::array<ptrdiff_t, 5>, PreparedNest> repeated;
   std::vector<Recording::View> views;
   /// Where the memory that moves lies, unmoved, and how it does. In steps they
-  /// come behind the views.
+  /// come behind the views, and constant words behind them.
   std::vector<std::pair<uintptr_t, uint32_t>> movings;
   std::vector<uint32_t> viewUses; ///< tasks that use a view
   std::vector<Event> events;
@@ -149,6 +176,7 @@ private:
   size_t floats = 0; ///< in `memory`
   std::vector<float> constants;
   std::map<Recording::BufferId, Kept> kept;
+  std::vector<Kept *> keptViews; ///< those of them that are views
 };
 
 } // namespace wsec::runtime

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace wsec::runtime {
@@ -19,7 +20,8 @@ public:
   Builder(Replay &replay, const Recording &recording, unsigned workers,
           const Lasting &lasting)
       : replay(replay), recording(recording), lasting(lasting),
-        tasks(makeTasks(recording, workers)),
+        constant(recording, lasting.after, replay.room),
+        tasks(makeTasks(recording, workers, constant.words())),
         order(scheduleTasks(tasks, workers)), places(recording.buffers.size()),
         positions(tasks.size()), pools(workers) {
     replay.workers.resize(workers);
@@ -27,6 +29,7 @@ public:
   }
 
   void build() {
+    placeConstants();
     placeLasting();
     for (const auto &[area, move] : recording.movings)
       replay.movings.push_back(
@@ -61,6 +64,18 @@ private:
   };
   using Pool = std::map<size_t, std::vector<Block>>; ///< by size
 
+  /// In the order in which they are used.
+  void placeConstants() {
+    std::vector<uint32_t> operations;
+    for (uint32_t index : order)
+      operations.insert(operations.end(), tasks[index].operations.begin(),
+                        tasks[index].operations.end());
+    constant.place(operations);
+    replay.constantFloats = constant.floats();
+    replay.known = constant.known();
+    replay.forConstants = constant.onlyTaken();
+  }
+
   float *allocate(size_t floats) {
     constexpr size_t line = 64 / sizeof(float);
     replay.memory.emplace_back(new float[floats + line]());
@@ -91,6 +106,7 @@ private:
     const Recording::Buffer &buffer = recording.buffers[index];
     if (buffer.kind == BufferKind::View) {
       its.view = buffer.viewIndex + 1;
+      replay.keptViews.push_back(&its);
       ++replay.viewUses[buffer.viewIndex];
     } else if (buffer.kind == BufferKind::Scratch) {
       its.data = places[index].data = allocate(buffer.floats);
@@ -145,14 +161,27 @@ private:
     addChecks(worker);
     addViews(task);
     worker.tasks.push_back(position);
+    const auto [constantBegin, constantEnd] =
+        constantSteps(worker.steps, begin);
     replay.tasks.push_back({task.worker, uint32_t(begin),
-                            uint32_t(worker.steps.size()), endWaits(),
+                            uint32_t(worker.steps.size()), constantBegin,
+                            constantEnd, endWaits(),
                             uint32_t(replay.lastViews.size())});
     forEachBuffer(task, [&](uint32_t buffer) {
       Place &place = places[buffer];
       if (isReused(buffer) && place.lastUse == position && !place.users.empty())
         release(buffer, task.worker);
     });
+  }
+
+  /// Those that make constant words, which follow one another.
+  std::pair<uint32_t, uint32_t> constantSteps(const std::vector<Step> &steps,
+                                              size_t begin) const {
+    auto makes = [&](const Step &step) { return replay.makesConstant(step); };
+    const auto first =
+        std::find_if(steps.begin() + ptrdiff_t(begin), steps.end(), makes);
+    const auto end = std::find_if_not(first, steps.end(), makes);
+    return {uint32_t(first - steps.begin()), uint32_t(end - steps.begin())};
   }
 
   void waitFor(uint32_t other) { replay.before.push_back(positions[other]); }
@@ -183,7 +212,7 @@ private:
 
   bool isReused(Recording::BufferId buffer) const {
     return recording.buffers[buffer].kind == BufferKind::Scratch &&
-           !replay.kept.contains(buffer);
+           !replay.kept.contains(buffer) && !constant.contains(buffer);
   }
 
   /// Whether an operation is a nest that is the first to use scratch memory.
@@ -292,13 +321,23 @@ private:
     if (buffer.kind == BufferKind::Moving)
       return {uintptr_t(operand.offset) * sizeof(float),
               uint32_t(recording.views.size()) + buffer.viewIndex + 1};
-    return {reinterpret_cast<uintptr_t>(places[operand.buffer].data +
-                                        operand.offset),
-            0};
+    const Place &place = places[operand.buffer];
+    if (constant.contains(operand.buffer))
+      return {(constant.at(operand.buffer) + size_t(operand.offset)) *
+                  sizeof(float),
+              uint32_t(recording.views.size()) + constantMoving()};
+    return {reinterpret_cast<uintptr_t>(place.data + operand.offset), 0};
+  }
+
+  /// Constant words come behind the memory that moves.
+  uint32_t constantMoving() const {
+    return uint32_t(recording.movings.size()) + 1;
   }
 
   /// One more than the moving memory that an operand lies in; 0: in none.
   uint32_t movingOf(const Recording::Operand &operand) const {
+    if (constant.contains(operand.buffer))
+      return constantMoving();
     const Recording::Buffer &buffer = recording.buffers[operand.buffer];
     return buffer.kind == BufferKind::Moving ? buffer.viewIndex + 1 : 0;
   }
@@ -411,8 +450,11 @@ private:
                                    size_t end) {
     const size_t count = end - begin;
     const Step &one = steps[begin];
-    if (count < 2 || std::max(one.aView, one.bView) > recording.views.size())
-      return nullptr; // Or it is of memory that moves.
+    auto moves = [&](uint32_t view) {
+      return view > recording.views.size() && !replay.isConstant(view);
+    };
+    if (count < 2 || moves(one.aView) || moves(one.bView))
+      return nullptr;
     const Step &next = steps[begin + 1];
     const PreparedNest::Dimension times{count, distance(one.dst, next.dst),
                                         distance(one.a, next.a),
@@ -461,6 +503,8 @@ private:
     uint32_t next = 0;
     for (size_t i = steps.size(); i-- > 0;) {
       const Step &step = steps[i];
+      if (replay.makesConstant(step))
+        continue; // Once.
       const bool waits =
           step.nest ? step.nest->asks()
                     : replay.events[step.aView].kind == Kind::Interleave;
@@ -489,6 +533,8 @@ private:
     std::sort(used.begin(), used.end());
     used.erase(std::unique(used.begin(), used.end()), used.end());
     for (uint32_t view : used) {
+      if (replay.forConstants[view])
+        continue; // They stay to the end.
       ++replay.viewUses[view];
       replay.lastViews.push_back(view);
     }
@@ -497,6 +543,7 @@ private:
   Replay &replay;
   const Recording &recording;
   const Lasting &lasting;
+  ConstantPlaces constant;
   std::vector<ReplayTask> tasks;
   std::vector<uint32_t> order;
   std::vector<Place> places;
@@ -509,14 +556,30 @@ private:
 };
 
 Replay::Replay(const Recording &recording, WorkerPool &pool,
-               const Lasting &lasting)
-    : pool(pool), nests(recording.nests), views(recording.views) {
+               const Lasting &lasting, MemoryRoom *room)
+    : pool(pool), room(room), nests(recording.nests), views(recording.views) {
   for (Recording::BufferId buffer : lasting.after)
     kept[buffer] = {};
   Builder(*this, recording, pool.size(), lasting).build();
 }
 
-Replay::~Replay() = default;
+Replay::~Replay() {
+  if (constantFloats)
+    room->giveBack(std::max<size_t>(1, constantWords.size()) * constantFloats *
+                   sizeof(float));
+}
+
+bool Replay::makesConstant(const Step &step) const {
+  uint32_t moving = step.dstMoving;
+  if (!step.nest) {
+    const Event &event = events[step.aView];
+    if (event.kind == Kind::Next)
+      return forConstants[event.index];
+    if (event.kind == Kind::Interleave)
+      moving = interleaved[event.index].dstMoving;
+  }
+  return moving > movings.size();
+}
 
 size_t Replay::bytes() const {
   size_t sum = floats * sizeof(float) +

@@ -140,9 +140,11 @@ private:
 /// taken from the host shortly before their use.
 class TaskMaker {
 public:
-  TaskMaker(const Recording &recording, unsigned workers)
+  TaskMaker(const Recording &recording, unsigned workers,
+            const ConstantWords *constant)
       : longest(workers > 1 ? 15e3 : 60e3), recording(recording),
-        before(recording), taskOf(recording.operations.size(), none) {}
+        constant(constant), before(recording),
+        taskOf(recording.operations.size(), none) {}
 
   std::vector<ReplayTask> make() {
     fillQueues();
@@ -281,16 +283,18 @@ private:
   }
 
   /// Words that no operation of the call stores are taken before anything is
-  /// computed, so that their memory can be asked for them in time.
+  /// computed, so that their memory can be asked for them in time; behind them
+  /// come those that make constant words.
   void takeFirst(ReplayTask &task) const {
-    std::vector<uint32_t> taken, others;
+    std::vector<uint32_t> taken, made, others;
     for (uint32_t index : task.operations) {
       const Operation &operation = recording.operations[index];
       const bool first =
           operation.kind == Kind::Next &&
           recording.passing[channelOf(recording, operation).first].empty();
-      (first ? taken : others).push_back(index);
+      (makesConstant(index) ? made : first ? taken : others).push_back(index);
     }
+    taken.insert(taken.end(), made.begin(), made.end());
     taken.insert(taken.end(), others.begin(), others.end());
     task.operations = std::move(taken);
   }
@@ -323,7 +327,8 @@ private:
   void add(uint32_t index) {
     ReplayTask &task = tasks.back();
     task.operations.push_back(index);
-    task.cost += estimateCost(recording, recording.operations[index]);
+    if (!makesConstant(index))
+      task.cost += estimateCost(recording, recording.operations[index]);
     taskOf[index] = uint32_t(tasks.size() - 1);
     for (uint32_t other : before.of(index))
       after(taskOf[other]);
@@ -336,7 +341,12 @@ private:
       its.push_back(other);
   }
 
+  bool makesConstant(uint32_t operation) const {
+    return constant && constant->operations[operation];
+  }
+
   const Recording &recording;
+  const ConstantWords *const constant; ///< or null
   const Dependencies before;
   std::vector<uint32_t> taskOf; ///< of operations
   std::vector<Actor> actors;
@@ -427,9 +437,9 @@ private:
 
 } // namespace
 
-std::vector<ReplayTask> makeTasks(const Recording &recording,
-                                  unsigned workers) {
-  return TaskMaker(recording, workers).make();
+std::vector<ReplayTask> makeTasks(const Recording &recording, unsigned workers,
+                                  const ConstantWords *constant) {
+  return TaskMaker(recording, workers, constant).make();
 }
 
 std::vector<uint32_t> scheduleTasks(std::vector<ReplayTask> &tasks,

@@ -21,13 +21,14 @@ namespace {
 class Run : public Inspection {
 public:
   Run(ProgramImage &image, const Call &call, const EngineOptions &options,
-      WorkerPool &pool, HostPort &host, KeptByLaunch *kept, size_t keptRoom)
+      WorkerPool &pool, HostPort &host, KeptByLaunch *kept, size_t keptRoom,
+      MemoryRoom *room)
       : world(image, call, options, pool),
         channels(makeHostChannels(world, host)),
         memory(
             world, host, pool, channels, mains,
             [this](size_t limit) { return runUntil(limit); },
-            options.furthestLaunch, kept, keptRoom) {
+            options.furthestLaunch, kept, keptRoom, room) {
     for (const auto &strip : image.strips)
       if (!strip->code.routines.empty())
         mains.push_back(std::make_unique<MainThread>(world, *strip));
@@ -216,8 +217,8 @@ public:
   Implementation(const program::Program &program, EngineOptions options,
                  bool joins)
       : image(program, joins), options(options), pool(options.threads),
-        records(options.replay && !options.observer && !fillsBuffers(program)) {
-  }
+        records(options.replay && !options.observer && !fillsBuffers(program)),
+        room(options.recordingBytes) {}
   ~Implementation() override { release(); }
 
   RunResult run(HostPort &host, const Call &call, PersistentState *state) {
@@ -309,7 +310,8 @@ private:
     Run run(image, call, options, pool, host,
             records ? &launches[call.entryIndex()] : nullptr,
             options.recordingBytes -
-                std::min(options.recordingBytes, recordedBytes));
+                std::min(options.recordingBytes, recordedBytes),
+            records ? &room : nullptr);
     if (into)
       run.record(options.recordingBytes - recordedBytes);
     const int width = image.router.width();
@@ -363,7 +365,7 @@ private:
       counted.insert(other->part);
     for (const auto &[part, shift] : its.parts) {
       if (!part->prepared())
-        part->prepare(pool);
+        part->prepare(pool, &room);
       if (counted.insert(part).second)
         its.bytes += part->bytes();
       its.mayDiverge |= part->mayDiverge();
@@ -458,6 +460,7 @@ private:
   EngineOptions options;
   WorkerPool pool;
   const bool records;
+  MemoryRoom room; ///< for words that replays make once
   std::map<Call, Recorded> recorded;
   std::map<uint32_t, KeptByLaunch> launches; ///< that are kept, by entry
   size_t recordedBytes = 0, keptBytes = 0;

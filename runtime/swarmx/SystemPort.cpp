@@ -53,6 +53,7 @@ uint64_t SystemPort::words(uint32_t stream, uint32_t channel) {
 static WordView cut(const WordView &block, size_t &row, size_t &word,
                     size_t maxWords) {
   WordView view = block;
+  view.constant = false; // It has to be taken, as all others do.
   view.data += row * block.stride + word * block.wordStride;
   if (word == 0 && maxWords >= block.length) {
     view.rows = std::min(block.rows - row, maxWords / block.length);
@@ -69,6 +70,12 @@ static WordView cut(const WordView &block, size_t &row, size_t &word,
     ++row;
   }
   return view;
+}
+
+void SystemPort::countDelivered(uint32_t stream, uint32_t channel,
+                                uint64_t words) {
+  own.countDelivered(stream, channel, words);
+  wordsIn += words;
 }
 
 WordView SystemPort::next(uint32_t stream, uint32_t channel, size_t maxWords) {

@@ -42,6 +42,8 @@ public:
              unsigned system, std::counting_semaphore<> *slots = nullptr);
 
   uint64_t words(uint32_t stream, uint32_t channel) override;
+  void countDelivered(uint32_t stream, uint32_t channel,
+                      uint64_t words) override;
   WordView next(uint32_t stream, uint32_t channel, size_t maxWords) override;
   void store(uint32_t stream, uint32_t channel, const WordView &words) override;
   const uint8_t *tensorElements(uint32_t tensor) override;
