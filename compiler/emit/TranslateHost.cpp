@@ -86,6 +86,10 @@ LogicalResult translateTensor(pe::TensorOp op, const SymbolNumbers &numbers,
   if (op.getAlias())
     result.alias = numbers.tensors.lookup(*op.getAlias());
   result.parameter = op.getParameter().value_or("").str();
+  if (auto axes = dyn_cast_or_null<DenseI64ArrayAttr>(
+          lengthOf(op->getParentOfType<pe::ProgramOp>(), op.getSymName())))
+    result.length_axes.assign(axes.asArrayRef().begin(),
+                              axes.asArrayRef().end());
   if (auto attr = op.getGradient()) {
     result.gradient = std::make_unique<program::GradientT>();
     program::GradientT &gradient = *result.gradient;
