@@ -143,6 +143,7 @@ def main():
     parser.add_argument("--model", type=Path)
     parser.add_argument("--dim", action="append", default=[], help="of --model, NAME=N")
     parser.add_argument("--sequence", default="sequence", help="the dimension's name in --model")
+    parser.add_argument("--most", type=int, default=MOST, help="the longest (default: %(default)s)")
     parser.add_argument("--lengths", default="1,7,64,128")
     parser.add_argument("--tolerance", type=float, default=1e-5)
     parser.add_argument("--write", nargs=2)
@@ -156,7 +157,7 @@ def main():
         graph = Graph()
         onnx.save(graph.model(graph.outputs(), words.batch), model)
     reference = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-    dims = dict(its.split("=") for its in words.dim) | {words.sequence: f"1..{MOST}"}
+    dims = dict(its.split("=") for its in words.dim) | {words.sequence: f"1..{words.most}"}
     program = wsec.compile(model, words.work / "encoder.wafer", dims=dims, mesh=words.mesh)
     session, random = program.session(engine=words.engine), np.random.default_rng(1)
     worst, before, rises = 0.0, 0.0, True
@@ -177,7 +178,7 @@ def main():
     same = all(np.array_equal(ran[name], made[name]) for name in expected)
     print(f"largest difference {worst:.2g}, wse-run {'agrees' if same else 'differs'}, cycles {'rise' if rises else 'FALL'}")
     try:
-        session.run(feeds(reference, random, MOST + 1, words.batch))
+        session.run(feeds(reference, random, words.most + 1, words.batch))
     except InputError as error:
         print(error)
     return 0 if worst <= words.tolerance and same and rises else 1
