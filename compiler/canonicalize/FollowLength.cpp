@@ -295,20 +295,22 @@ void LengthFollower::followAttention(onnx::AttentionOp op) {
   OpBuilder builder(op);
   if (!masks.isFinite(op.getV()))
     op.getVMutable().assign(masks.masked(builder, op.getV(), 1, 0, op));
-  auto asksForMask = [](onnx::TermAttr term) {
-    return term.getKind() == onnx::TermKind::ZeroHidden;
-  };
-  if (llvm::any_of(op.eachTerm(), asksForMask)) {
-    // Keys behind the length are hidden by the mask that is asked for.
-    OpOperand &mask = op.getMasksMutable()[0];
+  bool asksForMask = false;
+  for (onnx::TermAttr term : op.eachTerm()) {
+    asksForMask |= term.getKind() == onnx::TermKind::ZeroHidden;
+    if (term.getKind() != onnx::TermKind::Add || !term.getOperand())
+      continue;
+    // A mask that is added to scores hides what is behind the length as well.
+    OpOperand &mask = op.getMasksMutable()[unsigned(*term.getOperand())];
     if (shapeOf(mask.get()).size() != 4 || !has(mask.get(), 3))
-      return refuse(op, "asks whether a mask hides all keys, which is not of "
-                        "[batch, 1, queries, keys]");
+      continue;
     if (!masks.isFinite(op.getK()))
       op.getKMutable().assign(masks.masked(builder, op.getK(), 1, 0, op));
-    mask.set(masks.masked(builder, mask.get(), 3, -INFINITY, op));
-    return;
+    return mask.set(masks.masked(builder, mask.get(), 3, -INFINITY, op));
   }
+  if (asksForMask)
+    return refuse(op, "asks whether a mask hides all keys, which is not of "
+                      "[batch, 1, queries, keys]");
   const int64_t number = int64_t(op.getMasks().size());
   op.getMasksMutable().append(masks.hidden(builder, op));
   SmallVector<Attribute> terms(op.getTerms().getValue());

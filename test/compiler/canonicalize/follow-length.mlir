@@ -1,7 +1,7 @@
 // RUN: wse-opt %s --split-input-file --onnx-follow-length | FileCheck %s
 // RUN: wse-opt %s --split-input-file --onnx-follow-length=rows=3 | FileCheck %s --check-prefix=DEALT
 
-// Keys behind the length have no weight, whatever stands there; the model's own mask acts before.
+// Keys behind the length have no weight: the model's own mask hides them, or one that replaces scores.
 // CHECK-LABEL: func.func @attention
 // CHECK-SAME: %[[X:.*]]: tensor<1x8x4xf32> {onnx.length_axes = array<i64: 1>}
 // CHECK-SAME: %[[N:[a-z0-9]+]]: tensor<1xi64> {onnx.length = array<i64: 1, 8>, onnx.name = "tokens"}
@@ -9,8 +9,10 @@
 // CHECK: %[[ALL:.*]] = onnx.constant dense<[0, 1, 2, 3, 4, 5, 6, 7]>
 // CHECK: %[[THERE:.*]] = onnx.binary less %[[ALL]], %[[N]]
 // CHECK: %[[KEYS:.*]] = onnx.reshape %[[THERE]] {{.*}}-> tensor<1x1x1x8xi1>
-// CHECK: %[[HIDDEN:.*]] = onnx.where %[[KEYS]]
-// CHECK: onnx.attention {{.*}} masks %{{.*}}, %[[HIDDEN]] {{.*}}terms = [#onnx.term<add operand 0>, #onnx.term<replace operand 1>]
+// CHECK: %[[MASK:.*]] = onnx.where %[[KEYS]], %{{.*}} : (tensor<1x1x1x8xi1>, tensor<1x1x1x8xf32>, tensor<f32>)
+// CHECK: onnx.attention {{.*}} masks %[[MASK]] {{.*}}terms = [#onnx.term<add operand 0>]}
+// CHECK: %[[HIDDEN:.*]] = onnx.where {{.*}} : (tensor<1x1x1x8xi1>, tensor<f32>, tensor<f32>)
+// CHECK: onnx.attention {{.*}} masks %[[HIDDEN]] {{.*}}terms = [#onnx.term<replace operand 0>, #onnx.term<zero_nan>]}
 // CHECK-NOT: func.func @at_7
 // DEALT-LABEL: func.func @attention
 // DEALT: onnx.length_parts = 3
@@ -22,7 +24,9 @@ func.func @attention(%x: tensor<1x8x4xf32>, %mask: tensor<1x1x1x8xf32>) -> tenso
   %q = onnx.matmul %x, %w : (tensor<1x8x4xf32>, tensor<4x4xf32>) -> tensor<1x8x4xf32>
   %y = onnx.attention %q, %x, %x masks %mask {num_heads = 2 : i64, scale = 0.5 : f32, terms = [#onnx.term<add operand 0>]}
       : (tensor<1x8x4xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>, tensor<1x1x1x8xf32>) -> tensor<1x8x4xf32>
-  return %y : tensor<1x8x4xf32>
+  %z = onnx.attention %y, %x, %x {num_heads = 2 : i64, scale = 0.5 : f32, terms = [#onnx.term<zero_nan>]}
+      : (tensor<1x8x4xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>) -> tensor<1x8x4xf32>
+  return %z : tensor<1x8x4xf32>
 }
 func.func @at_7(%x: tensor<1x7x4xf32>, %mask: tensor<1x1x1x7xf32>) -> tensor<1x7x4xf32>
     attributes {onnx.length = array<i64: 7, 7>, onnx.length_of = @attention} {
@@ -30,7 +34,9 @@ func.func @at_7(%x: tensor<1x7x4xf32>, %mask: tensor<1x1x1x7xf32>) -> tensor<1x7
   %q = onnx.matmul %x, %w : (tensor<1x7x4xf32>, tensor<4x4xf32>) -> tensor<1x7x4xf32>
   %y = onnx.attention %q, %x, %x masks %mask {num_heads = 2 : i64, scale = 0.5 : f32, terms = [#onnx.term<add operand 0>]}
       : (tensor<1x7x4xf32>, tensor<1x7x4xf32>, tensor<1x7x4xf32>, tensor<1x1x1x7xf32>) -> tensor<1x7x4xf32>
-  return %y : tensor<1x7x4xf32>
+  %z = onnx.attention %y, %x, %x {num_heads = 2 : i64, scale = 0.5 : f32, terms = [#onnx.term<zero_nan>]}
+      : (tensor<1x7x4xf32>, tensor<1x7x4xf32>, tensor<1x7x4xf32>) -> tensor<1x7x4xf32>
+  return %z : tensor<1x7x4xf32>
 }
 
 // -----
