@@ -248,15 +248,16 @@ void Compilation::describeSelection(
     target.sparsityFilter.push_back(glob);
 }
 
-/// Those of the machine's, or of the part of it that is asked for; 0 where
-/// select will say what is wrong with that.
+/// Those of the machine's, or of the part of it or the region that is asked
+/// for; 0 where select will say what is wrong with that.
 int64_t Compilation::rowsOfMesh() const {
   std::string error;
   const std::optional<Machine> machine =
       readMachine(options.machine.empty() ? "wse2" : options.machine, error);
-  if (!options.mesh.empty())
-    if (const auto extents = parseMesh(options.mesh))
-      return extents->second;
+  const std::string &shape =
+      options.region.empty() ? options.mesh : options.region;
+  if (const auto extents = parseMesh(shape))
+    return extents->second;
   return machine ? machine->height : 0;
 }
 

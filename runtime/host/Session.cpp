@@ -143,14 +143,12 @@ void Session::requireFit(uint32_t input, DataType type,
   if (type == expected && lengthAt(program(), tensor, shape))
     return;
   if (const program::Argument *length = lengthOf(program(), tensor))
-    throw Error(
-        ErrorClass::BadTensor,
-        absl::StrCat("input ", inQuotes(tensor.name()->string_view()),
-                     ": expected ",
-                     describe(expected, shapeAt(tensor, length->from())),
-                     " to ", describe(expected, shapeOf(tensor)), ", found ",
-                     describe(type, shape),
-                     remedy(type, shape, expected, shapeOf(tensor))));
+    throw Error(ErrorClass::BadTensor,
+                absl::StrCat("input ", inQuotes(tensor.name()->string_view()),
+                             ": expected ", describe(expected, shapeOf(tensor)),
+                             " or less, found ", describe(type, shape),
+                             "; a call has a length from ", length->from(),
+                             " to ", length->to()));
   if (type != expected || shape != shapeOf(tensor))
     throw Error(ErrorClass::BadTensor,
                 absl::StrCat("input ", inQuotes(tensor.name()->string_view()),
