@@ -77,6 +77,7 @@ private:
   FailureOr<Phase> firstPhase();
   void addVerifiers(Phase first, OpPassManager &manager) const;
   void addPhase(Phase phase, OpPassManager &manager);
+  int64_t rowsOfMesh() const;
   LogicalResult freezeWhatDoesNotTrain();
   LogicalResult runPhases(Phase first, Phase last);
   LogicalResult runEither(Phase last, OwningOpRef<ModuleOp> before);
@@ -235,6 +236,19 @@ void Compilation::describeSelection(
     target.sparsityFilter.push_back(glob);
 }
 
+/// Those of the machine's, or of the part of it or the region that is asked
+/// for; 0 where select will say what is wrong with that.
+int64_t Compilation::rowsOfMesh() const {
+  std::string error;
+  const std::optional<Machine> machine =
+      readMachine(options.machine.empty() ? "wse2" : options.machine, error);
+  const std::string &shape =
+      options.region.empty() ? options.mesh : options.region;
+  if (const auto extents = parseMesh(shape))
+    return extents->second;
+  return machine ? machine->height : 0;
+}
+
 void Compilation::addPhase(Phase phase, OpPassManager &manager) {
   switch (phase) {
   case Phase::Infer: {
@@ -244,7 +258,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
     return infer::buildInferPipeline(manager, inference);
   }
   case Phase::Canonicalize:
-    return canonicalize::buildCanonicalizePipeline(manager);
+    return canonicalize::buildCanonicalizePipeline(manager, rowsOfMesh());
   case Phase::Differentiate:
     return addTrainingPasses(manager, options.training, fusesAttention);
   case Phase::Select: {
@@ -393,6 +407,14 @@ LogicalResult Compilation::runPasses(Phase first, Phase last, bool verifies) {
 
 /// What the options ask for must lie between the first and the last phase.
 LogicalResult Compilation::checkOptions(Phase first) {
+  const ImportOptions &its = options.import;
+  if (its.length &&
+      (!its.entries.empty() || !its.states.empty() || its.statesByName ||
+       its.kvCapacity || !its.train.empty() || !options.training.loss.empty()))
+    return error() << "--dim " << its.length->dim << "=" << its.length->from
+                   << ".." << its.length->to
+                   << ": a model with states, entries or a loss has no range "
+                      "of lengths; give the dimension an extent";
   if (int(options.stopAfter) + 1 < int(first))
     return error() << "'" << options.input << "' is already past "
                    << phaseName(options.stopAfter)

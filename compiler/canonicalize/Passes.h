@@ -13,7 +13,9 @@ namespace wsec::canonicalize {
 #include "compiler/canonicalize/Passes.h.inc"
 
 /// The whole phase.
-void buildCanonicalizePipeline(mlir::OpPassManager &pm);
+/// `rows`: of the mesh, to which tokens are dealt where calls choose how many
+/// there are.
+void buildCanonicalizePipeline(mlir::OpPassManager &pm, int64_t rows = 0);
 
 /// What of it brings operators that other phases add to the same form.
 void buildCleanUpPipeline(mlir::OpPassManager &pm);

@@ -302,6 +302,51 @@ def CommonSubexpressions : Pass<"onnx-common-subexpressions", "::mlir::ModuleOp"
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
 }
 
+def FollowLength : Pass<"onnx-follow-length", "::mlir::ModuleOp"> {
+  let summary = "Makes a model right for each length that a call may choose.";
+  let options = [
+    Option<"rows", "rows", "int64_t", "0",
+           "Rows of PEs to which tokens are dealt, so that a short call has few in each; 0: "
+           "tokens keep their order">
+  ];
+  let description = [{
+    A function with an `onnx.length` is a model at the most that a dimension is in
+    a call, others are it at less (`onnx.length_of`). Extents that differ are the
+    length. What is behind that of a call is there, too: where elements along it
+    are combined, by a softmax, an attention, a sum, or a product, they count
+    nothing, and a mean divides by the length, which is a further input. A
+    constant begins alike at each length, or is a whole number times it, and one
+    more. All else is refused, by node, and the other functions are erased.
+
+    ```mlir
+    func.func @main(%x: tensor<8x4xf32>) -> tensor<4xf32>
+        attributes {onnx.length = array<i64: 1, 8>, onnx.length_name = "tokens"} {
+      %y = onnx.reduce sum %x {axes = array<i64: 0>, keepdims = false} : tensor<8x4xf32> -> tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    func.func @at_6(%x: tensor<6x4xf32>) -> tensor<4xf32>
+        attributes {onnx.length = array<i64: 6, 6>, onnx.length_of = @main} {
+      %y = onnx.reduce sum %x {axes = array<i64: 0>, keepdims = false} : tensor<6x4xf32> -> tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<8x4xf32> {onnx.length_axes = array<i64: 0>}, %tokens: tensor<1xi64> {onnx.length = array<i64: 1, 8>, onnx.name = "tokens"}) -> tensor<4xf32>
+        attributes {onnx.length = array<i64: 1, 8>, onnx.length_name = "tokens", onnx.length_parts = 1 : i64} {
+      %numbers = onnx.constant dense<[0, 1, 2, 3, 4, 5, 6, 7]> : tensor<8xi64>
+      %there = onnx.binary less %numbers, %tokens {node = "tokens"} : (tensor<8xi64>, tensor<1xi64>) -> tensor<8xi1>
+      %rows = onnx.reshape %there : tensor<8xi1> -> tensor<8x1xi1>
+      %zero = onnx.constant dense<0.0> : tensor<f32>
+      %masked = onnx.where %rows, %x, %zero : (tensor<8x1xi1>, tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+      %y = onnx.reduce sum %masked {axes = array<i64: 0>, keepdims = false} : tensor<8x4xf32> -> tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+}
+
 def VerifyCanonical : Pass<"onnx-verify-canonical", "::mlir::ModuleOp"> {
   let summary = "Refuses a model with operators we cannot map, all at once.";
   let description = [{

@@ -8,7 +8,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
-void wsec::canonicalize::buildCanonicalizePipeline(mlir::OpPassManager &pm) {
+void wsec::canonicalize::buildCanonicalizePipeline(mlir::OpPassManager &pm,
+                                                   int64_t rows) {
   // Exporters repeat subexpressions that patterns expect to be one value.
   pm.addPass(createCommonSubexpressions());
   // Its steps end here, before patterns look at each of them.
@@ -28,6 +29,7 @@ void wsec::canonicalize::buildCanonicalizePipeline(mlir::OpPassManager &pm) {
   pm.addPass(createFuseExperts());
   pm.addPass(createExpandExperts());
   pm.addPass(createLegalizeProducts());
+  pm.addPass(createFollowLength({rows}));
   buildCleanUpPipeline(pm);
 }
 
@@ -41,5 +43,5 @@ void wsec::canonicalize::registerCanonicalizePipeline() {
   registerCanonicalizePasses();
   mlir::PassPipelineRegistration<>(
       "wsec-canonicalize", "Brings a model to the operators that have kernels.",
-      buildCanonicalizePipeline);
+      [](mlir::OpPassManager &pm) { buildCanonicalizePipeline(pm); });
 }

@@ -94,6 +94,10 @@ LogicalResult translateTensor(pe::TensorOp op, const SymbolNumbers &numbers,
   if (std::optional<uint64_t> experts = op.getExperts())
     result.experts =
         Narrower(op).to<uint32_t>(int64_t(*experts), "number of experts");
+  if (auto axes = dyn_cast_or_null<DenseI64ArrayAttr>(
+          lengthOf(op->getParentOfType<pe::ProgramOp>(), op.getSymName())))
+    result.length_axes.assign(axes.asArrayRef().begin(),
+                              axes.asArrayRef().end());
   if (auto attr = op.getGradient()) {
     result.gradient = std::make_unique<program::GradientT>();
     program::GradientT &gradient = *result.gradient;

@@ -2,6 +2,7 @@
 
 #include "compiler/emit/Translation.h"
 #include "compiler/machine/Machine.h"
+#include "dialects/onnx/Lengths.h"
 #include "runtime/program/Call.h"
 #include "runtime/program/Container.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -225,6 +226,11 @@ static LogicalResult translateCalls(Block &block, const SymbolNumbers &numbers,
   return success();
 }
 
+Attribute lengthOf(pe::ProgramOp program, StringRef tensor) {
+  auto all = program->getAttrOfType<DictionaryAttr>(onnx::lengthAxesAttrName);
+  return all ? all.get(tensor) : Attribute();
+}
+
 static LogicalResult translateEntry(pe::EntryOp op,
                                     const SymbolNumbers &numbers,
                                     program::EntryT &result) {
@@ -236,6 +242,12 @@ static LogicalResult translateEntry(pe::EntryOp op,
     argument.name = name.str();
     argument.from = static_cast<int32_t>(from);
     argument.to = static_cast<int32_t>(to);
+    auto parts = dyn_cast_or_null<IntegerAttr>(
+        lengthOf(op->getParentOfType<pe::ProgramOp>(), name));
+    if (!parts)
+      continue;
+    argument.length_tensor = numbers.tensors.lookup(name);
+    argument.length_parts = static_cast<int32_t>(parts.getInt());
   }
   ScalarTable scalars;
   Block &block = op.getBody().front();

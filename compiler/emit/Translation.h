@@ -82,6 +82,9 @@ SymbolNumbers numberSymbols(pe::ProgramOp program);
 
 llvm::LogicalResult translateClass(pe::ClassOp op, const SymbolNumbers &numbers,
                                    program::PEClassT &result);
+/// The axes along which callers' tensors may be shorter; of the one that has
+/// the length, to how many parts these are dealt; else null.
+mlir::Attribute lengthOf(pe::ProgramOp program, llvm::StringRef tensor);
 llvm::LogicalResult translateTensor(pe::TensorOp op,
                                     const SymbolNumbers &numbers,
                                     program::TensorT &result);

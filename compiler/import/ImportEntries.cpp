@@ -6,7 +6,10 @@
 #include "compiler/import/InputShapes.h"
 #include "compiler/import/ModuleBuilder.h"
 #include "dialects/onnx/CachedCalls.h"
+#include "dialects/onnx/Lengths.h"
 #include "dialects/onnx/Onnx.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
 
@@ -125,7 +128,40 @@ LogicalResult ModuleBuilder::buildEntry(ArrayRef<const ValueInfoProto *> inputs,
     return buildCachedEntry(inputs, its);
   ImportOptions bound = options;
   llvm::append_range(bound.dims, its.dims);
+  if (options.length)
+    return buildLengths(inputs, bound);
   return buildFunction(inputs, bound);
+}
+
+/// The function at the most, and at less to tell what follows the length: one
+/// that is odd where the other is even.
+LogicalResult
+ModuleBuilder::buildLengths(ArrayRef<const ValueInfoProto *> inputs,
+                            const ImportOptions &options) {
+  const LengthRange &range = *options.length;
+  const std::string name = entry;
+  llvm::SetVector<int64_t> lengths;
+  for (int64_t length : {range.to, range.to - 1, range.to - range.to / 3})
+    lengths.insert(std::max(length, range.from));
+  for (int64_t length : lengths) {
+    const bool isSample = length != range.to;
+    entry = isSample ? name + "/" + std::to_string(length) : name;
+    ImportOptions bound = options;
+    bound.dims.emplace_back(range.dim, length);
+    FailureOr<func::FuncOp> function = buildFunction(inputs, bound);
+    if (failed(function))
+      return failure();
+    (*function)->setAttr(
+        onnx::lengthAttrName,
+        builder.getDenseI64ArrayAttr({isSample ? length : range.from, length}));
+    (*function)->setAttr(onnx::lengthNameAttrName,
+                         builder.getStringAttr(lengthName));
+    if (isSample)
+      (*function)->setAttr(onnx::lengthOfAttrName,
+                           FlatSymbolRefAttr::get(context, name));
+  }
+  entry = name;
+  return success();
 }
 
 /// Nothing of a call's past is padding, and its tokens follow one another.
@@ -275,6 +311,16 @@ void ModuleBuilder::takeNames(ArrayRef<const ValueInfoProto *> inputs) {
                    " is called so, too; take another name");
     by = "an entry";
   }
+  if (!options.length)
+    return;
+  // An identifier that nothing else is called.
+  lengthName = options.length->dim;
+  for (char &letter : lengthName)
+    letter = llvm::isAlnum(letter) ? letter : '_';
+  if (llvm::isDigit(lengthName[0]))
+    lengthName.insert(0, "_");
+  while (!taken.try_emplace(lengthName, "a length").second)
+    lengthName += "_";
 }
 
 OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {

@@ -29,11 +29,19 @@ struct EntryOptions {
   llvm::SmallVector<std::pair<std::string, int64_t>> dims;
 };
 
+/// What a symbolic dimension may be in a call (`--dim sequence=1..128`).
+struct LengthRange {
+  std::string dim;
+  int64_t from, to;
+};
+
 struct ImportOptions {
   /// Input -> shape (`--shape input_ids=1x128`).
   llvm::SmallVector<std::pair<std::string, llvm::SmallVector<int64_t>>> shapes;
   /// Symbolic dimension -> extent (`--dim batch=1`).
   llvm::SmallVector<std::pair<std::string, int64_t>> dims;
+  /// One of them, which each call chooses.
+  std::optional<LengthRange> length;
   /// Entries besides each other, over the same parameters and states; none:
   /// one, `main`. Of several, inputs and outputs have the entry's name before
   /// their own: decode.input_ids.

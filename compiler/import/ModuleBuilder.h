@@ -44,6 +44,9 @@ private:
   mlir::LogicalResult
   buildCachedEntry(llvm::ArrayRef<const ValueInfoProto *> inputs,
                    const EntryOptions &entry);
+  mlir::LogicalResult
+  buildLengths(llvm::ArrayRef<const ValueInfoProto *> inputs,
+               const ImportOptions &bound);
   mlir::FailureOr<mlir::func::FuncOp>
   buildFunction(llvm::ArrayRef<const ValueInfoProto *> inputs,
                 const ImportOptions &bound);
@@ -106,6 +109,7 @@ private:
   Refusals refusals;
   llvm::StringMap<mlir::Value> values;
   llvm::StringMap<llvm::StringRef> taken; // names, and by what
+  std::string lengthName;                 // of the dimension with a range
   llvm::StringMap<onnx::ParameterAttr> parametersByName;
   StatePairs states;
   std::vector<EntryOptions> entries;

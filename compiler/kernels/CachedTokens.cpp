@@ -2,6 +2,8 @@
 
 #include "compiler/kernels/CachedTokens.h"
 
+#include "dialects/onnx/Lengths.h"
+
 using namespace mlir;
 
 namespace wsec {
@@ -56,6 +58,22 @@ Affine CachedTokens::here(const Affine &tokens) const {
 
 Affine CachedTokens::below(const Affine &end) const {
   return here(allBelow(end));
+}
+
+Affine channelsOfCall(RoutineBuilder &b, const Tile &tokens) {
+  ScalarBuilder &s = b.scalars();
+  const Layout &layout = tokens.layout;
+  auto parts =
+      b.operation()->getAttrOfType<IntegerAttr>(onnx::lengthPartsAttrName);
+  if (!parts || layout.group == 0 || layout.span != parts.getInt() ||
+      layout.replicatedRows)
+    return tokens.channels;
+  Value row = s.min(s.mod(s.py(), layout.group), layout.span - 1);
+  Affine length = b.argument(wse::argumentsOf(b.operation()).back());
+  Affine own = b.compute(
+      ScalarKind::Div,
+      {length + Affine(layout.span - 1) + Affine(row) * -1, layout.span});
+  return b.compute(ScalarKind::Max, {own, 1});
 }
 
 /// Of the queries those that stand before one of them, of `end`: 0 to all.

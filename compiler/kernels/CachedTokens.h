@@ -47,6 +47,11 @@ private:
   mlir::Value active; ///< null: all rows
 };
 
+/// Channels of a row with tokens of a call of some length, one at least: rows
+/// hold tokens in turn (`onnx.length_parts` of the operation), so those are the
+/// first. All channels where the operation is of no length, or lies otherwise.
+Affine channelsOfCall(RoutineBuilder &builder, const Tile &tokens);
+
 /// What has no weight beside any other score.
 inline constexpr float lowestScore = std::numeric_limits<float>::lowest();
 

@@ -27,12 +27,14 @@
 // rest of its column, a block behind.
 
 #include "compiler/kernels/BatchedProduct.h"
+#include "compiler/kernels/CachedTokens.h"
 #include "compiler/kernels/MatmulShape.h"
 #include "compiler/kernels/Product.h"
 #include "compiler/kernels/StationaryProduct.h"
 #include "compiler/kernels/WeightGradient.h"
 
 #include "compiler/machine/Tiling.h"
+#include "dialects/onnx/Lengths.h"
 
 #include <limits>
 
@@ -160,6 +162,8 @@ Value Matmul::build(Operation *op, Selection &selection) const {
                                                : wse::MatmulVariant::Reduce),
         UnitAttr(), entry);
     selection.takeCheapestOffer(matmul, op);
+    if (Attribute parts = op->getAttr(onnx::lengthPartsAttrName))
+      matmul->setAttr(onnx::lengthPartsAttrName, parts);
     return matmul.getResult();
   };
   return buildProduct(op, *this, selection, make);
@@ -240,6 +244,9 @@ public:
         hears(b.hears(StreamPattern::Column, out.active)), sums(out.buffer) {
     if (shape.apart)
       sums = b.scratch("sums", out.layout.words(b.width(), b.height()));
+    // What takes words off the fabric has sizes that are known.
+    const bool isOfMemory = shape.plan.buffered || shape.stored;
+    channels = isOfMemory ? channelsOfCall(b, out) : Affine(out.channels);
   }
 
   bool isReduce() const { return shape.reduce; }
@@ -281,6 +288,7 @@ private:
   HostTensor weight;
   Value hears;       ///< whether weights come to this PE
   Injector injector; ///< of a plan that stores
+  Affine channels;   ///< of which products are made
   std::string sums;  ///< the result, or f32 that become it
   std::string scratch;
 };
@@ -481,11 +489,10 @@ void MatmulWriter::inStoredBuffers(Value own, Body body) {
 void MatmulWriter::multiply(int64_t lines, Affine own, Operand sums,
                             Operand words, Operand kept) {
   if (shape.plan.buffered)
-    return b.multiplyAdd({lines, own, out.channels}, shape.plan.inner, sums,
-                         words, kept);
+    return b.multiplyAdd({lines, own, channels}, shape.plan.inner, sums, words,
+                         kept);
   if (!shape.oneChannel())
-    return b.vector(Opcode::Fmac, {lines, own, out.channels}, sums,
-                    {words, kept});
+    return b.vector(Opcode::Fmac, {lines, own, channels}, sums, {words, kept});
   sums.strides.pop_back();
   kept.strides.pop_back();
   b.vector(Opcode::Fmac, {lines, own}, sums, {words, kept});

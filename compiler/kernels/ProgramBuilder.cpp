@@ -4,6 +4,7 @@
 #include "compiler/kernels/Kernel.h"
 
 #include "dialects/StridedRange.h"
+#include "dialects/onnx/Lengths.h"
 #include "dialects/onnx/Onnx.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -24,6 +25,8 @@ static pe::ProgramOp createProgram(wse::ProgramOp source, int64_t launchColor,
       module->getAttrOfType<IntegerAttr>(onnx::parametersAttrName),
       module->getAttrOfType<IntegerAttr>(onnx::weightBytesAttrName));
   program.getBody().emplaceBlock();
+  if (Attribute axes = source->getAttr(onnx::lengthAxesAttrName))
+    program->setAttr(onnx::lengthAxesAttrName, axes);
   return program;
 }
 

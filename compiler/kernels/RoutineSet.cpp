@@ -3,6 +3,7 @@
 #include "compiler/kernels/RoutineSet.h"
 
 #include "compiler/kernels/Kernel.h"
+#include "dialects/onnx/Lengths.h"
 #include "dialects/wse/InherentAttributes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -137,7 +138,7 @@ static Attribute withoutPlaces(wse::KernelOp kernel, Attribute attribute) {
 /// names, times, and where in the store words lie. Null where it has a body,
 /// whose instructions say more.
 static Attribute codeKey(wse::KernelOp kernel) {
-  if (kernel->getNumRegions() > 0)
+  if (kernel->getNumRegions() > 0 || kernel->hasAttr(onnx::lengthPartsAttrName))
     return {};
   Builder builder(kernel.getContext());
   SmallVector<Attribute> parts{

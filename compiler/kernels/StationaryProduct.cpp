@@ -2,6 +2,8 @@
 
 #include "compiler/kernels/StationaryProduct.h"
 
+#include "dialects/onnx/Lengths.h"
+
 using namespace mlir;
 
 namespace wsec {
@@ -29,7 +31,9 @@ private:
     Affine start;   ///< of this row: the first of its channels
     Value channels; ///< and how many
     Value before;   ///< tokens of the rows north
+    Affine live;    ///< the first of them, of which products are made
   };
+  Affine liveOf(Affine number);
   void initialise();
   void placeWeights();
   void streamWeights();
@@ -73,6 +77,7 @@ private:
   Value firstRow;    ///< result feature of the row
   Value rowFeatures; ///< and how many
   Value hasFeatures; ///< whether there are any
+  Affine live = 0;   ///< tokens of the round, of which products are made
   std::string exchange, sums, sent;
   SmallVector<Block> blocks;
 };
@@ -193,7 +198,7 @@ void StationaryWriter::multiply(const Block &block, int64_t tokens) {
              {Operand::memory(block.weights, 0, {block.output, 0}),
               Operand::memory(exchange, 0, {0, 1})});
     if (shape.ownInputs > 1)
-      b.multiplyAdd({size, s.sub(terms, 1), tokens}, shape.inner(b.machine()),
+      b.multiplyAdd({size, s.sub(terms, 1), live}, shape.inner(b.machine()),
                     Operand::memory(sums, first, {tokens, 0, 1}),
                     Operand::memory(block.weights, block.input,
                                     {block.output, block.input, 0}),
@@ -384,7 +389,26 @@ pe::Operand StationaryWriter::ownActivations(const Round &round) {
 
 StationaryWriter::Round StationaryWriter::sharedRound(Affine number) {
   return {shape.tokens, number * shape.channels,
-          s.div(in.channels, shape.rounds), s.div(in.firstToken, shape.rounds)};
+          s.div(in.channels, shape.rounds), s.div(in.firstToken, shape.rounds),
+          liveOf(number)};
+}
+
+/// Of a call of some length a round has those tokens that rows hold next in
+/// turn, row by row: of one a row the first are there, of more all or none.
+Affine StationaryWriter::liveOf(Affine number) {
+  auto parts =
+      b.operation()->getAttrOfType<IntegerAttr>(onnx::lengthPartsAttrName);
+  const Layout &layout = out.layout;
+  if (!parts || layout.batch != 1 || layout.span != parts.getInt() ||
+      layout.span != b.height() || shape.isNarrow())
+    return shape.tokens;
+  Affine length = b.argument(wse::argumentsOf(b.operation()).back());
+  Affine left =
+      b.compute(pe::ScalarKind::Max, {length + number * -shape.tokens, 0});
+  if (shape.channels == 1)
+    return b.compute(pe::ScalarKind::Min, {left, shape.tokens});
+  return b.compute(pe::ScalarKind::Mul,
+                   {b.compute(pe::ScalarKind::Min, {left, 1}), shape.tokens});
 }
 
 /// The next tokens, of which few rows have any.
@@ -392,7 +416,7 @@ StationaryWriter::Round StationaryWriter::unlikeRound(int64_t number) {
   const int64_t first = number * shape.tokens;
   const int64_t tokens = std::min(shape.tokens, shape.out.tokenCount() - first);
   if (shape.rounds == 1)
-    return {tokens, 0, in.channels, in.firstToken};
+    return {tokens, 0, in.channels, in.firstToken, tokens};
   auto inRound = [&](Value token) {
     return s.min(s.max(s.sub(token, first), 0), tokens);
   };
@@ -400,12 +424,13 @@ StationaryWriter::Round StationaryWriter::unlikeRound(int64_t number) {
   Value channels = s.sub(inRound(s.add(in.firstToken, in.channels)), before);
   Value start = s.mul(s.max(s.sub(first, in.firstToken), 0),
                       s.less(0, channels)); // in the tensor, if there are none
-  return {tokens, start, channels, before};
+  return {tokens, start, channels, before, tokens};
 }
 
 void StationaryWriter::run(const Round &round, bool first) {
   const int64_t tokens = round.tokens;
   const Value words = wordsOf(in.features);
+  live = round.live;
   b.start(GatherThread, Opcode::Mov, {tokens, words},
           Operand::memory(asWords(exchange), 0, {1, tokens}),
           {Operand::fabric(b.color(StreamPattern::KeyCast), 2)});

@@ -118,6 +118,7 @@ private:
   void openEntry();
   mlir::OpBuilder declarations() const;
   void declareInputs();
+  void describeLengths();
   bool isState(mlir::OpOperand &output);
   mlir::FlatSymbolRefAttr declareParameter(onnx::ParameterOp parameter);
   wse::ParameterOp declareParameter(mlir::StringAttr name,

@@ -4,6 +4,7 @@
 // that they share.
 
 #include "compiler/select/Selector.h"
+#include "dialects/onnx/Lengths.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -49,7 +50,8 @@ bool Selector::isState(OpOperand &output) {
 void Selector::openEntry() {
   auto module = main->getParentOfType<ModuleOp>();
   if (llvm::hasSingleElement(module.getOps<func::FuncOp>()) &&
-      llvm::all_of(main.getArguments(), isHostInput))
+      llvm::all_of(main.getArguments(), isHostInput) &&
+      !main->hasAttr(onnx::lengthAttrName))
     return;
   entry = wse::EntryOp::create(kernels, main.getLoc(), main.getSymName());
   Block &body = entry.getBody().emplaceBlock();
@@ -58,6 +60,9 @@ void Selector::openEntry() {
   for (BlockArgument argument : main.getArguments()) {
     auto range = main.getArgAttrOfType<DenseI64ArrayAttr>(
         argument.getArgNumber(), onnx::argumentAttrName);
+    if (!range)
+      range = main.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(),
+                                                       onnx::lengthAttrName);
     if (!range)
       continue;
     StringRef name = inputName(argument);
@@ -72,10 +77,31 @@ void Selector::openEntry() {
           body.addArgument(kernels.getIndexType(), argument.getLoc()));
     }
   }
+  describeLengths();
   entry.setNamesAttr(kernels.getArrayAttr(names));
   entry.setFrom(from);
   entry.setTo(to);
   kernels.setInsertionPointToEnd(&body);
+}
+
+/// Which axes of what the host gives and gets are as long as a call is; of the
+/// input that has that number, to how many parts they are dealt.
+void Selector::describeLengths() {
+  NamedAttrList axes;
+  auto note = [&](StringRef name, DictionaryAttr about) {
+    Attribute its = about ? about.get(onnx::lengthAxesAttrName) : Attribute();
+    if (about && about.contains(onnx::lengthAttrName))
+      its = main->getAttr(onnx::lengthPartsAttrName);
+    if (its)
+      axes.set(name, its);
+  };
+  for (BlockArgument argument : main.getArguments())
+    note(inputName(argument), main.getArgAttrDict(argument.getArgNumber()));
+  for (unsigned i = 0; i < main.getNumResults(); ++i)
+    note(outputName(i), main.getResultAttrDict(i));
+  if (!axes.empty())
+    target->setAttr(onnx::lengthAxesAttrName,
+                    axes.getDictionary(target.getContext()));
 }
 
 /// What stands in the program itself.

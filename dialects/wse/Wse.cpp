@@ -2,6 +2,7 @@
 
 #include "dialects/wse/Wse.h"
 #include "dialects/EntrySyntax.h"
+#include "dialects/onnx/Lengths.h"
 #include "dialects/wse/InherentAttributes.h"
 
 #include "mlir/IR/Builders.h"
@@ -155,6 +156,13 @@ SmallVector<BlockArgument> wsec::wse::argumentsOf(Operation *kernel) {
   for (Value operand : kernel->getOperands())
     if (auto argument = dyn_cast<BlockArgument>(operand))
       arguments.push_back(argument);
+  // A length is an argument for whoever asks for it, as attributes do.
+  if (kernel->hasAttr(onnx::lengthPartsAttrName))
+    arguments.push_back(cast<EntryOp>(kernel->getParentOp())
+                            .getBody()
+                            .front()
+                            .getArguments()
+                            .back());
   return arguments;
 }
 

@@ -45,13 +45,27 @@ def _dtype(name: str) -> np.dtype:
 
 
 class TensorType(NamedTuple):
-    """What an input takes and an output gives."""
+    """What an input takes and an output gives. Along `length_axes` calls choose the extent, from `least` to
+    that of `shape`."""
 
     dtype: np.dtype
     shape: tuple[int, ...]
+    length_axes: tuple[int, ...] = ()
+    least: int = 0
 
     def __str__(self) -> str:
-        return f"{self.dtype}{list(self.shape)}"
+        extents = [f"{self.least}..{extent}" if axis in self.length_axes else str(extent)
+                   for axis, extent in enumerate(self.shape)]
+        return f"{self.dtype}[{', '.join(extents)}]"
+
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Whether an array of this shape is one."""
+        if not self.length_axes or len(shape) != len(self.shape):
+            return shape == self.shape
+        length = shape[self.length_axes[0]]
+        return self.least <= length and all(
+            found == length <= extent if axis in self.length_axes else found == extent
+            for axis, (found, extent) in enumerate(zip(shape, self.shape)))
 
 
 class Outputs(dict):
@@ -98,7 +112,8 @@ class Program:
         return self._tensors("Output")
 
     def _tensors(self, role: str) -> dict[str, TensorType]:
-        return {tensor["name"]: TensorType(_dtype(tensor["type"]), tuple(tensor["shape"]))
+        return {tensor["name"]: TensorType(_dtype(tensor["type"]), tuple(tensor["shape"]),
+                                           tuple(tensor.get("length_axes", ())), tensor.get("least", 0))
                 for tensor in self._summary["tensors"] if tensor["role"] == role}
 
     def run(self, inputs: Mapping[str, Any] | None = None, *, engine: str | None = None, threads: int | None = None,
@@ -174,9 +189,9 @@ class Program:
             if array.dtype != want.dtype:
                 wrong.append(f"input '{name}' is {array.dtype}{list(array.shape)}, the program wants {want}: "
                              f"convert with .astype('{want.dtype}')")
-            elif array.shape != want.shape and not _is_batch(array.shape, want.shape, flags):
+            elif not want.takes(array.shape) and not _is_batch(array.shape, want.shape, flags):
                 wrong.append(f"input '{name}' is {array.dtype}{list(array.shape)}, the program wants {want}: "
-                             + remedy(name, array.shape, want.shape, int(flags.get("samples") or 0)))
+                             + remedy(name, array.shape, want, int(flags.get("samples") or 0)))
             arrays[name] = array
         # What one of several entries reads, wse-run knows.
         if not flags.get("test_data") and len(self._summary["entries"]) == 1:
@@ -194,7 +209,7 @@ class Program:
 
 def compile(model: Any, output: PathLike | None = None, *, example_inputs: Any = None, mesh: str | tuple[int, int] | None = None,
             machine: str | None = None, shapes: Mapping[str, Sequence[int]] | None = None,
-            dims: Mapping[str, int] | None = None, bind: Mapping[str, Any] | None = None,
+            dims: Mapping[str, int | str] | None = None, bind: Mapping[str, Any] | None = None,
             weights: Iterable[PathLike] = (), progress: bool | None = None, **flags: Any) -> Program:
     """Compiles a model to a program for the wafer.
 
@@ -204,7 +219,8 @@ def compile(model: Any, output: PathLike | None = None, *, example_inputs: Any =
     output: the .wafer file to write; without, a temporary one that goes with the Program.
     mesh: columns and rows of PEs, "8x8" or (8, 8), of the machine's fabric if absent; machine: "wse1", "wse2"
         (default), "wse3", or a JSON file.
-    shapes: input -> extents; dims: symbolic dimension -> extent.
+    shapes: input -> extents; dims: symbolic dimension -> extent, or "1..128" for lengths that
+    each call chooses.
     bind: input -> array, number or list of them that it is from now on: shapes, axes, k.
     weights: folders with weight files, besides that of the model.
     progress: whether to show how long it takes; by default on a terminal and in a notebook.

@@ -22,7 +22,7 @@ from wsec.report import Report
 from wsec.tools import InputError
 
 if TYPE_CHECKING:
-    from wsec.program import Program
+    from wsec.program import Program, TensorType
 
 PathLike = str | os.PathLike[str]
 _MODULE = "wsec_session"
@@ -113,9 +113,9 @@ class Session:
                              f"convert with .astype('{want.dtype}')")
         if samples > 1 and want.shape and array.shape == (samples * want.shape[0], *want.shape[1:]):
             return name, np.split(array, samples)
-        if array.shape != want.shape:
+        if not want.takes(array.shape):
             raise InputError(f"input '{name}' is {array.dtype}{list(array.shape)}, the program wants {want}: "
-                             + remedy(name, array.shape, want.shape, samples if samples > 1 else 0))
+                             + remedy(name, array.shape, want, samples if samples > 1 else 0))
         return name, [array]
 
     def _bind(self, name: str, array: np.ndarray) -> None:
@@ -188,10 +188,13 @@ def differs_in_rows(shape: tuple[int, ...], want: tuple[int, ...]) -> bool:
     return bool(shape and want and want[0]) and shape[1:] == want[1:]
 
 
-def remedy(name: str, shape: tuple[int, ...], want: tuple[int, ...], samples: int) -> str:
+def remedy(name: str, shape: tuple[int, ...], kind: TensorType, samples: int) -> str:
     """What to do about an input of another shape, in a run of many samples (0: of one)."""
+    want = kind.shape
     if samples and differs_in_rows(shape, want):
         return f"with samples={samples} give {want[0] * samples} rows, or {want[0]} for all samples"
+    if kind.length_axes:
+        return f"give a length from {kind.least} to {want[kind.length_axes[0]]}, or compile for another range in dims="
     batch = shape[0] // want[0] if differs_in_rows(shape, want) and shape[0] % want[0] == 0 else 0
     return f"compile for shapes={{'{name}': {shape}}}" + (
         f", or run the program once for each of {batch} samples: samples={batch}" if batch > 1 else "")

@@ -43,13 +43,18 @@ class ShapedSession:
     program for them and loads it; later ones find it. Nothing stays on the wafer from call to call: a model that keeps
     states has entries, and a `Program.session`. Threads may share it: calls follow one another."""
 
-    def __init__(self, model: Any, *, engine: str = "burst", threads: int = 0, most: int = 8, **flags: Any) -> None:
-        """model, flags: as of `wsec.compile`, without shapes and dims; engine, threads: as of `Program.session`;
-        most: how many programs stay, those that were called last."""
-        for name in ("shapes", "dims", "example_inputs", "output", "entry"):
+    def __init__(self, model: Any, *, engine: str = "burst", threads: int = 0, most: int = 8,
+                 dims: Mapping[str, int | str] | None = None, **flags: Any) -> None:
+        """model, flags: as of `wsec.compile`, without shapes; engine, threads: as of `Program.session`; most: how
+        many programs stay, those that were called last; dims: all open dimensions, one as a range, "1..128", of a
+        model that has one program for all calls."""
+        for name in ("shapes", "example_inputs", "output", "entry"):
             if name in flags:
                 raise tools.UsageError(f"leave out {name}=: a session of a model compiles for the shapes of its calls")
+        if dims and from_torch.is_module(model):
+            raise tools.UsageError("leave out dims=: a module is exported for the shapes of its calls")
         self._model, self._flags, self._lock = model, flags, threading.Lock()
+        self._dims = dims
         self._options = {"engine": engine, "threads": threads}
         self._sessions = Recent[Session](most)
         self._last: Session | None = None
@@ -58,7 +63,7 @@ class ShapedSession:
         """Name -> array of all outputs, or of `outputs`. inputs: all that the model has. Raises CompileError where the
         model is refused for these shapes, else as `Session.run`."""
         arrays = {name: np.asarray(value) for name, value in inputs.items()}
-        key = tuple(sorted((name, array.shape) for name, array in arrays.items()))
+        key = () if self._dims else tuple(sorted((name, array.shape) for name, array in arrays.items()))
         with self._lock:
             self._last = self._sessions.get(key, lambda: self._program(arrays).session(**self._options))
             return self._last.run(inputs, outputs=outputs)
@@ -66,6 +71,8 @@ class ShapedSession:
     def _program(self, arrays: Mapping[str, np.ndarray]) -> Program:
         if from_torch.is_module(self._model):
             return compile(self._model, example_inputs=from_torch.tensors(arrays), **self._flags)
+        if self._dims:
+            return compile(self._model, dims=self._dims, **self._flags)
         return compile(self._model, shapes={name: array.shape for name, array in arrays.items()}, **self._flags)
 
     @property

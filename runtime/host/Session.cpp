@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/host/Session.h"
 #include "runtime/host/CountingPort.h"
+#include "runtime/host/Lengths.h"
 #include "runtime/host/StateFile.h"
 
 #include "absl/strings/str_cat.h"
@@ -66,7 +67,12 @@ std::vector<std::string> Session::names(program::TensorRole role) const {
 }
 
 std::vector<std::string> Session::inputs() const {
-  return names(program::TensorRole::Input);
+  std::vector<std::string> given;
+  for (uint32_t i = 0; i < program().tensors()->size(); ++i)
+    if (store.tensor(i).role() == program::TensorRole::Input &&
+        !isLength(program(), i))
+      given.push_back(store.tensor(i).name()->str());
+  return given;
 }
 
 std::vector<std::string> Session::outputs() const {
@@ -78,13 +84,14 @@ uint32_t Session::find(const std::string &name,
   const auto &tensors = *program().tensors();
   for (uint32_t i = 0; i < tensors.size(); ++i)
     if (tensors.Get(i)->role() == role &&
-        tensors.Get(i)->name()->string_view() == name)
+        tensors.Get(i)->name()->string_view() == name &&
+        !isLength(program(), i))
       return i;
   bool input = role == program::TensorRole::Input;
-  throw Error(ErrorClass::BadTensor, std::string("the program has no ") +
-                                         (input ? "input" : "output") + " " +
-                                         inQuotes(name) +
-                                         nearestNames(name, names(role)));
+  throw Error(ErrorClass::BadTensor,
+              std::string("the program has no ") +
+                  (input ? "input" : "output") + " " + inQuotes(name) +
+                  nearestNames(name, input ? inputs() : names(role)));
 }
 
 std::vector<std::string> Session::parameters() const {
@@ -133,6 +140,15 @@ void Session::requireFit(uint32_t input, DataType type,
                          const std::vector<int64_t> &shape) const {
   const program::Tensor &tensor = store.tensor(input);
   const DataType expected = dataType(tensor.type());
+  if (type == expected && lengthAt(program(), tensor, shape))
+    return;
+  if (const program::Argument *length = lengthOf(program(), tensor))
+    throw Error(ErrorClass::BadTensor,
+                absl::StrCat("input ", inQuotes(tensor.name()->string_view()),
+                             ": expected ", describe(expected, shapeOf(tensor)),
+                             " or less, found ", describe(type, shape),
+                             "; a call has a length from ", length->from(),
+                             " to ", length->to()));
   if (type != expected || shape != shapeOf(tensor))
     throw Error(ErrorClass::BadTensor,
                 absl::StrCat("input ", inQuotes(tensor.name()->string_view()),
@@ -151,6 +167,10 @@ void Session::bindTensor(const std::string &name, HostTensor tensor) {
   const uint32_t index = find(name, program::TensorRole::Input);
   requireFit(index, tensor.type, tensor.shape);
   const program::Tensor &input = store.tensor(index);
+  if (const auto length = lengthAt(program(), input, tensor.shape)) {
+    lengths[index] = *length;
+    tensor = fromLength(tensor, input, *lengthOf(program(), input));
+  }
   const uint64_t bytes = elementCount(input) * elementBytes(input.type());
   if (tensor.bytes.size() != bytes)
     throw Error(ErrorClass::BadTensor,
@@ -199,7 +219,8 @@ void Session::requireInputs(const Call &call) const {
     const program::Tensor &tensor = *tensors.Get(i);
     if (!alone && !read.count(i))
       continue;
-    if (tensor.role() != program::TensorRole::Input || store.owner(i))
+    if (tensor.role() != program::TensorRole::Input || store.owner(i) ||
+        isLength(program(), i))
       continue;
     missing += (missing.empty() ? "" : ", ") +
                inQuotes(tensor.name()->string_view()) + " (" +
@@ -407,10 +428,11 @@ private:
 
 } // namespace
 
-SessionRun Session::runCall(const Call &call, EngineOptions options,
+SessionRun Session::runCall(const Call &given, EngineOptions options,
                             Progress *progress, Engine engine,
                             const Relay &relay) {
-  requireInputs(call);
+  requireInputs(given);
+  const Call call = withLength(given);
   if (progress)
     options.furthestLaunch = &progress->launch;
   Observers all;
@@ -457,6 +479,7 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
   earlier.letGo();
   known.insert(outputs.begin(), outputs.end());
   lastOutputs = outputs;
+  noteLengths(call, outputs);
   lastEntry = call.entryIndex();
   ran = true;
   return run;

@@ -81,14 +81,14 @@ public:
   std::unique_ptr<Session> sibling() const;
 
   const program::Program &program() const { return loaded->program(); }
-  /// Names in the order of the model.
+  /// Names in the order of the model; of inputs those that callers give.
   std::vector<std::string> inputs() const;
   std::vector<std::string> outputs() const;
   /// The files that the program's weights lie in, outside of its own.
   std::vector<std::string> weightFiles() const { return store.weightFiles(); }
 
   /// Whether a tensor can be bound: BadTensor when there is no such input, or
-  /// its type or shape is another.
+  /// its type or shape is another. Along its length axes it may be shorter.
   absl::Status accepts(const std::string &name, DataType type,
                        const std::vector<int64_t> &shape) const;
   /// Gives an input.
@@ -105,8 +105,8 @@ public:
   absl::StatusOr<Gradients> gradients() const;
 
   /// A call of an entry with its arguments; without a name of the only one, or
-  /// of "main". BadCall when there is no such entry or argument, or a value is
-  /// missing or out of range.
+  /// of "main". A length is that of the inputs. BadCall when there is no such
+  /// entry or argument, or a value is missing or out of range.
   absl::StatusOr<Call> callOf(const std::string &entry,
                               const NamedValues &arguments) const;
   /// Whether every input that the call reads is bound: BadTensor lists those
@@ -175,6 +175,11 @@ private:
   void requireFit(uint32_t input, DataType type,
                   const std::vector<int64_t> &shape) const;
   void bindTensor(const std::string &name, HostTensor tensor);
+  /// The call with the length that the inputs have which it reads, which is
+  /// bound, too; BadTensor where they differ.
+  Call withLength(const Call &call);
+  /// The outputs of a call have its length.
+  void noteLengths(const Call &call, const std::set<uint32_t> &outputs);
   SessionRun runCall(const Call &call, EngineOptions options,
                      Progress *progress, Engine engine, const Relay &relay);
   HostTensor readOutput(const std::string &name) const;
@@ -213,7 +218,8 @@ private:
   std::map<Call, RunResult> timed; ///< by streams, for cycles of its replays
   PersistentState state;
   std::set<uint32_t> known; ///< outputs that the last call of theirs wrote
-  std::set<uint32_t> lastOutputs; ///< of the last call
+  std::set<uint32_t> lastOutputs;      ///< of the last call
+  std::map<uint32_t, int64_t> lengths; ///< of inputs, and of outputs as written
   uint32_t lastEntry = 0;
   bool ran = false;
 };

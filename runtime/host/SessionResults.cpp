@@ -4,6 +4,7 @@
 
 #include "runtime/host/Session.h"
 
+#include "runtime/host/Lengths.h"
 #include "runtime/memoryx/Elements.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
@@ -149,6 +150,10 @@ HostTensor Session::readOutput(const std::string &name) const {
     tensor.bytes.assign(data, data + bytes);
   // An output may equal a weight, which is read only now.
   store.checkUnchanged();
+  const program::Argument *argument = lengthOf(program(), output);
+  const auto length = lengths.find(output.alias() < 0 ? index : source);
+  if (argument && length != lengths.end())
+    return toLength(tensor, output, *argument, length->second);
   return tensor;
 }
 

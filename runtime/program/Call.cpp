@@ -157,9 +157,12 @@ argumentValues(const program::Entry &entry,
   }
   std::string missing;
   for (size_t i = 0; i < names.size(); ++i)
-    if (!known[i])
+    if (const auto &argument = *entry.arguments()->Get(unsigned(i));
+        !known[i] && argument.length_tensor() >= 0)
+      values[i] = argument.to();
+    else if (!known[i])
       missing += (missing.empty() ? "" : ", ") + inQuotes(names[i]) + " (" +
-                 rangeOf(*entry.arguments()->Get(unsigned(i))) + ")";
+                 rangeOf(argument) + ")";
   if (!missing.empty())
     throw badCall(entry, "lacks a value for " + missing);
   return values;

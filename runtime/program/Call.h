@@ -96,8 +96,9 @@ uint32_t findEntry(const program::Program &program, const std::string &name);
 const program::Entry *loadingEntry(const program::Program &program,
                                    uint32_t index);
 
-/// The values of an entry's arguments, each given by name. Throws BadCall where
-/// one is missing, unknown, given twice or out of range.
+/// The values of an entry's arguments, each given by name; of a length, which
+/// is that of the inputs, the most. Throws BadCall where one is missing,
+/// unknown, given twice or out of range.
 std::vector<int64_t>
 argumentValues(const program::Entry &entry,
                const std::vector<std::pair<std::string, int64_t>> &given);

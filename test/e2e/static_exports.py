@@ -2,10 +2,11 @@
 """Small random decoders of transformers with a StaticCache: pasts that have the
 capacity, written at cache_position, by both exporters of PyTorch.
 
-usage: static_exports.py ARCHITECTURE dynamo|script eager|sdpa FILE.onnx [--capacity N] [--window N] [--ids] [--opset N]
+usage: static_exports.py ARCHITECTURE dynamo|script eager|sdpa FILE.onnx [--capacity N] [--window N] [--ids] [--opset N] [--shifts]
 
 --ids: position_ids are an input, too; else the model counts them from
 cache_position. The dimension of a call's tokens is called sequence.
+--shifts: layers with windows have these alone, which a token shifts, as transformers' static caches do once they are full.
 """
 
 import argparse
@@ -20,19 +21,22 @@ TOKENS = 3
 
 
 class Step(torch.nn.Module):
-    def __init__(self, model, config, names, capacity):
+    def __init__(self, model, config, names, capacity, shifts):
         super().__init__()
-        self.model, self.config, self.names, self.capacity = model, config, names, capacity
+        self.model, self.config, self.names, self.capacity, self.shifts = model, config, names, capacity, shifts
 
     def forward(self, *values):
         given, count = dict(zip(self.names, values)), len(self.names)
         position = given.pop("cache_position")
         cache = StaticCache(self.config, max_cache_len=self.capacity)
         # As transformers.integrations.executorch does: layers with windows have the capacity, too.
-        cache.layers = [StaticLayer(self.capacity) for _ in cache.layers]
+        if not self.shifts:
+            cache.layers = [StaticLayer(self.capacity) for _ in cache.layers]
         for i, layer in enumerate(cache.layers):
             layer.keys, layer.values = (x.clone() for x in values[count + 2 * i:count + 2 * i + 2])
             layer.is_initialized, layer.cumulative_length, layer.device = True, position[0].clone(), position.device
+            layer.max_batch_size, layer.num_heads, layer.dtype = *layer.keys.shape[:2], layer.keys.dtype
+            layer.cumulative_length_int = self.capacity
         made = self.model(past_key_values=cache, use_cache=True, **given)
         return made.logits, *(x for layer in cache.layers for x in (layer.keys, layer.values))
 
@@ -47,18 +51,23 @@ def main():
     words.add_argument("--window", type=int)
     words.add_argument("--ids", action="store_true")
     words.add_argument("--opset", type=int)
+    words.add_argument("--shifts", action="store_true")
     words = words.parse_args()
     warnings.simplefilter("ignore")
     model, config = build(words.architecture, words.attention, words.window)
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    inputs = {"input_ids": (torch.randint(3, 61, (1, TOKENS)), {1: "sequence"}),
-              "cache_position": (torch.arange(TOKENS) + 5, {0: "sequence"})}
+    # A cache that shifts is exported for one token.
+    tokens, axes = (1, ({}, {})) if words.shifts else (TOKENS, ({1: "sequence"}, {0: "sequence"}))
+    inputs = {"input_ids": (torch.randint(3, 61, (1, tokens)), axes[0]),
+              "cache_position": (torch.arange(tokens) + 5, axes[1])}
     if words.ids:
         inputs["position_ids"] = (torch.arange(TOKENS)[None] + 5, {1: "sequence"})
-    step = Step(model, config, list(inputs), words.capacity)
+    step = Step(model, config, list(inputs), words.capacity, words.shifts)
     pairs = [f"{i}.{kind}" for i in range(config.num_hidden_layers) for kind in ("key", "value")]
-    inputs |= {"past_key_values." + pair: (torch.randn(1, heads, words.capacity, size), {}) for pair in pairs}
+    kept = [layer.max_cache_len if words.shifts else words.capacity
+            for layer in StaticCache(config, max_cache_len=words.capacity).layers for _ in range(2)]
+    inputs |= {"past_key_values." + pair: (torch.randn(1, heads, its, size), {}) for pair, its in zip(pairs, kept)}
     values, axes = zip(*inputs.values())
     names = {"input_names": list(inputs), "output_names": ["logits", *("present." + pair for pair in pairs)]}
     if words.exporter == "script":

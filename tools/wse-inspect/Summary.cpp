@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wse-inspect/Summary.h"
 #include "runtime/program/Call.h"
+#include "runtime/program/Lengths.h"
 #include "runtime/program/RectSet.h"
 #include "runtime/program/facts/Facts.h"
 #include "runtime/program/facts/Residency.h"
@@ -181,16 +182,25 @@ Json routesJson(const program::Program &program) {
 
 Json tensorsJson(const program::Program &program) {
   Json tensors = Json::array();
-  for (const program::Tensor *tensor : *program.tensors()) {
+  for (uint32_t i = 0; i < program.tensors()->size(); ++i) {
+    const program::Tensor *tensor = program.tensors()->Get(i);
+    const bool isNumber = isLength(program, i);
     Json shape = Json::array();
     if (tensor->shape())
       for (int64_t extent : *tensor->shape())
         shape.push_back(extent);
-    tensors.push_back({{"name", text(tensor->name())},
-                       {"role", program::EnumNameTensorRole(tensor->role())},
-                       {"type", program::EnumNameElementType(tensor->type())},
-                       {"shape", shape},
-                       {"digest", digest(*tensor)}});
+    tensors.push_back(
+        {{"name", text(tensor->name())},
+         {"role",
+          isNumber ? "Length" : program::EnumNameTensorRole(tensor->role())},
+         {"type", program::EnumNameElementType(tensor->type())},
+         {"shape", shape},
+         {"digest", digest(*tensor)}});
+    if (const auto *length = lengthOf(program, *tensor)) {
+      tensors.back()["least"] = length->from();
+      for (const uint8_t axis : *tensor->length_axes())
+        tensors.back()["length_axes"].push_back(axis);
+    }
   }
   return tensors;
 }

@@ -3,6 +3,7 @@
 #include "runtime/host/Npy.h"
 #include "runtime/program/Errors.h"
 
+#include <charconv>
 #include <string_view>
 
 using namespace wsec;
@@ -92,4 +93,21 @@ std::optional<BoundInput> tools::readBinding(const std::string &name,
   else if (bound.numbers.size() != 1)
     problem = "expected NAME=FILE.npy, NAME=[1,-1] or NAME=1";
   return problem.empty() ? std::optional(std::move(bound)) : std::nullopt;
+}
+
+std::optional<std::pair<int64_t, int64_t>>
+tools::readRange(const std::string &value) {
+  const size_t dots = value.find("..");
+  std::pair<int64_t, int64_t> range;
+  auto read = [](std::string_view text, int64_t &number) {
+    const char *end = text.data() + text.size();
+    const auto [behind, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc() && behind == end;
+  };
+  const std::string_view text = value;
+  if (dots == text.npos || !read(text.substr(0, dots), range.first) ||
+      !read(text.substr(dots + 2), range.second) || range.first < 1 ||
+      range.second <= range.first)
+    return std::nullopt;
+  return range;
 }

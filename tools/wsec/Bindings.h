@@ -5,6 +5,8 @@
 #include "compiler/import/BoundInput.h"
 
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace wsec::tools {
 
@@ -13,6 +15,10 @@ namespace wsec::tools {
 std::optional<BoundInput> readBinding(const std::string &name,
                                       const std::string &value,
                                       std::string &problem);
+
+/// What `--dim NAME=1..128` says, a dimension that each call chooses: from 1
+/// on, the first below the second; nothing where it says something else.
+std::optional<std::pair<int64_t, int64_t>> readRange(const std::string &value);
 
 } // namespace wsec::tools
 

@@ -36,7 +36,7 @@ struct Flags {
       cl::desc("Bind the shape of an input: input_ids=1x128"),
       cl::value_desc("NAME=AxB"), cl::cat(category)};
   cl::list<std::string> dims{"dim", cl::CommaSeparated,
-                             cl::desc("Bind a symbolic dimension: batch=1"),
+                             cl::desc("Bind a dimension: batch=1, or 1..128"),
                              cl::value_desc("NAME=N"), cl::cat(category)};
   cl::list<std::string> entries{
       "entry", cl::cat(category), cl::value_desc("NAME:DIM=N,..."),
@@ -258,9 +258,19 @@ static bool readDims(const Flags &flags, ImportOptions &options) {
     StringRef name, rest;
     int64_t extent;
     if (!splitBinding(text, name, rest))
-      return usageError("--dim " + text + ": expected NAME=128");
+      return usageError("--dim " + text +
+                        ": expected NAME=128, or NAME=1..128");
     if (!seen.insert(name).second)
       return usageError("--dim " + name + " is given twice");
+    if (rest.contains("..")) {
+      const auto range = tools::readRange(rest.str());
+      if (!range || options.length)
+        return usageError("--dim " + text +
+                          ": expected one NAME=FROM..TO, "
+                          "FROM from 1 on, below TO");
+      options.length = {name.str(), range->first, range->second};
+      continue;
+    }
     if (rest.getAsInteger(10, extent) || extent < 0)
       return usageError("--dim " + text + ": '" + rest +
                         "' is not a number of elements");

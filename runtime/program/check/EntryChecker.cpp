@@ -61,6 +61,7 @@ public:
   CarriedRanges carried;
 
 private:
+  void checkLength(const program::Argument &argument, const Where &where) const;
   std::vector<Interval> checkArguments(const program::Entry &entry,
                                        const Where &where) const;
   void checkLaunch(const program::Launch &launch,
@@ -81,6 +82,30 @@ private:
   std::map<std::pair<uint8_t, program::Direction>, uint32_t> lastSlot;
   const RoutineArguments taken;
 };
+
+/// Tensors with length axes have the most along them.
+void EntryChecker::checkLength(const program::Argument &argument,
+                               const Where &where) const {
+  if (argument.length_tensor() < 0)
+    return;
+  const program::Tensor &number =
+      tensorAt(program, argument.length_tensor(), "is the length in", where);
+  const bool isInteger = number.type() == program::ElementType::I32 ||
+                         number.type() == program::ElementType::I64;
+  if (number.role() != program::TensorRole::Input || !isInteger ||
+      elementCount(number) != 1 || argument.from() < 1 ||
+      argument.length_parts() < 1)
+    throw badProgram(where, "is a length, from 1 on, whose tensor is no input "
+                            "of one integer");
+  for (const program::Tensor *tensor : *program.tensors())
+    if (const auto *axes = tensor->length_axes())
+      for (const uint8_t axis : *axes)
+        if (tensor->shape()->Get(axis) != argument.to())
+          throw badProgram(
+              where, "is a length to " + std::to_string(argument.to()) +
+                         ", and tensor " + inQuotes(tensor->name()->str()) +
+                         " has another extent");
+}
 
 std::vector<Interval> EntryChecker::checkArguments(const program::Entry &entry,
                                                    const Where &where) const {
@@ -104,6 +129,7 @@ std::vector<Interval> EntryChecker::checkArguments(const program::Entry &entry,
       throw badProgram(here, "has no value from " +
                                  std::to_string(argument->from()) + " to " +
                                  std::to_string(argument->to()));
+    checkLength(*argument, here);
     ranges.push_back({argument->from(), argument->to()});
   }
   return ranges;

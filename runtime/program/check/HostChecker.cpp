@@ -109,6 +109,22 @@ void checkAlias(const Tensor &tensor, const program::Program &program,
                                 " of another type or size");
 }
 
+/// What a caller may give, or get, shorter.
+void checkLengthAxes(const Tensor &tensor, const Where &where) {
+  if (!tensor.length_axes())
+    return;
+  if (tensor.role() != TensorRole::Input && tensor.role() != TensorRole::Output)
+    throw badProgram(where, "only an input or an output has a length");
+  const auto *shape = tensor.shape();
+  for (const uint8_t axis : *tensor.length_axes())
+    if (!shape || axis >= shape->size() ||
+        shape->Get(axis) != shape->Get(tensor.length_axes()->Get(0)))
+      throw badProgram(where, "has a length along axis " +
+                                  std::to_string(axis) +
+                                  ", which it has not, or which differs from "
+                                  "that along another");
+}
+
 void checkNames(const program::Program &program) {
   std::vector<std::string_view> names;
   for (const Tensor *tensor : *program.tensors())
@@ -432,8 +448,11 @@ void checkTensors(const program::Program &program) {
     if (tensor->sparsity())
       checkSparsity(*tensor, program, where);
   }
-  for (const Tensor *tensor : *program.tensors())
-    checkAlias(*tensor, program, {nullptr, "tensor", -1, tensor->name()});
+  for (const Tensor *tensor : *program.tensors()) {
+    const Where where{nullptr, "tensor", -1, tensor->name()};
+    checkAlias(*tensor, program, where);
+    checkLengthAxes(*tensor, where);
+  }
   checkNames(program);
   checkParameters(program);
 }

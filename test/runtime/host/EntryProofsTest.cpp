@@ -48,6 +48,12 @@ TEST_F(EntryChecks, EmptyRange) {
   entry(2).arguments[0]->from = 9;
   expectRefused("entry 'attend', argument 'row': has no value from 9 to 8");
 }
+TEST_F(EntryChecks, LengthOfNoNumber) {
+  entry(2).arguments[0]->length_tensor = 0;
+  entry(2).arguments[0]->length_parts = 0;
+  expectRefused("entry 'attend', argument 'row': is a length, from 1 on, whose "
+                "tensor is no input of one integer");
+}
 TEST_F(EntryChecks, NameThatIsNoIdentifier) {
   entry(2).arguments[0]->name = "a b";
   expectRefused("entry 'attend', argument 'a b': has a name that is no "

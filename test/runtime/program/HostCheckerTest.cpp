@@ -164,6 +164,18 @@ TEST_F(HostCheckerTest, AliasOfAnAlias) {
       "one");
 }
 
+TEST_F(HostCheckerTest, LengthAlongAnAxisThatIsNot) {
+  source().tensors[0]->length_axes = {9};
+  expectRefused("BadProgram: tensor 'ids': has a length along axis 9, which it "
+                "has not, or which differs from that along another");
+}
+
+TEST_F(HostCheckerTest, LengthOfAConstant) {
+  source().tensors[2]->length_axes = {0};
+  expectRefused("BadProgram: tensor 'one': only an input or an output has a "
+                "length");
+}
+
 TEST_F(HostCheckerTest, StreamToAnAlias) {
   source().tensors[3]->alias = 4;
   source().tensors[3]->type = program::ElementType::I64;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tokens of a call that is shorter than it may be lie in all rows, and not in
+// the first ones alone, where neighbours are dealt out:
+//
+//   8 tokens, 3 rows, a call of 4:   0 3 . | 1 . . | 2 .
+//
+// No operator but causality asks which token stands where, so the order is that
+// of the model's ends: constants here, inputs and outputs where they are given.
+#include "compiler/canonicalize/DealTokens.h"
+#include "compiler/values/OnnxValues.h"
+#include "dialects/onnx/Lengths.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::canonicalize;
+using namespace wsec::values;
+
+/// Whether an operator is the same for tokens in any order.
+static bool keepsOrder(Operation *op, LengthAxes axesOf) {
+  auto has = [&](Value value, int64_t axis) {
+    return llvm::is_contained(axesOf(value), axis);
+  };
+  if (auto attention = dyn_cast<onnx::AttentionOp>(op))
+    return !has(attention.getK(), 1) ||
+           llvm::none_of(attention.eachTerm(), [](onnx::TermAttr term) {
+             return term.getLater() != nullptr;
+           });
+  if (auto gather = dyn_cast<onnx::GatherOp>(op))
+    return !has(gather.getTable(), 0);
+  if (auto slice = dyn_cast<onnx::SliceOp>(op))
+    return llvm::all_of(axesOf(slice.getX()), [&](int64_t axis) {
+      return has(slice.getY(), axis) || shapeOf(slice.getY())[axis] == 1;
+    });
+  if (isa<onnx::ConstantOp>(op) && !axesOf(op->getResult(0)).empty()) {
+    std::optional<Fact> fact = factOf(op->getResult(0));
+    return fact && fact->load();
+  }
+  return true;
+}
+
+int64_t wsec::canonicalize::partsOfTokens(func::FuncOp function,
+                                          LengthAxes axesOf, int64_t rows) {
+  int64_t batch = 0, tokens = 0;
+  for (BlockArgument argument : function.getArguments())
+    if (const SmallVector<int64_t> axes = axesOf(argument); !axes.empty()) {
+      batch =
+          std::max(batch, numElements(shapeOf(argument).take_front(axes[0])));
+      tokens = shapeOf(argument)[axes[0]];
+    }
+  const int64_t group = batch > 0 ? rows / batch : 0;
+  if (group < 2 || group >= tokens)
+    return 1;
+  for (Operation &op : function.front())
+    if (!keepsOrder(&op, axesOf))
+      return 1;
+  return group;
+}
+
+/// The elements in another order along some axes.
+static Tensor dealt(const Tensor &tensor, ArrayRef<int64_t> axes,
+                    int64_t parts) {
+  Tensor result(tensor.type(), tensor.shape());
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    int64_t rest = i, place = 0, stride = 1;
+    for (int64_t axis = int64_t(tensor.shape().size()); axis-- > 0;) {
+      const int64_t extent = tensor.shape()[axis], at = rest % extent;
+      place += stride * (llvm::is_contained(axes, axis)
+                             ? onnx::dealtPlace(at, extent, parts)
+                             : at);
+      rest /= extent;
+      stride *= extent;
+    }
+    result.set(place, tensor, i);
+  }
+  return result;
+}
+
+static void dealConstant(onnx::ConstantOp op, ArrayRef<int64_t> axes,
+                         int64_t parts) {
+  OpBuilder builder(op);
+  Fact fact = Fact::ofTensor(dealt(*factOf(op)->load(), axes, parts));
+  op.replaceAllUsesWith(materialize(builder, op.getLoc(), fact, nodeName(op)));
+}
+
+void wsec::canonicalize::dealTokens(func::FuncOp function, LengthAxes axesOf,
+                                    int64_t parts) {
+  for (Operation &op : llvm::make_early_inc_range(function.front())) {
+    if (auto constant = dyn_cast<onnx::ConstantOp>(op))
+      if (const SmallVector<int64_t> axes = axesOf(constant); !axes.empty())
+        dealConstant(constant, axes, parts);
+    auto slice = dyn_cast<onnx::SliceOp>(op);
+    if (!slice)
+      continue;
+    SmallVector<int64_t> starts(slice.getStarts());
+    for (int64_t axis : axesOf(slice.getX()))
+      starts[axis] =
+          onnx::dealtPlace(starts[axis], shapeOf(slice.getX())[axis], parts);
+    slice.setStarts(starts);
+  }
+}
