@@ -65,6 +65,8 @@ public:
         fusesAttention(options.precision == "f32") {}
 
   LogicalResult run();
+  /// Whether what failed is that no plan fits.
+  bool lacksRoom() { return !search.shortages().empty(); }
 
 private:
   LogicalResult checkOutputs();
@@ -602,7 +604,10 @@ LogicalResult wsec::compile(const CompileOptions &options) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   DiagnosticPrinter printer(context,
                             options.errors ? *options.errors : llvm::errs());
-  LogicalResult result = Compilation(options, context).run();
+  Compilation compilation(options, context);
+  LogicalResult result = compilation.run();
+  if (failed(result) && options.lacksRoom)
+    *options.lacksRoom = compilation.lacksRoom();
   // A pass that fails owes an explanation; say at least that it failed.
   if (failed(result) && printer.errors() == 0)
     emitError(UnknownLoc::get(&context))

@@ -112,6 +112,9 @@ struct CompileOptions {
   std::function<void(const std::string &)> progress;
   /// Where errors are printed; null: standard error.
   llvm::raw_ostream *errors = nullptr;
+  /// Set where a model that fails has no room on the wafer, so that fewer
+  /// tokens may have; null: nobody asks.
+  bool *lacksRoom = nullptr;
 };
 
 /// Runs the phases. On failure errors have been printed, no file is left

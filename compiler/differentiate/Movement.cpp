@@ -71,6 +71,13 @@ static void reduce(onnx::ReduceOp op, Value dyValue, Backward &n) {
   n.add(op.getX(), dy.value);
 }
 
+/// Each sum has the elements before it, so an element is in those behind it.
+static void runningSum(onnx::RunningSumOp op, Value dy, Backward &n) {
+  n.add(op.getX(), onnx::RunningSumOp::create(
+                       n.builder(), n.loc(), dy.getType(), dy, op.getAxis(),
+                       op.getExclusive(), !op.getReverse(), n.nameAttr()));
+}
+
 void wsec::differentiate::attachMovement(MLIRContext &context) {
   attach<onnx::ReshapeOp, reshape>(context);
   attach<onnx::ExpandOp, expand>(context);
@@ -79,4 +86,5 @@ void wsec::differentiate::attachMovement(MLIRContext &context) {
   attach<onnx::SliceHeadsOp, sliceHeads>(context);
   attach<onnx::ConcatOp, concat>(context);
   attach<onnx::ReduceOp, reduce>(context);
+  attach<onnx::RunningSumOp, runningSum>(context);
 }

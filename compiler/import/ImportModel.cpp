@@ -334,18 +334,29 @@ void ModuleBuilder::addNode(const NodeProto &node, ArrayRef<Value> inputs,
 /// The subgraphs of a node, in their order.
 static ArrayRef<StringLiteral> bodyNames(const NodeProto &node) {
   static constexpr StringLiteral branches[] = {"then_branch", "else_branch"};
+  static constexpr StringLiteral changes[] = {"score_mod", "prob_mod"};
   static constexpr StringLiteral body[] = {"body"};
-  return node.op_type() == "If" ? ArrayRef(branches) : ArrayRef(body);
+  return node.op_type() == "If"              ? ArrayRef(branches)
+         : node.op_type() == "FlexAttention" ? ArrayRef(changes)
+                                             : ArrayRef(body);
 }
 
-static bool isOfScan(const AttributeProto &attribute) {
-  static constexpr StringLiteral names[] = {
+/// Attributes beside subgraphs.
+static bool isBesideBodies(const NodeProto &node,
+                           const AttributeProto &attribute) {
+  static constexpr StringLiteral ofScan[] = {
       "num_scan_inputs", "scan_input_axes", "scan_input_directions",
       "scan_output_axes", "scan_output_directions"};
-  return !attribute.has_g() && llvm::is_contained(names, attribute.name());
+  static constexpr StringLiteral ofAttention[] = {"scale", "softmax_precision"};
+  if (attribute.has_g())
+    return false;
+  return (node.op_type() == "Scan" &&
+          llvm::is_contained(ofScan, attribute.name())) ||
+         (node.op_type() == "FlexAttention" &&
+          llvm::is_contained(ofAttention, attribute.name()));
 }
 
-/// Why an If, a Loop or a Scan is none, or nothing. How many values a loop
+/// Why a node with subgraphs is none, or nothing. How many values a loop
 /// carries, inference compares with its body.
 std::string ModuleBuilder::bodyProblem(const NodeProto &node) const {
   if (depth == maxNestedSubgraphs)
@@ -358,7 +369,7 @@ std::string ModuleBuilder::bodyProblem(const NodeProto &node) const {
   size_t found = 0;
   for (const AttributeProto &attribute : node.attribute()) {
     const std::string &name = attribute.name();
-    if (node.op_type() == "Scan" && isOfScan(attribute))
+    if (isBesideBodies(node, attribute))
       continue;
     if (!attribute.has_g() || !llvm::is_contained(bodyNames(node), name))
       return "attribute '" + name + "' is no " +
@@ -378,7 +389,7 @@ std::string ModuleBuilder::bodyProblem(const NodeProto &node) const {
           return "input '" + input.name() +
                  "' has a default, which only inputs of the model have";
   }
-  if (found == bodyNames(node).size())
+  if (found == bodyNames(node).size() || node.op_type() == "FlexAttention")
     return "";
   return isIf ? "a branch is missing" : "its body is missing";
 }

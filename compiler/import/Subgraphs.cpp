@@ -6,7 +6,10 @@ using namespace wsec;
 using llvm::StringRef;
 
 bool wsec::hasBodies(const NodeProto &node) {
-  return normalizedDomain(node.domain()).empty() &&
+  const auto domain = normalizedDomain(node.domain());
+  if (domain == "ai.onnx.preview")
+    return node.op_type() == "FlexAttention";
+  return domain.empty() &&
          (node.op_type() == "If" || node.op_type() == "Loop" ||
           node.op_type() == "Scan");
 }

@@ -122,6 +122,54 @@ SmallVector<Operation *> infer::copyBody(onnx::NodeOp op, func::FuncOp body,
   return copies;
 }
 
+Value Expansion::constant(Tensor tensor) {
+  OpBuilder builder(op);
+  Value value = materialize(builder, op.getLoc(), std::move(tensor));
+  inferring.visit(*value.getDefiningOp());
+  return value;
+}
+
+Value Expansion::node(StringRef operation, ValueRange operands,
+                      ArrayRef<NamedAttribute> attributes) {
+  OpBuilder builder(op);
+  auto made = onnx::NodeOp::create(
+      builder, op.getLoc(), {onnx::UnknownType::get(op.getContext())},
+      operation, "", operands, builder.getDictionaryAttr(attributes),
+      op.getNode());
+  inferring.visit(*made);
+  return made.getResult(0);
+}
+
+Value Expansion::node(StringRef operation, ValueRange operands,
+                      StringRef attribute, int64_t value) {
+  Builder builder(op.getContext());
+  return node(
+      operation, operands,
+      {builder.getNamedAttr(attribute, builder.getI64IntegerAttr(value))});
+}
+
+std::optional<SmallVector<Value>>
+Expansion::copy(func::FuncOp body, StringRef prefix, IRMapping &places) {
+  SmallVector<Operation *> copies = copyBody(op, body, prefix, places);
+  Operation *last = copies.pop_back_val();
+  for (Operation *copy : copies)
+    inferring.visit(*copy);
+  SmallVector<Value> results = llvm::to_vector(last->getOperands());
+  last->erase();
+  if (llvm::all_of(results, inferring.lookup))
+    return results;
+  return std::nullopt;
+}
+
+void Expansion::eraseMade() {
+  while (Operation *made = op->getPrevNode()) {
+    if (made == before)
+      break;
+    inferring.forget(*made);
+    made->erase();
+  }
+}
+
 void infer::replaceNode(onnx::NodeOp op, ValueRange values) {
   for (auto [result, value] : llvm::zip(op.getResults(), values)) {
     result.setType(value.getType());

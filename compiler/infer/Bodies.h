@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What If, Loop and Scan have in common. The importer makes of their subgraphs
-// private functions of the node's operands, if it is no If, and of what they
-// use of the graphs around them:
+// What nodes with subgraphs have in common. The importer makes of their
+// subgraphs private functions of the node's operands, if it is no If, and of
+// what they use of the graphs around them:
 //
 //   %y = onnx.node "If"(%condition, %a, %b) with
 //     {then_branch = @"n/then_branch", else_branch = @"n/else_branch"}
 //   %z = onnx.node "Loop"(%trips, %condition, %x, %a) with
 //     {body = @"n/body", captured = 1}
+//
+// What is made of such a node stands before it.
 #ifndef COMPILER_INFER_BODIES_H
 #define COMPILER_INFER_BODIES_H
 
@@ -44,6 +46,37 @@ llvm::SmallVector<mlir::Operation *> copyBody(onnx::NodeOp op,
                                               mlir::IRMapping &places);
 /// The prefix of names in the branches of an If that lies in a loop.
 llvm::StringRef prefixOf(onnx::NodeOp op);
+
+/// What inference does with the operations that are made of a node.
+struct Inferring {
+  llvm::function_ref<void(mlir::Operation &)> visit;
+  llvm::function_ref<const values::Fact *(mlir::Value)> lookup;
+  llvm::function_ref<void(mlir::Operation &)> forget;
+};
+
+/// Makes operations in front of a node, with its name.
+class Expansion {
+public:
+  Expansion(onnx::NodeOp op, const Inferring &inferring)
+      : op(op), inferring(inferring), before(op->getPrevNode()) {}
+
+  mlir::Value constant(values::Tensor tensor);
+  mlir::Value node(llvm::StringRef operation, mlir::ValueRange operands,
+                   llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
+  mlir::Value node(llvm::StringRef operation, mlir::ValueRange operands,
+                   llvm::StringRef attribute, int64_t value);
+  /// The results of a body of such operands; nothing where one is unknown, for
+  /// a reason that stands at what was made.
+  std::optional<llvm::SmallVector<mlir::Value>> copy(mlir::func::FuncOp body,
+                                                     llvm::StringRef prefix,
+                                                     mlir::IRMapping &places);
+  void eraseMade();
+
+protected:
+  onnx::NodeOp op;
+  const Inferring &inferring;
+  mlir::Operation *before; ///< of what is made; null: nothing is
+};
 
 /// Puts values in the place of the results of a node, which ends with it.
 void replaceNode(onnx::NodeOp op, mlir::ValueRange values);

@@ -100,7 +100,13 @@ static std::optional<double> statedBound(const Node &node, size_t i) {
                             : std::nullopt;
 }
 
-/// The bits of integers of as many, which wrap; of constants any.
+/// Whether PEs, whose numbers have 32 bits, have those of a type.
+static bool hasItsBits(ElementType type) {
+  return type == ElementType::Float32 || type == ElementType::Int32 ||
+         type == ElementType::UInt32;
+}
+
+/// The bits of integers of as many, which wrap, or of 32; of constants any.
 static bool bitCast(Node &node) {
   const Fact &x = node.input(0);
   std::optional<ElementType> to = elementTypeOfOnnx(node.intAttr("to"));
@@ -113,9 +119,12 @@ static bool bitCast(Node &node) {
   if (std::optional<Tensor> known = x.load())
     node.outputs[0] =
         Fact::ofTensor(Tensor::fromBytes(*to, x.shape, known->toBytes()));
-  else if (x.type != *to && (isFloat(*to) || isFloat(x.type)))
-    return node.fail("of floats that are no constants, whose bits PEs do not "
-                     "take for others; leave it out of the model");
+  else if (x.type != *to && (isFloat(*to) || isFloat(x.type)) &&
+           !(hasItsBits(*to) && hasItsBits(x.type)))
+    return node.fail(
+        "between floats and integers of " + llvm::Twine(8 * storedBytes(*to)) +
+        " bits that are no constants; PEs have those of 32, cast to float or "
+        "from it beside the BitCast");
   return true;
 }
 
@@ -165,6 +174,16 @@ static bool cast(Legalization &n) {
   return n.replace(n.cast(n.input(0), n.resultType().getElementType()));
 }
 
+static bool bitCast(Legalization &n) {
+  Value x = n.input(0);
+  const Type from = typeOf(x).getElementType();
+  const Type to = n.resultType().getElementType();
+  if (from == to || (isa<IntegerType>(from) && isa<IntegerType>(to)))
+    return cast(n);
+  return n.replace(onnx::BitCastOp::create(
+      n.builder(), n.loc(), typeOf(x).clone(to), x, n.nameAttr()));
+}
+
 static bool clip(Legalization &n) {
   Value x = n.input(0);
   for (size_t i : {1, 2}) {
@@ -183,7 +202,7 @@ llvm::ArrayRef<Operator> wsec::infer::castsOperators() {
       {"Dropout", dropout, dropout, "ratio seed"},
       {"Cast", castRule, cast, "to saturate round_mode=up"},
       {"CastLike", castLike, cast, "saturate round_mode=up"},
-      {"BitCast", bitCast, cast, "to"},
+      {"BitCast", bitCast, bitCast, "to"},
       {"Clip", clip, clip, "min max"},
   };
   return operators;

@@ -106,7 +106,8 @@ static bool packedAttention(Node &node) {
   if (!node.refuses({6}, "a cache that grows where it lies"))
     return false;
   if (node.intAttr("do_rotary", 0))
-    return node.fail("rotary embedding");
+    return node.fail("do_rotary turns queries and keys of no known angles; "
+                     "write it as RotaryEmbedding and MultiHeadAttention");
   if (x.rank() != 3 || weights.rank() != 2 || weights.shape[0] != x.shape[2])
     return node.fail("cannot multiply " + printShape(x.shape) + " by " +
                      printShape(weights.shape));

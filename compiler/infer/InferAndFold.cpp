@@ -5,6 +5,7 @@
 // backwards, nodes whose results are all known become constants, which then
 // are made only where something that stays reads them.
 #include "compiler/infer/Branches.h"
+#include "compiler/infer/FlexAttention.h"
 #include "compiler/infer/Loops.h"
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Passes.h"
@@ -37,8 +38,9 @@ public:
   /// it.
   void visit(Operation &op) {
     if (auto node = dyn_cast<onnx::NodeOp>(op))
-      return isIf(node) || isLoop(node) ? visitWithBodies(node)
-                                        : visitNode(node);
+      return isIf(node) || isLoop(node) || isFlexAttention(node)
+                 ? visitWithBodies(node)
+                 : visitNode(node);
     for (Value result : op.getResults())
       remember(result);
   }
@@ -121,7 +123,9 @@ private:
       for (Value result : made.getResults())
         facts.erase(result);
     };
-    return unroll(op, {visitMade, find, forget}, unrolled, why);
+    const Inferring inferring{visitMade, find, forget};
+    return isFlexAttention(op) ? expandFlexAttention(op, inferring, why)
+                               : unroll(op, inferring, unrolled, why);
   }
 
   /// Runs the rule of `op`; on success its results have types and facts.
@@ -188,7 +192,8 @@ private:
     if (llvm::any_of(op.getOnnxAttributes(), [](NamedAttribute attribute) {
           return isa<UnitAttr>(attribute.getValue());
         }))
-      return "of nodes with subgraphs If, Loop and Scan are supported; write "
+      return "of nodes with subgraphs If, Loop, Scan and FlexAttention are "
+             "supported; write "
              "it with other operators";
     if (isQuantized(name))
       return "the operator is not supported; quantise with QuantFormat.QDQ, "

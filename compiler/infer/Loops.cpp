@@ -22,12 +22,12 @@ bool infer::isLoop(onnx::NodeOp op) {
 }
 
 namespace {
-class Unroller {
+class Unroller : Expansion {
 public:
   Unroller(onnx::NodeOp op, const Inferring &inferring, size_t &unrolled,
            std::string &why)
-      : op(op), body(bodyOf(op, "body")), inferring(inferring),
-        unrolled(unrolled), why(why), before(op->getPrevNode()) {
+      : Expansion(op, inferring), body(bodyOf(op, "body")), unrolled(unrolled),
+        why(why) {
     const size_t captured = op.getOnnxAttributes()
                                 .getAs<IntegerAttr>(onnx::capturedAttrName)
                                 .getInt();
@@ -59,35 +59,19 @@ private:
   /// A number or a condition, of as many dimensions as the body states.
   Value oneElement(ElementType type, int64_t value, unsigned argument);
   Values trip(int64_t number, ArrayRef<Value> operands);
-  Value node(StringRef operation, ValueRange operands, StringRef attribute,
-             int64_t axis);
-  Value constant(Tensor tensor);
   Value stacked(ArrayRef<Value> parts, int64_t axis, size_t result);
   SmallVector<Value> stackedNone(ValueRange like);
   std::optional<SmallVector<int64_t>> numbers(StringRef attribute,
                                               size_t count);
-  void eraseMade();
 
-  onnx::NodeOp op;
   func::FuncOp body;
-  const Inferring &inferring;
   size_t &unrolled;
   std::string &why;
-  Operation *before; // what is made stands behind it, null: all before `op`
   OperandRange own{nullptr, 0}, outer{nullptr, 0};
   IRMapping places;
   bool leaveBody = false; // the reason is in what is made
 };
 } // namespace
-
-void Unroller::eraseMade() {
-  while (Operation *made = op->getPrevNode()) {
-    if (made == before)
-      break;
-    inferring.forget(*made);
-    made->erase();
-  }
-}
 
 bool Unroller::check() {
   if (op.getOpType() == "Scan" && opsetOf(op) < 9) {
@@ -120,27 +104,6 @@ bool Unroller::checkResults(size_t others, size_t carried) {
   return false;
 }
 
-Value Unroller::constant(Tensor tensor) {
-  OpBuilder builder(op);
-  Value value = materialize(builder, op.getLoc(), std::move(tensor));
-  inferring.visit(*value.getDefiningOp());
-  return value;
-}
-
-Value Unroller::node(StringRef operation, ValueRange operands,
-                     StringRef attribute, int64_t axis) {
-  OpBuilder builder(op);
-  NamedAttrList attributes;
-  if (!attribute.empty())
-    attributes.set(attribute, builder.getI64IntegerAttr(axis));
-  auto made = onnx::NodeOp::create(
-      builder, op.getLoc(), {onnx::UnknownType::get(op.getContext())},
-      operation, "", operands, attributes.getDictionary(op.getContext()),
-      op.getNode());
-  inferring.visit(*made);
-  return made.getResult(0);
-}
-
 Value Unroller::oneElement(ElementType type, int64_t value, unsigned argument) {
   auto stated =
       dyn_cast<RankedTensorType>(body.getArgument(argument).getType());
@@ -161,14 +124,9 @@ Unroller::Values Unroller::trip(int64_t number, ArrayRef<Value> operands) {
                 " nodes that loops may unroll to; take fewer trips in a call");
   places.map(body.getArguments().take_front(operands.size()), operands);
   places.map(body.getArguments().take_back(outer.size()), outer);
-  SmallVector<Operation *> copies = copyBody(
-      op, body, (op.getNode() + "/" + Twine(number) + "/").str(), places);
-  Operation *last = copies.pop_back_val();
-  for (Operation *copy : copies)
-    inferring.visit(*copy);
-  const SmallVector<Value> results = llvm::to_vector(last->getOperands());
-  last->erase();
-  if (llvm::all_of(results, inferring.lookup))
+  Values results =
+      copy(body, (op.getNode() + "/" + Twine(number) + "/").str(), places);
+  if (results)
     return results;
   leaveBody = true;
   return fail(unsupportedOperand);
@@ -187,8 +145,7 @@ Value Unroller::stacked(ArrayRef<Value> parts, int64_t axis, size_t result) {
            " first and " + printShape(its) + " in trip " + Twine(trip + 1));
       return {};
     }
-    slices.push_back(
-        node("Reshape", {part, constant(Tensor::ofInts(slice))}, "", 0));
+    slices.push_back(node("Reshape", {part, constant(Tensor::ofInts(slice))}));
   }
   return node("Concat", slices, "axis", axis);
 }

@@ -16,13 +16,6 @@ inline constexpr size_t maxUnrolledNodes = 1 << 16;
 /// A Loop or Scan, as the importer makes it.
 bool isLoop(onnx::NodeOp op);
 
-/// What inference does with the operations that an unrolling makes.
-struct Inferring {
-  llvm::function_ref<void(mlir::Operation &)> visit;
-  llvm::function_ref<const values::Fact *(mlir::Value)> lookup;
-  llvm::function_ref<void(mlir::Operation &)> forget;
-};
-
 /// Puts the trips of a Loop or Scan in front of it; the values of its results.
 /// Nothing where that cannot be, `why` says so. `unrolled` counts nodes.
 std::optional<llvm::SmallVector<mlir::Value>> unroll(onnx::NodeOp op,

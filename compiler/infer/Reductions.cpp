@@ -445,7 +445,33 @@ static Value shifted(Legalization &n, Value x, int64_t axis, int64_t steps,
   return n.concat({part(n, x, axis, count, extent - count), edge}, axis);
 }
 
-/// After k steps every element has met the 2^k - 1 before it.
+/// Whether a kernel adds up such elements: 64 bits must not wrap, 32 do.
+static bool hasRunningSum(Value x) {
+  Type element = typeOf(x).getElementType();
+  return element.isF32() || element.isSignlessInteger(32) ||
+         element.isSignlessInteger(64);
+}
+
+/// Along another axis than the last, which tokens lie along.
+static Value runningSum(Legalization &n, Value x, int64_t axis) {
+  const Shape shape(shapeOf(x));
+  const int64_t last = int64_t(shape.size()) - 1;
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, last + 1));
+  if (axis == last && last > 0)
+    std::swap(order[last], order[last - 1]);
+  if (axis == last)
+    x = last > 0 ? n.transpose(x, order) : n.reshape(x, {shape[0], 1});
+  x = onnx::RunningSumOp::create(
+      n.builder(), n.loc(), x.getType(), x,
+      axis == last ? std::max<int64_t>(last - 1, 0) : axis,
+      n.node().intAttr("exclusive") != 0, n.node().intAttr("reverse") != 0,
+      n.nameAttr());
+  if (axis != last)
+    return x;
+  return last > 0 ? n.transpose(x, order) : n.reshape(x, shape);
+}
+
+/// Without a kernel: after k steps every element has met the 2^k - 1 before it.
 template <BinaryKind kind>
 static bool running(Legalization &n) {
   Value x = n.input(0);
@@ -454,6 +480,8 @@ static bool running(Legalization &n) {
   if (!stated || *stated < -rank || *stated >= rank)
     return n.fail("the axis is not known, or outside the rank");
   int64_t axis = *stated + (*stated < 0 ? rank : 0);
+  if (kind == BinaryKind::Add && shapeOf(x)[axis] > 1 && hasRunningSum(x))
+    return n.replace(runningSum(n, x, axis));
   int64_t sign = n.node().intAttr("reverse") ? -1 : 1;
   double neutral = kind == BinaryKind::Mul;
   if (n.node().intAttr("exclusive"))

@@ -22,9 +22,22 @@ TokenShape wsec::tokenShape(ArrayRef<int64_t> shape) {
   return result;
 }
 
+bool wsec::areTokens(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes,
+                     wse::TokenTiling tiling) {
+  int64_t last = int64_t(shape.size()) - 1;
+  SmallVector<int64_t> kept = llvm::to_vector(shape);
+  for (int64_t axis : axes)
+    kept[axis] = 1;
+  int64_t leading = ShapedType::getNumElements(ArrayRef(kept).drop_back());
+  bool inOrder = true;
+  for (int64_t axis = axes.front(); axis < last; ++axis)
+    inOrder &= kept[axis] == 1;
+  return inOrder && kept[last] == shape[last] && leading == tiling.getBatch();
+}
+
 bool wsec::isElementwise(Operation *op) {
-  return op &&
-         isa<onnx::UnaryOp, onnx::BinaryOp, onnx::WhereOp, onnx::CastOp>(op);
+  return op && isa<onnx::UnaryOp, onnx::BinaryOp, onnx::WhereOp, onnx::CastOp,
+                   onnx::BitCastOp>(op);
 }
 
 bool wsec::isFloatCast(Operation *op) {

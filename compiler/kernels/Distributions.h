@@ -21,6 +21,11 @@ struct TokenShape {
 /// three or more is the batch, what is between are tokens.
 TokenShape tokenShape(llvm::ArrayRef<int64_t> shape);
 
+/// Whether these axes of a tensor of `shape` that lies in `tiling` are its
+/// tokens, so that all that is left is batch and features.
+bool areTokens(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> axes,
+               wse::TokenTiling tiling);
+
 /// The size of heads that attentions ask values of @main for, found in one
 /// walk against the order of the operators.
 class WantedHeads {

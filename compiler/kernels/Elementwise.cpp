@@ -428,6 +428,13 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
           step.opcode == Opcode::Select || step.opcode == Opcode::Fmac;
       const bool last = &step == &plan->steps.back();
       const Operand &slot = slots[step.slot];
+      if (step.keepsBits) {
+        Operand to = last ? result : slot;
+        for (Operand *operand : {&to, &sources.front()})
+          operand->buffer = b.wordsOf(operand->buffer);
+        b.vector(Opcode::Mov, extents, to, sources);
+        continue;
+      }
       if (isShared(step)) {
         overRows(b, out, step.opcode, shares, all, sources.front(),
                  last ? result : slot);

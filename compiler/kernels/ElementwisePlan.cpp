@@ -332,6 +332,8 @@ private:
                       {sources[0], sources[1]});
     if (isa<arith::RemSIOp>(inner))
       return remainder(inner, sources);
+    if (isa<arith::BitcastOp>(inner))
+      return moveBits(inner, sources);
     release(inner);
     unsigned slot = freeSlot(computesIntegers || isa<arith::FPToSIOp>(inner));
     define(inner->getResult(0), slot);
@@ -371,6 +373,27 @@ private:
     if (isa<arith::SIToFPOp, arith::FPToSIOp>(inner))
       return false;
     return llvm::any_of(inner->getOperands(), isInteger);
+  }
+
+  /// Of a tensor in SRAM: what streams or is a number is put there first.
+  LogicalResult moveBits(Operation *inner,
+                         SmallVectorImpl<ElementwiseSource> &sources) {
+    const bool toIntegers = isInteger(inner->getResult(0));
+    ElementwiseSource &source = sources.front();
+    if (source.kind != ElementwiseSource::Slot &&
+        source.kind != ElementwiseSource::Input) {
+      const unsigned slot = freeSlot(!toIntegers);
+      inUse[slot] = true;
+      aside.push_back(slot);
+      emit(Opcode::Mov, slot, {source});
+      source = {ElementwiseSource::Slot, slot};
+    }
+    release(inner);
+    const unsigned slot = freeSlot(toIntegers);
+    define(inner->getResult(0), slot);
+    emit(Opcode::Mov, slot, sources);
+    made.steps.back().keepsBits = true;
+    return success();
   }
 
   /// a - a / b * b, with the sign of `a`.

@@ -27,6 +27,8 @@ struct ElementwiseStep {
   unsigned slot; // where the result goes
   llvm::SmallVector<ElementwiseSource, 2> sources;
   bool noWrap = false;
+  /// Bits move as they are, between words of floats and of integers.
+  bool keepsBits = false;
 };
 
 /// Slot 0 is the result of the kernel, the others are scratch memory.

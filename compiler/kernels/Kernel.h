@@ -83,8 +83,10 @@ struct KernelCost {
   double total() const {
     return std::max(compute, std::max(stream, fabric)) + serial;
   }
-  /// What dominates: "compute", "stream" or "fabric".
+  /// What is the longest: "compute", "stream", "fabric" or "serial".
   llvm::StringRef bound() const {
+    if (serial > std::max(compute, std::max(stream, fabric)))
+      return "serial";
     if (compute >= stream && compute >= fabric)
       return "compute";
     return stream >= fabric ? "stream" : "fabric";

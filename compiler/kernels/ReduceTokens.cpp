@@ -104,21 +104,6 @@ Value reduceInStore(onnx::ReduceOp op, Selection &selection) {
   return {};
 }
 
-/// Where the reduced axes are the tokens, so that all that is left is batch and
-/// features, of a tensor in `tiling`.
-bool reducesTokens(onnx::ReduceOp op, wse::TokenTiling tiling) {
-  ArrayRef<int64_t> shape = shapeOf(op.getX());
-  int64_t last = int64_t(shape.size()) - 1;
-  SmallVector<int64_t> kept = llvm::to_vector(shape);
-  for (int64_t axis : op.getAxes())
-    kept[axis] = 1;
-  int64_t leading = ShapedType::getNumElements(ArrayRef(kept).drop_back());
-  bool inOrder = true;
-  for (int64_t axis = op.getAxes().front(); axis < last; ++axis)
-    inOrder &= kept[axis] == 1;
-  return inOrder && kept[last] == shape[last] && leading == tiling.getBatch();
-}
-
 /// Partial results are i32, which would have to wrap in between.
 bool reducesOtherIntegers(onnx::ReduceOp op) {
   auto integer = dyn_cast<IntegerType>(
@@ -227,7 +212,7 @@ Value ReduceTokens::build(Operation *op, Selection &selection) const {
   if (auto slice = dyn_cast<onnx::SliceOp>(op))
     return takeToken(op, input, *tokenOf(slice, input), selection);
   auto reduce = cast<onnx::ReduceOp>(op);
-  return reducesTokens(reduce, tilingOf(input))
+  return areTokens(shapeOf(reduce.getX()), reduce.getAxes(), tilingOf(input))
              ? reduceTokens(op, input, kindOf(reduce), selection)
              : reduceInStore(reduce, selection);
 }

@@ -134,6 +134,9 @@ public:
   /// `shape`.
   virtual mlir::Value load(wse::WeightAttr weight, wse::TokenTiling tiling,
                            mlir::Operation *user) = 0;
+  /// A load of its own of such a view, which this user alone keeps there.
+  virtual mlir::Value loadAlone(wse::WeightAttr weight, wse::TokenTiling tiling,
+                                mlir::Operation *user) = 0;
   virtual mlir::Value loadReshaped(wse::WeightAttr weight,
                                    llvm::ArrayRef<int64_t> shape,
                                    wse::TokenTiling tiling,

@@ -28,6 +28,7 @@
 
 #include "compiler/kernels/TopK.h"
 #include "compiler/kernels/KernelLibrary.h"
+#include "compiler/machine/Tiling.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -123,10 +124,49 @@ void storeBest(onnx::TopKOp op, Selection &selection, wse::TopKOp best) {
     selection.storeWhole(op.getValues(), best.getValues(), op);
 }
 
+/// In how many pieces a row of `shape` has to come so that there is room to
+/// look for its best; 1: at once.
+int64_t piecesOf(onnx::TopKOp op, ArrayRef<int64_t> shape,
+                 wse::TokenTiling tiling, Selection &selection) {
+  const int64_t features = shape.back();
+  for (int64_t pieces = 1;; pieces *= 2) {
+    SmallVector<int64_t> piece = {tiling.getBatch(), tiling.getTokens(),
+                                  tileSizeMax(features, pieces)};
+    Value trial = selection.createLoad(
+        selection.tensorType(piece, tiling, op.getX()),
+        FlatSymbolRefAttr::get(op.getContext(), "piece"), 0, {}, op);
+    const int64_t missing = BestOfPieces::lookingIn(trial, op, selection).first;
+    trial.getDefiningOp()->erase();
+    // What has no room in any number of pieces is refused as a whole.
+    const int64_t smaller = features / (2 * pieces);
+    if (missing <= 0 || smaller < shapeOf(op.getIndices()).back() ||
+        features > BestOfPieces::mostFeatures)
+      return missing <= 0 ? pieces : 1;
+  }
+}
+
 Value TopK::build(Operation *op, Selection &selection) const {
   auto topK = cast<onnx::TopKOp>(op);
-  if (Value input = selection.onWaferByFeatures(topK.getX(), op))
-    storeBest(topK, selection, createTopK(topK, selection, input));
+  const ArrayRef<int64_t> shape = shapeOf(topK.getX());
+  const int64_t features = shape.back();
+  const wse::TokenTiling tiling = selection.defaultTiling(shape);
+  const int64_t pieces = piecesOf(topK, shape, tiling, selection);
+  if (pieces == 1) {
+    if (Value input = selection.onWaferByFeatures(topK.getX(), op))
+      storeBest(topK, selection, createTopK(topK, selection, input));
+    return {};
+  }
+  wse::WeightAttr row = selection.asWeight(topK.getX(), op);
+  if (!row)
+    return {};
+  BestOfPieces best(topK, selection, tiling, pieces);
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    const int64_t start = tileStart(features, pieces, piece);
+    wse::WeightAttr part = row.slice(int64_t(shape.size()) - 1, start,
+                                     tileSize(features, pieces, piece));
+    best.add(selection.loadAlone(part, tiling, op), start);
+  }
+  best.finish();
   return {};
 }
 

@@ -399,6 +399,14 @@ static Value buildUnfitted(OpBuilder &builder, Operation *op,
   }
   if (auto binary = dyn_cast<onnx::BinaryOp>(op))
     return buildBinary(builder, binary, operands[0], operands[1]);
+  if (isa<onnx::BitCastOp>(op)) {
+    const bool toFloat = !elementType(op->getResult(0)).isInteger();
+    return arith::BitcastOp::create(builder, op->getLoc(),
+                                    toFloat ? Type(builder.getF32Type())
+                                            : builder.getI32Type(),
+                                    toFloat ? asInteger(builder, operands[0])
+                                            : asFloat(builder, operands[0]));
+  }
   return buildCast(builder, cast<onnx::CastOp>(op), operands[0]);
 }
 

@@ -175,6 +175,13 @@ void Selector::select(Operation *op) {
       refusals.countConsequence(op);
       return;
     }
+  if (isa<onnx::BitCastOp>(op) && !floats().isF32()) {
+    refuse(op, "takes all 32 bits of a float, of which the wafer has 16; leave "
+               "out --precision");
+    for (Value result : op->getResults())
+      selected[result] = {};
+    return;
+  }
   if (isElementwise(op) && !isInGroup(op, op))
     return;
   llvm::SaveAndRestore restore(exactly, exactly || holdsIntegers(op));
@@ -355,6 +362,14 @@ Value Selector::load(wse::WeightAttr weight, wse::TokenTiling tiling,
     return result = createLoad(type, source(weight), offset, strides, user);
   Value inParts = load(storedInParts(weight, user), tiling, user);
   return loaded[{weight, type}] = inParts;
+}
+
+Value Selector::loadAlone(wse::WeightAttr weight, wse::TokenTiling tiling,
+                          Operation *user) {
+  decltype(loaded) before = std::exchange(loaded, decltype(loaded)());
+  Value result = load(weight, tiling, user);
+  loaded = std::move(before);
+  return result;
 }
 
 Attribute Selector::source(wse::WeightAttr weight) const {

@@ -80,6 +80,8 @@ public:
                       mlir::Operation *user) final;
   mlir::Value load(wse::WeightAttr weight, wse::TokenTiling tiling,
                    mlir::Operation *user) final;
+  mlir::Value loadAlone(wse::WeightAttr weight, wse::TokenTiling tiling,
+                        mlir::Operation *user) final;
   mlir::Value loadReshaped(wse::WeightAttr weight,
                            llvm::ArrayRef<int64_t> shape,
                            wse::TokenTiling tiling,

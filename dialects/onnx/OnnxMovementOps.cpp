@@ -80,6 +80,31 @@ LogicalResult ReduceOp::verify() {
   return expectType(*this, "result", getY(), shape, elementOf(getX())); // C2
 }
 
+LogicalResult RunningSumOp::verify() {
+  const int64_t rank = int64_t(shapeOf(getX()).size());
+  const int64_t axis = getAxis();
+  if (axis < 0 || axis >= rank) // C1
+    return withMaker(emitOpError()
+                         << "axis " << axis << " is outside rank " << rank,
+                     getX());
+  Type element = elementOf(getX());
+  if (!element.isF32() && !element.isSignlessInteger(32) &&
+      !element.isSignlessInteger(64)) // C2
+    return withMaker(emitOpError() << "sums f32, i32 or i64, not " << element,
+                     getX());
+  return success();
+}
+
+LogicalResult BitCastOp::verify() {
+  Type from = elementOf(getX()), to = elementOf(getY());
+  if (from.isF32() ? to.isInteger(32) : from.isInteger(32) && to.isF32()) // C1
+    return success();
+  return withMaker(emitOpError() << "takes bits of f32 for those of an integer "
+                                    "of 32, or the other way, not of "
+                                 << from << " for " << to,
+                   getX());
+}
+
 LogicalResult TopKOp::verify() {
   SmallVector<int64_t> shape(shapeOf(getX()));
   SmallVector<int64_t> found(shapeOf(getIndices()));

@@ -138,6 +138,43 @@ def Onnx_TopKOp : Onnx_Op<"top_k"> {
   let hasVerifier = 1;
 }
 
+def Onnx_RunningSumOp : Onnx_Op<"running_sum", [SameOperandsAndResultType]> {
+  let summary = "Adds to each element those before it along an axis.";
+  let description = [{
+    With `reverse` those behind it, with `exclusive` the element itself is left
+    out. Sums of i32 wrap.
+
+    - (C1) `axis` is inside the rank.
+    - (C2) elements are f32, i32 or i64.
+
+    ```mlir
+    %y = onnx.running_sum %x exclusive {axis = 1 : i64} : tensor<2x8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, I64Attr:$axis, UnitAttr:$exclusive,
+                       UnitAttr:$reverse, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = [{
+    $x (`exclusive` $exclusive^)? (`reverse` $reverse^)? attr-dict `:` type($x)
+  }];
+  let hasVerifier = 1;
+}
+
+def Onnx_BitCastOp : Onnx_Op<"bit_cast", [SameOperandsAndResultShape]> {
+  let summary = "Takes the bits of each element for another type.";
+  let description = [{
+    - (C1) one of the types is f32, the other an integer of 32 bits.
+
+    ```mlir
+    %y = onnx.bit_cast %x : tensor<2x8xf32> -> tensor<2x8xi32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
 def Onnx_ExpertsOp : Onnx_Op<"experts"> {
   let summary = "Multiplies each row by the weights of the expert that it has chosen.";
   let description = [{

@@ -423,6 +423,15 @@ LogicalResult ReduceTokensOp::verify() {
   return verifySplitRows(*this, getInput());
 }
 
+LogicalResult RunningSumOp::verify() {
+  // (C2)
+  if (getNoWrap() && !elementType(getInput()).isInteger())
+    return emitOpError("wraps no ")
+           << elementType(getInput()) << "; no_wrap is of integers";
+  // (C1)
+  return verifySplitRows(*this, getInput());
+}
+
 LogicalResult RotaryOp::verify() {
   // (C1)
   TokenTiling input = tilingOf(getInput()), angles = tilingOf(getCos());

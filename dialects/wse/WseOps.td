@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernels, those of whole rows in WseRowOps.td. The program is in
+// The kernels, those of whole rows and columns in WseRowOps.td and WseColumnOps.td. The program is in
 // WseProgramOps.td, streams are in WseStreamOps.td.
 
 #ifndef WSEC_DIALECTS_WSE_WSEOPS_TD
@@ -389,6 +389,7 @@ def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
   let hasVerifier = 1;
 }
 
+include "dialects/wse/WseColumnOps.td"
 include "dialects/wse/WseRowOps.td"
 
 def Wse_ElementwiseOp : Wse_KernelOp<"elementwise", (ins
@@ -454,25 +455,6 @@ def Wse_YieldOp : Wse_Op<"yield", [Pure, Terminator, HasParent<"ElementwiseOp">]
   }];
   let arguments = (ins AnyTypeOf<[F32, I32]>:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
-}
-
-def Wse_ReduceTokensOp : Wse_KernelOp<"reduce_tokens", (ins
-    Wse_Tiled:$input, Wse_ReduceKind:$kind)> {
-  let summary = "Combines the tokens of each batch element.";
-  let description = [{
-    Every PE combines its own tokens; partial results are then reduced in a chain north to the
-    root of the group of the batch element, where the result lives.
-
-    ```mlir
-    %y = reduce_tokens mean %x on @r {nodes = ["pool"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-    ```
-
-    - (C1) The result has the input's batch, features and columns, and one token.
-    - (C2) Tokens are split over the rows, not replicated.
-  }];
-  let results = (outs Wse_Tiled:$result);
-  let assemblyFormat = "$kind $input `on` $region attr-dict `:` type($input) `->` type($result)";
-  let hasVerifier = 1;
 }
 
 def Wse_RotaryOp : Wse_KernelOp<"rotary", (ins

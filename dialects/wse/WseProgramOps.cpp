@@ -57,9 +57,9 @@ static LogicalResult verifyAttributes(Operation *op) {
 
 /// (C2) What computes, computes in f32.
 static LogicalResult verifyElement(Operation *op, RankedTensorType type) {
-  bool anyType =
-      isa<LoadOp, GatherOp, StoreOp, ElementwiseOp, RedistributeOp,
-          ReduceTokensOp, TopKOp, TransferOp, UpdateOp, RecallOp, StateOp>(op);
+  bool anyType = isa<LoadOp, GatherOp, StoreOp, ElementwiseOp, RedistributeOp,
+                     ReduceTokensOp, RunningSumOp, TopKOp, TransferOp, UpdateOp,
+                     RecallOp, StateOp>(op);
   if (!anyType && type.getElementType().isInteger())
     return op->emitOpError("computes in f32, found ") << type;
   return success();

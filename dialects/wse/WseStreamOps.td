@@ -75,6 +75,7 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     head_cast    from the root of each group of columns east into every PE of it
     key_north    from y to its neighbour y - 1; the color is that of the sender's y mod 2
     value_north  the same on colors of its own
+    sum_south    from y to its neighbour y + 1; likewise
     key_cast     from the head of each group of `rows` south into every PE of it
     value_cast   the same on a color of its own
     out_north    in the last column from y to its neighbour y - 1; two colors by y mod 2

@@ -90,7 +90,7 @@ def flags(given: dict[str, object]) -> list[str]:
 def failure(name: str, code: int, said: str) -> Error:
     """The exception for what a tool wrote before it ended with `code`."""
     text = re.sub(rf"^({re.escape(name)}: )?(error: )?", "", said.strip())
-    text = re.sub(r"\s*Try: .*--help'?", "", text).replace(f"\n{name}: ", "\n")
+    text = re.sub(r"(?:\s*Try: .*|; see \S+) --help'?", "", text).replace(f"\n{name}: ", "\n")
     if code < 0:
         # The stack of the tool says nothing to those who call it.
         text = re.split(r"^(?:PLEASE submit|Stack dump)", text, maxsplit=1, flags=re.MULTILINE)[0].strip()

@@ -222,6 +222,10 @@ def lookups(g):
     g.result(g.node("GatherElements", g.x(5, 6), g.ids(6, 5, 3), axis=1))
     g.case = "TopK"  # shares of experts, as a router has them
     g.result(g.node("Softmax", g.node("TopK", g.x(2, 5, 12), np.array([3]), results=2)[0]))
+    g.case = "CumSum"
+    g.result(g.node("Tanh", g.node("CumSum", g.x(2, 5, 6), np.array(1), exclusive=1)))
+    g.case = "CumSumLast"
+    g.result(g.node("Tanh", g.node("CumSum", g.x(3, 7), np.array(1), reverse=1)))
     g.case = "TopKSmallest"
     g.result(g.node("TopK", g.node("Tanh", g.x(6, 7)), np.array([2]), results=2, axis=0, largest=0)[0])
 

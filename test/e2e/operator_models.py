@@ -263,6 +263,15 @@ def vocabulary():
     return nodes, {"x": whole(1, 5, 8)}, constants
 
 
+def long_rows():
+    """The best of rows that SRAM has no room for, many are equal."""
+    x = np.round(np.random.default_rng(16).standard_normal((2, 30011)) * 9).astype("f4")
+    constants = {"k": np.array([7], "i8")}
+    nodes = [h.make_node("TopK", ["x", "k"], ["values", "i"]), h.make_node("Identity", ["i"], ["places"]), h.make_node("TopK", ["x", "k"], ["least", "j"], largest=0),
+             h.make_node("Identity", ["j"], ["itsplaces"]), h.make_node("ArgMax", ["x"], ["best"], axis=-1)]
+    return nodes, {"x": x}, constants
+
+
 def depths():
     """Products of many deep matrices, in sums over parts of their depth: alike, unlike, of transposed and of repeated operands."""
     random = np.random.default_rng(6)
@@ -302,11 +311,56 @@ def scatters():
     return nodes, inputs, constants
 
 
+def sums():
+    """Running sums along every axis, of what comes and of what is computed; int32 wraps, int64 has large numbers."""
+    random = np.random.default_rng(14)
+    inputs = {"x": random.standard_normal((3, 7, 5)).astype("f4"), "line": random.standard_normal(19).astype("f4"),
+              "n": random.integers(-2**31, 2**31, (2, 6, 3)).astype("i4"), "m": random.integers(-2**26, 2**26, (4, 9)),
+              "four": random.standard_normal((2, 3, 4, 5)).astype("f4")}
+    constants = {f"axis{axis}": np.int64(axis) for axis in range(-2, 3)}
+    nodes = [h.make_node("Tanh", ["x"], ["t"])]
+    for name, axes in (("x", (0, 1, 2)), ("t", (0, 1, -1)), ("line", (0,)), ("n", (0, 1, 2)), ("m", (0, -1)), ("four", (1, -2))):
+        for axis in axes:
+            for exclusive, reverse in ((0, 0), (1, 0), (0, 1), (1, 1)):
+                nodes.append(h.make_node("CumSum", [name, f"axis{axis}"], [f"y{len(nodes)}"], exclusive=exclusive,
+                                         reverse=reverse))
+    return nodes, inputs, constants
+
+
+def bits():
+    """The absolute value, the next number and twice the number, by the bits of floats."""
+    random = np.random.default_rng(15)
+    inputs = {"x": random.standard_normal((3, 7)).astype("f4"), "n": random.integers(-2**31, 2**31, (5, 4)).astype("i4")}
+    constants = {"low": np.int32(2**31 - 1), "one": np.int32(1), "exponent": np.int32(1 << 23), "half": np.float32(0.5)}
+    nodes = [h.make_node("Mul", ["x", "half"], ["p"])]
+    for operator, number in (("BitwiseAnd", "low"), ("Add", "one"), ("Add", "exponent")):
+        i = f"i{len(nodes)}"
+        nodes += [h.make_node("BitCast", ["p"], [i], to=T.INT32), h.make_node(operator, [i, number], [i + "c"]),
+                  h.make_node("BitCast", [i + "c"], [f"y{len(nodes)}"], to=T.FLOAT)]
+    nodes += [h.make_node("BitCast", ["n"], ["f"], to=T.FLOAT), h.make_node("BitCast", ["f"], ["back"], to=T.INT32)]
+    return nodes, inputs, constants
+
+
+def by_bits(inputs):
+    """What the outputs of `bits` are."""
+    p = (inputs["x"] * np.float32(0.5)).view("i4")
+    return [(p & 2**31 - 1).view("f4"), (p + 1).view("f4"), (p + (1 << 23)).view("f4"), inputs["n"]]
+
+
 MODELS = {"einsum": einsum, "pools": pools, "integers": integers, "convolutions": convolutions, "spreads": spreads, "grids": grids,
           "resizes": resizes, "older": older, "spectra": spectra, "norms": norms, "extremes": extremes, "vocabulary": vocabulary,
-          "depths": depths, "scatters": scatters}
-INNER = {"vocabulary": ["a", "b"]}  # no outputs
-OPSETS = {"older": 9, "spectra": 20, "norms": 23}
+          "depths": depths, "scatters": scatters, "sums": sums, "bits": bits, "long_rows": long_rows}
+INNER = {"vocabulary": ["a", "b"], "sums": ["t"], "bits": ["p", "f", *(f"i{n}{c}" for n in (1, 4, 7) for c in ("", "c"))]}  # no outputs
+OPSETS = {"older": 9, "spectra": 20, "norms": 23, "bits": 26}
+
+
+def type_of(node, inputs):
+    """Of the result of a node."""
+    if node.op_type == "BitCast":
+        return node.attribute[0].i
+    if node.op_type == "CumSum" and node.input[0] in inputs:
+        return h.np_dtype_to_tensor_dtype(inputs[node.input[0]].dtype)
+    return RESULTS.get(node.op_type, T.FLOAT)
 
 
 def tool(*words):
@@ -327,8 +381,7 @@ def main():
     names = [node.output[0] for node in results]
     graph = h.make_graph(nodes, options.what,
                          [h.make_tensor_value_info(name, h.np_dtype_to_tensor_dtype(value.dtype), value.shape) for name, value in inputs.items()],
-                         [h.make_tensor_value_info(name, RESULTS.get(node.op_type, T.FLOAT), None)
-                          for name, node in zip(names, results)],
+                         [h.make_tensor_value_info(name, type_of(node, inputs), None) for name, node in zip(names, results)],
                          [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()])
     path, program = options.work / "model.onnx", options.work / "model.wafer"
     onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", OPSETS.get(options.what, 19))],
@@ -336,6 +389,8 @@ def main():
     values = {**inputs, **constants}
     if options.what == "spectra":
         expected = [spectrum(node, values) for node in nodes]
+    elif options.what == "bits":
+        expected = by_bits(inputs)
     elif options.what == "einsum":
         expected = [np.einsum(node.attribute[0].s.decode(), *(values[name] for name in node.input)) for node in nodes]
     else:

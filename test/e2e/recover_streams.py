@@ -181,6 +181,8 @@ def words_of(stream, region, target, channels, placement):
         return link(1 if pattern == "row_east" else -1, 0)
     if pattern in ("key_north", "value_north"):
         return link(0, -1)
+    if pattern == "sum_south":
+        return link(0, 1)
     if pattern == "row_cast":
         return [(0, (x0, y), "ramp", {(x, y) for x in xs}, ()) for y in ys]
     if pattern in ("key_cast", "value_cast"):

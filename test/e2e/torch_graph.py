@@ -97,6 +97,12 @@ def unsqueeze(node, operand):
     return x
 
 
+def cum_sum(node, operand):
+    x, axis = operand(0), int(operand(1))
+    turned = (lambda y: y.flip(axis)) if node.get("reverse") else (lambda y: y)
+    return turned(turned(x).cumsum(axis)) - (x if node.get("exclusive") else 0)
+
+
 def conv(node, operand):
     x, w = operand(0), operand(1)
     assert not any(node.get("pads", [0])), "pads"
@@ -187,6 +193,7 @@ RULES = {
     "Softmax": lambda n, o: torch.softmax(o(0), n.get("axis", -1)),
     "LogSoftmax": lambda n, o: torch.log_softmax(o(0), n.get("axis", -1)),
     "Slice": slice_of, "Reshape": reshape, "Split": split, "Gather": gather, "GatherND": gather_nd,
+    "CumSum": cum_sum,
     "TopK": lambda n, o: torch.topk(o(0), int(o(1)), n.get("axis", -1), bool(n.get("largest", 1))),
     "GatherElements": lambda n, o: torch.gather(o(0), n.get("axis", 0), torch.where(o(1) < 0, o(1) + o(0).shape[n.get("axis", 0)], o(1))),
     "Squeeze": squeeze, "Unsqueeze": unsqueeze, "Conv": conv, "Cast": cast, "Clip": clip, "Constant": constant,

@@ -114,11 +114,12 @@ class Work:
         assert result.returncode == 0, f"$ {' '.join(command)}\n{result.stdout}{result.stderr}"
         return self.losses(log)
 
-    def refused(self, message, *flags, code=1, **more):
+    def refused(self, message, *flags, code=1, without=None, **more):
         result = subprocess.run(self.command(*flags, log="refused.jsonl", **more), capture_output=True, text=True,
                                 check=False)
         assert result.returncode == code, f"{flags}: exit code {result.returncode}\n{result.stderr}"
         assert message in result.stderr, f"{flags}: expected '{message}', found\n{result.stderr}"
+        assert without is None or without not in result.stderr, f"{flags}: '{without}' in\n{result.stderr}"
         assert "loss" not in ((self.folder / "refused.jsonl").read_text()
                               if (self.folder / "refused.jsonl").exists() else "")
 
@@ -382,11 +383,11 @@ def refusals(work):
     work.refused("a batch of 4 samples is no multiple of the micro-batch of 3", "--micro-batch=3")
     work.refused("is 4 micro-batches of 1, and there are 5 systems", "--num-systems=5")
     work.refused("nothing trains", "--freeze=*")
-    work.refused("--freeze=typo* names no parameter", "--freeze=typo*")
+    work.refused("--freeze=typo* names no parameter", "--freeze=typo*", without="fewer")
     work.refused("--no-decay=typo* names no parameter that trains", "--no-decay=typo*")
     work.refused("the model has no output 'logit'; there is 'logits'", "--logits=logit")
     work.refused("the model has no input 'ids'", "--input=ids")
-    work.refused("does not compile for training with 4 samples a call; where it lacks room, fewer, --micro-batch=1,",
+    work.refused("does not compile for training with 4 samples a call; fewer, --micro-batch=1,",
                  "--micro-batch=4", "--sequence=200", "--mesh=2x2", steps=1)
     work.refused("--optimizer wants sgd, adamw or adafactor, found 'adam'", "--optimizer=adam", code=2)
     work.refused("--precision wants f32, f16 or bf16, found 'f8'", "--precision=f8", code=2)

@@ -62,7 +62,7 @@ class ToolsTest(unittest.TestCase):
     def test_messages(self):
         for name, said, code, kind, message in (
                 ("wsec", "error: 1 node is odd\n  Det x1: unknown", 1, wsec.CompileError, "1 node is odd\n  Det x1: unknown"),
-                ("wsec", "error: --mesh=1: expected WxH\nTry: wsec --help", 2, wsec.UsageError, "--mesh=1: expected WxH"),
+                ("wsec", "error: --mesh=1: expected WxH; see wsec --help", 2, wsec.UsageError, "--mesh=1: expected WxH"),
                 ("wsec", "wsec: Unknown argument '-x'.  Try: '/bin/wsec --help'\nwsec: Did you mean '-o'?", 2,
                  wsec.UsageError, "Unknown argument '-x'.\nDid you mean '-o'?"),
                 ("wse-run", "wse-run: error: Deadlock: PE (0, 0) waits", 1, wsec.RunError, "Deadlock: PE (0, 0) waits"),

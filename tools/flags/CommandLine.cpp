@@ -13,7 +13,6 @@
 #include "runtime/program/NearestNames.h"
 #include "tools/flags/Version.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -55,7 +54,7 @@ static absl::CommandLineFlag &findFlag(const Tool &tool,
       absl::StripPrefix(absl::StripPrefix(word, "-"), "-");
   std::vector<std::string> names;
   for (const FlagGroup &group : tool.groups)
-    for (const char *known : group.flags) {
+    for (const std::string &known : group.flags) {
       absl::CommandLineFlag &flag = flagNamed(known);
       if (flag.Name() == absl::StrReplaceAll(name, {{"-", "_"}}))
         return flag;
@@ -110,39 +109,25 @@ static std::vector<std::string> parse(const Tool &tool, int argc, char **argv) {
   return words;
 }
 
-/// A flag's line of --help, and further ones where it takes more than 80
-/// columns.
 static void addHelp(std::string &text, const absl::CommandLineFlag &flag) {
-  constexpr size_t column = 25, columns = 80;
-  std::string line = "  " + shown(flag.Name()), help = flag.Help();
+  std::string name = shown(flag.Name()), help = flag.Help();
   if (!flag.IsOfType<bool>()) {
     const std::pair<std::string, std::string> parts =
         absl::StrSplit(help, absl::MaxSplits("  ", 1));
-    absl::StrAppend(&line, " ", parts.first);
+    absl::StrAppend(&name, " ", parts.first);
     help = parts.second;
     // Some say what they are without.
     if (!flag.DefaultValue().empty() && !absl::StrContains(help, "(default:"))
       absl::StrAppend(&help, " (default: ", flag.DefaultValue(), ")");
   }
-  bool first = true;
-  for (absl::string_view word : absl::StrSplit(help, ' ')) {
-    const size_t at = std::max(line.size() + 1, first ? column : 0);
-    if (at + word.size() > columns || (first && at > column)) {
-      absl::StrAppend(&text, line, "\n");
-      line.clear();
-    }
-    line.resize(line.empty() ? column : at, ' ');
-    absl::StrAppend(&line, word);
-    first = false;
-  }
-  absl::StrAppend(&text, line, "\n");
+  addFlag(text, name, help);
 }
 
 static std::string helpText(const Tool &tool) {
   std::string text = tool.usage;
   for (const FlagGroup &group : tool.groups) {
     absl::StrAppend(&text, "\n", group.heading, "\n");
-    for (const char *name : group.flags)
+    for (const std::string &name : group.flags)
       addHelp(text, flagNamed(name));
   }
   return absl::StrCat(text, "\n", tool.exitCodes);

@@ -8,6 +8,7 @@
 #define TOOLS_FLAGS_COMMANDLINE_H
 
 #include "absl/strings/string_view.h"
+#include "tools/flags/HelpText.h"
 
 #include <stdexcept>
 #include <string>
@@ -32,17 +33,12 @@ struct Words {
 bool AbslParseFlag(absl::string_view text, Words *words, std::string *error);
 std::string AbslUnparseFlag(const Words &words);
 
-/// Flags under a heading of --help. A dash in a flag's name is an underscore in
-/// ABSL_FLAG. Help of a flag that takes a value begins with what the value is,
-/// and two spaces: "NAME=FILE  an input".
-struct FlagGroup {
-  const char *heading;
-  std::vector<const char *> flags;
-};
-
 struct Tool {
   const char *name;
   const char *usage; ///< of --help, before the flags
+  /// A dash in a flag's name is an underscore in ABSL_FLAG. Help of a flag that
+  /// takes a value begins with what the value is, and two spaces: "NAME=FILE
+  /// an input".
   std::vector<FlagGroup> groups;
   const char *exitCodes; ///< of --help, after the flags
   /// Takes the words that are no flags; returns the exit code.

@@ -16,7 +16,7 @@
 #include "tools/wse-run/Heap.h"
 #include "tools/wse-run/Looking.h"
 #include "tools/wse-run/Parameters.h"
-#include "tools/wse-run/Progress.h"
+#include "tools/wse-run/RunProgress.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -176,7 +176,7 @@ static absl::StatusOr<std::vector<SessionRun>> runSession(Session &session,
                                                           const Flags &flags,
                                                           Observer *observer) {
   Progress progress;
-  ProgressLine line(call, progress, !flags.quiet);
+  RunProgress line(call, progress, !flags.quiet);
   EngineOptions options;
   options.threads = flags.threads;
   options.replay = flags.repeat > 1;
@@ -277,7 +277,7 @@ static int runOnSystems(const std::shared_ptr<Link> &link, const Flags &flags) {
   EngineOptions options;
   options.threads = threadsHere(flags);
   const ClusterRun run = [&] {
-    ProgressLine line(call, progress, !flags.quiet);
+    RunProgress line(call, progress, !flags.quiet);
     return require(cluster.run(call, options, &progress, flags.engine));
   }();
   others.end(true);
@@ -318,7 +318,7 @@ static int runSamples(const Flags &flags) {
   const Call &call = pipeline->call();
   const PipelineRun run = runLooking(call, flags, [&](Observer *observer) {
     options.observer = observer;
-    ProgressLine line(call, progress, !flags.quiet);
+    RunProgress line(call, progress, !flags.quiet);
     return pipeline->run(options, &progress, flags.engine);
   });
   if (run.run.result.stopped)

@@ -16,7 +16,8 @@ std::string tools::problemOfAdapters(const std::string &lora) {
 
 bool tools::compileTraining(const TrainingProgram &training,
                             const std::string &program,
-                            const std::string &report, bool isQuiet) {
+                            const std::string &report, bool isQuiet,
+                            bool *lacksRoom) {
   // The compiler asks for what they say.
   mlir::registerPassManagerCLOptions();
   mlir::registerDefaultTimingManagerCLOptions();
@@ -28,6 +29,7 @@ bool tools::compileTraining(const TrainingProgram &training,
   options.precision = training.precision;
   options.report = report;
   options.quiet = isQuiet;
+  options.lacksRoom = lacksRoom;
   for (const auto &[name, shape] : training.shapes)
     options.import.shapes.emplace_back(
         name, llvm::SmallVector<int64_t>(shape.begin(), shape.end()));

@@ -4,8 +4,7 @@
 #include "compiler/machine/Machine.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
-#include "runtime/program/NearestNames.h"
-#include "tools/flags/Version.h"
+#include "tools/flags/LlvmCommandLine.h"
 #include "tools/map/MapFile.h"
 #include "tools/wsec/Bindings.h"
 #include "tools/wsec/Subcommands.h"
@@ -219,7 +218,7 @@ struct Flags {
 } // namespace
 
 static bool usageError(const llvm::Twine &what) {
-  llvm::errs() << "error: " << what << "\nTry: wsec --help\n";
+  tools::usageError("wsec", what.str());
   return false;
 }
 
@@ -505,25 +504,7 @@ static void readTraining(const Flags &flags, TrainingOptions &training) {
   training.gradientsAsResults = flags.gradientsAsResults;
 }
 
-/// Says what LLVM found wrong with a command line, of an unknown flag as the
-/// other tools do.
-static bool refuseFlags(llvm::StringRef said, cl::OptionCategory &category) {
-  llvm::StringRef word = said;
-  if (!word.consume_front("wsec: Unknown command line argument '")) {
-    llvm::errs() << said;
-    return false;
-  }
-  word = word.take_until([](char c) { return c == '\'' || c == '='; });
-  std::vector<std::string> names;
-  for (const auto &[name, option] : cl::getRegisteredOptions())
-    if (llvm::is_contained(option->Categories, &category))
-      names.push_back((name.size() == 1 ? "-" : "--") + name.str());
-  llvm::sort(names);
-  return usageError("there is no flag " + word.str() +
-                    runtime::nearestNames(word.str(), names));
-}
-
-static bool readFlags(const Flags &flags, CompileOptions &options) {
+static bool readValues(const Flags &flags, CompileOptions &options) {
   if (flags.input.empty())
     return usageError("say what to compile: wsec model.onnx -o model.wafer");
   if (flags.precision != "f32" && flags.precision != "f16" &&
@@ -578,28 +559,50 @@ static void forgetOptionsOfCodeGenerators() {
     option->removeArgument();
 }
 
-bool wsec::parseOptions(int argc, char **argv, CompileOptions &options) {
+/// What --help says.
+static tools::LlvmTool describeTool() {
+  tools::LlvmTool tool;
+  tool.name = "wsec";
+  tool.usage = "usage: wsec MODEL [flags]\n\nCompiles a transformer model to a "
+               "program for the wafer.\n\n  wsec model.onnx -o model.wafer "
+               "--shape input_ids=1x128\n";
+  tool.usage += tools::subcommandsText;
+  tool.usage +=
+      "\nWhat of a model is not supported is said at once: a line for "
+      "each operator and\nreason, how many nodes depend on it, and "
+      "what to do about it.\n";
+  tool.groups = {
+      {"model",
+       {"shape", "dim", "bind", "entry", "state", "states", "kv-capacity",
+        "param"}},
+      {"weights",
+       {"weights", "bundle", "allow-absent-weights", "precision",
+        "allow-f64-as-f32", "expand-weights", "sparsity", "sparsity-method",
+        "sparsity-seed", "sparsity-filter"}},
+      {"wafer", {"machine", "mesh", "keep-out", "region", "mode", "placement"}},
+      {"training",
+       {"train", "freeze", "lora", "loss", "loss-of", "loss-reduction",
+        "targets", "ignore-index", "label-smoothing", "gradient-of",
+        "gradients-as-results", "recompute"}},
+      {"output",
+       {"o", "report", "explain", "dump-placement", "counters", "emit",
+        "stop-after", "print-constants", "reproducer", "quiet", "help",
+        "version"}}};
+  tool.exitCodes =
+      "Exit code: 0 done; 1 the model is at fault; 2 wrong usage.\n";
+  return tool;
+}
+
+std::optional<int> wsec::parseOptions(int argc, char **argv,
+                                      CompileOptions &options) {
   forgetOptionsOfCodeGenerators();
   mlir::registerPassManagerCLOptions();
   mlir::registerDefaultTimingManagerCLOptions();
   Flags flags;
   cl::HideUnrelatedOptions(flags.category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) {
-    os << "wsec " << tools::versionText() << "\n";
-  });
-  std::string said;
-  llvm::raw_string_ostream wrong(said);
-  if (!cl::ParseCommandLineOptions(
-          argc, argv,
-          std::string("compiles a transformer model to a program for the "
-                      "wafer\n\n  wsec model.onnx -o model.wafer --shape "
-                      "input_ids=1x128\n") +
-              tools::subcommandsText +
-              "\nWhat of a model is not supported is said at once: a line for "
-              "each operator and\nreason, how many nodes depend on it, and "
-              "what "
-              "to do about it.\n",
-          &wrong))
-    return refuseFlags(said, flags.category);
-  return readFlags(flags, options);
+  if (const auto code = tools::readFlags(describeTool(), argc, argv))
+    return code;
+  if (!readValues(flags, options))
+    return 2;
+  return std::nullopt;
 }

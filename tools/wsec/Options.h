@@ -2,13 +2,15 @@
 #ifndef TOOLS_WSEC_OPTIONS_H
 #define TOOLS_WSEC_OPTIONS_H
 
+#include <optional>
+
 namespace wsec {
 
 struct CompileOptions;
 
-/// Reads the command line. Wrong usage is explained on standard error; then
-/// false. `--help` and `--version` print and end the process.
-bool parseOptions(int argc, char **argv, CompileOptions &options);
+/// Reads the command line. The exit code where there is nothing to compile:
+/// help or the version was printed, or usage is wrong, which was said.
+std::optional<int> parseOptions(int argc, char **argv, CompileOptions &options);
 
 } // namespace wsec
 

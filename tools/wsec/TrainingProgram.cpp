@@ -71,20 +71,19 @@ std::string programCache() {
                            "programs in; name a folder with --cache");
 }
 
-/// What takes less of a PE than a program that does not fit.
+/// What takes less of a PE than a program that has no room.
 static std::string lessToCompile(const TrainingProgram &training) {
   if (training.shapes.empty())
     return "";
   const std::vector<int64_t> &shape = training.shapes[0].second;
   if (const int64_t samples = shape.empty() ? 1 : shape[0]; samples > 1)
     return absl::StrCat(" with ", samples,
-                        " samples a call; where it lacks room, fewer, "
-                        "--micro-batch=1, take less SRAM and fewer kernels, "
+                        " samples a call; fewer, --micro-batch=1, take less "
+                        "SRAM and fewer kernels, "
                         "and a step gives the same sums");
   if (training.takesTokens && shape.back() > 1)
     return absl::StrCat(" with ", shape.back(),
-                        " tokens a call; where it lacks room, fewer, as "
-                        "--sequence=",
+                        " tokens a call; fewer, as --sequence=",
                         shape.back() / 2, ", take less SRAM and code");
   return "";
 }
@@ -98,9 +97,11 @@ CachedProgram findOrCompile(const TrainingProgram &training,
   if (found.wasThere)
     return found;
   fs::create_directories(folder);
-  if (!compileTraining(training, found.program, found.report, isQuiet))
+  bool lacksRoom = false;
+  if (!compileTraining(training, found.program, found.report, isQuiet,
+                       &lacksRoom))
     throw std::runtime_error("the model does not compile for training" +
-                             lessToCompile(training));
+                             (lacksRoom ? lessToCompile(training) : ""));
   return found;
 }
 

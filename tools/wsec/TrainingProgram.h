@@ -52,10 +52,11 @@ std::string problemOfAdapters(const std::string &lora);
 
 /// Compiles it to `program`, and writes what the compiler reports; without
 /// `program` it is only looked at whether there is a kernel for each operator.
+/// Where it fails, whether the wafer lacks room for it.
 /// False: errors have been printed. In CompileTraining.cpp, where MLIR is.
 bool compileTraining(const TrainingProgram &training,
                      const std::string &program, const std::string &report,
-                     bool isQuiet);
+                     bool isQuiet, bool *lacksRoom = nullptr);
 
 /// Where programs are kept that were compiled before:
 /// $XDG_CACHE_HOME/wsec/programs, or ~/.cache/wsec/programs.

@@ -4,8 +4,8 @@
 // and estimate what a cluster would do.
 #include "compiler/HostLimits.h"
 #include "compiler/Pipeline.h"
+#include "tools/flags/ProgressLine.h"
 #include "tools/wsec/Options.h"
-#include "tools/wsec/Progress.h"
 #include "tools/wsec/Subcommands.h"
 #include "llvm/Support/InitLLVM.h"
 #include <csignal>
@@ -20,9 +20,9 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   wsec::reportHostLimits("wsec");
   wsec::CompileOptions options;
-  if (!wsec::parseOptions(argc, argv, options))
-    return 2;
-  wsec::CompileProgress progress(!options.quiet);
+  if (const std::optional<int> code = wsec::parseOptions(argc, argv, options))
+    return *code;
+  wsec::tools::ProgressLine progress(!options.quiet);
   options.progress = progress.teller();
   return llvm::succeeded(wsec::compile(options)) ? 0 : 1;
 }

@@ -135,16 +135,28 @@ func.func @lower_triangle(%x: tensor<4x2x3xf32>) -> !onnx.unknown {
   return %y : !onnx.unknown
 }
 
-// Two steps: one element before, then two.
+// Elements of the last axis become tokens, of which a kernel adds up those before.
 // CHECK-LABEL: func.func @running_sum
-// CHECK: %[[ONE:.*]] = onnx.concat %{{.*}}, %{{.*}} {axis = 0 : i64} : (tensor<1xf32>, tensor<3xf32>) -> tensor<4xf32>
+// CHECK: %[[TOKENS:.*]] = onnx.transpose %arg0 {perm = array<i64: 0, 2, 1>} : tensor<2x3x4xf32> -> tensor<2x4x3xf32>
+// CHECK: %[[SUMS:.*]] = onnx.running_sum %[[TOKENS]] reverse {axis = 1 : i64
+// CHECK: %[[BACK:.*]] = onnx.transpose %[[SUMS]] {perm = array<i64: 0, 2, 1>}
+// CHECK: return %[[BACK]]
+func.func @running_sum(%x: tensor<2x3x4xf32>) -> !onnx.unknown {
+  %axis = onnx.constant dense<-1> : tensor<i64>
+  %y = onnx.node "CumSum"(%x, %axis) with {reverse = 1 : i64} : (tensor<2x3x4xf32>, tensor<i64>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// What PEs have no sign for. Two steps: one element before, then two.
+// CHECK-LABEL: func.func @wrapping_sum
+// CHECK: %[[ONE:.*]] = onnx.concat %{{.*}}, %{{.*}} {axis = 0 : i64} : (tensor<1xui32>, tensor<3xui32>) -> tensor<4xui32>
 // CHECK: %[[PAIRS:.*]] = onnx.binary add %arg0, %[[ONE]]
-// CHECK: %[[TWO:.*]] = onnx.concat %{{.*}}, %{{.*}} {axis = 0 : i64} : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+// CHECK: %[[TWO:.*]] = onnx.concat %{{.*}}, %{{.*}} {axis = 0 : i64} : (tensor<2xui32>, tensor<2xui32>) -> tensor<4xui32>
 // CHECK: %[[SUMS:.*]] = onnx.binary add %[[PAIRS]], %[[TWO]]
 // CHECK: return %[[SUMS]]
-func.func @running_sum(%x: tensor<4xf32>) -> !onnx.unknown {
+func.func @wrapping_sum(%x: tensor<4xui32>) -> !onnx.unknown {
   %axis = onnx.constant dense<0> : tensor<i64>
-  %y = onnx.node "CumSum"(%x, %axis) : (tensor<4xf32>, tensor<i64>) -> !onnx.unknown
+  %y = onnx.node "CumSum"(%x, %axis) : (tensor<4xui32>, tensor<i64>) -> !onnx.unknown
   return %y : !onnx.unknown
 }
 

@@ -362,6 +362,26 @@ class Checker(AttentionCases):
                 p.store(y, "y", function(x, axis=1, keepdims=True))
                 self.check(p, f"reduce_tokens-{kind}-{case}")
 
+    def running_sum(self):
+        """Floats and integers, both ways, with and without the token itself."""
+        for mesh, batch, tokens, case in self.cases():
+            for how in ("", "exclusive", "reverse", "exclusive reverse"):
+                def sums(x):
+                    x = np.flip(x, 1) if "reverse" in how else x
+                    y = np.cumsum(x, 1, dtype=x.dtype) - (x if "exclusive" in how else 0)
+                    return np.flip(y, 1) if "reverse" in how else y
+
+                p, x = self.program(mesh), rounded(self.normal(batch, tokens, FEATURES), self.precision)
+                value, type = p.load("x", x, p.encoding(batch, tokens))
+                p.store(p.op(f"running_sum {value} {how} : {type}", type), "y", sums(x))
+                n = self.random.integers(-1 << 20, 1 << 20, (batch, tokens, 3))
+                p.declare("n", n)
+                its_type = tensor_type(n.shape, p.encoding(batch, tokens), "i32")
+                value, _ = p.op(f"load @n : {its_type}", its_type)
+                p.store(p.op(f"running_sum {value} {how} no_wrap : {its_type}", its_type), "z", sums(n))
+                p.exact = ("z",)
+                self.check(p, f"running_sum-{how.replace(' ', '-') or 'plain'}-{case}")
+
     def top_k(self):
         """Equal features, infinities, no numbers of both signs; more columns than features."""
         # With numbers of the features from 0 on, or given.

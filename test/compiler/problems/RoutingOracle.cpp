@@ -103,6 +103,8 @@ bool sends(const RoutingProblem &problem, const StreamRequest &request, PE p) {
   case numberOf(StreamPattern::KeyNorth):
   case numberOf(StreamPattern::ValueNorth):
     return p.y > 0;
+  case numberOf(StreamPattern::SumSouth):
+    return p.y + 1 < region.height;
   case numberOf(StreamPattern::KeyCast):
   case numberOf(StreamPattern::ValueCast):
     return p.y % rows.pitch == 0 && p.y / rows.pitch < rows.groups;
@@ -161,6 +163,7 @@ int64_t colorOf(const StreamRequest &request, PE source, int64_t colors) {
   case numberOf(StreamPattern::KeyNorth):
   case numberOf(StreamPattern::ValueNorth):
   case numberOf(StreamPattern::OutNorth):
+  case numberOf(StreamPattern::SumSouth):
     return source.y % 2;
   case numberOf(StreamPattern::OutColumn): {
     int64_t number = 0;
@@ -211,6 +214,8 @@ bool hears(const RouteRegion &region, const StreamRequest &request, PE source,
   case numberOf(StreamPattern::ValueNorth):
   case numberOf(StreamPattern::OutNorth):
     return p.x == source.x && p.y == source.y - 1;
+  case numberOf(StreamPattern::SumSouth):
+    return p.x == source.x && p.y == source.y + 1;
   case numberOf(StreamPattern::KeyCast):
   case numberOf(StreamPattern::ValueCast):
     return p.x == source.x && p.y / rows.pitch == source.y / rows.pitch &&

@@ -211,6 +211,33 @@ func.func @experts_c3(%x: tensor<18x16xf32>, %ids: tensor<18xi64>, %w: tensor<4x
 // -----
 
 // expected-note @below {{the operand is made here}}
+func.func @running_sum_c1(%x: tensor<8x16xf32>) {
+  // expected-error@below {{axis 2 is outside rank 2}}
+  %y = onnx.running_sum %x {axis = 2 : i64} : tensor<8x16xf32>
+  return
+}
+
+// -----
+
+// expected-note @below {{the operand is made here}}
+func.func @running_sum_c2(%x: tensor<8x16xi8>) {
+  // expected-error@below {{sums f32, i32 or i64, not 'i8'}}
+  %y = onnx.running_sum %x {axis = 0 : i64} : tensor<8x16xi8>
+  return
+}
+
+// -----
+
+// expected-note @below {{the operand is made here}}
+func.func @bit_cast_c1(%x: tensor<8xf32>) {
+  // expected-error@below {{takes bits of f32 for those of an integer of 32, or the other way, not of 'f32' for 'i64'}}
+  %y = onnx.bit_cast %x : tensor<8xf32> -> tensor<8xi64>
+  return
+}
+
+// -----
+
+// expected-note @below {{the operand is made here}}
 func.func @top_k_c1(%x: tensor<8x16xi32>) {
   // expected-error@below {{orders floats, not 'tensor<8x16xi32>'}}
   %i, %v = onnx.top_k %x : tensor<8x16xi32> -> tensor<8x3xi64>, tensor<8x3xi32>

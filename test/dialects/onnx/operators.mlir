@@ -100,6 +100,10 @@ func.func @elementwise(%x: tensor<8x16xf32>, %b: tensor<16xf32>, %i: tensor<8x1x
 func.func @shapes(%x: tensor<2x8x16xf32>) -> tensor<2x2x16xf32> {
   // CHECK: onnx.reduce mean %{{.*}} {axes = array<i64: 1>, keepdims = true} : tensor<2x8x16xf32> -> tensor<2x1x16xf32>
   %m = onnx.reduce mean %x {axes = array<i64: 1>, keepdims = true} : tensor<2x8x16xf32> -> tensor<2x1x16xf32>
+  // CHECK: onnx.running_sum %{{.*}} exclusive reverse {axis = 1 : i64} : tensor<2x8x16xf32>
+  %sums = onnx.running_sum %x exclusive reverse {axis = 1 : i64} : tensor<2x8x16xf32>
+  // CHECK: onnx.bit_cast %{{.*}} : tensor<2x8x16xf32> -> tensor<2x8x16xi32>
+  %bits = onnx.bit_cast %sums : tensor<2x8x16xf32> -> tensor<2x8x16xi32>
   // CHECK: onnx.expand %{{.*}} : tensor<2x1x16xf32> -> tensor<2x8x16xf32>
   %e = onnx.expand %m : tensor<2x1x16xf32> -> tensor<2x8x16xf32>
   // CHECK: onnx.transpose %{{.*}} {perm = array<i64: 1, 0, 2>} : tensor<2x8x16xf32> -> tensor<8x2x16xf32>

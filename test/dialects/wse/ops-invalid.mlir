@@ -1250,6 +1250,29 @@ wse.program @slice_heads_c2 state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 #copies = #wse.dist<rows = [0, replicated over 5], columns = [2]>
+wse.program @running_sum_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
+  %x = load @x strides [0, 6, 1] on @r : tensor<1x6x6xf32, #copies>
+  // expected-error@below {{needs its tokens split over the rows, found them replicated}}
+  %y = running_sum %x on @r : tensor<1x6x6xf32, #copies>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @running_sum_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{wraps no 'f32'; no_wrap is of integers}}
+  %y = running_sum %x no_wrap on @r : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#copies = #wse.dist<rows = [0, replicated over 5], columns = [2]>
 #one = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @reduce_tokens_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)

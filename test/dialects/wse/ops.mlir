@@ -93,10 +93,14 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   %probabilities = softmax %move on @r {nodes = ["probabilities"]} : tensor<1x6x6xf32, #split>
   // CHECK: %pool = reduce_tokens mean %probabilities
   %pool = reduce_tokens mean %probabilities on @r {nodes = ["pool"]} : tensor<1x6x6xf32, #split> -> tensor<1x1x6xf32, #pooled>
+  // CHECK: %sums = running_sum %probabilities exclusive reverse on @r
+  %sums = running_sum %probabilities exclusive reverse on @r {nodes = ["sums"]} : tensor<1x6x6xf32, #split>
   // CHECK: %best:2 = top_k %move smallest on @r
   %best:2 = top_k %move smallest on @r {nodes = ["best"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x3xi32, #scores>, tensor<1x6x3xf32, #scores>
   // CHECK: %numbers = load @numbers
   %numbers = load @numbers on @r {nodes = ["numbers"]} : tensor<1x6x6xi32, #split>
+  // CHECK: %count = running_sum %numbers no_wrap on @r
+  %count = running_sum %numbers no_wrap on @r {nodes = ["count"]} : tensor<1x6x6xi32, #split>
   // CHECK: %of_these:2 = top_k %move numbers %numbers on @r
   %of_these:2 = top_k %move numbers %numbers on @r {nodes = ["of_these"]} : tensor<1x6x6xf32, #split> numbers tensor<1x6x6xi32, #split> -> tensor<1x6x1xi32, #scores>, tensor<1x6x1xf32, #scores>
   // CHECK: store %pool to "pooled"

@@ -1,39 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tools/wse-run/Progress.h"
+#include "tools/wse-run/RunProgress.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/time.h"
 #include "runtime/program/NearestNames.h"
-
-#include <cstdio>
-#include <system_error>
-#include <unistd.h>
 
 namespace wsec::run {
 
 using runtime::inQuotes, runtime::printable;
 
-ProgressLine::ProgressLine(const runtime::Call &call,
-                           const runtime::Progress &progress, bool wanted)
-    : call(call), progress(progress) {
-  if (!wanted || !isatty(STDERR_FILENO))
-    return;
-  try {
-    thread = std::thread([this] { show(); });
-  } catch (const std::system_error &) {
-    // The system has no more threads; a run needs no line.
-  }
-}
-
-ProgressLine::~ProgressLine() {
-  if (!thread.joinable())
-    return;
-  stop.Notify();
-  thread.join();
-}
-
-std::string ProgressLine::line() const {
+static std::string describe(const runtime::Call &call,
+                            const runtime::Progress &progress) {
   auto index = flatbuffers::uoffset_t(progress.launch);
   const auto &launches = *call.entry().launches();
   std::string text =
@@ -57,16 +34,9 @@ std::string ProgressLine::line() const {
                          double(total) * 1e-6);
 }
 
-void ProgressLine::show() {
-  bool shown = false;
-  absl::Duration pause = absl::Seconds(1);
-  while (!stop.WaitForNotificationWithTimeout(pause)) {
-    pause = absl::Milliseconds(200);
-    shown = true;
-    std::fprintf(stderr, "\r%s\033[K", line().c_str());
-  }
-  if (shown)
-    std::fputs("\r\033[K", stderr);
-}
+RunProgress::RunProgress(const runtime::Call &call,
+                         const runtime::Progress &progress, bool wanted)
+    : ProgressLine(wanted,
+                   [call, &progress] { return describe(call, progress); }) {}
 
 } // namespace wsec::run
