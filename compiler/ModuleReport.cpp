@@ -84,3 +84,19 @@ void wsec::addWhatPassesSay(ModuleOp module, bool allowF64AsF32,
         (allowF64AsF32 ? "as --allow-f64-as-f32 says"
                        : "whose operands the model widened from less"));
 }
+
+void wsec::noteResidency(Report &report, int64_t samples) {
+  if (report.regions.size() == 1)
+    report.notes.push_back(
+        samples ? "one stage: no cut of the model, if there is any, is "
+                  "predicted to have all of --samples=" +
+                      std::to_string(samples) + " done sooner"
+                : "one stage: the model has no place where it can be cut in "
+                  "two whose parts the mesh holds side by side; a larger "
+                  "--mesh may");
+  if (report.streamedBytes > 0)
+    report.notes.push_back(
+        std::to_string(report.streamedBytes) +
+        " bytes of weights stream in every run: their stage has no SRAM for "
+        "them, or their kernel cannot keep them; a larger --mesh may");
+}

@@ -19,6 +19,10 @@ void addWhatPassesSay(mlir::ModuleOp module, bool allowF64AsF32,
 /// none: it compared no shapes.
 std::optional<double> cyclesOfBestShape(mlir::ModuleOp module);
 
+/// Notes what of resident mode a program has not that was planned for so many
+/// samples, 0: many.
+void noteResidency(Report &report, int64_t samples);
+
 } // namespace wsec
 
 #endif // COMPILER_MODULEREPORT_H

@@ -521,23 +521,6 @@ LogicalResult Compilation::emit(Phase first) {
 
 /// The report is read back from the file: it shows what the file says, not
 /// what the compiler believed.
-/// What of resident mode the program has not.
-static void noteResidency(Report &report, int64_t samples) {
-  if (report.regions.size() == 1)
-    report.notes.push_back(
-        samples ? "one stage: no cut of the model, if there is any, is "
-                  "predicted to have all of --samples=" +
-                      std::to_string(samples) + " done sooner"
-                : "one stage: the model has no place where it can be cut in "
-                  "two whose "
-                  "parts the mesh holds side by side; a larger --mesh may");
-  if (report.streamedBytes > 0)
-    report.notes.push_back(
-        std::to_string(report.streamedBytes) +
-        " bytes of weights stream in every run: their stage has no SRAM for "
-        "them, or their kernel cannot keep them; a larger --mesh may");
-}
-
 LogicalResult Compilation::report() {
   if (options.quiet && options.report.empty())
     return success();

@@ -119,20 +119,7 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
       return StationaryShape(op, machine).words();
     if (isBatched(op))
       return batchedWords(op, machine);
-    MatmulShape shape(op, machine);
-    int64_t words = 0;
-    if (shape.quantized)
-      words += shape.quantized->scratchWords(shape.plan.block, shape.blocks());
-    else if (shape.plan.buffered)
-      words += std::min<int64_t>(shape.stored ? 3 : 2, shape.blocks()) *
-               shape.arrivalWords();
-    if (shape.exchanges)
-      words += shape.reduce ? shape.pitch * shape.plan.block
-                            : wordsOf(op.inputType().getElementType(),
-                                      shape.pitch * shape.k);
-    if (shape.apart)
-      words += shape.out.words(machine.width, machine.height);
-    return words;
+    return MatmulShape(op, machine).scratchWords(op, machine);
   }
 
   LogicalResult lowerOp(wse::MatmulOp op, RoutineBuilder &b) const final;

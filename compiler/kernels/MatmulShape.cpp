@@ -251,4 +251,19 @@ KernelCost streamedCost(const MatmulForm &op, const Machine &machine) {
   return cost;
 }
 
+int64_t MatmulShape::scratchWords(const MatmulForm &op,
+                                  const Machine &machine) const {
+  int64_t words = 0;
+  if (quantized)
+    words += quantized->scratchWords(plan.block, blocks());
+  else if (plan.buffered)
+    words += std::min<int64_t>(stored ? 3 : 2, blocks()) * arrivalWords();
+  if (exchanges)
+    words += reduce ? pitch * plan.block
+                    : wordsOf(op.inputType().getElementType(), pitch * k);
+  if (apart)
+    words += out.words(machine.width, machine.height);
+  return words;
+}
+
 } // namespace wsec

@@ -91,6 +91,8 @@ struct MatmulShape {
     return stored && !plan.paired && lines() % plan.block == 0 &&
            blocks() % 3 == 1 && blocks() >= many;
   }
+  /// Words of SRAM that it uses beside operands and result.
+  int64_t scratchWords(const MatmulForm &op, const Machine &machine) const;
   /// In which injectors that multiply do not hear their column.
   bool applies(const Machine &machine) const {
     return !stored || !columnRestStreams(out, machine).empty();

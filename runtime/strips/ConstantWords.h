@@ -17,12 +17,12 @@ namespace wsec::runtime {
 /// moved, before any of it is read. Numbers that are computed with others are
 /// none.
 struct ConstantWords {
-  /// Those of `lasting` outlive the recording.
+  /// Buffers of `lasting` outlive the recording.
   ConstantWords(const Recording &recording,
                 const std::set<Recording::BufferId> &lasting);
 
   std::vector<bool> buffers;
-  /// Those that write them, or take words of the host, of channels that bring
+  /// Operations that write them, or take words of the host, of channels that bring
   /// nothing else.
   std::vector<bool> operations;
 
