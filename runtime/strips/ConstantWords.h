@@ -22,8 +22,8 @@ struct ConstantWords {
                 const std::set<Recording::BufferId> &lasting);
 
   std::vector<bool> buffers;
-  /// Operations that write them, or take words of the host, of channels that bring
-  /// nothing else.
+  /// Operations that write them, or take words of the host, of channels that
+  /// bring nothing else.
   std::vector<bool> operations;
 
 private:
