@@ -103,9 +103,13 @@ static int refuse(const LlvmTool &tool, StringRef said) {
   word = word.take_until([](char c) { return c == '\'' || c == '='; });
   std::vector<std::string> names;
   for (const auto &[name, option] : cl::getRegisteredOptions())
-    if (!name.empty() && option->getOptionHiddenFlag() == cl::NotHidden)
+    if (tool.groups.empty() && !name.empty() &&
+        option->getOptionHiddenFlag() == cl::NotHidden)
       names.push_back(shown(name));
   llvm::sort(names);
+  for (const FlagGroup &group : tool.groups)
+    for (const std::string &name : group.flags)
+      names.push_back(shown(name));
   return usageError(tool.name, "there is no flag " + word.str() +
                                    runtime::nearestNames(word.str(), names));
 }
