@@ -44,12 +44,15 @@ def _dtype(name: str) -> np.dtype:
     return np.dtype(getattr(ml_dtypes, _ML_DTYPES[name]))
 
 
-class TensorType(NamedTuple):
-    """What an input takes and an output gives. Along `length_axes` calls choose the extent, from `least` to
-    that of `shape`."""
-
+class _TypeAndShape(NamedTuple):
     dtype: np.dtype
     shape: tuple[int, ...]
+
+
+class TensorType(_TypeAndShape):
+    """What an input takes and an output gives, a dtype and a shape. Along `length_axes` calls choose the extent,
+    from `least` to that of `shape`."""
+
     length_axes: tuple[int, ...] = ()
     least: int = 0
 
@@ -112,9 +115,12 @@ class Program:
         return self._tensors("Output")
 
     def _tensors(self, role: str) -> dict[str, TensorType]:
-        return {tensor["name"]: TensorType(_dtype(tensor["type"]), tuple(tensor["shape"]),
-                                           tuple(tensor.get("length_axes", ())), tensor.get("least", 0))
-                for tensor in self._summary["tensors"] if tensor["role"] == role}
+        kinds = {}
+        for tensor in self._summary["tensors"]:
+            if tensor["role"] == role:
+                kinds[tensor["name"]] = kind = TensorType(_dtype(tensor["type"]), tuple(tensor["shape"]))
+                kind.length_axes, kind.least = tuple(tensor.get("length_axes", ())), tensor.get("least", 0)
+        return kinds
 
     def run(self, inputs: Mapping[str, Any] | None = None, *, engine: str | None = None, threads: int | None = None,
             entry: str | None = None, arguments: Mapping[str, int] | None = None,

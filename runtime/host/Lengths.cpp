@@ -119,12 +119,13 @@ Call Session::withLength(const Call &call) {
       .until(call.launches());
 }
 
-void Session::noteLengths(const Call &call, const std::set<uint32_t> &outputs) {
+void Session::noteLengths(const Call &call) {
   const program::Argument *length = lengthOf(call.entry());
   for (uint32_t i = 0; length && i < call.arguments().size(); ++i)
     if (call.entry().arguments()->Get(i) == length)
-      for (const uint32_t output : outputs)
-        lengths[output] = call.arguments()[i];
+      for (uint32_t output = 0; output < program().tensors()->size(); ++output)
+        if (store.tensor(output).role() == program::TensorRole::Output)
+          lengths[output] = call.arguments()[i];
 }
 
 } // namespace wsec::runtime

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/program/Lengths.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/facts/Facts.h"
 #include "runtime/program/facts/Residency.h"
@@ -169,7 +170,8 @@ RunReport makeReport(const Call &call, const std::vector<SessionRun> &runs) {
   report.runs = runs.size();
   report.replayed = run.result.replayed;
   report.rememberedLaunches = run.result.rememberedLaunches;
-  report.tokens = tokensPerRun(program);
+  // Of a program with a length the call says how many there are.
+  report.tokens = lengthOf(call.entry()) ? 0 : tokensPerRun(program);
   report.experts = run.experts;
   report.westEdge = run.result.westEdge;
   const EdgeForecast forecast = edgeForecast(program, call.entryIndex());

@@ -479,7 +479,7 @@ SessionRun Session::runCall(const Call &given, EngineOptions options,
   earlier.letGo();
   known.insert(outputs.begin(), outputs.end());
   lastOutputs = outputs;
-  noteLengths(call, outputs);
+  noteLengths(call);
   lastEntry = call.entryIndex();
   ran = true;
   return run;

@@ -179,7 +179,7 @@ private:
   /// bound, too; BadTensor where they differ.
   Call withLength(const Call &call);
   /// The outputs of a call have its length.
-  void noteLengths(const Call &call, const std::set<uint32_t> &outputs);
+  void noteLengths(const Call &call);
   SessionRun runCall(const Call &call, EngineOptions options,
                      Progress *progress, Engine engine, const Relay &relay);
   HostTensor readOutput(const std::string &name) const;

@@ -151,7 +151,7 @@ HostTensor Session::readOutput(const std::string &name) const {
   // An output may equal a weight, which is read only now.
   store.checkUnchanged();
   const program::Argument *argument = lengthOf(program(), output);
-  const auto length = lengths.find(output.alias() < 0 ? index : source);
+  const auto length = lengths.find(index);
   if (argument && length != lengths.end())
     return toLength(tensor, output, *argument, length->second);
   return tensor;

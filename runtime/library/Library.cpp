@@ -5,6 +5,7 @@
 #include "runtime/host/LoadingSession.h"
 #include "runtime/host/Report.h"
 #include "runtime/library/wsec.h"
+#include "runtime/program/Lengths.h"
 #include "tools/flags/Version.h"
 
 #include <deque>
@@ -146,8 +147,10 @@ wsec_session *wsec_open(const char *path, const wsec_options *options) {
     auto session = std::make_unique<wsec_session>();
     session->held = std::move(held);
     const wsec::program::Program &program = session->held->session().program();
-    for (const wsec::program::Tensor *tensor : *program.tensors()) {
-      if (tensor->role() == wsec::program::TensorRole::Input)
+    for (uint32_t i = 0; i < program.tensors()->size(); ++i) {
+      const wsec::program::Tensor *tensor = program.tensors()->Get(i);
+      if (tensor->role() == wsec::program::TensorRole::Input &&
+          !isLength(program, i))
         session->inputs.push_back(described(*session, *tensor));
       if (tensor->role() == wsec::program::TensorRole::Output)
         session->outputs.push_back(described(*session, *tensor));

@@ -73,6 +73,7 @@ class Graph:
         x = self.add("Add", self.add("Gather", self.weight(VOCABULARY, WIDTH), "input_ids"),
                      self.add("Gather", self.weight(MOST, WIDTH), positions))
         x = self.norm(x)
+        self.positions = self.add("Cast", positions, to=TensorProto.FLOAT)
         mask = self.add("Cast", "attention_mask", to=TensorProto.FLOAT)
         bias = self.add("Mul", self.add("Sub", self.constant(np.float32(1)),
                                         self.add("Unsqueeze", mask, self.constant(np.array([1, 2])))),
@@ -88,7 +89,7 @@ class Graph:
         sums = self.add("ReduceSum", self.add("Mul", x, kept), one, keepdims=0)
         by_mask = self.add("Div", sums, self.add("ReduceSum", kept, one, keepdims=0))
         first = self.add("Gather", x, self.constant(np.array(0)), axis=1)
-        return {"tokens": x, "first": self.add("Tanh", self.linear(first, WIDTH, WIDTH)), "sentence": by_mask,
+        return {"tokens": x, "positions": self.positions, "first": self.add("Tanh", self.linear(first, WIDTH, WIDTH)), "sentence": by_mask,
                 "mean": self.add("ReduceMean", x, one, keepdims=0) if self.opset >= 18 else
                 self.add("ReduceMean", x, axes=[1], keepdims=0),
                 "largest": self.add("ReduceMax", x, axes=[1], keepdims=0) if self.opset < 18 else
