@@ -209,7 +209,7 @@ def follows(work):
     """Cycles and bytes of a step by how many of 64 weights are kept: Amdahl's line, from all and one of them."""
     (work.folder / "wide.yaml").write_text(
         "model: {preset: tiny, layers: 2, width: 128, heads: 4, vocabulary: 97, positions: 32}\nbatch_size: 1\nsequence: 32\n"
-        "training: {tokens: tokens.npy, mesh: 16x8, log: log.jsonl, cache: programs, quiet: true, report: report.json}\n")
+        "training: {tokens: tokens.npy, mesh: 16x8, log: log.jsonl, cache: wide, quiet: true, report: report.json}\n")
 
     def step(kept):
         work.train("wide.yaml", f"--sparsity={max(1 - kept / 64, 1e-3)}", steps=1)
