@@ -25,9 +25,9 @@ inline constexpr uint64_t bundleAlignment = 4096;
 /// `Program.version` this runtime reads: the number of the format, and 24 bits
 /// for the instructions, whose numbers a row more in their table changes.
 inline constexpr uint32_t programVersion =
-    5u << 24 | (opcodesDigest() & 0xffffff);
+    6u << 24 | (opcodesDigest() & 0xffffff);
 
-/// As errors say it: "5.8471203", or "4" of a format without instructions.
+/// As errors say it: "6.8471203", or "4" of a format without instructions.
 inline std::string versionText(uint32_t version) {
   const uint32_t format = version >> 24;
   return (format ? std::to_string(format) + "." : "") +

@@ -81,7 +81,7 @@ TEST(ContainerTest, RefusesOtherProgramVersion) {
 TEST(ContainerTest, RefusesOtherInstructions) {
   ProgramBuilder builder = makeNegation(3, countUp(3));
   builder.source.version = programVersion ^ 1;
-  EXPECT_NE(refusal(makeFile(builder)).find("BadProgram: program version 5."),
+  EXPECT_NE(refusal(makeFile(builder)).find("BadProgram: program version 6."),
             std::string::npos);
 }
 
