@@ -78,7 +78,7 @@ class Program:
     def repeated(self):
         """Seconds of the shortest of runs that replay the first, for as long as a round should take."""
         if not hasattr(self, "runs"):
-            once = self.run("--repeat=2")[0]["time"]["emulate_s"]
+            once = self.run("--repeat=3")[0]["time"]["emulate_s"]
             self.runs = int(min(200, max(2, self.bench.span / once)))
         return self.run(f"--repeat={self.runs}")[0]["time"]["emulate_s"]
 
