@@ -295,10 +295,13 @@ void LengthFollower::followAttention(onnx::AttentionOp op) {
   OpBuilder builder(op);
   if (!masks.isFinite(op.getV()))
     op.getVMutable().assign(masks.masked(builder, op.getV(), 1, 0, op));
-  bool asksForMask = false;
-  for (onnx::TermAttr term : op.eachTerm()) {
+  bool asksForMask = false, isLast = true;
+  const SmallVector<onnx::TermAttr> all = llvm::to_vector(op.eachTerm());
+  for (onnx::TermAttr term : llvm::reverse(all)) {
     asksForMask |= term.getKind() == onnx::TermKind::ZeroHidden;
-    if (term.getKind() != onnx::TermKind::Add || !term.getOperand())
+    // Terms behind it would put other numbers there.
+    isLast &= !term.isOfScores() || term.getKind() == onnx::TermKind::Add;
+    if (!isLast || term.getKind() != onnx::TermKind::Add || !term.getOperand())
       continue;
     // A mask that is added to scores hides what is behind the length as well.
     OpOperand &mask = op.getMasksMutable()[unsigned(*term.getOperand())];
@@ -435,6 +438,7 @@ void LengthFollower::run() {
   const int64_t parts = partsOfTokens(entry, axes, rows);
   entry->setAttr(onnx::lengthPartsAttrName,
                  Builder(entry).getI64IntegerAttr(parts));
+  masks.length(); // there, too, where nothing asks for it
   SmallVector<Operation *> all;
   for (Operation &op : entry.front().without_terminator())
     all.push_back(&op);

@@ -92,6 +92,17 @@ Value LengthMasks::hidden(OpBuilder &builder, onnx::AttentionOp op) {
       scalarLike(builder, op.getLoc(), like, -INFINITY), op.getNode());
 }
 
+static bool holdsNumbers(Value constant) {
+  const std::optional<Fact> fact = factOf(constant);
+  const std::optional<Tensor> tensor = fact ? fact->load() : std::nullopt;
+  if (!tensor || !isFloat(tensor->type()))
+    return tensor.has_value();
+  for (int64_t i = 0; i < tensor->size(); ++i)
+    if (!std::isfinite(tensor->asFloat(i)))
+      return false;
+  return true;
+}
+
 /// Whether an operation makes numbers of numbers.
 static bool keepsFinite(Operation *op) {
   if (auto unary = dyn_cast<onnx::UnaryOp>(op)) {
@@ -105,9 +116,14 @@ static bool keepsFinite(Operation *op) {
     return llvm::is_contained(kinds, stringifyBinaryKind(binary.getKind())) ||
            (binary.getKind() == onnx::BinaryKind::Div && by && *by != 0);
   }
-  return isa<onnx::ConstantOp, onnx::MatMulOp, onnx::BatchMatMulOp,
-             onnx::AttentionOp, onnx::RotaryOp, onnx::LayerNormOp,
-             onnx::RMSNormOp, onnx::SoftmaxOp, onnx::GatherOp, onnx::WhereOp,
+  if (auto norm = dyn_cast<onnx::LayerNormOp>(op))
+    return norm.getEpsilon().convertToFloat() > 0;
+  if (auto norm = dyn_cast<onnx::RMSNormOp>(op))
+    return norm.getEpsilon().convertToFloat() > 0;
+  if (isa<onnx::ConstantOp>(op))
+    return holdsNumbers(op->getResult(0));
+  return isa<onnx::MatMulOp, onnx::BatchMatMulOp, onnx::AttentionOp,
+             onnx::RotaryOp, onnx::SoftmaxOp, onnx::GatherOp, onnx::WhereOp,
              onnx::CastOp, onnx::ReduceOp, onnx::ReshapeOp, onnx::ExpandOp,
              onnx::TransposeOp, onnx::SliceOp, onnx::SliceHeadsOp,
              onnx::ConcatOp>(op);

@@ -27,6 +27,9 @@ public:
   /// A mask for keys: minus infinity behind the length, else 0.
   mlir::Value hidden(mlir::OpBuilder &builder, onnx::AttentionOp op);
 
+  /// The entry's input that says it, behind the model's own.
+  mlir::BlockArgument length();
+
   /// Whether what stands behind the length is a number, as it is where tokens
   /// are what a caller may give.
   bool isFinite(mlir::Value value);
@@ -36,7 +39,6 @@ public:
   }
 
 private:
-  mlir::BlockArgument length();
   /// Which of all are in the call: along `axis`, of so many dimensions.
   mlir::Value isThere(mlir::OpBuilder &builder, int64_t axis, int64_t rank,
                       mlir::Operation *user);

@@ -133,17 +133,28 @@ LogicalResult ModuleBuilder::buildEntry(ArrayRef<const ValueInfoProto *> inputs,
   return buildFunction(inputs, bound);
 }
 
-/// The function at the most, and at less to tell what follows the length: one
-/// that is odd where the other is even.
+/// The most, and less to tell what follows the length: one that is odd where
+/// the other is even, and a short one, for what is another only from some
+/// length on. Not of one or two tokens if there are others: extents of so many
+/// fold.
+static llvm::SetVector<int64_t> comparedLengths(const LengthRange &range) {
+  constexpr int64_t shortest = 3;
+  llvm::SetVector<int64_t> lengths;
+  for (int64_t length : {range.to, range.to - 1, range.to - range.to / 3,
+                         std::max(shortest, range.from)})
+    lengths.insert(std::clamp(length, range.from, range.to));
+  for (int64_t length = range.to; length >= range.from && lengths.size() < 3;
+       --length)
+    lengths.insert(length);
+  return lengths;
+}
+
 LogicalResult
 ModuleBuilder::buildLengths(ArrayRef<const ValueInfoProto *> inputs,
                             const ImportOptions &options) {
   const LengthRange &range = *options.length;
   const std::string name = entry;
-  llvm::SetVector<int64_t> lengths;
-  for (int64_t length : {range.to, range.to - 1, range.to - range.to / 3})
-    lengths.insert(std::max(length, range.from));
-  for (int64_t length : lengths) {
+  for (int64_t length : comparedLengths(range)) {
     const bool isSample = length != range.to;
     entry = isSample ? name + "/" + std::to_string(length) : name;
     ImportOptions bound = options;

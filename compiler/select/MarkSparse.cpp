@@ -128,9 +128,13 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
   }
 
   /// Of those that train the largest weights are kept, or none are left out.
-  SmallVector<Product> productsOf(func::FuncOp main) const {
+  /// Beside these nothing is: gradients would be of other weights.
+  SmallVector<Product> productsOf(func::FuncOp main) {
     HostValues host(main.front());
     SmallVector<Product> products;
+    const bool anyTrains = llvm::any_of(
+        getOperation().getOps<onnx::ParameterOp>(),
+        [](onnx::ParameterOp parameter) { return parameter.isTrainable(); });
     main.walk([&](onnx::MatMulOp op) {
       std::optional<values::TracedView> weight = host.trace(op.getWeight());
       onnx::ConstantOp constant =
@@ -139,7 +143,7 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
         return;
       onnx::ParameterOp parameter = constant.getParameter();
       const bool trains = parameter && parameter.isTrainable();
-      if (!trains || method == "topk")
+      if (anyTrains ? trains && method == "topk" : true)
         products.push_back({op, constantName(constant), constant.getValue(),
                             weight->view, trains});
     });

@@ -75,9 +75,9 @@ def wafer(kernels: list[dict[str, Any]], part: str, mesh: list[int]) -> str:
             cycles[tuple(kernel["region"])] += kernel["cycles"]
     total = sum(cycles.values()) or 1
     places = "".join(
-        f'<div title="{w}x{h} at ({x},{y}): {count:,.0f} cycles" style="left:{x * scale:.1f}px;top:{y * scale:.1f}px;'
-        f'width:{w * scale:.1f}px;height:{h * scale:.1f}px;background:rgba(31,95,168,{0.15 + 0.75 * count / total:.2f})"></div>'
-        for (x, y, w, h), count in sorted(cycles.items()))
+        f'<div title="{right - x}x{below - y} at ({x},{y}): {count:,.0f} cycles" style="left:{x * scale:.1f}px;top:{y * scale:.1f}px;'
+        f'width:{(right - x) * scale:.1f}px;height:{(below - y) * scale:.1f}px;background:rgba(31,95,168,{0.15 + 0.75 * count / total:.2f})"></div>'
+        for (x, y, right, below), count in sorted(cycles.items()))
     return (f'<figure><div class="wafer" style="width:{mesh[0] * scale:.0f}px;height:{mesh[1] * scale:.0f}px">{places}</div>'
             f"<figcaption>{escape(part)}: {total:,.0f} cycles</figcaption></figure>")
 

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/Lengths.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/facts/Holdings.h"
 
@@ -26,6 +27,11 @@ Pipeline::Pipeline(const std::string &path,
   one = requireOk(Session::open(loaded, weightFolders));
   const uint32_t index = findEntry(loaded->program(), entry);
   const program::Entry &its = *loaded->program().entries()->Get(index);
+  if (lengthOf(its))
+    throw Error(ErrorClass::BadCall,
+                absl::StrCat("calls of ", inQuotes(its.name()->string_view()),
+                             " have a length each; leave out --samples, and "
+                             "call it for each"));
   if (changesState(loaded->program(), its))
     throw Error(ErrorClass::BadCall,
                 absl::StrCat("a call of ", inQuotes(its.name()->string_view()),

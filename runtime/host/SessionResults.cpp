@@ -32,6 +32,14 @@ absl::Status Session::keep(const std::string &value) {
       throw Error(ErrorClass::BadTensor, "the PEs hold no value " +
                                              inQuotes(value) +
                                              nearestNames(value, known));
+    for (const program::Entry *entry : *program().entries())
+      if (lengthOf(*entry))
+        throw Error(ErrorClass::BadTensor,
+                    absl::StrCat("value ", inQuotes(value),
+                                 ": what is inside of a "
+                                 "program whose calls have a length lies as "
+                                 "PEs hold it; compile for one length, --dim ",
+                                 lengthOf(*entry)->name()->str(), "=N"));
     kept.insert(value);
   });
 }

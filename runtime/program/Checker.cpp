@@ -122,9 +122,9 @@ void checkProgram(const program::Program &program) {
                      "launch color");
   checkRoutes(program);
   CheckerWork work;
+  checkTensors(program);
   const CarriedRanges carried = checkEntries(program, work);
   checkClasses(program, carried, work);
-  checkTensors(program);
   checkStreams(program, carried, work);
   checkIntermediates(program);
   checkCopies(program, work);

@@ -97,9 +97,10 @@ class Graph:
 
     opset = 17
 
-    def refused(self, kind):
-        """What is not the same at each length."""
-        x, _ = self.encoder()
+    def special(self, kind):
+        """What is not the same at each length; "alone", where nothing asks for the length; "replaced", scores that are
+        replaced behind a bias; "infinite", numbers behind those of a call that are none."""
+        x = "" if kind in ("alone", "replaced") else self.encoder()[0]
         at = {"last": lambda: self.add("Gather", x, self.constant(np.array(-1)), axis=1),
               "shifted": lambda: self.add("Slice", x, self.constant(np.array([1])), self.constant(np.array([MOST])),
                                           self.constant(np.array([1]))),
@@ -107,8 +108,37 @@ class Graph:
               "joined": lambda: self.add("Concat", x, x, axis=1),
               "root": lambda: self.add("Mul", x, self.add("Sqrt", self.add(
                   "Cast", self.add("Gather", self.add("Shape", "input_ids"), self.constant(np.array(1)), axis=0),
-                  to=TensorProto.FLOAT)))}
+                  to=TensorProto.FLOAT))),
+              "alone": lambda: self.linear(self.embedded(), WIDTH, WIDTH),
+              "replaced": lambda: self.replaced(self.embedded()),
+              "infinite": lambda: self.add("MatMul", self.add("Softmax", self.add("MatMul", x, self.add(
+                  "Transpose", x, perm=[0, 2, 1])), axis=-1), self.infinite()),
+              "threshold": lambda: self.add("Where", self.add("Greater", self.length(), self.constant(np.array(5))), x,
+                                            self.add("Neg", x)),
+              "least": lambda: self.add("Mul", x, self.add("Cast", self.add("Min", self.length(), self.constant(np.array(5))),
+                                                          to=TensorProto.FLOAT))}
         return {"out": at[kind]()}
+
+    def embedded(self):
+        return self.add("Gather", self.weight(VOCABULARY, WIDTH), "input_ids")
+
+    def infinite(self):
+        table = np.full((1, MOST, WIDTH), np.inf, np.float32)
+        table[:, :MOST // 2] = self.random.normal(0, 1, (1, MOST // 2, WIDTH))
+        return self.add("Slice", self.constant(table), self.constant(np.array([0])), self.add(
+            "Reshape", self.length(), self.constant(np.array([1]))), self.constant(np.array([1])))
+
+    def replaced(self, x):
+        q, k, v = (self.heads(self.linear(x, WIDTH, WIDTH)) for _ in range(3))
+        bias = self.add("Unsqueeze", self.add("Cast", "attention_mask", to=TensorProto.FLOAT), self.constant(np.array([1, 2])))
+        scores = self.add("Add", self.add("MatMul", q, self.add("Transpose", k, perm=[0, 1, 3, 2])), bias)
+        seen = self.add("Unsqueeze", self.add("Cast", "attention_mask", to=TensorProto.BOOL), self.constant(np.array([1, 2])))
+        scores = self.add("Where", seen, scores, self.constant(np.float32(-2)))
+        context = self.add("Transpose", self.add("MatMul", self.add("Softmax", scores, axis=-1), v), perm=[0, 2, 1, 3])
+        return self.add("Reshape", context, self.constant(np.array([0, 0, WIDTH])))
+
+    def length(self):
+        return self.add("Gather", self.add("Shape", "input_ids"), self.constant(np.array(1)), axis=0)
 
     def model(self, outputs, batch):
         for name, value in outputs.items():
@@ -151,7 +181,7 @@ def main():
     words = parser.parse_args()
     if words.write:
         graph = Graph()
-        onnx.save(graph.model(graph.refused(words.write[0]), 1), words.write[1])
+        onnx.save(graph.model(graph.special(words.write[0]), 1), words.write[1])
         return 0
     model = words.model or words.work / "encoder.onnx"
     if not words.model:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import wsec
+from wsec import run_page
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "test" / "e2e"))
@@ -57,6 +58,11 @@ class TrainingTest(unittest.TestCase):
         refused = subprocess.run([sys.executable, "-m", "wsec.run_page", log, log], capture_output=True, text=True, check=False)
         self.assertEqual(refused.returncode, 2)
         self.assertIn("is of no run that has made a step: wsec train writes one with --report", refused.stderr)
+
+    def test_page_has_regions_where_they_are(self):
+        region = {"onnx_nodes": ["a"], "region": [16, 4, 32, 8], "cycles": 3}
+        self.assertIn('title="16x4 at (16,4): 3 cycles" style="left:140.0px;top:35.0px;width:140.0px;height:35.0px',
+                      run_page.wafer([region], run_page.part_of(region), [32, 8]))
 
     def test_interrupt_keeps_what_was_done(self):
         def stop(step):

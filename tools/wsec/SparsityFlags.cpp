@@ -90,8 +90,11 @@ void readSparsity(TrainingProgram &training) {
   training.sparsityFilter = absl::GetFlag(FLAGS_sparsity_filter).values;
   training.sparsityRule =
       absl::StrCat("\n", int(options.algorithm), "\n", options.sparsity, "\n",
-                   options.byMagnitude, "\n", options.every, "\n", options.stop,
-                   "\n", options.dropFraction);
+                   options.byMagnitude);
+  // How long a run is changes nothing for masks that stay.
+  if (options.algorithm != SparsityAlgorithm::Static)
+    absl::StrAppend(&training.sparsityRule, "\n", options.every, "\n",
+                    options.stop, "\n", options.dropFraction);
 }
 
 } // namespace wsec::tools

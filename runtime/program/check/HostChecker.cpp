@@ -435,6 +435,13 @@ void checkTensors(const program::Program &program) {
       throw badProgram(where, "has the unknown element type " +
                                   std::to_string(int(tensor->type())));
     checkShape(tensor->shape(), where);
+    constexpr uint32_t mostExperts = 1 << 16;
+    if (tensor->experts() > 0 && (tensor->role() != TensorRole::Intermediate ||
+                                  tensor->type() != program::ElementType::I32 ||
+                                  tensor->experts() > mostExperts))
+      throw badProgram(where, "has numbers of experts, and is no intermediate "
+                              "of int32 with at most " +
+                                  std::to_string(mostExperts) + " of them");
     if (tensor->sparsity() && tensor->role() != TensorRole::Weight)
       throw badProgram(where, "is the sparse form of a matrix, but no weight");
     if (tensor->role() == TensorRole::Weight && !tensor->sparsity())

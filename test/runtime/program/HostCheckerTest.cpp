@@ -176,6 +176,25 @@ TEST_F(HostCheckerTest, LengthOfAConstant) {
                 "length");
 }
 
+TEST_F(HostCheckerTest, ArgumentThatIsTheLengthOfAnAxisThatIsNot) {
+  source().tensors[0]->length_axes = {200};
+  auto its = std::make_unique<program::ArgumentT>();
+  its->name = "length";
+  its->from = 1;
+  its->to = 5;
+  its->length_tensor = 0;
+  its->length_parts = 1;
+  source().entries[0]->arguments.push_back(std::move(its));
+  expectRefused("BadProgram: tensor 'ids': has a length along axis 200, which "
+                "it has not, or which differs from that along another");
+}
+
+TEST_F(HostCheckerTest, NumbersOfExpertsThatAreAnOutput) {
+  source().tensors[3]->experts = 8;
+  expectRefused("BadProgram: tensor 'y': has numbers of experts, and is no "
+                "intermediate of int32 with at most 65536 of them");
+}
+
 TEST_F(HostCheckerTest, StreamToAnAlias) {
   source().tensors[3]->alias = 4;
   source().tensors[3]->type = program::ElementType::I64;
