@@ -29,14 +29,20 @@ static bool keepsOrder(Operation *op, LengthAxes axesOf) {
   if (auto gather = dyn_cast<onnx::GatherOp>(op))
     return !has(gather.getTable(), 0);
   if (auto slice = dyn_cast<onnx::SliceOp>(op))
-    return llvm::all_of(axesOf(slice.getX()), [&](int64_t axis) {
-      return has(slice.getY(), axis) || shapeOf(slice.getY())[axis] == 1;
-    });
+    return axesOf(slice.getY()).size() <= axesOf(slice.getX()).size() &&
+           llvm::all_of(axesOf(slice.getX()), [&](int64_t axis) {
+             return has(slice.getY(), axis) || shapeOf(slice.getY())[axis] == 1;
+           });
   if (isa<onnx::ConstantOp>(op) && !axesOf(op->getResult(0)).empty()) {
     std::optional<Fact> fact = factOf(op->getResult(0));
     return fact && fact->load();
   }
-  return true;
+  // What makes tokens of no token, as a cut of a table does, makes them in
+  // their own order; copies of one are alike.
+  auto isDealt = [&](Value value) { return !axesOf(value).empty(); };
+  return isa<onnx::ConstantOp, onnx::ExpandOp>(op) ||
+         llvm::none_of(op->getResults(), isDealt) ||
+         llvm::any_of(op->getOperands(), isDealt);
 }
 
 int64_t wsec::canonicalize::partsOfTokens(func::FuncOp function,

@@ -103,7 +103,7 @@ static std::optional<Latents> latentsOf(onnx::AttentionOp op) {
   auto values = expansionOf(headsOfValues(op));
   TracedView repeated = traceRepeated(joined.getParts()[1]);
   std::optional<Heads> shared = matchHeads(repeated, 2, 3);
-  if (!keys || !values || !shared || shared->heads != 1 ||
+  if (!keys || !values || !shared || shared->heads != 1 || shared->scale != 1 ||
       shared->offset != 0 || shared->size != shared->features)
     return std::nullopt;
   Latents its{stateBehind(keys->product.getX()),

@@ -30,7 +30,11 @@ struct SliceOfPart : OpRewritePattern<onnx::SliceOp> {
       if (std::min(first, last) >= 0 && std::max(first, last) < extent) {
         Shape starts(op.getStarts());
         starts[axis] = first;
-        if (part.getType() != op.getType())
+        const bool isWhole =
+            part.getType() == op.getType() &&
+            llvm::all_of(starts, [](int64_t at) { return at == 0; }) &&
+            llvm::all_of(op.getSteps(), [](int64_t by) { return by == 1; });
+        if (!isWhole)
           part =
               onnx::SliceOp::create(rewriter, op.getLoc(), op.getType(), part,
                                     starts, op.getSteps(), op.getNodeAttr());

@@ -70,7 +70,6 @@ struct Product {
   StringRef weight;
   Attribute data; ///< of which the matrix is a view
   StridedView view;
-  bool trains;
 
   bool isOfSame(const Product &other) const {
     return data == other.data && view.getOffset() == other.view.getOffset() &&
@@ -79,7 +78,7 @@ struct Product {
   }
   /// The same with its matrix transposed, as the gradient of an input has it.
   Product transposed() const {
-    return {op, weight, data, view.transposed({1, 0}), trains};
+    return {op, weight, data, view.transposed({1, 0})};
   }
 
   bool isNamed(const llvm::GlobPattern &pattern) const {
@@ -115,12 +114,11 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
       return failure();
     for (size_t index : *chosen) {
       const Product &product = products[index];
-      const bool transposed =
-          product.trains && llvm::any_of(*chosen, [&](size_t other) {
-            return other < index &&
-                   products[other].transposed().isOfSame(product) &&
-                   !products[other].op->hasAttr(wse::transposedAttrName);
-          });
+      const bool transposed = llvm::any_of(*chosen, [&](size_t other) {
+        return other < index &&
+               products[other].transposed().isOfSame(product) &&
+               !products[other].op->hasAttr(wse::transposedAttrName);
+      });
       if (failed(mark(product, *known, transposed)))
         return failure();
     }
@@ -144,8 +142,8 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
       onnx::ParameterOp parameter = constant.getParameter();
       const bool trains = parameter && parameter.isTrainable();
       if (anyTrains ? trains && method == "topk" : true)
-        products.push_back({op, constantName(constant), constant.getValue(),
-                            weight->view, trains});
+        products.push_back(
+            {op, constantName(constant), constant.getValue(), weight->view});
     });
     return products;
   }
@@ -189,11 +187,10 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
     llvm::SetVector<size_t> all;
     for (size_t index = 0; index < products.size(); ++index) {
       const Product &product = products[index];
-      if (chosen.contains(index) ||
-          (product.trains && llvm::any_of(chosen, [&](size_t other) {
-             return products[other].isOfSame(product) ||
-                    products[other].transposed().isOfSame(product);
-           })))
+      if (chosen.contains(index) || llvm::any_of(chosen, [&](size_t other) {
+            return products[other].isOfSame(product) ||
+                   products[other].transposed().isOfSame(product);
+          }))
         all.insert(index);
     }
     return all;

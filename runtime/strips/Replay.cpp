@@ -383,9 +383,10 @@ Replay::Constants &Replay::constantsOf(const Shift *shift) {
     node.mapped().made = false;
     its = constantWords.insert(std::move(node)).position;
   } else if (its == constantWords.end()) {
-    its = constantWords.try_emplace(streams).first;
+    Constants made; // there is no entry where there is no memory
     if (constantFloats)
-      its->second.words = allocatePages(constantFloats);
+      made.words = allocatePages(constantFloats);
+    its = constantWords.emplace(streams, std::move(made)).first;
   }
   lastConstants = its;
   return its->second;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wse-inspect/ProgramText.h"
+#include "runtime/program/Errors.h"
+#include "runtime/program/Lengths.h"
 #include "runtime/program/Loader.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/facts/Facts.h"
@@ -40,6 +42,14 @@ static std::vector<std::string> head(const program::ProgramT &program,
 
 std::string programText(const std::string &path) {
   const auto loaded = runtime::LoadedProgram::open(path);
+  for (const auto *entry : *loaded->program().entries())
+    if (const auto *length = runtime::lengthOf(*entry))
+      throw runtime::Error(
+          runtime::ErrorClass::BadCall,
+          "calls of " + runtime::inQuotes(entry->name()->str()) +
+              " have a length, which the PE language does not say; compile "
+              "for one length, --dim " +
+              length->name()->str() + "=N");
   std::unique_ptr<program::ProgramT> program(loaded->program().UnPack());
   runtime::TextOptions options;
   options.machine = machineText(*loaded->program().machine());
