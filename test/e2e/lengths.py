@@ -99,8 +99,8 @@ class Graph:
 
     def special(self, kind):
         """What is not the same at each length; "alone", where nothing asks for the length; "replaced", scores that are
-        replaced behind a bias; "infinite", numbers behind those of a call that are none."""
-        x = "" if kind in ("alone", "replaced") else self.encoder()[0]
+        replaced behind a bias; "infinite", numbers behind those of a call that are none; "cut", tokens of what has no length."""
+        x = "" if kind in ("alone", "replaced", "cut") else self.encoder()[0]
         at = {"last": lambda: self.add("Gather", x, self.constant(np.array(-1)), axis=1),
               "shifted": lambda: self.add("Slice", x, self.constant(np.array([1])), self.constant(np.array([MOST])),
                                           self.constant(np.array([1]))),
@@ -111,6 +111,9 @@ class Graph:
                   to=TensorProto.FLOAT))),
               "alone": lambda: self.linear(self.embedded(), WIDTH, WIDTH),
               "replaced": lambda: self.replaced(self.embedded()),
+              "cut": lambda: self.add("Add", self.embedded(), self.add(
+                  "Slice", self.linear(self.weight(1, MOST, WIDTH), WIDTH, WIDTH), self.constant(np.array([0])),
+                  self.add("Reshape", self.length(), self.constant(np.array([1]))), self.constant(np.array([1])))),
               "infinite": lambda: self.add("MatMul", self.add("Softmax", self.add("MatMul", x, self.add(
                   "Transpose", x, perm=[0, 2, 1])), axis=-1), self.infinite()),
               "threshold": lambda: self.add("Where", self.add("Greater", self.length(), self.constant(np.array(5))), x,

@@ -5,6 +5,7 @@
 // RUN: wse-opt %t/named.mlir --wse-mark-sparse | FileCheck %t/named.mlir --check-prefix=DENSE
 // RUN: wse-opt %t/common.mlir --wse-mark-sparse='sparsity=0.9' | FileCheck %t/common.mlir
 // RUN: wse-opt %t/trains.mlir --wse-mark-sparse='sparsity=0.75 method=topk filter=fc1*' | FileCheck %t/trains.mlir
+// RUN: wse-opt %t/frozen.mlir --wse-mark-sparse='sparsity=0.75 filter=fc1' | FileCheck %t/frozen.mlir
 // RUN: not wse-opt %t/trains.mlir --wse-mark-sparse='sparsity=0.75 filter=fc1' 2>&1 | FileCheck %t/trains.mlir --check-prefix=RANDOM
 // RUN: wse-opt %t/trains.mlir --pass-pipeline='builtin.module(wsec-select{mesh=4x3 region=4x3 sparsity=0.75 sparsity-method=topk sparsity-filter=fc1})' | FileCheck %t/trains.mlir --check-prefix=KERNELS
 
@@ -72,4 +73,19 @@ func.func @main(%x: tensor<6x8xf32> {onnx.name = "x"}) -> (tensor<6x68xf32> {onn
   %t = onnx.transpose %w {perm = array<i64: 1, 0>, node = "t"} : tensor<8x68xf32> -> tensor<68x8xf32>
   %dx = onnx.matmul %h, %t {node = "dx"} : (tensor<6x68xf32>, tensor<68x8xf32>) -> tensor<6x8xf32>
   return %h, %g, %f, %again, %dx : tensor<6x68xf32>, tensor<6x68xf32>, tensor<6x68xf32>, tensor<6x68xf32>, tensor<6x8xf32>
+}
+
+//--- frozen.mlir
+
+// Where nothing trains, too, the gradient of the input is of the same words.
+
+// CHECK: {node = "fc1", wse.sparsity = #wse.sparsity<keep 16 of 64 rest 1 random seed 0>}
+// CHECK: {node = "dx", wse.sparsity = #wse.sparsity<keep 16 of 64 rest 1 random seed 0>, wse.transposed}
+onnx.parameter @w = external<"m.data", 0, 2176> : tensor<8x68xf32> frozen
+func.func @main(%x: tensor<6x8xf32> {onnx.name = "x"}) -> (tensor<6x8xf32> {onnx.name = "dx"}) {
+  %w = onnx.constant #onnx.parameter<@w : tensor<8x68xf32>>
+  %h = onnx.matmul %x, %w {node = "fc1"} : (tensor<6x8xf32>, tensor<8x68xf32>) -> tensor<6x68xf32>
+  %t = onnx.transpose %w {perm = array<i64: 1, 0>, node = "t"} : tensor<8x68xf32> -> tensor<68x8xf32>
+  %dx = onnx.matmul %h, %t {node = "dx"} : (tensor<6x68xf32>, tensor<68x8xf32>) -> tensor<6x8xf32>
+  return %dx : tensor<6x8xf32>
 }
