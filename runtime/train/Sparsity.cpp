@@ -13,6 +13,8 @@
 
 namespace wsec::runtime {
 
+bool Masks::Matrix::operator==(const Matrix &) const = default;
+
 std::optional<SparsityAlgorithm> findSparsityAlgorithm(std::string_view name) {
   if (name == "static")
     return SparsityAlgorithm::Static;

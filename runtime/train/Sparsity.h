@@ -64,7 +64,7 @@ private:
     uint64_t offset;
     int64_t rowStride, columnStride;
     uint64_t rows, columns, group, seed;
-    bool operator==(const Matrix &) const = default;
+    bool operator==(const Matrix &other) const;
   };
   struct Parameter {
     std::string name;
