@@ -54,10 +54,10 @@ def Pe_CallOp : Pe_Op<"call", [Pe_InCode]> {
     Of the class, or else of the program. Names go to names, expressions to
     scalars, each in their order.
 
-    (C1) Expressions number existing operands. (C2) There is such a procedure,
-    and it does not call itself, not by way of others either. (C3) As many names
-    and expressions as it takes. (C4) A guard's parameter is given a number or a
-    scalar of the class, a microthread's a number.
+    (C1) Expressions number existing operands. When the call is replaced, there
+    is such a procedure, which does not call itself, not by way of others
+    either, and takes as many names and expressions; a guard's parameter is
+    given a number or a scalar of the class, a microthread's a number.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" {

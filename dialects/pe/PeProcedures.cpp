@@ -135,7 +135,7 @@ LogicalResult Substitution::applyGuard(Operation *op, MutableOperandRange guard,
     return success();
   }
   if (its->terms.size() > 1 || its->constant != 0 ||
-      its->terms[0].second != 1 || !isClassScalar(its->terms[0].first)) // C4
+      its->terms[0].second != 1 || !isClassScalar(its->terms[0].first))
     return withNote(call.emitOpError("gives a guard what is no number and no "
                                      "scalar of the class"),
                     op, "the guard");
@@ -148,7 +148,7 @@ LogicalResult Substitution::applyThread(VectorOp op) {
   const Affine *its = parameter ? given(parameter) : nullptr;
   if (!its)
     return success();
-  if (!its->terms.empty()) // C4
+  if (!its->terms.empty())
     return withNote(call.emitOpError("gives a microthread what is no number"),
                     op, "the microthread");
   op.setThread(its->constant);
@@ -189,7 +189,7 @@ FailureOr<ProcedureOp> Expansion::find(CallOp call) {
     names.push_back(known.getSymName());
   for (auto known : program.getOps<ProcedureOp>())
     names.push_back(known.getSymName());
-  return withNote(call.emitOpError("names procedure @") // C2
+  return withNote(call.emitOpError("names procedure @")
                       << name << ", which neither class @"
                       << peClass.getSymName() << " nor the program has"
                       << nearest(name, std::move(names)),
@@ -202,7 +202,7 @@ LogicalResult Expansion::expand(CallOp call,
   if (failed(found))
     return failure();
   ProcedureOp procedure = *found;
-  if (llvm::is_contained(chain, procedure)) // C2
+  if (llvm::is_contained(chain, procedure))
     return withNote(call.emitOpError("is part of procedure @")
                         << procedure.getSymName() << ", which it calls",
                     procedure, "the procedure");
@@ -211,7 +211,7 @@ LogicalResult Expansion::expand(CallOp call,
   procedure.getBody().cloneInto(&copy, mapping);
   Block &body = copy.front();
   if (call.getNames().size() != procedure.getNames().size() ||
-      call.getInputs().size() != body.getNumArguments()) // C3
+      call.getInputs().size() != body.getNumArguments())
     return withNote(call.emitOpError("gives ")
                         << call.getNames().size() << " names and "
                         << call.getInputs().size() << " scalars, procedure @"

@@ -315,7 +315,7 @@ TEST(RoutingProblem, TooManyStreamsNamesTheLimitAndTheRemedy) {
   problem.colors = 12;
   Routing routing;
   EXPECT_EQ(routeByColoring(problem, routing),
-            "ColorOverflow: the streams of the program need 19 colors, the "
+            "ColorOverflow: the streams of the program need 21 colors, the "
             "machine has 12 for programs; a mesh or --region of fewer rows "
             "needs fewer");
   problem.streams.push_back({"column_1", StreamPattern::Column, {1, 8, 1}});
@@ -408,7 +408,7 @@ TEST(RoutingProblem, ChecksItsInput) {
 
 TEST_F(BrokenRouting, R1MissingStream) {
   routing.streams.pop_back();
-  expectError("expected 16 routed streams, found 15");
+  expectError("expected 17 routed streams, found 16");
 }
 TEST_F(BrokenRouting, R1MissingColor) {
   stream(StreamPattern::RowWest).colors.pop_back();
