@@ -362,42 +362,32 @@ TEST(StageChoice, WithTheChannelsThatStagesGet) {
   EXPECT_EQ(plan.stages.size(), 2u);
   EXPECT_EQ(plan.cycles, 103.25);
 }
-TEST(StageChoice, ForSoManySamples) {
-  // Of a sample | a | b | c | takes 100.25 and alone 304, | a b c | 203 alone,
-  // | a | b c | 103.25 and 203.5.
+/// Stages of the best of | a | b | c | and | a b c | for so many samples.
+size_t stagesFor(int64_t samples, const StageChoice::Finish &finish) {
   StageProblem one = twoLong(3);
   one.mostStages = 1;
-  auto stagesFor = [&](int64_t samples) {
-    const std::vector<StageProblem> problems = {twoLong(3), one};
-    std::vector<StageAnswers> known(2);
-    StageChoice choice([&](size_t number) { return problems[number]; }, asItIs,
-                       samples);
-    for (StageAnswers &its : known)
-      choice.add(its);
-    return choice.best()->plan.stages.size();
-  };
-  EXPECT_EQ(stagesFor(1), 1u);
-  EXPECT_EQ(stagesFor(2), 3u);
-  EXPECT_EQ(stagesFor(0), 3u);
+  const std::vector<StageProblem> problems = {twoLong(3), one};
+  std::vector<StageAnswers> known(2);
+  StageChoice choice([&](size_t number) { return problems[number]; }, finish,
+                     samples);
+  for (StageAnswers &its : known)
+    choice.add(its);
+  return choice.best()->plan.stages.size();
+}
+
+TEST(StageChoice, ForSoManySamples) {
+  // Of a sample | a | b | c | takes 100.25 and alone 304, | a b c | 203 alone.
+  EXPECT_EQ(stagesFor(1, asItIs), 1u);
+  EXPECT_EQ(stagesFor(2, asItIs), 3u);
+  EXPECT_EQ(stagesFor(0, asItIs), 3u);
 }
 TEST(StageChoice, LoadingCountsOnce) {
   // | a | b | c | has to wait long until its weights are there.
-  StageProblem one = twoLong(3);
-  one.mostStages = 1;
-  auto stagesFor = [&](int64_t samples) {
-    const std::vector<StageProblem> problems = {twoLong(3), one};
-    std::vector<StageAnswers> known(2);
-    StageChoice choice([&](size_t number) { return problems[number]; },
-                       [](size_t, StagePlan &plan) {
-                         plan.load = plan.stages.size() > 1 ? 1000 : 0;
-                       },
-                       samples);
-    for (StageAnswers &its : known)
-      choice.add(its);
-    return choice.best()->plan.stages.size();
+  auto loadsLong = [](size_t, StagePlan &plan) {
+    plan.load = plan.stages.size() > 1 ? 1000 : 0;
   };
-  EXPECT_EQ(stagesFor(10), 1u);
-  EXPECT_EQ(stagesFor(11), 3u);
+  EXPECT_EQ(stagesFor(10, loadsLong), 1u);
+  EXPECT_EQ(stagesFor(11, loadsLong), 3u);
 }
 TEST(StageChoice, OneStageIsNoPipeline) {
   StageProblem problem = twoLong(1);
