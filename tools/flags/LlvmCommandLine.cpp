@@ -96,6 +96,9 @@ int usageError(StringRef tool, const std::string &what) {
 
 /// What LLVM says of a command line: of an unknown flag as the other tools do.
 static int refuse(const LlvmTool &tool, StringRef said) {
+  // Of a value that does not parse LLVM has told standard error which it is.
+  if (said.trim().empty())
+    return usageError(tool.name, "a flag has a value that it does not take");
   said.consume_front((StringRef(tool.name) + ": ").str());
   StringRef word = said;
   if (!word.consume_front("Unknown command line argument '"))
