@@ -132,7 +132,7 @@ void Processor::sleepOn(Wafer &wafer, Thread &its, Cycle now) {
     wakeAt(wafer, its.wait.until);
     break;
   case Wait::Word:
-    wafer.fabric.expect(pe, its.wait.color).listens = true;
+    its.wait.inbox->listens = true;
     break;
   case Wait::Room:
     its.out->senderWaits = true;

@@ -52,6 +52,7 @@ private:
     enum Kind : uint8_t { Nothing, Word, Room, Until } kind = Nothing;
     int color = 0;
     Cycle until = 0;
+    Mailbox *inbox = nullptr; ///< of Word
   };
   /// The instruction a thread runs. Thread 0 is the main thread, microthread i
   /// is thread i + 1.

@@ -251,7 +251,7 @@ bool Processor::dropped(Thread &its) {
   for (size_t i = 0; i < 2; ++i) {
     const VectorRun::Source &source = its.run->sources[i];
     if (source.windowed && its.in[i]->toDrop > 0) {
-      its.wait = {Wait::Word, source.color, 0};
+      its.wait = {Wait::Word, source.color, 0, its.in[i]};
       return false;
     }
   }
@@ -264,7 +264,7 @@ bool Processor::awaitWord(Thread &its, int source, Cycle now) {
   const Mailbox &inbox = *its.in[size_t(source)];
   const int color = its.run->sources[size_t(source)].color;
   if (inbox.queue.empty()) {
-    its.wait = {Wait::Word, color, 0};
+    its.wait = {Wait::Word, color, 0, its.in[size_t(source)]};
     return false;
   }
   const Cycle ready = inbox.takeable();
@@ -290,7 +290,7 @@ bool Processor::prepare(Wafer &wafer, Thread &its, Cycle now) {
     if (!its.in[i]->queue.front().control)
       continue;
     if (run.code().onControl == program::OnControl::Task) {
-      its.wait = {Wait::Word, run.sources[i].color, 0};
+      its.wait = {Wait::Word, run.sources[i].color, 0, its.in[i]};
       return false;
     }
     wafer.fabric.receive(*its.in[i]);

@@ -17,9 +17,10 @@ using pe::Word;
 /// matter in which order the places of the mesh are visited within a cycle.
 class Buffer : public pe::Mailbox {
 public:
-  /// `sender`: entry of the agenda to wake when room is made.
-  Buffer(int pe, int color, int capacity, uint32_t sender)
-      : sender(sender), capacity(size_t(capacity)) {
+  /// `sender`: entry of the agenda to wake when room is made. `route`: of the
+  /// color, in the router that takes from it, or whose ramp leads to it.
+  Buffer(int pe, int color, int capacity, uint32_t sender, int route)
+      : sender(sender), route(route), capacity(size_t(capacity)) {
     this->pe = pe;
     this->color = uint8_t(color);
   }
@@ -48,6 +49,7 @@ public:
   }
 
   uint32_t sender;
+  int32_t route;
 
 private:
   size_t capacity, takenNow = 0;

@@ -23,7 +23,8 @@ Fabric::Fabric(const program::Program &program, const Mesh &mesh,
                Agenda &agenda, EastEdge &east)
     : program(program), machine(*program.machine()), mesh(mesh), agenda(agenda),
       east(east), colors(machine.colors()), hop(hopCycles(machine)),
-      ramp(machine.ramp_cycles()), nowhere(0, 0, 0, 0) {
+      ramp(machine.ramp_cycles()), nowhere(0, 0, 0, 0, none),
+      sink(0, 0, 1, 0, none), beyond(0, 0, 1, 0, none) {
   if (colors > mostColors)
     throw Error(ErrorClass::BadProgram,
                 "a machine of " + std::to_string(colors) +
@@ -91,11 +92,10 @@ int Fabric::closedRoute(int pe, int color) {
 // ---------------------------------------------------------------- buffers
 
 /// The buffer of a port at which wavelets of a color come in.
-int Fabric::inputBuffer(int index, Port port, uint32_t sender) {
-  int known = routes[size_t(index)].in[size_t(port)];
-  if (known != none)
-    return known;
-  const Route &route = routes[size_t(index)];
+Buffer &Fabric::inputBuffer(int index, Port port, uint32_t sender) {
+  Route &route = routes[size_t(index)];
+  if (Buffer *known = route.in[size_t(port)])
+    return *known;
   if (route.fixed && route.state.receive != port)
     throw Error(ErrorClass::RouteConflict,
                 place(route.pe, route.color) + ": a wavelet enters from " +
@@ -106,15 +106,15 @@ int Fabric::inputBuffer(int index, Port port, uint32_t sender) {
       port == Port::Ramp
           ? outboxWords(machine, *mesh.codeAt(route.pe), route.color)
           : routerWords(machine) + hop - 1;
-  buffers.emplace_back(route.pe, route.color, depth, sender);
-  return routes[size_t(index)].in[size_t(port)] = int(buffers.size()) - 1;
+  buffers.emplace_back(route.pe, route.color, depth, sender, index);
+  return *(route.in[size_t(port)] = &buffers.back());
 }
 
 /// The buffer in which words wait for the PE.
-int Fabric::inboxBuffer(int index) {
+Buffer &Fabric::inboxBuffer(int index) {
   Route &route = routes[size_t(index)];
-  if (route.inbox != none)
-    return route.inbox;
+  if (route.inbox)
+    return *route.inbox;
   const ClassCode *code = mesh.codeAt(route.pe);
   if (!code)
     throw Error(ErrorClass::UnreadTraffic,
@@ -123,7 +123,7 @@ int Fabric::inboxBuffer(int index) {
                     ", which has no code");
   buffers.emplace_back(route.pe, route.color,
                        inboxWords(machine, *code, route.color),
-                       agendaEntry(Party::Router, uint32_t(index)));
+                       agendaEntry(Party::Router, uint32_t(index)), index);
   // The PE may have gone to sleep before there was anything to listen to.
   buffers.back().listens = true;
   if (const auto filter =
@@ -131,16 +131,16 @@ int Fabric::inboxBuffer(int index) {
     route.filter = int(filters.size());
     filters.push_back(*filter);
   }
-  return route.inbox = int(buffers.size()) - 1;
+  return *(route.inbox = &buffers.back());
 }
 
 /// Where a wavelet goes through a port, looked up at the first.
-int Fabric::resolve(int index, Port port) {
+Buffer &Fabric::resolve(int index, Port port) {
   const Route route = routes[size_t(index)];
-  int found;
+  Buffer *found;
   const Coordinate from = mesh.coordinate(route.pe), to = neighbour(from, port);
   if (port == Port::Ramp) {
-    found = ignores(route.pe, route.color) ? sink : inboxBuffer(index);
+    found = ignores(route.pe, route.color) ? &sink : &inboxBuffer(index);
   } else if (mesh.contains(to)) {
     const int pe = mesh.index(to);
     int next = routeAt(pe, route.color);
@@ -151,28 +151,27 @@ int Fabric::resolve(int index, Port port) {
                   place(pe, route.color) + ": a wavelet enters from " +
                       program::EnumNamePort(opposite(port)) +
                       " and there is no rule for it");
-    found = inputBuffer(next, opposite(port),
-                        agendaEntry(Party::Router, uint32_t(index)));
+    found = &inputBuffer(next, opposite(port),
+                         agendaEntry(Party::Router, uint32_t(index)));
   } else if (port == Port::East) {
-    found = overEdge;
+    found = &beyond;
   } else {
     throw Error(ErrorClass::MissingRoute,
                 place(route.pe, route.color) + " leads over the " +
                     program::EnumNamePort(port) + " edge of the mesh");
   }
-  return routes[size_t(index)].out[size_t(port)] = found;
+  return *(routes[size_t(index)].out[size_t(port)] = found);
 }
 
-void Fabric::push(int route, int buffer, const Word &word) {
-  Buffer &into = buffers[size_t(buffer)];
+void Fabric::push(Buffer &into, const Word &word) {
   const bool first = into.empty();
   into.push(word);
   if (!first)
     return;
   if (word.ready <= agenda.now())
-    queue(route);
+    queue(into.route);
   else
-    agenda.enter(word.ready, agendaEntry(Party::Router, uint32_t(route)));
+    agenda.enter(word.ready, agendaEntry(Party::Router, uint32_t(into.route)));
 }
 
 Word Fabric::pop(Buffer &buffer) {
@@ -232,13 +231,13 @@ bool Fabric::hasRoom(int index, unsigned ports) {
   for (Port port : allPorts) {
     if (!(ports >> unsigned(port) & 1))
       continue;
-    int target = routes[size_t(index)].out[size_t(port)];
-    if (target == unresolved)
-      target = resolve(index, port);
-    if (target < 0 || buffers[size_t(target)].hasRoom(now))
+    Buffer *target = routes[size_t(index)].out[size_t(port)];
+    if (!target)
+      target = &resolve(index, port);
+    if (target->hasRoom(now))
       continue;
-    if (!buffers[size_t(target)].popped(now)) {
-      buffers[size_t(target)].senderWaits = true;
+    if (!target->popped(now)) {
+      target->senderWaits = true;
       routers[size_t(routes[size_t(index)].pe)].candidates &=
           ~(uint64_t(1) << routes[size_t(index)].color);
     }
@@ -249,20 +248,19 @@ bool Fabric::hasRoom(int index, unsigned ports) {
 
 /// Moves the oldest wavelet of a color if it can leave through all its ports.
 bool Fabric::tryMove(int index, unsigned &usedPorts) {
-  refresh(index);
-  Route &route = routes[size_t(index)];
-  if (!(routers[size_t(route.pe)].candidates >> route.color & 1))
+  const Route &route = routes[size_t(index)];
+  Buffer *from = route.in[size_t(route.state.receive)];
+  if (!from || route.state.closed || !from->frontReady(agenda.now())) {
+    refresh(index);
     return false;
-  Buffer &from = buffers[size_t(route.in[size_t(route.state.receive)])];
-  if (!from.frontReady(agenda.now()))
-    return false;
+  }
   const unsigned ports = route.state.transmit;
   if ((ports & usedPorts) != 0 || !hasRoom(index, ports))
     return false;
   usedPorts |= ports;
   // Resolving may have made buffers and routes.
   Route &sender = routes[size_t(index)];
-  Word word = pop(buffers[size_t(sender.in[size_t(sender.state.receive)])]);
+  Word word = pop(*from);
   if (word.control)
     word.commands = sender.state.act(word.commands);
   for (; word.advances > 0; --word.advances)
@@ -282,19 +280,17 @@ void Fabric::pass(int index, unsigned ports, Word word) {
     if (observer && !word.control)
       observer->passed(route.pe, port, route.color, 1, double(now),
                        double(now));
-    int target = route.out[size_t(port)];
+    Buffer &target = *route.out[size_t(port)];
     word.ready = now + (port == Port::Ramp ? ramp : hop);
-    if (target == overEdge) {
+    if (&target == &beyond) {
       // The end of a channel takes a word as a ramp does.
       word.ready += ramp;
       if (!word.control)
         east.leave(mesh.coordinate(route.pe).y, route.color, word,
                    double(word.ready));
     } else if (port != Port::Ramp) {
-      int next = routeAt(mesh.index(neighbour(mesh.coordinate(route.pe), port)),
-                         route.color);
-      push(next, target, word);
-    } else if (target != sink) {
+      push(target, word);
+    } else if (&target != &sink) {
       deliver(index, word);
     }
   }
@@ -307,7 +303,7 @@ void Fabric::deliver(int index, const Word &word) {
                    : route.filter != none &&
                          !filters[size_t(route.filter)].pass(word.payload))
     return;
-  Buffer &inbox = buffers[size_t(route.inbox)];
+  Buffer &inbox = *route.inbox;
   inbox.push(word);
   if (inbox.toDrop > 0) {
     if (inbox.queue.size() == 1)
@@ -319,13 +315,13 @@ void Fabric::deliver(int index, const Word &word) {
 
 /// Words that are to be dropped go one by one, as they come.
 void Fabric::dropLater(int index) {
-  const Buffer &inbox = buffers[size_t(routes[size_t(index)].inbox)];
+  const Buffer &inbox = *routes[size_t(index)].inbox;
   if (inbox.toDrop > 0 && !inbox.empty())
     agenda.enter(inbox.takeable(), agendaEntry(Party::Ramp, uint32_t(index)));
 }
 
 bool Fabric::dropNow(int index) {
-  Buffer &inbox = buffers[size_t(routes[size_t(index)].inbox)];
+  Buffer &inbox = *routes[size_t(index)].inbox;
   if (inbox.toDrop == 0 || !inbox.has(agenda.now()))
     return false;
   pop(inbox);
@@ -340,13 +336,13 @@ bool Fabric::dropNow(int index) {
 /// move in this cycle or the next.
 void Fabric::refresh(int index) {
   const Route &route = routes[size_t(index)];
-  const int at = route.in[size_t(route.state.receive)];
+  const Buffer *from = route.in[size_t(route.state.receive)];
   uint64_t &candidates = routers[size_t(route.pe)].candidates;
   const uint64_t bit = uint64_t(1) << route.color;
   candidates &= ~bit;
-  if (at == none || route.state.closed || buffers[size_t(at)].empty())
+  if (!from || route.state.closed || from->empty())
     return;
-  const Cycle ready = buffers[size_t(at)].queue.front().ready;
+  const Cycle ready = from->queue.front().ready;
   if (ready <= agenda.now() + 1)
     candidates |= bit;
   else
@@ -367,9 +363,8 @@ int Fabric::sendingRoute(int pe, int color) {
 }
 
 Buffer &Fabric::outbox(int pe, int color) {
-  return buffers[size_t(
-      inputBuffer(sendingRoute(pe, color), Port::Ramp,
-                  agendaEntry(Party::Processor, uint32_t(pe))))];
+  return inputBuffer(sendingRoute(pe, color), Port::Ramp,
+                     agendaEntry(Party::Processor, uint32_t(pe)));
 }
 
 Cycle Fabric::roomAt(const pe::Mailbox &outbox) const {
@@ -381,21 +376,18 @@ Cycle Fabric::roomAt(const pe::Mailbox &outbox) const {
 }
 
 void Fabric::send(pe::Mailbox &outbox, const Word &word) {
-  const int route = routeAt(outbox.pe, outbox.color);
   ++moves;
-  push(route, routes[size_t(route)].in[size_t(Port::Ramp)], word);
+  push(static_cast<Buffer &>(outbox), word);
 }
 
 Buffer *Fabric::inbox(int pe, int color) {
   int route = routeAt(pe, color);
-  if (route == none || routes[size_t(route)].inbox == none)
-    return nullptr;
-  return &buffers[size_t(routes[size_t(route)].inbox)];
+  return route == none ? nullptr : routes[size_t(route)].inbox;
 }
 
 Buffer &Fabric::expect(int pe, int color) {
   int route = routeAt(pe, color);
-  return route == none ? nowhere : buffers[size_t(inboxBuffer(route))];
+  return route == none ? nowhere : inboxBuffer(route);
 }
 
 Word Fabric::receive(pe::Mailbox &inbox) {
@@ -406,7 +398,7 @@ void Fabric::drop(pe::Mailbox &inbox, int64_t words) {
   inbox.toDrop = words;
   if (&inbox == &nowhere)
     return;
-  const int route = routeAt(inbox.pe, inbox.color);
+  const int route = static_cast<Buffer &>(inbox).route;
   if (inbox.has(agenda.now()))
     dropNow(route);
   else
@@ -415,9 +407,9 @@ void Fabric::drop(pe::Mailbox &inbox, int64_t words) {
 
 void Fabric::advanceSwitch(int pe, int color) {
   int route = sendingRoute(pe, color);
-  int outbox = routes[size_t(route)].in[size_t(Port::Ramp)];
-  if (outbox != none && !buffers[size_t(outbox)].empty()) {
-    ++buffers[size_t(outbox)].queue.back().advances;
+  Buffer *outbox = routes[size_t(route)].in[size_t(Port::Ramp)];
+  if (outbox && !outbox->empty()) {
+    ++outbox->queue.back().advances;
     return;
   }
   routes[size_t(route)].state.advance();
@@ -439,8 +431,8 @@ bool Fabric::roomAtEdge(int row, int color) {
     throw Error(ErrorClass::MissingRoute,
                 place(pe, color) +
                     ": a wavelet enters from West and there is no rule for it");
-  Buffer &buffer = buffers[size_t(
-      inputBuffer(route, Port::West, agendaEntry(Party::Edge, uint32_t(row))))];
+  Buffer &buffer =
+      inputBuffer(route, Port::West, agendaEntry(Party::Edge, uint32_t(row)));
   if (buffer.hasRoom(agenda.now()))
     return true;
   buffer.senderWaits = true;
@@ -450,7 +442,7 @@ bool Fabric::roomAtEdge(int row, int color) {
 void Fabric::enter(int row, int color, const Word &word) {
   int route = routeAt(mesh.index({0, row}), color);
   ++moves;
-  push(route, routes[size_t(route)].in[size_t(Port::West)], word);
+  push(*routes[size_t(route)].in[size_t(Port::West)], word);
 }
 
 // ---------------------------------------------------------------- reports
@@ -474,12 +466,11 @@ std::optional<RouteNow> Fabric::routeNow(int pe, int color) const {
 void Fabric::addTo(WaitGraph &graph) const {
   for (const Route &route : routes) {
     const Coordinate pe = mesh.coordinate(route.pe);
-    auto holds = [&](int buffer) {
-      return buffer != none && !buffers[size_t(buffer)].empty();
+    auto holds = [](const Buffer *buffer) {
+      return buffer && !buffer->empty();
     };
     if (holds(route.inbox))
-      graph.addDelivered(pe, route.color,
-                         buffers[size_t(route.inbox)].queue.size());
+      graph.addDelivered(pe, route.color, route.inbox->queue.size());
     for (Port port : allPorts)
       if (holds(route.in[size_t(port)]))
         graph.addWords(pe, route.color, port);
@@ -492,11 +483,10 @@ std::vector<std::string> Fabric::describeQueues(int pe) const {
     const int at = routeAt(pe, color);
     if (at == none)
       continue;
-    auto add = [&](int buffer, const std::string &where) {
-      if (buffer != none && !buffers[size_t(buffer)].empty())
+    auto add = [&](const Buffer *buffer, const std::string &where) {
+      if (buffer && !buffer->empty())
         lines.push_back("color " + std::to_string(color) + ": " +
-                        std::to_string(buffers[size_t(buffer)].queue.size()) +
-                        " " + where);
+                        std::to_string(buffer->queue.size()) + " " + where);
     };
     const Route &route = routes[size_t(at)];
     add(route.inbox, "for the PE");

@@ -81,7 +81,7 @@ public:
   Observer *observer = nullptr;
 
 private:
-  static constexpr int none = -1, sink = -2, overEdge = -3, unresolved = -4;
+  static constexpr int none = -1;
 
   /// One color at one router.
   struct Route {
@@ -89,11 +89,9 @@ private:
     uint8_t color;
     bool fixed; ///< nothing changes its receive port
     pe::Switch state;
-    std::array<int, 5> in{none, none, none, none, none}; ///< buffers by port
-    std::array<int, 5> out{unresolved, unresolved, unresolved, unresolved,
-                           unresolved};
-    int inbox = none; ///< buffer of the PE
     int filter = none;
+    std::array<Buffer *, 5> in{}, out{}; ///< by port; null: not looked up yet
+    Buffer *inbox = nullptr;             ///< of the PE
   };
   struct Router {
     uint64_t candidates = 0; ///< colors whose oldest wavelet may move
@@ -115,11 +113,11 @@ private:
   void deliver(int route, const Word &word);
   void dropLater(int route);
   void refresh(int route);
-  int resolve(int route, program::Port port);
-  int inputBuffer(int route, program::Port port, uint32_t sender);
-  int inboxBuffer(int route);
+  Buffer &resolve(int route, program::Port port);
+  Buffer &inputBuffer(int route, program::Port port, uint32_t sender);
+  Buffer &inboxBuffer(int route);
   int closedRoute(int pe, int color);
-  void push(int route, int buffer, const Word &word);
+  void push(Buffer &into, const Word &word);
   Word pop(Buffer &buffer);
   void queue(int route);
   std::string place(int pe, int color) const;
@@ -136,6 +134,7 @@ private:
   std::vector<Router> routers;
   std::deque<Buffer> buffers; ///< PEs know those of their ramps
   Buffer nowhere;             ///< what never comes
+  Buffer sink, beyond; ///< of launch wavelets that start nothing; the edge
   std::vector<pe::Filter> filters;
   std::vector<int> active; ///< routers to visit in this cycle
   uint64_t moves = 0;
