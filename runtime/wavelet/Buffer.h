@@ -48,6 +48,21 @@ public:
     return word;
   }
 
+  /// Drops a word that has `ramp` cycles to go, if it is not the last that is
+  /// to be dropped and none is before it: it is taken in the very cycle in
+  /// which it is ready. Until then it needs no place. As a ramp passes one word
+  /// a cycle, there are fewer than would fill the buffer, unless as many have
+  /// come behind them, and then they are gone.
+  bool dropAlone(const Word &word, int ramp) {
+    if (toDrop < 2 || !empty() || word.ready <= lastTaken ||
+        capacity <= size_t(ramp))
+      return false;
+    --toDrop;
+    lastTaken = word.ready;
+    takenNow = 1;
+    return true;
+  }
+
   uint32_t sender;
   int32_t route;
 

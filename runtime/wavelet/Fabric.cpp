@@ -304,6 +304,8 @@ void Fabric::deliver(int index, const Word &word) {
                          !filters[size_t(route.filter)].pass(word.payload))
     return;
   Buffer &inbox = *route.inbox;
+  if (!observer && inbox.dropAlone(word, ramp))
+    return;
   inbox.push(word);
   if (inbox.toDrop > 0) {
     if (inbox.queue.size() == 1)
