@@ -6,14 +6,15 @@
 
 #include "runtime/pe/Code.h"
 #include "runtime/pe/Coordinate.h"
+#include "runtime/program/Ports.h"
 
 #include <vector>
 
 namespace wsec::runtime {
 
 inline Coordinate neighbour(Coordinate pe, program::Port port) {
-  constexpr int dx[] = {0, 0, 1, -1, 0}, dy[] = {-1, 1, 0, 0, 0};
-  return {pe.x + dx[int(port)], pe.y + dy[int(port)]};
+  const Way way = wayOf(port);
+  return {pe.x + way.x, pe.y + way.y};
 }
 
 struct Mesh {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/engine/Router.h"
 
+#include "runtime/engine/Mesh.h"
 #include "runtime/program/Errors.h"
 
 namespace wsec::runtime {
@@ -43,24 +44,16 @@ void RouterTables::addRule(const program::RouteRule &rule) {
     }
 }
 
-Flow RouterTables::trace(int color, Coordinate from, Port port) const {
+void RouterTables::follow(int color, Coordinate from, Port port,
+                          const Visit &visit) const {
   struct Step {
     Coordinate pe;
     Port entered;
     int hops;
   };
-  struct Direction {
-    Port out, in;
-    int dx, dy;
-  };
-  static constexpr Direction directions[] = {{Port::North, Port::South, 0, -1},
-                                             {Port::South, Port::North, 0, 1},
-                                             {Port::East, Port::West, 1, 0},
-                                             {Port::West, Port::East, -1, 0}};
-  Flow flow;
   std::vector<Step> pending{{from, port, 0}};
   while (!pending.empty()) {
-    Step step = pending.back();
+    const Step step = pending.back();
     pending.pop_back();
     if (!hasRule(color, step.pe))
       throw Error(ErrorClass::MissingRoute,
@@ -73,23 +66,32 @@ Flow RouterTables::trace(int color, Coordinate from, Port port) const {
                   place(color, step.pe) + ": a wavelet enters from " +
                       portName(step.entered) + " where the router receives " +
                       portName(receive(color, step.pe)));
-    if (transmits(color, step.pe, Port::Ramp))
-      flow.delivered.push_back({step.pe, step.hops});
-    for (const Direction &direction : directions) {
-      if (!transmits(color, step.pe, direction.out))
+    for (Port out :
+         {Port::Ramp, Port::North, Port::South, Port::East, Port::West}) {
+      if (!transmits(color, step.pe, out))
         continue;
-      Coordinate next{step.pe.x + direction.dx, step.pe.y + direction.dy};
-      if (next.x >= 0 && next.x < meshWidth && next.y >= 0 &&
-          next.y < meshHeight)
-        pending.push_back({next, direction.in, step.hops + 1});
-      else if (direction.out == Port::East)
-        flow.exits.push_back({step.pe, step.hops + 1});
-      else
+      const Coordinate next = neighbour(step.pe, out);
+      const bool inside = next.x >= 0 && next.x < meshWidth && next.y >= 0 &&
+                          next.y < meshHeight;
+      if (!inside && out != Port::East)
         throw Error(ErrorClass::MissingRoute,
-                    place(color, step.pe) + " leads over the " +
-                        portName(direction.out) + " edge of the mesh");
+                    place(color, step.pe) + " leads over the " + portName(out) +
+                        " edge of the mesh");
+      visit(step.pe, out, step.hops, inside);
+      if (inside && out != Port::Ramp)
+        pending.push_back({next, opposite(out), step.hops + 1});
     }
   }
+}
+
+Flow RouterTables::trace(int color, Coordinate from, Port port) const {
+  Flow flow;
+  follow(color, from, port, [&](Coordinate pe, Port out, int hops, bool on) {
+    if (out == Port::Ramp)
+      flow.delivered.push_back({pe, hops});
+    else if (!on)
+      flow.exits.push_back({pe, hops + 1});
+  });
   return flow;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/program/program_generated.h"
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace wsec::runtime {
@@ -52,7 +53,13 @@ public:
   }
 
   /// Follows a wavelet that enters the router of `from` through `port` (RAMP:
-  /// sent by the PE itself). Throws MissingRoute or RouteConflict.
+  /// sent by the PE itself). Throws MissingRoute or RouteConflict. `Visit` is
+  /// told of every port that it leaves a router by, of the links it has passed
+  /// before, and whether the port leads over no edge of the mesh.
+  using Visit = std::function<void(Coordinate pe, program::Port out, int hops,
+                                   bool inside)>;
+  void follow(int color, Coordinate from, program::Port port,
+              const Visit &visit) const;
   Flow trace(int color, Coordinate from, program::Port port) const;
 
 private:

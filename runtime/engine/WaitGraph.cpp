@@ -2,6 +2,7 @@
 #include "runtime/engine/WaitGraph.h"
 
 #include "runtime/engine/Launches.h"
+#include "runtime/engine/Mesh.h"
 #include "runtime/engine/Rectangles.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/Ports.h"
@@ -61,11 +62,6 @@ static std::string lower(Port port) {
 
 static std::string colorName(int color) {
   return "color " + std::to_string(color);
-}
-
-static Coordinate neighbourOf(Coordinate pe, Port port) {
-  return {pe.x + (port == Port::East) - (port == Port::West),
-          pe.y + (port == Port::South) - (port == Port::North)};
 }
 
 /// The queue between a PE and its router that holds a color's words.
@@ -167,7 +163,7 @@ std::optional<Coordinate> WaitGraph::towardsSender(Coordinate pe, int color,
                                              : deafTo(port, pe));
   if (route->receive == Port::Ramp)
     return endsWith({"the words come from", pe, true});
-  const Coordinate next = neighbourOf(pe, route->receive);
+  const Coordinate next = neighbour(pe, route->receive);
   if (!inMesh(next))
     return endsWith(hostFor(pe.y, color));
   const std::optional<RouteNow> from = routeOf(next, color);
@@ -266,7 +262,7 @@ std::vector<std::pair<Coordinate, Port>> WaitGraph::nextOf(Coordinate pe,
     return next;
   for (Port port : {Port::North, Port::South, Port::East, Port::West})
     if (route->transmit >> unsigned(port) & 1)
-      if (const Coordinate at = neighbourOf(pe, port); inMesh(at))
+      if (const Coordinate at = neighbour(pe, port); inMesh(at))
         next.push_back({at, opposite(port)});
   return next;
 }

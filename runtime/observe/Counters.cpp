@@ -125,41 +125,21 @@ void Counters::followRoutes() {
   if (!any)
     return;
   const RouterTables router(program);
+  /// Along the tree of one source; the engine has checked that it is one.
+  auto follow = [&](int color, int from, Port entersBy, uint64_t words) {
+    router.follow(color, {from % meshWidth, from / meshWidth}, entersBy,
+                  [&](Coordinate pe, Port out, int, bool) {
+                    linkWords(pe.y * meshWidth + pe.x, out) += words;
+                  });
+  };
   for (int color = 0; color < int(sentOn.size()); ++color) {
     const auto &sent = sentOn[size_t(color)], &rows = entered[size_t(color)];
     for (size_t pe = 0; pe < sent.size(); ++pe)
       if (sent[pe] > 0)
-        follow(router, color, int(pe), Port::Ramp, sent[pe]);
+        follow(color, int(pe), Port::Ramp, sent[pe]);
     for (size_t row = 0; row < rows.size(); ++row)
       if (rows[row] > 0)
-        follow(router, color, int(row) * meshWidth, Port::West, rows[row]);
-  }
-}
-
-/// Along the tree of one source; the engine has checked that it is one.
-void Counters::follow(const RouterTables &router, int color, int from,
-                      Port entersBy, uint64_t words) {
-  constexpr int dx[] = {0, 0, 1, -1}, dy[] = {-1, 1, 0, 0};
-  constexpr Port opposite[] = {Port::South, Port::North, Port::West,
-                               Port::East};
-  std::vector<std::pair<Coordinate, Port>> pending{
-      {{from % meshWidth, from / meshWidth}, entersBy}};
-  while (!pending.empty()) {
-    const auto [pe, entered] = pending.back();
-    pending.pop_back();
-    if (!router.hasRule(color, pe) || router.receive(color, pe) != entered)
-      continue;
-    for (int port = 0; port < 5; ++port) {
-      if (!router.transmits(color, pe, Port(port)))
-        continue;
-      linkWords(pe.y * meshWidth + pe.x, Port(port)) += words;
-      if (Port(port) == Port::Ramp)
-        continue;
-      const Coordinate next{pe.x + dx[port], pe.y + dy[port]};
-      if (next.x >= 0 && next.x < meshWidth && next.y >= 0 &&
-          next.y < meshHeight)
-        pending.push_back({next, opposite[port]});
-    }
+        follow(color, int(row) * meshWidth, Port::West, rows[row]);
   }
 }
 

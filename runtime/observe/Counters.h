@@ -66,8 +66,6 @@ private:
 
   void notePeak(LinkPeak &peak, uint64_t words, double first, double last);
   void followRoutes();
-  void follow(const class RouterTables &router, int color, int pe,
-              program::Port port, uint64_t words);
   uint64_t &linkWords(int pe, program::Port port) {
     return links[size_t(pe) * 5 + size_t(port)];
   }

@@ -25,6 +25,16 @@ constexpr program::Port opposite(program::Port port) {
   return Port::Ramp;
 }
 
+/// Columns and rows to the neighbour at the other end of a link.
+struct Way {
+  int x = 0, y = 0;
+};
+constexpr Way wayOf(program::Port port) {
+  using program::Port;
+  return {(port == Port::East) - (port == Port::West),
+          (port == Port::South) - (port == Port::North)};
+}
+
 /// Where a router receives a color, and the bit set of where it sends it.
 struct RoutePorts {
   program::Port receive;

@@ -151,13 +151,11 @@ void ColorChecker::placeRules() {
 /// of a PE ever transmits to; -1 beyond the mesh.
 template <class Visit>
 void ColorChecker::forEachLink(int64_t pe, const Visit &visit) {
-  static constexpr std::pair<int, int> ways[] = {
-      {0, -1}, {0, 1}, {1, 0}, {-1, 0}}; // by port
   const unsigned transmit = everTransmits(*ruleAt(pe));
   for (unsigned port = 0; port < 4; ++port)
     if (transmit >> port & 1) {
-      const int64_t x = pe % width + ways[port].first,
-                    y = pe / width + ways[port].second;
+      const Way way = wayOf(Port(port));
+      const int64_t x = pe % width + way.x, y = pe / width + way.y;
       const bool isInside = x >= 0 && x < width && y >= 0 && y < height;
       visit(Port(port), isInside ? y * width + x : -1);
     }

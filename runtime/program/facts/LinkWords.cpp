@@ -71,26 +71,17 @@ private:
       }
       sources[size_t(at)] = none; // what goes round has no source
       way.push_back(at);
-      const int x = at % width, y = at / width;
-      switch (receives[size_t(at)]) {
-      case uint8_t(Port::Ramp):
-        source = at;
-        break;
-      case uint8_t(Port::West):
-        x == 0 ? source = pes() + y : at -= 1;
-        break;
-      case uint8_t(Port::East):
-        x == width - 1 ? source = none : at += 1;
-        break;
-      case uint8_t(Port::North):
-        y == 0 ? source = none : at -= width;
-        break;
-      case uint8_t(Port::South):
-        y == height - 1 ? source = none : at += width;
-        break;
-      default:
+      const auto from = Port(receives[size_t(at)]);
+      const Way back = wayOf(from);
+      const int x = at % width + back.x, y = at / width + back.y;
+      if (receives[size_t(at)] == unrouted)
         source = none;
-      }
+      else if (from == Port::Ramp)
+        source = at;
+      else if (x >= 0 && x < width && y >= 0 && y < height)
+        at = int(index(x, y));
+      else
+        source = from == Port::West ? pes() + y : none;
     }
     for (int at : way)
       sources[size_t(at)] = source;

@@ -121,8 +121,8 @@ void Fabric::connect(size_t index) {
   for (Port port : {Port::North, Port::South, Port::East, Port::West}) {
     if (!(transmit >> unsigned(port) & 1))
       continue;
-    int64_t x = place.x + (port == Port::East) - (port == Port::West);
-    int64_t y = place.y + (port == Port::South) - (port == Port::North);
+    const Way way = wayOf(port);
+    const int64_t x = place.x + way.x, y = place.y + way.y;
     if (x < 0 || y < 0 || x >= machine.width() || y >= machine.height())
       continue;
     const size_t neighbour = placeAt(x, y);
