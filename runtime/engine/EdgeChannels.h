@@ -108,20 +108,6 @@ private:
   uint64_t stalled = 0;
 };
 
-/// The channels of the west edge.
-class WestEdge {
-public:
-  virtual ~WestEdge() = default;
-  /// From cycle `when` on the streams of launches below `launches` flow, and
-  /// launch wavelets.
-  virtual void open(size_t launches, int64_t when) = 0;
-  /// An intermediate tensor is complete in the store: what waited for it goes
-  /// on.
-  virtual void resume() = 0;
-  /// What each row did, from the north.
-  virtual std::vector<EdgeUse> use() const = 0;
-};
-
 /// Takes the data words that leave the mesh over its east edge.
 class EastEdge {
 public:

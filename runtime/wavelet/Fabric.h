@@ -4,7 +4,10 @@
 #ifndef RUNTIME_WAVELET_FABRIC_H
 #define RUNTIME_WAVELET_FABRIC_H
 
-#include "runtime/engine/SteppedRun.h"
+#include "runtime/engine/EdgeChannels.h"
+#include "runtime/engine/Mesh.h"
+#include "runtime/engine/WaitGraph.h"
+#include "runtime/pe/Fabric.h"
 #include "runtime/pe/Filter.h"
 #include "runtime/pe/Switch.h"
 #include "runtime/wavelet/Agenda.h"
@@ -12,7 +15,9 @@
 
 #include <array>
 #include <deque>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace wsec::runtime::wavelet {
@@ -33,7 +38,7 @@ inline constexpr uint32_t indexOf(uint32_t entry) {
 /// the same output the one after the last that was served goes first. A
 /// wavelet leaves through all ports of its route in one cycle, or stays. A
 /// blocked color never stops another.
-class Fabric : public ReportingFabric {
+class Fabric : public pe::Fabric {
 public:
   Fabric(const program::Program &program, const Mesh &mesh, Agenda &agenda,
          EastEdge &east);
@@ -70,11 +75,16 @@ public:
 
   // ---- reports
 
-  Cycle latest() const override { return agenda.now(); }
-  std::optional<RouteNow> routeNow(int pe, int color) const override;
-  void addTo(WaitGraph &graph) const override;
-  std::vector<std::pair<int, int>> leftOver() const override;
-  std::vector<std::string> describeQueues(int pe) const override;
+  /// The last cycle in which anything happened.
+  Cycle latest() const { return agenda.now(); }
+  /// What a color does in a router now; nothing if it has no route there.
+  std::optional<RouteNow> routeNow(int pe, int color) const;
+  /// Adds the words that wait.
+  void addTo(WaitGraph &graph) const;
+  /// PEs and colors of words that nobody has taken.
+  std::vector<std::pair<int, int>> leftOver() const;
+  /// A line for each place of a PE and its router at which words wait.
+  std::vector<std::string> describeQueues(int pe) const;
   /// Links and ramps that wavelets passed.
   uint64_t hops() const { return moves; }
 

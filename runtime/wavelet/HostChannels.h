@@ -12,15 +12,21 @@
 
 namespace wsec::runtime::wavelet {
 
-/// Every row has one link into the mesh: a word per cycle.
-class HostChannels : public WestEdge {
+/// The channels of the west edge. Every row has one link into the mesh: a word
+/// per cycle.
+class HostChannels {
 public:
   HostChannels(const Call &call, HostPort &host, const StoreOrder &order,
                Fabric &fabric, Agenda &agenda);
 
-  void open(size_t launches, int64_t when) override;
-  void resume() override;
-  std::vector<EdgeUse> use() const override;
+  /// From cycle `when` on the streams of launches below `launches` flow, and
+  /// launch wavelets.
+  void open(size_t launches, int64_t when);
+  /// An intermediate tensor is complete in the store: what waited for it goes
+  /// on.
+  void resume();
+  /// What each row did, from the north.
+  std::vector<EdgeUse> use() const;
   /// A row is due in the agenda.
   void step(int row);
 

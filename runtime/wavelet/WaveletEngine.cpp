@@ -2,7 +2,7 @@
 #include "runtime/wavelet/WaveletEngine.h"
 
 #include "runtime/pe/VectorKernels.h"
-#include "runtime/wavelet/HostChannels.h"
+#include "runtime/wavelet/SteppedRun.h"
 
 namespace wsec::runtime {
 

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A run by the engine that looks at PEs one by one: its launches and copies,
-// and what is said of it at the end.
-#ifndef RUNTIME_ENGINE_STEPPEDRUN_H
-#define RUNTIME_ENGINE_STEPPEDRUN_H
+// A run: its launches and copies, and what is said of it at the end.
+#ifndef RUNTIME_WAVELET_STEPPEDRUN_H
+#define RUNTIME_WAVELET_STEPPEDRUN_H
 
-#include "runtime/engine/EdgeChannels.h"
-#include "runtime/engine/Mesh.h"
 #include "runtime/engine/PersistentState.h"
-#include "runtime/engine/WaitGraph.h"
 #include "runtime/pe/Processor.h"
+#include "runtime/wavelet/HostChannels.h"
 
 #include <functional>
 #include <optional>
@@ -17,29 +14,14 @@
 #include <utility>
 #include <vector>
 
-namespace wsec::runtime {
-
-/// A fabric that says what is on it.
-class ReportingFabric : public pe::Fabric {
-public:
-  /// The last cycle in which anything happened.
-  virtual pe::Cycle latest() const = 0;
-  /// What a color does in a router now; nothing if it has no route there.
-  virtual std::optional<RouteNow> routeNow(int pe, int color) const = 0;
-  /// Adds the words that wait.
-  virtual void addTo(WaitGraph &graph) const = 0;
-  /// PEs and colors of words that nobody has taken.
-  virtual std::vector<std::pair<int, int>> leftOver() const = 0;
-  /// A line for each place of a PE and its router at which words wait.
-  virtual std::vector<std::string> describeQueues(int pe) const = 0;
-};
+namespace wsec::runtime::wavelet {
 
 class SteppedRun : public Inspection {
 public:
   /// `state` may be null. It is left alone unless the run comes to its end.
   SteppedRun(const Call &call, PersistentState *state, const Mesh &mesh,
              const EngineOptions &options, HostPort &host, LaunchLog &launches,
-             WestEdge &west, EastChannels &east, ReportingFabric &fabric);
+             HostChannels &west, EastChannels &east, Fabric &fabric);
 
   /// `settle` steps whoever is due, cycle by cycle, until nobody is.
   RunResult run(const std::function<void()> &settle);
@@ -81,13 +63,13 @@ private:
   HostPort &host;
   Observer *const observer;
   LaunchLog &launches;
-  WestEdge &west;
+  HostChannels &west;
   EastChannels &east;
-  ReportingFabric &fabric;
+  Fabric &fabric;
   pe::Wafer wafer;
   std::vector<pe::Processor> processors; ///< by PE
 };
 
-} // namespace wsec::runtime
+} // namespace wsec::runtime::wavelet
 
-#endif // RUNTIME_ENGINE_STEPPEDRUN_H
+#endif // RUNTIME_WAVELET_STEPPEDRUN_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/engine/SteppedRun.h"
+#include "runtime/wavelet/SteppedRun.h"
 
 #include "runtime/engine/HostCopies.h"
 #include "runtime/engine/Launches.h"
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <map>
 
-namespace wsec::runtime {
+namespace wsec::runtime::wavelet {
 
 using pe::Cycle;
 using pe::Processor;
@@ -19,8 +19,8 @@ using pe::Time;
 
 SteppedRun::SteppedRun(const Call &call, PersistentState *state,
                        const Mesh &mesh, const EngineOptions &options,
-                       HostPort &host, LaunchLog &launches, WestEdge &west,
-                       EastChannels &east, ReportingFabric &fabric)
+                       HostPort &host, LaunchLog &launches, HostChannels &west,
+                       EastChannels &east, Fabric &fabric)
     : call(call), state(state), program(call.program()), mesh(mesh), host(host),
       observer(options.observer), launches(launches), west(west), east(east),
       fabric(fabric),
@@ -267,4 +267,4 @@ std::vector<std::string> SteppedRun::queues(int pe) const {
   return fabric.describeQueues(pe);
 }
 
-} // namespace wsec::runtime
+} // namespace wsec::runtime::wavelet
