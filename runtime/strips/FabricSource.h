@@ -69,10 +69,14 @@ public:
   /// Takes chunks of one lane as they are, of words that it has asked for or,
   /// if it has those, of others; at most `most` words. One that no channel
   /// paces and that has more than `unpaced` comes alone. None of a window.
-  void take(size_t most, std::vector<Chunk> &into, size_t unpaced,
+  /// False if it must wait.
+  bool take(size_t most, std::vector<Chunk> &into, size_t unpaced,
             Actor &reader) {
-    received += queue->take(hasAll() ? most : wordsAsked - received, most, lane,
-                            into, unpaced, reader);
+    const std::optional<size_t> words =
+        queue->take(hasAll() ? most : wordsAsked - received, most, lane, into,
+                    unpaced, reader);
+    received += words.value_or(0);
+    return words.has_value();
   }
   bool takesChunks() const { return lane >= 0 && !windowed; }
   /// Words that came unasked, `uses` of them used, count as asked for.

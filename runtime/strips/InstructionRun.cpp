@@ -231,7 +231,7 @@ size_t InstructionRun::fit(Source &source, size_t available) {
 
 /// Sends words. What channels bring is paced by who takes it; of others, some
 /// have to be taken before the next can leave.
-void InstructionRun::send(const Chunk &chunk, Actor &actor) {
+void InstructionRun::send(Chunk chunk, Actor &actor) {
   awaitsTaken = !chunk.paced && chunk.words() > links->leastRoom;
   isPaced |= chunk.paced;
   if (awaitsTaken)
@@ -240,7 +240,7 @@ void InstructionRun::send(const Chunk &chunk, Actor &actor) {
   if (site.lane < 0)
     links->push(chunk, its);
   else
-    links->push(chunk, site.lane, its);
+    links->push(std::move(chunk), site.lane, its);
   if (awaitsTaken)
     --ticket.open;
 }
@@ -248,7 +248,9 @@ void InstructionRun::send(const Chunk &chunk, Actor &actor) {
 /// Until all is sent.
 void InstructionRun::openTicket(Actor &actor) {
   ticket.sender = &actor;
-  ticket.own = &site.world.queue(site.strip, sendColor);
+  if (!ownQueue)
+    ownQueue = &site.world.queue(site.strip, sendColor);
+  ticket.own = ownQueue;
   ticket.open = 1;
   ticket.when = 0;
   ticket.released = false;
@@ -292,8 +294,15 @@ bool InstructionRun::step(Actor &actor) {
   const bool asks = relays && sources[0].fabric->isAsked();
   if (asks)
     askToForward(actor);
-  if (relays && forwardChunks(actor))
+  const Passed passed = relays ? forwardChunks(actor) : Passed::None;
+  if (passed == Passed::Some)
     return true;
+  if (passed == Passed::Waits) {
+    if (!asks && sources[0].fabric->isAsked())
+      return true; // It is to ask first.
+    waitsForColor = sources[0].color;
+    return false;
+  }
   for (Source &source : sources)
     if (source.fabric && !source.fabric->peek(source.chunk, actor)) {
       if (relays && !asks && source.fabric->isAsked())
@@ -343,22 +352,22 @@ bool InstructionRun::forwards() const {
 }
 
 /// Passes on whole chunks that one lane has got, all at once, until one comes
-/// of which others have to take words first; false if there are none, or no
-/// room.
-bool InstructionRun::forwardChunks(Actor &actor) {
+/// of which others have to take words first; none if there is no room.
+InstructionRun::Passed InstructionRun::forwardChunks(Actor &actor) {
   Source &source = sources[0];
   if (!source.fabric->takesChunks() || links->full(actor, site.lane))
-    return false;
+    return Passed::None;
   thread_local std::vector<Chunk> chunks; // Memory that is used again.
   chunks.clear();
-  source.fabric->take(steps - done, chunks, links->leastRoom, actor);
+  if (!source.fabric->take(steps - done, chunks, links->leastRoom, actor))
+    return Passed::Waits;
   const size_t before = done;
   for (Chunk &chunk : chunks) {
     const size_t words = chunk.words();
     if (!chunk.paced && words > links->leastRoom) {
       source.chunk = std::move(chunk);
       forward(words, true, actor);
-      return true;
+      return Passed::Some;
     }
     double first;
     source.chunk = std::move(chunk);
@@ -371,24 +380,28 @@ bool InstructionRun::forwardChunks(Actor &actor) {
     source.fabric->acknowledge(std::exchange(taking, now), now, words);
   }
   site.world.count(site.strip, 0, done - before);
-  if (done > before)
-    links->push(chunks, site.lane);
-  return done > before;
+  if (done == before)
+    return Passed::None;
+  links->push(chunks, site.lane);
+  return Passed::Some;
 }
 
-/// `taken`: from the queue.
+/// `taken`: from the queue, the whole chunk.
 void InstructionRun::forward(size_t available, bool taken, Actor &actor) {
-  Chunk sent =
-      sources[0].chunk.part(0, std::min(available, sources[0].chunk.words()));
-  size_t words = sent.words();
+  Chunk &chunk = sources[0].chunk, sent;
+  if (!taken)
+    sent = chunk.part(0, std::min(available, chunk.words()));
+  const size_t words = taken ? available : sent.words();
   double first;
   advanceTime(words, first);
+  if (taken)
+    sent = std::move(chunk);
   sent.first = first;
   sent.last = now;
   if (!taken)
     sources[0].fabric->pop(words);
   done += words;
-  send(sent, actor);
+  send(std::move(sent), actor);
   site.world.count(site.strip, 0, words * size_t(lanes));
 }
 
@@ -416,8 +429,11 @@ void InstructionRun::advanceTime(size_t count, double &firstSent) {
       }
       begin = std::max({begin, source.chunk.first, source.fabric->dropped()});
       size_t words = source.group > 1 ? 1 : count;
-      last = std::max({last, source.chunk.arrival(words - 1),
-                       receivedAt((done + count) / source.group, source)});
+      last = std::max(
+          {last, source.chunk.arrival(words - 1),
+           receivedAt(source.group == 1 ? done + count
+                                        : (done + count) / source.group,
+                      source)});
     }
   firstSent = begin + cost.perStep;
   now = std::max(begin + double(count) * std::max(cost.perStep, rampPerStep()),

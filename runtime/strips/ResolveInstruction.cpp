@@ -292,12 +292,17 @@ void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
       [&](const AffineTerm &term) {
         return !term.atRunTime() && site.strip.varying[term.index];
       });
-  if (site.lane < 0 && lanes > 1 && varies && window.used)
+  if (site.lane < 0 && lanes > 1 && varies && window.used) {
+    std::vector<uint16_t> which;
+    for (const AffineTerm &term : operand.windowOffset.terms)
+      if (!term.atRunTime())
+        which.push_back(uint16_t(term.index));
     for (int lane = 0; lane < lanes; ++lane) {
-      const std::vector<int64_t> &scalars = site.strip.laneScalars(lane);
+      const std::vector<int64_t> &scalars = site.strip.laneScalars(lane, which);
       window.laneOffsets.push_back(
           offsetIn({scalars.data(), bindings.loops, bindings.locals}));
     }
+  }
   source.fabric.emplace(queue, lanes, site.lane, std::move(window));
 }
 
