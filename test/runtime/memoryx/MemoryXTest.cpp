@@ -537,6 +537,39 @@ TEST(OutPairsTest, HalvesGoToTwoRows) {
     }
 }
 
+TEST(OutRunsTest, StoresRunsThatLieEvenlyApart) {
+  // Of a [3, 2, 4] result the last dimension goes first.
+  constexpr int elements = 24;
+  for (size_t most : {1, 2, 5, 7, int(elements)}) {
+    ProgramBuilder builder(1, 1);
+    builder.addClass("all", 0, 1, 0, 1).routine(0);
+    addTensor(builder, "y", program::TensorRole::Output, {3, 2, 4});
+    builder.stream("drain", program::Direction::Out, 0, {});
+    builder.launch(0, {0});
+    program::HostStreamT &stream = *builder.source.streams[0];
+    stream.channels = {{0, 0, 1}};
+    stream.segments.push_back(makeSegment(0, 1, 0, {4, 2, 3}, {1, 4, 8}, 0));
+    stateCodeBytes(builder);
+    auto loaded = LoadedProgram::fromBytes(makeFile(builder));
+    TensorStore store(loaded);
+    store.clearOutputs();
+    MemoryX memory(store);
+    Words words, expected(elements), result(elements);
+    std::iota(expected.begin(), expected.end(), 0.f);
+    for (int i = 0; i < 4; ++i)
+      for (int k = 0; k < 2; ++k)
+        for (int j = 0; j < 3; ++j)
+          words.push_back(float(i + 4 * k + 8 * j));
+    for (size_t i = 0; i < elements; i += most) {
+      const size_t count = std::min(most, elements - i);
+      memory.store(0, 0, {words.data() + i, 1, count, count, nullptr});
+    }
+    memory.finish();
+    std::memcpy(result.data(), store.outputElements(0), 4 * elements);
+    EXPECT_EQ(result, expected) << most;
+  }
+}
+
 TEST_P(OutStreamTest, ScattersBlocksFromEastToWest) {
   // A [4, 10] result: rows over the PE rows, features over 3 columns.
   constexpr int width = 3, height = 4, features = 10;
