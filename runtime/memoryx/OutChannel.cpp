@@ -2,6 +2,7 @@
 #include "runtime/memoryx/OutChannel.h"
 #include "runtime/memoryx/Elements.h"
 #include "runtime/pe/HalfKernels.h"
+#include "runtime/pe/UnalignedFloat.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 
@@ -163,6 +164,8 @@ void OutChannel::storeRow(const WordView &words, size_t row) {
     while (available > 0) {
       const uint64_t within = filled % block.runLength();
       uint64_t part = storePairs(elements, available);
+      if (part == 0)
+        part = storeRuns(elements, available);
       if (part == 0) {
         part = std::min(available, block.runLength() - within);
         storeRun(elements,
@@ -196,6 +199,26 @@ uint64_t OutChannel::storePairs(const void *elements, uint64_t available) {
         {wire.type == program::ElementType::BF16, half, 1, size_t(count), 0, 0},
         words, half == HalfOf::Lower ? to : to + block.runStride());
   return 2 * count;
+}
+
+uint64_t OutChannel::storeRuns(const void *elements, uint64_t available) {
+  const program::Segment &its = *stream.segments()->Get(segment);
+  const uint64_t length = block.runLength();
+  if (wire.type != program::ElementType::F32 || its.accumulate() ||
+      block.rank < 2 || available < 2 * length || filled % length != 0 ||
+      tensors.tensor(its.tensor()).type() != program::ElementType::F32)
+    return 0;
+  const uint64_t run = filled / length;
+  const auto extent = uint64_t(block.extents[block.rank - 2]);
+  const uint64_t runs = std::min(available / length, extent - run % extent);
+  auto *to = reinterpret_cast<float *>(tensors.outputElements(its.tensor())) +
+             block.runStart(run);
+  const UnalignedFloat *from = static_cast<const float *>(elements);
+  for (uint64_t i = 0; i < runs; ++i)
+    for (uint64_t j = 0; j < length; ++j)
+      to[int64_t(i) * block.strides[block.rank - 2] +
+         int64_t(j) * block.runStride()] = *from++;
+  return runs * length;
 }
 
 size_t OutChannel::unpack(const WordView &words, size_t first, size_t count) {

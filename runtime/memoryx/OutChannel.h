@@ -63,6 +63,8 @@ private:
   /// Stores pairs whose first elements follow one another in the tensor, as the
   /// second ones do; returns how many elements, 0 if the block has none here.
   uint64_t storePairs(const void *elements, uint64_t available);
+  /// Stores floats of whole runs that lie evenly apart, likewise.
+  uint64_t storeRuns(const void *elements, uint64_t available);
   /// Words of 16-bit elements; returns how many they are.
   size_t unpack(const WordView &words, size_t first, size_t count);
 

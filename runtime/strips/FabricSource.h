@@ -8,6 +8,7 @@
 #include "runtime/strips/StripQueue.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace wsec::runtime {
@@ -28,6 +29,16 @@ public:
   FabricSource(StripQueue &queue, int lanes, int lane, Window cut)
       : queue(&queue), lanes(lanes), lane(lane), windowed(true),
         window(std::move(cut)) {}
+
+  /// Lanes take what is in their windows each at times of its own: from `start`
+  /// on, in `perStep` cycles each.
+  void takeByLane(double start, double perStep) {
+    if (!window.laneOffsets.empty())
+      pace = perStep, takers.assign(size_t(lanes), {start, start});
+    began = start;
+  }
+  /// When the last lane had what came up to now; none if all take the same.
+  std::optional<double> takenByLanes() const;
 
   /// Asks for the words of the next `uses`, and all that is dropped behind the
   /// last one; `demand` says how it takes those that it uses.
@@ -58,10 +69,14 @@ public:
   /// Takes chunks of one lane as they are, of words that it has asked for or,
   /// if it has those, of others; at most `most` words. One that no channel
   /// paces and that has more than `unpaced` comes alone. None of a window.
-  void take(size_t most, std::vector<Chunk> &into, size_t unpaced,
+  /// False if it must wait.
+  bool take(size_t most, std::vector<Chunk> &into, size_t unpaced,
             Actor &reader) {
-    received += queue->take(hasAll() ? most : wordsAsked - received, most, lane,
-                            into, unpaced, reader);
+    const std::optional<size_t> words =
+        queue->take(hasAll() ? most : wordsAsked - received, most, lane, into,
+                    unpaced, reader);
+    received += words.value_or(0);
+    return words.has_value();
   }
   bool takesChunks() const { return lane >= 0 && !windowed; }
   /// Words that came unasked, `uses` of them used, count as asked for.
@@ -82,14 +97,25 @@ public:
   size_t wordsReceived() const { return received; }
   /// Words received up to that of the last of `uses`, and all that is dropped
   /// behind the last one.
-  size_t wordsUntil(size_t uses) const;
+  size_t wordsUntil(size_t uses) const {
+    return wordsUntil(uses, window.offset);
+  }
 
 private:
+  /// One that takes words of its window, and drops the others.
+  struct Taker {
+    double now, taking; ///< since when, words that are not acknowledged
+    double dropped = 0;
+    size_t uses = 0;
+  };
   bool front(Chunk &words, Actor &reader);
   void take(size_t words);
   void drop(const Chunk &words, size_t count);
   bool peekWindow(Chunk &words, Actor &reader);
   bool peekLaneWindows(Chunk &words, Actor &reader);
+  size_t wordsUntil(size_t uses, size_t offset) const;
+  bool viewLanes(const Chunk &in, size_t periods);
+  void takeLane(int lane, const Chunk &in, size_t at);
   void cutLane(const Chunk &in, int lane, size_t at, size_t from, size_t to,
                size_t periods) const;
   /// What is left of the current period.
@@ -104,10 +130,13 @@ private:
   size_t wordsAsked = 0, usesAsked = 0;
   bool wholePeriods = false; ///< the last peek shows these
   double droppedAt = 0;
-  // For windows that differ among lanes: periods cut, and the one in work.
+  // For windows that differ among lanes: who takes them, if each does so at
+  // times of its own, periods cut, and the one in work.
   Fifo cut;
   Chunk partial;
   float *target = nullptr;
+  std::vector<Taker> takers;
+  double began = 0, pace = 0;
 };
 
 } // namespace wsec::runtime

@@ -56,6 +56,9 @@ void InstructionRun::start(double time) {
   if (forwards() && steps > 0)
     return; // It asks as others ask for what it passes on.
   for (Source &source : sources)
+    if (source.fabric && site.code.asynchronous())
+      source.fabric->takeByLane(now, cost.perStep);
+  for (Source &source : sources)
     if (source.fabric)
       source.fabric->ask(
           {now, cost.perStep * double(source.group), queued(source)},
@@ -79,72 +82,6 @@ int InstructionRun::echo() const {
   if (!hears)
     hears = links->reach(site.world.queue(site.strip, sendColor), site.lane);
   return *hears ? sendColor : -1;
-}
-
-double InstructionRun::apart(bool works) const {
-  // A step takes its word, and hears it, in every second cycle.
-  const bool hears = echo() >= 0;
-  const double perWord = (hears ? 2 : 1) * (works ? 2 : 1);
-  double cycles = hears ? perWord : 0;
-  for (const Source &source : sources)
-    if (source.fabric && source.fabric->periods() > 1 &&
-        source.fabric->windowWords() > 0) {
-      const auto words = double(source.fabric->windowWords());
-      // Those of the router in front of it wait, too.
-      const double held =
-          queued(source) + routerWords(site.world.image.machine);
-      // Columns take their words of a line one after the other.
-      const double line = feedCycles(words, held, perWord, hears) *
-                          double(source.fabric->periodWords()) / words;
-      cycles = std::max(perWord, line / words);
-    }
-  return cycles;
-}
-
-bool InstructionRun::isAhead() const {
-  if (wordsReceived() == 0)
-    return links != nullptr;
-  return apart(false) == 0 &&
-         std::all_of(sources, sources + 2, [](const Source &source) {
-           return !source.fabric || source.fabric->isFromHost();
-         });
-}
-
-bool InstructionRun::isOfRow() const {
-  const auto &source = sources[0].fabric;
-  return !links && source && source->isFromHost() && source->windowWords() > 0;
-}
-
-/// PEs take the `words` of their windows one after the other of a channel's
-/// period, in `apart` cycles each, and drop the others in one. A word enters
-/// when all have room, `held` words behind the last that the slowest took: the
-/// longest way through their steps decides.
-static double slowedBy(double apart, double words, double held, double period) {
-  const double whole = (words * apart + period - words) / period, // of one PE
-      next = apart * (words - held) / words; // from each to the next
-  // All of one, what is held, and on to the window that begins then.
-  const double windows = std::ceil((words + held) / words);
-  const double further =
-      windows * words <= period
-          ? (words * apart + (windows - 1) * words - held) / (windows * words)
-          : 1;
-  return std::max({1.0, whole, next, further});
-}
-
-Datapath::Slowed InstructionRun::slowed() const {
-  Datapath::Slowed slowed;
-  for (const Source &source : sources)
-    if (source.fabric && source.fabric->windowWords() > 0) {
-      const double words = double(source.fabric->windowWords());
-      // Those of the router in front of it wait, too.
-      const double held =
-          queued(source) + routerWords(site.world.image.machine);
-      const double period = double(source.fabric->periodWords());
-      const double byTwo = slowedBy(4, words, held, period);
-      if (byTwo > slowed.byTwo)
-        slowed = {slowedBy(2, words, held, period), byTwo, words / period};
-    }
-  return slowed;
 }
 
 /// Asks for what all receivers have asked for.
@@ -228,7 +165,7 @@ size_t InstructionRun::fit(Source &source, size_t available) {
 
 /// Sends words. What channels bring is paced by who takes it; of others, some
 /// have to be taken before the next can leave.
-void InstructionRun::send(const Chunk &chunk, Actor &actor) {
+void InstructionRun::send(Chunk chunk, Actor &actor) {
   awaitsTaken = !chunk.paced && chunk.words() > links->leastRoom;
   isPaced |= chunk.paced;
   if (awaitsTaken)
@@ -237,7 +174,7 @@ void InstructionRun::send(const Chunk &chunk, Actor &actor) {
   if (site.lane < 0)
     links->push(chunk, its);
   else
-    links->push(chunk, site.lane, its);
+    links->push(std::move(chunk), site.lane, its);
   if (awaitsTaken)
     --ticket.open;
 }
@@ -245,7 +182,9 @@ void InstructionRun::send(const Chunk &chunk, Actor &actor) {
 /// Until all is sent.
 void InstructionRun::openTicket(Actor &actor) {
   ticket.sender = &actor;
-  ticket.own = &site.world.queue(site.strip, sendColor);
+  if (!ownQueue)
+    ownQueue = &site.world.queue(site.strip, sendColor);
+  ticket.own = ownQueue;
   ticket.open = 1;
   ticket.when = 0;
   ticket.released = false;
@@ -289,8 +228,15 @@ bool InstructionRun::step(Actor &actor) {
   const bool asks = relays && sources[0].fabric->isAsked();
   if (asks)
     askToForward(actor);
-  if (relays && forwardChunks(actor))
+  const Passed passed = relays ? forwardChunks(actor) : Passed::None;
+  if (passed == Passed::Some)
     return true;
+  if (passed == Passed::Waits) {
+    if (!asks && sources[0].fabric->isAsked())
+      return true; // It is to ask first.
+    waitsForColor = sources[0].color;
+    return false;
+  }
   for (Source &source : sources)
     if (source.fabric && !source.fabric->peek(source.chunk, actor)) {
       if (relays && !asks && source.fabric->isAsked())
@@ -340,22 +286,22 @@ bool InstructionRun::forwards() const {
 }
 
 /// Passes on whole chunks that one lane has got, all at once, until one comes
-/// of which others have to take words first; false if there are none, or no
-/// room.
-bool InstructionRun::forwardChunks(Actor &actor) {
+/// of which others have to take words first; none if there is no room.
+InstructionRun::Passed InstructionRun::forwardChunks(Actor &actor) {
   Source &source = sources[0];
   if (!source.fabric->takesChunks() || links->full(actor, site.lane))
-    return false;
+    return Passed::None;
   thread_local std::vector<Chunk> chunks; // Memory that is used again.
   chunks.clear();
-  source.fabric->take(steps - done, chunks, links->leastRoom, actor);
+  if (!source.fabric->take(steps - done, chunks, links->leastRoom, actor))
+    return Passed::Waits;
   const size_t before = done;
   for (Chunk &chunk : chunks) {
     const size_t words = chunk.words();
     if (!chunk.paced && words > links->leastRoom) {
       source.chunk = std::move(chunk);
       forward(words, true, actor);
-      return true;
+      return Passed::Some;
     }
     double first;
     source.chunk = std::move(chunk);
@@ -368,24 +314,28 @@ bool InstructionRun::forwardChunks(Actor &actor) {
     source.fabric->acknowledge(std::exchange(taking, now), now, words);
   }
   site.world.count(site.strip, 0, done - before);
-  if (done > before)
-    links->push(chunks, site.lane);
-  return done > before;
+  if (done == before)
+    return Passed::None;
+  links->push(chunks, site.lane);
+  return Passed::Some;
 }
 
-/// `taken`: from the queue.
+/// `taken`: from the queue, the whole chunk.
 void InstructionRun::forward(size_t available, bool taken, Actor &actor) {
-  Chunk sent =
-      sources[0].chunk.part(0, std::min(available, sources[0].chunk.words()));
-  size_t words = sent.words();
+  Chunk &chunk = sources[0].chunk, sent;
+  if (!taken)
+    sent = chunk.part(0, std::min(available, chunk.words()));
+  const size_t words = taken ? available : sent.words();
   double first;
   advanceTime(words, first);
+  if (taken)
+    sent = std::move(chunk);
   sent.first = first;
   sent.last = now;
   if (!taken)
     sources[0].fabric->pop(words);
   done += words;
-  send(sent, actor);
+  send(std::move(sent), actor);
   site.world.count(site.strip, 0, words * size_t(lanes));
 }
 
@@ -407,10 +357,17 @@ void InstructionRun::advanceTime(size_t count, double &firstSent) {
   double begin = now, last = 0;
   for (Source &source : sources)
     if (source.fabric) {
+      if (const std::optional<double> taken = source.fabric->takenByLanes()) {
+        now = std::max(now, *taken); // Nothing is sent.
+        return;
+      }
       begin = std::max({begin, source.chunk.first, source.fabric->dropped()});
       size_t words = source.group > 1 ? 1 : count;
-      last = std::max({last, source.chunk.arrival(words - 1),
-                       receivedAt((done + count) / source.group, source)});
+      last = std::max(
+          {last, source.chunk.arrival(words - 1),
+           receivedAt(source.group == 1 ? done + count
+                                        : (done + count) / source.group,
+                      source)});
     }
   firstSent = begin + cost.perStep;
   now = std::max(begin + double(count) * std::max(cost.perStep, rampPerStep()),

@@ -210,7 +210,7 @@ private:
                          int lane = 0) const;
 
   bool step(Actor &actor);
-  void send(const Chunk &chunk, Actor &actor);
+  void send(Chunk chunk, Actor &actor);
   bool settle();
   void openTicket(Actor &actor);
   void awaitAll(Actor &actor);
@@ -219,7 +219,10 @@ private:
   Block chooseBlock(size_t available) const;
   bool forwards() const;
   void askToForward(Actor &actor);
-  bool forwardChunks(Actor &actor);
+  /// What became of chunks to pass on: there are none that can be passed on as
+  /// they are, some were, or it waits for them.
+  enum class Passed { None, Some, Waits };
+  Passed forwardChunks(Actor &actor);
   void forward(size_t available, bool taken, Actor &actor);
   Nest nestOf(const Block &block) const;
   void compute(const Block &block, Actor &actor);
@@ -257,6 +260,7 @@ private:
   std::optional<MemoryPattern> written, reads[2];
   std::optional<SramElements> target;
   const Links *links = nullptr;
+  const StripQueue *ownQueue = nullptr; ///< of what it sends, once it was asked
   int sendColor = -1;
   mutable std::optional<bool> hears; ///< its own words, once somebody asked
   bool ordered = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/LaneScalars.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace wsec::runtime {
@@ -29,6 +30,30 @@ LaneScalars::LaneScalars(const std::vector<size_t> &indices,
         column.values.push_back(Number(values[lane + place]));
   };
   std::apply([&](auto &...column) { (fill(column), ...); }, columns);
+  uint8_t number = 0;
+  auto note = [&](const auto &column) {
+    for (uint32_t i = 0; i < column.indices.size(); ++i) {
+      const size_t index = column.indices[i];
+      ofScalar.resize(std::max(ofScalar.size(), index + 1));
+      ofScalar[index] = {number, i};
+    }
+    ++number;
+  };
+  std::apply([&](const auto &...column) { (note(column), ...); }, columns);
+}
+
+void LaneScalars::copyTo(std::vector<int64_t> &scalars, size_t lane,
+                         const std::vector<uint16_t> &which) const {
+  for (uint16_t scalar : which) {
+    if (scalar >= ofScalar.size())
+      continue;
+    const auto [number, index] = ofScalar[scalar];
+    auto copy = [&, at = uint8_t(0)](const auto &column) mutable {
+      if (at++ == number)
+        scalars[scalar] = column.values[lane * column.indices.size() + index];
+    };
+    std::apply([&](const auto &...column) { (copy(column), ...); }, columns);
+  }
 }
 
 void LaneScalars::copyTo(std::vector<int64_t> &scalars, size_t lane) const {

@@ -20,6 +20,9 @@ public:
 
   /// Puts those of a lane in their places among all scalars.
   void copyTo(std::vector<int64_t> &scalars, size_t lane) const;
+  /// Some of them.
+  void copyTo(std::vector<int64_t> &scalars, size_t lane,
+              const std::vector<uint16_t> &which) const;
   size_t bytes() const;
 
 private:
@@ -30,6 +33,12 @@ private:
   };
   std::tuple<Column<int8_t>, Column<int16_t>, Column<int32_t>, Column<int64_t>>
       columns;
+  /// Of each scalar the column, if it is one of these, and the place in it.
+  struct Place {
+    uint8_t column = UINT8_MAX;
+    uint32_t index = 0;
+  };
+  std::vector<Place> ofScalar;
 };
 
 } // namespace wsec::runtime

@@ -286,7 +286,7 @@ MainThread::lanesThatAgree(const InstructionCode &code) {
   std::vector<std::pair<int, int>> groups;
   std::vector<int64_t> values, last;
   for (int lane : lanesAtWork()) {
-    const Bindings its = bindings(strip.laneScalars(lane), lane);
+    const Bindings its = bindings(strip.laneScalars(lane, code), lane);
     values.clear();
     for (const AffineFunction &extent : code.extents)
       values.push_back(extent.value(its));
@@ -318,7 +318,7 @@ void MainThread::executeInMemory(const InstructionCode &code) {
   for (const auto &[lane, count] : lanesThatAgree(code)) {
     world.spend(uint64_t(count));
     InstructionRun run({world, strip, code, launch, lane, count},
-                       bindings(strip.laneScalars(lane), lane));
+                       bindings(strip.laneScalars(lane, code), lane));
     checkPending(run);
     ownShare = run.share();
     run.start(begun);
@@ -351,7 +351,7 @@ void MainThread::executeLanes(const InstructionCode &code) {
     world.spend(1);
     runs.push_back(std::make_unique<InstructionRun>(
         RunSite{world, strip, code, launch, lane},
-        bindings(strip.laneScalars(lane), lane)));
+        bindings(strip.laneScalars(lane, code), lane)));
     InstructionRun &run = *runs.back();
     checkPending(run);
     if (code.asynchronous()) {

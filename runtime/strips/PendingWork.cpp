@@ -95,12 +95,29 @@ bool PendingWork::mayConflict(const InstructionRun &run) const {
          (bitOf(run.sends()) & sent) != 0;
 }
 
+/// Likewise of one use.
+bool PendingWork::mayConflict(const Use &use, const InstructionRun &run) {
+  auto meet = [](const std::optional<MemoryPattern> &one,
+                 const std::optional<MemoryPattern> &other) {
+    return one && other && one->overlaps(*other);
+  };
+  const std::optional<MemoryPattern> &its = run.destination();
+  const auto [a, b] = run.receives();
+  return meet(use.written, its) || meet(use.written, run.source(0)) ||
+         meet(use.written, run.source(1)) || meet(use.read[0], its) ||
+         meet(use.read[1], its) ||
+         (a >= 0 && (a == use.receives[0] || a == use.receives[1])) ||
+         (b >= 0 && (b == use.receives[0] || b == use.receives[1])) ||
+         (run.sends() >= 0 && run.sends() == use.sends);
+}
+
 std::string PendingWork::conflict(const InstructionRun &run) const {
   std::string what;
   if (atWork == 0 || !mayConflict(run))
     return what;
   anyIn(run.lane(), [&](int, const Use &use) {
-    what = conflict(use, run);
+    if (mayConflict(use, run))
+      what = conflict(use, run);
     return !what.empty();
   });
   return what;

@@ -42,6 +42,7 @@ private:
     int sends;
   };
   static std::string conflict(const Use &use, const InstructionRun &run);
+  static bool mayConflict(const Use &use, const InstructionRun &run);
   bool mayConflict(const InstructionRun &run) const;
   /// Calls `visit(lane, use)` for uses that concern a lane until it says true.
   template <class Visit>

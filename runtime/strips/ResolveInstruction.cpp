@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operands of an instruction at one place and time, and what the machine
-// refuses about them.
+// Operands of an instruction at one place and time, what the machine refuses
+// about them, and how fast their words come.
 #include "runtime/strips/InstructionRun.h"
 
+#include "runtime/engine/Mesh.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/check/Extents.h"
@@ -11,6 +12,7 @@
 #include "runtime/strips/MovedOperands.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace wsec::runtime {
 
@@ -292,12 +294,17 @@ void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
       [&](const AffineTerm &term) {
         return !term.atRunTime() && site.strip.varying[term.index];
       });
-  if (site.lane < 0 && lanes > 1 && varies && window.used)
+  if (site.lane < 0 && lanes > 1 && varies && window.used) {
+    std::vector<uint16_t> which;
+    for (const AffineTerm &term : operand.windowOffset.terms)
+      if (!term.atRunTime())
+        which.push_back(uint16_t(term.index));
     for (int lane = 0; lane < lanes; ++lane) {
-      const std::vector<int64_t> &scalars = site.strip.laneScalars(lane);
+      const std::vector<int64_t> &scalars = site.strip.laneScalars(lane, which);
       window.laneOffsets.push_back(
           offsetIn({scalars.data(), bindings.loops, bindings.locals}));
     }
+  }
   source.fabric.emplace(queue, lanes, site.lane, std::move(window));
 }
 
@@ -372,6 +379,74 @@ void InstructionRun::findOverlap() {
   for (int i = 0; i < 2; ++i)
     if (reads[i] && !(*reads[i] == *written) && reads[i]->overlaps(*written))
       ordered = true;
+}
+
+// ---------------------------------------------------------------- paces
+
+double InstructionRun::apart(bool works) const {
+  // A step takes its word, and hears it, in every second cycle.
+  const bool hears = echo() >= 0;
+  const double perWord = (hears ? 2 : 1) * (works ? 2 : 1);
+  double cycles = hears ? perWord : 0;
+  for (const Source &source : sources)
+    if (source.fabric && source.fabric->periods() > 1 &&
+        source.fabric->windowWords() > 0) {
+      const auto words = double(source.fabric->windowWords());
+      // Those of the router in front of it wait, too.
+      const double held =
+          queued(source) + routerWords(site.world.image.machine);
+      // Columns take their words of a line one after the other.
+      const double line = feedCycles(words, held, perWord, hears) *
+                          double(source.fabric->periodWords()) / words;
+      cycles = std::max(perWord, line / words);
+    }
+  return cycles;
+}
+
+bool InstructionRun::isAhead() const {
+  if (wordsReceived() == 0)
+    return links != nullptr;
+  return apart(false) == 0 &&
+         std::all_of(sources, sources + 2, [](const Source &source) {
+           return !source.fabric || source.fabric->isFromHost();
+         });
+}
+
+bool InstructionRun::isOfRow() const {
+  const auto &source = sources[0].fabric;
+  return !links && source && source->isFromHost() && source->windowWords() > 0;
+}
+
+/// PEs take the `words` of their windows one after the other of a channel's
+/// period, in `apart` cycles each, and drop the others in one. A word enters
+/// when all have room, `held` words behind the last that the slowest took: the
+/// longest way through their steps decides.
+static double slowedBy(double apart, double words, double held, double period) {
+  const double whole = (words * apart + period - words) / period, // of one PE
+      next = apart * (words - held) / words; // from each to the next
+  // All of one, what is held, and on to the window that begins then.
+  const double windows = std::ceil((words + held) / words);
+  const double further =
+      windows * words <= period
+          ? (words * apart + (windows - 1) * words - held) / (windows * words)
+          : 1;
+  return std::max({1.0, whole, next, further});
+}
+
+Datapath::Slowed InstructionRun::slowed() const {
+  Datapath::Slowed slowed;
+  for (const Source &source : sources)
+    if (source.fabric && source.fabric->windowWords() > 0) {
+      const double words = double(source.fabric->windowWords());
+      // Those of the router in front of it wait, too.
+      const double held =
+          queued(source) + routerWords(site.world.image.machine);
+      const double period = double(source.fabric->periodWords());
+      const double byTwo = slowedBy(4, words, held, period);
+      if (byTwo > slowed.byTwo)
+        slowed = {slowedBy(2, words, held, period), byTwo, words / period};
+    }
+  return slowed;
 }
 
 } // namespace wsec::runtime

@@ -45,6 +45,22 @@ public:
   /// Scalars of one lane, all of them, until the next call. For the strip's
   /// main thread only.
   const std::vector<int64_t> &laneScalars(int lane);
+  /// Likewise, but of those that differ only `which`.
+  const std::vector<int64_t> &laneScalars(int lane,
+                                          const std::vector<uint16_t> &which) {
+    if (scalarsOfLane.empty())
+      return laneScalars(lane);
+    varyingScalars.copyTo(scalarsOfLane, size_t(lane), which);
+    return scalarsOfLane;
+  }
+  /// Those that `instruction` looks at.
+  const std::vector<int64_t> &laneScalars(int lane,
+                                          const InstructionCode &instruction) {
+    // Windows of all lanes may differ without that these do.
+    const bool windows = instruction.a.windowed || instruction.b.windowed;
+    return windows ? laneScalars(lane)
+                   : laneScalars(lane, instruction.looseScalars);
+  }
   /// Whether all lanes do the same in `instruction`.
   bool uniform(const InstructionCode &instruction) {
     const Alike known = alike[size_t(instruction.index)];

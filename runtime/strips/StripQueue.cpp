@@ -91,7 +91,7 @@ void StripQueue::await(int from, int count, const Expected &expected) {
       continue;
     }
     for (const Taken &its :
-         recentOfLane.empty() ? recentOfAll : recentOfLane[size_t(lane)])
+         lanesDiffer ? recentOfLane[size_t(lane)] : recentOfAll)
       if (its.end >= word) {
         expected.ticket->taken(its.when(word) + expected.back);
         break;
@@ -134,8 +134,17 @@ void StripQueue::acknowledge(size_t words, double first, double last,
           take(takenByAll + takenByLane[size_t(l)], 1);
   }
   (lane < 0 ? takenByAll : takenByLane[size_t(lane)]) += words;
-  if (lane >= 0 && recentOfLane.empty())
-    recentOfLane.assign(size_t(lanes), recentOfAll);
+  noteTaken(words, first, last, lane);
+  if (done)
+    std::erase_if(watches, [&](const Watch &its) {
+      if (its.left == 0)
+        close(*its.expected.ticket);
+      return its.left == 0;
+    });
+}
+
+/// For those who will have sent these words.
+void StripQueue::noteTaken(size_t words, double first, double last, int lane) {
   // Nobody waits any more for those that end so long ago: their ends ascend.
   auto note = [&](std::vector<Taken> &recent, size_t taken, size_t given) {
     constexpr size_t some = 4; // of them go at once
@@ -148,17 +157,33 @@ void StripQueue::acknowledge(size_t words, double first, double last,
                                 }));
     recent.push_back({taken, words, first, last});
   };
-  if (recentOfLane.empty())
-    note(recentOfAll, takenByAll, givenToAll);
-  else
-    for (int l = std::max(0, lane); l < (lane < 0 ? lanes : lane + 1); ++l)
-      note(recentOfLane[size_t(l)], takenBy(l), givenTo(l));
-  if (done)
-    std::erase_if(watches, [&](const Watch &its) {
-      if (its.left == 0)
-        close(*its.expected.ticket);
-      return its.left == 0;
-    });
+  if (lane >= 0) {
+    if (!std::exchange(lanesDiffer, true))
+      recentOfLane.assign(size_t(lanes), recentOfAll);
+    together = 0;
+    return note(recentOfLane[size_t(lane)], takenBy(lane), givenTo(lane));
+  }
+  if (!lanesDiffer)
+    return note(recentOfAll, takenByAll, givenToAll);
+  for (int l = 0; l < lanes; ++l)
+    note(recentOfLane[size_t(l)], takenBy(l), givenTo(l));
+  together += words;
+  if (together > mostRoom)
+    joinHistories();
+}
+
+/// What lanes took that took different words before is of no interest any more.
+void StripQueue::joinHistories() {
+  const bool alike =
+      std::all_of(takenByLane.begin(), takenByLane.end(),
+                  [&](size_t its) { return its == takenByLane[0]; });
+  if (!alike)
+    return;
+  if (!takenByLane.empty())
+    takenByAll += takenByLane[0];
+  takenByLane.clear();
+  recentOfAll = recentOfLane[0];
+  lanesDiffer = false;
 }
 
 bool StripQueue::release() {
@@ -407,15 +432,15 @@ void StripQueue::pop(size_t words, int index) {
   wakeWriters();
 }
 
-size_t StripQueue::take(size_t enough, size_t most, int index,
-                        std::vector<Chunk> &into, size_t unpaced,
-                        Actor &actor) {
+std::optional<size_t> StripQueue::take(size_t enough, size_t most, int index,
+                                       std::vector<Chunk> &into, size_t unpaced,
+                                       Actor &actor) {
   std::lock_guard<SpinLock> guard(lock);
   splitShared();
   Lane &l = lane(index);
   if (l.fifo.empty()) {
     awaitWords(l, actor);
-    return 0;
+    return {};
   }
   size_t words = 0;
   for (bool alone = false; words < enough && !alone && !l.fifo.empty();) {
@@ -464,8 +489,11 @@ bool StripQueue::grow() {
 }
 
 StripQueue::History StripQueue::history() const {
-  return {givenToAll,  takenByAll,  givenToLane,
-          takenByLane, recentOfAll, recentOfLane};
+  History its{givenToAll,  takenByAll,  givenToLane,
+              takenByLane, recentOfAll, {}};
+  if (lanesDiffer)
+    its.recentOfLane = recentOfLane;
+  return its;
 }
 
 void StripQueue::goOn(History from, double cycles) {
@@ -483,7 +511,9 @@ void StripQueue::goOn(History from, double cycles) {
   givenToLane = std::move(from.givenToLane);
   takenByLane = std::move(from.takenByLane);
   recentOfAll = std::move(from.recentOfAll);
+  lanesDiffer = !from.recentOfLane.empty();
   recentOfLane = std::move(from.recentOfLane);
+  together = 0;
 }
 
 bool StripQueue::rests() const {

@@ -97,9 +97,11 @@ public:
   void pop(size_t words, int lane);
   /// Takes chunks of a lane as they are, at most `most` words, until there are
   /// `enough`. One that no channel paces and that has more than `unpaced` comes
-  /// alone. Returns their words; `reader` is woken later if the lane has none.
-  size_t take(size_t enough, size_t most, int lane, std::vector<Chunk> &into,
-              size_t unpaced, Actor &reader);
+  /// alone. Returns their words; none, and `reader` is woken later, if the lane
+  /// has none.
+  std::optional<size_t> take(size_t enough, size_t most, int lane,
+                             std::vector<Chunk> &into, size_t unpaced,
+                             Actor &reader);
 
   /// A reader of a lane (-1: of all) asks for further words.
   void ask(const Demand &demand, size_t words, int lane);
@@ -135,8 +137,10 @@ public:
   /// that. While the queue rests.
   struct History;
   History history() const;
+  /// By all lanes.
   size_t wordsTaken() const {
-    return std::accumulate(takenByLane.begin(), takenByLane.end(), takenByAll);
+    return std::accumulate(takenByLane.begin(), takenByLane.end(),
+                           takenByAll * size_t(lanes));
   }
   void goOn(History from, double cycles);
   /// Whether no words wait, and none are lacking. While nobody adds, takes or
@@ -210,14 +214,18 @@ private:
     }
   };
   void close(Ticket &ticket);
+  void noteTaken(size_t words, double first, double last, int lane);
+  void joinHistories();
   // Words since the beginning; of lanes, in addition to those of all.
   size_t givenToAll = 0, takenByAll = 0;
   std::vector<size_t> givenToLane, takenByLane;
   std::vector<Watch> watches;
   /// The last words that were taken, by all lanes alike or, once one has taken
-  /// words of its own, by each.
+  /// words of its own, by each, until all have taken enough together.
   std::vector<Taken> recentOfAll;
   std::vector<std::vector<Taken>> recentOfLane;
+  bool lanesDiffer = false;
+  size_t together = 0; ///< words that all have taken since they differ
   size_t givenTo(int lane) const {
     return givenToAll + (givenToLane.empty() ? 0 : givenToLane[size_t(lane)]);
   }

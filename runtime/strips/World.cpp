@@ -118,19 +118,18 @@ bool Links::anyOf(int lane, const Visit &visit) const {
                      [&](uint32_t link) { return visit(links[link]); });
 }
 
-void Links::push(const Chunk &chunk, int lane, Ticket *ticket) const {
-  anyOf(lane, [&](const Link &link) {
-    Chunk sent = chunk;
+void Links::push(Chunk chunk, int lane, Ticket *ticket) const {
+  const uint32_t end = firstOfLane[size_t(lane) + 1];
+  for (uint32_t i = firstOfLane[size_t(lane)]; i < end; ++i) {
+    const Link &link = links[ofLane[i]];
+    Chunk sent = i + 1 < end ? chunk : std::move(chunk);
     sent.first += link.latency;
     sent.last += link.latency;
-    const Expected expected = expectedOf(link, ticket);
-    if (link.broadcast)
-      link.queue->push(std::move(sent), link.to, link.count, expected);
-    else
-      link.queue->push(std::move(sent), link.to + lane - link.from, 1,
-                       expected);
-    return false;
-  });
+    const bool all = link.broadcast;
+    link.queue->push(std::move(sent),
+                     all ? link.to : link.to + lane - link.from,
+                     all ? link.count : 1, expectedOf(link, ticket));
+  }
 }
 
 void Links::await(int lane, Ticket &ticket) const {

@@ -68,7 +68,7 @@ public:
   /// taken.
   void push(const Chunk &chunk, Ticket *ticket) const;
   /// Sends words of one lane; the chunk holds only these.
-  void push(const Chunk &chunk, int lane, Ticket *ticket) const;
+  void push(Chunk chunk, int lane, Ticket *ticket) const;
   /// Makes a ticket for all that a lane has sent (-1: that all have).
   void await(int lane, Ticket &ticket) const;
   /// Sends several chunks of one lane, which it takes.

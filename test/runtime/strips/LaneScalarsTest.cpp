@@ -22,6 +22,13 @@ TEST(LaneScalarsTest, ValuesOfAnySizeComeBack) {
   EXPECT_EQ(scalars, (Numbers{-32768, 0, 7, 9, 127, 0}));
 }
 
+TEST(LaneScalarsTest, SomeOfThemComeBack) {
+  const LaneScalars lanes({4, 0, 2}, {1, 300, 3, 4, 500, 6});
+  Numbers scalars{9, 9, 9, 9, 9};
+  lanes.copyTo(scalars, 1, {0, 1, 4, 7});
+  EXPECT_EQ(scalars, (Numbers{500, 9, 9, 9, 4}));
+}
+
 TEST(LaneScalarsTest, EachTakesTheBytesThatItsValuesNeed) {
   EXPECT_EQ(LaneScalars({0}, {-128, 127}).bytes(), 2u);
   EXPECT_EQ(LaneScalars({0}, {-129, 0}).bytes(), 4u);

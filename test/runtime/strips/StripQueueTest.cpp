@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/StripQueue.h"
 
+#include "runtime/strips/FabricSource.h"
 #include "runtime/strips/Scheduler.h"
 
 #include <gtest/gtest.h>
@@ -116,10 +117,73 @@ TEST(StripQueueTakeTest, WholeChunksUntilThereAreEnough) {
   queue.push(chunk, 1, 1);
   EXPECT_EQ(queue.take(99, 99, 1, taken, 4, reader), 8u);
   EXPECT_EQ(queue.take(99, 99, 1, taken, 4, reader), 2u);
-  EXPECT_EQ(queue.take(99, 99, 1, taken, 4, reader), 0u);
+  EXPECT_EQ(queue.take(99, 99, 1, taken, 4, reader), std::nullopt);
   queue.push(chunk, 1, 1);
   scheduler.runUntilIdle(true);
   EXPECT_EQ(reader.runs, 1);
+}
+
+/// Two lanes that each take two words of eight, which lie three apart.
+class LaneWindowsTest : public testing::Test {
+protected:
+  LaneWindowsTest() { ticket.sender = &reader; }
+
+  /// Words [from, to), which come one a cycle from 100 + from on.
+  void push(size_t from, size_t to) {
+    Chunk chunk;
+    chunk.data = values.data() + from;
+    chunk.rows = 1;
+    chunk.length = to - from;
+    chunk.first = 100 + double(from);
+    chunk.last = 99 + double(to);
+    queue.push(chunk, 0, 2, {&ticket, 0, 0});
+  }
+  void expectWords() {
+    Chunk words;
+    ASSERT_TRUE(source.peek(words, reader));
+    ASSERT_EQ(words.words(), 2u);
+    for (size_t i = 0; i < 2; ++i)
+      for (int lane : {0, 1})
+        EXPECT_EQ(words.at(i)[lane * words.laneStride],
+                  values[i + 1 + 3 * size_t(lane)]);
+    source.pop(2);
+  }
+
+  std::vector<float> values{0, 1, 2, 3, 4, 5, 6, 7};
+  WorkerPool pool{1};
+  Scheduler scheduler{pool};
+  StripQueue queue{scheduler, 2, 1 << 10, nullptr, 0};
+  FabricSource source{queue, 2, -1, {1, 8, 1, 2, {1, 4}}};
+  Reader reader{queue, 1};
+  Ticket ticket;
+};
+
+TEST_F(LaneWindowsTest, EachTakesItsWordsAtTimesOfItsOwn) {
+  source.takeByLane(0, 2);
+  push(0, 8);
+  expectWords();
+  EXPECT_EQ(source.takenByLanes(), 108); // Words 4 and 5, of the second.
+  EXPECT_EQ(ticket.when, 108);
+}
+
+TEST_F(LaneWindowsTest, WhatIsNoneOfItsIsTakenAsItComes) {
+  source.takeByLane(0, 10);
+  push(0, 3);
+  Chunk words;
+  EXPECT_FALSE(source.peek(words, reader));
+  EXPECT_EQ(source.takenByLanes(), 121); // Words 1 and 2, of the first.
+  EXPECT_EQ(ticket.when, 121);
+  push(3, 8);
+  expectWords();
+  EXPECT_EQ(source.takenByLanes(), 124);
+  EXPECT_EQ(ticket.when, 121); // The last comes at 107.
+}
+
+TEST_F(LaneWindowsTest, OfOneInstructionAllTakeTheSame) {
+  push(0, 8);
+  expectWords();
+  EXPECT_FALSE(source.takenByLanes());
+  EXPECT_EQ(ticket.when, 107);
 }
 
 } // namespace

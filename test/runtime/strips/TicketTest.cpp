@@ -88,6 +88,28 @@ TEST_F(TicketTest, WordsOfChunksThatFitDoNotFitTogether) {
   EXPECT_EQ(ticket.when, 25); // The fifth.
 }
 
+TEST_F(TicketTest, LanesThatDifferedAndTakeTogetherAgain) {
+  give(10, 0, lanes, 99);
+  queue.acknowledge(10, 1, 10, 0);
+  queue.acknowledge(10, 31, 40, 1);
+  give(60, 0, lanes, 99);
+  queue.acknowledge(60, 101, 160, -1);
+  const size_t before = queue.wordsTaken();
+  ++ticket.open; // until it has asked
+  queue.await(0, lanes, {&ticket, 60, 0});
+  EXPECT_EQ(ticket.when, 40); // The tenth, of the second lane.
+  give(10, 0, lanes, 99);
+  queue.acknowledge(10, 201, 210, -1);
+  EXPECT_EQ(queue.wordsTaken(), before + 10 * lanes);
+  queue.await(0, lanes, {&ticket, 10, 0});
+  EXPECT_EQ(ticket.when, 160);
+  give(5, 1, 1, 0);
+  EXPECT_EQ(ticket.open, 2);
+  queue.acknowledge(5, 301, 305, 1);
+  EXPECT_EQ(ticket.open, 1);
+  EXPECT_EQ(ticket.when, 308);
+}
+
 TEST_F(TicketTest, ReleasedSendersWaitForNobody) {
   EXPECT_FALSE(queue.release());
   give(10, 0, lanes, 0);
