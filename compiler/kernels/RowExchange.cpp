@@ -175,8 +175,12 @@ static bool inTwoPhases(const Machine &machine, double words) {
   return twoPhaseCycles(machine, words) < chainCycles(machine, words);
 }
 
+double reduceRowCycles(const Machine &machine, double words) {
+  return std::min(chainCycles(machine, words), twoPhaseCycles(machine, words));
+}
+
 double allReduceCycles(const Machine &machine, double words) {
-  return std::min(chainCycles(machine, words), twoPhaseCycles(machine, words)) +
+  return reduceRowCycles(machine, words) +
          CostModel(machine).multicast(machine.width, words);
 }
 
@@ -240,17 +244,21 @@ void castGroups(RoutineBuilder &b, const PEGroups &groups, StringRef buffer,
              Operand::fabric(b.color(groups.cast)));
 }
 
+void reduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer, Affine words,
+               int64_t most) {
+  const PEGroups row = PEGroups::wholeRow(b.machine());
+  if (!inTwoPhases(b.machine(), double(most)))
+    return reduceGroups(b, row, opcode, buffer, words);
+  const PEGroups groups = {twoPhasePitch(b.machine()), row.cast};
+  reduceGroups(b, groups, opcode, buffer, words);
+  reduceRoots(b, groups, opcode, buffer, words);
+}
+
 void allReduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer,
                   StringRef result, Affine words, int64_t most,
                   function_ref<void()> finish) {
   const PEGroups row = PEGroups::wholeRow(b.machine());
-  if (inTwoPhases(b.machine(), double(most))) {
-    const PEGroups groups = {twoPhasePitch(b.machine()), row.cast};
-    reduceGroups(b, groups, opcode, buffer, words);
-    reduceRoots(b, groups, opcode, buffer, words);
-  } else {
-    reduceGroups(b, row, opcode, buffer, words);
-  }
+  reduceRow(b, opcode, buffer, words, most);
   b.where(Place(b, row).isRoot, finish);
   castGroups(b, row, buffer, result, words);
 }

@@ -83,6 +83,12 @@ void allReduceRow(RoutineBuilder &builder, pe::Opcode opcode,
                   pe::Affine words, int64_t most,
                   llvm::function_ref<void()> finish);
 
+/// The reduction of that alone, into the buffer of column 0.
+void reduceRow(RoutineBuilder &builder, pe::Opcode opcode,
+               llvm::StringRef buffer, pe::Affine words, int64_t most);
+/// Its cycles.
+double reduceRowCycles(const Machine &machine, double words);
+
 /// Cycles of allReduceRow, without `finish`.
 double allReduceCycles(const Machine &machine, double words);
 
