@@ -68,7 +68,6 @@ private:
   void takeOwn(const Round &round);
   void addOwn(const Round &round);
   Operand ownActivations(const Round &round);
-  void gather(ArrayRef<Affine> extents, const Operand &own, Value south);
   std::string asWords(const std::string &buffer) {
     return shape.isNarrow() ? b.wordsOf(buffer) : buffer;
   }
@@ -343,28 +342,11 @@ void StationaryWriter::keepResults(int64_t tokens) {
     b.start(RowThread, Opcode::Mov, {all}, cast,
             {Operand::memory(sums, 0, {1})});
   });
-  Value south = s.max(s.sub(end, s.max(out.firstFeature, endRow)), 0);
-  gather({words}, own, s.mul(south, each));
-}
-
-/// Own words, then `south` words of the rows south: north, or from the first
-/// row to all.
-void StationaryWriter::gather(ArrayRef<Affine> extents, const Operand &own,
-                              Value south) {
-  Value parity = s.mod(s.py(), 2);
-  Value isRoot = s.equal(s.py(), 0);
-  // Of rows alone: a guard of rows and columns makes every PE a kind of its own
-  // to whoever proves that none waits for ever.
-  Value hasSouth = s.less(s.py(), b.height() - 1);
-  Affine incoming =
-      b.parityColor(StreamPattern::KeyNorth, s.logicalNot(parity));
-  const Affine onward =
-      b.eitherColor(isRoot, b.color(StreamPattern::KeyCast),
-                    b.parityColor(StreamPattern::KeyNorth, parity));
-  b.start(KeyThread, Opcode::Mov, extents,
-          Operand::fabric(onward, extents.size()), {own});
-  b.start(KeyThread, Opcode::Mov, {south}, Operand::fabric(onward),
-          {Operand::fabric(incoming)}, hasSouth);
+  Value from = s.max(out.firstFeature, endRow);
+  gatherColumn(b, columnPitch(b.machine()), {words}, own, [&](Value row) {
+    Value upTo = s.tileStart(shape.n, shape.rows, rowsBefore(s, row));
+    return s.mul(s.max(s.sub(s.min(end, upTo), from), 0), each);
+  });
 }
 
 /// Takes the results of own tokens as they arrive: adds them, or of 16 bits
@@ -457,7 +439,8 @@ void StationaryWriter::run(const Round &round, bool first) {
           Operand::memory(asWords(exchange), 0, {1, tokens}),
           {Operand::fabric(b.color(StreamPattern::KeyCast), 2)});
   Value south = s.sub(tokens, s.add(round.before, round.channels));
-  gather({round.channels, words}, ownActivations(round), s.mul(south, words));
+  gatherColumn(b, /*pitch=*/0, {round.channels, words}, ownActivations(round),
+               [&](Value) { return s.mul(south, words); });
   b.await(GatherThread);
   if (tokens == 1)
     b.where(hasFeatures, [&] {

@@ -226,8 +226,8 @@ static double sumCycles(const StationaryShape &shape, const Machine &machine) {
                             : machine.height);
   return shape.sumCycles(machine) - sums + model.multicast(machine.width, 0) +
          model.chain(holders, 0) + model.multicast(users, 0) +
-         model.chain(users, 0) + model.multicast(holders, 0) +
-         model.thereAndBack(sums, words * rows) +
+         gatherColumnCycles(machine, int64_t(users)) +
+         model.multicast(holders, 0) + model.thereAndBack(sums, words * rows) +
          2 * words * double(shape.ownResults);
 }
 
@@ -281,12 +281,8 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
 SmallVector<Relay> stationaryRelays() {
   using P = StreamPattern;
   SmallVector<Relay> relays = allReduceRelays();
-  relays.append({{P::KeyNorth, P::KeyNorth},
-                 {P::KeyNorth, P::KeyCast},
-                 {P::KeyCast, P::RowWest},
-                 {P::RowCast, P::Column},
-                 {P::ValueNorth, P::ValueNorth},
-                 {P::ValueNorth, P::ValueCast}});
+  relays.append(gatherColumnRelays());
+  relays.append({{P::KeyCast, P::RowWest}, {P::RowCast, P::Column}});
   return relays;
 }
 
@@ -323,9 +319,7 @@ SmallVector<StreamNeed> stationaryStreams(const MatmulForm &op,
   needs.append(shape.inPhases(machine)
                    ? allReduceStreams(machine, double(shape.mostSums()))
                    : rowStreams(machine));
-  needs.push_back({StreamPattern::KeyNorth, {}});
-  needs.push_back(
-      {StreamPattern::KeyCast, {1, machine.height, machine.height}});
+  needs.append(gatherColumnStreams(machine));
   return needs;
 }
 
