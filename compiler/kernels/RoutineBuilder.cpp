@@ -306,11 +306,16 @@ InstructionUse RoutineBuilder::useOf(const Operand &dst,
   InstructionUse use;
   use.thread = thread;
   auto addColor = [&](SmallVector<Affine, 2> &colors, const Affine &color) {
-    auto found = color.terms.empty() ? either.end()
-                                     : either.find(color.terms.front().first);
-    if (found == either.end())
-      return colors.push_back(color);
-    colors.append({found->second.first, found->second.second});
+    SmallVector<Affine> rest{color};
+    while (!rest.empty()) {
+      const Affine one = rest.pop_back_val();
+      auto found = one.terms.empty() ? either.end()
+                                     : either.find(one.terms.front().first);
+      if (found == either.end())
+        colors.push_back(one);
+      else
+        rest.append({found->second.second, found->second.first});
+    }
   };
   if (dst.kind == Operand::Kind::Memory)
     use.writes.push_back(shared.range(dst.buffer));

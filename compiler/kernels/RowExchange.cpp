@@ -145,13 +145,13 @@ double multicastRowCycles(const Machine &machine, double words) {
 // Reduction
 //===----------------------------------------------------------------------===//
 
-/// Columns of a group such that both chains together are shortest.
-static int64_t twoPhasePitch(const Machine &machine) {
+/// PEs of a group such that both chains of `length` of them are shortest.
+static int64_t twoPhasePitch(int64_t length) {
   int64_t best = 1;
   auto stages = [&](int64_t pitch) {
-    return pitch + (machine.width + pitch - 1) / pitch;
+    return pitch + (length + pitch - 1) / pitch;
   };
-  for (int64_t pitch = 2; pitch <= machine.width; ++pitch)
+  for (int64_t pitch = 2; pitch <= length; ++pitch)
     if (stages(pitch) < stages(best))
       best = pitch;
   return best;
@@ -161,22 +161,31 @@ static double chainCycles(const Machine &machine, double words) {
   return CostModel(machine).chain(machine.width, words);
 }
 
-static double twoPhaseCycles(const Machine &machine, double words) {
+static double twoPhaseCycles(const Machine &machine, int64_t length,
+                             int64_t pitch, double words) {
   CostModel model(machine);
-  int64_t pitch = twoPhasePitch(machine);
-  int64_t groups = (machine.width + pitch - 1) / pitch;
+  int64_t groups = (length + pitch - 1) / pitch;
   // A root starts an instruction between the phases.
-  return model.chain(pitch, words) + machine.vectorSetup +
-         model.chain(groups, words) +
+  return model.chain(double(pitch), words) + machine.vectorSetup +
+         model.chain(double(groups), words) +
          double((groups - 1) * (pitch - 1)) * machine.hopCycles;
+}
+
+static double twoPhaseCycles(const Machine &machine, double words) {
+  return twoPhaseCycles(machine, machine.width, twoPhasePitch(machine.width),
+                        words);
 }
 
 static bool inTwoPhases(const Machine &machine, double words) {
   return twoPhaseCycles(machine, words) < chainCycles(machine, words);
 }
 
+double reduceRowCycles(const Machine &machine, double words) {
+  return std::min(chainCycles(machine, words), twoPhaseCycles(machine, words));
+}
+
 double allReduceCycles(const Machine &machine, double words) {
-  return std::min(chainCycles(machine, words), twoPhaseCycles(machine, words)) +
+  return reduceRowCycles(machine, words) +
          CostModel(machine).multicast(machine.width, words);
 }
 
@@ -240,19 +249,93 @@ void castGroups(RoutineBuilder &b, const PEGroups &groups, StringRef buffer,
              Operand::fabric(b.color(groups.cast)));
 }
 
+void reduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer, Affine words,
+               int64_t most) {
+  const PEGroups row = PEGroups::wholeRow(b.machine());
+  if (!inTwoPhases(b.machine(), double(most)))
+    return reduceGroups(b, row, opcode, buffer, words);
+  const PEGroups groups = {twoPhasePitch(b.width()), row.cast};
+  reduceGroups(b, groups, opcode, buffer, words);
+  reduceRoots(b, groups, opcode, buffer, words);
+}
+
 void allReduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer,
                   StringRef result, Affine words, int64_t most,
                   function_ref<void()> finish) {
   const PEGroups row = PEGroups::wholeRow(b.machine());
-  if (inTwoPhases(b.machine(), double(most))) {
-    const PEGroups groups = {twoPhasePitch(b.machine()), row.cast};
-    reduceGroups(b, groups, opcode, buffer, words);
-    reduceRoots(b, groups, opcode, buffer, words);
-  } else {
-    reduceGroups(b, row, opcode, buffer, words);
-  }
+  reduceRow(b, opcode, buffer, words, most);
   b.where(Place(b, row).isRoot, finish);
   castGroups(b, row, buffer, result, words);
+}
+
+//===----------------------------------------------------------------------===//
+// Words of a column
+//===----------------------------------------------------------------------===//
+
+int64_t columnPitch(const Machine &machine) {
+  constexpr double leastGain = 256; // for two colors
+  const int64_t pitch = twoPhasePitch(machine.height);
+  const double chain = CostModel(machine).chain(machine.height, 0);
+  return chain > twoPhaseCycles(machine, machine.height, pitch, 0) + leastGain
+             ? pitch
+             : 0;
+}
+
+double gatherColumnCycles(const Machine &machine, int64_t rows) {
+  if (const int64_t pitch = std::min(columnPitch(machine), rows))
+    return twoPhaseCycles(machine, rows, pitch, 0);
+  return CostModel(machine).chain(double(rows), 0);
+}
+
+void gatherColumn(RoutineBuilder &b, int64_t pitch, ArrayRef<Affine> extents,
+                  const Operand &own, function_ref<Value(Value)> behind) {
+  using P = StreamPattern;
+  ScalarBuilder &s = b.scalars();
+  Value row = s.py(), parity = s.mod(row, 2), height = s.constant(b.height());
+  // Guards are of rows alone: of rows and columns they make every PE a kind of
+  // its own to whoever proves that none waits for ever.
+  Value hasNext = s.less(row, b.height() - 1), next = height;
+  Affine onward = b.parityColor(P::KeyNorth, parity);
+  Value isHead, turn;
+  if (pitch) {
+    Value group = s.div(row, pitch), place = s.mod(row, pitch);
+    isHead = s.equal(place, 0);
+    turn = s.mod(group, 2);
+    next = s.min(s.mul(s.add(group, 1), pitch), height);
+    hasNext = s.logicalAnd(hasNext, s.less(place, pitch - 1));
+    onward = b.eitherColor(isHead, b.parityColor(P::RootNorth, turn), onward);
+  }
+  onward = b.eitherColor(s.equal(row, 0), b.color(P::KeyCast), onward);
+  auto pass = [&](Value words, const Affine &incoming, Value guard) {
+    b.start(KeyThread, Opcode::Mov, {words}, Operand::fabric(onward),
+            {Operand::fabric(incoming)}, guard);
+  };
+  b.start(KeyThread, Opcode::Mov, extents,
+          Operand::fabric(onward, unsigned(extents.size())), {own});
+  pass(behind(next), b.parityColor(P::KeyNorth, s.logicalNot(parity)), hasNext);
+  if (pitch)
+    pass(s.sub(behind(height), behind(next)),
+         b.parityColor(P::RootNorth, s.logicalNot(turn)),
+         s.logicalAnd(isHead, s.less(next, height)));
+}
+
+SmallVector<StreamNeed> gatherColumnStreams(const Machine &machine) {
+  SmallVector<StreamNeed> needs = {
+      {StreamPattern::KeyNorth, {}},
+      {StreamPattern::KeyCast, {1, machine.height, machine.height}}};
+  if (const int64_t pitch = columnPitch(machine))
+    needs.push_back({StreamPattern::RootNorth,
+                     {(machine.height + pitch - 1) / pitch, pitch, 1}});
+  return needs;
+}
+
+SmallVector<Relay> gatherColumnRelays() {
+  using P = StreamPattern;
+  return {{P::KeyNorth, P::KeyNorth},
+          {P::KeyNorth, P::RootNorth},
+          {P::KeyNorth, P::KeyCast},
+          {P::RootNorth, P::RootNorth},
+          {P::RootNorth, P::KeyCast}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -303,7 +386,7 @@ SmallVector<StreamNeed> rowStreams(const Machine &machine) {
 SmallVector<StreamNeed> allReduceStreams(const Machine &machine, double words) {
   SmallVector<StreamNeed> needs = rowStreams(machine);
   if (machine.width > 1 && inTwoPhases(machine, words)) {
-    int64_t pitch = twoPhasePitch(machine);
+    int64_t pitch = twoPhasePitch(machine.width);
     needs.push_back({StreamPattern::RootWest,
                      {(machine.width + pitch - 1) / pitch, pitch, 1}});
   }

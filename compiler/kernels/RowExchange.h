@@ -83,8 +83,29 @@ void allReduceRow(RoutineBuilder &builder, pe::Opcode opcode,
                   pe::Affine words, int64_t most,
                   llvm::function_ref<void()> finish);
 
+/// The reduction of that alone, into the buffer of column 0.
+void reduceRow(RoutineBuilder &builder, pe::Opcode opcode,
+               llvm::StringRef buffer, pe::Affine words, int64_t most);
+/// Its cycles.
+double reduceRowCycles(const Machine &machine, double words);
+
 /// Cycles of allReduceRow, without `finish`.
 double allReduceCycles(const Machine &machine, double words);
+
+/// Words of a column that its PEs send north in turn, each its own, and that
+/// row 0 multicasts: in a chain, or where that saves much from each group of
+/// `pitch` rows to its head, and from head to head past the others.
+///
+///   pitch = 3:   0 < 1 < 2   3 < 4 < 5   6 < 7     heads: 0 < 3 < 6
+int64_t columnPitch(const Machine &machine); // 0: a chain
+/// Without the words themselves, of the first `rows` rows.
+double gatherColumnCycles(const Machine &machine, int64_t rows);
+/// `behind`: how many words come from the rows behind this one, up to a row.
+void gatherColumn(RoutineBuilder &builder, int64_t pitch,
+                  llvm::ArrayRef<pe::Affine> extents, const pe::Operand &own,
+                  llvm::function_ref<mlir::Value(mlir::Value)> behind);
+llvm::SmallVector<StreamNeed> gatherColumnStreams(const Machine &machine);
+llvm::SmallVector<Relay> gatherColumnRelays();
 
 /// Starts to add to `result` what passRowSums multicasts of the own features,
 /// of `features` in all.

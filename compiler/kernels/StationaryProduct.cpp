@@ -43,10 +43,18 @@ private:
   Value sizeOf(ScalarBuilder &scalars, int64_t first, int64_t size) const {
     if (first + size < shape.rowFeatures || rowsAreAlike())
       return scalars.constant(size);
-    return scalars.sub(scalars.tileSize(shape.n, b.height(), scalars.py()),
+    return scalars.sub(scalars.tileSize(shape.n, shape.rows, number(scalars)),
                        first);
   }
-  bool rowsAreAlike() const { return shape.n % b.height() == 0; }
+  bool rowsAreAlike() const { return shape.n % shape.rows == 0; }
+  bool inAllRows() const { return shape.rows == b.height(); }
+  /// How many rows north of `row` have result features.
+  Value rowsBefore(ScalarBuilder &scalars, Value row) const;
+  /// The number of a row among those that have.
+  Value number(ScalarBuilder &scalars) const {
+    Value before = rowsBefore(scalars, scalars.py());
+    return inAllRows() ? before : scalars.min(before, shape.rows - 1);
+  }
   void fill(const Block &block);
   void multiplyInTurns(int64_t tokens);
   Round sharedRound(Affine number);
@@ -67,7 +75,6 @@ private:
   Value wordsOf(Value elements) {
     return s.div(s.add(elements, shape.perWord() - 1), shape.perWord());
   }
-  void gather(ArrayRef<Affine> extents, const Operand &own, Value south);
 
   MatmulForm op;
   RoutineBuilder &b;
@@ -92,6 +99,22 @@ void StationaryWriter::initialise() {
   });
 }
 
+/// Those with a channel, where not all rows are.
+Value StationaryWriter::rowsBefore(ScalarBuilder &scalars, Value row) const {
+  const Machine &machine = b.machine();
+  if (inAllRows())
+    return row;
+  const int64_t rows = machine.meshHeight ? machine.meshHeight : machine.height;
+  // The row of the mesh north of it.
+  Value north = scalars.max(scalars.add(row, machine.y - 1), 0);
+  Value before =
+      scalars.add(scalars.tileIndex(rows, machine.channelsOfMesh(), north), 1);
+  if (machine.y == 0)
+    before = scalars.mul(scalars.less(0, row), before);
+  return scalars.min(scalars.max(scalars.sub(before, machine.firstWest()), 0),
+                     shape.rows);
+}
+
 /// Where each block lies.
 void StationaryWriter::placeWeights() {
   if (wse::ParameterOp parameter = op.residentWeight()) {
@@ -102,9 +125,14 @@ void StationaryWriter::placeWeights() {
     blocks.push_back({0, rowFeatures, held.buffer, held.step, held.pitch});
     return;
   }
-  firstRow = s.tileStart(shape.n, b.height(), s.py());
-  rowFeatures = sizeOf(s, 0, shape.rowFeatures);
   hasFeatures = s.constant(1);
+  rowFeatures = sizeOf(s, 0, shape.rowFeatures);
+  if (!inAllRows()) {
+    hasFeatures =
+        s.less(rowsBefore(s, s.py()), rowsBefore(s, s.add(s.py(), 1)));
+    rowFeatures = s.mul(hasFeatures, rowFeatures);
+  }
+  firstRow = s.tileStart(shape.n, shape.rows, rowsBefore(s, s.py()));
   const int64_t each = shape.perWord() * shape.wordsOf(shape.ownInputs);
   int64_t first = 0;
   SmallVector<int64_t> sizes = shape.blocks();
@@ -148,7 +176,7 @@ void StationaryWriter::stream(int64_t first, int64_t size, int64_t count) {
     segment.strides = {weight.strides[1], weight.strides[0]};
     segment.offset = Affine(RoutineBuilder::featureStart(host, features)) *
                          weight.strides[0] +
-                     Affine(host.tileStart(shape.n, b.height(), host.py())) *
+                     Affine(host.tileStart(shape.n, shape.rows, number(host))) *
                          weight.strides[1] +
                      Affine(weight.offset + first * weight.strides[1]);
     if (shape.pairs)
@@ -166,13 +194,15 @@ void StationaryWriter::fill(const Block &block) {
   const Value one = s.constant(1);
   const Value lines = shape.pairs ? block.size : one;
   const Value together = shape.pairs ? one : block.size;
-  b.start(
-      FillThread, Opcode::Mov,
-      {lines, together, RoutineBuilder::featureCount(s, tiling)},
-      Operand::memory(words, 0, {row, row, block.input}),
-      {Operand::fabric(b.color(StreamPattern::ChannelRow), 3)
-           .windowed(s.mul(RoutineBuilder::featureStart(s, tiling), together),
-                     Affine(together) * tiling.total())});
+  b.where(hasFeatures, [&] {
+    b.start(
+        FillThread, Opcode::Mov,
+        {lines, together, RoutineBuilder::featureCount(s, tiling)},
+        Operand::memory(words, 0, {row, row, block.input}),
+        {Operand::fabric(b.color(StreamPattern::ChannelRow), 3)
+             .windowed(s.mul(RoutineBuilder::featureStart(s, tiling), together),
+                       Affine(together) * tiling.total())});
+  });
 }
 
 /// sums = activations * weights, for a block of result features.
@@ -269,31 +299,22 @@ void StationaryWriter::multiplyInTurns(int64_t tokens) {
     step(number, number * size);
 }
 
-/// Sums over the columns, in a chain west. In 16 bits the first column has them
-/// rounded, where they were: each ends no further on than it began.
+/// Sums over the columns. In 16 bits the first column has them rounded, where
+/// they were: each ends no further on than it began.
 void StationaryWriter::sumRow(int64_t tokens) {
-  Value parity = s.mod(s.px(), 2);
-  Value isFirst = s.equal(s.px(), 0);
-  Value isLast = s.equal(s.px(), b.width() - 1);
-  Operand mine = Operand::memory(sums, 0, {1});
-  Operand west = Operand::fabric(b.parityColor(StreamPattern::RowWest, parity));
-  Operand east = Operand::fabric(
-      b.parityColor(StreamPattern::RowWest, s.logicalNot(parity)));
-  Affine words = Affine(rowFeatures) * tokens;
-  b.where(isLast, [&] { b.vector(Opcode::Mov, {words}, west, {mine}); });
-  if (b.width() > 2)
-    b.where(s.logicalNot(s.add(isFirst, isLast)),
-            [&] { b.vector(Opcode::Add, {words}, west, {mine, east}); });
+  const Affine words = Affine(rowFeatures) * tokens;
+  if (shape.inPhases(b.machine()))
+    reduceRow(b, Opcode::Add, sums, words, shape.mostSums());
+  else
+    reduceGroups(b, PEGroups::wholeRow(b.machine()), Opcode::Add, sums, words);
   if (!shape.isNarrow())
-    return b.where(isFirst,
-                   [&] { b.vector(Opcode::Add, {words}, mine, {mine, east}); });
+    return;
   const int64_t row = 2 * shape.wordsOf(tokens);
   const std::string rounded = b.halvesOf(sums, shape.element);
-  mine.strides = {tokens, 1};
-  east.depth = 2;
-  b.where(isFirst, [&] {
-    b.vector(Opcode::Add, {rowFeatures, tokens},
-             Operand::memory(rounded, 0, {row, 1}), {mine, east});
+  b.where(s.equal(s.px(), 0), [&] {
+    b.vector(Opcode::Mov, {rowFeatures, tokens},
+             Operand::memory(rounded, 0, {row, 1}),
+             {Operand::memory(sums, 0, {tokens, 1})});
     if (row != tokens)
       b.vector(Opcode::Mov, {rowFeatures},
                Operand::memory(rounded, tokens, {row}),
@@ -321,28 +342,11 @@ void StationaryWriter::keepResults(int64_t tokens) {
     b.start(RowThread, Opcode::Mov, {all}, cast,
             {Operand::memory(sums, 0, {1})});
   });
-  Value south = s.max(s.sub(end, s.max(out.firstFeature, endRow)), 0);
-  gather({words}, own, s.mul(south, each));
-}
-
-/// Own words, then `south` words of the rows south: north, or from the first
-/// row to all.
-void StationaryWriter::gather(ArrayRef<Affine> extents, const Operand &own,
-                              Value south) {
-  Value parity = s.mod(s.py(), 2);
-  Value isRoot = s.equal(s.py(), 0);
-  // Of rows alone: a guard of rows and columns makes every PE a kind of its own
-  // to whoever proves that none waits for ever.
-  Value hasSouth = s.less(s.py(), b.height() - 1);
-  Affine incoming =
-      b.parityColor(StreamPattern::KeyNorth, s.logicalNot(parity));
-  const Affine onward =
-      b.eitherColor(isRoot, b.color(StreamPattern::KeyCast),
-                    b.parityColor(StreamPattern::KeyNorth, parity));
-  b.start(KeyThread, Opcode::Mov, extents,
-          Operand::fabric(onward, extents.size()), {own});
-  b.start(KeyThread, Opcode::Mov, {south}, Operand::fabric(onward),
-          {Operand::fabric(incoming)}, hasSouth);
+  Value from = s.max(out.firstFeature, endRow);
+  gatherColumn(b, columnPitch(b.machine()), {words}, own, [&](Value row) {
+    Value upTo = s.tileStart(shape.n, shape.rows, rowsBefore(s, row));
+    return s.mul(s.max(s.sub(s.min(end, upTo), from), 0), each);
+  });
 }
 
 /// Takes the results of own tokens as they arrive: adds them, or of 16 bits
@@ -435,7 +439,8 @@ void StationaryWriter::run(const Round &round, bool first) {
           Operand::memory(asWords(exchange), 0, {1, tokens}),
           {Operand::fabric(b.color(StreamPattern::KeyCast), 2)});
   Value south = s.sub(tokens, s.add(round.before, round.channels));
-  gather({round.channels, words}, ownActivations(round), s.mul(south, words));
+  gatherColumn(b, /*pitch=*/0, {round.channels, words}, ownActivations(round),
+               [&](Value) { return s.mul(south, words); });
   b.await(GatherThread);
   if (tokens == 1)
     b.where(hasFeatures, [&] {
@@ -488,8 +493,7 @@ LogicalResult lowerStationary(const MatmulForm &op, RoutineBuilder &b) {
     return op.product().emitOpError("cannot keep its weights in the ")
            << b.width() << "x" << b.height()
            << " PEs: this needs several columns and rows, for weights that "
-              "stream an I/O channel in each row and a result feature or more "
-              "for each, and "
+              "stream as many result features as I/O channels, and "
            << 4 * StationaryShape::mostWords << " bytes of SRAM at most";
   StationaryWriter(op, b).write();
   return success();

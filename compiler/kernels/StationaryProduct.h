@@ -22,6 +22,9 @@ struct StationaryShape {
 
   Layout in, out;
   int64_t k = 0, n = 0;
+  /// Rows that have result features: all, or those with a channel, if weights
+  /// come with each launch.
+  int64_t rows = 0;
   int64_t rowFeatures = 0; ///< most result features of a row
   int64_t ownInputs = 0;   ///< most features of the input in a column
   int64_t ownResults = 0;  ///< likewise of the result
@@ -44,6 +47,12 @@ struct StationaryShape {
       : StationaryShape(op, machine, op.residentWeight() != nullptr) {}
   StationaryShape(const MatmulForm &op, const Machine &machine, bool resident);
 
+  /// Sums of a row in a round.
+  int64_t mostSums() const { return tokens * rowFeatures; }
+  /// Whether they come in two phases: a chain needs two colors less.
+  bool inPhases(const Machine &machine) const;
+  /// Cycles in which they come.
+  double sumCycles(const Machine &machine) const;
   /// Result features whose weights are there at a time.
   int64_t heldFeatures() const { return inTurns ? 2 * inTurns : rowFeatures; }
   /// In how many result features at a time a row takes its weights.

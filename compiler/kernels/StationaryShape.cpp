@@ -2,6 +2,7 @@
 
 #include "compiler/kernels/StationaryProduct.h"
 
+#include "compiler/kernels/RowExchange.h"
 #include "compiler/machine/Tiling.h"
 
 #include <limits>
@@ -20,6 +21,8 @@ static constexpr int64_t mostBlocks = 4, mostBlocksOfOne = 3;
 static constexpr int64_t mostHeldWords = 640, bufferWords = 160;
 /// Rounds of rows with unlike numbers of tokens, each with code of its own.
 static constexpr int64_t mostUnlikeRounds = 8;
+/// Cycles that two phases of a row's sums save at least.
+static constexpr double leastGain = 256;
 
 /// Whether all rows of the region have tokens, and as many.
 static bool sharedEvenly(const Layout &layout, const Machine &machine) {
@@ -33,15 +36,16 @@ StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
                                  bool resident)
     : in(Layout::of(op.inputType(), machine.height)),
       out(Layout::of(op.getResult(), machine.height)), k(in.features.total()),
-      n(out.features.total()), resident(resident),
+      n(out.features.total()),
+      rows(resident ? machine.height : machine.westCount()), resident(resident),
       element(op.inputType().getElementType()) {
   const int64_t height = machine.height, pitch = out.pitch(height);
   if (machine.width < 2 || height < 2 || out.replicatedRows ||
-      (!resident && (n < height || machine.westCount() != height)))
+      (!resident && (n < rows || rows == 0)))
     return;
   if (isNarrow() && !resident)
     pairs = in.features.inPairsAndTails(machine.width);
-  rowFeatures = (n + height - 1) / height;
+  rowFeatures = llvm::divideCeil(n, rows);
   ownInputs = in.features.largest(machine.width);
   ownResults = out.features.largest(machine.width);
   shared = sharedEvenly(out, machine);
@@ -126,6 +130,18 @@ size_t StationaryShape::inner(const Machine &machine) const {
              : 2;
 }
 
+double StationaryShape::sumCycles(const Machine &machine) const {
+  const auto sums = double(mostSums());
+  return inPhases(machine) ? reduceRowCycles(machine, sums)
+                           : CostModel(machine).chain(machine.width, sums);
+}
+
+bool StationaryShape::inPhases(const Machine &machine) const {
+  const auto sums = double(mostSums());
+  return CostModel(machine).chain(machine.width, sums) >
+         reduceRowCycles(machine, sums) + leastGain;
+}
+
 int64_t StationaryShape::exchangeWords() const {
   const int64_t heard = tokens * wordsOf(ownInputs);
   return isNarrow() ? std::max(heard, ownResults * resultWords()) : heard;
@@ -197,6 +213,24 @@ static double firstRound(const StationaryShape &shape, const Machine &machine,
   return cycles;
 }
 
+/// Cycles of a round in which activations and sums are on their way:
+/// activations come from rows with tokens, and go to those with result
+/// features; sums go the other way.
+static double sumCycles(const StationaryShape &shape, const Machine &machine) {
+  CostModel model(machine);
+  const auto sums = double(shape.mostSums()), rows = double(shape.rowFeatures);
+  const auto words = double(shape.wordsOf(shape.tokens)); // of a result feature
+  const auto holders = double(shape.out.rows(machine.height).end());
+  const auto users =
+      double(shape.resident ? std::min<int64_t>(shape.n, machine.height)
+                            : machine.height);
+  return shape.sumCycles(machine) - sums + model.multicast(machine.width, 0) +
+         model.chain(holders, 0) + model.multicast(users, 0) +
+         gatherColumnCycles(machine, int64_t(users)) +
+         model.multicast(holders, 0) + model.thereAndBack(sums, words * rows) +
+         2 * words * double(shape.ownResults);
+}
+
 KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
   StationaryShape shape(op, machine);
   KernelCost cost;
@@ -210,7 +244,6 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
   double inputs = shape.ownInputs, results = shape.ownResults;
   double gathered = tokens * double(shape.wordsOf(shape.ownInputs));
   double sums = tokens * rows, own = shape.rowTokens;
-  double words = double(shape.wordsOf(shape.tokens)); // of a result feature
   double product = 0, packing = 0;
   if (shape.tokens == 1) {
     const double sizes[] = {rows, inputs};
@@ -235,34 +268,26 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
                            double(blocks.size()) * 2 * machine.vectorSetup);
   if (!shape.resident)
     cost.fabric = cost.stream = double(shape.inputWords().total()) * rows;
-  // Activations come from rows with tokens, and go to those with result
-  // features; sums go the other way.
-  double holders = double(shape.out.rows(machine.height).end());
-  double features = double(std::min<int64_t>(shape.n, machine.height));
-  double latency = model.chain(machine.width, 0) +
-                   model.multicast(machine.width, 0) + model.chain(holders, 0) +
-                   model.multicast(features, 0) + model.chain(features, 0) +
-                   model.multicast(holders, 0);
   // What weights of the first round are waited for, and multiplied, beyond the
   // longer of the two.
   double first = gather + product;
   if (!shape.resident)
     cost.serial = firstRound(shape, machine, blocks, product / rows) -
                   std::max(cost.stream, first);
-  cost.serial += rounds * (latency + model.thereAndBack(sums, words * rows) +
-                           2 * words * results);
+  cost.serial += rounds * sumCycles(shape, machine);
   return cost;
 }
 
-/// Weights come while activations and the blocks before them are at work: two
-/// cycles a word (1.65 to 2, measured on wavelet).
 SmallVector<Relay> stationaryRelays() {
   using P = StreamPattern;
-  return {{P::KeyNorth, P::KeyNorth},     {P::KeyNorth, P::KeyCast},
-          {P::KeyCast, P::RowWest},       {P::RowCast, P::Column},
-          {P::ValueNorth, P::ValueNorth}, {P::ValueNorth, P::ValueCast}};
+  SmallVector<Relay> relays = allReduceRelays();
+  relays.append(gatherColumnRelays());
+  relays.append({{P::KeyCast, P::RowWest}, {P::RowCast, P::Column}});
+  return relays;
 }
 
+/// Weights come while activations and the blocks before them are at work: two
+/// cycles a word at most (1.65 to 2, measured on wavelet), and before sums are.
 SmallVector<HostFlow> stationaryFlows(const MatmulForm &op,
                                       const Machine &machine) {
   StationaryShape shape(op, machine);
@@ -274,10 +299,12 @@ SmallVector<HostFlow> stationaryFlows(const MatmulForm &op,
                                                   /*lastUse=*/0));
   if (shape.resident)
     return flows;
+  const double all = cost.total();
+  const double others = double(shape.rounds) * sumCycles(shape, machine);
   flows.push_back({StreamPattern::ChannelRow,
                    shape.inputWords().total() * shape.rowFeatures,
                    /*firstUse=*/0,
-                   std::min(1.0, 2 * cost.stream / cost.total())});
+                   std::min(2 * cost.stream, all - others) / all});
   return flows;
 }
 
@@ -286,12 +313,13 @@ SmallVector<StreamNeed> stationaryStreams(const MatmulForm &op,
   SmallVector<StreamNeed> needs;
   if (op.getBias() && !wse::residentOf(op, *op.getBias()))
     needs = columnStreams(Layout::of(op.getResult(), machine.height), machine);
-  RowSet all{1, machine.height, machine.height};
   if (!op.residentWeight())
     needs.push_back({StreamPattern::ChannelRow, {}});
-  needs.append(rowStreams(machine));
-  needs.push_back({StreamPattern::KeyNorth, {}});
-  needs.push_back({StreamPattern::KeyCast, all});
+  const StationaryShape shape(op, machine);
+  needs.append(shape.inPhases(machine)
+                   ? allReduceStreams(machine, double(shape.mostSums()))
+                   : rowStreams(machine));
+  needs.append(gatherColumnStreams(machine));
   return needs;
 }
 

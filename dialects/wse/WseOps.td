@@ -215,9 +215,10 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
     - `reduce_stored`, `broadcast_stored`: the same, but injectors take their
       words from the channel and relay them a block behind (`column_rest`), so
       that no word comes over their ramp twice.
-    - `stationary`: weights stay. Each row computes as many result features of
-      all tokens, each PE with the weights of its column's features; activations
-      and results move along columns, partial sums along rows.
+    - `stationary`: weights stay. Each row, of weights that stream each with a
+      channel, computes as many result features of all tokens, each PE with the
+      weights of its column's features; activations and results move along
+      columns, partial sums along rows.
 
     `packed` says that a quantised weight streams as it is stored, 4 or 8 to a
     word, and that PEs make f32 of it; otherwise the store does. With an `entry` the

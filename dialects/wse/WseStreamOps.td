@@ -75,6 +75,7 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     head_cast    from the root of each group of columns east into every PE of it
     key_north    from y to its neighbour y - 1; the color is that of the sender's y mod 2
     value_north  the same on colors of its own
+    root_north   from the head of each group of `rows` past the others to the next head; likewise by groups
     sum_south    from y to its neighbour y + 1; likewise
     key_cast     from the head of each group of `rows` south into every PE of it
     value_cast   the same on a color of its own
@@ -96,7 +97,7 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
 
     - (C1) Two colors for patterns between neighbours, at least one for
       `transfer`, one for all others.
-    - (C2) `rows` is present for `column`, `column_rest`, `key_cast`, `value_cast`, `out_column` and
+    - (C2) `rows` is present for `column`, `column_rest`, `key_cast`, `value_cast`, `root_north`, `out_column` and
       `out_band`, and for `root_west` and `head_cast`, where it counts columns; for no other
       but `transfer`.
     - (C3) Every rule is for one of the colors.

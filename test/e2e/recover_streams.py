@@ -195,6 +195,10 @@ def words_of(stream, region, target, channels, placement):
         count, pitch, _ = stream["groups"]
         return [(g % 2, (x0 + g * pitch, y), "ramp", {(x0 + (g - 1) * pitch, y)}, ())
                 for y in ys for g in range(1, count)]
+    if pattern == "root_north":
+        count, pitch, _ = stream["groups"]
+        return [(g % 2, (x, y0 + g * pitch), "ramp", {(x, y0 + (g - 1) * pitch)}, ())
+                for x in xs for g in range(1, count)]
     if pattern == "out_north":
         return [((y - y0) % 2, (xs[-1], y), "ramp", {(xs[-1], y - 1)}, ())
                 for row, _, rows in channels for y in rows if y > row]

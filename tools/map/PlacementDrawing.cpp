@@ -242,6 +242,8 @@ void Drawing::drawStream(const PlacementView::StreamView &stream,
   } else if (pattern == "key_north" || pattern == "value_north") {
     int64_t x = pattern == "key_north" ? across(1, 3) : across(1, 2);
     link(x, bottom, x, r.y);
+  } else if (pattern == "root_north") {
+    link(across(1, 5), bottom, across(1, 5), r.y);
   } else if (pattern == "sum_south") {
     link(across(2, 5), r.y, across(2, 5), bottom);
   } else if (pattern == "key_cast" || pattern == "value_cast") {

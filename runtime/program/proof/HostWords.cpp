@@ -37,16 +37,21 @@ int64_t blockAt(const program::Segment &segment, const AxisScalars &scalars,
   return words;
 }
 
-/// Of the columns, whose blocks are the same in all rows.
-Blocks blocksOf(const program::HostStream &stream,
-                const program::Segment &segment, const AxisScalars &scalars) {
+/// Whether its blocks depend on the row.
+bool changesInRows(const program::Segment &segment,
+                   const AxisScalars &scalars) {
   auto inRows = [&](const program::Affine &size) {
     return (scalars.axes(size) & AxisScalars::Y) != 0;
   };
-  if (std::any_of(segment.extents()->begin(), segment.extents()->end(),
-                  [&](auto *extent) { return inRows(*extent); }) ||
-      inRows(*segment.lines()))
-    throw NotUnderstood{"blocks of the host that depend on the row"};
+  return std::any_of(segment.extents()->begin(), segment.extents()->end(),
+                     [&](auto *extent) { return inRows(*extent); }) ||
+         inRows(*segment.lines());
+}
+
+/// Of the columns, in a row.
+Blocks blocksOf(const program::HostStream &stream,
+                const program::Segment &segment, const AxisScalars &scalars,
+                int64_t row) {
   std::set<int> atoms;
   for (const program::Affine *extent : *segment.extents())
     scalars.atoms(*extent, atoms);
@@ -55,9 +60,9 @@ Blocks blocksOf(const program::HostStream &stream,
   std::vector<int64_t> words, lines;
   for (int64_t x : kinds.representative) {
     words.push_back(Wire(stream, segment)
-                        .wavelets(blockAt(segment, scalars, x, 0,
+                        .wavelets(blockAt(segment, scalars, x, row,
                                           [](auto &) { return true; })));
-    lines.push_back(scalars.value(*segment.lines(), x, 0));
+    lines.push_back(scalars.value(*segment.lines(), x, row));
   }
   Blocks blocks{{0}, {}};
   for (uint32_t kind : kinds.of) {
@@ -91,8 +96,6 @@ private:
   /// `alone`: nobody else takes words of the host in these columns.
   void checkInChannel(const program::Channel &channel, size_t relay, bool alone,
                       Segments &left) const;
-  bool serveAllRows(const program::HostStream &stream, int first,
-                    int end) const;
   int64_t headOf(const FabricOp &op, int64_t x) const;
   int64_t wordsSent(int64_t color, int64_t x, int64_t y) const;
   int64_t wordsOut(int64_t color, int64_t row) const;
@@ -115,17 +118,12 @@ int64_t LaunchWords::headOf(const FabricOp &op, int64_t x) const {
   return scalars.first(AxisScalars::Y);
 }
 
-/// Whether there is a channel in each row, for all columns.
-bool LaunchWords::serveAllRows(const program::HostStream &stream, int first,
-                               int end) const {
-  int64_t rows = 0;
-  for (const program::Channel *channel : *stream.channels()) {
-    if (channel->begin() != first || channel->end() != end)
-      return false;
-    rows += scalars.has(AxisScalars::Y, channel->row());
-  }
-  return rows ==
-         scalars.last(AxisScalars::Y) - scalars.first(AxisScalars::Y) + 1;
+/// Whether each channel is for all columns: then it is of its row alone.
+static bool serveRows(const program::HostStream &stream, int first, int end) {
+  return std::all_of(
+      stream.channels()->begin(), stream.channels()->end(), [&](auto *channel) {
+        return channel->begin() == first && channel->end() == end;
+      });
 }
 
 /// Segments and relays, in order: a relay takes lines of one or more segments.
@@ -138,13 +136,14 @@ void LaunchWords::checkIn(const program::HostStream &stream) const {
   const int first = int(scalars.first(AxisScalars::X));
   const int end = int(scalars.last(AxisScalars::X)) + 1;
   const int height = program.machine()->height();
-  const bool inAllRows = serveAllRows(stream, first, end);
+  const bool inRows = serveRows(stream, first, end);
   AxisScalars host(stream.scalars(),
                    {program::Rect(first, end, 1, 0, height, 1)},
                    program.machine()->width(), height, scalars.steps);
   std::vector<Blocks> segments;
-  for (const program::Segment *segment : *stream.segments())
-    segments.push_back(blocksOf(stream, *segment, host));
+  const bool changes =
+      std::any_of(stream.segments()->begin(), stream.segments()->end(),
+                  [&](auto *segment) { return changesInRows(*segment, host); });
   int64_t columns = 0;
   for (const program::Channel *channel : *stream.channels()) {
     checkHeard(stream.color(), *channel);
@@ -154,13 +153,18 @@ void LaunchWords::checkIn(const program::HostStream &stream) const {
     columns += channel->end() - channel->begin();
     if (channel->begin() == channel->end())
       continue;
+    if (segments.empty() || changes) {
+      segments.clear();
+      for (const program::Segment *segment : *stream.segments())
+        segments.push_back(blocksOf(stream, *segment, host, channel->row()));
+    }
     Segments left{segments.cbegin(), segments.cend()};
     for (size_t relay : relays)
-      checkInChannel(*channel, relay, !inAllRows, left);
+      checkInChannel(*channel, relay, !inRows, left);
     if (left.next != left.end)
       throw NotUnderstood{"segments of the host and relays differ in number"};
   }
-  if (columns != end - first && !inAllRows)
+  if (columns != end - first && !inRows)
     throw NotUnderstood{"columns without a channel"};
 }
 

@@ -72,3 +72,59 @@ wse.program @uneven state(selected) mesh(4x2) machine("wse2") {
   %y = matmul %x weight #wse.weight<@w : tensor<8x13xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x4x8xf32, #tokens> -> tensor<1x4x13xf32, #tokens>
   store %y to "y" on @r : tensor<1x4x13xf32, #tokens> to tensor<4x13xf32>
 }
+
+// -----
+
+// A channel for each of rows 0 and 2 of four: these two have six result features
+// each, the others none, and hand the results of rows behind them on.
+
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
+
+// ROUTE-LABEL: wse.program @channels
+// ROUTE: stream @channel_row channel_row
+// ROUTE-SAME: <x = 0 to 3, y = 0 to 3 step 2>, west to east|ramp>
+// CHECK-LABEL: pe.program @channels
+// CHECK:      [[ROWS:%mul[_0-9]*]] = scalar mul([[HAS:%less[_0-9]*]], %c6)
+// CHECK:      routine @matmul {
+// CHECK-NEXT: vector mov [[WEIGHTS:@[a-z0-9_]+]][0, strides = [2, 2, 1]] = fabric({{.*}}) over (1, 4, 2) where [[HAS]] thread 4
+// CHECK:      vector mov fabric([[ON:.*]], depth = 2) = @{{.*}} over (%size, 2) thread 2
+// CHECK:      vector mov fabric([[ON]]) = fabric([[SOUTH:.*]]) over ({{.*}}) where [[NEXT:%.*]] thread 2
+// CHECK:      vector fmac [[SUMS:@[a-z0-9_]+]][0, strides = [1, 0]] = [[WEIGHTS]]{{.*}} over (4, 2) where [[HAS]]
+// CHECK:      vector add [[SUMS]][0, strides = [1]] = [[SUMS]][0, strides = [1]], fabric({{.*}}) over ([[ROWS]]) where
+// CHECK:      vector mov fabric([[ON]]) = fabric([[SOUTH]]) over ({{.*}}) where [[NEXT]] thread 2
+// CHECK:      stream in @to_rows_of_matmul
+wse.program @channels state(selected) mesh(4x4) machine("{\"base\": \"wse2\", \"channels\": 2}") {
+  region @r shape(4x4)
+  input @x : tensor<1x8xf32>
+  parameter @w = external<"w.bin", 0, 384> : tensor<8x12xf32>
+  %x = load @x on @r {nodes = ["x"]} : tensor<1x1x8xf32, #tokens>
+  %y = matmul %x weight #wse.weight<@w : tensor<8x12xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x1x8xf32, #tokens> -> tensor<1x1x12xf32, #tokens>
+  store %y to "y" on @r : tensor<1x1x12xf32, #tokens> to tensor<1x12xf32>
+}
+
+// -----
+
+// In tall regions results go north in two phases: in groups of seven rows to
+// their heads, and from head to head.
+
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
+
+// ROUTE-LABEL: wse.program @tall
+// ROUTE: stream @key_north key_north
+// ROUTE: stream @root_north root_north rows <groups = 12, pitch = 7, used = 1> colors [[[EVEN:[0-9]+]], [[ODD:[0-9]+]]]
+// ROUTE-SAME: <color [[EVEN]], <x = 0 to 2, y = 7 to 64 step 14>, south to ramp>
+// ROUTE-SAME: <color [[EVEN]], <x = 0 to 2, y = 8 to 14>, south to north>
+// ROUTE: matmul {{.*}}@root_north]
+// CHECK-LABEL: pe.program @tall
+// CHECK:      routine @matmul {
+// CHECK:      vector mov fabric({{.*}}) = fabric({{.*}}) over ({{.*}}) where [[NEXT:%and[_0-9]*]] thread 2
+// CHECK-NEXT: await [2]
+// CHECK-NEXT: vector mov fabric({{.*}}) = fabric({{.*}}) over ({{.*}}) where [[HEAD:%and[_0-9]*]] thread 2
+wse.program @tall state(selected) mesh(2x84) machine("wse2") {
+  region @r shape(2x84)
+  input @x : tensor<1x4xf32>
+  parameter @w = external<"w.bin", 0, 1600> : tensor<4x100xf32>
+  %x = load @x on @r {nodes = ["x"]} : tensor<1x1x4xf32, #tokens>
+  %y = matmul %x weight #wse.weight<@w : tensor<4x100xf32>> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x1x4xf32, #tokens> -> tensor<1x1x100xf32, #tokens>
+  store %y to "y" on @r : tensor<1x1x100xf32, #tokens> to tensor<1x100xf32>
+}

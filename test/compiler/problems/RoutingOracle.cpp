@@ -124,6 +124,8 @@ bool sends(const RoutingProblem &problem, const StreamRequest &request, PE p) {
   }
   case numberOf(StreamPattern::RootWest):
     return p.x > 0 && p.x % rows.pitch == 0 && p.x / rows.pitch < rows.groups;
+  case numberOf(StreamPattern::RootNorth):
+    return p.y > 0 && p.y % rows.pitch == 0 && p.y / rows.pitch < rows.groups;
   case numberOf(StreamPattern::HeadCast):
     return p.x % rows.pitch == 0 && p.x / rows.pitch < rows.groups;
   case numberOf(StreamPattern::Transfer):
@@ -173,6 +175,8 @@ int64_t colorOf(const StreamRequest &request, PE source, int64_t colors) {
   }
   case numberOf(StreamPattern::RootWest):
     return source.x / request.rows.pitch % 2;
+  case numberOf(StreamPattern::RootNorth):
+    return source.y / request.rows.pitch % 2;
   case numberOf(StreamPattern::Transfer):
     return source.y % colors;
   default:
@@ -234,6 +238,8 @@ bool hears(const RouteRegion &region, const StreamRequest &request, PE source,
     return false;
   case numberOf(StreamPattern::RootWest):
     return p.y == source.y && p.x == source.x - rows.pitch;
+  case numberOf(StreamPattern::RootNorth):
+    return p.x == source.x && p.y == source.y - rows.pitch;
   case numberOf(StreamPattern::HeadCast):
     return p.y == source.y && p.x / rows.pitch == source.x / rows.pitch &&
            p.x % rows.pitch < rows.used;

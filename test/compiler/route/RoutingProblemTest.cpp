@@ -408,15 +408,15 @@ TEST(RoutingProblem, ChecksItsInput) {
 
 TEST_F(BrokenRouting, R1MissingStream) {
   routing.streams.pop_back();
-  expectError("expected 17 routed streams, found 16");
+  expectError("expected 18 routed streams, found 17");
 }
 TEST_F(BrokenRouting, R1MissingColor) {
   stream(StreamPattern::RowWest).colors.pop_back();
   expectError("'row_west' has 1 colors, pattern row_west needs 2");
 }
 TEST_F(BrokenRouting, R1ReservedColor) {
-  stream(StreamPattern::Channel).colors = {24};
-  expectError("'channel' has color 24, programs may use 0 to 23");
+  stream(StreamPattern::Channel).colors = {26};
+  expectError("'channel' has color 26, programs may use 0 to 25");
 }
 TEST_F(BrokenRouting, R1SameColorTwice) {
   auto &colors = stream(StreamPattern::RowEast).colors;

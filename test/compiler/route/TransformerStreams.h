@@ -20,7 +20,7 @@ inline RoutingProblem transformerProblem(int64_t width, int64_t height,
   RoutingProblem problem;
   problem.meshWidth = width;
   problem.meshHeight = height;
-  problem.colors = 24; // of all patterns at once
+  problem.colors = 26; // of all patterns at once
   RouteRegion region{0, 0, width, height, {}, {}};
   for (int64_t l = 0; l < channels; ++l) {
     int64_t row = tileStart(height, channels, l);
@@ -49,6 +49,9 @@ inline RoutingProblem transformerProblem(int64_t width, int64_t height,
                     {StreamPattern::RootWest, StreamPattern::RowCast},
                     {StreamPattern::KeyNorth, StreamPattern::KeyNorth},
                     {StreamPattern::KeyNorth, StreamPattern::KeyCast},
+                    {StreamPattern::KeyNorth, StreamPattern::RootNorth},
+                    {StreamPattern::RootNorth, StreamPattern::RootNorth},
+                    {StreamPattern::RootNorth, StreamPattern::KeyCast},
                     {StreamPattern::RowEast, StreamPattern::RowEast},
                     {StreamPattern::RowEast, StreamPattern::OutNorth},
                     {StreamPattern::OutNorth, StreamPattern::OutExit},
