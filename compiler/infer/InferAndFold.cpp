@@ -66,21 +66,19 @@ private:
   void visitNode(onnx::NodeOp op) {
     std::string why;
     if (!infer(op, why)) {
-      nameInput(op, why);
       return refuse(op, why);
     }
     op->removeAttr(reasonAttrName);
   }
 
-  /// Says which input is to be known, if it is one.
-  static void nameInput(onnx::NodeOp op, std::string &why) {
-    constexpr StringLiteral any = "NAME=FILE.npy makes an input known";
-    const size_t at = why.find(any);
-    if (at == why.npos)
-      return;
-    const DecidingInput input = decidingInput(op->getOperands());
-    if (input.count == 1)
-      why.replace(at, any.size(), input.binding + " makes it known");
+  /// What makes a value known that is computed from the model's inputs.
+  static std::string bindings(Value value) {
+    const DecidingInput input = decidingInput(value);
+    if (input.readsData)
+      return "export the model with one that is known";
+    return input.count == 0  ? "--bind NAME=FILE.npy makes an input known"
+           : input.count > 1 ? input.binding + " make it known"
+                             : input.binding + " makes it known";
   }
 
   /// Functions of .mlir may have themselves for bodies.
@@ -168,6 +166,8 @@ private:
               std::move(inputs), op.getNumResults());
     if (!apply(known->infer, node)) {
       why = node.reason().empty() ? "its operands do not fit" : node.reason();
+      if (auto i = node.unknownInput())
+        why += "; " + bindings(op.getInputs()[*i]);
       return false;
     }
     for (Fact &fact : node.outputs)
