@@ -72,9 +72,9 @@ public:
   /// Records why nothing is known of the outputs. Always false.
   bool fail(const llvm::Twine &why);
   const std::string &reason() const { return why; }
-  /// Fails as `what`, input `i`, shapes the result, or has to be known.
+  /// Fails: `what`, input `i`, shapes the result, or rules have to know it.
   bool failUnknown(size_t i, const llvm::Twine &what);
-  /// That input.
+  /// The input for which `failUnknown` was called.
   std::optional<size_t> unknownInput() const { return toBeKnown; }
 
   std::vector<Fact> outputs;

@@ -141,8 +141,8 @@ public:
 
   /// An output, of the last call that wrote it, or a value that was to be kept.
   absl::StatusOr<HostTensor> output(const std::string &name) const;
-  /// Of the last call, whose mixtures saw `of` tokens in order: the first
-  /// `tokens` count, what is behind them is padding.
+  /// How many tokens chose each expert in the last call, which saw `of` in
+  /// order: the first `tokens` count, what is behind them is padding.
   std::vector<ExpertLoad> loadsOf(uint64_t tokens, uint64_t of) const;
   /// Outputs that some call has written, or the last one, in the order of the
   /// model.
