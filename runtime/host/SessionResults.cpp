@@ -107,7 +107,9 @@ std::vector<ExpertLoad> Session::loadsOf(uint64_t tokens, uint64_t of) const {
     ExpertLoad &load = loads.emplace_back();
     load.mixture = tensor.name()->str();
     load.tokens.resize(tensor.experts());
-    for (uint64_t at = 0; at < elementCount(tensor) / of * tokens; ++at) {
+    const uint64_t all = elementCount(tensor);
+    const uint64_t counted = all % of ? all : all / of * tokens;
+    for (uint64_t at = 0; at < counted; ++at) {
       const int64_t expert =
           readIndex(tensor.type(), store.outputElements(i), at);
       if (expert >= 0 && expert < int64_t(load.tokens.size()))
