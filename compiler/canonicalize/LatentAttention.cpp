@@ -16,6 +16,7 @@
 #include "dialects/onnx/CachedCalls.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -157,9 +158,22 @@ static OpOperand *returned(onnx::UpdateOp update) {
   return nullptr;
 }
 
-static bool isAlone(onnx::UpdateOp update) {
-  return isa<BlockArgument>(update.getPast()) && update.getPast().hasOneUse() &&
-         returned(update);
+/// Whether nobody reads the state but `op`, and the result that has it.
+static bool isAlone(onnx::UpdateOp update, onnx::AttentionOp op) {
+  OpOperand *result = returned(update);
+  if (!isa<BlockArgument>(update.getPast()) || !update.getPast().hasOneUse() ||
+      !result)
+    return false;
+  llvm::SetVector<Value> reached;
+  reached.insert(update.getPresent());
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (OpOperand &use : Value(reached[i]).getUses()) {
+      if (use.getOwner() == result->getOwner() && &use != result)
+        return false;
+      if (use.getOwner() != op)
+        reached.insert_range(use.getOwner()->getResults());
+    }
+  return true;
 }
 
 /// One state of the features of both, in place of the first one.
@@ -194,7 +208,7 @@ static void drop(func::FuncOp function, BlockArgument past,
 
 onnx::AttentionOp canonicalize::attendToLatents(onnx::AttentionOp op) {
   std::optional<Latents> its = latentsOf(op);
-  if (!its || !isAlone(its->latent) || !isAlone(its->shared))
+  if (!its || !isAlone(its->latent, op) || !isAlone(its->shared, op))
     return op;
   const Shape q(shapeOf(op.getQ()));
   const int64_t heads = op.getNumHeads(), own = its->keys.size;

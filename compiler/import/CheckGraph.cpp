@@ -226,8 +226,6 @@ static void refuseSparse(const GraphProto &graph, Refusals &refusals) {
 
 LogicalResult wsec::checkAndSortGraph(OnnxModel &model, MLIRContext *context) {
   GraphProto &graph = *model.proto.mutable_graph();
-  if (graph.node().empty())
-    return fileError(model, context) << "the graph has no nodes";
   if (graph.output().empty())
     return fileError(model, context) << "the graph has no outputs";
   Refusals sparse(model.path);

@@ -137,8 +137,8 @@ LogicalResult ModuleBuilder::buildEntry(ArrayRef<const ValueInfoProto *> inputs,
 /// the other is even, and a short one, for what is another only from some
 /// length on. Not of one or two tokens if there are others: extents of so many
 /// fold.
+constexpr int64_t shortest = 3;
 static llvm::SetVector<int64_t> comparedLengths(const LengthRange &range) {
-  constexpr int64_t shortest = 3;
   llvm::SetVector<int64_t> lengths;
   for (int64_t length : {range.to, range.to - 1, range.to - range.to / 3,
                          std::max(shortest, range.from)})
@@ -154,7 +154,11 @@ ModuleBuilder::buildLengths(ArrayRef<const ValueInfoProto *> inputs,
                             const ImportOptions &options) {
   const LengthRange &range = *options.length;
   const std::string name = entry;
-  for (int64_t length : comparedLengths(range)) {
+  llvm::SetVector<int64_t> lengths = comparedLengths(range);
+  const size_t compared = lengths.size();
+  for (int64_t length = shortest - 1; length >= range.from; --length)
+    lengths.insert(length);
+  for (auto [number, length] : llvm::enumerate(lengths)) {
     const bool isSample = length != range.to;
     entry = isSample ? name + "/" + std::to_string(length) : name;
     ImportOptions bound = options;
@@ -168,7 +172,8 @@ ModuleBuilder::buildLengths(ArrayRef<const ValueInfoProto *> inputs,
     (*function)->setAttr(onnx::lengthNameAttrName,
                          builder.getStringAttr(lengthName));
     if (isSample)
-      (*function)->setAttr(onnx::lengthOfAttrName,
+      (*function)->setAttr(number < compared ? onnx::lengthOfAttrName
+                                             : onnx::foldedLengthOfAttrName,
                            FlatSymbolRefAttr::get(context, name));
   }
   entry = name;

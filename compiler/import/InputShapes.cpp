@@ -45,8 +45,9 @@ private:
   };
   llvm::MapVector<StringRef, Binding> bindings;
   std::vector<std::string> open;              // "input_ids[0] 'batch'"
+  bool statesNone = false;                    // a 0, open or none
   llvm::SmallVector<std::string> openNames;   // batch
-  llvm::SmallVector<std::string> openUnnamed; // inputs that need --shape
+  llvm::SmallVector<std::string> openUnnamed; // what --shape takes, "x=2xN"
 };
 } // namespace
 
@@ -215,15 +216,18 @@ void ShapeBinder::fillIn(const ValueInfoProto &input,
   bool needsShape = !hasShape(input);
   if (needsShape)
     open.push_back(input.name() + " (of unknown rank)");
+  SmallVector<std::string> extents;
   for (auto [index, dimension] : llvm::enumerate(shapeOf(input).dim())) {
     std::optional<int64_t> extent = fixedExtent(dimension);
     auto binding = bindings.find(dimension.dim_param());
     if (!extent && !dimension.dim_param().empty() && binding != bindings.end())
       extent = binding->second.extent;
     shape.push_back(extent.value_or(1));
+    extents.push_back(extent ? std::to_string(*extent) : "N");
     if (extent)
       continue;
     std::string what = (input.name() + "[" + Twine(index) + "]").str();
+    statesNone |= dimension.has_dim_value() && dimension.dim_value() == 0;
     if (dimension.has_dim_value())
       what += (" (stated as " + Twine(dimension.dim_value()) + ")").str();
     if (dimension.dim_param().empty())
@@ -236,7 +240,9 @@ void ShapeBinder::fillIn(const ValueInfoProto &input,
       openNames.push_back(dimension.dim_param());
   }
   if (needsShape)
-    openUnnamed.push_back(input.name());
+    openUnnamed.push_back(
+        input.name() + "=" +
+        (hasShape(input) ? llvm::join(extents, "x") : "NxN..."));
 }
 
 LogicalResult ShapeBinder::reportOpenDimensions() {
@@ -253,7 +259,9 @@ LogicalResult ShapeBinder::reportOpenDimensions() {
           << (quote ? "'" : "");
   }
   for (StringRef name : openUnnamed)
-    error << " --shape " << name << "=NxN...";
+    error << " --shape " << name;
+  if (statesNone)
+    error << ", where 0 stands for no elements";
   return error;
 }
 

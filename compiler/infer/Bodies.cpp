@@ -22,11 +22,11 @@ func::FuncOp infer::bodyOf(onnx::NodeOp op, StringRef attribute) {
   return body && !body.isExternal() ? body : func::FuncOp();
 }
 
-/// "NAME=", and what an input may be bound to.
+/// "--bind NAME=", and what an input may be bound to.
 static std::string bindingOf(BlockArgument input, StringRef name) {
   const bool isScalar = shapeOf(input).empty();
   const bool isTruth = typeOf(input).getElementType().isInteger(1);
-  return (name + "=" +
+  return ("--bind " + name + "=" +
           (isTruth    ? isScalar ? "true or false" : "[true] or [false]"
            : isScalar ? "VALUE"
                       : "FILE.npy"))
@@ -53,8 +53,8 @@ DecidingInput infer::decidingInput(ValueRange values) {
       result.readsData = true;
       continue;
     }
-    ++result.count;
-    result.binding = bindingOf(input, name.getValue());
+    result.binding += result.count++ ? " " : "";
+    result.binding += bindingOf(input, name.getValue());
   }
   return result;
 }
@@ -63,7 +63,7 @@ std::string infer::remedyFor(Value number, StringRef otherwise) {
   DecidingInput input = decidingInput(number);
   if (input.count != 1 || input.readsData)
     return ("; " + otherwise).str();
-  return "; state the input that decides, --bind " + input.binding;
+  return "; state the input that decides, " + input.binding;
 }
 
 static void addWeights(Operation *module, Operation *body, StringRef name) {

@@ -27,7 +27,7 @@ mlir::func::FuncOp bodyOf(onnx::NodeOp op, llvm::StringRef attribute);
 /// Inputs of the model from which values are computed.
 struct DecidingInput {
   size_t count = 0;       ///< of those of integers or truth values
-  std::string binding;    ///< what --bind takes for the last of these
+  std::string binding;    ///< the flags that bind these
   bool readsData = false; ///< there are others, of floats
 };
 DecidingInput decidingInput(mlir::ValueRange values);

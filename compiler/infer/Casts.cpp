@@ -37,7 +37,7 @@ static std::optional<double> ratioOf(Node &node) {
   std::optional<Tensor> ratio = node.input(1).load();
   if (ratio && ratio->size() == 1)
     return ratio->asFloat(0);
-  node.fail("ratio" + llvm::Twine(atCompileTime));
+  node.failUnknown(1, "ratio");
   return std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 //
 //   first prompt   tokens 0, 1, ... of each; rows behind its last one are
 //                  padding, keys that nobody sees
+//                  (a total length that is fed tells the two apart in the run)
 //   behind a cache the tokens are the last ones: sequence b keeps the first
 //                  start = seqlens_k[b] + 1 - tokens of its cache and writes
 //                  these behind them; the rest of the cache becomes 0
@@ -34,6 +35,11 @@ static bool fillsRoom(const Node &node, int64_t tokens) {
          node.input(3).shape[2] >= tokens && !node.has(10);
 }
 
+/// Whether several tokens may be a prompt, too, with padding behind.
+static bool mayPad(const Node &node, int64_t tokens) {
+  return tokens > 1 && fillsRoom(node, tokens);
+}
+
 /// How many keys the longest sequence may have, its queries' own included.
 static std::optional<int64_t> statedLength(Node &node, int64_t tokens) {
   if (fillsRoom(node, tokens))
@@ -50,7 +56,7 @@ static std::optional<int64_t> totalLength(Node &node, int64_t tokens) {
               llvm::Twine(tokens) + " tokens");
     return std::nullopt;
   }
-  const int64_t least = *total > tokens ? tokens : 1;
+  const int64_t least = *total > tokens && !mayPad(node, tokens) ? tokens : 1;
   std::optional<Tensor> last = node.input(5).load();
   for (int64_t i = 0; last && i < last->size(); ++i)
     if (last->asInt(i) < least - 1 || last->asInt(i) >= *total) {
@@ -174,6 +180,7 @@ namespace {
 struct Starts {
   Shape known;
   Value computed;
+  Value lengths; // [batch], keys that are no padding; null: those up to the end
   int64_t tokens; // of each
   int64_t total;  // of the longest, or more
 
@@ -186,12 +193,14 @@ static Value counted(Legalization &n, Shape shape, size_t axis) {
 }
 
 /// `seqlens_k` [batch] - `least` as i32. One that is not from `least` to total
-/// - 1 ends the run: it is looked up among those that are.
-static Value checkedLasts(Legalization &n, int64_t least, int64_t total) {
+/// - 1, or below `first`, ends the run: it is looked up among those that are.
+static Value checkedLasts(Legalization &n, int64_t least, int64_t total,
+                          Value first = nullptr) {
   Value index = asI32(n, n.reshape(n.input(5), {shapeOf(n.input(5))[0]}));
   if (least)
     index = n.binary(BinaryKind::Sub, index, double(least));
-  Value negative = n.binary(BinaryKind::Less, index, 0.0);
+  Value negative = first ? n.binary(BinaryKind::Less, index, first)
+                         : n.binary(BinaryKind::Less, index, 0.0);
   const int64_t rows = total - least;
   Value outside = scalarLike(n.builder(), n.loc(), index, double(rows));
   Value checked =
@@ -199,16 +208,54 @@ static Value checkedLasts(Legalization &n, int64_t least, int64_t total) {
   return n.reshape(checked, shapeOf(index));
 }
 
-static Starts startsOf(Legalization &n, int64_t tokens, int64_t total) {
-  const int64_t batch = shapeOf(n.input(5))[0];
-  Starts starts{Shape(batch, 0), nullptr, tokens, total};
-  if (total == tokens)
-    return starts;
+/// How many keys of a first prompt each sequence has, [batch]; null: all.
+static Value promptLengths(Legalization &n, int64_t keys) {
   std::optional<Tensor> last = n.node().input(5).load();
   if (!last)
+    return n.binary(BinaryKind::Add, checkedLasts(n, 0, keys), 1.0);
+  Tensor lengths(ElementType::Int32, {last->size()});
+  bool isWhole = true;
+  for (int64_t b = 0; b < last->size(); ++b) {
+    lengths.setInt(b, last->asInt(b) + 1);
+    isWhole &= lengths.asInt(b) == keys;
+  }
+  return isWhole ? Value()
+                 : materialize(n.builder(), n.loc(), std::move(lengths));
+}
+
+/// The least that `seqlens_k` may be: of a prompt, whose total length is that
+/// of the call, 0; else there is no padding.
+static Value firstLast(Legalization &n, int64_t tokens) {
+  Value total = n.reshape(asI32(n, n.input(6)), {});
+  Value none = scalarLike(n.builder(), n.loc(), total, 0);
+  Value all = scalarLike(n.builder(), n.loc(), total, double(tokens - 1));
+  return n.where(n.binary(BinaryKind::Less, total, double(tokens + 1)), none,
+                 all);
+}
+
+static Starts startsOf(Legalization &n, int64_t tokens, int64_t total) {
+  const int64_t batch = shapeOf(n.input(5))[0];
+  Starts starts{Shape(batch, 0), nullptr, nullptr, tokens, total};
+  if (total == tokens)
+    return starts;
+  const bool pads = mayPad(n.node(), tokens);
+  std::optional<Tensor> last = n.node().input(5).load();
+  if (!last && pads) {
+    starts.lengths = n.binary(
+        BinaryKind::Add, checkedLasts(n, 0, total, firstLast(n, tokens)), 1.0);
+    starts.computed = n.binary(
+        BinaryKind::Max,
+        n.binary(BinaryKind::Sub, starts.lengths, double(tokens)), 0.0);
+  } else if (!last) {
     starts.computed = checkedLasts(n, tokens - 1, total);
-  for (int64_t b = 0; last && b < batch; ++b)
-    starts.known[b] = last->asInt(b) + 1 - tokens;
+  }
+  bool isPadded = false;
+  for (int64_t b = 0; last && b < batch; ++b) {
+    starts.known[b] = std::max<int64_t>(last->asInt(b) + 1 - tokens, 0);
+    isPadded |= last->asInt(b) + 1 < tokens;
+  }
+  if (isPadded)
+    starts.lengths = promptLengths(n, total);
   return starts;
 }
 
@@ -304,21 +351,6 @@ static Value cacheOf(Legalization &n, Value cache, Value now,
   return n.where(n.binary(BinaryKind::Less, at, start), cache, upToEnd);
 }
 
-/// How many keys of a first prompt each sequence has, [batch]; null: all.
-static Value promptLengths(Legalization &n, int64_t keys) {
-  std::optional<Tensor> last = n.node().input(5).load();
-  if (!last)
-    return n.binary(BinaryKind::Add, checkedLasts(n, 0, keys), 1.0);
-  Tensor lengths(ElementType::Int32, {last->size()});
-  bool isWhole = true;
-  for (int64_t b = 0; b < last->size(); ++b) {
-    lengths.setInt(b, last->asInt(b) + 1);
-    isWhole &= lengths.asInt(b) == keys;
-  }
-  return isWhole ? Value()
-                 : materialize(n.builder(), n.loc(), std::move(lengths));
-}
-
 /// `x` [batch, heads, tokens, size], 0 behind the last token: 0 times what
 /// stands there need not be 0.
 static Value withoutPadding(Legalization &n, Value x, Value lengths) {
@@ -331,18 +363,21 @@ static Value withoutPadding(Legalization &n, Value x, Value lengths) {
   return splitHeads(n, n.where(isToken, x, zero), heads);
 }
 
-/// Which keys of a first prompt are no padding, [batch, 1, 1, keys]; with a
-/// window, also among the last so many that a query sees, [batch, 1, keys,
-/// keys]: one that is padding sees those of the last token.
-static Value promptMask(Legalization &n, Value lengths, int64_t keys,
-                        int64_t window) {
-  const int64_t batch = shapeOf(lengths)[0], queries = window ? keys : 1;
+/// Which of `keys` are no padding, [batch, 1, 1, keys]; with a window, also
+/// among the last so many that a query sees, [batch, 1, tokens, keys]: one that
+/// is padding sees those of the last token.
+static Value paddingMask(Legalization &n, Value lengths, const Starts &starts,
+                         int64_t keys, int64_t window) {
+  const int64_t batch = shapeOf(lengths)[0];
+  const int64_t queries = window ? starts.tokens : 1;
   std::optional<Fact> fact = factOf(lengths);
   if (std::optional<Tensor> known = fact ? fact->load() : std::nullopt) {
     Tensor mask(ElementType::Bool, {batch, 1, queries, keys});
     for (int64_t i = 0; i < mask.size(); ++i) {
-      const int64_t key = i % keys, length = known->asInt(i / keys / queries);
-      const int64_t own = std::min(i / keys % queries, length - 1);
+      const int64_t key = i % keys, b = i / keys / queries;
+      const int64_t length = known->asInt(b);
+      const int64_t own =
+          std::min(starts.known[b] + i / keys % queries, length - 1);
       mask.setInt(i, key < length && (!window || own < key + window));
     }
     return materialize(n.builder(), n.loc(), std::move(mask));
@@ -352,8 +387,11 @@ static Value promptMask(Legalization &n, Value lengths, int64_t keys,
   Value isToken = n.binary(BinaryKind::Less, key, length);
   if (!window)
     return isToken;
-  Value own = n.binary(BinaryKind::Min, counted(n, {1, 1, keys, 1}, 2),
-                       n.binary(BinaryKind::Sub, length, 1.0));
+  Value own = counted(n, {1, 1, queries, 1}, 2);
+  if (starts.computed)
+    own = n.binary(BinaryKind::Add, own,
+                   n.reshape(starts.computed, {batch, 1, 1, 1}));
+  own = n.binary(BinaryKind::Min, own, n.binary(BinaryKind::Sub, length, 1.0));
   Value isNear = n.binary(BinaryKind::Less, own,
                           n.binary(BinaryKind::Add, key, double(window)));
   return n.binary(BinaryKind::And, isToken, isNear);
@@ -451,27 +489,26 @@ static bool groupQueryAttention(Legalization &n) {
   a.hidden = -std::numeric_limits<double>::infinity();
   a.replaces = true;
   const bool seesLater = a.right < 0;
-  if (total == tokens) {
-    if (Value lengths = promptLengths(n, tokens)) {
-      a.k = withoutPadding(n, a.k, lengths);
-      a.v = withoutPadding(n, a.v, lengths);
-      // Rows of padding see no padding either, as onnxruntime's. Of a window
-      // that is all padding nothing is left: 0. But where scores are capped,
-      // onnxruntime's windows of padding end with the last token.
-      int64_t window =
-          a.softcap > 0 ? std::min<int64_t>(a.left + 1, tokens) : 0;
-      a.tokens = promptMask(n, lengths, tokens, window);
-      if (window)
-        a.left = -1;
-      if (a.left >= 0)
-        a.guard = onnx::TermKind::ZeroEmpty;
-    }
-  } else if (starts.isUniform() &&
-             !(seesLater && starts.known.front() + tokens < total)) {
-    a.past = starts.known.front();
-  } else {
-    a.lengths = startsPlus(n, starts, tokens);
+  if (Value lengths =
+          total == tokens ? promptLengths(n, tokens) : starts.lengths) {
+    a.k = withoutPadding(n, a.k, lengths);
+    a.v = withoutPadding(n, a.v, lengths);
+    // Rows of padding see no padding either, as onnxruntime's. Of a window
+    // that is all padding nothing is left: 0. But where scores are capped,
+    // onnxruntime's windows of padding end with the last token.
+    int64_t window = a.softcap > 0 ? std::min<int64_t>(a.left + 1, total) : 0;
+    a.tokens = paddingMask(n, lengths, starts, total, window);
+    if (window)
+      a.left = -1;
+    if (a.left >= 0)
+      a.guard = onnx::TermKind::ZeroEmpty;
   }
+  const bool isLast =
+      !seesLater || starts.known.front() + tokens == total; // its own key
+  if (starts.isUniform() && isLast)
+    a.past = starts.known.front();
+  else
+    a.lengths = startsPlus(n, starts, tokens);
   SmallVector<Value> results = {attend(n, a), held[0], held[1]};
   results.resize(n.op().getNumResults());
   return n.replace(results);

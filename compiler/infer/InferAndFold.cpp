@@ -6,18 +6,20 @@
 // are made only where something that stays reads them.
 #include "compiler/infer/Branches.h"
 #include "compiler/infer/FlexAttention.h"
+#include "compiler/infer/FoldedLengths.h"
 #include "compiler/infer/Loops.h"
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Passes.h"
 #include "compiler/infer/Positions.h"
 #include "compiler/infer/Statement.h"
 #include "dialects/onnx/CachedCalls.h"
+#include "dialects/onnx/Lengths.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "runtime/program/NearestNames.h"
 #include "llvm/ADT/DenseMap.h"
-#include <deque>
 #include <limits>
+#include <memory>
 
 namespace wsec::infer {
 #define GEN_PASS_DEF_INFERANDFOLD
@@ -64,21 +66,19 @@ private:
   void visitNode(onnx::NodeOp op) {
     std::string why;
     if (!infer(op, why)) {
-      nameInput(op, why);
       return refuse(op, why);
     }
     op->removeAttr(reasonAttrName);
   }
 
-  /// Says which input is to be known, if it is one.
-  static void nameInput(onnx::NodeOp op, std::string &why) {
-    constexpr StringLiteral any = "NAME=FILE.npy makes an input known";
-    const size_t at = why.find(any);
-    if (at == why.npos)
-      return;
-    const DecidingInput input = decidingInput(op->getOperands());
-    if (input.count == 1)
-      why.replace(at, any.size(), input.binding + " makes it known");
+  /// What makes a value known that is computed from the model's inputs.
+  static std::string bindings(Value value) {
+    const DecidingInput input = decidingInput(value);
+    if (input.readsData)
+      return "export the model with one that is known";
+    return input.count == 0  ? "--bind NAME=FILE.npy makes an input known"
+           : input.count > 1 ? input.binding + " make it known"
+                             : input.binding + " makes it known";
   }
 
   /// Functions of .mlir may have themselves for bodies.
@@ -166,6 +166,8 @@ private:
               std::move(inputs), op.getNumResults());
     if (!apply(known->infer, node)) {
       why = node.reason().empty() ? "its operands do not fit" : node.reason();
+      if (auto i = node.unknownInput())
+        why += "; " + bindings(op.getInputs()[*i]);
       return false;
     }
     for (Fact &fact : node.outputs)
@@ -226,50 +228,66 @@ private:
 struct InferAndFoldPass
     : wsec::infer::impl::InferAndFoldBase<InferAndFoldPass> {
   void runOnOperation() override {
+    SmallVector<func::FuncOp> all, done;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && !function.isPrivate())
-        runOnFunction(function);
-    // Bodies are where they are gone through, or nowhere.
-    for (auto function :
-         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (function.isPrivate())
-        function.erase();
+      // Bodies are where they are gone through, or nowhere.
+      if (function.isPrivate() ||
+          function->hasAttr(onnx::foldedLengthOfAttrName))
+        done.push_back(function);
+      else if (!function.isExternal())
+        all.push_back(function);
+    for (func::FuncOp function : all)
+      follow(function);
+    for (func::FuncOp function : all)
+      foldAll(function);
+    inferences.clear();
+    for (func::FuncOp function : done)
+      function.erase();
   }
 
-  static void inferAll(func::FuncOp function, Inference &inference) {
+  const Inference &inferred(func::FuncOp function) {
+    std::shared_ptr<Inference> &its = inferences[function];
+    if (its)
+      return *its;
+    its = std::make_shared<Inference>(opsetOf(function));
     Block &body = function.front();
     for (BlockArgument argument : body.getArguments())
       forgetIfEmpty(argument);
     for (Value argument : body.getArguments())
-      inference.remember(argument);
+      its->remember(argument);
     for (Operation &op : llvm::make_early_inc_range(body))
-      inference.visit(op);
+      its->visit(op);
+    return *its;
   }
 
-  /// With what the model is at other lengths of its past.
-  void follow(func::FuncOp function, const Inference &inference) {
-    std::deque<Inference> inferences;
+  CallSample sampleOf(func::FuncOp function) {
+    const Inference &its = inferred(function);
+    return {function, [&its](Value value) { return its.lookup(value); }};
+  }
+
+  /// What `function` is elsewhere, by an attribute that says so.
+  SmallVector<CallSample> samplesOf(func::FuncOp function, StringRef attr) {
     SmallVector<CallSample> samples;
-    auto sampleOf = [](func::FuncOp its, const Inference &inferred) {
-      return CallSample{
-          its, [&inferred](Value value) { return inferred.lookup(value); }};
-    };
-    for (auto sample : getOperation().getOps<func::FuncOp>()) {
-      auto its =
-          sample->getAttrOfType<FlatSymbolRefAttr>(onnx::sampleOfAttrName);
-      if (!its || its.getValue() != function.getSymName())
-        continue;
-      inferAll(sample, inferences.emplace_back(opsetOf(function)));
-      samples.push_back(sampleOf(sample, inferences.back()));
-    }
-    if (!samples.empty())
-      followPositions(sampleOf(function, inference), samples);
+    for (auto sample : getOperation().getOps<func::FuncOp>())
+      if (auto its = sample->getAttrOfType<FlatSymbolRefAttr>(attr);
+          its && its.getValue() == function.getSymName())
+        samples.push_back(sampleOf(sample));
+    return samples;
   }
 
-  void runOnFunction(func::FuncOp function) {
-    Inference inference(opsetOf(function));
-    inferAll(function, inference);
-    follow(function, inference);
+  /// With what the model is at other lengths, of its past or its own.
+  void follow(func::FuncOp function) {
+    const CallSample entry = sampleOf(function);
+    if (auto samples = samplesOf(function, onnx::sampleOfAttrName);
+        !samples.empty())
+      followPositions(entry, samples);
+    if (auto folded = samplesOf(function, onnx::foldedLengthOfAttrName);
+        !folded.empty())
+      compareFolded(entry, samplesOf(function, onnx::lengthOfAttrName), folded);
+  }
+
+  void foldAll(func::FuncOp function) {
+    const Inference &inference = inferred(function);
     Block &body = function.front();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
       if (auto node = dyn_cast<onnx::NodeOp>(op))
@@ -317,5 +335,7 @@ struct InferAndFoldPass
         result.replaceAllUsesWith(constant);
     op.erase();
   }
+
+  DenseMap<Operation *, std::shared_ptr<Inference>> inferences; // of this run
 };
 } // namespace

@@ -15,6 +15,11 @@ bool Node::fail(const Twine &reason) {
   return false;
 }
 
+bool Node::failUnknown(size_t i, const Twine &what) {
+  toBeKnown = i;
+  return fail(what + " is computed from the model's inputs");
+}
+
 bool Node::broadcasts(size_t i, ArrayRef<int64_t> shape) {
   if (!has(i))
     return true;
@@ -62,7 +67,7 @@ std::optional<Shape> Node::ints(size_t i, StringRef what) {
   }
   std::optional<Tensor> tensor = input(i).load();
   if (!tensor) {
-    fail(what + atCompileTime);
+    failUnknown(i, what);
     return std::nullopt;
   }
   Shape result;

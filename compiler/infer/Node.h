@@ -11,11 +11,6 @@
 namespace wsec::infer {
 using namespace values;
 
-/// Said of operands that shape the result, or that rules have to know.
-inline constexpr llvm::StringLiteral atCompileTime =
-    " is computed from the model's inputs; --bind NAME=FILE.npy makes an input "
-    "known";
-
 class Node {
 public:
   /// `understood`: the attributes that rules may ask for, with spaces between.
@@ -77,6 +72,10 @@ public:
   /// Records why nothing is known of the outputs. Always false.
   bool fail(const llvm::Twine &why);
   const std::string &reason() const { return why; }
+  /// Fails: `what`, input `i`, shapes the result, or rules have to know it.
+  bool failUnknown(size_t i, const llvm::Twine &what);
+  /// The input for which `failUnknown` was called.
+  std::optional<size_t> unknownInput() const { return toBeKnown; }
 
   std::vector<Fact> outputs;
 
@@ -89,6 +88,7 @@ private:
   llvm::StringRef understood;
   llvm::SmallVector<const Fact *> inputs; // null: left out
   std::string why;
+  std::optional<size_t> toBeKnown;
 };
 
 /// Finds facts about the outputs of a node; false with a reason if it cannot.

@@ -76,11 +76,18 @@ static SmallVector<Operation *> operationsOf(func::FuncOp function) {
   return all;
 }
 
-/// Nobody has results of a node that was refused.
-static void refuse(onnx::NodeOp user, const Twine &why) {
+void wsec::infer::refuseNode(onnx::NodeOp user, const Twine &why) {
   user->setAttr(reasonAttrName, StringAttr::get(user.getContext(), why));
   for (Value result : user->getResults())
     result.setType(onnx::UnknownType::get(user.getContext()));
+}
+
+void wsec::infer::refuseConsequences(func::FuncOp function) {
+  for (auto op : function.front().getOps<onnx::NodeOp>())
+    if (!op->hasAttr(reasonAttrName) &&
+        llvm::any_of(op->getOperandTypes(),
+                     [](Type type) { return isa<onnx::UnknownType>(type); }))
+      refuseNode(op, unsupportedOperand);
 }
 
 /// Whether all samples take the branches of the entry; then their nodes are
@@ -453,16 +460,16 @@ void PositionFollower::follow(onnx::NodeOp user) {
     }
     const std::string name =
         value.getDefiningOp()->getAttrOfType<StringAttr>("node").str();
-    refuse(user, "operand " + Twine(operand.getOperandNumber()) +
-                     ", of node '" + name +
-                     "', follows the tokens of the past, and is neither a "
-                     "causal mask, with a window or without, nor rows of a "
-                     "table, one a position" +
-                     (batch() > 1
-                          ? " of each sequence; export with position_ids "
-                            "[batch, tokens], take a batch of 1, or leave "
-                            "--kv-capacity out"
-                          : "; export without it, or leave --kv-capacity out"));
+    refuseNode(
+        user,
+        "operand " + Twine(operand.getOperandNumber()) + ", of node '" + name +
+            "', follows the tokens of the past, and is neither a "
+            "causal mask, with a window or without, nor rows of a "
+            "table, one a position" +
+            (batch() > 1 ? " of each sequence; export with position_ids "
+                           "[batch, tokens], take a batch of 1, or leave "
+                           "--kv-capacity out"
+                         : "; export without it, or leave --kv-capacity out"));
   }
 }
 
@@ -507,7 +514,8 @@ void PositionFollower::refuseSums(ArrayRef<onnx::NodeOp> nodes) {
         !llvm::any_of(op->getOperands(), isOfAll) ||
         llvm::all_of(op->getResults(), [&](Value its) { return follows(its); }))
       continue;
-    refuse(op, "computes with as many elements as there are tokens, which are "
+    refuseNode(op,
+               "computes with as many elements as there are tokens, which are "
                "of no state; export without it, or leave --kv-capacity out");
   }
 }
@@ -525,7 +533,7 @@ void PositionFollower::followResults() {
         "is an output that follows the tokens of the past; leave it out of the "
         "model, or leave --kv-capacity out";
     if (follows(value)) {
-      refuse(op, why);
+      refuseNode(op, why);
       continue;
     }
     if (!fact->constant || !tainted.contains(value))
@@ -533,7 +541,7 @@ void PositionFollower::followResults() {
     if (Value its = followed(value))
       result.set(its);
     else
-      refuse(op, why);
+      refuseNode(op, why);
   }
 }
 
@@ -546,7 +554,8 @@ void PositionFollower::run() {
       positions = argument;
   if (!match()) {
     for (auto op : function.getOps<onnx::NodeOp>())
-      refuse(op, "the model has other nodes where the past is shorter; bind "
+      refuseNode(op,
+                 "the model has other nodes where the past is shorter; bind "
                  "what chooses a branch with --bind, or leave --kv-capacity "
                  "out");
     return;
@@ -562,12 +571,7 @@ void PositionFollower::run() {
       follow(op);
   refuseSums(nodes);
   followResults();
-  // What needs a refused value is a consequence.
-  for (onnx::NodeOp op : nodes)
-    if (!op->hasAttr(reasonAttrName) &&
-        llvm::any_of(op->getOperandTypes(),
-                     [](Type type) { return isa<onnx::UnknownType>(type); }))
-      refuse(op, unsupportedOperand);
+  refuseConsequences(function);
   if (positions && positions.use_empty())
     (void)function.eraseArgument(positions.getArgNumber());
 }

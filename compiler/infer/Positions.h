@@ -29,6 +29,11 @@ struct CallSample {
   std::function<const values::Fact *(mlir::Value)> lookup;
 };
 
+/// Gives a node a reason; nobody has its results.
+void refuseNode(onnx::NodeOp node, const llvm::Twine &why);
+/// Gives those a reason that need what was refused.
+void refuseConsequences(mlir::func::FuncOp function);
+
 /// Puts lookups where constants of `entry` are rows of a table; nodes that need
 /// something else get a reason. The last of `samples` has the tokens of the
 /// whole capacity.

@@ -48,7 +48,7 @@ static std::optional<std::vector<double>>
 numbers(Node &node, size_t i, StringRef what, size_t count) {
   std::optional<Tensor> tensor = node.input(i).load();
   if (!tensor) {
-    node.fail(what + atCompileTime);
+    node.failUnknown(i, what);
     return std::nullopt;
   }
   std::vector<double> values;

@@ -67,7 +67,7 @@ static bool range(Node &node) {
   for (size_t i = 0; i < 3; ++i) {
     std::optional<Tensor> bound = node.input(i).load();
     if (!bound || bound->size() != 1)
-      return node.fail("a bound" + atCompileTime);
+      return node.failUnknown(i, "a bound");
     bounds.push_back(std::move(*bound));
   }
   return isFloat(bounds[0].type()) ? rangeOf<double>(node, bounds)
@@ -147,7 +147,7 @@ static bool trilu(Node &node) {
 static bool nonZero(Node &node) {
   std::optional<Tensor> x = node.input(0).load();
   if (!x)
-    return node.fail("what is not zero" + llvm::Twine(atCompileTime));
+    return node.failUnknown(0, "what is not zero");
   Shape found;
   for (int64_t i = 0; i < x->size(); ++i)
     if (x->asBool(i))
@@ -169,7 +169,7 @@ static bool oneHot(Node &node) {
   if (!axis)
     return false;
   if (!depth || depth->size() != 1)
-    return node.fail("depth" + atCompileTime);
+    return node.failUnknown(1, "depth");
   if (values.shape != Shape{2})
     return node.fail("its values have shape " + printShape(values.shape) +
                      ", expected 2");

@@ -98,7 +98,7 @@ private:
   bool isPrepared(wse::KernelOp kernel) const;
   /// What is prepared for a kernel, sources first.
   llvm::SetVector<Operation *> preparationOf(wse::KernelOp kernel) const;
-  double crossingCycles(size_t at, RegionShape shape) const;
+  double crossingCycles(Value value, RegionShape shape) const;
   /// Fills the rows of a shape; `estimates` are of all kernels.
   void addShape(RegionShape shape, const Estimates &estimates,
                 StageProblem &problem) const;
@@ -114,7 +114,8 @@ private:
   std::vector<llvm::SetVector<Operation *>> preparations;
   /// Results of kernels before that others from there on read.
   std::vector<SmallVector<Value>> crossing;
-  llvm::DenseMap<Operation *, size_t> numbers; // looked up only
+  std::vector<std::tuple<Value, size_t, size_t>> crossings; ///< from, to
+  llvm::DenseMap<Operation *, size_t> numbers;              // looked up only
   Handovers handovers;
   /// Of the prepared kernels the stage that has them, and what other stages
   /// have instead.
@@ -166,6 +167,7 @@ Stages::Stages(wse::ProgramOp program, PlanningCache &cache)
         last = std::max(last, numbers.lookup(user));
       for (size_t at = number + 1; at <= last; ++at)
         crossing[at].push_back(value);
+      crossings.emplace_back(value, number + 1, last);
       if (last > number && canCross(value))
         handovers.add(value);
     }
@@ -211,18 +213,13 @@ llvm::SetVector<Operation *> Stages::preparationOf(wse::KernelOp kernel) const {
   return {all.begin(), all.end()};
 }
 
-double Stages::crossingCycles(size_t at, RegionShape shape) const {
-  double cycles = 0;
-  for (Value value : crossing[at]) {
-    if (!canCross(value))
-      return never;
-    const auto own = wse::TokenTiling::of(value.getType());
-    const wse::TokenTiling tiling(own.getBatch(), own.getTokens());
-    cycles +=
-        double(wse::featuresOf(value) * tiling.tokensPerRowMax(shape.rows)) +
-        double(shape.columns) * (mesh.hopCycles + 2 * mesh.rampCycles + 1);
-  }
-  return cycles;
+double Stages::crossingCycles(Value value, RegionShape shape) const {
+  if (!canCross(value))
+    return never;
+  const auto own = wse::TokenTiling::of(value.getType());
+  wse::TokenTiling tiling(own.getBatch(), own.getTokens());
+  return double(wse::featuresOf(value) * tiling.tokensPerRowMax(shape.rows)) +
+         double(shape.columns) * (mesh.hopCycles + 2 * mesh.rampCycles + 1);
 }
 
 void Stages::addShape(RegionShape shape, const Estimates &estimates,
@@ -253,19 +250,22 @@ void Stages::addShape(RegionShape shape, const Estimates &estimates,
     }
   }
   std::vector<double> leaving(count, 0), entering(count, 0);
-  std::vector<double> storing(count, 0), loading(count, 0);
-  for (size_t at = 1; at < count; ++at) {
-    leaving[at] = crossingCycles(at, shape);
-    entering[at] = leaving[at] + again[at];
-    loading[at] = again[at];
-    for (Value value : crossing[at]) {
-      const bool can = handovers.storeOf(value);
-      storing[at] +=
-          can ? its(estimates, handovers.storeOf(value)).cycles : never;
-      loading[at] +=
-          can ? its(estimates, handovers.loadOf(value)).cycles : never;
+  std::vector<double> storing(count, 0);
+  std::vector<double> loading(again.begin(), again.begin() + count);
+  for (const auto &[value, first, last] : crossings) {
+    const double leaves = crossingCycles(value, shape);
+    Operation *store = handovers.storeOf(value);
+    const double stores = store ? its(estimates, store).cycles : never;
+    const double loads =
+        store ? its(estimates, handovers.loadOf(value)).cycles : never;
+    for (size_t at = first; at <= last; ++at) {
+      leaving[at] += leaves;
+      storing[at] += stores;
+      loading[at] += loads;
     }
   }
+  for (size_t at = 1; at < count; ++at)
+    entering[at] = leaving[at] + again[at];
   problem.cycles.push_back(std::move(own));
   problem.leaving.push_back(std::move(leaving));
   problem.entering.push_back(std::move(entering));

@@ -18,6 +18,10 @@ inline constexpr llvm::StringLiteral lengthNameAttrName = "onnx.length_name";
 /// On a function: the one (@main) that it is at another length, its only one,
 /// to tell what follows it.
 inline constexpr llvm::StringLiteral lengthOfAttrName = "onnx.length_of";
+/// On a function: likewise, at one or two, where extents of one fold; known
+/// values alone are compared.
+inline constexpr llvm::StringLiteral foldedLengthOfAttrName =
+    "onnx.folded_length_of";
 /// On arguments and results: the axes that have the length, array<i64: 1>.
 inline constexpr llvm::StringLiteral lengthAxesAttrName = "onnx.length_axes";
 

@@ -213,7 +213,7 @@ class Program:
                 for name, array in arrays.items()}
 
 
-def compile(model: Any, output: PathLike | None = None, *, example_inputs: Any = None, mesh: str | tuple[int, int] | None = None,
+def compile(model: Any, output: PathLike | tuple | Mapping[str, Any] | None = None, *, example_inputs: Any = None, mesh: str | tuple[int, int] | None = None,
             machine: str | None = None, shapes: Mapping[str, Sequence[int]] | None = None,
             dims: Mapping[str, int | str] | None = None, bind: Mapping[str, Any] | None = None,
             weights: Iterable[PathLike] = (), progress: bool | None = None, **flags: Any) -> Program:
@@ -221,7 +221,7 @@ def compile(model: Any, output: PathLike | None = None, *, example_inputs: Any =
 
     model: path of an .onnx or .mlir file, an onnx.ModelProto, or a torch.nn.Module, whose weights are copied into
         the program.
-    example_inputs: of a torch.nn.Module, the arguments of a call, a tuple or a dict by name.
+    example_inputs: of a torch.nn.Module, the arguments of a call, a tuple or a dict by name; they may come second.
     output: the .wafer file to write; without, a temporary one that goes with the Program.
     mesh: columns and rows of PEs, "8x8" or (8, 8), of the machine's fabric if absent; machine: "wse1", "wse2"
         (default), "wse3", or a JSON file.
@@ -238,6 +238,8 @@ def compile(model: Any, output: PathLike | None = None, *, example_inputs: Any =
     _refuse_own(flags, "o", "report", "shape", "dim", "stop_after", "emit", "dump_placement", "quiet", "help", "version")
     folder = _Folder()
     work = folder.path
+    if example_inputs is None and isinstance(output, (tuple, Mapping)):
+        output, example_inputs = None, output
     if from_torch.is_module(model) != (example_inputs is not None):
         raise UsageError("example_inputs=, the arguments of a call, go with a torch.nn.Module, and it with them: "
                          f"the model is of type {type(model).__name__}")

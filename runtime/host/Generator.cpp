@@ -282,7 +282,7 @@ std::vector<Likely> Generator::call(const Entry &entry, const int64_t *ids,
       require(session.callOf(entry.name, {{entry.argument, position}}));
   SessionRun run = require(
       session.call(which, options.engineOptions, nullptr, options.engine));
-  add(experts, run.experts);
+  add(experts, session.loadsOf(uint64_t(tokens), uint64_t(entry.tokens)));
   last.emplace(std::move(which), std::move(run));
 
   const HostTensor logits = require(session.output(entry.logits));

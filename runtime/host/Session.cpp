@@ -474,11 +474,11 @@ SessionRun Session::runCall(const Call &given, EngineOptions options,
   for (const std::string &name : kept)
     if (const int index = read.find(name); index >= 0)
       readOff[name] = readValue(call, read, uint32_t(index));
-  run.experts = loadsOf(outputs);
   change.letBe();
   earlier.letGo();
   known.insert(outputs.begin(), outputs.end());
   lastOutputs = outputs;
+  run.experts = loadsOf(1, 1);
   noteLengths(call);
   lastEntry = call.entryIndex();
   ran = true;

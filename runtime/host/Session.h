@@ -141,6 +141,9 @@ public:
 
   /// An output, of the last call that wrote it, or a value that was to be kept.
   absl::StatusOr<HostTensor> output(const std::string &name) const;
+  /// How many tokens chose each expert in the last call, which saw `of` in
+  /// order: the first `tokens` count, what is behind them is padding.
+  std::vector<ExpertLoad> loadsOf(uint64_t tokens, uint64_t of) const;
   /// Outputs that some call has written, or the last one, in the order of the
   /// model.
   std::vector<std::string> written() const;
@@ -191,7 +194,6 @@ private:
   bool isOfOtherEntry(uint32_t output) const;
   class Earlier;
   bool isShown(uint32_t tensor) const;
-  std::vector<ExpertLoad> loadsOf(const std::set<uint32_t> &written) const;
   RunResult emulate(const Call &call, PersistentState *held,
                     const EngineOptions &options, Engine engine,
                     HostPort &port);

@@ -98,17 +98,18 @@ std::vector<std::string> Session::written() const {
 }
 
 /// From the numbers that tokens chose, which pass through the store.
-std::vector<ExpertLoad>
-Session::loadsOf(const std::set<uint32_t> &written) const {
+std::vector<ExpertLoad> Session::loadsOf(uint64_t tokens, uint64_t of) const {
   std::vector<ExpertLoad> loads;
-  for (uint32_t i : written) {
+  for (uint32_t i : lastOutputs) {
     const program::Tensor &tensor = store.tensor(i);
     if (tensor.experts() == 0)
       continue;
     ExpertLoad &load = loads.emplace_back();
     load.mixture = tensor.name()->str();
     load.tokens.resize(tensor.experts());
-    for (uint64_t at = 0; at < elementCount(tensor); ++at) {
+    const uint64_t all = elementCount(tensor);
+    const uint64_t counted = all % of ? all : all / of * tokens;
+    for (uint64_t at = 0; at < counted; ++at) {
       const int64_t expert =
           readIndex(tensor.type(), store.outputElements(i), at);
       if (expert >= 0 && expert < int64_t(load.tokens.size()))

@@ -116,11 +116,16 @@ class Graph:
                   self.add("Reshape", self.length(), self.constant(np.array([1]))), self.constant(np.array([1])))),
               "infinite": lambda: self.add("MatMul", self.add("Softmax", self.add("MatMul", x, self.add(
                   "Transpose", x, perm=[0, 2, 1])), axis=-1), self.infinite()),
-              "threshold": lambda: self.add("Where", self.add("Greater", self.length(), self.constant(np.array(5))), x,
-                                            self.add("Neg", x)),
+              "threshold": lambda: self.above(x, 5),
+              "few": lambda: self.above(x, 2),
+              "most": lambda: self.add("Mul", x, self.add("Cast", self.add("Max", self.length(), self.constant(np.array(2))),
+                                                         to=TensorProto.FLOAT)),
               "least": lambda: self.add("Mul", x, self.add("Cast", self.add("Min", self.length(), self.constant(np.array(5))),
                                                           to=TensorProto.FLOAT))}
         return {"out": at[kind]()}
+
+    def above(self, x, length):
+        return self.add("Where", self.add("Greater", self.length(), self.constant(np.array(length))), x, self.add("Neg", x))
 
     def embedded(self):
         return self.add("Gather", self.weight(VOCABULARY, WIDTH), "input_ids")

@@ -73,7 +73,7 @@ class FromTorchTest(unittest.TestCase):
                 return a - b
 
         a, b = torch.rand(4, 4), torch.rand(4, 4)
-        program = wsec.compile(Difference(), example_inputs={"b": b, "a": a}, mesh="2x2")
+        program = wsec.compile(Difference(), {"b": b, "a": a}, mesh="2x2")
         (given,) = program.run({"b": b.numpy(), "a": a.numpy()}).values()
         np.testing.assert_array_equal(given, (a - b).numpy())
 

@@ -218,6 +218,11 @@ def no_nodes():
     return model([], [value("x", (4,))], [value("x", (4,))])
 
 
+def only_constants():
+    weights = numpy_helper.from_array(np.arange(4, dtype=np.float32).reshape(2, 2), "w")
+    return model([], [], [value("w", (2, 2))], [weights])
+
+
 def no_outputs():
     return model([helper.make_node("Relu", ["x"], ["y"])], [value("x", (4,))], [])
 

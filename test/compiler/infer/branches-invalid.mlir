@@ -33,7 +33,7 @@ module attributes {onnx.opset = 17 : i64} {
 // CHECK: onnx.node "If"{{.*}} {node = "data"{{.*}}onnx.reason = "its condition is computed in each run; export the model with the branch that it is to take"
 // CHECK: onnx.node "NonZero"{{.*}}onnx.reason = "what is not zero is computed from the model's inputs; --bind ids=FILE.npy makes it known"
 // CHECK: onnx.node "Expand"{{.*}}onnx.reason = "shape is computed from the model's inputs; --bind n=VALUE makes it known"
-// CHECK: onnx.node "Expand"{{.*}}onnx.reason = "shape is computed from the model's inputs; --bind NAME=FILE.npy makes an input known"
+// CHECK: onnx.node "Expand"{{.*}}onnx.reason = "shape is computed from the model's inputs; --bind n=VALUE --bind ids=FILE.npy make it known"
 // CHECK: onnx.node "Gemm"{{.*}}onnx.reason = "cannot multiply 2x3 by 4x3, as transA and transB have them"
 func.func @main(%x: tensor<f32> {onnx.name = "x"}, %ids: tensor<2x3xi64> {onnx.name = "ids"}, %n: tensor<i64> {onnx.name = "n"}, %a: tensor<3x2xf32> {onnx.name = "a"}, %b: tensor<4x3xf32> {onnx.name = "b"}) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
   %one = onnx.constant dense<1.0> : tensor<f32>

@@ -182,7 +182,7 @@ CASES = {
     "open": Case("Relu", "{path}: 1 dimension of the inputs must be bound: x[0] 'batch'; add --dim batch=N",
                  shape=("batch", 4)),
     "extent-0": Case("MatMul", "{path}: 1 dimension of the inputs must be bound: x[0] (stated as 0); add --shape "
-                     "x=NxN...", shape=(0, 4), constants=((4, 4),)),
+                     "x=Nx4, where 0 stands for no elements", shape=(0, 4), constants=((4, 4),)),
     "f64": Case("Relu", "the wafer has no f64: tensor 'n'; --allow-f64-as-f32 computes in f32",
                 type=TensorProto.DOUBLE),
     "strings": Case("Identity", "{path}: elements of type string are not supported: input 'x'" + OUTSIDE, type=STRING),
