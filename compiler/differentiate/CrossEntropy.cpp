@@ -106,13 +106,16 @@ std::optional<Head> Head::of(onnx::CrossEntropyOp loss, int64_t mostLogits) {
     return std::nullopt;
   const int64_t classes = shapeOf(loss.getLogits()).back();
   const int64_t tokens = numElements(shapeOf(loss.getLogits())) / classes;
-  const int64_t least = llvm::divideCeil(
-      classes, std::max<int64_t>(1, mostLogits / std::max<int64_t>(1, tokens)));
+  // The gradient of a tile's weight may take three times as much.
+  const int64_t rows =
+      std::max({int64_t(1), tokens, shapeOf(product.getWeight()).front() / 3});
+  const int64_t least =
+      llvm::divideCeil(classes, std::max<int64_t>(1, mostLogits / rows));
   if (least <= 1)
     return std::nullopt;
   // Tiles that are alike share their code.
   int64_t tiles = least;
-  while (tiles < 2 * least && classes % tiles != 0)
+  while (tiles < 3 * least && classes % tiles != 0)
     ++tiles;
   if (classes % tiles != 0)
     tiles = llvm::divideCeil(classes, llvm::divideCeil(classes, least));
