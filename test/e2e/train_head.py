@@ -3,7 +3,7 @@
 """A head whose logits are more than there is room for makes them tile by tile, in the loss and again in its gradients: values are
 PyTorch's, and what a PE holds does not depend on the vocabulary.
 
-Usage: train_head.py WORK
+Usage: train_head.py WORK [--gpt2]: steps of GPT-2's embedding, last norm and tied head, 1 x 128 tokens on 32x32 PEs, alone.
 """
 
 import json
@@ -23,13 +23,13 @@ from gradients import ENGINES, TOLERANCE, compile_gradients, error_of, results_o
 WIDTH = 24
 
 
-def model(path, classes, tokens, tied, bias):
+def model(path, classes, tokens, tied, bias, width=WIDTH, batch=2):
     """Rows of a table, a norm, and the product with the table or a matrix of its own."""
     random = np.random.default_rng(classes)
-    weights = {"table": random.standard_normal((classes, WIDTH)), "scale": 1 + random.standard_normal(WIDTH) / 3,
-               "shift": random.standard_normal(WIDTH) / 3}
+    weights = {"table": random.standard_normal((classes, width)), "scale": 1 + random.standard_normal(width) / 3,
+               "shift": random.standard_normal(width) / 3}
     if not tied:
-        weights["head.weight"] = random.standard_normal((WIDTH, classes))
+        weights["head.weight"] = random.standard_normal((width, classes))
     if bias:
         weights["head.bias"] = random.standard_normal(classes)
     nodes = [helper.make_node("Gather", ["table", "ids"], ["rows"], name="rows"),
@@ -40,8 +40,8 @@ def model(path, classes, tokens, tied, bias):
     if bias:
         nodes.append(helper.make_node("Add", ["product", "head.bias"], ["logits"], name="bias"))
     types = onnx.TensorProto
-    graph = helper.make_graph(nodes, "head", [helper.make_tensor_value_info("ids", types.INT64, [2, tokens])],
-                              [helper.make_tensor_value_info("logits", types.FLOAT, [2, tokens, classes])],
+    graph = helper.make_graph(nodes, "head", [helper.make_tensor_value_info("ids", types.INT64, [batch, tokens])],
+                              [helper.make_tensor_value_info("logits", types.FLOAT, [batch, tokens, classes])],
                               [numpy_helper.from_array(value.astype("f4"), name) for name, value in weights.items()])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
@@ -79,10 +79,36 @@ def sram(work, classes):
     return report["sram"]["peak_bytes"], sum(kernel["kind"] == "matmul" for kernel in report["kernels"])
 
 
+def check_steps(work, classes=50257, tokens=128, width=768, steps=3, rate=1e-3):
+    """As `wsec train` takes them."""
+    model(work / "m.onnx", classes, tokens, True, False, width, batch=1)
+    ids = np.random.default_rng(1).integers(0, classes, steps * tokens + 1)
+    np.save(work / "tokens.npy", ids)
+    subprocess.run(["wsec", "train", work / "m.onnx", f"--tokens={work / 'tokens.npy'}", "--batch=1", f"--sequence={tokens}", f"--steps={steps}",
+                    "--mesh=32x32", "--optimizer=sgd", f"--lr={rate}", "--quiet", f"--cache={work / 'programs'}", f"--log={work / 'log.jsonl'}"], check=True)
+    losses = [json.loads(line)["loss"] for line in (work / "log.jsonl").read_text().splitlines()]
+    graph = onnx.load(work / "m.onnx").graph
+    own = {i.name: torch.tensor(numpy_helper.to_array(i)).requires_grad_() for i in graph.initializer}
+    rule, expected = torch.optim.SGD(own.values(), lr=rate), []
+    for step in range(steps):
+        its = torch.tensor(ids[step * tokens:(step + 1) * tokens + 1])
+        normal = torch.nn.functional.layer_norm(own["table"][its[:-1]], (width,), own["scale"], own["shift"])
+        loss = torch.nn.functional.cross_entropy(normal @ own["table"].T, its[1:])
+        expected.append(loss.item())
+        rule.zero_grad()
+        loss.backward()
+        rule.step()
+    off = max(abs(a / b - 1) for a, b in zip(losses, expected))
+    print(f"{classes} classes, {tokens} tokens on 32x32: loss {losses[0]:.5f} to {losses[-1]:.5f}, off by at most {off:.1e}")
+    assert len(losses) == steps and off <= TOLERANCE, (losses, expected)
+
+
 def main():
     work = Path(sys.argv[1])
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
+    if "--gpt2" in sys.argv:
+        return check_steps(work)
     # 512 logits of a PE at a time: 2, 2, 4 and 2 tiles, the last of the first smaller.
     check_values(work, "5x3", 601, 9, False, True)
     check_values(work, "1x3", 150, 10, True, False)
