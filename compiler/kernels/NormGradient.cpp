@@ -26,10 +26,18 @@ class NormGradient final
   SmallVector<Relay> relays() const final { return normRelays(); }
   KernelCost costOf(wse::NormGradientOp op,
                     const Machine &machine) const final {
-    return rowKernelCost(Layout::of(op.getInput(), machine.height), machine,
-                         passes(op), op.getCentred() ? 2 : 1,
-                         streamedVectors(op, {op.getScale()}).size(),
-                         isNarrow(op.getInput()), sumsAtOnce);
+    const Layout layout = Layout::of(op.getInput(), machine.height);
+    KernelCost cost =
+        rowKernelCost(layout, machine, passes(op), op.getCentred() ? 2 : 1,
+                      streamedVectors(op, {op.getScale()}).size(),
+                      isNarrow(op.getInput()), sumsAtOnce);
+    cost.serial += cost.stream; // the scale is there before all else begins
+    // Three passes are multiply-adds.
+    const CostModel model(machine, isNarrow(op.getInput()));
+    const double elements = double(layout.features.largest(machine.width) *
+                                   layout.pitch(machine.height));
+    cost.compute += 3 * (model.fmacs(1, elements) - model.adds(1, elements));
+    return cost;
   }
   SmallVector<StreamNeed> streamsOf(wse::NormGradientOp op,
                                     const Machine &machine) const final {
