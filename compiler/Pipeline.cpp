@@ -79,7 +79,7 @@ private:
   FailureOr<Phase> firstPhase();
   void addVerifiers(Phase first, OpPassManager &manager) const;
   void addPhase(Phase phase, OpPassManager &manager);
-  int64_t rowsOfMesh() const;
+  std::pair<int, int> mesh() const;
   LogicalResult freezeWhatDoesNotTrain();
   LogicalResult runPhases(Phase first, Phase last);
   LogicalResult runEither(Phase last, OwningOpRef<ModuleOp> before);
@@ -238,17 +238,16 @@ void Compilation::describeSelection(
     target.sparsityFilter.push_back(glob);
 }
 
-/// Those of the machine's, or of the part of it or the region that is asked
-/// for; 0 where select will say what is wrong with that.
-int64_t Compilation::rowsOfMesh() const {
+/// Columns and rows of the machine's, or of the part of it or the region that
+/// is asked for; those of none where select will say what is wrong with that.
+std::pair<int, int> Compilation::mesh() const {
   std::string error;
   const std::optional<Machine> machine =
       readMachine(options.machine.empty() ? "wse2" : options.machine, error);
   const std::string &shape =
       options.region.empty() ? options.mesh : options.region;
-  if (const auto extents = parseMesh(shape))
-    return extents->second;
-  return machine ? machine->height : 0;
+  return parseMesh(shape).value_or(
+      machine ? std::pair(machine->width, machine->height) : std::pair(0, 0));
 }
 
 void Compilation::addPhase(Phase phase, OpPassManager &manager) {
@@ -260,9 +259,10 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
     return infer::buildInferPipeline(manager, inference);
   }
   case Phase::Canonicalize:
-    return canonicalize::buildCanonicalizePipeline(manager, rowsOfMesh());
+    return canonicalize::buildCanonicalizePipeline(manager, mesh().second);
   case Phase::Differentiate:
-    return addTrainingPasses(manager, options.training, fusesAttention);
+    return addTrainingPasses(manager, options.training, fusesAttention,
+                             options.sparsity ? std::pair(0, 0) : mesh());
   case Phase::Select: {
     select::SelectPipelineOptions target;
     describeSelection(target);

@@ -7,13 +7,19 @@
 using namespace mlir;
 using namespace wsec;
 
+/// Logits of a PE at a time: a few tensors of as many are alive at once, beside
+/// activations.
+static constexpr int64_t logitsOfPE = 512;
+
 void wsec::addTrainingPasses(OpPassManager &manager,
                              const TrainingOptions &training,
-                             bool fusesAttention) {
+                             bool fusesAttention, std::pair<int, int> mesh) {
+  const int64_t mostLogits = logitsOfPE * mesh.first * mesh.second;
+  const differentiate::LegalizeLossesOptions losses{mostLogits};
   if (training.loss.empty()) {
     manager.addPass(differentiate::createForgetParameters());
     manager.addPass(canonicalize::createCommonSubexpressions());
-    return manager.addPass(differentiate::createLegalizeLosses());
+    return manager.addPass(differentiate::createLegalizeLosses(losses));
   }
   differentiate::DifferentiateOptions what;
   what.loss = training.loss;
@@ -26,8 +32,9 @@ void wsec::addTrainingPasses(OpPassManager &manager,
   what.lossScale = training.lossScale;
   what.recompute = training.recompute;
   what.fuseAttention = fusesAttention;
+  what.mostLogits = mostLogits;
   what.gradientsAsResults = training.gradientsAsResults;
   manager.addPass(differentiate::createDifferentiate(what));
-  manager.addPass(differentiate::createLegalizeLosses());
+  manager.addPass(differentiate::createLegalizeLosses(losses));
   canonicalize::buildCleanUpPipeline(manager);
 }

@@ -227,6 +227,18 @@ void Backward::add(Value value, Value gradient) {
   sum = sum ? binary(BinaryKind::Add, sum, gradient) : gradient;
 }
 
+void Backward::addPart(Value value, Value part, int64_t start, Value gradient) {
+  if (!wants(value))
+    return;
+  if (leaves.contains(value) && part.getDefiningOp<onnx::ConstantOp>()) {
+    wantLeaving(part);
+    return add(part, gradient);
+  }
+  const int64_t last = int64_t(shapeOf(value).size()) - 1;
+  add(value, padded(sumTo(gradient, shapeOf(part)), last, start,
+                    shapeOf(value).back()));
+}
+
 void Backward::addRows(Value table, Value ids, Value rows) {
   if (leaves.contains(table))
     leave(table, rows, ids);

@@ -8,6 +8,7 @@
 #include "compiler/Refusals.h"
 #include "compiler/differentiate/FoldingBuilder.h"
 #include <functional>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -51,6 +52,9 @@ public:
   /// Adds `gradient` to that of `value`, if it is wanted: of its shape, or of
   /// one that broadcasts to it or to which it broadcasts, which sums up.
   void add(mlir::Value value, mlir::Value gradient);
+  /// Adds that of `part`, a view of `value` from `start` on of its last axis.
+  void addPart(mlir::Value value, mlir::Value part, int64_t start,
+               mlir::Value gradient);
   /// Adds the gradient of rows of a table: row i of `rows`, [ids..., features],
   /// belongs to its row ids[i].
   void addRows(mlir::Value table, mlir::Value ids, mlir::Value rows);
@@ -70,6 +74,8 @@ public:
   Refusals refusals;
   /// Whether an attention has an operator for its gradients, if that can be.
   bool fusesAttention = false;
+  /// Logits that are there at a time, at most.
+  int64_t mostLogits = std::numeric_limits<int64_t>::max();
   /// Masks of later keys of all layers: by queries, keys, the bits of what a
   /// later key has, and of whether that is a bound.
   std::map<std::tuple<int64_t, int64_t, uint64_t, bool>, mlir::Attribute>

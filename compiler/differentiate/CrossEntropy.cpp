@@ -8,6 +8,9 @@
 //
 // Nobody looks rows up: labels are compared with the number of each class.
 // Where none is equal no logit is taken, and the loss is infinite.
+//
+// Of tiles of classes p = softmax(z) over those of a tile, so z - log p is the
+// logarithm of its sum of exponentials, whatever class it is of.
 #include "compiler/differentiate/CrossEntropy.h"
 #include <limits>
 
@@ -35,7 +38,11 @@ struct Tokens {
 
   Term orZero(Term x) { return counts ? where(*counts, x, x.all(0)) : x; }
   /// What the sum of losses is divided by.
-  Term divisor(FoldingBuilder &n);
+  Term divisor();
+  /// The gradient of each token's loss, given that of all.
+  Term ofEach(Value dy);
+
+  onnx::LossReduction reduction;
 };
 } // namespace
 
@@ -45,12 +52,12 @@ static Term labelsOf(onnx::CrossEntropyOp op, FoldingBuilder &n) {
   return {n, n.reshape(op.getLabels(), shape)};
 }
 
-/// The number of each class.
-static Term classesLike(Term labels, int64_t count) {
+/// The number of each of so many classes.
+static Term classesLike(Term labels, int64_t count, int64_t start = 0) {
   Tensor numbers(*elementTypeOf(typeOf(labels.value).getElementType()),
                  {count});
   for (int64_t i = 0; i < count; ++i)
-    numbers.setInt(i, i);
+    numbers.setInt(i, start + i);
   return {labels.n,
           materialize(labels.n.builder(), labels.n.loc(), std::move(numbers))};
 }
@@ -59,7 +66,8 @@ Tokens::Tokens(onnx::CrossEntropyOp op, FoldingBuilder &n)
     : classes(double(shapeOf(op.getLogits()).back())),
       smoothing(op.getLabelSmoothing().convertToDouble()),
       logits(n, op.getLogits()), labels(labelsOf(op, n)),
-      isLabel(labels == classesLike(labels, int64_t(classes))) {
+      isLabel(labels == classesLike(labels, int64_t(classes))),
+      reduction(op.getReduction()) {
   if (auto ignored = op.getIgnoreIndex())
     counts = !(labels == double(int64_t(*ignored)));
   if (!op.getWeights())
@@ -68,47 +76,189 @@ Tokens::Tokens(onnx::CrossEntropyOp op, FoldingBuilder &n)
   weight = along(where(isLabel, *weights, weights->all(0)), ReduceKind::Sum);
 }
 
-Term Tokens::divisor(FoldingBuilder &n) {
+Term Tokens::divisor() {
+  FoldingBuilder &n = labels.n;
   Term share = weight ? *weight : Term{n, n.filled(shapeOf(labels.value), 1)};
   return {n, n.sumTo(orZero(share).value, {})};
 }
 
+Term Tokens::ofEach(Value dy) {
+  FoldingBuilder &n = labels.n;
+  if (reduction == LossReduction::None)
+    dy = n.reshape(dy, shapeOf(labels.value));
+  Term each{n, dy};
+  return reduction == LossReduction::Mean ? each / divisor() : each;
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+std::optional<Head> Head::of(onnx::CrossEntropyOp loss, int64_t mostLogits) {
+  auto product = loss.getLogits().getDefiningOp<onnx::MatMulOp>();
+  auto isConstant = [](Value x) {
+    return !x || x.getDefiningOp<onnx::ConstantOp>();
+  };
+  if (!product || mostLogits <= 0 || !product.getY().hasOneUse() ||
+      loss.getNormalized() || loss.getWeights() ||
+      !loss.getLabelSmoothing().isZero() || !isConstant(product.getWeight()) ||
+      !isConstant(product.getBias()))
+    return std::nullopt;
+  const int64_t classes = shapeOf(loss.getLogits()).back();
+  const int64_t tokens = numElements(shapeOf(loss.getLogits())) / classes;
+  // The gradient of a tile's weight may take three times as much.
+  const int64_t rows =
+      std::max({int64_t(1), tokens, shapeOf(product.getWeight()).front() / 3});
+  const int64_t least =
+      llvm::divideCeil(classes, std::max<int64_t>(1, mostLogits / rows));
+  if (least <= 1)
+    return std::nullopt;
+  // Tiles that are alike share their code.
+  int64_t tiles = least;
+  while (tiles < 3 * least && classes % tiles != 0)
+    ++tiles;
+  if (classes % tiles != 0)
+    tiles = llvm::divideCeil(classes, llvm::divideCeil(classes, least));
+  return Head{loss, product, tiles};
+}
+
+namespace {
+/// Some classes of a head.
+struct Tile {
+  int64_t start, size;
+  Value weight, bias;
+  Term isLabel;
+
+  Term logits(Value x) const {
+    return {isLabel.n, isLabel.n.matmul(x, weight, bias)};
+  }
+};
+
+/// Of all classes of each token, as [..., 1].
+struct Sums {
+  Term total;  ///< the logarithm of the sum of all exponentials
+  Term picked; ///< the logit of the label
+};
+} // namespace
+
+/// What goes from tile to tile does so by the store: all tiles read it alike,
+/// and share their code.
+static Term kept(Term x) {
+  return {x.n, onnx::KeepOp::create(x.n.builder(), x.n.loc(), x.value,
+                                    x.n.nameAttr())};
+}
+
+static void eachTile(const Head &head, Term labels,
+                     llvm::function_ref<void(const Tile &)> use) {
+  FoldingBuilder &n = labels.n;
+  onnx::MatMulOp product = head.product;
+  const int64_t classes = shapeOf(product.getWeight()).back();
+  const int64_t each = llvm::divideCeil(classes, head.tiles);
+  for (int64_t index = 0; index < head.tiles; ++index) {
+    const int64_t start = index * each, size = std::min(each, classes - start);
+    Value bias = product.getBias();
+    use({start, size, n.sliceLast(product.getWeight(), start, size),
+         bias ? n.sliceLast(bias, start, size) : bias,
+         labels == classesLike(labels, size, start)});
+  }
+}
+
+static Sums sumsOf(const Head &head, Term labels) {
+  constexpr double lowest = std::numeric_limits<float>::lowest();
+  onnx::MatMulOp product = head.product;
+  std::optional<Sums> sums;
+  eachTile(head, labels, [&](const Tile &tile) {
+    // A tile may have infinities alone.
+    Term z = max(tile.logits(product.getX()), lowest);
+    Term p{z.n, z.n.softmax(z.value)};
+    Term total =
+        along(where(p == 0, z.all(0), p * (z - log(p))), ReduceKind::Sum);
+    Term picked = along(where(tile.isLabel, z, z.all(0)), ReduceKind::Sum);
+    if (sums) {
+      Term before = kept(sums->total), most = max(before, total);
+      total = most + log(exp(before - most) + exp(total - most));
+      picked = kept(sums->picked) + picked;
+    }
+    sums.emplace(Sums{total, picked});
+  });
+  return *sums;
+}
+
+void wsec::differentiate::addTiledGradients(const Head &head, Value dyValue,
+                                            Backward &n) {
+  onnx::MatMulOp product = head.product;
+  Tokens t(head.loss, n);
+  const Term total = sumsOf(head, t.labels).total;
+  const Term dy = t.orZero(t.ofEach(dyValue));
+  const Term x{n, product.getX()};
+  std::optional<Term> dx;
+  // What was made of `x`, and numbers of classes of the labels' type, would be
+  // there since: these are others.
+  const Term again = kept(x);
+  const unsigned width = typeOf(t.labels.value).getElementTypeBitWidth();
+  const Term labels{
+      n, n.cast(t.labels.value, n.builder().getIntegerType(96 - width))};
+  eachTile(head, labels, [&](const Tile &tile) {
+    Term p = exp(tile.logits(again.value) - total);
+    Term dz = where(tile.isLabel, p + -1, p) * dy;
+    n.addPart(product.getWeight(), tile.weight, tile.start,
+              n.batchMatmul(n.swapped(n.asRows(x.value)), n.asRows(dz.value)));
+    if (tile.bias)
+      n.addPart(product.getBias(), tile.bias, tile.start, dz.value);
+    if (!n.wants(x.value))
+      return;
+    Term part{n, n.matmul(dz.value, n.swapped(tile.weight), nullptr)};
+    dx.emplace(dx ? kept(*dx) + part : part);
+  });
+  if (dx)
+    n.add(x.value, dx->value);
+}
+
+//===----------------------------------------------------------------------===//
+// The loss, and what all logits get
+//===----------------------------------------------------------------------===//
+
 Value wsec::differentiate::composeLoss(onnx::CrossEntropyOp op,
-                                       FoldingBuilder &n) {
+                                       FoldingBuilder &n, int64_t mostLogits) {
   Tokens t(op, n);
   Term z = t.logits;
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  Term picked = along(where(t.isLabel, z, z.all(-infinity)), ReduceKind::Max);
-  Term total = z.all(0); // log of what all exp(z) sum up to
-  if (!op.getNormalized()) {
-    Term most = along(z, ReduceKind::Max);
-    total = log(along(exp(z - most), ReduceKind::Sum)) + most;
+  std::optional<Term> label, all;
+  if (std::optional<Head> head = Head::of(op, mostLogits)) {
+    Sums sums = sumsOf(*head, t.labels);
+    Term isClass = t.labels < t.classes, none = sums.picked.all(-infinity);
+    label = where(isClass, where(t.labels < 0.0, none, sums.picked), none);
+    all = sums.total;
+  } else {
+    label = along(where(t.isLabel, z, z.all(-infinity)), ReduceKind::Max);
+    all = z.all(0);
+    if (!op.getNormalized()) {
+      Term most = along(z, ReduceKind::Max);
+      all = log(along(exp(z - most), ReduceKind::Sum)) + most;
+    }
   }
+  Term picked = *label, total = *all; // log of what all exp(z) sum up to
   Term loss = op.getNormalized() ? -picked : total - picked;
   if (t.weight)
     loss = loss * *t.weight;
   if (t.smoothing > 0) {
-    Term all = t.weights ? total * Term{n, n.sumTo(t.weights->value, {})}
-                         : total * t.classes;
+    Term each = t.weights ? total * Term{n, n.sumTo(t.weights->value, {})}
+                          : total * t.classes;
     Term sum = along(t.weights ? z * *t.weights : z, ReduceKind::Sum);
-    loss = loss * (1 - t.smoothing) + (all - sum) * (t.smoothing / t.classes);
+    loss = loss * (1 - t.smoothing) + (each - sum) * (t.smoothing / t.classes);
   }
   loss = t.orZero(loss);
   if (op.getReduction() == LossReduction::None)
     return n.reshape(loss.value, shapeOf(op.getLoss()));
   Term sum{n, n.sumTo(loss.value, {})};
-  return op.getReduction() == LossReduction::Mean ? (sum / t.divisor(n)).value
+  return op.getReduction() == LossReduction::Mean ? (sum / t.divisor()).value
                                                   : sum.value;
 }
 
 Value wsec::differentiate::gradientOfLogits(onnx::CrossEntropyOp op,
                                             Value dyValue, FoldingBuilder &n) {
   Tokens t(op, n);
-  Term z = t.logits, dy{n, dyValue};
-  if (op.getReduction() == LossReduction::None)
-    dy = {n, n.reshape(dyValue, shapeOf(t.labels.value))};
-  if (op.getReduction() == LossReduction::Mean)
-    dy = dy / t.divisor(n);
+  Term z = t.logits, dy = t.ofEach(dyValue);
   std::optional<Term> p;
   if (!op.getNormalized())
     p = Term{n, n.softmax(z.value)};

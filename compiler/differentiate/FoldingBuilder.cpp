@@ -70,6 +70,13 @@ Value FoldingBuilder::expand(Value x, ArrayRef<int64_t> shape) {
   return view ? view : OperatorBuilder::expand(x, shape);
 }
 
+Value FoldingBuilder::sliceLast(Value x, int64_t start, int64_t size) {
+  const size_t last = shapeOf(x).size() - 1;
+  Value view =
+      viewed(x, [&](auto &of) { return of.sliced(last, start, size, 1); });
+  return view ? view : OperatorBuilder::sliceLast(x, start, size);
+}
+
 Value FoldingBuilder::swapped(Value x) {
   Shape perm;
   for (int64_t d = 0; d < typeOf(x).getRank(); ++d)

@@ -23,6 +23,7 @@ public:
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> perm);
   mlir::Value expand(mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  mlir::Value sliceLast(mlir::Value x, int64_t start, int64_t size);
   /// Exchanges the last two axes.
   mlir::Value swapped(mlir::Value x);
   /// `x` as a matrix: its last axis, and all others as one.

@@ -16,10 +16,12 @@ using namespace wsec::differentiate;
 namespace {
 struct LegalizeLossesPass
     : wsec::differentiate::impl::LegalizeLossesBase<LegalizeLossesPass> {
+  using LegalizeLossesBase::LegalizeLossesBase;
+
   void runOnOperation() override {
     getOperation().walk([&](onnx::CrossEntropyOp op) {
       FoldingBuilder builder(OpBuilder(op), op.getLoc(), op.getNodeAttr());
-      op.getLoss().replaceAllUsesWith(composeLoss(op, builder));
+      op.getLoss().replaceAllUsesWith(composeLoss(op, builder, mostLogits));
       op.erase();
     });
   }

@@ -12,6 +12,8 @@ static void crossEntropy(onnx::CrossEntropyOp op, Value dy, Backward &n) {
   if (op.getWeights() && n.wants(op.getWeights()))
     return n.refuse("has no gradient of the weights of classes; --freeze "
                     "leaves parameters as they are");
+  if (std::optional<Head> head = Head::of(op, n.mostLogits))
+    return addTiledGradients(*head, dy, n);
   n.add(op.getLogits(), gradientOfLogits(op, dy, n));
 }
 

@@ -50,6 +50,8 @@ def Differentiate : Pass<"onnx-differentiate", "::mlir::ModuleOp"> {
            "Keep what layers begin with, and compute the rest of them again">,
     Option<"fuseAttention", "fuse-attention", "bool", "true",
            "The gradients of an attention that allows it are one operator">,
+    Option<"mostLogits", "most-logits", "int64_t", "INT64_MAX",
+           "Logits that are there at a time, at most: of more the loss makes them tile by tile">,
     Option<"lossScale", "loss-scale", "std::string", "\"\"",
            "Name of an input, one number for each sample, all alike, that the "
            "loss is multiplied by for its gradients; none if empty">,
@@ -148,6 +150,10 @@ def LegalizeLosses : Pass<"onnx-legalize-losses", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"mostLogits", "most-logits", "int64_t", "INT64_MAX",
+           "Logits that are there at a time, at most, as of onnx-differentiate">
+  ];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
 }
 

@@ -11,7 +11,7 @@ constexpr double valueInstructions = 5;
 
 KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
                          double passes, double reductions,
-                         double streamedVectors, bool narrow) {
+                         double streamedVectors, bool narrow, double lines) {
   CostModel model(machine, narrow);
   double features = layout.features.largest(machine.width);
   double channels = layout.pitch(machine.height);
@@ -22,8 +22,9 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
       streamedVectors * model.adds(features, channels);
   const bool exchanges = machine.width > 1 && !layout.features.replicated;
   if (exchanges)
-    cost.serial = reductions * (allReduceCycles(machine, channels) +
-                                valueInstructions * model.adds(1, channels));
+    cost.serial =
+        reductions * (allReduceCycles(machine, lines * channels) +
+                      valueInstructions * model.adds(1, lines * channels));
   cost.stream = model.channelCycles(layout, layout.features, streamedVectors);
   // Each makes one reciprocal or root of its sums.
   cost.serial += model.divides(channels);
@@ -49,12 +50,12 @@ SmallVector<HostFlow> vectorFlows(const Layout &layout, const Machine &machine,
 
 SmallVector<StreamNeed> normStreams(Operation *op,
                                     ArrayRef<wse::WeightAttr> vectors,
-                                    const Machine &machine) {
+                                    const Machine &machine, int64_t lines) {
   Layout layout = Layout::of(op->getOperand(0), machine.height);
   SmallVector<StreamNeed> needs;
   if (!streamedVectors(op, vectors).empty())
     needs = columnStreams(layout, machine);
-  needs.append(allReduceStreams(machine, layout.pitch(machine.height)));
+  needs.append(allReduceStreams(machine, lines * layout.pitch(machine.height)));
   return needs;
 }
 

@@ -258,7 +258,14 @@ std::optional<Outer> outerOf(Operation *op, const Selection &selection) {
       wse::featuresOf(outer.kept) != shapeOf(product.getY())[0] ||
       wse::featuresOf(outer.cast) != shapeOf(product.getY())[1])
     return std::nullopt;
-  if (wse::featuresOf(outer.kept) < wse::featuresOf(outer.cast)) {
+  // Of as many features those stay that lie better.
+  const int64_t more =
+      wse::featuresOf(outer.kept) - wse::featuresOf(outer.cast);
+  auto cycles = [&](Value kept, Value cast) {
+    return GradientShape::of(kept, cast, selection.machine()).cost().total();
+  };
+  if (more < 0 || (more == 0 && cycles(outer.cast, outer.kept) <
+                                    cycles(outer.kept, outer.cast))) {
     std::swap(outer.kept, outer.cast);
     outer.keptFirst = false;
   }

@@ -183,7 +183,14 @@ private:
     double cycles = 0;
     int64_t missing = 0; ///< bytes of scratch that do not fit
     int64_t colors = 1;  ///< that of launches, and those of their streams
+    /// Those of streams that reach beyond the last column, where others' colors
+    /// may be free.
+    int64_t spread = 1;
     llvm::SmallSetVector<Variant, 8> variants; ///< where there are others
+
+    bool fewerThan(const Sum &other) const {
+      return std::pair(colors, spread) < std::pair(other.colors, other.spread);
+    }
   };
 
   Sum choose(ArrayRef<Variant> without);
@@ -260,6 +267,9 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
       if (!both) {
         streams.push_back(need);
         sum.colors += need.pattern.colors();
+        if (need.pattern != StreamPattern::OutNorth &&
+            need.pattern != StreamPattern::OutExit)
+          sum.spread += need.pattern.colors();
       }
     }
   }
@@ -272,13 +282,16 @@ void VariantChooser::chooseFewColors() {
   while (now.colors > region.usableColors()) {
     std::optional<Sum> best;
     std::optional<Variant> given;
+    auto rank = [&](const Sum &sum) {
+      return std::pair(sum.colors >= now.colors, sum.cycles);
+    };
     for (const Variant &variant : now.variants) {
       without.push_back(variant);
       Sum sum = choose(without);
       without.pop_back();
-      if (sum.colors < now.colors && sum.missing <= now.missing &&
+      if (sum.fewerThan(now) && sum.missing <= now.missing &&
           std::isfinite(sum.cycles) && // All kernels have one that applies.
-          (!best || sum.cycles < best->cycles)) {
+          (!best || rank(sum) < rank(*best))) {
         best = sum;
         given = variant;
       }

@@ -133,3 +133,14 @@ LogicalResult AttentionGradientOp::verify() {
       return failure();
   return success();
 }
+
+LogicalResult NormGradientOp::verify() {
+  if (failed(verifyFeatureVector(*this, "scale", getX(), getScale())))
+    return failure(); // C1
+  for (auto [name, value] : {std::pair("dy", getDy()), std::pair("dx", getDx()),
+                             std::pair("normal", getNormal())})
+    if (failed(expectType(*this, name, value, shapeOf(getX()),
+                          elementOf(getX())))) // C2
+      return failure();
+  return success();
+}

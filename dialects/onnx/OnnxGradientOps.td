@@ -38,4 +38,32 @@ def Onnx_AttentionGradientOp : Onnx_Op<"attention_gradient"> {
   let hasVerifier = 1;
 }
 
+def Onnx_NormGradientOp : Onnx_Op<"norm_gradient"> {
+  let summary = "The gradient of what a norm is of, and its normalized values.";
+  let description = [{
+    Of `onnx.layer_norm` (`centred`) or `onnx.rms_norm` of `x`, and of `dy`, the gradient of the result. With d the
+    deviation or root mean square of a row, `normal = (x - mean) / d` and `g = dy * scale`:
+
+    ```
+    dx = (g - mean(g) - normal * mean(g * normal)) / d
+    ```
+
+    both means of rows without `centred` left out but the last. `dy * normal` sums up to the scale's gradient.
+
+    - (C1) `scale` has rank 1 and the last extent of `x`.
+    - (C2) `dy` and the results have the type of `x`.
+
+    ```mlir
+    %dx, %normal = onnx.norm_gradient %x, %g, %dy {centred, epsilon = 1.0e-5 : f32} : (tensor<1x8x16xf32>, tensor<16xf32>, tensor<1x8x16xf32>) -> (tensor<1x8x16xf32>, tensor<1x8x16xf32>)
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$scale, AnyRankedTensor:$dy,
+                       UnitAttr:$centred, F32Attr:$epsilon, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$dx, AnyRankedTensor:$normal);
+  let assemblyFormat = [{
+    $x `,` $scale `,` $dy attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // DIALECTS_ONNX_ONNXGRADIENTOPS_TD

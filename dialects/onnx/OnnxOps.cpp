@@ -433,9 +433,8 @@ LogicalResult RotaryOp::verify() {
   return expectType(*this, "result", getY(), x, elementOf(getX())); // C4
 }
 
-/// A vector with one element per feature of `x`.
-static LogicalResult verifyFeatureVector(Operation *op, StringRef what, Value x,
-                                         Value vector) {
+LogicalResult wsec::onnx::verifyFeatureVector(Operation *op, StringRef what,
+                                              Value x, Value vector) {
   if (!shapeOf(x).empty() &&
       shapeOf(vector) == ArrayRef<int64_t>(lastExtent(x)))
     return success();

@@ -53,6 +53,11 @@ inline LogicalResult verifyHeads(Operation *op, StringRef what, Value value,
   return failure();
 }
 
+/// Reports where `vector`, called `what`, has not one element per feature of
+/// `x`.
+LogicalResult verifyFeatureVector(Operation *op, StringRef what, Value x,
+                                  Value vector);
+
 /// Holds when `value` broadcasts to the shape `to`, as numpy does.
 inline bool broadcastsTo(Value value, ArrayRef<int64_t> to) {
   ArrayRef<int64_t> from = shapeOf(value);

@@ -49,6 +49,13 @@ sourceType(mlir::Operation *op, mlir::Attribute source,
 /// (C7) of wse.matmul: the entries of its weight, and the number of one.
 llvm::LogicalResult verifyEntry(MatmulOp op, EntryAttr entry);
 
+/// A vector of an operation, called `what`, has one element per feature.
+llvm::LogicalResult verifyVector(mlir::Operation *op, llvm::StringRef what,
+                                 WeightAttr vector, int64_t features);
+
+/// Features of an operand are not replicated over the columns.
+llvm::LogicalResult verifySplitColumns(mlir::Operation *op, mlir::Value value);
+
 /// The tensor, in its encoding, fits the region.
 llvm::LogicalResult verifyFits(mlir::Operation *op, mlir::RankedTensorType type,
                                RegionOp region);

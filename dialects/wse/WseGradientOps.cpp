@@ -70,3 +70,11 @@ LogicalResult AttentionGradientOp::verify() {
   return onnx::verifyGradientTerms(*this, getTerms(), query.getTokens(),
                                    key.getTokens());
 }
+
+LogicalResult NormGradientOp::verify() {
+  // (C1)
+  if (failed(verifyVector(*this, "scale", getScale(), featuresOf(getInput()))))
+    return failure();
+  // (C2)
+  return verifySplitColumns(*this, getInput());
+}

@@ -62,4 +62,28 @@ def Wse_AttentionGradientOp : Wse_KernelOp<"attention_gradient", (ins
   }];
 }
 
+def Wse_NormGradientOp : Wse_KernelOp<"norm_gradient", (ins
+    Wse_Tiled:$input, Wse_Tiled:$gradient, Wse_WeightAttr:$scale, F64Attr:$epsilon, UnitAttr:$centred),
+    [AllTypesMatch<["input", "gradient", "of_input", "normal"]>]> {
+  let summary = "The gradient of what a norm is of, and its normalized values.";
+  let description = [{
+    As `onnx.norm_gradient` says. Means of a row are reduced west, two at a time, and multicast back, as in
+    `layer_norm`.
+
+    ```mlir
+    parameter @g = dense<1.0> : tensor<6xf32>
+    %d:2 = norm_gradient %x, %dy scale <@g : tensor<6xf32>> epsilon(1.0e-5) centred on @r {nodes = ["ln/backward"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    ```
+
+    - (C1) The scale has one element per feature.
+    - (C2) Features are not replicated over the columns.
+  }];
+  let results = (outs Wse_Tiled:$of_input, Wse_Tiled:$normal);
+  let assemblyFormat = [{
+    $input `,` $gradient `scale` $scale `epsilon` `(` $epsilon `)` (`centred` $centred^)?
+    `on` $region attr-dict `:` type($input)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // WSEC_DIALECTS_WSE_WSEGRADIENTOPS_TD

@@ -31,8 +31,8 @@ static int64_t rowsOf(Operation *op) {
   return region ? region.rows() : 0;
 }
 
-static LogicalResult verifyVector(Operation *op, StringRef what,
-                                  WeightAttr vector, int64_t features) {
+LogicalResult wsec::wse::verifyVector(Operation *op, StringRef what,
+                                      WeightAttr vector, int64_t features) {
   if (vector.getType().getNumElements() == features)
     return success();
   return op->emitOpError(what) << " " << vector.getName() << " has "
@@ -48,7 +48,7 @@ static LogicalResult withOperand(Operation *op, InFlightDiagnostic error,
   return withMaker(std::move(error), value);
 }
 
-static LogicalResult verifySplitColumns(Operation *op, Value value) {
+LogicalResult wsec::wse::verifySplitColumns(Operation *op, Value value) {
   if (!isReplicatedColumns(tilingOf(value)))
     return success();
   return withOperand(op,

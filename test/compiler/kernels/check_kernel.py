@@ -212,6 +212,23 @@ class Checker(AttentionCases):
         self.row_kernel("rms_norm", lambda p: f"scale {p.weight('s', scale)} epsilon(1.0e-5)",
                         lambda x: x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * scale)
 
+    def norm_gradient(self):
+        scale = self.normal(FEATURES)
+        for (mesh, batch, tokens, case), centred in itertools.product(self.cases(), (True, False)):
+            p, arrays = self.program(mesh), [self.normal(batch, tokens, FEATURES) for _ in "xd"]
+            (x, type), (dy, _) = (p.load(name, array, p.encoding(batch, tokens)) for name, array in zip(("x", "dy"), arrays))
+            values, _ = p.op(f"norm_gradient {x}, {dy} scale {p.weight('s', scale)} epsilon(1.0e-5){' centred' * centred} : {type}", type)
+            p.body[-1] = p.body[-1].replace(f"{values} =", f"{values}:2 =")
+            mean = lambda array: array.mean(-1, keepdims=True)
+            of, g = arrays[0].astype("f8"), arrays[1].astype("f8") * scale
+            if centred:
+                of, g = of - mean(of), g - mean(g)
+            inverse = 1 / np.sqrt(mean(of**2) + 1e-5)
+            normal = of * inverse
+            for index, (name, expected) in enumerate((("dx", (g - normal * mean(g * normal)) * inverse), ("normal", normal))):
+                p.store((f"{values}#{index}", type), name, expected.astype("f4"))
+            self.check(p, f"norm-gradient-{'layer' if centred else 'rms'}-{case}")
+
     def softmax(self):
         self.row_kernel("softmax", lambda p: "", softmax)
 

@@ -641,6 +641,23 @@ func.func @attention_gradient_c1(%q: tensor<2x8x16xf32>, %k: tensor<2x7x16xf32>,
 
 // -----
 
+// expected-note @below {{the operand is made here}}
+func.func @norm_gradient_c1(%x: tensor<8x16xf32>, %g: tensor<8xf32>) {
+  // expected-error @below {{scale is 'tensor<8xf32>', expected one element per feature of 'tensor<8x16xf32>'}}
+  %d:2 = onnx.norm_gradient %x, %g, %x {epsilon = 0.5 : f32} : (tensor<8x16xf32>, tensor<8xf32>, tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>)
+  return
+}
+
+// -----
+
+func.func @norm_gradient_c2(%x: tensor<8x16xf32>, %g: tensor<16xf32>) {
+  // expected-error @below {{normal is 'tensor<7x16xf32>', expected 'tensor<8x16xf32>'}}
+  %d:2 = onnx.norm_gradient %x, %g, %x {epsilon = 0.5 : f32} : (tensor<8x16xf32>, tensor<16xf32>, tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<7x16xf32>)
+  return
+}
+
+// -----
+
 func.func @attention_gradient_c2(%q: tensor<2x8x16xf32>) {
   // expected-error @below {{takes one term at most, which adds a number to scores of later keys or replaces them by -1.000000e+30 or less, found [#onnx.term<replace later -1.000000e+04 : f32>]}}
   %d:3 = onnx.attention_gradient %q, %q, %q, %q, %q {num_heads = 4 : i64, scale = 0.5 : f32, terms = [#onnx.term<replace later -1.0e4 : f32>]} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>)

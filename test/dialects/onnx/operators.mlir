@@ -51,6 +51,8 @@ func.func @attention_gradient(%q: tensor<2x8x16xf32>, %v: tensor<2x8x12xf32>) ->
 func.func @norms(%x: tensor<1x8x16xf32>, %g: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<1x8x16xf32> {
   // CHECK: onnx.layer_norm %{{.*}}, %{{.*}} bias %{{.*}} {epsilon = {{.*}} : f32}
   %l = onnx.layer_norm %x, %g bias %b {epsilon = 1.0e-5 : f32} : (tensor<1x8x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<1x8x16xf32>
+  // CHECK: onnx.norm_gradient %{{.*}}, %{{.*}}, %{{.*}} {centred, epsilon = {{.*}} : f32}
+  %d:2 = onnx.norm_gradient %x, %g, %l {centred, epsilon = 1.0e-5 : f32} : (tensor<1x8x16xf32>, tensor<16xf32>, tensor<1x8x16xf32>) -> (tensor<1x8x16xf32>, tensor<1x8x16xf32>)
   // CHECK: onnx.rms_norm
   %r = onnx.rms_norm %l, %g {epsilon = 1.0e-6 : f32} : (tensor<1x8x16xf32>, tensor<16xf32>) -> tensor<1x8x16xf32>
   // CHECK: onnx.softmax %{{.*}} : tensor<1x8x16xf32>

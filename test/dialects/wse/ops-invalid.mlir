@@ -2312,6 +2312,31 @@ wse.program @weight_gradient_c1_columns state(selected) mesh(4x5) machine("wse2"
 // -----
 
 #split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @norm_gradient_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  parameter @g = external<"f", 0, 20> : tensor<5xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{scale "g" has 5 elements for 6 features}}
+  %d:2 = norm_gradient %x, %x scale <@g : tensor<5xf32>> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#whole = #wse.dist<rows = [0, 1], columns = []>
+wse.program @norm_gradient_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  parameter @g = external<"f", 0, 24> : tensor<6xf32>
+  // expected-note@below {{the operand is made here}}
+  %x = load @x on @r : tensor<1x6x6xf32, #whole>
+  // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
+  %d:2 = norm_gradient %x, %x scale <@g : tensor<6xf32>> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #whole>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @attention_gradient_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>

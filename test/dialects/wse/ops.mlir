@@ -85,6 +85,8 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   %capped = attention %turned, %turned, %turned masks %repeated heads(2) scale(0.5) softcap(2.0) terms [#onnx.term<add operand 0 later -1.0e4 : f32>, #onnx.term<raise to -3.40282347e38 : f32>, #onnx.term<zero_nan>] on @r {nodes = ["capped"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> masks tensor<1x6x12xf32, #wse.dist<rows = [0, 1], columns = [2 by 6]>> -> tensor<1x6x6xf32, #heads>
   // CHECK: %normal = rms_norm %capped scale {{.*}} epsilon(1.000000e-05) by_head on @r
   %normal = rms_norm %capped scale <@g : tensor<6xf32>> epsilon(1.0e-5) by_head on @r {nodes = ["normal"]} : tensor<1x6x6xf32, #heads>
+  // CHECK: %normal_backward:2 = norm_gradient %normal, %capped scale {{.*}} epsilon(1.000000e-05) centred on @r
+  %of_normal:2 = norm_gradient %normal, %capped scale <@g : tensor<6xf32>> epsilon(1.0e-5) centred on @r {nodes = ["normal/backward"]} : tensor<1x6x6xf32, #heads>
   // CHECK: %part = slice_heads %normal start(1) on @r
   %part = slice_heads %normal start(1) on @r {nodes = ["part"]} : tensor<1x6x6xf32, #heads> -> tensor<1x6x4xf32, #wse.dist<rows = [0, 1], columns = [2 by 2]>>
   // CHECK: %move = redistribute %attend
