@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/pe/Elementwise.cpp"
@@ -393,21 +392,6 @@ void applyRows(const RowsProblem &problem) {
 
 void reduceRows(const RowsProblem &problem) {
   HWY_DYNAMIC_DISPATCH(apply)(problem, true);
-}
-
-void copyStrided(const CopyProblem &problem) {
-  CopyProblem p = problem;
-  if (p.columns < p.rows) { // The longer loop is the inner one.
-    std::swap(p.rows, p.columns);
-    std::swap(p.dstRow, p.dstColumn);
-    std::swap(p.aRow, p.aColumn);
-  }
-  for (size_t r = 0; r < p.rows; ++r) {
-    float *dst = p.dst + ptrdiff_t(r) * p.dstRow;
-    const UnalignedFloat *a = p.a + ptrdiff_t(r) * p.aRow;
-    for (size_t i = 0; i < p.columns; ++i)
-      dst[ptrdiff_t(i) * p.dstColumn] = a[ptrdiff_t(i) * p.aColumn];
-  }
 }
 
 bool processorSupported() {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Words of several sources, side by side: what lanes of a strip got from
-// different senders, or columns of a product that were computed apart.
+// different senders, columns of a product that were computed apart, or those of
+// a matrix that is transposed.
 #include "runtime/pe/UnalignedFloat.h"
 #include "runtime/pe/VectorKernels.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <utility>
 
@@ -26,7 +28,7 @@ constexpr size_t side = 4;
 
 /// Four words of each of four sources, those of a column side by side.
 HWY_INLINE void transposeFour(const float *const *from, size_t at, float *to,
-                              size_t pitch) {
+                              ptrdiff_t pitch) {
   const hn::FixedTag<float, side> d;
   const auto a = hn::LoadU(d, from[0] + at), b = hn::LoadU(d, from[1] + at);
   const auto e = hn::LoadU(d, from[2] + at), f = hn::LoadU(d, from[3] + at);
@@ -158,16 +160,16 @@ void interleaveMany(const float *const *sources, size_t count, ptrdiff_t at,
       size_t i = begin;
       group(l, 16);
       for (; i + 16 <= end; i += 16)
-        transposeSixteen(from, i, to + i * count + l, count);
+        transposeSixteen(from, i, to + i * count + l, ptrdiff_t(count));
       for (; i < end; i += side)
         for (size_t s = 0; s < 16; s += side)
-          transposeFour(from + s, i, to + i * count + l + s, count);
+          transposeFour(from + s, i, to + i * count + l + s, ptrdiff_t(count));
     }
   for (; l < count; l += side) {
     const size_t first = std::min(l, count - side);
     group(first, side);
     for (size_t i = begin; i < end; i += side)
-      transposeFour(from, i, to + i * count + first, count);
+      transposeFour(from, i, to + i * count + first, ptrdiff_t(count));
   }
 }
 
@@ -226,16 +228,76 @@ void interleaveAll(const InterleaveProblem &p, float *dst,
   }
 }
 
+/// Rows that lie side by side in the source, and columns in the destination, at
+/// least four of each; the last four once more.
+void transpose(const CopyProblem &p) {
+  const float *from[16];
+  for (size_t c = 0, size; c < p.columns; c += size) {
+    size = hn::Lanes(Tag()) == 16 && c + 16 <= p.columns ? 16 : side;
+    c = std::min(c, p.columns - size);
+    for (size_t s = 0; s < size; ++s)
+      from[s] = p.a + ptrdiff_t(c + s) * p.aColumn;
+    auto to = [&](size_t r) { return p.dst + ptrdiff_t(r) * p.dstRow + c; };
+    size_t r = 0;
+    for (; size == 16 && r + 16 <= p.rows; r += 16)
+      transposeSixteen(from, r, to(r), p.dstRow);
+    for (; r < p.rows; r += side) {
+      r = std::min(r, p.rows - side);
+      for (size_t s = 0; s < size; s += side)
+        transposeFour(from + s, r, to(r) + s, p.dstRow);
+    }
+  }
+}
+
 } // namespace wsec::runtime::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace wsec::runtime {
 HWY_EXPORT(interleaveAll);
+HWY_EXPORT(transpose);
 
 void interleave(const InterleaveProblem &problem, float *dst,
                 const float *const *sources) {
   HWY_DYNAMIC_DISPATCH(interleaveAll)(problem, dst, sources);
+}
+
+static void swapDimensions(CopyProblem &p) {
+  std::swap(p.rows, p.columns);
+  std::swap(p.dstRow, p.dstColumn);
+  std::swap(p.aRow, p.aColumn);
+}
+
+/// Whether words lie side by side, forwards or backwards.
+static bool isDense(ptrdiff_t stride) { return std::abs(stride) == 1; }
+
+void copyStrided(const CopyProblem &problem) {
+  constexpr size_t fewest = 4; // for blocks
+  CopyProblem p = problem;
+  if (isDense(p.aColumn) && isDense(p.dstRow))
+    swapDimensions(p);
+  if (isDense(p.aRow) && isDense(p.dstColumn) && p.rows >= fewest &&
+      p.columns >= fewest) {
+    auto turn = [&](size_t extent, ptrdiff_t &aStride, ptrdiff_t &dstStride) {
+      p.a += ptrdiff_t(extent - 1) * aStride;
+      p.dst += ptrdiff_t(extent - 1) * dstStride;
+      aStride = -aStride;
+      dstStride = -dstStride;
+    };
+    if (p.aRow < 0)
+      turn(p.rows, p.aRow, p.dstRow);
+    if (p.dstColumn < 0)
+      turn(p.columns, p.aColumn, p.dstColumn);
+    return HWY_DYNAMIC_DISPATCH(transpose)(p);
+  }
+  if (p.columns < p.rows) // The longer loop is the inner one.
+    swapDimensions(p);
+  for (size_t r = 0; r < p.rows; ++r) {
+    float *dst = p.dst + ptrdiff_t(r) * p.dstRow;
+    const UnalignedFloat *a = p.a + ptrdiff_t(r) * p.aRow;
+    for (size_t i = 0; i < p.columns; ++i)
+      dst[ptrdiff_t(i) * p.dstColumn] = a[ptrdiff_t(i) * p.aColumn];
+  }
 }
 } // namespace wsec::runtime
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From a recording to what the workers of its replays do, and where.
+#include "runtime/strips/NewLines.h"
 #include "runtime/strips/Replay.h"
 
 #include <algorithm>
@@ -77,11 +78,9 @@ private:
   }
 
   float *allocate(size_t floats) {
-    constexpr size_t line = 64 / sizeof(float);
-    replay.memory.emplace_back(new float[floats + line]());
-    replay.floats += floats + line;
-    auto address = reinterpret_cast<uintptr_t>(replay.memory.back().get());
-    return reinterpret_cast<float *>((address + 63) / 64 * 64);
+    replay.memory.push_back(newLines(floats));
+    replay.floats += floats;
+    return std::fill_n(replay.memory.back().get(), floats, 0.0f) - floats;
   }
 
   void placeLasting() {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/strips/NewLines.h"
 #include "runtime/strips/StripMemoryRuns.h"
 
 #include <algorithm>
@@ -124,7 +125,7 @@ StripMemory::Area &StripMemory::area(AreaKind which) {
   if (its.data)
     return its;
   const size_t floats = size_t(end - first) * floatsPerWord(which);
-  its.data.reset(new float[floats]);
+  its.data = newLines(floats);
   if (Recording *recording = nests.recording())
     its.buffer = recording->addSram(its.data.get(), floats);
   return its;

@@ -240,6 +240,39 @@ TEST(KernelsTest, InterleavedWordsLieSideBySide) {
       }
 }
 
+/// Copies with any strides, those that transpose by blocks among them: forwards
+/// and backwards, with pitches, at any address.
+TEST(KernelsTest, StridedCopiesEqualThePlainLoop) {
+  const std::vector<float> words = randomFloats(1 << 14, 5, -1, 1);
+  for (size_t rows : {1, 3, 4, 5, 16, 18, 33})
+    for (size_t columns : {1, 4, 7, 16, 24, 50})
+      for (ptrdiff_t dense : {1, -1, 2})
+        for (ptrdiff_t way : {1, -1})
+          for (bool swapped : {false, true}) {
+            CopyProblem p{rows,    columns,
+                          nullptr, way * ptrdiff_t(2 * columns + 3),
+                          dense,   words.data() + 8001,
+                          dense,   way * ptrdiff_t(2 * rows + 1)};
+            if (swapped) {
+              std::swap(p.rows, p.columns);
+              std::swap(p.dstRow, p.dstColumn);
+              std::swap(p.aRow, p.aColumn);
+            }
+            std::vector<float> result(1 << 13, 9), expected = result;
+            auto at = [](size_t r, ptrdiff_t row, size_t i, ptrdiff_t column) {
+              return ptrdiff_t(r) * row + ptrdiff_t(i) * column;
+            };
+            for (size_t r = 0; r < p.rows; ++r)
+              for (size_t i = 0; i < p.columns; ++i)
+                expected[size_t(4001 + at(r, p.dstRow, i, p.dstColumn))] =
+                    p.a[at(r, p.aRow, i, p.aColumn)];
+            p.dst = result.data() + 4001;
+            copyStrided(p);
+            EXPECT_EQ(result, expected)
+                << rows << " x " << columns << " " << dense << " " << way;
+          }
+}
+
 /// Results that are rounded to 16 bits, in rows long and short and with
 /// strides: those of their elements, one by one.
 TEST(KernelsTest, RoundedNestsEqualTheirElements) {
