@@ -5,11 +5,7 @@
 #include "compiler/values/Arithmetic.h"
 #include <cmath>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -37,8 +33,7 @@ static std::optional<double> ratioOf(Node &node) {
   std::optional<Tensor> ratio = node.input(1).load();
   if (ratio && ratio->size() == 1)
     return ratio->asFloat(0);
-  node.fail("ratio" + llvm::Twine(atCompileTime));
-  return std::nullopt;
+  return node.fail("ratio" + llvm::Twine(atCompileTime));
 }
 
 /// Nothing is dropped in inference, nor where the ratio is 0, and the second

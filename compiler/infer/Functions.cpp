@@ -8,11 +8,7 @@
 #include <cmath>
 #include <limits>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::UnaryKind;
 using Term = TermOf<Legalization>;
 
 //===----------------------------------------------------------------------===//

@@ -7,13 +7,7 @@
 #include "compiler/infer/States.h"
 #include <algorithm>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::ReduceKind;
-using onnx::UnaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -314,13 +308,12 @@ static Value tuplePlaces(Legalization &n, ArrayRef<int64_t> shape,
   for (int64_t i = 0; i < width; ++i) {
     Value part = n.reshape(n.sliceLast(ids, i, 1), tuples);
     part = steps(n, part, shape[batch + i], strides[batch + i], all);
-    places = places ? n.binary(BinaryKind::Add, places, part) : part;
+    places = places ? n.add(places, part) : part;
   }
   for (int64_t d = 0; d < batch; ++d)
     if (shape[d] > 1)
-      places = n.binary(BinaryKind::Add, places,
-                        countAlong(n, ElementType::Int32, tuples.size(), d,
-                                   shape[d], strides[d]));
+      places = n.add(places, countAlong(n, ElementType::Int32, tuples.size(), d,
+                                        shape[d], strides[d]));
   return places;
 }
 
@@ -384,16 +377,15 @@ static bool scatterRows(Legalization &n, Value rows, Value places,
   Value numbers =
       n.reshape(countAlong(n, ElementType::Int32, 1, 0, count, 1), {count, 1});
   places = n.reshape(rowsAt(n, numbers, places), {1, many});
-  Value isHere = n.binary(BinaryKind::Equal, places, numbers);
+  Value isHere = n.equal(places, numbers);
   if (isReplaced) {
     // The last update of a row stands behind all rows of the table.
     Value last =
         n.where(isHere, countAlong(n, ElementType::Int32, 2, 1, many, 1),
-                scalarLike(n.builder(), n.loc(), numbers, -1));
+                n.scalarLike(numbers, -1));
     last = n.reshape(n.reduced(ReduceKind::Max, last, 1), {count, 1});
-    Value none = n.binary(BinaryKind::Less, last, 0.0);
-    Value from =
-        n.where(none, numbers, n.binary(BinaryKind::Add, last, double(count)));
+    Value none = n.less(last, 0.0);
+    Value from = n.where(none, numbers, n.add(last, double(count)));
     return n.replace(n.reshape(
         rowsAt(n, n.concat({rows, updates}, 0), n.reshape(from, {count})),
         n.resultType().getShape()));
@@ -402,9 +394,8 @@ static bool scatterRows(Legalization &n, Value rows, Value places,
   const bool isSum = kind == BinaryKind::Add,
              isProduct = kind == BinaryKind::Mul;
   // Of minimum and maximum the row itself changes nothing.
-  Value neutral = isSum || isProduct
-                      ? scalarLike(n.builder(), n.loc(), rows, isProduct)
-                      : n.reshape(rows, {count, 1, width});
+  Value neutral = isSum || isProduct ? n.scalarLike(rows, isProduct)
+                                     : n.reshape(rows, {count, 1, width});
   Value all = n.where(n.reshape(isHere, {count, many, 1}),
                       n.reshape(updates, {1, many, width}), neutral);
   Value folded =
@@ -504,8 +495,7 @@ Value wsec::infer::elementsOf(Legalization &n, Value x, int64_t axis,
   for (size_t i = 1; i < places.size(); ++i)
     isEven &= places[i] - places[i - 1] == step;
   if (!isEven)
-    return gatherRows(
-        n, x, materialize(n.builder(), n.loc(), Tensor::ofInts(places)), axis);
+    return gatherRows(n, x, n.materialize(Tensor::ofInts(places)), axis);
   Box box{Shape(shape.size(), 0), shape, Shape(shape.size(), 1)};
   box.starts[axis] = places.front();
   box.extents[axis] = places.size();

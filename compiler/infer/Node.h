@@ -6,10 +6,17 @@
 #define COMPILER_INFER_NODE_H
 
 #include "compiler/values/OperatorBuilder.h"
+#include "compiler/values/Refused.h"
 #include "dialects/onnx/OnnxSchemas.h"
 
 namespace wsec::infer {
+// What sources see that are `using namespace wsec::infer`.
+using namespace mlir;
+using namespace wsec;
 using namespace values;
+using onnx::BinaryKind;
+using onnx::ReduceKind;
+using onnx::UnaryKind;
 
 /// Said of operands that shape the result, or that rules have to know.
 inline constexpr llvm::StringLiteral atCompileTime =
@@ -74,8 +81,8 @@ public:
   /// Always true.
   bool setOutputs(llvm::ArrayRef<Fact> facts);
 
-  /// Records why nothing is known of the outputs. Always false.
-  bool fail(const llvm::Twine &why);
+  /// Records why nothing is known of the outputs.
+  Refused fail(const llvm::Twine &why);
   const std::string &reason() const { return why; }
 
   std::vector<Fact> outputs;

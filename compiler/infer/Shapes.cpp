@@ -5,10 +5,7 @@
 #include "compiler/infer/Operators.h"
 #include <algorithm>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
 
 //===----------------------------------------------------------------------===//
 // Inference
