@@ -21,8 +21,7 @@ static bool broadcastAll(Node &node, ElementType type) {
                        printShape(node.input(i).shape) + " do not broadcast");
     shape = *next;
   }
-  node.outputs[0] = unknown(type, shape);
-  return true;
+  return node.setOutput(unknown(type, shape));
 }
 
 /// All inputs, loaded and expanded to the shape of the output.
@@ -53,8 +52,7 @@ static bool accumulated(Node &node) {
       for (int64_t i = 0; i < result.size(); ++i)
         result.put(i, T(combine(result.get<T>(i), next.get<T>(i))));
   });
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 // Functions of two numbers, of each kind that elements are.
@@ -108,8 +106,7 @@ static bool pow(Node &node) {
             i, power(base.get<decltype(x)>(i), exponent.get<decltype(e)>(i)));
     });
   });
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 template <const auto &test>
@@ -126,8 +123,7 @@ static bool comparison(Node &node) {
     for (int64_t i = 0; i < result.size(); ++i)
       result.setInt(i, test(a.get<T>(i), b.get<T>(i)));
   });
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool where(Node &node) {
@@ -140,8 +136,7 @@ static bool where(Node &node) {
   for (int64_t i = 0; i < result.size(); ++i)
     if (!(*tensors)[0].asBool(i))
       result.set(i, (*tensors)[2], i);
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 //===----------------------------------------------------------------------===//

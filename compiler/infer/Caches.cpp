@@ -21,8 +21,7 @@ static bool tensorScatter(Node &node) {
   if (!node.hasShape(1, "an update", expected) ||
       !node.hasShape(2, "places", {past.shape[0]}))
     return false;
-  node.outputs[0] = unknown(past.type, past.shape);
-  return true;
+  return node.setOutput(unknown(past.type, past.shape));
 }
 
 Value wsec::infer::rowsWritten(Legalization &n, Value past, Value written,

@@ -11,10 +11,7 @@ using namespace wsec::infer;
 // Inference
 //===----------------------------------------------------------------------===//
 
-static bool identity(Node &node) {
-  node.outputs[0] = node.input(0);
-  return true;
-}
+static bool identity(Node &node) { return node.setOutput(node.input(0)); }
 
 /// True for all elements.
 static Fact everywhere(const Shape &shape) {
@@ -147,8 +144,7 @@ static bool clip(Node &node) {
     for (int64_t i = 0; i < x.size(); ++i)
       x.put(i, bounded(bounded(x.get<T>(i), 1), 2));
   });
-  output = Fact::ofTensor(std::move(x));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(x)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,8 +18,7 @@ static bool channelNorm(Node &node) {
   for (size_t i = 1; i < node.numInputs(); ++i)
     if (!node.hasShape(i, "numbers of channels", {x.shape[1]}))
       return false;
-  node.outputs[0] = unknown(x.type, x.shape);
-  return true;
+  return node.setOutput(unknown(x.type, x.shape));
 }
 
 static bool batchNorm(Node &node) {
@@ -42,8 +41,7 @@ static bool groupNorm(Node &node) {
   for (size_t i : {1, 2})
     if (!node.hasShape(i, "a scale or bias", {count}))
       return false;
-  node.outputs[0] = unknown(x.type, x.shape);
-  return true;
+  return node.setOutput(unknown(x.type, x.shape));
 }
 
 /// Each once, in order.
@@ -65,8 +63,7 @@ static std::optional<Shape> meanAxes(Node &node) {
 static bool meanVariance(Node &node) {
   if (!meanAxes(node))
     return false;
-  node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, node.input(0).shape));
 }
 
 /// x [B, C, L], weights [C, 1, K], a state [B, C, K - 1].
@@ -94,8 +91,7 @@ static bool localResponse(Node &node) {
     return node.fail("norms of " + Twine(size) + " channels of " +
                      printShape(x.shape) + ", expected 1 to " +
                      Twine(kMostTaps));
-  node.outputs[0] = unknown(x.type, x.shape);
-  return true;
+  return node.setOutput(unknown(x.type, x.shape));
 }
 
 //===----------------------------------------------------------------------===//

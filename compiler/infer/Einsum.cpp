@@ -195,8 +195,7 @@ static bool einsum(Node &node) {
     fill<double>(result, *equation, *operands);
   else
     fill<int64_t>(result, *equation, *operands);
-  output = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 //===----------------------------------------------------------------------===//

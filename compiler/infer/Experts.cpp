@@ -39,8 +39,7 @@ static bool mixture(Node &node) {
        !node.hasShape(3, "fc1_experts_bias", {experts, up.shape[1]})) ||
       (node.has(5) && !node.hasShape(5, "fc2_experts_bias", {experts, size})))
     return false;
-  node.outputs[0] = unknown(x.type, x.shape);
-  return true;
+  return node.setOutput(unknown(x.type, x.shape));
 }
 
 //===----------------------------------------------------------------------===//

@@ -87,8 +87,7 @@ static bool dft(Node &node) {
   Shape shape = node.input(0).shape;
   shape[transform->axis] = transform->out();
   shape.back() = transform->outParts();
-  node.outputs[0] = unknown(node.input(0).type, shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, shape));
 }
 
 /// The matrix. An element `from` is turned by the angle of `from` times `to`.

@@ -4,7 +4,6 @@
 #include "compiler/infer/Attention.h"
 #include "compiler/infer/Operators.h"
 #include "compiler/values/Arithmetic.h"
-#include <algorithm>
 
 using namespace wsec::infer;
 

@@ -27,8 +27,7 @@ static bool gridSample(Node &node) {
     return node.fail("cubic along " + Twine(axes) + " axes, expected 1 or 2");
   Shape shape = {x[0], x[1]};
   shape.append(grid.begin() + 1, grid.end() - 1);
-  node.outputs[0] = unknown(node.input(0).type, shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, shape));
 }
 
 //===----------------------------------------------------------------------===//

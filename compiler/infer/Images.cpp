@@ -59,8 +59,7 @@ static bool conv(Node &node) {
     return false;
   Shape shape = {x.shape[0], weight.shape[0]};
   llvm::append_range(shape, windows->counts);
-  node.outputs[0] = Fact{x.type, shape, std::nullopt};
-  return true;
+  return node.setOutput(Fact{x.type, shape, std::nullopt});
 }
 
 /// How a ConvTranspose spreads an image: the element i of an axis, times each
@@ -128,8 +127,7 @@ static bool convTranspose(Node &node) {
     return false;
   Shape shape = {x.shape[0], results};
   llvm::append_range(shape, spread->extents);
-  node.outputs[0] = unknown(x.type, shape);
-  return true;
+  return node.setOutput(unknown(x.type, shape));
 }
 
 /// Columns of a Col2Im: windows of `window`, whose elements add up in an image.
@@ -176,8 +174,7 @@ static bool columnsToImage(Node &node) {
   const Fact &x = node.input(0);
   Shape shape = {x.shape[0], x.shape[1] / numElements(columns->window)};
   llvm::append_range(shape, columns->image);
-  node.outputs[0] = unknown(x.type, shape);
-  return true;
+  return node.setOutput(unknown(x.type, shape));
 }
 
 /// The axes from `first` on before those from 1 to it: [B, C, H, W] with
@@ -446,8 +443,7 @@ static bool blocks(Node &node) {
   shape[1] = toDepth ? shape[1] * b * b : shape[1] / (b * b);
   for (int64_t d : {2, 3})
     shape[d] = toDepth ? shape[d] / b : shape[d] * b;
-  node.outputs[0] = unknown(node.input(0).type, shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, shape));
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,8 +43,7 @@ static bool product(Node &node, size_t left, size_t right, ElementType type) {
     return node.fail("sums of " + Twine(a.back()) +
                      " products, expected 1 to " + Twine(mostTerms));
   shape->append({a[a.size() - 2], b.back()});
-  node.outputs[0] = unknown(type, *shape);
-  return true;
+  return node.setOutput(unknown(type, *shape));
 }
 
 static bool matMulInteger(Node &node) {

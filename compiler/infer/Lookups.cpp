@@ -5,7 +5,6 @@
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Places.h"
 #include "compiler/infer/States.h"
-#include <algorithm>
 
 using namespace wsec::infer;
 
@@ -74,8 +73,7 @@ static bool gather(Node &node) {
     index += index < 0 ? extent : 0;
   }
   if (auto view = gatherAsView(table, *axis, *indices, result.shape)) {
-    node.outputs[0] = *view;
-    return true;
+    return node.setOutput(*view);
   }
   auto tensors = node.loadAll(result);
   if (!tensors)
@@ -88,8 +86,7 @@ static bool gather(Node &node) {
     gathered.set(i, tensors->front(),
                  (outer * extent + index) * inner + i % inner);
   }
-  node.outputs[0] = Fact::ofTensor(std::move(gathered));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(gathered)));
 }
 
 /// Whether there is at most one index for each element of the data, `axis`
@@ -157,8 +154,7 @@ static bool gatherElements(Node &node) {
                       result.set(number, (*tensors)[0], position);
                     }))
     return false;
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 /// Whether the last dimension of the indices is a tuple that fits
@@ -219,8 +215,7 @@ static bool gatherND(Node &node) {
                         result.set(tuple * block + i, (*tensors)[0], from + i);
                     }))
     return false;
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool updatesFit(Node &node, const Shape &expected) {
@@ -253,8 +248,7 @@ static bool scatterND(Node &node) {
                         result.set(to + i, (*tensors)[2], tuple * block + i);
                     }))
     return false;
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool scatterAlong(Node &node, llvm::StringRef reduction) {
@@ -274,8 +268,7 @@ static bool scatterAlong(Node &node, llvm::StringRef reduction) {
                       result.set(position, (*tensors)[2], number);
                     }))
     return false;
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool scatterElements(Node &node) {

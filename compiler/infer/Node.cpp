@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/infer/Node.h"
 #include "compiler/infer/Statement.h"
-#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <limits>
 

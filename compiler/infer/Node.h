@@ -77,6 +77,11 @@ public:
   /// and `result` is small enough to be made.
   std::optional<std::vector<Tensor>> loadAll(const Fact &result) const;
 
+  /// Sets the first result. Always true.
+  bool setOutput(Fact fact) {
+    outputs.front() = std::move(fact);
+    return true;
+  }
   /// The first results; others, which nobody may use, are like the last.
   /// Always true.
   bool setOutputs(llvm::ArrayRef<Fact> facts);

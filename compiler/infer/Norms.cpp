@@ -81,13 +81,11 @@ static bool norm(Node &node) {
   std::fill(statistics.begin() + *axis, statistics.end(), 1);
   for (Fact &output : node.outputs)
     output = unknown(ElementType::Float32, statistics);
-  node.outputs[0] = unknown(x.type, x.shape);
-  return true;
+  return node.setOutput(unknown(x.type, x.shape));
 }
 
 static bool softmax(Node &node) {
-  node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, node.input(0).shape));
 }
 
 /// Results 1 and 2 are unused statistics; 3 is the sum, which feeds on.
@@ -113,8 +111,7 @@ static bool skipNorm(Node &node) {
 static bool alongAxis(Node &node) {
   if (!node.axisAttr(node.input(0).rank()))
     return false;
-  node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, node.input(0).shape));
 }
 
 static bool hardmax(Node &node) {

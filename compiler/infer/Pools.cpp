@@ -32,8 +32,7 @@ static bool pool(Node &node) {
   llvm::append_range(shape, windows->counts);
   for (Fact &output : node.outputs)
     output = unknown(ElementType::Int64, shape); // places of maxima
-  node.outputs[0] = unknown(x.type, shape);
-  return true;
+  return node.setOutput(unknown(x.type, shape));
 }
 
 static bool lpPool(Node &node) {

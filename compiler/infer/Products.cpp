@@ -77,8 +77,7 @@ static bool matMul(Node &node) {
     }
   };
   isFloat(output.type) ? fill(0.0) : fill(int64_t(0));
-  output = Fact::ofTensor(std::move(product));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(product)));
 }
 
 static bool gemm(Node &node) {

@@ -208,8 +208,7 @@ static bool quantizeLinear(Node &node) {
     type = node.input(2).type;
   if (int64_t precision = node.intAttr("precision"); precision > 1)
     return node.fail("divides in ONNX element type " + llvm::Twine(precision));
-  node.outputs[0] = unknown(type, node.input(0).shape);
-  return true;
+  return node.setOutput(unknown(type, node.input(0).shape));
 }
 
 static bool dequantizeLinear(Node &node) {
@@ -222,8 +221,7 @@ static bool dequantizeLinear(Node &node) {
       return node.fail("gives ONNX element type " + llvm::Twine(stated));
     type = *known;
   }
-  node.outputs[0] = unknown(type, node.input(0).shape);
-  return true;
+  return node.setOutput(unknown(type, node.input(0).shape));
 }
 
 static bool dynamicQuantizeLinear(Node &node) {

@@ -131,8 +131,7 @@ static bool slice(Node &node) {
   for (int64_t d = 0; d < result.rank(); ++d)
     result =
         sliceFact(result, d, box->starts[d], box->extents[d], box->steps[d]);
-  node.outputs[0] = result;
-  return true;
+  return node.setOutput(result);
 }
 
 /// Sizes are an input from opset 13 on; without any, parts are equal, and
@@ -196,8 +195,7 @@ static bool concat(Node &node) {
   }
   node.outputs[0] = result;
   if (node.numInputs() == 1) {
-    node.outputs[0] = node.input(0);
-    return true;
+    return node.setOutput(node.input(0));
   }
   auto tensors = node.loadAll(result);
   if (!tensors)
@@ -211,8 +209,7 @@ static bool concat(Node &node) {
       joined.set(i / width * row + start + i % width, part, i);
     start += width;
   }
-  node.outputs[0] = Fact::ofTensor(std::move(joined));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(joined)));
 }
 
 /// Repeating is expanding new dimensions and merging them with the old ones.
@@ -238,8 +235,7 @@ static bool tile(Node &node) {
                 [&](const StridedView &view) -> std::optional<StridedView> {
                   return view.expanded(repeated);
                 });
-  node.outputs[0] = reshapeFact(wide, merged);
-  return true;
+  return node.setOutput(reshapeFact(wide, merged));
 }
 
 /// Shape only, unless everything is small: constant padding of constants.
@@ -297,8 +293,7 @@ static bool pad(Node &node) {
   forEachPosition(x.shape, offset, strides, [&](int64_t position) {
     padded.set(position, (*tensors)[0], next++);
   });
-  node.outputs[0] = Fact::ofTensor(std::move(padded));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(padded)));
 }
 
 /// Cut or padded on both sides of some axes.
@@ -320,8 +315,7 @@ static bool centerCropPad(Node &node) {
                        llvm::Twine(x.rank()));
     shape[axis + (axis < 0 ? x.rank() : 0)] = extent;
   }
-  node.outputs[0] = unknown(x.type, shape);
-  return true;
+  return node.setOutput(unknown(x.type, shape));
 }
 
 //===----------------------------------------------------------------------===//

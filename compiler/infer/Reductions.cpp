@@ -55,15 +55,14 @@ static bool cumSum(Node &node) {
     }
   };
   withNumbers(x.type, fill);
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool cumProd(Node &node) {
   if (!node.oneInt(1, "axis"))
     return false;
-  node.outputs[0] = Fact{node.input(0).type, node.input(0).shape, std::nullopt};
-  return true;
+  return node.setOutput(
+      Fact{node.input(0).type, node.input(0).shape, std::nullopt});
 }
 
 static bool argExtreme(Node &node) {
@@ -76,8 +75,7 @@ static bool argExtreme(Node &node) {
     result.shape[*axis] = 1;
   else
     result.shape.erase(result.shape.begin() + *axis);
-  node.outputs[0] = result;
-  return true;
+  return node.setOutput(result);
 }
 
 static bool globalPool(Node &node) {
@@ -86,8 +84,7 @@ static bool globalPool(Node &node) {
     return node.fail("an image of " + printShape(shape));
   for (size_t d = 2; d < shape.size(); ++d)
     shape[d] = 1;
-  node.outputs[0] = unknown(node.input(0).type, shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, shape));
 }
 
 /// One reduction of doubles or of integers: where the running value starts,
@@ -204,8 +201,7 @@ static bool reduce(Node &node) {
     return false;
   if (axes->empty()) {
     if (node.intAttr("noop_with_empty_axes")) {
-      node.outputs[0] = x;
-      return true;
+      return node.setOutput(x);
     }
     for (int64_t d = 0; d < x.rank(); ++d)
       axes->push_back(d);

@@ -52,8 +52,7 @@ static bool rangeOf(Node &node, const std::vector<Tensor> &bounds) {
   Tensor result(type, {int64_t(*count)});
   for (int64_t i = 0; i < result.size(); ++i)
     result.put(i, plus(start, times(T(i), delta)));
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool range(Node &node) {
@@ -86,8 +85,7 @@ static bool cosines(Node &node, double a, double b, double c) {
         2 * std::acos(-1) * double(i) / double(std::max<int64_t>(period, 1));
     window.setFloat(i, a - b * std::cos(turn) + c * std::cos(2 * turn));
   }
-  node.outputs[0] = Fact::ofTensor(window.cast(*type));
-  return true;
+  return node.setOutput(Fact::ofTensor(window.cast(*type)));
 }
 
 static bool hann(Node &node) { return cosines(node, 0.5, 0.5, 0); }
@@ -107,8 +105,7 @@ static bool reverseSequence(Node &node) {
                      printShape(x.shape) + ", expected 0 and 1, or 1 and 0");
   if (!node.hasShape(1, "lengths", {x.shape[batch]}))
     return false;
-  node.outputs[0] = unknown(x.type, x.shape);
-  return true;
+  return node.setOutput(unknown(x.type, x.shape));
 }
 
 static bool trilu(Node &node) {
@@ -133,8 +130,7 @@ static bool trilu(Node &node) {
     if (!keep)
       result.set(i, zero, 0);
   }
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 /// The number of results depends on the values, so they have to be known.
@@ -152,8 +148,7 @@ static bool nonZero(Node &node) {
   for (int64_t d = 0; d < rank; ++d)
     for (int64_t i = 0; i < count; ++i)
       result.setInt(d * count + i, found[i] / strides[d] % x->shape()[d]);
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool oneHot(Node &node) {
@@ -169,8 +164,7 @@ static bool oneHot(Node &node) {
                      ", expected 2");
   Shape shape = indices.shape;
   shape.insert(shape.begin() + *axis, depth->asInt(0));
-  node.outputs[0] = unknown(values.type, shape);
-  return true;
+  return node.setOutput(unknown(values.type, shape));
 }
 
 /// Ones on a diagonal.
@@ -190,8 +184,7 @@ static bool eyeLike(Node &node) {
     const bool one = i % x.shape[1] - i / x.shape[1] == diagonal;
     isFloat(*type) ? result.setFloat(i, one) : result.setInt(i, one);
   }
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool topK(Node &node) {
