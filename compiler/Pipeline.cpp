@@ -84,7 +84,7 @@ private:
   LogicalResult runPhases(Phase first, Phase last);
   LogicalResult runEither(Phase last, OwningOpRef<ModuleOp> before);
   LogicalResult runPlans(Phase last, bool compares);
-  void describeSelection(select::SelectPipelineOptions &target) const;
+  select::SelectKernelsPassOptions selection() const;
   LogicalResult runPhasesOnce(Phase first, Phase last);
   LogicalResult runPasses(Phase first, Phase last, bool verifies);
   LogicalResult writeIR();
@@ -219,8 +219,8 @@ void Compilation::addVerifiers(Phase first, OpPassManager &manager) const {
 }
 
 /// What `select` is to keep to.
-void Compilation::describeSelection(
-    select::SelectPipelineOptions &target) const {
+select::SelectKernelsPassOptions Compilation::selection() const {
+  select::SelectKernelsPassOptions target;
   if (!options.machine.empty())
     target.machine = options.machine;
   target.mesh = options.mesh;
@@ -231,11 +231,7 @@ void Compilation::describeSelection(
   target.samples = options.samples;
   target.explain = options.explain;
   target.precision = options.precision;
-  target.sparsity = options.sparsity;
-  target.sparsityMethod = options.sparsityMethod;
-  target.sparsitySeed = options.sparsitySeed;
-  for (const std::string &glob : options.sparsityFilter)
-    target.sparsityFilter.push_back(glob);
+  return target;
 }
 
 /// Columns and rows of the machine's, or of the part of it or the region that
@@ -262,12 +258,11 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
     return canonicalize::buildCanonicalizePipeline(manager, mesh().second);
   case Phase::Differentiate:
     return addTrainingPasses(manager, options.training, fusesAttention,
-                             options.sparsity ? std::pair(0, 0) : mesh());
-  case Phase::Select: {
-    select::SelectPipelineOptions target;
-    describeSelection(target);
-    return select::buildSelectPipeline(manager, target, &*planned);
-  }
+                             options.sparse.sparsity ? std::pair(0, 0)
+                                                     : mesh());
+  case Phase::Select:
+    return select::buildSelectPipeline(manager, selection(), options.sparse,
+                                       &*planned);
   case Phase::Place:
     return place::buildPlacePipeline(manager, options.placement,
                                      &search.shortages());
@@ -366,13 +361,13 @@ LogicalResult Compilation::runPlans(Phase last, bool compares) {
   // Plans of several stages are not compared with those of one region.
   if (compares && options.mode == Mode::Stream &&
       options.stopAfter == Phase::Emit)
-    variants.emplace(*module, options.sparsity != 0);
+    variants.emplace(*module, options.sparse.sparsity != 0);
   if (failed(search.run(
           module, [&] { return runPhasesOnce(Phase::Select, last); },
           options.progress)))
     return failure();
   if (variants)
-    variants->predict([&](auto &target) { describeSelection(target); });
+    variants->predict(selection());
   return success();
 }
 
@@ -447,7 +442,7 @@ LogicalResult Compilation::checkOptions(Phase first) {
     return error() << "no loss is added between " << phaseName(first) << " and "
                    << phaseName(options.stopAfter)
                    << "; --loss has nothing to be of";
-  if (first > Phase::Select && options.sparsity != 0)
+  if (first > Phase::Select && options.sparse.sparsity != 0)
     return error() << "'" << options.input
                    << "' has chosen its kernels; --sparsity comes too late";
   if (first < Phase::Emit && !options.parameters.empty())

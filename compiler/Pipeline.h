@@ -5,7 +5,9 @@
 #define COMPILER_PIPELINE_H
 
 #include "compiler/ProgramViewer.h"
+#include "compiler/differentiate/Passes.h"
 #include "compiler/import/ImportModel.h"
+#include "compiler/select/Passes.h"
 #include "llvm/Support/LogicalResult.h"
 #include <cstdint>
 #include <functional>
@@ -41,17 +43,9 @@ std::optional<Phase> findPhase(llvm::StringRef name);
 /// How a model uses the wafer: see compiler/select/regions.md.
 enum class Mode { Stream, Resident, Auto };
 
-/// What is made of a model that is to be trained.
-struct TrainingOptions {
-  /// cross-entropy, mean-square, or `result` if the model has its loss; empty:
-  /// it is not trained. See compiler/differentiate/Passes.td.
-  std::string loss;
-  std::string of, targets = "targets", reduction = "mean";
-  int64_t ignoreIndex = -100;
-  double labelSmoothing = 0;
-  std::string lossScale; ///< name of an input that gradients begin with
-  std::vector<std::string> inputs; ///< to get gradients of, too
-  bool recompute = true, gradientsAsResults = false;
+/// What is made of a model that is to be trained; without a loss it is not.
+struct TrainingOptions : differentiate::DifferentiateOptions {
+  TrainingOptions() { loss.clear(); }
 };
 
 struct CompileOptions {
@@ -82,12 +76,8 @@ struct CompileOptions {
   /// Let quantised weights travel as f32.
   bool expandWeights = false;
   TrainingOptions training;
-  /// Share of the weights of products that count as zero, which of them do, and
-  /// globs that name the products; see compiler/select/Passes.td.
-  double sparsity = 0;
-  std::string sparsityMethod = "random";
-  int64_t sparsitySeed = 0;
-  std::vector<std::string> sparsityFilter;
+  /// Which weights of products count as zero.
+  select::MarkSparsePassOptions sparse;
   /// Parameters of a pe.program that are not to have their defaults.
   std::map<std::string, int64_t> parameters;
   /// The last phase to run.

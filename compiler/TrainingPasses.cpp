@@ -21,19 +21,9 @@ void wsec::addTrainingPasses(OpPassManager &manager,
     manager.addPass(canonicalize::createCommonSubexpressions());
     return manager.addPass(differentiate::createLegalizeLosses(losses));
   }
-  differentiate::DifferentiateOptions what;
-  what.loss = training.loss;
-  what.of = training.of;
-  what.targets = training.targets;
-  what.reduction = training.reduction;
-  what.ignoreIndex = training.ignoreIndex;
-  what.labelSmoothing = training.labelSmoothing;
-  llvm::append_range(what.inputs, training.inputs);
-  what.lossScale = training.lossScale;
-  what.recompute = training.recompute;
+  differentiate::DifferentiateOptions what = training;
   what.fuseAttention = fusesAttention;
   what.mostLogits = mostLogits;
-  what.gradientsAsResults = training.gradientsAsResults;
   manager.addPass(differentiate::createDifferentiate(what));
   manager.addPass(differentiate::createLegalizeLosses(losses));
   canonicalize::buildCleanUpPipeline(manager);

@@ -28,19 +28,15 @@ Variants::Variants(ModuleOp module, bool isSparse) {
          std::nullopt});
 }
 
-void Variants::predict(
-    llvm::function_ref<void(select::SelectPipelineOptions &)> describe) {
+void Variants::predict(select::SelectKernelsPassOptions target) {
+  target.explain = "";
   for (Variant &variant : all) {
     MLIRContext *context = variant.module->getContext();
     ScopedDiagnosticHandler silent(context,
                                    [](Diagnostic &) { return success(); });
-    select::SelectPipelineOptions target;
-    describe(target);
-    target.sparsity = 0;
-    target.explain = "";
     PassManager manager(context);
     canonicalize::buildCleanUpPipeline(manager);
-    select::buildSelectPipeline(manager, target, /*shared=*/nullptr);
+    select::buildSelectPipeline(manager, target, /*sparse=*/{});
     if (succeeded(manager.run(*variant.module)))
       variant.cycles = cyclesOfBestShape(*variant.module);
     variant.module = {};

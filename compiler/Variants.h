@@ -21,8 +21,7 @@ public:
   Variants(mlir::ModuleOp module, bool isSparse);
 
   /// Predicts their cycles, but of those that do not fit, and forgets them.
-  void
-  predict(llvm::function_ref<void(select::SelectPipelineOptions &)> describe);
+  void predict(select::SelectKernelsPassOptions target);
 
   /// One for each that takes fewer than these cycles.
   std::vector<std::string> notes(double cycles) const;

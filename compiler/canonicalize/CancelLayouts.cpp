@@ -5,10 +5,7 @@
 #include "compiler/values/ViewTracing.h"
 #include <numeric>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::canonicalize;
-using namespace wsec::values;
 
 namespace {
 /// A chain of reshapes and transposes that changes no order is a reshape of

@@ -14,10 +14,7 @@ namespace wsec::canonicalize {
 #include "compiler/canonicalize/Passes.h.inc"
 } // namespace wsec::canonicalize
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::canonicalize;
-using namespace wsec::values;
 
 /// Everything but names and the reason, which say nothing of the value.
 static DictionaryAttr meaningOf(Operation *op) {

@@ -22,10 +22,7 @@ namespace wsec::canonicalize {
 #include "compiler/canonicalize/Passes.h.inc"
 } // namespace wsec::canonicalize
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::canonicalize;
-using namespace wsec::values;
 using onnx::BinaryKind;
 using onnx::ReduceKind;
 
@@ -39,7 +36,7 @@ static Value entryOf(OperatorBuilder &n, Value stack, int64_t e) {
       return part ? part->reshaped(shape) : std::nullopt;
     });
     if (entry.constant)
-      if (Value value = materialize(n.builder(), n.loc(), entry, n.name()))
+      if (Value value = n.materialize(entry))
         return value;
   }
   Box box = wholeBox(stack);
@@ -62,7 +59,7 @@ static Value columnsOf(OperatorBuilder &n, Value x, onnx::SliceOp slice) {
       return view.sliced(last, start, size, step);
     });
     if (part.constant)
-      if (Value value = materialize(n.builder(), n.loc(), part, n.name()))
+      if (Value value = n.materialize(part))
         return value;
   }
   if (auto experts = x.getDefiningOp<onnx::ExpertsOp>())
@@ -329,7 +326,7 @@ struct Choice {
 /// A sum over all experts, of which the first makes `product`.
 static Value sumOfExperts(OperatorBuilder &n, const WeightedSum &sum,
                           onnx::ExpertsOp chosen, Value product) {
-  Value zero = scalarLike(n.builder(), n.loc(), sum.weights, 0);
+  Value zero = n.scalarLike(sum.weights, 0);
   const Shape choices = {sum.tokens, sum.repeats};
   Value ids = n.reshape(flattened(chosen.getIds()), choices);
   Value weights = n.reshape(sum.weights, choices);
@@ -342,13 +339,12 @@ static Value sumOfExperts(OperatorBuilder &n, const WeightedSum &sum,
       product = OneExpert(n, sum.tokens, sum.repeats, e).of(sum.rows);
     Value isChosen, weight = zero;
     for (const Choice &choice : all) {
-      Value here = n.binary(BinaryKind::Equal, choice.id, double(e));
-      isChosen = isChosen ? n.binary(BinaryKind::Or, isChosen, here) : here;
-      weight = n.where(here, n.binary(BinaryKind::Add, weight, choice.weight),
-                       weight);
+      Value here = n.equal(choice.id, double(e));
+      isChosen = isChosen ? n.logicalOr(isChosen, here) : here;
+      weight = n.where(here, n.add(weight, choice.weight), weight);
     }
-    Value term = n.binary(BinaryKind::Mul, product, weight);
-    Value added = e > 0 ? n.binary(BinaryKind::Add, total, term) : term;
+    Value term = n.mul(product, weight);
+    Value added = e > 0 ? n.add(total, term) : term;
     total = n.where(isChosen, added, total);
   }
   return total;
@@ -362,8 +358,8 @@ static Value sumOfRows(OperatorBuilder &n, const WeightedSum &sum) {
     Value total;
     for (int64_t i = t * sum.repeats; i < (t + 1) * sum.repeats; ++i) {
       OneRow row(n, sum.tokens, sum.repeats, i);
-      Value term = n.binary(BinaryKind::Mul, row.of(sum.rows), row.of(weights));
-      total = total ? n.binary(BinaryKind::Add, total, term) : term;
+      Value term = n.mul(row.of(sum.rows), row.of(weights));
+      total = total ? n.add(total, term) : term;
     }
     all.push_back(total);
   }
@@ -396,11 +392,10 @@ static void expand(onnx::ExpertsOp op) {
   OperatorBuilder n(OpBuilder(op), op.getLoc(), op.getNodeAttr());
   Value x = op.getX();
   Value column = n.reshape(op.getIds(), {shapeOf(x)[0], 1});
-  Value result = scalarLike(n.builder(), n.loc(), x,
-                            std::numeric_limits<double>::quiet_NaN());
+  Value result = n.scalarLike(x, std::numeric_limits<double>::quiet_NaN());
   for (int64_t e = 0; e < shapeOf(op.getWeight())[0]; ++e) {
     Value product = n.matmul(x, entryOf(n, op.getWeight(), e), Value());
-    Value here = n.binary(BinaryKind::Equal, column, double(e));
+    Value here = n.equal(column, double(e));
     result = n.where(here, product, result);
   }
   absorb(result.getDefiningOp(), op.getOperation());

@@ -20,6 +20,7 @@
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/values/AttentionMask.h"
 #include "compiler/values/Heads.h"
+#include "compiler/values/Refused.h"
 #include "compiler/values/ValueNames.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -33,10 +34,7 @@ namespace wsec::canonicalize {
 #include "compiler/canonicalize/Passes.h.inc"
 } // namespace wsec::canonicalize
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::canonicalize;
-using namespace wsec::values;
 using onnx::BinaryKind;
 
 //===----------------------------------------------------------------------===//
@@ -352,12 +350,12 @@ private:
     for (auto [heads, what] :
          {std::pair(&query, "queries"), std::pair(&key, "keys"),
           std::pair(&value, "values")})
-      if (!*heads) {
-        why = std::string("the ") + what +
-              " of this attention are not heads of a [batch, token, feature] "
-              "tensor";
-        return false;
-      }
+      if (!*heads)
+        return because(
+            why,
+            std::string("the ") + what +
+                " of this attention are not heads of a [batch, token, feature] "
+                "tensor");
     // A cache is [batch, heads, tokens, size], and so is what lies behind it.
     const int64_t batch = std::min({query->batch, key->batch, value->batch});
     OpBuilder builder(output);
@@ -371,14 +369,10 @@ private:
         heads->repeats = q.heads;
     if (q.batch != k.batch || q.size != k.size || v.batch != k.batch ||
         q.heads != k.heads * k.repeats || v.heads != k.heads ||
-        v.repeats != k.repeats || v.tokens != k.tokens) {
-      why = "queries, keys and values differ in batch or heads";
-      return false;
-    }
-    if (v.scale != 1) {
-      why = "the values are scaled";
-      return false;
-    }
+        v.repeats != k.repeats || v.tokens != k.tokens)
+      return because(why, "queries, keys and values differ in batch or heads");
+    if (v.scale != 1)
+      return because(why, "the values are scaled");
     return true;
   }
 
@@ -394,10 +388,10 @@ private:
     if (!value)
       return false;
     const bool replaces = mask.kind == onnx::TermKind::Replace;
-    if (replaces && mask.number == 0) {
-      why = "scores are replaced by 0, where a mask says 0 for those that stay";
-      return false;
-    }
+    if (replaces && mask.number == 0)
+      return because(
+          why,
+          "scores are replaced by 0, where a mask says 0 for those that stay");
     if (replaces)
       value = additiveMask(builder, loc(), value, mask.number, mask.isInverted);
     terms.push_back({mask.kind, biasOfRank4(builder, loc(), value, q.tokens)});

@@ -19,10 +19,7 @@ namespace wsec::canonicalize {
 #include "compiler/canonicalize/Passes.h.inc"
 } // namespace wsec::canonicalize
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::canonicalize;
-using namespace wsec::values;
 using onnx::BinaryKind;
 
 /// Whether `value` shows those elements of what `x` shows.

@@ -17,10 +17,7 @@ namespace wsec::canonicalize {
 #include "compiler/canonicalize/Passes.h.inc"
 } // namespace wsec::canonicalize
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::canonicalize;
-using namespace wsec::values;
 
 /// Is `x` 0 on and above the diagonal of its matrices, whatever the model is
 /// fed? It is if a known condition puts 0 there.
@@ -193,12 +190,12 @@ static Value inverseOf(OperatorBuilder build, Value lower) {
         tensor.setFloat(i, isOne(i / n, i % n));
       else
         tensor.setInt(i, isOne(i / n, i % n));
-    return materialize(build.builder(), build.loc(), std::move(tensor));
+    return build.materialize(std::move(tensor));
   };
   Value identity =
       matrix(ElementType::Float32,
              [](int64_t row, int64_t column) { return row == column; });
-  Value zero = scalarLike(build.builder(), build.loc(), lower, 0);
+  Value zero = build.scalarLike(lower, 0);
   Value inverse;
   for (int64_t half = 1; half < n; half *= 2) {
     Value isBelow =
@@ -206,13 +203,12 @@ static Value inverseOf(OperatorBuilder build, Value lower) {
           return row / half % 2 == 1 && column / half == row / half - 1;
         });
     Value below = build.where(isBelow, lower, zero);
-    inverse = build.binary(
-        onnx::BinaryKind::Add,
+    inverse = build.add(
         inverse ? build.batchMatmul(build.batchMatmul(inverse, below), inverse)
                 : below,
         inverse ? inverse : identity);
   }
-  return build.binary(onnx::BinaryKind::Sub, inverse, identity);
+  return build.sub(inverse, identity);
 }
 
 namespace {

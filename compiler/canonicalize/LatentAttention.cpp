@@ -141,8 +141,7 @@ static Value weightOf(OperatorBuilder &n, Expansion of, int64_t batch,
         shape.insert(shape.begin(), batch);
         return turned.expanded(shape);
       });
-  return part.constant ? materialize(n.builder(), n.loc(), part, n.name())
-                       : Value();
+  return part.constant ? n.materialize(part) : Value();
 }
 
 static func::FuncOp functionOf(onnx::UpdateOp update) {

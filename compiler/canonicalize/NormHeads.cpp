@@ -4,10 +4,7 @@
 #include "compiler/canonicalize/Patterns.h"
 #include "compiler/values/ValueNames.h"
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::canonicalize;
-using namespace wsec::values;
 
 namespace {
 /// norm(reshape(x)), where the reshape makes heads of the features, is a norm

@@ -7,10 +7,7 @@
 #include "compiler/canonicalize/Patterns.h"
 #include "compiler/values/ValueNames.h"
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::canonicalize;
-using namespace wsec::values;
 
 namespace {
 /// slice(concat(..., x, ...)) -> slice(x)

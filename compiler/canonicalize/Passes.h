@@ -4,7 +4,13 @@
 
 #include "mlir/Pass/Pass.h"
 
+namespace wsec::values {} // namespace wsec::values
+
 namespace wsec::canonicalize {
+// What sources see that are `using namespace wsec::canonicalize`.
+using namespace mlir;
+using namespace wsec;
+using namespace values;
 
 #define GEN_PASS_DECL
 #include "compiler/canonicalize/Passes.h.inc"

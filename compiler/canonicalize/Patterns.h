@@ -10,6 +10,10 @@
 #include "mlir/IR/PatternMatch.h"
 
 namespace wsec::canonicalize {
+// What sources see that are `using namespace wsec::canonicalize`.
+using namespace mlir;
+using namespace wsec;
+using namespace values;
 
 #define WSEC_PATTERNS(Name) void add##Name(mlir::RewritePatternSet &patterns);
 #include "compiler/canonicalize/Patterns.inc"

@@ -6,10 +6,7 @@
 #include "compiler/values/ValueNames.h"
 #include "compiler/values/ViewTracing.h"
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::canonicalize;
-using namespace wsec::values;
 
 namespace {
 /// An operand need not be expanded where the operator broadcasts it anyway.

@@ -5,10 +5,7 @@
 #include "compiler/values/ValueNames.h"
 #include "compiler/values/ViewTracing.h"
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::canonicalize;
-using namespace wsec::values;
 
 namespace {
 /// A reshape that merges batch and tokens, or a transpose.

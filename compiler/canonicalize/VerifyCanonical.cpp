@@ -14,10 +14,7 @@ namespace wsec::canonicalize {
 #include "compiler/canonicalize/Passes.h.inc"
 } // namespace wsec::canonicalize
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::canonicalize;
-using namespace wsec::values;
 
 static Type elementOf(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))

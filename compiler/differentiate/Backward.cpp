@@ -258,7 +258,7 @@ Value Backward::scattered(Value table, Value ids, Value rows) {
   Tensor numbers(*elementTypeOf(typeOf(ids).getElementType()), {extent, 1});
   for (int64_t row = 0; row < extent; ++row)
     numbers.setInt(row, row);
-  Term row{*this, materialize(build, loc(), std::move(numbers))};
+  Term row{*this, materialize(std::move(numbers))};
   // Numbers below 0 count from the end.
   Value isTaken =
       binary(BinaryKind::Or, (all == row).value, (all == row + -extent).value);

@@ -27,9 +27,8 @@ Value FoldingBuilder::binary(BinaryKind kind, Value a, Value b) {
     return broadcastShapes(shapeOf(x), shapeOf(y)) == shape;
   };
   auto shrink = [&](Value &x, std::optional<double> number, Value other) {
-    Value less = number && typeOf(x).getRank() > 0
-                     ? scalarLike(build, loc(), x, *number)
-                     : unrepeated(x);
+    Value less = number && typeOf(x).getRank() > 0 ? scalarLike(x, *number)
+                                                   : unrepeated(x);
     if (fits(less, other))
       x = less;
   };
@@ -45,8 +44,8 @@ Value FoldingBuilder::viewed(
   std::optional<Fact> fact = factOf(x);
   if (!fact || !fact->constant)
     return nullptr;
-  return materialize(build, loc(), reindexed(*fact, change),
-                     nodeName(x.getDefiningOp()));
+  return values::materialize(build, loc(), reindexed(*fact, change),
+                             nodeName(x.getDefiningOp()));
 }
 
 Value FoldingBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
@@ -93,7 +92,7 @@ Value FoldingBuilder::asRows(Value x) {
 
 Value FoldingBuilder::filled(ArrayRef<int64_t> shape, double number) {
   Tensor scalar = Tensor::scalar(ElementType::Float32, number);
-  return expand(materialize(build, loc(), std::move(scalar)), shape);
+  return expand(materialize(std::move(scalar)), shape);
 }
 
 Value FoldingBuilder::padded(Value x, int64_t axis, int64_t start,

@@ -3,7 +3,6 @@
 #include "compiler/Refusals.h"
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/TensorData.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace wsec;

@@ -3,9 +3,7 @@
 #include "compiler/Refusals.h"
 #include "compiler/import/Subgraphs.h"
 #include "dialects/onnx/OnnxSchemas.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <queue>
 

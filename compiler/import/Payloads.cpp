@@ -7,6 +7,7 @@
 #include "llvm/ADT/Twine.h"
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
+#include <tuple>
 
 using namespace wsec;
 using google::protobuf::internal::WireFormatLite;
@@ -52,40 +53,24 @@ private:
 
 /// What a field holds that may hold payloads.
 static std::optional<Message> messageIn(Message holder, int field) {
-  switch (holder) {
-  case Message::Model:
-    if (field == ModelProto::kGraphFieldNumber)
-      return Message::Graph;
-    if (field == ModelProto::kFunctionsFieldNumber)
-      return Message::Function;
-    break;
-  case Message::Graph:
-    if (field == GraphProto::kNodeFieldNumber)
-      return Message::Node;
-    if (field == GraphProto::kInitializerFieldNumber)
-      return Message::Tensor;
-    break;
-  case Message::Function:
-    if (field == FunctionProto::kNodeFieldNumber)
-      return Message::Node;
-    if (field == FunctionProto::kAttributeProtoFieldNumber)
-      return Message::Attribute;
-    break;
-  case Message::Node:
-    if (field == NodeProto::kAttributeFieldNumber)
-      return Message::Attribute;
-    break;
-  case Message::Attribute:
-    if (field == AttributeProto::kTFieldNumber ||
-        field == AttributeProto::kTensorsFieldNumber)
-      return Message::Tensor;
-    if (field == AttributeProto::kGFieldNumber ||
-        field == AttributeProto::kGraphsFieldNumber)
-      return Message::Graph;
-    break;
-  case Message::Tensor:
-    break;
-  }
+  static constexpr std::tuple<Message, int, Message> known[] = {
+      {Message::Model, ModelProto::kGraphFieldNumber, Message::Graph},
+      {Message::Model, ModelProto::kFunctionsFieldNumber, Message::Function},
+      {Message::Graph, GraphProto::kNodeFieldNumber, Message::Node},
+      {Message::Graph, GraphProto::kInitializerFieldNumber, Message::Tensor},
+      {Message::Function, FunctionProto::kNodeFieldNumber, Message::Node},
+      {Message::Function, FunctionProto::kAttributeProtoFieldNumber,
+       Message::Attribute},
+      {Message::Node, NodeProto::kAttributeFieldNumber, Message::Attribute},
+      {Message::Attribute, AttributeProto::kTFieldNumber, Message::Tensor},
+      {Message::Attribute, AttributeProto::kTensorsFieldNumber,
+       Message::Tensor},
+      {Message::Attribute, AttributeProto::kGFieldNumber, Message::Graph},
+      {Message::Attribute, AttributeProto::kGraphsFieldNumber, Message::Graph},
+  };
+  for (auto [its, number, held] : known)
+    if (its == holder && number == field)
+      return held;
   return std::nullopt;
 }
 

@@ -5,12 +5,7 @@
 #include "compiler/infer/Operators.h"
 #include <cmath>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::UnaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -26,8 +21,7 @@ static bool broadcastAll(Node &node, ElementType type) {
                        printShape(node.input(i).shape) + " do not broadcast");
     shape = *next;
   }
-  node.outputs[0] = unknown(type, shape);
-  return true;
+  return node.setOutput(unknown(type, shape));
 }
 
 /// All inputs, loaded and expanded to the shape of the output.
@@ -58,8 +52,7 @@ static bool accumulated(Node &node) {
       for (int64_t i = 0; i < result.size(); ++i)
         result.put(i, T(combine(result.get<T>(i), next.get<T>(i))));
   });
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 // Functions of two numbers, of each kind that elements are.
@@ -113,8 +106,7 @@ static bool pow(Node &node) {
             i, power(base.get<decltype(x)>(i), exponent.get<decltype(e)>(i)));
     });
   });
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 template <const auto &test>
@@ -131,8 +123,7 @@ static bool comparison(Node &node) {
     for (int64_t i = 0; i < result.size(); ++i)
       result.setInt(i, test(a.get<T>(i), b.get<T>(i)));
   });
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool where(Node &node) {
@@ -145,8 +136,7 @@ static bool where(Node &node) {
   for (int64_t i = 0; i < result.size(); ++i)
     if (!(*tensors)[0].asBool(i))
       result.set(i, (*tensors)[2], i);
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -173,9 +163,8 @@ static bool mean(Legalization &n) {
   Value sum = n.input(0);
   const size_t count = n.op().getInputs().size();
   for (size_t i = 1; i < count; ++i)
-    sum = n.binary(BinaryKind::Add, sum, n.input(i));
-  return n.replace(count == 1 ? sum
-                              : n.binary(BinaryKind::Div, sum, double(count)));
+    sum = n.add(sum, n.input(i));
+  return n.replace(count == 1 ? sum : n.div(sum, double(count)));
 }
 
 /// Min, Max and Sum take any number of operands.
@@ -193,8 +182,8 @@ static bool swapped(Legalization &n) {
 }
 
 static bool exclusiveOr(Legalization &n) {
-  Value equal = n.binary(BinaryKind::Equal, n.input(0), n.input(1));
-  return n.replace(n.unary(UnaryKind::Not, equal));
+  Value equal = n.equal(n.input(0), n.input(1));
+  return n.replace(n.logicalNot(equal));
 }
 
 static bool where(Legalization &n) {
@@ -215,30 +204,28 @@ static bool pow(Legalization &n) {
     // which a cast that must fit ends the run.
     constexpr double scale = 128;
     Type f32 = n.builder().getF32Type(), i64 = n.builder().getI64Type();
-    Value power =
-        n.binary(BinaryKind::Pow, n.cast(x, f32), n.cast(exponent, f32));
-    power = n.cast(n.binary(BinaryKind::Mul, power, scale), i64);
-    return n.replace(n.cast(n.binary(BinaryKind::Div, power, scale),
-                            n.resultType().getElementType()));
+    Value power = n.pow(n.cast(x, f32), n.cast(exponent, f32));
+    power = n.cast(n.mul(power, scale), i64);
+    return n.replace(
+        n.cast(n.div(power, scale), n.resultType().getElementType()));
   }
   if (known && n.resultType() == x.getType() && (!isInteger || *known > 0)) {
     if (*known == 1)
       return n.replace(x);
     if (*known == 2)
-      return n.replace(n.binary(BinaryKind::Mul, x, x));
+      return n.replace(n.mul(x, x));
     if (*known == 3)
-      return n.replace(
-          n.binary(BinaryKind::Mul, n.binary(BinaryKind::Mul, x, x), x));
+      return n.replace(n.mul(n.mul(x, x), x));
     if (*known == 0.5)
-      return n.replace(n.unary(UnaryKind::Sqrt, x));
+      return n.replace(n.sqrt(x));
     if (*known == -0.5)
-      return n.replace(n.unary(UnaryKind::Rsqrt, x));
+      return n.replace(n.rsqrt(x));
     if (*known == -1)
-      return n.replace(n.unary(UnaryKind::Reciprocal, x));
-    exponent = scalarLike(n.builder(), n.loc(), x, *known);
+      return n.replace(n.reciprocal(x));
+    exponent = n.scalarLike(x, *known);
   }
   exponent = n.cast(exponent, typeOf(x).getElementType());
-  return n.replace(n.binary(BinaryKind::Pow, x, exponent));
+  return n.replace(n.pow(x, exponent));
 }
 
 llvm::ArrayRef<Operator> wsec::infer::arithmeticOperators() {

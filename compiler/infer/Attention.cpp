@@ -10,10 +10,7 @@
 #include <algorithm>
 #include <limits>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -29,11 +26,11 @@ static std::optional<Shape> byHeads(Node &node, size_t i,
   int64_t heads = node.intAttr(count, 0);
   if (x.rank() == 3 && heads > 0 && x.shape[2] % heads == 0)
     return Shape{x.shape[0], heads, x.shape[1], x.shape[2] / heads};
-  node.fail("an operand of shape " + printShape(x.shape) + " and " + count +
-            " = " + llvm::Twine(heads) +
-            ", expected rank 4, or rank 3 and a number of heads that divides "
-            "its features");
-  return std::nullopt;
+  return node.fail(
+      "an operand of shape " + printShape(x.shape) + " and " + count + " = " +
+      llvm::Twine(heads) +
+      ", expected rank 4, or rank 3 and a number of heads that divides "
+      "its features");
 }
 
 /// Adds the tokens of a cache, input `i`, to `shape`.

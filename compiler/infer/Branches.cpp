@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/infer/Branches.h"
 #include "compiler/values/OnnxValues.h"
+#include "compiler/values/Refused.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -17,27 +18,22 @@ bool infer::isIf(onnx::NodeOp op) {
 func::FuncOp infer::chosenBranch(onnx::NodeOp op, const Fact *condition,
                                  std::string &why) {
   Value value = op.getInputs().front();
-  if (!condition) {
-    why = unsupportedOperand.str();
-    return {};
-  }
+  if (!condition)
+    return because(why, unsupportedOperand.str());
   if (condition->type != ElementType::Bool ||
-      numElements(condition->shape) != 1) {
-    why = "its condition is not one truth value";
-    return {};
-  }
+      numElements(condition->shape) != 1)
+    return because(why, "its condition is not one truth value");
   std::optional<Tensor> known = condition->load();
-  if (!known) {
-    why =
+  if (!known)
+    return because(
+        why,
         "its condition is computed in each run" +
-        remedyFor(value, "export the model with the branch that it is to take");
-    return {};
-  }
+            remedyFor(value,
+                      "export the model with the branch that it is to take"));
   func::FuncOp branch = bodyOf(op, branchNames[known->asBool(0)]);
   if (branch.getNumArguments() + 1 != op.getInputs().size() ||
-      branch.getNumResults() != op.getNumResults()) {
-    why = "its branch is a function of other operands or results";
-    return {};
-  }
+      branch.getNumResults() != op.getNumResults())
+    return because(why,
+                   "its branch is a function of other operands or results");
   return branch;
 }

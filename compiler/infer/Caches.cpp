@@ -6,12 +6,7 @@
 #include "compiler/infer/Places.h"
 #include "compiler/infer/States.h"
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::UnaryKind;
 
 static bool tensorScatter(Node &node) {
   const Fact &past = node.input(0), &update = node.input(1);
@@ -26,8 +21,7 @@ static bool tensorScatter(Node &node) {
   if (!node.hasShape(1, "an update", expected) ||
       !node.hasShape(2, "places", {past.shape[0]}))
     return false;
-  node.outputs[0] = unknown(past.type, past.shape);
-  return true;
+  return node.setOutput(unknown(past.type, past.shape));
 }
 
 Value wsec::infer::rowsWritten(Legalization &n, Value past, Value written,
@@ -49,35 +43,27 @@ Value wsec::infer::rowsWritten(Legalization &n, Value past, Value written,
   Value row = along(2, length, 1), isInside;
   if (start) {
     start = n.reshape(asI32(n, start), {batch, 1, 1});
-    row = n.binary(BinaryKind::Sub, row, start);
+    row = n.sub(row, start);
     if (isCircular) {
-      row = n.binary(BinaryKind::Mod, row, double(length));
+      row = n.mod(row, double(length));
     } else {
       // What is written has to end on the cache.
-      Value fits =
-          n.binary(BinaryKind::Less, start, double(length - count + 1));
-      Value negative = n.binary(BinaryKind::Less, start, 0.0);
-      isInside =
-          n.binary(BinaryKind::And, fits, n.unary(UnaryKind::Not, negative));
+      Value fits = n.less(start, double(length - count + 1));
+      Value negative = n.less(start, 0.0);
+      isInside = n.logicalAnd(fits, n.logicalNot(negative));
     }
   }
   Value isWritten =
-      n.binary(BinaryKind::And, n.binary(BinaryKind::Less, row, double(count)),
-               n.unary(UnaryKind::Not, n.binary(BinaryKind::Less, row, 0.0)));
+      n.logicalAnd(n.less(row, double(count)), n.logicalNot(n.less(row, 0.0)));
   auto rowsBefore = [&](int64_t each) {
-    return n.binary(BinaryKind::Add, along(0, batch, between * each),
-                    along(1, between, each));
+    return n.add(along(0, batch, between * each), along(1, between, each));
   };
-  Value kept =
-      n.binary(BinaryKind::Add, rowsBefore(length), along(2, length, 1));
-  Value replaced = n.binary(BinaryKind::Add,
-                            n.binary(BinaryKind::Add, row, double(pastRows)),
-                            rowsBefore(count));
+  Value kept = n.add(rowsBefore(length), along(2, length, 1));
+  Value replaced = n.add(n.add(row, double(pastRows)), rowsBefore(count));
   Value places = n.where(isWritten, replaced, kept);
   // A place outside of the table ends the run.
   if (isInside)
-    places = n.where(isInside, places,
-                     scalarLike(n.builder(), n.loc(), places, double(all)));
+    places = n.where(isInside, places, n.scalarLike(places, double(all)));
   return n.reshape(rowsAt(n, table, places), shape);
 }
 

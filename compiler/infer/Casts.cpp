@@ -5,20 +5,13 @@
 #include "compiler/values/Arithmetic.h"
 #include <cmath>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
 //===----------------------------------------------------------------------===//
 
-static bool identity(Node &node) {
-  node.outputs[0] = node.input(0);
-  return true;
-}
+static bool identity(Node &node) { return node.setOutput(node.input(0)); }
 
 /// True for all elements.
 static Fact everywhere(const Shape &shape) {
@@ -37,8 +30,7 @@ static std::optional<double> ratioOf(Node &node) {
   std::optional<Tensor> ratio = node.input(1).load();
   if (ratio && ratio->size() == 1)
     return ratio->asFloat(0);
-  node.failUnknown(1, "ratio");
-  return std::nullopt;
+  return node.failUnknown(1, "ratio");
 }
 
 /// Nothing is dropped in inference, nor where the ratio is 0, and the second
@@ -152,8 +144,7 @@ static bool clip(Node &node) {
     for (int64_t i = 0; i < x.size(); ++i)
       x.put(i, bounded(bounded(x.get<T>(i), 1), 2));
   });
-  output = Fact::ofTensor(std::move(x));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(x)));
 }
 
 //===----------------------------------------------------------------------===//

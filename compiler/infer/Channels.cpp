@@ -4,13 +4,7 @@
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Windows.h"
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::ReduceKind;
-using onnx::UnaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -24,8 +18,7 @@ static bool channelNorm(Node &node) {
   for (size_t i = 1; i < node.numInputs(); ++i)
     if (!node.hasShape(i, "numbers of channels", {x.shape[1]}))
       return false;
-  node.outputs[0] = unknown(x.type, x.shape);
-  return true;
+  return node.setOutput(unknown(x.type, x.shape));
 }
 
 static bool batchNorm(Node &node) {
@@ -48,8 +41,7 @@ static bool groupNorm(Node &node) {
   for (size_t i : {1, 2})
     if (!node.hasShape(i, "a scale or bias", {count}))
       return false;
-  node.outputs[0] = unknown(x.type, x.shape);
-  return true;
+  return node.setOutput(unknown(x.type, x.shape));
 }
 
 /// Each once, in order.
@@ -57,25 +49,21 @@ static std::optional<Shape> meanAxes(Node &node) {
   const int64_t rank = node.input(0).rank();
   Shape axes = node.intsAttr("axes").value_or(Shape{0, 2, 3});
   for (int64_t &axis : axes) {
-    if (axis < -rank || axis >= rank) {
-      node.fail("axis " + Twine(axis) + " is outside rank " + Twine(rank));
-      return std::nullopt;
-    }
+    if (axis < -rank || axis >= rank)
+      return node.fail("axis " + Twine(axis) + " is outside rank " +
+                       Twine(rank));
     axis += axis < 0 ? rank : 0;
   }
   llvm::sort(axes);
-  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) {
-    node.fail("an axis comes twice");
-    return std::nullopt;
-  }
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+    return node.fail("an axis comes twice");
   return axes;
 }
 
 static bool meanVariance(Node &node) {
   if (!meanAxes(node))
     return false;
-  node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, node.input(0).shape));
 }
 
 /// x [B, C, L], weights [C, 1, K], a state [B, C, K - 1].
@@ -103,8 +91,7 @@ static bool localResponse(Node &node) {
     return node.fail("norms of " + Twine(size) + " channels of " +
                      printShape(x.shape) + ", expected 1 to " +
                      Twine(kMostTaps));
-  node.outputs[0] = unknown(x.type, x.shape);
-  return true;
+  return node.setOutput(unknown(x.type, x.shape));
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,20 +108,17 @@ static Value alongChannels(Legalization &n, Value numbers, size_t rank) {
 /// x * scale + bias, inputs 1 and 2.
 static Value scaled(Legalization &n, Value x) {
   const size_t rank = shapeOf(x).size();
-  x = n.binary(BinaryKind::Mul, x, alongChannels(n, n.input(1), rank));
-  return n.binary(BinaryKind::Add, x, alongChannels(n, n.input(2), rank));
+  x = n.mul(x, alongChannels(n, n.input(1), rank));
+  return n.add(x, alongChannels(n, n.input(2), rank));
 }
 
 /// Mean 0 and variance 1 over these axes.
 static Value normalized(Legalization &n, Value x, ArrayRef<int64_t> axes,
                         double epsilon) {
-  Value centered =
-      n.binary(BinaryKind::Sub, x, n.keptReduced(x, ReduceKind::Mean, axes));
-  Value variance = n.keptReduced(n.binary(BinaryKind::Mul, centered, centered),
-                                 ReduceKind::Mean, axes);
-  return n.binary(
-      BinaryKind::Div, centered,
-      n.unary(UnaryKind::Sqrt, n.binary(BinaryKind::Add, variance, epsilon)));
+  Value centered = n.sub(x, n.keptReduced(x, ReduceKind::Mean, axes));
+  Value variance =
+      n.keptReduced(n.mul(centered, centered), ReduceKind::Mean, axes);
+  return n.div(centered, n.sqrt(n.add(variance, epsilon)));
 }
 
 static bool instanceNorm(Legalization &n) {
@@ -147,12 +131,9 @@ static bool instanceNorm(Legalization &n) {
 
 static bool batchNorm(Legalization &n) {
   const size_t rank = n.resultType().getRank();
-  Value deviation =
-      n.unary(UnaryKind::Sqrt, n.binary(BinaryKind::Add, n.input(4),
-                                        n.node().floatAttr("epsilon")));
-  Value x =
-      n.binary(BinaryKind::Sub, n.input(0), alongChannels(n, n.input(3), rank));
-  x = n.binary(BinaryKind::Div, x, alongChannels(n, deviation, rank));
+  Value deviation = n.sqrt(n.add(n.input(4), n.node().floatAttr("epsilon")));
+  Value x = n.sub(n.input(0), alongChannels(n, n.input(3), rank));
+  x = n.div(x, alongChannels(n, deviation, rank));
   return n.replace(scaled(n, x));
 }
 
@@ -183,14 +164,13 @@ static bool causalConv(Legalization &n) {
   for (int64_t tap = 0; tap < taps; ++tap) {
     Value part = n.slice(all, {{0, 0, tap}, Shape(shape), {1, 1, 1}});
     Value factor = n.slice(weight, {{0, 0, tap}, {shape[1], 1, 1}, {1, 1, 1}});
-    Value term =
-        n.binary(BinaryKind::Mul, part, n.reshape(factor, {1, shape[1], 1}));
-    sum = sum ? n.binary(BinaryKind::Add, sum, term) : term;
+    Value term = n.mul(part, n.reshape(factor, {1, shape[1], 1}));
+    sum = sum ? n.add(sum, term) : term;
   }
   if (n.has(2))
-    sum = n.binary(BinaryKind::Add, sum, alongChannels(n, n.input(2), 3));
+    sum = n.add(sum, alongChannels(n, n.input(2), 3));
   if (n.node().stringAttr("activation") != "none")
-    sum = n.binary(BinaryKind::Mul, sum, n.unary(UnaryKind::Sigmoid, sum));
+    sum = n.mul(sum, n.sigmoid(sum));
   SmallVector<Value> results = {sum};
   if (n.op().getNumResults() > 1 && !n.op().getResult(1).use_empty())
     results.push_back(n.slice(
@@ -202,19 +182,17 @@ static bool causalConv(Legalization &n) {
 static bool localResponse(Legalization &n) {
   Value x = n.input(0), sum;
   const int64_t size = n.node().intAttr("size"), before = (size - 1) / 2;
-  Value squares = padded(n, n.binary(BinaryKind::Mul, x, x), 1, before,
-                         size - 1 - before, 0);
+  Value squares = padded(n, n.mul(x, x), 1, before, size - 1 - before, 0);
   for (int64_t i = 0; i < size; ++i) {
     Box box = wholeBox(x);
     box.starts[1] = i;
     Value part = n.slice(squares, box);
-    sum = sum ? n.binary(BinaryKind::Add, sum, part) : part;
+    sum = sum ? n.add(sum, part) : part;
   }
-  sum = n.binary(BinaryKind::Mul, sum,
-                 n.node().floatAttr("alpha") / double(size));
-  sum = n.binary(BinaryKind::Add, sum, n.node().floatAttr("bias"));
-  sum = n.binary(BinaryKind::Pow, sum, n.node().floatAttr("beta"));
-  return n.replace(n.binary(BinaryKind::Div, x, sum));
+  sum = n.mul(sum, n.node().floatAttr("alpha") / double(size));
+  sum = n.add(sum, n.node().floatAttr("bias"));
+  sum = n.pow(sum, n.node().floatAttr("beta"));
+  return n.replace(n.div(x, sum));
 }
 
 llvm::ArrayRef<Operator> wsec::infer::channelsOperators() {

@@ -14,12 +14,7 @@
 #include <cmath>
 #include <limits>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::UnaryKind;
 
 double GeneralAttention::factor() const {
   return scale != 0 ? scale : 1 / std::sqrt(double(shapeOf(q)[3]));
@@ -31,7 +26,7 @@ static Value numbers(Legalization &n, int64_t queries, int64_t keys,
   Tensor tensor(ElementType::Float32, {queries, keys});
   for (int64_t i = 0; i < tensor.size(); ++i)
     tensor.setFloat(i, at(i / keys, i % keys));
-  return materialize(n.builder(), n.loc(), std::move(tensor));
+  return n.materialize(std::move(tensor));
 }
 
 /// Head h of the left side meets head h / group of the right one: a group's
@@ -71,8 +66,7 @@ static Value maskOfAllKeys(Legalization &n, const GeneralAttention &a) {
   Tensor rest(*elementTypeOf(typeOf(a.mask).getElementType()), missing);
   for (int64_t i = 0; !isCondition(a.mask) && i < rest.size(); ++i)
     rest.setFloat(i, a.hidden);
-  return n.concat({a.mask, materialize(n.builder(), n.loc(), std::move(rest))},
-                  missing.size() - 1);
+  return n.concat({a.mask, n.materialize(std::move(rest))}, missing.size() - 1);
 }
 
 /// Of each batch element, or, where no lengths are stated, of all.
@@ -97,7 +91,7 @@ static Value knownVisibleKeys(Legalization &n, const GeneralAttention &a,
                        (a.left < 0 || -ahead <= a.left));
     all &= keep.asBool(i);
   }
-  return all ? Value() : materialize(n.builder(), n.loc(), std::move(keep));
+  return all ? Value() : n.materialize(std::move(keep));
 }
 
 /// Which keys windows, causality and lengths allow, as a condition that fits
@@ -113,12 +107,9 @@ static Value visibleKeys(Legalization &n, const GeneralAttention &a) {
       return knownVisibleKeys(n, a, &*known);
   Value length = n.reshape(n.cast(a.lengths, n.builder().getF32Type()),
                            {shapeOf(a.q)[0], 1, 1, 1});
-  Value result = n.binary(
-      BinaryKind::Less,
+  Value result = n.less(
       numbers(n, 1, keys, [](int64_t, int64_t key) { return key; }), length);
-  auto with = [&](Value test) {
-    result = n.binary(BinaryKind::And, result, test);
-  };
+  auto with = [&](Value test) { result = n.logicalAnd(result, test); };
   // key - (query + length - queries) <= right, and >= -left
   auto ahead = [&](int64_t slack) {
     return numbers(n, queries, keys, [&](int64_t query, int64_t key) {
@@ -126,9 +117,9 @@ static Value visibleKeys(Legalization &n, const GeneralAttention &a) {
     });
   };
   if (a.right >= 0)
-    with(n.binary(BinaryKind::LessOrEqual, ahead(-a.right), length));
+    with(n.lessOrEqual(ahead(-a.right), length));
   if (a.left >= 0)
-    with(n.binary(BinaryKind::LessOrEqual, length, ahead(a.left)));
+    with(n.lessOrEqual(length, ahead(a.left)));
   return result;
 }
 
@@ -211,13 +202,13 @@ static Value rowsWithoutKey(Legalization &n, Value bias, double hidden) {
       empty.setInt(row, all);
       any |= all;
     }
-    return any ? materialize(n.builder(), n.loc(), std::move(empty)) : Value();
+    return any ? n.materialize(std::move(empty)) : Value();
   }
   int64_t last = shape.size() - 1;
-  Value most = onnx::ReduceOp::create(
-      n.builder(), n.loc(), withShape(bias, shape), onnx::ReduceKind::Max, bias,
-      last, true, n.nameAttr());
-  return n.binary(BinaryKind::LessOrEqual, most, hidden);
+  Value most =
+      onnx::ReduceOp::create(n.builder(), n.loc(), withShape(bias, shape),
+                             ReduceKind::Max, bias, last, true, n.nameAttr());
+  return n.lessOrEqual(most, hidden);
 }
 
 /// What a term has for each score, as a tensor that fits these.
@@ -242,13 +233,12 @@ static Value valueOf(Legalization &n, const GeneralAttention &a,
 DissolvedAttention wsec::infer::dissolve(Legalization &n,
                                          const GeneralAttention &a) {
   DissolvedAttention result;
-  Value scaled = n.binary(BinaryKind::Mul, a.q, a.factor());
+  Value scaled = n.mul(a.q, a.factor());
   Value scores = product(n, scaled, n.transpose(a.k, {0, 1, 3, 2}));
   result.scores.push_back(scores);
   if (a.softcap > 0) {
-    scores =
-        n.unary(UnaryKind::Tanh, n.binary(BinaryKind::Div, scores, a.softcap));
-    scores = n.binary(BinaryKind::Mul, scores, a.softcap);
+    scores = n.tanh(n.div(scores, a.softcap));
+    scores = n.mul(scores, a.softcap);
   }
   result.scores.push_back(scores);
   Value value, empty;
@@ -266,9 +256,9 @@ DissolvedAttention wsec::infer::dissolve(Legalization &n,
     }
     value = valueOf(n, a, term);
     if (term.kind == onnx::TermKind::Add)
-      scores = n.binary(BinaryKind::Add, scores, value);
+      scores = n.add(scores, value);
     else
-      scores = n.where(n.binary(BinaryKind::Equal, value, 0.0), scores, value);
+      scores = n.where(n.equal(value, 0.0), scores, value);
   }
   result.scores.push_back(scores);
   Shape sinks(shapeOf(scores));
@@ -281,8 +271,7 @@ DissolvedAttention wsec::infer::dissolve(Legalization &n,
   if (a.sink)
     weights = n.sliceLast(weights, 0, a.keys());
   if (empty)
-    weights =
-        n.where(empty, scalarLike(n.builder(), n.loc(), weights, 0), weights);
+    weights = n.where(empty, n.scalarLike(weights, 0), weights);
   result.scores.push_back(weights);
   result.y = product(n, weights, a.v);
   return result;

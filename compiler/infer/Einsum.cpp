@@ -12,10 +12,7 @@
 #include <algorithm>
 #include <map>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
 
 namespace {
 /// A letter, or -k for the k-th dimension from the right of an ellipsis.
@@ -97,9 +94,8 @@ static bool setExtents(Node &node, Equation &equation) {
 static std::optional<Equation> equationOf(Node &node) {
   std::string text = node.stringAttr("equation").str();
   llvm::erase(text, ' ');
-  auto wrong = [&]() {
-    node.fail("equation '" + text + "' does not fit its operands");
-    return std::nullopt;
+  auto wrong = [&] {
+    return node.fail("equation '" + text + "' does not fit its operands");
   };
   auto [left, right] = StringRef(text).split("->");
   const bool isExplicit = StringRef(text).contains("->");
@@ -199,8 +195,7 @@ static bool einsum(Node &node) {
     fill<double>(result, *equation, *operands);
   else
     fill<int64_t>(result, *equation, *operands);
-  output = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -306,9 +301,8 @@ void Contraction::sumOthers(Term &term, ArrayRef<Label> needed) {
   }
   if (axes.empty() || !term.value)
     return;
-  term = {
-      n.reshape(n.keptReduced(term.value, onnx::ReduceKind::Sum, axes), shape),
-      kept};
+  term = {n.reshape(n.keptReduced(term.value, ReduceKind::Sum, axes), shape),
+          kept};
 }
 
 /// Dimensions of an ellipsis that are 1 here and more elsewhere, repeated.
@@ -345,7 +339,7 @@ Term Contraction::multiplied(const Term &a, const Term &b) {
   Value left = spread(a), right = spread(b);
   if (!left || !right)
     return {};
-  return {n.binary(onnx::BinaryKind::Mul, left, right), labels};
+  return {n.mul(left, right), labels};
 }
 
 Term Contraction::joined(Term a, Term b, ArrayRef<Label> needed) {

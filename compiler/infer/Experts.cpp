@@ -6,13 +6,7 @@
 #include "compiler/infer/Places.h"
 #include <cmath>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::ReduceKind;
-using onnx::UnaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -45,8 +39,7 @@ static bool mixture(Node &node) {
        !node.hasShape(3, "fc1_experts_bias", {experts, up.shape[1]})) ||
       (node.has(5) && !node.hasShape(5, "fc2_experts_bias", {experts, size})))
     return false;
-  node.outputs[0] = unknown(x.type, x.shape);
-  return true;
+  return node.setOutput(unknown(x.type, x.shape));
 }
 
 //===----------------------------------------------------------------------===//
@@ -70,8 +63,7 @@ static Value byExperts(Legalization &n, Value rows, Value ids, Value weight,
   Value product =
       onnx::ExpertsOp::create(n.builder(), n.loc(), withShape(rows, shape),
                               rows, ids, turned, n.nameAttr());
-  return bias ? n.binary(BinaryKind::Add, product, rowsAt(n, bias, ids))
-              : product;
+  return bias ? n.add(product, rowsAt(n, bias, ids)) : product;
 }
 
 /// clamp(g) * sigmoid(alpha * clamp(g)) * (clamp(l) + beta)
@@ -84,38 +76,30 @@ static Value gated(Legalization &n, Value x) {
       n.slice(x, {{0, isInterleaved ? 1 : size}, {rows, size}, {1, step}});
   if (n.node().hasAttr("swiglu_limit")) {
     const double limit = n.node().floatAttr("swiglu_limit");
-    gate = n.binary(BinaryKind::Min, gate, limit);
-    linear = n.binary(BinaryKind::Max, n.binary(BinaryKind::Min, linear, limit),
-                      -limit);
+    gate = n.min(gate, limit);
+    linear = n.max(n.min(linear, limit), -limit);
   }
-  Value sigmoid = n.unary(UnaryKind::Sigmoid,
-                          n.binary(BinaryKind::Mul, gate,
-                                   n.node().floatAttr("activation_alpha", 1)));
-  return n.binary(BinaryKind::Mul, n.binary(BinaryKind::Mul, gate, sigmoid),
-                  n.binary(BinaryKind::Add, linear,
-                           n.node().floatAttr("activation_beta", 0)));
+  Value sigmoid =
+      n.sigmoid(n.mul(gate, n.node().floatAttr("activation_alpha", 1)));
+  return n.mul(n.mul(gate, sigmoid),
+               n.add(linear, n.node().floatAttr("activation_beta", 0)));
 }
 
 static Value activated(Legalization &n, Value x) {
   StringRef kind = n.node().stringAttr("activation_type");
   if (kind == "relu")
-    return n.binary(BinaryKind::Max, x, 0.0);
+    return n.max(x, 0.0);
   if (kind == "silu")
-    return n.binary(BinaryKind::Mul, x, n.unary(UnaryKind::Sigmoid, x));
+    return n.mul(x, n.sigmoid(x));
   if (kind == "swiglu")
     return gated(n, x);
   if (kind == "identity")
     return x;
   // gelu, by a tanh: x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 * x^3))
-  Value square = n.binary(BinaryKind::Mul, x, x);
-  Value inner =
-      n.binary(BinaryKind::Mul, x,
-               n.binary(BinaryKind::Add,
-                        n.binary(BinaryKind::Mul, square, 0.044715), 1.0));
-  Value sigmoid =
-      n.unary(UnaryKind::Sigmoid, n.binary(BinaryKind::Mul, inner,
-                                           2 * std::sqrt(2 / std::acos(-1))));
-  return n.binary(BinaryKind::Mul, x, sigmoid);
+  Value square = n.mul(x, x);
+  Value inner = n.mul(x, n.add(n.mul(square, 0.044715), 1.0));
+  Value sigmoid = n.sigmoid(n.mul(inner, 2 * std::sqrt(2 / std::acos(-1))));
+  return n.mul(x, sigmoid);
 }
 
 static bool mixture(Legalization &n) {
@@ -126,8 +110,7 @@ static bool mixture(Legalization &n) {
   Extremes chosen = extremes(n, n.softmax(n.input(1)), 1, k, false);
   Value weights = chosen.values;
   if (n.node().intAttr("normalize_routing_weights", 0))
-    weights = n.binary(BinaryKind::Div, weights,
-                       n.keptReduced(weights, ReduceKind::Sum, {1}));
+    weights = n.div(weights, n.keptReduced(weights, ReduceKind::Sum, {1}));
   Value repeated =
       n.reshape(n.expand(n.reshape(x, {tokens, 1, size}), {tokens, k, size}),
                 {tokens * k, size});
@@ -137,7 +120,7 @@ static bool mixture(Legalization &n) {
     rows = byExperts(n, activated(n, rows), ids, n.input(4), n.optional(5));
   if (!rows)
     return false;
-  rows = n.binary(BinaryKind::Mul, rows, n.reshape(weights, {tokens * k, 1}));
+  rows = n.mul(rows, n.reshape(weights, {tokens * k, 1}));
   Value sum = n.reduced(ReduceKind::Sum, n.reshape(rows, {tokens, k, size}), 1);
   return n.replace(n.reshape(sum, shapeOf(x)));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/infer/FlexAttention.h"
 #include "compiler/values/OnnxValues.h"
+#include "compiler/values/Refused.h"
 #include "dialects/onnx/Bodies.h"
 #include <cmath>
 
@@ -30,10 +31,7 @@ public:
   }
 
 private:
-  bool fail(const Twine &what) {
-    why = what.str();
-    return false;
-  }
+  Refused fail(const Twine &what) { return because(why, what); }
   bool check();
   bool checkAttributes();
   Value attend();
@@ -124,10 +122,8 @@ Value FlexAttention::changed(StringRef attribute, Value x) {
     return x;
   const ValueRange captured = op.getInputs().drop_front(3);
   if (body.getNumArguments() != 1 + captured.size() ||
-      body.getNumResults() != 1) {
-    fail(attribute + " takes one value and gives one");
-    return {};
-  }
+      body.getNumResults() != 1)
+    return fail(attribute + " takes one value and gives one");
   IRMapping places;
   places.map(body.getArgument(0), x);
   places.map(body.getArguments().drop_front(), captured);
@@ -136,15 +132,13 @@ Value FlexAttention::changed(StringRef attribute, Value x) {
   auto made = copy(body, (op.getNode() + "/" + attribute + "/").str(), places);
   if (!made) {
     leaveBody = true;
-    fail(unsupportedOperand);
-    return {};
+    return fail(unsupportedOperand);
   }
   const Fact &fact = *inferring.lookup(made->front());
-  if (fact.shape != shape || fact.type != type) {
-    fail(attribute + " makes shape " + printShape(fact.shape) + " of " +
-         printShape(shape) + ", expected the same, of the same elements");
-    return {};
-  }
+  if (fact.shape != shape || fact.type != type)
+    return fail(attribute + " makes shape " + printShape(fact.shape) + " of " +
+                printShape(shape) +
+                ", expected the same, of the same elements");
   return made->front();
 }
 

@@ -9,10 +9,7 @@
 #include "compiler/infer/Operators.h"
 #include <cmath>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
 
 /// Elements of the matrix at most.
 static constexpr int64_t mostElements = int64_t(1) << 28;
@@ -41,10 +38,7 @@ static std::optional<Transform> transformOf(Node &node) {
   const Fact &x = node.input(0);
   const auto rank = int64_t(x.rank());
   Transform result;
-  auto refused = [&](const Twine &why) {
-    node.fail(why);
-    return std::nullopt;
-  };
+  auto refused = [&](const Twine &why) { return node.fail(why); };
   if (rank < 2 || x.shape.back() < 1 || x.shape.back() > 2)
     return refused("its input " + printShape(x.shape) +
                    " does not end in the 1 or 2 parts of a number");
@@ -93,8 +87,7 @@ static bool dft(Node &node) {
   Shape shape = node.input(0).shape;
   shape[transform->axis] = transform->out();
   shape.back() = transform->outParts();
-  node.outputs[0] = unknown(node.input(0).type, shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, shape));
 }
 
 /// The matrix. An element `from` is turned by the angle of `from` times `to`.

@@ -4,15 +4,10 @@
 #include "compiler/infer/Operators.h"
 #include "compiler/values/Arithmetic.h"
 #include "compiler/values/Formula.h"
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::UnaryKind;
 using Term = TermOf<Legalization>;
 
 //===----------------------------------------------------------------------===//
@@ -22,16 +17,14 @@ using Term = TermOf<Legalization>;
 /// The result has the type and shape of the first operand; values are not
 /// folded (operators that appear on activations only).
 static bool likeFirst(Node &node) {
-  node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, node.input(0).shape));
 }
 
 /// The same with a second operand, a slope or a bias, that repeats.
 static bool likeFirstOfTwo(Node &node) {
   if (!node.broadcasts(1, node.input(0).shape))
     return false;
-  node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, node.input(0).shape));
 }
 
 static bool twoAlike(Node &node) {
@@ -53,8 +46,7 @@ static bool folded(Node &node) {
     for (int64_t i = 0; i < result.size(); ++i)
       result.put(i, T(function(tensors->front().get<T>(i))));
   });
-  output = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 // Functions of one number. Those that are instructions of a PE have their value
@@ -91,14 +83,12 @@ static bool isNaN(Node &node) {
   Tensor result(ElementType::Bool, output.shape);
   for (int64_t i = 0; i < result.size(); ++i)
     result.setInt(i, std::isnan(tensors->front().asFloat(i)));
-  output = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 /// Infinities of one sign or of both.
 static bool isInf(Node &node) {
-  node.outputs[0] = unknown(ElementType::Bool, node.input(0).shape);
-  return true;
+  return node.setOutput(unknown(ElementType::Bool, node.input(0).shape));
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,13 +4,8 @@
 #include "compiler/infer/Attention.h"
 #include "compiler/infer/Operators.h"
 #include "compiler/values/Arithmetic.h"
-#include <algorithm>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -54,10 +49,8 @@ static std::optional<Shape> byHeads(Node &node, size_t i, int64_t heads) {
   const Shape &shape = node.input(i).shape;
   if (shape.size() == 4 && i > 0)
     return shape;
-  if (shape.size() != 3) {
-    node.fail("packed operands of shape " + printShape(shape));
-    return std::nullopt;
-  }
+  if (shape.size() != 3)
+    return node.fail("packed operands of shape " + printShape(shape));
   if (!dividesInto(node, heads, shape[2]))
     return std::nullopt;
   return Shape{shape[0], heads, shape[1], shape[2] / heads};
@@ -149,7 +142,7 @@ static Value range(Legalization &n, int64_t count) {
   Tensor tensor(ElementType::Float32, {count});
   for (int64_t i = 0; i < count; ++i)
     tensor.setFloat(i, i);
-  return materialize(n.builder(), n.loc(), std::move(tensor));
+  return n.materialize(std::move(tensor));
 }
 
 /// Where a mask [batch, keys] was summed to how many keys take part, the sums
@@ -163,7 +156,7 @@ static Value sumsByKey(Legalization &n, Value lengths, int64_t batch,
     return x;
   };
   auto sum = uncast(lengths).getDefiningOp<onnx::ReduceOp>();
-  if (!sum || sum.getKind() != onnx::ReduceKind::Sum ||
+  if (!sum || sum.getKind() != ReduceKind::Sum ||
       sum.getAxes() != ArrayRef<int64_t>{1} ||
       shapeOf(sum.getX()) != ArrayRef<int64_t>{batch, keys})
     return nullptr;
@@ -189,21 +182,18 @@ static Value keyMask(Legalization &n, Value mask, int64_t batch, int64_t keys) {
       return n.reshape(n.cast(bounds, f32), {batch, 1, 1, 1});
     };
     Value counts = sumsByKey(n, mask, batch, keys);
-    Value keep =
-        n.binary(BinaryKind::Less, range(n, keys), counts ? counts : part(0));
+    Value keep = n.less(range(n, keys), counts ? counts : part(0));
     if (shape[0] == 2 * batch)
-      keep = n.binary(
-          BinaryKind::And, keep,
-          n.binary(BinaryKind::LessOrEqual, part(batch), range(n, keys)));
+      keep = n.logicalAnd(keep, n.lessOrEqual(part(batch), range(n, keys)));
     return additiveMask(n.builder(), n.loc(), keep, filter, false);
   }
   Shape rank4 = {shape[0], 1, shape.size() == 3 ? shape[1] : 1, keys};
-  Value zero = scalarLike(n.builder(), n.loc(), mask, 0);
-  Value takesPart = n.binary(BinaryKind::Less, zero, mask);
+  Value zero = n.scalarLike(mask, 0);
+  Value takesPart = n.less(zero, mask);
   Value ones = n.cast(n.reshape(takesPart, rank4), f32);
   // (1 or 0) - 1, times 10000: what is masked gets -10000.
-  Value bias = n.binary(BinaryKind::Sub, ones, 1.0);
-  return n.binary(BinaryKind::Mul, bias, -filter);
+  Value bias = n.sub(ones, 1.0);
+  return n.mul(bias, -filter);
 }
 
 /// Part `i` of three of a bias for Q, K and V, added to `x`.
@@ -213,9 +203,9 @@ static Value addBiasPart(Legalization &n, Value x, Value bias, int64_t start) {
   if (part.constant) {
     part.constant->view = *part.constant->view.sliced(0, start, width, 1);
     part.shape = {width};
-    return n.binary(BinaryKind::Add, x, n.constant(part));
+    return n.add(x, n.constant(part));
   }
-  return n.binary(BinaryKind::Add, x, n.sliceLast(bias, start, width));
+  return n.add(x, n.sliceLast(bias, start, width));
 }
 
 /// Its results are the attention, keys and values, and, if asked for, weights.

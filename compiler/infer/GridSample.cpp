@@ -7,11 +7,7 @@
 #include "compiler/infer/Places.h"
 #include "compiler/values/Formula.h"
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
 using Term = TermOf<Legalization>;
 
 //===----------------------------------------------------------------------===//
@@ -31,8 +27,7 @@ static bool gridSample(Node &node) {
     return node.fail("cubic along " + Twine(axes) + " axes, expected 1 or 2");
   Shape shape = {x[0], x[1]};
   shape.append(grid.begin() + 1, grid.end() - 1);
-  node.outputs[0] = unknown(node.input(0).type, shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, shape));
 }
 
 //===----------------------------------------------------------------------===//
@@ -155,8 +150,8 @@ static bool gridSample(Legalization &n) {
       const Tap &tap = taps[d][i / steps[d] % counts[d]];
       Value index = asI32(n, tap.index.value);
       if (strides[d] != 1)
-        index = n.binary(BinaryKind::Mul, index, double(strides[d]));
-      place = n.binary(BinaryKind::Add, index, place);
+        index = n.mul(index, double(strides[d]));
+      place = n.add(index, place);
       join(BinaryKind::Mul, weight, tap.weight);
       join(BinaryKind::And, inside, tap.inside);
     }
@@ -165,11 +160,10 @@ static bool gridSample(Legalization &n) {
       return n.reshape(value, {batch, points, 1});
     };
     if (inside)
-      part = n.where(ofChannels(inside), part,
-                     scalarLike(n.builder(), n.loc(), part, 0));
+      part = n.where(ofChannels(inside), part, n.scalarLike(part, 0));
     if (weight)
-      part = n.binary(BinaryKind::Mul, part, ofChannels(weight));
-    sum = sum ? n.binary(BinaryKind::Add, sum, part) : part;
+      part = n.mul(part, ofChannels(weight));
+    sum = sum ? n.add(sum, part) : part;
   }
   return n.replace(n.reshape(n.transpose(sum, {0, 2, 1}), out));
 }
@@ -218,10 +212,9 @@ static bool affineGrid(Legalization &n) {
         2 / double(alignsCorners ? std::max<int64_t>(extent - 1, 1) : extent);
     places.setFloat(i, step * double(at) - 1 + (alignsCorners ? 0 : step / 2));
   }
-  Value all =
-      n.expand(n.reshape(materialize(n.builder(), n.loc(), std::move(places)),
-                         {1, pixels, axes + 1}),
-               {batch, pixels, axes + 1});
+  Value all = n.expand(
+      n.reshape(n.materialize(std::move(places)), {1, pixels, axes + 1}),
+      {batch, pixels, axes + 1});
   Value maps = n.transpose(n.input(0), {0, 2, 1});
   return n.replace(n.reshape(n.batchMatmul(all, maps), out));
 }

@@ -16,11 +16,7 @@
 #include "compiler/infer/States.h"
 #include <limits>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -51,19 +47,16 @@ static std::optional<int64_t> totalLength(Node &node, int64_t tokens) {
   std::optional<int64_t> total = statedLength(node, tokens);
   if (!total)
     return std::nullopt;
-  if (*total < tokens) {
-    node.fail("a total length of " + llvm::Twine(*total) + " for " +
-              llvm::Twine(tokens) + " tokens");
-    return std::nullopt;
-  }
+  if (*total < tokens)
+    return node.fail("a total length of " + llvm::Twine(*total) + " for " +
+                     llvm::Twine(tokens) + " tokens");
   const int64_t least = *total > tokens && !mayPad(node, tokens) ? tokens : 1;
   std::optional<Tensor> last = node.input(5).load();
   for (int64_t i = 0; last && i < last->size(); ++i)
-    if (last->asInt(i) < least - 1 || last->asInt(i) >= *total) {
-      node.fail("seqlens_k is " + llvm::Twine(last->asInt(i)) + ", expected " +
-                llvm::Twine(least - 1) + " to " + llvm::Twine(*total - 1));
-      return std::nullopt;
-    }
+    if (last->asInt(i) < least - 1 || last->asInt(i) >= *total)
+      return node.fail("seqlens_k is " + llvm::Twine(last->asInt(i)) +
+                       ", expected " + llvm::Twine(least - 1) + " to " +
+                       llvm::Twine(*total - 1));
   return total;
 }
 
@@ -198,11 +191,10 @@ static Value checkedLasts(Legalization &n, int64_t least, int64_t total,
                           Value first = nullptr) {
   Value index = asI32(n, n.reshape(n.input(5), {shapeOf(n.input(5))[0]}));
   if (least)
-    index = n.binary(BinaryKind::Sub, index, double(least));
-  Value negative = first ? n.binary(BinaryKind::Less, index, first)
-                         : n.binary(BinaryKind::Less, index, 0.0);
+    index = n.sub(index, double(least));
+  Value negative = first ? n.less(index, first) : n.less(index, 0.0);
   const int64_t rows = total - least;
-  Value outside = scalarLike(n.builder(), n.loc(), index, double(rows));
+  Value outside = n.scalarLike(index, double(rows));
   Value checked =
       rowsAt(n, counted(n, {rows, 1}, 0), n.where(negative, outside, index));
   return n.reshape(checked, shapeOf(index));
@@ -262,12 +254,11 @@ static Starts startsOf(Legalization &n, int64_t tokens, int64_t total) {
 /// The starts, and so many more, [batch].
 static Value startsPlus(Legalization &n, const Starts &starts, int64_t more) {
   if (starts.computed)
-    return more ? n.binary(BinaryKind::Add, starts.computed, double(more))
-                : starts.computed;
+    return more ? n.add(starts.computed, double(more)) : starts.computed;
   Tensor known(ElementType::Int32, {int64_t(starts.known.size())});
   for (auto [b, start] : llvm::enumerate(starts.known))
     known.setInt(b, start + more);
-  return materialize(n.builder(), n.loc(), std::move(known));
+  return n.materialize(std::move(known));
 }
 
 /// Positions [batch or 1, tokens] of the tokens, or null: those from the start
@@ -282,8 +273,8 @@ static Value positionsOf(Legalization &n, const Starts &starts) {
   Value start = n.has(9)
                     ? asI32(n, n.slice(n.input(9), {{0, 0}, {1, 1}, {1, 1}}))
                     : startsPlus(n, starts, 0);
-  return n.binary(BinaryKind::Add, n.reshape(start, {isPrompt ? 1 : batch, 1}),
-                  counted(n, {1, starts.tokens}, 1));
+  return n.add(n.reshape(start, {isPrompt ? 1 : batch, 1}),
+               counted(n, {1, starts.tokens}, 1));
 }
 
 static Value zeros(Legalization &n, ArrayRef<int64_t> shape) {
@@ -343,12 +334,12 @@ static Value cacheOf(Legalization &n, Value cache, Value now,
     cache = n.concat({cache, zeros(n, rest)}, 2);
   Value start = n.reshape(starts.computed, {shape[0], 1, 1, 1});
   Value at = counted(n, {1, 1, room, 1}, 2);
-  Value end = n.binary(BinaryKind::Add, start, double(starts.tokens));
+  Value end = n.add(start, double(starts.tokens));
   if (starts.tokens > 1)
     now = rowsWritten(n, cache, now, starts.computed, 2, false);
-  Value zero = scalarLike(n.builder(), n.loc(), now, 0);
-  Value upToEnd = n.where(n.binary(BinaryKind::Less, at, end), now, zero);
-  return n.where(n.binary(BinaryKind::Less, at, start), cache, upToEnd);
+  Value zero = n.scalarLike(now, 0);
+  Value upToEnd = n.where(n.less(at, end), now, zero);
+  return n.where(n.less(at, start), cache, upToEnd);
 }
 
 /// `x` [batch, heads, tokens, size], 0 behind the last token: 0 times what
@@ -356,10 +347,10 @@ static Value cacheOf(Legalization &n, Value cache, Value now,
 static Value withoutPadding(Legalization &n, Value x, Value lengths) {
   const int64_t batch = shapeOf(x)[0], heads = shapeOf(x)[1];
   const int64_t tokens = shapeOf(x)[2];
-  Value isToken = n.binary(BinaryKind::Less, counted(n, {1, tokens, 1}, 1),
-                           n.reshape(lengths, {batch, 1, 1}));
+  Value isToken =
+      n.less(counted(n, {1, tokens, 1}, 1), n.reshape(lengths, {batch, 1, 1}));
   x = mergeHeads(n, x);
-  Value zero = scalarLike(n.builder(), n.loc(), x, 0);
+  Value zero = n.scalarLike(x, 0);
   return splitHeads(n, n.where(isToken, x, zero), heads);
 }
 
@@ -380,21 +371,19 @@ static Value paddingMask(Legalization &n, Value lengths, const Starts &starts,
           std::min(starts.known[b] + i / keys % queries, length - 1);
       mask.setInt(i, key < length && (!window || own < key + window));
     }
-    return materialize(n.builder(), n.loc(), std::move(mask));
+    return n.materialize(std::move(mask));
   }
   Value key = counted(n, {1, 1, 1, keys}, 3);
   Value length = n.reshape(lengths, {batch, 1, 1, 1});
-  Value isToken = n.binary(BinaryKind::Less, key, length);
+  Value isToken = n.less(key, length);
   if (!window)
     return isToken;
   Value own = counted(n, {1, 1, queries, 1}, 2);
   if (starts.computed)
-    own = n.binary(BinaryKind::Add, own,
-                   n.reshape(starts.computed, {batch, 1, 1, 1}));
-  own = n.binary(BinaryKind::Min, own, n.binary(BinaryKind::Sub, length, 1.0));
-  Value isNear = n.binary(BinaryKind::Less, own,
-                          n.binary(BinaryKind::Add, key, double(window)));
-  return n.binary(BinaryKind::And, isToken, isNear);
+    own = n.add(own, n.reshape(starts.computed, {batch, 1, 1, 1}));
+  own = n.min(own, n.sub(length, 1.0));
+  Value isNear = n.less(own, n.add(key, double(window)));
+  return n.logicalAnd(isToken, isNear);
 }
 
 /// A scale of a cache of integers, for all elements or for each channel.
@@ -405,8 +394,8 @@ static Value scaleOf(Legalization &n, size_t i) {
 
 /// The integers that a cache of 8 bits holds of `x`, as f32.
 static Value integersOf(Legalization &n, Value x, Value scale) {
-  x = n.unary(onnx::UnaryKind::Round, n.binary(BinaryKind::Div, x, scale));
-  return n.binary(BinaryKind::Min, n.binary(BinaryKind::Max, x, -128.0), 127.0);
+  x = n.round(n.div(x, scale));
+  return n.min(n.max(x, -128.0), 127.0);
 }
 
 /// Heads [batch, heads, tokens, size] of `x`, each over its own root mean
@@ -473,7 +462,7 @@ static bool groupQueryAttention(Legalization &n) {
     *its = tokensOf(n, held[i], 0, total);
     if (!scale)
       continue;
-    *its = n.binary(BinaryKind::Mul, *its, scale);
+    *its = n.mul(*its, scale);
     held[i] = n.cast(held[i], n.resultType(1 + i).getElementType());
   }
   a.scale = n.node().floatAttr("scale", 0);

@@ -13,11 +13,7 @@
 #include "compiler/infer/Windows.h"
 #include <algorithm>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -26,10 +22,8 @@ using onnx::BinaryKind;
 static std::optional<Windows> windowsOfConv(Node &node) {
   const Shape &x = node.input(0).shape, &weight = node.input(1).shape;
   Shape extents(ArrayRef(weight).drop_front(2));
-  if (node.intsAttr("kernel_shape").value_or(extents) != extents) {
-    node.fail("kernel_shape is not that of its weights");
-    return std::nullopt;
-  }
+  if (node.intsAttr("kernel_shape").value_or(extents) != extents)
+    return node.fail("kernel_shape is not that of its weights");
   return windowsOf(node, ArrayRef(x).drop_front(2), extents);
 }
 
@@ -65,8 +59,7 @@ static bool conv(Node &node) {
     return false;
   Shape shape = {x.shape[0], weight.shape[0]};
   llvm::append_range(shape, windows->counts);
-  node.outputs[0] = Fact{x.type, shape, std::nullopt};
-  return true;
+  return node.setOutput(Fact{x.type, shape, std::nullopt});
 }
 
 /// How a ConvTranspose spreads an image: the element i of an axis, times each
@@ -105,10 +98,8 @@ static std::optional<Spread> spreadOf(Node &node) {
       spread.before[d] = stated ? (*pads)[d] : 0;
       extent = full - spread.before[d] - (stated ? (*pads)[d + axes] : 0);
     }
-    if (extent < 1 || spread.before[d] - reach >= length) {
-      node.fail("nothing is left of its result behind its pads");
-      return std::nullopt;
-    }
+    if (extent < 1 || spread.before[d] - reach >= length)
+      return node.fail("nothing is left of its result behind its pads");
   }
   return spread;
 }
@@ -136,8 +127,7 @@ static bool convTranspose(Node &node) {
     return false;
   Shape shape = {x.shape[0], results};
   llvm::append_range(shape, spread->extents);
-  node.outputs[0] = unknown(x.type, shape);
-  return true;
+  return node.setOutput(unknown(x.type, shape));
 }
 
 /// Columns of a Col2Im: windows of `window`, whose elements add up in an image.
@@ -170,11 +160,10 @@ static std::optional<Columns> columnsOf(Node &node) {
   }
   fits = fits && x[2] == numElements(columns.counts) && numElements(x) > 0 &&
          x[1] % numElements(*window) == 0;
-  if (!fits) {
-    node.fail("columns " + printShape(x) + " of blocks " + printShape(*window) +
-              " do not make an image of " + printShape(*image));
-    return std::nullopt;
-  }
+  if (!fits)
+    return node.fail("columns " + printShape(x) + " of blocks " +
+                     printShape(*window) + " do not make an image of " +
+                     printShape(*image));
   return areFewTaps(node, *window) ? std::optional(columns) : std::nullopt;
 }
 
@@ -185,8 +174,7 @@ static bool columnsToImage(Node &node) {
   const Fact &x = node.input(0);
   Shape shape = {x.shape[0], x.shape[1] / numElements(columns->window)};
   llvm::append_range(shape, columns->image);
-  node.outputs[0] = unknown(x.type, shape);
-  return true;
+  return node.setOutput(unknown(x.type, shape));
 }
 
 /// The axes from `first` on before those from 1 to it: [B, C, H, W] with
@@ -295,10 +283,10 @@ static Value depthwise(Legalization &n, const Windows &w) {
   for (auto [tap, elements] :
        llvm::enumerate(slices(n, rotateAxes(n, n.input(0), 2), w))) {
     Value weights = part(n, taps, 0, tap, numElements(w.extents));
-    Value term = n.binary(BinaryKind::Mul, elements, weights);
-    sum = sum ? n.binary(BinaryKind::Add, sum, term) : term;
+    Value term = n.mul(elements, weights);
+    sum = sum ? n.add(sum, term) : term;
   }
-  return n.has(2) ? n.binary(BinaryKind::Add, sum, n.input(2)) : sum;
+  return n.has(2) ? n.add(sum, n.input(2)) : sum;
 }
 
 /// What windows cover times their filters, and a bias if there is one.
@@ -308,7 +296,7 @@ static Value filtered(Legalization &n, Value tokens, Value matrix,
   Value y = isConstant(matrix)
                 ? n.matmul(tokens, matrix, isBias ? addend : Value())
                 : n.batchMatmul(tokens, matrix);
-  return addend && !isBias ? n.binary(BinaryKind::Add, y, addend) : y;
+  return addend && !isBias ? n.add(y, addend) : y;
 }
 
 /// The same with a product for each group.
@@ -341,9 +329,7 @@ static bool convolve(Legalization &n) {
   if (!y)
     return false;
   y = rotateAxes(n, y, shapeOf(y).size() - 1);
-  return n.replace(fused && n.node().hasAttr("activation")
-                       ? n.binary(BinaryKind::Max, y, 0.0)
-                       : y);
+  return n.replace(fused && n.node().hasAttr("activation") ? n.max(y, 0.0) : y);
 }
 
 /// [B, H, W, C] as it meets windows of a ConvTranspose that slide one by one:
@@ -438,7 +424,7 @@ static bool columnsToImage(Legalization &n) {
       continue;
     Value part = n.reshape(n.slice(all, box), places);
     part = spreadImage(n, rotateAxes(n, part, 2), spread, ones);
-    sum = sum ? n.binary(BinaryKind::Add, sum, part) : part;
+    sum = sum ? n.add(sum, part) : part;
   }
   return sum ? n.replace(rotateAxes(n, sum, axes + 1))
              : n.fail("all of its blocks lie on pads");
@@ -457,8 +443,7 @@ static bool blocks(Node &node) {
   shape[1] = toDepth ? shape[1] * b * b : shape[1] / (b * b);
   for (int64_t d : {2, 3})
     shape[d] = toDepth ? shape[d] / b : shape[d] * b;
-  node.outputs[0] = unknown(node.input(0).type, shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, shape));
 }
 
 //===----------------------------------------------------------------------===//

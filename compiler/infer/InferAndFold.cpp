@@ -26,10 +26,7 @@ namespace wsec::infer {
 #include "compiler/infer/Passes.h.inc"
 } // namespace wsec::infer
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
 
 namespace {
 class Inference {
@@ -133,39 +130,32 @@ private:
     // Said of an operator even where its operands are unknown.
     std::string name = qualifiedName(op);
     const Operator *known = findOperator(name);
-    if (!known) {
-      why = whyUnknown(op, name);
-      return false;
-    }
+    if (!known)
+      return because(why, whyUnknown(op, name));
     if (auto problem =
             statementProblem({name, opset, op.getOnnxAttributes(),
                               op.getInputs().size(), op.getNumResults()},
-                             known->understood)) {
-      why = *problem;
-      return false;
-    }
+                             known->understood))
+      return because(why, *problem);
     const onnx::OperatorSchema &schema = *onnx::findSchema(name, opset);
     SmallVector<const Fact *> inputs;
     SmallVector<Type> elements;
     for (Value input : op.getInputs()) {
       const Fact *fact = lookup(input);
-      if (!fact && !isa<NoneType>(input.getType())) {
-        why = isa<onnx::UnknownType>(input.getType())
-                  ? unsupportedOperand.str()
-                  : "operand of " + typeString(input.getType());
-        return false;
-      }
+      if (!fact && !isa<NoneType>(input.getType()))
+        return because(why, isa<onnx::UnknownType>(input.getType())
+                                ? unsupportedOperand.str()
+                                : "operand of " + typeString(input.getType()));
       inputs.push_back(fact);
       elements.push_back(fact ? getElementTypeOrSelf(input.getType()) : Type());
     }
-    if (auto problem = operandProblem(schema, elements)) {
-      why = *problem;
-      return false;
-    }
+    if (auto problem = operandProblem(schema, elements))
+      return because(why, *problem);
     Node node(schema, op.getOnnxAttributes(), known->understood,
               std::move(inputs), op.getNumResults());
     if (!apply(known->infer, node)) {
-      why = node.reason().empty() ? "its operands do not fit" : node.reason();
+      because(why, node.reason().empty() ? "its operands do not fit"
+                                         : node.reason());
       if (auto i = node.unknownInput())
         why += "; " + bindings(op.getInputs()[*i]);
       return false;

@@ -5,12 +5,7 @@
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Quantization.h"
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::UnaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -48,8 +43,7 @@ static bool product(Node &node, size_t left, size_t right, ElementType type) {
     return node.fail("sums of " + Twine(a.back()) +
                      " products, expected 1 to " + Twine(mostTerms));
   shape->append({a[a.size() - 2], b.back()});
-  node.outputs[0] = unknown(type, *shape);
-  return true;
+  return node.setOutput(unknown(type, *shape));
 }
 
 static bool matMulInteger(Node &node) {
@@ -92,7 +86,7 @@ static Value centered(Legalization &n, Value x, Value zero, bool ofRows) {
   Type i32 = n.builder().getI32Type();
   x = n.cast(x, i32);
   if (zero)
-    x = n.binary(BinaryKind::Sub, x, along(n, n.cast(zero, i32), ofRows));
+    x = n.sub(x, along(n, n.cast(zero, i32), ofRows));
   return n.cast(x, n.builder().getF32Type());
 }
 
@@ -148,7 +142,7 @@ static Value exactProduct(Legalization &n, Value a, size_t matrix,
     Value piece = rows ? n.matmul(left, rows, Value())
                        : n.batchMatmul(left, part(b, row, start, size));
     piece = n.cast(piece, n.builder().getI32Type());
-    sum = sum ? n.binary(BinaryKind::Add, sum, piece) : piece;
+    sum = sum ? n.add(sum, piece) : piece;
   }
   return sum;
 }
@@ -162,20 +156,17 @@ static bool matMulInteger(Legalization &n) {
 static bool qLinearMatMul(Legalization &n) {
   Type f32 = n.builder().getF32Type();
   Value sum = exactProduct(n, centered(n, n.input(0), n.input(2), true), 3, 5);
-  Value scale =
-      n.binary(BinaryKind::Mul, along(n, n.cast(n.input(1), f32), true),
-               along(n, n.cast(n.input(4), f32), false));
-  scale =
-      n.binary(BinaryKind::Div, scale, n.reshape(n.cast(n.input(6), f32), {}));
-  Value y = n.binary(BinaryKind::Mul, n.cast(sum, f32), scale);
-  y = n.binary(BinaryKind::Add, n.unary(UnaryKind::Round, y),
-               n.reshape(n.cast(n.input(7), f32), {}));
+  Value scale = n.mul(along(n, n.cast(n.input(1), f32), true),
+                      along(n, n.cast(n.input(4), f32), false));
+  scale = n.div(scale, n.reshape(n.cast(n.input(6), f32), {}));
+  Value y = n.mul(n.cast(sum, f32), scale);
+  y = n.add(n.round(y), n.reshape(n.cast(n.input(7), f32), {}));
   auto integer = dyn_cast<IntegerType>(n.resultType().getElementType());
   if (!integer || integer.getWidth() != 8)
     return n.fail("its result is not of 8-bit integers");
   const double least = integer.isUnsigned() ? 0 : -128;
-  y = n.binary(BinaryKind::Max, y, least);
-  y = n.binary(BinaryKind::Min, y, least + 255);
+  y = n.max(y, least);
+  y = n.min(y, least + 255);
   return n.replace(n.cast(y, integer));
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/infer/Legalization.h"
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
 
 static std::vector<Fact> inputFacts(onnx::NodeOp op) {
@@ -27,9 +25,7 @@ Legalization::Legalization(onnx::NodeOp op, const onnx::OperatorSchema &schema,
                                     pointers(op, inputs), op.getNumResults()) {}
 
 Value Legalization::constant(const std::optional<Fact> &fact) {
-  Value value = fact && fact->constant
-                    ? materialize(build, loc(), *fact, name())
-                    : Value();
+  Value value = fact && fact->constant ? materialize(*fact) : Value();
   if (!value && fact && fact->constant && fact->constant->storage->isTrainable)
     fail("a parameter that trains is needed in an order that no strides "
          "describe; freeze it with --freeze");

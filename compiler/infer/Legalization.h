@@ -31,7 +31,7 @@ public:
   /// Sets the values that replace the results. Always true.
   bool replace(mlir::ValueRange values);
   bool replace(mlir::Value value) { return replace(mlir::ValueRange(value)); }
-  bool fail(const llvm::Twine &why) { return facts.fail(why); }
+  Refused fail(const llvm::Twine &why) { return facts.fail(why); }
   llvm::ArrayRef<mlir::Value> replacements() { return results; }
 
 private:

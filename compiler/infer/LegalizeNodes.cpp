@@ -11,10 +11,7 @@ namespace wsec::infer {
 #include "compiler/infer/Passes.h.inc"
 } // namespace wsec::infer
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
 
 /// Nodes with an operand or a result of unknown type stay; inference has said
 /// why.

@@ -13,12 +13,7 @@
 #include "compiler/infer/Operators.h"
 #include <cmath>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::UnaryKind;
 
 /// Each token adds kernels.
 static constexpr int64_t mostTokens = 64;
@@ -93,14 +88,14 @@ static bool linearAttention(Legalization &n) {
   const int64_t batch = shapeOf(q)[0], tokens = shapeOf(q)[2],
                 size = shapeOf(q)[3], many = batch * groups;
   double scale = n.node().floatAttr("scale");
-  q = n.binary(BinaryKind::Mul, q, scale != 0 ? scale : 1 / std::sqrt(size));
+  q = n.mul(q, scale != 0 ? scale : 1 / std::sqrt(size));
   q = n.transpose(n.reshape(q, {many, each, tokens, size}), {0, 2, 1, 3});
   q = n.reshape(q, {many, tokens, each * size});
   Value k = byGroup(n, n.input(1), groups), v = byGroup(n, n.input(2), groups);
   const int64_t width = shapeOf(v)[2];
   Value decay, beta;
   if (n.has(4))
-    decay = n.unary(UnaryKind::Exp, byGroup(n, n.input(4), groups));
+    decay = n.exp(byGroup(n, n.input(4), groups));
   if (n.has(5))
     beta = byGroup(n, n.expand(n.input(5), {batch, tokens, groups}), groups);
   Value state;
@@ -111,15 +106,14 @@ static bool linearAttention(Legalization &n) {
     Value key = tokenOf(n, k, t), value = tokenOf(n, v, t);
     if (state && decay) {
       Value factor = tokenOf(n, decay, t);
-      state = n.binary(BinaryKind::Mul, state,
-                       n.reshape(factor, {many, shapeOf(factor)[2], 1}));
+      state = n.mul(state, n.reshape(factor, {many, shapeOf(factor)[2], 1}));
     }
     if (state && beta)
-      value = n.binary(BinaryKind::Sub, value, n.batchMatmul(key, state));
+      value = n.sub(value, n.batchMatmul(key, state));
     if (beta)
-      value = n.binary(BinaryKind::Mul, value, tokenOf(n, beta, t));
+      value = n.mul(value, tokenOf(n, beta, t));
     Value more = n.batchMatmul(n.reshape(key, {many, size, 1}), value);
-    state = state ? n.binary(BinaryKind::Add, state, more) : more;
+    state = state ? n.add(state, more) : more;
     Value query = n.reshape(tokenOf(n, q, t), {many, each, size});
     results.push_back(
         n.reshape(n.batchMatmul(query, state), {many, each, 1, width}));

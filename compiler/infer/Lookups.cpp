@@ -5,15 +5,8 @@
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Places.h"
 #include "compiler/infer/States.h"
-#include <algorithm>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::ReduceKind;
-using onnx::UnaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -80,8 +73,7 @@ static bool gather(Node &node) {
     index += index < 0 ? extent : 0;
   }
   if (auto view = gatherAsView(table, *axis, *indices, result.shape)) {
-    node.outputs[0] = *view;
-    return true;
+    return node.setOutput(*view);
   }
   auto tensors = node.loadAll(result);
   if (!tensors)
@@ -94,8 +86,7 @@ static bool gather(Node &node) {
     gathered.set(i, tensors->front(),
                  (outer * extent + index) * inner + i % inner);
   }
-  node.outputs[0] = Fact::ofTensor(std::move(gathered));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(gathered)));
 }
 
 /// Whether there is at most one index for each element of the data, `axis`
@@ -163,8 +154,7 @@ static bool gatherElements(Node &node) {
                       result.set(number, (*tensors)[0], position);
                     }))
     return false;
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 /// Whether the last dimension of the indices is a tuple that fits
@@ -225,8 +215,7 @@ static bool gatherND(Node &node) {
                         result.set(tuple * block + i, (*tensors)[0], from + i);
                     }))
     return false;
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool updatesFit(Node &node, const Shape &expected) {
@@ -259,8 +248,7 @@ static bool scatterND(Node &node) {
                         result.set(to + i, (*tensors)[2], tuple * block + i);
                     }))
     return false;
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool scatterAlong(Node &node, llvm::StringRef reduction) {
@@ -280,8 +268,7 @@ static bool scatterAlong(Node &node, llvm::StringRef reduction) {
                       result.set(position, (*tensors)[2], number);
                     }))
     return false;
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool scatterElements(Node &node) {
@@ -314,13 +301,12 @@ static Value tuplePlaces(Legalization &n, ArrayRef<int64_t> shape,
   for (int64_t i = 0; i < width; ++i) {
     Value part = n.reshape(n.sliceLast(ids, i, 1), tuples);
     part = steps(n, part, shape[batch + i], strides[batch + i], all);
-    places = places ? n.binary(BinaryKind::Add, places, part) : part;
+    places = places ? n.add(places, part) : part;
   }
   for (int64_t d = 0; d < batch; ++d)
     if (shape[d] > 1)
-      places = n.binary(BinaryKind::Add, places,
-                        countAlong(n, ElementType::Int32, tuples.size(), d,
-                                   shape[d], strides[d]));
+      places = n.add(places, countAlong(n, ElementType::Int32, tuples.size(), d,
+                                        shape[d], strides[d]));
   return places;
 }
 
@@ -384,16 +370,15 @@ static bool scatterRows(Legalization &n, Value rows, Value places,
   Value numbers =
       n.reshape(countAlong(n, ElementType::Int32, 1, 0, count, 1), {count, 1});
   places = n.reshape(rowsAt(n, numbers, places), {1, many});
-  Value isHere = n.binary(BinaryKind::Equal, places, numbers);
+  Value isHere = n.equal(places, numbers);
   if (isReplaced) {
     // The last update of a row stands behind all rows of the table.
     Value last =
         n.where(isHere, countAlong(n, ElementType::Int32, 2, 1, many, 1),
-                scalarLike(n.builder(), n.loc(), numbers, -1));
+                n.scalarLike(numbers, -1));
     last = n.reshape(n.reduced(ReduceKind::Max, last, 1), {count, 1});
-    Value none = n.binary(BinaryKind::Less, last, 0.0);
-    Value from =
-        n.where(none, numbers, n.binary(BinaryKind::Add, last, double(count)));
+    Value none = n.less(last, 0.0);
+    Value from = n.where(none, numbers, n.add(last, double(count)));
     return n.replace(n.reshape(
         rowsAt(n, n.concat({rows, updates}, 0), n.reshape(from, {count})),
         n.resultType().getShape()));
@@ -402,9 +387,8 @@ static bool scatterRows(Legalization &n, Value rows, Value places,
   const bool isSum = kind == BinaryKind::Add,
              isProduct = kind == BinaryKind::Mul;
   // Of minimum and maximum the row itself changes nothing.
-  Value neutral = isSum || isProduct
-                      ? scalarLike(n.builder(), n.loc(), rows, isProduct)
-                      : n.reshape(rows, {count, 1, width});
+  Value neutral = isSum || isProduct ? n.scalarLike(rows, isProduct)
+                                     : n.reshape(rows, {count, 1, width});
   Value all = n.where(n.reshape(isHere, {count, many, 1}),
                       n.reshape(updates, {1, many, width}), neutral);
   Value folded =
@@ -504,8 +488,7 @@ Value wsec::infer::elementsOf(Legalization &n, Value x, int64_t axis,
   for (size_t i = 1; i < places.size(); ++i)
     isEven &= places[i] - places[i - 1] == step;
   if (!isEven)
-    return gatherRows(
-        n, x, materialize(n.builder(), n.loc(), Tensor::ofInts(places)), axis);
+    return gatherRows(n, x, n.materialize(Tensor::ofInts(places)), axis);
   Box box{Shape(shape.size(), 0), shape, Shape(shape.size(), 1)};
   box.starts[axis] = places.front();
   box.extents[axis] = places.size();

@@ -3,10 +3,7 @@
 // Losses: of [batch, classes, ...] scores and [batch, ...] labels.
 #include "compiler/infer/Operators.h"
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
 using onnx::LossReduction;
 
 static bool lossOf(Node &node) {
@@ -45,12 +42,9 @@ static Value withClassesLast(Legalization &n, Value x, bool back = false) {
 
 static Value logSoftmax(Legalization &n, Value z) {
   const int64_t last = typeOf(z).getRank() - 1;
-  Value centred = n.binary(onnx::BinaryKind::Sub, z,
-                           n.keptReduced(z, onnx::ReduceKind::Max, last));
-  Value sum = n.keptReduced(n.unary(onnx::UnaryKind::Exp, centred),
-                            onnx::ReduceKind::Sum, last);
-  return n.binary(onnx::BinaryKind::Sub, centred,
-                  n.unary(onnx::UnaryKind::Log, sum));
+  Value centred = n.sub(z, n.keptReduced(z, ReduceKind::Max, last));
+  Value sum = n.keptReduced(n.exp(centred), ReduceKind::Sum, last);
+  return n.sub(centred, n.log(sum));
 }
 
 template <bool isNormalized>

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/infer/Node.h"
 #include "compiler/infer/Statement.h"
-#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <limits>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
 
-bool Node::fail(const Twine &reason) {
+Refused Node::fail(const Twine &reason) {
   if (why.empty())
     why = reason.str();
-  return false;
+  return {};
 }
 
-bool Node::failUnknown(size_t i, const Twine &what) {
+Refused Node::failUnknown(size_t i, const Twine &what) {
   toBeKnown = i;
   return fail(what + " is computed from the model's inputs");
 }
@@ -61,15 +58,11 @@ std::optional<Shape> Node::ints(size_t i, StringRef what) {
       return Shape{one.getValue().getSExtValue()};
     return intsAttr(what);
   }
-  if (!has(i)) {
-    fail(what + " is missing");
-    return std::nullopt;
-  }
+  if (!has(i))
+    return fail(what + " is missing");
   std::optional<Tensor> tensor = input(i).load();
-  if (!tensor) {
-    failUnknown(i, what);
-    return std::nullopt;
-  }
+  if (!tensor)
+    return failUnknown(i, what);
   Shape result;
   for (int64_t e = 0; e < tensor->size(); ++e)
     result.push_back(tensor->asInt(e));
@@ -80,10 +73,8 @@ std::optional<int64_t> Node::oneInt(size_t i, StringRef what) {
   std::optional<Shape> all = ints(i, what);
   if (!all)
     return std::nullopt;
-  if (all->size() != 1) {
-    fail(what + " has " + Twine(all->size()) + " elements, expected 1");
-    return std::nullopt;
-  }
+  if (all->size() != 1)
+    return fail(what + " has " + Twine(all->size()) + " elements, expected 1");
   return all->front();
 }
 
@@ -96,10 +87,8 @@ std::optional<Shape> Node::axes(size_t i, int64_t rank) {
     result = *known;
   }
   for (int64_t &axis : result) {
-    if (axis < -rank || axis >= rank) {
-      fail("axis " + Twine(axis) + " is outside rank " + Twine(rank));
-      return std::nullopt;
-    }
+    if (axis < -rank || axis >= rank)
+      return fail("axis " + Twine(axis) + " is outside rank " + Twine(rank));
     if (axis < 0)
       axis += rank;
   }
@@ -167,10 +156,8 @@ std::optional<Tensor> Node::tensorAttr(StringRef name) const {
 
 std::optional<int64_t> Node::axisAttr(int64_t rank) {
   int64_t axis = intAttr("axis");
-  if (axis < -rank || axis >= rank) {
-    fail("axis " + Twine(axis) + " is outside rank " + Twine(rank));
-    return std::nullopt;
-  }
+  if (axis < -rank || axis >= rank)
+    return fail("axis " + Twine(axis) + " is outside rank " + Twine(rank));
   return axis < 0 ? axis + rank : axis;
 }
 

@@ -6,10 +6,17 @@
 #define COMPILER_INFER_NODE_H
 
 #include "compiler/values/OperatorBuilder.h"
+#include "compiler/values/Refused.h"
 #include "dialects/onnx/OnnxSchemas.h"
 
 namespace wsec::infer {
+// What sources see that are `using namespace wsec::infer`.
+using namespace mlir;
+using namespace wsec;
 using namespace values;
+using onnx::BinaryKind;
+using onnx::ReduceKind;
+using onnx::UnaryKind;
 
 class Node {
 public:
@@ -65,15 +72,20 @@ public:
   /// and `result` is small enough to be made.
   std::optional<std::vector<Tensor>> loadAll(const Fact &result) const;
 
+  /// Sets the first result. Always true.
+  bool setOutput(Fact fact) {
+    outputs.front() = std::move(fact);
+    return true;
+  }
   /// The first results; others, which nobody may use, are like the last.
   /// Always true.
   bool setOutputs(llvm::ArrayRef<Fact> facts);
 
-  /// Records why nothing is known of the outputs. Always false.
-  bool fail(const llvm::Twine &why);
+  /// Records why nothing is known of the outputs.
+  Refused fail(const llvm::Twine &why);
   const std::string &reason() const { return why; }
   /// Fails: `what`, input `i`, shapes the result, or rules have to know it.
-  bool failUnknown(size_t i, const llvm::Twine &what);
+  Refused failUnknown(size_t i, const llvm::Twine &what);
   /// The input for which `failUnknown` was called.
   std::optional<size_t> unknownInput() const { return toBeKnown; }
 

@@ -5,13 +5,7 @@
 #include "compiler/infer/Places.h"
 #include <algorithm>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::ReduceKind;
-using onnx::UnaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -87,13 +81,11 @@ static bool norm(Node &node) {
   std::fill(statistics.begin() + *axis, statistics.end(), 1);
   for (Fact &output : node.outputs)
     output = unknown(ElementType::Float32, statistics);
-  node.outputs[0] = unknown(x.type, x.shape);
-  return true;
+  return node.setOutput(unknown(x.type, x.shape));
 }
 
 static bool softmax(Node &node) {
-  node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, node.input(0).shape));
 }
 
 /// Results 1 and 2 are unused statistics; 3 is the sum, which feeds on.
@@ -119,8 +111,7 @@ static bool skipNorm(Node &node) {
 static bool alongAxis(Node &node) {
   if (!node.axisAttr(node.input(0).rank()))
     return false;
-  node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, node.input(0).shape));
 }
 
 static bool hardmax(Node &node) {
@@ -149,17 +140,15 @@ static bool hardmax(Legalization &n) {
   Tensor numbers(ElementType::Float32, along);
   for (int64_t i = 0; i < extent; ++i)
     numbers.setFloat(i, extent - i);
-  Value ranks = materialize(n.builder(), n.loc(), std::move(numbers));
+  Value ranks = n.materialize(std::move(numbers));
   auto where = [&](Value condition, Value a, double b) -> Value {
     return onnx::WhereOp::create(n.builder(), n.loc(), x.getType(), condition,
-                                 a, scalarLike(n.builder(), n.loc(), x, b),
-                                 n.nameAttr());
+                                 a, n.scalarLike(x, b), n.nameAttr());
   };
   Value most = n.keptReduced(x, ReduceKind::Max, {*axis});
-  Value found = where(n.binary(BinaryKind::Equal, x, most), ranks, 0);
+  Value found = where(n.equal(x, most), ranks, 0);
   Value first = n.keptReduced(found, ReduceKind::Max, {*axis});
-  return n.replace(where(n.binary(BinaryKind::Equal, ranks, first),
-                         scalarLike(n.builder(), n.loc(), x, 1), 0));
+  return n.replace(where(n.equal(ranks, first), n.scalarLike(x, 1), 0));
 }
 
 static bool lpNormalization(Legalization &n) {
@@ -170,17 +159,15 @@ static bool lpNormalization(Legalization &n) {
     return n.fail("a norm of order " + Twine(p));
   Value norm;
   if (p == 1)
-    norm = n.keptReduced(n.unary(UnaryKind::Abs, x), ReduceKind::Sum, {*axis});
+    norm = n.keptReduced(n.abs(x), ReduceKind::Sum, {*axis});
   else
-    norm =
-        n.unary(UnaryKind::Sqrt, n.keptReduced(n.binary(BinaryKind::Mul, x, x),
-                                               ReduceKind::Sum, {*axis}));
+    norm = n.sqrt(n.keptReduced(n.mul(x, x), ReduceKind::Sum, {*axis}));
   // What is all zero stays so.
-  Value isZero = n.binary(BinaryKind::Equal, norm, 0.0);
-  Value one = scalarLike(n.builder(), n.loc(), x, 1);
+  Value isZero = n.equal(norm, 0.0);
+  Value one = n.scalarLike(x, 1);
   norm = onnx::WhereOp::create(n.builder(), n.loc(), norm.getType(), isZero,
                                one, norm, n.nameAttr());
-  return n.replace(n.binary(BinaryKind::Div, x, norm));
+  return n.replace(n.div(x, norm));
 }
 
 /// One axis from opset 13 on; before, everything from `axis` on.
@@ -268,9 +255,9 @@ static bool hasVectors(Legalization &n, Value scale, Value bias, int64_t axis) {
 template <typename Build>
 static Value scaledBehind(Legalization &n, Value scale, Value bias,
                           Build build) {
-  Value one = scalarLike(n.builder(), n.loc(), scale, 1);
-  Value y = n.binary(BinaryKind::Mul, build(one), scale);
-  return bias ? n.binary(BinaryKind::Add, y, bias) : y;
+  Value one = n.scalarLike(scale, 1);
+  Value y = n.mul(build(one), scale);
+  return bias ? n.add(y, bias) : y;
 }
 
 /// The mean of `x` from `axis` on.
@@ -281,8 +268,7 @@ static Value meanFrom(Legalization &n, Value x, int64_t axis) {
     shape[d] = 1;
   }
   return onnx::ReduceOp::create(n.builder(), n.loc(), withShape(x, shape),
-                                onnx::ReduceKind::Mean, x, axes, true,
-                                n.nameAttr());
+                                ReduceKind::Mean, x, axes, true, n.nameAttr());
 }
 
 static bool layerNorm(Legalization &n) {
@@ -307,10 +293,10 @@ static bool layerNorm(Legalization &n) {
     results[i] = mean;
     if (i == 1)
       continue;
-    Value rest = n.binary(BinaryKind::Sub, x, mean);
-    Value variance = meanFrom(n, n.binary(BinaryKind::Mul, rest, rest), *axis);
-    variance = n.binary(BinaryKind::Add, variance, epsilon);
-    results[i] = n.unary(onnx::UnaryKind::Rsqrt, variance);
+    Value rest = n.sub(x, mean);
+    Value variance = meanFrom(n, n.mul(rest, rest), *axis);
+    variance = n.add(variance, epsilon);
+    results[i] = n.rsqrt(variance);
   }
   return n.replace(results);
 }
@@ -330,8 +316,8 @@ static bool rmsNorm(Legalization &n) {
 
 /// input + skip (+ bias); the sum is result 3.
 static Value skipSum(Legalization &n, Value bias) {
-  Value sum = n.binary(BinaryKind::Add, n.input(0), n.input(1));
-  return bias ? n.binary(BinaryKind::Add, sum, bias) : sum;
+  Value sum = n.add(n.input(0), n.input(1));
+  return bias ? n.add(sum, bias) : sum;
 }
 
 static bool skipLayerNorm(Legalization &n) {
@@ -358,9 +344,9 @@ static bool embedLayerNorm(Legalization &n) {
   Value places = n.has(8)
                      ? rowsAt(n, positions, n.input(8))
                      : n.slice(positions, {{0, 0}, {tokens, width}, {1, 1}});
-  Value sum = n.binary(BinaryKind::Add, rowsAt(n, n.input(2), ids), places);
+  Value sum = n.add(rowsAt(n, n.input(2), ids), places);
   if (n.has(1) && n.has(4))
-    sum = n.binary(BinaryKind::Add, sum, rowsAt(n, n.input(4), n.input(1)));
+    sum = n.add(sum, rowsAt(n, n.input(4), n.input(1)));
   Value y = onnx::LayerNormOp::create(
       n.builder(), n.loc(), sum.getType(), sum, n.input(5), n.input(6),
       n.builder().getF32FloatAttr(n.node().floatAttr("epsilon")), n.nameAttr());
@@ -370,11 +356,10 @@ static bool embedLayerNorm(Legalization &n) {
     Type f32 = n.builder().getF32Type();
     Value mask =
         n.has(7) ? n.cast(n.input(7), f32)
-                 : materialize(n.builder(), n.loc(),
-                               Tensor(ElementType::Float32, {batch, tokens}));
+                 : n.materialize(Tensor(ElementType::Float32, {batch, tokens}));
     Value count = onnx::ReduceOp::create(
-        n.builder(), n.loc(), withShape(mask, {batch}), onnx::ReduceKind::Sum,
-        mask, ArrayRef<int64_t>{1}, false, n.nameAttr());
+        n.builder(), n.loc(), withShape(mask, {batch}), ReduceKind::Sum, mask,
+        ArrayRef<int64_t>{1}, false, n.nameAttr());
     results[1] = n.cast(count, n.resultType(1).getElementType());
   }
   return n.replace(results);
@@ -398,9 +383,9 @@ static bool logSoftmax(Legalization &n) {
   if (!axes)
     return false;
   Value x = n.input(0);
-  x = n.binary(BinaryKind::Sub, x, n.keptReduced(x, ReduceKind::Max, *axes));
-  Value sum = n.keptReduced(n.unary(UnaryKind::Exp, x), ReduceKind::Sum, *axes);
-  return n.replace(n.binary(BinaryKind::Sub, x, n.unary(UnaryKind::Log, sum)));
+  x = n.sub(x, n.keptReduced(x, ReduceKind::Max, *axes));
+  Value sum = n.keptReduced(n.exp(x), ReduceKind::Sum, *axes);
+  return n.replace(n.sub(x, n.log(sum)));
 }
 
 llvm::ArrayRef<Operator> wsec::infer::normsOperators() {

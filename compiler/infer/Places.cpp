@@ -2,12 +2,7 @@
 #include "compiler/infer/Places.h"
 #include "compiler/values/ViewTracing.h"
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::UnaryKind;
 
 int64_t wsec::infer::indexInto(int64_t extent, int64_t index) {
   index += index < 0 ? extent : 0;
@@ -64,7 +59,7 @@ Value wsec::infer::countAlong(Legalization &n, ElementType type, int64_t rank,
   Tensor numbers(type, shape);
   for (int64_t i = 0; i < extent; ++i)
     isFloat(type) ? numbers.setFloat(i, i * step) : numbers.setInt(i, i * step);
-  return materialize(n.builder(), n.loc(), std::move(numbers));
+  return n.materialize(std::move(numbers));
 }
 
 Extremes wsec::infer::extremes(Legalization &n, Value x, int64_t axis,
@@ -98,19 +93,14 @@ Value wsec::infer::rowsAt(Legalization &n, Value table, Value places) {
 Value wsec::infer::steps(Legalization &n, Value indices, int64_t extent,
                          int64_t step, int64_t outside) {
   if (arePlacesOfLargest(indices, extent))
-    return step == 1 ? indices
-                     : n.binary(BinaryKind::Mul, indices, double(step));
-  Value negative = n.binary(BinaryKind::Less, indices, 0.0);
-  Value index = n.where(
-      negative, n.binary(BinaryKind::Add, indices, double(extent)), indices);
-  Value tooSmall = n.binary(BinaryKind::Less, index, 0.0);
-  Value fits = n.binary(BinaryKind::Less, index, double(extent));
-  Value isInside =
-      n.binary(BinaryKind::And, fits, n.unary(UnaryKind::Not, tooSmall));
-  Value scaled =
-      step == 1 ? index : n.binary(BinaryKind::Mul, index, double(step));
-  return n.where(isInside, scaled,
-                 scalarLike(n.builder(), n.loc(), scaled, double(outside)));
+    return step == 1 ? indices : n.mul(indices, double(step));
+  Value negative = n.less(indices, 0.0);
+  Value index = n.where(negative, n.add(indices, double(extent)), indices);
+  Value tooSmall = n.less(index, 0.0);
+  Value fits = n.less(index, double(extent));
+  Value isInside = n.logicalAnd(fits, n.logicalNot(tooSmall));
+  Value scaled = step == 1 ? index : n.mul(index, double(step));
+  return n.where(isInside, scaled, n.scalarLike(scaled, double(outside)));
 }
 
 Value wsec::infer::asI32(Legalization &n, Value indices) {
@@ -124,9 +114,8 @@ Value wsec::infer::elementPlaces(Legalization &n, ArrayRef<int64_t> shape,
                        numElements(shape));
   for (int64_t d = 0; d < int64_t(shape.size()); ++d)
     if (d != axis && extents[d] > 1)
-      places = n.binary(BinaryKind::Add, places,
-                        countAlong(n, ElementType::Int32, shape.size(), d,
-                                   extents[d], strides[d]));
+      places = n.add(places, countAlong(n, ElementType::Int32, shape.size(), d,
+                                        extents[d], strides[d]));
   return places;
 }
 

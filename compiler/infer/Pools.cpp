@@ -8,13 +8,7 @@
 #include <algorithm>
 #include <limits>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::ReduceKind;
-using onnx::UnaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -38,8 +32,7 @@ static bool pool(Node &node) {
   llvm::append_range(shape, windows->counts);
   for (Fact &output : node.outputs)
     output = unknown(ElementType::Int64, shape); // places of maxima
-  node.outputs[0] = unknown(x.type, shape);
-  return true;
+  return node.setOutput(unknown(x.type, shape));
 }
 
 static bool lpPool(Node &node) {
@@ -140,12 +133,10 @@ static bool averagePool(Legalization &n) {
     return n.fail(Twine(numElements(windows->counts)) +
                   " windows, each with a count of its own; at most " +
                   Twine(maxFoldedBytes));
-  Value counts = materialize(
-      n.builder(), n.loc(),
+  Value counts = n.materialize(
       elementCounts(*windows, spatial, n.node().intAttr("count_include_pad")));
   return n.replace(
-      n.binary(BinaryKind::Div,
-               joinTaps(n, n.input(0), *windows, BinaryKind::Add, 0), counts));
+      n.div(joinTaps(n, n.input(0), *windows, BinaryKind::Add, 0), counts));
 }
 
 /// The root of the sum of powers of each window.
@@ -155,17 +146,16 @@ static bool lpPool(Legalization &n) {
     return false;
   const int64_t p = n.node().intAttr("p");
   Value x = n.input(0);
-  Value powers = p == 2   ? n.binary(BinaryKind::Mul, x, x)
-                 : p == 1 ? n.unary(UnaryKind::Abs, x)
-                          : n.binary(BinaryKind::Pow,
-                                     n.unary(UnaryKind::Abs, x), double(p));
+  Value powers = p == 2   ? n.mul(x, x)
+                 : p == 1 ? n.abs(x)
+                          : n.pow(n.abs(x), double(p));
   Value sum = arePatches(*windows, shapeOf(x).drop_front(2))
                   ? reducePatches(n, powers, *windows, ReduceKind::Sum)
                   : joinTaps(n, powers, *windows, BinaryKind::Add, 0);
   if (p == 2)
-    sum = n.unary(UnaryKind::Sqrt, sum);
+    sum = n.sqrt(sum);
   else if (p > 2)
-    sum = n.binary(BinaryKind::Pow, sum, 1 / double(p));
+    sum = n.pow(sum, 1 / double(p));
   return n.replace(sum);
 }
 

@@ -4,11 +4,7 @@
 #include "compiler/infer/Operators.h"
 #include "compiler/values/Arithmetic.h"
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -81,8 +77,7 @@ static bool matMul(Node &node) {
     }
   };
   isFloat(output.type) ? fill(0.0) : fill(int64_t(0));
-  output = Fact::ofTensor(std::move(product));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(product)));
 }
 
 static bool gemm(Node &node) {
@@ -126,14 +121,14 @@ static Value gemmAddend(Legalization &n, double beta, int64_t columns) {
   ArrayRef<int64_t> shape = shapeOf(c);
   bool perColumn = shape.empty() || numElements(shape) == shape.back();
   if (!fact->constant || !perColumn)
-    return beta == 1 ? c : n.binary(BinaryKind::Mul, c, beta);
+    return beta == 1 ? c : n.mul(c, beta);
   Fact flat = reshapeFact(*fact, {numElements(shape)});
   flat.constant->view = flat.constant->view.expanded({columns});
   flat.shape = {columns};
   if (beta != 1) {
     std::optional<Tensor> values = flat.load();
     if (!values)
-      return n.binary(BinaryKind::Mul, c, beta);
+      return n.mul(c, beta);
     for (int64_t i = 0; i < values->size(); ++i)
       values->setFloat(i, beta * values->asFloat(i));
     flat = Fact::ofTensor(std::move(*values));
@@ -166,9 +161,9 @@ static Value gemmOf(Legalization &n) {
   Value y = computed ? n.batchMatmul(x, weight)
                      : n.matmul(x, weight, isBias ? addend : Value());
   if (alpha != 1)
-    y = n.binary(BinaryKind::Mul, y, alpha);
+    y = n.mul(y, alpha);
   if (addend && !isBias)
-    y = n.binary(BinaryKind::Add, y, addend);
+    y = n.add(y, addend);
   return y;
 }
 
@@ -184,10 +179,10 @@ static bool fusedGemm(Legalization &n) {
   if (!y)
     return false;
   if (function == "Relu")
-    return n.replace(n.binary(BinaryKind::Max, y, 0.0));
+    return n.replace(n.max(y, 0.0));
   if (function == "Tanh")
-    return n.replace(n.unary(onnx::UnaryKind::Tanh, y));
-  return n.replace(n.unary(onnx::UnaryKind::Sigmoid, y));
+    return n.replace(n.tanh(y));
+  return n.replace(n.sigmoid(y));
 }
 
 /// Of two computed tensors: a node for attention to find.
@@ -227,7 +222,7 @@ static bool fusedMatMul(Legalization &n) {
   double alpha = n.node().floatAttr("alpha");
   Value y = byWeight ? n.matmul(x, weight, nullptr)
                      : productForAttention(n, x, weight);
-  return n.replace(alpha == 1 ? y : n.binary(BinaryKind::Mul, y, alpha));
+  return n.replace(alpha == 1 ? y : n.mul(y, alpha));
 }
 
 llvm::ArrayRef<Operator> wsec::infer::productsOperators() {

@@ -6,13 +6,7 @@
 
 #include <cmath>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::ReduceKind;
-using onnx::UnaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -163,8 +157,7 @@ static bool gatherQuantized(Legalization &n) {
   Value ids = n.input(1);
   Shape shape(shapeOf(ids));
   shape.push_back(all->shape().back());
-  Value table = materialize(n.builder(), n.loc(),
-                            Fact::ofTensor(std::move(*all)), n.name());
+  Value table = n.materialize(Fact::ofTensor(std::move(*all)));
   Value y = onnx::GatherOp::create(
       n.builder(), n.loc(), withShape(table, shape), table, ids, n.nameAttr());
   return n.replace(n.cast(y, n.resultType().getElementType()));
@@ -215,8 +208,7 @@ static bool quantizeLinear(Node &node) {
     type = node.input(2).type;
   if (int64_t precision = node.intAttr("precision"); precision > 1)
     return node.fail("divides in ONNX element type " + llvm::Twine(precision));
-  node.outputs[0] = unknown(type, node.input(0).shape);
-  return true;
+  return node.setOutput(unknown(type, node.input(0).shape));
 }
 
 static bool dequantizeLinear(Node &node) {
@@ -229,8 +221,7 @@ static bool dequantizeLinear(Node &node) {
       return node.fail("gives ONNX element type " + llvm::Twine(stated));
     type = *known;
   }
-  node.outputs[0] = unknown(type, node.input(0).shape);
-  return true;
+  return node.setOutput(unknown(type, node.input(0).shape));
 }
 
 static bool dynamicQuantizeLinear(Node &node) {
@@ -350,8 +341,7 @@ static Value weightsOf(Legalization &n, const Tensor &packed,
   }
   if (isKept)
     return quantized(n, values, scale, zero, of.block);
-  return materialize(n.builder(), n.loc(), Fact::ofTensor(std::move(values)),
-                     n.name());
+  return n.materialize(Fact::ofTensor(std::move(values)));
 }
 
 static bool matMulNBits(Legalization &n) {
@@ -400,7 +390,7 @@ static Value spread(Legalization &n, Value parameter, Value x) {
 /// round(x / scale) + zero point, between the least and the largest number.
 static bool quantizeLinear(Legalization &n) {
   Value x = asF32(n, n.input(0));
-  x = n.binary(BinaryKind::Div, x, spread(n, asF32(n, n.input(1)), x));
+  x = n.div(x, spread(n, asF32(n, n.input(1)), x));
   auto integer = dyn_cast<IntegerType>(n.resultType().getElementType());
   if (!integer) { // floats of 8 bits have no zero point
     if (x.getType() != n.resultType())
@@ -409,13 +399,13 @@ static bool quantizeLinear(Legalization &n) {
   }
   if (integer.getWidth() > 16)
     return n.fail("gives integers of more than 16 bits");
-  x = n.unary(UnaryKind::Round, x);
+  x = n.round(x);
   if (n.has(2))
-    x = n.binary(BinaryKind::Add, x, spread(n, asF32(n, n.input(2)), x));
+    x = n.add(x, spread(n, asF32(n, n.input(2)), x));
   const double count = double(int64_t(1) << integer.getWidth());
   const double least = integer.isUnsigned() ? 0 : -count / 2;
-  x = n.binary(BinaryKind::Max, x, least);
-  x = n.binary(BinaryKind::Min, x, least + count - 1);
+  x = n.max(x, least);
+  x = n.min(x, least + count - 1);
   return n.replace(n.cast(x, integer));
 }
 
@@ -454,10 +444,10 @@ static bool dequantizeLinear(Legalization &n) {
   if (n.has(2) && integer) {
     Type i32 = n.builder().getI32Type();
     x = n.cast(x, i32);
-    x = n.binary(BinaryKind::Sub, x, spread(n, n.cast(n.input(2), i32), x));
+    x = n.sub(x, spread(n, n.cast(n.input(2), i32), x));
   }
   x = asF32(n, x);
-  x = n.binary(BinaryKind::Mul, x, spread(n, asF32(n, n.input(1)), x));
+  x = n.mul(x, spread(n, asF32(n, n.input(1)), x));
   return n.replace(n.cast(x, n.resultType().getElementType()));
 }
 
@@ -470,27 +460,20 @@ static bool dynamicQuantizeLinear(Legalization &n) {
     Value most =
         onnx::ReduceOp::create(n.builder(), n.loc(), withShape(value, Shape{}),
                                ReduceKind::Max, value, 0, false, n.nameAttr());
-    return n.binary(BinaryKind::Max, most, 0.0);
+    return n.max(most, 0.0);
   };
   Value high = largest(flat);
-  Value low = n.unary(UnaryKind::Neg, largest(n.unary(UnaryKind::Neg, flat)));
-  Value range = n.binary(BinaryKind::Sub, high, low);
+  Value low = n.neg(largest(n.neg(flat)));
+  Value range = n.sub(high, low);
   // All zero: 1, as onnxruntime has it.
-  Value isEmpty = n.binary(BinaryKind::Equal, range,
-                           scalarLike(n.builder(), n.loc(), range, 0));
+  Value isEmpty = n.equal(range, n.scalarLike(range, 0));
   Value scale = Value(onnx::WhereOp::create(
       n.builder(), n.loc(), cast<RankedTensorType>(range.getType()), isEmpty,
-      scalarLike(n.builder(), n.loc(), range, 1),
-      n.binary(BinaryKind::Div, range, 255.0), n.nameAttr()));
-  auto clamped = [&](Value value) {
-    return n.binary(BinaryKind::Min, n.binary(BinaryKind::Max, value, 0.0),
-                    255.0);
-  };
-  Value zero = n.unary(
-      UnaryKind::Round,
-      clamped(n.unary(UnaryKind::Neg, n.binary(BinaryKind::Div, low, scale))));
-  Value y = n.unary(UnaryKind::Round, n.binary(BinaryKind::Div, x, scale));
-  y = clamped(n.binary(BinaryKind::Add, y, zero));
+      n.scalarLike(range, 1), n.div(range, 255.0), n.nameAttr()));
+  auto clamped = [&](Value value) { return n.min(n.max(value, 0.0), 255.0); };
+  Value zero = n.round(clamped(n.neg(n.div(low, scale))));
+  Value y = n.round(n.div(x, scale));
+  y = clamped(n.add(y, zero));
   Type byte = n.resultType().getElementType();
   return n.replace({n.cast(y, byte), scale, n.cast(zero, byte)});
 }

@@ -8,10 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -83,10 +80,8 @@ static std::optional<SliceBounds> sliceBounds(Node &node) {
   if (!axes || !steps)
     return std::nullopt;
   if (ends->size() != starts->size() || axes->size() != starts->size() ||
-      steps->size() != starts->size()) {
-    node.fail("starts, ends, axes and steps differ in length");
-    return std::nullopt;
-  }
+      steps->size() != starts->size())
+    return node.fail("starts, ends, axes and steps differ in length");
   return SliceBounds{*starts, *ends, *axes, *steps};
 }
 
@@ -101,19 +96,13 @@ std::optional<Box> wsec::infer::sliceBox(Node &node) {
   for (auto [start, end, stated, step] :
        llvm::zip(bounds->starts, bounds->ends, bounds->axes, bounds->steps)) {
     int64_t axis = stated < 0 ? stated + rank : stated;
-    if (axis < 0 || axis >= rank) {
-      node.fail("axis " + llvm::Twine(stated) + " is outside rank " +
-                llvm::Twine(rank));
-      return std::nullopt;
-    }
-    if (std::exchange(isSliced[axis], true)) {
-      node.fail("axis " + llvm::Twine(axis) + " is sliced twice");
-      return std::nullopt;
-    }
-    if (step == 0) {
-      node.fail("the step along axis " + llvm::Twine(axis) + " is 0");
-      return std::nullopt;
-    }
+    if (axis < 0 || axis >= rank)
+      return node.fail("axis " + llvm::Twine(stated) + " is outside rank " +
+                       llvm::Twine(rank));
+    if (std::exchange(isSliced[axis], true))
+      return node.fail("axis " + llvm::Twine(axis) + " is sliced twice");
+    if (step == 0)
+      return node.fail("the step along axis " + llvm::Twine(axis) + " is 0");
     // Forwards bounds lie in [0, extent], backwards in [-1, extent - 1]; the
     // "-1" of a backward end can only be said by a very negative number.
     int64_t extent = x[axis], low = step > 0 ? 0 : -1;
@@ -142,8 +131,7 @@ static bool slice(Node &node) {
   for (int64_t d = 0; d < result.rank(); ++d)
     result =
         sliceFact(result, d, box->starts[d], box->extents[d], box->steps[d]);
-  node.outputs[0] = result;
-  return true;
+  return node.setOutput(result);
 }
 
 /// Sizes are an input from opset 13 on; without any, parts are equal, and
@@ -207,8 +195,7 @@ static bool concat(Node &node) {
   }
   node.outputs[0] = result;
   if (node.numInputs() == 1) {
-    node.outputs[0] = node.input(0);
-    return true;
+    return node.setOutput(node.input(0));
   }
   auto tensors = node.loadAll(result);
   if (!tensors)
@@ -222,8 +209,7 @@ static bool concat(Node &node) {
       joined.set(i / width * row + start + i % width, part, i);
     start += width;
   }
-  node.outputs[0] = Fact::ofTensor(std::move(joined));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(joined)));
 }
 
 /// Repeating is expanding new dimensions and merging them with the old ones.
@@ -249,8 +235,7 @@ static bool tile(Node &node) {
                 [&](const StridedView &view) -> std::optional<StridedView> {
                   return view.expanded(repeated);
                 });
-  node.outputs[0] = reshapeFact(wide, merged);
-  return true;
+  return node.setOutput(reshapeFact(wide, merged));
 }
 
 /// Shape only, unless everything is small: constant padding of constants.
@@ -308,8 +293,7 @@ static bool pad(Node &node) {
   forEachPosition(x.shape, offset, strides, [&](int64_t position) {
     padded.set(position, (*tensors)[0], next++);
   });
-  node.outputs[0] = Fact::ofTensor(std::move(padded));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(padded)));
 }
 
 /// Cut or padded on both sides of some axes.
@@ -331,8 +315,7 @@ static bool centerCropPad(Node &node) {
                        llvm::Twine(x.rank()));
     shape[axis + (axis < 0 ? x.rank() : 0)] = extent;
   }
-  node.outputs[0] = unknown(x.type, shape);
-  return true;
+  return node.setOutput(unknown(x.type, shape));
 }
 
 //===----------------------------------------------------------------------===//
@@ -460,8 +443,7 @@ static bool pad(Legalization &n) {
     axes = *n.node().ints(3, "axes");
   StringRef mode = n.node().stringAttr("mode");
   Value fill = n.has(2) ? n.reshape(n.input(2), Shape(rank, 1))
-                        : scalarLike(n.builder(), n.loc(), x,
-                                     n.node().floatAttr("value"));
+                        : n.scalarLike(x, n.node().floatAttr("value"));
   for (auto [i, stated] : llvm::enumerate(axes)) {
     int64_t axis = stated + (stated < 0 ? rank : 0);
     int64_t before = pads[i], after = pads[i + axes.size()];
@@ -478,8 +460,7 @@ static bool pad(Legalization &n) {
 
 static bool centerCropPad(Legalization &n) {
   Value x = n.input(0);
-  Value zero = n.reshape(scalarLike(n.builder(), n.loc(), x, 0),
-                         Shape(shapeOf(x).size(), 1));
+  Value zero = n.reshape(n.scalarLike(x, 0), Shape(shapeOf(x).size(), 1));
   for (auto [axis, extent] : llvm::enumerate(n.resultType().getShape())) {
     const int64_t more = extent - shapeOf(x)[axis];
     if (more != 0)

@@ -12,13 +12,7 @@
 #include <cmath>
 #include <limits>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::ReduceKind;
-using onnx::UnaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -61,15 +55,14 @@ static bool cumSum(Node &node) {
     }
   };
   withNumbers(x.type, fill);
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool cumProd(Node &node) {
   if (!node.oneInt(1, "axis"))
     return false;
-  node.outputs[0] = Fact{node.input(0).type, node.input(0).shape, std::nullopt};
-  return true;
+  return node.setOutput(
+      Fact{node.input(0).type, node.input(0).shape, std::nullopt});
 }
 
 static bool argExtreme(Node &node) {
@@ -82,8 +75,7 @@ static bool argExtreme(Node &node) {
     result.shape[*axis] = 1;
   else
     result.shape.erase(result.shape.begin() + *axis);
-  node.outputs[0] = result;
-  return true;
+  return node.setOutput(result);
 }
 
 static bool globalPool(Node &node) {
@@ -92,8 +84,7 @@ static bool globalPool(Node &node) {
     return node.fail("an image of " + printShape(shape));
   for (size_t d = 2; d < shape.size(); ++d)
     shape[d] = 1;
-  node.outputs[0] = unknown(node.input(0).type, shape);
-  return true;
+  return node.setOutput(unknown(node.input(0).type, shape));
 }
 
 /// One reduction of doubles or of integers: where the running value starts,
@@ -210,8 +201,7 @@ static bool reduce(Node &node) {
     return false;
   if (axes->empty()) {
     if (node.intAttr("noop_with_empty_axes")) {
-      node.outputs[0] = x;
-      return true;
+      return node.setOutput(x);
     }
     for (int64_t d = 0; d < x.rank(); ++d)
       axes->push_back(d);
@@ -302,9 +292,7 @@ static Value oppositeAgain(Legalization &n, Value x) {
 
 static Value same(Legalization &, Value x) { return x; }
 
-static Value square(Legalization &n, Value x) {
-  return n.binary(BinaryKind::Mul, x, x);
-}
+static Value square(Legalization &n, Value x) { return n.mul(x, x); }
 
 template <UnaryKind kind>
 static Value function(Legalization &n, Value x) {
@@ -330,17 +318,12 @@ static bool reduceLogSumExp(Legalization &n) {
     return n.replace(n.input(0));
   Value most = n.keptReduced(n.input(0), ReduceKind::Max, *axes);
   // Of infinities nothing is taken out: they would leave no number.
-  Value finite = n.binary(BinaryKind::Less, n.unary(UnaryKind::Abs, most),
-                          std::numeric_limits<float>::infinity());
+  Value finite = n.less(n.abs(most), std::numeric_limits<float>::infinity());
   most = onnx::WhereOp::create(n.builder(), n.loc(), most.getType(), finite,
-                               most, scalarLike(n.builder(), n.loc(), most, 0),
-                               n.nameAttr());
-  Value powers =
-      n.unary(UnaryKind::Exp, n.binary(BinaryKind::Sub, n.input(0), most));
-  Value sum =
-      n.unary(UnaryKind::Log, reduced(n, powers, ReduceKind::Sum, *axes));
-  return n.replace(
-      n.binary(BinaryKind::Add, sum, n.reshape(most, shapeOf(sum))));
+                               most, n.scalarLike(most, 0), n.nameAttr());
+  Value powers = n.exp(n.sub(n.input(0), most));
+  Value sum = n.log(reduced(n, powers, ReduceKind::Sum, *axes));
+  return n.replace(n.add(sum, n.reshape(most, shapeOf(sum))));
 }
 
 /// Elements [start, start + size) along an axis.
@@ -362,8 +345,7 @@ static bool reduceProd(Legalization &n) {
   for (int64_t axis : *axes)
     while (shapeOf(x)[axis] > 1) {
       int64_t extent = shapeOf(x)[axis], half = extent / 2;
-      Value y = n.binary(BinaryKind::Mul, part(n, x, axis, 0, half),
-                         part(n, x, axis, half, half));
+      Value y = n.mul(part(n, x, axis, 0, half), part(n, x, axis, half, half));
       x = extent % 2 ? n.concat({y, part(n, x, axis, 2 * half, 1)}, axis) : y;
     }
   return n.replace(n.reshape(x, n.resultType().getShape()));
@@ -378,7 +360,7 @@ static Value comparable(Legalization &n, Value x) {
     x = onnx::CastOp::create(n.builder(), n.loc(), typeOf(x).clone(type), x,
                              n.nameAttr());
   // The bits of an unsigned number, in the same order.
-  return isUnsigned ? n.binary(BinaryKind::Add, x, double(INT32_MIN)) : x;
+  return isUnsigned ? n.add(x, double(INT32_MIN)) : x;
 }
 
 /// The first place, or the last, of the extreme; NaN is one, as in numpy.
@@ -402,9 +384,8 @@ static bool argExtreme(Legalization &n) {
     return n.replace(n.reshape(place, n.resultType().getShape()));
   }
   Value most = n.keptReduced(x, ReduceKind::Max, {*axis});
-  Value ordered = n.binary(BinaryKind::Equal, x, x);
-  Value found = n.binary(BinaryKind::Or, n.binary(BinaryKind::Equal, x, most),
-                         n.unary(UnaryKind::Not, ordered));
+  Value ordered = n.equal(x, x);
+  Value found = n.logicalOr(n.equal(x, most), n.logicalNot(ordered));
   // The largest number wins, so the first place has to have it.
   int64_t extent = shapeOf(x)[*axis];
   if (!canCount(n, extent))
@@ -414,14 +395,14 @@ static bool argExtreme(Legalization &n) {
   Tensor places(ElementType::Float32, along);
   for (int64_t i = 0; i < extent; ++i)
     places.setFloat(i, last ? i : extent - 1 - i);
-  Value numbers = materialize(n.builder(), n.loc(), std::move(places));
+  Value numbers = n.materialize(std::move(places));
   Value rank = onnx::WhereOp::create(
       n.builder(), n.loc(), withShape(numbers, shapeOf(x)), found, numbers,
-      scalarLike(n.builder(), n.loc(), numbers, -1), n.nameAttr());
+      n.scalarLike(numbers, -1), n.nameAttr());
   Value place = n.keptReduced(rank, ReduceKind::Max, {*axis});
   if (!last) {
-    place = n.unary(UnaryKind::Neg, place);
-    place = n.binary(BinaryKind::Add, place, double(extent - 1));
+    place = n.neg(place);
+    place = n.add(place, double(extent - 1));
   }
   Value index =
       onnx::CastOp::create(n.builder(), n.loc(),
@@ -437,7 +418,7 @@ static Value shifted(Legalization &n, Value x, int64_t axis, int64_t steps,
   int64_t count = std::min(std::abs(steps), extent);
   Shape shape(shapeOf(x));
   shape[axis] = count;
-  Value edge = n.expand(scalarLike(n.builder(), n.loc(), x, fill), shape);
+  Value edge = n.expand(n.scalarLike(x, fill), shape);
   if (count == extent)
     return edge;
   if (steps > 0)

@@ -9,11 +9,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
 
 /// No axis is as long.
 static constexpr double mostElements = double(int64_t(1) << 31);
@@ -47,18 +43,14 @@ struct Taps {
 static std::optional<std::vector<double>>
 numbers(Node &node, size_t i, StringRef what, size_t count) {
   std::optional<Tensor> tensor = node.input(i).load();
-  if (!tensor) {
-    node.failUnknown(i, what);
-    return std::nullopt;
-  }
+  if (!tensor)
+    return node.failUnknown(i, what);
   std::vector<double> values;
   for (int64_t e = 0; e < tensor->size(); ++e)
     values.push_back(tensor->asFloat(e));
-  if (values.size() != count) {
-    node.fail(what + " has " + Twine(values.size()) + " elements, expected " +
-              Twine(count));
-    return std::nullopt;
-  }
+  if (values.size() != count)
+    return node.fail(what + " has " + Twine(values.size()) +
+                     " elements, expected " + Twine(count));
   return values;
 }
 
@@ -122,18 +114,14 @@ static std::optional<SmallVector<Axis>> resizedAxes(Node &node) {
     axes = *stated;
   for (int64_t &axis : axes) {
     axis += axis < 0 ? int64_t(x.size()) : 0;
-    if (axis < 0 || axis >= int64_t(x.size())) {
-      node.fail("an axis outside of rank " + Twine(x.size()));
-      return std::nullopt;
-    }
+    if (axis < 0 || axis >= int64_t(x.size()))
+      return node.fail("an axis outside of rank " + Twine(x.size()));
   }
   SmallVector<Axis> result(x.size());
   for (auto [axis, extent] : llvm::zip(result, x))
     axis.extent = extent;
-  if (numElements(x) == 0 || isGiven(node, scales) == isGiven(node, sizes)) {
-    node.fail("needs elements, and either scales or sizes");
-    return std::nullopt;
-  }
+  if (numElements(x) == 0 || isGiven(node, scales) == isGiven(node, sizes))
+    return node.fail("needs elements, and either scales or sizes");
   if (isGiven(node, sizes)) {
     auto given = numbers(node, sizes, "sizes", axes.size());
     if (!given || !scaleBySizes(node, *given, axes, result))
@@ -148,10 +136,8 @@ static std::optional<SmallVector<Axis>> resizedAxes(Node &node) {
   }
   if (!isOld && node.stringAttr("coordinate_transformation_mode") ==
                     "tf_crop_and_resize") {
-    if (!isGiven(node, 1)) {
-      node.fail("crops without a region (roi)");
-      return std::nullopt;
-    }
+    if (!isGiven(node, 1))
+      return node.fail("crops without a region (roi)");
     auto roi = numbers(node, 1, "roi", 2 * axes.size());
     if (!roi)
       return std::nullopt;
@@ -232,11 +218,10 @@ static std::optional<Taps> tapsOf(Node &node, const Axis &axis, int64_t from) {
   const double reach = (mode == "linear" ? 1 : 2) / shrinks;
   const int64_t first = int64_t(std::floor(-reach)) + 1;
   const int64_t count = mode == "nearest" ? 1 : 2 - 2 * first;
-  if (count > kMostTaps) {
-    node.fail(Twine(count) + " elements for each of the result, at most " +
-              Twine(kMostTaps));
-    return std::nullopt;
-  }
+  if (count > kMostTaps)
+    return node.fail(Twine(count) +
+                     " elements for each of the result, at most " +
+                     Twine(kMostTaps));
   Taps taps;
   taps.places.resize(count);
   taps.weights.resize(count);
@@ -280,7 +265,7 @@ static Value along(Legalization &n, ElementType type, ArrayRef<double> values,
   Tensor tensor(ElementType::Float32, shape);
   for (auto [i, value] : llvm::enumerate(values))
     tensor.setFloat(i, value);
-  return materialize(n.builder(), n.loc(), tensor.cast(type));
+  return n.materialize(tensor.cast(type));
 }
 
 static bool resize(Legalization &n) {
@@ -305,15 +290,13 @@ static bool resize(Legalization &n) {
         continue;
       Value term = elementsOf(n, x, d, places);
       if (!picks)
-        term = n.binary(BinaryKind::Mul, term,
-                        along(n, ElementType::Float32, weights, d, rank));
-      sum = sum ? n.binary(BinaryKind::Add, sum, term) : term;
+        term = n.mul(term, along(n, ElementType::Float32, weights, d, rank));
+      sum = sum ? n.add(sum, term) : term;
     }
     if (llvm::is_contained(taps->outside, 1))
-      sum = n.where(along(n, ElementType::Bool, taps->outside, d, rank),
-                    scalarLike(n.builder(), n.loc(), sum,
-                               n.node().floatAttr("extrapolation_value")),
-                    sum);
+      sum = n.where(
+          along(n, ElementType::Bool, taps->outside, d, rank),
+          n.scalarLike(sum, n.node().floatAttr("extrapolation_value")), sum);
     x = sum;
   }
   return n.replace(x);

@@ -5,10 +5,7 @@
 #include "compiler/infer/Operators.h"
 #include <algorithm>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -64,8 +61,7 @@ static bool rotaryEmbedding(Node &node) {
   if (node.has(3) && node.input(3).shape != Shape{x.shape[0], tokens})
     return node.fail("its positions have shape " +
                      printShape(node.input(3).shape));
-  node.outputs[0] = unknown(x.type, x.shape);
-  return true;
+  return node.setOutput(unknown(x.type, x.shape));
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,13 +9,7 @@
 #include <cmath>
 #include <numeric>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
-using onnx::BinaryKind;
-using onnx::ReduceKind;
-using onnx::UnaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -58,8 +52,7 @@ static bool rangeOf(Node &node, const std::vector<Tensor> &bounds) {
   Tensor result(type, {int64_t(*count)});
   for (int64_t i = 0; i < result.size(); ++i)
     result.put(i, plus(start, times(T(i), delta)));
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool range(Node &node) {
@@ -92,8 +85,7 @@ static bool cosines(Node &node, double a, double b, double c) {
         2 * std::acos(-1) * double(i) / double(std::max<int64_t>(period, 1));
     window.setFloat(i, a - b * std::cos(turn) + c * std::cos(2 * turn));
   }
-  node.outputs[0] = Fact::ofTensor(window.cast(*type));
-  return true;
+  return node.setOutput(Fact::ofTensor(window.cast(*type)));
 }
 
 static bool hann(Node &node) { return cosines(node, 0.5, 0.5, 0); }
@@ -113,8 +105,7 @@ static bool reverseSequence(Node &node) {
                      printShape(x.shape) + ", expected 0 and 1, or 1 and 0");
   if (!node.hasShape(1, "lengths", {x.shape[batch]}))
     return false;
-  node.outputs[0] = unknown(x.type, x.shape);
-  return true;
+  return node.setOutput(unknown(x.type, x.shape));
 }
 
 static bool trilu(Node &node) {
@@ -139,8 +130,7 @@ static bool trilu(Node &node) {
     if (!keep)
       result.set(i, zero, 0);
   }
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 /// The number of results depends on the values, so they have to be known.
@@ -158,8 +148,7 @@ static bool nonZero(Node &node) {
   for (int64_t d = 0; d < rank; ++d)
     for (int64_t i = 0; i < count; ++i)
       result.setInt(d * count + i, found[i] / strides[d] % x->shape()[d]);
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool oneHot(Node &node) {
@@ -175,8 +164,7 @@ static bool oneHot(Node &node) {
                      ", expected 2");
   Shape shape = indices.shape;
   shape.insert(shape.begin() + *axis, depth->asInt(0));
-  node.outputs[0] = unknown(values.type, shape);
-  return true;
+  return node.setOutput(unknown(values.type, shape));
 }
 
 /// Ones on a diagonal.
@@ -196,8 +184,7 @@ static bool eyeLike(Node &node) {
     const bool one = i % x.shape[1] - i / x.shape[1] == diagonal;
     isFloat(*type) ? result.setFloat(i, one) : result.setInt(i, one);
   }
-  node.outputs[0] = Fact::ofTensor(std::move(result));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 static bool topK(Node &node) {
@@ -229,13 +216,12 @@ static bool oneHot(Legalization &n) {
     return false;
   const int64_t depth = n.resultType().getShape()[*axis];
   Value index = asI32(n, indices);
-  index = n.where(n.binary(BinaryKind::Less, index, 0.0),
-                  n.binary(BinaryKind::Add, index, double(depth)), index);
+  index = n.where(n.less(index, 0.0), n.add(index, double(depth)), index);
   Shape shape(shapeOf(indices));
   shape.insert(shape.begin() + *axis, 1);
   Value isHere =
-      n.binary(BinaryKind::Equal, n.reshape(index, shape),
-               countAlong(n, ElementType::Int32, rank, *axis, depth, 1));
+      n.equal(n.reshape(index, shape),
+              countAlong(n, ElementType::Int32, rank, *axis, depth, 1));
   Value off = n.reshape(n.sliceLast(values, 0, 1), Shape(rank, 1));
   Value on = n.reshape(n.sliceLast(values, 1, 1), Shape(rank, 1));
   return n.replace(n.where(isHere, on, off));
@@ -256,9 +242,8 @@ static bool trilu(Legalization &n) {
     keep.setInt(i, upper ? above >= *diagonal : above <= *diagonal);
   }
   return n.replace(Value(onnx::WhereOp::create(
-      n.builder(), n.loc(), x.getType(),
-      materialize(n.builder(), n.loc(), std::move(keep)), x,
-      scalarLike(n.builder(), n.loc(), x, 0), n.nameAttr())));
+      n.builder(), n.loc(), x.getType(), n.materialize(std::move(keep)), x,
+      n.scalarLike(x, 0), n.nameAttr())));
 }
 
 /// Of integers, the place of an element is the number of those before it:
@@ -287,24 +272,20 @@ static bool topK(Legalization &n) {
   mine.insert(mine.begin() + *axis + 1, 1);
   others.insert(others.begin() + *axis, 1);
   Value own = n.reshape(x, mine), other = n.reshape(x, others);
-  Value isMore = largest ? n.binary(BinaryKind::Less, own, other)
-                         : n.binary(BinaryKind::Less, other, own);
-  Value isEqual = n.binary(BinaryKind::Equal, own, other);
+  Value isMore = largest ? n.less(own, other) : n.less(other, own);
+  Value isEqual = n.equal(own, other);
   Value numbers = countAlong(n, ElementType::Int32, rank + 1, *axis, extent, 1);
   Value otherNumbers =
       countAlong(n, ElementType::Int32, rank + 1, *axis + 1, extent, 1);
   Value isBefore =
-      n.binary(BinaryKind::Or, isMore,
-               n.binary(BinaryKind::And, isEqual,
-                        n.binary(BinaryKind::Less, otherNumbers, numbers)));
+      n.logicalOr(isMore, n.logicalAnd(isEqual, n.less(otherNumbers, numbers)));
   Value place = n.reduced(
       ReduceKind::Sum, n.cast(isBefore, n.builder().getI32Type()), *axis + 1);
   // Which element has place p, for the first `count` places.
   Value isAt =
-      n.binary(BinaryKind::Equal, n.reshape(place, others),
-               countAlong(n, ElementType::Int32, rank + 1, *axis, count, 1));
-  Value index = n.where(isAt, otherNumbers,
-                        scalarLike(n.builder(), n.loc(), otherNumbers, -1));
+      n.equal(n.reshape(place, others),
+              countAlong(n, ElementType::Int32, rank + 1, *axis, count, 1));
+  Value index = n.where(isAt, otherNumbers, n.scalarLike(otherNumbers, -1));
   index = n.reduced(ReduceKind::Max, index, *axis + 1);
   Value values = elementsAt(n, x, index, *axis);
   SmallVector<Value> results = {values};
@@ -324,14 +305,12 @@ static bool reverseSequence(Legalization &n) {
   const int64_t batch = shape[0], steps = shape[1];
   Value time = countAlong(n, ElementType::Int32, 2, 1, steps, 1);
   Value length = n.reshape(asI32(n, n.input(1)), {batch, 1});
-  Value back =
-      n.binary(BinaryKind::Sub, n.binary(BinaryKind::Sub, length, 1.0), time);
-  Value at = n.where(n.binary(BinaryKind::Less, time, length), back, time);
-  Value place = n.binary(BinaryKind::Add, at,
-                         countAlong(n, ElementType::Int32, 2, 0, batch, steps));
-  place =
-      n.where(n.binary(BinaryKind::Less, at, double(steps)), place,
-              scalarLike(n.builder(), n.loc(), place, double(batch * steps)));
+  Value back = n.sub(n.sub(length, 1.0), time);
+  Value at = n.where(n.less(time, length), back, time);
+  Value place =
+      n.add(at, countAlong(n, ElementType::Int32, 2, 0, batch, steps));
+  place = n.where(n.less(at, double(steps)), place,
+                  n.scalarLike(place, double(batch * steps)));
   Value rows = rowsAt(
       n, n.reshape(x, {batch * steps, numElements(shape) / batch / steps}),
       place);

@@ -5,10 +5,7 @@
 #include "compiler/infer/Operators.h"
 #include <algorithm>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -22,16 +19,14 @@ static bool shape(Node &node) {
   int64_t start = clamp(node.intAttr("start"));
   int64_t end = clamp(node.intAttr("end", rank));
   ArrayRef<int64_t> extents = node.input(0).shape;
-  node.outputs[0] = Fact::ofTensor(
-      Tensor::ofInts(extents.slice(start, std::max<int64_t>(end - start, 0))));
-  return true;
+  return node.setOutput(Fact::ofTensor(
+      Tensor::ofInts(extents.slice(start, std::max<int64_t>(end - start, 0)))));
 }
 
 static bool size(Node &node) {
   Tensor count(ElementType::Int64, {});
   count.setInt(0, numElements(node.input(0).shape));
-  node.outputs[0] = Fact::ofTensor(std::move(count));
-  return true;
+  return node.setOutput(Fact::ofTensor(std::move(count)));
 }
 
 static bool constantOfShape(Node &node) {
@@ -70,8 +65,7 @@ static bool setReshaped(Node &node, ArrayRef<int64_t> to) {
   if (numElements(to) != numElements(x.shape))
     return node.fail("cannot reshape " + printShape(x.shape) + " to " +
                      printShape(to));
-  node.outputs[0] = reshapeFact(x, to);
-  return true;
+  return node.setOutput(reshapeFact(x, to));
 }
 
 static bool reshape(Node &node) {

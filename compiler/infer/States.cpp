@@ -3,10 +3,7 @@
 #include "dialects/onnx/CachedCalls.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
 
 /// The argument that `value` is, but for its shape and type; null if it is
 /// computed.
@@ -96,19 +93,16 @@ Value wsec::infer::appendToState(Legalization &n, Value past, Value written,
   BlockArgument state = argumentBehind(past);
   func::FuncOp function = functionOf(state);
   Shape shape(shapeOf(past));
-  if (!past.hasOneUse()) {
-    n.fail("is one of several that read the past; let all read what it returns "
-           "as present, or leave --kv-capacity out");
-    return {};
-  }
+  if (!past.hasOneUse())
+    return n.fail(
+        "is one of several that read the past; let all read what it returns "
+        "as present, or leave --kv-capacity out");
   const bool isStatic = hasCapacity(state, axis);
-  if (isStatic && !isInPlace) {
-    n.fail(
+  if (isStatic && !isInPlace)
+    return n.fail(
         "joins what is new to a past of the capacity; write to it, or export "
         "the model with dynamic axes, of which the tokens of the past are "
         "one");
-    return {};
-  }
   if (!isStatic && axis >= 0 && axis < int64_t(shape.size()))
     shape[axis] += shapeOf(written)[axis];
   BlockArgument position;
@@ -164,11 +158,10 @@ static bool arePositions(Value places, int64_t axis) {
 
 Value wsec::infer::scatterToState(Legalization &n, Value cache, Value places,
                                   Value written, int64_t axis) {
-  if (!arePositions(places, axis)) {
-    n.fail("writes to a state at other places than the positions of the call; "
-           "write at cache_position, or leave --kv-capacity out");
-    return {};
-  }
+  if (!arePositions(places, axis))
+    return n.fail(
+        "writes to a state at other places than the positions of the call; "
+        "write at cache_position, or leave --kv-capacity out");
   const Shape axes = axesOf(cache);
   Shape back(axes.size());
   for (auto [to, from] : llvm::enumerate(axes))
@@ -201,7 +194,7 @@ static bool endsBehind(Value lengths, Value position, int64_t tokens) {
                         lengths.getDefiningOp()))
     lengths = lengths.getDefiningOp()->getOperand(0);
   auto sum = lengths ? lengths.getDefiningOp<onnx::BinaryOp>() : nullptr;
-  if (!sum || sum.getKind() != onnx::BinaryKind::Add)
+  if (!sum || sum.getKind() != BinaryKind::Add)
     return false;
   auto isSum = [&](Value a, Value b) {
     return argumentBehind(a) == position && uniformValue(b) == double(tokens);

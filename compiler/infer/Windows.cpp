@@ -2,10 +2,7 @@
 #include "compiler/infer/Windows.h"
 #include <algorithm>
 
-using namespace mlir;
-using namespace wsec;
 using namespace wsec::infer;
-using namespace wsec::values;
 
 /// So large no stride, dilation, pad or window is that an image has use for;
 /// below, sums of products of two of them do not overflow.
@@ -76,12 +73,10 @@ std::optional<Windows> wsec::infer::windowsOf(Node &node,
   for (size_t d = 0; d < axes; ++d) {
     int64_t covered = (w.extents[d] - 1) * w.dilations[d] + 1;
     int64_t room = spatial[d] + w.before[d] + w.after[d] - covered;
-    if (room < 0) {
-      node.fail("a window of " + Twine(covered) + " over " +
-                Twine(spatial[d] + w.before[d] + w.after[d]) +
-                " elements, pads counted");
-      return std::nullopt;
-    }
+    if (room < 0)
+      return node.fail("a window of " + Twine(covered) + " over " +
+                       Twine(spatial[d] + w.before[d] + w.after[d]) +
+                       " elements, pads counted");
     int64_t last = room / w.strides[d];
     if (ceiling && room % w.strides[d] &&
         (last + 1) * w.strides[d] < spatial[d] + w.before[d])
@@ -118,7 +113,7 @@ Value wsec::infer::padded(Legalization &n, Value x, size_t axis, int64_t before,
   auto filled = [&](int64_t count) {
     Shape shape(shapeOf(x));
     shape[axis] = count;
-    return n.expand(scalarLike(n.builder(), n.loc(), x, fill), shape);
+    return n.expand(n.scalarLike(x, fill), shape);
   };
   SmallVector<Value> parts = {x};
   if (before > 0)

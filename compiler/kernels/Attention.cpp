@@ -24,11 +24,9 @@ class Attention final
   KernelCost costOf(wse::AttentionOp op, const Machine &machine) const final;
 
   SmallVector<Relay> relays() const final {
-    using P = StreamPattern;
-    return {{P::RowWest, P::RowWest},       {P::RowWest, P::HeadCast},
-            {P::KeyNorth, P::KeyNorth},     {P::KeyNorth, P::KeyCast},
-            {P::ValueNorth, P::ValueNorth}, {P::ValueNorth, P::ValueCast},
-            {P::Channel, P::Column}};
+    SmallVector<Relay> relays = attentionRelays();
+    relays.push_back({StreamPattern::Channel, StreamPattern::Column});
+    return relays;
   }
   SmallVector<HostFlow> flowsOf(wse::AttentionOp op,
                                 const Machine &machine) const final {
@@ -39,26 +37,8 @@ class Attention final
   }
   SmallVector<StreamNeed> streamsOf(wse::AttentionOp op,
                                     const Machine &machine) const final {
-    AttentionShape shape(op, machine);
-    SmallVector<StreamNeed> needs;
-    if (shape.spread())
-      needs = {{StreamPattern::RowWest, {}},
-               {StreamPattern::HeadCast,
-                {shape.query.features.units, shape.columns, shape.columns}}};
-    if (shape.streamed)
-      needs.append(columnStreams(shape.query, machine));
-    if (shape.local())
-      return needs;
-    RowSet rows = shape.castRows(machine.height);
-    if (shape.key.span > 1) {
-      needs.push_back({StreamPattern::KeyNorth, {}});
-      needs.push_back({StreamPattern::ValueNorth, {}});
-    }
-    needs.push_back({StreamPattern::KeyCast, rows});
-    needs.push_back({StreamPattern::ValueCast, rows});
-    return needs;
+    return AttentionShape(op, machine).streams(machine);
   }
-
   // Scores, and largest, sum, new largest and correction of each token; what is
   // multicast; what the terms of the mask need.
   int64_t scratchWords(wse::AttentionOp op,
@@ -77,11 +57,8 @@ class Attention final
   // tensors have one feature, those of the others are not spread either.
   bool needsWholeHeads(Operation *op) const final {
     auto attention = cast<wse::AttentionOp>(op);
-    auto hasSingles = [&](Value tensor) {
-      return wse::featuresOf(tensor) == int64_t(attention.getNumHeads());
-    };
     return llvm::any_of(attention.getMasks(), AttentionShape::isByHead) ||
-           hasSingles(attention.getKey()) != hasSingles(attention.getValue());
+           hasSinglesBeside(attention);
   }
 
   LogicalResult lowerOp(wse::AttentionOp op, RoutineBuilder &b) const final;
@@ -287,6 +264,34 @@ LogicalResult Attention::lowerOp(wse::AttentionOp op, RoutineBuilder &b) const {
 }
 
 } // namespace
+
+SmallVector<Relay> attentionRelays() {
+  using P = StreamPattern;
+  return {{P::RowWest, P::RowWest},       {P::RowWest, P::HeadCast},
+          {P::KeyNorth, P::KeyNorth},     {P::KeyNorth, P::KeyCast},
+          {P::ValueNorth, P::ValueNorth}, {P::ValueNorth, P::ValueCast}};
+}
+
+SmallVector<StreamNeed> AttentionShape::streams(const Machine &machine) const {
+  SmallVector<StreamNeed> needs;
+  if (spread())
+    needs = {
+        {StreamPattern::RowWest, {}},
+        {StreamPattern::HeadCast, {query.features.units, columns, columns}}};
+  if (streamed)
+    needs.append(columnStreams(query, machine));
+  if (local())
+    return needs;
+  const RowSet rows = castRows(machine.height);
+  // What rows have for the keys of one goes north, too.
+  if (of.isGradient || key.span > 1)
+    needs.push_back({StreamPattern::KeyNorth, {}});
+  if (key.span > 1)
+    needs.push_back({StreamPattern::ValueNorth, {}});
+  needs.push_back({StreamPattern::KeyCast, rows});
+  needs.push_back({StreamPattern::ValueCast, rows});
+  return needs;
+}
 
 WSEC_DEFINE_KERNEL(Attention)
 

@@ -39,29 +39,10 @@ class AttentionGradient final
   KernelCost costOf(wse::AttentionGradientOp op,
                     const Machine &machine) const final;
 
-  SmallVector<Relay> relays() const final {
-    using P = StreamPattern;
-    return {{P::RowWest, P::RowWest},       {P::RowWest, P::HeadCast},
-            {P::KeyNorth, P::KeyNorth},     {P::KeyNorth, P::KeyCast},
-            {P::ValueNorth, P::ValueNorth}, {P::ValueNorth, P::ValueCast}};
-  }
+  SmallVector<Relay> relays() const final { return attentionRelays(); }
   SmallVector<StreamNeed> streamsOf(wse::AttentionGradientOp op,
                                     const Machine &machine) const final {
-    AttentionShape shape(op, machine);
-    SmallVector<StreamNeed> needs;
-    if (shape.spread())
-      needs = {{StreamPattern::RowWest, {}},
-               {StreamPattern::HeadCast,
-                {shape.query.features.units, shape.columns, shape.columns}}};
-    if (shape.local())
-      return needs;
-    const RowSet rows = shape.castRows(machine.height);
-    needs.push_back({StreamPattern::KeyNorth, {}});
-    if (shape.key.span > 1)
-      needs.push_back({StreamPattern::ValueNorth, {}});
-    needs.push_back({StreamPattern::KeyCast, rows});
-    needs.push_back({StreamPattern::ValueCast, rows});
-    return needs;
+    return AttentionShape(op, machine).streams(machine);
   }
 
   // Scores and their gradients; largest, sum, new largest and correction of
@@ -75,11 +56,7 @@ class AttentionGradient final
 
   // Heads of one feature are not spread beside larger ones.
   bool needsWholeHeads(Operation *op) const final {
-    auto gradient = cast<wse::AttentionGradientOp>(op);
-    auto hasSingles = [&](Value tensor) {
-      return wse::featuresOf(tensor) == int64_t(gradient.getNumHeads());
-    };
-    return hasSingles(gradient.getKey()) != hasSingles(gradient.getValue());
+    return hasSinglesBeside(cast<wse::AttentionGradientOp>(op));
   }
 
   LogicalResult lowerOp(wse::AttentionGradientOp op,

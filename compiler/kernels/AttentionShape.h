@@ -167,12 +167,27 @@ struct AttentionShape {
     int64_t slices = (size + most - 1) / most;
     return (size + slices - 1) / slices * featuresOfWord();
   }
+  /// Along the columns of a head, from the store, and between rows.
+  llvm::SmallVector<StreamNeed> streams(const Machine &machine) const;
   RowSet castRows(int64_t height) const {
     RowSet rows = query.rows(height);
     rows.used = span();
     return rows;
   }
 };
+
+/// What an attention, or its gradient, relays on the streams of its shape.
+llvm::SmallVector<Relay> attentionRelays();
+
+/// Whether heads of keys, or of values, have one feature, and those of the
+/// other have more: then neither are spread.
+template <typename OpTy>
+bool hasSinglesBeside(OpTy op) {
+  auto hasSingles = [&](mlir::Value tensor) {
+    return wse::featuresOf(tensor) == int64_t(op.getNumHeads());
+  };
+  return hasSingles(op.getKey()) != hasSingles(op.getValue());
+}
 
 /// Writes its code: AttentionCode.cpp.
 void lowerAttention(wse::AttentionOp op, RoutineBuilder &builder);

@@ -3,7 +3,6 @@
 #include "compiler/kernels/Distributions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace wsec;

@@ -78,52 +78,44 @@ struct Comparison {
   bool negate = false;
 };
 
+template <typename Predicate, size_t count>
+std::optional<Comparison>
+find(const std::pair<Predicate, Comparison> (&all)[count],
+     Predicate predicate) {
+  for (const auto &[its, comparison] : all)
+    if (its == predicate)
+      return comparison;
+  return std::nullopt;
+}
+
 std::optional<Comparison> comparisonOf(arith::CmpFPredicate predicate) {
   using P = arith::CmpFPredicate;
-  switch (predicate) {
-  case P::OEQ:
-    return Comparison{Opcode::Equal};
-  case P::UNE:
-    return Comparison{Opcode::Equal, false, true};
-  case P::OLT:
-    return Comparison{Opcode::Less};
-  case P::OLE:
-    return Comparison{Opcode::LessOrEqual};
-  case P::OGT:
-    return Comparison{Opcode::Less, true};
-  case P::OGE:
-    return Comparison{Opcode::LessOrEqual, true};
-  case P::UGE:
-    return Comparison{Opcode::Less, false, true};
-  case P::UGT:
-    return Comparison{Opcode::LessOrEqual, false, true};
-  case P::ULE:
-    return Comparison{Opcode::Less, true, true};
-  case P::ULT:
-    return Comparison{Opcode::LessOrEqual, true, true};
-  default:
-    return std::nullopt;
-  }
+  static constexpr std::pair<P, Comparison> all[] = {
+      {P::OEQ, {Opcode::Equal, false, false}},
+      {P::UNE, {Opcode::Equal, false, true}},
+      {P::OLT, {Opcode::Less, false, false}},
+      {P::OLE, {Opcode::LessOrEqual, false, false}},
+      {P::OGT, {Opcode::Less, true, false}},
+      {P::OGE, {Opcode::LessOrEqual, true, false}},
+      {P::UGE, {Opcode::Less, false, true}},
+      {P::UGT, {Opcode::LessOrEqual, false, true}},
+      {P::ULE, {Opcode::Less, true, true}},
+      {P::ULT, {Opcode::LessOrEqual, true, true}},
+  };
+  return find(all, predicate);
 }
 
 std::optional<Comparison> comparisonOf(arith::CmpIPredicate predicate) {
   using P = arith::CmpIPredicate;
-  switch (predicate) {
-  case P::eq:
-    return Comparison{Opcode::Equal};
-  case P::ne:
-    return Comparison{Opcode::Equal, false, true};
-  case P::slt:
-    return Comparison{Opcode::Less};
-  case P::sle:
-    return Comparison{Opcode::LessOrEqual};
-  case P::sgt:
-    return Comparison{Opcode::Less, true};
-  case P::sge:
-    return Comparison{Opcode::LessOrEqual, true};
-  default:
-    return std::nullopt;
-  }
+  static constexpr std::pair<P, Comparison> all[] = {
+      {P::eq, {Opcode::Equal, false, false}},
+      {P::ne, {Opcode::Equal, false, true}},
+      {P::slt, {Opcode::Less, false, false}},
+      {P::sle, {Opcode::LessOrEqual, false, false}},
+      {P::sgt, {Opcode::Less, true, false}},
+      {P::sge, {Opcode::LessOrEqual, true, false}},
+  };
+  return find(all, predicate);
 }
 
 bool isInteger(Value value) { return value.getType().isInteger(32); }

@@ -43,51 +43,31 @@ static StringRef sameOperator(StringRef op) {
 /// The operator of a comparison, and whether its answer is turned round: what
 /// is true of NaNs is the opposite of what is false of them.
 static std::pair<StringRef, bool> comparison(arith::CmpFPredicate predicate) {
-  using P = arith::CmpFPredicate;
-  switch (predicate) {
-  case P::OEQ:
-    return {"Equal", false};
-  case P::UNE:
-    return {"Equal", true};
-  case P::OGT:
-    return {"Greater", false};
-  case P::OGE:
-    return {"GreaterOrEqual", false};
-  case P::OLT:
-    return {"Less", false};
-  case P::OLE:
-    return {"LessOrEqual", false};
-  case P::UGT:
-    return {"LessOrEqual", true};
-  case P::UGE:
-    return {"Less", true};
-  case P::ULT:
-    return {"GreaterOrEqual", true};
-  case P::ULE:
-    return {"Greater", true};
-  default:
-    return {"", false};
-  }
+  return llvm::StringSwitch<std::pair<StringRef, bool>>(
+             arith::stringifyCmpFPredicate(predicate))
+      .Case("oeq", {"Equal", false})
+      .Case("une", {"Equal", true})
+      .Case("ogt", {"Greater", false})
+      .Case("oge", {"GreaterOrEqual", false})
+      .Case("olt", {"Less", false})
+      .Case("ole", {"LessOrEqual", false})
+      .Case("ugt", {"LessOrEqual", true})
+      .Case("uge", {"Less", true})
+      .Case("ult", {"GreaterOrEqual", true})
+      .Case("ule", {"Greater", true})
+      .Default({"", false});
 }
 
 static std::pair<StringRef, bool> comparison(arith::CmpIPredicate predicate) {
-  using P = arith::CmpIPredicate;
-  switch (predicate) {
-  case P::eq:
-    return {"Equal", false};
-  case P::ne:
-    return {"Equal", true};
-  case P::sgt:
-    return {"Greater", false};
-  case P::sge:
-    return {"GreaterOrEqual", false};
-  case P::slt:
-    return {"Less", false};
-  case P::sle:
-    return {"LessOrEqual", false};
-  default:
-    return {"", false};
-  }
+  return llvm::StringSwitch<std::pair<StringRef, bool>>(
+             arith::stringifyCmpIPredicate(predicate))
+      .Case("eq", {"Equal", false})
+      .Case("ne", {"Equal", true})
+      .Case("sgt", {"Greater", false})
+      .Case("sge", {"GreaterOrEqual", false})
+      .Case("slt", {"Less", false})
+      .Case("sle", {"LessOrEqual", false})
+      .Default({"", false});
 }
 
 /// `x > c ? x : c`, which torch-mlir writes for relu: NaN stays NaN.

@@ -7,7 +7,6 @@
 #include "compiler/route/RouteRules.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <tuple>

@@ -8,7 +8,6 @@
 #include "compiler/route/PathSearch.h"
 
 #include <algorithm>
-#include <cassert>
 #include <tuple>
 
 using namespace wsec;

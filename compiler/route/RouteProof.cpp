@@ -33,7 +33,6 @@
 #include "compiler/route/RouteRules.h"
 
 #include <algorithm>
-#include <utility>
 
 using namespace wsec;
 

@@ -6,7 +6,6 @@
 #include "compiler/route/RouteRules.h"
 #include "compiler/route/RouteTracer.h"
 
-#include <algorithm>
 #include <limits>
 
 using namespace wsec;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <deque>
 #include <tuple>
-#include <utility>
 
 using namespace wsec;
 

@@ -15,7 +15,8 @@ ElementwiseGroup::ElementwiseGroup(Selector &selector, Value value,
                                    wse::TokenTiling tiling, Operation *user)
     : selector(selector), value(value), shape(llvm::to_vector(shape)),
       tiling(tiling), features(shape.empty() ? 1 : shape.back()), user(user),
-      body(value.getContext()), block(std::make_unique<Block>()),
+      body(user->getLoc(), value.getContext()),
+      block(std::make_unique<Block>()),
       vectorsAllowed(selector.host().dependsOnInput(value)) {
   body.setInsertionPointToStart(block.get());
 }
@@ -222,7 +223,7 @@ Value ElementwiseGroup::integer(double number) {
     return refuse("computes with the constant " +
                   Twine(std::to_string(int64_t(number))) +
                   ", which 32 bits do not hold");
-  return buildInteger(body, user->getLoc(), int32_t(number));
+  return buildInteger(body, int32_t(number));
 }
 
 Value ElementwiseGroup::emitHost(Value base, const Step *steps) {
@@ -239,8 +240,7 @@ Value ElementwiseGroup::emitHost(Value base, const Step *steps) {
           .isUnsignedInteger(32))
     *number -= std::exp2(32);
   if (number && vectorsAllowed)
-    return integers ? integer(*number)
-                    : buildConstant(body, user->getLoc(), *number);
+    return integers ? integer(*number) : buildConstant(body, *number);
   std::optional<StridedView> tokens = asTokens(traced.view);
   auto isOne = [&](size_t d) { // or the same again
     StridedView::Atoms atoms = tokens->atoms(d, 1);

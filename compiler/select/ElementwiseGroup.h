@@ -7,6 +7,8 @@
 
 #include "compiler/select/Selector.h"
 
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
 #include <deque>
 #include <memory>
 #include <tuple>
@@ -83,7 +85,7 @@ private:
   wse::TokenTiling tiling;
   int64_t features;
   mlir::Operation *user;
-  mlir::OpBuilder body;
+  mlir::ImplicitLocOpBuilder body;
   std::unique_ptr<mlir::Block> block;
   llvm::SmallVector<Leaf> leaves;
   llvm::SmallVector<mlir::Operation *> operators;

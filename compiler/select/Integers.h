@@ -13,15 +13,14 @@ namespace wsec::select {
 
 /// i32 arithmetic without overflow checks at one place.
 struct Integers {
-  mlir::OpBuilder &builder;
-  mlir::Location location;
+  mlir::ImplicitLocOpBuilder &builder;
 
   mlir::Value constant(int64_t value) {
-    return buildInteger(builder, location, int32_t(value));
+    return buildInteger(builder, int32_t(value));
   }
   template <typename Op>
   mlir::Value make(mlir::Value a, mlir::Value b) {
-    return Op::create(builder, location, a, b);
+    return Op::create(builder, a, b);
   }
   mlir::Value add(mlir::Value a, mlir::Value b) {
     return make<mlir::arith::AddIOp>(a, b);
@@ -43,13 +42,13 @@ struct Integers {
   }
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a,
                       mlir::Value b) {
-    return mlir::arith::CmpIOp::create(builder, location, predicate, a, b);
+    return mlir::arith::CmpIOp::create(builder, predicate, a, b);
   }
   mlir::Value isNegative(mlir::Value x) {
     return compare(mlir::arith::CmpIPredicate::slt, x, constant(0));
   }
   mlir::Value choose(mlir::Value condition, mlir::Value a, mlir::Value b) {
-    return mlir::arith::SelectOp::create(builder, location, condition, a, b);
+    return mlir::arith::SelectOp::create(builder, condition, a, b);
   }
 
   /// As an unsigned number, as a signed one of the same order.
@@ -77,7 +76,7 @@ struct Integers {
   mlir::Value notNegative(mlir::Value x) {
     mlir::Value negative = isNegative(x);
     return mlir::arith::SubIOp::create(
-        builder, location, choose(negative, constant(INT32_MIN), x),
+        builder, choose(negative, constant(INT32_MIN), x),
         choose(negative, constant(1), constant(0)),
         mlir::arith::IntegerOverflowFlags::nsw);
   }
@@ -99,11 +98,9 @@ struct Integers {
     auto fitting = mlir::arith::IntegerOverflowFlags::nsw;
     mlir::Value isFar = isLessUnsigned(constant(30), n, false);
     mlir::Value power = powerOfTwo(choose(isFar, constant(30), n));
-    mlir::Value near =
-        mlir::arith::MulIOp::create(builder, location, x, power, fitting);
-    return mlir::arith::MulIOp::create(builder, location, near,
-                                       choose(isFar, constant(4), constant(1)),
-                                       fitting);
+    mlir::Value near = mlir::arith::MulIOp::create(builder, x, power, fitting);
+    return mlir::arith::MulIOp::create(
+        builder, near, choose(isFar, constant(4), constant(1)), fitting);
   }
 };
 

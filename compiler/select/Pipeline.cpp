@@ -17,39 +17,29 @@ namespace wsec::select {
 } // namespace wsec::select
 
 void select::buildSelectPipeline(mlir::OpPassManager &manager,
-                                 const SelectPipelineOptions &options,
+                                 const SelectKernelsPassOptions &options,
+                                 const MarkSparsePassOptions &sparse,
                                  PlanningCache *shared) {
-  if (options.sparsity != 0) {
-    MarkSparsePassOptions sparse;
-    sparse.sparsity = options.sparsity;
-    sparse.method = options.sparsityMethod;
-    sparse.seed = options.sparsitySeed;
-    sparse.filter.assign(options.sparsityFilter.begin(),
-                         options.sparsityFilter.end());
+  if (sparse.sparsity != 0)
     manager.addPass(createMarkSparsePass(sparse));
-  }
-  SelectKernelsPassOptions passOptions;
-  passOptions.precision = options.precision;
-  passOptions.mesh = options.mesh;
-  passOptions.keepOuts = options.keepOuts;
-  passOptions.region = options.region;
-  passOptions.placement = options.placement;
-  passOptions.machine = options.machine;
-  passOptions.within = options.within.getValue();
-  passOptions.samples = options.samples;
-  passOptions.explain = options.explain;
-  manager.addPass(shared ? createSelectKernelsPass(passOptions, *shared)
-                         : createSelectKernelsPass(passOptions));
-  if (options.within.getValue().keepWeights)
+  manager.addPass(shared ? createSelectKernelsPass(options, *shared)
+                         : createSelectKernelsPass(options));
+  if (options.within.keepWeights)
     manager.addNestedPass<wse::ProgramOp>(createKeepWeightsPass());
   manager.addNestedPass<wse::ProgramOp>(createVerifySelectedPass());
 }
 
 void select::registerSelectPipeline() {
   registerSelectPasses();
-  mlir::PassPipelineRegistration<SelectPipelineOptions>(
+  mlir::registerPassPipeline(
       "wsec-select", "Selects kernels and distributions: onnx -> selected.",
-      [](mlir::OpPassManager &manager, const SelectPipelineOptions &options) {
-        buildSelectPipeline(manager, options);
-      });
+      [](mlir::OpPassManager &manager, llvm::StringRef options, auto error) {
+        std::unique_ptr<mlir::Pass> pass = createSelectKernelsPass();
+        const llvm::LogicalResult read =
+            pass->initializeOptions(options, error);
+        manager.addPass(std::move(pass));
+        manager.addNestedPass<wse::ProgramOp>(createVerifySelectedPass());
+        return read;
+      },
+      [](auto) {});
 }

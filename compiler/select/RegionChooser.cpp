@@ -11,7 +11,6 @@
 #include "compiler/select/KernelChoice.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 
 #include <cmath>
 

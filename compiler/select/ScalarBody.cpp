@@ -44,9 +44,8 @@ std::optional<std::string> select::scalarProblem(Operation *op) {
   return std::nullopt;
 }
 
-Value select::buildConstant(OpBuilder &builder, Location location,
-                            double value) {
-  return arith::ConstantOp::create(builder, location,
+Value select::buildConstant(ImplicitLocOpBuilder &builder, double value) {
+  return arith::ConstantOp::create(builder,
                                    builder.getF32FloatAttr(float(value)));
 }
 
@@ -56,11 +55,11 @@ Value select::buildConstant(OpBuilder &builder, Location location,
 
 /// What is left of `x` in an integer of the model's type: narrow ones wrap; of
 /// 64 bits without a sign, a negative number ends the run.
-static Value fitted(OpBuilder &builder, Location location, Value x, Type type) {
+static Value fitted(ImplicitLocOpBuilder &builder, Value x, Type type) {
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer || integer.getWidth() == 1 || !x.getType().isInteger(32))
     return x;
-  Integers of{builder, location};
+  Integers of{builder};
   if (integer.getWidth() == 64)
     return integer.isUnsigned() ? of.notNegative(x) : x;
   if (integer.getWidth() == 32)
@@ -73,18 +72,15 @@ static Value fitted(OpBuilder &builder, Location location, Value x, Type type) {
 }
 
 /// The bits of an i32 as an unsigned number.
-static Value unsignedAsFloat(OpBuilder &builder, Value x) {
-  Location location = x.getLoc();
-  Integers of{builder, location};
+static Value unsignedAsFloat(ImplicitLocOpBuilder &builder, Value x) {
+  Integers of{builder};
   Value low = of.bitAnd(x, of.constant(0xffff));
   // Without the lowest bits the division has no remainder.
   Value high = of.bitAnd(of.div(of.sub(x, low), of.constant(1 << 16)),
                          of.constant(0xffff));
-  Value scaled =
-      arith::MulFOp::create(builder, location, asFloat(builder, high),
-                            buildConstant(builder, location, 1 << 16));
-  return arith::AddFOp::create(builder, location, scaled,
-                               asFloat(builder, low));
+  Value scaled = arith::MulFOp::create(builder, asFloat(builder, high),
+                                       buildConstant(builder, 1 << 16));
+  return arith::AddFOp::create(builder, scaled, asFloat(builder, low));
 }
 
 Value select::asFloat(OpBuilder &builder, Value scalar) {
@@ -97,10 +93,8 @@ Value select::asFloat(OpBuilder &builder, Value scalar) {
                                  scalar);
 }
 
-Value select::buildInteger(OpBuilder &builder, Location location,
-                           int32_t value) {
-  return arith::ConstantOp::create(builder, location,
-                                   builder.getI32IntegerAttr(value));
+Value select::buildInteger(ImplicitLocOpBuilder &builder, int32_t value) {
+  return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
 }
 
 Value select::asInteger(OpBuilder &builder, Value scalar) {
@@ -114,26 +108,25 @@ Value select::asInteger(OpBuilder &builder, Value scalar) {
                                 scalar);
 }
 
-static Value compare(OpBuilder &builder, Location location,
+static Value compare(ImplicitLocOpBuilder &builder,
                      arith::CmpFPredicate predicate, Value a, Value b) {
-  return arith::CmpFOp::create(builder, location, predicate,
-                               asFloat(builder, a), asFloat(builder, b));
+  return arith::CmpFOp::create(builder, predicate, asFloat(builder, a),
+                               asFloat(builder, b));
 }
 
-static Value asBool(OpBuilder &builder, Value scalar) {
+static Value asBool(ImplicitLocOpBuilder &builder, Value scalar) {
   if (scalar.getType().isInteger(1))
     return scalar;
-  Location location = scalar.getLoc();
   if (scalar.getType().isInteger(32))
-    return arith::CmpIOp::create(builder, location, arith::CmpIPredicate::ne,
-                                 scalar, buildInteger(builder, location, 0));
-  return compare(builder, location, arith::CmpFPredicate::UNE, scalar,
-                 buildConstant(builder, location, 0));
+    return arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, scalar,
+                                 buildInteger(builder, 0));
+  return compare(builder, arith::CmpFPredicate::UNE, scalar,
+                 buildConstant(builder, 0));
 }
 
-static Value choose(OpBuilder &builder, Location location, Value condition,
-                    Value a, Value b) {
-  return arith::SelectOp::create(builder, location, condition, a, b);
+static Value choose(ImplicitLocOpBuilder &builder, Value condition, Value a,
+                    Value b) {
+  return arith::SelectOp::create(builder, condition, a, b);
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,70 +134,63 @@ static Value choose(OpBuilder &builder, Location location, Value condition,
 //===----------------------------------------------------------------------===//
 
 template <typename MathOp>
-static Value apply(OpBuilder &builder, Location location, Value x) {
-  return MathOp::create(builder, location, x);
+static Value apply(ImplicitLocOpBuilder &builder, Value x) {
+  return MathOp::create(builder, x);
 }
 
-static Value reciprocal(OpBuilder &builder, Location location, Value x) {
-  Value one = buildConstant(builder, location, 1);
-  return arith::DivFOp::create(builder, location, one, x);
+static Value reciprocal(ImplicitLocOpBuilder &builder, Value x) {
+  Value one = buildConstant(builder, 1);
+  return arith::DivFOp::create(builder, one, x);
 }
 
-static Value sigmoid(OpBuilder &builder, Location location, Value x) {
-  Value power = apply<math::ExpOp>(builder, location,
-                                   apply<arith::NegFOp>(builder, location, x));
-  Value one = buildConstant(builder, location, 1);
-  return reciprocal(builder, location,
-                    arith::AddFOp::create(builder, location, one, power));
+static Value sigmoid(ImplicitLocOpBuilder &builder, Value x) {
+  Value power = apply<math::ExpOp>(builder, apply<arith::NegFOp>(builder, x));
+  Value one = buildConstant(builder, 1);
+  return reciprocal(builder, arith::AddFOp::create(builder, one, power));
 }
 
 // Zeros and NaNs are their own sign.
-static Value sign(OpBuilder &builder, Location location, Value x) {
-  Value zero = buildConstant(builder, location, 0);
-  Value negative =
-      compare(builder, location, arith::CmpFPredicate::OLT, x, zero);
-  Value positive =
-      compare(builder, location, arith::CmpFPredicate::OGT, x, zero);
-  Value rest = choose(builder, location, negative,
-                      buildConstant(builder, location, -1), x);
-  return choose(builder, location, positive,
-                buildConstant(builder, location, 1), rest);
+static Value sign(ImplicitLocOpBuilder &builder, Value x) {
+  Value zero = buildConstant(builder, 0);
+  Value negative = compare(builder, arith::CmpFPredicate::OLT, x, zero);
+  Value positive = compare(builder, arith::CmpFPredicate::OGT, x, zero);
+  Value rest = choose(builder, negative, buildConstant(builder, -1), x);
+  return choose(builder, positive, buildConstant(builder, 1), rest);
 }
 
-static Value buildUnary(OpBuilder &builder, onnx::UnaryOp op, Value x) {
-  Location location = op.getLoc();
+static Value buildUnary(ImplicitLocOpBuilder &builder, onnx::UnaryOp op,
+                        Value x) {
   switch (op.getKind()) {
 #define WSEC_FUNCTION(Name, name, numbers, software, words, value)             \
   case onnx::UnaryKind::Name:                                                  \
-    return apply<math::Name##Op>(builder, location, x);
+    return apply<math::Name##Op>(builder, x);
 #include "runtime/program/Opcodes.def"
   case onnx::UnaryKind::Neg:
-    return apply<arith::NegFOp>(builder, location, x);
+    return apply<arith::NegFOp>(builder, x);
   case onnx::UnaryKind::Abs:
-    return apply<math::AbsFOp>(builder, location, x);
+    return apply<math::AbsFOp>(builder, x);
   case onnx::UnaryKind::Reciprocal:
-    return reciprocal(builder, location, x);
+    return reciprocal(builder, x);
   case onnx::UnaryKind::Rsqrt:
-    return apply<math::RsqrtOp>(builder, location, x);
+    return apply<math::RsqrtOp>(builder, x);
   case onnx::UnaryKind::Sigmoid:
-    return sigmoid(builder, location, x);
+    return sigmoid(builder, x);
   case onnx::UnaryKind::Round:
-    return apply<math::RoundEvenOp>(builder, location, x);
+    return apply<math::RoundEvenOp>(builder, x);
   case onnx::UnaryKind::Sign:
-    return sign(builder, location, x);
+    return sign(builder, x);
   case onnx::UnaryKind::Trunc:
-    return choose(builder, location,
-                  compare(builder, location, arith::CmpFPredicate::OLT, x,
-                          buildConstant(builder, location, 0)),
-                  apply<math::CeilOp>(builder, location, x),
-                  apply<math::FloorOp>(builder, location, x));
+    return choose(builder,
+                  compare(builder, arith::CmpFPredicate::OLT, x,
+                          buildConstant(builder, 0)),
+                  apply<math::CeilOp>(builder, x),
+                  apply<math::FloorOp>(builder, x));
   case onnx::UnaryKind::BitNot:
   case onnx::UnaryKind::Not:
     break;
   }
-  Value isTrue =
-      arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
-  return arith::XOrIOp::create(builder, location, asBool(builder, x), isTrue);
+  Value isTrue = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
+  return arith::XOrIOp::create(builder, asBool(builder, x), isTrue);
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,42 +198,39 @@ static Value buildUnary(OpBuilder &builder, onnx::UnaryOp op, Value x) {
 //===----------------------------------------------------------------------===//
 
 // Small constant powers are products, as every library computes them.
-static Value power(OpBuilder &builder, Location location, Value x, Value y) {
+static Value power(ImplicitLocOpBuilder &builder, Value x, Value y) {
   FloatAttr constant;
   if (matchPattern(y, m_Constant(&constant))) {
     double exponent = constant.getValueAsDouble();
     if (exponent == 0.5)
-      return math::SqrtOp::create(builder, location, x);
+      return math::SqrtOp::create(builder, x);
     if (exponent == 2 || exponent == 3) {
-      Value square = arith::MulFOp::create(builder, location, x, x);
-      return exponent == 2
-                 ? square
-                 : arith::MulFOp::create(builder, location, square, x);
+      Value square = arith::MulFOp::create(builder, x, x);
+      return exponent == 2 ? square : arith::MulFOp::create(builder, square, x);
     }
   }
-  return math::PowFOp::create(builder, location, x, y);
+  return math::PowFOp::create(builder, x, y);
 }
 
 /// a - n * b for the whole n next to a / b towards zero. The product is taken
 /// apart, so that nothing is lost, in two steps: n may have 46 bits.
-static Value floatRemainder(OpBuilder &builder, onnx::BinaryOp op, Value a,
-                            Value b) {
-  Location location = op.getLoc();
+static Value floatRemainder(ImplicitLocOpBuilder &builder, onnx::BinaryOp op,
+                            Value a, Value b) {
   auto add = [&](Value x, Value y) -> Value {
-    return arith::AddFOp::create(builder, location, x, y);
+    return arith::AddFOp::create(builder, x, y);
   };
   auto sub = [&](Value x, Value y) -> Value {
-    return arith::SubFOp::create(builder, location, x, y);
+    return arith::SubFOp::create(builder, x, y);
   };
   auto mul = [&](Value x, Value y) -> Value {
-    return arith::MulFOp::create(builder, location, x, y);
+    return arith::MulFOp::create(builder, x, y);
   };
   auto is = [&](arith::CmpFPredicate predicate, Value x, Value y) {
-    return compare(builder, location, predicate, x, y);
+    return compare(builder, predicate, x, y);
   };
-  auto constant = [&](double x) { return buildConstant(builder, location, x); };
+  auto constant = [&](double x) { return buildConstant(builder, x); };
   auto magnitude = [&](Value x) -> Value {
-    return math::AbsFOp::create(builder, location, x);
+    return math::AbsFOp::create(builder, x);
   };
   // Magnitudes first; the sign comes back at the end.
   Value x = magnitude(a), y = magnitude(b);
@@ -257,8 +240,8 @@ static Value floatRemainder(OpBuilder &builder, onnx::BinaryOp op, Value a,
   };
   Value yHigh = upper(y), yLow = sub(y, yHigh), rest = x;
   for (int step = 0; step < 2; ++step) {
-    Value n = math::FloorOp::create(
-        builder, location, arith::DivFOp::create(builder, location, rest, y));
+    Value n =
+        math::FloorOp::create(builder, arith::DivFOp::create(builder, rest, y));
     Value nHigh = upper(n), nLow = sub(n, nHigh), product = mul(n, y);
     Value lost = add(add(sub(mul(nHigh, yHigh), product),
                          add(mul(nHigh, yLow), mul(nLow, yHigh))),
@@ -266,67 +249,62 @@ static Value floatRemainder(OpBuilder &builder, onnx::BinaryOp op, Value a,
     rest = sub(sub(rest, product), lost);
   }
   // A quotient may have been rounded to the next whole number.
-  rest = choose(builder, location,
-                is(arith::CmpFPredicate::OLT, rest, constant(0)), add(rest, y),
+  rest = choose(builder, is(arith::CmpFPredicate::OLT, rest, constant(0)),
+                add(rest, y), rest);
+  rest = choose(builder, is(arith::CmpFPredicate::OLE, y, rest), sub(rest, y),
                 rest);
-  rest = choose(builder, location, is(arith::CmpFPredicate::OLE, y, rest),
-                sub(rest, y), rest);
   Value infinite = is(arith::CmpFPredicate::OEQ, y,
                       constant(std::numeric_limits<double>::infinity()));
   Value finite = is(arith::CmpFPredicate::OLT, x,
                     constant(std::numeric_limits<double>::infinity()));
-  Value whole = arith::AndIOp::create(builder, location, infinite, finite);
-  rest = choose(builder, location, whole, x, rest);
+  Value whole = arith::AndIOp::create(builder, infinite, finite);
+  rest = choose(builder, whole, x, rest);
   // Beyond that, and where the parts of a product are not finite, the run ends:
   // no integer of 32 bits holds 2^40.
-  Value quotient = arith::DivFOp::create(builder, location, x, y);
+  Value quotient = arith::DivFOp::create(builder, x, y);
   auto both = [&](Value first, Value second) -> Value {
-    return arith::AndIOp::create(builder, location, first, second);
+    return arith::AndIOp::create(builder, first, second);
   };
   Value isLarge = arith::OrIOp::create(
-      builder, location,
-      is(arith::CmpFPredicate::OLT, constant(std::exp2(45)), quotient),
+      builder, is(arith::CmpFPredicate::OLT, constant(std::exp2(45)), quotient),
       arith::OrIOp::create(
-          builder, location,
-          is(arith::CmpFPredicate::OLT, constant(std::exp2(112)), x),
+          builder, is(arith::CmpFPredicate::OLT, constant(std::exp2(112)), x),
           is(arith::CmpFPredicate::OLT, constant(std::exp2(112)), y)));
   Value isUsual =
       both(finite, both(is(arith::CmpFPredicate::OLT, constant(0), y),
                         is(arith::CmpFPredicate::OLT, y,
                            constant(std::numeric_limits<double>::infinity()))));
   Value checked =
-      arith::FPToSIOp::create(builder, location, builder.getI32Type(),
-                              choose(builder, location, both(isLarge, isUsual),
+      arith::FPToSIOp::create(builder, builder.getI32Type(),
+                              choose(builder, both(isLarge, isUsual),
                                      constant(std::exp2(40)), constant(0)));
-  rest = add(rest, arith::SIToFPOp::create(builder, location,
-                                           builder.getF32Type(), checked));
-  rest =
-      choose(builder, location, is(arith::CmpFPredicate::OLT, a, constant(0)),
-             apply<arith::NegFOp>(builder, location, rest), rest);
+  rest = add(rest,
+             arith::SIToFPOp::create(builder, builder.getF32Type(), checked));
+  rest = choose(builder, is(arith::CmpFPredicate::OLT, a, constant(0)),
+                apply<arith::NegFOp>(builder, rest), rest);
   if (op.getKind() == onnx::BinaryKind::Remainder)
     return rest;
-  Value differ = is(arith::CmpFPredicate::OLT,
-                    mul(rest, sign(builder, location, b)), constant(0));
-  return choose(builder, location, differ, add(rest, b), rest);
+  Value differ =
+      is(arith::CmpFPredicate::OLT, mul(rest, sign(builder, b)), constant(0));
+  return choose(builder, differ, add(rest, b), rest);
 }
 
-static Value buildBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
-                         Value b) {
-  Location location = op.getLoc();
+static Value buildBinary(ImplicitLocOpBuilder &builder, onnx::BinaryOp op,
+                         Value a, Value b) {
   if (Value result = buildIntegerBinary(builder, op, a, b))
     return result;
   switch (op.getKind()) {
   case onnx::BinaryKind::Equal:
-    return compare(builder, location, arith::CmpFPredicate::OEQ, a, b);
+    return compare(builder, arith::CmpFPredicate::OEQ, a, b);
   case onnx::BinaryKind::Less:
-    return compare(builder, location, arith::CmpFPredicate::OLT, a, b);
+    return compare(builder, arith::CmpFPredicate::OLT, a, b);
   case onnx::BinaryKind::LessOrEqual:
-    return compare(builder, location, arith::CmpFPredicate::OLE, a, b);
+    return compare(builder, arith::CmpFPredicate::OLE, a, b);
   case onnx::BinaryKind::And:
-    return arith::AndIOp::create(builder, location, asBool(builder, a),
+    return arith::AndIOp::create(builder, asBool(builder, a),
                                  asBool(builder, b));
   case onnx::BinaryKind::Or:
-    return arith::OrIOp::create(builder, location, asBool(builder, a),
+    return arith::OrIOp::create(builder, asBool(builder, a),
                                 asBool(builder, b));
   default:
     break;
@@ -335,22 +313,22 @@ static Value buildBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
   b = asFloat(builder, b);
   switch (op.getKind()) {
   case onnx::BinaryKind::Add:
-    return arith::AddFOp::create(builder, location, a, b);
+    return arith::AddFOp::create(builder, a, b);
   case onnx::BinaryKind::Sub:
-    return arith::SubFOp::create(builder, location, a, b);
+    return arith::SubFOp::create(builder, a, b);
   case onnx::BinaryKind::Mul:
-    return arith::MulFOp::create(builder, location, a, b);
+    return arith::MulFOp::create(builder, a, b);
   case onnx::BinaryKind::Div:
-    return arith::DivFOp::create(builder, location, a, b);
+    return arith::DivFOp::create(builder, a, b);
   case onnx::BinaryKind::Min:
-    return arith::MinimumFOp::create(builder, location, a, b);
+    return arith::MinimumFOp::create(builder, a, b);
   case onnx::BinaryKind::Max:
-    return arith::MaximumFOp::create(builder, location, a, b);
+    return arith::MaximumFOp::create(builder, a, b);
   case onnx::BinaryKind::Mod:
   case onnx::BinaryKind::Remainder:
     return floatRemainder(builder, op, a, b);
   default:
-    return power(builder, location, a, b);
+    return power(builder, a, b);
   }
 }
 
@@ -358,37 +336,35 @@ static Value buildBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
 // The rest
 //===----------------------------------------------------------------------===//
 
-static Value buildCast(OpBuilder &builder, onnx::CastOp op, Value x) {
-  Location location = op.getLoc();
+static Value buildCast(ImplicitLocOpBuilder &builder, onnx::CastOp op,
+                       Value x) {
   Type from = elementType(op.getX()), to = elementType(op.getY());
   if (to.isInteger(1))
     return asBool(builder, x);
   if (!to.isInteger())
     return from.isUnsignedInteger(32) ? unsignedAsFloat(builder, x)
                                       : asFloat(builder, x);
-  Integers of{builder, location};
+  Integers of{builder};
   if (from.isInteger()) {
     x = asInteger(builder, x);
     const bool isWider = to.getIntOrFloatBitWidth() == 64;
     return from.isUnsignedInteger(32) && isWider ? of.notNegative(x) : x;
   }
   auto whole = [&](Value value) -> Value {
-    return arith::FPToSIOp::create(builder, location, builder.getI32Type(),
-                                   value);
+    return arith::FPToSIOp::create(builder, builder.getI32Type(), value);
   };
   if (!to.isUnsignedInteger(32))
     return whole(x);
   // The upper half of the range without its highest bit.
-  Value high = buildConstant(builder, location, std::exp2(31));
-  Value isHigh = compare(builder, location, arith::CmpFPredicate::OGE, x, high);
-  Value low =
-      whole(choose(builder, location, isHigh,
-                   arith::SubFOp::create(builder, location, x, high), x));
+  Value high = buildConstant(builder, std::exp2(31));
+  Value isHigh = compare(builder, arith::CmpFPredicate::OGE, x, high);
+  Value low = whole(
+      choose(builder, isHigh, arith::SubFOp::create(builder, x, high), x));
   return of.choose(isHigh, of.add(low, of.constant(INT32_MIN)), low);
 }
 
 /// The value before it is brought into the model's type.
-static Value buildUnfitted(OpBuilder &builder, Operation *op,
+static Value buildUnfitted(ImplicitLocOpBuilder &builder, Operation *op,
                            ValueRange operands) {
   if (auto unary = dyn_cast<onnx::UnaryOp>(op)) {
     if (operands[0].getType().isInteger(32))
@@ -401,27 +377,25 @@ static Value buildUnfitted(OpBuilder &builder, Operation *op,
     return buildBinary(builder, binary, operands[0], operands[1]);
   if (isa<onnx::BitCastOp>(op)) {
     const bool toFloat = !elementType(op->getResult(0)).isInteger();
-    return arith::BitcastOp::create(builder, op->getLoc(),
-                                    toFloat ? Type(builder.getF32Type())
-                                            : builder.getI32Type(),
-                                    toFloat ? asInteger(builder, operands[0])
-                                            : asFloat(builder, operands[0]));
+    return arith::BitcastOp::create(
+        builder, toFloat ? Type(builder.getF32Type()) : builder.getI32Type(),
+        toFloat ? asInteger(builder, operands[0])
+                : asFloat(builder, operands[0]));
   }
   return buildCast(builder, cast<onnx::CastOp>(op), operands[0]);
 }
 
-Value select::buildScalar(OpBuilder &builder, Operation *op,
-                          ValueRange operands) {
+Value select::buildScalar(OpBuilder &body, Operation *op, ValueRange operands) {
+  ImplicitLocOpBuilder builder(op->getLoc(), body);
   Type result = elementType(op->getResult(0));
   if (!isa<onnx::WhereOp>(op)) {
     Value value = buildUnfitted(builder, op, operands);
-    return fitted(builder, op->getLoc(), value, result);
+    return fitted(builder, value, result);
   }
   Value condition = asBool(builder, operands[0]);
   auto part = [&](Value value) {
     return isInteger(op->getResult(0)) ? asInteger(builder, value)
                                        : asFloat(builder, value);
   };
-  return choose(builder, op->getLoc(), condition, part(operands[1]),
-                part(operands[2]));
+  return choose(builder, condition, part(operands[1]), part(operands[2]));
 }

@@ -8,7 +8,7 @@
 #ifndef WSEC_COMPILER_SELECT_SCALARBODY_H
 #define WSEC_COMPILER_SELECT_SCALARBODY_H
 
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 #include <optional>
 #include <string>
@@ -25,10 +25,8 @@ std::optional<std::string> scalarProblem(mlir::Operation *op);
 mlir::Value buildScalar(mlir::OpBuilder &builder, mlir::Operation *op,
                         mlir::ValueRange operands);
 
-mlir::Value buildConstant(mlir::OpBuilder &builder, mlir::Location location,
-                          double value);
-mlir::Value buildInteger(mlir::OpBuilder &builder, mlir::Location location,
-                         int32_t value);
+mlir::Value buildConstant(mlir::ImplicitLocOpBuilder &builder, double value);
+mlir::Value buildInteger(mlir::ImplicitLocOpBuilder &builder, int32_t value);
 
 /// The scalar as f32: 1.0 or 0.0 for a boolean.
 mlir::Value asFloat(mlir::OpBuilder &builder, mlir::Value scalar);

@@ -18,10 +18,10 @@ static arith::IntegerOverflowFlags overflowOf(Operation *op) {
              : arith::IntegerOverflowFlags::none;
 }
 
-Value select::buildIntegerUnary(OpBuilder &builder, onnx::UnaryOp op, Value x) {
-  Location location = op.getLoc();
-  Integers of{builder, location};
-  Value zero = buildInteger(builder, location, 0);
+Value select::buildIntegerUnary(ImplicitLocOpBuilder &builder, onnx::UnaryOp op,
+                                Value x) {
+  Integers of{builder};
+  Value zero = buildInteger(builder, 0);
   if (getElementTypeOrSelf(op.getX()).isUnsignedInteger(32)) {
     if (op.getKind() == onnx::UnaryKind::Abs)
       return x;
@@ -30,37 +30,33 @@ Value select::buildIntegerUnary(OpBuilder &builder, onnx::UnaryOp op, Value x) {
                        of.constant(1));
   }
   auto is = [&](arith::CmpIPredicate predicate) {
-    return arith::CmpIOp::create(builder, location, predicate, x, zero);
+    return arith::CmpIOp::create(builder, predicate, x, zero);
   };
   if (op.getKind() == onnx::UnaryKind::Sign) {
     Value below = of.choose(is(arith::CmpIPredicate::slt),
-                            buildInteger(builder, location, -1), zero);
-    return of.choose(is(arith::CmpIPredicate::sgt),
-                     buildInteger(builder, location, 1), below);
+                            buildInteger(builder, -1), zero);
+    return of.choose(is(arith::CmpIPredicate::sgt), buildInteger(builder, 1),
+                     below);
   }
   if (op.getKind() == onnx::UnaryKind::BitNot)
-    return arith::SubIOp::create(builder, location,
-                                 buildInteger(builder, location, -1), x);
-  Value negated =
-      arith::SubIOp::create(builder, location, zero, x, overflowOf(op));
+    return arith::SubIOp::create(builder, buildInteger(builder, -1), x);
+  Value negated = arith::SubIOp::create(builder, zero, x, overflowOf(op));
   return op.getKind() == onnx::UnaryKind::Neg
              ? negated
              : of.choose(is(arith::CmpIPredicate::slt), negated, x);
 }
 
 /// Of integers, with the sign of the divisor or of the dividend.
-static Value integerRemainder(OpBuilder &builder, onnx::BinaryOp op, Value a,
-                              Value b) {
-  Location location = op.getLoc();
-  Integers of{builder, location};
+static Value integerRemainder(ImplicitLocOpBuilder &builder, onnx::BinaryOp op,
+                              Value a, Value b) {
+  Integers of{builder};
   if (getElementTypeOrSelf(op.getA()).isUnsignedInteger(32))
     return of.sub(a, of.mul(of.divUnsigned(a, b), b));
-  Value rest = arith::RemSIOp::create(builder, location, a, b);
+  Value rest = arith::RemSIOp::create(builder, a, b);
   if (op.getKind() == onnx::BinaryKind::Remainder)
     return rest;
   // A product of the signs: of bits that differ in the highest.
-  Value differ =
-      of.isNegative(arith::XOrIOp::create(builder, location, rest, b));
+  Value differ = of.isNegative(arith::XOrIOp::create(builder, rest, b));
   Value isZero = of.compare(arith::CmpIPredicate::eq, rest, of.constant(0));
   return of.choose(isZero, rest, of.choose(differ, of.add(rest, b), rest));
 }
@@ -68,12 +64,11 @@ static Value integerRemainder(OpBuilder &builder, onnx::BinaryOp op, Value a,
 /// Squares of `x`, of which each bit of the exponent takes one or not. One that
 /// no bit is left for is none, so that it does not have to fit. Negative
 /// exponents leave nothing but of 1 and -1.
-static Value integerPower(OpBuilder &builder, onnx::BinaryOp op, Value x,
-                          Value n) {
-  Location location = op.getLoc();
-  Integers of{builder, location};
+static Value integerPower(ImplicitLocOpBuilder &builder, onnx::BinaryOp op,
+                          Value x, Value n) {
+  Integers of{builder};
   auto multiply = [&](Value a, Value b) -> Value {
-    return arith::MulIOp::create(builder, location, a, b, overflowOf(op));
+    return arith::MulIOp::create(builder, a, b, overflowOf(op));
   };
   auto is = [&](arith::CmpIPredicate predicate, Value value, int64_t number) {
     return of.compare(predicate, value, of.constant(number));
@@ -101,16 +96,17 @@ static Value integerPower(OpBuilder &builder, onnx::BinaryOp op, Value x,
   }
   if (exponent >= 0)
     return result ? result : one;
-  Value isUnit = arith::OrIOp::create(builder, location,
-                                      is(arith::CmpIPredicate::eq, base, 1),
-                                      is(arith::CmpIPredicate::eq, base, -1));
+  Value isUnit =
+      arith::OrIOp::create(builder, is(arith::CmpIPredicate::eq, base, 1),
+                           is(arith::CmpIPredicate::eq, base, -1));
   Value none = of.choose(isUnit, result, of.constant(0));
   return of.choose(isFraction, none, result);
 }
 
 /// Shifts by the width or more leave zeros, or the sign.
-static Value shift(OpBuilder &builder, onnx::BinaryOp op, Value x, Value n) {
-  Integers of{builder, op.getLoc()};
+static Value shift(ImplicitLocOpBuilder &builder, onnx::BinaryOp op, Value x,
+                   Value n) {
+  Integers of{builder};
   auto type = cast<IntegerType>(getElementTypeOrSelf(op.getA()));
   const unsigned width = type.getWidth();
   Value inside = of.isLessUnsigned(n, of.constant(width), false);
@@ -132,9 +128,9 @@ static Value shift(OpBuilder &builder, onnx::BinaryOp op, Value x, Value n) {
 }
 
 /// What differs where the highest bit is no sign; nothing for all else.
-static Value buildUnsignedBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
-                                 Value b) {
-  Integers of{builder, op.getLoc()};
+static Value buildUnsignedBinary(ImplicitLocOpBuilder &builder,
+                                 onnx::BinaryOp op, Value a, Value b) {
+  Integers of{builder};
   switch (op.getKind()) {
   case onnx::BinaryKind::Div:
     return of.divUnsigned(a, b);
@@ -151,46 +147,44 @@ static Value buildUnsignedBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
   }
 }
 
-Value select::buildIntegerBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
-                                 Value b) {
-  Location location = op.getLoc();
-  Integers of{builder, location};
+Value select::buildIntegerBinary(ImplicitLocOpBuilder &builder,
+                                 onnx::BinaryOp op, Value a, Value b) {
+  Integers of{builder};
   if (getElementTypeOrSelf(op.getA()).isUnsignedInteger(32))
     if (Value result = buildUnsignedBinary(builder, op, a, b))
       return result;
   if (!a.getType().isInteger(32) || !b.getType().isInteger(32))
     return {};
   auto compareAs = [&](arith::CmpIPredicate predicate) -> Value {
-    return arith::CmpIOp::create(builder, location, predicate, a, b);
+    return arith::CmpIOp::create(builder, predicate, a, b);
   };
   auto compareWith = [&](Value value, int64_t constant) -> Value {
     return arith::CmpIOp::create(
-        builder, location, arith::CmpIPredicate::eq, value,
-        arith::ConstantIntOp::create(builder, location, constant, 32));
+        builder, arith::CmpIPredicate::eq, value,
+        arith::ConstantIntOp::create(builder, constant, 32));
   };
   switch (op.getKind()) {
   case onnx::BinaryKind::Add:
-    return arith::AddIOp::create(builder, location, a, b, overflowOf(op));
+    return arith::AddIOp::create(builder, a, b, overflowOf(op));
   case onnx::BinaryKind::Sub:
-    return arith::SubIOp::create(builder, location, a, b, overflowOf(op));
+    return arith::SubIOp::create(builder, a, b, overflowOf(op));
   case onnx::BinaryKind::Mul:
-    return arith::MulIOp::create(builder, location, a, b, overflowOf(op));
+    return arith::MulIOp::create(builder, a, b, overflowOf(op));
   case onnx::BinaryKind::Div: {
-    Value quotient = arith::DivSIOp::create(builder, location, a, b);
+    Value quotient = arith::DivSIOp::create(builder, a, b);
     if (overflowOf(op) == arith::IntegerOverflowFlags::none)
       return quotient;
     // The least integer over -1 has no 32 bits: a negation that may not wrap.
-    Value zero = arith::ConstantIntOp::create(builder, location, 0, 32);
+    Value zero = arith::ConstantIntOp::create(builder, 0, 32);
     Value isNegation = compareWith(b, -1);
-    Value negated =
-        arith::SubIOp::create(builder, location, zero,
-                              of.choose(isNegation, a, zero), overflowOf(op));
+    Value negated = arith::SubIOp::create(
+        builder, zero, of.choose(isNegation, a, zero), overflowOf(op));
     return of.choose(isNegation, negated, quotient);
   }
   case onnx::BinaryKind::Min:
-    return arith::MinSIOp::create(builder, location, a, b);
+    return arith::MinSIOp::create(builder, a, b);
   case onnx::BinaryKind::Max:
-    return arith::MaxSIOp::create(builder, location, a, b);
+    return arith::MaxSIOp::create(builder, a, b);
   case onnx::BinaryKind::Equal:
     return compareAs(arith::CmpIPredicate::eq);
   case onnx::BinaryKind::Less:
@@ -203,11 +197,11 @@ Value select::buildIntegerBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
   case onnx::BinaryKind::Pow:
     return integerPower(builder, op, a, b);
   case onnx::BinaryKind::BitAnd:
-    return arith::AndIOp::create(builder, location, a, b);
+    return arith::AndIOp::create(builder, a, b);
   case onnx::BinaryKind::BitOr:
-    return arith::OrIOp::create(builder, location, a, b);
+    return arith::OrIOp::create(builder, a, b);
   case onnx::BinaryKind::BitXor:
-    return arith::XOrIOp::create(builder, location, a, b);
+    return arith::XOrIOp::create(builder, a, b);
   case onnx::BinaryKind::ShiftLeft:
   case onnx::BinaryKind::ShiftRight:
     return shift(builder, op, a, b);

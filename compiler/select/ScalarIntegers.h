@@ -7,18 +7,18 @@
 
 #include "dialects/onnx/Onnx.h"
 
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace wsec::select {
 
 /// Neg, Abs, Sign or BitNot. Subtracting says where a negated integer does not
 /// fit.
-mlir::Value buildIntegerUnary(mlir::OpBuilder &builder, onnx::UnaryOp op,
-                              mlir::Value x);
+mlir::Value buildIntegerUnary(mlir::ImplicitLocOpBuilder &builder,
+                              onnx::UnaryOp op, mlir::Value x);
 
 /// Nothing for what is no function of two integers.
-mlir::Value buildIntegerBinary(mlir::OpBuilder &builder, onnx::BinaryOp op,
-                               mlir::Value a, mlir::Value b);
+mlir::Value buildIntegerBinary(mlir::ImplicitLocOpBuilder &builder,
+                               onnx::BinaryOp op, mlir::Value a, mlir::Value b);
 
 } // namespace wsec::select
 

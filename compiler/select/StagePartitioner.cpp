@@ -12,7 +12,6 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 using namespace wsec;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/values/AttentionMask.h"
+#include "compiler/values/Refused.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -106,10 +107,8 @@ Value wsec::values::maskOfRank4(OpBuilder &builder, Location loc, Value mask,
              merged == extents.batch * extents.heads && extents.heads != 1) {
     rank4 = {extents.batch, extents.heads, shape[lead], shape[lead + 1]};
   } else {
-    if (merged != 1 && extents.heads != 1) {
-      why = "the mask has merged batch and head dimensions";
-      return nullptr;
-    }
+    if (merged != 1 && extents.heads != 1)
+      return because(why, "the mask has merged batch and head dimensions");
     // Heads are batch elements here, for which the mask repeats.
     if (merged != 1 && merged != extents.batch) {
       Shape repeated(scores.take_front(lead));
@@ -120,10 +119,8 @@ Value wsec::values::maskOfRank4(OpBuilder &builder, Location loc, Value mask,
     }
     rank4 = {merged, 1, shape[lead], shape[lead + 1]};
   }
-  if (rank4[3] != extents.keys) {
-    why = "the mask does not differ between keys";
-    return nullptr;
-  }
+  if (rank4[3] != extents.keys)
+    return because(why, "the mask does not differ between keys");
   return reshapeMask(builder, loc, mask, rank4);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/values/Facts.h"
+#include "compiler/values/ElementTypes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "runtime/files/InputFile.h"
 #include "runtime/files/ProceduralFile.h"
@@ -154,101 +155,34 @@ std::string wsec::values::printShape(ArrayRef<int64_t> shape) {
 }
 
 std::optional<ElementType> wsec::values::elementTypeOf(Type type) {
-  if (type.isF16())
-    return ElementType::Float16;
-  if (type.isBF16())
-    return ElementType::BFloat16;
-  if (type.isF32())
-    return ElementType::Float32;
-  if (type.isF64())
-    return ElementType::Float64;
-  if (isa<Float4E2M1FNType>(type))
-    return ElementType::Float4E2M1FN;
-  if (isa<Float8E4M3FNType>(type))
-    return ElementType::Float8E4M3FN;
-  if (isa<Float8E4M3FNUZType>(type))
-    return ElementType::Float8E4M3FNUZ;
-  if (isa<Float8E5M2Type>(type))
-    return ElementType::Float8E5M2;
-  if (isa<Float8E5M2FNUZType>(type))
-    return ElementType::Float8E5M2FNUZ;
-  if (isa<Float8E8M0FNUType>(type))
-    return ElementType::Float8E8M0FNU;
-  auto integer = dyn_cast<IntegerType>(type);
-  if (!integer)
-    return std::nullopt;
-  bool isUnsigned = integer.isUnsigned();
-  switch (integer.getWidth()) {
-  case 1:
-    return ElementType::Bool;
-  case 2:
-    return isUnsigned ? ElementType::UInt2 : ElementType::Int2;
-  case 4:
-    return isUnsigned ? ElementType::UInt4 : ElementType::Int4;
-  case 8:
-    return isUnsigned ? ElementType::UInt8 : ElementType::Int8;
-  case 16:
-    return isUnsigned ? ElementType::UInt16 : ElementType::Int16;
-  case 32:
-    return isUnsigned ? ElementType::UInt32 : ElementType::Int32;
-  case 64:
-    return isUnsigned ? ElementType::UInt64 : ElementType::Int64;
-  default:
-    return std::nullopt;
-  }
+#define WSEC_FLOAT(Name, bits, semantics)                                      \
+  if (isa<Name##Type>(type))                                                   \
+    return ElementType::Name;
+  WSEC_FLOAT_TYPES(WSEC_FLOAT)
+#undef WSEC_FLOAT
+  // A bit is a truth value, whatever its sign.
+#define WSEC_INTEGER(Name, bits, signedness)                                   \
+  if (IntegerType::signedness == IntegerType::Unsigned                         \
+          ? type.isUnsignedInteger(bits)                                       \
+          : type.isInteger(bits) && (bits == 1 || !type.isUnsignedInteger()))  \
+    return ElementType::Name;
+  WSEC_INTEGER_TYPES(WSEC_INTEGER)
+#undef WSEC_INTEGER
+  return std::nullopt;
 }
 
 Type wsec::values::toMlirType(MLIRContext *context, ElementType type) {
-  auto unsignedType = [&](unsigned width) {
-    return IntegerType::get(context, width, IntegerType::Unsigned);
-  };
   switch (type) {
-  case ElementType::Float4E2M1FN:
-    return Float4E2M1FNType::get(context);
-  case ElementType::Float8E4M3FN:
-    return Float8E4M3FNType::get(context);
-  case ElementType::Float8E4M3FNUZ:
-    return Float8E4M3FNUZType::get(context);
-  case ElementType::Float8E5M2:
-    return Float8E5M2Type::get(context);
-  case ElementType::Float8E5M2FNUZ:
-    return Float8E5M2FNUZType::get(context);
-  case ElementType::Float8E8M0FNU:
-    return Float8E8M0FNUType::get(context);
-  case ElementType::Int2:
-    return IntegerType::get(context, 2);
-  case ElementType::Int4:
-    return IntegerType::get(context, 4);
-  case ElementType::UInt2:
-    return unsignedType(2);
-  case ElementType::UInt4:
-    return unsignedType(4);
-  case ElementType::Float16:
-    return Float16Type::get(context);
-  case ElementType::BFloat16:
-    return BFloat16Type::get(context);
-  case ElementType::Float32:
-    return Float32Type::get(context);
-  case ElementType::Float64:
-    return Float64Type::get(context);
-  case ElementType::Bool:
-    return IntegerType::get(context, 1);
-  case ElementType::Int8:
-    return IntegerType::get(context, 8);
-  case ElementType::Int16:
-    return IntegerType::get(context, 16);
-  case ElementType::Int32:
-    return IntegerType::get(context, 32);
-  case ElementType::Int64:
-    return IntegerType::get(context, 64);
-  case ElementType::UInt8:
-    return unsignedType(8);
-  case ElementType::UInt16:
-    return unsignedType(16);
-  case ElementType::UInt32:
-    return unsignedType(32);
-  case ElementType::UInt64:
-    return unsignedType(64);
+#define WSEC_FLOAT(Name, bits, semantics)                                      \
+  case ElementType::Name:                                                      \
+    return Name##Type::get(context);
+    WSEC_FLOAT_TYPES(WSEC_FLOAT)
+#undef WSEC_FLOAT
+#define WSEC_INTEGER(Name, bits, signedness)                                   \
+  case ElementType::Name:                                                      \
+    return IntegerType::get(context, bits, IntegerType::signedness);
+    WSEC_INTEGER_TYPES(WSEC_INTEGER)
+#undef WSEC_INTEGER
   }
   llvm_unreachable("unknown element type");
 }

@@ -35,7 +35,58 @@ public:
   }
   /// With a scalar on the right.
   mlir::Value binary(onnx::BinaryKind kind, mlir::Value a, double b) {
-    return binary(kind, a, scalarLike(build, loc(), a, b));
+    return binary(kind, a, scalarLike(a, b));
+  }
+
+  // A function of one value, as n.sqrt(x).
+#define WSEC_OF_ONE(name, Kind)                                                \
+  mlir::Value name(mlir::Value x) { return unary(onnx::UnaryKind::Kind, x); }
+#define WSEC_FUNCTION(Name, name, numbers, software, words, value)             \
+  WSEC_OF_ONE(name, Name)
+#include "runtime/program/Opcodes.def"
+  WSEC_OF_ONE(neg, Neg)
+  WSEC_OF_ONE(abs, Abs)
+  WSEC_OF_ONE(sign, Sign)
+  WSEC_OF_ONE(round, Round)
+  WSEC_OF_ONE(sigmoid, Sigmoid)
+  WSEC_OF_ONE(reciprocal, Reciprocal)
+  WSEC_OF_ONE(rsqrt, Rsqrt)
+  WSEC_OF_ONE(logicalNot, Not)
+  WSEC_OF_ONE(bitNot, BitNot)
+#undef WSEC_OF_ONE
+
+  // A function of two values, or of one and a scalar, as n.add(a, b).
+#define WSEC_OF_TWO(name, Kind)                                                \
+  mlir::Value name(mlir::Value a, mlir::Value b) {                             \
+    return binary(onnx::BinaryKind::Kind, a, b);                               \
+  }                                                                            \
+  mlir::Value name(mlir::Value a, double b) {                                  \
+    return binary(onnx::BinaryKind::Kind, a, b);                               \
+  }
+  WSEC_OF_TWO(add, Add)
+  WSEC_OF_TWO(sub, Sub)
+  WSEC_OF_TWO(mul, Mul)
+  WSEC_OF_TWO(div, Div)
+  WSEC_OF_TWO(min, Min)
+  WSEC_OF_TWO(max, Max)
+  WSEC_OF_TWO(pow, Pow)
+  WSEC_OF_TWO(mod, Mod)
+  WSEC_OF_TWO(equal, Equal)
+  WSEC_OF_TWO(less, Less)
+  WSEC_OF_TWO(lessOrEqual, LessOrEqual)
+  WSEC_OF_TWO(logicalAnd, And)
+  WSEC_OF_TWO(logicalOr, Or)
+#undef WSEC_OF_TWO
+
+  /// A constant; null if its elements are too many to copy.
+  mlir::Value materialize(const Fact &fact) {
+    return values::materialize(build, loc(), fact, name());
+  }
+  mlir::Value materialize(Tensor tensor) {
+    return values::materialize(build, loc(), std::move(tensor));
+  }
+  mlir::Value scalarLike(mlir::Value like, double value) {
+    return values::scalarLike(build, loc(), like, value);
   }
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape) {
     return reshapeTo(build, loc(), x, shape, name());

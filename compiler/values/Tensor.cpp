@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/values/Tensor.h"
+#include "compiler/values/ElementTypes.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -9,49 +13,35 @@ using namespace wsec::values;
 using llvm::APFloat;
 using llvm::ArrayRef;
 
+static int64_t bitsOf(ElementType type) {
+  switch (type) {
+#define WSEC_BITS(Name, bits, as)                                              \
+  case ElementType::Name:                                                      \
+    return bits;
+    WSEC_FLOAT_TYPES(WSEC_BITS)
+    WSEC_INTEGER_TYPES(WSEC_BITS)
+#undef WSEC_BITS
+  }
+  llvm_unreachable("unknown element type");
+}
+
 bool wsec::values::isFloat(ElementType type) {
   switch (type) {
-  case ElementType::Float16:
-  case ElementType::BFloat16:
-  case ElementType::Float32:
-  case ElementType::Float64:
+#define WSEC_CASE(Name, bits, semantics) case ElementType::Name:
+    WSEC_FLOAT_TYPES(WSEC_CASE)
+#undef WSEC_CASE
     return true;
   default:
-    return isSmallFloat(type);
+    return false;
   }
 }
 
 bool wsec::values::isSmallFloat(ElementType type) {
-  return (type >= ElementType::Float8E4M3FN &&
-          type <= ElementType::Float8E5M2FNUZ) ||
-         type == ElementType::Float4E2M1FN ||
-         type == ElementType::Float8E8M0FNU;
+  return isFloat(type) && bitsOf(type) <= 8;
 }
 
 int64_t wsec::values::storedBytes(ElementType type) {
-  if (isSmallFloat(type))
-    return 1;
-  switch (type) {
-  case ElementType::Int2:
-  case ElementType::Int4:
-  case ElementType::UInt2:
-  case ElementType::UInt4:
-  case ElementType::Bool:
-  case ElementType::Int8:
-  case ElementType::UInt8:
-    return 1;
-  case ElementType::Float16:
-  case ElementType::BFloat16:
-  case ElementType::Int16:
-  case ElementType::UInt16:
-    return 2;
-  case ElementType::Float32:
-  case ElementType::Int32:
-  case ElementType::UInt32:
-    return 4;
-  default:
-    return 8;
-  }
+  return std::max<int64_t>(1, bitsOf(type) / 8);
 }
 
 std::optional<ElementType> wsec::values::elementTypeOfOnnx(int64_t number) {
@@ -65,22 +55,13 @@ std::optional<ElementType> wsec::values::elementTypeOfOnnx(int64_t number) {
 
 static const llvm::fltSemantics &semanticsOf(ElementType type) {
   switch (type) {
-  case ElementType::Float4E2M1FN:
-    return APFloat::Float4E2M1FN();
-  case ElementType::Float8E4M3FN:
-    return APFloat::Float8E4M3FN();
-  case ElementType::Float8E4M3FNUZ:
-    return APFloat::Float8E4M3FNUZ();
-  case ElementType::Float8E5M2:
-    return APFloat::Float8E5M2();
-  case ElementType::Float8E5M2FNUZ:
-    return APFloat::Float8E5M2FNUZ();
-  case ElementType::Float8E8M0FNU:
-    return APFloat::Float8E8M0FNU();
-  case ElementType::Float16:
-    return APFloat::IEEEhalf();
+#define WSEC_SEMANTICS(Name, bits, semantics)                                  \
+  case ElementType::Name:                                                      \
+    return APFloat::semantics();
+    WSEC_FLOAT_TYPES(WSEC_SEMANTICS)
+#undef WSEC_SEMANTICS
   default:
-    return APFloat::BFloat();
+    llvm_unreachable("not a float");
   }
 }
 
@@ -103,33 +84,25 @@ double wsec::values::roundTo(ElementType type, double value) {
   return number.convertToDouble();
 }
 
-int64_t wsec::values::wrapTo(ElementType type, int64_t value) {
+static bool isUnsigned(ElementType type) {
+  enum { Signless, Unsigned };
   switch (type) {
-  case ElementType::Bool:
-    return value != 0;
-  case ElementType::Int8:
-    return int8_t(value);
-  case ElementType::Int16:
-    return int16_t(value);
-  case ElementType::Int32:
-    return int32_t(value);
-  case ElementType::Int4:
-    return int8_t(uint64_t(value) << 4) >> 4;
-  case ElementType::Int2:
-    return int8_t(uint64_t(value) << 6) >> 6;
-  case ElementType::UInt4:
-    return value & 15;
-  case ElementType::UInt2:
-    return value & 3;
-  case ElementType::UInt8:
-    return uint8_t(value);
-  case ElementType::UInt16:
-    return uint16_t(value);
-  case ElementType::UInt32:
-    return uint32_t(value);
+#define WSEC_UNSIGNED(Name, bits, signedness)                                  \
+  case ElementType::Name:                                                      \
+    return signedness == Unsigned;
+    WSEC_INTEGER_TYPES(WSEC_UNSIGNED)
+#undef WSEC_UNSIGNED
   default:
-    return value;
+    return false;
   }
+}
+
+int64_t wsec::values::wrapTo(ElementType type, int64_t value) {
+  if (type == ElementType::Bool)
+    return value != 0;
+  const auto bits = unsigned(bitsOf(type));
+  return isUnsigned(type) ? value & llvm::maskTrailingOnes<uint64_t>(bits)
+                          : llvm::SignExtend64(value, bits);
 }
 
 int64_t wsec::values::truncate(double value) {

@@ -52,10 +52,10 @@ bool tools::compileTraining(const TrainingProgram &training,
   if (training.precision == "f16")
     options.training.lossScale = runtime::lossScaleName;
   options.training.labelSmoothing = training.labelSmoothing;
-  options.sparsity = training.sparsity;
-  options.sparsityMethod = "topk"; // the others are 0
-  options.sparsitySeed = int64_t(training.seed);
-  options.sparsityFilter = training.sparsityFilter;
+  options.sparse.sparsity = training.sparsity;
+  options.sparse.method = "topk"; // the others are 0
+  options.sparse.seed = int64_t(training.seed);
+  llvm::append_range(options.sparse.filter, training.sparsityFilter);
   if (program.empty()) {
     options.stopAfter = Phase::Select;
     options.printsIR = false;

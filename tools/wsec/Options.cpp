@@ -485,11 +485,11 @@ static bool readSparsity(const Flags &flags, CompileOptions &options) {
     return usageError("--sparsity: records of weights hold f32; leave out "
                       "--precision=" +
                       flags.precision);
-  options.sparsity = flags.sparsity;
-  options.sparsityMethod = flags.sparsityMethod;
-  options.sparsitySeed = flags.sparsitySeed;
-  options.sparsityFilter.assign(flags.sparsityFilter.begin(),
-                                flags.sparsityFilter.end());
+  options.sparse.sparsity = flags.sparsity;
+  options.sparse.method = flags.sparsityMethod;
+  options.sparse.seed = flags.sparsitySeed;
+  options.sparse.filter.assign(flags.sparsityFilter.begin(),
+                               flags.sparsityFilter.end());
   return true;
 }
 

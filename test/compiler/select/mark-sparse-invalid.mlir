@@ -4,7 +4,7 @@
 // RUN: not wse-opt %s --wse-mark-sparse='sparsity=0.5 filter=[w' 2>&1 | FileCheck %s --check-prefix=GLOB
 // RUN: not wse-opt %s --wse-mark-sparse='sparsity=0.5' 2>&1 | FileCheck %s --check-prefix=COMMON
 // RUN: not wse-opt %s --wse-mark-sparse='sparsity=0.95 filter=w' 2>&1 | FileCheck %s --check-prefix=NONE
-// RUN: not wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=1x1 sparsity=0.5 sparsity-filter=big})' 2>&1 | FileCheck %s --check-prefix=PIECES
+// RUN: not wse-opt %s --pass-pipeline='builtin.module(wse-mark-sparse{sparsity=0.5 filter=big},wsec-select{mesh=1x1})' 2>&1 | FileCheck %s --check-prefix=PIECES
 
 // SHARE: error: sparsity 1.5{{0*}}{{.*}} is not between 0 and 1: it is the share of weights that count as zero
 // METHOD: error: sparsity method 'magnitude' is neither random nor topk

@@ -1,13 +1,13 @@
 // RUN: split-file %s %t
 // RUN: wse-opt %t/named.mlir --wse-mark-sparse='sparsity=0.75 filter=fc1*' | FileCheck %t/named.mlir --check-prefix=MARK
-// RUN: wse-opt %t/named.mlir --pass-pipeline='builtin.module(wsec-select{mesh=4x3 region=4x3 sparsity=0.75 sparsity-filter=fc1* sparsity-seed=5})' | FileCheck %t/named.mlir --check-prefix=SELECT
+// RUN: wse-opt %t/named.mlir --pass-pipeline='builtin.module(wse-mark-sparse{sparsity=0.75 filter=fc1* seed=5},wsec-select{mesh=4x3 region=4x3})' | FileCheck %t/named.mlir --check-prefix=SELECT
 // RUN: wse-opt %t/named.mlir --wse-mark-sparse='sparsity=0.5 method=topk filter=w2,*up*' | FileCheck %t/named.mlir --check-prefix=BOTH
 // RUN: wse-opt %t/named.mlir --wse-mark-sparse | FileCheck %t/named.mlir --check-prefix=DENSE
 // RUN: wse-opt %t/common.mlir --wse-mark-sparse='sparsity=0.9' | FileCheck %t/common.mlir
 // RUN: wse-opt %t/trains.mlir --wse-mark-sparse='sparsity=0.75 method=topk filter=fc1*' | FileCheck %t/trains.mlir
 // RUN: wse-opt %t/frozen.mlir --wse-mark-sparse='sparsity=0.75 filter=fc1' | FileCheck %t/frozen.mlir
 // RUN: not wse-opt %t/trains.mlir --wse-mark-sparse='sparsity=0.75 filter=fc1' 2>&1 | FileCheck %t/trains.mlir --check-prefix=RANDOM
-// RUN: wse-opt %t/trains.mlir --pass-pipeline='builtin.module(wsec-select{mesh=4x3 region=4x3 sparsity=0.75 sparsity-method=topk sparsity-filter=fc1})' | FileCheck %t/trains.mlir --check-prefix=KERNELS
+// RUN: wse-opt %t/trains.mlir --pass-pipeline='builtin.module(wse-mark-sparse{sparsity=0.75 method=topk filter=fc1},wsec-select{mesh=4x3 region=4x3})' | FileCheck %t/trains.mlir --check-prefix=KERNELS
 
 //--- named.mlir
 
