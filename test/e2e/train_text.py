@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The language model of wsec.manual, 0.8 million parameters on 32x32 PEs, learns from the manual of Python; its curve is held
-against that of PyTorch, which evaluates the same graph in f64, and the time of a step against PyTorch's in f32.
+"""A language model of wsec.manual learns from the manual of Python; its curve is held against that of PyTorch, which evaluates
+the same graph in f64, and the time of a step against PyTorch's in f32.
 
-Usage: train_text.py WORK STEPS [--mpi=N] [--svg=FILE] [flags of wsec train]. --mpi also trains in N processes, with the same bits;
---svg draws both curves.
+Usage: train_text.py WORK STEPS [--size=small|large] [--of=FOLDER] [--mpi=N] [--svg=FILE] [flags of wsec train]. --of compares the
+first STEPS of the run that python -m wsec.manual --folder=FOLDER has made; --mpi also trains in N processes, with the
+same bits; --svg draws both curves.
 """
 
 import json
 import math
+import os
 import shutil
 import subprocess
 import sys
@@ -23,18 +25,21 @@ from onnx import numpy_helper
 import torch_graph
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+os.environ.setdefault("WSEC_PYTHON", sys.executable)
+os.environ.setdefault("PYTHONPATH", sys.path[0])
 from wsec import manual  # noqa: E402
+from wsec.tokens import tokens_of  # noqa: E402
 
 TOLERANCE = 1e-3
 
 
-def rate(step, steps):
+def rate(run, step, steps):
     if step < manual.WARMUP:
-        return manual.RATE * step / manual.WARMUP
-    return manual.RATE * (1 + math.cos(math.pi * (step - manual.WARMUP) / max(1, steps - manual.WARMUP))) / 2
+        return run.rate * step / manual.WARMUP
+    return run.rate * (1 + math.cos(math.pi * (step - manual.WARMUP) / max(1, steps - manual.WARMUP))) / 2
 
 
-def expected(path, text, steps, of):
+def expected(path, text, run, steps, of):
     """Losses of the first `steps` of a run of `of`, and seconds of the fastest step."""
     graph = onnx.load(path).graph
     parameters = {i.name: torch_graph.tensor(numpy_helper.to_array(i)).requires_grad_() for i in graph.initializer}
@@ -42,15 +47,15 @@ def expected(path, text, steps, of):
     losses, seconds = [], math.inf
     for step in range(steps):
         began = time.monotonic()
-        starts = [(step * manual.BATCH + j) * manual.SEQUENCE for j in range(manual.BATCH)]
-        ids = torch.tensor(np.array([text[s:s + manual.SEQUENCE + 1] for s in starts]).astype("i8"))
+        starts = [(step * run.batch + j) * run.sequence for j in range(run.batch)]
+        ids = torch.tensor(np.array([text[s:s + run.sequence + 1] for s in starts]).astype("i8"))
         values = torch_graph.evaluate(graph, {graph.input[0].name: ids[:, :-1], **parameters})
         loss = torch.nn.functional.cross_entropy(values[graph.output[0].name].flatten(0, 1), ids[:, 1:].flatten())
         losses.append(loss.item())
         rule.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters.values(), manual.CLIP)
-        rule.param_groups[0]["lr"] = rate(step, of)
+        rule.param_groups[0]["lr"] = rate(run, step, of)
         rule.step()
         seconds = min(seconds, time.monotonic() - began)
     return losses, seconds
@@ -66,9 +71,9 @@ def checked(step):
         assert abs(off) <= 0.1, part
 
 
-def train(work, steps, processes, flags):
+def train(work, run, steps, processes, flags):
     """Its history."""
-    manual.write(work)
+    manual.write(work, run)
     launcher = ["mpirun", "-np", processes] if processes else []
     result = subprocess.run([*launcher, "wsec", "train", "run.yaml", f"--steps={steps}", "--report=report.json", *flags], cwd=work, check=False, text=True,
                             stdout=subprocess.PIPE)
@@ -77,30 +82,48 @@ def train(work, steps, processes, flags):
     return manual.history(work)
 
 
+def tokens(folder, run):
+    if not run.has_pieces:
+        return np.fromfile(folder / "manual.txt", "u1")
+    return np.tile(tokens_of(folder / "manual.txt", folder / "tokenizer.json"), 2)
+
+
 def main():
     work, steps = Path(sys.argv[1]).absolute(), int(sys.argv[2])
     shutil.rmtree(work, ignore_errors=True)
-    mine = {flag.split("=")[0]: flag.split("=", 1)[1] for flag in sys.argv[3:] if flag.startswith(("--mpi=", "--svg="))}
-    flags = [f"--cache={work / 'programs'}", *(flag for flag in sys.argv[3:] if flag.split("=")[0] not in mine)]
-    history = train(work, steps, None, flags)
+    own = ("--mpi=", "--svg=", "--size=", "--of=")
+    mine = {flag.split("=")[0]: flag.split("=", 1)[1] for flag in sys.argv[3:] if flag.startswith(own)}
+    flags = [f"--cache={work / 'programs'}", *(flag for flag in sys.argv[3:] if not flag.startswith(own))]
+    run, folder = manual.RUNS[mine.get("--size", "small")], work
+    if "--of" in mine:
+        folder = Path(mine["--of"])
+        history = manual.history(folder)
+        assert (folder / "run.yaml").read_text() == run.config()
+        subprocess.run(["wsec", "train", "run.yaml", "--steps=1", f"--log={work / 'log.jsonl'}", f"--checkpoint-dir={work}", *flags], cwd=folder,
+                       check=True, stdout=subprocess.DEVNULL)
+    else:
+        history = train(work, run, steps, None, flags)
     if "--mpi" in mine:
-        assert train(work / "mpi", steps, mine["--mpi"], flags).losses == history.losses
+        assert train(work / "mpi", run, steps, mine["--mpi"], flags).losses == history.losses
         print(f"{mine['--mpi']} processes: the same losses")
-    text = np.fromfile(work / "manual.txt", "u1")
+    text = tokens(folder, run)
     model = next((work / "programs").glob("*.onnx"))
-    wanted, _ = expected(model, text, steps, steps)
+    total = run.steps if "--of" in mine else steps
+    wanted, _ = expected(model, text, run, steps, total)
     torch_graph.FLOAT = torch.float32
-    _, own = expected(model, text, min(steps, 10), steps)
-    off = [abs(a - b) for a, b in zip(history.losses, wanted)]
+    _, own = expected(model, text, run, min(steps, 10), total)
+    losses = history.losses[:steps]
+    off = [abs(a - b) for a, b in zip(losses, wanted)]
     last = slice(-min(steps, 20), None)
-    step = min(manual.BATCH / entry["samples_per_second"] for entry in history.steps)
-    checked(json.loads((work / "report.json").read_text())["training"]["step"])
-    print(f"{len(history.losses)} steps: loss {history.losses[0]:.4f} to {history.losses[-1]:.4f}, "
-          f"{np.mean(history.losses[last]):.3f} over the last {len(off[last])}, off by at most {max(off):.1e}; the fastest step "
+    step = min(run.batch / entry["samples_per_second"] for entry in history.steps)
+    if "--of" not in mine:
+        checked(json.loads((work / "report.json").read_text())["training"]["step"])
+    print(f"{len(losses)} steps: loss {losses[0]:.4f} to {losses[-1]:.4f}, "
+          f"{np.mean(losses[last]):.3f} over the last {len(off[last])}, off by at most {max(off):.1e}; the fastest step "
           f"{step:.2f} s, PyTorch's {own:.2f} s")
     if "--svg" in mine:
         Path(mine["--svg"]).write_text(history.svg(beside={"PyTorch": wanted}) + "\n")
-    assert len(history.losses) == steps and max(off) <= TOLERANCE, max(off)
+    assert len(losses) == steps and max(off) <= TOLERANCE, max(off)
 
 
 if __name__ == "__main__":
