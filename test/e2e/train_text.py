@@ -31,6 +31,8 @@ from wsec import manual  # noqa: E402
 from wsec.tokens import tokens_of  # noqa: E402
 
 TOLERANCE = 1e-3
+# Of a run so long that rounding grows in it, the mean of the last losses; PyTorch in f32 is as far from itself in f64.
+MEAN_TOLERANCE = 0.05
 
 
 def rate(run, step, steps):
@@ -123,7 +125,14 @@ def main():
           f"{step:.2f} s, PyTorch's {own:.2f} s")
     if "--svg" in mine:
         Path(mine["--svg"]).write_text(history.svg(beside={"PyTorch": wanted}) + "\n")
-    assert len(losses) == steps and max(off) <= TOLERANCE, max(off)
+    assert len(losses) == steps
+    if "--of" not in mine:
+        assert max(off) <= TOLERANCE, max(off)
+        return
+    near = next((i for i, far in enumerate(off) if far > TOLERANCE), steps)
+    print(f"within {TOLERANCE} for {near} steps, the first ones by at most {max(off[:near], default=math.inf):.1e}; the means of the "
+          f"last 100 losses are {np.mean(losses[-100:]):.4f} and {np.mean(wanted[-100:]):.4f}")
+    assert near >= min(steps, 20) and abs(np.mean(losses[-100:]) - np.mean(wanted[-100:])) <= MEAN_TOLERANCE
 
 
 if __name__ == "__main__":
