@@ -68,8 +68,8 @@ struct Chain {
   Value begins, inner, ends;
   Affine onward, incoming;
 
-  void combine(RoutineBuilder &b, Opcode opcode, StringRef buffer,
-               Affine words) const {
+  void combine(RoutineBuilder &b, Opcode opcode, StringRef buffer, Affine words,
+               const Combined *at = nullptr) const {
     Operand mine = Operand::memory(buffer, 0, {1});
     Operand arriving = Operand::fabric(incoming);
     b.where(begins, [&] {
@@ -78,7 +78,12 @@ struct Chain {
     b.where(inner, [&] {
       b.vector(opcode, {words}, Operand::fabric(onward), {mine, arriving});
     });
-    b.where(ends, [&] { b.vector(opcode, {words}, mine, {mine, arriving}); });
+    b.where(ends, [&] {
+      if (!at)
+        return b.vector(opcode, {words}, mine, {mine, arriving});
+      arriving.depth = unsigned(at->extents.size());
+      b.vector(opcode, at->extents, at->kept, {at->own, arriving});
+    });
   }
 };
 
@@ -190,7 +195,7 @@ double allReduceCycles(const Machine &machine, double words) {
 }
 
 void reduceGroups(RoutineBuilder &b, const PEGroups &groups, Opcode opcode,
-                  StringRef buffer, Affine words) {
+                  StringRef buffer, Affine words, const Combined *at) {
   if (groups.used == 1)
     return;
   ScalarBuilder &s = b.scalars();
@@ -208,12 +213,13 @@ void reduceGroups(RoutineBuilder &b, const PEGroups &groups, Opcode opcode,
                     : s.constant(0);
   chain.onward = place.onward;
   chain.incoming = place.incoming;
-  chain.combine(b, opcode, buffer, words);
+  chain.combine(b, opcode, buffer, words, at);
 }
 
-/// Of the roots, into the buffer of column 0.
+/// Of the roots, into the buffer of column 0, or where `at` says.
 static void reduceRoots(RoutineBuilder &b, const PEGroups &groups,
-                        Opcode opcode, StringRef buffer, Affine words) {
+                        Opcode opcode, StringRef buffer, Affine words,
+                        const Combined *at) {
   ScalarBuilder &s = b.scalars();
   const int64_t pitch = groups.pitch;
   const int64_t lastRoot = (b.width() - 1) / pitch * pitch;
@@ -228,7 +234,7 @@ static void reduceRoots(RoutineBuilder &b, const PEGroups &groups,
           : s.constant(0);
   chain.onward = b.parityColor(StreamPattern::RootWest, parity);
   chain.incoming = b.parityColor(StreamPattern::RootWest, s.logicalNot(parity));
-  chain.combine(b, opcode, buffer, words);
+  chain.combine(b, opcode, buffer, words, at);
 }
 
 void castGroups(RoutineBuilder &b, const PEGroups &groups, StringRef buffer,
@@ -250,13 +256,13 @@ void castGroups(RoutineBuilder &b, const PEGroups &groups, StringRef buffer,
 }
 
 void reduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer, Affine words,
-               int64_t most) {
+               int64_t most, const Combined *at) {
   const PEGroups row = PEGroups::wholeRow(b.machine());
   if (!inTwoPhases(b.machine(), double(most)))
-    return reduceGroups(b, row, opcode, buffer, words);
+    return reduceGroups(b, row, opcode, buffer, words, at);
   const PEGroups groups = {twoPhasePitch(b.width()), row.cast};
   reduceGroups(b, groups, opcode, buffer, words);
-  reduceRoots(b, groups, opcode, buffer, words);
+  reduceRoots(b, groups, opcode, buffer, words, at);
 }
 
 void allReduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer,

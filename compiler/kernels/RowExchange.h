@@ -58,10 +58,19 @@ void multicastRow(RoutineBuilder &builder, const Tile &tile,
 /// The cycles of that, of so many words in a row.
 double multicastRowCycles(const Machine &machine, double words);
 
+/// What the end of a chain makes of the words that arrive, over `extents`,
+/// instead of combining them with its buffer in place: kept[..] of own[..] and
+/// these.
+struct Combined {
+  llvm::SmallVector<pe::Affine> extents;
+  pe::Operand kept, own;
+};
+
 /// Combines `words` words at `buffer` over the PEs of each group with `opcode`:
-/// a chain to the root, into its buffer.
+/// a chain to the root, into its buffer, or as `at` says.
 void reduceGroups(RoutineBuilder &builder, const PEGroups &groups,
-                  pe::Opcode opcode, llvm::StringRef buffer, pe::Affine words);
+                  pe::Opcode opcode, llvm::StringRef buffer, pe::Affine words,
+                  const Combined *at = nullptr);
 
 /// Sends `words` words at `buffer` of each root to `result` of its group.
 void castGroups(RoutineBuilder &builder, const PEGroups &groups,
@@ -83,9 +92,10 @@ void allReduceRow(RoutineBuilder &builder, pe::Opcode opcode,
                   pe::Affine words, int64_t most,
                   llvm::function_ref<void()> finish);
 
-/// The reduction of that alone, into the buffer of column 0.
+/// The reduction of that alone, into the buffer of column 0, or as `at` says.
 void reduceRow(RoutineBuilder &builder, pe::Opcode opcode,
-               llvm::StringRef buffer, pe::Affine words, int64_t most);
+               llvm::StringRef buffer, pe::Affine words, int64_t most,
+               const Combined *at = nullptr);
 /// Its cycles.
 double reduceRowCycles(const Machine &machine, double words);
 

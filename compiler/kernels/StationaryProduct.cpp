@@ -303,23 +303,27 @@ void StationaryWriter::multiplyInTurns(int64_t tokens) {
 /// they were: each ends no further on than it began.
 void StationaryWriter::sumRow(int64_t tokens) {
   const Affine words = Affine(rowFeatures) * tokens;
-  if (shape.inPhases(b.machine()))
-    reduceRow(b, Opcode::Add, sums, words, shape.mostSums());
-  else
-    reduceGroups(b, PEGroups::wholeRow(b.machine()), Opcode::Add, sums, words);
-  if (!shape.isNarrow())
-    return;
   const int64_t row = 2 * shape.wordsOf(tokens);
-  const std::string rounded = b.halvesOf(sums, shape.element);
-  b.where(s.equal(s.px(), 0), [&] {
-    b.vector(Opcode::Mov, {rowFeatures, tokens},
-             Operand::memory(rounded, 0, {row, 1}),
-             {Operand::memory(sums, 0, {tokens, 1})});
-    if (row != tokens)
+  std::string rounded;
+  std::optional<Combined> at;
+  if (shape.isNarrow()) {
+    rounded = b.halvesOf(sums, shape.element);
+    at = {{rowFeatures, tokens},
+          Operand::memory(rounded, 0, {row, 1}),
+          Operand::memory(sums, 0, {tokens, 1})};
+  }
+  const Combined *end = at ? &*at : nullptr;
+  if (shape.inPhases(b.machine()))
+    reduceRow(b, Opcode::Add, sums, words, shape.mostSums(), end);
+  else
+    reduceGroups(b, PEGroups::wholeRow(b.machine()), Opcode::Add, sums, words,
+                 end);
+  if (at && row != tokens)
+    b.where(s.equal(s.px(), 0), [&] {
       b.vector(Opcode::Mov, {rowFeatures},
                Operand::memory(rounded, tokens, {row}),
                {Operand::immediate(0)});
-  });
+    });
 }
 
 /// Of the row's sums, which the first column multicasts, those of the features
