@@ -94,15 +94,29 @@ Term Tokens::ofEach(Value dy) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
+/// What a value is another shape of, with the same classes; if only these
+/// reshapes read it.
+static Value withoutReshapes(Value logits) {
+  const int64_t classes = shapeOf(logits).back();
+  while (auto reshape = logits.getDefiningOp<onnx::ReshapeOp>()) {
+    Value of = reshape.getX();
+    if (shapeOf(of).empty() || shapeOf(of).back() != classes || !of.hasOneUse())
+      break;
+    logits = of;
+  }
+  return logits;
+}
+
 std::optional<Head> Head::of(onnx::CrossEntropyOp loss, int64_t mostLogits) {
-  auto product = loss.getLogits().getDefiningOp<onnx::MatMulOp>();
+  auto product =
+      withoutReshapes(loss.getLogits()).getDefiningOp<onnx::MatMulOp>();
   auto isConstant = [](Value x) {
     return !x || x.getDefiningOp<onnx::ConstantOp>();
   };
-  if (!product || mostLogits <= 0 || !product.getY().hasOneUse() ||
-      loss.getNormalized() || loss.getWeights() ||
-      !loss.getLabelSmoothing().isZero() || !isConstant(product.getWeight()) ||
-      !isConstant(product.getBias()))
+  if (!product || mostLogits <= 0 || !loss.getLogits().hasOneUse() ||
+      !product.getY().hasOneUse() || loss.getNormalized() ||
+      loss.getWeights() || !loss.getLabelSmoothing().isZero() ||
+      !isConstant(product.getWeight()) || !isConstant(product.getBias()))
     return std::nullopt;
   const int64_t classes = shapeOf(loss.getLogits()).back();
   const int64_t tokens = numElements(shapeOf(loss.getLogits())) / classes;
@@ -113,9 +127,9 @@ std::optional<Head> Head::of(onnx::CrossEntropyOp loss, int64_t mostLogits) {
       llvm::divideCeil(classes, std::max<int64_t>(1, mostLogits / rows));
   if (least <= 1)
     return std::nullopt;
-  // Tiles that are alike share their code.
+  // Tiles that are alike share their code: that is worth an eighth more.
   int64_t tiles = least;
-  while (tiles < 3 * least && classes % tiles != 0)
+  while (8 * tiles < 9 * least && classes % tiles != 0)
     ++tiles;
   if (classes % tiles != 0)
     tiles = llvm::divideCeil(classes, llvm::divideCeil(classes, least));
@@ -163,17 +177,25 @@ static void eachTile(const Head &head, Term labels,
   }
 }
 
+/// What the product multiplies, a row for each label.
+static Term rowsFor(Value x, Term labels) {
+  Shape shape(shapeOf(labels.value));
+  shape.back() = shapeOf(x).back();
+  return {labels.n, labels.n.reshape(x, shape)};
+}
+
 static Sums sumsOf(const Head &head, Term labels) {
   constexpr double lowest = std::numeric_limits<float>::lowest();
   onnx::MatMulOp product = head.product;
+  const Term x = rowsFor(product.getX(), labels);
   std::optional<Sums> sums;
   eachTile(head, labels, [&](const Tile &tile) {
     // A tile may have infinities alone.
-    Term z = max(tile.logits(product.getX()), lowest);
+    Term own = tile.logits(x.value), z = max(own, lowest);
     Term p{z.n, z.n.softmax(z.value)};
     Term total =
         along(where(p == 0, z.all(0), p * (z - log(p))), ReduceKind::Sum);
-    Term picked = along(where(tile.isLabel, z, z.all(0)), ReduceKind::Sum);
+    Term picked = along(where(tile.isLabel, own, z.all(0)), ReduceKind::Sum);
     if (sums) {
       Term before = kept(sums->total), most = max(before, total);
       total = most + log(exp(before - most) + exp(total - most));
@@ -190,11 +212,11 @@ void wsec::differentiate::addTiledGradients(const Head &head, Value dyValue,
   Tokens t(head.loss, n);
   const Term total = sumsOf(head, t.labels).total;
   const Term dy = t.orZero(t.ofEach(dyValue));
-  const Term x{n, product.getX()};
+  const Term x = rowsFor(product.getX(), t.labels);
   std::optional<Term> dx;
   // What was made of `x`, and numbers of classes of the labels' type, would be
   // there since: these are others.
-  const Term again = kept(x);
+  const Term again = rowsFor(kept({n, product.getX()}).value, t.labels);
   const unsigned width = typeOf(t.labels.value).getElementTypeBitWidth();
   const Term labels{
       n, n.cast(t.labels.value, n.builder().getIntegerType(96 - width))};
@@ -205,13 +227,13 @@ void wsec::differentiate::addTiledGradients(const Head &head, Value dyValue,
               n.batchMatmul(n.swapped(n.asRows(x.value)), n.asRows(dz.value)));
     if (tile.bias)
       n.addPart(product.getBias(), tile.bias, tile.start, dz.value);
-    if (!n.wants(x.value))
+    if (!n.wants(product.getX()))
       return;
     Term part{n, n.matmul(dz.value, n.swapped(tile.weight), nullptr)};
     dx.emplace(dx ? kept(*dx) + part : part);
   });
   if (dx)
-    n.add(x.value, dx->value);
+    n.add(product.getX(), n.reshape(dx->value, shapeOf(product.getX())));
 }
 
 //===----------------------------------------------------------------------===//

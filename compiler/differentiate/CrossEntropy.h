@@ -13,7 +13,8 @@ namespace wsec::differentiate {
 /// by the loss and again by its gradients, and used up at once.
 struct Head {
   onnx::CrossEntropyOp loss;
-  onnx::MatMulOp product; ///< whose result only the loss reads
+  onnx::MatMulOp
+      product; ///< whose result only the loss reads, if in another shape
   int64_t tiles;
 
   /// Nothing where the loss has all its logits: they are not many, or come from

@@ -51,7 +51,7 @@ HWY_INLINE void interleaveBlocks(Vector &a, Vector &b) {
 
 /// The same of as many words of as many sources as a vector has lanes, 16.
 void transposeSixteen(const float *const *from, size_t at, float *to,
-                      size_t pitch) {
+                      ptrdiff_t pitch) {
   const Tag d;
   const hn::Repartition<uint64_t, Tag> pairs;
   Vector blocks[side][side]; // By column within a block, group of sources.
@@ -77,9 +77,11 @@ void transposeSixteen(const float *const *from, size_t at, float *to,
     interleaveBlocks(a, b);
     interleaveBlocks(e, f);
     hn::StoreU(hn::ConcatLowerLower(d, e, a), d, to);
-    hn::StoreU(hn::ConcatLowerLower(d, f, b), d, to + side * pitch);
-    hn::StoreU(hn::ConcatUpperUpper(d, e, a), d, to + 2 * side * pitch);
-    hn::StoreU(hn::ConcatUpperUpper(d, f, b), d, to + 3 * side * pitch);
+    hn::StoreU(hn::ConcatLowerLower(d, f, b), d, to + ptrdiff_t(side) * pitch);
+    hn::StoreU(hn::ConcatUpperUpper(d, e, a), d,
+               to + ptrdiff_t(2 * side) * pitch);
+    hn::StoreU(hn::ConcatUpperUpper(d, f, b), d,
+               to + ptrdiff_t(3 * side) * pitch);
   }
 }
 
@@ -276,8 +278,9 @@ void copyStrided(const CopyProblem &problem) {
   CopyProblem p = problem;
   if (isDense(p.aColumn) && isDense(p.dstRow))
     swapDimensions(p);
-  if (isDense(p.aRow) && isDense(p.dstColumn) && p.rows >= fewest &&
-      p.columns >= fewest) {
+  // Rows that all go to the same words go there in order.
+  if (isDense(p.aRow) && isDense(p.dstColumn) && p.dstRow != 0 &&
+      p.rows >= fewest && p.columns >= fewest) {
     auto turn = [&](size_t extent, ptrdiff_t &aStride, ptrdiff_t &dstStride) {
       p.a += ptrdiff_t(extent - 1) * aStride;
       p.dst += ptrdiff_t(extent - 1) * dstStride;

@@ -23,8 +23,9 @@ from gradients import ENGINES, TOLERANCE, compile_gradients, error_of, results_o
 WIDTH = 24
 
 
-def model(path, classes, tokens, tied, bias, width=WIDTH, batch=2):
-    """Rows of a table, a norm, and the product with the table or a matrix of its own."""
+def model(path, classes, tokens, tied, bias, width=WIDTH, batch=2, flat=False, infinite=None):
+    """Rows of a table, a norm, and the product with the table or a matrix of its own; flat: logits in rows for all tokens; infinite: a
+    class whose bias is -inf."""
     random = np.random.default_rng(classes)
     weights = {"table": random.standard_normal((classes, width)), "scale": 1 + random.standard_normal(width) / 3,
                "shift": random.standard_normal(width) / 3}
@@ -32,6 +33,7 @@ def model(path, classes, tokens, tied, bias, width=WIDTH, batch=2):
         weights["head.weight"] = random.standard_normal((width, classes))
     if bias:
         weights["head.bias"] = random.standard_normal(classes)
+        weights["head.bias"][[infinite] if infinite is not None else []] = -np.inf
     nodes = [helper.make_node("Gather", ["table", "ids"], ["rows"], name="rows"),
              helper.make_node("LayerNormalization", ["rows", "scale", "shift"], ["normal"], name="normal")]
     if tied:
@@ -39,24 +41,29 @@ def model(path, classes, tokens, tied, bias, width=WIDTH, batch=2):
     nodes.append(helper.make_node("MatMul", ["normal", "head.weight"], ["product" if bias else "logits"], name="head"))
     if bias:
         nodes.append(helper.make_node("Add", ["product", "head.bias"], ["logits"], name="bias"))
+    if flat:
+        nodes[-1].output[0] = "whole"
+        nodes.append(helper.make_node("Reshape", ["whole", "shape"], ["logits"], name="flat"))
     types = onnx.TensorProto
     graph = helper.make_graph(nodes, "head", [helper.make_tensor_value_info("ids", types.INT64, [batch, tokens])],
-                              [helper.make_tensor_value_info("logits", types.FLOAT, [batch, tokens, classes])],
-                              [numpy_helper.from_array(value.astype("f4"), name) for name, value in weights.items()])
+                              [helper.make_tensor_value_info("logits", types.FLOAT, [batch * tokens, classes] if flat else [batch, tokens, classes])],
+                              [*(numpy_helper.from_array(value.astype("f4"), name) for name, value in weights.items()),
+                               *([numpy_helper.from_array(np.array([-1, classes]), "shape")] if flat else [])])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
 
-def check_values(work, mesh, classes, tokens, tied, bias, *flags):
-    model(work / "m.onnx", classes, tokens, tied, bias)
+def check_values(work, mesh, classes, tokens, tied, bias, *flags, flat=False):
+    model(work / "m.onnx", classes, tokens, tied, bias, flat=flat)
     its, random = onnx.load(work / "m.onnx"), np.random.default_rng(1)
     ids, targets = (random.integers(0, classes, (2, tokens)) for _ in "it")
     targets.flat[::7] = -100
     targets.flat[1:3] = 0, classes - 1
+    targets = targets.flatten() if flat else targets
     reduction = "sum" if "--loss-reduction=sum" in flags else "mean"
     number, expected = torch_graph.gradients(
-        its, {"ids": ids}, lambda v: torch.nn.functional.cross_entropy(v["logits"].flatten(0, 1), torch_graph.tensor(targets).flatten(),
+        its, {"ids": ids}, lambda v: torch.nn.functional.cross_entropy(v["logits"].reshape(-1, classes), torch_graph.tensor(targets).flatten(),
                                                                        reduction=reduction),
-        [i.name for i in its.graph.initializer])
+        [i.name for i in its.graph.initializer if i.name != "shape"])
     program = compile_gradients(work / "m.onnx", mesh, work, "--loss=cross-entropy", "--train=*", *flags)
     bits = set()
     for engine in ENGINES:
@@ -66,9 +73,17 @@ def check_values(work, mesh, classes, tokens, tied, bias, *flags):
         assert max(errors.values()) <= TOLERANCE, (mesh, engine, errors)
         bits.add(b"".join(value.tobytes() for _, value in sorted(found.items())))
     assert len(bits) == 1
-    targets[0, 3] = classes  # of no class
+    targets.flat[3] = classes  # of no class
     assert np.isposinf(results_of(program, {"ids": ids, "targets": targets}, ENGINES[0], work)["loss"])
     print(f"{classes} classes on {mesh}{', tied' * tied}{', with biases' * bias}: off by at most {max(errors.values()):.1e}")
+
+
+def check_infinite(work, classes=401, tokens=6):
+    """A label whose logit is -inf has an infinite loss, as where all logits are there."""
+    model(work / "m.onnx", classes, tokens, False, True, infinite=7)
+    program = compile_gradients(work / "m.onnx", "3x3", work, "--loss=cross-entropy", "--train=*", "--loss-reduction=sum")
+    ids = np.arange(2 * tokens).reshape(2, tokens)
+    assert np.isposinf(results_of(program, {"ids": ids, "targets": ids}, ENGINES[0], work)["loss"])
 
 
 def sram(work, classes):
@@ -114,6 +129,8 @@ def main():
     check_values(work, "1x3", 150, 10, True, False)
     check_values(work, "9x1", 500, 10, True, True, "--loss-reduction=sum")
     check_values(work, "7x2", 512, 12, False, False)
+    check_values(work, "5x3", 601, 9, False, True, flat=True)
+    check_infinite(work)
     bytes_of = {classes: sram(work, classes) for classes in (1024, 8192, 65536)}
     for classes, (peak, products) in bytes_of.items():
         print(f"{classes} classes: {products} products, {peak} bytes of SRAM")

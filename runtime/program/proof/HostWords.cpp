@@ -96,6 +96,8 @@ private:
   /// `alone`: nobody else takes words of the host in these columns.
   void checkInChannel(const program::Channel &channel, size_t relay, bool alone,
                       Segments &left) const;
+  void checkOtherRows(const program::HostStream &stream,
+                      const FabricOp &op) const;
   int64_t headOf(const FabricOp &op, int64_t x) const;
   int64_t wordsSent(int64_t color, int64_t x, int64_t y) const;
   int64_t wordsOut(int64_t color, int64_t row) const;
@@ -166,6 +168,32 @@ void LaunchWords::checkIn(const program::HostStream &stream) const {
   }
   if (columns != end - first && !inRows)
     throw NotUnderstood{"columns without a channel"};
+  for (size_t relay : relays)
+    if (inRows)
+      checkOtherRows(stream, routine.ops[relay]);
+}
+
+/// D8: rows without a channel take no words of the host.
+void LaunchWords::checkOtherRows(const program::HostStream &stream,
+                                 const FabricOp &op) const {
+  std::set<int64_t> served;
+  for (const program::Channel *channel : *stream.channels())
+    if (channel->begin() != channel->end())
+      served.insert(channel->row());
+  std::set<int> atoms;
+  collectAtoms(op, *op.in, atoms);
+  const AxisKinds &columns = scalars.kinds(atoms, AxisScalars::X);
+  const int64_t first = scalars.first(AxisScalars::Y);
+  for (int64_t y = first; y <= scalars.last(AxisScalars::Y); ++y) {
+    if (served.count(y) || !scalars.has(AxisScalars::Y, y))
+      continue;
+    scalars.steps += int64_t(columns.representative.size());
+    for (int64_t x : columns.representative)
+      if (runsAt(op.guards, op.turns, scalars, x, y) &&
+          wordsOf(op, *op.in, scalars, x, y) > 0)
+        throw NotUnderstood{"row " + std::to_string(y) +
+                            ", which has no channel, takes words of the host"};
+  }
 }
 
 /// The scalars that decide how many words an operand moves, and where.
