@@ -62,7 +62,7 @@ public:
       : options(options), context(context),
         search({!options.region.empty(), !options.placement.empty(),
                 options.mode == Mode::Resident, options.mode != Mode::Stream}),
-        fusesAttention(options.precision == "f32") {}
+        fused{options.precision == "f32", true} {}
 
   LogicalResult run();
   /// Whether what failed is that no plan fits.
@@ -104,7 +104,7 @@ private:
   OwningOpRef<ModuleOp> module;
   plan::PlanSearch search;
   std::optional<select::PlanningCache> planned{std::in_place}; ///< of all plans
-  bool fusesAttention;              ///< has one kernel for its gradients
+  FusedGradients fused;             ///< while they have room
   std::optional<Variants> variants; ///< that may be faster
   std::vector<std::string> notes;   ///< for the report
   std::chrono::steady_clock::time_point start =
@@ -257,7 +257,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
   case Phase::Canonicalize:
     return canonicalize::buildCanonicalizePipeline(manager, mesh().second);
   case Phase::Differentiate:
-    return addTrainingPasses(manager, options.training, fusesAttention,
+    return addTrainingPasses(manager, options.training, fused,
                              options.sparse.sparsity ? std::pair(0, 0)
                                                      : mesh());
   case Phase::Select:
@@ -292,9 +292,13 @@ LogicalResult Compilation::freezeWhatDoesNotTrain() {
   return success();
 }
 
-static bool hasAttentionGradients(ModuleOp module) {
+static bool hasFusedGradients(ModuleOp module) {
   return module
-      .walk([](onnx::AttentionGradientOp) { return WalkResult::interrupt(); })
+      .walk([](Operation *op) {
+        return isa<onnx::AttentionGradientOp, onnx::NormGradientOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
       .wasInterrupted();
 }
 
@@ -309,7 +313,7 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
   // What plans have in common.
   OwningOpRef<ModuleOp> before; // what there is no gradient of yet
   if (first <= Phase::Canonicalize && !options.training.loss.empty() &&
-      fusesAttention) {
+      fused.norms) {
     if (failed(runPasses(first, Phase::Canonicalize, /*verifies=*/false)))
       return failure();
     before = module->clone();
@@ -318,13 +322,13 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (first < Phase::Select &&
       failed(runPasses(first, Phase::Differentiate, /*verifies=*/false)))
     return failure();
-  return before && hasAttentionGradients(*module)
+  return before && hasFusedGradients(*module)
              ? runEither(last, std::move(before))
              : runPlans(last, /*compares=*/first < Phase::Select);
 }
 
-/// With a kernel for the gradients of attentions or, where that leaves too
-/// little SRAM, from `before` on with products in its place.
+/// With kernels for the gradients of attentions and norms or, where these leave
+/// too little SRAM, from `before` on without.
 LogicalResult Compilation::runEither(Phase last, OwningOpRef<ModuleOp> before) {
   const plan::PlanSearch beginning = search;
   std::vector<Diagnostic> diagnostics;
@@ -344,14 +348,14 @@ LogicalResult Compilation::runEither(Phase last, OwningOpRef<ModuleOp> before) {
   search = beginning;
   planned.emplace();
   module = std::move(before);
-  fusesAttention = false;
+  fused = {false, false};
   if (failed(runPasses(Phase::Differentiate, Phase::Differentiate,
                        /*verifies=*/false)) ||
       failed(runPlans(last, /*compares=*/true)))
     return failure();
   notes.push_back("gradients of attentions are products that go through the "
-                  "store: the kernel for them takes too much SRAM; fewer "
-                  "tokens or a larger mesh has it");
+                  "store, and those of norms several kernels: one for each "
+                  "takes too much SRAM; fewer tokens or a larger mesh has it");
   return success();
 }
 

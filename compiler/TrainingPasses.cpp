@@ -13,7 +13,7 @@ static constexpr int64_t logitsOfPE = 512;
 
 void wsec::addTrainingPasses(OpPassManager &manager,
                              const TrainingOptions &training,
-                             bool fusesAttention, std::pair<int, int> mesh) {
+                             FusedGradients fused, std::pair<int, int> mesh) {
   const int64_t mostLogits = logitsOfPE * mesh.first * mesh.second;
   const differentiate::LegalizeLossesOptions losses{mostLogits};
   if (training.loss.empty()) {
@@ -22,7 +22,8 @@ void wsec::addTrainingPasses(OpPassManager &manager,
     return manager.addPass(differentiate::createLegalizeLosses(losses));
   }
   differentiate::DifferentiateOptions what = training;
-  what.fuseAttention = fusesAttention;
+  what.fuseAttention = fused.attentions;
+  what.fuseNorms = fused.norms;
   what.mostLogits = mostLogits;
   manager.addPass(differentiate::createDifferentiate(what));
   manager.addPass(differentiate::createLegalizeLosses(losses));

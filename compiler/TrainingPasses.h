@@ -13,12 +13,17 @@ class OpPassManager;
 
 namespace wsec {
 
+/// What has one kernel for its gradients.
+struct FusedGradients {
+  bool attentions, norms;
+};
+
 /// Adds the passes of a model that is trained, or of one that is not, which has
-/// no loss. `fusesAttention`: an attention has one kernel for its gradients.
+/// no loss.
 /// A loss has as many logits at a time as the mesh has room for; of a mesh
 /// without PEs all, as where weights are sparse: classes share a mask.
 void addTrainingPasses(mlir::OpPassManager &manager,
-                       const TrainingOptions &training, bool fusesAttention,
+                       const TrainingOptions &training, FusedGradients fused,
                        std::pair<int, int> mesh);
 
 } // namespace wsec

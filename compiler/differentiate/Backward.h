@@ -74,6 +74,8 @@ public:
   Refusals refusals;
   /// Whether an attention has an operator for its gradients, if that can be.
   bool fusesAttention = false;
+  /// And a norm.
+  bool fusesNorms = false;
   /// Logits that are there at a time, at most.
   int64_t mostLogits = std::numeric_limits<int64_t>::max();
   /// Masks of later keys of all layers: by queries, keys, the bits of what a

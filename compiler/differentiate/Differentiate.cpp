@@ -277,6 +277,7 @@ LogicalResult DifferentiatePass::differentiate() {
 
   Backward backward(main.front());
   backward.fusesAttention = fuseAttention;
+  backward.fusesNorms = fuseNorms;
   backward.mostLogits = mostLogits;
   FailureOr<Value> number = lossOf(*result, backward);
   if (failed(number))

@@ -50,6 +50,8 @@ def Differentiate : Pass<"onnx-differentiate", "::mlir::ModuleOp"> {
            "Keep what layers begin with, and compute the rest of them again">,
     Option<"fuseAttention", "fuse-attention", "bool", "true",
            "The gradients of an attention that allows it are one operator">,
+    Option<"fuseNorms", "fuse-norms", "bool", "true",
+           "And those of a norm">,
     Option<"mostLogits", "most-logits", "int64_t", "INT64_MAX",
            "Logits that are there at a time, at most: of more the loss makes them tile by tile">,
     Option<"lossScale", "loss-scale", "std::string", "\"\"",
