@@ -33,7 +33,7 @@ private:
   };
   std::tuple<Column<int8_t>, Column<int16_t>, Column<int32_t>, Column<int64_t>>
       columns;
-  /// Of each scalar the column, if it is one of these, and the place in it.
+  /// Where a scalar is: its column, if it is one of these, and the place there.
   struct Place {
     uint8_t column = UINT8_MAX;
     uint32_t index = 0;

@@ -53,7 +53,8 @@ public:
     varyingScalars.copyTo(scalarsOfLane, size_t(lane), which);
     return scalarsOfLane;
   }
-  /// Those that `instruction` looks at.
+  /// Scalars of one lane that `instruction` looks at; others may be those of
+  /// another lane.
   const std::vector<int64_t> &laneScalars(int lane,
                                           const InstructionCode &instruction) {
     // Windows of all lanes may differ without that these do.

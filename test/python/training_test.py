@@ -79,7 +79,7 @@ class TrainingTest(unittest.TestCase):
     def test_interrupt_decides_nothing(self):
         """An evaluation because of it is none that --early-stop counts."""
         half = train_model.VOCABULARY // 2
-        flags = {"evaluated": self.tokens[:100] % half + half, "eval_every": 50, "early_stop": 1,  # what training makes unlikelier
+        flags = {"evaluated": self.tokens[:100] % half + half, "eval_every": 150, "early_stop": 1,  # what training makes unlikelier
                  "checkpoint_dir": self.folder / "run"}
 
         def stop(step):
@@ -87,7 +87,7 @@ class TrainingTest(unittest.TestCase):
                 threading.Timer(0, os.kill, (os.getpid(), signal.SIGINT)).start()
         history = self.train(self.tokens % half, steps=200, on_step=stop, **flags)
         made = len(history.losses)
-        self.assertTrue(2 <= made < 50, made)
+        self.assertTrue(2 <= made < 150, made)
         self.assertGreater(history.evaluations[-1]["eval_loss"], history.evaluations[0]["eval_loss"])
         self.assertTrue(history.stopped)
         rest = self.train(self.tokens % half, steps=200, resume=True, **flags)
