@@ -303,16 +303,13 @@ private:
       collect(extent, instruction.inMemory() ? loose : shape);
     if (instruction.guard >= 0)
       shape.insert(uint16_t(instruction.guard));
-    const int fabricOperands = instruction.dst.fabric() +
-                               instruction.a.fabric() + instruction.b.fabric();
     for (const OperandCode *operand :
          {&instruction.dst, &instruction.a, &instruction.b}) {
       collect(operand->offset, loose);
       collect(operand->windowTotal, shape);
       collect(operand->color, loose);
-      // Strip-wide instructions handle offsets per PE; see FabricSource. Of
-      // asynchronous ones those that use no other words of the fabric.
-      if (instruction.asynchronous() && fabricOperands > 1)
+      // Strip-wide instructions handle offsets per PE; see FabricSource.
+      if (!operand->windowOffset.terms.empty() && instruction.asynchronous())
         collect(operand->windowOffset, loose);
     }
     instruction.looseScalars.assign(loose.begin(), loose.end());

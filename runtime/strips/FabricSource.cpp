@@ -28,13 +28,13 @@ void FabricSource::take(size_t words) {
     queue->pop(words, lane);
 }
 
-size_t FabricSource::wordsUntil(size_t uses, size_t offset) const {
+size_t FabricSource::wordsUntil(size_t uses) const {
   if (!windowed)
     return uses;
   if (uses >= window.periods * window.used)
     return window.periods * window.total;
   const size_t rest = uses % window.used;
-  return uses / window.used * window.total + (rest ? offset + rest : 0);
+  return uses / window.used * window.total + (rest ? window.offset + rest : 0);
 }
 
 void FabricSource::ask(Demand demand, size_t uses) {
@@ -127,9 +127,7 @@ bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
     in = in.part(0, have);
     bring(in);
     have = in.words();
-    const bool isView =
-        have == periods * window.total && viewLanes(in, periods);
-    if (at == 0 && !isView) {
+    if (at == 0) {
       std::shared_ptr<float[]> memory(
           new float[std::max<size_t>(1, periods * window.used) * lanes]);
       partial = Chunk{};
@@ -145,7 +143,7 @@ bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
         partial.buffer = queue->recording->addScratch(
             target, partial.length * size_t(lanes));
     }
-    for (int l = 0; l < lanes && !isView; ++l) {
+    for (int l = 0; l < lanes; ++l) {
       const size_t from = std::max(at, window.laneOffsets[size_t(l)]);
       size_t to = window.laneOffsets[size_t(l)] + window.used;
       if (periods == 1)
@@ -154,79 +152,12 @@ bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
     }
     partial.last = in.last;
     take(have);
-    for (int l = 0; l < int(takers.size()); ++l)
-      takeLane(l, in, at);
-    if (takers.empty())
-      acknowledge(in.first, in.last, have);
-    else
-      acknowledged += have;
+    acknowledge(in.first, in.last, have);
     if (phase() == 0 && window.used)
       cut.push(std::move(partial));
   }
   words = cut.front();
   return true;
-}
-
-/// Whole periods whose windows lie evenly apart, lane by lane, are used where
-/// they are.
-bool FabricSource::viewLanes(const Chunk &in, size_t periods) {
-  const std::vector<size_t> &offsets = window.laneOffsets;
-  const auto apart = ptrdiff_t(offsets[1]) - ptrdiff_t(offsets[0]);
-  for (size_t l = 2; l < offsets.size(); ++l)
-    if (ptrdiff_t(offsets[l]) - ptrdiff_t(offsets[l - 1]) != apart)
-      return false;
-  if (!in.linear())
-    return false;
-  partial = in;
-  partial.data = in.at(offsets[0]);
-  partial.rows = periods;
-  partial.length = window.used;
-  partial.rowStride = periods > 1 ? ptrdiff_t(window.total) * in.wordStride : 0;
-  partial.laneStride += apart * in.wordStride;
-  return true;
-}
-
-std::optional<double> FabricSource::takenByLanes() const {
-  std::optional<double> last;
-  for (const Taker &its : takers)
-    last = std::max(last.value_or(its.now), its.now);
-  return last;
-}
-
-/// Tells when one lane takes and drops its words of `in`, which begins with
-/// word `at` of a period: as if it were alone.
-void FabricSource::takeLane(int l, const Chunk &in, size_t at) {
-  Taker &its = takers[size_t(l)];
-  const size_t offset = window.laneOffsets[size_t(l)];
-  const size_t end = offset + window.used, all = at + in.words();
-  auto use = [&](size_t uses, size_t first, size_t last, size_t words) {
-    its.uses += uses;
-    const double begin =
-        std::max({its.now, in.arrival(first - at), its.dropped});
-    const double came =
-        std::max(in.arrival(last - at),
-                 began + double(wordsUntil(its.uses, offset)) - 1);
-    its.now = std::max(begin + double(uses) * pace, came + pace);
-    queue->acknowledge(words, std::min(its.taking, its.now), its.now, l);
-    its.taking = its.now;
-  };
-  auto drop = [&](size_t from, size_t to) {
-    if (from >= to)
-      return;
-    const double first = in.arrival(from - at), last = in.arrival(to - 1 - at);
-    its.dropped = std::max(its.dropped, last);
-    droppedAt = std::max(droppedAt, last);
-    queue->acknowledge(to - from, std::min(first, last), last, l);
-  };
-  if (const size_t periods = in.words() / window.total;
-      at == 0 && window.used && periods * window.total == all)
-    return use(periods * window.used, offset, all - window.total + end - 1,
-               all);
-  drop(at, std::min(all, offset));
-  if (const size_t from = std::max(at, offset), to = std::min(all, end);
-      from < to)
-    use(to - from, from, to - 1, to - from);
-  drop(std::max(at, end), all);
 }
 
 /// Copies one lane's words [from, to) of each period, where `in` begins with

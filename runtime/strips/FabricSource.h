@@ -8,7 +8,6 @@
 #include "runtime/strips/StripQueue.h"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 namespace wsec::runtime {
@@ -29,16 +28,6 @@ public:
   FabricSource(StripQueue &queue, int lanes, int lane, Window cut)
       : queue(&queue), lanes(lanes), lane(lane), windowed(true),
         window(std::move(cut)) {}
-
-  /// Lanes take what is in their windows each at times of its own: from `start`
-  /// on, in `perStep` cycles each.
-  void takeByLane(double start, double perStep) {
-    if (!window.laneOffsets.empty())
-      pace = perStep, takers.assign(size_t(lanes), {start, start});
-    began = start;
-  }
-  /// When the last lane had what came up to now; none if all take the same.
-  std::optional<double> takenByLanes() const;
 
   /// Asks for the words of the next `uses`, and all that is dropped behind the
   /// last one; `demand` says how it takes those that it uses.
@@ -97,25 +86,14 @@ public:
   size_t wordsReceived() const { return received; }
   /// Words received up to that of the last of `uses`, and all that is dropped
   /// behind the last one.
-  size_t wordsUntil(size_t uses) const {
-    return wordsUntil(uses, window.offset);
-  }
+  size_t wordsUntil(size_t uses) const;
 
 private:
-  /// One that takes words of its window, and drops the others.
-  struct Taker {
-    double now, taking; ///< since when, words that are not acknowledged
-    double dropped = 0;
-    size_t uses = 0;
-  };
   bool front(Chunk &words, Actor &reader);
   void take(size_t words);
   void drop(const Chunk &words, size_t count);
   bool peekWindow(Chunk &words, Actor &reader);
   bool peekLaneWindows(Chunk &words, Actor &reader);
-  size_t wordsUntil(size_t uses, size_t offset) const;
-  bool viewLanes(const Chunk &in, size_t periods);
-  void takeLane(int lane, const Chunk &in, size_t at);
   void cutLane(const Chunk &in, int lane, size_t at, size_t from, size_t to,
                size_t periods) const;
   /// What is left of the current period.
@@ -130,13 +108,10 @@ private:
   size_t wordsAsked = 0, usesAsked = 0;
   bool wholePeriods = false; ///< the last peek shows these
   double droppedAt = 0;
-  // For windows that differ among lanes: who takes them, if each does so at
-  // times of its own, periods cut, and the one in work.
+  // For windows that differ among lanes: periods cut, and the one in work.
   Fifo cut;
   Chunk partial;
   float *target = nullptr;
-  std::vector<Taker> takers;
-  double began = 0, pace = 0;
 };
 
 } // namespace wsec::runtime

@@ -56,9 +56,6 @@ void InstructionRun::start(double time) {
   if (forwards() && steps > 0)
     return; // It asks as others ask for what it passes on.
   for (Source &source : sources)
-    if (source.fabric && site.code.asynchronous())
-      source.fabric->takeByLane(now, cost.perStep);
-  for (Source &source : sources)
     if (source.fabric)
       source.fabric->ask(
           {now, cost.perStep * double(source.group), queued(source)},
@@ -357,10 +354,6 @@ void InstructionRun::advanceTime(size_t count, double &firstSent) {
   double begin = now, last = 0;
   for (Source &source : sources)
     if (source.fabric) {
-      if (const std::optional<double> taken = source.fabric->takenByLanes()) {
-        now = std::max(now, *taken); // Nothing is sent.
-        return;
-      }
       begin = std::max({begin, source.chunk.first, source.fabric->dropped()});
       size_t words = source.group > 1 ? 1 : count;
       last = std::max(

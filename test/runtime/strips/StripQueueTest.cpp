@@ -158,31 +158,9 @@ protected:
   Ticket ticket;
 };
 
-TEST_F(LaneWindowsTest, EachTakesItsWordsAtTimesOfItsOwn) {
-  source.takeByLane(0, 2);
-  push(0, 8);
-  expectWords();
-  EXPECT_EQ(source.takenByLanes(), 108); // Words 4 and 5, of the second.
-  EXPECT_EQ(ticket.when, 108);
-}
-
-TEST_F(LaneWindowsTest, WhatIsNoneOfItsIsTakenAsItComes) {
-  source.takeByLane(0, 10);
-  push(0, 3);
-  Chunk words;
-  EXPECT_FALSE(source.peek(words, reader));
-  EXPECT_EQ(source.takenByLanes(), 121); // Words 1 and 2, of the first.
-  EXPECT_EQ(ticket.when, 121);
-  push(3, 8);
-  expectWords();
-  EXPECT_EQ(source.takenByLanes(), 124);
-  EXPECT_EQ(ticket.when, 121); // The last comes at 107.
-}
-
 TEST_F(LaneWindowsTest, OfOneInstructionAllTakeTheSame) {
   push(0, 8);
   expectWords();
-  EXPECT_FALSE(source.takenByLanes());
   EXPECT_EQ(ticket.when, 107);
 }
 
