@@ -11,8 +11,10 @@ the configuration, the log, and curve.svg. Killed, or stopped by Ctrl-C, it goes
 then goes on with a text by what was learnt, token by token, keys and values on the wafer.
 """
 
+import argparse
 import ast
 import hashlib
+import importlib
 import os
 import pydoc_data.topics
 import subprocess
@@ -20,6 +22,7 @@ import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -87,11 +90,24 @@ def documents() -> dict[str, str]:
 def write(folder: Path, run: Run) -> None:
     """The text, the configuration, and of word pieces the tokenizer and a twentieth of the text, which is held out."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "run.yaml").write_text(run.config())
-    topics = pydoc_data.topics.topics
-    if not run.has_pieces:
+    if run.has_pieces:
+        write_pieces(folder, run)
+    else:
+        topics = pydoc_data.topics.topics
         (folder / "manual.txt").write_text("\n\n".join(topics[name] for name in sorted(topics)), encoding="utf-8")
-        return
+    (folder / "run.yaml").write_text(run.config())  # the last: with it, all is there
+
+
+def tokenizers() -> ModuleType:
+    """The package. Raises UsageError where there is none."""
+    try:
+        return importlib.import_module("tokenizers")
+    except ImportError as error:
+        raise tools.UsageError("word pieces need a package: pip install tokenizers") from error
+
+
+def write_pieces(folder: Path, run: Run) -> None:
+    package = tokenizers()
     texts = documents()
     # Neighbours in the alphabet are about the same things: a digest shuffles them, each time alike.
     names = sorted(filter(texts.get, texts), key=lambda name: hashlib.sha256(name.encode()).digest())
@@ -99,15 +115,11 @@ def write(folder: Path, run: Run) -> None:
     learnt = "\n\n".join(texts[name] for name in names if name not in held)
     (folder / "manual.txt").write_text(learnt, encoding="utf-8")
     (folder / "held.txt").write_text("\n\n".join(texts[name] for name in held), encoding="utf-8")
-    try:
-        from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    except ImportError as error:
-        raise tools.UsageError("word pieces need a package: pip install tokenizers") from error
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.train_from_iterator([learnt], trainers.BpeTrainer(
-        vocab_size=run.vocabulary, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    tokenizer = package.Tokenizer(package.models.BPE())
+    tokenizer.pre_tokenizer = package.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = package.decoders.ByteLevel()
+    tokenizer.train_from_iterator([learnt], package.trainers.BpeTrainer(
+        vocab_size=run.vocabulary, initial_alphabet=package.pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
     tokenizer.save(str(folder / "tokenizer.json"))
 
 
@@ -119,9 +131,15 @@ def history(folder: Path) -> History:
     return result
 
 
+def is_of(folder: Path, run: Run) -> bool:
+    """Whether the folder has all that the run begins with."""
+    config = folder / "run.yaml"
+    return config.exists() and config.read_text() == run.config() and (folder / "manual.txt").exists()
+
+
 def train(folder: Path, run: Run, flags: list[str]) -> int:
     """The exit code of wsec train."""
-    if not (folder / "run.yaml").exists() or (folder / "run.yaml").read_text() != run.config():
+    if not is_of(folder, run):
         write(folder, run)
     code = subprocess.run([os.path.abspath(tools.tool("wsec")), "train", "run.yaml", *flags], cwd=folder, check=False,
                           env={"WSEC_PYTHON": sys.executable, **os.environ}).returncode
@@ -136,11 +154,10 @@ def sample(folder: Path, run: Run, text: str, flags: list[str]) -> None:
     """Goes on with the text by the weights of the last checkpoint. Raises Error."""
     from wsec import weights
     found = sorted(folder.glob("checkpoints/*/model.safetensors"))
-    if not found:
-        raise tools.UsageError(f"{folder} has no checkpoint: python -m wsec.manual makes some")
+    if not found or not is_of(folder, run):
+        raise tools.UsageError(f"{folder} has no checkpoint of this size: python -m wsec.manual makes some")
     if run.has_pieces:
-        from tokenizers import Tokenizer
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        tokenizer = tokenizers().Tokenizer.from_file(str(folder / "tokenizer.json"))
         ids, decode = tokenizer.encode(text).ids, tokenizer.decode
     else:
         ids, decode = list(text.encode()), lambda ids: bytes(ids).decode(errors="replace")
@@ -158,26 +175,18 @@ def sample(folder: Path, run: Run, text: str, flags: list[str]) -> None:
 
 
 def main() -> int:
-    flags = sys.argv[1:]
-    if "--help" in flags:
-        print(__doc__)
-        return 0
-
-    def taken(name: str, default: str | None) -> str | None:
-        for flag in [flag for flag in flags if flag.startswith(f"--{name}=")]:
-            default = flag.partition("=")[2]
-            flags.remove(flag)
-        return default
-    size = taken("size", "small")
+    parser = argparse.ArgumentParser(prog="python -m wsec.manual", description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=RUNS, default="small", help="default: small")
+    parser.add_argument("--folder", type=Path, help="where it is")
+    parser.add_argument("--sample", metavar="TEXT", help="go on with it")
+    words, flags = parser.parse_known_args()
+    folder = words.folder or Path("build/manual" if words.size == "small" else f"build/manual-{words.size}")
     try:
-        if size not in RUNS:
-            raise tools.UsageError(f"--size={size}, expected one of {', '.join(RUNS)}")
-        folder = Path(taken("folder", "build/manual" if size == "small" else f"build/manual-{size}"))
-        text = taken("sample", None)
-        if text is None:
-            return train(folder, RUNS[size], flags)
-        sample(folder, RUNS[size], text, flags)
-    except tools.Error as error:
+        if words.sample is None:
+            return train(folder, RUNS[words.size], flags)
+        sample(folder, RUNS[words.size], words.sample, flags)
+    except (tools.Error, OSError, UnicodeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, tools.UsageError) else 1
     return 0
