@@ -18,8 +18,8 @@
 //
 // Of others that is not known: constants of more than 4,096 elements, those
 // that follow the length in another way, such as its root, and those that are
-// computed at some length. There, what they are made of is read in turn; what
-// is not compared in the end is such a constant of the model's inputs alone.
+// computed at some length. They are not compared; what they are made of is, in
+// turn.
 #ifndef COMPILER_INFER_FOLDEDLENGTHS_H
 #define COMPILER_INFER_FOLDEDLENGTHS_H
 
