@@ -186,7 +186,8 @@ static Value counted(Legalization &n, Shape shape, size_t axis) {
 }
 
 /// `seqlens_k` [batch] - `least` as i32. One that is not from `least` to total
-/// - 1, or below `first`, ends the run: it is looked up among those that are.
+/// - 1, or below `first`, ends the run: it is looked up among those that are,
+/// whose name says so.
 static Value checkedLasts(Legalization &n, int64_t least, int64_t total,
                           Value first = nullptr) {
   Value index = asI32(n, n.reshape(n.input(5), {shapeOf(n.input(5))[0]}));
@@ -195,8 +196,18 @@ static Value checkedLasts(Legalization &n, int64_t least, int64_t total,
   Value negative = first ? n.less(index, first) : n.less(index, 0.0);
   const int64_t rows = total - least;
   Value outside = n.scalarLike(index, double(rows));
-  Value checked =
-      rowsAt(n, counted(n, {rows, 1}, 0), n.where(negative, outside, index));
+  Tensor all(ElementType::Int32, {rows, 1});
+  for (int64_t i = 0; i < rows; ++i)
+    all.setInt(i, i);
+  auto limits = [&](int64_t from) {
+    return std::to_string(from) + " to " + std::to_string(total - 1);
+  };
+  const int64_t tokens = shapeOf(n.input(0))[1];
+  auto name = NameLoc::get(n.builder().getStringAttr(
+      "seqlens_k of " + n.op().getNode() + ", " + limits(least) +
+      (first ? " in a prompt, else " + limits(tokens - 1) : "")));
+  Value table = materialize(n.builder(), name, std::move(all));
+  Value checked = rowsAt(n, table, n.where(negative, outside, index));
   return n.reshape(checked, shapeOf(index));
 }
 
@@ -232,6 +243,9 @@ static Starts startsOf(Legalization &n, int64_t tokens, int64_t total) {
     return starts;
   const bool pads = mayPad(n.node(), tokens);
   std::optional<Tensor> last = n.node().input(5).load();
+  auto isPadded = [&](int64_t b) { return last->asInt(b) + 1 < tokens; };
+  if (pads && last && llvm::any_of(llvm::seq(batch), isPadded))
+    last.reset(); // that it is a prompt, each run has to say
   if (!last && pads) {
     starts.lengths = n.binary(
         BinaryKind::Add, checkedLasts(n, 0, total, firstLast(n, tokens)), 1.0);
@@ -241,13 +255,8 @@ static Starts startsOf(Legalization &n, int64_t tokens, int64_t total) {
   } else if (!last) {
     starts.computed = checkedLasts(n, tokens - 1, total);
   }
-  bool isPadded = false;
-  for (int64_t b = 0; last && b < batch; ++b) {
-    starts.known[b] = std::max<int64_t>(last->asInt(b) + 1 - tokens, 0);
-    isPadded |= last->asInt(b) + 1 < tokens;
-  }
-  if (isPadded)
-    starts.lengths = promptLengths(n, total);
+  for (int64_t b = 0; last && b < batch; ++b)
+    starts.known[b] = last->asInt(b) + 1 - tokens;
   return starts;
 }
 

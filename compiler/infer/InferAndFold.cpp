@@ -55,6 +55,8 @@ public:
     return found == facts.end() ? nullptr : &found->second;
   }
 
+  ArrayRef<Decision> decisions() const { return decided; }
+
 private:
   static void refuse(onnx::NodeOp op, const Twine &why) {
     op->setAttr(reasonAttrName, StringAttr::get(op.getContext(), why));
@@ -86,20 +88,31 @@ private:
                             " others, the most that are supported");
     ++depth;
     std::string why;
+    // In front of those of its bodies.
+    const size_t number = decided.size();
+    const bool decides = !isFlexAttention(op) && !op->use_empty();
+    if (decides)
+      decided.push_back({op.getNode().str(), op.getOpType().str(), 0});
+    int64_t decision = 0;
     std::optional<SmallVector<Value>> values =
-        isIf(op) ? takeBranch(op, why) : goThrough(op, why);
+        isIf(op) ? takeBranch(op, decision, why) : goThrough(op, decision, why);
     --depth;
-    if (values)
-      replaceNode(op, *values);
-    else
-      refuse(op, why);
+    if (!values) {
+      decided.resize(number);
+      return refuse(op, why);
+    }
+    if (decides)
+      decided[number].number = decision;
+    replaceNode(op, *values);
   }
 
-  std::optional<SmallVector<Value>> takeBranch(onnx::NodeOp op,
-                                               std::string &why) {
-    func::FuncOp branch = chosenBranch(op, lookup(op.getInputs().front()), why);
+  std::optional<SmallVector<Value>>
+  takeBranch(onnx::NodeOp op, int64_t &condition, std::string &why) {
+    const Fact *fact = lookup(op.getInputs().front());
+    func::FuncOp branch = chosenBranch(op, fact, why);
     if (!branch)
       return std::nullopt;
+    condition = fact->load()->asBool(0);
     IRMapping places;
     places.map(branch.getArguments(), op.getInputs().drop_front());
     SmallVector<Operation *> copies =
@@ -112,7 +125,7 @@ private:
     return values;
   }
 
-  std::optional<SmallVector<Value>> goThrough(onnx::NodeOp op,
+  std::optional<SmallVector<Value>> goThrough(onnx::NodeOp op, int64_t &trips,
                                               std::string &why) {
     auto visitMade = [&](Operation &made) { visit(made); };
     auto find = [&](Value value) { return lookup(value); };
@@ -122,7 +135,7 @@ private:
     };
     const Inferring inferring{visitMade, find, forget};
     return isFlexAttention(op) ? expandFlexAttention(op, inferring, why)
-                               : unroll(op, inferring, unrolled, why);
+                               : unroll(op, inferring, unrolled, trips, why);
   }
 
   /// Runs the rule of `op`; on success its results have types and facts.
@@ -213,6 +226,7 @@ private:
   unsigned depth = 0;          // in nodes with bodies
   size_t unrolled = 0;         // nodes of loops
   DenseMap<Value, Fact> facts; // looked up only, never walked
+  std::vector<Decision> decided;
 };
 
 struct InferAndFoldPass
@@ -252,7 +266,8 @@ struct InferAndFoldPass
 
   CallSample sampleOf(func::FuncOp function) {
     const Inference &its = inferred(function);
-    return {function, [&its](Value value) { return its.lookup(value); }};
+    return {function, [&its](Value value) { return its.lookup(value); },
+            its.decisions()};
   }
 
   /// What `function` is elsewhere, by an attribute that says so.

@@ -25,9 +25,9 @@ namespace {
 class Unroller : Expansion {
 public:
   Unroller(onnx::NodeOp op, const Inferring &inferring, size_t &unrolled,
-           std::string &why)
+           int64_t &taken, std::string &why)
       : Expansion(op, inferring), body(bodyOf(op, "body")), unrolled(unrolled),
-        why(why) {
+        taken(taken), why(why) {
     const size_t captured = op.getOnnxAttributes()
                                 .getAs<IntegerAttr>(onnx::capturedAttrName)
                                 .getInt();
@@ -66,6 +66,7 @@ private:
 
   func::FuncOp body;
   size_t &unrolled;
+  int64_t &taken; // trips
   std::string &why;
   OperandRange own{nullptr, 0}, outer{nullptr, 0};
   IRMapping places;
@@ -207,6 +208,7 @@ Unroller::Values Unroller::loop() {
     return trip(number, operands);
   };
   for (int64_t number = 0; number < *trips && *goes; ++number) {
+    taken = number + 1;
     Values made = once(number);
     if (!made || !(goes = truth(made->front())))
       return std::nullopt;
@@ -289,6 +291,7 @@ Unroller::Values Unroller::scan() {
                   Twine(shape[axis]) + " elements");
     trips = shape[axis];
   }
+  taken = *trips;
   if (*trips == 0 && op.getNumResults() > count)
     return fail("it scans no elements, of which results have no shape");
   for (int64_t number = 0; number < *trips; ++number) {
@@ -322,9 +325,9 @@ Unroller::Values Unroller::scan() {
   return carried;
 }
 
-std::optional<SmallVector<Value>> infer::unroll(onnx::NodeOp op,
-                                                const Inferring &inferring,
-                                                size_t &unrolled,
-                                                std::string &why) {
-  return Unroller(op, inferring, unrolled, why).results();
+std::optional<SmallVector<Value>>
+infer::unroll(onnx::NodeOp op, const Inferring &inferring, size_t &unrolled,
+              int64_t &trips, std::string &why) {
+  trips = 0;
+  return Unroller(op, inferring, unrolled, trips, why).results();
 }

@@ -18,10 +18,9 @@ bool isLoop(onnx::NodeOp op);
 
 /// Puts the trips of a Loop or Scan in front of it; the values of its results.
 /// Nothing where that cannot be, `why` says so. `unrolled` counts nodes.
-std::optional<llvm::SmallVector<mlir::Value>> unroll(onnx::NodeOp op,
-                                                     const Inferring &inferring,
-                                                     size_t &unrolled,
-                                                     std::string &why);
+std::optional<llvm::SmallVector<mlir::Value>>
+unroll(onnx::NodeOp op, const Inferring &inferring, size_t &unrolled,
+       int64_t &trips, std::string &why);
 
 } // namespace wsec::infer
 

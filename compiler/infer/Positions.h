@@ -20,13 +20,22 @@
 #include "compiler/values/Facts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <functional>
+#include <string>
 
 namespace wsec::infer {
+
+/// What folding took away with a node: whether an If's condition held, or how
+/// often a Loop's body was gone through.
+struct Decision {
+  std::string node, operation;
+  int64_t number = 0;
+};
 
 /// A model at one length, inferred.
 struct CallSample {
   mlir::func::FuncOp function;
   std::function<const values::Fact *(mlir::Value)> lookup;
+  llvm::ArrayRef<Decision> decisions = {}; ///< in order, of results in use
 };
 
 /// Gives a node a reason; nobody has its results.

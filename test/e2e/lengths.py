@@ -100,7 +100,7 @@ class Graph:
     def special(self, kind):
         """What is not the same at each length; "alone", where nothing asks for the length; "replaced", scores that are
         replaced behind a bias; "infinite", numbers behind those of a call that are none; "cut", tokens of what has no length."""
-        x = "" if kind in ("alone", "replaced", "cut") else self.encoder()[0]
+        x = "" if kind in ("alone", "replaced", "cut", "branch", "trips", "clamped") else self.encoder()[0]
         at = {"last": lambda: self.add("Gather", x, self.constant(np.array(-1)), axis=1),
               "shifted": lambda: self.add("Slice", x, self.constant(np.array([1])), self.constant(np.array([MOST])),
                                           self.constant(np.array([1]))),
@@ -118,6 +118,9 @@ class Graph:
                   "Transpose", x, perm=[0, 2, 1])), axis=-1), self.infinite()),
               "threshold": lambda: self.above(x, 5),
               "few": lambda: self.above(x, 2),
+              "branch": lambda: self.branch(self.embedded()),
+              "trips": lambda: self.trips(self.embedded()),
+              "clamped": lambda: self.clamped(self.embedded()),
               "most": lambda: self.add("Mul", x, self.add("Cast", self.add("Max", self.length(), self.constant(np.array(2))),
                                                          to=TensorProto.FLOAT)),
               "least": lambda: self.add("Mul", x, self.add("Cast", self.add("Min", self.length(), self.constant(np.array(5))),
@@ -126,6 +129,37 @@ class Graph:
 
     def above(self, x, length):
         return self.add("Where", self.add("Greater", self.length(), self.constant(np.array(length))), x, self.add("Neg", x))
+
+    def is_one(self):
+        return self.add("Equal", self.length(), self.constant(np.array(1)))
+
+    def body(self, op, *inputs):
+        """Of an If, or of a Loop, whose own operand is "carried"."""
+        values = [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in (
+            ("trip", TensorProto.INT64, []), ("goes", TensorProto.BOOL, []), ("carried", TensorProto.FLOAT, None),
+            (op, TensorProto.FLOAT, None), ("went", TensorProto.BOOL, []))]
+        nodes = [helper.make_node(op, list(inputs), [op], name=op)]
+        if "carried" not in inputs:
+            return helper.make_graph(nodes, op, [], values[3:4])
+        nodes.append(helper.make_node("Identity", ["goes"], ["went"]))
+        return helper.make_graph(nodes, op, values[:3], [values[4], values[3]])
+
+    def branch(self, x):
+        """A branch of its own at length 1, and a node that nobody reads."""
+        self.add("Neg", self.add("Max", self.length(), self.constant(np.array(2))))
+        return self.add("If", self.is_one(), then_branch=self.body("Neg", x), else_branch=self.body("Relu", x))
+
+    def trips(self, x):
+        trips = self.add("Add", self.add("Cast", self.is_one(), to=TensorProto.INT64), self.constant(np.array(1)))
+        return self.add("Loop", trips, "", x, body=self.body("Add", "carried", "carried"))
+
+    def clamped(self, x):
+        """What differs at length 1 is read by what does not, or by nobody."""
+        length, two = self.length(), self.constant(np.array(2))
+        self.add("Max", length, two)
+        self.add("If", self.is_one(), then_branch=self.body("Neg", x), else_branch=self.body("Relu", x))
+        least = self.add("Min", self.add("Max", length, two), length)
+        return self.add("Mul", x, self.add("Cast", least, to=TensorProto.FLOAT))
 
     def embedded(self):
         return self.add("Gather", self.weight(VOCABULARY, WIDTH), "input_ids")
