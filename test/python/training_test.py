@@ -91,7 +91,7 @@ class TrainingTest(unittest.TestCase):
         self.assertGreater(history.evaluations[-1]["eval_loss"], history.evaluations[0]["eval_loss"])
         self.assertTrue(history.stopped)
         rest = self.train(self.tokens % half, steps=200, resume=True, **flags)
-        self.assertEqual(rest.steps[-1]["step"], 50)
+        self.assertEqual(rest.steps[-1]["step"], 150)
 
     def test_several_files(self):
         halves = [self.folder / "first.npy", self.folder / "second.npy"]
