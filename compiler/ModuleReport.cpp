@@ -59,10 +59,10 @@ static void noteWhatTrains(ModuleOp module, Report &report) {
     if (!reason.empty())
       report.notes.push_back("do not train (" + reason.str() +
                              "): " + llvm::join(names, ", "));
-  if (auto changes =
-          module->getAttrOfType<ArrayAttr>(differentiate::exporterAttrName))
-    for (auto change : changes.getAsRange<StringAttr>())
-      report.notes.push_back(change.str());
+  if (auto notes =
+          module->getAttrOfType<ArrayAttr>(differentiate::notesAttrName))
+    for (auto note : notes.getAsRange<StringAttr>())
+      report.notes.push_back(note.str());
 }
 
 std::optional<double> wsec::cyclesOfBestShape(ModuleOp module) {

@@ -79,10 +79,10 @@ private:
   FailureOr<Phase> firstPhase();
   void addVerifiers(Phase first, OpPassManager &manager) const;
   void addPhase(Phase phase, OpPassManager &manager);
-  std::pair<int, int> mesh() const;
+  Machine machine() const;
   LogicalResult freezeWhatDoesNotTrain();
   LogicalResult runPhases(Phase first, Phase last);
-  LogicalResult runEither(Phase last, OwningOpRef<ModuleOp> before);
+  LogicalResult runFused(Phase last, OwningOpRef<ModuleOp> before);
   LogicalResult runPlans(Phase last, bool compares);
   select::SelectKernelsPassOptions selection() const;
   LogicalResult runPhasesOnce(Phase first, Phase last);
@@ -234,16 +234,17 @@ select::SelectKernelsPassOptions Compilation::selection() const {
   return target;
 }
 
-/// Columns and rows of the machine's, or of the part of it or the region that
-/// is asked for; those of none where select will say what is wrong with that.
-std::pair<int, int> Compilation::mesh() const {
+/// The machine, or the part of it or the region that is asked for; one without
+/// PEs where select will say what is wrong with that.
+Machine Compilation::machine() const {
   std::string error;
-  const std::optional<Machine> machine =
-      readMachine(options.machine.empty() ? "wse2" : options.machine, error);
-  const std::string &shape =
-      options.region.empty() ? options.mesh : options.region;
-  return parseMesh(shape).value_or(
-      machine ? std::pair(machine->width, machine->height) : std::pair(0, 0));
+  Machine machine =
+      readMachine(options.machine.empty() ? "wse2" : options.machine, error)
+          .value_or(Machine());
+  if (auto mesh =
+          parseMesh(options.region.empty() ? options.mesh : options.region))
+    std::tie(machine.width, machine.height) = *mesh;
+  return machine;
 }
 
 void Compilation::addPhase(Phase phase, OpPassManager &manager) {
@@ -255,11 +256,11 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
     return infer::buildInferPipeline(manager, inference);
   }
   case Phase::Canonicalize:
-    return canonicalize::buildCanonicalizePipeline(manager, mesh().second);
-  case Phase::Differentiate:
+    return canonicalize::buildCanonicalizePipeline(manager, machine().height);
+  case Phase::Differentiate: // Classes share a mask where weights are sparse.
     return addTrainingPasses(manager, options.training, fused,
-                             options.sparse.sparsity ? std::pair(0, 0)
-                                                     : mesh());
+                             options.sparse.sparsity ? 0
+                                                     : mostLogits(machine()));
   case Phase::Select:
     return select::buildSelectPipeline(manager, selection(), options.sparse,
                                        &*planned);
@@ -292,16 +293,6 @@ LogicalResult Compilation::freezeWhatDoesNotTrain() {
   return success();
 }
 
-static bool hasFusedGradients(ModuleOp module) {
-  return module
-      .walk([](Operation *op) {
-        return isa<onnx::AttentionGradientOp, onnx::NormGradientOp>(op)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (first <= Phase::Infer && last >= Phase::Infer &&
       llvm::any_of(module->getOps<onnx::ParameterOp>(),
@@ -322,41 +313,47 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (first < Phase::Select &&
       failed(runPasses(first, Phase::Differentiate, /*verifies=*/false)))
     return failure();
-  return before && hasFusedGradients(*module)
-             ? runEither(last, std::move(before))
-             : runPlans(last, /*compares=*/first < Phase::Select);
+  return before ? runFused(last, std::move(before))
+                : runPlans(last, /*compares=*/first < Phase::Select);
 }
 
-/// With kernels for the gradients of attentions and norms or, where these leave
-/// too little SRAM, from `before` on without.
-LogicalResult Compilation::runEither(Phase last, OwningOpRef<ModuleOp> before) {
+/// With kernels for the gradients of attentions and norms. Where these leave
+/// too little SRAM, from `before` on without that of attentions, then of norms.
+LogicalResult Compilation::runFused(Phase last, OwningOpRef<ModuleOp> before) {
   const plan::PlanSearch beginning = search;
-  std::vector<Diagnostic> diagnostics;
-  LogicalResult result = failure();
-  {
-    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-      diagnostics.push_back(std::move(diagnostic));
+  for (;;) {
+    const FusedGradients found = fusedIn(*module);
+    if (!found.attentions && !found.norms)
+      return runPlans(last, /*compares=*/true);
+    std::vector<Diagnostic> diagnostics;
+    LogicalResult result = failure();
+    {
+      ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+        diagnostics.push_back(std::move(diagnostic));
+        return success();
+      });
+      result = runPlans(last, /*compares=*/true);
+    }
+    if (succeeded(result)) {
+      for (Diagnostic &diagnostic : diagnostics)
+        context.getDiagEngine().emit(std::move(diagnostic));
       return success();
-    });
-    result = runPlans(last, /*compares=*/true);
+    }
+    search = beginning;
+    planned.emplace();
+    module = before->clone();
+    (found.attentions ? fused.attentions : fused.norms) = false;
+    notes.push_back(found.attentions
+                        ? "gradients of attentions are products that go "
+                          "through the store: the kernel for them takes too "
+                          "much SRAM; fewer tokens or a larger mesh has it"
+                        : "gradients of norms are several kernels: the one for "
+                          "them takes too much SRAM; fewer tokens or a larger "
+                          "mesh has it");
+    if (failed(runPasses(Phase::Differentiate, Phase::Differentiate,
+                         /*verifies=*/false)))
+      return failure();
   }
-  if (succeeded(result)) {
-    for (Diagnostic &diagnostic : diagnostics)
-      context.getDiagEngine().emit(std::move(diagnostic));
-    return success();
-  }
-  search = beginning;
-  planned.emplace();
-  module = std::move(before);
-  fused = {false, false};
-  if (failed(runPasses(Phase::Differentiate, Phase::Differentiate,
-                       /*verifies=*/false)) ||
-      failed(runPlans(last, /*compares=*/true)))
-    return failure();
-  notes.push_back("gradients of attentions are products that go through the "
-                  "store, and those of norms several kernels: one for each "
-                  "takes too much SRAM; fewer tokens or a larger mesh has it");
-  return success();
 }
 
 LogicalResult Compilation::runPlans(Phase last, bool compares) {

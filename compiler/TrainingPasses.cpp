@@ -7,14 +7,26 @@
 using namespace mlir;
 using namespace wsec;
 
-/// Logits of a PE at a time: a few tensors of as many are alive at once, beside
-/// activations.
-static constexpr int64_t logitsOfPE = 512;
+FusedGradients wsec::fusedIn(ModuleOp module) {
+  FusedGradients found{false, false};
+  module.walk([&](Operation *op) {
+    found.attentions |= isa<onnx::AttentionGradientOp>(op);
+    found.norms |= isa<onnx::NormGradientOp>(op);
+  });
+  return found;
+}
+
+/// A few tensors of as many f32 are alive at once, beside activations and code:
+/// each may take a 24th of a PE's SRAM.
+int64_t wsec::mostLogits(const Machine &machine) {
+  constexpr int64_t share = 24, bytes = 4;
+  return int64_t(machine.width) * machine.height *
+         (machine.sramBytes / (share * bytes));
+}
 
 void wsec::addTrainingPasses(OpPassManager &manager,
                              const TrainingOptions &training,
-                             FusedGradients fused, std::pair<int, int> mesh) {
-  const int64_t mostLogits = logitsOfPE * mesh.first * mesh.second;
+                             FusedGradients fused, int64_t mostLogits) {
   const differentiate::LegalizeLossesOptions losses{mostLogits};
   if (training.loss.empty()) {
     manager.addPass(differentiate::createForgetParameters());

@@ -18,13 +18,17 @@ struct FusedGradients {
   bool attentions, norms;
 };
 
+/// Which gradients of a module are kernels of their own.
+FusedGradients fusedIn(mlir::ModuleOp module);
+
+/// Logits that the PEs of a machine have room for at a time.
+int64_t mostLogits(const Machine &machine);
+
 /// Adds the passes of a model that is trained, or of one that is not, which has
-/// no loss.
-/// A loss has as many logits at a time as the mesh has room for; of a mesh
-/// without PEs all, as where weights are sparse: classes share a mask.
+/// no loss. A loss has at most so many logits at a time, of 0 all.
 void addTrainingPasses(mlir::OpPassManager &manager,
                        const TrainingOptions &training, FusedGradients fused,
-                       std::pair<int, int> mesh);
+                       int64_t mostLogits);
 
 } // namespace wsec
 

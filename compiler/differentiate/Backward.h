@@ -72,6 +72,7 @@ public:
   mlir::Value scattered(mlir::Value table, mlir::Value ids, mlir::Value rows);
 
   Refusals refusals;
+  std::vector<std::string> notes; ///< for the report
   /// Whether an attention has an operator for its gradients, if that can be.
   bool fusesAttention = false;
   /// And a norm.

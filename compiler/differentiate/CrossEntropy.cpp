@@ -209,6 +209,10 @@ static Sums sumsOf(const Head &head, Term labels) {
 void wsec::differentiate::addTiledGradients(const Head &head, Value dyValue,
                                             Backward &n) {
   onnx::MatMulOp product = head.product;
+  n.notes.push_back(
+      "the " + std::to_string(shapeOf(product.getWeight()).back()) +
+      " logits of a token are made in " + std::to_string(head.tiles) +
+      " tiles, by the loss and again by its gradients");
   Tokens t(head.loss, n);
   const Term total = sumsOf(head, t.labels).total;
   const Term dy = t.orZero(t.ofEach(dyValue));

@@ -58,6 +58,7 @@ struct DifferentiatePass
                           ArrayRef<onnx::ConstantOp> views, Backward &n);
   void setResults();
   void noteWhatTrains(ArrayRef<Parameter> parameters);
+  void note(ArrayRef<std::string> sentences);
   StringRef nameOf(BlockArgument argument) {
     auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                   onnx::nameAttrName);
@@ -253,12 +254,18 @@ void DifferentiatePass::noteWhatTrains(ArrayRef<Parameter> parameters) {
         builder.getStrArrayAttr({parameter.op.getSymName(), parameter.reason}));
   if (!all.empty())
     getOperation()->setAttr(whatTrainsAttrName, builder.getArrayAttr(all));
-  const SmallVector<std::string> changes =
-      whatExportersChanged(main, parameters);
-  if (!changes.empty())
-    getOperation()->setAttr(exporterAttrName,
-                            builder.getStrArrayAttr(SmallVector<StringRef>(
-                                changes.begin(), changes.end())));
+  note(whatExportersChanged(main, parameters));
+}
+
+void DifferentiatePass::note(ArrayRef<std::string> sentences) {
+  Builder builder(&getContext());
+  SmallVector<Attribute> all;
+  if (auto before = getOperation()->getAttrOfType<ArrayAttr>(notesAttrName))
+    llvm::append_range(all, before);
+  for (const std::string &sentence : sentences)
+    all.push_back(builder.getStringAttr(sentence));
+  if (!all.empty())
+    getOperation()->setAttr(notesAttrName, builder.getArrayAttr(all));
 }
 
 LogicalResult DifferentiatePass::differentiate() {
@@ -294,6 +301,7 @@ LogicalResult DifferentiatePass::differentiate() {
   main.front().getTerminator()->setOperands(*number);
   if (!backward.run(*number, gradientOf(*number, backward), recompute))
     return backward.refusals.report(&getContext());
+  note(backward.notes);
 
   results.push_back({*number, "loss"});
   for (BlockArgument input : *wanted) {

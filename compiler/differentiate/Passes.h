@@ -21,8 +21,9 @@ inline constexpr llvm::StringLiteral whyAttrName = "onnx.why";
 /// does not train or ""].
 inline constexpr llvm::StringLiteral whatTrainsAttrName = "onnx.what_trains";
 
-/// Sentences on what an exporter has made of parameters, of such a module.
-inline constexpr llvm::StringLiteral exporterAttrName = "onnx.exporter";
+/// Sentences for the report of such a module: what an exporter has made of
+/// parameters, and what the loss does not do at once.
+inline constexpr llvm::StringLiteral notesAttrName = "onnx.notes";
 
 /// Freezes the parameters of `module` that are frozen in `copy`, and says why.
 void freezeAlike(mlir::ModuleOp copy, mlir::ModuleOp module);

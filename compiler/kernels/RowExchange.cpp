@@ -279,10 +279,10 @@ void allReduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer,
 //===----------------------------------------------------------------------===//
 
 int64_t columnPitch(const Machine &machine) {
-  constexpr double leastGain = 256; // for two colors
   const int64_t pitch = twoPhasePitch(machine.height);
   const double chain = CostModel(machine).chain(machine.height, 0);
-  return chain > twoPhaseCycles(machine, machine.height, pitch, 0) + leastGain
+  return chain > twoPhaseCycles(machine, machine.height, pitch, 0) +
+                     leastGainOfPhases
              ? pitch
              : 0;
 }

@@ -92,6 +92,10 @@ void allReduceRow(RoutineBuilder &builder, pe::Opcode opcode,
                   pe::Affine words, int64_t most,
                   llvm::function_ref<void()> finish);
 
+/// Cycles that two phases are to save where a kernel would not need their
+/// colors otherwise.
+constexpr double leastGainOfPhases = 256;
+
 /// The reduction of that alone, into the buffer of column 0, or as `at` says.
 void reduceRow(RoutineBuilder &builder, pe::Opcode opcode,
                llvm::StringRef buffer, pe::Affine words, int64_t most,

@@ -21,8 +21,6 @@ static constexpr int64_t mostBlocks = 4, mostBlocksOfOne = 3;
 static constexpr int64_t mostHeldWords = 640, bufferWords = 160;
 /// Rounds of rows with unlike numbers of tokens, each with code of its own.
 static constexpr int64_t mostUnlikeRounds = 8;
-/// Cycles that two phases of a row's sums save at least.
-static constexpr double leastGain = 256;
 
 /// Whether all rows of the region have tokens, and as many.
 static bool sharedEvenly(const Layout &layout, const Machine &machine) {
@@ -139,7 +137,7 @@ double StationaryShape::sumCycles(const Machine &machine) const {
 bool StationaryShape::inPhases(const Machine &machine) const {
   const auto sums = double(mostSums());
   return CostModel(machine).chain(machine.width, sums) >
-         reduceRowCycles(machine, sums) + leastGain;
+         reduceRowCycles(machine, sums) + leastGainOfPhases;
 }
 
 int64_t StationaryShape::exchangeWords() const {

@@ -24,6 +24,9 @@ std::unique_ptr<mlir::Pass>
 createSelectKernelsPass(const SelectKernelsPassOptions &options,
                         PlanningCache &shared);
 
+/// Whether a `wse-select-kernels` is to be followed by `wse-keep-weights`.
+bool keepsWeights(const mlir::Pass &selection);
+
 /// onnx -> wse, selected: `wse-mark-sparse` unless all weights count,
 /// `wse-select-kernels`, `wse-keep-weights` if asked, then
 /// `wse-verify-selected`. With `shared` a run answers from what is in it, and

@@ -16,17 +16,24 @@ namespace wsec::select {
 #include "compiler/select/Passes.h.inc"
 } // namespace wsec::select
 
+/// `wse-select-kernels`, and what follows it.
+static void addSelection(mlir::OpPassManager &manager,
+                         std::unique_ptr<mlir::Pass> selection) {
+  const bool keeps = select::keepsWeights(*selection);
+  manager.addPass(std::move(selection));
+  if (keeps)
+    manager.addNestedPass<wse::ProgramOp>(select::createKeepWeightsPass());
+  manager.addNestedPass<wse::ProgramOp>(select::createVerifySelectedPass());
+}
+
 void select::buildSelectPipeline(mlir::OpPassManager &manager,
                                  const SelectKernelsPassOptions &options,
                                  const MarkSparsePassOptions &sparse,
                                  PlanningCache *shared) {
   if (sparse.sparsity != 0)
     manager.addPass(createMarkSparsePass(sparse));
-  manager.addPass(shared ? createSelectKernelsPass(options, *shared)
-                         : createSelectKernelsPass(options));
-  if (options.within.keepWeights)
-    manager.addNestedPass<wse::ProgramOp>(createKeepWeightsPass());
-  manager.addNestedPass<wse::ProgramOp>(createVerifySelectedPass());
+  addSelection(manager, shared ? createSelectKernelsPass(options, *shared)
+                               : createSelectKernelsPass(options));
 }
 
 void select::registerSelectPipeline() {
@@ -37,8 +44,7 @@ void select::registerSelectPipeline() {
         std::unique_ptr<mlir::Pass> pass = createSelectKernelsPass();
         const llvm::LogicalResult read =
             pass->initializeOptions(options, error);
-        manager.addPass(std::move(pass));
-        manager.addNestedPass<wse::ProgramOp>(createVerifySelectedPass());
+        addSelection(manager, std::move(pass));
         return read;
       },
       [](auto) {});

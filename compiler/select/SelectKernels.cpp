@@ -35,6 +35,7 @@ struct SelectKernelsPass
   SelectKernelsPass(const SelectKernelsPassOptions &options,
                     PlanningCache &shared)
       : SelectKernelsPassBase(options), shared(&shared) {}
+  bool keepsWeights() const { return within.getValue().keepWeights; }
 
   FailureOr<Machine> readTarget(Operation *op) {
     std::string error;
@@ -330,4 +331,8 @@ std::unique_ptr<Pass>
 select::createSelectKernelsPass(const SelectKernelsPassOptions &options,
                                 PlanningCache &shared) {
   return std::make_unique<SelectKernelsPass>(options, shared);
+}
+
+bool select::keepsWeights(const Pass &selection) {
+  return static_cast<const SelectKernelsPass &>(selection).keepsWeights();
 }

@@ -115,14 +115,18 @@ void Counters::inspect(const Inspection &state, RunEnd) {
 // ---------------------------------------------------------------- routes
 
 /// No link reported anything: sends every word along the routes again. Words
-/// are counted here though they may still be on their way.
+/// are counted here though they may still be on their way. Not along rules that
+/// move: which way a word took only those know who step it.
 void Counters::followRoutes() {
   const bool any =
       std::any_of(sentOn.begin(), sentOn.end(),
                   [](const auto &sent) { return !sent.empty(); }) ||
       std::any_of(entered.begin(), entered.end(),
                   [](const auto &rows) { return !rows.empty(); });
-  if (!any)
+  const auto &rules = *program.routes();
+  if (!any || std::any_of(rules.begin(), rules.end(), [](auto *rule) {
+        return rule->positions() && rule->positions()->size() > 0;
+      }))
     return;
   const RouterTables router(program);
   /// Along the tree of one source; the engine has checked that it is one.

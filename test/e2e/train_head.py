@@ -91,6 +91,7 @@ def sram(work, classes):
     subprocess.run(["wsec", work / "m.onnx", "-o", work / "m.wafer", "--mesh=8x8", "--quiet", "--loss=cross-entropy", "--train=*",
                     f"--report={work / 'm.json'}"], check=True)
     report = json.loads((work / "m.json").read_text())
+    assert any(f"the {classes} logits of a token are made in" in note for note in report["notes"]) == (classes > 1024), report["notes"]
     return report["sram"]["peak_bytes"], sum(kernel["kind"] == "matmul" for kernel in report["kernels"])
 
 

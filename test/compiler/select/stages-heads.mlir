@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=32x4 within=stages=2,keep-weights},wse.program(wse-keep-weights))' | FileCheck %s
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=32x4 within=stages=2,keep-weights})' | FileCheck %s
 
 // Two heads come from the stage of the attention to that of the product, which
 // has no attention itself: there, too, their features lie over as many columns

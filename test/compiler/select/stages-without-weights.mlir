@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=16x64 within=stages=4,keep-weights},wse.program(wse-keep-weights))' | sed -e 's/ attributes {selection[^}]*}//' > %t.kept
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=16x64 within=stages=4,keep-weights})' | sed -e 's/ attributes {selection[^}]*}//' > %t.kept
 // RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=16x64 within=stages=4})' -o %t.streamed
 // RUN: diff %t.kept %t.streamed
 // RUN: FileCheck %s < %t.kept
