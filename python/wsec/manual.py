@@ -150,8 +150,8 @@ def train(folder: Path, run: Run, flags: list[str]) -> int:
     return code
 
 
-def sample(folder: Path, run: Run, text: str, flags: list[str]) -> None:
-    """Goes on with the text by the weights of the last checkpoint. Raises Error."""
+def sample(folder: Path, run: Run, text: str, flags: list[str]) -> str:
+    """The text, and how it goes on by the weights of the last checkpoint. Raises Error."""
     from wsec import weights
     found = sorted(folder.glob("checkpoints/*/model.safetensors"))
     if not found or not is_of(folder, run):
@@ -171,7 +171,7 @@ def sample(folder: Path, run: Run, text: str, flags: list[str]) -> None:
     np.save(folder / "ids.npy", np.array([ids], "i8"))
     tools.run("wse-run", [folder / "decoder.wafer", "--generate", "--input", f"input_ids={folder / 'ids.npy'}",
                           "--output", f"tokens={folder / 'tokens.npy'}", *flags], "writing")
-    print(text + decode(np.load(folder / "tokens.npy").ravel().tolist()))
+    return text + decode(np.load(folder / "tokens.npy").ravel().tolist())
 
 
 def main() -> int:
@@ -185,7 +185,7 @@ def main() -> int:
     try:
         if words.sample is None:
             return train(folder, RUNS[words.size], flags)
-        sample(folder, RUNS[words.size], words.sample, flags)
+        print(sample(folder, RUNS[words.size], words.sample, flags))
     except (tools.Error, OSError, UnicodeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, tools.UsageError) else 1

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import safetensors.torch
 import torch
 from onnx import numpy_helper
 
@@ -90,6 +91,20 @@ def tokens(folder, run):
     return np.tile(tokens_of(folder / "manual.txt", folder / "tokenizer.json"), 2)
 
 
+def check_sample(folder, run, path, text="The manual", count=12):
+    """What the wafer goes on with is what PyTorch finds likeliest, by the same checkpoint."""
+    weights = safetensors.torch.load_file(max(folder.glob("checkpoints/*/model.safetensors")))
+    graph = onnx.load(path).graph
+    ids = list(text.encode())
+    for _ in range(count):
+        padded = torch.tensor([ids + [0] * (run.sequence - len(ids))])
+        values = torch_graph.evaluate(graph, {graph.input[0].name: padded, **{name: its.double() for name, its in weights.items()}})
+        ids.append(int(values[graph.output[0].name][0, len(ids) - 1].argmax()))
+    said = manual.sample(folder, run, text, [f"--max-new-tokens={count}"])
+    assert said == bytes(ids).decode(errors="replace"), (said, bytes(ids))
+    print(f"goes on as PyTorch does: {said!r}")
+
+
 def main():
     work, steps = Path(sys.argv[1]).absolute(), int(sys.argv[2])
     shutil.rmtree(work, ignore_errors=True)
@@ -112,6 +127,8 @@ def main():
     model = next((work / "programs").glob("*.onnx"))
     total = run.steps if "--of" in mine else steps
     wanted, _ = expected(model, text, run, steps, total)
+    if not run.has_pieces:
+        check_sample(folder, run, model)
     torch_graph.FLOAT = torch.float32
     _, own = expected(model, text, run, min(steps, 10), total)
     losses = history.losses[:steps]
