@@ -29,7 +29,7 @@ import small_models  # noqa: E402
 FIGURE = r"[0-9][0-9,.]*"
 # No figure: a shape, as in 16 x 32 and 64 x F32; the slot of a stream in a listing, as in `slot 1 cycles 1842 to 9650`.
 UNITS = re.compile(r"(?<![\w.-])(?<!slot )" + FIGURE + r"(?: M| k)?\s?(cycles|ms|us|s|seconds|minutes|MB|GB|kB|times|%|percent|x(?! F?[0-9]))(?!\w)")
-HOST = re.compile(FIGURE + r" (s|seconds|minutes) (of (a|one) core|of CPU|of processor time)")
+HOST = re.compile(FIGURE + r"\s(s|ms|seconds|minutes)\s(of|on|with)\s(\w+\s)?(cores?|CPU|processor time)\b")
 # What measures what is on a page, or under a folder.
 HELD = {"compiler/machine/README.md": "MachineTest", "tools/estimate/README.md": "EstimateTest",
         "test/conformance/TABLE.md": "conformance", "test/e2e/families/TABLE.md": "families",
