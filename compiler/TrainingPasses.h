@@ -6,6 +6,7 @@
 #define COMPILER_TRAININGPASSES_H
 
 #include "compiler/Pipeline.h"
+#include "compiler/machine/Machine.h"
 
 namespace mlir {
 class OpPassManager;
