@@ -137,8 +137,10 @@ def softmax_cross_entropy(node, operand):
 
 
 def rotary_embedding(node, operand):
-    """Of [batch, heads, tokens, size], with angles of each token."""
+    """Of [batch, heads, tokens, size] or [batch, tokens, features], with angles of each token."""
     x, cos, sin = operand(0), operand(1).unsqueeze(1), operand(2).unsqueeze(1)
+    if x.dim() == 3:
+        x = x.unflatten(-1, (node["num_heads"], -1)).transpose(1, 2)
     part = node.get("rotary_embedding_dim") or x.shape[-1]
     turned, rest = x[..., :part], x[..., part:]
     if node.get("interleaved"):
@@ -147,7 +149,8 @@ def rotary_embedding(node, operand):
     else:
         a, b = turned.chunk(2, -1)
         pairs = torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
-    return torch.cat([pairs, rest], -1)
+    y = torch.cat([pairs, rest], -1)
+    return y if operand(0).dim() == 4 else y.transpose(1, 2).flatten(-2)
 
 
 def attention(node, operand):
@@ -215,7 +218,7 @@ RULES = {
     "SoftmaxCrossEntropyLoss": softmax_cross_entropy,
     "NegativeLogLikelihoodLoss": lambda n, o: softmax_cross_entropy(n, o)[0],
     "RotaryEmbedding": rotary_embedding,
-    "Pad": lambda n, o: F.pad(o(0), pads_of(o)),
+    "Pad": lambda n, o: F.pad(o(0), pads_of(o)), "Range": lambda n, o: torch.arange(o(0).item(), o(1).item(), o(2).item()),
     **{name: (lambda f: lambda n, o: f(o(0)))(f) for name, f in UNARY.items()},
     **{name: (lambda f: lambda n, o: f(o(0), o(1)))(f) for name, f in BINARY.items()},
 }

