@@ -33,7 +33,7 @@ HOST = re.compile(FIGURE + r"\s(s|ms|seconds|minutes)\s(of|on|with)\s(\w+\s)?(co
 # What measures what is on a page, or under a folder.
 HELD = {"compiler/machine/README.md": "MachineTest", "tools/estimate/README.md": "EstimateTest",
         "test/conformance/TABLE.md": "conformance", "test/e2e/families/TABLE.md": "families",
-        "test/bench/": "the scripts beside them, which write these tables", "CHANGELOG.md": "what was, then"}
+        "runtime/train/large.md": "train_text.py --of", "test/bench/": "the scripts beside them, which write these tables", "CHANGELOG.md": "what was, then"}
 
 
 def output(*command):
