@@ -139,6 +139,7 @@ private:
   program::LoadT translate(pe::LoadOp op, Narrower &narrow);
   program::StoreT translate(pe::StoreOp op, Narrower &narrow);
   program::IfT translate(pe::IfOp op, Narrower &narrow);
+  program::BreakT translate(pe::BreakOp op, Narrower &narrow);
   program::SendControlT translate(pe::ControlOp op, Narrower &narrow);
   program::ReadClockT translate(pe::ClockOp op, Narrower &narrow);
   program::SetRouteT translate(pe::SetRouteOp op, Narrower &narrow);
@@ -291,6 +292,12 @@ program::IfT CodeTranslator::translate(pe::IfOp op, Narrower &narrow) {
   return branch;
 }
 
+program::BreakT CodeTranslator::translate(pe::BreakOp op, Narrower &narrow) {
+  program::BreakT leave;
+  leave.condition = affine(op.getCondition(), op.getValues(), narrow);
+  return leave;
+}
+
 program::SetTaskT CodeTranslator::setTask(StringRef task,
                                           program::TaskAction action) const {
   program::SetTaskT set;
@@ -334,8 +341,8 @@ void CodeTranslator::translateBody(Block &block, Body &body) {
     program::StatementT &statement = append(body);
     llvm::TypeSwitch<Operation *>(&op)
         .Case<pe::VectorOp, pe::ForOp, pe::AwaitOp, pe::ComputeOp, pe::LoadOp,
-              pe::StoreOp, pe::IfOp, pe::ControlOp, pe::ClockOp, pe::SetRouteOp,
-              pe::ActivateOp, pe::BlockOp, pe::UnblockOp>(
+              pe::StoreOp, pe::IfOp, pe::BreakOp, pe::ControlOp, pe::ClockOp,
+              pe::SetRouteOp, pe::ActivateOp, pe::BlockOp, pe::UnblockOp>(
             [&](auto known) { state(known, statement); })
         .Default([&](Operation *other) {
           other->emitOpError("is not code; scalars stand in the class");

@@ -86,7 +86,7 @@ static int64_t codeWords(Operation *op) {
            operandWords(vector.getBAttr());
   if (isa<ForOp>(op))
     return 3;
-  if (isa<RoutineOp, TaskOp, LoadOp, StoreOp, IfOp, ControlOp, ClockOp,
+  if (isa<RoutineOp, TaskOp, LoadOp, StoreOp, IfOp, BreakOp, ControlOp, ClockOp,
           SetRouteOp>(op))
     return 2;
   if (isa<AwaitOp, ComputeOp, ActivateOp, BlockOp, UnblockOp>(op))

@@ -169,8 +169,8 @@ LogicalResult Substitution::apply(Operation *op, bool &isLeftOut) {
         applyScalars(op, loop.getValuesMutable());
         return applyGuard(op, loop.getGuardMutable(), isLeftOut);
       })
-      .Case<ComputeOp, LoadOp, StoreOp, IfOp, ControlOp, ClockOp, SetRouteOp,
-            CallOp>([&](auto known) {
+      .Case<ComputeOp, LoadOp, StoreOp, IfOp, BreakOp, ControlOp, ClockOp,
+            SetRouteOp, CallOp>([&](auto known) {
         applyScalars(op, known.getValuesMutable());
         return success();
       })

@@ -262,6 +262,38 @@ def Pe_IfOp : Pe_Op<"if",
   let hasVerifier = 1;
 }
 
+def Pe_BreakOp : Pe_Op<"break", [HasParent<"ForOp">]> {
+  let summary = "Ends the loop around it.";
+  let description = [{
+    Where the expression is not zero. It stands in the loop's body directly. So
+    a loop is as long as the data say, and no longer than its count. No proof
+    follows it.
+
+    (C1) Expressions number existing operands.
+
+    ```mlir
+    pe.program @main mesh [1, 1] machine "wse2" {
+      class @all [0:1, 0:1] {
+        buffer @v 4 bytes of f32
+        buffer @small 4 bytes of f32
+        routine @halve {
+          for %i < 100 {
+            vector mul @v[0, strides = [1]] = @v[0, strides = [1]], 0.5 over (1)
+            vector less @small[0, strides = [1]] = @v[0, strides = [1]], 0.001 over (1)
+            %small = load @small[0]
+            break %small
+          }
+        }
+      }
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Pe_ScalarType>:$values,
+    Pe_AffineAttr:$condition);
+  let assemblyFormat = "custom<Sum>($values, $condition) attr-dict";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Tasks, control wavelets, routes and time
 //===----------------------------------------------------------------------===//

@@ -119,6 +119,10 @@ LogicalResult IfOp::verify() {
   return verifyAffine(*this, getCondition(), getValues()); // C1
 }
 
+LogicalResult BreakOp::verify() {
+  return verifyAffine(*this, getCondition(), getValues()); // C1
+}
+
 //===----------------------------------------------------------------------===//
 // pe.control, pe.clock and pe.set_route
 //===----------------------------------------------------------------------===//

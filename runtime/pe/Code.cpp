@@ -421,6 +421,8 @@ private:
       return SetRouteCode{decodeAffine(route->color(), loops), route->receive(),
                           route->transmit()};
     }
+    if (const auto *leave = statement.kind_as_Break())
+      return BreakCode{decodeAffine(leave->condition(), loops)};
     fail("has a statement of an unknown kind");
   }
 

@@ -154,10 +154,13 @@ struct SetRouteCode {
   program::Port receive{};
   uint8_t transmit = 0;
 };
+struct BreakCode {
+  AffineFunction condition;
+};
 using StatementCode =
     std::variant<InstructionCode, LoopCode, AwaitCode, ComputeCode, LoadCode,
                  StoreCode, IfCode, SetTaskCode, SendControlCode, ReadClockCode,
-                 SetRouteCode>;
+                 SetRouteCode, BreakCode>;
 using Body = std::vector<StatementCode>;
 struct LoopCode {
   AffineFunction count;

@@ -135,6 +135,7 @@ private:
   void execute(Wafer &wafer, const LoadCode &load);
   void execute(Wafer &wafer, const StoreCode &store);
   void execute(Wafer &wafer, const IfCode &branch);
+  void execute(Wafer &wafer, const BreakCode &leave);
   void execute(Wafer &wafer, const SetTaskCode &set);
   void execute(Wafer &wafer, const SendControlCode &control);
   void execute(Wafer &wafer, const ReadClockCode &clock);

@@ -100,6 +100,18 @@ void Processor::execute(Wafer &wafer, const IfCode &branch) {
     frames.push_back({&body, 0, false, 1});
 }
 
+/// The body of the loop ends as after its last turn.
+void Processor::execute(Wafer &wafer, const BreakCode &leave) {
+  const bool holds = leave.condition.value(bindings()) != 0;
+  time += valueCycles(wafer.machine, leave.condition) +
+          branchCycles(wafer.machine, holds);
+  if (!holds)
+    return;
+  Frame &loop = frames.back();
+  loop.next = loop.body->size();
+  loop.iterations = 0;
+}
+
 void Processor::execute(Wafer &, const AwaitCode &await) {
   awaited |= await.threads;
 }

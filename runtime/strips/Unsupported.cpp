@@ -100,6 +100,9 @@ private:
                ? byRow
                : nullptr;
   }
+  const char *check(const BreakCode &) const {
+    return "scalar code that ends loops";
+  }
   const char *check(const AwaitCode &) const {
     return diverges ? byRow : nullptr;
   }

@@ -76,6 +76,7 @@ uint64_t statementWords(const program::Statement &statement) {
   case program::StatementKind::SendControl:
   case program::StatementKind::ReadClock:
   case program::StatementKind::SetRoute:
+  case program::StatementKind::Break:
     return 2;
   case program::StatementKind::Await:
   case program::StatementKind::Compute:

@@ -224,6 +224,9 @@ void Walk::runStatement(const program::Statement &statement,
     return runInstruction(*statement.kind_as_Instruction(), where);
   case StatementKind::Loop:
     return runLoop(*statement.kind_as_Loop(), where);
+  case StatementKind::Break:
+    reached = false; // what is behind it in the loop, for certain
+    return;
   case StatementKind::If:
     return runIf(*statement.kind_as_If(), where);
   case StatementKind::Await:

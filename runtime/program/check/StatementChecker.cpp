@@ -49,6 +49,7 @@ private:
   void checkLoad(const program::Load &load, const Where &where);
   void checkStore(const program::Store &store, const Where &where);
   void checkIf(const program::If &branch, const Where &where);
+  void checkBreak(const program::Break &leave, const Where &where);
   void checkSetTask(const program::SetTask &set, const Where &where);
   void checkControl(const program::SendControl &control, const Where &where);
   void checkClock(const program::ReadClock &clock, const Where &where);
@@ -89,6 +90,7 @@ private:
   int depth = depthOfArguments;
   /// Whether what is checked runs at least once in every PE.
   bool reached;
+  bool inLoop = false; ///< stands in a loop's body, directly
 };
 
 // ------------------------------------------------------------ bodies, control
@@ -128,6 +130,8 @@ void StatementChecker::checkStatement(const program::Statement &statement,
     return checkStore(*statement.kind_as_Store(), where);
   case StatementKind::If:
     return checkIf(*statement.kind_as_If(), where);
+  case StatementKind::Break:
+    return checkBreak(*statement.kind_as_Break(), where);
   case StatementKind::SetTask:
     return checkSetTask(*statement.kind_as_SetTask(), where);
   case StatementKind::SendControl:
@@ -163,7 +167,9 @@ void StatementChecker::checkLoop(const program::Loop &loop,
   bool outer = reached;
   reached = reached && runs && times.low > 0;
   loops.push_back({0, std::max<int64_t>(0, times.high - 1)});
+  const bool outerLoop = std::exchange(inLoop, true);
   checkBody(loop.body(), where);
+  inLoop = outerLoop;
   loops.pop_back();
   reached = outer;
 }
@@ -180,9 +186,20 @@ void StatementChecker::checkIf(const program::If &branch, const Where &where) {
   affine(branch.condition(), {&where, "condition"});
   bool outer = reached;
   reached = false;
+  const bool outerLoop = std::exchange(inLoop, false);
   checkBody(branch.then(), {&where, "then"});
   checkBody(branch.otherwise(), {&where, "otherwise"});
+  inLoop = outerLoop;
   reached = outer;
+}
+
+/// What is behind it in the loop may not be reached.
+void StatementChecker::checkBreak(const program::Break &leave,
+                                  const Where &where) {
+  if (!inLoop)
+    throw badProgram(where, "ends a loop, but stands in none");
+  affine(leave.condition(), {&where, "condition"});
+  reached = false;
 }
 
 // ---------------------------------------------------------------- scalar code

@@ -239,8 +239,11 @@ private:
   void followBody(const Body *body) {
     if (!body)
       return;
+    const size_t outer = guards.size();
     for (const program::Statement *statement : *body) {
-      if (const auto *loop = statement->kind_as_Loop()) {
+      if (statement->kind_as_Break()) {
+        guards.push_back(--uncertain); // what is behind it
+      } else if (const auto *loop = statement->kind_as_Loop()) {
         enter(loop->guard());
         followBody(loop->body());
         leave(loop->guard());
@@ -253,6 +256,7 @@ private:
         leave(instruction->guard());
       }
     }
+    guards.resize(outer);
   }
   void enter(int guard) {
     if (guard >= 0)

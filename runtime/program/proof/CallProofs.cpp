@@ -63,6 +63,8 @@ private:
       run(branch->condition);
       run(branch->then);
       run(branch->otherwise);
+    } else if (BreakT *leave = kind.AsBreak()) {
+      run(leave->condition);
     } else if (ComputeT *compute = kind.AsCompute()) {
       for (const auto *operand : {&compute->a, &compute->b, &compute->c})
         run(*operand);

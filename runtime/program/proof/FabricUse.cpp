@@ -62,6 +62,8 @@ private:
       throw NotUnderstood{"control wavelets"};
     if (statement.kind_as_SetRoute())
       throw NotUnderstood{"routes that are set by code"};
+    if (statement.kind_as_Break())
+      throw NotUnderstood{"loops that end early"};
   }
 
   void readAwait(const program::Await &await) {

@@ -154,6 +154,8 @@ private:
     case program::StatementKind::SetRoute:
       throw NotUnderstood{"tasks, control wavelets, or routes set by code, in "
                           "one of several classes"};
+    case program::StatementKind::Break:
+      throw NotUnderstood{"loops that end early"};
     default:
       statement.kind.Set(program::AwaitT()); // of nothing
     }

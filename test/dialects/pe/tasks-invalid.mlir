@@ -437,6 +437,35 @@ pe.program @store_c1 mesh [2, 1] machine "wse2" {
 
 // -----
 
+pe.program @break_c1 mesh [2, 1] machine "wse2" {
+  class @all [0:2, 0:1] {
+    routine @r {
+      for %i < 2 {
+        // expected-error @below {{has an expression over operand 0, but only 0 scalars}}
+        "pe.break"() <{condition = #pe.affine<0, values = [0], scales = [1]>}> : () -> ()
+      }
+    }
+  }
+}
+
+// -----
+
+pe.program @break_outside mesh [2, 1] machine "wse2" {
+  class @all [0:2, 0:1] {
+    %px = scalar px
+    routine @r {
+      for %i < 2 {
+        if %i {
+          // expected-error @below {{'pe.break' op expects parent op 'pe.for'}}
+          break %px
+        }
+      }
+    }
+  }
+}
+
+// -----
+
 pe.program @clock_c1 mesh [2, 1] machine "wse2" {
   class @all [0:2, 0:1] {
     %px = scalar px

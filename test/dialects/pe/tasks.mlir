@@ -87,7 +87,9 @@ pe.program @remote mesh [4, 1] machine "wse2" {
       // CHECK: for %[[I:.*]] < %[[SUM]] {
       for %i < %sum {
         // CHECK: %[[K:.*]] = compute bit_and(%[[I]], 3)
+        // CHECK: break %[[K]] - 2
         %k = compute bit_and(%i, 3)
+        break %k - 2
         // CHECK: if %[[K]] - 1 {
         // CHECK: store @i[0] = %[[SUM]] + %[[K]]
         // CHECK: } else {

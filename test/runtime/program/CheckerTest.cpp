@@ -420,6 +420,14 @@ TEST_F(CheckerTest, LoopsTooDeep) {
   expectRefused(where + ": loops are nested deeper than 8");
 }
 
+TEST_F(CheckerTest, BreakOutsideALoop) {
+  program::BreakT leave;
+  leave.condition = std::make_unique<program::AffineT>();
+  statement(2).kind.Set(leave);
+  expectRefused("BadProgram: class 'west', routine 0, statement 2: ends a "
+                "loop, but stands in none");
+}
+
 TEST_F(CheckerTest, MissingSource) {
   receive().a.reset();
   expectRefused("BadProgram: class 'west', routine 0, statement 0, first "

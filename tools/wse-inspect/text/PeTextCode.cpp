@@ -168,6 +168,8 @@ void ClassPrinter::print(const StatementT &statement) {
                     snakeCase(EnumNamePort(route.receive)) + " to " +
                     portsText(route.transmit));
   }
+  case StatementKind::Break:
+    return out.line("break " + values.sum(*kind.AsBreak()->condition));
   case StatementKind::NONE:
     break; // the checker refuses it
   }
