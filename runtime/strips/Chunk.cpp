@@ -24,19 +24,26 @@ void Chunk::cut(size_t from, size_t count) {
   first = begin;
 }
 
-/// Nodes are used again, while they are in the cache.
+/// Nodes are used again, while they are in the cache. Who has a destructor is
+/// slow to find in a thread, so that is another.
 struct Fifo::FreeNodes {
   static constexpr size_t most = 4096;
   Node *list = nullptr;
   size_t count = 0;
 
-  ~FreeNodes() {
-    while (Node *node = std::exchange(list, list ? list->next : nullptr))
-      delete node;
-  }
   static thread_local FreeNodes ofThread;
+  struct Owner {
+    bool isThere = true;
+    ~Owner() {
+      Node *&list = ofThread.list;
+      while (Node *node = std::exchange(list, list ? list->next : nullptr))
+        delete node;
+    }
+  };
+  static thread_local Owner owner;
 };
-thread_local Fifo::FreeNodes Fifo::FreeNodes::ofThread;
+constinit thread_local Fifo::FreeNodes Fifo::FreeNodes::ofThread;
+thread_local Fifo::FreeNodes::Owner Fifo::FreeNodes::owner;
 
 void Fifo::push(Chunk chunk) {
   FreeNodes &unused = FreeNodes::ofThread;
@@ -56,7 +63,9 @@ void Fifo::forgetOldest() {
   FreeNodes &unused = FreeNodes::ofThread;
   Node *node = std::exchange(oldest, oldest->next);
   consumed = 0;
-  if (unused.count >= FreeNodes::most)
+  const bool keeps =
+      unused.list ? unused.count < FreeNodes::most : FreeNodes::owner.isThere;
+  if (!keeps)
     return delete node;
   node->chunk.owner.reset();
   node->next = std::exchange(unused.list, node);

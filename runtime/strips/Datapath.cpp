@@ -41,6 +41,8 @@ void Datapath::forgetOwed() {
 
 /// Adds to what a lane, or each, is owed.
 void Datapath::add(Owed &its, int lane, const Cycles &more) {
+  if (more == Cycles())
+    return;
   if (lane >= 0) {
     splitAt(size_t(lane));
     splitAt(size_t(lane) + 1);
@@ -63,9 +65,11 @@ void Datapath::owe(int thread, int lane, double work, int echo, double apart,
   auto its = std::find_if(owed.begin(), owed.end(), [&](const Owed &o) {
     return o.thread == thread && o.echo == echo;
   });
-  if (its == owed.end())
-    its = owed.insert(
-        its, {thread, echo, apart, idle, std::vector<Cycles>(ends.size()), 0});
+  if (its == owed.end()) {
+    its = owed.insert(its, {thread, echo, apart, idle, {}, 0});
+    its->cycles.reserve(std::min(lanes, size_t(64))); // for groups to come
+    its->cycles.resize(ends.size());
+  }
   add(*its, lane, {work, echo < 0 ? work : 0});
 }
 
@@ -104,7 +108,7 @@ void Datapath::finish(Owed &its) {
 
 void Datapath::receive(int thread, int lane, double begun, double words,
                        const Slowed &slowed) {
-  if (slowed.byOne == 1 && slowed.byTwo == 1)
+  if (words == 0 || (slowed.byOne == 1 && slowed.byTwo == 1))
     return;
   double others = 0;
   for (const Owed &its : owed)
@@ -141,8 +145,8 @@ double Datapath::late(const Flow &flow) const {
 
 void Datapath::receiveEcho(int thread, double begun, int color, double words) {
   for (const Owed &its : owed)
-    if (its.echo == color && its.thread != thread && its.idle > 0 &&
-        its.apart > its.idle)
+    if (words > 0 && its.echo == color && its.thread != thread &&
+        its.idle > 0 && its.apart > its.idle)
       // Of the cycles between two words it takes two, the main thread the rest.
       flows.push_back({thread, begun, words * its.idle,
                        Slowed{its.apart / its.idle}, computed,
@@ -191,6 +195,8 @@ void Datapath::takeTurns(Given &one, Lane &others, int lane) const {
 
 void Datapath::compete(int thread, int lane, double begun, double work,
                        Use use) {
+  if (work == 0)
+    return;
   Given its{thread, use, lane < 0, begun, work};
   competing |= 1u << thread;
   takeTurns(its, ofAll, lane);

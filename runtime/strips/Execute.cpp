@@ -248,7 +248,7 @@ bool PreparedNest::prepareProducts(Dimensions dims) {
 /// The innermost dimension is the one to make vectors of, that with the
 /// shortest stride; the one before it, rows of vectors, is a reduction, if
 /// there are some, else the longest. Other reductions are outermost, in order.
-void PreparedNest::prepareVectors(Dimensions dims) {
+void PreparedNest::prepareVectors(Dimensions &dims) {
   sortBy(dims, [](const Dimension &d) {
     return d.reduces() ? std::numeric_limits<ptrdiff_t>::min()
                        : -std::abs(d.dst);

@@ -200,7 +200,7 @@ private:
   HalvesProblem halves(WordPart part) const;
   bool prepareProducts(Dimensions dims);
   void accumulate(float *dst, const Factors *factors, size_t count) const;
-  void prepareVectors(Dimensions dims);
+  void prepareVectors(Dimensions &dims);
   void applyHalves(float *dst, const float *a) const;
 
   program::Opcode op;

@@ -53,6 +53,8 @@ public:
   bool peek(Chunk &words, Actor &reader);
   /// Whether a channel of the host brings words here.
   bool isFromHost() const { return queue->isFromHost; }
+  /// Words that its PE holds before it takes any.
+  double inbox() const { return queue->inbox; }
   /// Whether somebody wants to know what is asked for.
   bool isAsked() const { return queue->isAsked(); }
   /// Takes chunks of one lane as they are, of words that it has asked for or,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/InstructionRun.h"
 
-#include "runtime/engine/Mesh.h"
 #include "runtime/strips/Recording.h"
 
 #include "runtime/program/Errors.h"
@@ -58,13 +57,8 @@ void InstructionRun::start(double time) {
   for (Source &source : sources)
     if (source.fabric)
       source.fabric->ask(
-          {now, cost.perStep * double(source.group), queued(source)},
+          {now, cost.perStep * double(source.group), source.fabric->inbox()},
           steps / source.group);
-}
-
-/// Words of a source that its PE holds before it takes any.
-double InstructionRun::queued(const Source &source) const {
-  return inboxWords(site.world.image.machine, site.strip.code, source.color);
 }
 
 double InstructionRun::wordsReceived(int index) const {
@@ -87,7 +81,7 @@ void InstructionRun::askToForward(Actor &actor) {
   if (!source.hasAll())
     return;
   source.catchUp(done);
-  Demand demand{now, cost.perStep, queued(sources[0])};
+  Demand demand{now, cost.perStep, source.inbox()};
   const size_t uses =
       std::min(steps - done, links->asked(actor, site.lane, demand));
   if (uses == 0)
@@ -107,10 +101,11 @@ bool InstructionRun::advance(Actor &actor) {
       return false;
   if (!settle())
     return false;
-  if (links && steps > 0 && !isPaced && !awaited)
+  if (links && steps > 0 && !isPaced && !awaited) {
     awaitAll(actor);
-  if (!settle())
-    return false;
+    if (!settle())
+      return false;
+  }
   for (Source &source : sources)
     if (source.fabric) {
       if (!source.fabric->finish(actor)) {
@@ -457,7 +452,7 @@ Nest InstructionRun::nestOf(const Block &block) const {
 }
 
 void InstructionRun::compute(const Block &block, Actor &actor) try {
-  const Nest nest = nestOf(block);
+  Nest nest = nestOf(block);
   NestRunner::Operands operands{{within(target, block), {}},
                                 operand(sources[0], block),
                                 operand(sources[1], block)};
@@ -466,10 +461,9 @@ void InstructionRun::compute(const Block &block, Actor &actor) try {
     elements *= nest.extent[d];
   site.world.count(site.strip, 0, elements);
   if (links) {
-    send(block, nest, std::move(operands), actor);
+    send(block, nest, operands, actor);
   } else {
-    NestRunner(site.strip, site.lane, site.count)
-        .run(nest, std::move(operands));
+    NestRunner(site.strip, site.lane, site.count).run(nest, operands);
     double first;
     advanceTime(block.steps, first);
   }
@@ -500,8 +494,8 @@ bool InstructionRun::sendView(const Nest &nest, const StripMemory::Place &place,
 }
 
 /// Computes a chunk and sends it; lanes that compute the same share one copy.
-void InstructionRun::send(const Block &block, Nest nest,
-                          NestRunner::Operands operands, Actor &actor) {
+void InstructionRun::send(const Block &block, Nest &nest,
+                          NestRunner::Operands &operands, Actor &actor) {
   const NestRunner runner(site.strip, site.lane);
   const bool same = runner.locateSources(nest, operands);
   Chunk chunk;

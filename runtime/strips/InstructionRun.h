@@ -226,7 +226,7 @@ private:
   void forward(size_t available, bool taken, Actor &actor);
   Nest nestOf(const Block &block) const;
   void compute(const Block &block, Actor &actor);
-  void send(const Block &block, Nest nest, NestRunner::Operands operands,
+  void send(const Block &block, Nest &nest, NestRunner::Operands &operands,
             Actor &actor);
   bool sendView(const Nest &nest, const StripMemory::Place &place,
                 Chunk &chunk) const;
@@ -240,7 +240,6 @@ private:
                   const OperandCode &operand, int lane, bool reads,
                   bool writes) const;
   void noteOrigin(int lane, bool readsOld) const;
-  double queued(const Source &source) const;
   double receivedAt(size_t uses, const Source &source) const;
   double rampPerStep() const;
   void advanceTime(size_t steps, double &firstSent);

@@ -241,16 +241,16 @@ bool NestRunner::locateSources(Nest &nest, Operands &operands) const {
 
 static void bind(const Place &place, int dimensions, Strided<const float> &to) {
   to.data = place.data;
-  std::copy_n(place.stride, dimensions - 1, to.stride);
+  std::copy_n(place.stride, maxDimensions, to.stride);
   to.stride[dimensions - 1] = place.laneStride;
 }
 
-void NestRunner::runLocated(Nest nest, const Operands &operands) const {
+void NestRunner::runLocated(Nest &nest, const Operands &operands) const {
   bind(operands.a.place, nest.dimensions, nest.a);
   bind(operands.b.place, nest.dimensions, nest.b);
   const Place &dst = operands.dst.place;
   nest.dst.data = const_cast<float *>(dst.data);
-  std::copy_n(dst.stride, nest.dimensions - 1, nest.dst.stride);
+  std::copy_n(dst.stride, maxDimensions, nest.dst.stride);
   nest.dst.stride[nest.dimensions - 1] = dst.laneStride;
   try {
     const Place &a = operands.a.place, &b = operands.b.place;
@@ -273,7 +273,7 @@ static bool isOneWord(const SramElements &elements, const Nest &nest) {
              [](size_t n) { return n == 1; });
 }
 
-void NestRunner::run(Nest nest, Operands operands) const {
+void NestRunner::run(Nest &nest, Operands &operands) const {
   if (std::any_of(nest.extent, nest.extent + nest.dimensions,
                   [](size_t n) { return n == 0; }))
     return;

@@ -34,13 +34,13 @@ public:
   struct Operands {
     NestOperand dst, a, b;
   };
-  /// dst = op(a, b), where `dst` is in SRAM.
-  void run(Nest nest, Operands operands) const;
+  /// dst = op(a, b), where `dst` is in SRAM. Both are as good as gone then.
+  void run(Nest &nest, Operands &operands) const;
   /// Finds the sources of a nest whose results lie elsewhere; whether they are
   /// the same for all lanes.
   bool locateSources(Nest &nest, Operands &operands) const;
   /// Runs what was located into `operands.dst.place`.
-  void runLocated(Nest nest, const Operands &operands) const;
+  void runLocated(Nest &nest, const Operands &operands) const;
 
 private:
   bool splits(const Nest &nest, Operands &operands) const;

@@ -138,7 +138,7 @@ MemoryPattern InstructionRun::pattern(const OperandCode &operand,
   MemoryPattern result;
   result.first = base + operand.offset.value(bindings) * size;
   result.dimensions = dimensions + 1;
-  std::copy(extent, extent + dimensions, result.extent);
+  std::copy_n(extent, maxExtents, result.extent);
   for (int d = 0; d < dimensions; ++d)
     result.stride[d] = operand.strides[size_t(d)] * size;
   result.extent[dimensions] = size;
@@ -394,7 +394,7 @@ double InstructionRun::apart(bool works) const {
       const auto words = double(source.fabric->windowWords());
       // Those of the router in front of it wait, too.
       const double held =
-          queued(source) + routerWords(site.world.image.machine);
+          source.fabric->inbox() + routerWords(site.world.image.machine);
       // Columns take their words of a line one after the other.
       const double line = feedCycles(words, held, perWord, hears) *
                           double(source.fabric->periodWords()) / words;
@@ -440,7 +440,7 @@ Datapath::Slowed InstructionRun::slowed() const {
       const double words = double(source.fabric->windowWords());
       // Those of the router in front of it wait, too.
       const double held =
-          queued(source) + routerWords(site.world.image.machine);
+          source.fabric->inbox() + routerWords(site.world.image.machine);
       const double period = double(source.fabric->periodWords());
       const double byTwo = slowedBy(4, words, held, period);
       if (byTwo > slowed.byTwo)

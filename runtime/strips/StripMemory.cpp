@@ -204,8 +204,10 @@ void StripMemory::letGo(int64_t from, int64_t to) {
 
 void StripMemory::set(int64_t from, int64_t to, Form its) {
   if (to - from == 1) {
-    letGo(from, to);
-    form(from) = its;
+    Form &old = form(from);
+    if (old >= Views)
+      letGo(from, to);
+    old = its;
     return;
   }
   for (int64_t until; from < to; from = until) {
@@ -227,7 +229,7 @@ StripMemory::Form StripMemory::formOf(const Runs &runs) {
   Form its = Mixed;
   const bool same = runs.all([&](int64_t from, int64_t to) {
     its = its == Mixed ? form(from) : its;
-    return form(from) == its && sameForm(from, to) == to;
+    return form(from) == its && (to - from == 1 || sameForm(from, to) == to);
   });
   return same ? its : Form(Mixed);
 }

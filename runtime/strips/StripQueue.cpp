@@ -10,12 +10,10 @@
 
 namespace wsec::runtime {
 
-StripQueue::Lane &StripQueue::lane(int index) {
-  if (perLane.empty())
-    perLane.resize(lanes);
-  if (!perLane[index])
-    perLane[index] = std::make_unique<Lane>();
-  return *perLane[index];
+StripQueue::Lane &StripQueue::makeLane(int index) {
+  perLane.resize(size_t(lanes));
+  perLane[size_t(index)] = std::make_unique<Lane>();
+  return *perLane[size_t(index)];
 }
 
 void StripQueue::hold(ptrdiff_t words) {

@@ -79,6 +79,7 @@ public:
         lanes(lanes), capacity(ptrdiff_t(capacity)) {}
 
   bool isFromHost = false; ///< a channel brings words for some lanes
+  double inbox = 0;        ///< words that a PE holds before it takes any
   Recording *recording;    ///< or null
   const int readerIndex;   ///< who reads, in a recording
 
@@ -154,7 +155,11 @@ private:
     Fifo fifo;
     Actor *reader = nullptr;
   };
-  Lane &lane(int index);
+  Lane &lane(int index) {
+    const bool has = !perLane.empty() && perLane[size_t(index)];
+    return has ? *perLane[size_t(index)] : makeLane(index);
+  }
+  Lane &makeLane(int index);
   void add(Chunk chunk, int from, int count);
   void wakeReader();
   void wakeReaders();

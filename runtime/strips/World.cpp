@@ -251,9 +251,11 @@ StripQueue &World::queue(const Strip &strip, int color) {
   Wiring &w = *wiring[size_t(strip.index)];
   std::lock_guard<std::mutex> guard(w.lock);
   std::unique_ptr<StripQueue> &slot = w.queues[color];
-  if (!slot)
+  if (!slot) {
     slot = std::make_unique<StripQueue>(scheduler, strip.lanes, queueWords,
                                         recording, strip.index);
+    slot->inbox = inboxWords(image.machine, strip.code, color);
+  }
   its.queue.store(slot.get(), std::memory_order_release);
   return *slot;
 }

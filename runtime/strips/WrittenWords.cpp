@@ -38,6 +38,15 @@ uint64_t WrittenWords::writtenBy(int64_t group, int lane) {
 
 int64_t WrittenWords::firstMissing(int64_t half, int64_t count, int lane) {
   const int64_t end = half + count;
+  // Few are found as fast as ranges that hold them.
+  uint64_t few;
+  if (const int64_t group = half / 64; bitRun(half, count, few) == count) {
+    few &= ~together[size_t(group)];
+    if (few && alone && lane != everyLane)
+      few &= ~alone[size_t(group * lanes + lane)];
+    if (!few)
+      return end;
+  }
   auto holds = [&](const Range &range) {
     return range.from <= half && end <= range.to;
   };

@@ -94,8 +94,10 @@ public:
     nest.types.numbers = kind;
     nest.ordered = overlaps(dst, a, nest) || overlaps(dst, b, nest);
     for (int its : inTurn(lane, nest.op == Opcode::Mov)) {
-      NestRunner(strip, its)
-          .run(nest, {operand(dst, nest), operand(a, nest), operand(b, nest)});
+      Nest run = nest;
+      NestRunner::Operands operands{operand(dst, nest), operand(a, nest),
+                                    operand(b, nest)};
+      NestRunner(strip, its).run(run, operands);
       for (int l = its < 0 ? 0 : its; l < (its < 0 ? lanes : its + 1); ++l)
         compute(nest, kind, dst, a, b, l, its >= 0);
     }
@@ -313,7 +315,8 @@ void copyWords(Strip &strip, const std::shared_ptr<float[]> &chunk,
   from.place.stride[0] = pitch;
   from.place.stride[1] = 1;
   from.place.owner = chunk;
-  NestRunner(strip, lane).run(nest, {to, from, {}});
+  NestRunner::Operands operands{to, from, {}};
+  NestRunner(strip, lane).run(nest, operands);
 }
 
 // Weights that a lane sends to all others, behind activations that came word by
@@ -362,7 +365,8 @@ TEST(StripMemoryTest, ViewsOfLanesThatOverlap) {
   to.sram = SramElements{ElementType::F32, 12};
   to.sram->stride[0] = 1;
   from.place.data = &value;
-  NestRunner(strip, -1).run(five, {to, from, {}});
+  NestRunner::Operands operands{to, from, {}};
+  NestRunner(strip, -1).run(five, operands);
   strip.memory.bringAllHome();
   strip.memory.executor().flush();
   for (int lane = 0; lane < 3; ++lane)
