@@ -57,7 +57,8 @@ struct StationaryShape {
   int64_t heldFeatures() const { return inTurns ? 2 * inTurns : rowFeatures; }
   /// In how many result features at a time a row takes its weights.
   llvm::SmallVector<int64_t> blocks() const;
-  /// Vectors of multiply-adds run along features of the input, 1, or tokens, 2.
+  /// Vectors of multiply-adds run along result features, 0, features of the
+  /// input, 1, or tokens, 2.
   size_t inner(const Machine &machine) const;
   /// Most result features of a row that one column owns.
   int64_t kept() const { return std::min(rowFeatures, ownResults); }

@@ -116,8 +116,15 @@ StationaryShape::blocksOfOne(const Machine &machine) const {
 }
 
 size_t StationaryShape::inner(const Machine &machine) const {
-  if (tokens == 1 || isNarrow())
-    return tokens == 1 ? 1 : 2;
+  if (tokens == 1 && resident) { // results of a feature are neighbours
+    const double sizes[] = {double(rowFeatures), double(ownInputs)};
+    const double strides[] = {1, double(rowFeatures)};
+    return CostModel(machine, isNarrow()).vectorAlong(sizes, 1, strides);
+  }
+  if (tokens == 1)
+    return 1;
+  if (isNarrow())
+    return 2;
   const double sizes[] = {double(rowFeatures),
                           double(std::max<int64_t>(1, ownInputs - 1)),
                           double(tokens)};
@@ -245,7 +252,9 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
   double product = 0, packing = 0;
   if (shape.tokens == 1) {
     const double sizes[] = {rows, inputs};
-    product = model.copies(1, rows) + model.product(sizes, 1, 1, {1, 1});
+    product =
+        model.copies(1, rows) + model.product(sizes, 1, shape.inner(machine),
+                                              {1, shape.resident ? rows : 1});
   } else if (shape.isNarrow()) {
     double sizes[] = {rows, inputs, tokens};
     const double strides[] = {1, 1, 2};
