@@ -324,7 +324,7 @@ class Checker(AttentionCases):
     def resident_matmul(self):
         """Weights of another entry, result features that rows need not share
         evenly, and may be fewer than rows; tokens in rounds that cut rows."""
-        sizes = [("balanced", 0, 17, 23), ("balanced", 0, 17, 13), ("balanced", 0, 4, 5), ("heads", 4, 12, 20)]
+        sizes = [("balanced", 0, 17, 23), ("balanced", 0, 17, 13), ("balanced", 0, 4, 5), ("balanced", 0, 17, 32), ("heads", 4, 12, 20)]
         cases = [case for case in self.cases() if "1" not in case[0].split("x")]
         cases += [("3x2", 1, 301, "b1s301"), ("3x2", 3, 151, "b3s151")]
         for mesh, batch, tokens, case in cases:
