@@ -450,6 +450,11 @@ class Checker(AttentionCases):
             for name, columns in (("y", "balanced"), ("z", "replicated")):
                 result = tensor_type(x.shape, p.encoding(batch, tokens, columns))
                 p.store(p.op(f"redistribute {value} : {type} -> {result}", result), name, x)
+            for heads, size in ((3, 4), (4, 3), (2, 6)):  # each twice; over two columns where there are enough
+                spread = 2 if size % 4 == 0 and int(mesh.split("x")[0]) >= 4 * heads else 1
+                result = tensor_type((batch, tokens, 24), p.encoding(batch, tokens, "heads", size, head_columns=spread))
+                p.store(p.op(f"redistribute {value} repeat(2) : {type} -> {result}", result), f"twice{size}",
+                        np.repeat(x.reshape(batch, tokens, heads, size), 2, axis=2).reshape(batch, tokens, 24))
             self.check(p, f"redistribute-{case}")
 
 
