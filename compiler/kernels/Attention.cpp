@@ -5,9 +5,9 @@
 // them south; every PE of the group takes all of them into a buffer, some
 // features at a time. Where a row holds whole batch elements, nothing moves.
 //
-// A round brings a token of every row at least. Where scores of so many do not
-// fit, keys and values go to the store and stream from there, which takes more
-// cycles.
+// A round brings a token of every row at least, or of every row of a band.
+// Where scores of so many do not fit, keys and values go to the store and
+// stream from there, which takes more cycles.
 
 #include "compiler/kernels/AttentionTerms.h"
 #include "compiler/kernels/Heads.h"
@@ -151,7 +151,7 @@ constexpr double otherInstructions = 8;
 static double spreadCycles(const AttentionShape &shape, const Machine &machine,
                            bool causal) {
   CostModel model(machine);
-  double rounds = shape.rounds + 1;
+  double rounds = shape.allRounds();
   double words = double(shape.keys) * shape.channels;
   double share =
       double(tileSizeMax(shape.mostKeys(), shape.columns)) * shape.channels;

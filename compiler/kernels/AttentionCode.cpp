@@ -211,7 +211,11 @@ void AttentionWriter::startGather(Place place, Round round,
   const int64_t most = shape.tokens / keysOfWord;
   Value tokens = s.constant(most);
   Value south = s.mul(s.sub(layout.span - 1, row), most);
-  if (round.last) {
+  if (shape.bandRows) {
+    const int64_t end = round.firstRow + round.keys;
+    south = s.min(s.max(s.sub(end - 1, row), 0), round.keys);
+    tokens = s.logicalAnd(s.less(round.firstRow - 1, row), s.less(row, end));
+  } else if (round.last) {
     int64_t before = shape.rounds * most;
     tokens = s.sub(tile.tokens, before);
     Value behind = s.sub(

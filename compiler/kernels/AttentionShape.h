@@ -16,6 +16,9 @@ namespace wsec {
 /// at a time.
 inline constexpr int64_t scoreWords = 2048, gradientScoreWords = 1024;
 inline constexpr int64_t gatheredWords = 2048;
+/// Bands of rows that bring keys in rounds of their own, each with code of its
+/// own, where scores of a key of every row are more than twice as many words.
+inline constexpr int64_t mostBands = 4;
 /// Words of stored keys, or of values, that a PE takes at a time.
 inline constexpr int64_t streamedWords = 1024;
 
@@ -56,12 +59,13 @@ struct AttentionShape {
   int64_t columns;       // of a head
   int64_t queries, keys; // tokens of a sequence
   int64_t headSize, valueSize;
-  int64_t channels;   // most tokens of a sequence in one PE
-  bool streamed;      // keys and values come from the store, to all rows
-  int64_t tokens;     // that a row brings in a round; the last brings the rest
-  int64_t rounds;     // before the last
-  mlir::Type element; // of keys and values
-  Pairing pairing;    // of keys and values that are exchanged
+  int64_t channels; // most tokens of a sequence in one PE
+  bool streamed;    // keys and values come from the store, to all rows
+  int64_t tokens;   // that a row brings in a round; the last brings the rest
+  int64_t rounds;   // before the last
+  int64_t bandRows = 0; // that bring keys at a time, or 0: all
+  mlir::Type element;   // of keys and values
+  Pairing pairing;      // of keys and values that are exchanged
   bool narrow; // they have 16 bits: sums are made in f32, beside the result
 
   AttentionShape(const AttentionOperands &of, const Machine &machine)
@@ -96,6 +100,10 @@ struct AttentionShape {
     // The last round is never empty.
     if (rounds > 0 && rounds * tokens * rows() == keys)
       --rounds;
+    const int64_t bands = llvm::divideCeil(rows() * channels, 2 * most);
+    if (!local() && tokens == 1 && bands > 1 && bands <= mostBands &&
+        !of.isGradient && of.masks.empty())
+      bandRows = llvm::divideCeil(rows(), bands);
   }
 
   /// Tokens and features in a word that moves.
@@ -120,13 +128,21 @@ struct AttentionShape {
   bool local() const { return streamed || span() == 1; }
   /// Whether words of keys and values wait in buffers, feature by feature.
   bool buffered() const { return streamed || !local(); }
-  bool blocked() const { return rounds > 0; }
+  bool blocked() const { return rounds > 0 || bandRows > 0; }
+  /// Bands of `rows` rows.
+  int64_t bandsOf(int64_t rows) const {
+    return bandRows ? llvm::divideCeil(rows, bandRows) : 1;
+  }
+  int64_t allRounds() const {
+    return rounds * bandsOf(rows()) + bandsOf(lastKeys());
+  }
   bool spread() const { return columns > 1; }
   /// Features of a head of this size that a PE holds, at least and at most.
   int64_t least(int64_t size) const { return size / columns; }
   int64_t most(int64_t size) const { return tileSizeMax(size, columns); }
   int64_t lastKeys() const { return keys - rounds * tokens * rows(); }
-  int64_t mostKeys() const {
+  int64_t mostKeys() const { return bandRows ? bandRows : mostKeysOfRows(); }
+  int64_t mostKeysOfRows() const {
     return std::max(lastKeys(), rounds > 0 ? tokens * rows() : 0);
   }
   /// Words of the scores in the PE that has most of them.

@@ -29,7 +29,7 @@ static bool has(const AttentionShape &shape, TermKind kind) {
 int64_t AttentionTerms::scratchWords(const AttentionShape &shape) {
   int64_t words = 0;
   if (hidesLater(shape))
-    words += CausalMask::scratchWords(shape.mostKeys(), shape.channels);
+    words += CausalMask::scratchWords(shape.mostKeysOfRows(), shape.channels);
   if (hidesLater(shape) && !shape.spread())
     words += shape.scoreCount();
   if (has(shape, TermKind::ZeroNaN) || has(shape, TermKind::ZeroHidden))
@@ -60,7 +60,7 @@ AttentionTerms::AttentionTerms(RoutineBuilder &builder,
     : b(builder), shape(shape), query(query) {
   if (hidesLater(shape)) {
     hidden = shape.spread() ? scores : b.scratch("hidden", shape.scoreCount());
-    later.emplace(b, query, shape.mostKeys(), shape.channels, hidden);
+    later.emplace(b, query, shape.mostKeysOfRows(), shape.channels, hidden);
   }
   if (has(shape, TermKind::ZeroNaN))
     noNumber = b.scratch("no_number", shape.channels);
@@ -91,10 +91,22 @@ void AttentionTerms::eachRound(function_ref<void(AttentionRound)> body) {
     later->numberKeys(shape.rows(), largerRows(), leastTokens(), shape.tokens,
                       shape.tokens);
   });
+  // Tokens of all rows together, or of a band of rows after the other.
+  auto inBands = [&](AttentionRound all) {
+    if (!shape.bandRows)
+      return body(all);
+    for (int64_t row = 0; row < all.keys; row += shape.bandRows) {
+      if (later)
+        later->startAt(row);
+      body(
+          {all.first, std::min(shape.bandRows, all.keys - row), all.last, row});
+    }
+  };
   // Where the last round is as any other, it is one of the loop.
   const int64_t rounds = shape.rounds + shape.streamed;
   b.loop(rounds, [&](Affine number) {
-    body({number * shape.tokens, shape.tokens * shape.rows(), /*last=*/false});
+    inBands(
+        {number * shape.tokens, shape.tokens * shape.rows(), /*last=*/false});
     count([&] { later->advance(shape.tokens); });
   });
   if (shape.streamed)
@@ -104,7 +116,7 @@ void AttentionTerms::eachRound(function_ref<void(AttentionRound)> body) {
     later->numberKeys(shape.rows(), largerRows(), leastTokens(),
                       leastTokens() + 1 - before, leastTokens() - before);
   });
-  body({before, shape.lastKeys(), /*last=*/true});
+  inBands({before, shape.lastKeys(), /*last=*/true});
   count([&] { later->advance(-before); });
 }
 

@@ -75,9 +75,9 @@ void CausalMask::prepare() {
 
 /// `hidden` becomes 1 for later keys, 0 for others.
 void CausalMask::findLater(int64_t keys) {
-  b.vector(
-      Opcode::LessOrEqual, {keys, queries.tokens}, rows(hidden),
-      {Operand::memory(limits, 0, {0, 1}), Operand::memory(number, 0, {1, 0})});
+  b.vector(Opcode::LessOrEqual, {keys, queries.tokens}, rows(hidden),
+           {Operand::memory(limits, 0, {0, 1}),
+            Operand::memory(number, firstKey, {1, 0})});
 }
 
 void CausalMask::replace(const std::string &scores, int64_t keys,

@@ -42,6 +42,8 @@ public:
   void add(const std::string &scores, int64_t keys, float number);
   /// `hidden` becomes `number` for later keys, infinity for others.
   void limit(int64_t keys, float number);
+  /// The scores at hand are of keys from this one of the block on.
+  void startAt(int64_t key) { firstKey = key; }
   /// Goes on to the next block, or with a negative number back.
   void advance(int64_t keys);
 
@@ -55,7 +57,7 @@ private:
 
   RoutineBuilder &b;
   const Tile &queries;
-  int64_t channels;
+  int64_t channels, firstKey = 0;
   std::string hidden, number, limits;
 };
 

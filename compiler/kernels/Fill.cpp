@@ -14,34 +14,24 @@ class Fill final : public HostTokensKernel<wse::FillOp> {
     return SymbolTable::lookupNearestSymbolFrom<wse::ParameterOp>(
         op, op.getParameterAttr());
   }
-  /// Whether the features of a token, which are neighbours, come two to a word.
-  static Pairing pairingOf(wse::FillOp op, const Machine &machine) {
-    const RankedTensorType type = parameterOf(op).getHeldType();
-    return pe::elementBytes(type.getElementType()) == 2 &&
-                   Layout::of(type, machine.height)
-                       .features.inPairsAndTails(machine.width)
-               ? Pairing::Tails
-               : Pairing::None;
-  }
   /// As the parameter comes.
   Layout wordLayout(wse::FillOp op, const Machine &machine) const final {
-    Layout layout = Layout::of(parameterOf(op).getHeldType(), machine.height);
-    if (pairingOf(op, machine) != Pairing::None)
-      layout.features = *layout.features.inPairsAndTails(machine.width);
-    return layout;
+    return heldWords(parameterOf(op).getHeldType(), machine).layout;
   }
 
   // Whatever rows hold something: all parameters share a stream.
   bool inAllRows(wse::FillOp) const final { return true; }
   LogicalResult lowerOp(wse::FillOp op, RoutineBuilder &b) const final {
     wse::ParameterOp parameter = parameterOf(op);
-    const Pairing pairing = pairingOf(op, b.machine());
+    const auto [pairing, layout] =
+        heldWords(parameter.getHeldType(), b.machine());
     const Tile elements = b.tile(parameter);
     Tile words = elements;
     if (pairing != Pairing::None) {
-      words =
-          RoutineBuilder::describe(b.scalars(), wordLayout(op, b.machine()));
+      words = RoutineBuilder::describe(b.scalars(), layout);
       words.buffer = b.wordsOf(elements.buffer);
+    }
+    if (pairing == Pairing::Tails) {
       words.pitch = 1;
       words.step = elements.step / 2;
     }

@@ -40,6 +40,20 @@ SmallVector<StreamNeed> wsec::hostTokensStreams(const Layout &layout,
           {StreamPattern::Column, {1, machine.height, machine.height}}};
 }
 
+HeldWords wsec::heldWords(RankedTensorType type, const Machine &machine) {
+  Layout layout = Layout::of(type, machine.height);
+  if (pe::elementBytes(type.getElementType()) != 2)
+    return {Pairing::None, layout};
+  if (auto pairs =
+          layout.inPairs(Pairing::Channels, machine.width, machine.height))
+    return {Pairing::Channels, *pairs};
+  auto pairs = layout.features.inPairsAndTails(machine.width);
+  if (!pairs)
+    return {Pairing::None, layout};
+  layout.features = *pairs;
+  return {Pairing::Tails, layout};
+}
+
 void wsec::keepOwnTokens(RoutineBuilder &b, const Tile &out, bool inAllRows) {
   ScalarBuilder &s = b.scalars();
   Affine total = Affine(out.features) * out.layout.tokenCount();

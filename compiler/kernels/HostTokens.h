@@ -45,6 +45,15 @@ protected:
   }
 };
 
+/// How a parameter that stays comes, and lies: its elements of 16 bits two to a
+/// word, of neighbouring tokens where all rows have as many and an even number,
+/// else of neighbouring features.
+struct HeldWords {
+  Pairing pairing = Pairing::None;
+  Layout layout; ///< of the words
+};
+HeldWords heldWords(mlir::RankedTensorType type, const Machine &machine);
+
 /// Keeps the own tokens of a stream that lists all of them, features inside,
 /// and passes the rows with tokens, or all.
 void keepOwnTokens(RoutineBuilder &builder, const Tile &out,

@@ -18,7 +18,11 @@ struct Move {
 
   Pairing pairing(const Machine &machine) const {
     const Pairing pairing = pairingOf({from, to}, machine);
-    return pairing == Pairing::Features && repeat > 1 ? Pairing::None : pairing;
+    const int64_t size = Layout::of(to, machine.height).features.unitSize;
+    // No word has features of two heads.
+    return pairing == Pairing::Features && repeat > 1 && size % 2
+               ? Pairing::None
+               : pairing;
   }
   /// What a PE with several repeated heads hears.
   int64_t windowWords(const Machine &machine) const;

@@ -2,6 +2,8 @@
 
 #include "compiler/kernels/RoutineBuilder.h"
 
+#include "compiler/kernels/HostTokens.h"
+
 #include "mlir/IR/SymbolTable.h"
 
 using namespace mlir;
@@ -224,7 +226,8 @@ Tile RoutineBuilder::tile(wse::PersistentOp held) {
   const RankedTensorType type = held.getHeldType();
   Tile tile = describe(scalars(), Layout::of(type, height()));
   const int64_t elementsOfWord = 4 / pe::elementBytes(type.getElementType());
-  if (isa<wse::ParameterOp>(*held)) {
+  if (isa<wse::ParameterOp>(*held) &&
+      heldWords(type, machine()).pairing != Pairing::Channels) {
     tile.pitch = 1;
     tile.step =
         llvm::alignTo(tile.layout.features.largest(width()), elementsOfWord);

@@ -238,10 +238,10 @@ void StationaryWriter::multiply(const Block &block, int64_t tokens) {
 
 /// sums += activations * weights of one token.
 void StationaryWriter::multiplyOne(const Block &block) {
-  b.vector(Opcode::Fmac, {block.size, in.features},
-           Operand::memory(sums, block.first, {1, 0}),
-           {Operand::memory(block.weights, 0, {block.output, block.input}),
-            Operand::memory(exchange, 0, {0, 1})});
+  b.multiplyAdd({block.size, in.features}, shape.inner(b.machine()),
+                Operand::memory(sums, block.first, {1, 0}),
+                Operand::memory(block.weights, 0, {block.output, block.input}),
+                Operand::memory(exchange, 0, {0, 1}));
 }
 
 /// The same of activations that lie in pairs of features, a pair for each

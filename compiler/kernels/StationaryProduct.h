@@ -40,7 +40,10 @@ struct StationaryShape {
   /// Blocks of one token, if they are not in turns.
   llvm::SmallVector<int64_t, 3> ofOne;
   bool resident = false; ///< its weights are there from an earlier launch
-  mlir::Type element;    ///< of activations and weights
+  /// Then, of 16 bits: weights of a row's result features are neighbours, not
+  /// those of a column's features of the input.
+  bool byInput = false;
+  mlir::Type element;                 ///< of activations and weights
   std::optional<FeatureTiling> pairs; ///< of features of the input
 
   StationaryShape(const MatmulForm &op, const Machine &machine)
@@ -57,8 +60,11 @@ struct StationaryShape {
   int64_t heldFeatures() const { return inTurns ? 2 * inTurns : rowFeatures; }
   /// In how many result features at a time a row takes its weights.
   llvm::SmallVector<int64_t> blocks() const;
-  /// Vectors of multiply-adds run along features of the input, 1, or tokens, 2.
+  /// Vectors of multiply-adds run along result features, 0, features of the
+  /// input, 1, or tokens, 2.
   size_t inner(const Machine &machine) const;
+  /// Cycles of the multiply-adds of one token.
+  double ofOneToken(const Machine &machine, size_t inner) const;
   /// Most result features of a row that one column owns.
   int64_t kept() const { return std::min(rowFeatures, ownResults); }
   int64_t words() const;

@@ -2,6 +2,7 @@
 
 #include "compiler/kernels/StationaryProduct.h"
 
+#include "compiler/kernels/HostTokens.h"
 #include "compiler/kernels/RowExchange.h"
 #include "compiler/machine/Tiling.h"
 
@@ -30,6 +31,16 @@ static bool sharedEvenly(const Layout &layout, const Machine &machine) {
          layout.span == layout.group && layout.tokens % layout.span == 0;
 }
 
+/// Result features as tokens of a tensor with the features of the input: a row
+/// holds as many of them, a column those of its inputs.
+static RankedTensorType heldType(const MatmulForm &op, int64_t k, int64_t n) {
+  const auto input = wse::TokenTiling::of(op.inputType());
+  return wse::TokenTiling(1, n)
+      .withColumns(input.getColumns(), input.getHeadSize())
+      .withHeadColumns(input.getHeadColumns())
+      .type(k, op.inputType().getElementType());
+}
+
 StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
                                  bool resident)
     : in(Layout::of(op.inputType(), machine.height)),
@@ -46,6 +57,8 @@ StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
   rowFeatures = llvm::divideCeil(n, rows);
   ownInputs = in.features.largest(machine.width);
   ownResults = out.features.largest(machine.width);
+  byInput = resident &&
+            heldWords(heldType(op, k, n), machine).pairing == Pairing::Channels;
   shared = sharedEvenly(out, machine);
   const int64_t mostRounds = shared ? pitch : mostUnlikeRounds;
   for (int64_t count = 1; count <= mostRounds; ++count) {
@@ -116,8 +129,10 @@ StationaryShape::blocksOfOne(const Machine &machine) const {
 }
 
 size_t StationaryShape::inner(const Machine &machine) const {
-  if (tokens == 1 || isNarrow())
-    return tokens == 1 ? 1 : 2;
+  if (tokens == 1)
+    return resident && ofOneToken(machine, 0) < ofOneToken(machine, 1) ? 0 : 1;
+  if (isNarrow())
+    return 2;
   const double sizes[] = {double(rowFeatures),
                           double(std::max<int64_t>(1, ownInputs - 1)),
                           double(tokens)};
@@ -126,6 +141,12 @@ size_t StationaryShape::inner(const Machine &machine) const {
                  model.product(sizes, 1, 2, {1, 1, 1})
              ? 1
              : 2;
+}
+
+double StationaryShape::ofOneToken(const Machine &machine, size_t inner) const {
+  const double sizes[] = {double(rowFeatures), double(ownInputs)};
+  const double strides[] = {byInput ? 1 : sizes[1], byInput ? sizes[0] : 1};
+  return CostModel(machine, isNarrow()).product(sizes, 1, inner, strides);
 }
 
 double StationaryShape::sumCycles(const Machine &machine) const {
@@ -244,8 +265,8 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
   double sums = tokens * rows, own = shape.rowTokens;
   double product = 0, packing = 0;
   if (shape.tokens == 1) {
-    const double sizes[] = {rows, inputs};
-    product = model.copies(1, rows) + model.product(sizes, 1, 1, {1, 1});
+    product =
+        model.copies(1, rows) + shape.ofOneToken(machine, shape.inner(machine));
   } else if (shape.isNarrow()) {
     double sizes[] = {rows, inputs, tokens};
     const double strides[] = {1, 1, 2};
@@ -321,19 +342,12 @@ SmallVector<StreamNeed> stationaryStreams(const MatmulForm &op,
   return needs;
 }
 
-/// Result features as tokens of a tensor with the features of the input: a row
-/// holds as many of them, a column those of its inputs.
 std::optional<HeldWeight> heldStationary(const MatmulForm &op,
                                          const Machine &machine) {
   StationaryShape shape(op, machine, /*resident=*/true);
   if (shape.rounds == 0)
     return std::nullopt;
-  const auto input = wse::TokenTiling::of(op.inputType());
-  const auto tiling = wse::TokenTiling(1, shape.n)
-                          .withColumns(input.getColumns(), input.getHeadSize())
-                          .withHeadColumns(input.getHeadColumns());
-  return HeldWeight{tiling.type(shape.k, op.inputType().getElementType()),
-                    {1, shape.k}};
+  return HeldWeight{heldType(op, shape.k, shape.n), {1, shape.k}};
 }
 
 } // namespace wsec

@@ -324,7 +324,7 @@ class Checker(AttentionCases):
     def resident_matmul(self):
         """Weights of another entry, result features that rows need not share
         evenly, and may be fewer than rows; tokens in rounds that cut rows."""
-        sizes = [("balanced", 0, 17, 23), ("balanced", 0, 17, 13), ("balanced", 0, 4, 5), ("heads", 4, 12, 20)]
+        sizes = [("balanced", 0, 17, 23), ("balanced", 0, 17, 13), ("balanced", 0, 4, 5), ("balanced", 0, 17, 32), ("heads", 4, 12, 20)]
         cases = [case for case in self.cases() if "1" not in case[0].split("x")]
         cases += [("3x2", 1, 301, "b1s301"), ("3x2", 3, 151, "b3s151")]
         for mesh, batch, tokens, case in cases:
@@ -450,6 +450,11 @@ class Checker(AttentionCases):
             for name, columns in (("y", "balanced"), ("z", "replicated")):
                 result = tensor_type(x.shape, p.encoding(batch, tokens, columns))
                 p.store(p.op(f"redistribute {value} : {type} -> {result}", result), name, x)
+            for heads, size in ((3, 4), (4, 3), (2, 6)):  # each twice; over two columns where there are enough
+                spread = 2 if size % 4 == 0 and int(mesh.split("x")[0]) >= 4 * heads else 1
+                result = tensor_type((batch, tokens, 24), p.encoding(batch, tokens, "heads", size, head_columns=spread))
+                p.store(p.op(f"redistribute {value} repeat(2) : {type} -> {result}", result), f"twice{size}",
+                        np.repeat(x.reshape(batch, tokens, heads, size), 2, axis=2).reshape(batch, tokens, 24))
             self.check(p, f"redistribute-{case}")
 
 
