@@ -27,6 +27,33 @@ std::string CachedInputs::tokensSymbol() const {
   return symbolOf(dimensionOf(*tokens, 1));
 }
 
+void wsec::leaveFixedPasts(ArrayRef<const ValueInfoProto *> inputs,
+                           StatePairs &states) {
+  auto isOpen = [](const ValueInfoProto &input, int axis) {
+    return !symbolOf(dimensionOf(input, axis)).empty();
+  };
+  SmallVector<StringRef> fixed;
+  bool grows = false;
+  for (const ValueInfoProto *input : inputs) {
+    if (!states.pasts.count(input->name()))
+      continue;
+    grows |= rankOf(*input) > 2 && isOpen(*input, tokensAxis(*input));
+    if (llvm::none_of(llvm::seq(1, std::max(1, rankOf(*input))),
+                      [&](int axis) { return isOpen(*input, axis); }))
+      fixed.push_back(input->name());
+  }
+  if (!grows)
+    return;
+  for (StringRef name : fixed) {
+    states.pasts.erase(name);
+    for (auto it = states.presents.begin(); it != states.presents.end(); ++it)
+      if (it->second == name) {
+        states.presents.erase(it);
+        break;
+      }
+  }
+}
+
 static const ValueInfoProto *namedAs(ArrayRef<const ValueInfoProto *> inputs,
                                      ArrayRef<StringRef> names,
                                      const ImportOptions &options) {

@@ -32,6 +32,11 @@ struct CachedInputs {
   std::string tokensSymbol() const;
 };
 
+/// Takes pasts of fixed extents from `states` where others grow: what a
+/// convolution or a recurrence leaves stays an input and an output.
+void leaveFixedPasts(llvm::ArrayRef<const ValueInfoProto *> inputs,
+                     StatePairs &states);
+
 /// Null of inputs that a model has no need of. Fails after errors, which say
 /// how to export.
 mlir::FailureOr<CachedInputs>

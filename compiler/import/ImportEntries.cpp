@@ -288,6 +288,7 @@ LogicalResult
 ModuleBuilder::readEntries(ArrayRef<const ValueInfoProto *> inputs) {
   entries = options.entries;
   if (options.kvCapacity) {
+    leaveFixedPasts(inputs, states);
     FailureOr<CachedInputs> found =
         findCachedInputs(model, inputs, states, options, context);
     if (failed(found))

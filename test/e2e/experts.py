@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Mixtures of experts: experts.py --work DIR --mesh WxH [--mode MODE] [FORM ...]
 
-onnxruntime's MoE with every activation, and weights that a graph looks up for
+onnxruntime's MoE with every activation, its QMoE, and weights that a graph looks up for
 each token; with numbers, with a token or its scores that are not numbers, and with
 an expert of NaN and infinities that no token chooses. onnxruntime's values, and NaN
 where it has NaN; the tokens of each expert as the scores have them; of a single
@@ -22,6 +22,7 @@ from commands import run
 from onnx import helper as h
 
 TOKENS, SIZE, INNER, EXPERTS = 7, 16, 12, 8
+QUANTISED = 32  # of both sizes: blocks are of 16 numbers or more
 SWIGLU = dict(activation_type="swiglu", activation_alpha=1.702, activation_beta=1.0)
 FORMS = {
     "relu-1": dict(activation_type="relu", k=1),
@@ -30,7 +31,14 @@ FORMS = {
     "identity-3": dict(activation_type="identity", k=3, normalize_routing_weights=1),
     "swiglu-interleaved": dict(SWIGLU, k=2, swiglu_fusion=1, swiglu_limit=0.5),
     "swiglu-halves": dict(SWIGLU, k=2, swiglu_fusion=2, normalize_routing_weights=1),
+    "silu-third": dict(activation_type="silu", k=2),
     "looked-up": dict(k=2),
+    "4-bits": dict(SWIGLU, k=2, swiglu_fusion=1, expert_weight_bits=4),
+    "4-bits-zeros": dict(activation_type="silu", k=2, expert_weight_bits=4),
+    "4-bits-blocks-zeros": dict(SWIGLU, k=2, swiglu_fusion=1, expert_weight_bits=4, block_size=16,
+                                normalize_routing_weights=1),
+    "2-bits-blocks-weights": dict(activation_type="silu", k=3, expert_weight_bits=2, block_size=16),
+    "8-bits": dict(activation_type="gelu", k=3, expert_weight_bits=8),
     "token-relu-1": dict(activation_type="relu", k=1),
     "token-silu-2": dict(activation_type="silu", k=2, normalize_routing_weights=1),
     "token-swiglu": dict(SWIGLU, k=2, swiglu_fusion=1),
@@ -42,9 +50,48 @@ def tokens_of(form):
     return 1 if form.startswith("token") else TOKENS
 
 
-def weights(random, how):
+def size_of(form):
+    return QUANTISED if "bits" in form else SIZE
+
+
+def mixing(form):
+    """The input, if any, by which results are added instead of by the scores."""
+    return ["r"] if "weights" in form else []
+
+
+def packed(numbers, bits):
+    """Along the last axis, lowest bits first, in whole bytes."""
+    each = 8 // bits
+    padding = [(0, 0)] * (numbers.ndim - 1) + [(0, -numbers.shape[-1] % each)]
+    numbers = np.pad(numbers, padding).reshape(*numbers.shape[:-1], -1, each)
+    return (numbers << bits * np.arange(each)).sum(-1).astype(np.uint8)
+
+
+def quantised(random, form, shape):
+    """Weights of some bits, their scales and zero points."""
+    bits, block = FORMS[form]["expert_weight_bits"], FORMS[form].get("block_size", 0)
+    each = (*shape[:-1], shape[-1] // block) if block else shape[:-1]
+    found = {"w": packed(random.integers(0, 1 << bits, shape), bits),
+             "s": (random.uniform(1, 3, each) / (1 << bits)).astype("f4")}
+    return found | ({"z": packed(random.integers(0, 1 << bits, each), bits)} if "zeros" in form else {})
+
+
+def of_bits(random, form, how):
+    up = QUANTISED * (2 if how["activation_type"] == "swiglu" else 1)
+    found = {}
+    for number, shape in (("1", (EXPERTS, up, QUANTISED)), ("2", (EXPERTS, QUANTISED, QUANTISED))):
+        found |= {kind + number: array for kind, array in quantised(random, form, shape).items()}
+        found["b" + number] = 0.4 * random.standard_normal(shape[:-1]).astype("f4")
+    return found
+
+
+def weights(random, form, how):
+    if "bits" in form:
+        return of_bits(random, form, how)
     up = INNER * (2 if how.get("activation_type") == "swiglu" else 1)
     shapes = {"w1": (up, SIZE), "b1": (up,), "w2": (SIZE, INNER), "b2": (SIZE,)}
+    if "third" in form:
+        shapes |= {"w3": shapes["w1"], "b3": shapes["b1"]}
     return {name: 0.4 * random.standard_normal((EXPERTS, *shape)).astype("f4")
             for name, shape in shapes.items()}
 
@@ -72,16 +119,22 @@ def looked_up(how, tokens):
 
 def model(form, constants, **changes):
     how = FORMS[form] | changes
-    nodes = [h.make_node("MoE", ["x", "p", "w1", "b1", "w2", "b2"], ["y"], "experts",
-                         domain="com.microsoft", **how)]
-    tokens = tokens_of(form)
+    nodes = [h.make_node("MoE", ["x", "p", "w1", "b1", "w2", "b2"] + ["w3", "b3"] * ("w3" in constants), ["y"],
+                         "experts", domain="com.microsoft", **how)]
+    tokens, size = tokens_of(form), size_of(form)
+    if "bits" in form:
+        names = ["x", "p", "w1", "s1", "b1", "w2", "s2", "b2", "", "", "", "z1", "z2", "", "r"]
+        given = [*constants, "x", "p", *mixing(form)]
+        nodes = [h.make_node("QMoE", [name * (name in given) for name in names], ["y"], "experts",
+                             domain="com.microsoft", **how)]
     if "looked-up" in form:
         nodes, more = looked_up(how, tokens)
         constants = constants | more
     value = h.make_tensor_value_info
     graph = h.make_graph(
-        nodes, form, [value("x", 1, [tokens, SIZE]), value("p", 1, [tokens, EXPERTS])],
-        [value("y", 1, [tokens, SIZE])],
+        nodes, form, [value("x", 1, [tokens, size]),
+                      *(value(name, 1, [tokens, EXPERTS]) for name in ["p", *mixing(form)])],
+        [value("y", 1, [tokens, size])],
         [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()])
     return h.make_model(graph, ir_version=9, opset_imports=[h.make_opsetid("", 17),
                                                             h.make_opsetid("com.microsoft", 1)])
@@ -93,23 +146,34 @@ def reference(form, constants):
         order = np.arange(2 * INNER).reshape(2, INNER).T.ravel()
         constants = constants | {name: constants[name][:, order] for name in ("w1", "b1")}
         return model(form, constants, swiglu_fusion=1).SerializeToString()
+    if form == "silu-third":
+        both = {name + "1": np.stack([constants[name + "1"], constants[name + "3"]], 2) for name in "wb"}
+        both = {name: array.reshape(EXPERTS, 2 * INNER, *array.shape[3:]) for name, array in both.items()}
+        constants = {name: both.get(name, constants[name]) for name in ("w1", "b1", "w2", "b2")}
+        return model(form, constants, activation_type="swiglu", swiglu_fusion=1, activation_alpha=1.0,
+                     activation_beta=0.0).SerializeToString()
     return model(form, constants).SerializeToString()
 
 
 def cases(random, form):
     """(what is not a number, constants, inputs)"""
-    constants = weights(random, FORMS[form])
+    constants = weights(random, form, FORMS[form])
     tokens = tokens_of(form)
-    inputs = {"x": random.standard_normal((tokens, SIZE)).astype("f4"),
+    inputs = {"x": random.standard_normal((tokens, size_of(form))).astype("f4"),
               "p": random.standard_normal((tokens, EXPERTS)).astype("f4")}
+    inputs |= {name: random.uniform(0, 1, (tokens, EXPERTS)).astype("f4") for name in mixing(form)}
     yield "numbers", constants, inputs
     broken = {name: array.copy() for name, array in inputs.items()}
     broken["x"][tokens // 2, 3] = np.nan
     if "relu-1" not in form:  # which makes 0 of it there, as the operator Relu does not
         yield "a token", constants, broken
+    if mixing(form):
+        return
     yield "scores", constants, {name: array.copy() for name, array in inputs.items()}
+    if "bits" in form:
+        return
     constants = {name: array.copy() for name, array in constants.items()}
-    for name, number in zip(constants, (np.nan, np.inf, -np.inf, np.nan)):
+    for name, number in zip(constants, (np.nan, np.inf, -np.inf, np.nan, np.nan, np.nan)):
         constants[name][5] = number
     inputs["p"][:, 5] = -50  # the last of eight, and at most four are chosen
     yield "an expert", constants, inputs

@@ -44,16 +44,24 @@ def build(name, attention, window):
 
 
 class Step(torch.nn.Module):
-    def __init__(self, model, names):
+    def __init__(self, model, names, pasts):
         super().__init__()
-        self.model, self.names = model, names
+        self.model, self.names, self.pasts = model, names, pasts
 
     def forward(self, *values):
-        cache, count = DynamicCache(), len(self.names)
-        for layer in range((len(values) - count) // 2):
-            cache.update(values[count + 2 * layer], values[count + 2 * layer + 1], layer)
+        is_mixed = any(name.endswith("conv") for name in self.pasts)
+        cache, count = DynamicCache(config=self.model.config if is_mixed else None), len(self.names)
+        given = dict(zip(self.pasts, values[count:]))
+        for layer in range(self.model.config.num_hidden_layers):
+            if f"{layer}.conv" in given:
+                its = cache.layers[layer]
+                its.lazy_initialization(conv_states=given[f"{layer}.conv"])
+                its.conv_states[0], its.has_previous_state[0] = given[f"{layer}.conv"].clone(), True
+            else:
+                cache.update(given[f"{layer}.key"], given[f"{layer}.value"], layer)
         made = self.model(past_key_values=cache, use_cache=True, **dict(zip(self.names, values)))
-        return made.logits, *(x for layer in made.past_key_values.layers for x in (layer.keys, layer.values))
+        return made.logits, *(x for layer in made.past_key_values.layers for x in (
+            layer.conv_states.values() if hasattr(layer, "conv_states") else (layer.keys, layer.values)))
 
 
 def main():
@@ -82,9 +90,14 @@ def main():
     if not words.no_positions:
         inputs["position_ids"] = (torch.arange(PAST, PAST + TOKENS)[None].repeat(batch, 1),
                                   {1: "sequence"} | every)
-    step, pairs = Step(model, list(inputs)), [f"{i}.{kind}" for i in range(config.num_hidden_layers)
-                                              for kind in ("key", "value")]
-    inputs |= {"past_key_values." + pair: (torch.randn(batch, heads, PAST, sizes[pair.split(".")[1]]), {2: "past"} | every)
+    kinds = [("conv",) if kind == "conv" else ("key", "value")
+             for kind in getattr(config, "layer_types", None) or ["attention"] * config.num_hidden_layers]
+    pairs = [f"{i}.{kind}" for i, its in enumerate(kinds) for kind in its]
+    step = Step(model, list(inputs), pairs)
+    # What a convolution leaves grows no longer.
+    inputs |= {"past_key_values." + pair: (torch.randn(batch, config.hidden_size, config.conv_L_cache), dict(every))
+               if pair.endswith("conv") else
+               (torch.randn(batch, heads, PAST, sizes[pair.split(".")[1]]), {2: "past"} | every)
                for pair in pairs}
     values, axes = zip(*inputs.values())
     names = {"input_names": list(inputs), "output_names": ["logits", *("present." + pair for pair in pairs)]}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Gradients of all parameters of a model, as the wafer computes them, held against PyTorch's autograd in f64.
 
-Usage: model_gradients.py WORK MODEL.onnx LOSS --mesh WxH, LOSS cross-entropy or mean-square; beside the model lies
+Usage: model_gradients.py WORK MODEL.onnx LOSS --mesh WxH, LOSS cross-entropy, mean-square, or result, the model's own; beside the model lies
 MODEL.npz with its inputs. Targets are random. Other flags go to wsec. Each gradient, relative to its largest element, is off
 by at most --tolerance; to a thousandth of the largest of all where its own are less, as those of the biases of keys, which are 0
 but for rounding. A line an engine, and of each parameter that does not train.
@@ -23,7 +23,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("model", type=pathlib.Path)
-    parser.add_argument("loss", choices=["cross-entropy", "mean-square"])
+    parser.add_argument("loss", choices=["cross-entropy", "mean-square", "result"])
     parser.add_argument("--mesh", action="append", required=True)
     parser.add_argument("--tolerance", type=float, default=1e-4)
     parser.add_argument("--engine", action="append")
@@ -36,7 +36,7 @@ def main():
     result = model.graph.output[0].name
     shape = torch_graph.evaluate(model.graph, {k: torch_graph.tensor(v) for k, v in inputs.items()})[result].shape
     random = np.random.default_rng(1)
-    if arguments.loss == "mean-square":
+    if arguments.loss != "cross-entropy":
         targets = random.standard_normal(shape).astype("f4")
     else:
         targets = random.integers(0, shape[-1], shape[:-1])
@@ -44,6 +44,8 @@ def main():
 
     def loss(values):
         y, t = values[result], torch_graph.tensor(targets)
+        if arguments.loss == "result":
+            return y
         if arguments.loss == "mean-square":
             return ((y - t) ** 2).mean()
         return torch.nn.functional.cross_entropy(y.flatten(0, -2), t.flatten())
@@ -56,7 +58,7 @@ def main():
         program = compile_gradients(arguments.model, mesh, work, f"--loss={arguments.loss}", "--train=*", *flags)
         first = None
         for engine in arguments.engine or ENGINES:
-            actual = results_of(program, inputs | {"targets": targets}, engine, work)
+            actual = results_of(program, inputs | ({} if arguments.loss == "result" else {"targets": targets}), engine, work)
             first = first or actual
             names = [name for name in floats if name + ".grad" in actual]
             errors = {name: error_of(expected[name], actual[name + ".grad"], scale) for name in names}

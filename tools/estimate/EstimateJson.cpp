@@ -10,6 +10,7 @@ using Json = nlohmann::ordered_json;
 static Json modelOf(const Workload &work) {
   return {{"name", work.name},
           {"parameters", work.parameters},
+          {"active_parameters", work.activeParameters},
           {"product_parameters", work.productParameters},
           {"layers", work.layers},
           {"width", work.width},

@@ -113,12 +113,16 @@ static const char *verbOf(const Step &step) {
 static std::string heading(const Workload &work, const Cluster &cluster,
                            const Step &step) {
   return absl::StrFormat(
-      "%s: %sparameters, %d layers of width %d, sequences of %d tokens\n"
+      "%s: %sparameters%s, %d layers of width %d, sequences of %d tokens\n"
       "%s, %d sequences per step%s\n"
       "An estimate, not a measurement. eta and beta: used fractions of %s "
       "and %s of one wafer's link.\n",
-      work.name, count(double(work.parameters)) + " ", work.layers, work.width,
-      work.sequence, verbOf(step), step.batch,
+      work.name, count(double(work.parameters)) + " ",
+      work.activeParameters < work.parameters
+          ? absl::StrFormat(", of which a token meets %s",
+                            count(double(work.activeParameters)))
+          : "",
+      work.layers, work.width, work.sequence, verbOf(step), step.batch,
       step.density < 1 ? absl::StrFormat(", %g of the weights", step.density)
                        : "",
       scaled(cluster.peakFlops, "FLOP/s"),

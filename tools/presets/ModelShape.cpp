@@ -265,6 +265,7 @@ Workload workloadOf(const ModelShape &shape, int64_t sequence) {
     if (each.name.rfind("layers.0.", 0) == 0)
       work.firstLayerParameters += each.elements();
   }
+  work.activeParameters = work.parameters - unmetParameters(shape);
   if (shape.tiedHead && shape.architecture != Architecture::Encoder)
     work.productParameters += shape.vocabulary * shape.width;
   if (shape.architecture == Architecture::EncoderDecoder) {

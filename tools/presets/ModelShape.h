@@ -87,6 +87,7 @@ std::vector<Parameter> parametersOf(const ModelShape &shape);
 struct Workload {
   std::string name;
   int64_t parameters = 0;
+  int64_t activeParameters = 0; // without experts that a token does not meet
   /// Parameters of matrices, the head once: what streams in a pass over the
   /// weights.
   int64_t productParameters = 0;

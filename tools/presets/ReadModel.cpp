@@ -66,8 +66,10 @@ static bool isFloat(const onnx::TensorProto &tensor) {
 void WorkloadReader::collectInitializers() {
   for (const onnx::TensorProto &tensor : graph.initializer()) {
     initializers[tensor.name()] = &tensor;
-    if (isFloat(tensor))
+    if (isFloat(tensor)) {
       work.parameters += elementsOf(tensor);
+      work.activeParameters += elementsOf(tensor);
+    }
   }
 }
 
@@ -83,8 +85,11 @@ void WorkloadReader::addProduct(const onnx::NodeProto &node, double share) {
     if (!weight || weight->dims_size() < 2)
       continue;
     work.productFlops += 2.0 * share * double(elementsOf(*weight));
-    if (products.emplace(weight->name(), weight).second)
+    if (products.emplace(weight->name(), weight).second) {
       work.productParameters += elementsOf(*weight);
+      work.activeParameters -=
+          int64_t((1 - share) * double(elementsOf(*weight)));
+    }
   }
 }
 

@@ -41,4 +41,31 @@ func.func @one_expert(%x: tensor<3x8xf32>, %p: tensor<3x4xf32>) -> !onnx.unknown
   %y = onnx.node "MoE" of "com.microsoft"(%x, %p, %up, %none, %down) : (tensor<3x8xf32>, tensor<3x4xf32>, tensor<4x6x8xf32>, none, tensor<4x8x6xf32>) -> !onnx.unknown
   return %y : !onnx.unknown
 }
+// A third product, which what the first made lets through.
+// CHECK-LABEL: func.func @gate
+// CHECK: %[[UP:.*]] = onnx.experts
+// CHECK: %[[OTHER:.*]] = onnx.experts
+// CHECK: %[[SILU:.*]] = onnx.binary mul %[[UP]], %{{.*}}
+// CHECK: %[[GATED:.*]] = onnx.binary mul %[[SILU]], %[[OTHER]]
+// CHECK: onnx.experts %[[GATED]]
+func.func @gate(%x: tensor<3x8xf32>, %p: tensor<3x4xf32>) -> !onnx.unknown {
+  %none = onnx.none
+  %up = onnx.constant dense<0.5> : tensor<4x6x8xf32>
+  %other = onnx.constant dense<1.5> : tensor<4x6x8xf32>
+  %down = onnx.constant dense<0.25> : tensor<4x8x6xf32>
+  %y = onnx.node "MoE" of "com.microsoft"(%x, %p, %up, %none, %down, %none, %other) with {k = 2 : i64, activation_type = "silu"} : (tensor<3x8xf32>, tensor<3x4xf32>, tensor<4x6x8xf32>, none, tensor<4x8x6xf32>, none, tensor<4x6x8xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// Integers stay as they are stored, and are turned by their view.
+// CHECK-LABEL: func.func @integers
+// CHECK: onnx.constant #onnx.quantized<{{.*}}tensor<4x8x8xui4> scales {{.*}}tensor<4x8x1xf32> zeros dense<8> : tensor<4x8x1xui4> block 1>{{.*}} -> tensor<4x8x8xf32>
+// CHECK: onnx.experts
+func.func @integers(%x: tensor<3x8xf32>, %p: tensor<3x4xf32>) -> !onnx.unknown {
+  %none = onnx.none
+  %up = onnx.constant dense<33> : tensor<4x8x4xui8>
+  %scale = onnx.constant dense<0.5> : tensor<4x8xf32>
+  %y = onnx.node "QMoE" of "com.microsoft"(%x, %p, %up, %scale, %none, %up, %scale) with {activation_type = "silu"} : (tensor<3x8xf32>, tensor<3x4xf32>, tensor<4x8x4xui8>, tensor<4x8xf32>, none, tensor<4x8x4xui8>, tensor<4x8xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
 }
