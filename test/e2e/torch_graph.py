@@ -220,6 +220,7 @@ RULES = {
     "SoftmaxCrossEntropyLoss": softmax_cross_entropy,
     "NegativeLogLikelihoodLoss": lambda n, o: softmax_cross_entropy(n, o)[0],
     "RotaryEmbedding": rotary_embedding,
+    "Einsum": lambda n, o: torch.einsum(n["equation"].decode(), *(o(i) for i in range(len(n["inputs"])))),
     "Pad": lambda n, o: F.pad(o(0), turned_pads(ints(o(1)))),
     **{name: (lambda f: lambda n, o: f(o(0)))(f) for name, f in UNARY.items()},
     **{name: (lambda f: lambda n, o: f(o(0), o(1)))(f) for name, f in BINARY.items()},

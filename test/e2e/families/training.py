@@ -42,8 +42,8 @@ from make_families import cache, variants  # noqa: E402
 MESHES = "8x8", "16x16"
 STATUSES = ["run", "refused", "fail", "unheld", "none"]
 TOLERANCE = 1e-5
-MODELS = re.compile(r"^(gpt2|bert|roberta|distilbert|opt|gptj|gpt-neox|llama|smollm|qwen[23]|mistral|phi3?|gemma[23]|mixtral|qwen2-moe|bart|vit"
-                    r"|whisper-encoder)\.dynamo-20-sdpa$|^t5\.script-17-eager$")
+MODELS = re.compile(r"^(gpt2|bert|roberta|distilbert|opt|gptj|gpt-neox|llama|smollm|qwen[23]|mistral|phi3?|gemma[23]|mixtral|qwen[23]-moe|mamba2?|bart"
+                    r"|vit|whisper-encoder)\.dynamo-20-sdpa$|^t5\.script-17-eager$")
 NAMES = re.compile(r"'(/|node_|n\d)[^']*'|\b\d{3,}\b")  # what differs between exporters
 
 
