@@ -27,6 +27,7 @@ public:
 private:
   void follow(Value value, StringAttr name);
   void use(OpOperand &operand, StringAttr name);
+  void lookUp(Value rows, StringAttr name);
 
   llvm::DenseMap<Value, Origin> origins; // looked up only
   bool masks = false, turns = false, computes = false, isVector = false;
@@ -76,7 +77,7 @@ void Roles::use(OpOperand &operand, StringAttr name) {
            origins[op->getResult(0)].isOf(name))
     turns = true;
   else if (isa<onnx::GatherOp>(op))
-    computes = isVector = isTable = true;
+    lookUp(op->getResult(0), name);
   else if (op->getNumResults() == 1 && origins[op->getResult(0)].isOf(name))
     follow(op->getResult(0), name);
   else if (isa<onnx::BinaryOp>(op) && onlyFeedsSoftmax(op->getResult(0)))
@@ -85,6 +86,15 @@ void Roles::use(OpOperand &operand, StringAttr name) {
     computes = true;
     isVector |= !isa<onnx::BinaryOp, onnx::WhereOp>(op);
   }
+}
+
+/// Rows of a table compute, unless they are angles alone; what is added to
+/// scores may be learnt and still be 0.
+void Roles::lookUp(Value rows, StringAttr name) {
+  isTable = isVector = true;
+  if (origins[rows].isOf(name))
+    follow(rows, name);
+  computes |= masks || !origins[rows].isOf(name);
 }
 
 void Roles::follow(Value value, StringAttr name) {

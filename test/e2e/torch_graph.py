@@ -10,6 +10,10 @@ F = torch.nn.functional
 FLOAT = torch.float64  # of all floating-point values
 
 
+class Lacking(Exception):
+    """There is no rule for an operator, or none for the form that it has."""
+
+
 def ints(x):
     return [int(i) for i in x.flatten()]
 
@@ -105,10 +109,11 @@ def cum_sum(node, operand):
 
 def conv(node, operand):
     x, w = operand(0), operand(1)
-    assert not any(node.get("pads", [0])), "pads"
     function = [F.conv1d, F.conv2d, F.conv3d][w.dim() - 3]
     rank = w.dim() - 2
-    return function(x, w, operand(2), node.get("strides", [1] * rank), 0, node.get("dilations", [1] * rank),
+    if node.get("auto_pad", b"NOTSET") != b"NOTSET":
+        raise Lacking("Conv with auto_pad")
+    return function(F.pad(x, turned_pads(node.get("pads", [0] * 2 * rank))), w, operand(2), node.get("strides", [1] * rank), 0, node.get("dilations", [1] * rank),
                     node.get("group", 1))
 
 
@@ -218,14 +223,15 @@ RULES = {
     "SoftmaxCrossEntropyLoss": softmax_cross_entropy,
     "NegativeLogLikelihoodLoss": lambda n, o: softmax_cross_entropy(n, o)[0],
     "RotaryEmbedding": rotary_embedding,
-    "Pad": lambda n, o: F.pad(o(0), pads_of(o)), "Range": lambda n, o: torch.arange(o(0).item(), o(1).item(), o(2).item()),
+    "Einsum": lambda n, o: torch.einsum(n["equation"].decode(), *(o(i) for i in range(len(n["inputs"])))),
+    "Pad": lambda n, o: F.pad(o(0), turned_pads(ints(o(1)))), "Range": lambda n, o: torch.arange(o(0).item(), o(1).item(), o(2).item()),
     **{name: (lambda f: lambda n, o: f(o(0)))(f) for name, f in UNARY.items()},
     **{name: (lambda f: lambda n, o: f(o(0), o(1)))(f) for name, f in BINARY.items()},
 }
 
 
-def pads_of(operand):
-    pads = ints(operand(1))
+def turned_pads(pads):
+    """As PyTorch has them: the last axis first."""
     rank = len(pads) // 2
     return [pads[axis + half * rank] for axis in reversed(range(rank)) for half in (0, 1)]
 
@@ -246,6 +252,8 @@ def evaluate(graph, values):
                 **{a.name: onnx.helper.get_attribute_value(a) for a in n.attribute}}
         if isinstance(node.get("reduction"), bytes):
             node["reduction"] = node["reduction"].decode()
+        if n.op_type not in RULES:
+            raise Lacking(n.op_type)
         result = RULES[n.op_type](node, lambda i: values[n.input[i]] if i < len(n.input) and n.input[i] else None)
         results = result if isinstance(result, (tuple, list)) else [result]
         values.update(zip(n.output, results))

@@ -28,6 +28,9 @@ onnx.parameter @idle = dense<2.0> : tensor<8xf32> trainable
 onnx.parameter @stated = dense<2.0> : tensor<8xf32> frozen
 // CHECK: onnx.parameter @scale {{.*}} trainable
 onnx.parameter @scale = dense<1.0> : tensor<8xf32> trainable
+// So are rows of a table, by position.
+// CHECK: onnx.parameter @rows_of_angles {{.*}} frozen {onnx.why = "angle"}
+onnx.parameter @rows_of_angles = dense<1.0> : tensor<9x4xf32> trainable
 // A table of biases by position trains, though it masks.
 // CHECK: onnx.parameter @positions {{.*}} trainable
 onnx.parameter @positions = dense<1.0> : tensor<4x2xf32> trainable
@@ -35,7 +38,7 @@ onnx.parameter @positions = dense<1.0> : tensor<4x2xf32> trainable
 onnx.parameter @bias = dense<1.0> : tensor<1xf32> trainable
 // CHECK: onnx.parameter @weight {{.*}} trainable
 onnx.parameter @weight = dense<1.0> : tensor<8x1xf32> trainable
-func.func @main(%x: tensor<1x6x8xf32>, %ids: tensor<6x6xi64>, %v: tensor<2x2xf32>) -> (tensor<1x6x1xf32>, tensor<6x6xf32>, tensor<2x2xf32>) {
+func.func @main(%x: tensor<1x6x8xf32>, %ids: tensor<6x6xi64>, %v: tensor<2x2xf32>, %at: tensor<1x6xi64>) -> (tensor<1x6x1xf32>, tensor<6x6xf32>, tensor<2x2xf32>) {
   %t = onnx.constant #onnx.parameter<@turns : tensor<1x6x4xf32>> -> tensor<1x6x4xf32>
   %c = onnx.unary cos %t : tensor<1x6x4xf32>
   %m = onnx.constant #onnx.parameter<@mask : tensor<1x1x6x6xf32>> -> tensor<1x1x6x6xf32>
@@ -48,10 +51,13 @@ func.func @main(%x: tensor<1x6x8xf32>, %ids: tensor<6x6xi64>, %v: tensor<2x2xf32
   %w = onnx.constant #onnx.parameter<@weight : tensor<8x1xf32>> -> tensor<8x1xf32>
   %n = onnx.layer_norm %x, %s bias %u {epsilon = 0.5 : f32} : (tensor<1x6x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<1x6x8xf32>
   %r = onnx.rotary %n, %c, %c {num_heads = 2 : i64, rotary_dim = 4 : i64} : (tensor<1x6x8xf32>, tensor<1x6x4xf32>, tensor<1x6x4xf32>) -> tensor<1x6x8xf32>
+  %table = onnx.constant #onnx.parameter<@rows_of_angles : tensor<9x4xf32>> -> tensor<9x4xf32>
+  %looked = onnx.gather %table, %at : (tensor<9x4xf32>, tensor<1x6xi64>) -> tensor<1x6x4xf32>
+  %turned = onnx.rotary %r, %looked, %looked {num_heads = 2 : i64, rotary_dim = 4 : i64} : (tensor<1x6x8xf32>, tensor<1x6x4xf32>, tensor<1x6x4xf32>) -> tensor<1x6x8xf32>
   %g = onnx.gather %p, %ids : (tensor<4x2xf32>, tensor<6x6xi64>) -> tensor<6x6x2xf32>
   %gt = onnx.transpose %g {perm = array<i64: 0, 2, 1>} : tensor<6x6x2xf32> -> tensor<6x2x6xf32>
   %gm = onnx.reshape %gt : tensor<6x2x6xf32> -> tensor<1x6x12xf32>
-  %o = onnx.attention %r, %r, %r masks %m, %gm {num_heads = 2 : i64, scale = 0.5 : f32, terms = [#onnx.term<add operand 0>, #onnx.term<add operand 1>]} : (tensor<1x6x8xf32>, tensor<1x6x8xf32>, tensor<1x6x8xf32>, tensor<1x1x6x6xf32>, tensor<1x6x12xf32>) -> tensor<1x6x8xf32>
+  %o = onnx.attention %turned, %r, %r masks %m, %gm {num_heads = 2 : i64, scale = 0.5 : f32, terms = [#onnx.term<add operand 0>, #onnx.term<add operand 1>]} : (tensor<1x6x8xf32>, tensor<1x6x8xf32>, tensor<1x6x8xf32>, tensor<1x1x6x6xf32>, tensor<1x6x12xf32>) -> tensor<1x6x8xf32>
   %scaled = onnx.binary mul %o, %f : (tensor<1x6x8xf32>, tensor<1xf32>) -> tensor<1x6x8xf32>
   %y = onnx.matmul %scaled, %w bias %b : (tensor<1x6x8xf32>, tensor<8x1xf32>, tensor<1xf32>) -> tensor<1x6x1xf32>
   %rows = onnx.reshape %scaled : tensor<1x6x8xf32> -> tensor<6x8xf32>

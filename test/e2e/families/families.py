@@ -94,7 +94,7 @@ def load(path):
         return {name: file[name] for name in file}
 
 
-def compile_model(path, inputs, folder, seconds, precision, mesh=MESH, mode="stream", prefix=()):
+def compile_model(path, inputs, folder, seconds, precision, mesh=MESH, mode="stream", prefix=(), more=()):
     """Compiles; inputs that are bound leave `inputs`. Returns the refusal, or None."""
     bound = path.with_suffix(".bind")
     flags = []
@@ -105,7 +105,7 @@ def compile_model(path, inputs, folder, seconds, precision, mesh=MESH, mode="str
               for name, value in inputs.items() if value.ndim]
     result = call([*prefix, tool("wsec"), str(path), "-o", str(folder / "model.wafer"), f"--mesh={mesh}",
                    f"--mode={mode}", f"--precision={precision}", "--quiet", f"--report={folder / 'compile.json'}",
-                   *flags], seconds)
+                   *flags, *more], seconds)
     return refusal_of(result)
 
 
