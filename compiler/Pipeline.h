@@ -69,7 +69,8 @@ struct CompileOptions {
   Mode mode = Mode::Stream;
   /// Samples that a pipeline is planned for; 0: many.
   int64_t samples = 0;
-  /// Elements of activations and of weights that stream: f32, f16 or bf16.
+  /// Elements of activations and of weights that stream: f32, f16, bf16 or
+  /// cb16.
   std::string precision = "f32";
   /// Compute what the model states in f64 in f32.
   bool allowF64AsF32 = false;

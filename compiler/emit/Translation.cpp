@@ -44,6 +44,7 @@ program::ElementType translateType(Type type) {
   return llvm::TypeSwitch<Type, ElementType>(type)
       .Case([](Float16Type) { return ElementType::F16; })
       .Case([](BFloat16Type) { return ElementType::BF16; })
+      .Case([](pe::CB16Type) { return ElementType::CB16; })
       .Case([](Float64Type) { return ElementType::F64; })
       .Case([](Float8E4M3FNType) { return ElementType::F8E4M3FN; })
       .Case([](Float8E4M3FNUZType) { return ElementType::F8E4M3FNUZ; })

@@ -64,10 +64,14 @@ SmallVector<wse::WeightAttr> vectorUses(wse::ElementwiseOp op,
   });
 }
 
-/// Whether an f16 holds `value` as well as any number of its size.
-bool fitsHalf(float value) {
+/// Whether floats of the type hold `value` as well as any number of its size:
+/// bf16 has the range of f32.
+bool fits(float value, Type element) {
   const float size = std::fabs(value);
-  return size == 0 || std::isinf(size) || (size >= 0x1p-14f && size <= 65504);
+  if (size == 0 || std::isinf(size) || element.isBF16())
+    return true;
+  return element.isF16() ? size >= 0x1p-14f && size <= 65504
+                         : size >= 0x1p-30f && size <= 0x1.ff8p31f;
 }
 
 /// What the steps compute with. Results of 16 bits are computed in their own
@@ -91,9 +95,8 @@ struct Arithmetic {
                 });
     for (const ElementwiseStep &step : plan.steps)
       for (const ElementwiseSource &source : step.sources)
-        wide |= element.isF16() &&
-                source.kind == ElementwiseSource::Immediate &&
-                !fitsHalf(source.value);
+        wide |= source.kind == ElementwiseSource::Immediate &&
+                !fits(source.value, element);
     if (!wide)
       return;
     element = builder.getF32Type();

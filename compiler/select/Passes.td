@@ -60,8 +60,8 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     Option<"machine", "machine", "std::string", "\"wse2\"",
            "Preset wse1, wse2, wse3 or wse3-silicon, or the path of a JSON file.">,
     Option<"precision", "precision", "std::string", "\"f32\"",
-           "Elements of activations and of weights that stream: f32, f16 or "
-           "bf16; sums are of f32.">,
+           "Elements of activations and of weights that stream: f32, f16, "
+           "bf16 or cb16; sums are of f32.">,
     Option<"samples", "samples", "int64_t", "0",
            "Samples that follow one another through stages; 0: many.">,
     Option<"explain", "explain", "std::string", "\"\"",

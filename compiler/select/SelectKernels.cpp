@@ -114,7 +114,9 @@ struct SelectKernelsPass
     auto body = OpBuilder::atBlockEnd(&program.getBody().emplaceBlock());
     Type element = precision == "f16"    ? Type(builder.getF16Type())
                    : precision == "bf16" ? Type(builder.getBF16Type())
-                                         : Type(builder.getF32Type());
+                   : precision == "cb16"
+                       ? Type(pe::CB16Type::get(builder.getContext()))
+                       : Type(builder.getF32Type());
     IntegerAttr open;
     auto region = wse::RegionOp::create(body, main.getLoc(), regionName(module),
                                         {shape.columns, shape.rows}, open, open,
@@ -257,9 +259,10 @@ struct SelectKernelsPass
       return signalPassFailure();
     }
     FailureOr<Machine> target = readTarget(module);
-    if (!llvm::is_contained({"f32", "f16", "bf16"}, StringRef(precision))) {
+    if (!llvm::is_contained({"f32", "f16", "bf16", "cb16"},
+                            StringRef(precision))) {
       module.emitError("precision '")
-          << precision << "' is none of f32, f16 and bf16";
+          << precision << "' is none of f32, f16, bf16 and cb16";
       return signalPassFailure();
     }
     if (failed(target))

@@ -139,6 +139,8 @@ llvm::LogicalResult verifyPorts(mlir::Operation *op, Port receive,
                                 Ports transmit);
 /// Whether tensors off the wafer may hold elements of this type.
 bool isStoredType(mlir::Type type);
+/// Whether it is a float of 16 bits: f16, bf16 or cb16.
+bool isNarrowFloat(mlir::Type type);
 /// Whether buffers may hold elements of this type, too.
 bool isElementType(mlir::Type type);
 /// Bytes of an element as it lies in a file or in SRAM; i1 takes one.

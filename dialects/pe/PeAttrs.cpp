@@ -115,10 +115,14 @@ LogicalResult AffineAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 // Element types
 //===----------------------------------------------------------------------===//
 
+bool wsec::pe::isNarrowFloat(Type type) {
+  return isa<Float16Type, BFloat16Type, CB16Type>(type);
+}
+
 bool wsec::pe::isElementType(Type type) {
-  return type.isF32() || type.isF16() || type.isBF16() ||
-         type.isSignlessInteger(32) || type.isSignlessInteger(16) ||
-         type.isSignlessInteger(64) || type.isSignlessInteger(1);
+  return type.isF32() || isNarrowFloat(type) || type.isSignlessInteger(32) ||
+         type.isSignlessInteger(16) || type.isSignlessInteger(64) ||
+         type.isSignlessInteger(1);
 }
 
 bool wsec::pe::isStoredType(Type type) {

@@ -6,6 +6,7 @@ include "dialects/fabric/Fabric.td"
 include "dialects/pe/PeDialect.td"
 include "dialects/pe/PeOpcodes.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
 
 // Enum values are those of program.fbs; compiler/emit asserts it.
@@ -369,6 +370,22 @@ def Pe_ScalarType : TypeDef<Pe_Dialect, "Scalar"> {
     Scalars of a class depend on the PE's coordinates alone. Loop variables and
     what scalar code computes while it runs (`load`, `compute`) have the same
     type and 32 bits. They cost no SRAM; their evaluation is part of the code.
+  }];
+}
+
+def Pe_CB16Type : TypeDef<Pe_Dialect, "CB16",
+    [DeclareTypeInterfaceMethods<FloatTypeInterface, ["getFloatSemantics"]>]> {
+  let mnemonic = "cb16";
+  let summary = "Is a float of a sign, 6 bits of exponent and 9 of mantissa.";
+  let description = [{
+    Elements of buffers, of tensors on the wafer and of wavelets: between the
+    ranges of `f16` and `bf16`, and between their precisions. The bias is 31;
+    subnormal numbers, infinities and NaNs are as in IEEE's formats. LLVM has no
+    such numbers, so no attribute holds one: initial values are refused.
+
+    ```mlir
+    buffer @x 16 bytes of !pe.cb16
+    ```
   }];
 }
 

@@ -15,9 +15,14 @@ using namespace wsec::pe;
 #define GET_TYPEDEF_CLASSES
 #include "dialects/pe/PeTypes.cpp.inc"
 
+/// Those of another float of 16 bits, which is what asks for them: how many.
+const llvm::fltSemantics &CB16Type::getFloatSemantics() const {
+  return APFloat::IEEEhalf();
+}
+
 void PeDialect::initialize() {
   registerAttributes();
-  addTypes<ScalarType>();
+  addTypes<ScalarType, CB16Type>();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/pe/PeOps.cpp.inc"

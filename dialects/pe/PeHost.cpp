@@ -216,10 +216,10 @@ void StreamOp::build(OpBuilder &builder, OperationState &state, StringRef name,
 
 static LogicalResult verifyWire(StreamOp stream) {
   Type type = stream.getType().value_or(Float32Type::get(stream.getContext()));
-  bool half = type.isF16() || type.isBF16() || type.isInteger(16);
+  bool half = isNarrowFloat(type) || type.isInteger(16);
   if (!half && !type.isF32() && !type.isInteger(32)) // C3
     return stream.emitOpError("has elements of ")
-           << type << ", expected f32, f16, bf16, i32 or i16";
+           << type << ", expected f32, f16, bf16, !pe.cb16, i32 or i16";
   if (!half && (stream.getPair() || stream.getIndexed())) // C3
     return stream.emitOpError("has ")
            << (stream.getPair() ? "pairs" : "an index") << " with elements of "
@@ -323,9 +323,9 @@ static LogicalResult verifyIndex(SegmentOp op, SymbolTableCollection &symbols) {
 static LogicalResult verifyHalves(SegmentOp op, StreamOp stream) {
   if (!op.getHalves())
     return success();
-  if (!op.getHalves()->isF16() && !op.getHalves()->isBF16()) // C6
+  if (!isNarrowFloat(*op.getHalves())) // C6
     return op.emitOpError("has halves of ")
-           << *op.getHalves() << ", expected f16 or bf16";
+           << *op.getHalves() << ", expected f16, bf16 or !pe.cb16";
   if (stream.getType() || stream.getPair() || stream.getIndexed()) // C6
     return op.emitOpError("has halves, and its stream is not of f32");
   return success();

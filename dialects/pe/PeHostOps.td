@@ -129,7 +129,7 @@ def Pe_StreamOp : Pe_RegionOp<"stream",
     in the block in the upper half of their wavelet.
 
     (C1) At least one channel and one segment. (C2) The body holds scalars and
-    segments only. (C3) The type is f32, f16, bf16, i32 or i16; `pair` and
+    segments only. (C3) The type is f32, f16, bf16, cb16, i32 or i16; `pair` and
     `indexed` are for 16 bits and exclude one another. (C4) Streams that go out
     are not `indexed`.
 
@@ -188,7 +188,7 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">,
     stride per extent, at most eight. (C3) The index tensor is an integer input
     or constant, with a positive number of rows, and has a number `at`. (C4) A stream that goes out has
     no index. (C5) Only a stream that goes out accumulates, in a tensor of f32.
-    (C6) Halves are f16 or bf16, of a stream of f32. The last word of a block of
+    (C6) Halves are f16, bf16 or cb16, of a stream of f32. The last word of a block of
     an odd number of elements has one of them.
 
     ```mlir

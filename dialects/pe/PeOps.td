@@ -259,7 +259,7 @@ def Pe_BufferOp : Pe_Op<"buffer", [HasParent<"ClassOp">, Symbol]> {
     values behind `=`: one for each element, or one for all.
 
     (C1) The address and the size are multiples of the element size. (C2) The
-    element type is f32, f16, bf16, i32, i16, i64 or i1. (C3) A persistent
+    element type is f32, f16, bf16, cb16, i32, i16, i64 or i1. (C3) A persistent
     buffer shares no byte with another buffer of the class, unless that is not
     persistent and is the bytes of such ones: the same under another type, or
     several that follow one another. (C4) There are as many values as elements,

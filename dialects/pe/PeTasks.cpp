@@ -16,7 +16,8 @@ using namespace wsec::pe;
 LogicalResult BufferOp::verify() {
   if (!isElementType(getType())) // C2
     return emitOpError("has elements of ")
-           << getType() << ", expected f32, f16, bf16, i32, i16, i64 or i1";
+           << getType()
+           << ", expected f32, f16, bf16, !pe.cb16, i32, i16, i64 or i1";
   unsigned size = elementBytes(getType());
   auto address = static_cast<int64_t>(getAddress().value_or(0));
   if (address % size || getBytes() % size) // C1
@@ -28,6 +29,9 @@ LogicalResult BufferOp::verify() {
   if (getPersistent()) // C5
     return emitOpError("is persistent, and has values; a copy of the host "
                        "writes it once");
+  if (isa<CB16Type>(getType())) // C4
+    return emitOpError("has values of !pe.cb16, which attributes do not hold; "
+                       "write them by code");
   if (!isa<DenseElementsAttr>(getInitialAttr())) // C4
     return emitOpError("has values that are not dense");
   constexpr int64_t most = 1 << 24; // more than any PE has

@@ -103,10 +103,10 @@ static LogicalResult verifyMemory(VectorOp op, MemoryAttr memory) {
 static LogicalResult verifyPacking(VectorOp op, FabricAttr fabric,
                                    bool destination) {
   Type type = fabric.getType();
-  bool half = type && (type.isF16() || type.isBF16() || type.isInteger(16));
+  bool half = type && (isNarrowFloat(type) || type.isInteger(16));
   if (type && !half && !type.isInteger(32)) // C11
     return op.emitOpError("sends or receives ")
-           << type << ", expected f32, f16, bf16, i32 or i16";
+           << type << ", expected f32, f16, bf16, !pe.cb16, i32 or i16";
   if ((fabric.getPair() || fabric.getIndex()) && !half) // C11
     return op.emitOpError("has a pair or an index in a wavelet whose elements "
                           "are not of 16 bits");

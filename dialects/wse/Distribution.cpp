@@ -135,10 +135,10 @@ LogicalResult DistAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element,
   // (C4)
   if (!isWaferElement(element) || shape.empty() ||
       ShapedType::isDynamicShape(shape))
-    return emitError()
-           << "tensors on the wafer are static and of f32, f16, bf16 or i32, "
-              "found one of "
-           << element;
+    return emitError() << "tensors on the wafer are static and of f32, f16, "
+                          "bf16, !pe.cb16 or i32, "
+                          "found one of "
+                       << element;
   int64_t elements = 1;
   for (int64_t extent : shape) {
     // Factors of at most 2^31 - 1 each: no product overflows.

@@ -6,6 +6,7 @@
 #include "compiler/machine/Machine.h"
 #include "dialects/fabric/StreamPattern.h"
 #include "dialects/onnx/Onnx.h"
+#include "dialects/pe/Pe.h"
 #include "dialects/wse/Distribution.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -72,7 +73,7 @@ mlir::StringAttr tensorWritten(mlir::Operation *op);
 
 /// Whether tensors on the wafer may have such floats as elements.
 inline bool isFloatElement(mlir::Type type) {
-  return type.isF32() || type.isF16() || type.isBF16();
+  return type.isF32() || pe::isNarrowFloat(type);
 }
 /// The type that bodies compute with for elements of `element`: f32 of all
 /// floats.

@@ -120,7 +120,7 @@ def Wse_DistAttr : Wse_Attr<"Dist", "dist",
     - (C2) No dimension is listed twice; those that are taken as one follow one
       another.
     - (C3) `replicated` ends the list of the rows.
-    - (C4) The tensor has the dimensions, is static and of f32, f16, bf16 or
+    - (C4) The tensor has the dimensions, is static and of f32, f16, bf16, cb16 or
       i32, has at least one element and fewer than 2^31, and a dimension that is
       shared in units consists of whole ones.
     - (C5) Kernels see batch, tokens and features: the last dimension alone is on

@@ -24,7 +24,7 @@ def Wse_Dialect : Dialect {
     A state only adds facts to the same operations. The README shows one small
     program in every state.
   }];
-  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect", "::wsec::pe::PeDialect"];
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
     void registerAttributes();

@@ -205,7 +205,7 @@ def add_decoder_flags(made: argparse.ArgumentParser) -> None:
     made.add_argument("--capacity", type=int, metavar="N", help=f"tokens of a conversation (default: {CAPACITY}, in f32 on a smaller mesh {SMALL_CAPACITY}; fewer of a batch)")
     made.add_argument("--mesh", default="32x32", metavar="WxH", help="PEs (default: 32x32)")
     made.add_argument("--machine", metavar="NAME|FILE", help="as wsec takes it")
-    made.add_argument("--precision", default="f32", metavar="KIND", help="f32 (default), f16 or bf16, as wsec takes it")
+    made.add_argument("--precision", default="f32", metavar="KIND", help="f32 (default), f16, bf16 or cb16, as wsec takes it")
     made.add_argument("--threads", type=int, default=0, metavar="N", help="of the emulator (default: one a core)")
 
 

@@ -7,7 +7,6 @@
 #include "runtime/pe/UnalignedFloat.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -40,17 +39,11 @@ struct F32 {
   static float load(float stored) { return stored; }
   static float store(float word) { return word; }
 };
-struct F16 {
+template <ElementType format>
+struct NarrowFloat {
   using Stored = uint16_t;
-  static float load(uint16_t stored) { return floatFromHalf(stored); }
-  static uint16_t store(float word) { return halfFromFloat(word); }
-};
-struct BF16 {
-  using Stored = uint16_t;
-  static float load(uint16_t stored) {
-    return std::bit_cast<float>(uint32_t(stored) << 16);
-  }
-  static uint16_t store(float word) { return bfloatFromFloat(word); }
+  static float load(uint16_t stored) { return floatFromNarrow(format, stored); }
+  static uint16_t store(float word) { return narrowFromFloat(format, word); }
 };
 struct F64 {
   using Stored = double;
@@ -119,9 +112,11 @@ void visitType(ElementType type, const Visit &visit) {
   case ElementType::F32:
     return visit(F32());
   case ElementType::F16:
-    return visit(F16());
+    return visit(NarrowFloat<ElementType::F16>());
   case ElementType::BF16:
-    return visit(BF16());
+    return visit(NarrowFloat<ElementType::BF16>());
+  case ElementType::CB16:
+    return visit(NarrowFloat<ElementType::CB16>());
   case ElementType::F64:
     return visit(F64());
   case ElementType::I64:
@@ -177,12 +172,11 @@ void readElements(ElementType type, const uint8_t *data, int64_t first,
       read<F32>(data, first, stride, count, words);
     return;
   case ElementType::F16:
-    if (stride == 1 && reinterpret_cast<uintptr_t>(data) % 2 == 0)
-      return widenHalf(count, reinterpret_cast<const uint16_t *>(data) + first,
-                       words);
-    return read<F16>(data, first, stride, count, words);
   case ElementType::BF16:
-    return read<BF16>(data, first, stride, count, words);
+    if (stride == 1 && reinterpret_cast<uintptr_t>(data) % 2 == 0)
+      return widen(type, count,
+                   reinterpret_cast<const uint16_t *>(data) + first, words);
+    [[fallthrough]];
   default:
     return visitType(type, [&]<typename Type>(Type) {
       read<Type>(data, first, stride, count, words);
@@ -223,6 +217,8 @@ Range exactRange(ElementType wire) {
     return {-(1 << 11), 1 << 11};
   case ElementType::BF16:
     return {-(1 << 8), 1 << 8};
+  case ElementType::CB16:
+    return {-(1 << 10), 1 << 10};
   case ElementType::F32:
     return {-(1 << 24), 1 << 24};
   default:
@@ -293,21 +289,6 @@ template <typename Visit>
 void inParts(size_t count, const Visit &visit) {
   for (size_t done = 0; done < count; done += convertedAtOnce)
     visit(done, std::min(convertedAtOnce, count - done));
-}
-
-void narrow(ElementType type, size_t count, const float *values,
-            uint16_t *elements) {
-  if (type == ElementType::F16)
-    return narrowToHalf(count, values, elements);
-  narrowToBfloat(count, values, elements);
-}
-
-void widen(ElementType type, size_t count, const uint16_t *elements,
-           float *values) {
-  if (type == ElementType::F16)
-    return widenHalf(count, elements, values);
-  for (size_t i = 0; i < count; ++i)
-    values[i] = std::bit_cast<float>(uint32_t(elements[i]) << 16);
 }
 
 /// Element i of one array is element i * stride of the other.

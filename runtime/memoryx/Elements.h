@@ -23,7 +23,7 @@ void writeElements(program::ElementType type, uint8_t *data, int64_t first,
                    int64_t stride, size_t count, const float *words);
 
 /// elements[i] = element `first + i * stride` of the tensor, as elements of the
-/// wire's type, which is F32, F16, BF16, I32 or I16; of floats only for floats.
+/// wire's type (`wireType`); of floats only for floats.
 /// Returns how many were read: fewer than `count` where the next one is an
 /// integer that the wire does not carry exactly.
 size_t readWire(program::ElementType wire, program::ElementType type,

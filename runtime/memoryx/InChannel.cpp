@@ -286,7 +286,6 @@ bool InChannel::pairsFollow(const Part &part) const {
 
 WordView InChannel::writePairs(const Part &part) {
   const int64_t lines = linesAtOnce(part);
-  const bool bfloat = part.wire.type == program::ElementType::BF16;
   const auto *data =
       reinterpret_cast<const float *>(store.elements(part.segment->tensor()));
   std::shared_ptr<float[]> words(
@@ -295,7 +294,7 @@ WordView InChannel::writePairs(const Part &part) {
   part.blocks.forEach([&](const Block &block) {
     for (uint64_t run = 0; run < block.elements / 2; ++run, to += 2 * lines) {
       const float *from = data + block.runStart(run) + 2 * line;
-      (bfloat ? narrowToBfloat : narrowToHalf)(size_t(2 * lines), from, to);
+      narrow(part.wire.type, size_t(2 * lines), from, to);
     }
   });
   line += lines;
@@ -400,7 +399,6 @@ bool InChannel::packFloats(const Part &part, const Block &block, int64_t lines,
   if (!narrows(part) || !part.wire.pairs())
     return false;
   const program::Segment &segment = *part.segment;
-  const bool bfloat = part.wire.type == program::ElementType::BF16;
   const auto length = size_t(block.elements);
   const bool apart = block.rank == 2 && block.runLength() == 2 &&
                      block.strides[0] == 1 && !store.computed(segment.tensor());
@@ -410,7 +408,7 @@ bool InChannel::packFloats(const Part &part, const Block &block, int64_t lines,
     for (int64_t l = 0; l < lines; ++l) {
       const float *from = data + block.offset + lineOffset(segment, line + l);
       narrowPairs(
-          bfloat, length / 2, from, from + block.strides[1],
+          part.wire.type, length / 2, from, from + block.strides[1],
           reinterpret_cast<uint32_t *>(words + size_t(l) * part.lineWords));
     }
     return true;
@@ -425,9 +423,8 @@ bool InChannel::packFloats(const Part &part, const Block &block, int64_t lines,
       float *to = words + size_t(first + l) * part.lineWords;
       if (length % 2)
         to[length / 2] = 0; // The last one is alone.
-      (bfloat ? narrowToBfloat
-              : narrowToHalf)(length, values.data() + size_t(l) * length,
-                              reinterpret_cast<uint16_t *>(to));
+      narrow(part.wire.type, length, values.data() + size_t(l) * length,
+             reinterpret_cast<uint16_t *>(to));
     }
   }
   return true;

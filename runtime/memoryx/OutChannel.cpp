@@ -182,10 +182,9 @@ void OutChannel::storeRow(const WordView &words, size_t row) {
 
 uint64_t OutChannel::storePairs(const void *elements, uint64_t available) {
   const program::Segment &its = *stream.segments()->Get(segment);
-  const bool narrow = wire.type == program::ElementType::F16 ||
-                      wire.type == program::ElementType::BF16;
-  if (!narrow || its.accumulate() || block.rank < 2 || block.runLength() != 2 ||
-      block.strides[block.rank - 2] != 1 || filled % 2 != 0 ||
+  if (!isNarrowFloat(wire.type) || its.accumulate() || block.rank < 2 ||
+      block.runLength() != 2 || block.strides[block.rank - 2] != 1 ||
+      filled % 2 != 0 ||
       tensors.tensor(its.tensor()).type() != program::ElementType::F32)
     return 0;
   const uint64_t run = filled / 2;
@@ -195,9 +194,8 @@ uint64_t OutChannel::storePairs(const void *elements, uint64_t available) {
              block.runStart(run);
   const auto *words = static_cast<const float *>(elements);
   for (HalfOf half : {HalfOf::Lower, HalfOf::Upper})
-    widenWords(
-        {wire.type == program::ElementType::BF16, half, 1, size_t(count), 0, 0},
-        words, half == HalfOf::Lower ? to : to + block.runStride());
+    widenWords({wire.type, half, 1, size_t(count), 0, 0}, words,
+               half == HalfOf::Lower ? to : to + block.runStride());
   return 2 * count;
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/program/Opcodes.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <iomanip>
@@ -58,31 +59,58 @@ float roundedToOdd(double value) {
 
 } // namespace
 
-float floatFromHalf(uint16_t half) {
-  const uint32_t sign = uint32_t(half & 0x8000) << 16;
-  const uint32_t exponent = half >> 10 & 31, mantissa = half & 0x3ff;
-  if (exponent == 31)
-    return floatOf(sign | 0x7f800000 | mantissa << 13);
-  if (exponent != 0)
-    return floatOf(sign | (exponent + 112) << 23 | mantissa << 13);
-  float value = float(mantissa) * 0x1p-24f;
-  return floatOf(sign | bitsOf(value));
-}
+namespace {
 
-uint16_t halfFromFloat(float value) {
-  const uint32_t bits = bitsOf(value), magnitude = bits & 0x7fffffff;
-  const auto sign = uint16_t(bits >> 16 & 0x8000);
-  if (magnitude > 0x7f800000) {
-    uint32_t payload = magnitude >> 13 & 0x3ff;
-    return uint16_t(sign | 0x7c00 | (payload ? payload : 0x200));
+/// A float of 16 bits as IEEE has them.
+template <int exponentBits, int mantissaBits>
+struct Narrow {
+  static constexpr uint32_t bias = (1u << (exponentBits - 1)) - 1;
+  static constexpr uint32_t rebias = (127 - bias) << 23;
+  static constexpr int shift = 23 - mantissaBits;
+  static constexpr uint32_t mantissas = (1u << mantissaBits) - 1;
+  static constexpr uint32_t infinity = 0x7fff & ~mantissas;
+  /// A unit of its subnormal numbers.
+  static constexpr float unit =
+      std::bit_cast<float>((128 - bias - mantissaBits) << 23);
+
+  static float widen(uint16_t bits) {
+    const uint32_t sign = uint32_t(bits & 0x8000) << 16;
+    const uint32_t exponent = bits & infinity, mantissa = bits & mantissas;
+    if (exponent == infinity)
+      return floatOf(sign | 0x7f800000 | mantissa << shift);
+    if (exponent != 0)
+      return floatOf(sign | (uint32_t(bits & 0x7fff) << shift) + rebias);
+    return floatOf(sign | bitsOf(float(mantissa) * unit));
   }
-  if (magnitude >= 0x477ff000) // 65520: half way to 65536
-    return sign | 0x7c00;
-  if (magnitude < 0x38800000) // 2^-14: adding 2^-1 leaves units of 2^-24
-    return uint16_t(sign | (bitsOf(floatOf(magnitude) + 0.5f) - bitsOf(0.5f)));
-  uint32_t shifted = magnitude - (112u << 23);
-  return uint16_t(sign | (shifted + 0xfff + (shifted >> 13 & 1)) >> 13);
-}
+
+  static uint16_t round(float value) {
+    const uint32_t bits = bitsOf(value), magnitude = bits & 0x7fffffff;
+    const auto sign = uint16_t(bits >> 16 & 0x8000);
+    constexpr uint32_t half = 1u << (shift - 1);
+    if (magnitude > 0x7f800000) {
+      const uint32_t payload = magnitude >> shift & mantissas;
+      const uint32_t quiet = 1u << (mantissaBits - 1);
+      return uint16_t(sign | infinity | (payload ? payload : quiet));
+    }
+    if (magnitude >= ((bias + 127) << 23 | (0x7fffff & ~(half - 1))))
+      return uint16_t(sign | infinity);    // half way to what is too large
+    if (magnitude < rebias + (1u << 23)) { // adding leaves whole units
+      constexpr float many = unit * 0x1p23f;
+      return uint16_t(sign |
+                      (bitsOf(floatOf(magnitude) + many) - bitsOf(many)));
+    }
+    const uint32_t near = magnitude - rebias;
+    return uint16_t(sign | (near + (half - 1) + (near >> shift & 1)) >> shift);
+  }
+};
+using Half = Narrow<5, 10>;
+using CB16 = Narrow<6, 9>;
+
+} // namespace
+
+float floatFromHalf(uint16_t half) { return Half::widen(half); }
+
+uint16_t halfFromFloat(float value) { return Half::round(value); }
 
 uint16_t halfFromDouble(double value) {
   return halfFromFloat(roundedToOdd(value));
@@ -93,6 +121,18 @@ uint16_t bfloatFromFloat(float value) {
   if ((bits & 0x7fffffff) > 0x7f800000)
     return uint16_t(bits >> 16 | (bits >> 16 & 0x7f ? 0 : 0x40));
   return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+float floatFromNarrow(ElementType format, uint16_t bits) {
+  return format == ElementType::BF16   ? floatOf(uint32_t(bits) << 16)
+         : format == ElementType::CB16 ? CB16::widen(bits)
+                                       : floatFromHalf(bits);
+}
+
+uint16_t narrowFromFloat(ElementType format, float value) {
+  return format == ElementType::BF16   ? bfloatFromFloat(value)
+         : format == ElementType::CB16 ? CB16::round(value)
+                                       : halfFromFloat(value);
 }
 
 NumberKind numberKind(ElementType dst,
@@ -131,10 +171,8 @@ Number decodeElement(ElementType type, NumberKind kind, uint32_t bits) {
       number.real = fromInteger(kind, value);
     return number;
   }
-  if (type == ElementType::F16)
-    number.real = floatFromHalf(uint16_t(bits));
-  else
-    number.real = floatOf(type == ElementType::BF16 ? bits << 16 : bits);
+  number.real = isNarrowFloat(type) ? floatFromNarrow(type, uint16_t(bits))
+                                    : floatOf(bits);
   return number;
 }
 
@@ -144,10 +182,8 @@ uint32_t encodeElement(ElementType type, NumberKind kind, Number number) {
         kind == NumberKind::Integer ? number.integer : integerFrom(number.real);
     return type == ElementType::I16 ? uint16_t(value) : uint32_t(value);
   }
-  if (type == ElementType::F16)
-    return halfFromFloat(number.real);
-  return type == ElementType::BF16 ? bfloatFromFloat(number.real)
-                                   : bitsOf(number.real);
+  return isNarrowFloat(type) ? narrowFromFloat(type, number.real)
+                             : bitsOf(number.real);
 }
 
 Number immediateNumber(NumberKind kind, float value) {
@@ -265,7 +301,7 @@ void evaluateHalves(Opcode op, size_t n, Number *dst, NumberSource a,
     applyVector(op, n, &dst->real, reals(a), reals(b));
     if (factsOf(op).software != OpcodeFacts::No || op == Opcode::Add ||
         op == Opcode::Sub || op == Opcode::Mul)
-      roundToHalf(n, &dst->real);
+      roundToNarrow(ElementType::F16, n, &dst->real);
   }
 }
 
@@ -334,10 +370,11 @@ void decodeElements(ElementType type, NumberKind kind, size_t n,
     }
     return;
   }
-  if (type == ElementType::F16 && stride == 2)
-    return widenHalf(n, reinterpret_cast<const uint16_t *>(at), &numbers->real);
+  if (!isInteger(type) && stride == 2)
+    return widen(type, n, reinterpret_cast<const uint16_t *>(at),
+                 &numbers->real);
   if (!isInteger(type) && stride == 4)
-    return widenApart(type == ElementType::BF16, n, at, &numbers->real);
+    return widenApart(type, n, at, &numbers->real);
   for (size_t i = 0; i < n; ++i, at += stride) {
     uint16_t bits;
     std::memcpy(&bits, at, 2);
@@ -361,10 +398,10 @@ void encodeElements(ElementType type, NumberKind kind, size_t n,
     }
     return;
   }
-  if (type == ElementType::F16 && stride == 2)
-    return narrowToHalf(n, &numbers->real, reinterpret_cast<uint16_t *>(at));
+  if (!isInteger(type) && stride == 2)
+    return narrow(type, n, &numbers->real, reinterpret_cast<uint16_t *>(at));
   if (!isInteger(type) && stride == 4)
-    return narrowApart(type == ElementType::BF16, n, &numbers->real, at);
+    return narrowApart(type, n, &numbers->real, at);
   for (size_t i = 0; i < n; ++i, at += stride) {
     auto bits = uint16_t(encodeElement(type, kind, numbers[i]));
     std::memcpy(at, &bits, 2);
@@ -372,10 +409,8 @@ void encodeElements(ElementType type, NumberKind kind, size_t n,
 }
 
 void roundElements(ElementType type, size_t n, float *values) {
-  if (type == ElementType::F16)
-    roundToHalf(n, values);
-  else if (type == ElementType::BF16)
-    roundToBfloat(n, values);
+  if (isNarrowFloat(type))
+    roundToNarrow(type, n, values);
 }
 
 void requireProcessor() {

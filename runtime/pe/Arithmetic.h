@@ -18,6 +18,7 @@
 #ifndef RUNTIME_PE_ARITHMETIC_H
 #define RUNTIME_PE_ARITHMETIC_H
 
+#include "runtime/program/Wire.h"
 #include "runtime/program/program_generated.h"
 
 #include <cstddef>
@@ -30,9 +31,8 @@ namespace wsec::runtime {
 /// Whether SRAM and wavelets hold elements of this type.
 inline bool wireType(program::ElementType type) {
   using program::ElementType;
-  return type == ElementType::F32 || type == ElementType::F16 ||
-         type == ElementType::BF16 || type == ElementType::I32 ||
-         type == ElementType::I16;
+  return type == ElementType::F32 || isNarrowFloat(type) ||
+         type == ElementType::I32 || type == ElementType::I16;
 }
 
 inline bool isInteger(program::ElementType type) {
@@ -113,6 +113,11 @@ uint16_t halfFromFloat(float value);
 uint16_t halfFromDouble(double value);
 /// The upper half of a float32, rounded.
 uint16_t bfloatFromFloat(float value);
+
+/// A float of 16 bits (`isNarrowFloat`) is rounded to nearest even; NaNs keep
+/// the bits that fit.
+float floatFromNarrow(program::ElementType format, uint16_t bits);
+uint16_t narrowFromFloat(program::ElementType format, float value);
 
 } // namespace wsec::runtime
 

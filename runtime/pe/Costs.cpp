@@ -66,8 +66,7 @@ static bool ofHalves(const OperandCode &operand) {
 static bool isMixed(const InstructionCode &code) {
   auto isHalf = [](const OperandCode &operand) {
     return (operand.memory() || operand.fabric()) &&
-           (operand.type == program::ElementType::F16 ||
-            operand.type == program::ElementType::BF16);
+           isNarrowFloat(operand.type);
   };
   return code.op == Opcode::Fmac && isHalf(code.a) && isHalf(code.b);
 }

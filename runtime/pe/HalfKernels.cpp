@@ -16,9 +16,7 @@ static uint16_t halfAt(const char *address) {
   std::memcpy(&half, address, 2);
   return half;
 }
-static float floatFromBfloat(uint16_t half) {
-  return std::bit_cast<float>(uint32_t(half) << 16);
-}
+using program::ElementType;
 } // namespace wsec::runtime
 #endif
 
@@ -66,21 +64,6 @@ HWY_INLINE Vector fmacRounded(Vector a, Vector b, Vector c) {
   return rounded(hn::IfThenElse(inexact, hn::BitCast(d, odd), s));
 }
 
-void roundAll(size_t n, float *values) {
-  const Tag d;
-  size_t i = 0;
-  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
-    const Vector x = hn::LoadU(d, values + i);
-    if (HWY_LIKELY(hn::AllFalse(d, hn::IsNaN(x))))
-      hn::StoreU(rounded(x), d, values + i);
-    else
-      for (size_t j = i; j < i + hn::Lanes(d); ++j)
-        values[j] = floatFromHalf(halfFromFloat(values[j]));
-  }
-  for (; i < n; ++i)
-    values[i] = floatFromHalf(halfFromFloat(values[i]));
-}
-
 /// The bits of a BF16 in the upper half of a word, the lower one zero.
 HWY_INLINE hn::Vec<BitsTag> bfloatBits(Vector x) {
   const BitsTag bits;
@@ -93,19 +76,6 @@ HWY_INLINE hn::Vec<BitsTag> bfloatBits(Vector x) {
                                         hn::Set(bits, 0x400000u));
   const auto isNaN = hn::RebindMask(bits, hn::IsNaN(x));
   return hn::And(hn::IfThenElse(isNaN, hn::Or(u, quiet), near), upper);
-}
-
-void roundAllToBfloat(size_t n, float *values) {
-  const Tag d;
-  size_t i = 0;
-  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d))
-    hn::StoreU(hn::BitCast(d, bfloatBits(hn::LoadU(d, values + i))), d,
-               values + i);
-  if (i == n)
-    return;
-  const auto mask = hn::FirstN(d, n - i);
-  const Vector x = hn::MaskedLoad(mask, d, values + i);
-  hn::BlendedStore(hn::BitCast(d, bfloatBits(x)), mask, d, values + i);
 }
 
 void fmacAll(size_t n, float *dst, VectorSource a, VectorSource b) {
@@ -124,38 +94,6 @@ void fmacAll(size_t n, float *dst, VectorSource a, VectorSource b) {
   const Vector y = b.scalar ? bAll : hn::MaskedLoad(mask, d, b.data + i);
   hn::BlendedStore(fmacRounded(x, y, hn::MaskedLoad(mask, d, dst + i)), mask, d,
                    dst + i);
-}
-
-void widenAll(size_t n, const uint16_t *halves, float *values) {
-  const Tag d;
-  const HalfBitsTag halfBits;
-  size_t i = 0;
-  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
-    const Vector x = hn::PromoteTo(
-        d, hn::BitCast(HalfTag(), hn::LoadU(halfBits, halves + i)));
-    hn::StoreU(x, d, values + i);
-    if (HWY_UNLIKELY(!hn::AllFalse(d, hn::IsNaN(x))))
-      for (size_t j = i; j < i + hn::Lanes(d); ++j)
-        values[j] = floatFromHalf(halves[j]);
-  }
-  for (; i < n; ++i)
-    values[i] = floatFromHalf(halves[i]);
-}
-
-void narrowAll(size_t n, const float *values, uint16_t *halves) {
-  const Tag d;
-  const HalfBitsTag halfBits;
-  size_t i = 0;
-  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
-    const Vector x = hn::LoadU(d, values + i);
-    hn::StoreU(hn::BitCast(halfBits, hn::DemoteTo(HalfTag(), x)), halfBits,
-               halves + i);
-    if (HWY_UNLIKELY(!hn::AllFalse(d, hn::IsNaN(x))))
-      for (size_t j = i; j < i + hn::Lanes(d); ++j)
-        halves[j] = halfFromFloat(values[j]);
-  }
-  for (; i < n; ++i)
-    halves[i] = halfFromFloat(values[i]);
 }
 
 /// All elements of a vector, for loads and stores that take a mask.
@@ -208,44 +146,121 @@ HWY_NOINLINE Vector floatsOneByOne(hn::Vec<BitsTag> halves) {
   return hn::Load(Tag(), values);
 }
 
+/// CB16 by its bits, as `narrowFromFloat`: 14 bits less of mantissa, and an
+/// exponent that is 96 less.
+constexpr uint32_t rebias = 96u << 23;
+
+HWY_INLINE hn::Vec<BitsTag> cb16Bits(Vector x) {
+  const Tag d;
+  const BitsTag bits;
+  const auto all = hn::BitCast(bits, x);
+  const auto size = hn::And(all, hn::Set(bits, 0x7fffffffu));
+  const auto sign = hn::And(hn::ShiftRight<16>(all), hn::Set(bits, 0x8000u));
+  const auto base = hn::Sub(size, hn::Set(bits, rebias));
+  const auto odd = hn::And(hn::ShiftRight<14>(base), hn::Set(bits, 1u));
+  const auto normal =
+      hn::ShiftRight<14>(hn::Add(hn::Add(base, hn::Set(bits, 0x1fffu)), odd));
+  const Vector many = hn::Set(d, 0x1p-16f); // 2^23 units of subnormal numbers
+  const auto small =
+      hn::Sub(hn::BitCast(bits, hn::Add(hn::BitCast(d, size), many)),
+              hn::BitCast(bits, many));
+  const auto payload = hn::And(hn::ShiftRight<14>(size), hn::Set(bits, 0x1ffu));
+  const auto quiet = hn::IfThenElse(hn::Eq(payload, hn::Zero(bits)),
+                                    hn::Set(bits, 0x100u), payload);
+  const auto infinity = hn::Set(bits, 0x7e00u);
+  // Of sizes, below 2^31, none is negative.
+  auto isAbove = [&](uint32_t limit) HWY_ATTR {
+    const hn::RebindToSigned<BitsTag> integers;
+    return hn::RebindMask(bits, hn::Gt(hn::BitCast(integers, size),
+                                       hn::Set(integers, int32_t(limit))));
+  };
+  auto its = hn::IfThenElse(isAbove(rebias + (1u << 23) - 1), normal, small);
+  // From half way between the largest number and 2^32 on.
+  its = hn::IfThenElse(isAbove(0x4f7fdfffu), infinity, its);
+  its = hn::IfThenElse(isAbove(0x7f800000u), hn::Or(infinity, quiet), its);
+  return hn::Or(its, sign);
+}
+
+HWY_INLINE Vector floatsOfCb16(hn::Vec<BitsTag> halves) {
+  const Tag d;
+  const BitsTag bits;
+  const hn::RebindToSigned<BitsTag> integers;
+  const auto sign = hn::ShiftLeft<16>(hn::And(halves, hn::Set(bits, 0x8000u)));
+  const auto mantissa = hn::And(halves, hn::Set(bits, 0x1ffu));
+  const auto exponent = hn::And(halves, hn::Set(bits, 0x7e00u));
+  const auto shifted =
+      hn::ShiftLeft<14>(hn::And(halves, hn::Set(bits, 0x7fffu)));
+  const auto normal = hn::Add(shifted, hn::Set(bits, rebias));
+  const auto small = hn::BitCast(
+      bits, hn::Mul(hn::ConvertTo(d, hn::BitCast(integers, mantissa)),
+                    hn::Set(d, 0x1p-39f)));
+  auto its = hn::IfThenElse(hn::Eq(exponent, hn::Zero(bits)), small, normal);
+  its = hn::IfThenElse(hn::Eq(exponent, hn::Set(bits, 0x7e00u)),
+                       hn::Or(shifted, hn::Set(bits, 0x7f800000u)), its);
+  return hn::BitCast(d, hn::Or(its, sign));
+}
+
 /// Halves in the lower bits of words.
-template <bool bfloat>
+template <ElementType format>
 HWY_INLINE hn::Vec<BitsTag> halfBits(Vector x) {
   const Tag d;
   const BitsTag bits;
-  if constexpr (bfloat)
+  if constexpr (format == ElementType::BF16)
     return hn::ShiftRight<16>(bfloatBits(x));
+  if constexpr (format == ElementType::CB16)
+    return cb16Bits(x);
   if (HWY_UNLIKELY(!hn::AllFalse(d, hn::IsNaN(x))))
     return halfBitsOneByOne(x);
   return hn::PromoteTo(bits,
                        hn::BitCast(HalfBitsTag(), hn::DemoteTo(HalfTag(), x)));
 }
 
-/// The floats of halves in the lower bits of words.
-template <bool bfloat>
+/// The floats of halves in the lower bits of words, whatever lies above.
+template <ElementType format>
 HWY_INLINE Vector floats(hn::Vec<BitsTag> halves) {
   const Tag d;
-  if constexpr (bfloat)
+  if constexpr (format == ElementType::BF16)
     return hn::BitCast(d, hn::ShiftLeft<16>(halves));
+  if constexpr (format == ElementType::CB16)
+    return floatsOfCb16(halves);
   const Vector x = hn::PromoteTo(
       d, hn::BitCast(HalfTag(), hn::TruncateTo(HalfBitsTag(), halves)));
   return HWY_LIKELY(hn::AllFalse(d, hn::IsNaN(x))) ? x : floatsOneByOne(halves);
 }
 
-template <bool bfloat>
+/// Calls `visit.operator()<format>()`.
+template <class Visit>
+void inFormat(ElementType format, const Visit &visit) {
+  if (format == ElementType::BF16)
+    visit.template operator()<ElementType::BF16>();
+  else if (format == ElementType::CB16)
+    visit.template operator()<ElementType::CB16>();
+  else
+    visit.template operator()<ElementType::F16>();
+}
+
+template <ElementType format>
+void roundRow(size_t n, float *values) {
+  forEachVector(n, [&](auto mask, size_t i) HWY_ATTR {
+    const Vector x = load(mask, Tag(), values + i);
+    store(floats<format>(halfBits<format>(x)), mask, Tag(), values + i);
+  });
+}
+
+template <ElementType format>
 void narrowRow(size_t n, const float *values, uint16_t *halves) {
   const HalfBitsTag halfBitsTag;
   size_t i = 0;
   const size_t width = hn::Lanes(Tag());
   for (; i + width <= n; i += width)
     hn::StoreU(hn::TruncateTo(halfBitsTag,
-                              halfBits<bfloat>(hn::LoadU(Tag(), values + i))),
+                              halfBits<format>(hn::LoadU(Tag(), values + i))),
                halfBitsTag, halves + i);
   for (; i < n; ++i)
-    halves[i] = bfloat ? bfloatFromFloat(values[i]) : halfFromFloat(values[i]);
+    halves[i] = narrowFromFloat(format, values[i]);
 }
 
-template <bool bfloat>
+template <ElementType format>
 void widenRow(size_t n, const uint16_t *halves, float *values) {
   const HalfBitsTag halfBitsTag;
   forEachVector(n, [&](auto mask, size_t i) HWY_ATTR {
@@ -257,55 +272,46 @@ void widenRow(size_t n, const uint16_t *halves, float *values) {
       std::memcpy(rest, halves + i, 2 * (n - i));
       its = hn::Load(halfBitsTag, rest);
     }
-    store(floats<bfloat>(hn::PromoteTo(BitsTag(), its)), mask, Tag(),
+    store(floats<format>(hn::PromoteTo(BitsTag(), its)), mask, Tag(),
           values + i);
   });
 }
 
-void narrowAllToBfloat(size_t n, const float *values, uint16_t *halves) {
-  narrowRow<true>(n, values, halves);
-}
-
-template <bool bfloat>
+template <ElementType format>
 void pairs(size_t n, const float *a, const float *b, uint32_t *words) {
   const Tag d;
   forEachVector(n, [&](auto mask, size_t i) HWY_ATTR {
-    const auto low = halfBits<bfloat>(load(mask, d, a + i));
-    const auto high = halfBits<bfloat>(load(mask, d, b + i));
+    const auto low = halfBits<format>(load(mask, d, a + i));
+    const auto high = halfBits<format>(load(mask, d, b + i));
     store(hn::Or(low, hn::ShiftLeft<16>(high)), mask, BitsTag(), words + i);
   });
 }
 
-void narrowAllPairs(bool bfloat, size_t n, const float *a, const float *b,
-                    uint32_t *words) {
-  (bfloat ? pairs<true> : pairs<false>)(n, a, b, words);
-}
-
 /// Lower halves and upper ones, or null.
-template <bool bfloat>
+template <ElementType format>
 void widenHalves(size_t n, const uint32_t *words, float *lower, float *upper) {
   forEachVector(n, [&](auto mask, size_t i) HWY_ATTR {
     const auto u = load(mask, BitsTag(), words + i);
     if (lower)
-      store(floats<bfloat>(u), mask, Tag(), lower + i);
+      store(floats<format>(u), mask, Tag(), lower + i);
     if (upper)
-      store(floats<bfloat>(hn::ShiftRight<16>(u)), mask, Tag(), upper + i);
+      store(floats<format>(hn::ShiftRight<16>(u)), mask, Tag(), upper + i);
   });
 }
 
 /// The inverse; halves without values stay.
-template <bool bfloat>
+template <ElementType format>
 void narrowHalves(size_t n, const float *lower, const float *upper, bool scalar,
                   uint32_t *words) {
   const BitsTag bits;
   using Bits = hn::Vec<BitsTag>;
   auto first = [&](const float *values) HWY_ATTR -> Bits {
-    return values ? halfBits<bfloat>(hn::Set(Tag(), *values)) : hn::Zero(bits);
+    return values ? halfBits<format>(hn::Set(Tag(), *values)) : hn::Zero(bits);
   };
   const Bits low = first(lower), high = first(upper);
   forEachVector(n, [&](auto mask, size_t i) HWY_ATTR {
     auto its = [&](const float *values, Bits all) HWY_ATTR -> Bits {
-      return scalar ? all : halfBits<bfloat>(load(mask, Tag(), values + i));
+      return scalar ? all : halfBits<format>(load(mask, Tag(), values + i));
     };
     auto kept = [&](uint32_t half) HWY_ATTR -> Bits {
       return hn::And(load(mask, bits, words + i), hn::Set(bits, half));
@@ -329,94 +335,96 @@ Float *upperOf(const HalvesProblem &p, Float *values) {
                                    : values;
 }
 
-template <bool bfloat>
+template <ElementType format>
 void widenRows(const HalvesProblem &p, const float *words, float *values) {
   for (size_t r = 0; r < p.rows; ++r, words += p.wordRow, values += p.valueRow)
     if (p.part == HalfOf::Both)
-      widenRow<bfloat>(2 * p.columns, reinterpret_cast<const uint16_t *>(words),
+      widenRow<format>(2 * p.columns, reinterpret_cast<const uint16_t *>(words),
                        values);
     else
-      widenHalves<bfloat>(p.columns, reinterpret_cast<const uint32_t *>(words),
+      widenHalves<format>(p.columns, reinterpret_cast<const uint32_t *>(words),
                           lowerOf(p, values), upperOf(p, values));
 }
 
-template <bool bfloat>
+template <ElementType format>
 void narrowRows(const HalvesProblem &p, const float *values, float *words) {
   for (size_t r = 0; r < p.rows; ++r, words += p.wordRow, values += p.valueRow)
     if (p.part == HalfOf::Both)
-      narrowRow<bfloat>(2 * p.columns, values,
+      narrowRow<format>(2 * p.columns, values,
                         reinterpret_cast<uint16_t *>(words));
     else
-      narrowHalves<bfloat>(p.columns, lowerOf(p, values), upperOf(p, values),
+      narrowHalves<format>(p.columns, lowerOf(p, values), upperOf(p, values),
                            p.scalar, reinterpret_cast<uint32_t *>(words));
-}
-
-void widenAllWords(const HalvesProblem &p, const float *words, float *values) {
-  (p.bfloat ? widenRows<true> : widenRows<false>)(p, words, values);
-}
-
-void narrowAllWords(const HalvesProblem &p, const float *values, float *words) {
-  (p.bfloat ? narrowRows<true> : narrowRows<false>)(p, values, words);
 }
 
 /// Vectors end a word before the last element: what lies behind that is not
 /// touched.
-void widenAllApart(bool bfloat, size_t n, const void *halves, float *values) {
-  const Tag d;
-  const BitsTag bits;
-  const HalfBitsTag halfBits;
-  const auto *at = static_cast<const char *>(halves);
+template <ElementType format>
+void widenWordsApart(size_t n, const char *at, float *values) {
+  const size_t width = hn::Lanes(Tag());
   size_t i = 0;
-  for (; i + hn::Lanes(d) < n; i += hn::Lanes(d)) {
-    const auto u =
-        hn::LoadU(bits, reinterpret_cast<const uint32_t *>(at + 4 * i));
-    if (bfloat) {
-      hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(u)), d, values + i);
-      continue;
-    }
-    const auto low = hn::And(u, hn::Set(bits, 0xffffu));
-    const auto narrow =
-        hn::DemoteTo(halfBits, hn::BitCast(hn::RebindToSigned<BitsTag>(), low));
-    const Vector x = hn::PromoteTo(d, hn::BitCast(HalfTag(), narrow));
-    hn::StoreU(x, d, values + i);
-    if (HWY_UNLIKELY(!hn::AllFalse(d, hn::IsNaN(x))))
-      for (size_t j = i; j < i + hn::Lanes(d); ++j)
-        values[j] = floatFromHalf(halfAt(at + 4 * j));
+  for (; i + width < n; i += width) {
+    const auto *words = reinterpret_cast<const uint32_t *>(at + 4 * i);
+    hn::StoreU(floats<format>(hn::LoadU(BitsTag(), words)), Tag(), values + i);
   }
   for (; i < n; ++i)
-    values[i] = bfloat ? floatFromBfloat(halfAt(at + 4 * i))
-                       : floatFromHalf(halfAt(at + 4 * i));
+    values[i] = floatFromNarrow(format, halfAt(at + 4 * i));
 }
 
-void narrowAllApart(bool bfloat, size_t n, const float *values, void *halves) {
-  const Tag d;
+template <ElementType format>
+void narrowWordsApart(size_t n, const float *values, char *at) {
   const BitsTag bits;
-  const HalfBitsTag halfBits;
-  auto *at = static_cast<char *>(halves);
-  auto narrowOne = [&](size_t j) {
-    const uint16_t half =
-        bfloat ? bfloatFromFloat(values[j]) : halfFromFloat(values[j]);
-    std::memcpy(at + 4 * j, &half, 2);
-  };
+  const size_t width = hn::Lanes(bits);
   size_t i = 0;
-  for (; i + hn::Lanes(d) < n; i += hn::Lanes(d)) {
-    const Vector x = hn::LoadU(d, values + i);
-    if (!bfloat && HWY_UNLIKELY(!hn::AllFalse(d, hn::IsNaN(x)))) {
-      for (size_t j = i; j < i + hn::Lanes(d); ++j)
-        narrowOne(j);
-      continue;
-    }
+  for (; i + width < n; i += width) {
     auto *words = reinterpret_cast<uint32_t *>(at + 4 * i);
-    const auto its =
-        bfloat ? hn::ShiftRight<16>(bfloatBits(x))
-               : hn::PromoteTo(
-                     bits, hn::BitCast(halfBits, hn::DemoteTo(HalfTag(), x)));
     const auto rest =
         hn::And(hn::LoadU(bits, words), hn::Set(bits, 0xffff0000u));
+    const auto its = halfBits<format>(hn::LoadU(Tag(), values + i));
     hn::StoreU(hn::Or(rest, its), bits, words);
   }
-  for (; i < n; ++i)
-    narrowOne(i);
+  for (; i < n; ++i) {
+    const uint16_t half = narrowFromFloat(format, values[i]);
+    std::memcpy(at + 4 * i, &half, 2);
+  }
+}
+
+void roundAll(ElementType format, size_t n, float *values) {
+  inFormat(format, [&]<ElementType its>() { roundRow<its>(n, values); });
+}
+void widenAll(ElementType format, size_t n, const uint16_t *halves,
+              float *values) {
+  inFormat(format,
+           [&]<ElementType its>() { widenRow<its>(n, halves, values); });
+}
+void narrowAll(ElementType format, size_t n, const float *values,
+               uint16_t *halves) {
+  inFormat(format,
+           [&]<ElementType its>() { narrowRow<its>(n, values, halves); });
+}
+void narrowAllPairs(ElementType format, size_t n, const float *a,
+                    const float *b, uint32_t *words) {
+  inFormat(format, [&]<ElementType its>() { pairs<its>(n, a, b, words); });
+}
+void widenAllWords(const HalvesProblem &p, const float *words, float *values) {
+  inFormat(p.format,
+           [&]<ElementType its>() { widenRows<its>(p, words, values); });
+}
+void narrowAllWords(const HalvesProblem &p, const float *values, float *words) {
+  inFormat(p.format,
+           [&]<ElementType its>() { narrowRows<its>(p, values, words); });
+}
+void widenAllApart(ElementType format, size_t n, const void *halves,
+                   float *values) {
+  inFormat(format, [&]<ElementType its>() {
+    widenWordsApart<its>(n, static_cast<const char *>(halves), values);
+  });
+}
+void narrowAllApart(ElementType format, size_t n, const float *values,
+                    void *halves) {
+  inFormat(format, [&]<ElementType its>() {
+    narrowWordsApart<its>(n, values, static_cast<char *>(halves));
+  });
 }
 
 } // namespace wsec::runtime::HWY_NAMESPACE
@@ -428,26 +436,29 @@ HWY_EXPORT(roundAll);
 HWY_EXPORT(fmacAll);
 HWY_EXPORT(widenAll);
 HWY_EXPORT(narrowAll);
-HWY_EXPORT(roundAllToBfloat);
 HWY_EXPORT(widenAllApart);
 HWY_EXPORT(narrowAllApart);
-HWY_EXPORT(narrowAllToBfloat);
 HWY_EXPORT(narrowAllPairs);
 HWY_EXPORT(widenAllWords);
 HWY_EXPORT(narrowAllWords);
 
-void roundToHalf(size_t n, float *values) {
-  HWY_DYNAMIC_DISPATCH(roundAll)(n, values);
+void fmacHalf(size_t n, float *dst, VectorSource a, VectorSource b) {
+  HWY_DYNAMIC_DISPATCH(fmacAll)(n, dst, a, b);
 }
-void roundToBfloat(size_t n, float *values) {
-  HWY_DYNAMIC_DISPATCH(roundAllToBfloat)(n, values);
+void roundToNarrow(ElementType format, size_t n, float *values) {
+  HWY_DYNAMIC_DISPATCH(roundAll)(format, n, values);
 }
-void narrowToBfloat(size_t n, const float *values, uint16_t *halves) {
-  HWY_DYNAMIC_DISPATCH(narrowAllToBfloat)(n, values, halves);
+void widen(ElementType format, size_t n, const uint16_t *halves,
+           float *values) {
+  HWY_DYNAMIC_DISPATCH(widenAll)(format, n, halves, values);
 }
-void narrowPairs(bool bfloat, size_t n, const float *a, const float *b,
+void narrow(ElementType format, size_t n, const float *values,
+            uint16_t *halves) {
+  HWY_DYNAMIC_DISPATCH(narrowAll)(format, n, values, halves);
+}
+void narrowPairs(ElementType format, size_t n, const float *a, const float *b,
                  uint32_t *words) {
-  HWY_DYNAMIC_DISPATCH(narrowAllPairs)(bfloat, n, a, b, words);
+  HWY_DYNAMIC_DISPATCH(narrowAllPairs)(format, n, a, b, words);
 }
 void widenWords(const HalvesProblem &problem, const float *words,
                 float *values) {
@@ -457,20 +468,13 @@ void narrowWords(const HalvesProblem &problem, const float *values,
                  float *words) {
   HWY_DYNAMIC_DISPATCH(narrowAllWords)(problem, values, words);
 }
-void widenApart(bool bfloat, size_t n, const void *halves, float *values) {
-  HWY_DYNAMIC_DISPATCH(widenAllApart)(bfloat, n, halves, values);
+void widenApart(ElementType format, size_t n, const void *halves,
+                float *values) {
+  HWY_DYNAMIC_DISPATCH(widenAllApart)(format, n, halves, values);
 }
-void narrowApart(bool bfloat, size_t n, const float *values, void *halves) {
-  HWY_DYNAMIC_DISPATCH(narrowAllApart)(bfloat, n, values, halves);
-}
-void fmacHalf(size_t n, float *dst, VectorSource a, VectorSource b) {
-  HWY_DYNAMIC_DISPATCH(fmacAll)(n, dst, a, b);
-}
-void widenHalf(size_t n, const uint16_t *halves, float *values) {
-  HWY_DYNAMIC_DISPATCH(widenAll)(n, halves, values);
-}
-void narrowToHalf(size_t n, const float *values, uint16_t *halves) {
-  HWY_DYNAMIC_DISPATCH(narrowAll)(n, values, halves);
+void narrowApart(ElementType format, size_t n, const float *values,
+                 void *halves) {
+  HWY_DYNAMIC_DISPATCH(narrowAllApart)(format, n, values, halves);
 }
 } // namespace wsec::runtime
 #endif

@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// F16 arithmetic on vectors of float32 that hold F16 values.
+// Arithmetic of F16 on vectors of float32 that hold values of it, and
+// conversions of all floats of 16 bits (`isNarrowFloat`), which are rounded to
+// nearest even; NaNs keep the bits that fit.
 #ifndef RUNTIME_PE_HALFKERNELS_H
 #define RUNTIME_PE_HALFKERNELS_H
 
 #include "runtime/pe/VectorKernels.h"
 
+#include <cstddef>
 #include <cstdint>
 
-namespace wsec::runtime {
+namespace wsec::program {
+enum class ElementType : uint8_t;
+}
 
-/// values[i] rounded to F16, or to BF16; NaNs keep the bits that fit.
-void roundToHalf(size_t n, float *values);
-void roundToBfloat(size_t n, float *values);
+namespace wsec::runtime {
 
 /// dst[i] = a[i] * b[i] + dst[i], rounded once to F16.
 void fmacHalf(size_t n, float *dst, VectorSource a, VectorSource b);
 
-/// Contiguous conversions; NaNs keep the bits that fit.
-void widenHalf(size_t n, const uint16_t *halves, float *values);
-void narrowToHalf(size_t n, const float *values, uint16_t *halves);
-void narrowToBfloat(size_t n, const float *values, uint16_t *halves);
+/// values[i] as the format has it.
+void roundToNarrow(program::ElementType format, size_t n, float *values);
+
+void widen(program::ElementType format, size_t n, const uint16_t *halves,
+           float *values);
+void narrow(program::ElementType format, size_t n, const float *values,
+            uint16_t *halves);
 
 /// words[i] = the halves that a[i], the lower one, and b[i] are rounded to.
-void narrowPairs(bool bfloat, size_t n, const float *a, const float *b,
-                 uint32_t *words);
+void narrowPairs(program::ElementType format, size_t n, const float *a,
+                 const float *b, uint32_t *words);
 
 /// Which halves of words: one of each, or both, as elements side by side, or
 /// those of all lower halves apart from those of the upper ones.
@@ -32,7 +38,7 @@ enum class HalfOf : uint8_t { Lower, Upper, Both, Apart };
 
 /// Rows of words and of the floats that are in their halves.
 struct HalvesProblem {
-  bool bfloat;
+  program::ElementType format;
   HalfOf part;
   size_t rows, columns; ///< of words
   ptrdiff_t wordRow, valueRow;
@@ -47,10 +53,12 @@ void widenWords(const HalvesProblem &problem, const float *words,
 void narrowWords(const HalvesProblem &problem, const float *values,
                  float *words);
 
-/// Widens elements of 16 bits that lie four bytes apart, F16 or BF16: the lower
-/// or the upper halves of words.
-void widenApart(bool bfloat, size_t n, const void *halves, float *values);
-void narrowApart(bool bfloat, size_t n, const float *values, void *halves);
+/// Elements of 16 bits that lie four bytes apart: the lower or the upper halves
+/// of words.
+void widenApart(program::ElementType format, size_t n, const void *halves,
+                float *values);
+void narrowApart(program::ElementType format, size_t n, const float *values,
+                 void *halves);
 
 } // namespace wsec::runtime
 

@@ -8,6 +8,13 @@
 
 namespace wsec::runtime {
 
+/// Whether it is a float of 16 bits: F16, BF16 or CB16.
+inline bool isNarrowFloat(program::ElementType type) {
+  using program::ElementType;
+  return type == ElementType::F16 || type == ElementType::BF16 ||
+         type == ElementType::CB16;
+}
+
 /// How the elements of a host stream, or of one segment of it, travel.
 struct Wire {
   explicit Wire(const program::HostStream &stream)

@@ -147,9 +147,6 @@ PreparedNest::Form PreparedNest::formOf(const Dimension &vectors) const {
 /// Floats of halves of words, or the inverse, vectors on both sides; Numbers:
 /// something else.
 PreparedNest::Form PreparedNest::conversionOf(const Dimension &vectors) const {
-  auto isHalf = [](WordPart part) {
-    return part.type == ElementType::F16 || part.type == ElementType::BF16;
-  };
   auto isVector = [&](ptrdiff_t words, WordPart part, ptrdiff_t floats) {
     return vectors.extent == 1 ||
            (words == 1 && floats == (part.half == HalfOf::Both ? 2 : 1));
@@ -159,10 +156,10 @@ PreparedNest::Form PreparedNest::conversionOf(const Dimension &vectors) const {
     return Form::Numbers;
   const bool isScalar =
       vectors.dst == 1 && vectors.a == 0 && types.dst.half != HalfOf::Both;
-  if (isHalf(types.a) && types.dst == WordPart() &&
+  if (isNarrowFloat(types.a.type) && types.dst == WordPart() &&
       isVector(vectors.a, types.a, vectors.dst))
     return Form::Widen;
-  if (isHalf(types.dst) && types.a == WordPart() &&
+  if (isNarrowFloat(types.dst.type) && types.a == WordPart() &&
       (isVector(vectors.dst, types.dst, vectors.a) || isScalar))
     return Form::Narrow;
   return Form::Numbers;
@@ -283,7 +280,7 @@ void PreparedNest::prepareVectors(Dimensions &dims) {
 
 HalvesProblem PreparedNest::halves(WordPart part) const {
   const bool widens = form == Form::Widen;
-  return {part.type == ElementType::BF16,
+  return {part.type,
           part.half,
           row.extent,
           inner.extent,

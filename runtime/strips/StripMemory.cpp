@@ -133,20 +133,22 @@ StripMemory::Area &StripMemory::area(AreaKind which) {
 
 // ---------------------------------------------------------------- forms
 
+/// Types of 16 bits, in the order of their forms.
+static constexpr ElementType elementTypes[] = {
+    ElementType::F16, ElementType::BF16, ElementType::I16, ElementType::CB16};
+
 /// The form of elements of a type, of each lane or the same in all.
 StripMemory::Form StripMemory::elementsOf(ElementType type, bool alike) {
-  const int kind = type == ElementType::F16    ? 0
-                   : type == ElementType::BF16 ? 1
-                                               : 2;
-  return Form(Elements + 2 * kind + (alike ? 1 : 0));
+  const auto *kind =
+      std::find(std::begin(elementTypes), std::end(elementTypes), type);
+  return Form(Elements + 2 * (kind - elementTypes) + (alike ? 1 : 0));
 }
 
 ElementType StripMemory::typeOf(Form form) const {
-  static constexpr ElementType types[] = {ElementType::F16, ElementType::BF16,
-                                          ElementType::I16};
   if (form >= Views)
     return form == Mixed ? ElementType::F32 : views[size_t(form - Views)].type;
-  return form >= Elements ? types[(form - Elements) / 2] : ElementType::F32;
+  return form >= Elements ? elementTypes[(form - Elements) / 2]
+                          : ElementType::F32;
 }
 
 /// Whether words of a form are known to be the same in all lanes.

@@ -149,7 +149,7 @@ private:
   /// The form of a word. Elements of each type have two, from `Elements` on;
   /// views one each, from `Views` on.
   using Form = uint8_t;
-  enum : Form { Home, Alike, Elements, Views = 8, Mixed = 255 };
+  enum : Form { Home, Alike, Elements, Views = 10, Mixed = 255 };
   static Form elementsOf(program::ElementType type, bool alike);
   /// F32: none of 16 bits.
   program::ElementType typeOf(Form form) const;

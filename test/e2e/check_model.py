@@ -51,7 +51,7 @@ TOLERANCES = {
 # largest value of an output may be off. Each layer rounds what it takes, its
 # weights and what it makes; of the models here none has more than 8 such layers,
 # and roundings of both signs add up like their square root.
-UNITS = {"f32": 0.0, "f16": 2.0**-11, "bf16": 2.0**-8}
+UNITS = {"f32": 0.0, "f16": 2.0**-11, "bf16": 2.0**-8, "cb16": 2.0**-10}
 ROUNDINGS = 8
 
 
@@ -95,7 +95,7 @@ def main():
     parser.add_argument("--work", default="work")
     parser.add_argument("--tolerance", type=float)
     parser.add_argument("--native", action="store_true")
-    parser.add_argument("--precision", choices=["f32", "f16", "bf16"], default="f32")
+    parser.add_argument("--precision", choices=list(UNITS), default="f32")
     parser.add_argument("--engine", default="burst")
     parser.add_argument("--predicted", type=float, metavar="PERCENT")
     parser.add_argument("--seed", type=int, default=0)

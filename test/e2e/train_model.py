@@ -390,7 +390,7 @@ def refusals(work):
     work.refused("does not compile for training with 4 samples a call; fewer, --micro-batch=1,",
                  "--micro-batch=4", "--sequence=200", "--mesh=2x2", steps=1)
     work.refused("--optimizer wants sgd, adamw or adafactor, found 'adam'", "--optimizer=adam", code=2)
-    work.refused("--precision wants f32, f16 or bf16, found 'f8'", "--precision=f8", code=2)
+    work.refused("--precision wants f32, f16, bf16 or cb16, found 'f8'", "--precision=f8", code=2)
     work.refused("--label-smoothing wants a number from 0 to 1, found '2'", "--label-smoothing=2", code=2)
     work.refused("--lr wants a number of at least 0, found 'fast'", "--lr=fast", code=2)
     result = subprocess.run(work.command("--optimizer=sgd", "--lr=1e30"), capture_output=True, text=True, check=False)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 STEPS, SEQUENCE, BATCH, WORDS = 200, 16, 4, 61
-FIRST = {"f16": 2.0**15}  # scale of the loss
+FIRST = {"f16": 2.0**15, "cb16": 2.0**31}  # scales of the loss
 CONFIG = f"""model: {{preset: tiny, layers: 2, width: 32, heads: 2, vocabulary: {WORDS}, positions: {SEQUENCE}}}
 batch_size: {BATCH}
 sequence: {SEQUENCE}
@@ -57,7 +57,7 @@ def main():
     assert wanted[-20:].mean() < 0.7 * wanted[:20].mean(), wanted
     print(f"f32: loss {wanted[0]:.4f} to {wanted[-1]:.4f}, {exact[1]['cycles']:.0f} cycles, "
           f"{plain['weight_bytes_down']} bytes of weights a step")
-    for precision in sys.argv[2:] or ["f16", "bf16"]:
+    for precision in sys.argv[2:] or ["f16", "bf16", "cb16"]:
         lines, report = run(work, precision)
         losses = np.array([line["loss"] for line in lines])
         skipped = [line["step"] for line in lines if line.get("skipped")]

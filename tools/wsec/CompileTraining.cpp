@@ -49,7 +49,7 @@ bool tools::compileTraining(const TrainingProgram &training,
   options.training.of = training.logits;
   options.training.targets = training.targets;
   options.training.reduction = training.reduction;
-  if (training.precision == "f16")
+  if (runtime::LossScale::of(training.precision))
     options.training.lossScale = runtime::lossScaleName;
   options.training.labelSmoothing = training.labelSmoothing;
   options.sparse.sparsity = training.sparsity;

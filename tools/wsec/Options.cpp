@@ -196,8 +196,8 @@ struct Flags {
       cl::cat(category)};
   cl::opt<std::string> precision{
       "precision",
-      cl::desc("Elements of activations and of streamed weights: f32, f16 or "
-               "bf16; sums are of f32"),
+      cl::desc("Elements of activations and of streamed weights: f32, f16, "
+               "bf16 or cb16; sums are of f32"),
       cl::value_desc("TYPE"), cl::init("f32"), cl::cat(category)};
   cl::opt<bool> allowF64AsF32{
       "allow-f64-as-f32",
@@ -509,9 +509,9 @@ static bool readValues(const Flags &flags, CompileOptions &options) {
   if (flags.input.empty())
     return usageError("say what to compile: wsec model.onnx -o model.wafer");
   if (flags.precision != "f32" && flags.precision != "f16" &&
-      flags.precision != "bf16")
+      flags.precision != "bf16" && flags.precision != "cb16")
     return usageError("--precision=" + flags.precision +
-                      ": not supported, f32, f16 and bf16 are");
+                      ": not supported, f32, f16, bf16 and cb16 are");
   options.precision = flags.precision;
   options.input = flags.input;
   options.bundle = flags.bundle;

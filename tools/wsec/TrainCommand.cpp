@@ -135,7 +135,7 @@ ABSL_FLAG(Count, decay_steps, {0},
           "N  step that they end at (default: --steps)");
 
 ABSL_FLAG(std::string, precision, "f32",
-          "TYPE  of what streams: f32, f16 or bf16");
+          "TYPE  of what streams: f32, f16, bf16 or cb16");
 ABSL_FLAG(std::string, engine, "burst",
           "NAME  what emulates: burst, strips or wavelet");
 
@@ -333,8 +333,8 @@ static Task readTask(const std::string &cache) {
   options.schedule = schedule(options.steps);
   options.store = storeOptions();
   options.sparsity = sparsityOptions(options.steps);
-  if (absl::GetFlag(FLAGS_precision) == "f16")
-    options.store.lossScale.emplace();
+  options.store.lossScale =
+      runtime::LossScale::of(absl::GetFlag(FLAGS_precision));
   options.evaluateEvery = uint64_t(absl::GetFlag(FLAGS_eval_every).value);
   if (options.evaluateEvery && !task.files.evaluatedTokens &&
       !task.files.evaluatedArrays)

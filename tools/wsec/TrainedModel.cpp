@@ -298,8 +298,8 @@ TrainedModel readTrainedModel(const std::string &word,
   training.mesh = absl::GetFlag(FLAGS_mesh);
   training.precision = absl::GetFlag(FLAGS_precision);
   if (training.precision != "f32" && training.precision != "f16" &&
-      training.precision != "bf16")
-    throw UsageError("--precision wants f32, f16 or bf16, found '" +
+      training.precision != "bf16" && training.precision != "cb16")
+    throw UsageError("--precision wants f32, f16, bf16 or cb16, found '" +
                      training.precision + "'");
   training.loss = absl::GetFlag(FLAGS_loss);
   training.logits = absl::GetFlag(FLAGS_logits);

@@ -309,10 +309,9 @@ void checkHalves(const program::Segment &segment,
   using program::ElementType;
   if (segment.halves() == ElementType::F32)
     return;
-  if (segment.halves() != ElementType::F16 &&
-      segment.halves() != ElementType::BF16)
+  if (!isNarrowFloat(segment.halves()))
     throw badProgram(where, "has halves of words of an element type other than "
-                            "F16 and BF16");
+                            "F16, BF16 and CB16");
   if (stream.type() != ElementType::F32 || stream.indexed() ||
       stream.packing() != program::Packing::Single)
     throw badProgram(where, "has halves of words in a stream that is not of "
@@ -509,6 +508,7 @@ uint32_t elementBytes(program::ElementType type) {
     return 4;
   case program::ElementType::F16:
   case program::ElementType::BF16:
+  case program::ElementType::CB16:
   case program::ElementType::I16:
   case program::ElementType::U16:
     return 2;

@@ -3,6 +3,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/Opcodes.h"
+#include "runtime/program/Wire.h"
 #include "runtime/program/check/Extents.h"
 #include "runtime/program/check/ScalarChecker.h"
 
@@ -574,8 +575,7 @@ bool isArithmetic(ElementType type) {
 }
 
 bool isHalfWord(ElementType type) {
-  return type == ElementType::F16 || type == ElementType::BF16 ||
-         type == ElementType::I16;
+  return isNarrowFloat(type) || type == ElementType::I16;
 }
 
 } // namespace wsec::runtime

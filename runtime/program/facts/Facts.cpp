@@ -137,6 +137,8 @@ const char *Precision::name() const {
     return "f16";
   case program::ElementType::BF16:
     return "bf16";
+  case program::ElementType::CB16:
+    return "cb16";
   default:
     return "f32";
   }
@@ -148,8 +150,7 @@ Precision precisionOf(const program::Program &program) {
     for (unsigned b = 0; peClass->buffers() && b < peClass->buffers()->size();
          ++b) {
       const program::ElementType type = peClass->buffers()->Get(b)->type();
-      if (type == program::ElementType::F16 ||
-          type == program::ElementType::BF16)
+      if (isNarrowFloat(type))
         precision.format = type;
     }
   for (uint32_t entry = 0; entry < program.entries()->size(); ++entry) {

@@ -32,8 +32,8 @@ SramPeak sramPeak(const program::Program &program);
 uint64_t streamedWeightBytes(const program::Program &program, uint32_t entry);
 uint64_t streamedWeightBytes(const program::Program &program);
 
-/// Elements of activations and weights: f16 or bf16 where buffers have such,
-/// else f32; and what streams, beside a word for each element.
+/// Elements of activations and weights: f16, bf16 or cb16 where buffers have
+/// such, else f32; and what streams, beside a word for each element.
 struct Precision {
   program::ElementType format = program::ElementType::F32;
   uint64_t streamedBytes = 0, streamedBytesAsF32 = 0;

@@ -49,6 +49,15 @@ pe.program @buffer_c4 mesh [1, 1] machine "wse2" {
 
 // -----
 
+pe.program @buffer_c4_of_cb16 mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    // expected-error @below {{has values of !pe.cb16, which attributes do not hold; write them by code}}
+    buffer @v 4 bytes of !pe.cb16 = 1.0
+  }
+}
+
+// -----
+
 pe.program @buffer_c4_of_attribute mesh [1, 1] machine "wse2" {
   class @all [0:1, 0:1] {
     // expected-error @below {{of 4 elements of 'f32' has 2 values of 'f32'}}

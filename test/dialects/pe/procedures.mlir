@@ -56,6 +56,8 @@ pe.program @initial mesh [1, 1] machine "wse2" {
     buffer @c 4 bytes of i16 = [-1, 7]
     // CHECK: buffer @d 4 bytes of bf16 = 1.000000e+00
     buffer @d 4 bytes of bf16 = [1.0, 1]
+    // CHECK: buffer @of_cb16 4 bytes of !pe.cb16
+    buffer @of_cb16 4 bytes of !pe.cb16
     // CHECK: buffer @e 8 bytes of i32 persistent
     buffer @e 8 bytes of i32 persistent
   }

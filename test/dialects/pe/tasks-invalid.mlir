@@ -308,7 +308,7 @@ pe.program @vector_c11_type mesh [2, 1] machine "wse2" {
     %px = scalar px
     buffer @v 32 bytes of f32
     routine @r {
-      // expected-error @below {{sends or receives 'i64', expected f32, f16, bf16, i32 or i16}}
+      // expected-error @below {{sends or receives 'i64', expected f32, f16, bf16, !pe.cb16, i32 or i16}}
       vector mov fabric(1, i64) = 0.0 over (1)
     }
   }

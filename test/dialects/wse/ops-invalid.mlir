@@ -129,7 +129,7 @@ wse.program @dist_c4_product state(selected) mesh(4x5) machine("wse2") {
 wse.program @dist_c4_type state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xi64>
-  // expected-error@below {{tensors on the wafer are static and of f32, f16, bf16 or i32, found one of 'i64'}}
+  // expected-error@below {{tensors on the wafer are static and of f32, f16, bf16, !pe.cb16 or i32, found one of 'i64'}}
   %x = load @x on @r : tensor<1x6x6xi64, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 

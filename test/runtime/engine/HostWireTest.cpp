@@ -187,7 +187,9 @@ TEST(HostWireTest, FloatsOfEveryFormGoInAndOut) {
                     {ElementType::F16, Packing::Single},
                     {ElementType::F16, Packing::Pair},
                     {ElementType::BF16, Packing::Single},
-                    {ElementType::BF16, Packing::Pair}}) {
+                    {ElementType::BF16, Packing::Pair},
+                    {ElementType::CB16, Packing::Single},
+                    {ElementType::CB16, Packing::Pair}}) {
     Doubling program(1, blocks, 3, form);
     program.launches(1);
     const Words x = fractions(size_t(program.words()));

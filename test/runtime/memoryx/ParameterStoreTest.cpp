@@ -207,6 +207,18 @@ TEST(LossScaleTest, FollowsItsRule) {
   EXPECT_EQ(scale.scale, std::ldexp(1.0, -14));
 }
 
+TEST(LossScaleTest, IsOfThePrecision) {
+  EXPECT_FALSE(LossScale::of("f32"));
+  EXPECT_FALSE(LossScale::of("bf16"));
+  EXPECT_EQ(LossScale::of("f16")->scale, std::ldexp(1.0, 15));
+  LossScale its = *LossScale::of("cb16");
+  EXPECT_EQ(its.scale, std::ldexp(1.0, 31));
+  its.afterStep(true);
+  for (int i = 0; i < 3 * 2001; ++i)
+    its.afterStep(false);
+  EXPECT_EQ(its.scale, std::ldexp(1.0, 31)) << "its upper bound";
+}
+
 TEST(ParameterStoreTest, StreamsRoundToNearestEven) {
   ParameterStore store({});
   // Halfway between two of bf16, below and above, and of f16.

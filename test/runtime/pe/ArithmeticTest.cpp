@@ -4,6 +4,7 @@
 #include "runtime/pe/Arithmetic.h"
 #include "runtime/pe/VectorKernels.h"
 
+#include <cfloat>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -118,6 +119,50 @@ TEST(ArithmeticTest, HalfRoundsToNearestEven) {
     EXPECT_EQ(halfFromDouble(middle + little), i + 1);
   }
   EXPECT_EQ(halfFromFloat(1e30f), infinity);
+}
+
+/// Every code, and every middle between two numbers with its neighbours: what
+/// lies between is rounded as they are.
+static void expectExact(ElementType format, int exponentBits,
+                        int mantissaBits) {
+  const uint32_t first = 1u << mantissaBits;
+  const uint32_t infinite = 0x8000 - first;
+  const int bias = (1 << (exponentBits - 1)) - 1;
+  auto number = [&](uint32_t code) {
+    const int exponent = int(code >> mantissaBits);
+    const uint32_t mantissa = code % first;
+    return std::ldexp(double(exponent ? first + mantissa : mantissa),
+                      std::max(exponent, 1) - bias - mantissaBits);
+  };
+  auto narrow = [&](float value) { return narrowFromFloat(format, value); };
+  for (uint32_t code = 0; code < infinite; ++code) {
+    const float wide = floatFromNarrow(format, uint16_t(code));
+    ASSERT_EQ(double(wide), number(code)) << code;
+    ASSERT_EQ(narrow(wide), code);
+    ASSERT_EQ(narrow(-wide), code | 0x8000);
+    const auto middle = float((number(code) + number(code + 1)) / 2);
+    if (middle <= 0 || std::isinf(middle)) // of bf16's largest number
+      continue;
+    ASSERT_EQ(double(middle), (number(code) + number(code + 1)) / 2);
+    ASSERT_EQ(narrow(middle), code + code % 2) << code;
+    ASSERT_EQ(narrow(-middle), (code + code % 2) | 0x8000) << code;
+    ASSERT_EQ(narrow(std::nextafter(middle, 0.0f)), code);
+    ASSERT_EQ(narrow(std::nextafter(middle, INFINITY)), code + 1);
+  }
+  EXPECT_EQ(narrow(INFINITY), infinite);
+  EXPECT_EQ(narrow(FLT_MAX), infinite);
+  for (uint32_t code = infinite; code < 0x8000; ++code)
+    for (uint32_t sign : {0u, 0x8000u}) {
+      const float wide = floatFromNarrow(format, uint16_t(code | sign));
+      ASSERT_EQ(std::isnan(wide), code > infinite);
+      ASSERT_EQ(narrow(wide), code | sign);
+    }
+}
+
+TEST(ArithmeticTest, NarrowFloatsAreExact) {
+  expectExact(ElementType::F16, 5, 10);
+  expectExact(ElementType::BF16, 8, 7);
+  expectExact(ElementType::CB16, 6, 9);
 }
 
 TEST(ArithmeticTest, HalfFmacRoundsOnce) {
@@ -286,8 +331,8 @@ TEST(ArithmeticTest, OneElementAtATimeIsTheVector) {
 TEST(ArithmeticTest, ElementsKeepTheirBits) {
   // Also those of numbers that are none.
   for (ElementType type :
-       {ElementType::F16, ElementType::BF16, ElementType::I16, ElementType::F32,
-        ElementType::I32}) {
+       {ElementType::F16, ElementType::BF16, ElementType::CB16,
+        ElementType::I16, ElementType::F32, ElementType::I32}) {
     const uint32_t size = elementSize(type);
     const uint32_t count = 0x10000;
     std::vector<uint8_t> in(size_t(count) * size), out(in.size());

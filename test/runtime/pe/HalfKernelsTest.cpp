@@ -14,14 +14,10 @@
 namespace wsec::runtime::pe {
 namespace {
 
-float fromHalf(bool bfloat, uint16_t half) {
-  return bfloat ? std::bit_cast<float>(uint32_t(half) << 16)
-                : floatFromHalf(half);
-}
+using program::ElementType;
 
-uint16_t toHalf(bool bfloat, float value) {
-  return bfloat ? bfloatFromFloat(value) : halfFromFloat(value);
-}
+constexpr ElementType formats[] = {ElementType::F16, ElementType::BF16,
+                                   ElementType::CB16};
 
 std::vector<uint32_t> bitsOf(const std::vector<float> &values) {
   std::vector<uint32_t> bits(values.size());
@@ -45,8 +41,8 @@ protected:
   HalfOf part = GetParam();
   size_t perWord = part == HalfOf::Both || part == HalfOf::Apart ? 2 : 1;
 
-  HalvesProblem problem(bool bfloat, size_t columns) const {
-    return {bfloat,
+  HalvesProblem problem(ElementType format, size_t columns) const {
+    return {format,
             part,
             3,
             columns,
@@ -70,24 +66,25 @@ protected:
 };
 
 TEST_P(HalvesOfWords, AreWidened) {
-  for (bool bfloat : {false, true})
+  for (ElementType format : formats)
     for (size_t columns = 1; columns < 70; ++columns) {
-      const HalvesProblem p = problem(bfloat, columns);
+      const HalvesProblem p = problem(format, columns);
       const auto words = anyWords(3 * size_t(p.wordRow), random);
       std::vector<float> values(3 * size_t(p.valueRow), 7), expected = values;
       widenWords(p, words.data(), values.data());
       forEach(p, [&](size_t word, size_t value, bool upper) {
         const auto bits = std::bit_cast<uint32_t>(words[word]);
-        expected[value] = fromHalf(bfloat, uint16_t(bits >> (upper ? 16 : 0)));
+        expected[value] =
+            floatFromNarrow(format, uint16_t(bits >> (upper ? 16 : 0)));
       });
       ASSERT_EQ(bitsOf(values), bitsOf(expected)) << columns;
     }
 }
 
 TEST_P(HalvesOfWords, AreNarrowed) {
-  for (bool bfloat : {false, true})
+  for (ElementType format : formats)
     for (size_t columns = 1; columns < 70; ++columns) {
-      HalvesProblem p = problem(bfloat, columns);
+      HalvesProblem p = problem(format, columns);
       p.scalar = part != HalfOf::Both && columns % 2 == 0;
       const auto values = anyWords(3 * size_t(p.valueRow), random);
       std::vector<float> words = anyWords(3 * size_t(p.wordRow), random);
@@ -98,7 +95,7 @@ TEST_P(HalvesOfWords, AreNarrowed) {
           value -= value % size_t(p.valueRow);
           value += part == HalfOf::Apart && upper ? size_t(p.apart) : 0;
         }
-        const uint32_t half = toHalf(bfloat, values[value]);
+        const uint32_t half = narrowFromFloat(format, values[value]);
         expected[word] = upper ? (expected[word] & 0xffff) | half << 16
                                : (expected[word] & 0xffff0000) | half;
       });
@@ -112,32 +109,33 @@ INSTANTIATE_TEST_SUITE_P(HalfKernelsTest, HalvesOfWords,
 
 TEST(HalfKernelsTest, PairsAreNarrowed) {
   std::mt19937 random(2);
-  for (bool bfloat : {false, true})
+  for (ElementType format : formats)
     for (size_t n = 1; n < 70; ++n) {
       const auto a = anyWords(n, random), b = anyWords(n, random);
       std::vector<uint32_t> words(n), expected(n);
-      narrowPairs(bfloat, n, a.data(), b.data(), words.data());
+      narrowPairs(format, n, a.data(), b.data(), words.data());
       for (size_t i = 0; i < n; ++i)
-        expected[i] = toHalf(bfloat, a[i]) | uint32_t(toHalf(bfloat, b[i]))
-                                                 << 16;
+        expected[i] = narrowFromFloat(format, a[i]) |
+                      uint32_t(narrowFromFloat(format, b[i])) << 16;
       ASSERT_EQ(words, expected) << n;
     }
 }
 
 TEST(HalfKernelsTest, FloatsAreNarrowed) {
   std::mt19937 random(3);
-  for (size_t n = 1; n < 70; ++n) {
-    const auto values = anyWords(n, random);
-    std::vector<uint16_t> halves(n), bfloats(n), expected(n);
-    narrowToHalf(n, values.data(), halves.data());
-    narrowToBfloat(n, values.data(), bfloats.data());
-    for (size_t i = 0; i < n; ++i)
-      expected[i] = toHalf(false, values[i]);
-    ASSERT_EQ(halves, expected) << n;
-    for (size_t i = 0; i < n; ++i)
-      expected[i] = toHalf(true, values[i]);
-    ASSERT_EQ(bfloats, expected) << n;
-  }
+  for (ElementType format : formats)
+    for (size_t n = 1; n < 70; ++n) {
+      const auto values = anyWords(n, random);
+      std::vector<uint16_t> halves(n), expected(n);
+      narrow(format, n, values.data(), halves.data());
+      for (size_t i = 0; i < n; ++i)
+        expected[i] = narrowFromFloat(format, values[i]);
+      ASSERT_EQ(halves, expected) << n;
+      std::vector<float> rounded = values, wide(n);
+      roundToNarrow(format, n, rounded.data());
+      widen(format, n, halves.data(), wide.data());
+      ASSERT_EQ(bitsOf(rounded), bitsOf(wide)) << n;
+    }
 }
 
 } // namespace

@@ -308,7 +308,7 @@ TEST_F(HostCheckerTest, SumsOfWhatGoesIn) {
 TEST_F(HostCheckerTest, HalvesOfOtherTypes) {
   stream(0).segments[0]->halves = program::ElementType::I16;
   expectRefused("BadProgram: stream 'rows', segment 0: has halves of words of "
-                "an element type other than F16 and BF16");
+                "an element type other than F16, BF16 and CB16");
 }
 
 TEST_F(HostCheckerTest, HalvesOfWordsOfAnotherStream) {

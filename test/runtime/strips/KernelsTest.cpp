@@ -293,7 +293,7 @@ TEST(KernelsTest, RoundedNestsEqualTheirElements) {
             const ptrdiff_t row = ptrdiff_t(columns) * stride + 3;
             auto halves = [&](size_t n) {
               std::vector<float> its = randomFloats(n, random(), -2, 2);
-              roundToHalf(n, its.data());
+              roundToNarrow(program::ElementType::F16, n, its.data());
               return its;
             };
             const size_t size = rows * size_t(row);

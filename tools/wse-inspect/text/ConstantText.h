@@ -87,6 +87,7 @@ private:
       return std::to_string(read<uint8_t>(index) & 3);
     case program::ElementType::F16:
     case program::ElementType::BF16:
+    case program::ElementType::CB16:
       break;
     default:
       std::snprintf(bits, sizeof bits, "0x%02X",

@@ -53,6 +53,8 @@ std::string symbolText(const std::string &name) {
 std::string typeText(ElementType type) {
   if (type == ElementType::Bool)
     return "i1";
+  if (type == ElementType::CB16)
+    return "!pe.cb16";
   if (type >= ElementType::F8E4M3FN)
     return "f" + std::string(EnumNameElementType(type) + 1);
   const std::string name = snakeCase(EnumNameElementType(type));
