@@ -37,12 +37,14 @@ Trial TrainingPlanner::predict(const TrainingPlan &plan) {
   if (!considered.empty() && few + unit >= known.layers)
     return tries(plan, 0);
   const Trial less = tries(plan, few);
-  Trial all = less.isBroken ? less : tries(plan, few + unit);
+  if (!less.fits) // nor do more
+    return less;
+  Trial all = tries(plan, few + unit);
   const double more = double(all.layers - few - unit) / double(unit);
   if (all.isBroken || more <= 0)
     return all;
   all.cycles += more * (all.cycles - less.cycles);
-  if (!all.fits || !less.fits)
+  if (!all.fits)
     return all;
   all.sramBytes += int64_t(
       more * double(std::max<int64_t>(0, all.sramBytes - less.sramBytes)));
