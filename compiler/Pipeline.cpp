@@ -61,8 +61,8 @@ public:
   Compilation(const CompileOptions &options, MLIRContext &context)
       : options(options), context(context),
         search({!options.region.empty(), !options.placement.empty(),
-                options.mode == Mode::Resident, options.mode != Mode::Stream}),
-        fused{options.precision == "f32", true} {}
+                options.mode == Mode::Resident, options.mode != Mode::Stream}) {
+  }
 
   LogicalResult run();
   /// Whether what failed is that no plan fits.
@@ -82,7 +82,10 @@ private:
   Machine machine() const;
   LogicalResult freezeWhatDoesNotTrain();
   LogicalResult runPhases(Phase first, Phase last);
-  LogicalResult runFused(Phase last, OwningOpRef<ModuleOp> before);
+  plan::AskedPlan askedPlan() const {
+    return wsec::askedPlan(options.trainingPlan, options.precision, machine());
+  }
+  LogicalResult runTraining(Phase last);
   LogicalResult runPlans(Phase last, bool compares);
   select::SelectKernelsPassOptions selection() const;
   LogicalResult runPhasesOnce(Phase first, Phase last);
@@ -104,9 +107,11 @@ private:
   OwningOpRef<ModuleOp> module;
   plan::PlanSearch search;
   std::optional<select::PlanningCache> planned{std::in_place}; ///< of all plans
-  FusedGradients fused;             ///< while they have room
-  std::optional<Variants> variants; ///< that may be faster
-  std::vector<std::string> notes;   ///< for the report
+  plan::TrainingPlan trainingPlan;     ///< by which a model trains
+  int64_t layers = 0;                  ///< that are alike, at most; 0: all
+  std::vector<plan::Considered> plans; ///< the first is `trainingPlan`
+  std::optional<Variants> variants;    ///< that may be faster
+  std::vector<std::string> notes;      ///< for the report
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
 };
@@ -248,6 +253,7 @@ Machine Compilation::machine() const {
 }
 
 void Compilation::addPhase(Phase phase, OpPassManager &manager) {
+  const Machine target = machine();
   switch (phase) {
   case Phase::Infer: {
     infer::InferPipelineOptions inference;
@@ -256,11 +262,10 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
     return infer::buildInferPipeline(manager, inference);
   }
   case Phase::Canonicalize:
-    return canonicalize::buildCanonicalizePipeline(manager, machine().height);
+    return canonicalize::buildCanonicalizePipeline(manager, target.height);
   case Phase::Differentiate: // Classes share a mask where weights are sparse.
-    return addTrainingPasses(manager, options.training, fused,
-                             options.sparse.sparsity ? 0
-                                                     : mostLogits(machine()));
+    return addTrainingPasses(manager, options.training, trainingPlan, layers,
+                             options.sparse.sparsity ? nullptr : &target);
   case Phase::Select:
     return select::buildSelectPipeline(manager, selection(), options.sparse,
                                        &*planned);
@@ -302,58 +307,49 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (first > Phase::Select || last < Phase::Select)
     return runPhasesOnce(first, last);
   // What plans have in common.
-  OwningOpRef<ModuleOp> before; // what there is no gradient of yet
+  trainingPlan = askedPlan().plan;
   if (first <= Phase::Canonicalize && !options.training.loss.empty() &&
-      fused.norms) {
+      last >= Phase::Schedule) {
     if (failed(runPasses(first, Phase::Canonicalize, /*verifies=*/false)))
       return failure();
-    before = module->clone();
-    first = Phase::Differentiate;
+    return runTraining(last);
   }
   if (first < Phase::Select &&
       failed(runPasses(first, Phase::Differentiate, /*verifies=*/false)))
     return failure();
-  return before ? runFused(last, std::move(before))
-                : runPlans(last, /*compares=*/first < Phase::Select);
+  return runPlans(last, /*compares=*/first < Phase::Select);
 }
 
-/// With kernels for the gradients of attentions and norms. Where these leave
-/// too little SRAM, from `before` on without that of attentions, then of norms.
-LogicalResult Compilation::runFused(Phase last, OwningOpRef<ModuleOp> before) {
+/// By the fastest plan that fits, as trials have it, which are forgotten.
+LogicalResult Compilation::runTraining(Phase last) {
+  OwningOpRef<ModuleOp> before = std::move(module);
   const plan::PlanSearch beginning = search;
-  for (;;) {
-    const FusedGradients found = fusedIn(*module);
-    if (!found.attentions && !found.norms)
-      return runPlans(last, /*compares=*/true);
-    std::vector<Diagnostic> diagnostics;
-    LogicalResult result = failure();
-    {
-      ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-        diagnostics.push_back(std::move(diagnostic));
-        return success();
-      });
-      result = runPlans(last, /*compares=*/true);
-    }
-    if (succeeded(result)) {
-      for (Diagnostic &diagnostic : diagnostics)
-        context.getDiagEngine().emit(std::move(diagnostic));
-      return success();
-    }
+  auto differentiate = [&](const plan::TrainingPlan &by, int64_t repeats) {
+    module = before->clone();
     search = beginning;
     planned.emplace();
-    module = before->clone();
-    (found.attentions ? fused.attentions : fused.norms) = false;
-    notes.push_back(found.attentions
-                        ? "gradients of attentions are products that go "
-                          "through the store: the kernel for them takes too "
-                          "much SRAM; fewer tokens or a larger mesh has it"
-                        : "gradients of norms are several kernels: the one for "
-                          "them takes too much SRAM; fewer tokens or a larger "
-                          "mesh has it");
-    if (failed(runPasses(Phase::Differentiate, Phase::Differentiate,
-                         /*verifies=*/false)))
-      return failure();
-  }
+    trainingPlan = by;
+    layers = repeats;
+    return runPasses(Phase::Differentiate, Phase::Differentiate,
+                     /*verifies=*/false);
+  };
+  plan::TrainingPlanner planner(
+      askedPlan(), logitsOfPE(machine()),
+      [&](const plan::TrainingPlan &by, int64_t repeats) {
+        return tryPlan(module, before->getContext(), search, [&] {
+          return success(succeeded(differentiate(by, repeats)) &&
+                         succeeded(search.run(module, [&] {
+                           return runPasses(Phase::Select, Phase::Schedule,
+                                            /*verifies=*/false);
+                         })));
+        });
+      });
+  planner.run();
+  plans = planner.ranking();
+  return runFirstThatFits(plans, context, search, [&](const auto &by) {
+    return success(succeeded(differentiate(by, /*repeats=*/0)) &&
+                   succeeded(runPlans(last, /*compares=*/true)));
+  });
 }
 
 LogicalResult Compilation::runPlans(Phase last, bool compares) {
@@ -491,8 +487,12 @@ LogicalResult Compilation::explain() {
       module->getOperation()->removeAttr(select::explanationAttrName));
   if (!text)
     return success();
+  std::string all;
+  llvm::raw_string_ostream os(all);
   // Names are those of a stranger's file.
-  if (llvm::Error problem = writeText("-", runtime::printable(text.getValue())))
+  os << runtime::printable(text.getValue());
+  plan::print(plans, os);
+  if (llvm::Error problem = writeText("-", all))
     return fail(std::move(problem));
   return success();
 }
@@ -535,6 +535,7 @@ LogicalResult Compilation::report() {
   if (options.mode == Mode::Resident)
     noteResidency(*report, options.samples);
   addWhatPassesSay(*module, options.allowF64AsF32, *report);
+  report->plans = plans;
   if (std::optional<double> cycles = cyclesOfBestShape(*module);
       cycles && variants)
     llvm::append_range(report->notes, variants->notes(*cycles));

@@ -77,6 +77,8 @@ struct CompileOptions {
   /// Let quantised weights travel as f32.
   bool expandWeights = false;
   TrainingOptions training;
+  /// What of its plan is not chosen, as plan::TrainingPlan has it as text.
+  std::string trainingPlan;
   /// Which weights of products count as zero.
   select::MarkSparsePassOptions sparse;
   /// Parameters of a pe.program that are not to have their defaults.

@@ -303,6 +303,7 @@ void Report::print(llvm::raw_ostream &os) const {
   if (tokens)
     os << "  tokens         " << tokens << " per run, "
        << readable(tokensPerSecond(), "") << " per second" << "\n";
+  plan::print(plans, os);
   for (const std::string &note : notes)
     os << "  note           " << runtime::printable(note) << "\n";
   printRecognized(*this, os);
@@ -371,6 +372,27 @@ static void printRegion(const Report &report, llvm::json::OStream &json) {
           if (std::isfinite(shape.cycles))
             json.attribute("cycles", shape.cycles);
           json.attribute("fits_sram", shape.fitsSram);
+        });
+    });
+  });
+}
+
+static void printPlans(llvm::ArrayRef<plan::Considered> plans,
+                       llvm::json::OStream &json) {
+  if (plans.empty())
+    return;
+  json.attributeObject("training", [&] {
+    json.attribute("plan", plans.front().plan.text());
+    json.attributeArray("considered", [&] {
+      for (const plan::Considered &its : plans)
+        json.object([&] {
+          json.attribute("plan", its.plan.text());
+          json.attribute("fits", its.its.fits);
+          json.attribute("cycles", its.its.cycles);
+          if (its.its.fits)
+            json.attribute("sram_bytes", its.its.sramBytes);
+          else
+            json.attribute("why", llvm::json::fixUTF8(its.its.why));
         });
     });
   });
@@ -518,6 +540,7 @@ void Report::printJSON(llvm::raw_ostream &os) const {
               json.attribute("why", parameter.second);
           });
       });
+    printPlans(plans, json);
     printRegion(*this, json);
     printStages(*this, json);
     printChannels(*this, json);

@@ -4,6 +4,7 @@
 #ifndef COMPILER_REPORT_H
 #define COMPILER_REPORT_H
 
+#include "compiler/plan/TrainingPlanner.h"
 #include "runtime/files/WeightFolders.h"
 #include "runtime/program/facts/EdgeForecast.h"
 #include "runtime/program/facts/Facts.h"
@@ -82,6 +83,8 @@ struct Report {
   double latency = 0, loadCycles = 0; ///< of the entry that loads, if any
   /// What `select` compared, the best first. Not in the file.
   std::vector<ShapeReport> shapes;
+  /// By which a model trains, and which were looked at. Not in the file.
+  std::vector<plan::Considered> plans;
   /// What `canonicalize` left as products. Not in the file.
   std::vector<UnrecognizedNode> unrecognized;
   /// What was asked for and is not there, and why. Not in the file.

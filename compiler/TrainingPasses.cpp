@@ -1,43 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/TrainingPasses.h"
+#include "compiler/ModuleReport.h"
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/differentiate/Passes.h"
+#include "dialects/onnx/Onnx.h"
+#include "dialects/wse/Wse.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace wsec;
 
-FusedGradients wsec::fusedIn(ModuleOp module) {
-  FusedGradients found{false, false};
-  module.walk([&](Operation *op) {
-    found.attentions |= isa<onnx::AttentionGradientOp>(op);
-    found.norms |= isa<onnx::NormGradientOp>(op);
-  });
-  return found;
-}
-
 /// A few tensors of as many f32 are alive at once, beside activations and code:
 /// each may take a 24th of a PE's SRAM.
-int64_t wsec::mostLogits(const Machine &machine) {
+int64_t wsec::logitsOfPE(const Machine &machine) {
   constexpr int64_t share = 24, bytes = 4;
-  return int64_t(machine.width) * machine.height *
-         (machine.sramBytes / (share * bytes));
+  return machine.sramBytes / (share * bytes);
 }
 
 void wsec::addTrainingPasses(OpPassManager &manager,
                              const TrainingOptions &training,
-                             FusedGradients fused, int64_t mostLogits) {
-  const differentiate::LegalizeLossesOptions losses{mostLogits};
+                             const plan::TrainingPlan &plan, int64_t layers,
+                             const Machine *machine) {
+  differentiate::LegalizeLossesOptions losses;
+  if (machine && plan.logits)
+    losses.mostLogits = int64_t(machine->width) * machine->height * plan.logits;
   if (training.loss.empty()) {
     manager.addPass(differentiate::createForgetParameters());
     manager.addPass(canonicalize::createCommonSubexpressions());
     return manager.addPass(differentiate::createLegalizeLosses(losses));
   }
   differentiate::DifferentiateOptions what = training;
-  what.fuseAttention = fused.attentions;
-  what.fuseNorms = fused.norms;
-  what.mostLogits = mostLogits;
+  what.recompute = plan.recompute;
+  what.segment = plan.segment;
+  what.inputsAt = plan.inputs;
+  what.kept = plan.kept;
+  what.repeats = layers;
+  what.fuseAttention = plan.attention == "kernel";
+  what.fuseNorms = plan.norms == "kernel";
+  what.mostLogits = losses.mostLogits;
   manager.addPass(differentiate::createDifferentiate(what));
   manager.addPass(differentiate::createLegalizeLosses(losses));
   canonicalize::buildCleanUpPipeline(manager);
+}
+
+plan::AskedPlan wsec::askedPlan(StringRef text, StringRef precision,
+                                const Machine &machine) {
+  plan::AskedPlan asked;
+  asked.plan.logits = logitsOfPE(machine);
+  (void)plan::parse(text, asked); // was looked at where it was given
+  if (precision != "f32" && asked.keys.insert("attention").second)
+    asked.plan.attention = "products";
+  return asked;
+}
+
+/// What a module takes that is scheduled, or was selected and did not fit.
+static plan::Trial readTrial(ModuleOp module, bool isScheduled) {
+  plan::Trial trial;
+  if (auto cut = module->getAttrOfType<DenseI64ArrayAttr>(
+          differentiate::piecesAttrName)) {
+    trial.pieces = cut[0];
+    trial.layer = cut[1];
+    trial.layers = cut[2];
+  }
+  module.walk([&](Operation *op) {
+    trial.attentions |=
+        isa<onnx::AttentionGradientOp, wse::AttentionGradientOp>(op);
+    trial.norms |= isa<onnx::NormGradientOp, wse::NormGradientOp>(op);
+  });
+  trial.fits = isScheduled;
+  trial.cycles = cyclesOfBestShape(module).value_or(0);
+  for (auto program : module.getOps<wse::ProgramOp>()) {
+    trial.sramLimit = program.targetMachine().sramBytes;
+    trial.sramBytes = program.getSramPeak().value_or(0);
+    for (wse::KernelOp kernel : program.kernels()) {
+      if (auto window = kernel.getRunWindow(); isScheduled && window)
+        trial.cycles = std::max(trial.cycles, double((*window)[1]));
+    }
+  }
+  return trial;
+}
+
+/// Where errors are not to be printed yet.
+static LogicalResult keepDiagnostics(MLIRContext *context,
+                                     std::vector<Diagnostic> &said,
+                                     function_ref<LogicalResult()> run) {
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    said.push_back(std::move(diagnostic));
+    return success();
+  });
+  return run();
+}
+
+static std::string lastOf(ArrayRef<Diagnostic> said) {
+  return said.empty() ? "" : said.back().str();
+}
+
+plan::Trial wsec::tryPlan(const OwningOpRef<ModuleOp> &module,
+                          MLIRContext *context, plan::PlanSearch &search,
+                          function_ref<LogicalResult()> phases) {
+  std::vector<Diagnostic> said;
+  const bool fits = succeeded(keepDiagnostics(context, said, phases));
+  plan::Trial trial = readTrial(*module, fits);
+  trial.isBroken = !fits && search.shortages().empty();
+  trial.why = fits ? "" : lastOf(said);
+  return trial;
+}
+
+LogicalResult wsec::runFirstThatFits(
+    std::vector<plan::Considered> &plans, MLIRContext &context,
+    plan::PlanSearch &search,
+    function_ref<LogicalResult(const plan::TrainingPlan &)> compiles) {
+  for (;;) {
+    std::vector<Diagnostic> said;
+    const LogicalResult result = keepDiagnostics(
+        &context, said, [&] { return compiles(plans.front().plan); });
+    if (succeeded(result) || search.shortages().empty() || plans.size() < 2 ||
+        !plans[1].its.fits) {
+      for (Diagnostic &diagnostic : said)
+        context.getDiagEngine().emit(std::move(diagnostic));
+      return result;
+    }
+    plans.front().its.fits = false;
+    plans.front().its.why = lastOf(said);
+    std::rotate(plans.begin(), plans.begin() + 1, plans.end());
+  }
 }

@@ -7,6 +7,11 @@
 
 #include "compiler/Pipeline.h"
 #include "compiler/machine/Machine.h"
+#include "compiler/plan/PlanSearch.h"
+#include "compiler/plan/TrainingPlanner.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <vector>
 
 namespace mlir {
 class OpPassManager;
@@ -14,22 +19,36 @@ class OpPassManager;
 
 namespace wsec {
 
-/// What has one kernel for its gradients.
-struct FusedGradients {
-  bool attentions, norms;
-};
+/// Logits that each PE of a machine has room for at a time.
+int64_t logitsOfPE(const Machine &machine);
 
-/// Which gradients of a module are kernels of their own.
-FusedGradients fusedIn(mlir::ModuleOp module);
-
-/// Logits that the PEs of a machine have room for at a time.
-int64_t mostLogits(const Machine &machine);
-
-/// Adds the passes of a model that is trained, or of one that is not, which has
-/// no loss. A loss has at most so many logits at a time, of 0 all.
+/// Adds the passes of a model that is trained by `plan`, with so many of the
+/// layers that are alike, 0: all; or of one that is not, which has no loss.
+/// `machine` is null where a loss may not be made in tiles.
 void addTrainingPasses(mlir::OpPassManager &manager,
-                       const TrainingOptions &training, FusedGradients fused,
-                       int64_t mostLogits);
+                       const TrainingOptions &training,
+                       const plan::TrainingPlan &plan, int64_t layers,
+                       const Machine *machine);
+
+/// What of a plan `text` asks for; the kernel for gradients of attentions is of
+/// f32.
+plan::AskedPlan askedPlan(llvm::StringRef text, llvm::StringRef precision,
+                          const Machine &machine);
+
+/// What a plan takes that `phases` compile `module` by, up to its schedule.
+/// Nothing is said.
+plan::Trial tryPlan(const mlir::OwningOpRef<mlir::ModuleOp> &module,
+                    mlir::MLIRContext *context, plan::PlanSearch &search,
+                    llvm::function_ref<llvm::LogicalResult()> phases);
+
+/// Compiles by the first of `plans`, or, if that has too little room, by the
+/// next one that was thought to fit: layers may take more than a few of them
+/// told. It is the first then.
+llvm::LogicalResult runFirstThatFits(
+    std::vector<plan::Considered> &plans, mlir::MLIRContext &context,
+    plan::PlanSearch &search,
+    llvm::function_ref<llvm::LogicalResult(const plan::TrainingPlan &)>
+        compiles);
 
 } // namespace wsec
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/differentiate/Differentiable.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace wsec;
@@ -27,53 +27,6 @@ Backward::Backward(Block &block)
                      block.getTerminator()->getLoc(),
                      StringAttr::get(block.front().getContext(), "loss")),
       block(block) {}
-
-//===----------------------------------------------------------------------===//
-// Segments
-//===----------------------------------------------------------------------===//
-
-/// What so many read is not of one layer: it is there throughout.
-static constexpr int64_t readersOfOneLayer = 4;
-
-static bool severalRead(Value value) {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    return user != *value.getUsers().begin();
-  });
-}
-
-/// Cuts before operators where, of what earlier ones computed that is wanted
-/// and that later ones read, only one value is left, and several read it: the
-/// residual stream of a transformer. What more than a layer's operators read,
-/// such as biases by position, is no part of that.
-static SmallVector<Segment>
-cutWhereOneLivesOn(ArrayRef<Operation *> forward,
-                   llvm::function_ref<bool(Value)> isWanted) {
-  llvm::DenseMap<Operation *, size_t> lastReader; // looked up only
-  for (auto [index, op] : llvm::enumerate(forward))
-    for (Value operand : op->getOperands())
-      if (Operation *source = operand.getDefiningOp())
-        lastReader[source] = index;
-  SmallVector<Segment> segments(1);
-  SmallVector<Operation *> live;
-  for (auto [index, op] : llvm::enumerate(forward)) {
-    const size_t now = index;
-    llvm::erase_if(live, [&](Operation *source) {
-      return lastReader.lookup(source) < now;
-    });
-    Value only = live.size() == 1 ? live.front()->getResult(0) : Value();
-    if (only && severalRead(only) && only != segments.back().start) {
-      segments.push_back({{}, only});
-    }
-    segments.back().ops.push_back(op);
-    const bool isComputed = op->getNumOperands() > 0 &&
-                            op->getNumResults() == 1 &&
-                            isWanted(op->getResult(0));
-    if (isComputed &&
-        std::distance(op->user_begin(), op->user_end()) <= readersOfOneLayer)
-      live.push_back(op);
-  }
-  return segments;
-}
 
 //===----------------------------------------------------------------------===//
 // The walk
@@ -104,72 +57,117 @@ SmallVector<unsigned, 1> Backward::wantedResults(Operation *op) const {
   return numbers;
 }
 
-bool Backward::run(Value loss, Value gradient, bool recomputes) {
+bool Backward::run(Value loss, Value gradient, const Recomputation &how) {
   SmallVector<Operation *> forward;
   for (Operation &op : block.without_terminator()) {
     markWanted(&op);
     forward.push_back(&op);
   }
-  SmallVector<Segment> segments = {{forward, nullptr}};
-  if (recomputes)
-    segments =
-        cutWhereOneLivesOn(forward, [&](Value value) { return wants(value); });
+  SmallVector<Piece> cut =
+      cutIntoPieces(forward, [&](Value value) { return wants(value); });
+  pieces = cut.size();
+  layers = findRepeats(cut);
+  if (how.repeats)
+    leaveOut(cut, layers, size_t(how.repeats));
+  const auto last =
+      how.of == Recomputation::Of::None
+          ? cut.size()
+          : size_t(std::clamp<int64_t>(how.kept, 1, int64_t(cut.size())));
   add(loss, gradient);
-  differentiate(segments.back().ops);
-  for (const Segment &segment : llvm::reverse(ArrayRef(segments).drop_back()))
-    recompute(segment);
+  differentiate(opsOf(ArrayRef(cut).take_back(last)));
+  ArrayRef<Piece> rest = ArrayRef(cut).drop_back(last);
+  const auto each = size_t(std::max<int64_t>(1, how.segment));
+  while (!rest.empty()) {
+    const size_t now = (rest.size() - 1) % each + 1;
+    recompute(rest.take_back(now), how);
+    rest = rest.drop_back(now);
+  }
   return refusals.empty();
 }
 
 /// What a piece is computed again from: what it begins with or, of the first,
 /// the inputs that it reads.
-static SmallVector<Value> originsOf(const Segment &segment) {
-  if (segment.start)
-    return {segment.start};
+static SmallVector<Value> originsOf(const Piece &piece) {
+  if (piece.start)
+    return {piece.start};
   llvm::SmallSetVector<Value, 4> inputs;
-  for (Operation *op : segment.ops)
+  for (Operation *op : piece.ops)
     for (Value operand : op->getOperands())
       if (isa<BlockArgument>(operand))
         inputs.insert(operand);
   return inputs.takeVector();
 }
 
-void Backward::recompute(const Segment &segment) {
-  IRMapping again;
-  const SmallVector<Value> origins = originsOf(segment);
+/// Inputs are the host's anyway.
+Value Backward::kept(Value value, bool onWafer) {
+  OpBuilder behind(build.getContext());
+  behind.setInsertionPointAfterValue(value);
+  Operation *source = value.getDefiningOp();
+  if (auto keep = dyn_cast_or_null<onnx::KeepOp>(source);
+      keep && !keep.getOnWafer())
+    onWafer = false;
+  return onnx::KeepOp::create(
+      behind, value.getLoc(), value, onWafer && source,
+      build.getStringAttr(source ? nodeName(source) : ""));
+}
+
+/// `op`, computed of `values`, which has its results then.
+Operation *Backward::again(Operation *op, IRMapping &values) {
+  Operation *clone = build.clone(*op, values);
+  if (!nodeName(op).empty())
+    clone->setAttr("node", build.getStringAttr(nodeName(op) + againSuffix));
+  clone->removeAttr(onnx::valuesAttrName);
+  clone->removeAttr(onnx::absorbedAttrName);
+  return clone;
+}
+
+void Backward::recompute(ArrayRef<Piece> segment, const Recomputation &how) {
+  IRMapping from;
+  for (Value origin : originsOf(segment.front()))
+    from.map(origin, kept(origin, how.onWafer));
+  if (how.of == Recomputation::Of::Segments)
+    return recompute(opsOf(segment), originsOf(segment.front()), from);
+  IRMapping starts = from; // of all pieces
+  for (const Piece &piece : segment.drop_back()) {
+    for (Operation *op : piece.ops)
+      if (!wantedResults(op).empty())
+        again(op, starts);
+  }
+  for (const Piece &piece : llvm::reverse(segment)) {
+    const SmallVector<Value> origins = originsOf(piece);
+    if (segment.size() > 1) // what makes inputs again is not computed of these
+      for (Value origin : origins)
+        from.map(origin, kept(starts.lookup(origin), how.onWafer));
+    recompute(piece.ops, origins, from);
+  }
+}
+
+void Backward::recompute(ArrayRef<Operation *> ops, ArrayRef<Value> origins,
+                         const IRMapping &from) {
+  IRMapping values;
   for (Value origin : origins) {
-    OpBuilder behind(build.getContext());
-    behind.setInsertionPointAfterValue(origin);
-    Operation *source = origin.getDefiningOp();
-    Value kept = onnx::KeepOp::create(
-        behind, origin.getLoc(), origin,
-        build.getStringAttr(source ? nodeName(source) : ""));
-    again.map(origin, kept);
+    values.map(origin, from.lookup(origin));
     if (wants(origin))
-      want(kept);
+      want(from.lookup(origin));
   }
   SmallVector<Operation *> clones;
-  for (Operation *op : segment.ops) {
+  for (Operation *op : ops) {
     const SmallVector<unsigned, 1> results = wantedResults(op);
     if (results.empty())
       continue;
-    Operation *clone = build.clone(*op, again);
+    Operation *clone = again(op, values);
     originals[clone] = op;
-    if (!nodeName(op).empty())
-      clone->setAttr("node", build.getStringAttr(nodeName(op) + againSuffix));
-    clone->removeAttr(onnx::valuesAttrName);
-    clone->removeAttr(onnx::absorbedAttrName);
     clones.push_back(clone);
     for (unsigned number : results) {
       want(clone->getResult(number));
-      // What later segments read: its end, and what is there throughout.
+      // What later pieces read: its end, and what is there throughout.
       if (Value gradient = of(op->getResult(number)))
         add(clone->getResult(number), gradient);
     }
   }
   differentiate(clones);
   for (Value origin : origins)
-    if (Value gradient = of(again.lookup(origin)))
+    if (Value gradient = of(from.lookup(origin)))
       add(origin, gradient);
 }
 

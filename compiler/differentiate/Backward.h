@@ -7,6 +7,8 @@
 
 #include "compiler/Refusals.h"
 #include "compiler/differentiate/FoldingBuilder.h"
+#include "compiler/differentiate/Pieces.h"
+#include "mlir/IR/IRMapping.h"
 #include <functional>
 #include <limits>
 #include <map>
@@ -14,10 +16,15 @@
 
 namespace wsec::differentiate {
 
-/// Operators from where one value alone lives on to where another one does.
-struct Segment {
-  llvm::SmallVector<mlir::Operation *> ops;
-  mlir::Value start; ///< null: of the first
+/// What of a model is computed again for its gradients, and from what.
+struct Recomputation {
+  /// Nothing; each piece from what it begins with, which in a segment is made
+  /// again, too; or each segment as a whole.
+  enum class Of { None, Pieces, Segments } of = Of::Pieces;
+  int64_t segment = 1;  ///< pieces of one
+  int64_t kept = 1;     ///< pieces at the end of which nothing is
+  bool onWafer = false; ///< what segments begin with waits there
+  int64_t repeats = 0;  ///< layers that are alike, at most; 0: all
 };
 
 /// Builds before the terminator of a block, in the name of the operator whose
@@ -41,11 +48,9 @@ public:
   bool wants(mlir::Value value) const { return wanted.contains(value); }
 
   /// Makes the gradients of `loss`, of one element, of all that is wanted and
-  /// before it. False if something of it has no gradient; see `refusals`. With
-  /// `recompute`, what lies between two values that alone live on, as between
-  /// the layers of a model, is computed again from the first of them, which the
-  /// store keeps.
-  bool run(mlir::Value loss, mlir::Value gradient, bool recompute);
+  /// before it. False if something of it has no gradient; see `refusals`.
+  bool run(mlir::Value loss, mlir::Value gradient,
+           const Recomputation &recomputation);
 
   /// What follows is built in the name of `op`.
   void at(mlir::Operation *op);
@@ -71,6 +76,9 @@ public:
   /// The gradient of a table of which rows were looked up.
   mlir::Value scattered(mlir::Value table, mlir::Value ids, mlir::Value rows);
 
+  /// How the model was cut: pieces, and its layers that are alike.
+  size_t pieces = 0;
+  Repeats layers;
   Refusals refusals;
   std::vector<std::string> notes; ///< for the report
   /// Whether an attention has an operator for its gradients, if that can be.
@@ -88,7 +96,12 @@ private:
   void markWanted(mlir::Operation *op);
   /// Numbers of the results whose gradients matter, of what is computed.
   llvm::SmallVector<unsigned, 1> wantedResults(mlir::Operation *op) const;
-  void recompute(const Segment &segment);
+  mlir::Value kept(mlir::Value value, bool onWafer);
+  mlir::Operation *again(mlir::Operation *op, mlir::IRMapping &values);
+  void recompute(llvm::ArrayRef<mlir::Operation *> ops,
+                 llvm::ArrayRef<mlir::Value> origins,
+                 const mlir::IRMapping &from);
+  void recompute(llvm::ArrayRef<Piece> segment, const Recomputation &how);
   void differentiate(llvm::ArrayRef<mlir::Operation *> forward);
 
   // All are looked up only, so the order of pointers does not matter.

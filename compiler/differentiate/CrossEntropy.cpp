@@ -159,7 +159,7 @@ struct Sums {
 /// and share their code.
 static Term kept(Term x) {
   return {x.n, onnx::KeepOp::create(x.n.builder(), x.n.loc(), x.value,
-                                    x.n.nameAttr())};
+                                    /*on_wafer=*/false, x.n.nameAttr())};
 }
 
 static void eachTile(const Head &head, Term labels,

@@ -46,6 +46,7 @@ struct DifferentiatePass
 
   LogicalResult differentiate();
   LogicalResult checkOptions();
+  Recomputation recomputation() const;
   FailureOr<Value> predicted();
   FailureOr<Value> lossOf(Value result, Backward &n);
   FailureOr<Value> crossEntropyOf(Value logits, Backward &n);
@@ -83,7 +84,9 @@ LogicalResult DifferentiatePass::checkOptions() {
                             << llvm::join(words, ", ");
   };
   if (failed(check("loss", loss, {"result", "cross-entropy", "mean-square"})) ||
-      failed(check("reduction", reduction, {"mean", "sum"})))
+      failed(check("reduction", reduction, {"mean", "sum"})) ||
+      failed(check("recompute", recompute, {"none", "pieces", "segments"})) ||
+      failed(check("inputs-at", inputsAt, {"store", "wafer"})))
     return failure();
   if (!lossScale.empty() &&
       llvm::any_of(main.getArguments(), [&](BlockArgument input) {
@@ -96,6 +99,14 @@ LogicalResult DifferentiatePass::checkOptions() {
     return main.emitError()
            << "label-smoothing is " << labelSmoothing << ", expected 0 to 1";
   return success();
+}
+
+Recomputation DifferentiatePass::recomputation() const {
+  using Of = Recomputation::Of;
+  return {recompute == "none"     ? Of::None
+          : recompute == "pieces" ? Of::Pieces
+                                  : Of::Segments,
+          segment, kept, inputsAt == "wafer", repeats};
 }
 
 /// The result that the loss is of, or that it is.
@@ -299,9 +310,15 @@ LogicalResult DifferentiatePass::differentiate() {
   };
   // The model's own results are nobody's any more.
   main.front().getTerminator()->setOperands(*number);
-  if (!backward.run(*number, gradientOf(*number, backward), recompute))
+  if (!backward.run(*number, gradientOf(*number, backward), recomputation()))
     return backward.refusals.report(&getContext());
   note(backward.notes);
+  getOperation()->setAttr(
+      piecesAttrName,
+      Builder(&getContext())
+          .getDenseI64ArrayAttr({int64_t(backward.pieces),
+                                 int64_t(backward.layers.length),
+                                 int64_t(backward.layers.count)}));
 
   results.push_back({*number, "loss"});
   for (BlockArgument input : *wanted) {

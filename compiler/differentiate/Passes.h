@@ -25,6 +25,10 @@ inline constexpr llvm::StringLiteral whatTrainsAttrName = "onnx.what_trains";
 /// parameters, and what the loss does not do at once.
 inline constexpr llvm::StringLiteral notesAttrName = "onnx.notes";
 
+/// Of such a module, how it is cut: pieces, and of the longest run of layers
+/// that are alike how many pieces one has and how many there are, as integers.
+inline constexpr llvm::StringLiteral piecesAttrName = "onnx.pieces";
+
 /// Freezes the parameters of `module` that are frozen in `copy`, and says why.
 void freezeAlike(mlir::ModuleOp copy, mlir::ModuleOp module);
 

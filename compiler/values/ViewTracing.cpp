@@ -24,8 +24,11 @@ static std::optional<StridedView> throughSlice(onnx::SliceOp op,
 }
 
 bool wsec::values::isShapeOnly(Operation *op) {
-  return op && isa<onnx::ReshapeOp, onnx::ExpandOp, onnx::TransposeOp,
-                   onnx::SliceOp, onnx::KeepOp>(op);
+  if (auto keep = dyn_cast_or_null<onnx::KeepOp>(op))
+    return !keep.getOnWafer();
+  return op &&
+         isa<onnx::ReshapeOp, onnx::ExpandOp, onnx::TransposeOp, onnx::SliceOp>(
+             op);
 }
 
 std::optional<StridedView>

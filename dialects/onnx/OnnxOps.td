@@ -520,14 +520,16 @@ def Onnx_KeepOp : Onnx_Op<"keep", [SameOperandsAndResultType]> {
   let summary = "Gives a tensor again, later.";
   let description = [{
     The wafer sends `x` to the store when it has it, and gets it back where the
-    result is used: in between it takes no SRAM. So what is computed of the
-    result is not what was computed of `x`.
+    result is used: in between it takes no SRAM. With `on_wafer` it stays where
+    it is. So what is computed of the result is not what was computed of `x`.
 
     ```mlir
     %later = onnx.keep %x : tensor<1x8x16xf32>
+    %stays = onnx.keep %x {on_wafer} : tensor<1x8x16xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$x, Onnx_NodeName:$node);
+  let arguments = (ins AnyRankedTensor:$x, UnitAttr:$on_wafer,
+                       Onnx_NodeName:$node);
   let results = (outs AnyRankedTensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }

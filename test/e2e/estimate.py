@@ -60,7 +60,7 @@ def train(folder, shape):
     config.write_text(f"model: {{preset: tiny, layers: {layers}, width: {width}, heads: {heads}}}", encoding="utf-8")
     np.save(text, np.arange(tokens + 1))
     tool("wsec", "train", config, f"--tokens={text}", f"--sequence={tokens}", "--batch=1", "--steps=1", f"--mesh={mesh}",
-         f"--report={report}", f"--cache={folder / 'programs'}", "--quiet")
+         "--training-plan=recompute=pieces,inputs=store,kept=1", f"--report={report}", f"--cache={folder / 'programs'}", "--quiet")
 
     def estimated(eta):
         estimate = json.loads(tool("wsec", "estimate", config, f"--mesh={mesh}", "--batch=1", f"--sequence={tokens}",

@@ -33,7 +33,7 @@ def main():
     def measured(systems, batch):
         """Seconds of a step."""
         tool("wsec", "train", config, f"--tokens={text}", f"--sequence={TOKENS}", f"--batch={batch}", "--steps=1", f"--mesh={MESH}",
-             f"--num-systems={systems}", f"--report={report}", f"--cache={folder / 'programs'}", "--quiet")
+             "--training-plan=recompute=pieces,inputs=store,kept=1", f"--num-systems={systems}", f"--report={report}", f"--cache={folder / 'programs'}", "--quiet")
         return json.loads(report.read_text(encoding="utf-8"))["training"]["step"]["seconds"]
 
     def estimated(systems, batch, eta):

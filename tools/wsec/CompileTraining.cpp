@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline.h"
+#include "compiler/plan/TrainingPlan.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 #include "runtime/memoryx/LossScale.h"
 #include "tools/wsec/TrainingProgram.h"
 
+#include "llvm/Support/raw_ostream.h"
+
 #include <filesystem>
+#include <optional>
 
 using namespace wsec;
 
@@ -14,10 +18,15 @@ std::string tools::problemOfAdapters(const std::string &lora) {
   return adapters ? "" : llvm::toString(adapters.takeError());
 }
 
+std::string tools::problemOfPlan(const std::string &plan) {
+  plan::AskedPlan asked;
+  return plan::parse(plan, asked);
+}
+
 bool tools::compileTraining(const TrainingProgram &training,
                             const std::string &program,
                             const std::string &report, bool isQuiet,
-                            bool *lacksRoom) {
+                            bool *lacksRoom, std::string *errors) {
   // The compiler asks for what they say.
   mlir::registerPassManagerCLOptions();
   mlir::registerDefaultTimingManagerCLOptions();
@@ -30,6 +39,9 @@ bool tools::compileTraining(const TrainingProgram &training,
   options.report = report;
   options.quiet = isQuiet;
   options.lacksRoom = lacksRoom;
+  std::optional<llvm::raw_string_ostream> said;
+  if (errors)
+    options.errors = &said.emplace(*errors);
   for (const auto &[name, shape] : training.shapes)
     options.import.shapes.emplace_back(
         name, llvm::SmallVector<int64_t>(shape.begin(), shape.end()));
@@ -52,6 +64,7 @@ bool tools::compileTraining(const TrainingProgram &training,
   if (runtime::LossScale::of(training.precision))
     options.training.lossScale = runtime::lossScaleName;
   options.training.labelSmoothing = training.labelSmoothing;
+  options.trainingPlan = training.plan;
   options.sparse.sparsity = training.sparsity;
   options.sparse.method = "topk"; // the others are 0
   options.sparse.seed = int64_t(training.seed);

@@ -29,7 +29,7 @@ tools::LlvmTool wsec::describeTool() {
       {"training",
        {"train", "freeze", "lora", "loss", "loss-of", "loss-reduction",
         "targets", "ignore-index", "label-smoothing", "gradient-of",
-        "gradients-as-results", "recompute"}},
+        "gradients-as-results", "training-plan"}},
       {"output",
        {"o", "report", "explain", "dump-placement", "counters", "emit",
         "stop-after", "print-constants", "reproducer", "quiet", "help",

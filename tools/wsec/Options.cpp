@@ -2,6 +2,7 @@
 #include "tools/wsec/Options.h"
 #include "compiler/Pipeline.h"
 #include "compiler/machine/Machine.h"
+#include "compiler/plan/TrainingPlan.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 #include "tools/flags/LlvmCommandLine.h"
@@ -139,10 +140,12 @@ struct Flags {
   cl::list<std::string> gradientOf{
       "gradient-of", cl::CommaSeparated, cl::cat(category),
       cl::value_desc("NAME"), cl::desc("Inputs whose gradients are results")};
-  cl::opt<bool> recompute{
-      "recompute", cl::cat(category), cl::init(true),
-      cl::desc("Compute layers again for their gradients, from what the store "
-               "keeps (default); --recompute=false keeps all on the wafer")};
+  cl::opt<std::string> trainingPlan{
+      "training-plan", cl::cat(category), cl::value_desc("KEY=VALUE,.."),
+      cl::desc("What of the plan that reports print is not to be chosen: "
+               "recompute=none|pieces|segments, segment=N, "
+               "inputs=store|wafer, kept=N, attention=kernel|products, "
+               "norms=kernel|kernels, logits=N|all")};
   cl::opt<bool> gradientsAsResults{
       "gradients-as-results", cl::cat(category),
       cl::desc("Gradients of parameters are results NAME.grad, not streams")};
@@ -501,7 +504,6 @@ static void readTraining(const Flags &flags, TrainingOptions &training) {
   training.ignoreIndex = flags.ignoreIndex;
   training.labelSmoothing = flags.labelSmoothing;
   llvm::append_range(training.inputs, flags.gradientOf);
-  training.recompute = flags.recompute;
   training.gradientsAsResults = flags.gradientsAsResults;
 }
 
@@ -532,6 +534,11 @@ static bool readValues(const Flags &flags, CompileOptions &options) {
     options.import.train.emplace_back(adapterNames);
   }
   readTraining(flags, options.training);
+  plan::AskedPlan asked;
+  if (const std::string problem = plan::parse(flags.trainingPlan, asked);
+      !problem.empty())
+    return usageError("--training-plan " + problem);
+  options.trainingPlan = flags.trainingPlan;
   options.allowF64AsF32 = flags.allowF64AsF32;
   options.expandWeights = flags.expandWeights;
   options.report = flags.report;

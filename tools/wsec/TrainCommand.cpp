@@ -7,6 +7,7 @@
 #include "runtime/train/TensorboardEvents.h"
 #include "runtime/train/TrainingLog.h"
 #include "tools/wsec/CountFlag.h"
+#include "tools/wsec/MicroBatch.h"
 #include "tools/wsec/SparsityFlags.h"
 #include "tools/wsec/TrainFiles.h"
 #include "tools/wsec/TrainedModel.h"
@@ -74,6 +75,7 @@ std::string AbslUnparseFlag(const Betas &betas) {
 using wsec::tools::Any;
 using wsec::tools::Betas;
 using wsec::tools::Count;
+using wsec::tools::MicroBatch;
 using wsec::tools::Real;
 using wsec::tools::Words;
 
@@ -89,8 +91,9 @@ ABSL_DECLARE_FLAG(Count, num_systems);
 ABSL_FLAG(Any, eval_every, {0}, "N  steps between evaluations");
 ABSL_FLAG(Count, early_stop, {0},
           "N  evaluations in a row without a lower loss that end the run");
-ABSL_FLAG(Count, micro_batch, {0},
-          "K  samples of a call, of which a step has B / K (default: 1)");
+ABSL_FLAG(MicroBatch, micro_batch, {1},
+          "K  samples of a call, of which a step has B / K (default: 1); auto: "
+          "as many as take the fewest cycles each");
 ABSL_FLAG(Count, steps, {0}, "N  of the whole run");
 
 ABSL_FLAG(
@@ -112,6 +115,10 @@ ABSL_FLAG(Words, freeze, {}, "GLOB  of those, which do not; may be repeated");
 ABSL_FLAG(std::string, lora, "",
           "rank=N,alpha=X,targets=GLOB  only low-rank adapters train, beside "
           "weights of products with these names, and what --train names");
+
+ABSL_FLAG(std::string, training_plan, "",
+          "KEY=VALUE,..  what of the plan that reports print is not to be "
+          "chosen, as for wsec");
 
 ABSL_FLAG(std::string, optimizer, "adamw",
           "RULE  sgd, adamw or adafactor, with PyTorch's rules and defaults");
@@ -166,29 +173,29 @@ namespace wsec::tools {
 using namespace wsec::runtime;
 
 std::vector<FlagGroup> trainFlags() {
-  return {
-      {"what to learn",
-       {"tokens", "text", "tokenizer", "eval-tokens", "sequence", "data",
-        "targets", "eval-data", "eval-every", "early-stop", "batch",
-        "micro-batch", "steps"}},
-      {"the model",
-       {"loss", "logits", "input", "label-smoothing", "train", "freeze", "lora",
-        "seed"}},
-      {"the optimizer",
-       {"optimizer", "lr", "betas", "eps", "momentum", "nesterov",
-        "weight-decay", "no-decay", "clip-norm", "schedule", "warmup-steps",
-        "end-lr", "decay-steps"}},
-      {"sparse weights",
-       {"sparsity", "sparsity-algorithm", "sparsity-method", "sparsity-filter",
-        "sparsity-initial", "sparsity-every", "sparsity-stop",
-        "drop-fraction"}},
-      {"the wafers",
-       {"num-systems", "machine", "mesh", "precision", "engine", "threads"}},
-      {"what stays",
-       {"log", "tensorboard", "log-every", "checkpoint-dir", "checkpoint-every",
-        "checkpoint-keep", "resume", "report", "cache", "quiet",
-        "detect-anomaly"}},
-      {"less than a run", {"validate-only", "compile-only"}}};
+  return {{"what to learn",
+           {"tokens", "text", "tokenizer", "eval-tokens", "sequence", "data",
+            "targets", "eval-data", "eval-every", "early-stop", "batch",
+            "micro-batch", "steps"}},
+          {"the model",
+           {"loss", "logits", "input", "label-smoothing", "train", "freeze",
+            "lora", "seed"}},
+          {"the optimizer",
+           {"optimizer", "lr", "betas", "eps", "momentum", "nesterov",
+            "weight-decay", "no-decay", "clip-norm", "schedule", "warmup-steps",
+            "end-lr", "decay-steps"}},
+          {"sparse weights",
+           {"sparsity", "sparsity-algorithm", "sparsity-method",
+            "sparsity-filter", "sparsity-initial", "sparsity-every",
+            "sparsity-stop", "drop-fraction"}},
+          {"the wafers",
+           {"num-systems", "machine", "mesh", "training-plan", "precision",
+            "engine", "threads"}},
+          {"what stays",
+           {"log", "tensorboard", "log-every", "checkpoint-dir",
+            "checkpoint-every", "checkpoint-keep", "resume", "report", "cache",
+            "quiet", "detect-anomaly"}},
+          {"less than a run", {"validate-only", "compile-only"}}};
 }
 
 static uint64_t needed(Count flag, const char *what) {
@@ -507,16 +514,25 @@ static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
                      "found '" +
                      loss + "'");
   const auto sequence = uint64_t(absl::GetFlag(FLAGS_sequence).value);
-  const auto batch =
-      uint64_t(std::max<int64_t>(1, absl::GetFlag(FLAGS_micro_batch).value));
+  uint64_t batch = absl::GetFlag(FLAGS_micro_batch).samples;
   const std::string cache = cacheFolder();
   const bool stopsEarly =
       absl::GetFlag(FLAGS_validate_only) || absl::GetFlag(FLAGS_compile_only);
   std::optional<Task> task;
   if (!stopsEarly || !namesOfTrainFiles().empty())
     task = readTask(cache);
-  const TrainedModel model = readTrainedModel(
-      word, cache, batch, sequence, task ? task->files.arrays.get() : nullptr);
+  const NamedArrays *arrays = task ? task->files.arrays.get() : nullptr;
+  if (!batch)
+    batch = chooseMicroBatch(
+        needed(absl::GetFlag(FLAGS_batch),
+               "of how many samples --micro-batch=auto is to be: --batch=B"),
+        systems, isQuiet, [&](uint64_t samples) {
+          return cyclesOfCall(
+              readTrainedModel(word, cache, samples, sequence, arrays).training,
+              cache);
+        });
+  const TrainedModel model =
+      readTrainedModel(word, cache, batch, sequence, arrays);
   if (!isQuiet && !(task && task->files.arrays) && !sequence)
     std::printf("sequences of %llu tokens, as the model has them\n",
                 static_cast<unsigned long long>(model.sequence));

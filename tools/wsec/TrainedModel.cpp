@@ -29,6 +29,7 @@ ABSL_DECLARE_FLAG(double, label_smoothing);
 ABSL_DECLARE_FLAG(Words, train);
 ABSL_DECLARE_FLAG(Words, freeze);
 ABSL_DECLARE_FLAG(std::string, lora);
+ABSL_DECLARE_FLAG(std::string, training_plan);
 ABSL_DECLARE_FLAG(std::string, precision);
 ABSL_DECLARE_FLAG(bool, validate_only);
 ABSL_DECLARE_FLAG(bool, compile_only);
@@ -311,6 +312,10 @@ TrainedModel readTrainedModel(const std::string &word,
     throw UsageError(absl::StrCat("--label-smoothing wants a number from 0 to "
                                   "1, found '",
                                   training.labelSmoothing, "'"));
+  training.plan = absl::GetFlag(FLAGS_training_plan);
+  if (const std::string problem = problemOfPlan(training.plan);
+      !problem.empty())
+    throw UsageError("--training-plan " + problem);
   training.lora = absl::GetFlag(FLAGS_lora);
   if (!training.lora.empty())
     if (const std::string problem = problemOfAdapters(training.lora);

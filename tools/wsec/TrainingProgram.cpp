@@ -9,6 +9,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 namespace fs = std::filesystem;
@@ -43,7 +45,7 @@ std::string TrainingProgram::digest() const {
                   logits, "\n", targets, "\n", reduction, "\n", labelSmoothing,
                   "\n", absl::StrJoin(train, "\t"), "\n",
                   absl::StrJoin(freeze, "\t"), "\n", adapters(), sparse(), "\n",
-                  digestOfFile("/proc/self/exe"));
+                  plan, "\n", digestOfFile("/proc/self/exe"));
   if (!machine.empty() && fs::exists(machine))
     absl::StrAppend(&text, "\n", digestOfFile(machine));
   return absl::StrFormat("%016x", runtime::digestOf(text.data(), text.size()));
@@ -88,8 +90,10 @@ static std::string lessToCompile(const TrainingProgram &training) {
   return "";
 }
 
-CachedProgram findOrCompile(const TrainingProgram &training,
-                            const std::string &folder, bool isQuiet) {
+/// Whether there is no room, if that is asked for.
+static CachedProgram findOrCompile(const TrainingProgram &training,
+                                   const std::string &folder, bool isQuiet,
+                                   bool *hasNoRoom) {
   const std::string stem = folder + "/" + training.digest();
   CachedProgram found{stem + ".wafer", stem + ".json"};
   // Both appear whole; the report first.
@@ -98,11 +102,32 @@ CachedProgram findOrCompile(const TrainingProgram &training,
     return found;
   fs::create_directories(folder);
   bool lacksRoom = false;
-  if (!compileTraining(training, found.program, found.report, isQuiet,
-                       &lacksRoom))
-    throw std::runtime_error("the model does not compile for training" +
+  std::string errors;
+  if (compileTraining(training, found.program, found.report, isQuiet,
+                      &lacksRoom, hasNoRoom ? &errors : nullptr))
+    return found;
+  if (!hasNoRoom || !lacksRoom)
+    throw std::runtime_error(errors +
+                             "the model does not compile for training" +
                              (lacksRoom ? lessToCompile(training) : ""));
+  *hasNoRoom = true;
   return found;
+}
+
+CachedProgram findOrCompile(const TrainingProgram &training,
+                            const std::string &folder, bool isQuiet) {
+  return findOrCompile(training, folder, isQuiet, nullptr);
+}
+
+std::optional<double> cyclesOfCall(const TrainingProgram &training,
+                                   const std::string &folder) {
+  bool hasNoRoom = false;
+  const CachedProgram compiled =
+      findOrCompile(training, folder, /*isQuiet=*/true, &hasNoRoom);
+  if (hasNoRoom)
+    return std::nullopt;
+  std::ifstream file(compiled.report);
+  return nlohmann::json::parse(file)["cycles"]["total"].get<double>();
 }
 
 } // namespace wsec::tools

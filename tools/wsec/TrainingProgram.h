@@ -3,6 +3,7 @@
 #define TOOLS_WSEC_TRAININGPROGRAM_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,7 @@ struct TrainingProgram {
   double sparsity = 0;
   std::vector<std::string> sparsityFilter; ///< globs; empty: the usual names
   std::string sparsityRule;                ///< how masks change in a run
+  std::string plan; ///< what of it is not chosen (--training-plan)
   bool allowsAbsentWeights = false;
 
   /// All of this and the compiler itself, as 16 hexadecimal digits: equal ones
@@ -50,13 +52,19 @@ private:
 /// CompileTraining.cpp.
 std::string problemOfAdapters(const std::string &lora);
 
+/// What is wrong with a value of --training-plan; empty: nothing. In
+/// CompileTraining.cpp.
+std::string problemOfPlan(const std::string &plan);
+
 /// Compiles it to `program`, and writes what the compiler reports; without
 /// `program` it is only looked at whether there is a kernel for each operator.
-/// Where it fails, whether the wafer lacks room for it.
-/// False: errors have been printed. In CompileTraining.cpp, where MLIR is.
+/// Where it fails, whether the wafer lacks room for it, and errors, which are
+/// printed otherwise.
+/// False: it has failed. In CompileTraining.cpp, where MLIR is.
 bool compileTraining(const TrainingProgram &training,
                      const std::string &program, const std::string &report,
-                     bool isQuiet, bool *lacksRoom = nullptr);
+                     bool isQuiet, bool *lacksRoom = nullptr,
+                     std::string *errors = nullptr);
 
 /// Where programs are kept that were compiled before:
 /// $XDG_CACHE_HOME/wsec/programs, or ~/.cache/wsec/programs.
@@ -70,6 +78,9 @@ struct CachedProgram {
 /// Throws std::runtime_error after errors of the compiler.
 CachedProgram findOrCompile(const TrainingProgram &training,
                             const std::string &folder, bool isQuiet);
+/// The cycles of a call that are predicted of it; nothing if it has no room.
+std::optional<double> cyclesOfCall(const TrainingProgram &training,
+                                   const std::string &folder);
 
 } // namespace wsec::tools
 

@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --split-input-file --onnx-differentiate="loss=mean-square inputs=x gradients-as-results recompute=false fuse-attention=false" --onnx-common-subexpressions | FileCheck %s
+// RUN: wse-opt %s --split-input-file --onnx-differentiate="loss=mean-square inputs=x gradients-as-results recompute=none fuse-attention=false" --onnx-common-subexpressions | FileCheck %s
 
 // Two heads of queries share one of keys: they are more rows of one matrix.
 // CHECK-LABEL: func.func @main

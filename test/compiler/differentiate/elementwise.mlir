@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --split-input-file --onnx-differentiate="loss=result inputs=a,b gradients-as-results recompute=false" --onnx-common-subexpressions | FileCheck %s
+// RUN: wse-opt %s --split-input-file --onnx-differentiate="loss=result inputs=a,b gradients-as-results recompute=none" --onnx-common-subexpressions | FileCheck %s
 
 // The derivative is written with the result where that is shorter.
 // CHECK-LABEL: func.func @main

@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --split-input-file --onnx-differentiate="loss=mean-square inputs=x gradients-as-results recompute=false" --onnx-common-subexpressions | FileCheck %s
+// RUN: wse-opt %s --split-input-file --onnx-differentiate="loss=mean-square inputs=x gradients-as-results recompute=none" --onnx-common-subexpressions | FileCheck %s
 
 // Rows of a computed table: a product with ones where they were looked up, which
 // may be counted from the end.

@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --split-input-file --onnx-differentiate="loss=mean-square inputs=x gradients-as-results recompute=false" --onnx-common-subexpressions | FileCheck %s
+// RUN: wse-opt %s --split-input-file --onnx-differentiate="loss=mean-square inputs=x gradients-as-results recompute=none" --onnx-common-subexpressions | FileCheck %s
 
 // What a slice leaves out has zeros for gradients, also between its steps.
 // CHECK-LABEL: func.func @main

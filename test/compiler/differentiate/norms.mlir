@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --split-input-file --onnx-differentiate="loss=mean-square inputs=x,s,b gradients-as-results recompute=false" --onnx-common-subexpressions | FileCheck %s
+// RUN: wse-opt %s --split-input-file --onnx-differentiate="loss=mean-square inputs=x,s,b gradients-as-results recompute=none" --onnx-common-subexpressions | FileCheck %s
 
 // The scale gets what the gradient of its result times the normalized values sums up to, the bias that gradient.
 // CHECK-LABEL: func.func @main

@@ -1,5 +1,5 @@
 // RUN: wse-opt %s --onnx-differentiate="loss=mean-square inputs=x gradients-as-results" --onnx-common-subexpressions | FileCheck %s
-// RUN: wse-opt %s --onnx-differentiate="loss=mean-square inputs=x gradients-as-results recompute=false" --onnx-common-subexpressions | FileCheck %s --check-prefix=ONCE
+// RUN: wse-opt %s --onnx-differentiate="loss=mean-square inputs=x gradients-as-results recompute=none" --onnx-common-subexpressions | FileCheck %s --check-prefix=ONCE
 
 // Two residual blocks. What the second begins with is kept as soon as it is
 // there; the first block is computed again where its gradients are made.

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/plan/TrainingPlanner.h"
+
+#include "gtest/gtest.h"
+#include <algorithm>
+
+using namespace wsec::plan;
+
+namespace {
+
+/// A model of equal layers of two pieces, and a piece in front and behind: a
+/// layer's forward pass takes 100 cycles, keeps 1000 bytes, its input 40.
+struct Model {
+  Model(int64_t layers, int64_t room) : layers(layers), room(room) {}
+  const int64_t layers, room;
+  int64_t most = 0; ///< layers that were tried at once
+
+  Trial operator()(const TrainingPlan &plan, int64_t few) {
+    Trial trial;
+    trial.pieces = 2 * layers + 2;
+    trial.layer = 2;
+    trial.layers = layers;
+    trial.attentions = plan.attention == "kernel";
+    const int64_t count = few ? std::min(few, layers) : layers;
+    most = std::max(most, count);
+    const auto depth = double(count);
+    trial.sramLimit = room;
+    trial.sramBytes = plan.logits ? 1000 + 2 * plan.logits : 6000;
+    trial.cycles = 300 * depth +
+                   (plan.logits ? 8000. / double(plan.logits) : 0) +
+                   (plan.attention == "kernel" ? 0 : 50 * depth);
+    if (plan.attention == "kernel")
+      trial.sramBytes += 2000;
+    if (plan.recompute == "none") {
+      trial.sramBytes += 1000 * count;
+    } else {
+      const int64_t pieces = 2 * count + 2 - plan.kept,
+                    segments = (pieces + plan.segment - 1) / plan.segment;
+      trial.sramBytes += 500 * plan.kept;
+      trial.cycles += 50 * double(pieces);
+      if (plan.inputs == "wafer")
+        trial.sramBytes += 20 * segments;
+      else
+        trial.cycles += 10 * double(segments);
+      if (plan.recompute == "segments")
+        trial.sramBytes += 500 * plan.segment;
+      else
+        trial.cycles += 50 * double(pieces - segments);
+    }
+    trial.fits = trial.sramBytes <= room;
+    trial.why = trial.fits ? "" : "too much";
+    return trial;
+  }
+};
+
+std::string chosen(Model &model, const char *asked = "auto") {
+  AskedPlan plan;
+  EXPECT_EQ(parse(asked, plan), "");
+  TrainingPlanner planner(plan, 100, std::ref(model));
+  EXPECT_TRUE(planner.run());
+  const Considered &first = planner.ranking().front();
+  return (first.its.fits ? "" : "does not fit: ") + first.plan.text();
+}
+
+} // namespace
+
+TEST(TrainingPlan, IsItsText) {
+  for (const char *text :
+       {"recompute=none,attention=kernel,norms=kernels,logits=all",
+        "recompute=segments,segment=3,inputs=wafer,kept=2,attention=products,"
+        "norms=kernel,logits=512"}) {
+    AskedPlan asked;
+    EXPECT_EQ(parse(text, asked), "");
+    EXPECT_EQ(asked.plan.text(), text);
+  }
+}
+
+TEST(TrainingPlan, WhatIsWrongIsSaid) {
+  AskedPlan asked;
+  EXPECT_EQ(parse("inputs=disk", asked),
+            "wants as inputs store, wafer, found 'disk'");
+  EXPECT_EQ(parse("kept=0", asked),
+            "wants as kept a number from 1 on, found '0'");
+  EXPECT_EQ(parse("logits=-1", asked),
+            "wants as logits all or a number from 1 on, found '-1'");
+  EXPECT_EQ(parse("depth=3", asked),
+            "has no 'depth'; it has recompute, segment, inputs, kept, "
+            "attention, norms and logits");
+  EXPECT_EQ(parse("recompute=none,segment=2", asked),
+            "computes nothing again with recompute=none; leave out segment");
+}
+
+TEST(TrainingPlanner, KeepsAllWhereThereIsRoom) {
+  Model model(4, 48000);
+  EXPECT_EQ(chosen(model),
+            "recompute=none,attention=kernel,norms=kernel,logits=all");
+}
+
+TEST(TrainingPlanner, KeepsAsMuchAsFits) {
+  Model model(24, 14000);
+  EXPECT_EQ(chosen(model), "recompute=pieces,segment=1,inputs=wafer,kept=8,"
+                           "attention=kernel,norms=kernel,logits=all");
+}
+
+TEST(TrainingPlanner, LayersThatAreLeftOutCount) {
+  // Few of 96 layers would fit without anything computed again.
+  Model model(96, 9100);
+  EXPECT_NE(chosen(model).find("recompute=pieces"), std::string::npos);
+  EXPECT_LE(model.most, 20);
+}
+
+TEST(TrainingPlanner, KernelsGiveWay) {
+  Model model(24, 3000);
+  const std::string plan = chosen(model);
+  EXPECT_NE(plan.find("attention=products"), std::string::npos) << plan;
+}
+
+TEST(TrainingPlanner, WhatIsAskedForIsDone) {
+  Model model(8, 48000);
+  EXPECT_EQ(
+      chosen(model, "auto,segment=3,recompute=segments,attention=products"),
+      "recompute=segments,segment=3,inputs=wafer,kept=16,"
+      "attention=products,norms=kernel,logits=all");
+}
+
+TEST(TrainingPlanner, ChoosesKernelsAloneUnlessAsked) {
+  Model model(4, 48000);
+  EXPECT_EQ(chosen(model, ""), "recompute=pieces,segment=1,inputs=store,kept=1,"
+                               "attention=kernel,norms=kernel,logits=100");
+}
+
+TEST(TrainingPlanner, TheLeastOneFailsLast) {
+  Model model(24, 100);
+  EXPECT_EQ(chosen(model),
+            "does not fit: recompute=pieces,segment=1,inputs=store,kept=1,"
+            "attention=products,norms=kernel,logits=25");
+}
