@@ -1,10 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/GradientCollector.h"
 #include "runtime/memoryx/Gradients.h"
+#include "runtime/program/Checker.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
 #include <utility>
 
 namespace wsec::runtime {
+
+/// Lets go of an output. Whole pages go back at once: those of a heap would
+/// wait until something takes them again.
+static void letGo(TensorStore &store, uint32_t output) {
+  const auto elements = store.takeOutput(output);
+  const program::Tensor &tensor = store.tensor(output);
+  const auto page = uintptr_t(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(elements.get());
+  const uintptr_t first = (begin + page - 1) / page * page;
+  const uintptr_t last =
+      (begin + elementCount(tensor) * elementBytes(tensor.type())) / page *
+      page;
+  if (elements && first < last)
+    (void)::madvise(reinterpret_cast<void *>(first), last - first,
+                    MADV_DONTNEED);
+}
 
 uint32_t GradientCollector::sourceOf(uint32_t output) const {
   const int alias = store.tensor(output).alias();
@@ -83,7 +102,7 @@ void GradientCollector::advance(Parameter &parameter,
       return;
     addGradient(store, next, parameter.sum);
     if (--source.unused == 0 && !source.isShown)
-      store.takeOutput(sourceOf(next));
+      letGo(store, sourceOf(next));
     if (++parameter.added < parameter.outputs.size())
       continue;
     take(tensor, parameter.sum);
