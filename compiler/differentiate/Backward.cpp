@@ -237,6 +237,27 @@ void Backward::addPart(Value value, Value part, int64_t start, Value gradient) {
                     shapeOf(value).back()));
 }
 
+int64_t wsec::differentiate::evenParts(int64_t extent, int64_t least) {
+  int64_t parts = least; // an eighth more is worth it
+  while (8 * parts < 9 * least && extent % parts != 0)
+    ++parts;
+  return extent % parts == 0
+             ? parts
+             : llvm::divideCeil(extent, llvm::divideCeil(extent, least));
+}
+
+int64_t Backward::partsOf(Value value) const {
+  constexpr int64_t thirdOfWafer = 8, part = 3; // times as many as logits
+  const int64_t elements = typeOf(value).getNumElements();
+  if (!leaves.contains(value) || mostLogits <= 0 ||
+      elements / thirdOfWafer <= mostLogits)
+    return 1;
+  const int64_t extent = shapeOf(value).back();
+  return evenParts(
+      extent,
+      std::min<int64_t>(extent, llvm::divideCeil(elements, part * mostLogits)));
+}
+
 void Backward::addRows(Value table, Value ids, Value rows) {
   if (leaves.contains(table))
     leave(table, rows, ids);

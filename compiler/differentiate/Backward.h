@@ -27,6 +27,10 @@ struct Recomputation {
   int64_t repeats = 0;  ///< layers that are alike, at most; 0: all
 };
 
+/// Into how many parts to cut an extent, at least `least`: some more where they
+/// are then alike, and share their code.
+int64_t evenParts(int64_t extent, int64_t least);
+
 /// Builds before the terminator of a block, in the name of the operator whose
 /// rule is at work.
 class Backward : public FoldingBuilder {
@@ -85,6 +89,9 @@ public:
   bool fusesAttention = false;
   /// And a norm.
   bool fusesNorms = false;
+  /// Parts along its last axis in which the gradient of `value` is made: more
+  /// than one where it leaves, and would take a third of the wafer.
+  int64_t partsOf(mlir::Value value) const;
   /// Logits that are there at a time, at most.
   int64_t mostLogits = std::numeric_limits<int64_t>::max();
   /// Masks of later keys of all layers: by queries, keys, the bits of what a

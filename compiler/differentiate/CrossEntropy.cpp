@@ -127,13 +127,7 @@ std::optional<Head> Head::of(onnx::CrossEntropyOp loss, int64_t mostLogits) {
       llvm::divideCeil(classes, std::max<int64_t>(1, mostLogits / rows));
   if (least <= 1)
     return std::nullopt;
-  // Tiles that are alike share their code: that is worth an eighth more.
-  int64_t tiles = least;
-  while (8 * tiles < 9 * least && classes % tiles != 0)
-    ++tiles;
-  if (classes % tiles != 0)
-    tiles = llvm::divideCeil(classes, llvm::divideCeil(classes, least));
-  return Head{loss, product, tiles};
+  return Head{loss, product, evenParts(classes, least)};
 }
 
 namespace {

@@ -9,12 +9,27 @@ using namespace wsec;
 using namespace wsec::differentiate;
 using namespace wsec::values;
 
+/// Of a weight that is large beside the wafer some columns at a time, each of
+/// which leaves before the next ones are made.
+static void addOfWeight(onnx::MatMulOp op, Value dyOfAll, Backward &n) {
+  Value weight = op.getWeight();
+  Value xByFeature = n.swapped(n.asRows(op.getX())), dy = n.asRows(dyOfAll);
+  const int64_t parts = n.partsOf(weight), columns = shapeOf(weight).back();
+  if (parts == 1)
+    return n.add(weight, n.batchMatmul(xByFeature, dy));
+  const int64_t each = llvm::divideCeil(columns, parts);
+  for (int64_t start = 0; start < columns; start += each) {
+    const int64_t size = std::min(each, columns - start);
+    n.addPart(weight, n.sliceLast(weight, start, size), start,
+              n.batchMatmul(xByFeature, n.sliceLast(dy, start, size)));
+  }
+}
+
 static void matmul(onnx::MatMulOp op, Value dy, Backward &n) {
   if (n.wants(op.getX()))
     n.add(op.getX(), n.matmul(dy, n.swapped(op.getWeight()), nullptr));
   if (n.wants(op.getWeight()))
-    n.add(op.getWeight(),
-          n.batchMatmul(n.swapped(n.asRows(op.getX())), n.asRows(dy)));
+    addOfWeight(op, dy, n);
   if (op.getBias())
     n.add(op.getBias(), dy);
 }

@@ -293,9 +293,11 @@ void relayRow(RoutineBuilder &b, const Tile &in, Affine onward) {
     return;
   Affine incoming =
       b.parityColor(StreamPattern::RowEast, s.logicalNot(s.mod(s.px(), 2)));
+  // Of fewer features than columns the first columns have none.
+  const bool allHave = in.layout.features.total() >= b.width();
   b.start(RowThread, Opcode::Mov, {s.mul(in.firstFeature, in.channels)},
           Operand::fabric(onward), {Operand::fabric(incoming)},
-          s.less(0, s.px()));
+          s.less(0, allHave ? s.px() : in.firstFeature));
 }
 
 /// The last column: the words of the row, then those of the rows south that

@@ -452,6 +452,8 @@ SessionRun Session::runCall(const Call &given, EngineOptions options,
   const std::set<uint32_t> outputs = memory.outputs();
   Earlier earlier(*this, outputs);
   store.clearOutputs(outputs);
+  if (takeGradient)
+    memory.collectGradients(takeGradient);
   if (progress)
     progress->total = memory.wordsIn();
   StateChange change(state);
@@ -476,8 +478,11 @@ SessionRun Session::runCall(const Call &given, EngineOptions options,
       readOff[name] = readValue(call, read, uint32_t(index));
   change.letBe();
   earlier.letGo();
-  known.insert(outputs.begin(), outputs.end());
   lastOutputs = outputs;
+  std::erase_if(lastOutputs, [&](uint32_t output) { // let go
+    return store.tensor(output).alias() < 0 && !store.outputElements(output);
+  });
+  known.insert(lastOutputs.begin(), lastOutputs.end());
   run.experts = loadsOf(1, 1);
   noteLengths(call);
   lastEntry = call.entryIndex();

@@ -5,6 +5,7 @@
 #include "runtime/host/EngineChoice.h"
 #include "runtime/host/HostTensor.h"
 #include "runtime/host/Status.h"
+#include "runtime/memoryx/GradientCollector.h"
 #include "runtime/memoryx/Gradients.h"
 #include "runtime/strips/StripsEngine.h"
 
@@ -14,6 +15,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace wsec::runtime {
@@ -103,6 +105,10 @@ public:
   absl::Status bindParameters(ParameterSource &source);
   /// What the last call adds to the gradients of parameters.
   absl::StatusOr<Gradients> gradients() const;
+
+  /// Shows `take` each gradient of the calls to come as soon as it is there,
+  /// and lets go of it: MemoryX::collectGradients.
+  void collectGradients(TakeGradient take) { takeGradient = std::move(take); }
 
   /// A call of an entry with its arguments; without a name of the only one, or
   /// of "main". A length is that of the inputs. BadCall when there is no such
@@ -206,6 +212,7 @@ private:
 
   std::shared_ptr<const LoadedProgram> loaded;
   TensorStore store;
+  TakeGradient takeGradient;                 ///< if somebody does
   std::set<std::string> kept;                ///< values
   std::map<std::string, HostTensor> readOff; ///< by the last calls
   std::unique_ptr<StripsEngine> strips;      ///< of the last run

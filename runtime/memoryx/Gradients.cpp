@@ -9,8 +9,9 @@
 
 namespace wsec::runtime {
 
-static const program::Tensor &parameterOf(const program::Program &program,
-                                          std::string_view name) {
+const program::Tensor &parameterOf(const program::Program &program,
+                                   const program::Gradient &gradient) {
+  const std::string_view name = gradient.parameter()->string_view();
   for (const program::Tensor *tensor : *program.tensors())
     if (tensor->parameter() && tensor->parameter()->string_view() == name)
       return *tensor;
@@ -80,24 +81,24 @@ static void addRows(const TensorStore &store, const program::Tensor &tensor,
   }
 }
 
+void addGradient(const TensorStore &store, uint32_t output,
+                 std::vector<float> &sum) {
+  const program::Tensor &tensor = store.tensor(output);
+  const program::Gradient &gradient = *tensor.gradient();
+  const program::Tensor &parameter = parameterOf(store.program(), gradient);
+  sum.resize(elementCount(parameter));
+  if (gradient.rows() >= 0)
+    addRows(store, tensor, parameter, valuesOf(store, output), sum);
+  else
+    addView(tensor, gradient, valuesOf(store, output), sum);
+}
+
 Gradients gradientsOf(const TensorStore &store,
                       const std::set<uint32_t> &written) {
   Gradients gradients;
-  for (uint32_t output : written) {
-    const program::Tensor &tensor = store.tensor(output);
-    if (!tensor.gradient())
-      continue;
-    const program::Gradient &gradient = *tensor.gradient();
-    const program::Tensor &parameter =
-        parameterOf(store.program(), gradient.parameter()->string_view());
-    auto [its, isNew] = gradients.try_emplace(gradient.parameter()->str());
-    if (isNew)
-      its->second.resize(elementCount(parameter));
-    if (gradient.rows() >= 0)
-      addRows(store, tensor, parameter, valuesOf(store, output), its->second);
-    else
-      addView(tensor, gradient, valuesOf(store, output), its->second);
-  }
+  for (uint32_t output : written)
+    if (const program::Gradient *its = store.tensor(output).gradient())
+      addGradient(store, output, gradients[its->parameter()->str()]);
   return gradients;
 }
 

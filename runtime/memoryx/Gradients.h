@@ -14,9 +14,16 @@ namespace wsec::runtime {
 /// The gradients of parameters, by name.
 using Gradients = std::map<std::string, std::vector<float>>;
 
+/// The parameter that an output is a gradient of. Throws BadProgram.
+const program::Tensor &parameterOf(const program::Program &program,
+                                   const program::Gradient &gradient);
+/// Adds what output `output`, which is a gradient, has of it to all of it.
+/// Throws BadTensor for a row that the parameter does not have.
+void addGradient(const TensorStore &store, uint32_t output,
+                 std::vector<float> &sum);
+
 /// What a call has made of gradients, which wrote these outputs: each added up
-/// in the order of the program's tensors, an output in row-major order. Throws
-/// BadTensor for a row that the parameter does not have.
+/// in the order of the program's tensors, an output in row-major order.
 Gradients gradientsOf(const TensorStore &store,
                       const std::set<uint32_t> &written);
 

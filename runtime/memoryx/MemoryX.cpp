@@ -102,6 +102,8 @@ void MemoryX::restart() {
 bool MemoryX::rewind() {
   restart();
   tensors.clearOutputs(outputs());
+  if (gradients)
+    gradients->restart();
   return true;
 }
 
@@ -132,7 +134,32 @@ WordView MemoryX::next(uint32_t stream, uint32_t channel, size_t maxWords) {
 }
 
 void MemoryX::store(uint32_t stream, uint32_t channel, const WordView &words) {
-  outChannel(stream, channel).store(words);
+  OutChannel &its = outChannel(stream, channel);
+  const uint64_t before = its.stored();
+  its.store(words);
+  if (!gradients || its.words() == 0)
+    return;
+  if (const uint64_t launches =
+          its.stored() / its.words() - before / its.words())
+    for (const auto &[tensor, share] : its.shares())
+      if (!share.accumulates)
+        gradients->arrived(tensor, launches * share.elements);
+}
+
+void MemoryX::collectGradients(TakeGradient take) {
+  std::map<uint32_t, uint64_t> expected;
+  for (uint32_t output : outputs())
+    expected[output];
+  for (auto [stream, launches] : launched())
+    for (auto &channel : streams[stream].out) {
+      channel->words();
+      // What adds to sums of its own is there at the end.
+      for (const auto &[tensor, share] : channel->shares())
+        expected[tensor] +=
+            launches * share.elements + (share.accumulates ? 1 : 0);
+    }
+  gradients =
+      std::make_unique<GradientCollector>(tensors, expected, std::move(take));
 }
 
 void MemoryX::countDelivered(uint32_t stream, uint32_t channel,
@@ -244,6 +271,8 @@ void MemoryX::finish() {
   }
   checkWritten(written);
   addSums();
+  if (gradients)
+    gradients->finish();
 }
 
 } // namespace wsec::runtime

@@ -3,6 +3,7 @@
 #define RUNTIME_MEMORYX_MEMORYX_H
 
 #include "runtime/engine/HostPort.h"
+#include "runtime/memoryx/GradientCollector.h"
 #include "runtime/memoryx/TensorStore.h"
 #include "runtime/program/Call.h"
 
@@ -34,6 +35,10 @@ public:
   /// For another run of the call, behind one that has taken and given all its
   /// words. Inputs may have been bound anew, and parameters.
   void restart();
+
+  /// Shows `take` each gradient of the runs to come when it is there; it has no
+  /// elements then.
+  void collectGradients(TakeGradient take);
 
   /// Outputs are zeros again, too.
   bool rewind() override;
@@ -80,6 +85,7 @@ private:
   const program::Program &program;
   TensorStore &tensors;
   std::vector<Stream> streams;
+  std::unique_ptr<GradientCollector> gradients; ///< if somebody takes them
 };
 
 } // namespace wsec::runtime

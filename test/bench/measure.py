@@ -115,6 +115,43 @@ class OnnxRuntime:
         return self.runs * shortest
 
 
+class Training:
+    """Steps of AdamW of a GPT-2: on the emulator, and by PyTorch on as many threads."""
+
+    def __init__(self, bench, shape, mesh, tokens):
+        self.bench, self.mesh, self.tokens = bench, mesh, tokens
+        self.shape = {"preset": "gpt2-s", **shape}
+        self.file = bench.folder / f"training-{len(bench.programs)}.yaml"
+        self.file.write_text(f"model: {json.dumps(self.shape)}\n", encoding="utf-8")
+
+    def seconds(self):
+        """Of the shortest step but the first, which is recorded for the others."""
+        text, log = self.file.with_suffix(".npy"), self.file.with_suffix(".jsonl")
+        np.save(text, np.arange(4 * self.tokens + 1) % 97)
+        timed(["wsec", "train", self.file, f"--tokens={text}", f"--sequence={self.tokens}", "--batch=1", "--steps=3",
+               f"--mesh={self.mesh}", f"--threads={self.bench.threads}", f"--log={log}", "--quiet"])
+        return min(1 / json.loads(line)["samples_per_second"] for line in log.read_text().splitlines()[1:])
+
+    def pytorch(self):
+        import torch
+        import transformers
+
+        torch.set_num_threads(self.bench.threads)
+        sizes = {"layers": "n_layer", "width": "n_embd", "heads": "n_head", "vocabulary": "vocab_size"}
+        model = transformers.GPT2LMHeadModel(transformers.GPT2Config(
+            resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, **{sizes[key]: size for key, size in self.shape.items() if key in sizes}))
+        optimizer = torch.optim.AdamW(model.parameters())
+        ids = torch.arange(self.tokens).unsqueeze(0) % 97
+        shortest = np.inf
+        for _ in range(4):
+            start = time.perf_counter()
+            optimizer.zero_grad()
+            model(input_ids=ids, labels=ids).loss.backward()
+            optimizer.step()
+            shortest = min(shortest, time.perf_counter() - start)
+        return shortest
+
+
 class BareLoop:
     """BareProducts.cpp: what one core reaches without an emulator around it."""
 

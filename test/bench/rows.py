@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import small_models
-from measure import BareLoop, Model, OnnxRuntime, Program
+from measure import BareLoop, Model, OnnxRuntime, Program, Training
 
 TORCH = "tools/setup.sh --torch && .venv/bin/python test/e2e/models/make_torch_models.py"
 SMOLLM2 = "tools/setup.sh --smollm2 && .venv/bin/python test/e2e/models/make_smollm2.py"
@@ -68,6 +68,11 @@ def memory(name, what, maker, mesh, most=None):
 def wafer(bench):
     model = Model(bench, "gpt2-layer")
     return bench.program(model, "750x994").process, bench.onnxruntime(model).seconds
+
+
+def training(bench):
+    step = Training(bench, {}, "32x32", 128)
+    return step.seconds, step.pytorch
 
 
 def resident(bench):
@@ -148,6 +153,7 @@ ROWS = [
     *model_rows("gpt2", "GPT-2 124M, 128 tokens", TORCH, cold=4, repeated=1.5),
     *flag_rows("gpt2-f16", "the same in f16", "gpt2", ("--precision=f16",), "f32", TORCH),
     memory("gpt2", "GPT-2 124M", TORCH, "32x32"),
+    Row("gpt2-training", "a step of AdamW of GPT-2 124M, 1 x 128 tokens, 32x32 PEs", "PyTorch's", training, 12, rounds=1),
     *model_rows("smollm2-step", "SmolLM2-135M, a token behind 63", SMOLLM2, cold=20, repeated=6),
     *model_rows("smollm2-prefill", "SmolLM2-135M, 128 tokens", SMOLLM2, cold=5, repeated=2),
     memory("smollm2-step", "SmolLM2-135M", SMOLLM2, "32x32"),

@@ -101,6 +101,13 @@ ABSL_FLAG(Words, output, {},
           "NAME=FILE  write an output to .npy, or a value inside of the model, "
           "from the PEs that hold it");
 ABSL_FLAG(std::string, outputs, "", "FILE.npz  write all outputs");
+ABSL_FLAG(std::string, gradients, "",
+          "DIR  of a program that wsec --loss makes: see each parameter's "
+          "gradient once all of it has left the wafer, and let it go: "
+          "DIR/gradients.jsonl has its sum, norm and largest value");
+ABSL_FLAG(Words, gradient, {},
+          "GLOB  with --gradients: of these parameters write DIR/NAME.npy, "
+          "too; may be repeated");
 ABSL_FLAG(Words, compare, {},
           "NAME=FILE  compare an output with a reference, .npy or .pb");
 ABSL_FLAG(std::string, test_data, "",
@@ -205,8 +212,8 @@ comparison failed; 2 wrong usage.
 
 const std::vector<tools::FlagGroup> flagGroups = {
     {"tensors, bound by name",
-     {"input", "inputs", "output", "outputs", "compare", "test-data", "atol",
-      "rtol"}},
+     {"input", "inputs", "output", "outputs", "gradients", "gradient",
+      "compare", "test-data", "atol", "rtol"}},
     {"the call", {"entry", "argument", "load-state", "save-state"}},
     {"text, token by token",
      {"generate", "max-new-tokens", "end-id", "temperature", "top-k", "top-p",
@@ -276,6 +283,17 @@ static void checkSamples(const Flags &flags) {
   if (flags.samples && (flags.systems || flags.repeat > 1))
     throw UsageError("--samples sends samples through one wafer, once; leave "
                      "out --num-systems, mpirun and --repeat");
+}
+
+static void checkGradients(const Flags &flags) {
+  if (flags.gradients.empty() && !flags.writtenGradients.empty())
+    throw UsageError("--gradient goes with --gradients=DIR");
+  if (!flags.gradients.empty() &&
+      (flags.systems || flags.samples || flags.repeat > 1 || flags.generate ||
+       !flags.until.empty() || !flags.breaks.empty()))
+    throw UsageError("--gradients is of one whole call on one wafer; leave out "
+                     "--num-systems, mpirun, --samples, --repeat, --generate, "
+                     "--until and --break");
 }
 
 /// Takes the file out of those of that name, if it is there.
@@ -353,6 +371,8 @@ Flags givenFlags(const std::vector<std::string> &words) {
   flags.references = namedFiles("--compare", absl::GetFlag(FLAGS_compare));
   flags.inputArchives = absl::GetFlag(FLAGS_inputs).values;
   flags.outputArchive = absl::GetFlag(FLAGS_outputs);
+  flags.gradients = absl::GetFlag(FLAGS_gradients);
+  flags.writtenGradients = absl::GetFlag(FLAGS_gradient).values;
   flags.testData = absl::GetFlag(FLAGS_test_data);
   flags.entry = absl::GetFlag(FLAGS_entry);
   flags.arguments = namedValues(absl::GetFlag(FLAGS_argument));
@@ -392,6 +412,7 @@ Flags givenFlags(const std::vector<std::string> &words) {
   checkLooking(flags);
   checkSamples(flags);
   readGeneration(flags);
+  checkGradients(flags);
   return flags;
 }
 

@@ -28,6 +28,8 @@ struct Flags {
   std::string entry, loadState, saveState;
   runtime::NamedValues arguments;
   std::string report, parameters;
+  std::string gradients;                     ///< a folder
+  std::vector<std::string> writtenGradients; ///< globs
   std::string trace, metric, until;
   std::vector<std::string> counters, breaks, peeks, weightFolders;
   runtime::Tolerance tolerance;

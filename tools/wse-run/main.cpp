@@ -13,6 +13,7 @@
 #include "runtime/program/NearestNames.h"
 #include "runtime/swarmx/PassLink.h"
 #include "tools/wse-run/Flags.h"
+#include "tools/wse-run/GradientFiles.h"
 #include "tools/wse-run/Heap.h"
 #include "tools/wse-run/Looking.h"
 #include "tools/wse-run/Parameters.h"
@@ -22,6 +23,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <set>
 #include <thread>
 #include <type_traits>
@@ -469,12 +471,22 @@ static int runProgram(const Flags &flags) {
     require(
         session.call(load->name()->str(), {}, options, nullptr, flags.engine));
   }
+  std::optional<GradientFiles> gradients;
+  if (!flags.gradients.empty()) {
+    gradients.emplace(flags.gradients, flags.writtenGradients, session);
+    session.collectGradients([&](const program::Tensor &parameter,
+                                 const std::vector<float> &gradient) {
+      gradients->take(parameter, gradient);
+    });
+  }
   const std::vector<SessionRun> runs =
       runLooking(call, flags, [&](Observer *observer) {
         return runSession(session, call, flags, observer);
       });
   if (runs.back().result.stopped)
     return 0;
+  if (gradients)
+    gradients->finish();
   return writeResults(session, makeReport(call, runs), references, flags);
 }
 
