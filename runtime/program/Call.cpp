@@ -103,15 +103,37 @@ std::string describeEntry(const program::Entry &entry) {
          (text.empty() ? "" : "(" + text + ")");
 }
 
-const program::Entry *loadingEntry(const program::Program &program,
-                                   uint32_t index) {
-  if (program.entries()->Get(index)->name()->string_view() != mainEntry)
-    return nullptr;
+const program::Entry *loadEntry(const program::Program &program) {
   for (const program::Entry *entry : *program.entries())
     if (entry->name()->string_view() == "load" &&
         (!entry->arguments() || entry->arguments()->size() == 0))
       return entry;
   return nullptr;
+}
+
+/// Whether an entry gets nothing from callers: words of weights alone.
+static bool readsNoInputs(const program::Program &program,
+                          const program::Entry &entry) {
+  for (const program::Launch *launch : *entry.launches())
+    for (uint32_t s = 0; launch->streams() && s < launch->streams()->size();
+         ++s)
+      for (const program::Segment *segment :
+           *program.streams()->Get(launch->streams()->Get(s))->segments())
+        if (program.tensors()->Get(segment->tensor())->role() ==
+            program::TensorRole::Input)
+          return false;
+  return !entry.copies() || entry.copies()->size() == 0;
+}
+
+const program::Entry *loadingEntry(const program::Program &program,
+                                   uint32_t index) {
+  const program::Entry *load = loadEntry(program);
+  const program::Entry *its = program.entries()->Get(index);
+  return load && its != load &&
+                 (its->name()->string_view() == mainEntry ||
+                  readsNoInputs(program, *load))
+             ? load
+             : nullptr;
 }
 
 uint32_t findEntry(const program::Program &program, const std::string &name) {
