@@ -111,18 +111,16 @@ const program::Entry *loadEntry(const program::Program &program) {
   return nullptr;
 }
 
-/// Whether an entry gets nothing from callers: words of weights alone.
-static bool readsNoInputs(const program::Program &program,
-                          const program::Entry &entry) {
+/// Whether all that an entry does is to bring weights that stay, as compiled
+/// ones do; a person's may prepare what others go on with.
+static bool onlyFills(const program::Program &program,
+                      const program::Entry &entry) {
   for (const program::Launch *launch : *entry.launches())
-    for (uint32_t s = 0; launch->streams() && s < launch->streams()->size();
-         ++s)
-      for (const program::Segment *segment :
-           *program.streams()->Get(launch->streams()->Get(s))->segments())
-        if (program.tensors()->Get(segment->tensor())->role() ==
-            program::TensorRole::Input)
-          return false;
-  return !entry.copies() || entry.copies()->size() == 0;
+    if (!program.kernels() || launch->kernel() >= program.kernels()->size() ||
+        program.kernels()->Get(launch->kernel())->kind()->string_view() !=
+            "fill")
+      return false;
+  return true;
 }
 
 const program::Entry *loadingEntry(const program::Program &program,
@@ -131,7 +129,7 @@ const program::Entry *loadingEntry(const program::Program &program,
   const program::Entry *its = program.entries()->Get(index);
   return load && its != load &&
                  (its->name()->string_view() == mainEntry ||
-                  readsNoInputs(program, *load))
+                  onlyFills(program, *load))
              ? load
              : nullptr;
 }

@@ -93,8 +93,8 @@ uint32_t findEntry(const program::Program &program, const std::string &name);
 /// The entry "load", if it has no arguments. Null: there is none.
 const program::Entry *loadEntry(const program::Program &program);
 /// What fills the weights that stay on the wafer before the entry at `index` is
-/// called, unless a state is restored: the entry "load", of "main" whatever it
-/// reads, of others if callers give it nothing. Null: nothing.
+/// called, unless a state is restored: the entry "load", before "main" whatever
+/// it does, before others if it does nothing else. Null: nothing.
 const program::Entry *loadingEntry(const program::Program &program,
                                    uint32_t index);
 
