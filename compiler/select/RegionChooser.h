@@ -37,7 +37,7 @@ struct RegionChoice {
   mlir::ArrayAttr candidates;
 };
 
-/// The first of estimates, of which there is one.
+/// What is chosen of estimates: the first, of which there is one.
 RegionChoice choiceOf(mlir::MLIRContext *context,
                       std::vector<ShapeEstimate> estimates);
 
@@ -77,7 +77,7 @@ public:
 
   /// The estimates of the kernels on one shape, in their order.
   std::vector<KernelEstimate> on(RegionShape shape);
-  /// The same of kernels that were selected for that shape.
+  /// Estimates of kernels that were selected for that shape, in their order.
   std::vector<KernelEstimate> asTyped(RegionShape shape);
 
 private:
