@@ -86,7 +86,7 @@ void wsec::addWhatPassesSay(ModuleOp module, bool allowF64AsF32,
 }
 
 void wsec::noteResidency(Report &report, int64_t samples) {
-  if (report.regions.size() == 1)
+  if (report.regions.size() == 1 && !report.hasCalls)
     report.notes.push_back(
         samples ? "one stage: no cut of the model, if there is any, is "
                   "predicted to have all of --samples=" +
@@ -97,6 +97,10 @@ void wsec::noteResidency(Report &report, int64_t samples) {
   if (report.streamedBytes > 0)
     report.notes.push_back(
         std::to_string(report.streamedBytes) +
-        " bytes of weights stream in every run: their stage has no SRAM for "
-        "them, or their kernel cannot keep them; a larger --mesh may");
+        (report.hasCalls
+             ? " bytes of weights stream in a call: their kernel cannot keep "
+               "them"
+             : " bytes of weights stream in every run: their stage has no SRAM "
+               "for them, or their kernel cannot keep them; a larger --mesh "
+               "may"));
 }

@@ -69,23 +69,39 @@ intermediatesOf(const program::Program &program, const program::Launch &launch,
   return tensors;
 }
 
+/// The entry that loads weights of a program that has others to be called, and
+/// no main; null: there is none.
+static const program::Entry *loadOfCalls(const program::Program &program) {
+  const program::Entry *load = nullptr;
+  for (uint32_t entry = 0; entry < program.entries()->size(); ++entry) {
+    if (program.entries()->Get(entry)->name()->str() == "main")
+      return nullptr;
+    if (const program::Entry *its = runtime::loadingEntry(program, entry))
+      load = its;
+  }
+  return load;
+}
+
 static void readLaunches(const program::Program &program, Report &report) {
   const auto classes = classesOfRoutines(program);
+  const program::Entry *load = loadOfCalls(program);
+  report.hasCalls = load != nullptr;
   // Of several entries, one call each. A kernel begins once its PEs are
   // free and what it reads is stored.
   for (const program::Entry *entry : *program.entries()) {
+    std::vector<KernelReport> kernels;
     std::vector<double> free(program.classes()->size(), 0);
     std::vector<double> stored(sizeOf(program.tensors()), 0);
     for (const program::Launch *launch : *entry->launches())
       if (launch->kernel() < sizeOf(program.kernels())) {
-        report.kernels.push_back(
+        KernelReport &its = kernels.emplace_back(
             readKernel(*program.kernels()->Get(launch->kernel())));
-        report.kernels.back().sparse = runtime::sparseWeights(program, *launch);
+        its.sparse = runtime::sparseWeights(program, *launch);
         const auto read =
             intermediatesOf(program, *launch, program::Direction::In);
         const auto written =
             intermediatesOf(program, *launch, program::Direction::Out);
-        report.kernels.back().throughStore = !read.empty() || !written.empty();
+        its.throughStore = !read.empty() || !written.empty();
         auto parts = classes.find(launch->routine());
         if (parts == classes.end())
           continue;
@@ -94,13 +110,16 @@ static void readLaunches(const program::Program &program, Report &report) {
           end = std::max(end, free[part]);
         for (uint32_t tensor : read)
           end = std::max(end, stored[tensor]);
-        end += report.kernels.back().cycles;
+        end += its.cycles;
         for (unsigned part : parts->second)
           free[part] = end;
         for (uint32_t tensor : written)
           stored[tensor] = std::max(stored[tensor], end);
       }
-    report.cycles += *llvm::max_element(free);
+    (entry == load ? report.loadCycles : report.cycles) +=
+        *llvm::max_element(free);
+    if (entry != load)
+      llvm::append_range(report.kernels, kernels);
   }
 }
 
@@ -147,6 +166,16 @@ static void readMemory(const program::Program &program, Report &report) {
   report.sramOwner = llvm::json::fixUTF8(peak.owner);
   report.precision = runtime::precisionOf(program);
   report.streamedBytes = report.precision.streamedBytes;
+  if (const program::Entry *load = loadOfCalls(program)) {
+    report.streamedBytes = 0;
+    for (uint32_t entry = 0; entry < program.entries()->size(); ++entry) {
+      const uint64_t bytes = runtime::streamedWeightBytes(program, entry);
+      uint64_t &most = program.entries()->Get(entry) == load
+                           ? report.loadedBytes
+                           : report.streamedBytes;
+      most = std::max(most, bytes);
+    }
+  }
   for (uint32_t entry = 0; entry < program.entries()->size(); ++entry)
     if (program.entries()->Get(entry)->name()->str() == "main") {
       report.streamedBytes = runtime::streamedWeightBytes(program, entry);

@@ -287,7 +287,10 @@ void Report::print(llvm::raw_ostream &os) const {
   if (cycles > 0)
     os << llvm::format("%.0f", cycles) << " cycles, "
        << readableSeconds(seconds())
-       << (loadCycles > 0 ? ", weights loaded and one sample\n" : "\n");
+       << (hasCalls ? "; weights, once, " +
+                          std::to_string(std::llround(loadCycles)) + "\n"
+           : loadCycles > 0 ? ", weights loaded and one sample\n"
+                            : "\n");
   else
     os << "nothing: hand-written code has no cost model, a run counts\n";
   printStages(*this, os);

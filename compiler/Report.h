@@ -57,6 +57,9 @@ struct Report {
   double clockGhz = 0;
   runtime::Precision precision;
   double cycles = 0; // predicted, all launches
+  /// Whether it has entries for callers, no main, and weights are loaded before
+  /// the first call: `cycles` and `kernels` are those of the calls.
+  bool hasCalls = false;
   uint64_t pesUsed = 0, pesAvailable = 0;
   uint64_t sramPeakBytes = 0, sramLimitBytes = 0;
   uint64_t codeBytes = 0; ///< of the PE with most of it

@@ -92,14 +92,16 @@ static bool roomForCode(const Situation &at, Step &to) {
 
 static bool roomForGaps(const Situation &at, Step &to) {
   to.plan.code = std::max(at.now.code, leastCode) + codeStep;
-  return at.noSram && at.now.keepWeights && at.regions > 1 &&
-         at.now.code < mostCode && at.isFree;
+  return at.noSram && at.now.keepWeights &&
+         (at.regions > 1 || at.outcome.hasEntries) && at.now.code < mostCode &&
+         at.isFree;
 }
 
+/// But not those of a program with states, which asks for them in each call.
 static bool weightsStream(const Situation &at, Step &to) {
   to.note = "weights do not stay on the wafer";
   to.plan.keepWeights = false;
-  return at.noSram && at.now.keepWeights;
+  return at.noSram && at.now.keepWeights && !at.outcome.hasEntries;
 }
 
 /// So many regions as these, with as many in a row, or with as little SRAM, are

@@ -32,7 +32,8 @@ struct Outcome {
   int64_t kernels = 0;
   int64_t usableBytes = 0; ///< of a PE
   bool hasKeepOuts = false;
-  /// Whether it has entries, whose kernels run on one region.
+  /// Whether it has entries, beside what loads weights: all kernels run on one
+  /// region.
   bool hasEntries = false;
 
   bool lacks(Lack of) const;

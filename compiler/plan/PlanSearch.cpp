@@ -41,7 +41,10 @@ static void describe(ModuleOp module, Outcome &outcome) {
     outcome.kernels = int64_t(program.kernels().size());
     outcome.usableBytes = program.targetMachine().usableBytes();
     outcome.hasKeepOuts = !program.bodyBlock().getOps<wse::KeepOutOp>().empty();
-    outcome.hasEntries = !program.getOps<wse::EntryOp>().empty();
+    outcome.hasEntries =
+        llvm::any_of(program.getOps<wse::EntryOp>(), [](wse::EntryOp its) {
+          return its.getSymName() != "load";
+        });
   }
 }
 

@@ -56,6 +56,8 @@ public:
                 ScratchLimits limits = {});
   std::vector<ShapeEstimate> estimateAll(size_t widthsAtAllHeights, int bands);
   std::vector<KernelEstimate> estimateEach(RegionShape shape);
+  /// The same of values as they are, which were selected for that shape.
+  std::vector<KernelEstimate> estimateAsTyped(RegionShape shape);
   /// `shape` with heads as they cost least.
   RegionShape chooseHeads(RegionShape shape);
   void retype(RegionShape shape) { types.retype(shape); }
@@ -67,6 +69,8 @@ private:
   KernelEstimate estimate(wse::KernelOp kernel, const Machine &region) const;
   int64_t bytesOf(Value value, const Machine &region) const;
   Candidate estimate(RegionShape shape);
+  /// Each kernel, on the shape at hand.
+  std::vector<KernelEstimate> estimated() const;
   void tryShape(int64_t columns, int64_t rows);
   std::vector<int64_t> widths() const;
   std::vector<int64_t> heights() const;
@@ -214,6 +218,7 @@ KernelEstimate RegionChooser::estimate(wse::KernelOp kernel,
   estimate.working = offer.scratchBytes;
   const HeldAmount held = heldAmount(kernel, offer.variant, region);
   estimate.held = held.bytes ? held.bytes + codeOfHolder : 0;
+  estimate.weights = held.bytes;
   estimate.loaded = held.elements;
   return estimate;
 }
@@ -303,6 +308,17 @@ std::vector<KernelEstimate> RegionChooser::estimateEach(RegionShape shape) {
   if (!types.headSize() || heads.spreadHeads)
     estimate(heads);
   retype({mesh.width, mesh.height});
+  return estimated();
+}
+
+std::vector<KernelEstimate> RegionChooser::estimateAsTyped(RegionShape shape) {
+  Candidate candidate;
+  estimateCycles(shape, candidate);
+  bytes = working(shape.machineOn(mesh));
+  return estimated();
+}
+
+std::vector<KernelEstimate> RegionChooser::estimated() const {
   std::vector<KernelEstimate> each;
   for (auto [kernelClass, its] : llvm::zip_equal(classOf, bytes)) {
     each.push_back(estimates[kernelClass]);
@@ -429,18 +445,10 @@ static SmallVector<wse::KernelOp> kernelsOf(wse::ProgramOp program) {
   return llvm::to_vector(program.bodyBlock().getOps<wse::KernelOp>());
 }
 
-RegionChoice select::chooseRegion(wse::ProgramOp program, PlanningCache &cache,
-                                  int64_t code) {
-  Builder builder(program.getContext());
-  SmallVector<wse::KernelOp> kernels = kernelsOf(program);
-  if (kernels.empty())
-    return {{program.meshWidth(), program.meshHeight()},
-            0,
-            {},
-            builder.getArrayAttr({})};
+RegionChoice select::choiceOf(MLIRContext *context,
+                              std::vector<ShapeEstimate> estimates) {
+  Builder builder(context);
   SmallVector<Attribute> list;
-  std::vector<ShapeEstimate> estimates =
-      estimateShapes(program.targetMachine(), kernels, cache, code);
   for (const ShapeEstimate &estimate : estimates)
     list.push_back(builder.getDictionaryAttr(
         {builder.getNamedAttr(
@@ -449,8 +457,20 @@ RegionChoice select::chooseRegion(wse::ProgramOp program, PlanningCache &cache,
          builder.getNamedAttr("cycles",
                               builder.getF64FloatAttr(estimate.cycles)),
          builder.getNamedAttr("fits", builder.getBoolAttr(estimate.fits))}));
-  return {estimates.front().shape, estimates.front().cycles, estimates,
-          builder.getArrayAttr(list)};
+  return {estimates.front().shape, estimates.front().cycles,
+          std::move(estimates), builder.getArrayAttr(list)};
+}
+
+RegionChoice select::chooseRegion(wse::ProgramOp program, PlanningCache &cache,
+                                  int64_t code) {
+  SmallVector<wse::KernelOp> kernels = kernelsOf(program);
+  if (kernels.empty())
+    return {{program.meshWidth(), program.meshHeight()},
+            0,
+            {},
+            ArrayAttr::get(program.getContext(), {})};
+  return choiceOf(program.getContext(), estimateShapes(program.targetMachine(),
+                                                       kernels, cache, code));
 }
 
 std::vector<ShapeEstimate>
@@ -485,6 +505,10 @@ KernelEstimator::~KernelEstimator() = default;
 
 std::vector<KernelEstimate> KernelEstimator::on(RegionShape shape) {
   return chooser->estimateEach(shape);
+}
+
+std::vector<KernelEstimate> KernelEstimator::asTyped(RegionShape shape) {
+  return chooser->estimateAsTyped(shape);
 }
 
 void select::retype(ArrayRef<wse::KernelOp> kernels, RegionShape shape) {

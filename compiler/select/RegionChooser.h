@@ -37,6 +37,10 @@ struct RegionChoice {
   mlir::ArrayAttr candidates;
 };
 
+/// What is chosen of estimates: the first, of which there is one.
+RegionChoice choiceOf(mlir::MLIRContext *context,
+                      std::vector<ShapeEstimate> estimates);
+
 /// The shape with the fewest predicted cycles, then the fewest PEs, among those
 /// whose SRAM holds the tensors. `program` has all kernels on the whole mesh;
 /// other shapes are told from it, without selecting anew.
@@ -73,6 +77,8 @@ public:
 
   /// The estimates of the kernels on one shape, in their order.
   std::vector<KernelEstimate> on(RegionShape shape);
+  /// Estimates of kernels that were selected for that shape, in their order.
+  std::vector<KernelEstimate> asTyped(RegionShape shape);
 
 private:
   std::unique_ptr<RegionChooser> chooser;

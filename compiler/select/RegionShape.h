@@ -34,6 +34,7 @@ struct KernelEstimate {
   double stream = 0;   ///< of the busiest channel, in cycles
   int64_t working = 0; ///< bytes of a PE: tensors that live meanwhile, scratch
   int64_t held = 0;    ///< bytes of a PE for weights that stay, and their code
+  int64_t weights = 0; ///< bytes of those weights alone
   int64_t loaded = 0;  ///< elements of those, for all PEs
 };
 

@@ -4,6 +4,7 @@
 // least.
 
 #include "compiler/PlacementFile.h"
+#include "compiler/select/CallRegion.h"
 #include "compiler/select/Explain.h"
 #include "compiler/select/HeldWeights.h"
 #include "compiler/select/KernelChoice.h"
@@ -295,6 +296,17 @@ struct SelectKernelsPass
                         "placement has ")
           << count;
       return signalPassFailure();
+    }
+    if (hasEntries && count == 0 && within.keepWeights) {
+      const RegionChoice choice = chooseCallRegion(
+          &getContext(), *target, cache, codeOfStage(),
+          [&](RegionShape its) { return select(module, *target, its); });
+      module->setAttr(wse::candidatesAttrName, choice.candidates);
+      explanation.compared(program, choice.estimates);
+      if (!(choice.shape == whole)) {
+        program.erase();
+        program = selectOnce(cache, module, *target, choice.shape);
+      }
     }
     if (hasEntries)
       return finish(module, program, explanation);

@@ -20,6 +20,9 @@ from wsec.tools import UsageError
 # Tokens of a call that takes a prompt, of the programs that are tried one after the other until one fits: code of two
 # entries, and what many tokens take, may leave too little SRAM for the states. With 1 there is no such entry.
 _CHUNKS = (32, 16, 8, 1)
+# The same where weights stay: calls of many tokens want a larger region than those of one are fast on.
+_RESIDENT_CHUNKS = (8, 1)
+MODES = ("stream", "resident")
 # Tokens of all conversations, where nothing else is said: of one; of several, whose faster products want more of a PE; and
 # where states of so many leave too little of it.
 CAPACITY, BATCH_CAPACITY, SMALL_CAPACITY, SMALL_MESH = 512, 448, 256, 32 * 32
@@ -41,14 +44,17 @@ class Decoder:
 
     def __init__(self, path: str | os.PathLike[str], *, mesh: str = "32x32", capacity: int | None = None, top: int = 0,
                  precision: str = "f32", machine: str | None = None, threads: int = 0, batch: int = 1,
-                 progress: bool | None = None) -> None:
+                 progress: bool | None = None, mode: str = "stream") -> None:
         """path: a GGUF file, whose weights are written to the cache as f32, once, and so are programs.
         capacity: tokens of a sequence whose keys and values are kept, at most (default: 512, of a batch 448 of all sequences
         together, in f32 on fewer than 32x32 PEs 256, or as many as there are positions).
         top: how many logits leave the wafer, those of the likeliest tokens, or 0 for all. mesh, machine, precision: as
-        wsec takes them; threads: as `Program.session` takes them. Raises Error for a model that cannot be read."""
+        wsec takes them; threads: as `Program.session` takes them. mode: "stream", or "resident": weights come once, before
+        the first call, and stay on the wafer. Raises Error for a model that cannot be read."""
         self.file = gguf.File(path)
         self.shape = language.shape_of(self.file)
+        if mode not in MODES:
+            raise UsageError(f"mode is {mode!r}, expected {' or '.join(MODES)}")
         if batch < 1:
             raise UsageError(f"a batch of {batch} sequences, expected at least 1")
         if capacity is None:
@@ -63,7 +69,7 @@ class Decoder:
             raise UsageError(f"logits of the {top} likeliest tokens, expected 1 to the {self.shape['vocabulary']} of "
                              f"{self.shape['name']}, or 0 for all")
         self.mesh, self.capacity, self.precision, self.machine = mesh, capacity, precision, machine
-        self.top, self.batch = top, batch
+        self.top, self.batch, self.mode = top, batch, mode
         self.fed: list[list[int]] = [[] for _ in range(batch)]
         self.threads, self.progress, self.work = threads, progress, Work()
         self._chunk = 0
@@ -150,12 +156,13 @@ class Decoder:
     def _program(self) -> program.Program:
         rows = self.mesh.partition("x")[2]
         most = min(int(rows) if rows.isdecimal() and int(rows) else 1, self.capacity - 1)
-        chunks = list(dict.fromkeys(max(1, min(chunk, most) // self.batch) for chunk in _CHUNKS))
+        chunks = list(dict.fromkeys(max(1, min(chunk, most) // self.batch) for chunk in
+                                    (_RESIDENT_CHUNKS if self.mode == "resident" else _CHUNKS)))
         machine = self.machine
         if machine and Path(machine).is_file():
             machine = Path(machine).read_text()
         graph = self._graph()
-        made = f"{tools.tool_stamp('wsec')} {self.mesh} {machine} {self.precision}"
+        made = f"{tools.tool_stamp('wsec')} {self.mesh} {machine} {self.precision} {self.mode}"
         paths = {chunk: graph.with_name(f"{graph.stem}-{hashlib.sha256(f'{made} {chunk}'.encode()).hexdigest()[:16]}.wafer")
                  for chunk in chunks}
         # What was tried before the one that the cache has did not fit.
@@ -172,14 +179,15 @@ class Decoder:
                     raise tools.CompileError(f"{error}; or take a smaller capacity than {self.capacity} tokens, or "
                                              f"another precision than {self.precision}"
                                              + (f", or a batch of fewer than {self.batch}" if self.batch > 1 else "")
+                                             + (", or let weights stream" if self.mode == "resident" else "")
                                              ) from error
         return program.load(paths[self._chunk])
 
     def _compile(self, graph: Path, chunk: int, path: Path) -> None:
         partial = path.with_suffix(f".{os.getpid()}.wafer")
         entries = ["decode:sequence=1", *([f"prefill:sequence={chunk}"] if chunk > 1 else [])]
-        program.compile(graph, partial, mesh=self.mesh, machine=self.machine, precision=self.precision, states=True,
-                        entry=entries, progress=self.progress)
+        program.compile(graph, partial, mesh=self.mesh, machine=self.machine, precision=self.precision, mode=self.mode,
+                        states=True, entry=entries, progress=self.progress)
         partial.replace(path)
 
     def _graph(self) -> Path:

@@ -34,18 +34,9 @@ static bool isIntegers(const program::Tensor &tensor) {
          tensor.type() == program::ElementType::I32;
 }
 
-/// The entry that brings weights which stay on the wafer; null: all stream.
-static const program::Entry *loadOf(const program::Program &program) {
-  for (const program::Entry *its : *program.entries())
-    if (its->name()->string_view() == "load" &&
-        (!its->arguments() || its->arguments()->size() == 0))
-      return its;
-  return nullptr;
-}
-
 /// Whether a program has one entry beside that.
 static bool hasOneEntry(const program::Program &program) {
-  return program.entries()->size() == (loadOf(program) ? 2 : 1);
+  return program.entries()->size() == (loadEntry(program) ? 2 : 1);
 }
 
 /// The tensor that an entry calls so: with several entries it has the entry's
@@ -302,7 +293,8 @@ Generation Generator::generate(const std::vector<int64_t> &prompt,
                                const GenerationOptions &options) {
   check(prompt, options);
   const program::Program &program = session.program();
-  if (const auto *load = loadOf(program); load && !options.isLoaded)
+  if (const auto *load = loadingEntry(program, entries.front().index);
+      load && !options.isLoaded)
     require(session.call(load->name()->str(), {}, options.engineOptions,
                          nullptr, options.engine));
   experts.clear();

@@ -103,15 +103,35 @@ std::string describeEntry(const program::Entry &entry) {
          (text.empty() ? "" : "(" + text + ")");
 }
 
-const program::Entry *loadingEntry(const program::Program &program,
-                                   uint32_t index) {
-  if (program.entries()->Get(index)->name()->string_view() != mainEntry)
-    return nullptr;
+const program::Entry *loadEntry(const program::Program &program) {
   for (const program::Entry *entry : *program.entries())
     if (entry->name()->string_view() == "load" &&
         (!entry->arguments() || entry->arguments()->size() == 0))
       return entry;
   return nullptr;
+}
+
+/// Whether all that an entry does is to bring weights that stay, as compiled
+/// ones do; a person's may prepare what others go on with.
+static bool onlyFills(const program::Program &program,
+                      const program::Entry &entry) {
+  for (const program::Launch *launch : *entry.launches())
+    if (!program.kernels() || launch->kernel() >= program.kernels()->size() ||
+        program.kernels()->Get(launch->kernel())->kind()->string_view() !=
+            "fill")
+      return false;
+  return true;
+}
+
+const program::Entry *loadingEntry(const program::Program &program,
+                                   uint32_t index) {
+  const program::Entry *load = loadEntry(program);
+  const program::Entry *its = program.entries()->Get(index);
+  return load && its != load &&
+                 (its->name()->string_view() == mainEntry ||
+                  onlyFills(program, *load))
+             ? load
+             : nullptr;
 }
 
 uint32_t findEntry(const program::Program &program, const std::string &name) {

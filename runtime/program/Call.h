@@ -90,9 +90,11 @@ Call largestCall(const program::Program &program, uint32_t entry);
 /// The entry of a name; an empty one means the only entry, or "main". Throws
 /// BadCall, listing the entries.
 uint32_t findEntry(const program::Program &program, const std::string &name);
-/// What fills the weights that stay on the wafer: the entry "load", if it has
-/// no arguments and the entry at `index` is "main", before which it is called
-/// unless a state is restored. Null: nothing.
+/// The entry "load", if it has no arguments. Null: there is none.
+const program::Entry *loadEntry(const program::Program &program);
+/// What fills the weights that stay on the wafer before the entry at `index` is
+/// called, unless a state is restored: the entry "load", before "main" whatever
+/// it does, before others if it does nothing else. Null: nothing.
 const program::Entry *loadingEntry(const program::Program &program,
                                    uint32_t index);
 

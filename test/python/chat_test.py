@@ -128,6 +128,19 @@ class ChatTest(unittest.TestCase):
             self.assert_near(made.extend([5, 6, 7, 9]), [5, 6, 7, 9])
         self.assertEqual(made.work.calls, 4)
 
+    def test_weights_that_stay(self):
+        ids = list(np.random.default_rng(4).integers(0, len(VOCABULARY), 20))
+        made, streams = self.decoder(mode="resident"), self.decoder()
+        for at in (1, 18, 19, 20):
+            self.assert_near(made.extend(ids[made.position:at]), ids[:at])
+            streams.extend(ids[streams.position:at])
+        # Of a token its embedding alone; what is loaded before the first call is no part of it.
+        self.assertLess(made.work.streamed, 2 * 4 * 24 * made.shape["width"])
+        self.assertGreater(streams.work.streamed, streams.work.calls * 4 * 1e4)
+        self.assertLess(made.work.cycles, streams.work.cycles)
+        with self.assertRaisesRegex(UsageError, "mode is 'fast', expected stream or resident"):
+            self.decoder(mode="fast")
+
     def test_a_head_of_its_own(self):
         path = self.folder / "untied.gguf"
         model = SmallLlama(path, tied=False)

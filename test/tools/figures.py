@@ -199,6 +199,17 @@ def chat_parameters():
     return int(re.search(r"(\d+) parameters", said)[1])
 
 
+def decoder_on_wse2(mode, batch):
+    """Predicted of a call of one token of each sequence, in f16: the region, cycles a token, what streams for it."""
+    output("wsec", "model", "--preset=smollm2-135m", "-o", "decoder.onnx", f"--batch={batch}", f"--kv-capacity={256 if batch == 1 else 128}",
+           "--last-token", "--top-k=1")
+    report = compiled("decoder.onnx", "--states", "--entry=decode:sequence=1", "--precision=f16", f"--mode={mode}", "--allow-absent-weights")
+    compiled.cache_clear()
+    streamed = report["weights"]["streamed_bytes"] / batch
+    return (*report["region"]["shape"], f"{report['cycles']['total'] / batch:,.0f}",
+            round(streamed / 1e6) if mode == "stream" else f"{streamed:,.0f}")
+
+
 QUICK_START = """  SRAM peak      {} of 49152 bytes ('.../layer.0/intermediate/dense/MatMul')
   cycles         {}, {} us, counted by strips"""
 TOKENS = """  tokens         44 per run, {} k per second
@@ -278,6 +289,9 @@ FIGURES = [
     ("python/language-model.md", "writes the weights as f32 ({} MB)", lambda: [round(4 * chat_parameters() / 1e6)]),
     ("python/language-model.md", "a token streams {} MB of weights, which their channels bring in {} M cycles",
      lambda: (round(4 * chat_parameters() / 1e6), f"{chat_parameters() / 32 / 1e6:.1f}")),
+    ("python/language-model.md", "| `--mode=stream` | {}x{} | {} cycles | {} MB |", lambda: decoder_on_wse2("stream", 1)),
+    ("python/language-model.md", "| `--mode=resident` | {}x{} | {} cycles | {} bytes |", lambda: decoder_on_wse2("resident", 1)),
+    ("python/language-model.md", "four sequences of 128 a call | {}x{} | {} cycles | {} bytes |", lambda: decoder_on_wse2("resident", 4)),
     ("runtime/README.md", "within {} % of `wavelet` on five of six", lambda: in_file("test/bench/cycles.md", r"The bar is (\d+) %")),
     ("runtime/README.md", "(../test/bench/cycles.md), {} % on all", lambda: in_file("test/bench/cycles.md", r"(?s)\n\d+ programs:.* within (\d+) %, the worst")),
     ("runtime/memoryx/README.md", "no JSON object, longer than {} MB", lambda: in_file(

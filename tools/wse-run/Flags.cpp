@@ -117,8 +117,9 @@ ABSL_FLAG(ToleranceNumber, atol, {1e-4},
 ABSL_FLAG(ToleranceNumber, rtol, {1e-3}, "X  see --atol");
 
 ABSL_FLAG(std::string, entry, "",
-          "NAME  what to call, of a program with several entries; without it "
-          "main, behind load where there is one and no --load-state");
+          "NAME  what to call, of a program with several entries (default: "
+          "main), behind load where weights stay and there is no "
+          "--load-state");
 ABSL_FLAG(Words, argument, {},
           "NAME=VALUE  an argument of the entry, a whole number; may be "
           "repeated");

@@ -110,6 +110,17 @@ TEST(NextPlanTest, entriesStayOnOneRegion) {
   EXPECT_EQ(plansFor(outcome, {}).size(), 2u);
 }
 
+TEST(NextPlanTest, weightsOfEntriesStayOrAreRefused) {
+  Asked asked;
+  asked.resident = asked.stages = true;
+  Outcome outcome = shortOf(Lack::Sram, 20000);
+  outcome.hasEntries = true;
+  const std::vector<std::string> plans = plansFor(outcome, asked);
+  EXPECT_GT(plans.size(), 2u);
+  for (const std::string &plan : plans)
+    EXPECT_NE(plan.find("keep-weights"), std::string::npos) << plan;
+}
+
 TEST(NextPlanTest, aPipelineHasFewerStagesThenStreams) {
   Asked asked;
   asked.resident = asked.stages = true;
