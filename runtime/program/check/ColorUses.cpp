@@ -98,9 +98,24 @@ private:
 void ColorUses::walk(const StatementList *body, const Where &where) {
   if (!body)
     return;
+  const size_t outerConditions = conditions.size();
+  const int outerUnknown = unknown;
   int64_t index = 0;
-  for (const program::Statement *statement : *body)
-    walkStatement(*statement, {&where, "statement", index++});
+  for (const program::Statement *statement : *body) {
+    const Where here{&where, "statement", index++};
+    const auto *leave = statement->kind_as_Break();
+    if (!leave)
+      walkStatement(*statement, here);
+    else if (ofScalars(*leave->condition())) // what is behind it
+      conditions.push_back({leave->condition(), Condition::Zero});
+    else if (onlySends)
+      break;
+    else
+      ++unknown;
+  }
+  conditions.erase(conditions.begin() + ptrdiff_t(outerConditions),
+                   conditions.end());
+  unknown = outerUnknown;
 }
 
 void ColorUses::walkStatement(const program::Statement &statement,

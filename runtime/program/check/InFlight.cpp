@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace wsec::runtime {
 
@@ -99,6 +100,7 @@ private:
   const PeResources &resources;
   CheckerWork &work;
   const bool certain;
+  Threads left; ///< what is in flight where breaks leave the loop
 };
 
 int64_t Walk::least(const program::Affine &affine) const {
@@ -193,12 +195,15 @@ void Walk::runLoop(const program::Loop &loop, const Where &where) {
   const bool outer = reached;
   if (certain)
     reached = reached && holds(loop.guard()) && least(*loop.count()) > 0;
-  const Threads before = threads;
+  const Threads before = threads, outerLeft = std::exchange(left, Threads());
   run(loop.body(), where);
   if (certain ? reached && least(*loop.count()) > 1 : threads != before)
     run(loop.body(), where);
-  if (!certain)
+  if (!certain) {
     addTo(threads, before);
+    addTo(threads, left);
+  }
+  left = outerLeft;
   reached = outer;
 }
 
@@ -224,8 +229,9 @@ void Walk::runStatement(const program::Statement &statement,
     return runInstruction(*statement.kind_as_Instruction(), where);
   case StatementKind::Loop:
     return runLoop(*statement.kind_as_Loop(), where);
-  case StatementKind::Break:
-    reached = false; // what is behind it in the loop, for certain
+  case StatementKind::Break: // what is behind it may not run
+    reached = false;
+    addTo(left, threads);
     return;
   case StatementKind::If:
     return runIf(*statement.kind_as_If(), where);

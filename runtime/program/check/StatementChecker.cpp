@@ -8,6 +8,7 @@
 #include "runtime/program/check/ScalarChecker.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace wsec::runtime {
 
