@@ -69,7 +69,10 @@ absl::Status LoadingSession::restoreState(const State &state) {
 
 absl::Status LoadingSession::restoreState(const std::string &path) {
   absl::Status status = held->restoreState(path);
-  if (status.ok()) // weights that stay are a part of it
+  if (!status.ok())
+    return status;
+  loaded.clear();
+  if (held->holdsState()) // weights that stay are a part of it
     for (const auto *each : *held->program().entries())
       loaded.insert(each->name()->str());
   return status;

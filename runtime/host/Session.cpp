@@ -494,6 +494,14 @@ absl::Status Session::saveState(const std::string &path) const {
   return asStatus([&] { writeState(path, state, *loaded); });
 }
 
+bool Session::holdsState() const {
+  bool holds = false;
+  for (const auto &[pe, written] : state.written())
+    written.forEachRun(0, written.size(),
+                       [&](size_t, size_t) { holds = true; });
+  return holds;
+}
+
 absl::Status Session::restoreState(const std::string &path) {
   return asStatus([&] { state = readState(path, *loaded); });
 }

@@ -172,6 +172,8 @@ public:
   absl::Status restoreState(const KeptState &kept);
   /// As before the first call.
   void clearState() { state.clear(); }
+  /// Whether persistent buffers hold anything.
+  bool holdsState() const;
 
 private:
   explicit Session(const std::string &path,

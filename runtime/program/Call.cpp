@@ -120,7 +120,7 @@ static bool onlyFills(const program::Program &program,
         program.kernels()->Get(launch->kernel())->kind()->string_view() !=
             "fill")
       return false;
-  return true;
+  return entry.launches()->size() > 0;
 }
 
 const program::Entry *loadingEntry(const program::Program &program,

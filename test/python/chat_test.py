@@ -138,6 +138,13 @@ class ChatTest(unittest.TestCase):
         self.assertLess(made.work.streamed, 2 * 4 * 24 * made.shape["width"])
         self.assertGreater(streams.work.streamed, streams.work.calls * 4 * 1e4)
         self.assertLess(made.work.cycles, streams.work.cycles)
+        # The state of before the first call has no weights yet.
+        session = made._session
+        session.clear_state()
+        session.save_state(self.folder / "nothing.state")
+        session.load_state(self.folder / "nothing.state")
+        made.rewind(0)
+        self.assert_near(made.extend(ids[:3]), ids[:3])
         with self.assertRaisesRegex(UsageError, "mode is 'fast', expected stream or resident"):
             self.decoder(mode="fast")
 

@@ -106,6 +106,33 @@ class SessionTest(unittest.TestCase):
             self.session.load_state(self.folder / "two.state")
         self.assertEqual(raised.exception.kind, "BadState")
 
+    def test_a_load_that_prepares_is_called_by_name(self):
+        (self.folder / "own.mlir").write_text("""
+pe.program @own mesh [1, 1] machine "wse2" {
+  tensor input @x : tensor<1x1x8xf32>
+  tensor output @y : tensor<1x8xf32>
+  class @all [0:1, 0:1] {
+    buffer @v 32 bytes of f32 persistent
+    routine @main {
+      vector add @v[0, strides = [1]] = @v[0, strides = [1]], 1.0 over (8)
+    }
+  }
+  entry @load {
+    copy in @x to @v [0:1, 0:1] order row
+  }
+  entry @step {
+    launch @main
+    copy out @y from @v [0:1, 0:1] order row
+  }
+}
+""")
+        session = wsec.compile(self.folder / "own.mlir").session()
+        with self.assertRaises(wsec.RunError) as raised:
+            session.run(entry="step")
+        self.assertEqual(raised.exception.kind, "UninitializedRead")
+        session.run({"x": np.ones((1, 1, 8), "f4")}, entry="load")
+        self.assertEqual(session.run(entry="step")["y"][0, 0], 2)
+
     def test_samples(self):
         x, rowwise = rows(24), self.session
         with self.assertRaisesRegex(wsec.InputError, r"shapes=\{'x': \(24, 12\)\}, or run the program once for each of 4 "
