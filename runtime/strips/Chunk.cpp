@@ -30,11 +30,13 @@ struct Fifo::FreeNodes {
   static constexpr size_t most = 4096;
   Node *list = nullptr;
   size_t count = 0;
+  bool hasEnded = false; ///< the thread: nobody deletes what is kept now
 
   static thread_local FreeNodes ofThread;
   struct Owner {
-    bool isThere = true;
+    bool isThere = true; ///< who reads it makes the thread's
     ~Owner() {
+      ofThread.hasEnded = true;
       Node *&list = ofThread.list;
       while (Node *node = std::exchange(list, list ? list->next : nullptr))
         delete node;
@@ -63,8 +65,8 @@ void Fifo::forgetOldest() {
   FreeNodes &unused = FreeNodes::ofThread;
   Node *node = std::exchange(oldest, oldest->next);
   consumed = 0;
-  const bool keeps =
-      unused.list ? unused.count < FreeNodes::most : FreeNodes::owner.isThere;
+  const bool keeps = unused.list ? unused.count < FreeNodes::most
+                                 : !unused.hasEnded && FreeNodes::owner.isThere;
   if (!keeps)
     return delete node;
   node->chunk.owner.reset();

@@ -40,7 +40,8 @@ int64_t WrittenWords::firstMissing(int64_t half, int64_t count, int lane) {
   const int64_t end = half + count;
   // Few are found as fast as ranges that hold them.
   uint64_t few;
-  if (const int64_t group = half / 64; bitRun(half, count, few) == count) {
+  if (const int64_t group = half / 64;
+      count > 0 && bitRun(half, count, few) == count) {
     few &= ~together[size_t(group)];
     if (few && alone && lane != everyLane)
       few &= ~alone[size_t(group * lanes + lane)];
