@@ -424,6 +424,7 @@ TEST_F(CheckerTest, BreakOutsideALoop) {
   program::BreakT leave;
   leave.condition = std::make_unique<program::AffineT>();
   statement(2).kind.Set(leave);
+  stateCodeBytes(builder);
   expectRefused("BadProgram: class 'west', routine 0, statement 2: ends a "
                 "loop, but stands in none");
 }
