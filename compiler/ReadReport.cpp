@@ -5,6 +5,7 @@
 #include "runtime/program/Container.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/facts/Facts.h"
+#include "runtime/program/facts/Holdings.h"
 #include "runtime/program/facts/Residency.h"
 #include "runtime/program/facts/Samples.h"
 #include "runtime/program/program_generated.h"
@@ -69,14 +70,24 @@ intermediatesOf(const program::Program &program, const program::Launch &launch,
   return tensors;
 }
 
-/// The entry that loads weights of a program that has others to be called, and
-/// no main; null: there is none.
+/// Whether samples follow one another through `main`, which is then all that is
+/// called: each finds on the wafer what the one before it found.
+static bool isOfSamples(const program::Program &program,
+                        const program::Entry &main) {
+  return program.entries()->size() <= 2 &&
+         !runtime::changesState(program, main);
+}
+
+/// The entry that loads weights of a program that has others to be called;
+/// null: there is none, or what is loaded is for samples.
 static const program::Entry *loadOfCalls(const program::Program &program) {
   const program::Entry *load = nullptr;
   for (uint32_t entry = 0; entry < program.entries()->size(); ++entry) {
-    if (program.entries()->Get(entry)->name()->str() == "main")
+    const program::Entry *its = runtime::loadingEntry(program, entry);
+    const program::Entry &called = *program.entries()->Get(entry);
+    if (its && called.name()->str() == "main" && isOfSamples(program, called))
       return nullptr;
-    if (const program::Entry *its = runtime::loadingEntry(program, entry))
+    if (its)
       load = its;
   }
   return load;
@@ -125,7 +136,7 @@ static void readLaunches(const program::Program &program, Report &report) {
 
 /// How samples would follow one another through the entry `main`.
 static void readStages(const program::Program &program, Report &report) {
-  if (program.classes()->size() < 2 || report.cycles == 0 ||
+  if (program.classes()->size() < 2 || report.cycles == 0 || report.hasCalls ||
       program.launch_color() == runtime::noLaunchColor)
     return;
   for (uint32_t entry = 0; entry < program.entries()->size(); ++entry) {
@@ -166,7 +177,8 @@ static void readMemory(const program::Program &program, Report &report) {
   report.sramOwner = llvm::json::fixUTF8(peak.owner);
   report.precision = runtime::precisionOf(program);
   report.streamedBytes = report.precision.streamedBytes;
-  if (const program::Entry *load = loadOfCalls(program)) {
+  const program::Entry *load = loadOfCalls(program);
+  if (load) {
     report.streamedBytes = 0;
     for (uint32_t entry = 0; entry < program.entries()->size(); ++entry) {
       const uint64_t bytes = runtime::streamedWeightBytes(program, entry);
@@ -176,12 +188,12 @@ static void readMemory(const program::Program &program, Report &report) {
       most = std::max(most, bytes);
     }
   }
-  for (uint32_t entry = 0; entry < program.entries()->size(); ++entry)
+  for (uint32_t entry = 0; !load && entry < program.entries()->size(); ++entry)
     if (program.entries()->Get(entry)->name()->str() == "main") {
       report.streamedBytes = runtime::streamedWeightBytes(program, entry);
-      if (const program::Entry *load = runtime::loadingEntry(program, entry))
+      if (const program::Entry *its = runtime::loadingEntry(program, entry))
         report.loadedBytes = runtime::streamedWeightBytes(
-            program, runtime::findEntry(program, load->name()->str()));
+            program, runtime::findEntry(program, its->name()->str()));
     }
   runtime::WeightResidency residency = runtime::weightResidency(program);
   report.residentBytes = residency.residentBytes;

@@ -34,21 +34,39 @@ static SmallVector<wse::KernelOp> kernelsOf(wse::ProgramOp program,
   return kernels;
 }
 
+/// Its region is then chosen with what stays in mind.
+static bool isCalled(wse::ProgramOp program) {
+  return !program.getOps<wse::EntryOp>().empty();
+}
+
+/// A program with entries was selected for the one shape there is of it.
+static std::vector<std::vector<KernelEstimate>>
+estimatesOf(wse::ProgramOp program, ArrayRef<wse::KernelOp> kernels,
+            ArrayRef<RegionShape> each) {
+  const Machine mesh = program.targetMachine();
+  if (!isCalled(program))
+    return estimateEach(mesh, kernels, each);
+  PlanningCache cache;
+  return {KernelEstimator(mesh, kernels, cache, /*keepWeights=*/true,
+                          /*littleScratch=*/false)
+              .asTyped(each.front())};
+}
+
 void Explanation::compared(wse::ProgramOp program,
                            ArrayRef<ShapeEstimate> estimates) {
   if (node.empty())
     return;
-  for (const ShapeEstimate &estimate : estimates)
-    shapes.push_back({estimate});
   SmallVector<wse::KernelOp> all = program.kernels();
   std::vector<RegionShape> each;
   for (const ShapeEstimate &estimate : estimates)
     each.push_back(estimate.shape);
-  const auto kernels = estimateEach(program.targetMachine(), all, each);
-  for (auto [shape, its] : llvm::zip_equal(shapes, kernels))
+  const auto kernels = estimatesOf(program, all, each);
+  for (auto [estimate, its] : llvm::zip_equal(estimates, kernels)) {
+    ComparedShape &shape = shapes.emplace_back(ComparedShape{estimate});
     for (auto [kernel, own] : llvm::zip_equal(all, its))
       if (llvm::is_contained(nodesOf(kernel), node))
         shape.own += own.cycles;
+  }
 }
 
 static std::string number(double value) {
@@ -186,12 +204,15 @@ std::string Explanation::tellKernel(wse::KernelOp kernel, const Machine &region,
                   program.getSelectionAttr().getFewColors());
 }
 
+static std::string headOfShapes(bool streams) {
+  return line("shapes of one region", {"all cycles", "", "this node", "SRAM"}) +
+         (streams ? "  where weights stream\n" : "\n");
+}
+
 std::string Explanation::tellShapes(RegionShape chosen, size_t regions) const {
   if (isGiven)
     return "shape of the region: given\n";
-  std::string text =
-      line("shapes of one region", {"all cycles", "", "this node", "SRAM"}) +
-      (weightsStay ? "  where weights stream\n" : "\n");
+  std::string text;
   auto isChosen = [&](const ComparedShape &shape) {
     return !sideBySide && !isStaged &&
            shape.all.shape.columns == chosen.columns &&
@@ -281,6 +302,8 @@ FailureOr<std::string> Explanation::tell(wse::ProgramOp program,
     text += offers;
   }
   wse::RegionOp region = wse::regionOf(kernels.front());
+  if (!isGiven)
+    text += headOfShapes(weightsStay && !isCalled(program));
   return text + tellShapes({region.columns(), region.rows()},
                            program.kernelRegions().size());
 }

@@ -180,6 +180,48 @@ struct SelectKernelsPass
               "for more PEs or in 16 bits";
   }
 
+  /// Where entries are called; what refuses a shape that is only tried is said
+  /// where no other is left. None: an error was said.
+  std::optional<RegionChoice> regionOfCalls(wse::ProgramOp program,
+                                            PlanningCache &cache,
+                                            const Machine &target) {
+    std::optional<Diagnostic> first;
+    std::optional<RegionChoice> choice;
+    {
+      ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &its) {
+        if (!first)
+          first = std::move(its);
+        return success();
+      });
+      choice = chooseCallRegion(
+          &getContext(), target, cache, codeOfStage(),
+          [&](RegionShape its) { return select(getOperation(), target, its); });
+    }
+    if (choice)
+      return choice;
+    InFlightDiagnostic error =
+        program.emitError("no region beside the keep-outs of the mesh of ")
+        << target.width << "x" << target.height
+        << " computes the entries; keep out fewer PEs or take a larger mesh";
+    if (first)
+      error.attachNote(first->getLocation())
+          << "the first region that was tried: " << first->str();
+    return std::nullopt;
+  }
+
+  /// Tells an explanation the shapes, each with what is selected for it.
+  void compareCalls(ModuleOp module, const Machine &target,
+                    ArrayRef<ShapeEstimate> estimates,
+                    Explanation &explanation) {
+    if (explain.empty())
+      return;
+    for (const ShapeEstimate &estimate : estimates) {
+      wse::ProgramOp program = select(module, target, estimate.shape);
+      explanation.compared(program, estimate);
+      program.erase();
+    }
+  }
+
   /// Puts the kernels on several regions, if that is asked for or pays.
   bool spread(wse::ProgramOp program, PlanningCache &cache, double cyclesOfOne,
               Explanation &explanation) {
@@ -298,14 +340,17 @@ struct SelectKernelsPass
       return signalPassFailure();
     }
     if (hasEntries && count == 0 && within.keepWeights) {
-      const RegionChoice choice = chooseCallRegion(
-          &getContext(), *target, cache, codeOfStage(),
-          [&](RegionShape its) { return select(module, *target, its); });
-      module->setAttr(wse::candidatesAttrName, choice.candidates);
-      explanation.compared(program, choice.estimates);
-      if (!(choice.shape == whole)) {
+      const std::optional<RegionChoice> choice =
+          regionOfCalls(program, cache, *target);
+      if (!choice)
+        return signalPassFailure();
+      module->setAttr(wse::candidatesAttrName, choice->candidates);
+      compareCalls(module, *target, choice->estimates, explanation);
+      if (!(choice->shape == whole)) {
         program.erase();
-        program = selectOnce(cache, module, *target, choice.shape);
+        program = selectOnce(cache, module, *target, choice->shape);
+        if (!program)
+          return signalPassFailure();
       }
     }
     if (hasEntries)
@@ -326,6 +371,8 @@ struct SelectKernelsPass
       if (shape.columns != whole.columns || shape.rows != whole.rows) {
         program.erase();
         program = selectOnce(cache, module, *target, shape);
+        if (!program)
+          return signalPassFailure();
       }
     } else if (given->regions[0].spreadHeads) {
       shape.spreadHeads = *given->regions[0].spreadHeads;
