@@ -27,8 +27,9 @@ std::string CachedInputs::tokensSymbol() const {
   return symbolOf(dimensionOf(*tokens, 1));
 }
 
-void wsec::leaveFixedPasts(ArrayRef<const ValueInfoProto *> inputs,
-                           StatePairs &states) {
+SmallVector<StringRef>
+wsec::leaveFixedPasts(ArrayRef<const ValueInfoProto *> inputs,
+                      StatePairs &states) {
   auto isOpen = [](const ValueInfoProto &input, int axis) {
     return !symbolOf(dimensionOf(input, axis)).empty();
   };
@@ -43,7 +44,7 @@ void wsec::leaveFixedPasts(ArrayRef<const ValueInfoProto *> inputs,
       fixed.push_back(input->name());
   }
   if (!grows)
-    return;
+    return {};
   for (StringRef name : fixed) {
     states.pasts.erase(name);
     for (auto it = states.presents.begin(); it != states.presents.end(); ++it)
@@ -52,6 +53,7 @@ void wsec::leaveFixedPasts(ArrayRef<const ValueInfoProto *> inputs,
         break;
       }
   }
+  return fixed;
 }
 
 static const ValueInfoProto *namedAs(ArrayRef<const ValueInfoProto *> inputs,

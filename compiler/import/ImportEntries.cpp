@@ -288,12 +288,13 @@ LogicalResult
 ModuleBuilder::readEntries(ArrayRef<const ValueInfoProto *> inputs) {
   entries = options.entries;
   if (options.kvCapacity) {
-    leaveFixedPasts(inputs, states);
+    const SmallVector<StringRef> carried = leaveFixedPasts(inputs, states);
     FailureOr<CachedInputs> found =
         findCachedInputs(model, inputs, states, options, context);
     if (failed(found))
       return failure();
     cached = std::move(*found);
+    cached.carried = carried;
     const std::string symbol = cached.tokensSymbol();
     if (entries.empty() && !tokensOf(cached, options, {"main", {}})) {
       constexpr int64_t most = 64;
@@ -359,6 +360,8 @@ OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
   Operation *op = *module;
   op->setAttr(onnx::modelAttrName, builder.getStringAttr(name));
   op->setAttr(onnx::opsetAttrName, builder.getI64IntegerAttr(opset));
+  if (!cached.carried.empty())
+    op->setAttr(onnx::carriedAttrName, builder.getStrArrayAttr(cached.carried));
   stateWeights(op, parameters, weightBytes);
   return module;
 }

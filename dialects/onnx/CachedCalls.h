@@ -18,6 +18,9 @@ inline constexpr llvm::StringLiteral callAttrName = "onnx.call";
 inline constexpr llvm::StringLiteral sampleOfAttrName = "onnx.sample_of";
 /// On the argument of an entry with the positions of its tokens.
 inline constexpr llvm::StringLiteral positionsAttrName = "onnx.positions";
+/// On the module: inputs that do not grow from call to call, which the host
+/// carries, ["past_key_values.0.conv"].
+inline constexpr llvm::StringLiteral carriedAttrName = "onnx.carried";
 
 } // namespace wsec::onnx
 

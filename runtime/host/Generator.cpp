@@ -99,7 +99,38 @@ std::optional<Generator::Entry> Generator::readEntry(uint32_t index) const {
   entry.positions = input("position_ids", shape);
   entry.number = input("last", {1});
   findLogits(entry);
+  refuseCarried(entry);
   return entry;
+}
+
+/// An input of floats that an output has the type and shape of is what the
+/// call before left: nothing in a program says which of them are.
+void Generator::refuseCarried(const Entry &entry) const {
+  const auto &tensors = *session.program().tensors();
+  const std::string prefix =
+      hasOneEntry(session.program()) ? "" : entry.name + ".";
+  const auto isOf = [&](const program::Tensor &tensor,
+                        program::TensorRole role) {
+    return tensor.role() == role && !isIntegers(tensor) &&
+           tensor.name()->string_view().starts_with(prefix);
+  };
+  for (const program::Tensor *input : tensors) {
+    const bool isCarried =
+        isOf(*input, program::TensorRole::Input) &&
+        std::any_of(tensors.begin(), tensors.end(),
+                    [&](const program::Tensor *output) {
+                      return isOf(*output, program::TensorRole::Output) &&
+                             output->name()->string_view() != entry.logits &&
+                             output->type() == input->type() &&
+                             shapeOf(*output) == shapeOf(*input);
+                    });
+    if (isCarried)
+      refuse("input " + inQuotes(input->name()->str()) + ", " +
+             describe(dataType(input->type()), shapeOf(*input)) +
+             ", is what the call before left in an output, which the host "
+             "carries, and --generate does not; make the calls with --entry, "
+             "or a Session, each of as many tokens as its entry takes");
+  }
 }
 
 void Generator::findLogits(Entry &entry) const {

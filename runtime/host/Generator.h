@@ -43,9 +43,10 @@ struct Generation {
 /// An entry of the loop reads the input `input_ids`, integers [1, tokens], and
 /// has one argument, the position of the first of them. It may read
 /// `position_ids`, [1, tokens], and `last`, [1], the number in the call of the
-/// token whose logits are asked for; other inputs are those that are bound. It
-/// writes `logits` (or its only output is so), of each token or the last one,
-/// or `top.ids` and `top.logits`, the likeliest ones.
+/// token whose logits are asked for; other inputs are those that are bound,
+/// and none may be what the call before left in an output. It writes `logits`
+/// (or its only output is so), of each token or the last one, or `top.ids` and
+/// `top.logits`, the likeliest ones.
 class Generator {
 public:
   /// Throws BadCall where the program has no such entry, or entries disagree.
@@ -86,6 +87,7 @@ private:
 
   std::optional<Entry> readEntry(uint32_t index) const;
   void findLogits(Entry &entry) const;
+  void refuseCarried(const Entry &entry) const;
   const Entry *entryAt(int64_t position, int64_t tokens) const;
   void check(const std::vector<int64_t> &prompt,
              const GenerationOptions &options);

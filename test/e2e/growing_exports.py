@@ -40,6 +40,10 @@ def build(name, attention, window):
     for parameter in model.parameters():
         if parameter.dim() == 1:
             parameter.data += 0.1 * torch.randn_like(parameter)
+    # What convolutions leave has a say.
+    for name, parameter in model.named_parameters():
+        if ".conv." in name:
+            parameter.data *= 10
     return model, config
 
 

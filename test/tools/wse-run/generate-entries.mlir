@@ -30,11 +30,18 @@
 // RUN: %{refused} --check-prefix=ROWS
 // ROWS: error: BadCall: output 'two.logits' is float32[1, 3, 7], which are no logits of the 2 tokens of entry 'two', nor of the last; name the output that has them 'logits'
 
+// What a call leaves in an output goes into the next by none but the host; what no output has the shape of may stay bound.
+// REDEFINE: %{change} = s/7 x f32>  *\/\/ carries/7 x f32>\n  tensor input @"two.past" : tensor<1 x 5 x f32>\n  tensor output @"two.present" : tensor<1 x 5 x f32>/
+// RUN: %{refused} --check-prefix=CARRIED
+// CARRIED: error: BadCall: input 'two.past', float32[1, 5], is what the call before left in an output, which the host carries, and --generate does not; make the calls with --entry, or a Session, each of as many tokens as its entry takes
+// REDEFINE: %{change} = s/7 x f32>  *\/\/ carries/7 x f32>\n  tensor input @"two.past" : tensor<1 x 4 x f32>\n  tensor output @"two.present" : tensor<1 x 5 x f32>/
+// RUN: %{refused} --check-prefix=FITS
+
 pe.program @text mesh [1, 1] machine "wse2" {
   tensor input @"one.input_ids" : tensor<1 x 1 x i64>
   tensor output @"one.logits" : tensor<1 x 1 x 7 x f32>
   tensor input @"two.input_ids" : tensor<1 x 2 x i64>
-  tensor output @"two.logits" : tensor<1 x 2 x 7 x f32>
+  tensor output @"two.logits" : tensor<1 x 2 x 7 x f32> // carries
   class @pes [0:1, 0:1] {
     buffer @cache 4 bytes of f32 persistent
     routine @main(%position) {
