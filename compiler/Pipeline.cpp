@@ -308,8 +308,7 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
     return runPhasesOnce(first, last);
   // What plans have in common.
   trainingPlan = askedPlan().plan;
-  if (first <= Phase::Canonicalize && !options.training.loss.empty() &&
-      last >= Phase::Schedule) {
+  if (first <= Phase::Canonicalize && !options.training.loss.empty()) {
     if (failed(runPasses(first, Phase::Canonicalize, /*verifies=*/false)))
       return failure();
     return runTraining(last);
@@ -368,18 +367,21 @@ LogicalResult Compilation::runPlans(Phase last, bool compares) {
   return success();
 }
 
-/// Regions are known once placed; streams and SRAM until lowering ends wse.
+/// Regions are known once placed; streams and SRAM, and what the plan of a
+/// model that trains has come to, until lowering ends wse.
 LogicalResult Compilation::runPhasesOnce(Phase first, Phase last) {
-  if (!options.viewer)
+  if (!options.viewer && plans.empty())
     return runPasses(first, last, /*verifies=*/true);
   const Phase viewedAfter = std::min(last, Phase::Schedule);
   if (failed(runPasses(first, viewedAfter, /*verifies=*/true)))
     return failure();
-  for (auto program : module->getOps<wse::ProgramOp>())
-    options.viewer->view(program);
-  return last == viewedAfter
-             ? success()
-             : runPasses(Phase::Lower, last, /*verifies=*/false);
+  if (options.viewer)
+    for (auto program : module->getOps<wse::ProgramOp>())
+      options.viewer->view(program);
+  if (!plans.empty() && viewedAfter == Phase::Schedule)
+    plans.front().its = readTrial(*module, /*isScheduled=*/true);
+  return success(last == viewedAfter ||
+                 succeeded(runPasses(Phase::Lower, last, /*verifies=*/false)));
 }
 
 /// Runs the passes of some phases as one pipeline, so that timing, IR dumps and
@@ -439,6 +441,8 @@ LogicalResult Compilation::checkOptions(Phase first) {
     return error() << "no loss is added between " << phaseName(first) << " and "
                    << phaseName(options.stopAfter)
                    << "; --loss has nothing to be of";
+  if (std::string problem = problemOf(askedPlan(), options); !problem.empty())
+    return error() << problem;
   if (first > Phase::Select && options.sparse.sparsity != 0)
     return error() << "'" << options.input
                    << "' has chosen its kernels; --sparsity comes too late";

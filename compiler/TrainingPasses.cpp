@@ -55,8 +55,23 @@ plan::AskedPlan wsec::askedPlan(StringRef text, StringRef precision,
   return asked;
 }
 
-/// What a module takes that is scheduled, or was selected and did not fit.
-static plan::Trial readTrial(ModuleOp module, bool isScheduled) {
+std::string wsec::problemOf(const plan::AskedPlan &asked,
+                            const CompileOptions &options) {
+  const std::string flag = "--training-plan=";
+  if (options.training.loss.empty())
+    return "";
+  if (options.precision != "f32" && asked.plan.attention == "kernel")
+    return flag + "attention=kernel: that kernel is of f32, and --precision " +
+           options.precision +
+           "; give attention=products, or leave out one of both";
+  if (options.sparse.sparsity != 0 && asked.asks("logits") && asked.plan.logits)
+    return flag + "logits=" + std::to_string(asked.plan.logits) +
+           ": with --sparsity all logits are there at a time; give logits=all, "
+           "or leave it out";
+  return "";
+}
+
+plan::Trial wsec::readTrial(ModuleOp module, bool isScheduled) {
   plan::Trial trial;
   if (auto cut = module->getAttrOfType<DenseI64ArrayAttr>(
           differentiate::piecesAttrName)) {

@@ -35,6 +35,14 @@ void addTrainingPasses(mlir::OpPassManager &manager,
 plan::AskedPlan askedPlan(llvm::StringRef text, llvm::StringRef precision,
                           const Machine &machine);
 
+/// Why other options leave no room for what of a plan is asked for; empty: they
+/// do.
+std::string problemOf(const plan::AskedPlan &asked,
+                      const CompileOptions &options);
+
+/// What a module takes that is scheduled, or was selected and did not fit.
+plan::Trial readTrial(mlir::ModuleOp module, bool isScheduled);
+
 /// What a plan takes that `phases` compile `module` by, up to its schedule.
 /// Nothing is said.
 plan::Trial tryPlan(const mlir::OwningOpRef<mlir::ModuleOp> &module,

@@ -53,10 +53,10 @@ std::string wsec::plan::parse(StringRef text, AskedPlan &asked) {
     StringRef key, value;
     std::tie(key, value) = part.split('=');
     std::string wanted;
-    if (part == "auto") {
-      asked.keys.insert("auto");
+    if (!asked.keys.insert(key.str()).second)
+      return "has '" + key.str() + "' twice; leave one out";
+    if (part == "auto")
       continue;
-    }
     if (const auto *word = llvm::find_if(
             words, [&](const Word &its) { return key == its.key; });
         word != std::end(words)) {
@@ -74,13 +74,12 @@ std::string wsec::plan::parse(StringRef text, AskedPlan &asked) {
                                  : "a number from 1 on";
     } else {
       return "has no '" + key.str() +
-             "'; it has recompute, segment, inputs, kept, attention, norms and "
-             "logits";
+             "'; it has auto, recompute, segment, inputs, kept, attention, "
+             "norms and logits";
     }
     if (!wanted.empty())
       return "wants as " + key.str() + " " + wanted + ", found '" +
              value.str() + "'";
-    asked.keys.insert(key.str());
   }
   if (asked.asks("recompute") && asked.plan.recompute == "none")
     for (const std::string &key : asked.keys)

@@ -25,6 +25,28 @@ TrainingPlanner::TrainingPlanner(const AskedPlan &asked, int64_t logits,
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/// What `rest` layers more take than `next` has, which took so many (`step`)
+/// more than `less`.
+static Trial extrapolate(const Trial &less, const Trial &next, int64_t step,
+                         int64_t rest) {
+  Trial all = next;
+  const double more = double(rest) / double(step);
+  if (more <= 0)
+    return all;
+  all.cycles += more * (next.cycles - less.cycles);
+  if (!all.fits)
+    return all;
+  all.sramBytes += int64_t(
+      more * double(std::max<int64_t>(0, next.sramBytes - less.sramBytes)));
+  if (all.sramBytes > all.sramLimit) {
+    all.fits = false;
+    all.why = "all layers are predicted to take " +
+              std::to_string(all.sramBytes) + " bytes of a PE, which has " +
+              std::to_string(all.sramLimit);
+  }
+  return all;
+}
+
 Trial TrainingPlanner::predict(const TrainingPlan &plan) {
   const Trial known = considered.empty() ? Trial() : considered.front().its;
   const int64_t layer = std::max<int64_t>(1, known.layer);
@@ -36,25 +58,24 @@ Trial TrainingPlanner::predict(const TrainingPlan &plan) {
       2 * unit);
   if (!considered.empty() && few + unit >= known.layers)
     return tries(plan, 0);
-  const Trial less = tries(plan, few);
-  if (!less.fits) // nor do more
+  Trial less = tries(plan, few);
+  if (!less.fits || few >= less.layers) // nor do more, or there are no more
     return less;
-  Trial all = tries(plan, few + unit);
-  const double more = double(all.layers - few - unit) / double(unit);
-  if (all.isBroken || more <= 0)
-    return all;
-  all.cycles += more * (all.cycles - less.cycles);
-  if (!all.fits)
-    return all;
-  all.sramBytes += int64_t(
-      more * double(std::max<int64_t>(0, all.sramBytes - less.sramBytes)));
-  if (all.sramBytes > all.sramLimit) {
-    all.fits = false;
-    all.why = "its " + std::to_string(all.layers) + " layers take " +
-              std::to_string(all.sramBytes) + " bytes of a PE, which has " +
-              std::to_string(all.sramLimit);
+  for (int64_t tried = few, step = unit;; tried += step, step *= 2) {
+    if (tried + step >= less.layers)
+      return tries(plan, 0);
+    Trial next = tries(plan, tried + step);
+    if (next.isBroken)
+      return next;
+    Trial all = extrapolate(less, next, step, next.layers - tried - step);
+    // The first layers bring code that later ones share: more of them are
+    // tried before what would be the fastest is given up.
+    const Considered *fastest = best();
+    if (all.fits || !next.fits ||
+        (fastest && all.cycles >= fastest->its.cycles))
+      return all;
+    less = std::move(next);
   }
-  return all;
 }
 
 const Trial &TrainingPlanner::consider(const TrainingPlan &plan) {
@@ -259,8 +280,10 @@ void wsec::plan::print(llvm::ArrayRef<Considered> plans,
                      static_cast<long long>(chosen.its.sramBytes))
      << (fitting > 1 ? ", the fewest cycles of " + std::to_string(fitting) +
                            " plans that fit"
-                     : ", the only plan of " + std::to_string(plans.size()) +
-                           " that fits")
+         : fitting   ? ", the only plan of " + std::to_string(plans.size()) +
+                           " that fits"
+                     : ", and none of " + std::to_string(plans.size()) +
+                           " plans is predicted to fit")
      << "\n";
   for (const Considered &other : plans.drop_front()) {
     os << llvm::format("    %12.0f cycles, ", other.its.cycles);

@@ -143,6 +143,7 @@ struct Flags {
   cl::opt<std::string> trainingPlan{
       "training-plan", cl::cat(category), cl::value_desc("KEY=VALUE,.."),
       cl::desc("What of the plan that reports print is not to be chosen: "
+               "auto (of the rest all is chosen, not kernels alone), "
                "recompute=none|pieces|segments, segment=N, "
                "inputs=store|wafer, kept=N, attention=kernel|products, "
                "norms=kernel|kernels, logits=N|all")};
@@ -538,6 +539,9 @@ static bool readValues(const Flags &flags, CompileOptions &options) {
   if (const std::string problem = plan::parse(flags.trainingPlan, asked);
       !problem.empty())
     return usageError("--training-plan " + problem);
+  if (!flags.trainingPlan.empty() && flags.loss.empty())
+    return usageError("--training-plan is of a model that trains: give --loss, "
+                      "too, or leave it out");
   options.trainingPlan = flags.trainingPlan;
   options.allowF64AsF32 = flags.allowF64AsF32;
   options.expandWeights = flags.expandWeights;
