@@ -31,17 +31,22 @@ uint64_t chooseMicroBatch(
   for (uint64_t samples = 1; batch % samples == 0 && batch / samples >= systems;
        samples *= 2) {
     const std::optional<double> cycles = cyclesOf(samples);
-    const double each = cycles.value_or(0) / double(samples);
+    const uint64_t calls = (batch / samples + systems - 1) / systems;
+    const double all = cycles.value_or(0) * double(calls);
     if (!isQuiet)
-      std::printf(
-          "micro-batch %s\n",
-          (cycles ? absl::StrFormat("%d: %.0f cycles a sample", samples, each)
-                  : absl::StrFormat("%d: too little SRAM", samples))
-              .c_str());
-    if (!cycles || (samples > 1 && each >= fewest))
+      std::printf("micro-batch %s\n",
+                  (cycles
+                       ? absl::StrFormat("%d: %.0f cycles a step", samples, all)
+                       : absl::StrFormat("%d: too little SRAM, or more than "
+                                         "the model takes",
+                                         samples))
+                      .c_str());
+    if (!cycles)
       break;
-    best = samples;
-    fewest = each;
+    if (samples == 1 || all < fewest) {
+      best = samples;
+      fewest = all;
+    }
   }
   return best;
 }

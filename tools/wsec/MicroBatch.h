@@ -23,8 +23,9 @@ bool AbslParseFlag(absl::string_view text, MicroBatch *batch,
 std::string AbslUnparseFlag(MicroBatch batch);
 
 /// Of 1, 2, 4 and so on, as long as they divide `batch` and leave each system a
-/// call, the one whose samples take the fewest cycles each. `cyclesOf` tells
-/// those of a call, or nothing where it does not fit, which ends the search.
+/// call, the one by which a step takes the fewest cycles: those of a call, as
+/// `cyclesOf` tells, for each that a system makes. Nothing where it does not
+/// fit, or the model takes no such batch, which ends the search.
 uint64_t chooseMicroBatch(
     uint64_t batch, unsigned systems, bool isQuiet,
     const std::function<std::optional<double>(uint64_t)> &cyclesOf);

@@ -93,7 +93,7 @@ ABSL_FLAG(Count, early_stop, {0},
           "N  evaluations in a row without a lower loss that end the run");
 ABSL_FLAG(MicroBatch, micro_batch, {1},
           "K  samples of a call, of which a step has B / K (default: 1); auto: "
-          "as many as take the fewest cycles each");
+          "as many as a step takes the fewest cycles with");
 ABSL_FLAG(Count, steps, {0}, "N  of the whole run");
 
 ABSL_FLAG(
@@ -118,7 +118,7 @@ ABSL_FLAG(std::string, lora, "",
 
 ABSL_FLAG(std::string, training_plan, "",
           "KEY=VALUE,..  what of the plan that reports print is not to be "
-          "chosen, as for wsec");
+          "chosen, as for wsec; auto: choose all of the rest");
 
 ABSL_FLAG(std::string, optimizer, "adamw",
           "RULE  sgd, adamw or adafactor, with PyTorch's rules and defaults");
@@ -527,9 +527,7 @@ static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
         needed(absl::GetFlag(FLAGS_batch),
                "of how many samples --micro-batch=auto is to be: --batch=B"),
         systems, isQuiet, [&](uint64_t samples) {
-          return cyclesOfCall(
-              readTrainedModel(word, cache, samples, sequence, arrays).training,
-              cache);
+          return cyclesOfCall(word, cache, samples, sequence, arrays);
         });
   const TrainedModel model =
       readTrainedModel(word, cache, batch, sequence, arrays);

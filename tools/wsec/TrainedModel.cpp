@@ -43,6 +43,13 @@ namespace wsec::tools {
 
 using namespace wsec::runtime;
 
+namespace {
+/// The model has inputs of other extents than the data.
+struct WrongExtents : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+} // namespace
+
 /// A digest of all that the file of a preset depends on.
 static std::string digestOfPreset(const presets::ModelShape &its,
                                   const presets::WriteOptions &options) {
@@ -175,7 +182,7 @@ void ModelReader::take(const presets::SignatureTensor &input,
   for (size_t i = 0; fits && input.hasShape && i < shape.size(); ++i)
     fits = input.dims[i] < 0 || input.dims[i] == shape[i];
   if (!fits)
-    throw std::runtime_error(absl::StrCat(
+    throw WrongExtents(absl::StrCat(
         "input ", printable(input.description()), " of the model takes no ",
         batch,
         arrays ? absl::StrCat(" samples of array ", inQuotes(input.name), ", [",
@@ -358,6 +365,19 @@ TrainedModel readTrainedModel(const std::string &word,
   if (const std::string name = absl::GetFlag(FLAGS_input); !name.empty())
     model.tokens = name;
   return model;
+}
+
+std::optional<double> cyclesOfCall(const std::string &word,
+                                   const std::string &folder, uint64_t batch,
+                                   uint64_t sequence,
+                                   const NamedArrays *arrays) {
+  try {
+    return cyclesOfCall(
+        readTrainedModel(word, folder, batch, sequence, arrays).training,
+        folder);
+  } catch (const WrongExtents &) {
+    return std::nullopt;
+  }
 }
 
 } // namespace wsec::tools

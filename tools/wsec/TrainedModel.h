@@ -36,6 +36,13 @@ TrainedModel readTrainedModel(const std::string &word,
                               uint64_t sequence,
                               const runtime::NamedArrays *arrays);
 
+/// The cycles of a call that are predicted of it; nothing if it has no room, or
+/// takes no inputs of such extents.
+std::optional<double> cyclesOfCall(const std::string &word,
+                                   const std::string &folder, uint64_t batch,
+                                   uint64_t sequence,
+                                   const runtime::NamedArrays *arrays);
+
 } // namespace wsec::tools
 
 #endif // TOOLS_WSEC_TRAINEDMODEL_H

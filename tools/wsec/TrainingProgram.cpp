@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -106,10 +107,11 @@ static CachedProgram findOrCompile(const TrainingProgram &training,
   if (compileTraining(training, found.program, found.report, isQuiet,
                       &lacksRoom, hasNoRoom ? &errors : nullptr))
     return found;
-  if (!hasNoRoom || !lacksRoom)
-    throw std::runtime_error(errors +
-                             "the model does not compile for training" +
+  if (!hasNoRoom || !lacksRoom) {
+    std::fputs(errors.c_str(), stderr);
+    throw std::runtime_error("the model does not compile for training" +
                              (lacksRoom ? lessToCompile(training) : ""));
+  }
   *hasNoRoom = true;
   return found;
 }
