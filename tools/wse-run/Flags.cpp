@@ -295,6 +295,9 @@ static void checkGradients(const Flags &flags) {
     throw UsageError("--gradients is of one whole call on one wafer; leave out "
                      "--num-systems, mpirun, --samples, --repeat, --generate, "
                      "--until and --break");
+  if (!flags.gradients.empty() && !flags.outputArchive.empty())
+    throw UsageError("--outputs keeps all outputs, and --gradients lets those "
+                     "that are gradients go; name others with --output");
 }
 
 /// Takes the file out of those of that name, if it is there.

@@ -449,6 +449,30 @@ static int runUnderMpi(const Flags &flags) {
   return link->rank() == 0 ? runOnSystems(link, flags) : serve(*link, flags);
 }
 
+/// Gradients that are let go can be neither written nor compared.
+static void checkGradients(const Session &session, const Flags &flags,
+                           const NamedTensors &references) {
+  const auto &tensors = *session.program().tensors();
+  if (std::none_of(tensors.begin(), tensors.end(),
+                   [](const auto *its) { return its->gradient() != nullptr; }))
+    throw Error(ErrorClass::BadTensor,
+                "the program makes no gradients of parameters; compile it with "
+                "wsec --loss and --train, or leave out --gradients");
+  const auto isIn = [](const auto &all, const std::string &name) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const auto &its) { return its.first == name; });
+  };
+  for (const program::Tensor *tensor : tensors)
+    if (const std::string name = tensor->name()->str();
+        tensor->gradient() &&
+        (isIn(flags.outputs, name) || isIn(references, name)))
+      throw Error(ErrorClass::BadTensor,
+                  "output " + inQuotes(name) +
+                      " is a gradient, which --gradients lets go; take "
+                      "--gradient=GLOB of its parameter instead of --output or "
+                      "--compare");
+}
+
 static int runProgram(const Flags &flags) {
   if (flags.mpi.size)
     return runUnderMpi(flags);
@@ -462,6 +486,8 @@ static int runProgram(const Flags &flags) {
     return runGeneration(session, flags);
   const Call call = require(session.callOf(flags.entry, flags.arguments));
   const NamedTensors references = readTensors(session, flags);
+  if (!flags.gradients.empty())
+    checkGradients(session, flags, references);
 
   restoreState(session, flags);
   const program::Entry *load = loadingOf(session, flags);
