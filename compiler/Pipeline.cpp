@@ -367,8 +367,7 @@ LogicalResult Compilation::runPlans(Phase last, bool compares) {
   return success();
 }
 
-/// Regions are known once placed; streams and SRAM, and what the plan of a
-/// model that trains has come to, until lowering ends wse.
+/// Regions are known once placed; streams and SRAM until lowering ends wse.
 LogicalResult Compilation::runPhasesOnce(Phase first, Phase last) {
   if (!options.viewer && plans.empty())
     return runPasses(first, last, /*verifies=*/true);

@@ -61,7 +61,8 @@ std::string wsec::problemOf(const plan::AskedPlan &asked,
   if (options.training.loss.empty())
     return "";
   if (options.precision != "f32" && asked.plan.attention == "kernel")
-    return flag + "attention=kernel: that kernel is of f32, and --precision " +
+    return flag +
+           "attention=kernel: that kernel is of f32, and --precision is " +
            options.precision +
            "; give attention=products, or leave out one of both";
   if (options.sparse.sparsity != 0 && asked.asks("logits") && asked.plan.logits)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A training step of a GPT-NeoX whose weights are computed as they stream and whose gradients are let go as they arrive, so that
-neither is ever there: held against PyTorch, which has one layer at a time.
+"""A training step of a GPT-NeoX whose weights are computed as they stream and whose gradients are let go as they arrive: held
+against PyTorch, which has one layer at a time.
 
 Usage: deep_gradients.py FOLDER MODEL MESH TOKENS LAYERS [GB]: MODEL as a configuration has it, {preset: neox-20b}. Values
 behind every layer, the loss, the norm of every gradient, and every element of the gradients of LAYERS, as 0,43, may differ by 1e-4

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Low-rank adapters of SmolLM2-135M, pre-trained, learn from this project's words as by PyTorch, which trains the same graph in
-f64; the loss of words that they have not seen falls, and adapters alone leave the wafer.
+"""Low-rank adapters of SmolLM2-135M, pre-trained, learn from a text as by PyTorch, which trains the same graph in f64;
+the loss of words that they have not seen falls, and adapters alone leave the wafer.
 
 Usage: train_pretrained.py WORK [--steps N] [--sequence S] [--mesh WxH]
 
@@ -32,7 +32,14 @@ import make_smollm2  # noqa: E402
 import small_models  # noqa: E402
 
 RANK, ALPHA, RATE = 4, 8, 1e-3
-TEXT = HERE.parents[1] / "README.md"
+TEXT = """# wsec
+
+wsec compiles transformer models (ONNX or MLIR) for a wafer-scale dataflow machine and runs the result, PE by PE, on an
+emulator of that machine. It places kernels as rectangles on the mesh, routes every stream hop by hop, and schedules the
+weights to stream in layer by layer from a store outside the wafer, so the program for 24 layers keeps no more weights on
+the wafer than the program for two. What the emulator executes is the `.wafer` file and nothing else, its numbers are
+held against onnxruntime, and its cycle counts come from published measurements of real wafers.
+"""
 
 
 def export(path, sequence):
@@ -107,7 +114,7 @@ def main():
     a.work.mkdir(parents=True)
     os.chdir(a.work)
     export("m.onnx", a.sequence)
-    tokens = tokens_of(TEXT.read_text())
+    tokens = tokens_of(TEXT)
     size = a.steps * a.sequence + 1
     np.save("tokens.npy", tokens[:size])
     np.save("held.npy", tokens[size:size + a.sequence + 1])
