@@ -384,7 +384,9 @@ def Pe_CB16Type : TypeDef<Pe_Dialect, "CB16",
     such numbers, so no attribute holds one: initial values are refused.
 
     ```mlir
-    buffer @x 16 bytes of !pe.cb16
+    class @all [0:1, 0:1] {
+      buffer @x 16 bytes of !pe.cb16
+    }
     ```
   }];
 }

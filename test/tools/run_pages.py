@@ -25,6 +25,7 @@ ELSEWHERE = {
     "gpt2-s -o": "e2e/small/presets.test", "175b.onnx": "e2e/small/presets.test",
     "--ispd2020": "tools/wsec/place.test", "pe.wafer": "tools/wse-run/stop.test", "store weights/": "e2e/small/safetensors.test",
     "--num-systems=4": "tools/wse-run/num-systems.test", "model.mlir": "e2e/small/linalg.test",
+    "--gradients=": "e2e/torch/deep-gradients.test",
 }
 
 
