@@ -25,7 +25,7 @@ inline constexpr llvm::StringLiteral whatTrainsAttrName = "onnx.what_trains";
 /// parameters, and what the loss does not do at once.
 inline constexpr llvm::StringLiteral notesAttrName = "onnx.notes";
 
-/// Of such a module, how it is cut: pieces, and of the longest run of layers
+/// How such a module is cut: pieces, and of the longest run of layers
 /// that are alike how many pieces one has and how many there are, as integers.
 inline constexpr llvm::StringLiteral piecesAttrName = "onnx.pieces";
 

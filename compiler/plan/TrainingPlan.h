@@ -29,7 +29,8 @@ struct TrainingPlan {
   /// Whether gradients of attentions and norms are one kernel each, or what
   /// they are composed of: products, and kernels.
   std::string attention = "kernel", norms = "kernel";
-  /// Of a loss, for each PE at a time; 0: all, else those of tiles of classes.
+  /// Logits of a loss, for each PE at a time; 0: all, else those of tiles of
+  /// classes.
   int64_t logits = 0;
 
   std::string text() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gradients that are let go as soon as somebody has seen them: those of a large
-// model are never there at once.
+// Gradients that are let go as soon as somebody has seen them, so that not all
+// of a large model's are there at once.
 #ifndef RUNTIME_MEMORYX_GRADIENTCOLLECTOR_H
 #define RUNTIME_MEMORYX_GRADIENTCOLLECTOR_H
 
@@ -25,7 +25,7 @@ using TakeGradient = std::function<void(const program::Tensor &parameter,
 /// tensors, as they arrive, shows the sum to `take`, and lets go of both.
 class GradientCollector {
 public:
-  /// Of a call that brings so many elements of each output.
+  /// Begins a call that brings so many elements of each output.
   GradientCollector(TensorStore &store,
                     const std::map<uint32_t, uint64_t> &expected,
                     TakeGradient take);

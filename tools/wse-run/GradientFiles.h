@@ -10,8 +10,8 @@
 
 namespace wsec::run {
 
-/// Of each gradient, as it arrives, its sum, norm and largest value, and as
-/// .npy those whose names fit a glob.
+/// Writes of each gradient, as it arrives, its sum, norm and largest value, and
+/// as .npy those whose names fit a glob.
 class GradientFiles {
 public:
   /// In a folder, which is made if it is not there. Throws IoError, and

@@ -22,8 +22,8 @@ bool AbslParseFlag(absl::string_view text, MicroBatch *batch,
                    std::string *error);
 std::string AbslUnparseFlag(MicroBatch batch);
 
-/// Of 1, 2, 4 and so on, as long as they divide `batch` and leave each system a
-/// call, the one by which a step takes the fewest cycles: those of a call, as
+/// The one of 1, 2, 4 and so on, as long as they divide `batch` and leave each
+/// system a call, by which a step takes the fewest cycles: those of a call, as
 /// `cyclesOf` tells, for each that a system makes. Nothing where it does not
 /// fit, or the model takes no such batch, which ends the search.
 uint64_t chooseMicroBatch(
