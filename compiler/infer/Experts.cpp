@@ -85,9 +85,6 @@ static bool mixture(Node &node, const MixtureInputs &in) {
   if (node.intAttr("use_sparse_mixer", 0))
     return node.fail("use_sparse_mixer, whose choices are drawn");
   if (in.mixing) {
-    if (StringRef type = node.stringAttr("quant_type"); type != "int")
-      return node.fail("weights of quant_type '" + type.str() +
-                       "', expected 'int'");
     if (node.intAttr("weights_prepacked", -1) == 1)
       return node.fail("weights that are laid out for one processor; write "
                        "them with weights_prepacked 0");
@@ -289,7 +286,7 @@ llvm::ArrayRef<Operator> wsec::infer::expertsOperators() {
        "normalize_routing_weights use_sparse_mixer "
        "swiglu_fusion swiglu_limit activation_alpha activation_beta "
        "expert_weight_bits fc1_expert_weight_bits fc2_expert_weight_bits "
-       "fc3_expert_weight_bits block_size quant_type weights_prepacked "
+       "fc3_expert_weight_bits block_size quant_type=int weights_prepacked "
        "accuracy_level"},
   };
   return operators;

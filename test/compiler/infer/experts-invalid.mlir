@@ -33,7 +33,7 @@ func.func @integers(%x: tensor<3x8xf32>, %p: tensor<3x4xf32>) -> (!onnx.unknown,
   %scale = onnx.constant dense<0.5> : tensor<4x8xf32>
   %few = onnx.constant dense<0.5> : tensor<4x7xf32>
   %all = onnx.constant dense<0.5> : tensor<4xf32>
-  // CHECK-DAG: QMoE of com.microsoft: {{.*}}weights of quant_type 'fp4', expected 'int'{{.*}}'floats'
+  // CHECK-DAG: QMoE of com.microsoft: quant_type is 'fp4', expected one of int: node 'floats'
   %floats = onnx.node "QMoE" of "com.microsoft"(%x, %p, %up, %scale, %none, %up, %scale) with {activation_type = "silu", quant_type = "fp4"} {node = "floats"} : (tensor<3x8xf32>, tensor<3x4xf32>, tensor<4x8x4xui8>, tensor<4x8xf32>, none, tensor<4x8x4xui8>, tensor<4x8xf32>) -> !onnx.unknown
   // CHECK-DAG: QMoE of com.microsoft: {{.*}}laid out for one processor: node 'laid'; write them with weights_prepacked 0
   %laid = onnx.node "QMoE" of "com.microsoft"(%x, %p, %up, %scale, %none, %up, %scale) with {activation_type = "silu", weights_prepacked = 1 : i64} {node = "laid"} : (tensor<3x8xf32>, tensor<3x4xf32>, tensor<4x8x4xui8>, tensor<4x8xf32>, none, tensor<4x8x4xui8>, tensor<4x8xf32>) -> !onnx.unknown
