@@ -20,9 +20,7 @@ static bool severalRead(Value value) {
 /// Cuts before operators where, of what earlier ones computed that is wanted
 /// and that later ones read, only one value is left, and several read it: the
 /// residual stream of a transformer. What more than a layer's operators read,
-/// such as biases by position, is no part of that. Once more where that stream
-/// ends, before a head with products: at the next value of its type, which one
-/// alone reads.
+/// such as biases by position, is no part of that.
 SmallVector<Piece>
 wsec::differentiate::cutIntoPieces(ArrayRef<Operation *> ops,
                                    llvm::function_ref<bool(Value)> isWanted) {
@@ -33,23 +31,14 @@ wsec::differentiate::cutIntoPieces(ArrayRef<Operation *> ops,
         lastReader[source] = index;
   SmallVector<Piece> pieces(1);
   SmallVector<Operation *> live;
-  Value end;            // of the stream, behind the start of the last piece
-  size_t beforeEnd = 0; // operators of that piece
   for (auto [index, op] : llvm::enumerate(ops)) {
     const size_t now = index;
     llvm::erase_if(live, [&](Operation *source) {
       return lastReader.lookup(source) < now;
     });
     Value only = live.size() == 1 ? live.front()->getResult(0) : Value();
-    const Value start = pieces.back().start;
-    if (only && severalRead(only) && only != start) {
+    if (only && severalRead(only) && only != pieces.back().start)
       pieces.push_back({{}, only});
-      end = {};
-    } else if (only && start && !end && only != start &&
-               only.getType() == start.getType()) {
-      end = only;
-      beforeEnd = pieces.back().ops.size();
-    }
     pieces.back().ops.push_back(op);
     const bool isComputed = op->getNumOperands() > 0 &&
                             op->getNumResults() == 1 &&
@@ -57,13 +46,6 @@ wsec::differentiate::cutIntoPieces(ArrayRef<Operation *> ops,
     if (isComputed &&
         std::distance(op->user_begin(), op->user_end()) <= readersOfOneLayer)
       live.push_back(op);
-  }
-  SmallVector<Operation *> &last = pieces.back().ops;
-  const ArrayRef<Operation *> head = ArrayRef(last).drop_front(beforeEnd);
-  if (end && llvm::any_of(head, llvm::IsaPred<onnx::MatMulOp>)) {
-    Piece behind = {llvm::to_vector(head), end};
-    last.truncate(beforeEnd);
-    pieces.push_back(std::move(behind));
   }
   return pieces;
 }
