@@ -41,7 +41,7 @@ static bool isBoundByInputs(const TypeProto &type, const GraphProto &graph) {
   const auto &tensor = type.tensor_type();
   return tensor.has_shape() &&
          llvm::all_of(tensor.shape().dim(), [&](const auto &dimension) {
-           return dimension.has_dim_value() ||
+           return dimension.dim_value() > 0 ||
                   names.contains(dimension.dim_param());
          });
 }

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models that draw numbers at random.
 
-  make_random.py KIND FILE   stated: with the shape that is drawn; unstated: without; open: with a dimension of its own
+  make_random.py KIND FILE   stated: with the shape that is drawn; unstated: without; open, zero: with a dimension that no input has
 """
 import sys
 
 import onnx
 from onnx import TensorProto, helper
 
-SHAPES = {"stated": ("batch", 4), "open": ("unknown", 4)}
+SHAPES = {"stated": ("batch", 4), "open": ("unknown", 4), "zero": (0, 4)}
 
 
 def value(name, shape):
