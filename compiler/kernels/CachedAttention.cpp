@@ -54,7 +54,7 @@ class CachedAttention final : public KernelFor<wse::CachedAttentionOp> {
 
   SmallVector<Relay> relays() const final {
     using P = StreamPattern;
-    SmallVector<Relay> relays = batchRelays();
+    SmallVector<Relay> relays = gatherColumnRelays();
     relays.append({{P::RowWest, P::RowWest}, {P::RowWest, P::HeadCast}});
     return relays;
   }
@@ -62,6 +62,7 @@ class CachedAttention final : public KernelFor<wse::CachedAttentionOp> {
                                     const Machine &machine) const final {
     CachedAttentionShape shape(op, machine);
     SmallVector<StreamNeed> needs = batchStreams(shape.query);
+    needs.append(reduceBatchStreams(machine, shape.query.group));
     if (shape.spread())
       needs.append(
           {{StreamPattern::RowWest, {}},
@@ -203,7 +204,7 @@ void CachedAttentionWriter::attend(Affine head) {
     weigh(head, first);
   });
   if (sharesRows())
-    reduceGroups(b, rows, Opcode::Add, weighted, words);
+    reduceBatch(b, rows, Opcode::Add, weighted, words);
   if (shape.query.span > 1) {
     Value before = s.mul(s.div(s.py(), query.layout.group), shape.tokens);
     Operand heard =
@@ -322,7 +323,7 @@ void CachedAttentionWriter::exponentials() {
   overTokens(Opcode::Max, own, 0, summed);
   std::string most = own;
   if (sharesRows()) {
-    reduceGroups(b, rows, Opcode::Max, own, asked);
+    reduceBatch(b, rows, Opcode::Max, own, asked);
     castGroups(b, rows, own, largest, asked);
     most = largest;
   }
@@ -439,8 +440,9 @@ KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
            model.multicast(columns, 0);
   };
   const double rows = double(shape.query.group);
-  auto reduced = [&](double pes, double words) {
-    return 2 * machine.vectorSetup + model.chain(pes, words);
+  auto reduced = [&](double words) {
+    return 2 * machine.vectorSetup +
+           reduceBatchCycles(machine, shape.query.group, words);
   };
   auto sent = [&](double pes, double words) {
     return 2 * machine.vectorSetup + model.multicast(pes, words);
@@ -461,13 +463,13 @@ KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
                 model.adds(1, inRow) +
                 model.adds(1, double(shape.mostValue) * inRow);
   if (shape.spread())
-    round +=
-        reduced(columns, scores) + sent(columns, scores) + gathered(scores);
+    round += 2 * machine.vectorSetup + model.chain(columns, scores) +
+             sent(columns, scores) + gathered(scores);
   if (rows > 1) {
-    round += reduced(rows, asked) + sent(rows, asked);
+    round += reduced(asked) + sent(rows, asked);
     head += multicastTokensCycles(
                 shape.query, double(shape.repeat * shape.mostKey), machine) +
-            reduced(rows, weighted);
+            reduced(weighted);
   }
   if (shape.query.span > 1)
     head += sent(rows, weighted);

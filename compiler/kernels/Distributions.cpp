@@ -60,7 +60,14 @@ static int64_t lastExtent(Value value) {
   return shape.empty() ? 1 : shape.back();
 }
 
-WantedHeads::WantedHeads(Block &main) {
+int64_t wsec::headsOf(onnx::UpdateOp update) {
+  for (Operation *user : update.getPresent().getUsers())
+    if (auto attention = dyn_cast<onnx::CachedAttentionOp>(user))
+      return attention.getKvHeads();
+  return 1;
+}
+
+WantedHeads::WantedHeads(Block &main, int64_t width) : width(width) {
   for (Operation &op : llvm::reverse(main))
     for (Value result : op.getResults())
       visit(result);
@@ -81,6 +88,28 @@ static int64_t headSizeBesideKeys(onnx::UpdateOp update) {
         return lastExtent(update.getValue()) / int64_t(attention.getKvHeads());
     }
   return 0;
+}
+
+/// The columns of the state that a product goes into, or that it asks.
+std::optional<WantedHeads::Attention>
+WantedHeads::ofState(OpOperand &use) const {
+  if (!use.get().hasOneUse() || !use.get().getDefiningOp<onnx::MatMulOp>())
+    return std::nullopt;
+  auto spread = [&](int64_t heads, int64_t size, int64_t repeat) {
+    const auto state =
+        wse::TokenTiling::ofState(1, 1, heads, size, width).forState(1, repeat);
+    return Attention{0, state.getHeadSize(), state.getHeadColumns()};
+  };
+  const int64_t features = lastExtent(use.get());
+  if (auto update = dyn_cast<onnx::UpdateOp>(use.getOwner());
+      update && update.getValue() == use.get())
+    return spread(headsOf(update), features / headsOf(update), 1);
+  auto attention = dyn_cast<onnx::CachedAttentionOp>(use.getOwner());
+  if (!attention || attention.getQ() != use.get())
+    return std::nullopt;
+  const int64_t heads = attention.getKvHeads();
+  const int64_t repeat = int64_t(attention.getNumHeads()) / heads;
+  return spread(heads, features / heads / repeat, repeat);
 }
 
 void WantedHeads::visit(Value value) {
@@ -121,12 +150,17 @@ void WantedHeads::visit(Value value) {
         offer({0, size});
         continue;
       }
+    if (std::optional<Attention> state = ofState(use)) {
+      offer(*state);
+      continue;
+    }
     bool sameFeatures = (isElementwise(user) || isa<onnx::ReshapeOp>(user)) &&
                         lastExtent(user->getResult(0)) == lastExtent(value);
     auto behind =
         sameFeatures ? nearest.find(user->getResult(0)) : nearest.end();
     if (behind != nearest.end())
-      offer({behind->second.distance + 1, behind->second.headSize});
+      offer({behind->second.distance + 1, behind->second.headSize,
+             behind->second.headColumns});
   }
   if (best)
     nearest[value] = *best;
@@ -139,8 +173,9 @@ int64_t WantedHeads::sizeFor(Value value) const {
 
 wse::TokenTiling WantedHeads::columnsFor(Value value,
                                          wse::TokenTiling rows) const {
-  if (int64_t headSize = sizeFor(value))
-    return rows.withColumns(wse::ColumnPlacement::Heads, headSize);
+  if (auto found = nearest.find(value); found != nearest.end())
+    return rows.withColumns(wse::ColumnPlacement::Heads, found->second.headSize)
+        .withHeadColumns(found->second.headColumns);
   return rows.withColumns(wse::ColumnPlacement::Balanced);
 }
 

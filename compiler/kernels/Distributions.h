@@ -26,24 +26,31 @@ TokenShape tokenShape(llvm::ArrayRef<int64_t> shape);
 bool areTokens(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> axes,
                wse::TokenTiling tiling);
 
+/// Of keys or values that it updates, by who attends to them.
+int64_t headsOf(onnx::UpdateOp update);
+
 /// The size of heads that attentions ask values of @main for, found in one
-/// walk against the order of the operators.
+/// walk against the order of the operators, on a region of `width` columns.
 class WantedHeads {
 public:
-  explicit WantedHeads(mlir::Block &main);
+  WantedHeads(mlir::Block &main, int64_t width);
 
   /// If `value` ends up, element by element, as query, key or value of an
   /// attention, the size of its heads; else 0. The nearest attention decides.
   int64_t sizeFor(mlir::Value value) const;
   /// The rows of `rows`; balanced columns, or whole heads if an attention is
-  /// going to ask `value` for them.
+  /// going to ask `value` for them. Of a product that only goes into a state,
+  /// or asks it, the columns of that: it costs the product nothing.
   wse::TokenTiling columnsFor(mlir::Value value, wse::TokenTiling rows) const;
 
 private:
   struct Attention {
-    int64_t distance, headSize;
+    int64_t distance, headSize, headColumns = 1;
   };
   void visit(mlir::Value value);
+  std::optional<Attention> ofState(mlir::OpOperand &use) const;
+
+  const int64_t width;
 
   llvm::DenseMap<mlir::Value, Attention> nearest; // looked up only
 };

@@ -5,8 +5,9 @@
 // as they arrive, once per use.
 //
 // Functions take a PE long, and of few tokens most rows have none. Where that
-// is faster, what a function is of goes to all rows of the batch element, each
-// computes a share, and the rows with tokens hear all of them.
+// is faster, what a function is of goes down the column, the first rows of the
+// batch element compute a share each, and the rows with tokens hear all of
+// them.
 
 #include "compiler/kernels/CachedTokens.h"
 #include "compiler/kernels/ElementwisePlan.h"
@@ -110,9 +111,11 @@ struct Arithmetic {
 };
 
 /// Functions of few tokens, which most rows have none of, where that is faster:
-/// all rows of a batch element compute `each` elements of its tokens.
+/// the first rows of a batch element compute `each` elements of its tokens, so
+/// many that neither they nor their results on the way north take longest.
 struct RowShares {
-  int64_t rows = 0; ///< 0: rows compute what is their own
+  int64_t rows = 0; ///< of a batch element; 0: rows compute what is their own
+  int64_t all = 0;  ///< elements of its tokens
   int64_t each = 0;
 
   RowShares(wse::ElementwiseOp op, const ElementwisePlan &plan,
@@ -123,9 +126,20 @@ struct RowShares {
         Arithmetic(op, plan).element != elementTypeOf(op.getResult()))
       return;
     rows = layout.group;
-    each = tileSizeMax(layout.tokens * layout.features.largest(machine.width),
-                       rows);
+    all = layout.tokens * layout.features.largest(machine.width);
+    const int64_t least = tileSizeMax(all, rows);
+    each = least;
+    auto cyclesOf = [&](int64_t count) {
+      RowShares other = *this;
+      other.each = count;
+      return other.cycles(machine.functionCycles, layout, machine);
+    };
+    for (int64_t count = least + 1; count <= all / 2; ++count)
+      if (cyclesOf(count) < cyclesOf(each))
+        each = count;
   }
+  /// Rows that compute some.
+  int64_t used() const { return (all + each - 1) / each; }
   /// Whether a step is shared: a function of what lies in SRAM as the result.
   bool has(wse::ElementwiseOp op, const ElementwisePlan &plan,
            const ElementwiseStep &step, const Layout &layout,
@@ -149,14 +163,16 @@ struct RowShares {
   double cycles(double function, const Layout &layout,
                 const Machine &machine) const {
     CostModel model(machine);
+    Layout nearby = layout;
+    nearby.group = std::max(layout.span, used());
     return double(each) * function +
-           multicastTokensCycles(layout,
+           multicastTokensCycles(nearby,
                                  double(layout.features.largest(machine.width)),
                                  machine) +
            4 * machine.vectorSetup +
-           std::max(model.chain(double(rows), 0),
-                    model.thereAndBack(double(each * rows))) +
-           model.multicast(double(rows), 0);
+           std::max(model.chain(double(used()), 0),
+                    model.thereAndBack(double(all))) +
+           model.multicast(double(nearby.group), 0);
   }
 };
 
@@ -208,7 +224,7 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
                wordsOf(arithmetic.element,
                        layout.words(machine.width, machine.height)) +
            (sharesRows(op, *plan, machine)
-                ? wordsOf(arithmetic.element, shares.rows * shares.each)
+                ? wordsOf(arithmetic.element, shares.all)
                 : 0);
   }
 
@@ -319,8 +335,8 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
   return cost;
 }
 
-/// result = opcode(source) of the tokens of a batch element, of which each of
-/// its rows computes as many; the rows with tokens keep their own.
+/// result = opcode(source) of the tokens of a batch element, of which its first
+/// rows compute as many each; the rows with tokens keep their own.
 static void overRows(RoutineBuilder &b, const Tile &out, Opcode opcode,
                      const RowShares &shares, const std::string &all,
                      const Operand &source, const Operand &result) {
@@ -404,8 +420,7 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
   };
   std::string all;
   if (sharesRows(op, *plan, b.machine()))
-    all =
-        b.scratch("of_all_rows", shares.rows * shares.each, arithmetic.element);
+    all = b.scratch("of_all_rows", shares.all, arithmetic.element);
   auto run = [&](ArrayRef<ElementwiseStep> steps) {
     for (const ElementwiseStep &step : steps) {
       SmallVector<Operand, 0> sources;

@@ -216,24 +216,28 @@ void reduceGroups(RoutineBuilder &b, const PEGroups &groups, Opcode opcode,
   chain.combine(b, opcode, buffer, words, at);
 }
 
-/// Of the roots, into the buffer of column 0, or where `at` says.
+/// Of the roots, into the buffer of the first, or where `at` says.
 static void reduceRoots(RoutineBuilder &b, const PEGroups &groups,
                         Opcode opcode, StringRef buffer, Affine words,
                         const Combined *at) {
   ScalarBuilder &s = b.scalars();
+  const bool alongRows = groups.alongRows();
+  const StreamPattern link =
+      alongRows ? StreamPattern::RootWest : StreamPattern::RootNorth;
   const int64_t pitch = groups.pitch;
-  const int64_t lastRoot = (b.width() - 1) / pitch * pitch;
-  Value parity = s.mod(s.div(s.px(), pitch), 2);
-  Value isRoot = s.equal(s.mod(s.px(), pitch), 0);
+  const int64_t lastRoot = (lengthOf(b, groups) - 1) / pitch * pitch;
+  Value own = alongRows ? s.px() : s.py();
+  Value parity = s.mod(s.div(own, pitch), 2);
+  Value isRoot = s.equal(s.mod(own, pitch), 0);
   Chain chain;
-  chain.ends = s.equal(s.px(), 0);
-  chain.begins = s.equal(s.px(), lastRoot);
+  chain.ends = s.equal(own, 0);
+  chain.begins = s.equal(own, lastRoot);
   chain.inner =
       lastRoot > pitch
           ? s.logicalAnd(isRoot, s.logicalNot(s.add(chain.begins, chain.ends)))
           : s.constant(0);
-  chain.onward = b.parityColor(StreamPattern::RootWest, parity);
-  chain.incoming = b.parityColor(StreamPattern::RootWest, s.logicalNot(parity));
+  chain.onward = b.parityColor(link, parity);
+  chain.incoming = b.parityColor(link, s.logicalNot(parity));
   chain.combine(b, opcode, buffer, words, at);
 }
 
@@ -275,7 +279,7 @@ void allReduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer,
 }
 
 //===----------------------------------------------------------------------===//
-// Words of a column
+// Along a column
 //===----------------------------------------------------------------------===//
 
 int64_t columnPitch(const Machine &machine) {
@@ -291,6 +295,36 @@ double gatherColumnCycles(const Machine &machine, int64_t rows) {
   if (const int64_t pitch = std::min(columnPitch(machine), rows))
     return twoPhaseCycles(machine, rows, pitch, 0);
   return CostModel(machine).chain(double(rows), 0);
+}
+
+/// In groups of so many rows; 0: in a chain.
+static int64_t batchPitch(const Machine &machine, int64_t rows) {
+  return rows == machine.height ? columnPitch(machine) : 0;
+}
+
+double reduceBatchCycles(const Machine &machine, int64_t rows, double words) {
+  if (const int64_t pitch = batchPitch(machine, rows))
+    return twoPhaseCycles(machine, rows, pitch, words);
+  return CostModel(machine).chain(double(rows), words);
+}
+
+void reduceBatch(RoutineBuilder &b, const PEGroups &rows, Opcode opcode,
+                 StringRef buffer, Affine words) {
+  const int64_t pitch = batchPitch(b.machine(), rows.pitch);
+  if (!pitch)
+    return reduceGroups(b, rows, opcode, buffer, words);
+  const PEGroups groups = {pitch, rows.cast, rows.link};
+  reduceGroups(b, groups, opcode, buffer, words);
+  reduceRoots(b, groups, opcode, buffer, words, nullptr);
+}
+
+SmallVector<StreamNeed> reduceBatchStreams(const Machine &machine,
+                                           int64_t rows) {
+  const int64_t pitch = batchPitch(machine, rows);
+  if (!pitch)
+    return {};
+  return {{StreamPattern::RootNorth,
+           {(machine.height + pitch - 1) / pitch, pitch, 1}}};
 }
 
 void gatherColumn(RoutineBuilder &b, int64_t pitch, ArrayRef<Affine> extents,
@@ -329,9 +363,7 @@ SmallVector<StreamNeed> gatherColumnStreams(const Machine &machine) {
   SmallVector<StreamNeed> needs = {
       {StreamPattern::KeyNorth, {}},
       {StreamPattern::KeyCast, {1, machine.height, machine.height}}};
-  if (const int64_t pitch = columnPitch(machine))
-    needs.push_back({StreamPattern::RootNorth,
-                     {(machine.height + pitch - 1) / pitch, pitch, 1}});
+  needs.append(reduceBatchStreams(machine, machine.height));
   return needs;
 }
 

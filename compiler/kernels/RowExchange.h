@@ -106,6 +106,16 @@ double reduceRowCycles(const Machine &machine, double words);
 /// Cycles of allReduceRow, without `finish`.
 double allReduceCycles(const Machine &machine, double words);
 
+/// Combines `words` words at `buffer` over the `rows` of each batch element
+/// into the buffer of the first: a chain, or of a whole column, where that
+/// saves much, one in each group and one of their first rows.
+void reduceBatch(RoutineBuilder &builder, const PEGroups &rows,
+                 pe::Opcode opcode, llvm::StringRef buffer, pe::Affine words);
+/// Its cycles, and what streams it needs beside those of `batchStreams`.
+double reduceBatchCycles(const Machine &machine, int64_t rows, double words);
+llvm::SmallVector<StreamNeed> reduceBatchStreams(const Machine &machine,
+                                                 int64_t rows);
+
 /// Words of a column that its PEs send north in turn, each its own, and that
 /// row 0 multicasts: in a chain, or where that saves much from each group of
 /// `pitch` rows to its head, and from head to head past the others.

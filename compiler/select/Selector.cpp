@@ -18,7 +18,7 @@ Selector::Selector(func::FuncOp main, wse::ProgramOp program,
     : main(main), target(program),
       regionName(FlatSymbolRefAttr::get(region.getSymNameAttr())),
       regionMachine(region.machine()), hostValues(main.front()),
-      wantedHeads(main.front()),
+      wantedHeads(main.front(), regionMachine.width),
       kernels(OpBuilder::atBlockEnd(&program.bodyBlock())),
       precision(precision), limits{code}, offers(regionMachine),
       symbols(symbols) {}

@@ -109,14 +109,6 @@ OpBuilder Selector::declarations() const {
   return entry ? OpBuilder(entry) : kernels;
 }
 
-/// Of keys or values, by who attends to them.
-static int64_t headsOf(onnx::UpdateOp update) {
-  for (Operation *user : update.getPresent().getUsers())
-    if (auto attention = dyn_cast<onnx::CachedAttentionOp>(user))
-      return attention.getKvHeads();
-  return 1;
-}
-
 wse::StateOp Selector::stateOf(onnx::UpdateOp update) {
   auto past = cast<BlockArgument>(update.getPast());
   StringRef name =

@@ -19,7 +19,9 @@
 // CHECK: input @three.x : tensor<1x3x16xf32>
 // CHECK-NOT: parameter
 // CHECK: entry @one(%[[AT:.*]] from 0 to 63) {
-// CHECK: update @past at %[[AT]] with %{{.*}} on @r {nodes = ["write"]} : ![[$K1]]
+// A product gives its result in the columns of the state it goes into.
+// CHECK: matmul %{{.*}} -> ![[$K1]]{{$}}
+// CHECK-NEXT: update @past at %[[AT]] with %{{.*}} on @r {nodes = ["write"]} : ![[$K1]]
 // CHECK: cached_attention %{{.*}} keys @past values @past at %[[AT]] heads(4, 2) scale(5.000000e-01) on @r {nodes = ["attend"]} : ![[$Q1]] -> ![[$Q1]]
 // CHECK: store %{{.*}} to "one.y"
 // CHECK-NOT: store
