@@ -23,8 +23,8 @@ inline constexpr const char *adapterNames = "*.lora_[AB].weight";
 struct AdapterOptions {
   int64_t rank = 0;
   double alpha = 0;
-  std::vector<std::string>
-      targets;       ///< of names of weights, by modules, too, or nodes
+  /// Globs of names of weights, those of modules, too, or of nodes.
+  std::vector<std::string> targets;
   uint64_t seed = 0; ///< of A
 
   /// Reads "rank=8,alpha=16,targets=GLOB"; there may be several `targets`.
