@@ -5,10 +5,12 @@ Usage: model_gradients.py WORK MODEL.onnx LOSS --mesh WxH, LOSS cross-entropy, m
 MODEL.npz with its inputs. Targets are random. Other flags go to wsec. Each gradient, relative to its largest element, is off
 by at most --tolerance; to a thousandth of the largest of all where its own are less, as those of the biases of keys, which are 0
 but for rounding. A line an engine, and of each parameter that does not train. With several --plan, gradients by any two plans
-are apart by 1e-6 of its largest element at most, or of a hundredth of the largest of all; no two programs are the same.
+are apart by 1e-6 of its largest element at most, or of a hundredth of the largest of all; no two programs are the same. PEs are
+written to within 5 % of the SRAM that each plan has.
 """
 
 import argparse
+import json
 import pathlib
 
 import numpy as np
@@ -38,6 +40,12 @@ def compare_plans(gradients, programs, expected, mesh):
         print("wrong: two plans have the same program")
     ways = {b"".join(its[name].tobytes() for name in its) for its in gradients}
     print(f"{len(programs)} plans {mesh}: {len(ways)} with bits of their own, apart by {apart:.1e} at most")
+
+
+def written_of_planned(work):
+    """Of the SRAM that the plan has for the fullest PE, what part the run on wavelet has written up to."""
+    plan, run = (json.loads((work / name).read_text()) for name in ("plan.json", "run.json"))
+    return run["sram"]["written_bytes"] / plan["training"]["considered"][0]["sram_bytes"]
 
 
 def main():
@@ -77,7 +85,7 @@ def main():
     number, expected = torch_graph.gradients(model, inputs, loss, floats)
     scale = 1e-3 * max(map(largest_of, expected.values()))
     for mesh in arguments.mesh:
-        gradients, programs = [], []
+        gradients, programs, written = [], [], []
         for plan in arguments.plan or [""]:
             program = compile_gradients(arguments.model, mesh, work, f"--loss={arguments.loss}", "--train=*", *flags,
                                         *([f"--training-plan={plan}"] if plan else []))
@@ -97,9 +105,13 @@ def main():
                 if any(first[name].tobytes() != actual[name].tobytes() for name in first):
                     print(f"wrong: {engine} and another engine differ")
                 print(f"{engine} {mesh} {good} of {len(errors)}, largest error {max(errors.values()):.1e}")
+            if arguments.plan:
+                written.append(written_of_planned(work))
             gradients.append({name: first[name + ".grad"] for name in names})
         if arguments.plan:
             compare_plans(gradients, programs, expected, mesh)
+            good = 0.95 <= min(written) and max(written) <= 1
+            print(f"{'' if good else 'wrong: '}written {100 * min(written):.1f} to {100 * max(written):.1f} % of the SRAM planned")
     for name in floats:
         if name not in names:
             print(f"does not train: {name} {expected[name].shape}, gradient up to {np.abs(expected[name]).max():.1e}")
