@@ -301,6 +301,7 @@ LogicalResult DifferentiatePass::differentiate() {
   backward.fusesAttention = fuseAttention;
   backward.fusesNorms = fuseNorms;
   backward.mostLogits = mostLogits;
+  backward.room = room;
   FailureOr<Value> number = lossOf(*result, backward);
   if (failed(number))
     return failure();
