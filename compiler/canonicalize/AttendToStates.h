@@ -17,9 +17,9 @@ onnx::AttentionOp attendToLatents(onnx::AttentionOp op);
 using Sinks = llvm::DenseMap<mlir::Operation *, mlir::Value>;
 
 /// Attention to keys and values that are states of calls of any length
-/// (`onnx.call`) becomes onnx.cached_attention, where each token sees those up
-/// to itself and nothing else acts on scores; else the operation gets a reason,
-/// for `verifyStates`.
+/// (`onnx.call`) becomes onnx.cached_attention, with its `sinks` where it has
+/// some, where each token sees those up to itself and nothing else acts on
+/// scores; else the operation gets a reason, for `verifyStates`.
 void attendToStates(mlir::ModuleOp module, const Sinks &sinks);
 
 } // namespace wsec::canonicalize

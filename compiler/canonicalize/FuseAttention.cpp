@@ -244,11 +244,12 @@ static onnx::ConcatOp scoresWithSinks(Value weights) {
   auto joined = scores.getDefiningOp<onnx::ConcatOp>();
   if (!joined || joined.getParts().size() != 2 || joined.getAxis() != 3)
     return {};
-  const ArrayRef<int64_t> sinks = shapeOf(joined.getParts()[1]);
-  const bool isCut =
-      sinks.back() == 1 &&
-      shapeOf(slice.getY()) == shapeOf(joined.getParts()[0]) &&
-      llvm::all_of(slice.getStarts(), [](int64_t start) { return !start; });
+  auto all = [](ArrayRef<int64_t> numbers, int64_t number) {
+    return llvm::all_of(numbers, [&](int64_t its) { return its == number; });
+  };
+  const bool isCut = shapeOf(joined.getParts()[1]).back() == 1 &&
+                     shapeOf(slice.getY()) == shapeOf(joined.getParts()[0]) &&
+                     all(slice.getStarts(), 0) && all(slice.getSteps(), 1);
   return isCut ? joined : onnx::ConcatOp();
 }
 
