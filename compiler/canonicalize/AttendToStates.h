@@ -12,8 +12,8 @@ namespace wsec::canonicalize {
 /// that is what it is; the operation that takes its place, or itself.
 onnx::AttentionOp attendToLatents(onnx::AttentionOp op);
 
-/// Of attention to states one number for each head, a score beside those of
-/// keys. Looked up only.
+/// The sinks of attention to states: one number for each head, a score beside
+/// those of keys. Looked up only.
 using Sinks = llvm::DenseMap<mlir::Operation *, mlir::Value>;
 
 /// Attention to keys and values that are states of calls of any length
