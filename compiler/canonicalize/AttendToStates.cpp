@@ -144,7 +144,7 @@ static Seen seenBy(onnx::AttentionOp op) {
   return all;
 }
 
-static void attend(onnx::AttentionOp op) {
+static void attend(onnx::AttentionOp op, Value sinks) {
   auto keys = op.getK().getDefiningOp<onnx::UpdateOp>();
   auto values = op.getV().getDefiningOp<onnx::UpdateOp>();
   if (!keys && !values)
@@ -167,7 +167,7 @@ static void attend(onnx::AttentionOp op) {
   OpBuilder builder(op);
   auto attention = onnx::CachedAttentionOp::create(
       builder, op.getLoc(), op.getType(), op.getQ(), keys, values,
-      keys.getPosition(), op.getNumHeadsAttr(),
+      keys.getPosition(), sinks, op.getNumHeadsAttr(),
       builder.getI64IntegerAttr(op.keyHeads()), op.getScaleAttr(),
       seen.window ? builder.getI64IntegerAttr(seen.window) : IntegerAttr(),
       op.getSoftcapAttr(), op.getNodeAttr());
@@ -178,12 +178,12 @@ static void attend(onnx::AttentionOp op) {
   op.erase();
 }
 
-void canonicalize::attendToStates(ModuleOp module) {
+void canonicalize::attendToStates(ModuleOp module, const Sinks &sinks) {
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!function->hasAttr(onnx::callAttrName))
       continue;
     SmallVector<onnx::AttentionOp> all(function.getOps<onnx::AttentionOp>());
     for (onnx::AttentionOp op : all)
-      attend(attendToLatents(op));
+      attend(attendToLatents(op), sinks.lookup(op));
   }
 }

@@ -4,6 +4,7 @@
 
 #include "dialects/onnx/Onnx.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace wsec::canonicalize {
 
@@ -11,11 +12,15 @@ namespace wsec::canonicalize {
 /// that is what it is; the operation that takes its place, or itself.
 onnx::AttentionOp attendToLatents(onnx::AttentionOp op);
 
+/// The sinks of attention to states: one number for each head, a score beside
+/// those of keys. Looked up only.
+using Sinks = llvm::DenseMap<mlir::Operation *, mlir::Value>;
+
 /// Attention to keys and values that are states of calls of any length
-/// (`onnx.call`) becomes onnx.cached_attention, where each token sees those up
-/// to itself and nothing else acts on scores; else the operation gets a reason,
-/// for `verifyStates`.
-void attendToStates(mlir::ModuleOp module);
+/// (`onnx.call`) becomes onnx.cached_attention, with its `sinks` where it has
+/// some, where each token sees those up to itself and nothing else acts on
+/// scores; else the operation gets a reason, for `verifyStates`.
+void attendToStates(mlir::ModuleOp module, const Sinks &sinks);
 
 } // namespace wsec::canonicalize
 

@@ -4,9 +4,11 @@
 //
 //   product(Q', K'^T) -> scale, cap, masks -> softmax -> product(., V')
 //
-// is matched backwards from the second product. Q', K' and V' are traced to
-// the tensors with the projections (ViewTracing.h); an operand is in order when
-// its strides are those of heads in a [batch, token, feature] tensor:
+// (of states also with one more score of each head before the softmax, whose
+// weight is cut off) is matched backwards from the second product. Q', K' and
+// V' are traced to the tensors with the projections (ViewTracing.h); an operand
+// is in order when its strides are those of heads in a [batch, token, feature]
+// tensor:
 //
 //   batch: tokens * features   head: size   token: features   feature: 1
 //
@@ -217,6 +219,40 @@ static onnx::SoftmaxOp peelProbabilities(Value value,
   return value.getDefiningOp<onnx::SoftmaxOp>();
 }
 
+/// Whether that is `x` less its largest of the last dimension, which softmax
+/// does not tell from `x`.
+static bool isShifted(onnx::BinaryOp less, Value x) {
+  auto largest = beforeReshapes(less.getB()).getDefiningOp<onnx::ReduceOp>();
+  return less.getKind() == BinaryKind::Sub && largest &&
+         largest.getKind() == onnx::ReduceKind::Max && largest.getX() == x &&
+         largest.getAxes() == ArrayRef<int64_t>(shapeOf(x).size() - 1);
+}
+
+/// Where `weights` are those of all but the last of some scores, which each
+/// head has of its own beside keys, these scores, [batch, head, query, key];
+/// else null.
+static onnx::ConcatOp scoresWithSinks(Value weights) {
+  auto slice = beforeReshapes(weights).getDefiningOp<onnx::SliceOp>();
+  auto softmax =
+      slice ? slice.getX().getDefiningOp<onnx::SoftmaxOp>() : onnx::SoftmaxOp();
+  if (!softmax)
+    return {};
+  Value scores = softmax.getX();
+  if (auto less = scores.getDefiningOp<onnx::BinaryOp>();
+      less && isShifted(less, less.getA()))
+    scores = less.getA();
+  auto joined = scores.getDefiningOp<onnx::ConcatOp>();
+  if (!joined || joined.getParts().size() != 2 || joined.getAxis() != 3)
+    return {};
+  auto all = [](ArrayRef<int64_t> numbers, int64_t number) {
+    return llvm::all_of(numbers, [&](int64_t its) { return its == number; });
+  };
+  const bool isCut = shapeOf(joined.getParts()[1]).back() == 1 &&
+                     shapeOf(slice.getY()) == shapeOf(joined.getParts()[0]) &&
+                     all(slice.getStarts(), 0) && all(slice.getSteps(), 1);
+  return isCut ? joined : onnx::ConcatOp();
+}
+
 //===----------------------------------------------------------------------===//
 // Causal masks
 //===----------------------------------------------------------------------===//
@@ -312,12 +348,18 @@ public:
 
   /// Replaces the product by V; false with a reason if it is no attention we
   /// can map, or without one if it is no attention at all.
-  bool run() {
-    auto softmax = peelProbabilities(output.getInputs()[0], guard);
+  bool run(Sinks &sinks) {
     Scores scores;
-    if (!softmax || !peelScores(softmax.getX(), scores))
+    auto joined = scoresWithSinks(output.getInputs()[0]);
+    auto softmax = joined ? onnx::SoftmaxOp()
+                          : peelProbabilities(output.getInputs()[0], guard);
+    if (!(joined || softmax) ||
+        !peelScores(joined ? joined.getParts()[0] : softmax.getX(), scores))
       return false;
     if (!matchOperands(scores))
+      return false;
+    Value sink;
+    if (joined && !(sink = sinkOf(joined)))
       return false;
     MaskTerms terms;
     for (const Mask &mask : llvm::reverse(scores.masks))
@@ -325,7 +367,9 @@ public:
         return false;
     if (guard)
       terms.push_back({*guard, nullptr});
-    replace(terms, scores);
+    onnx::AttentionOp attention = replace(terms, scores);
+    if (sink)
+      sinks[attention] = sink;
     return true;
   }
 
@@ -376,6 +420,23 @@ private:
     return true;
   }
 
+  /// One number for each head, where keys and values are states: attention to
+  /// others takes none.
+  Value sinkOf(onnx::ConcatOp joined) {
+    if (!k.root.getDefiningOp<onnx::UpdateOp>() ||
+        !v.root.getDefiningOp<onnx::UpdateOp>())
+      return {};
+    OpBuilder builder(output);
+    Value sink = joined.getParts()[1];
+    if (auto expand = sink.getDefiningOp<onnx::ExpandOp>())
+      sink = expand.getX();
+    for (size_t dim = 0; dim < shapeOf(sink).size(); dim += 2)
+      sink = withoutRepeats(builder, loc(), sink, dim);
+    if (shapeOf(sink) != ArrayRef<int64_t>({1, q.heads, 1, 1}))
+      return {};
+    return reshapeTo(builder, loc(), sink, {q.heads}, output.getNode());
+  }
+
   bool addTerm(const Mask &mask, MaskTerms &terms) {
     if (mask.kind == onnx::TermKind::Raise) {
       terms.push_back({mask.kind, nullptr, std::nullopt, mask.number});
@@ -398,7 +459,7 @@ private:
     return true;
   }
 
-  void replace(const MaskTerms &terms, const Scores &scores) {
+  onnx::AttentionOp replace(const MaskTerms &terms, const Scores &scores) {
     OpBuilder builder(output);
     double scale = scores.scale * q.scale * k.scale;
     if (scores.softcap)
@@ -422,6 +483,7 @@ private:
     output.getResult(0).replaceAllUsesWith(y);
     absorb(attention, neededOnlyBy(output));
     output.erase();
+    return attention;
   }
 
   onnx::NodeOp output;
@@ -434,6 +496,7 @@ struct FuseAttentionPass
   llvm::DenseMap<Value, std::optional<double>> later; // looked up only
 
   void runOnOperation() override {
+    Sinks sinks;
     later.clear();
     // From the last: the inner products lose their users first.
     SmallVector<onnx::NodeOp> products;
@@ -444,7 +507,7 @@ struct FuseAttentionPass
     });
     for (onnx::NodeOp op : llvm::reverse(products)) {
       AttentionFusion fusion(op);
-      if (!fusion.run() && !fusion.why.empty())
+      if (!fusion.run(sinks) && !fusion.why.empty())
         op->setAttr(reasonAttrName, StringAttr::get(&getContext(), fusion.why));
     }
     getOperation().walk([&](onnx::AttentionOp op) {
@@ -458,7 +521,7 @@ struct FuseAttentionPass
           op.setOperand(number, x);
       }
     });
-    attendToStates(getOperation());
+    attendToStates(getOperation(), sinks);
   }
 
   /// By what number a mask hides later keys, if it is causal. Layers share

@@ -237,7 +237,7 @@ Value wsec::infer::attendToState(Legalization &n, const GeneralAttention &a) {
   const bool slides = a.left >= 0 && a.left + 1 < a.keys();
   return onnx::CachedAttentionOp::create(
       n.builder(), n.loc(), withShape(q, shape), q, keys, values,
-      keys.getPosition(), make.getI64IntegerAttr(a.queryHeads()),
+      keys.getPosition(), Value(), make.getI64IntegerAttr(a.queryHeads()),
       make.getI64IntegerAttr(a.keyHeads()), make.getF32FloatAttr(a.factor()),
       slides ? make.getI64IntegerAttr(a.left + 1) : IntegerAttr(),
       a.softcap > 0 ? make.getF32FloatAttr(a.softcap) : FloatAttr(),

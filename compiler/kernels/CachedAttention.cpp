@@ -9,7 +9,8 @@
 //                  row, and multicast back
 //                  (with a softcap each bounded then)
 //   largest        of the own tokens; of all rows by a chain north and back
-//   exponentials   each column those of some tokens; gathered along the row
+//   exponentials   each column those of some tokens; gathered along the row;
+//                  in one row also those of sinks, with which sums begin
 //   results        values weighted by them and their sum, of the own tokens; of
 //                  all rows by a chain north, and to the rows of their queries
 //   results        divided, and along the row to the columns that own them
@@ -21,6 +22,7 @@
 
 #include "compiler/kernels/CachedAttentionShape.h"
 #include "compiler/kernels/CachedTokens.h"
+#include "compiler/kernels/Sources.h"
 
 using namespace mlir;
 
@@ -127,9 +129,14 @@ private:
   void bound();
   void hideUnseen(Affine firstToken);
   void exponentials();
+  void addSinks(Affine head, Affine firstToken);
   void weigh(Affine head, Affine firstToken);
   void finish(Affine head);
 
+  /// What scores are multiplied by once they are made, and bounded.
+  float factor() {
+    return float(shape.softcap.value_or(op.getScale().convertToDouble()));
+  }
   bool sharesRows() const { return shape.query.group > 1; }
   /// Features of a head that this PE holds, and number of the first.
   Value ownFeatures(const Tile &tile) {
@@ -201,6 +208,7 @@ void CachedAttentionWriter::attend(Affine head) {
     bound();
     hideUnseen(first);
     exponentials();
+    addSinks(head, first);
     weigh(head, first);
   });
   if (sharesRows())
@@ -339,9 +347,7 @@ void CachedAttentionWriter::exponentials() {
     b.vector(opcode, {share, asked}, into, operands);
   };
   each(Opcode::Sub, mine, Operand::memory(most, 0, {0, 1}));
-  each(Opcode::Mul, mine,
-       Operand::immediate(
-           float(shape.softcap.value_or(op.getScale().convertToDouble()))));
+  each(Opcode::Mul, mine, Operand::immediate(factor()));
   each(Opcode::Exp, shape.spread() ? mine : all);
   if (!shape.spread())
     return;
@@ -355,6 +361,32 @@ void CachedAttentionWriter::exponentials() {
       b, heads, block, {shape.columns, count, asked},
       Operand::memory(weights, 0, {asked, shape.columns * asked, 1}),
       Operand::fabric(b.color(heads.cast), 3));
+}
+
+/// The sums of weights begin with exp(sink - scale * largest). That may be
+/// infinite, where no key counts: then results are 0.
+void CachedAttentionWriter::addSinks(Affine head, Affine firstToken) {
+  if (!op.getSinks())
+    return;
+  const Tile sinks = b.tile(op.getSinks());
+  const int64_t repeat = shape.repeat;
+  const std::string &most = sharesRows() ? largest : own;
+  const Affine first = Affine(s.div(keys.firstFeature, shape.keySize)) + head;
+  const Operand sums =
+      Operand::memory(weighted, firstToken * repeat, {repeat, 1});
+  auto each = [&](Opcode opcode, ArrayRef<Operand> operands) {
+    b.vector(opcode, {shape.round, repeat}, sums, operands);
+  };
+  b.where(sinks.active, [&] {
+    const Operand all = Operand::memory(most, 0, {1});
+    b.vector(Opcode::Mul, {shape.asked()}, all,
+             {all, Operand::immediate(factor())});
+    each(Opcode::Mov,
+         {Operand::memory(sinks.buffer, first * (repeat * sinks.pitch),
+                          {0, sinks.pitch})});
+    each(Opcode::Sub, {sums, Operand::memory(most, 0, {repeat, 1})});
+    each(Opcode::Exp, {sums});
+  });
 }
 
 void CachedAttentionWriter::weigh(Affine head, Affine firstToken) {
@@ -455,6 +487,9 @@ KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
                  model.functions(share * asked) + product(shape.mostValue, 0);
   if (shape.softcap)
     round += model.adds(1, own * asked) + model.functions(own * asked);
+  if (op.getSinks())
+    round += model.copies(1, asked) + 2 * model.adds(1, asked) +
+             model.functions(asked);
   if (shape.window)
     round += model.copies(1, own * asked) +
              double(tileSizeMax(shape.round - 1, shape.keys.span)) *
@@ -532,14 +567,27 @@ Value CachedAttention::build(Operation *user, Selection &selection) const {
   Value query = selection.toState(op.getQ(), keys, repeat, op);
   if (!query)
     return {};
+  const wse::TokenTiling held = wse::TokenTiling::of(values.getType());
+  Value sinks;
+  if (op.getSinks()) {
+    wse::WeightAttr each = selection.asWeight(op.getSinks(), op);
+    if (!each)
+      return {};
+    const int64_t batch = held.getBatch(), count = op.getNumHeads();
+    const StridedView view =
+        stridedView(each).reshaped({1, 1, count})->expanded({batch, 1, count});
+    sinks = selection.load(withView(each, view),
+                           wse::TokenTiling(batch, 1).withColumns(
+                               wse::ColumnPlacement::Replicated),
+                           op);
+  }
   const wse::TokenTiling tiling =
-      wse::TokenTiling::of(values.getType())
-          .forState(tilingOf(query).getTokens(), repeat);
+      held.forState(tilingOf(query).getTokens(), repeat);
   Type type = selection.tensorType(tiling, shapeOf(op.getY()).back(), query);
   return selection.createFor<wse::CachedAttentionOp>(
       op, type, query, FlatSymbolRefAttr::get(keys),
       FlatSymbolRefAttr::get(values), selection.argumentsOf(op.getPosition()),
-      op.getNumHeadsAttr(), op.getKvHeadsAttr(),
+      sinks, op.getNumHeadsAttr(), op.getKvHeadsAttr(),
       selection.builder().getF64FloatAttr(op.getScale().convertToFloat()),
       UnitAttr(), op.getSlidingWindowAttr(), op.getSoftcapAttr());
 }

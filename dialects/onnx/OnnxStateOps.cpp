@@ -68,6 +68,10 @@ LogicalResult CachedAttentionOp::verify() {
   if (getSoftcap() && !(getSoftcap()->convertToDouble() > 0)) // C5
     return emitOpError("bounds scores by ")
            << getSoftcap()->convertToDouble() << ", expected a positive number";
+  if (getSinks() && shapeOf(getSinks()) != ArrayRef<int64_t>(heads)) // C6
+    return withMaker(emitOpError("needs one sink for each of ")
+                         << heads << " heads, found " << getSinks().getType(),
+                     getSinks());
   return expectType(*this, "result", getY(),
                     {q[0], q[1], values[2] / shared * heads},
                     elementOf(getQ())); // C4

@@ -40,7 +40,8 @@ def Onnx_CachedAttentionOp : Onnx_Op<"cached_attention"> {
     As `onnx.attention`, causal: query `i` stands at `position + i` and sees the
     tokens `0` to `position + i` of `keys` and `values`; of these with a
     `sliding_window` of w the last w. With a `softcap` of c a scaled score s
-    counts as `c * tanh(s / c)`.
+    counts as `c * tanh(s / c)`. With `sinks` a head has one more score, its own
+    of these, which has part of the weights and no value.
 
     - (C1) `q`, `keys` and `values` have rank 3, equal batch extents, and the
       last two equal tokens.
@@ -50,6 +51,7 @@ def Onnx_CachedAttentionOp : Onnx_Op<"cached_attention"> {
     - (C4) the result has the batch and tokens of `q` and `num_heads` heads of
       the size of those of `values`.
     - (C5) `softcap` is positive.
+    - (C6) `sinks` is one number for each head.
 
     ```mlir
     %o = onnx.cached_attention %q, %k, %v at %position {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32}
@@ -58,12 +60,12 @@ def Onnx_CachedAttentionOp : Onnx_Op<"cached_attention"> {
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$keys,
                        AnyRankedTensor:$values, AnyRankedTensor:$position,
-                       I64Attr:$num_heads, I64Attr:$kv_heads, F32Attr:$scale,
+                       Optional<AnyRankedTensor>:$sinks, I64Attr:$num_heads, I64Attr:$kv_heads, F32Attr:$scale,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$sliding_window,
                        OptionalAttr<F32Attr>:$softcap, Onnx_NodeName:$node);
   let results = (outs AnyRankedTensor:$y);
   let assemblyFormat = [{
-    $q `,` $keys `,` $values `at` $position attr-dict `:`
+    $q `,` $keys `,` $values `at` $position (`sinks` $sinks^)? attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;

@@ -337,16 +337,18 @@ include "dialects/wse/WseGradientOps.td"
 
 def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
     Wse_Tiled:$query, FlatSymbolRefAttr:$keys, FlatSymbolRefAttr:$values,
-    Variadic<Index>:$positions, I64Attr:$num_heads, I64Attr:$key_heads, F64Attr:$scale,
+    Variadic<Index>:$positions, Optional<Wse_Tiled>:$sinks,
+    I64Attr:$num_heads, I64Attr:$key_heads, F64Attr:$scale,
     UnitAttr:$few_scores, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$sliding_window,
-    OptionalAttr<F32Attr>:$softcap)> {
+    OptionalAttr<F32Attr>:$softcap), [AttrSizedOperandSegments]> {
   let summary = "Attends to keys and values that stay on the wafer.";
   let description = [{
     For each head `softmax(scale * Q K^T) V`, with keys and values where two
     states have them: token i of the query sees the tokens 0 to `position + i` of
     its batch element, whose own are among them (`update` comes before), or of
     these with a `sliding_window` of w the last w. With a `softcap` of c a scaled
-    score s counts as `c * tanh(s / c)`. There
+    score s counts as `c * tanh(s / c)`. With `sinks` a head has one more score,
+    its own of these, not scaled, which has part of the weights and no value. There
     are `num_heads` heads of queries, and `key_heads` of keys and values, each of
     which as many heads of queries in a row share.
 
@@ -380,11 +382,14 @@ def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
       `num_heads / key_heads` heads (`TokenTiling::forState`).
     - (C3) The positions are those of an `update` of as many tokens.
     - (C4) The scale is positive, and so is the softcap.
+    - (C5) Sinks are one token of `num_heads` features in each batch element,
+      which rows share and every column has, of the query's element type.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{
     $query `keys` $keys `values` $values `at` $positions
     `heads` `(` $num_heads `,` $key_heads `)` `scale` `(` $scale `)`
+    (`sinks` `(` $sinks^ `:` type($sinks) `)`)?
     `on` $region attr-dict `:` type($query) `->` type($result)
   }];
   let hasVerifier = 1;

@@ -270,5 +270,20 @@ LogicalResult CachedAttentionOp::verify() {
   if (getSoftcap() && !(getSoftcap()->convertToDouble() > 0))
     return emitOpError("bounds scores by ")
            << getSoftcap()->convertToDouble() << ", expected a positive number";
-  return success();
+  // (C5)
+  if (!getSinks())
+    return success();
+  const TokenTiling sinks = tilingOf(getSinks());
+  if (sinks.getColumns() == ColumnPlacement::Replicated && sinks.splitsRows() &&
+      !sinks.isCyclic() && sinks.getBatch() == keyTiling.getBatch() &&
+      sinks.getTokens() == 1 &&
+      featuresOf(getSinks()) == int64_t(getNumHeads()) &&
+      elementType(getSinks()) == elementType(getQuery()))
+    return success();
+  return withMaker(emitOpError("needs a sink for each of ")
+                       << getNumHeads()
+                       << " heads in all columns, of one token that rows "
+                          "share, found "
+                       << getSinks().getType(),
+                   getSinks());
 }

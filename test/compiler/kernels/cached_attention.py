@@ -32,6 +32,9 @@ CASES = [
 # Of cases by number: how many tokens a query sees, up to its own, one beyond any capacity; and what bounds scores.
 WINDOWS = {1: 1, 2: 4, 4: 7, 5: 1 << 40, 6: 11}
 SOFTCAPS = {4: 2.0, 6: 5.0, 7: 3.0}
+# A score of each head beside those of keys, which nothing scales: around those of keys, or beyond all that counts.
+SINKS = {number: np.linspace(-3, 3, CASES[number][3]).round(1).astype("f4") for number in (0, 1, 2, 3, 4, 6, 9, 10)}
+SINKS[8] = np.array([200, 0, -200, 1], "f4")
 TOLERANCES = {"f32": 1e-5, "f16": 6 * 2.0**-11, "bf16": 6 * 2.0**-8}
 ENGINES = ["wavelet", "strips"]
 
@@ -40,18 +43,19 @@ ENTRY = """
   input @k{name} : tensor<{batch}x{count}x{keys}xf32>
   input @v{name} : tensor<{batch}x{count}x{values}xf32>
   entry @{name}({arguments}) {{
+    {sinks}
     %q = load @q{name} on @r {{nodes = ["q"]}} : tensor<{batch}x{count}x{queries}x{element}, #q>
     %k = load @k{name} on @r {{nodes = ["k"]}} : tensor<{batch}x{count}x{keys}x{element}, #k>
     %v = load @v{name} on @r {{nodes = ["v"]}} : tensor<{batch}x{count}x{values}x{element}, #v>
     update @keys at {at} with %k on @r {{nodes = ["keys"]}} : tensor<{batch}x{count}x{keys}x{element}, #k>
     update @values at {at} with %v on @r {{nodes = ["values"]}} : tensor<{batch}x{count}x{values}x{element}, #v>
-    %y = cached_attention %q keys @keys values @values at {at} heads({heads}, {key_heads}) scale(0.5) on @r {{{few}{sight}nodes = ["attend"]}} : tensor<{batch}x{count}x{queries}x{element}, #q> -> tensor<{batch}x{count}x{results}x{element}, #y>
+    %y = cached_attention %q keys @keys values @values at {at} heads({heads}, {key_heads}) scale(0.5) {sunk}on @r {{{few}{sight}nodes = ["attend"]}} : tensor<{batch}x{count}x{queries}x{element}, #q> -> tensor<{batch}x{count}x{results}x{element}, #y>
     store %y to "y{name}" on @r {{nodes = ["y"]}} : tensor<{batch}x{count}x{results}x{element}, #y> to tensor<{batch}x{count}x{results}xf32>
   }}
 """
 
 
-def program(case, element, few, window, softcap):
+def program(case, element, few, window, softcap, sinks):
     """A module; its chunks with `few` scores at a time."""
     sight = (f"sliding_window = {window} : i64, " if window else "") + (f"softcap = {softcap} : f32, " if softcap else "")
     mesh, batch, capacity, heads, key_heads, size, value_size, chunk, _, _ = case
@@ -65,7 +69,12 @@ def program(case, element, few, window, softcap):
               f"  state @keys on @r : tensor<{batch}x{capacity}x{key_heads * size}x{element}, #ks>",
               f"  state @values on @r : tensor<{batch}x{capacity}x{key_heads * value_size}x{element}, #vs>"]
     numbers = {"batch": batch, "queries": heads * size, "keys": key_heads * size, "values": key_heads * value_size,
-               "results": heads * value_size, "heads": heads, "key_heads": key_heads, "element": element, "sight": sight}
+               "results": heads * value_size, "heads": heads, "key_heads": key_heads, "element": element, "sight": sight,
+               "sinks": "", "sunk": ""}
+    if sinks is not None:
+        type_of = f"tensor<{batch}x1x{heads}x{element}, #wse.dist<rows = [0, 1], columns = []>>"
+        lines.append(f"  parameter @sinks = dense<{sinks.tolist()}> : tensor<{heads}xf32>")
+        numbers |= {"sinks": f'%s = load <@sinks : tensor<{batch}x1x{heads}xf32> view 0 strides [0, 0, 1]> on @r {{nodes = ["sinks"]}} : {type_of}', "sunk": f"sinks(%s : {type_of}) "}
     for name, count in (("chunk", chunk), ("token", 1), *[("apart", 1)] * (batch > 1)):
         at = [f"%position_{i}" for i in range(batch)] if name == "apart" else ["%position"]
         lines.append(ENTRY.format(name=name, count=count, at=", ".join(at),
@@ -74,7 +83,7 @@ def program(case, element, few, window, softcap):
     return "\n".join(lines) + "}\n"
 
 
-def attention(q, keys, values, heads, key_heads, position, window, softcap):
+def attention(q, keys, values, heads, key_heads, position, window, softcap, sinks):
     """In f64; token i of q sees the keys up to position + i, or the last of them."""
     split = lambda x, n: x.astype("f8").reshape(*x.shape[:2], n, -1).transpose(0, 2, 1, 3)
     qh = split(q, heads)
@@ -86,9 +95,12 @@ def attention(q, keys, values, heads, key_heads, position, window, softcap):
     if window:
         seen &= np.arange(keys.shape[1]) > own - window
     scores = np.where(seen, scores, -np.inf)
+    if sinks is not None:
+        beside = np.broadcast_to(sinks[:, None, None], (*scores.shape[:-1], 1))
+        scores = np.concatenate([scores, beside], -1)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
-    return (weights @ vh).transpose(0, 2, 1, 3).reshape(*q.shape[:2], -1)
+    return (weights[..., :keys.shape[1]] @ vh).transpose(0, 2, 1, 3).reshape(*q.shape[:2], -1)
 
 
 def run(*command):
@@ -99,7 +111,8 @@ def check(folder, number, case, element, engines, cycles):
     mesh, batch, capacity, heads, key_heads, size, value_size, chunk, chunks, steps = case
     path = f"{folder}/{number}"
     with open(f"{path}.mlir", "w", encoding="utf-8") as file:
-        file.write(program(case, element, few=number % 2 == 1, window=WINDOWS.get(number), softcap=SOFTCAPS.get(number)))
+        file.write(program(case, element, few=number % 2 == 1, window=WINDOWS.get(number), softcap=SOFTCAPS.get(number),
+                           sinks=SINKS.get(number)))
     run("wsec", f"{path}.mlir", "-o", f"{path}.wafer", f"--report={path}.json", "--quiet")
     predicted = cycles_of(f"{path}.json")
     for engine in engines:
@@ -152,7 +165,7 @@ def call(path, engine, name, kept, random, keys, values, number, position, count
     run("wse-run", f"{path}.wafer", f"--entry={name}", *words, f"--engine={engine}",
         *inputs, *kept, f"--save-state={path}.state", f"--output=y{name}={path}.y.npy", f"--report={path}.json", "--quiet")
     expected = np.concatenate([attention(q[i:i + 1], keys[i:i + 1, :first + count], values[i:i + 1, :first + count], heads,
-                                         key_heads, first, WINDOWS.get(number), SOFTCAPS.get(number))
+                                         key_heads, first, WINDOWS.get(number), SOFTCAPS.get(number), SINKS.get(number))
                                for i, first in enumerate(places)])
     error = np.abs(np.load(f"{path}.y.npy") - expected).max() / max(1, np.abs(expected).max())
     assert error <= TOLERANCES[element], (path, engine, name, position, error)

@@ -66,3 +66,20 @@ func.func @main(%x: tensor<1x1x16xf32> {onnx.name = "x"}, %cos: tensor<1x1x2xf32
   %y = onnx.cached_attention %x, %s, %t at %at {node = "attend", num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>
   return %y, %s, %t : tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>
 }
+
+// -----
+
+// Sinks, the same for each batch element, come to all columns.
+// CHECK-DAG: #[[$WHOLE:.*]] = #wse.dist<rows = [0, 1], columns = []>
+// CHECK-DAG: ![[$SINKS:.*]] = tensor<2x1x4xf32, #[[$WHOLE]]>
+// CHECK-LABEL: wse.program @main
+// CHECK: %[[SINKS:.*]] = load <@s : tensor<2x1x4xf32> view 0 strides [0, 4, 1]> on @r {nodes = ["attend"]} : ![[$SINKS]]
+// CHECK: cached_attention %{{.*}} at %{{.*}} heads(4, 2) scale(5.000000e-01) sinks(%[[SINKS]] : ![[$SINKS]]) on @r
+func.func @main(%x: tensor<2x1x16xf32> {onnx.name = "x"}, %k: tensor<2x1x8xf32> {onnx.name = "k"}, %at: tensor<2xi64> {onnx.name = "at", onnx.argument = array<i64: 0, 63>},
+    %past: tensor<2x64x8xf32> {onnx.name = "past", onnx.state = "past"})
+    -> (tensor<2x1x16xf32> {onnx.name = "y"}, tensor<2x64x8xf32> {onnx.name = "present", onnx.state = "past"}) {
+  %sinks = onnx.constant external<"none.bin", 0, 16> : tensor<4xf32> {node = "s"}
+  %s = onnx.update %past, %k at %at {node = "write"} : (tensor<2x64x8xf32>, tensor<2x1x8xf32>, tensor<2xi64>) -> tensor<2x64x8xf32>
+  %y = onnx.cached_attention %x, %s, %s at %at sinks %sinks {node = "attend", num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<2x1x16xf32>, tensor<2x64x8xf32>, tensor<2x64x8xf32>, tensor<2xi64>, tensor<4xf32>) -> tensor<2x1x16xf32>
+  return %y, %s : tensor<2x1x16xf32>, tensor<2x64x8xf32>
+}

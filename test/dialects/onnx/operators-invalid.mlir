@@ -624,6 +624,15 @@ func.func @cached_attention_c5(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %
 
 // -----
 
+// expected-note @below {{the operand is made here}}
+func.func @cached_attention_c6(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %at: tensor<1xi64>, %sinks: tensor<2xf32>) {
+  // expected-error @below {{needs one sink for each of 4 heads, found 'tensor<2xf32>'}}
+  %y = onnx.cached_attention %q, %k, %k at %at sinks %sinks {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>, tensor<2xf32>) -> tensor<1x1x16xf32>
+  return
+}
+
+// -----
+
 func.func @cached_attention_c4(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %at: tensor<1xi64>) {
   // expected-error @below {{result is 'tensor<1x1x8xf32>', expected 'tensor<1x1x16xf32>'}}
   %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x8xf32>

@@ -130,12 +130,14 @@ func.func @cross_entropy(%z: tensor<2x8x97xf32>, %c: tensor<2x8xi64>, %w: tensor
 }
 
 // CHECK-LABEL: func.func @states
-func.func @states(%k: tensor<1x64x8xf32>, %v: tensor<1x2x64x4xf32>, %new: tensor<1x2x8xf32>, %q: tensor<1x2x16xf32>, %at: tensor<1xi64>) -> tensor<1x2x16xf32> {
+func.func @states(%k: tensor<1x64x8xf32>, %v: tensor<1x2x64x4xf32>, %new: tensor<1x2x8xf32>, %q: tensor<1x2x16xf32>, %at: tensor<1xi64>, %sinks: tensor<4xf32>) -> tensor<1x2x16xf32> {
   // CHECK: %[[K:.*]] = onnx.update %{{.*}}, %{{.*}} at %{{.*}} : (tensor<1x64x8xf32>, tensor<1x2x8xf32>, tensor<1xi64>) -> tensor<1x64x8xf32>
   %0 = onnx.update %k, %new at %at : (tensor<1x64x8xf32>, tensor<1x2x8xf32>, tensor<1xi64>) -> tensor<1x64x8xf32>
   // CHECK: %[[V:.*]] = onnx.update %{{.*}}, %{{.*}} at %{{.*}} : (tensor<1x2x64x4xf32>, tensor<1x2x8xf32>, tensor<1xi64>) -> tensor<1x64x8xf32>
   %1 = onnx.update %v, %new at %at : (tensor<1x2x64x4xf32>, tensor<1x2x8xf32>, tensor<1xi64>) -> tensor<1x64x8xf32>
   // CHECK: onnx.cached_attention %{{.*}}, %[[K]], %[[V]] at %{{.*}} {kv_heads = 2 : i64, num_heads = 4 : i64, scale = 5.000000e-01 : f32}
   %y = onnx.cached_attention %q, %0, %1 at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x2x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x2x16xf32>
+  // CHECK: onnx.cached_attention %{{.*}}, %[[K]], %[[V]] at %{{.*}} sinks %{{.*}} {kv_heads = 2 : i64, num_heads = 4 : i64, scale = 5.000000e-01 : f32}
+  %z = onnx.cached_attention %q, %0, %1 at %at sinks %sinks {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<1x2x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>, tensor<4xf32>) -> tensor<1x2x16xf32>
   return %y : tensor<1x2x16xf32>
 }

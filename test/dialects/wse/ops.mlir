@@ -151,6 +151,7 @@ wse.program @entries state(selected) mesh(4x5) machine("wse2") {
   parameter @w = external<"m.data", 240, 144> : tensor<36xf32>
   parameter @t = dense<1.0> : tensor<1x2x6xf32>
   parameter @q = dense<1.0> : tensor<1x2x12xf32>
+  parameter @sinks = dense<1.0> : tensor<4xf32>
   // CHECK: entry @load {
   // CHECK-NEXT: fill @w.resident on @r {nodes = ["fc"]}
   entry @load {
@@ -165,6 +166,9 @@ wse.program @entries state(selected) mesh(4x5) machine("wse2") {
     %q = load <@q : tensor<1x2x12xf32>> on @r : tensor<1x2x12xf32, #asking>
     // CHECK: %attend = cached_attention %q keys @keys values @values at %position heads(4, 2) scale(5.000000e-01) on @r {nodes = ["attend"]} : !tokens_1x2x12_{{.*}} -> !tokens_1x2x12_
     %attend = cached_attention %q keys @keys values @values at %position heads(4, 2) scale(0.5) on @r {nodes = ["attend"]} : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
+    %s = load <@sinks : tensor<1x1x4xf32> view 0 strides [0, 0, 1]> on @r : tensor<1x1x4xf32, #wse.dist<rows = [0, 1], columns = []>>
+    // CHECK: cached_attention %q keys @keys values @values at %position heads(4, 2) scale(5.000000e-01) sinks(%sinks : !tokens_1x1x4_replicated) on @r : !tokens_1x2x12_
+    %sunk = cached_attention %q keys @keys values @values at %position heads(4, 2) scale(0.5) sinks(%s : tensor<1x1x4xf32, #wse.dist<rows = [0, 1], columns = []>>) on @r : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
   }
   // CHECK: entry @show {
   entry @show {
