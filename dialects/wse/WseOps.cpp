@@ -246,6 +246,35 @@ LogicalResult MatmulOp::verify() {
   return success();
 }
 
+LogicalResult ProductsOp::verify() {
+  // (C1)
+  const ArrayAttr weights = getWeights();
+  if (weights.empty() || weights.size() != getNumResults())
+    return emitOpError("has ")
+           << getNumResults() << " results of " << weights.size() << " weights";
+  const TokenTiling input = tilingOf(getInput());
+  for (auto [attribute, result] : llvm::zip_equal(weights, getResults())) {
+    const RankedTensorType weight = cast<WeightAttr>(attribute).getType();
+    if (weight.getRank() != 2 ||
+        weight.getDimSize(0) != featuresOf(getInput()) ||
+        weight.getDimSize(1) != featuresOf(result) ||
+        getElementTypeOrSelf(result) != getElementTypeOrSelf(getInput()))
+      return withMaker(emitOpError("maps ")
+                           << getInput().getType() << " to " << result.getType()
+                           << ", but its weight is " << weight,
+                       getInput());
+    // (C2)
+    if (input.getBatch() * input.getTokens() != 1 ||
+        !input.sameRows(tilingOf(result)) || !input.splitsRows())
+      return withMaker(emitOpError("needs one token, in one row"), getInput());
+    // (C3)
+    if (failed(verifySplitColumns(*this, getInput())) ||
+        failed(verifySplitColumns(*this, result)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult SparseMatmulOp::verify() {
   if (failed(verifyProduct(*this)))
     return failure();
