@@ -312,6 +312,13 @@ LogicalResult DifferentiatePass::differentiate() {
   main.front().getTerminator()->setOperands(*number);
   if (!backward.run(*number, gradientOf(*number, backward), recomputation()))
     return backward.refusals.report(&getContext());
+  const auto most = std::max<int64_t>(1, int64_t(backward.pieces));
+  using Asked = std::pair<const char *, int64_t>;
+  for (auto [key, count] : {Asked("kept", kept), Asked("segment", segment)})
+    if (recompute != "none" && count > most)
+      return main.emitError() << "a training plan with " << key << "=" << count
+                              << ": pieces of the model are " << most
+                              << "; give " << key << "=1 to " << most;
   note(backward.notes);
   getOperation()->setAttr(
       piecesAttrName,

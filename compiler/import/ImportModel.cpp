@@ -5,6 +5,7 @@
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/InlineFunctions.h"
 #include "compiler/import/ModuleBuilder.h"
+#include "compiler/import/RandomTensors.h"
 #include "compiler/import/Subgraphs.h"
 #include "dialects/onnx/Bodies.h"
 #include "dialects/onnx/NamedParameters.h"
@@ -523,10 +524,13 @@ OwningOpRef<ModuleOp> importModel(StringRef path, const ImportOptions &options,
     if (llvm::Error error = addAdapters(*model, *options.adapters))
       return fail(std::move(error));
   nameNodes(*model); // A node may already be called as an inlined one.
+  ImportOptions given = options;
+  if (llvm::Error error = giveRandomTensors(*model, given.bindings))
+    return fail(std::move(error));
   FailureOr<int64_t> opset = checkOpsets(*model, context);
   if (failed(opset) || failed(checkAndSortGraph(*model, context)))
     return nullptr;
-  return ModuleBuilder(*model, options, context).build(*opset);
+  return ModuleBuilder(*model, given, context).build(*opset);
 }
 
 } // namespace wsec

@@ -14,6 +14,7 @@
 #include "compiler/infer/Statement.h"
 #include "dialects/onnx/CachedCalls.h"
 #include "dialects/onnx/Lengths.h"
+#include "dialects/onnx/RandomOperators.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "runtime/program/NearestNames.h"
@@ -203,6 +204,9 @@ private:
     if (isQuantized(name))
       return "the operator is not supported; quantise with QuantFormat.QDQ, "
              "whose weights stay integers, or leave these nodes out of it";
+    if (onnx::isRandomOperator(name))
+      return "nothing is drawn at random on the wafer; give what it draws, "
+             "--bind NAME=FILE.npy with the node's name";
     constexpr int64_t newest = std::numeric_limits<int64_t>::max();
     if (onnx::findSchema(name, newest))
       return "the operator is not supported; write it with other operators, or "

@@ -33,17 +33,6 @@ public:
     }
     return begin + bytes <= problem.endAddress ? begin : -1;
   }
-  /// The highest.
-  int64_t findGapFromEnd(int64_t bytes) const {
-    int64_t end = problem.endAddress;
-    for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-      if (roundDown(end - bytes) >= block->end)
-        break;
-      end = std::min(end, block->begin);
-    }
-    const int64_t begin = roundDown(end - bytes);
-    return begin >= roundUp(problem.firstAddress) ? begin : -1;
-  }
   void take(Block block) {
     auto it = std::find_if(blocks.begin(), blocks.end(), [&](const Block &b) {
       return std::tie(b.begin, b.end) > std::tie(block.begin, block.end);
@@ -63,10 +52,6 @@ private:
   static int64_t roundUp(int64_t address) {
     int64_t a = SchedulingProblem::alignment;
     return (address + a - 1) / a * a;
-  }
-  static int64_t roundDown(int64_t address) {
-    return address / SchedulingProblem::alignment *
-           SchedulingProblem::alignment;
   }
   const SchedulingProblem &problem;
   std::vector<Block> blocks;
@@ -129,7 +114,7 @@ static size_t findOverwritten(const SchedulingProblem &problem, size_t kernel,
 
 bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
                               Schedule &schedule, SramOverflow &overflow,
-                              std::vector<size_t> order, bool fromBothEnds) {
+                              std::vector<size_t> order) {
   size_t count = problem.kernels.size();
   schedule = {};
   schedule.resultAddresses.assign(count, 0);
@@ -183,11 +168,8 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
     const KernelMemory &memory = problem.kernels[k];
     if (memory.resultBytes) {
       size_t overwritten = findOverwritten(problem, k, lastUse);
-      const bool isLong = schedule.slots[lastUse[k]] - schedule.slots[k] > 16;
       int64_t address = overwritten != size_t(-1)
                             ? schedule.resultAddresses[overwritten]
-                        : fromBothEnds && isLong
-                            ? allocatorOf(k).findGapFromEnd(memory.resultBytes)
                             : allocatorOf(k).findGap(memory.resultBytes);
       if (!place(allocatorOf(k), k, Use::Result, memory.resultBytes, address,
                  schedule.resultAddresses[k]))

@@ -19,11 +19,8 @@ struct SramOverflow {
 /// state, get the same addresses and can share their code. Returns true and
 /// fills `schedule`, or fills `overflow`.
 /// `order`: of the launches; that of `orderLaunches` if it is empty.
-/// `fromBothEnds`: results that many launches outlive get the highest address
-/// instead, so that they leave no gaps between the others.
 bool scheduleByFirstFit(const SchedulingProblem &problem, Schedule &schedule,
-                        SramOverflow &overflow, std::vector<size_t> order = {},
-                        bool fromBothEnds = false);
+                        SramOverflow &overflow, std::vector<size_t> order = {});
 
 } // namespace wsec
 

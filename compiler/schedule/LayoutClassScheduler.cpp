@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <tuple>
 
 using namespace wsec;
 
@@ -17,7 +19,7 @@ struct Span {
   int64_t first = 0, last = 0;
 };
 
-/// Where one result lies at a time.
+/// Where one buffer lies at a time.
 struct Place {
   size_t region = 0;
   int64_t bytes = 0;
@@ -27,14 +29,19 @@ struct Place {
 
 class Solver {
 public:
-  Solver(const SchedulingProblem &problem, std::vector<size_t> order)
-      : problem(problem), order(std::move(order)) {}
+  /// `byBreadth`: each buffer has a place of its own, scratch among them.
+  Solver(const SchedulingProblem &problem, std::vector<size_t> order,
+         bool byBreadth)
+      : problem(problem), byBreadth(byBreadth), order(std::move(order)) {}
 
   std::optional<Schedule> solve() {
     readOrder();
     shareResults();
     fillPlaces();
-    if (!placePersistents() || !placeResults() || !placeScratch())
+    if (!placePersistents())
+      return std::nullopt;
+    addressPlaces();
+    if (!placeResults() || !placeScratch())
       return std::nullopt;
     return std::move(schedule);
   }
@@ -51,18 +58,25 @@ private:
   void shareResults();
   void fillPlaces();
   bool placePersistents();
+  std::vector<size_t> inTheWayOf(const Place &place) const;
+  std::vector<size_t> addressOrder() const;
+  void addressPlaces();
   bool placeResults();
   bool placeScratch();
   bool fits(size_t owner, int64_t end);
 
   const SchedulingProblem &problem;
+  const bool byBreadth;
   Schedule schedule;
   std::vector<size_t> order;
   std::vector<int64_t> lastSlot;  // of a kernel's readers
   std::vector<size_t> sharedWith; // the kernel whose result it writes over
   std::vector<size_t> placeOf;    // of a kernel whose result has its own
+  std::vector<size_t> scratchOf;  // the same of scratch, by breadth
   std::vector<Place> places;
-  std::vector<int64_t> ends; // of what lies in each region
+  std::vector<size_t> placed;              // by address
+  std::vector<std::vector<size_t>> living; // what is placed, in each slot
+  std::vector<int64_t> ends;               // of what lies in each region
 };
 
 } // namespace
@@ -107,7 +121,8 @@ void Solver::shareResults() {
   }
 }
 
-/// Each result goes to the first place of its class that is free.
+/// Each result goes to the first place of its class that is free, or to its
+/// own.
 void Solver::fillPlaces() {
   std::vector<size_t> first(count()); // of the chain that shares a place
   std::vector<int64_t> last = lastSlot;
@@ -117,17 +132,24 @@ void Solver::fillPlaces() {
   for (size_t kernel : order)
     last[first[kernel]] = std::max(last[first[kernel]], lastSlot[kernel]);
   placeOf.assign(count(), kNone);
+  scratchOf.assign(count(), kNone);
   std::map<std::pair<size_t, size_t>, std::vector<size_t>> byClass;
   for (size_t kernel : order) {
     const KernelMemory &memory = problem.kernels[kernel];
+    const int64_t slot = schedule.slots[kernel];
+    if (byBreadth && memory.scratchBytes) {
+      scratchOf[kernel] = places.size();
+      places.push_back(
+          {memory.region, memory.scratchBytes, {{slot, slot}}, -1});
+    }
     if (!memory.resultBytes)
       continue;
     if (first[kernel] != kernel) {
       placeOf[kernel] = placeOf[first[kernel]];
       continue;
     }
-    std::vector<size_t> &known = byClass[{memory.region, memory.layoutClass}];
-    const int64_t slot = schedule.slots[kernel];
+    std::vector<size_t> &known =
+        byClass[{memory.region, byBreadth ? kernel : memory.layoutClass}];
     auto free = std::find_if(known.begin(), known.end(), [&](size_t place) {
       return places[place].taken.back().last < slot;
     });
@@ -175,22 +197,54 @@ static bool meet(const std::vector<Span> &a, const std::vector<Span> &b) {
   return false;
 }
 
-/// The largest places first, each as low as those before it leave it.
-bool Solver::placeResults() {
-  std::vector<size_t> bySize(places.size());
-  for (size_t i = 0; i < bySize.size(); ++i)
-    bySize[i] = i;
-  std::sort(bySize.begin(), bySize.end(), [&](size_t a, size_t b) {
-    return places[a].bytes != places[b].bytes
-               ? places[a].bytes > places[b].bytes
-               : a < b;
+/// What may lie where `place` could, by address.
+std::vector<size_t> Solver::inTheWayOf(const Place &place) const {
+  if (!byBreadth)
+    return placed;
+  std::vector<size_t> found;
+  for (int64_t slot = place.taken[0].first; slot <= place.taken[0].last; ++slot)
+    found.insert(found.end(), living[slot].begin(), living[slot].end());
+  std::sort(found.begin(), found.end(), [&](size_t a, size_t b) {
+    return std::tie(places[a].address, a) < std::tie(places[b].address, b);
   });
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+/// In which order places get addresses: the largest first; by breadth those of
+/// the slots before others in which most is taken.
+std::vector<size_t> Solver::addressOrder() const {
+  std::vector<int64_t> breadth(count()), most(places.size());
+  auto forSlots = [](const Place &place, auto &&visit) {
+    for (const Span &span : place.taken)
+      for (int64_t slot = span.first; slot <= span.last; ++slot)
+        visit(slot);
+  };
+  if (byBreadth) {
+    for (const Place &place : places)
+      forSlots(place, [&](int64_t slot) { breadth[slot] += place.bytes; });
+    for (size_t i = 0; i < places.size(); ++i)
+      forSlots(places[i], [&](int64_t slot) {
+        most[i] = std::max(most[i], breadth[slot]);
+      });
+  }
+  std::vector<size_t> found(places.size());
+  std::iota(found.begin(), found.end(), size_t(0));
+  std::sort(found.begin(), found.end(), [&](size_t a, size_t b) {
+    return std::tie(most[b], places[b].bytes, a) <
+           std::tie(most[a], places[a].bytes, b);
+  });
+  return found;
+}
+
+/// Each as low as those before it leave it.
+void Solver::addressPlaces() {
   const std::vector<int64_t> lowest = ends;
-  std::vector<size_t> placed; // by address
-  for (size_t i : bySize) {
+  living.resize(byBreadth ? count() : 0);
+  for (size_t i : addressOrder()) {
     Place &place = places[i];
     place.address = roundUp(lowest[place.region]);
-    for (size_t other : placed) {
+    for (size_t other : inTheWayOf(place)) {
       const Place &taken = places[other];
       if (taken.region == place.region && meet(taken.taken, place.taken) &&
           taken.address < place.address + place.bytes &&
@@ -199,13 +253,21 @@ bool Solver::placeResults() {
     }
     int64_t &end = ends[place.region];
     end = std::max(end, place.address + place.bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
-                                   [&](size_t a, size_t b) {
-                                     return places[a].address <
-                                            places[b].address;
-                                   }),
-                  i);
+    if (byBreadth)
+      for (int64_t slot = place.taken[0].first; slot <= place.taken[0].last;
+           ++slot)
+        living[slot].push_back(i);
+    else
+      placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
+                                     [&](size_t a, size_t b) {
+                                       return places[a].address <
+                                              places[b].address;
+                                     }),
+                    i);
   }
+}
+
+bool Solver::placeResults() {
   for (size_t kernel : order)
     if (int64_t bytes = problem.kernels[kernel].resultBytes) {
       schedule.resultAddresses[kernel] = places[placeOf[kernel]].address;
@@ -220,7 +282,9 @@ bool Solver::placeScratch() {
     const KernelMemory &memory = problem.kernels[kernel];
     if (!memory.scratchBytes)
       continue;
-    schedule.scratchAddresses[kernel] = roundUp(ends[memory.region]);
+    schedule.scratchAddresses[kernel] = byBreadth
+                                            ? places[scratchOf[kernel]].address
+                                            : roundUp(ends[memory.region]);
     if (!fits(kernel, schedule.scratchAddresses[kernel] + memory.scratchBytes))
       return false;
   }
@@ -230,5 +294,11 @@ bool Solver::placeScratch() {
 std::optional<Schedule>
 wsec::scheduleByLayoutClass(const SchedulingProblem &problem,
                             std::vector<size_t> order) {
-  return Solver(problem, std::move(order)).solve();
+  return Solver(problem, std::move(order), /*byBreadth=*/false).solve();
+}
+
+std::optional<Schedule>
+wsec::scheduleByBreadth(const SchedulingProblem &problem,
+                        std::vector<size_t> order) {
+  return Solver(problem, std::move(order), /*byBreadth=*/true).solve();
 }

@@ -26,6 +26,13 @@ namespace wsec {
 std::optional<Schedule> scheduleByLayoutClass(const SchedulingProblem &problem,
                                               std::vector<size_t> order = {});
 
+/// Gives every buffer, result or scratch, a place of its own, each at the
+/// lowest address that is free for all its life: those first that live where
+/// most does, and of these the largest. That leaves the smallest gaps, and
+/// addresses that repeat little.
+std::optional<Schedule> scheduleByBreadth(const SchedulingProblem &problem,
+                                          std::vector<size_t> order = {});
+
 } // namespace wsec
 
 #endif // WSEC_COMPILER_SCHEDULE_LAYOUTCLASSSCHEDULER_H

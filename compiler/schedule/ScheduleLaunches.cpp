@@ -81,11 +81,11 @@ struct ScheduleLaunches final
       return program.emitError(error);
     // Few addresses make less code, and waste some room for buffers: what does
     // not fit so may fit by first fit. Addresses that launches carry make the
-    // least, and take cycles. Where gaps are too small, what lives long lies
-    // apart.
+    // least, and take cycles. Where gaps are too small, the largest buffers
+    // come first.
     const std::vector<size_t> order = orderLaunches(*problem);
     Overflow overflow;
-    Placer placers[] = {{byForm}, {byFirstFit}, {fromBothEnds}};
+    Placer placers[] = {{byForm}, {byFirstFit}, {byBreadth}};
     for (bool carried : {false, true}) {
       program.setAddressArguments(carried);
       overflow = {};
@@ -169,28 +169,10 @@ struct ScheduleLaunches final
   static bool byFirstFit(wse::ProgramOp program,
                          const SchedulingProblem &problem,
                          const std::vector<size_t> &order, Overflow &overflow) {
-    return byFirstFit(program, problem, order, overflow, /*bothEnds=*/false);
-  }
-
-  static bool fromBothEnds(wse::ProgramOp program,
-                           const SchedulingProblem &problem,
-                           const std::vector<size_t> &order, Overflow &other) {
-    Overflow overflow; // what first fit says counts
-    const bool fits =
-        byFirstFit(program, problem, order, overflow, /*bothEnds=*/true);
-    if (!other.op)
-      other = overflow;
-    return fits;
-  }
-
-  static bool byFirstFit(wse::ProgramOp program,
-                         const SchedulingProblem &problem,
-                         const std::vector<size_t> &order, Overflow &overflow,
-                         bool bothEnds) {
     SmallVector<wse::KernelOp> kernels = program.kernels();
     Schedule solution;
     SramOverflow found;
-    if (scheduleByFirstFit(problem, solution, found, order, bothEnds)) {
+    if (scheduleByFirstFit(problem, solution, found, order)) {
       writeSchedule(program, kernels, problem, solution);
       return true;
     }
@@ -201,12 +183,23 @@ struct ScheduleLaunches final
     return false;
   }
 
-  static bool byForm(wse::ProgramOp program, const SchedulingProblem &problem,
-                     const std::vector<size_t> &order, Overflow &) {
-    std::optional<Schedule> solution = scheduleByLayoutClass(problem, order);
+  static bool take(wse::ProgramOp program, const SchedulingProblem &problem,
+                   const std::optional<Schedule> &solution) {
     if (solution)
       writeSchedule(program, program.kernels(), problem, *solution);
     return solution.has_value();
+  }
+
+  static bool byForm(wse::ProgramOp program, const SchedulingProblem &problem,
+                     const std::vector<size_t> &order, Overflow &) {
+    return take(program, problem, scheduleByLayoutClass(problem, order));
+  }
+
+  /// What first fit says of a lack counts.
+  static bool byBreadth(wse::ProgramOp program,
+                        const SchedulingProblem &problem,
+                        const std::vector<size_t> &order, Overflow &) {
+    return take(program, problem, scheduleByBreadth(problem, order));
   }
 };
 

@@ -3,27 +3,9 @@
 #include "runtime/memoryx/Gradients.h"
 #include "runtime/program/Checker.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
 #include <utility>
 
 namespace wsec::runtime {
-
-/// Lets go of an output. Whole pages go back at once: those of a heap would
-/// wait until something takes them again.
-static void letGo(TensorStore &store, uint32_t output) {
-  const auto elements = store.takeOutput(output);
-  const program::Tensor &tensor = store.tensor(output);
-  const auto page = uintptr_t(::sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<uintptr_t>(elements.get());
-  const uintptr_t first = (begin + page - 1) / page * page;
-  const uintptr_t last =
-      (begin + elementCount(tensor) * elementBytes(tensor.type())) / page *
-      page;
-  if (elements && first < last)
-    (void)::madvise(reinterpret_cast<void *>(first), last - first,
-                    MADV_DONTNEED);
-}
 
 uint32_t GradientCollector::sourceOf(uint32_t output) const {
   const int alias = store.tensor(output).alias();
@@ -64,7 +46,7 @@ void GradientCollector::restart() {
     output.unused = output.gradients.size();
   }
   for (auto &[tensor, parameter] : parameters)
-    parameter = {std::move(parameter.outputs), 0, {}};
+    parameter = {std::move(parameter.outputs), 0, nullptr};
 }
 
 void GradientCollector::arrived(uint32_t output, uint64_t elements) {
@@ -93,6 +75,22 @@ void GradientCollector::see(uint32_t number) {
   }
 }
 
+void GradientCollector::add(Parameter &parameter, uint32_t output,
+                            const program::Tensor &tensor) {
+  const uint64_t count = elementCount(tensor);
+  if (parameter.outputs.size() == 1)
+    if (const auto all = wholeGradient(store, output); !all.empty())
+      return take(tensor, all);
+  if (!parameter.sum)
+    parameter.sum = TensorStore::zeros(count * sizeof(float));
+  const std::span sum(reinterpret_cast<float *>(parameter.sum.get()), count);
+  addGradient(store, output, sum);
+  if (parameter.added + 1 < parameter.outputs.size())
+    return;
+  take(tensor, sum);
+  parameter.sum.reset();
+}
+
 void GradientCollector::advance(Parameter &parameter,
                                 const program::Tensor &tensor) {
   while (parameter.added < parameter.outputs.size()) {
@@ -100,13 +98,10 @@ void GradientCollector::advance(Parameter &parameter,
     Output &source = outputs.at(sourceOf(next));
     if (!source.isThere)
       return;
-    addGradient(store, next, parameter.sum);
+    add(parameter, next, tensor);
+    ++parameter.added;
     if (--source.unused == 0 && !source.isShown)
-      letGo(store, sourceOf(next));
-    if (++parameter.added < parameter.outputs.size())
-      continue;
-    take(tensor, parameter.sum);
-    parameter.sum = {};
+      store.takeOutput(sourceOf(next)); // It goes.
   }
 }
 

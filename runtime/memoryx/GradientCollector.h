@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <vector>
 
 namespace wsec::runtime {
@@ -19,10 +20,12 @@ namespace wsec::runtime {
 /// Sees the gradient of a parameter, whole; once more in a run that begins
 /// anew. Calls follow one another, in any order.
 using TakeGradient = std::function<void(const program::Tensor &parameter,
-                                        const std::vector<float> &gradient)>;
+                                        std::span<const float> gradient)>;
 
 /// Adds up the outputs of each parameter, in the order of the program's
-/// tensors, as they arrive, shows the sum to `take`, and lets go of both.
+/// tensors, as they arrive, shows the sum to `take`, and lets go of both. An
+/// output that is all of a gradient is shown where it lies; of a sum, only what
+/// something is added to takes memory.
 class GradientCollector {
 public:
   /// Begins a call that brings so many elements of each output.
@@ -48,9 +51,12 @@ private:
   struct Parameter {
     std::vector<uint32_t> outputs;
     size_t added = 0;
-    std::vector<float> sum;
+    TensorStore::OutputElements sum; ///< once something is added
   };
   void see(uint32_t output);
+  /// Adds an output to a parameter, which is shown with the last one.
+  void add(Parameter &parameter, uint32_t output,
+           const program::Tensor &tensor);
   void advance(Parameter &parameter, const program::Tensor &tensor);
   uint32_t sourceOf(uint32_t output) const;
 

@@ -32,7 +32,7 @@ static const float *valuesOf(const TensorStore &store, uint32_t output) {
 /// In row-major order, the last dimension as one run.
 static void addView(const program::Tensor &tensor,
                     const program::Gradient &gradient, const float *values,
-                    std::vector<float> &sum) {
+                    std::span<float> sum) {
   const uint64_t count = elementCount(tensor);
   std::vector<int64_t> shape, strides;
   if (gradient.strides() && gradient.strides()->size() > 0) {
@@ -60,7 +60,7 @@ static void addView(const program::Tensor &tensor,
 
 static void addRows(const TensorStore &store, const program::Tensor &tensor,
                     const program::Tensor &parameter, const float *values,
-                    std::vector<float> &sum) {
+                    std::span<float> sum) {
   const auto ids = uint32_t(tensor.gradient()->rows());
   const program::Tensor &rows = store.tensor(ids);
   const uint8_t *numbers = store.elements(ids);
@@ -82,23 +82,41 @@ static void addRows(const TensorStore &store, const program::Tensor &tensor,
 }
 
 void addGradient(const TensorStore &store, uint32_t output,
-                 std::vector<float> &sum) {
+                 std::span<float> sum) {
   const program::Tensor &tensor = store.tensor(output);
   const program::Gradient &gradient = *tensor.gradient();
   const program::Tensor &parameter = parameterOf(store.program(), gradient);
-  sum.resize(elementCount(parameter));
   if (gradient.rows() >= 0)
     addRows(store, tensor, parameter, valuesOf(store, output), sum);
   else
     addView(tensor, gradient, valuesOf(store, output), sum);
 }
 
+std::span<const float> wholeGradient(const TensorStore &store,
+                                     uint32_t output) {
+  const program::Tensor &tensor = store.tensor(output);
+  const program::Gradient &gradient = *tensor.gradient();
+  const uint64_t count = elementCount(parameterOf(store.program(), gradient));
+  if (gradient.rows() >= 0 || gradient.offset() != 0 ||
+      elementCount(tensor) != count)
+    return {};
+  int64_t step = 1;
+  const unsigned rank = gradient.strides() ? gradient.strides()->size() : 0;
+  for (unsigned d = rank; d-- > 0; step *= tensor.shape()->Get(d))
+    if (tensor.shape()->Get(d) > 1 && gradient.strides()->Get(d) != step)
+      return {};
+  return {valuesOf(store, output), count};
+}
+
 Gradients gradientsOf(const TensorStore &store,
                       const std::set<uint32_t> &written) {
   Gradients gradients;
   for (uint32_t output : written)
-    if (const program::Gradient *its = store.tensor(output).gradient())
-      addGradient(store, output, gradients[its->parameter()->str()]);
+    if (const program::Gradient *its = store.tensor(output).gradient()) {
+      std::vector<float> &sum = gradients[its->parameter()->str()];
+      sum.resize(elementCount(parameterOf(store.program(), *its)));
+      addGradient(store, output, sum);
+    }
   return gradients;
 }
 

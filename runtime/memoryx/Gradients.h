@@ -6,6 +6,7 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,10 @@ const program::Tensor &parameterOf(const program::Program &program,
 /// Adds what output `output`, which is a gradient, has of it to all of it.
 /// Throws BadTensor for a row that the parameter does not have.
 void addGradient(const TensorStore &store, uint32_t output,
-                 std::vector<float> &sum);
+                 std::span<float> sum);
+/// The elements of an output that is all of a gradient, as the parameter has
+/// them; none of any other.
+std::span<const float> wholeGradient(const TensorStore &store, uint32_t output);
 
 /// What a call has made of gradients, which wrote these outputs: each added up
 /// in the order of the program's tensors, an output in row-major order.

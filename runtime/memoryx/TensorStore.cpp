@@ -7,7 +7,9 @@
 #include "runtime/program/NearestNames.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <new>
+#include <sys/mman.h>
 
 namespace wsec::runtime {
 
@@ -246,16 +248,38 @@ void TensorStore::clearOutputs() {
   clearOutputs(all);
 }
 
+void TensorStore::Free::operator()(uint8_t *bytes) const {
+  if (mapped > 0)
+    ::munmap(bytes, mapped);
+  else
+    std::free(bytes);
+}
+
+/// A heap writes the zeros of what it has had before, and keeps what it gets
+/// back.
+TensorStore::OutputElements TensorStore::zeros(uint64_t bytes) {
+  constexpr uint64_t large = 1 << 20;
+  if (bytes < large) {
+    OutputElements small(
+        static_cast<uint8_t *>(std::calloc(std::max<uint64_t>(bytes, 1), 1)));
+    if (!small)
+      throw std::bad_alloc();
+    return small;
+  }
+  void *memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    throw std::bad_alloc();
+  return {static_cast<uint8_t *>(memory), Free{bytes}};
+}
+
 void TensorStore::clearOutputs(const std::set<uint32_t> &written) {
   for (uint32_t i : written) {
     if (tensor(i).alias() >= 0)
       continue;
-    const uint64_t bytes =
-        elementCount(tensor(i)) * elementBytes(tensor(i).type());
-    outputs[i].reset(
-        static_cast<uint8_t *>(std::calloc(std::max<uint64_t>(bytes, 1), 1)));
-    if (!outputs[i])
-      throw std::bad_alloc();
+    outputs[i] = nullptr; // before there are others
+    outputs[i] =
+        zeros(elementCount(tensor(i)) * elementBytes(tensor(i).type()));
   }
 }
 

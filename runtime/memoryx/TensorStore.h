@@ -8,7 +8,6 @@
 #include "runtime/program/Loader.h"
 #include "runtime/threads/Mutex.h"
 
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -83,11 +82,14 @@ public:
   /// For all of them.
   void clearOutputs();
 
-  /// Memory that costs nothing until it is written to.
+  /// Zeros that cost nothing until they are written to, and go back to the
+  /// system at once.
   struct Free {
-    void operator()(uint8_t *bytes) const { std::free(bytes); }
+    size_t mapped = 0; ///< bytes; 0: of the heap
+    void operator()(uint8_t *bytes) const;
   };
   using OutputElements = std::unique_ptr<uint8_t[], Free>;
+  static OutputElements zeros(uint64_t bytes);
   /// The elements of an output, which has none until they are put back.
   OutputElements takeOutput(uint32_t index) {
     return std::move(outputs[index]);

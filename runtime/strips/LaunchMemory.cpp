@@ -71,10 +71,7 @@ void LaunchMemory::run() {
 
 PartUses LaunchMemory::takeParts() {
   close();
-  for (const PartUse &use : uses)
-    if (!use.part->usable())
-      return {};
-  return std::move(uses);
+  return keepsBytes ? std::move(uses) : PartUses();
 }
 
 /// What follows is written down, if somebody wants it.
@@ -344,6 +341,8 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
       replayHead(*head, behindAll, double(layers.count - layer) * *cycles);
   }
   close();
+  if (!keepsBytes) // Nobody takes them.
+    uses.resize(first);
   begin();
   before = std::move(after);
   return cycles || !usable;

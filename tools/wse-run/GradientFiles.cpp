@@ -52,7 +52,7 @@ static std::string fileName(const std::string &name) {
 }
 
 void GradientFiles::take(const program::Tensor &parameter,
-                         const std::vector<float> &gradient) {
+                         std::span<const float> gradient) {
   const std::string name = parameter.parameter()->str();
   double sum = 0, squares = 0;
   float largest = 0;

@@ -5,6 +5,7 @@
 #include "runtime/host/Session.h"
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,7 @@ public:
   /// BadTensor for a glob that fits no parameter.
   GradientFiles(std::string folder, std::vector<std::string> globs,
                 const runtime::Session &session);
-  void take(const program::Tensor &parameter,
-            const std::vector<float> &gradient);
+  void take(const program::Tensor &parameter, std::span<const float> gradient);
   /// Writes FOLDER/gradients.jsonl: a line for each, by name.
   void finish() const;
 

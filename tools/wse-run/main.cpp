@@ -25,6 +25,7 @@
 #include <exception>
 #include <optional>
 #include <set>
+#include <span>
 #include <thread>
 #include <type_traits>
 #include <unistd.h>
@@ -500,10 +501,10 @@ static int runProgram(const Flags &flags) {
   std::optional<GradientFiles> gradients;
   if (!flags.gradients.empty()) {
     gradients.emplace(flags.gradients, flags.writtenGradients, session);
-    session.collectGradients([&](const program::Tensor &parameter,
-                                 const std::vector<float> &gradient) {
-      gradients->take(parameter, gradient);
-    });
+    session.collectGradients(
+        [&](const program::Tensor &parameter, std::span<const float> gradient) {
+          gradients->take(parameter, gradient);
+        });
   }
   const std::vector<SessionRun> runs =
       runLooking(call, flags, [&](Observer *observer) {

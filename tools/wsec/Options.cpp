@@ -61,7 +61,8 @@ struct Flags {
   cl::list<std::string> bindings{
       "bind",
       cl::desc("Make an input a constant, such as a shape, axes or k: "
-               "axes=[1,2], k=3 or k=k.npy; may be repeated"),
+               "axes=[1,2], k=3 or k=k.npy, or what a node draws at random, by "
+               "its name; may be repeated"),
       cl::value_desc("NAME=[1,2]|FILE.npy"), cl::cat(category)};
   cl::opt<std::string> machine{
       "machine",

@@ -4,6 +4,11 @@
 // RUN: wse-opt %s --onnx-differentiate="loss=mean-square inputs=x gradients-as-results recompute=segments segment=2 inputs-at=wafer" --onnx-common-subexpressions | FileCheck %s --check-prefix=WHOLE
 // RUN: wse-opt %s --onnx-differentiate="loss=mean-square inputs=x gradients-as-results kept=2" --onnx-common-subexpressions | FileCheck %s --check-prefix=KEPT
 // RUN: wse-opt %s --onnx-differentiate="loss=mean-square inputs=x gradients-as-results repeats=1" --onnx-common-subexpressions | FileCheck %s --check-prefix=FEW
+// RUN: not wse-opt %s --onnx-differentiate="loss=mean-square inputs=x kept=5" 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not wse-opt %s --onnx-differentiate="loss=mean-square inputs=x kept=5 repeats=1" 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not wse-opt %s --onnx-differentiate="loss=mean-square inputs=x segment=5" 2>&1 | FileCheck %s --check-prefix=LONG
+// MANY: error: a training plan with kept=5: pieces of the model are 4; give kept=1 to 4
+// LONG: error: a training plan with segment=5: pieces of the model are 4; give segment=1 to 4
 
 // Pieces 0 and 1 are a segment, of which only the input waits: that of piece 1
 // is made again, and waits, too; then piece 0 is computed again.

@@ -276,12 +276,17 @@ void run(Random &random, Tally &tally) {
   SramOverflow overflow;
   const bool solved = scheduleByFirstFit(problem, schedule, overflow);
   tally.met("problems without a schedule", !solved);
-  if (std::optional<Schedule> byClass = scheduleByLayoutClass(problem)) {
-    const std::string error = problem.verify(*byClass);
-    tally.expect(error.empty() && brokenRules(problem, *byClass).empty(),
-                 "the solver by layout classes breaks a rule: " + error);
-    tally.met("schedules by layout classes");
-  }
+  for (bool byBreadth : {false, true})
+    if (std::optional<Schedule> found = byBreadth
+                                            ? scheduleByBreadth(problem)
+                                            : scheduleByLayoutClass(problem)) {
+      const char *solver = byBreadth ? "by breadth" : "by layout classes";
+      const std::string error = problem.verify(*found);
+      tally.expect(error.empty() && brokenRules(problem, *found).empty(),
+                   std::string("the solver ") + solver +
+                       " breaks a rule: " + error);
+      tally.met(std::string("schedules ") + solver);
+    }
   if (!solved)
     return checkOverflow(problem, schedule, overflow, tally);
   tally.met("schedules");

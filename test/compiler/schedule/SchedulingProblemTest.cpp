@@ -297,7 +297,7 @@ TEST(SchedulingProblem, FragmentedOverflowSaysSo) {
       << overflow.message;
 }
 
-TEST(SchedulingProblem, LongResultsFromTheOtherEndLeaveNoGaps) {
+TEST(SchedulingProblem, WhereMostLivesFirstLeavesNoGaps) {
   std::vector<KernelMemory> kernels(24, {"other", {}, 4, 0, {}});
   kernels[0].resultBytes = kernels[1].resultBytes = 100;
   kernels[2].operands = {0};
@@ -307,9 +307,12 @@ TEST(SchedulingProblem, LongResultsFromTheOtherEndLeaveNoGaps) {
   Schedule schedule;
   SramOverflow why;
   EXPECT_FALSE(scheduleByFirstFit(problem, schedule, why));
-  ASSERT_TRUE(scheduleByFirstFit(problem, schedule, why, {}, true));
-  EXPECT_EQ(problem.verify(schedule), "");
-  EXPECT_EQ(schedule.resultAddresses[1], 128 + 300);
+  EXPECT_FALSE(scheduleByLayoutClass(problem));
+  const std::optional<Schedule> byBreadth = scheduleByBreadth(problem);
+  ASSERT_TRUE(byBreadth);
+  EXPECT_EQ(problem.verify(*byBreadth), "");
+  EXPECT_EQ(byBreadth->scratchAddresses[22], 128);
+  EXPECT_EQ(byBreadth->resultAddresses[1], 128 + 252);
 }
 
 TEST(SchedulingProblem, ChecksItsInput) {

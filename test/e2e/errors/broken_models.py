@@ -135,8 +135,8 @@ CASES = {
     "heads": Case("MultiHeadAttention", "MultiHeadAttention of com.microsoft: 5 heads do not divide 24 features: "
                   "node 'n'", shape=(1, 4, 24), domain="com.microsoft", inputs=("x", "x", "x"),
                   attributes={"num_heads": 5}),
-    "random": Case(says="RandomNormalLike: the operator is not supported: node 'first', and 1 node that needs it" +
-                   WRITE, nodes=two("RandomNormalLike", "Relu")),
+    "random": Case(says="RandomNormalLike: nothing is drawn at random on the wafer: node 'first', and 1 node that needs it; give "
+                   "what it draws, --bind NAME=FILE.npy with the node's name", nodes=two("RandomNormalLike", "Relu")),
     "nameless": Case(says="Det: the operator is not supported: node 'Det_0', and 1 node that needs it" + WRITE,
                      nodes=tuple(helper.make_node(op, [a], [b]) for op, a, b in
                                  (("Det", "x", "t"), ("Relu", "t", "y"))), shape=(2, 2)),

@@ -3,11 +3,13 @@
 // Outputs that are added to gradients, and parameters that a store gives their
 // elements.
 #include "runtime/memoryx/Gradients.h"
+#include "runtime/memoryx/GradientCollector.h"
 #include "runtime/memoryx/ParameterStore.h"
 #include "runtime/program/Errors.h"
 #include "test/runtime/ExampleFile.h"
 
 #include <gtest/gtest.h>
+#include <span>
 
 namespace wsec::runtime {
 namespace {
@@ -102,6 +104,52 @@ TEST_F(GradientsTest, RowThatIsNotThere) {
     EXPECT_STREQ(error.what(), "BadTensor: 'rows' names row 4 (element 2) of "
                                "parameter 'w', which has 4 rows");
   }
+}
+
+TEST_F(GradientsTest, WhatIsAllOfOneIsShownWhereItLies) {
+  addGradient({4, 3}).strides = {3, 1};
+  load();
+  write(2, countUp(12));
+  const float *there = reinterpret_cast<float *>(store->outputElements(2));
+  int shown = 0;
+  GradientCollector collector(
+      *store, {{2, 12}},
+      [&](const program::Tensor &parameter, std::span<const float> gradient) {
+        EXPECT_EQ(parameter.parameter()->str(), "w");
+        EXPECT_EQ(gradient.data(), there);
+        EXPECT_EQ(gradient.size(), 12u);
+        ++shown;
+      });
+  collector.arrived(2, 11);
+  EXPECT_EQ(shown, 0);
+  collector.arrived(2, 1);
+  collector.finish();
+  EXPECT_EQ(shown, 1);
+  EXPECT_EQ(store->outputElements(2), nullptr);
+}
+
+TEST_F(GradientsTest, PartsAreAddedInTheOrderOfTheProgram) {
+  addGradient({12});
+  program::GradientT &transposed = addGradient({3, 4});
+  transposed.strides = {1, 3};
+  load();
+  write(2, countUp(12));
+  write(3, Floats(12, 100));
+  Floats sum;
+  GradientCollector collector(
+      *store, {{2, 12}, {3, 12}},
+      [&](const program::Tensor &, std::span<const float> gradient) {
+        sum.assign(gradient.begin(), gradient.end());
+      });
+  collector.arrived(3, 12);
+  EXPECT_NE(store->outputElements(3), nullptr);
+  collector.arrived(2, 12);
+  Floats expected = countUp(12);
+  for (float &x : expected)
+    x += 100;
+  EXPECT_EQ(sum, expected);
+  EXPECT_EQ(store->outputElements(2), nullptr);
+  EXPECT_EQ(store->outputElements(3), nullptr);
 }
 
 TEST_F(GradientsTest, ParametersAreThoseOfTheStore) {
