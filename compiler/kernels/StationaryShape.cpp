@@ -225,6 +225,47 @@ static double firstRound(const StationaryShape &shape, const Machine &machine,
   return cycles;
 }
 
+/// Sums that begin as 0, and are multiplied into.
+static double oneTokenCycles(const StationaryShape &shape,
+                             const Machine &machine) {
+  return CostModel(machine, shape.isNarrow())
+             .copies(1, double(shape.rowFeatures)) +
+         shape.ofOneToken(machine, shape.inner(machine));
+}
+
+/// Activations down to so many rows, and results back.
+static double columnWays(const Machine &machine, int64_t rows) {
+  return CostModel(machine).multicast(double(rows), 0) +
+         gatherColumnCycles(machine, rows);
+}
+
+/// What of one token, and weights that stay, is not waited for. The first rows
+/// have a result feature more to multiply, but the last have the longest way.
+/// Results of near rows are taken while those of far ones are on theirs.
+static double besideWays(ArrayRef<StationaryShape> shapes,
+                         const Machine &machine) {
+  const StationaryShape &one = shapes.front();
+  if (!one.resident || one.tokens > 1)
+    return 0;
+  const int64_t users = std::min<int64_t>(one.n, machine.height);
+  int64_t longer = 0, rows = 1;
+  double more = 0, taken = 0;
+  for (const StationaryShape &shape : shapes) {
+    taken += 2 * double(shape.ownResults - shape.kept());
+    rows = std::max(rows,
+                    int64_t(llvm::divideCeil(shape.ownResults, shape.kept())));
+    if (const int64_t its = shape.n % users) {
+      longer = std::max(longer, its);
+      StationaryShape last = shape;
+      --last.rowFeatures;
+      more += oneTokenCycles(shape, machine) - oneTokenCycles(last, machine);
+    }
+  }
+  return std::min(more,
+                  columnWays(machine, users) - columnWays(machine, longer)) +
+         std::min(taken, CostModel(machine).chain(double(rows), 0));
+}
+
 /// Cycles of a round in which activations and sums are on their way:
 /// activations come from rows with tokens, and go to those with result
 /// features; sums go the other way. Of several products of an input together.
@@ -240,24 +281,15 @@ static double sumCycles(ArrayRef<StationaryShape> shapes,
     ownWords += words * double(shape.ownResults);
   }
   const auto holders = double(one.out.rows(machine.height).end());
-  const auto users = double(
-      one.resident ? std::min<int64_t>(one.n, machine.height) : machine.height);
+  const int64_t users =
+      one.resident ? std::min<int64_t>(one.n, machine.height) : machine.height;
   const double row = sumsInPhases(machine, sums)
                          ? reduceRowCycles(machine, sums)
                          : model.chain(machine.width, sums);
   return row - sums + model.multicast(machine.width, 0) +
-         model.chain(holders, 0) + model.multicast(users, 0) +
-         gatherColumnCycles(machine, int64_t(users)) +
+         model.chain(holders, 0) + columnWays(machine, users) +
          model.multicast(holders, 0) + model.thereAndBack(sums, rowWords) +
-         2 * ownWords;
-}
-
-/// Sums that begin as 0, and are multiplied into.
-static double oneTokenCycles(const StationaryShape &shape,
-                             const Machine &machine) {
-  return CostModel(machine, shape.isNarrow())
-             .copies(1, double(shape.rowFeatures)) +
-         shape.ofOneToken(machine, shape.inner(machine));
+         2 * ownWords - besideWays(shapes, machine);
 }
 
 /// Of one token: the result begins as 0, or arrives in a buffer of its own. Of
