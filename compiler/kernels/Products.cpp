@@ -10,6 +10,9 @@
 #include "compiler/kernels/Selection.h"
 #include "compiler/kernels/StationaryProduct.h"
 #include "compiler/machine/Machine.h"
+#include "dialects/onnx/Onnx.h"
+
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -70,7 +73,9 @@ class Products final : public KernelFor<wse::ProductsOp> {
 bool joinProducts(ArrayRef<Operation *> ops, const Machine &machine) {
   SmallVector<wse::MatmulOp> products;
   SmallVector<MatmulForm> forms;
-  SmallVector<Attribute> weights, nodes;
+  SmallVector<Attribute> weights, nodes, values;
+  llvm::SetVector<Attribute> absorbed;
+  OpBuilder builder(ops.front());
   for (Operation *op : ops) {
     auto product = cast<wse::MatmulOp>(op);
     wse::ParameterOp parameter = wse::parameterOf(op, product.getWeight());
@@ -84,16 +89,24 @@ bool joinProducts(ArrayRef<Operation *> ops, const Machine &machine) {
     forms.emplace_back(product);
     weights.push_back(product.getWeight());
     llvm::append_range(nodes, cast<wse::KernelOp>(op).getNodeNames());
+    if (auto its = op->getAttrOfType<ArrayAttr>(onnx::absorbedAttrName))
+      absorbed.insert_range(its);
+    auto its = op->getAttrOfType<ArrayAttr>(onnx::valuesAttrName);
+    values.push_back(its ? its[0] : builder.getArrayAttr({}));
   }
   if (products.size() < 2 || !TogetherShape(forms, machine).canBe(machine))
     return false;
-  OpBuilder builder(products.front());
+  builder.setInsertionPoint(products.front());
   auto all = createKernel<wse::ProductsOp>(
       builder, products.front().getLoc(), builder.getArrayAttr(nodes),
       products.front().getRegionAttr(),
       llvm::map_to_vector(
           products, [](wse::MatmulOp op) -> Type { return op.getType(); }),
       products.front().getInput(), builder.getArrayAttr(weights));
+  if (!absorbed.empty())
+    all->setAttr(onnx::absorbedAttrName,
+                 builder.getArrayAttr(absorbed.getArrayRef()));
+  all->setAttr(onnx::valuesAttrName, builder.getArrayAttr(values));
   for (auto [product, result] : llvm::zip_equal(products, all.getResults())) {
     product.getResult().replaceAllUsesWith(result);
     product.erase();
