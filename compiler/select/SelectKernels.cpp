@@ -154,16 +154,21 @@ struct SelectKernelsPass
       program.erase();
       return {};
     }
-    // Others stream their weights, or have stages that know them one by one.
-    if (within.keepWeights && !program.getOps<wse::EntryOp>().empty())
+    // Others have stages that know them one by one.
+    if (joins() && !program.getOps<wse::EntryOp>().empty())
       joinKernels(program, region.machine());
     return program;
   }
 
+  /// Others stream their weights. Code and scratch of several are more than
+  /// theirs, one after the other.
+  bool joins() const { return within.keepWeights && !within.littleScratch; }
+
   /// The same, of an earlier attempt if there was one that selected so.
   wse::ProgramOp selectOnce(PlanningCache &cache, ModuleOp module,
                             const Machine &target, RegionShape shape) {
-    OwningOpRef<wse::ProgramOp> &kept = cache.program(shape, codeOfStage());
+    OwningOpRef<wse::ProgramOp> &kept =
+        cache.program(shape, codeOfStage(), joins());
     if (!kept) {
       wse::ProgramOp program = select(module, target, shape);
       if (program && shared)
