@@ -51,8 +51,10 @@ static void noteWhatTrains(ModuleOp module, Report &report) {
   for (auto parameter : all.getAsRange<ArrayAttr>()) {
     StringRef name = cast<StringAttr>(parameter[0]).getValue();
     StringRef reason = cast<StringAttr>(parameter[1]).getValue();
-    byReason[reason].push_back("'" + name.str() + "'");
-    report.whatTrains.emplace_back(name.str(), reason.str());
+    StringRef module = cast<StringAttr>(parameter[2]).getValue();
+    byReason[reason].push_back(
+        ("'" + name + "'" + (module.empty() ? "" : " (" + module + ")")).str());
+    report.whatTrains.push_back({name.str(), reason.str(), module.str()});
   }
   report.notes.push_back(std::to_string(byReason[""].size()) + " of " +
                          std::to_string(all.size()) + " parameters train");

@@ -277,7 +277,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
   case Phase::Schedule:
     return schedule::buildSchedulePipeline(manager, &search.shortages());
   case Phase::Lower:
-    return lower::buildLowerPipeline(manager);
+    return manager.addPass(lower::createConvertWseToPePass());
   case Phase::Import:
   case Phase::Emit:
     break; // they read and write files, and are no passes

@@ -32,16 +32,37 @@ void wsec::registerDialects(mlir::DialectRegistry &registry) {
   differentiate::registerGradients(registry);
 }
 
+/// A pipeline without options.
+static void registerPhase(llvm::StringRef name, llvm::StringRef text,
+                          void (*build)(mlir::OpPassManager &)) {
+  mlir::PassPipelineRegistration<>(name, text, build);
+}
+
 void wsec::registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   raise::registerRaisePasses();
-  infer::registerInferPipeline();
-  canonicalize::registerCanonicalizePipeline();
+  infer::registerInferPasses();
+  canonicalize::registerCanonicalizePasses();
   differentiate::registerDifferentiatePasses();
   select::registerSelectPipeline();
-  place::registerPlacePipeline();
-  route::registerRoutePipeline();
-  schedule::registerSchedulePipeline();
-  lower::registerLowerPipeline();
+  place::registerPlacePasses();
+  route::registerRoutePasses();
+  schedule::registerSchedulePasses();
+  lower::registerLowerPasses();
+  mlir::PassPipelineRegistration<infer::InferPipelineOptions>(
+      "wsec-infer", "Finds shapes, types and constants, and names operators.",
+      infer::buildInferPipeline);
+  registerPhase("wsec-canonicalize",
+                "Brings a model to the operators that have kernels.",
+                [](auto &pm) { canonicalize::buildCanonicalizePipeline(pm); });
+  registerPhase("wsec-place", "Places the kernels: selected -> placed.",
+                [](auto &pm) { place::buildPlacePipeline(pm); });
+  registerPhase("wsec-route", "Routes the streams: placed -> routed.",
+                [](auto &pm) { route::buildRoutePipeline(pm); });
+  registerPhase("wsec-schedule", "Schedules the launches: routed -> scheduled.",
+                [](auto &pm) { schedule::buildSchedulePipeline(pm); });
+  registerPhase(
+      "wsec-lower", "Writes the code of the PEs: scheduled wse -> pe.",
+      [](auto &pm) { pm.addPass(lower::createConvertWseToPePass()); });
 }

@@ -535,12 +535,14 @@ void Report::printJSON(llvm::raw_ostream &os) const {
       });
     if (!whatTrains.empty())
       json.attributeArray("parameters", [&] {
-        for (const auto &parameter : whatTrains)
+        for (const TrainedParameter &parameter : whatTrains)
           json.object([&] {
-            json.attribute("name", llvm::json::fixUTF8(parameter.first));
-            json.attribute("trains", parameter.second.empty());
-            if (!parameter.second.empty())
-              json.attribute("why", parameter.second);
+            json.attribute("name", llvm::json::fixUTF8(parameter.name));
+            if (!parameter.moduleName.empty())
+              json.attribute("module_name", parameter.moduleName);
+            json.attribute("trains", parameter.whyNot.empty());
+            if (!parameter.whyNot.empty())
+              json.attribute("why", parameter.whyNot);
           });
       });
     printPlans(plans, json);

@@ -50,6 +50,13 @@ struct UnrecognizedNode {
   std::string node, reason;
 };
 
+/// A parameter of a model that is trained.
+struct TrainedParameter {
+  std::string name;
+  std::string whyNot;     ///< it trains; empty: it does
+  std::string moduleName; ///< that patterns match, too; or empty
+};
+
 struct Report {
   std::string model, machine;
   uint64_t parameters = 0, weightBytes = 0;
@@ -92,9 +99,8 @@ struct Report {
   std::vector<UnrecognizedNode> unrecognized;
   /// What was asked for and is not there, and why. Not in the file.
   std::vector<std::string> notes;
-  /// Parameters of a model that is trained, each with why it does not train, or
-  /// nothing. Not in the file.
-  std::vector<std::pair<std::string, std::string>> whatTrains;
+  /// Parameters of a model that is trained. Not in the file.
+  std::vector<TrainedParameter> whatTrains;
   std::vector<std::string> weightFiles;
   /// The folders a run has to name, since weight files do not lie below that of
   /// the program.

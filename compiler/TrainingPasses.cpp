@@ -24,8 +24,9 @@ void wsec::addTrainingPasses(OpPassManager &manager,
                              const plan::TrainingPlan &plan, int64_t layers,
                              const Machine *machine) {
   differentiate::LegalizeLossesOptions losses;
+  const int64_t pes = machine ? int64_t(machine->width) * machine->height : 0;
   if (machine && plan.logits)
-    losses.mostLogits = int64_t(machine->width) * machine->height * plan.logits;
+    losses.mostLogits = pes * plan.logits;
   if (training.loss.empty()) {
     manager.addPass(differentiate::createForgetParameters());
     manager.addPass(canonicalize::createCommonSubexpressions());
@@ -40,6 +41,8 @@ void wsec::addTrainingPasses(OpPassManager &manager,
   what.fuseAttention = plan.attention == "kernel";
   what.fuseNorms = plan.norms == "kernel";
   what.mostLogits = losses.mostLogits;
+  if (machine)
+    what.room = pes * machine->sramBytes / int64_t(sizeof(float));
   manager.addPass(differentiate::createDifferentiate(what));
   manager.addPass(differentiate::createLegalizeLosses(losses));
   canonicalize::buildCleanUpPipeline(manager);

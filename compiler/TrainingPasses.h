@@ -24,7 +24,8 @@ int64_t logitsOfPE(const Machine &machine);
 
 /// Adds the passes of a model that is trained by `plan`, with so many of the
 /// layers that are alike, 0: all; or of one that is not, which has no loss.
-/// `machine` is null where a loss may not be made in tiles.
+/// `machine` is null where neither a loss nor the gradient of a weight may be
+/// made in parts.
 void addTrainingPasses(mlir::OpPassManager &manager,
                        const TrainingOptions &training,
                        const plan::TrainingPlan &plan, int64_t layers,

@@ -101,12 +101,14 @@ namespace {
 class Part {
 public:
   Part(OperatorBuilder &n, int64_t tokens, int64_t repeats)
-      : n(n), tokens(tokens), repeats(repeats) {}
+      : n(n), tokens(tokens), repeats(repeats), axes{tokens} {}
   virtual ~Part() = default;
 
   /// `value` of its rows; null if it is not known how.
   Value of(Value value);
   onnx::ExpertsOp chosenBy() { return experts; }
+  /// Sizes of the axes along which tokens lie where they are repeated.
+  const Shape &axesOfTokens() const { return axes; }
 
 protected:
   virtual int64_t count() = 0; ///< of rows
@@ -121,6 +123,8 @@ protected:
   int64_t tokens, repeats;
 
 private:
+  Shape axes;
+
   Value make(Value value);
   Value ofConstant(Value value);
   Value ofRepeated(Value value);
@@ -220,6 +224,8 @@ Value Part::ofRepeated(Value value) {
       expected->atoms(1, 1) != traced.view.atoms(1, 1) ||
       traced.view.getOffset() != 0)
     return {};
+  if (ArrayRef<int64_t> shape = shapeOf(traced.root); shape.back() == size)
+    axes = Shape(shape.drop_back());
   return ofTokens(n.reshape(traced.root, {tokens, size}));
 }
 
@@ -323,11 +329,15 @@ struct Choice {
 };
 } // namespace
 
-/// A sum over all experts, of which the first makes `product`.
+/// A sum over all experts, of which the first makes `product`. Its axes are
+/// those of the tokens, so that no expert's rows move.
 static Value sumOfExperts(OperatorBuilder &n, const WeightedSum &sum,
-                          onnx::ExpertsOp chosen, Value product) {
+                          OneExpert &first, Value product) {
+  onnx::ExpertsOp chosen = first.chosenBy();
   Value zero = n.scalarLike(sum.weights, 0);
-  const Shape choices = {sum.tokens, sum.repeats};
+  Shape choices = first.axesOfTokens(), rows = choices;
+  choices.push_back(sum.repeats);
+  rows.push_back(sum.size);
   Value ids = n.reshape(flattened(chosen.getIds()), choices);
   Value weights = n.reshape(sum.weights, choices);
   SmallVector<Choice> all;
@@ -343,7 +353,7 @@ static Value sumOfExperts(OperatorBuilder &n, const WeightedSum &sum,
       isChosen = isChosen ? n.logicalOr(isChosen, here) : here;
       weight = n.where(here, n.add(weight, choice.weight), weight);
     }
-    Value term = n.mul(product, weight);
+    Value term = n.mul(n.reshape(product, rows), weight);
     Value added = e > 0 ? n.add(total, term) : term;
     total = n.where(isChosen, added, total);
   }
@@ -380,7 +390,7 @@ static void expandSum(onnx::ReduceOp op) {
       !arePlacesOfLargest(chosen.getIds(), shapeOf(chosen.getWeight())[0]))
     return;
   Value total = areFew(chosen) ? sumOfRows(n, *sum)
-                               : sumOfExperts(n, *sum, chosen, product);
+                               : sumOfExperts(n, *sum, first, product);
   SmallVector<Operation *> replaced = neededOnlyBy(op);
   absorb(total.getDefiningOp(), replaced);
   op.getY().replaceAllUsesWith(n.reshape(total, shapeOf(op.getY())));

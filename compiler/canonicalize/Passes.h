@@ -13,8 +13,6 @@ using namespace wsec;
 using namespace values;
 
 #define GEN_PASS_DECL
-#include "compiler/canonicalize/Passes.h.inc"
-
 #define GEN_PASS_REGISTRATION
 #include "compiler/canonicalize/Passes.h.inc"
 
@@ -25,9 +23,6 @@ void buildCanonicalizePipeline(mlir::OpPassManager &pm, int64_t rows = 0);
 
 /// What of it brings operators that other phases add to the same form.
 void buildCleanUpPipeline(mlir::OpPassManager &pm);
-
-/// Registers the passes of this phase and the pipeline `wsec-canonicalize`.
-void registerCanonicalizePipeline();
 
 } // namespace wsec::canonicalize
 

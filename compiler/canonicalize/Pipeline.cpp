@@ -6,7 +6,6 @@
 #include "dialects/onnx/Onnx.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 
 void wsec::canonicalize::buildCanonicalizePipeline(mlir::OpPassManager &pm,
                                                    int64_t rows) {
@@ -37,11 +36,4 @@ void wsec::canonicalize::buildCleanUpPipeline(mlir::OpPassManager &pm) {
   pm.addPass(createFuseMatMul());
   pm.addPass(createCommonSubexpressions());
   pm.addPass(createVerifyCanonical());
-}
-
-void wsec::canonicalize::registerCanonicalizePipeline() {
-  registerCanonicalizePasses();
-  mlir::PassPipelineRegistration<>(
-      "wsec-canonicalize", "Brings a model to the operators that have kernels.",
-      [](mlir::OpPassManager &pm) { buildCanonicalizePipeline(pm); });
 }

@@ -247,15 +247,13 @@ int64_t wsec::differentiate::evenParts(int64_t extent, int64_t least) {
 }
 
 int64_t Backward::partsOf(Value value) const {
-  constexpr int64_t thirdOfWafer = 8, part = 3; // times as many as logits
+  const int64_t most = room / 3, part = std::max<int64_t>(1, room / 8);
   const int64_t elements = typeOf(value).getNumElements();
-  if (!leaves.contains(value) || mostLogits <= 0 ||
-      elements / thirdOfWafer <= mostLogits)
+  if (!leaves.contains(value) || elements <= most)
     return 1;
   const int64_t extent = shapeOf(value).back();
-  return evenParts(
-      extent,
-      std::min<int64_t>(extent, llvm::divideCeil(elements, part * mostLogits)));
+  return evenParts(extent,
+                   std::min<int64_t>(extent, llvm::divideCeil(elements, part)));
 }
 
 void Backward::addRows(Value table, Value ids, Value rows) {

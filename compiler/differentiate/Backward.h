@@ -90,8 +90,10 @@ public:
   /// And a norm.
   bool fusesNorms = false;
   /// Parts along its last axis in which the gradient of `value` is made: more
-  /// than one where it leaves, and would take a third of the wafer.
+  /// than one where it leaves, and would take more than a third of the wafer.
   int64_t partsOf(mlir::Value value) const;
+  /// Elements of f32 that the wafer's SRAM has room for.
+  int64_t room = std::numeric_limits<int64_t>::max();
   /// Logits that are there at a time, at most.
   int64_t mostLogits = std::numeric_limits<int64_t>::max();
   /// Masks of later keys of all layers: by queries, keys, the bits of what a

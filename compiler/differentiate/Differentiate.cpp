@@ -6,6 +6,7 @@
 #include "compiler/differentiate/ParameterGradients.h"
 #include "compiler/differentiate/Passes.h"
 #include "compiler/differentiate/WhatTrains.h"
+#include "dialects/onnx/NamedParameters.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -260,9 +261,12 @@ LogicalResult DifferentiatePass::addResult(onnx::ParameterOp parameter,
 void DifferentiatePass::noteWhatTrains(ArrayRef<Parameter> parameters) {
   Builder builder(&getContext());
   SmallVector<Attribute> all;
-  for (Parameter parameter : parameters)
+  for (Parameter parameter : parameters) {
+    auto module = parameter.op->getAttrOfType<StringAttr>(onnx::moduleAttrName);
     all.push_back(
-        builder.getStrArrayAttr({parameter.op.getSymName(), parameter.reason}));
+        builder.getStrArrayAttr({parameter.op.getSymName(), parameter.reason,
+                                 module ? module.getValue() : ""}));
+  }
   if (!all.empty())
     getOperation()->setAttr(whatTrainsAttrName, builder.getArrayAttr(all));
   note(whatExportersChanged(main, parameters));
@@ -297,6 +301,7 @@ LogicalResult DifferentiatePass::differentiate() {
   backward.fusesAttention = fuseAttention;
   backward.fusesNorms = fuseNorms;
   backward.mostLogits = mostLogits;
+  backward.room = room;
   FailureOr<Value> number = lossOf(*result, backward);
   if (failed(number))
     return failure();

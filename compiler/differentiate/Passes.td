@@ -63,6 +63,9 @@ def Differentiate : Pass<"onnx-differentiate", "::mlir::ModuleOp"> {
            "And those of a norm">,
     Option<"mostLogits", "most-logits", "int64_t", "INT64_MAX",
            "Logits that are there at a time, at most: of more the loss makes them tile by tile">,
+    Option<"room", "room", "int64_t", "INT64_MAX",
+           "Elements of f32 that the wafer's SRAM has room for: the gradient of a weight of more than a third "
+           "of them is made some columns at a time">,
     Option<"lossScale", "loss-scale", "std::string", "\"\"",
            "Name of an input, one number for each sample, all alike, that the "
            "loss is multiplied by for its gradients; none if empty">,

@@ -143,6 +143,16 @@ private:
   program::SendControlT translate(pe::ControlOp op, Narrower &narrow);
   program::ReadClockT translate(pe::ClockOp op, Narrower &narrow);
   program::SetRouteT translate(pe::SetRouteOp op, Narrower &narrow);
+  /// Who runs it, and what happens when it has ended.
+  template <typename OpTy, typename Statement>
+  void complete(OpTy op, Statement &statement, Narrower &narrow) {
+    if (op.getThread())
+      statement.thread = narrow.to<int8_t>(*op.getThread(), "microthread");
+    if (op.getActivate())
+      statement.activate = tasks.lookup(*op.getActivate());
+    if (op.getUnblock())
+      statement.unblock = tasks.lookup(*op.getUnblock());
+  }
   program::SetTaskT setTask(StringRef task, program::TaskAction action) const;
   program::SetTaskT translate(pe::ActivateOp op, Narrower &) {
     return setTask(op.getTask(), program::TaskAction::Activate);
@@ -222,12 +232,7 @@ program::InstructionT CodeTranslator::translate(pe::VectorOp op,
   if (sources.size() > 1)
     instruction.b = operand(sources[1], narrow);
   instruction.guard = scalars.guard(op.getGuard(), narrow);
-  if (op.getThread())
-    instruction.thread = narrow.to<int8_t>(*op.getThread(), "microthread");
-  if (op.getActivate())
-    instruction.activate = tasks.lookup(*op.getActivate());
-  if (op.getUnblock())
-    instruction.unblock = tasks.lookup(*op.getUnblock());
+  complete(op, instruction, narrow);
   instruction.advance_switch = op.getAdvance();
   if (op.getEndOnControl())
     instruction.on_control = program::OnControl::End;
@@ -316,6 +321,7 @@ program::SendControlT CodeTranslator::translate(pe::ControlOp op,
     control.task = narrow.to<int16_t>(*op.getTask(), "control task");
   if (op.getData())
     control.data = affine(*op.getData(), op.getValues(), narrow);
+  complete(op, control, narrow);
   return control;
 }
 

@@ -23,8 +23,9 @@ inline constexpr const char *adapterNames = "*.lora_[AB].weight";
 struct AdapterOptions {
   int64_t rank = 0;
   double alpha = 0;
-  std::vector<std::string> targets; ///< globs of names of weights or nodes
-  uint64_t seed = 0;                ///< of A
+  /// Globs of names of weights, those of modules, too, or of nodes.
+  std::vector<std::string> targets;
+  uint64_t seed = 0; ///< of A
 
   /// Reads "rank=8,alpha=16,targets=GLOB"; there may be several `targets`.
   static llvm::Expected<AdapterOptions> parse(llvm::StringRef text);

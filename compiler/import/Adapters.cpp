@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/import/Adapters.h"
 #include "compiler/import/ElementTypes.h"
+#include "compiler/import/ModuleNames.h"
 #include "runtime/files/ProceduralFile.h"
 #include "runtime/program/NearestNames.h"
 #include "llvm/ADT/StringExtras.h"
@@ -50,12 +51,13 @@ struct Weight {
 class AdapterBuilder {
 public:
   AdapterBuilder(GraphProto &graph, const AdapterOptions &options)
-      : graph(graph), options(options) {}
+      : graph(graph), options(options), modules(moduleNames(graph)) {}
   llvm::Error run();
 
 private:
   llvm::Error readTargets();
   Weight weightOf(const NodeProto &node) const;
+  StringRef nameOf(const Weight &weight) const;
   bool isTarget(const NodeProto &node, const Weight &weight);
   llvm::Error adapt(NodeProto &node, const Weight &weight);
   std::string adapter(StringRef name, int64_t rows, int64_t columns,
@@ -65,6 +67,7 @@ private:
 
   GraphProto &graph;
   const AdapterOptions &options;
+  const ModuleNames modules;
   llvm::StringMap<const TensorProto *> initializers;
   llvm::StringMap<const NodeProto *> transposes; // by their results
   llvm::StringSet<> added;
@@ -120,10 +123,17 @@ Weight AdapterBuilder::weightOf(const NodeProto &node) const {
   return weight.tensor && weight.tensor->dims_size() == 2 ? weight : Weight();
 }
 
+/// That of its module, if there is one.
+StringRef AdapterBuilder::nameOf(const Weight &weight) const {
+  auto its = modules.find(weight.tensor->name());
+  return its == modules.end() ? StringRef(weight.tensor->name()) : its->second;
+}
+
 bool AdapterBuilder::isTarget(const NodeProto &node, const Weight &weight) {
   bool found = false;
   for (Target &target : targets)
     if (target.pattern.match(weight.tensor->name()) ||
+        target.pattern.match(nameOf(weight)) ||
         target.pattern.match(node.name()))
       found = target.isFound = true;
   return found;
@@ -184,7 +194,7 @@ llvm::Error AdapterBuilder::adapt(NodeProto &node, const Weight &weight) {
     return createStringError("--lora: rank=" + Twine(options.rank) +
                              " is more than weight '" + its.name() + "', " +
                              Twine(in) + " x " + Twine(out) + ", has");
-  StringRef stem = its.name();
+  StringRef stem = nameOf(weight);
   stem.consume_back(".weight");
   const std::string a = (stem + ".lora_A.weight").str(),
                     b = (stem + ".lora_B.weight").str();
@@ -225,7 +235,7 @@ llvm::Error AdapterBuilder::run() {
     const Weight weight = weightOf(node);
     if (!weight.tensor)
       continue;
-    names.push_back(weight.tensor->name());
+    names.push_back(nameOf(weight).str());
     if (!isTarget(node, weight))
       continue;
     if (llvm::Error error = adapt(node, weight))

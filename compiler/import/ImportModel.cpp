@@ -30,7 +30,7 @@ void ModuleBuilder::addConstant(const TensorConstant &constant, StringRef node,
 std::string ModuleBuilder::nearestParameters(const std::string &text) const {
   std::vector<std::string> names;
   for (const TensorProto &tensor : graph.initializer())
-    names.push_back(tensor.name());
+    names.push_back(moduleName(tensor.name()).str());
   return runtime::nearestNames(text, names);
 }
 
@@ -46,7 +46,7 @@ LogicalResult ModuleBuilder::readPatterns() {
                << llvm::toString(pattern.takeError());
       if (text != "*" &&
           llvm::none_of(graph.initializer(), [&](const TensorProto &its) {
-            return pattern->match(its.name());
+            return matchesAny(*pattern, its.name());
           }))
         return emitError(UnknownLoc::get(context))
                << option << "=" << text << " names no parameter"
@@ -63,9 +63,15 @@ LogicalResult ModuleBuilder::readPatterns() {
                  succeeded(read(options.freeze, "--freeze", freeze)));
 }
 
-static bool matchesAny(ArrayRef<llvm::GlobPattern> patterns, StringRef name) {
+StringRef ModuleBuilder::moduleName(StringRef name) const {
+  auto its = modules.find(name.str());
+  return its == modules.end() ? name : StringRef(its->second);
+}
+
+bool ModuleBuilder::matchesAny(ArrayRef<llvm::GlobPattern> patterns,
+                               StringRef name) const {
   return llvm::any_of(patterns, [&](const llvm::GlobPattern &pattern) {
-    return pattern.match(name);
+    return pattern.match(name) || pattern.match(moduleName(name));
   });
 }
 
@@ -116,6 +122,8 @@ Attribute ModuleBuilder::addParameter(const TensorConstant &constant,
       trains ? onnx::ParameterUse::Trainable : onnx::ParameterUse::Frozen);
   if (trains && matchesAny(named, name))
     parameter->setAttr(onnx::namedAttrName, builder.getUnitAttr());
+  if (StringRef module = moduleName(name); module != name)
+    parameter->setAttr(onnx::moduleAttrName, builder.getStringAttr(module));
   known = onnx::ParameterAttr::get(context, FlatSymbolRefAttr::get(parameter),
                                    type);
   return known;

@@ -7,6 +7,7 @@
 
 #include "compiler/Refusals.h"
 #include "compiler/import/CachedCalls.h"
+#include "compiler/import/ModuleNames.h"
 #include "compiler/import/TensorData.h"
 #include "dialects/onnx/Onnx.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -30,7 +31,7 @@ public:
                 mlir::MLIRContext *context)
       : model(model), graph(model.proto.graph()), context(context),
         builder(context), options(options), data(model, options, context),
-        refusals(model.path) {}
+        refusals(model.path), modules(moduleNames(graph)) {}
 
   mlir::OwningOpRef<mlir::ModuleOp> build(int64_t opset);
 
@@ -68,6 +69,10 @@ private:
                             llvm::StringRef name) const;
   std::string nearestParameters(const std::string &text) const;
   mlir::LogicalResult readPatterns();
+  /// An initializer's own, unless its module gives it one.
+  llvm::StringRef moduleName(llvm::StringRef name) const;
+  bool matchesAny(llvm::ArrayRef<llvm::GlobPattern> patterns,
+                  llvm::StringRef name) const;
   /// Whether an initializer keeps its name as an onnx.parameter.
   bool isParameter(mlir::RankedTensorType type, llvm::StringRef name) const;
   std::string parameterName(llvm::StringRef name) const;
@@ -107,6 +112,7 @@ private:
   const ImportOptions &options;
   TensorData data;
   Refusals refusals;
+  const ModuleNames modules;
   llvm::StringMap<mlir::Value> values;
   llvm::StringMap<llvm::StringRef> taken; // names, and by what
   std::string lengthName;                 // of the dimension with a range

@@ -8,8 +8,6 @@
 namespace wsec::infer {
 
 #define GEN_PASS_DECL
-#include "compiler/infer/Passes.h.inc"
-
 #define GEN_PASS_REGISTRATION
 #include "compiler/infer/Passes.h.inc"
 
@@ -26,9 +24,6 @@ struct InferPipelineOptions : mlir::PassPipelineOptions<InferPipelineOptions> {
 /// onnx as imported -> onnx of named operators.
 void buildInferPipeline(mlir::OpPassManager &pm,
                         const InferPipelineOptions &options);
-
-/// Registers the passes of this phase and the pipeline `wsec-infer`.
-void registerInferPipeline();
 
 } // namespace wsec::infer
 

@@ -5,7 +5,6 @@
 #include "dialects/onnx/Onnx.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 
 void wsec::infer::buildInferPipeline(mlir::OpPassManager &pm,
                                      const InferPipelineOptions &options) {
@@ -16,11 +15,4 @@ void wsec::infer::buildInferPipeline(mlir::OpPassManager &pm,
   LegalizeNodesOptions legalization;
   legalization.expandWeights = options.expandWeights;
   pm.addPass(createLegalizeNodes(legalization));
-}
-
-void wsec::infer::registerInferPipeline() {
-  registerInferPasses();
-  mlir::PassPipelineRegistration<InferPipelineOptions>(
-      "wsec-infer", "Finds shapes, types and constants, and names operators.",
-      buildInferPipeline);
 }

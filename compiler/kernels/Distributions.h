@@ -26,7 +26,7 @@ TokenShape tokenShape(llvm::ArrayRef<int64_t> shape);
 bool areTokens(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> axes,
                wse::TokenTiling tiling);
 
-/// Of keys or values that it updates, by who attends to them.
+/// Heads of the keys or values that it updates, by who attends to them.
 int64_t headsOf(onnx::UpdateOp update);
 
 /// The size of heads that attentions ask values of @main for, found in one

@@ -2,7 +2,7 @@
 
 #include "compiler/kernels/ScalarBuilder.h"
 
-#include "compiler/machine/Tiling.h"
+#include "runtime/program/Scalars.h"
 
 using namespace mlir;
 
@@ -23,64 +23,32 @@ std::optional<int64_t> ScalarBuilder::known(Value scalar) {
 
 /// The value of `kind` for known inputs; nothing where a PE would refuse.
 static std::optional<int64_t> evaluate(ScalarKind kind, ArrayRef<int64_t> in) {
-  switch (kind) {
-  case ScalarKind::Px:
-  case ScalarKind::Py:
+  const bool divides = kind == ScalarKind::Div || kind == ScalarKind::Mod;
+  if (in.empty() || (divides && in[1] == 0))
     return std::nullopt;
-  // No kernel asks for these.
-  case ScalarKind::BitAnd:
-  case ScalarKind::BitOr:
-  case ScalarKind::BitXor:
-  case ScalarKind::ShiftLeft:
-  case ScalarKind::ShiftRight:
-    return std::nullopt;
-  case ScalarKind::Add:
-    return in[0] + in[1];
-  case ScalarKind::Sub:
-    return in[0] - in[1];
-  case ScalarKind::Mul:
-    return in[0] * in[1];
-  case ScalarKind::Div:
-    return in[1] ? std::optional<int64_t>(in[0] / in[1]) : std::nullopt;
-  case ScalarKind::Mod:
-    return in[1] ? std::optional<int64_t>(in[0] % in[1]) : std::nullopt;
-  case ScalarKind::Min:
-    return std::min(in[0], in[1]);
-  case ScalarKind::Max:
-    return std::max(in[0], in[1]);
-  case ScalarKind::Equal:
-    return in[0] == in[1];
-  case ScalarKind::Less:
-    return in[0] < in[1];
-  case ScalarKind::And:
-    return in[0] && in[1];
-  case ScalarKind::Or:
-    return in[0] || in[1];
-  case ScalarKind::Not:
-    return !in[0];
-  case ScalarKind::TileStart:
-    return tileStart(in[0], in[1], in[2]);
-  case ScalarKind::TileSize:
-    return tileSize(in[0], in[1], in[2]);
-  case ScalarKind::TileIndex:
-    return tileIndex(in[0], in[1], in[2]);
-  }
-  return std::nullopt;
+  const program::ScalarNode node(static_cast<program::ScalarOp>(kind), 0, 1, 2);
+  return runtime::evaluateNode(node, in.data(), 0, 0);
 }
 
-Value ScalarBuilder::constant(int64_t value) {
-  Value &result = constants[value];
-  if (result)
-    return result;
+/// What `create` makes, behind the scalars made so far.
+template <typename Create>
+Value ScalarBuilder::append(Create create) {
   if (last)
     builder.setInsertionPointAfter(last);
   else
     builder.setInsertionPointToStart(block);
-  last = pe::ConstantOp::create(builder, loc,
-                                pe::ScalarType::get(loc.getContext()),
-                                builder.getI64IntegerAttr(value));
-  result = last->getResult(0);
-  numbers[result] = numbers.size();
+  last = create(pe::ScalarType::get(loc.getContext()));
+  numbers[last->getResult(0)] = numbers.size();
+  return last->getResult(0);
+}
+
+Value ScalarBuilder::constant(int64_t value) {
+  Value &result = constants[value];
+  if (!result)
+    result = append([&](Type type) {
+      return pe::ConstantOp::create(builder, loc, type,
+                                    builder.getI64IntegerAttr(value));
+    });
   return result;
 }
 
@@ -97,16 +65,10 @@ Value ScalarBuilder::get(ScalarKind kind, ArrayRef<Value> inputs) {
   for (Value input : inputs)
     key.push_back(numbers.lookup(input));
   Value &result = made[key];
-  if (result)
-    return result;
-  if (last)
-    builder.setInsertionPointAfter(last);
-  else
-    builder.setInsertionPointToStart(block);
-  last = pe::ScalarOp::create(
-      builder, loc, pe::ScalarType::get(loc.getContext()), kind, inputs);
-  result = last->getResult(0);
-  numbers[result] = numbers.size();
+  if (!result)
+    result = append([&](Type type) {
+      return pe::ScalarOp::create(builder, loc, type, kind, inputs);
+    });
   return result;
 }
 

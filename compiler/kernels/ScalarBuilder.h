@@ -91,6 +91,8 @@ private:
   Value coordinate(pe::ScalarKind kind, int64_t begin, int64_t extent,
                    int64_t meshExtent);
   Value get(pe::ScalarKind kind, llvm::ArrayRef<Value> inputs);
+  template <typename Create>
+  Value append(Create create);
 
   mlir::OpBuilder builder;
   mlir::Block *block;

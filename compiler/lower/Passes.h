@@ -8,13 +8,8 @@
 namespace wsec::lower {
 
 #define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
 #include "compiler/lower/Passes.h.inc"
-
-/// scheduled wse -> pe: `convert-wse-to-pe`.
-void buildLowerPipeline(mlir::OpPassManager &manager);
-
-/// The passes of this folder and the pipeline `wsec-lower`.
-void registerLowerPipeline();
 
 } // namespace wsec::lower
 

@@ -12,6 +12,7 @@
 namespace wsec::place {
 
 #define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
 #include "compiler/place/Passes.h.inc"
 
 /// The pass that adds what there is too little of to `shortages`, if there are
@@ -25,9 +26,6 @@ createPlaceKernelsPass(const PlaceKernelsPassOptions &options,
 void buildPlacePipeline(mlir::OpPassManager &manager,
                         const std::string &placement = "",
                         plan::Shortages *shortages = nullptr);
-
-/// The passes of this folder and the pipeline `wsec-place`.
-void registerPlacePipeline();
 
 } // namespace wsec::place
 

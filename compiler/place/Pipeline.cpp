@@ -4,14 +4,8 @@
 #include "dialects/wse/Wse.h"
 
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 
 using namespace wsec;
-
-namespace wsec::place {
-#define GEN_PASS_REGISTRATION
-#include "compiler/place/Passes.h.inc"
-} // namespace wsec::place
 
 void place::buildPlacePipeline(mlir::OpPassManager &manager,
                                const std::string &placement,
@@ -21,11 +15,4 @@ void place::buildPlacePipeline(mlir::OpPassManager &manager,
   manager.addNestedPass<wse::ProgramOp>(
       place::createPlaceKernelsPass(options, shortages));
   manager.addNestedPass<wse::ProgramOp>(place::createVerifyPlacedPass());
-}
-
-void place::registerPlacePipeline() {
-  registerPlacePasses();
-  mlir::PassPipelineRegistration<>(
-      "wsec-place", "Places the kernels: selected -> placed.",
-      [](mlir::OpPassManager &manager) { buildPlacePipeline(manager); });
 }

@@ -10,6 +10,7 @@
 namespace wsec::route {
 
 #define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
 #include "compiler/route/Passes.h.inc"
 
 /// The pass that adds what there is too little of to `shortages`, if there are
@@ -19,9 +20,6 @@ std::unique_ptr<mlir::Pass> createRouteStreamsPass(plan::Shortages *shortages);
 /// placed -> routed: `wse-route-streams`, then `wse-verify-routed`.
 void buildRoutePipeline(mlir::OpPassManager &manager,
                         plan::Shortages *shortages = nullptr);
-
-/// The passes of this folder and the pipeline `wsec-route`.
-void registerRoutePipeline();
 
 } // namespace wsec::route
 

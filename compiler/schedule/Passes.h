@@ -10,6 +10,7 @@
 namespace wsec::schedule {
 
 #define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
 #include "compiler/schedule/Passes.h.inc"
 
 /// The pass that adds what there is too little of to `shortages`, if there are
@@ -20,9 +21,6 @@ createScheduleLaunchesPass(plan::Shortages *shortages);
 /// routed -> scheduled: `wse-schedule-launches`, then `wse-verify-scheduled`.
 void buildSchedulePipeline(mlir::OpPassManager &manager,
                            plan::Shortages *shortages = nullptr);
-
-/// The passes of this folder and the pipeline `wsec-schedule`.
-void registerSchedulePipeline();
 
 } // namespace wsec::schedule
 

@@ -15,6 +15,7 @@ namespace wsec::select {
 inline constexpr llvm::StringLiteral explanationAttrName = "wse.explanation";
 
 #define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
 #include "compiler/select/Passes.h.inc"
 
 class PlanningCache;

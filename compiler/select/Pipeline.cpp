@@ -11,11 +11,6 @@
 
 using namespace wsec;
 
-namespace wsec::select {
-#define GEN_PASS_REGISTRATION
-#include "compiler/select/Passes.h.inc"
-} // namespace wsec::select
-
 /// `wse-select-kernels`, and what follows it.
 static void addSelection(mlir::OpPassManager &manager,
                          std::unique_ptr<mlir::Pass> selection) {

@@ -10,6 +10,10 @@ namespace wsec::onnx {
 /// all.
 inline constexpr llvm::StringLiteral namedAttrName = "onnx.named";
 
+/// The name that its module gives an onnx.parameter whose own is a number
+/// (compiler/import/ModuleNames.h).
+inline constexpr llvm::StringLiteral moduleAttrName = "onnx.module";
+
 } // namespace wsec::onnx
 
 #endif // DIALECTS_ONNX_NAMEDPARAMETERS_H

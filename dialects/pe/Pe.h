@@ -132,6 +132,7 @@ unsigned inputCount(ScalarKind kind);
 /// stream or of an entry; arguments of the latter are.
 bool isClassScalar(mlir::Value value);
 /// An affine expression numbers values of its op.
+llvm::LogicalResult verifyThread(mlir::Operation *op, int64_t thread);
 llvm::LogicalResult verifyAffine(mlir::Operation *op, AffineAttr affine,
                                  mlir::ValueRange values);
 /// Ports of a route: some to transmit on, and no way back to a neighbour.
@@ -143,6 +144,10 @@ bool isStoredType(mlir::Type type);
 bool isNarrowFloat(mlir::Type type);
 /// Whether buffers may hold elements of this type, too.
 bool isElementType(mlir::Type type);
+/// Whether wavelets hold elements of the type; and the names of such types.
+bool isWireType(mlir::Type type);
+inline constexpr llvm::StringLiteral kWireTypes =
+    "f32, f16, bf16, !pe.cb16, i32, i16, ui32 or ui16";
 /// Bytes of an element as it lies in a file or in SRAM; i1 takes one.
 unsigned elementBytes(mlir::Type type);
 

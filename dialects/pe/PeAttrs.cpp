@@ -119,9 +119,15 @@ bool wsec::pe::isNarrowFloat(Type type) {
   return isa<Float16Type, BFloat16Type, CB16Type>(type);
 }
 
+bool wsec::pe::isWireType(Type type) {
+  auto integer = dyn_cast<IntegerType>(type);
+  return type.isF32() || isNarrowFloat(type) ||
+         (integer && !integer.isSigned() &&
+          llvm::is_contained({16, 32}, int(integer.getWidth())));
+}
+
 bool wsec::pe::isElementType(Type type) {
-  return type.isF32() || isNarrowFloat(type) || type.isSignlessInteger(32) ||
-         type.isSignlessInteger(16) || type.isSignlessInteger(64) ||
+  return isWireType(type) || type.isSignlessInteger(64) ||
          type.isSignlessInteger(1);
 }
 

@@ -208,6 +208,28 @@ static ParseResult parseTask(OpAsmParser &parser, StringRef keyword,
   return success();
 }
 
+// then activate @a unblock @b, or nothing
+static ParseResult parseThen(OpAsmParser &parser, FlatSymbolRefAttr &activate,
+                             FlatSymbolRefAttr &unblock, StringRef form) {
+  if (failed(parser.parseOptionalKeyword("then")))
+    return success();
+  if (parseTask(parser, "activate", activate) ||
+      parseTask(parser, "unblock", unblock))
+    return failure();
+  return expect(parser, success(activate || unblock), "'activate' or 'unblock'",
+                form);
+}
+
+static void printThen(OpAsmPrinter &printer, FlatSymbolRefAttr activate,
+                      FlatSymbolRefAttr unblock) {
+  if (activate || unblock)
+    printer << " then";
+  if (activate)
+    printer << " activate " << activate;
+  if (unblock)
+    printer << " unblock " << unblock;
+}
+
 ParseResult
 parseIssue(OpAsmParser &parser, IntegerAttr &thread,
            std::optional<OpAsmParser::UnresolvedOperand> &threadParameter,
@@ -228,13 +250,8 @@ parseIssue(OpAsmParser &parser, IntegerAttr &thread,
       thread = builder.getI64IntegerAttr(number);
     }
   }
-  if (succeeded(parser.parseOptionalKeyword("then"))) {
-    if (parseTask(parser, "activate", activate) ||
-        parseTask(parser, "unblock", unblock))
-      return failure();
-    if (!activate && !unblock)
-      return expect(parser, failure(), "'activate' or 'unblock'", form::kIssue);
-  }
+  if (parseThen(parser, activate, unblock, form::kIssue))
+    return failure();
   if (succeeded(parser.parseOptionalKeyword("advance")))
     advance = builder.getUnitAttr();
   if (succeeded(parser.parseOptionalKeyword("on_control"))) {
@@ -258,12 +275,7 @@ void printIssue(OpAsmPrinter &printer, Operation *, IntegerAttr thread,
     printer << " thread " << thread.getInt();
   if (threadParameter)
     printer << " thread " << threadParameter;
-  if (activate || unblock)
-    printer << " then";
-  if (activate)
-    printer << " activate " << activate;
-  if (unblock)
-    printer << " unblock " << unblock;
+  printThen(printer, activate, unblock);
   if (advance)
     printer << " advance";
   if (endOnControl)
@@ -420,6 +432,29 @@ void printDelivery(OpAsmPrinter &printer, Operation *op, ValueRange values,
   if (task)
     printer << " task " << task.getInt();
   printOptionalSum(printer, op, "data", values, data);
+}
+
+ParseResult parseCompletion(OpAsmParser &parser, IntegerAttr &thread,
+                            FlatSymbolRefAttr &activate,
+                            FlatSymbolRefAttr &unblock) {
+  int64_t number;
+  if (succeeded(parser.parseOptionalKeyword("thread"))) {
+    if (expectInteger(parser, number, form::kControl))
+      return failure();
+    thread = parser.getBuilder().getI64IntegerAttr(number);
+  }
+  return failure(parseThen(parser, activate, unblock, form::kControl) ||
+                 refuseOnLine(parser,
+                              {"where", "task", "data", "thread", "then",
+                               "activate", "unblock", "async"},
+                              form::kControl));
+}
+
+void printCompletion(OpAsmPrinter &printer, Operation *, IntegerAttr thread,
+                     FlatSymbolRefAttr activate, FlatSymbolRefAttr unblock) {
+  if (thread)
+    printer << " thread " << thread.getInt();
+  printThen(printer, activate, unblock);
 }
 
 ParseResult parsePassage(OpAsmParser &parser, IntegerAttr &receive,

@@ -216,10 +216,10 @@ void StreamOp::build(OpBuilder &builder, OperationState &state, StringRef name,
 
 static LogicalResult verifyWire(StreamOp stream) {
   Type type = stream.getType().value_or(Float32Type::get(stream.getContext()));
-  bool half = isNarrowFloat(type) || type.isInteger(16);
-  if (!half && !type.isF32() && !type.isInteger(32)) // C3
+  if (!isWireType(type)) // C3
     return stream.emitOpError("has elements of ")
-           << type << ", expected f32, f16, bf16, !pe.cb16, i32 or i16";
+           << type << ", expected " << kWireTypes;
+  bool half = elementBytes(type) == 2;
   if (!half && (stream.getPair() || stream.getIndexed())) // C3
     return stream.emitOpError("has ")
            << (stream.getPair() ? "pairs" : "an index") << " with elements of "

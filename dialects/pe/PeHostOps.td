@@ -129,8 +129,8 @@ def Pe_StreamOp : Pe_RegionOp<"stream",
     in the block in the upper half of their wavelet.
 
     (C1) At least one channel and one segment. (C2) The body holds scalars and
-    segments only. (C3) The type is f32, f16, bf16, cb16, i32 or i16; `pair` and
-    `indexed` are for 16 bits and exclude one another. (C4) Streams that go out
+    segments only. (C3) The type is f32, f16, bf16, cb16, i32, i16, ui32 or ui16;
+    `pair` and `indexed` are for 16 bits and exclude one another. (C4) Streams that go out
     are not `indexed`.
 
     ```mlir

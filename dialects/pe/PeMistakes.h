@@ -59,7 +59,7 @@ inline constexpr llvm::StringLiteral kIssue =
     "activate @a unblock @b advance on_control end no_wrap";
 inline constexpr llvm::StringLiteral kControl =
     "a control wavelet is written 'control fabric(color) [advance, nop]', and "
-    "may end in 'task 5 data %x'";
+    "may end in 'task 5 data %x thread 0 then activate @a unblock @b'";
 inline constexpr llvm::StringLiteral kCall =
     "what a procedure takes is written names first, then scalars: "
     "'procedure @send(@link, %first, %thread)', 'call @send(@east, %i * 4, 0)'";

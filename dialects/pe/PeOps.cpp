@@ -9,6 +9,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <limits>
 #include <map>
@@ -449,13 +450,14 @@ static LogicalResult verifyTasks(Operation *op, ClassOp peClass,
     return verifyTask(op, block.getTaskAttr(), false, peClass, symbols);
   if (auto unblock = dyn_cast<UnblockOp>(op))
     return verifyTask(op, unblock.getTaskAttr(), false, peClass, symbols);
-  auto vector = dyn_cast<VectorOp>(op);
-  if (!vector)
-    return success();
-  return failure(
-      failed(
-          verifyTask(op, vector.getActivateAttr(), true, peClass, symbols)) ||
-      failed(verifyTask(op, vector.getUnblockAttr(), false, peClass, symbols)));
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<VectorOp, ControlOp>([&](auto issued) {
+        return failure(failed(verifyTask(op, issued.getActivateAttr(), true,
+                                         peClass, symbols)) ||
+                       failed(verifyTask(op, issued.getUnblockAttr(), false,
+                                         peClass, symbols)));
+      })
+      .Default([](Operation *) { return success(); });
 }
 
 static LogicalResult verifyTaskIds(ClassOp peClass) {

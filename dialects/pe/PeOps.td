@@ -259,8 +259,8 @@ def Pe_BufferOp : Pe_Op<"buffer", [HasParent<"ClassOp">, Symbol]> {
     values behind `=`: one for each element, or one for all.
 
     (C1) The address and the size are multiples of the element size. (C2) The
-    element type is f32, f16, bf16, cb16, i32, i16, i64 or i1. (C3) A persistent
-    buffer shares no byte with another buffer of the class, unless that is not
+    element type is f32, f16, bf16, cb16, i32, i16, ui32, ui16, i64 or i1. (C3) A
+    persistent buffer shares no byte with another buffer of the class, unless that is not
     persistent and is the bytes of such ones: the same under another type, or
     several that follow one another. (C4) There are as many values as elements,
     of their type, or one. (C5) A buffer with values is not persistent, and shares
@@ -344,7 +344,9 @@ def Pe_VectorOp : Pe_Op<"vector",
     Integers are computed in 32 bits, f16 alone in f16, all else in f32; every
     result is rounded to the destination's type. `bit_and`, `bit_or` and
     `bit_xor` are for integers. Integers wrap, `div` rounds them towards zero,
-    and floats that become integers saturate; with `no_wrap` a result that the
+    and floats that become integers saturate. Of unsigned sources they are unsigned:
+    quotients, comparisons, minima. What has a source of ui32 has no signed one; mov
+    makes one of the other. With `no_wrap` a result that the
     destination's integers do not hold is an `IntegerError`, as a zero divisor
     of integers always is.
 
@@ -357,8 +359,8 @@ def Pe_VectorOp : Pe_Op<"vector",
     it and the microthread may be parameters of a procedure.
     (C9) `activate` and `unblock` need a thread. (C10) `advance` needs a fabric
     destination, `on_control end` a fabric source. (C11) Wavelets hold f32, f16,
-    bf16, i32 or i16; a pair is of 16-bit elements, an index beside a single one
-    that is sent.
+    bf16, cb16, i32, i16, ui32 or ui16; a pair is of 16-bit elements, an index
+    beside a single one that is sent.
 
     ```mlir
     pe.program @main mesh [4, 1] machine "wse2" launch_color 0 {

@@ -375,7 +375,9 @@ static ParseResult parseElementValue(AsmParser &parser, Type type,
     return success();
   }
   const unsigned width = type.getIntOrFloatBitWidth();
-  if (width < 64 && !llvm::isIntN(width, number))
+  const bool fits = type.isUnsignedInteger() ? llvm::isUIntN(width, number)
+                                             : llvm::isIntN(width, number);
+  if (width < 64 && !fits)
     return parser.emitError(location, "a buffer of ")
            << type << " does not hold " << number;
   values.push_back(IntegerAttr::get(type, number));

@@ -246,6 +246,15 @@ void printDelivery(mlir::OpAsmPrinter &printer, mlir::Operation *,
                    mlir::ValueRange values, mlir::IntegerAttr task,
                    AffineAttr data);
 
+// thread 0 then activate @a unblock @b, or nothing
+mlir::ParseResult parseCompletion(mlir::OpAsmParser &parser,
+                                  mlir::IntegerAttr &thread,
+                                  mlir::FlatSymbolRefAttr &activate,
+                                  mlir::FlatSymbolRefAttr &unblock);
+void printCompletion(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                     mlir::IntegerAttr thread, mlir::FlatSymbolRefAttr activate,
+                     mlir::FlatSymbolRefAttr unblock);
+
 // from ramp to [east]
 mlir::ParseResult parsePassage(mlir::OpAsmParser &parser,
                                mlir::IntegerAttr &receive,

@@ -160,8 +160,8 @@ def Pe_ComputeOp : Pe_LocalOp<"compute"> {
 def Pe_LoadOp : Pe_LocalOp<"load"> {
   let summary = "Loads an element of a buffer as an integer.";
   let description = [{
-    Element `offset` of a buffer of i32 or i16 or, rounded towards zero, of
-    floats.
+    Element `offset` of a buffer of integers or, rounded towards zero, of floats.
+    What is loaded is signed: from 2^31 on an element of ui32 is negative.
 
     (C1) Expressions number existing operands.
 
@@ -364,10 +364,13 @@ def Pe_ControlOp : Pe_Op<"control", [Pe_InCode]> {
     Routers on its path act on the commands as their pop modes say. Where it
     goes up a ramp it starts control task `task` with 16 bits of `data`; without
     a task it is delivered to no PE. The code goes on when the wavelet has left
-    for the output queue.
+    for the output queue; or at once, if a microthread sends it, as those that
+    run vector instructions do: `thread 0`, which is idle or, on wse3, queues it.
+    When it has left, that may `activate` and `unblock` a task.
 
     (C1) At least one command. (C2) Data needs a task. (C3) Expressions number
-    existing operands.
+    existing operands. (C4) The thread is between 0 and 7. (C5) `activate` and
+    `unblock` need a thread.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" {
@@ -376,6 +379,9 @@ def Pe_ControlOp : Pe_Op<"control", [Pe_InCode]> {
         routine @switch_all {
           control fabric(1) [advance, nop]
           control fabric(1) [nop] task 5 data %px
+          control fabric(1) [reset] thread 0 then activate @switched
+        }
+        task @switched local 1 {
         }
       }
     }
@@ -384,10 +390,13 @@ def Pe_ControlOp : Pe_Op<"control", [Pe_InCode]> {
   let arguments = (ins Variadic<Pe_ScalarType>:$values, Pe_AffineAttr:$color,
     DenseI32ArrayAttr:$commands,
     OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$task,
-    OptionalAttr<Pe_AffineAttr>:$data);
+    OptionalAttr<Pe_AffineAttr>:$data, OptionalAttr<I64Attr>:$thread,
+    OptionalAttr<FlatSymbolRefAttr>:$activate,
+    OptionalAttr<FlatSymbolRefAttr>:$unblock);
   let assemblyFormat = [{
     custom<Commands>($values, $color, $commands)
-    `` custom<Delivery>(ref($values), $task, $data) attr-dict
+    `` custom<Delivery>(ref($values), $task, $data)
+    `` custom<Completion>($thread, $activate, $unblock) attr-dict
   }];
   let hasVerifier = 1;
 }

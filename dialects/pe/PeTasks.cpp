@@ -16,8 +16,7 @@ using namespace wsec::pe;
 LogicalResult BufferOp::verify() {
   if (!isElementType(getType())) // C2
     return emitOpError("has elements of ")
-           << getType()
-           << ", expected f32, f16, bf16, !pe.cb16, i32, i16, i64 or i1";
+           << getType() << ", expected " << kWireTypes << ", i64 or i1";
   unsigned size = elementBytes(getType());
   auto address = static_cast<int64_t>(getAddress().value_or(0));
   if (address % size || getBytes() % size) // C1
@@ -142,7 +141,9 @@ LogicalResult ControlOp::verify() {
   for (AffineAttr affine : {getColor(), getDataAttr()})
     if (affine && failed(verifyAffine(*this, affine, getValues()))) // C3
       return failure();
-  return success();
+  if ((getActivateAttr() || getUnblockAttr()) && !getThread()) // C5
+    return emitOpError("activates or unblocks a task, but is not asynchronous");
+  return verifyThread(*this, getThread().value_or(0)); // C4
 }
 
 LogicalResult ClockOp::verify() {

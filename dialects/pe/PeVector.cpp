@@ -103,10 +103,10 @@ static LogicalResult verifyMemory(VectorOp op, MemoryAttr memory) {
 static LogicalResult verifyPacking(VectorOp op, FabricAttr fabric,
                                    bool destination) {
   Type type = fabric.getType();
-  bool half = type && (isNarrowFloat(type) || type.isInteger(16));
-  if (type && !half && !type.isInteger(32)) // C11
+  bool half = type && elementBytes(type) == 2;
+  if (type && (!isWireType(type) || type.isF32())) // C11
     return op.emitOpError("sends or receives ")
-           << type << ", expected f32, f16, bf16, !pe.cb16, i32 or i16";
+           << type << ", expected " << kWireTypes;
   if ((fabric.getPair() || fabric.getIndex()) && !half) // C11
     return op.emitOpError("has a pair or an index in a wavelet whose elements "
                           "are not of 16 bits");
@@ -143,6 +143,13 @@ static LogicalResult verifyOperand(VectorOp op, Attribute operand,
   return success();
 }
 
+LogicalResult wsec::pe::verifyThread(Operation *op, int64_t thread) {
+  if (thread < 0 || thread >= kMaxThreads)
+    return op->emitOpError("runs on microthread ")
+           << thread << ", expected one below " << kMaxThreads;
+  return success();
+}
+
 // A number or scalar that a procedure is given where it is called.
 static bool isParameter(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
@@ -174,10 +181,8 @@ static LogicalResult verifyIssue(VectorOp op) {
       parameter && !isParameter(parameter)) // C8
     return op.emitOpError("runs on a microthread that is no number, and no "
                           "parameter of a procedure");
-  int64_t thread = op.getThread().value_or(0);
-  if (thread < 0 || thread >= kMaxThreads)
-    return op.emitOpError("runs on microthread ") // C6
-           << thread << ", expected one below " << kMaxThreads;
+  if (failed(verifyThread(op, op.getThread().value_or(0)))) // C6
+    return failure();
   return verifyCompletion(op);
 }
 

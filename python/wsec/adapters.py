@@ -4,10 +4,12 @@
     python -m wsec.adapters MODEL.onnx ADAPTERS --alpha=16 -o MERGED.onnx
 
 ADAPTERS is a safetensors file, or the checkpoint of a run. MERGED.onnx is MODEL.onnx with W + alpha / rank A^T B^T for each weight
-W (fc1.weight) that has adapters there (fc1.lora_A.weight, fc1.lora_B.weight): a model like any other, of the same size.
+W (fc1.weight) that has adapters there (fc1.lora_A.weight, fc1.lora_B.weight): a model like any other, of the same size. A weight that
+PyTorch's exporter has numbered (val_12) is known by its module, as in `wsec train`.
 """
 
 import argparse
+import re
 from pathlib import Path
 
 import numpy as np
@@ -40,19 +42,32 @@ def _is_transposed(graph, name):
     return results[0]
 
 
+def _by_module(graph, initializers):
+    """Numbered weights of products by the names that their modules give them, as compiler/import/ModuleNames.h says."""
+    names = {}
+    for node in graph.node:
+        if node.op_type in ("MatMul", "Gemm") and node.input[1] in initializers and re.fullmatch(r"val_\d+", node.input[1]):
+            scopes = {its.key: its.value for its in node.metadata_props}.get("pkg.torch.onnx.name_scopes", "")
+            found = re.search(r"'([\w.]+)', '[^']*'\]$", scopes)
+            names.setdefault(node.input[1], set()).add(found[1] + ".weight" if found else None)
+    once = {name: its.pop() for name, its in names.items() if len(its) == 1}
+    owners = {name: [other for other in once if once[other] == name] for name in once.values() if name}
+    return {name: its[0] for name, its in owners.items() if len(its) == 1 and name not in initializers}
+
+
 def merge(model, adapters, alpha, output):
     """Writes `output`; returns the names of the weights that are others. Raises ValueError where an adapter fits none."""
     proto = onnx.load(model)
     graph = proto.graph
     initializers = {its.name: its for its in graph.initializer}
-    stored = tensors(adapters)
+    stored, modules = tensors(adapters), _by_module(graph, initializers)
     stems = sorted(name.removesuffix(A) for name in stored if name.endswith(A))
     lost = sorted(name for name in stored if not any(name in (stem + A, stem + B) for stem in stems))
     if lost or not stems:
         raise ValueError(f"{adapters} has '{lost[0]}', which is no adapter" if lost else f"{adapters} has no adapters")
     names = []
     for stem in stems:
-        name = next((name for name in (stem + ".weight", stem) if name in initializers), None)
+        name = next((name for name in (modules.get(stem + ".weight"), stem + ".weight", stem) if name in initializers), None)
         if name is None or stem + B not in stored:
             raise ValueError(f"'{stem + A}' has no '{stem + B}' beside it" if name else f"{model} has no weight of '{stem + A}'")
         first, second = _read(stored[stem + A]), _read(stored[stem + B])

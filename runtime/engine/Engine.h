@@ -51,6 +51,8 @@ struct ClassMemory {
   std::string name;
   uint64_t pes = 0;
   uint64_t highWaterBytes = 0; ///< runtime, code and buffers, per PE
+  /// Past the last byte that any of its PEs wrote; 0: the engine does not tell.
+  uint64_t writtenBytes = 0;
 };
 
 struct RunResult {

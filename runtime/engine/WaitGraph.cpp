@@ -22,7 +22,9 @@ using program::Port;
 static bool count(const Body &body, const InstructionCode &instruction,
                   size_t &statement) {
   for (const StatementCode &code : body) {
-    if (std::get_if<InstructionCode>(&code) == &instruction)
+    const auto *control = std::get_if<SendControlCode>(&code);
+    if (std::get_if<InstructionCode>(&code) == &instruction ||
+        (control && &control->instruction == &instruction))
       return true;
     ++statement;
     if (const auto *loop = std::get_if<LoopCode>(&code))

@@ -161,6 +161,9 @@ RunReport makeReport(const Call &call, const std::vector<SessionRun> &runs) {
   report.cycles = run.result.cycles;
   report.engine = nameOf(run.countedBy);
   report.sramLimitBytes = uint64_t(machine.sram_bytes());
+  for (const ClassMemory &memory : run.result.classes)
+    report.sramWrittenBytes =
+        std::max(report.sramWrittenBytes, memory.writtenBytes);
   report.streamedBytes = run.streamedWeightBytes;
   report.instructions = run.result.vectorInstructions;
   report.elements = run.result.operations;
@@ -372,6 +375,8 @@ std::string RunReport::text() const {
                         sramLimitBytes);
   if (!sramOwner.empty())
     absl::StrAppend(&out, " (", inQuotes(sramOwner), ")");
+  if (sramWrittenBytes)
+    absl::StrAppendFormat(&out, ", written up to %d", sramWrittenBytes);
   absl::StrAppendFormat(&out, "\n  cycles         %.0f, %s, counted by %s\n",
                         cycles, readable(wallClock(), "s"), engine);
   out += channelsText(*this);
@@ -548,6 +553,8 @@ std::string RunReport::json() const {
   json["sram"] = {{"peak_bytes", sramPeakBytes},
                   {"limit_bytes", sramLimitBytes},
                   {"owner", sramOwner}};
+  if (sramWrittenBytes)
+    json["sram"]["written_bytes"] = sramWrittenBytes;
   json["weights"] = {{"resident_bytes", residentBytes},
                      {"buffered_bytes", bufferedBytes},
                      {"streamed_bytes", streamedBytes}};

@@ -52,6 +52,7 @@ struct RunReport {
   std::string engine; ///< that counted the cycles: strips or wavelet
   uint64_t pesUsed = 0;
   uint64_t sramPeakBytes = 0, sramLimitBytes = 0;
+  uint64_t sramWrittenBytes = 0; ///< past the last one; 0: not counted
   std::string sramOwner; ///< the ONNX node (else buffer) that ends highest
   /// Weights: words on the wire, 4 bytes each; what of them stays from one
   /// launch to another, and is held in buffers while a launch runs.

@@ -213,6 +213,10 @@ Range exactRange(ElementType wire) {
   switch (wire) {
   case ElementType::I16:
     return {INT16_MIN, INT16_MAX};
+  case ElementType::U16:
+    return {0, UINT16_MAX};
+  case ElementType::U32:
+    return {0, UINT32_MAX};
   case ElementType::F16:
     return {-(1 << 11), 1 << 11};
   case ElementType::BF16:
@@ -380,6 +384,10 @@ size_t readWire(ElementType wire, ElementType type, const uint8_t *data,
     convertFrom<int32_t>(type, data, first, stride, count, elements);
   else if (wire == ElementType::I16)
     convertFrom<int16_t>(type, data, first, stride, count, elements);
+  else if (wire == ElementType::U32)
+    convertFrom<uint32_t>(type, data, first, stride, count, elements);
+  else if (wire == ElementType::U16)
+    convertFrom<uint16_t>(type, data, first, stride, count, elements);
   else if (wire == type)
     gather<uint16_t>(data, first, stride, count, elements);
   else
@@ -411,6 +419,10 @@ size_t writeWire(ElementType wire, const void *elements, size_t count,
     return convertTo<int32_t>(type, elements, count, data, first, stride);
   else if (wire == ElementType::I16)
     return convertTo<int16_t>(type, elements, count, data, first, stride);
+  else if (wire == ElementType::U32)
+    return convertTo<uint32_t>(type, elements, count, data, first, stride);
+  else if (wire == ElementType::U16)
+    return convertTo<uint16_t>(type, elements, count, data, first, stride);
   else
     inParts(count, [&](size_t done, size_t part) {
       float values[convertedAtOnce];

@@ -267,7 +267,7 @@ int64_t InChannel::groupsAtOnce(const Part &part, int64_t lines) const {
 }
 
 bool InChannel::narrows(const Part &part) const {
-  return part.wire.is16() && part.wire.type != program::ElementType::I16 &&
+  return isNarrowFloat(part.wire.type) &&
          store.tensor(part.segment->tensor()).type() ==
              program::ElementType::F32;
 }

@@ -369,14 +369,15 @@ std::string Probe::describeBuffers(const Inspection &state,
 }
 
 static std::string valueOf(program::ElementType type, uint32_t bits) {
-  char text[32];
+  if (type == program::ElementType::U32)
+    return std::to_string(bits);
   if (isInteger(type))
-    std::snprintf(text, sizeof(text), "%d",
-                  decodeElement(type, NumberKind::Integer, bits).integer);
-  else
-    std::snprintf(text, sizeof(text),
-                  type == program::ElementType::F32 ? "%.9g" : "%.5g",
-                  double(decodeElement(type, NumberKind::Single, bits).real));
+    return std::to_string(
+        decodeElement(type, NumberKind::Integer, bits).integer);
+  char text[32];
+  std::snprintf(text, sizeof(text),
+                type == program::ElementType::F32 ? "%.9g" : "%.5g",
+                double(decodeElement(type, NumberKind::Single, bits).real));
   return text;
 }
 

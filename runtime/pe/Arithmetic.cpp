@@ -41,8 +41,15 @@ int32_t integerFrom(float value) {
   return value <= -2147483648.0f ? INT32_MIN : int32_t(value);
 }
 
-float fromInteger(NumberKind kind, int32_t value) {
-  return kind == NumberKind::Half ? floatFromHalf(halfFromDouble(value))
+/// The bits of an integer without a sign.
+int32_t unsignedFrom(float value) {
+  if (!(value > 0))
+    return 0;
+  return int32_t(value >= 4294967296.0f ? UINT32_MAX : uint32_t(value));
+}
+
+float fromInteger(NumberKind kind, int64_t value) {
+  return kind == NumberKind::Half ? floatFromHalf(halfFromDouble(double(value)))
                                   : float(value);
 }
 
@@ -137,23 +144,26 @@ uint16_t narrowFromFloat(ElementType format, float value) {
 
 NumberKind numberKind(ElementType dst,
                       std::initializer_list<ElementType> sources) {
-  bool integers = isInteger(dst);
+  bool integers = isInteger(dst), words = dst == ElementType::U32;
+  bool hasSign = false;
   bool halves = isInteger(dst) || dst == ElementType::F16;
   for (ElementType type : sources) {
     integers &= isInteger(type);
+    words |= type == ElementType::U32;
+    hasSign |= isSigned(type);
     halves &= isInteger(type) || type == ElementType::F16;
   }
   if (integers)
-    return NumberKind::Integer;
+    return words && !hasSign ? NumberKind::Unsigned : NumberKind::Integer;
   return halves ? NumberKind::Half : NumberKind::Single;
 }
 
 bool computes(Opcode op, NumberKind kind) {
   switch (factsOf(op).numbers) {
   case OpcodeFacts::Integers:
-    return kind == NumberKind::Integer;
+    return ofIntegers(kind);
   case OpcodeFacts::Floats:
-    return kind != NumberKind::Integer;
+    return !ofIntegers(kind);
   case OpcodeFacts::Any:
     return true;
   }
@@ -163,10 +173,12 @@ bool computes(Opcode op, NumberKind kind) {
 Number decodeElement(ElementType type, NumberKind kind, uint32_t bits) {
   Number number;
   if (isInteger(type)) {
-    int32_t value =
-        type == ElementType::I16 ? int16_t(uint16_t(bits)) : int32_t(bits);
-    if (kind == NumberKind::Integer)
-      number.integer = value;
+    const int64_t value = type == ElementType::I16   ? int16_t(uint16_t(bits))
+                          : type == ElementType::U16 ? uint16_t(bits)
+                          : type == ElementType::U32 ? int64_t(bits)
+                                                     : int32_t(bits);
+    if (ofIntegers(kind))
+      number.integer = int32_t(value);
     else
       number.real = fromInteger(kind, value);
     return number;
@@ -178,9 +190,10 @@ Number decodeElement(ElementType type, NumberKind kind, uint32_t bits) {
 
 uint32_t encodeElement(ElementType type, NumberKind kind, Number number) {
   if (isInteger(type)) {
-    int32_t value =
-        kind == NumberKind::Integer ? number.integer : integerFrom(number.real);
-    return type == ElementType::I16 ? uint16_t(value) : uint32_t(value);
+    const int32_t value = ofIntegers(kind)   ? number.integer
+                          : isUnsigned(type) ? unsignedFrom(number.real)
+                                             : integerFrom(number.real);
+    return elementSize(type) == 2 ? uint16_t(value) : uint32_t(value);
   }
   return isNarrowFloat(type) ? narrowFromFloat(type, number.real)
                              : bitsOf(number.real);
@@ -188,8 +201,10 @@ uint32_t encodeElement(ElementType type, NumberKind kind, Number number) {
 
 Number immediateNumber(NumberKind kind, float value) {
   Number number;
-  if (kind == NumberKind::Integer)
-    number.integer = integerFrom(value);
+  if (ofIntegers(kind))
+    number.integer = kind == NumberKind::Unsigned && value > 0
+                         ? unsignedFrom(value)
+                         : integerFrom(value);
   else
     number.real =
         kind == NumberKind::Half ? floatFromHalf(halfFromFloat(value)) : value;
@@ -246,8 +261,32 @@ int32_t evaluateInteger(Opcode op, int32_t a, int32_t b, int32_t old) {
   }
 }
 
+/// Of kind Unsigned: all that is not the same of the bits.
+int32_t evaluateUnsigned(Opcode op, int32_t a, int32_t b, int32_t old) {
+  const auto x = uint32_t(a), y = uint32_t(b);
+  switch (op) {
+  case Opcode::Div: // by 0 is an error elsewhere
+    return int32_t(y == 0 ? 0 : x / y);
+  case Opcode::Min:
+    return int32_t(std::min(x, y));
+  case Opcode::Max:
+    return int32_t(std::max(x, y));
+  case Opcode::Abs:
+    return a;
+  case Opcode::Sign:
+    return x > 0;
+  case Opcode::Less:
+    return x < y;
+  case Opcode::LessOrEqual:
+    return x <= y;
+  default:
+    return evaluateInteger(op, a, b, old);
+  }
+}
+
 /// What an operation on integers would give without wrapping.
-int64_t exactInteger(Opcode op, int64_t a, int64_t b, int64_t old) {
+__int128 exactInteger(Opcode op, NumberKind kind, __int128 a, __int128 b,
+                      __int128 old) {
   switch (op) {
   case Opcode::Add:
     return a + b;
@@ -264,19 +303,21 @@ int64_t exactInteger(Opcode op, int64_t a, int64_t b, int64_t old) {
   case Opcode::Abs:
     return a < 0 ? -a : a;
   default:
-    return evaluateInteger(op, int32_t(a), int32_t(b), int32_t(old));
+    if (kind == NumberKind::Integer)
+      return evaluateInteger(op, int32_t(a), int32_t(b), int32_t(old));
+    return uint32_t(evaluateUnsigned(op, int32_t(a), int32_t(b), int32_t(old)));
   }
 }
 
+template <int32_t (*evaluate)(Opcode, int32_t, int32_t, int32_t)>
 void evaluateIntegers(Opcode op, size_t n, Number *dst, NumberSource a,
                       NumberSource b) {
   static constexpr Number zero{.integer = 0};
   if (!b.data)
     b = {&zero, true};
   for (size_t i = 0; i < n; ++i)
-    dst[i].integer =
-        evaluateInteger(op, a.data[a.scalar ? 0 : i].integer,
-                        b.data[b.scalar ? 0 : i].integer, dst[i].integer);
+    dst[i].integer = evaluate(op, a.data[a.scalar ? 0 : i].integer,
+                              b.data[b.scalar ? 0 : i].integer, dst[i].integer);
 }
 
 VectorSource reals(NumberSource source) {
@@ -312,7 +353,9 @@ void evaluateElements(Opcode op, NumberKind kind, size_t n, Number *dst,
   if (n == 0)
     return;
   if (kind == NumberKind::Integer)
-    return evaluateIntegers(op, n, dst, a, b);
+    return evaluateIntegers<evaluateInteger>(op, n, dst, a, b);
+  if (kind == NumberKind::Unsigned)
+    return evaluateIntegers<evaluateUnsigned>(op, n, dst, a, b);
   if (kind == NumberKind::Half)
     return evaluateHalves(op, n, dst, a, b);
   applyVector(op, n, &dst->real, reals(a), reals(b));
@@ -320,15 +363,20 @@ void evaluateElements(Opcode op, NumberKind kind, size_t n, Number *dst,
 
 const char *integerProblem(Opcode op, NumberKind kind, ElementType dst,
                            bool noWrap, Number a, Number b, Number old) {
-  if (kind == NumberKind::Integer && op == Opcode::Div && b.integer == 0)
+  if (ofIntegers(kind) && op == Opcode::Div && b.integer == 0)
     return "divides by zero";
   if (!noWrap)
     return nullptr;
-  const bool narrow = dst == ElementType::I16;
-  const int64_t low = narrow ? INT16_MIN : INT32_MIN;
-  const int64_t high = narrow ? INT16_MAX : INT32_MAX;
-  if (kind == NumberKind::Integer) {
-    const int64_t exact = exactInteger(op, a.integer, b.integer, old.integer);
+  const int bits = elementSize(dst) == 2 ? 16 : 32;
+  const int64_t low = isUnsigned(dst) ? 0 : -(int64_t(1) << (bits - 1));
+  const int64_t high = low + (int64_t(1) << bits) - 1;
+  if (ofIntegers(kind)) {
+    auto value = [&](Number number) {
+      return kind == NumberKind::Unsigned ? int64_t(uint32_t(number.integer))
+                                          : int64_t(number.integer);
+    };
+    const __int128 exact =
+        exactInteger(op, kind, value(a), value(b), value(old));
     return exact < low || exact > high ? "has a result that wraps" : nullptr;
   }
   const float real = evaluate(op, kind, a, b, old).real;
@@ -341,6 +389,8 @@ std::string describeSources(NumberKind kind, Number a, Number b) {
   auto text = [&](Number number) {
     if (kind == NumberKind::Integer)
       return std::to_string(number.integer);
+    if (kind == NumberKind::Unsigned)
+      return std::to_string(uint32_t(number.integer));
     std::ostringstream out;
     out << std::setprecision(9) << number.real;
     return out.str();
@@ -359,7 +409,7 @@ void decodeElements(ElementType type, NumberKind kind, size_t n,
   if (n == 0)
     return;
   if (elementSize(type) == 4) {
-    if (stride == 4 && isInteger(type) == (kind == NumberKind::Integer)) {
+    if (stride == 4 && isInteger(type) == ofIntegers(kind)) {
       std::memcpy(numbers, at, n * 4);
       return;
     }
@@ -388,7 +438,7 @@ void encodeElements(ElementType type, NumberKind kind, size_t n,
   if (n == 0)
     return;
   if (elementSize(type) == 4) {
-    if (stride == 4 && isInteger(type) == (kind == NumberKind::Integer)) {
+    if (stride == 4 && isInteger(type) == ofIntegers(kind)) {
       std::memcpy(at, numbers, n * 4);
       return;
     }

@@ -4,17 +4,20 @@
 // written. Engines that differ in everything else share this, so that their
 // values have the same bits.
 //
-// A vector instruction is computed in one of three ways. Each source is
+// A vector instruction is computed in one of four ways. Each source is
 // converted to it, and its result to the type of the destination:
 //   Integer  destination and sources are integers: 32 bits that wrap, or end
 //            the run where the instruction promises that they do not.
+//   Unsigned the same of U32: where a source is of it, or the destination, and
+//            no source is signed. (U16 alone are small enough for Integer.)
 //   Half     every floating-point operand is F16: the exact result rounded
 //            once to F16, also of a multiply-add. (Of functions such as exp:
 //            the float32 function, rounded.)
 //   Single   everything else: float32, multiply-adds fused.
 // Immediates have no type of their own. Conversions round to nearest even,
-// those to integers towards zero; beyond 32 bits they saturate, a NaN gives 0,
-// and I16 keeps the lower half. Moving a NaN keeps its bits where they fit.
+// those to integers towards zero; beyond 32 bits, with or without a sign, they
+// saturate, a NaN gives 0, and I16 and U16 keep the lower half. Moving a NaN
+// keeps its bits where they fit.
 #ifndef RUNTIME_PE_ARITHMETIC_H
 #define RUNTIME_PE_ARITHMETIC_H
 
@@ -28,25 +31,16 @@
 
 namespace wsec::runtime {
 
-/// Whether SRAM and wavelets hold elements of this type.
-inline bool wireType(program::ElementType type) {
-  using program::ElementType;
-  return type == ElementType::F32 || isNarrowFloat(type) ||
-         type == ElementType::I32 || type == ElementType::I16;
-}
-
-inline bool isInteger(program::ElementType type) {
-  return type == program::ElementType::I32 || type == program::ElementType::I16;
-}
-
 /// Bytes of an element of a wire type.
 inline uint32_t elementSize(program::ElementType type) {
-  return type == program::ElementType::F32 || type == program::ElementType::I32
-             ? 4
-             : 2;
+  return fillsWord(type) ? 4 : 2;
 }
 
-enum class NumberKind : uint8_t { Single, Half, Integer };
+enum class NumberKind : uint8_t { Single, Half, Integer, Unsigned };
+
+inline bool ofIntegers(NumberKind kind) {
+  return kind == NumberKind::Integer || kind == NumberKind::Unsigned;
+}
 
 /// How an instruction with these operands, immediates left out, is computed.
 NumberKind numberKind(program::ElementType dst,
@@ -60,7 +54,8 @@ inline bool readsOld(program::Opcode op) {
 /// Whether the operation has a meaning for the kind.
 bool computes(program::Opcode op, NumberKind kind);
 
-/// What is computed with: `integer` of kind Integer, else `real`, which holds
+/// What is computed with: `integer` of kind Integer, the bits of one of kind
+/// Unsigned, else `real`, which holds
 /// a value of F16 in kind Half.
 union Number {
   float real;
@@ -77,7 +72,7 @@ Number immediateNumber(NumberKind kind, float value);
 Number evaluate(program::Opcode op, NumberKind kind, Number a, Number b,
                 Number old);
 
-/// Why op(a, b) of kind Integer, or as an integer of type `dst`, is an
+/// Why op(a, b) of integers, or as an integer of type `dst`, is an
 /// IntegerError; null if it is none. Only results that must not wrap are asked
 /// for their size.
 const char *integerProblem(program::Opcode op, NumberKind kind,

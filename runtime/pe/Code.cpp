@@ -195,9 +195,7 @@ private:
     InstructionCode result;
     result.op = from.op();
     result.guard = from.guard();
-    result.thread = from.thread();
-    result.activate = from.activate();
-    result.unblock = from.unblock();
+    decodeCompletion(from, result);
     result.advanceSwitch = from.advance_switch();
     result.onControl = from.on_control();
     result.noWrap = from.no_wrap();
@@ -213,7 +211,6 @@ private:
     result.a = decodeOperand(from.a(), extents, loops);
     result.b = decodeOperand(from.b(), extents, loops);
     checkOperands(result);
-    checkCompletion(result);
     chooseNumbers(result);
     classifyScalars(result);
     countRuntimeTerms(result);
@@ -237,8 +234,13 @@ private:
       fail("refers to a task it does not have");
   }
 
-  /// What an instruction does at its end.
-  void checkCompletion(const InstructionCode &instruction) const {
+  /// Who runs a statement, and what it does at its end.
+  template <class Statement>
+  void decodeCompletion(const Statement &from,
+                        InstructionCode &instruction) const {
+    instruction.thread = from.thread();
+    instruction.activate = from.activate();
+    instruction.unblock = from.unblock();
     bool tasks = instruction.activate >= 0 || instruction.unblock >= 0;
     if (tasks && !instruction.asynchronous())
       fail("activates or unblocks a task on completion of an instruction that "
@@ -249,8 +251,6 @@ private:
     }
     if (instruction.unblock >= 0)
       checkTask(instruction.unblock);
-    if (instruction.advanceSwitch && !instruction.dst.fabric())
-      fail("advances the switch of a destination that is not the fabric");
   }
 
   void checkActivated(int task) const {
@@ -260,17 +260,19 @@ private:
 
   /// Every operation has a meaning for what it is computed with.
   void chooseNumbers(InstructionCode &instruction) const {
-    auto typeOf = [&](const OperandCode &source) {
-      return source.memory() || source.fabric() ? source.type
-                                                : instruction.dst.type;
+    const OperandCode &a = instruction.a, &b = instruction.b;
+    auto isTyped = [](const OperandCode &operand) {
+      return operand.memory() || operand.fabric();
     };
+    const OperandCode &typed = isTyped(a)   ? a
+                               : isTyped(b) ? b
+                                            : instruction.dst;
     instruction.numbers = numberKind(
-        instruction.dst.type, {typeOf(instruction.a), typeOf(instruction.b)});
+        instruction.dst.type, {typed.type, isTyped(b) ? b.type : typed.type});
     if (!computes(instruction.op, instruction.numbers))
       fail("has an instruction " + describe(instruction) + " of " +
-           (instruction.numbers == NumberKind::Integer
-                ? "integers"
-                : "floating-point numbers"));
+           (ofIntegers(instruction.numbers) ? "integers"
+                                            : "floating-point numbers"));
     if (instruction.noWrap && !isInteger(instruction.dst.type))
       fail("promises not to wrap in " + describe(instruction) +
            ", whose result is no integer");
@@ -289,6 +291,8 @@ private:
       fail("sends the result of an instruction that needs its old value");
     if (dst.windowed)
       fail("has a window on a destination");
+    if (instruction.advanceSwitch && !dst.fabric())
+      fail("advances the switch of a destination that is not the fabric");
     if (instruction.thread >= program.machine()->microthreads() ||
         instruction.thread > 7)
       fail("uses microthread " + std::to_string(instruction.thread));
@@ -441,7 +445,18 @@ private:
   SendControlCode decodeControl(const program::SendControl &control,
                                 int loops) {
     SendControlCode decoded;
-    decoded.color = decodeAffine(control.color(), loops);
+    InstructionCode &sends = decoded.instruction;
+    sends.sendsControl = true;
+    sends.extents.push_back({1, {}});
+    sends.dst.kind = program::OperandKind::Fabric;
+    sends.dst.color = decodeAffine(control.color(), loops);
+    sends.dst.depth = 1;
+    sends.a.kind = program::OperandKind::Immediate;
+    sends.index = code.instructions++;
+    sends.routine = routineId;
+    decodeCompletion(control, sends);
+    checkOperands(sends);
+    countRuntimeTerms(sends);
     decoded.task = control.task();
     decoded.data = decodeAffine(control.data(), loops);
     if (control.commands())
@@ -553,6 +568,8 @@ std::string describe(const InstructionCode &instruction) {
   std::string name = program::EnumNameOpcode(instruction.op);
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return std::tolower(c); });
+  if (instruction.sendsControl)
+    name = "send_control";
   if (instruction.asynchronous())
     name += " (microthread " + std::to_string(instruction.thread) + ")";
   return name;

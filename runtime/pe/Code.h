@@ -91,6 +91,7 @@ struct InstructionCode {
   int guard = -1;
   int thread = -1;
   int activate = -1, unblock = -1; ///< tasks of the class, on completion
+  bool sendsControl = false;       ///< a control wavelet, and nothing else
   bool advanceSwitch = false;
   program::OnControl onControl = program::OnControl::Task;
   bool noWrap = false;  ///< integer results have to fit
@@ -103,8 +104,7 @@ struct InstructionCode {
 
   /// Whether a result may be an IntegerError.
   bool checksIntegers() const {
-    return noWrap ||
-           (op == program::Opcode::Div && numbers == NumberKind::Integer);
+    return noWrap || (op == program::Opcode::Div && ofIntegers(numbers));
   }
 
   bool asynchronous() const { return thread >= 0; }
@@ -140,7 +140,7 @@ struct SetTaskCode {
   uint16_t task = 0; ///< of the class
 };
 struct SendControlCode {
-  AffineFunction color;
+  InstructionCode instruction; ///< that sends it
   std::vector<program::SwitchCommand> commands;
   int task = -1; ///< control task id; < 0: not delivered
   AffineFunction data;

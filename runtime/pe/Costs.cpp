@@ -136,6 +136,8 @@ static double wordCycles(const InstructionCode &code) {
 InstructionCost instructionCost(const Machine &machine,
                                 const InstructionCode &code,
                                 const int64_t *extents, int stepDepth) {
+  if (code.sendsControl)
+    return {0, 1, 1};
   const size_t last = code.extents.size() - 1;
   const bool reduces = isReduction(code, extents);
   double inner = 1;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/pe/Memory.h"
 
+#include <bit>
+
 namespace wsec::runtime::pe {
 
 void Memory::allocate() {
@@ -36,6 +38,15 @@ void Memory::markWritten(int64_t address, int64_t count) {
     word |= mask;
     return true;
   });
+}
+
+int64_t Memory::endOfWritten() const {
+  if (!bytes)
+    return 0;
+  for (int64_t word = size / 128; word >= 0; --word)
+    if (const uint64_t its = marks[size_t(word)])
+      return base + 2 * (word * 64 + 64 - std::countl_zero(its));
+  return 0;
 }
 
 } // namespace wsec::runtime::pe

@@ -27,6 +27,8 @@ public:
   /// Whether bytes [address, address + count) have all been written.
   bool written(int64_t address, int64_t count);
   void markWritten(int64_t address, int64_t count);
+  /// Past the last unit that was written; 0: none was.
+  int64_t endOfWritten() const;
 
 private:
   void allocate();

@@ -67,6 +67,7 @@ private:
     bool held = false;   ///< the fabric kept the next step from being taken
     bool closed = false; ///< no words of windows are left to drop
     Wait wait;
+    Word control; ///< that it sends instead of elements
 
     bool finished() const { return closed && run->done() == run->steps(); }
   };
@@ -140,12 +141,14 @@ private:
   void execute(Wafer &wafer, const SendControlCode &control);
   void execute(Wafer &wafer, const ReadClockCode &clock);
   void execute(Wafer &wafer, const SetRouteCode &route);
+  Word controlWord(const SendControlCode &send) const;
   bool sendPendingControl(Wafer &wafer, Cycle now);
   int64_t elementAddress(Wafer &wafer, int buffer, int64_t offset, bool writes,
                          const char *who) const;
 
   // Instructions (Threads.cpp).
   bool awaitsFree(const Wafer &wafer, const InstructionCode &instruction);
+  void issue(Wafer &wafer, const InstructionCode &instruction);
   void begin(Wafer &wafer, int index, std::unique_ptr<VectorRun> run);
   void requireNoRace(const Wafer &wafer, const Elements &touched, bool writes,
                      int buffer, const InstructionCode *instruction,

@@ -207,21 +207,35 @@ void Processor::execute(Wafer &wafer, const SetRouteCode &route) {
   time += 1 + addressCycles(wafer.machine, route.color);
 }
 
+Word Processor::controlWord(const SendControlCode &send) const {
+  Word word;
+  word.control = true;
+  word.task = int16_t(send.task);
+  word.payload = uint16_t(send.data.value(bindings()));
+  for (size_t i = 0; i < send.commands.size() && i < 8; ++i)
+    word.commands |= packCommand(send.commands[i], int(i));
+  return word;
+}
+
 void Processor::execute(Wafer &wafer, const SendControlCode &send) {
-  controlColor = int(send.color.value(bindings()));
+  const InstructionCode &instruction = send.instruction;
+  if (instruction.asynchronous()) {
+    if (awaitsFree(wafer, instruction))
+      return;
+    time += valueCycles(wafer.machine, send.data);
+    issue(wafer, instruction);
+    thread(instruction.thread + 1).control = controlWord(send);
+    return;
+  }
+  controlColor = int(instruction.dst.color.value(bindings()));
   if (controlColor < 0 || controlColor >= wafer.machine.colors())
     fail(wafer, ErrorClass::BadProgram,
          "sends a control wavelet on color " + std::to_string(controlColor));
   requireNoRace(wafer, controlColor, true, "send_control");
   requireResources(wafer, nullptr, controlColor);
-  time += addressCycles(wafer.machine, send.color) +
+  time += addressCycles(wafer.machine, instruction) +
           valueCycles(wafer.machine, send.data);
-  control = std::make_unique<Word>();
-  control->control = true;
-  control->task = int16_t(send.task);
-  control->payload = uint16_t(send.data.value(bindings()));
-  for (size_t i = 0; i < send.commands.size() && i < 8; ++i)
-    control->commands |= packCommand(send.commands[i], int(i));
+  control = std::make_unique<Word>(controlWord(send));
 }
 
 /// False if there is no room yet.

@@ -35,6 +35,14 @@ void Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
     time += guardCycles(wafer.machine, runs);
   if (!runs)
     return;
+  issue(wafer, instruction);
+  const uint64_t elements = thread(instruction.thread + 1).run->elementCount();
+  ++wafer.vectorInstructions;
+  wafer.operations += elements;
+}
+
+/// Resolves it and gives it to its thread, which is idle.
+void Processor::issue(Wafer &wafer, const InstructionCode &instruction) {
   time += addressCycles(wafer.machine, instruction);
   if (wafer.spare.empty())
     wafer.spare.push_back(std::make_unique<VectorRun>());
@@ -42,8 +50,6 @@ void Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
     VectorRun &run = *wafer.spare.back();
     run.begin(wafer.machine, *code, instruction, bindings());
     wafer.spend(run.elementCount());
-    ++wafer.vectorInstructions;
-    wafer.operations += run.elementCount();
     requireNoRace(wafer, run);
     requireResources(wafer, &run, -1);
   } catch (const VectorRun::Fault &fault) {
@@ -450,8 +456,10 @@ void Processor::send(Wafer &wafer, const Thread &its, uint32_t payload,
   word.form =
       uint8_t(wireForm(dst.type, dst.packing) | (half ? halfFilled : 0));
   word.payload = payload;
+  if (run.code().sendsControl)
+    word = its.control;
   word.ready = now + delay;
-  if (Observer *observer = wafer.observer)
+  if (Observer *observer = wafer.observer; observer && !word.control)
     observer->sent(observed(), its.launch, run.sendColor, 1, Time(now),
                    Time(now));
   wafer.fabric.send(*its.out, word);

@@ -51,18 +51,20 @@ std::string inQuotes(std::string_view name) {
       "'", absl::StrReplaceAll(printable(shortened), {{"\n", "\\n"}}), "'");
 }
 
-/// Insertions, removals and replacements from one word to another.
+/// Insertions, removals and replacements from one word to another; a * of the
+/// first is any part of the other.
 static size_t distance(const std::string &a, const std::string &b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j)
     row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
     size_t diagonal = row[0];
-    row[0] = i;
+    row[0] += a[i - 1] != '*';
     for (size_t j = 1; j <= b.size(); ++j) {
       const size_t above = row[j];
-      row[j] = std::min(
-          {above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      row[j] = a[i - 1] == '*' ? std::min(above, row[j - 1])
+                               : std::min({above + 1, row[j - 1] + 1,
+                                           diagonal + (a[i - 1] != b[j - 1])});
       diagonal = above;
     }
   }

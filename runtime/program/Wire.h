@@ -15,6 +15,29 @@ inline bool isNarrowFloat(program::ElementType type) {
          type == ElementType::CB16;
 }
 
+inline bool isSigned(program::ElementType type) {
+  return type == program::ElementType::I32 || type == program::ElementType::I16;
+}
+inline bool isUnsigned(program::ElementType type) {
+  return type == program::ElementType::U32 || type == program::ElementType::U16;
+}
+inline bool isInteger(program::ElementType type) {
+  return isSigned(type) || isUnsigned(type);
+}
+
+/// Whether SRAM and wavelets hold elements of this type.
+inline bool wireType(program::ElementType type) {
+  return type == program::ElementType::F32 || isNarrowFloat(type) ||
+         isInteger(type);
+}
+
+/// Whether elements of a wire type fill a word.
+inline bool fillsWord(program::ElementType type) {
+  using program::ElementType;
+  return type == ElementType::F32 || type == ElementType::I32 ||
+         type == ElementType::U32;
+}
+
 /// How the elements of a host stream, or of one segment of it, travel.
 struct Wire {
   explicit Wire(const program::HostStream &stream)
@@ -35,10 +58,7 @@ struct Wire {
   bool pairs() const { return packing == program::Packing::Pair; }
   /// An f32 element in each wavelet.
   bool plain() const { return type == program::ElementType::F32; }
-  bool is16() const {
-    return type != program::ElementType::F32 &&
-           type != program::ElementType::I32;
-  }
+  bool is16() const { return !fillsWord(type); }
   /// The wavelets of a block of so many elements.
   template <class Count>
   Count wavelets(Count elements) const {

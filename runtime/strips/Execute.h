@@ -71,8 +71,7 @@ struct NestTypes {
   }
   /// Whether some numbers are refused.
   bool checks(program::Opcode op) const {
-    return noWrap ||
-           (op == program::Opcode::Div && numbers == NumberKind::Integer);
+    return noWrap || (op == program::Opcode::Div && ofIntegers(numbers));
   }
   bool operator==(const NestTypes &) const = default;
 };

@@ -22,6 +22,8 @@ using program::ElementType;
 const char *unsupportedOperand(const OperandCode &operand) {
   if (operand.fabric() && elementSize(operand.type) != 4)
     return "wavelets of 16 bits";
+  if (isUnsigned(operand.type) && (operand.memory() || operand.fabric()))
+    return "unsigned integers";
   if (operand.packing != program::Packing::Single || operand.indexed)
     return "wavelets with pairs or indices";
   return nullptr;

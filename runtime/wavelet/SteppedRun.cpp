@@ -230,9 +230,13 @@ RunResult SteppedRun::result() const {
   reportLaunches(call, launches, result);
   for (const ClassCode &code : mesh.classes)
     result.classes.push_back({code.name, 0, code.highWaterBytes});
-  for (int index : mesh.classOf)
-    if (index >= 0)
-      ++result.classes[size_t(index)].pes;
+  for (size_t pe = 0; pe < mesh.classOf.size(); ++pe)
+    if (const int index = mesh.classOf[pe]; index >= 0) {
+      ClassMemory &its = result.classes[size_t(index)];
+      ++its.pes;
+      its.writtenBytes = std::max(
+          its.writtenBytes, uint64_t(processors[pe].memory.endOfWritten()));
+    }
   result.westEdge = west.use();
   for (const EdgeUse &use : result.westEdge)
     result.hostWordsIn += use.words;

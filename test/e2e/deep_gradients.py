@@ -2,13 +2,13 @@
 """A training step of a GPT-NeoX whose weights are computed as they stream and whose gradients are let go as they arrive: held
 against PyTorch, which has one layer at a time.
 
-Usage: deep_gradients.py FOLDER MODEL MESH TOKENS LAYERS [GB]: MODEL as a configuration has it, {preset: neox-20b}. Values
+Usage: deep_gradients.py FOLDER MODEL MESH TOKENS LAYERS [GB [GB]]: MODEL as a configuration has it, {preset: neox-20b}. Values
 behind every layer, the loss, the norm of every gradient, and every element of the gradients of LAYERS, as 0,43, may differ by 1e-4
-of the largest; the compiler and the emulator may take GB of memory. What FOLDER has of an earlier run is compared again.
+of the largest; the compiler and the emulator may take GB of memory (the second: what the emulator may). What FOLDER has of an
+earlier run is compared again.
 """
 
 import json
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -103,24 +103,27 @@ def behind(layer):
 
 
 def tool(*words):
-    subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL)
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    """What it takes of memory, in GB. A process begins with the memory of the one that starts it: one without torch does."""
+    starts = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+              "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+    return int(subprocess.run([sys.executable, "-c", starts, *map(str, words)], check=True, stdout=subprocess.PIPE).stdout) * 1024 / 1e9
 
 
 def make(folder, text, mesh, tokens, whole):
-    """Compiles and runs; the memory of whoever took the most."""
+    """Compiles and runs; the memory of the compiler and of the emulator."""
     (folder / "m.yaml").write_text(f"model: {text}\n", encoding="utf-8")
     model, program = folder / "m.onnx", folder / "m.wafer"
     tool("wsec", "model", f"--config={folder / 'm.yaml'}", "-o", model, "--weights=procedural", "--batch=1", f"--sequence={tokens}")
-    tool("wsec", model, "-o", program, f"--mesh={mesh}", "--loss=cross-entropy", "--loss-of=logits", "--train=*", "--quiet")
+    compiler = tool("wsec", model, "-o", program, f"--mesh={mesh}", "--loss=cross-entropy", "--loss-of=logits", "--train=*", "--quiet")
     words = Model(model).weights.tensors["embedding.weight"][0][0]
     ids = np.random.default_rng(1).integers(0, words, (2, 1, tokens))
     np.save(folder / "ids.npy", ids[0])
     np.save(folder / "targets.npy", ids[1])
     values = [f"--output={behind(layer)}={folder / behind(layer).replace('/', '%2F')}.npy" for layer in range(Model(model).layers)]
-    return tool("wse-run", program, "--input", f"input_ids={folder / 'ids.npy'}", "--input", f"targets={folder / 'targets.npy'}",
-                f"--output=loss={folder / 'loss.npy'}", *values, f"--gradients={folder}",
-                *(f"--gradient=layers.{layer}.*" for layer in whole), "--quiet")
+    emulator = tool("wse-run", program, "--input", f"input_ids={folder / 'ids.npy'}", "--input", f"targets={folder / 'targets.npy'}",
+                    f"--output=loss={folder / 'loss.npy'}", *values, f"--gradients={folder}",
+                    *(f"--gradient=layers.{layer}.*" for layer in whole), "--quiet")
+    return compiler, emulator
 
 
 def replay(folder, whole):
@@ -149,13 +152,14 @@ def replay(folder, whole):
 
 def main():
     folder, text, mesh, tokens, layers = Path(sys.argv[1]), *sys.argv[2:4], int(sys.argv[4]), sys.argv[5]
-    whole, room = [int(layer) for layer in layers.split(",")], float(sys.argv[6]) if len(sys.argv) > 6 else np.inf
+    whole = [int(layer) for layer in layers.split(",")]
+    rooms = ([float(room) for room in sys.argv[6:]] or [np.inf]) * 2  # of the compiler, and the emulator
     folder.mkdir(parents=True, exist_ok=True)
     good = True
     if not (folder / "gradients.jsonl").exists():
-        memory = make(folder, text, mesh, tokens, whole)
-        good = memory <= room * 1e9
-        print(f"memory: {memory / 1e9:.2f} GB")
+        compiler, emulator = make(folder, text, mesh, tokens, whole)
+        good = compiler <= rooms[0] and emulator <= rooms[1]
+        print(f"memory: compiler {compiler:.3f} GB, emulator {emulator:.3f} GB")
     good &= replay(folder, whole)
     print("ok" if good else "FAILED")
     return not good

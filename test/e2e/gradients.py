@@ -332,14 +332,15 @@ def graph_of(g, outputs):
 
 def compile_gradients(model, mesh, work, *flags):
     """The program whose results are gradients."""
-    run(["wsec", model, "-o", work / "g.wafer", f"--mesh={mesh}", "--quiet", "--gradients-as-results", *flags])
+    run(["wsec", model, "-o", work / "g.wafer", f"--mesh={mesh}", "--quiet", "--gradients-as-results",
+         f"--report={work / 'plan.json'}", *flags])
     return work / "g.wafer"
 
 
 def results_of(program, inputs, engine, work):
     np.savez(work / "inputs.npz", **inputs)
     run(["wse-run", program, "--inputs", work / "inputs.npz", "--outputs", work / "outputs.npz", f"--engine={engine}",
-         "--quiet"])
+         f"--report={work / 'run.json'}", "--quiet"])
     with np.load(work / "outputs.npz") as file:
         return {name: file[name] for name in file}
 

@@ -9,7 +9,6 @@ Its weights are those of test/e2e/models/make_smollm2.py.
 """
 
 import argparse
-import ast
 import json
 import os
 import shutil
@@ -43,7 +42,7 @@ held against onnxruntime, and its cycle counts come from published measurements 
 
 
 def export(path, sequence):
-    """Products' weights, which the exporter turns and numbers, named after the module that each is of."""
+    """The module's weights by their names in it; the exporter turns those of products, and numbers them."""
     model = make_smollm2.load_model()
 
     class Logits(torch.nn.Module):
@@ -57,17 +56,7 @@ def export(path, sequence):
     ids = torch.zeros((1, sequence), dtype=torch.long)
     torch.onnx.export(Logits().eval(), (ids,), path, dynamo=True, opset_version=20, external_data=True,
                       input_names=["input_ids"], output_names=["logits"], verbose=False)
-    its = onnx.load(path, load_external_data=False)
-    stored = {initializer.name: initializer for initializer in its.graph.initializer}
-    for node in its.graph.node:
-        scopes = {entry.key: entry.value for entry in node.metadata_props}.get("pkg.torch.onnx.name_scopes", "[]")
-        if node.op_type == "MatMul" and node.input[1] in stored:
-            name = next((scope for scope in reversed(ast.literal_eval(scopes)) if scope.endswith("_proj")), None)
-            if name:
-                stored[node.input[1]].name = f"{name}.weight"
-                node.input[1] = f"{name}.weight"
-    del its.graph.value_info[:]
-    onnx.save(its, path)
+    return {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
 
 
 def tokens_of(text):
@@ -82,7 +71,7 @@ def loss_of(graph, values, ids):
     return torch.nn.functional.cross_entropy(results[graph.output[0].name].flatten(0, 1), ids[:, 1:].flatten())
 
 
-def expected(path, first, tokens, steps, sequence):
+def expected(path, first, numbered, module, tokens, steps, sequence):
     """Losses of the steps."""
     graph = onnx.load(path).graph
     weights = {i.name: torch_graph.tensor(numpy_helper.to_array(i)) for i in graph.initializer}
@@ -95,7 +84,9 @@ def expected(path, first, tokens, steps, sequence):
         for name in own:
             if name.endswith(".lora_A.weight"):
                 stem = name.removesuffix(".lora_A.weight")
-                values[stem + ".weight"] = weights[stem + ".weight"] + ALPHA / RANK * (own[stem + ".lora_B.weight"] @ own[name]).T
+                weight = numbered[stem + ".weight"]
+                assert step or torch.equal(weights[weight], module[stem + ".weight"].T.to(weights[weight].dtype)), stem
+                values[weight] = weights[weight] + ALPHA / RANK * (own[stem + ".lora_B.weight"] @ own[name]).T
         loss = loss_of(graph, values, tokens[step * sequence:(step + 1) * sequence + 1])
         losses.append(loss.item())
         rule.zero_grad()
@@ -113,7 +104,7 @@ def main():
     shutil.rmtree(a.work, ignore_errors=True)
     a.work.mkdir(parents=True)
     os.chdir(a.work)
-    export("m.onnx", a.sequence)
+    module = export("m.onnx", a.sequence)
     tokens = tokens_of(TEXT)
     size = a.steps * a.sequence + 1
     np.save("tokens.npy", tokens[:size])
@@ -132,11 +123,13 @@ def main():
     lines = [json.loads(line) for line in Path("log.jsonl").read_text().splitlines()]
     losses = [line["loss"] for line in lines if "loss" in line]
     held = [line["eval_loss"] for line in lines if "eval_loss" in line]
-    wanted = expected("m.onnx", first, tokens, a.steps, a.sequence)
+    report = json.loads(Path("report.json").read_text())
+    numbered = {its["module_name"]: its["name"] for its in report["compilation"]["parameters"] if "module_name" in its}
+    wanted = expected("m.onnx", first, numbered, module, tokens, a.steps, a.sequence)
     worst = max(abs(x - y) for x, y in zip(losses, wanted))
     assert len(losses) == a.steps and worst <= 1e-4 and held[-1] < held[0], (losses, wanted, held)
     elements = sum(array.size for array in first.values())
-    step = json.loads(Path("report.json").read_text())["training"]["step"]
+    step = report["training"]["step"]
     assert step["gradient_bytes_at_root"] == 4 * elements, (step, elements)
     print(f"{elements} elements of {len(first)} adapters learn, {a.steps} steps of {a.sequence} tokens: "
           f"loss {losses[0]:.4f} to {losses[-1]:.4f}, off by at most {worst:.1e}; held out {held[0]:.4f} to {held[-1]:.4f}")

@@ -26,7 +26,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fnmatch.h>
-#include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 #include <unistd.h>
 
@@ -204,13 +204,6 @@ static uint64_t needed(Count flag, const char *what) {
   return uint64_t(flag.value);
 }
 
-static bool matchesAny(const std::vector<std::string> &globs,
-                       const std::string &name) {
-  return std::any_of(globs.begin(), globs.end(), [&](const std::string &glob) {
-    return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
-  });
-}
-
 //===----------------------------------------------------------------------===//
 // What the command line says
 //===----------------------------------------------------------------------===//
@@ -243,13 +236,6 @@ static StoreOptions storeOptions() {
   StoreOptions options;
   options.update = updateRule(name, decay);
   options.clipNorm = absl::GetFlag(FLAGS_clip_norm).value;
-  const std::vector<std::string> undecayed =
-      absl::GetFlag(FLAGS_no_decay).values;
-  if (!undecayed.empty())
-    options.updateOf = [undecayed, all = options.update,
-                        none = updateRule(name, 0)](const std::string &its) {
-      return matchesAny(undecayed, its) ? none : all;
-    };
   return options;
 }
 
@@ -421,31 +407,40 @@ static void writeReport(const std::string &text) {
   files.commit();
 }
 
-/// Patterns of --no-decay name parameters that the program trains.
-static void checkUndecayed(const program::Program &program) {
+/// Patterns of --no-decay name parameters that the program trains, as they are
+/// called or as their modules call them.
+static void readUndecayed(const program::Program &program,
+                          const CachedProgram &compiled,
+                          StoreOptions &options) {
+  const std::vector<std::string> globs = absl::GetFlag(FLAGS_no_decay).values;
+  if (globs.empty())
+    return;
+  const auto modules = moduleNamesOf(compiled);
   std::vector<std::string> names;
-  for (const program::Tensor *tensor : *program.tensors())
-    if (tensor->parameter())
-      names.push_back(tensor->parameter()->str());
-  for (const std::string &glob : absl::GetFlag(FLAGS_no_decay).values)
-    if (std::none_of(names.begin(), names.end(), [&](const std::string &name) {
-          return matchesAny({glob}, name);
-        }))
+  std::set<std::string> matched, undecayed;
+  for (const program::Tensor *tensor : *program.tensors()) {
+    if (!tensor->parameter())
+      continue;
+    const std::string name = tensor->parameter()->str();
+    const auto module = modules.find(name);
+    names.push_back(module == modules.end() ? name : module->second);
+    for (const std::string &glob : globs)
+      if (!fnmatch(glob.c_str(), name.c_str(), 0) ||
+          !fnmatch(glob.c_str(), names.back().c_str(), 0)) {
+        matched.insert(glob);
+        undecayed.insert(name);
+      }
+  }
+  for (const std::string &glob : globs)
+    if (!matched.count(glob))
       throw std::runtime_error(absl::StrCat("--no-decay=", printable(glob),
                                             " names no parameter that trains",
                                             nearestNames(glob, names)));
-}
-
-/// What trains, and why the rest does not, as the compiler has said of the
-/// program, which may be one that was compiled before.
-static void printNotes(const CachedProgram &compiled) {
-  const auto report =
-      nlohmann::json::parse(textOf(compiled.report), nullptr, false);
-  if (!report.is_object() || !report.contains("notes"))
-    return;
-  for (const auto &note : report["notes"])
-    if (note.is_string())
-      std::printf("  note %s\n", printable(note.get<std::string>()).c_str());
+  options.updateOf = [undecayed, all = options.update,
+                      none = updateRule(absl::GetFlag(FLAGS_optimizer), 0)](
+                         const std::string &its) {
+    return undecayed.count(its) ? none : all;
+  };
 }
 
 /// That of the model.
@@ -473,7 +468,7 @@ static int train(const TrainedModel &model, const CachedProgram &compiled,
   const bool isQuiet = absl::GetFlag(FLAGS_quiet);
   auto cluster =
       openWafers(model, compiled, systems, samplesOf(0, link.size(), systems));
-  checkUndecayed(cluster->session().program());
+  readUndecayed(cluster->session().program(), compiled, task.options.store);
   if (link.size() == 1)
     task.options.wafersFor = [&model, systems](double sparsity) {
       TrainingProgram pruned = model.training;
@@ -544,7 +539,8 @@ static int runHere(const std::string &word, const std::shared_ptr<Link> &link,
     std::printf("program %s%s\n", printable(compiled.program).c_str(),
                 compiled.wasThere ? ", compiled before" : "");
   if (!isQuiet && compiled.wasThere)
-    printNotes(compiled);
+    for (const std::string &note : notesOf(compiled))
+      std::printf("  note %s\n", printable(note).c_str());
   if (absl::GetFlag(FLAGS_compile_only)) {
     if (!absl::GetFlag(FLAGS_report).empty())
       writeReport("{\"compilation\": " + textOf(compiled.report) + "}\n");

@@ -132,4 +132,29 @@ std::optional<double> cyclesOfCall(const TrainingProgram &training,
   return nlohmann::json::parse(file)["cycles"]["total"].get<double>();
 }
 
+/// A list of its report; empty where that is none.
+static nlohmann::json listOf(const CachedProgram &compiled, const char *key) {
+  std::ifstream file(compiled.report);
+  const auto report = nlohmann::json::parse(file, nullptr, false);
+  return report.is_object() ? report.value(key, nlohmann::json::array())
+                            : nlohmann::json::array();
+}
+
+std::vector<std::string> notesOf(const CachedProgram &compiled) {
+  std::vector<std::string> notes;
+  for (const auto &note : listOf(compiled, "notes"))
+    if (note.is_string())
+      notes.push_back(note.get<std::string>());
+  return notes;
+}
+
+std::map<std::string, std::string>
+moduleNamesOf(const CachedProgram &compiled) {
+  std::map<std::string, std::string> names;
+  for (const auto &its : listOf(compiled, "parameters"))
+    if (its.is_object() && its.contains("name") && its.contains("module_name"))
+      names[its["name"]] = its["module_name"];
+  return names;
+}
+
 } // namespace wsec::tools

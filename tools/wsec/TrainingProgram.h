@@ -3,6 +3,7 @@
 #define TOOLS_WSEC_TRAININGPROGRAM_H
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -78,6 +79,10 @@ struct CachedProgram {
 /// Throws std::runtime_error after errors of the compiler.
 CachedProgram findOrCompile(const TrainingProgram &training,
                             const std::string &folder, bool isQuiet);
+/// What trains, and why the rest does not, as the compiler has said of it.
+std::vector<std::string> notesOf(const CachedProgram &compiled);
+/// Names that modules give its parameters (compiler/import/ModuleNames.h).
+std::map<std::string, std::string> moduleNamesOf(const CachedProgram &compiled);
 /// The cycles of a call that are predicted of it; nothing if it has no room.
 std::optional<double> cyclesOfCall(const TrainingProgram &training,
                                    const std::string &folder);

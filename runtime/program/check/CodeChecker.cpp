@@ -2,6 +2,7 @@
 #include "runtime/program/check/CodeChecker.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/Wire.h"
 #include "runtime/program/check/InFlight.h"
 #include "runtime/program/check/MachineChecker.h"
 #include "runtime/program/check/ScalarChecker.h"
@@ -190,7 +191,7 @@ void CodeChecker::checkBuffer(const program::Buffer &buffer,
   if (buffer.type() > program::ElementType::MAX)
     throw badProgram(where, "has the unknown element type " +
                                 std::to_string(int(buffer.type())));
-  if (!isArithmetic(buffer.type()))
+  if (!wireType(buffer.type()))
     throw badProgram(where, "has elements of a type that is for tensors of the "
                             "host");
   if (buffer.address() % std::min(elementBytes(buffer.type()), 4u) != 0)

@@ -4,7 +4,7 @@
 // counts alike (dialects/pe/PeCodeSize.cpp).
 #include "runtime/program/Checker.h"
 #include "runtime/program/Opcodes.h"
-#include "runtime/program/check/StatementChecker.h"
+#include "runtime/program/Wire.h"
 
 #include <set>
 #include <utility>
@@ -39,9 +39,9 @@ void collectCalls(const Body *body, const program::PEClass &peClass,
       // The checker has yet to look at operands.
       const bool inMemory = dst.kind() == program::OperandKind::Memory &&
                             buffers && dst.buffer() < buffers->size();
-      calls.insert({instruction->op(),
-                    isHalfWord(inMemory ? buffers->Get(dst.buffer())->type()
-                                        : dst.type())});
+      const program::ElementType type =
+          inMemory ? buffers->Get(dst.buffer())->type() : dst.type();
+      calls.insert({instruction->op(), wireType(type) && !fillsWord(type)});
     } else if (const auto *loop = statement->kind_as_Loop()) {
       collectCalls(loop->body(), peClass, calls);
     } else if (const auto *branch = statement->kind_as_If()) {

@@ -323,8 +323,7 @@ void checkHalves(const program::Segment &segment,
 void checkWire(const program::HostStream &stream, const Where &where) {
   using program::ElementType;
   const ElementType type = stream.type();
-  if ((type > ElementType::I16 && type != ElementType::CB16) ||
-      type == ElementType::I64 || type == ElementType::Bool)
+  if (!wireType(type))
     throw badProgram(where, "has elements of a type that no wavelet carries");
   if (stream.packing() > program::Packing::MAX)
     throw badProgram(where, "has an unknown packing");

@@ -5,6 +5,7 @@
 #include "runtime/program/check/ScalarChecker.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -17,19 +18,31 @@ using program::Operand;
 using program::OperandKind;
 using program::StatementKind;
 
-bool isFabric(const Operand *operand) {
-  return operand && operand->kind() == OperandKind::Fabric;
-}
+/// What an instruction or a control wavelet holds: the queues of these colors,
+/// if any, and registers for its operands.
+struct Held {
+  std::array<const program::Affine *, 2> inputs{};
+  const program::Affine *output = nullptr;
+  int descriptors = 0;
 
-/// Registers that the operands of an instruction take.
-int descriptorsOf(const Instruction &instruction) {
-  int count = 0;
-  for (const Operand *operand :
-       {instruction.dst(), instruction.a(), instruction.b()})
-    count += operand && (operand->kind() == OperandKind::Memory ||
-                         operand->kind() == OperandKind::Fabric);
-  return count;
-}
+  explicit Held(const program::SendControl &control)
+      : output(control.color()), descriptors(1) {}
+  explicit Held(const Instruction &instruction)
+      : inputs{colorOf(instruction.a()), colorOf(instruction.b())},
+        output(colorOf(instruction.dst())) {
+    for (const Operand *operand :
+         {instruction.dst(), instruction.a(), instruction.b()})
+      descriptors += operand && (operand->kind() == OperandKind::Memory ||
+                                 operand->kind() == OperandKind::Fabric);
+  }
+  bool operator==(const Held &) const = default;
+
+private:
+  static const program::Affine *colorOf(const Operand *operand) {
+    return operand && operand->kind() == OperandKind::Fabric ? operand->color()
+                                                             : nullptr;
+  }
+};
 
 std::string listOf(const ColorSet &colors) {
   std::string text;
@@ -48,17 +61,17 @@ std::string excessOf(const ColorSet &colors, int queues, const char *kind) {
 }
 
 /// What may be in flight on each microthread: one of several instructions.
-using Threads = std::map<int, std::vector<const Instruction *>>;
+using Threads = std::map<int, std::vector<Held>>;
 
-void addTo(Threads &threads, int thread, const Instruction *instruction) {
+void addTo(Threads &threads, int thread, const Held &held) {
   auto &issued = threads[thread];
-  if (std::find(issued.begin(), issued.end(), instruction) == issued.end())
-    issued.push_back(instruction);
+  if (std::find(issued.begin(), issued.end(), held) == issued.end())
+    issued.push_back(held);
 }
 
 void addTo(Threads &threads, const Threads &others) {
   for (const auto &[thread, issued] : others)
-    for (const Instruction *each : issued)
+    for (const Held &each : issued)
       addTo(threads, thread, each);
 }
 
@@ -80,7 +93,7 @@ public:
 
 private:
   void runStatement(const program::Statement &statement, const Where &where);
-  void runInstruction(const Instruction &instruction, const Where &where);
+  void issue(int thread, const Held &held, bool surely, const Where &where);
   void runLoop(const program::Loop &loop, const Where &where);
   void runIf(const program::If &branch, const Where &where);
   bool surelyRuns(const Instruction &instruction) const;
@@ -92,9 +105,9 @@ private:
   }
   /// 0 if it depends on more than scalars.
   int64_t least(const program::Affine &affine) const;
-  void require(const Instruction &instruction, const Where &where);
-  void requireMost(const Instruction &instruction);
-  void add(const Operand *operand, ColorSet &colors) const;
+  void require(int thread, const Held &next, const Where &where) const;
+  void requireMost(int thread, const Held &next);
+  void add(const program::Affine *color, ColorSet &colors) const;
 
   const CodeContext *context;
   const PeResources &resources;
@@ -120,74 +133,75 @@ bool Walk::surelyRuns(const Instruction &instruction) const {
 }
 
 /// A color that is the same in all PEs.
-void Walk::add(const Operand *operand, ColorSet &colors) const {
-  if (!isFabric(operand))
+void Walk::add(const program::Affine *color, ColorSet &colors) const {
+  if (!color)
     return;
-  const auto interval = affineInterval(*operand->color(), context->scalars, {});
+  const auto interval = affineInterval(*color, context->scalars, {});
   if (interval && interval->exact() && interval->inside(0, 255))
     colors.set(size_t(interval->low));
 }
 
 /// What certainly is in flight as the instruction begins.
-void Walk::require(const Instruction &instruction, const Where &where) {
+void Walk::require(int thread, const Held &next, const Where &where) const {
   InFlight all{resources.heldInputs, resources.heldOutputs, 0};
-  auto hold = [&](const Instruction &each) {
-    add(each.a(), all.inputs);
-    add(each.b(), all.inputs);
-    add(each.dst(), all.outputs);
-    all.descriptors += descriptorsOf(each);
+  auto hold = [&](const Held &each) {
+    for (const program::Affine *color : each.inputs)
+      add(color, all.inputs);
+    add(each.output, all.outputs);
+    all.descriptors += each.descriptors;
   };
-  for (const auto &[thread, issued] : threads)
-    if (thread != instruction.thread())
-      hold(*issued.front());
-  hold(instruction);
+  for (const auto &[other, issued] : threads)
+    if (other != thread)
+      hold(issued.front());
+  hold(next);
   if (const std::string excess = all.excess(resources); !excess.empty())
     throw errorAt(ErrorClass::MachineLimit, where, excess);
 }
 
 /// The most that may be in flight as the instruction begins. Colors of
 /// different threads are different, or the threads would race.
-void Walk::requireMost(const Instruction &instruction) {
+void Walk::requireMost(int thread, const Held &next) {
   size_t inputs = resources.heldInputs.count();
   size_t outputs = resources.heldOutputs.count();
   int descriptors = 0;
-  auto hold = [&](const std::vector<const Instruction *> &alternatives) {
+  auto hold = [&](const std::vector<Held> &alternatives) {
     size_t in = 0, out = 0;
     int registers = 0;
-    for (const Instruction *each : alternatives) {
-      in = std::max(in, size_t(isFabric(each->a())) + isFabric(each->b()));
-      out = std::max(out, size_t(isFabric(each->dst())));
-      registers = std::max(registers, descriptorsOf(*each));
+    for (const Held &each : alternatives) {
+      in = std::max(in, size_t(each.inputs[0] != nullptr) +
+                            size_t(each.inputs[1] != nullptr));
+      out = std::max(out, size_t(each.output != nullptr));
+      registers = std::max(registers, each.descriptors);
     }
     inputs += in;
     outputs += out;
     descriptors += registers;
   };
-  for (const auto &[thread, issued] : threads)
-    if (thread != instruction.thread())
+  for (const auto &[other, issued] : threads)
+    if (other != thread)
       hold(issued);
-  hold({&instruction});
+  hold({next});
   exceeded |= inputs > size_t(resources.inputQueues) ||
               outputs > size_t(resources.outputQueues) ||
               descriptors > resources.descriptors;
 }
 
-void Walk::runInstruction(const Instruction &instruction, const Where &where) {
-  const int thread = instruction.thread();
-  if (certain && !surelyRuns(instruction)) {
+void Walk::issue(int thread, const Held &held, bool surely,
+                 const Where &where) {
+  if (certain && !surely) {
     // Where it runs, what its thread did before is done.
     threads.erase(thread);
     return;
   }
   if (certain)
-    require(instruction, where);
+    require(thread, held, where);
   else
-    requireMost(instruction);
+    requireMost(thread, held);
   if (thread < 0)
     return;
   if (certain)
     threads.erase(thread);
-  addTo(threads, thread, &instruction);
+  addTo(threads, thread, held);
 }
 
 /// A second turn finds what the first has left in flight.
@@ -225,8 +239,15 @@ void Walk::runStatement(const program::Statement &statement,
                         const Where &where) {
   work.add(1, 1, "to check what its instructions hold", where);
   switch (statement.kind_type()) {
-  case StatementKind::Instruction:
-    return runInstruction(*statement.kind_as_Instruction(), where);
+  case StatementKind::Instruction: {
+    const Instruction &instruction = *statement.kind_as_Instruction();
+    return issue(instruction.thread(), Held(instruction),
+                 certain && surelyRuns(instruction), where);
+  }
+  case StatementKind::SendControl: {
+    const program::SendControl &control = *statement.kind_as_SendControl();
+    return issue(control.thread(), Held(control), reached, where);
+  }
   case StatementKind::Loop:
     return runLoop(*statement.kind_as_Loop(), where);
   case StatementKind::Break: // what is behind it may not run

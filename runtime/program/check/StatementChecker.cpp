@@ -25,10 +25,6 @@ constexpr size_t largestLocal = 1 << 10;
 
 constexpr Interval anyWord{INT32_MIN, INT32_MAX};
 
-bool isInteger(ElementType type) {
-  return type == ElementType::I16 || type == ElementType::I32;
-}
-
 /// Checks the statements of one routine or task.
 class StatementChecker {
 public:
@@ -59,6 +55,10 @@ private:
 
   void checkInstruction(const Instruction &instruction, const Where &where);
   void checkCompletion(const Instruction &instruction, const Where &where);
+  void checkThread(int thread, const Where &where) const;
+  /// The tasks that hear of a statement's end.
+  template <class Statement>
+  void checkNotified(const Statement &statement, const Where &where);
   void checkIntegers(const Instruction &instruction, const Where &where);
   void checkOperand(const Operand *operand,
                     const std::vector<Interval> &extents, bool runs,
@@ -289,9 +289,10 @@ void StatementChecker::checkLoad(const program::Load &load,
                                  const Where &where) {
   const program::Buffer &buffer =
       checkElement(load.buffer(), load.offset(), where);
-  Interval value = buffer.type() == ElementType::I16
-                       ? Interval{INT16_MIN, INT16_MAX}
-                       : anyWord;
+  const Interval value =
+      buffer.type() == ElementType::I16   ? Interval{INT16_MIN, INT16_MAX}
+      : buffer.type() == ElementType::U16 ? Interval{0, UINT16_MAX}
+                                          : anyWord;
   addLocal(load.local(), value, where);
 }
 
@@ -356,6 +357,8 @@ void StatementChecker::checkControl(const program::SendControl &control,
                    " of " + std::to_string(context.machine.control_tasks()));
   if (control.data())
     affine(control.data(), {&where, "data"});
+  checkThread(control.thread(), where);
+  checkNotified(control, where);
 }
 
 void StatementChecker::checkRoute(const program::SetRoute &route,
@@ -371,12 +374,7 @@ void StatementChecker::checkInstruction(const Instruction &instruction,
   if (instruction.op() > Opcode::MAX)
     throw badProgram(where, "has the unknown operation " +
                                 std::to_string(int(instruction.op())));
-  int microthreads = context.machine.microthreads();
-  constexpr int none = -1;
-  if (instruction.thread() >= microthreads || instruction.thread() < none)
-    throw badProgram(where, "runs on microthread " +
-                                std::to_string(instruction.thread()) +
-                                ", a PE has " + std::to_string(microthreads));
+  checkThread(instruction.thread(), where);
   size_t rank = instruction.extents()->size();
   if (rank < 1 || rank > largestOperandRank)
     throw badProgram(where, "has " + std::to_string(rank) +
@@ -411,36 +409,62 @@ void StatementChecker::checkInstruction(const Instruction &instruction,
   checkCompletion(instruction, where);
 }
 
-/// Bits are those of integers.
+/// Bits are those of integers, and these have a sign in all sources or in none.
 void StatementChecker::checkIntegers(const Instruction &instruction,
                                      const Where &where) {
-  if (factsOf(instruction.op()).numbers != OpcodeFacts::Integers)
-    return;
+  const bool ofBits =
+      factsOf(instruction.op()).numbers == OpcodeFacts::Integers;
+  bool hasSigned = false, hasWords = false, intoFloats = false;
   for (const Operand *operand :
        {instruction.dst(), instruction.a(), instruction.b()}) {
-    if (operand->kind() == OperandKind::Immediate)
+    if (!operand || (operand->kind() != OperandKind::Memory &&
+                     operand->kind() != OperandKind::Fabric))
       continue;
     ElementType type = operand->kind() == OperandKind::Memory
                            ? checkBuffer(operand->buffer(), where).type()
                            : operand->type();
-    if (!isInteger(type))
-      throw badProgram(where, "combines the bits of elements that are not i16 "
-                              "or i32");
+    if (ofBits && !isInteger(type))
+      throw badProgram(where, "combines the bits of elements that are no "
+                              "integers");
+    if (operand == instruction.dst()) {
+      intoFloats = !isInteger(type);
+      continue;
+    }
+    hasSigned |= isSigned(type);
+    hasWords |= type == ElementType::U32;
   }
+  if (hasSigned && hasWords && !intoFloats)
+    throw badProgram(where, "computes with elements of u32 and of signed "
+                            "integers: mov one of them to a buffer of the "
+                            "other's type before");
+}
+
+void StatementChecker::checkThread(int thread, const Where &where) const {
+  const int microthreads = context.machine.microthreads();
+  constexpr int none = -1;
+  if (thread >= microthreads || thread < none)
+    throw badProgram(where, "runs on microthread " + std::to_string(thread) +
+                                ", a PE has " + std::to_string(microthreads));
+}
+
+template <class Statement>
+void StatementChecker::checkNotified(const Statement &statement,
+                                     const Where &where) {
+  const bool notifies = statement.activate() != -1 || statement.unblock() != -1;
+  if (notifies && statement.thread() < 0)
+    throw badProgram(where, "activates or unblocks a task, but is not "
+                            "asynchronous");
+  if (statement.activate() != -1)
+    checkActivated(checkTask(statement.activate(), where), where);
+  if (statement.unblock() != -1)
+    checkTask(statement.unblock(), where);
 }
 
 void StatementChecker::checkCompletion(const Instruction &instruction,
                                        const Where &where) {
-  bool notifies = instruction.activate() != -1 || instruction.unblock() != -1;
   if (instruction.on_control() > program::OnControl::MAX)
     throw badProgram(where, "does something unknown at a control wavelet");
-  if (notifies && instruction.thread() < 0)
-    throw badProgram(where, "activates or unblocks a task, but is not "
-                            "asynchronous");
-  if (instruction.activate() != -1)
-    checkActivated(checkTask(instruction.activate(), where), where);
-  if (instruction.unblock() != -1)
-    checkTask(instruction.unblock(), where);
+  checkNotified(instruction, where);
   if (instruction.advance_switch() &&
       instruction.dst()->kind() != OperandKind::Fabric)
     throw badProgram(where, "advances a switch, but sends nothing");
@@ -521,12 +545,12 @@ void StatementChecker::checkFabric(const Operand &operand, size_t rank,
 
 void StatementChecker::checkWavelet(const Operand &operand,
                                     const Where &where) {
-  if (!isArithmetic(operand.type()))
+  if (!wireType(operand.type()))
     throw badProgram(where, "is of an element type that does not travel");
   if (operand.packing() > program::Packing::MAX)
     throw badProgram(where, "packs elements in an unknown way");
   bool pair = operand.packing() == program::Packing::Pair;
-  if ((pair || operand.index()) && !isHalfWord(operand.type()))
+  if ((pair || operand.index()) && fillsWord(operand.type()))
     throw badProgram(where, "has a pair or an index in a wavelet whose "
                             "elements are not of 16 bits");
   if (pair && operand.index())
@@ -569,14 +593,6 @@ void checkPorts(program::Port receive, unsigned transmit, const Where &where) {
   // What came from a neighbour is never sent back to it; the ramp may loop.
   if (receive != program::Port::Ramp && transmit >> unsigned(receive) & 1)
     throw badProgram(where, "sends back where it receives from");
-}
-
-bool isArithmetic(ElementType type) {
-  return type == ElementType::F32 || isInteger(type) || isHalfWord(type);
-}
-
-bool isHalfWord(ElementType type) {
-  return isNarrowFloat(type) || type == ElementType::I16;
 }
 
 } // namespace wsec::runtime

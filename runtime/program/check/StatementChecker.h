@@ -37,11 +37,6 @@ void checkColor(const program::Affine *color, const CodeContext &context,
 /// Ports of a route: some to transmit on, and no way back to a neighbour.
 void checkPorts(program::Port receive, unsigned transmit, const Where &where);
 
-/// Whether `type` is one of elements that lie in SRAM and travel.
-bool isArithmetic(program::ElementType type);
-/// ... and has 16 bits.
-bool isHalfWord(program::ElementType type);
-
 } // namespace wsec::runtime
 
 #endif // RUNTIME_PROGRAM_CHECK_STATEMENTCHECKER_H

@@ -72,6 +72,8 @@ private:
   }
 
   void readControl(const program::SendControl &control, size_t statement) {
+    if (control.thread() >= 0)
+      throw NotUnderstood{"control wavelets that microthreads send"};
     FabricOp op;
     op.statement = statement;
     op.turns = turns;

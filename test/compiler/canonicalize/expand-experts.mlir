@@ -62,6 +62,36 @@ func.func @tokens(%x: tensor<3x7xf32>, %p: tensor<3x2xf32>) -> tensor<3x5xf32> {
 
 // -----
 
+// Tokens of two sequences: what is added lies along their axes.
+// CHECK-LABEL: func.func @sequences
+// CHECK: onnx.binary equal {{.*}} -> tensor<2x3x1xi1>
+// CHECK: onnx.where {{.*}} -> tensor<2x3x5xf32>
+// CHECK: onnx.binary add {{.*}} -> tensor<2x3x5xf32>
+// CHECK: %[[SUM:.*]] = onnx.where {{.*}} -> tensor<2x3x5xf32>
+// CHECK: onnx.reshape %[[SUM]] {{.*}} -> tensor<6x5xf32>
+func.func @sequences(%x: tensor<2x3x7xf32>, %p: tensor<6x2xf32>) -> tensor<6x5xf32> {
+  %up = onnx.constant dense<0.5> : tensor<2x7x4xf32>
+  %bias = onnx.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]> : tensor<2x4xf32>
+  %down = onnx.constant dense<0.25> : tensor<2x4x5xf32>
+  %ids, %values = onnx.top_k %p : tensor<6x2xf32> -> tensor<6x2xi64>, tensor<6x2xf32>
+  %numbers = onnx.reshape %ids : tensor<6x2xi64> -> tensor<12xi64>
+  %one = onnx.reshape %x : tensor<2x3x7xf32> -> tensor<6x1x7xf32>
+  %twice = onnx.expand %one : tensor<6x1x7xf32> -> tensor<6x2x7xf32>
+  %rows = onnx.reshape %twice : tensor<6x2x7xf32> -> tensor<12x7xf32>
+  %u = onnx.experts %rows, %numbers, %up : (tensor<12x7xf32>, tensor<12xi64>, tensor<2x7x4xf32>) -> tensor<12x4xf32>
+  %biases = onnx.gather %bias, %numbers : (tensor<2x4xf32>, tensor<12xi64>) -> tensor<12x4xf32>
+  %b = onnx.binary add %u, %biases : (tensor<12x4xf32>, tensor<12x4xf32>) -> tensor<12x4xf32>
+  %s = onnx.unary sigmoid %b : tensor<12x4xf32>
+  %d = onnx.experts %s, %numbers, %down : (tensor<12x4xf32>, tensor<12xi64>, tensor<2x4x5xf32>) -> tensor<12x5xf32>
+  %column = onnx.reshape %values : tensor<6x2xf32> -> tensor<12x1xf32>
+  %m = onnx.binary mul %d, %column : (tensor<12x5xf32>, tensor<12x1xf32>) -> tensor<12x5xf32>
+  %r = onnx.reshape %m : tensor<12x5xf32> -> tensor<6x2x5xf32>
+  %y = onnx.reduce sum %r {axes = array<i64: 1>, keepdims = false} : tensor<6x2x5xf32> -> tensor<6x5xf32>
+  return %y : tensor<6x5xf32>
+}
+
+// -----
+
 // Numbers that no top_k made may be out of range: rows keep to themselves.
 // CHECK-LABEL: func.func @numbers_from_outside
 // CHECK: onnx.expand

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the small ONNX models of these tests: make_models.py NAME FILE.onnx.
 
-Every function below is a model, named as the test that uses it asks for it.
-Most are sound; the others break one rule that the importer checks.
+Every function below is a model, named as the test that uses it asks for it. Most are sound; others break one rule of the importer.
 """
 
 import os
@@ -98,6 +97,15 @@ def trained_names():
     result.graph.output.append(value("other", (6, 4)))
     result.graph.output.append(value("table", (6, 4)))
     return result
+
+
+def numbered():
+    """Weight|module: one of a module alone; of two; two of one; of one that has such a weight; with a name of its own; of none."""
+    products = "val_0|a val_1|b val_1|c val_2|d val_3|d val_4|e e.weight|e own|f val_5| val_6|g.*".split()
+    nodes = [helper.make_node("MatMul", ["x", its.partition("|")[0]], [its]) for its in products]
+    for node in nodes:
+        node.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=str(["", node.output[0].partition("|")[2], "linear"]))
+    return model(nodes, [value("x", (4,))], [value("own|f", (4,))], [save(its, weights(4, 4)) for its in sorted({n.input[1] for n in nodes})])
 
 
 def element_types():

@@ -16,8 +16,10 @@ struct Model {
   const int64_t layers, room;
   int64_t code = 0; ///< of each of the first four layers; others have the same
   int64_t most = 0; ///< layers that were tried at once
+  int64_t trials = 0;
 
   Trial operator()(const TrainingPlan &plan, int64_t few) {
+    ++trials;
     Trial trial;
     trial.pieces = 2 * layers + 2;
     trial.layer = 2;
@@ -113,6 +115,13 @@ TEST(TrainingPlanner, LayersThatAreLeftOutCount) {
   Model model(96, 9100);
   EXPECT_NE(chosen(model).find("recompute=pieces"), std::string::npos);
   EXPECT_LE(model.most, 20);
+}
+
+TEST(TrainingPlanner, NoPlanIsTriedTwiceWhereNoLayersRepeat) {
+  Model model(0, 48000);
+  TrainingPlanner planner({{}, {"auto"}}, 100, std::ref(model));
+  EXPECT_TRUE(planner.run());
+  EXPECT_EQ(model.trials, int64_t(planner.ranking().size()));
 }
 
 TEST(TrainingPlanner, CodeThatLayersShareDoesNotCountTwice) {

@@ -397,7 +397,7 @@ pe.program @segment_c6_out mesh [1, 1] machine "wse2" launch_color 0 {
 
 pe.program @stream_c3_type mesh [1, 1] machine "wse2" launch_color 0 {
   tensor input @x : tensor<4xi64>
-  // expected-error @below {{has elements of 'i64', expected f32, f16, bf16, !pe.cb16, i32 or i16}}
+  // expected-error @below {{has elements of 'i64', expected f32, f16, bf16, !pe.cb16, i32, i16, ui32 or ui16}}
   stream in @s color 1 type i64 channels [0 -> 0:1] {
     segment @x[0, strides = [1]] over (4)
   }

@@ -310,6 +310,28 @@ pe.program @control_without_commands mesh [4, 1] machine "wse2" {
 
 // -----
 
+pe.program @control_order mesh [4, 1] machine "wse2" {
+  class @all [0:4, 0:1] {
+    routine @main {
+      // expected-error @below {{unexpected 'data': a control wavelet is written 'control fabric(color) [advance, nop]', and may end in 'task 5 data %x thread 0 then activate @a unblock @b'}}
+      control fabric(1) [nop] thread 0 data 1
+    }
+  }
+}
+
+// -----
+
+pe.program @control_then mesh [4, 1] machine "wse2" {
+  class @all [0:4, 0:1] {
+    routine @main {
+      // expected-error @below {{expected 'activate' or 'unblock': a control wavelet is written}}
+      control fabric(1) [nop] thread 0 then
+    }
+  }
+}
+
+// -----
+
 pe.program @control_unknown mesh [4, 1] machine "wse2" {
   class @all [0:4, 0:1] {
     routine @main {

@@ -286,7 +286,7 @@ pe.program @buffer_c1 mesh [1, 1] machine "wse2" launch_color 0 {
 
 pe.program @buffer_c2 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
-    // expected-error @below {{has elements of 'f64', expected f32, f16, bf16, !pe.cb16, i32, i16, i64 or i1}}
+    // expected-error @below {{has elements of 'f64', expected f32, f16, bf16, !pe.cb16, i32, i16, ui32 or ui16, i64 or i1}}
     buffer @x at 8192, 16 bytes of f64
   }
 }

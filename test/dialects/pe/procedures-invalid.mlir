@@ -76,6 +76,15 @@ pe.program @buffer_holds mesh [1, 1] machine "wse2" {
 
 // -----
 
+pe.program @unsigned_buffer_holds mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    // expected-error @below {{a buffer of 'ui16' does not hold -1}}
+    buffer @w 4 bytes of ui16 = [65535, -1]
+  }
+}
+
+// -----
+
 pe.program @buffer_form mesh [1, 1] machine "wse2" {
   class @all [0:1, 0:1] {
     // expected-error @below {{expected a number: what a buffer holds first is written '= [0.5, 1.0]', a value for each element, or '= 0' for all}}

@@ -308,7 +308,7 @@ pe.program @vector_c11_type mesh [2, 1] machine "wse2" {
     %px = scalar px
     buffer @v 32 bytes of f32
     routine @r {
-      // expected-error @below {{sends or receives 'i64', expected f32, f16, bf16, !pe.cb16, i32 or i16}}
+      // expected-error @below {{sends or receives 'i64', expected f32, f16, bf16, !pe.cb16, i32, i16, ui32 or ui16}}
       vector mov fabric(1, i64) = 0.0 over (1)
     }
   }
@@ -554,6 +554,42 @@ pe.program @control_c2 mesh [2, 1] machine "wse2" {
     routine @r {
       // expected-error @below {{carries data, but starts no task}}
       control fabric(1) [nop] data 1
+    }
+  }
+}
+
+// -----
+
+pe.program @control_c4 mesh [2, 1] machine "wse2" {
+  class @all [0:2, 0:1] {
+    routine @r {
+      // expected-error @below {{runs on microthread 8, expected one below 8}}
+      control fabric(1) [nop] thread 8
+    }
+  }
+}
+
+// -----
+
+pe.program @control_c5 mesh [2, 1] machine "wse2" {
+  class @all [0:2, 0:1] {
+    task @next local 1 {
+    }
+    routine @r {
+      // expected-error @below {{activates or unblocks a task, but is not asynchronous}}
+      control fabric(1) [nop] then activate @next
+    }
+  }
+}
+
+// -----
+
+pe.program @control_without_task mesh [2, 1] machine "wse2" {
+  // expected-note @below {{the class}}
+  class @all [0:2, 0:1] {
+    routine @r {
+      // expected-error @below {{names task @next, which class @all does not have}}
+      control fabric(1) [nop] thread 0 then activate @next
     }
   }
 }

@@ -71,6 +71,10 @@ pe.program @remote mesh [4, 1] machine "wse2" {
       // CHECK: control fabric(%[[PX]]) [reset, teardown]{{$}}
       control fabric(1) [advance, nop] task 5 data %px + 1
       control fabric(%px) [reset, teardown]
+      // CHECK: control fabric(1) [advance] thread 0{{$}}
+      // CHECK: control fabric(1) [nop] task 5 data 7 thread 1 then activate @done unblock @receive
+      control fabric(1) [advance] thread 0
+      control fabric(1) [nop] task 5 data 7 thread 1 then activate @done unblock @receive
       // A statement that stands behind an instruction is not a part of it.
       // CHECK: over (8) thread 2{{$}}
       // CHECK: activate @done

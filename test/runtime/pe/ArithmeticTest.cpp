@@ -306,14 +306,14 @@ TEST(ArithmeticTest, SingleHasTheBitsOfTheVectorKernels) {
 TEST(ArithmeticTest, OneElementAtATimeIsTheVector) {
   std::mt19937 random(5);
   constexpr size_t n = 203;
-  for (NumberKind kind :
-       {NumberKind::Single, NumberKind::Half, NumberKind::Integer})
+  for (NumberKind kind : {NumberKind::Single, NumberKind::Half,
+                          NumberKind::Integer, NumberKind::Unsigned})
     for (int o = 0; o <= int(Opcode::MAX); ++o) {
       if (!computes(Opcode(o), kind))
         continue;
-      auto type = kind == NumberKind::Half      ? ElementType::F16
-                  : kind == NumberKind::Integer ? ElementType::I32
-                                                : ElementType::F32;
+      auto type = kind == NumberKind::Half     ? ElementType::F16
+                  : kind == NumberKind::Single ? ElementType::F32
+                                               : ElementType::I32;
       std::vector<Number> a(n), b(n), dst(n), single(n);
       for (std::vector<Number> *numbers : {&a, &b, &dst})
         for (Number &number : *numbers)
@@ -381,11 +381,25 @@ TEST(ArithmeticTest, ElementsAreConverted) {
   EXPECT_EQ(convert(I32, F16, 100000), uint32_t(infinity));
   EXPECT_EQ(convert(I16, F16, 0xffff), 0xbc00u);
   EXPECT_EQ(convert(F16, I16, 0xc500), uint32_t(uint16_t(-5)));
+  EXPECT_EQ(convert(F32, U32, f32(3e9f)), 3000000000u);
+  EXPECT_EQ(convert(F32, U32, f32(1e20f)), 0xffffffffu);
+  EXPECT_EQ(convert(F32, U32, f32(-1.0f)), 0u);
+  EXPECT_EQ(convert(F32, U32, f32(NAN)), 0u);
+  EXPECT_EQ(convert(F32, U16, f32(65535.0f)), 0xffffu);
+  EXPECT_EQ(convert(U32, F32, 0xffffffffu), f32(4294967296.0f));
+  EXPECT_EQ(convert(U16, F16, 0xffff), uint32_t(infinity));
+  EXPECT_EQ(convert(U16, I32, 0xffff), 0xffffu);
+  EXPECT_EQ(convert(I16, U32, 0xffff), 0xffffffffu);
 }
 
 TEST(ArithmeticTest, KindFollowsTheOperands) {
   using enum ElementType;
   EXPECT_EQ(numberKind(I32, {I16, I32}), NumberKind::Integer);
+  EXPECT_EQ(numberKind(I32, {U32, U16}), NumberKind::Unsigned);
+  EXPECT_EQ(numberKind(U32, {U16, U16}), NumberKind::Unsigned);
+  EXPECT_EQ(numberKind(U32, {I16}), NumberKind::Integer);
+  EXPECT_EQ(numberKind(U16, {U16, U16}), NumberKind::Integer);
+  EXPECT_EQ(numberKind(F32, {U32}), NumberKind::Single);
   EXPECT_EQ(numberKind(F16, {F16, F16}), NumberKind::Half);
   EXPECT_EQ(numberKind(F16, {I16}), NumberKind::Half);
   EXPECT_EQ(numberKind(I16, {F16}), NumberKind::Half);
@@ -410,6 +424,47 @@ TEST(ArithmeticTest, IntegersWrap) {
   EXPECT_EQ(run(Opcode::Select, 0, 7, 9), 9);
   EXPECT_FALSE(computes(Opcode::Exp, NumberKind::Integer));
   EXPECT_FALSE(computes(Opcode::BitOr, NumberKind::Single));
+}
+
+TEST(ArithmeticTest, UnsignedIntegers) {
+  auto run = [](Opcode op, uint32_t a, uint32_t b) {
+    return uint32_t(evaluate(op, NumberKind::Unsigned, {.integer = int32_t(a)},
+                             {.integer = int32_t(b)}, Number{})
+                        .integer);
+  };
+  const uint32_t some[] = {0, 1, 7, 0x7fffffff, 0x80000000, 0xffffffff};
+  for (uint32_t a : some)
+    for (uint32_t b : some) {
+      EXPECT_EQ(run(Opcode::Sub, a, b), a - b);
+      EXPECT_EQ(run(Opcode::Mul, a, b), a * b);
+      EXPECT_EQ(run(Opcode::Div, a, b), b ? a / b : 0);
+      EXPECT_EQ(run(Opcode::Min, a, b), std::min(a, b));
+      EXPECT_EQ(run(Opcode::Max, a, b), std::max(a, b));
+      EXPECT_EQ(run(Opcode::Less, a, b), uint32_t(a < b));
+      EXPECT_EQ(run(Opcode::LessOrEqual, a, b), uint32_t(a <= b));
+      EXPECT_EQ(run(Opcode::Abs, a, b), a);
+      EXPECT_EQ(run(Opcode::Sign, a, b), uint32_t(a > 0));
+    }
+  auto wraps = [](Opcode op, ElementType dst, uint32_t a, uint32_t b) {
+    return integerProblem(op, NumberKind::Unsigned, dst, true,
+                          {.integer = int32_t(a)}, {.integer = int32_t(b)},
+                          Number{}) != nullptr;
+  };
+  using enum ElementType;
+  EXPECT_FALSE(wraps(Opcode::Add, U32, 0x80000000, 0x7fffffff));
+  EXPECT_TRUE(wraps(Opcode::Add, U32, 0x80000000, 0x80000000));
+  EXPECT_TRUE(wraps(Opcode::Sub, U32, 1, 2));
+  EXPECT_FALSE(wraps(Opcode::BitOr, U32, 0x80000000, 1));
+  EXPECT_FALSE(wraps(Opcode::Add, U16, 65535, 0));
+  EXPECT_TRUE(wraps(Opcode::Add, U16, 65535, 1));
+  EXPECT_TRUE(wraps(Opcode::Max, I32, 0x80000000, 1));
+  EXPECT_TRUE(wraps(Opcode::Mul, U32, 0xffffffff, 0xffffffff));
+  EXPECT_EQ(uint32_t(immediateNumber(NumberKind::Unsigned, 3e9f).integer),
+            3000000000u);
+  EXPECT_EQ(immediateNumber(NumberKind::Unsigned, -1.0f).integer, -1);
+  EXPECT_EQ(
+      describeSources(NumberKind::Unsigned, {.integer = -1}, {.integer = 2}),
+      "4294967295 and 2");
 }
 
 TEST(ArithmeticTest, IntegersThatMustNotWrap) {

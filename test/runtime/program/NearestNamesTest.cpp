@@ -16,6 +16,11 @@ TEST(NearestNamesTest, NamesThatContainItGoFirst) {
             "; there is 'layer.0/fc1/MatMul', 'fc2'");
 }
 
+TEST(NearestNamesTest, AStarIsAnyPart) {
+  EXPECT_EQ(nearestNames("*.q_prj*", {"x", "layers.0.q_proj.weight", "q"}),
+            "; there is 'layers.0.q_proj.weight', 'q', 'x'");
+}
+
 TEST(NearestNamesTest, ManyAreCut) {
   EXPECT_EQ(nearestNames("a", {"a1", "b1", "c1", "d1", "e1", "f1"}),
             "; nearest: 'a1', 'b1', 'c1', 'd1', 'e1'");

@@ -496,7 +496,7 @@ TEST_F(RemoteCallsTest, BitsOfFloats) {
   send().op = Opcode::BitOr;
   send().b = memory(1, {1}).build();
   stateCodeBytes(builder);
-  expectRefusedAt(0, "combines the bits of elements that are not i16 or i32");
+  expectRefusedAt(0, "combines the bits of elements that are no integers");
 }
 
 // --------------------------------------------------------------------- copies

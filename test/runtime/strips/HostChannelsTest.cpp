@@ -71,11 +71,13 @@ TEST(HostChannelsTest, GoOnTogetherInTheSameCyclesWhoeverRunsFirst) {
     return engine.run(crossed.host).cycles;
   };
   const program::Program &program = crossed.builder.finish();
-  StripsEngine alone(program, {.threads = 1}),
-      together(program, {.threads = 8});
+  StripsEngine alone(program, {.threads = 1}), two(program, {.threads = 2}),
+      many(program, {.threads = 8});
   const double expected = cycles(alone);
-  for (int run = 0; run < 1000; ++run)
-    ASSERT_EQ(cycles(together), expected) << run;
+  for (int run = 0; run < 1000; ++run) {
+    ASSERT_EQ(cycles(two), expected) << run;
+    ASSERT_EQ(cycles(many), expected) << run;
+  }
 }
 
 /// Two channels of one row, each for one of two PEs. The west one works long on

@@ -60,6 +60,20 @@ private:
     return scalar < 0 ? "" : " where " + values.scalar(size_t(scalar));
   }
   std::string operand(const OperandT &operand) const;
+  /// Who runs a statement, and what happens when it has ended.
+  template <class StatementType>
+  std::string completion(const StatementType &statement) const {
+    std::string text;
+    if (statement.thread >= 0)
+      text += " thread " + std::to_string(statement.thread);
+    if (statement.activate >= 0 || statement.unblock >= 0)
+      text += " then";
+    if (statement.activate >= 0)
+      text += " activate " + task(statement.activate);
+    if (statement.unblock >= 0)
+      text += " unblock " + task(statement.unblock);
+    return text;
+  }
 
   const PEClassT &peClass;
   ValueNames values;
@@ -223,7 +237,7 @@ void ClassPrinter::print(const SendControlT &control) {
     text += " task " + std::to_string(control.task);
   if (control.task >= 0 && control.data)
     text += " data " + values.sum(*control.data);
-  out.line(text);
+  out.line(text + completion(control));
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,14 +277,7 @@ void ClassPrinter::print(const InstructionT &instruction) {
     text += ", " + operand(*instruction.b);
   text +=
       " over " + values.list(instruction.extents) + guard(instruction.guard);
-  if (instruction.thread >= 0)
-    text += " thread " + std::to_string(instruction.thread);
-  if (instruction.activate >= 0 || instruction.unblock >= 0)
-    text += " then";
-  if (instruction.activate >= 0)
-    text += " activate " + task(instruction.activate);
-  if (instruction.unblock >= 0)
-    text += " unblock " + task(instruction.unblock);
+  text += completion(instruction);
   if (instruction.advance_switch)
     text += " advance";
   if (instruction.on_control == OnControl::End)
