@@ -131,7 +131,7 @@ void lowerTogether(llvm::ArrayRef<MatmulForm> products, RoutineBuilder &b);
 KernelCost stationaryCost(const MatmulForm &op, const Machine &machine);
 llvm::SmallVector<StreamNeed> stationaryStreams(const MatmulForm &op,
                                                 const Machine &machine);
-/// Of weights that stay and no bias, for so many sums of a row.
+/// Streams of weights that stay, without a bias, for so many sums of a row.
 llvm::SmallVector<StreamNeed> sumStreams(const Machine &machine, double sums);
 llvm::SmallVector<HostFlow> stationaryFlows(const MatmulForm &op,
                                             const Machine &machine);

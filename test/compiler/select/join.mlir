@@ -1,6 +1,6 @@
-// RUN: wse-opt %s --split-input-file --wse-select-kernels="mesh=4x3 region=4x3 within=keep-weights" | FileCheck %s
-// RUN: wse-opt %s --split-input-file --wse-select-kernels="mesh=4x3 region=4x3" | FileCheck %s --check-prefix=STREAM
-// RUN: wse-opt %s --split-input-file --wse-select-kernels="mesh=4x3 region=4x3 within=keep-weights,little-scratch" | FileCheck %s --check-prefix=STREAM
+// RUN: wse-opt %s --wse-select-kernels="mesh=4x3 region=4x3 within=keep-weights" | FileCheck %s
+// RUN: wse-opt %s --wse-select-kernels="mesh=4x3 region=4x3" | FileCheck %s --check-prefix=STREAM
+// RUN: wse-opt %s --wse-select-kernels="mesh=4x3 region=4x3 within=keep-weights,little-scratch" | FileCheck %s --check-prefix=STREAM
 
 // Products of an entry with the same token, whose weights stay, are one, which
 // has their nodes, what these absorbed, and the names of their values. One with
