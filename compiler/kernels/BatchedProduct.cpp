@@ -112,7 +112,7 @@ public:
       sums = b.scratch("sums", out.layout.words(b.width(), b.height()));
     if (shape.kept > 1)
       lines = b.scratch("lines", shape.pitch,
-                        IntegerType::get(op.product().getContext(), 32));
+                        IntegerType::get(op.getResult().getContext(), 32));
     first = s.div(out.firstToken, shape.tokens);
     Value behind =
         s.div(s.add(s.add(out.firstToken, out.channels), shape.tokens - 1),

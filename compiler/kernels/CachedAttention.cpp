@@ -115,8 +115,11 @@ public:
               ? b.scratch("own_queries", shape.movedQueries(), shape.element)
               : beside("own_queries", shape.movedQueries(), scores,
                        shape.scoreCount());
-      movedResults = beside("own_results", shape.movedResults(), scores,
-                            shape.scoreCount());
+      movedResults =
+          shape.perWord() == 2
+              ? b.scratch("own_results", shape.movedResults(), shape.element)
+              : beside("own_results", shape.movedResults(), scores,
+                       shape.scoreCount());
     }
   }
 
@@ -155,6 +158,13 @@ private:
   Value featuresBehind(const Tile &tile) {
     return s.sub(tile.layout.features.unitSize,
                  s.add(firstOfUnit(tile), tile.features));
+  }
+  /// What moves along rows, in words.
+  std::string asWords(const std::string &buffer) {
+    return shape.perWord() == 2 ? b.wordsOf(buffer) : buffer;
+  }
+  Value inWords(Value features) {
+    return shape.perWord() == 2 ? s.div(features, 2) : features;
   }
   /// into[q] = opcode(into[q], lines[t][q]) over own tokens.
   void overTokens(Opcode opcode, const std::string &into, Affine first,
@@ -237,16 +247,20 @@ void CachedAttentionWriter::fetchQueries(Affine head) {
     const int64_t line = shape.mostKey * shape.channels;
     b.where(query.active, [&] {
       GroupBlock block;
-      block.extents = {query.features, query.channels};
-      block.own = Operand::memory(query.buffer, 0, {query.pitch, 1});
-      block.wordsBehind = s.mul(featuresBehind(query), query.channels);
+      block.extents = {inWords(query.features), query.channels};
+      block.own = Operand::memory(asWords(query.buffer), 0, {query.pitch, 1});
+      block.wordsBehind = s.mul(inWords(featuresBehind(query)), query.channels);
       block.anyBehind = s.less(0, featuresBehind(query));
-      Operand heard = Operand::fabric(b.color(heads.cast), 3)
-                          .windowed(s.mul(firstOfUnit(keys), query.channels),
-                                    Affine(query.channels) * shape.keySize);
+      Operand heard =
+          Operand::fabric(b.color(heads.cast), 3)
+              .windowed(s.mul(inWords(firstOfUnit(keys)), query.channels),
+                        Affine(query.channels) *
+                            (shape.keySize / shape.perWord()));
       multicastBlocks(
-          b, heads, block, {repeat, features, query.channels},
-          Operand::memory(movedQueries, 0, {line, shape.channels, 1}), heard);
+          b, heads, block, {repeat, inWords(features), query.channels},
+          Operand::memory(asWords(movedQueries), 0,
+                          {line / shape.perWord(), shape.channels, 1}),
+          heard);
     });
     source = Operand::memory(movedQueries, 0, {1, line, shape.channels});
   }
@@ -423,19 +437,20 @@ void CachedAttentionWriter::finish(Affine head) {
   if (!shape.moves())
     return;
   GroupBlock block;
-  block.extents = {values.features, query.channels};
-  block.own = Operand::memory(movedResults, 0, {shape.channels, 1});
-  block.wordsBehind = s.mul(featuresBehind(values), query.channels);
+  block.extents = {inWords(values.features), query.channels};
+  block.own = Operand::memory(asWords(movedResults), 0, {shape.channels, 1});
+  block.wordsBehind = s.mul(inWords(featuresBehind(values)), query.channels);
   block.anyBehind = s.less(0, featuresBehind(values));
   block.lines = repeat;
-  block.lineStep = step;
+  block.lineStep = step / shape.perWord();
   Operand heard =
       Operand::fabric(b.color(heads.cast), 3)
-          .windowed(s.mul(firstOfUnit(result), query.channels),
-                    Affine(query.channels) * (repeat * shape.valueSize));
-  multicastBlocks(b, heads, block, {1, result.features, query.channels},
-                  Operand::memory(result.buffer, 0, {0, result.pitch, 1}),
-                  heard);
+          .windowed(s.mul(inWords(firstOfUnit(result)), query.channels),
+                    Affine(query.channels) *
+                        (repeat * shape.valueSize / shape.perWord()));
+  multicastBlocks(
+      b, heads, block, {1, inWords(result.features), query.channels},
+      Operand::memory(asWords(result.buffer), 0, {0, result.pitch, 1}), heard);
 }
 
 /// What PEs that have nothing to do pass over.
@@ -509,8 +524,8 @@ KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
   if (shape.query.span > 1)
     head += sent(rows, weighted);
   if (shape.moves())
-    head += gathered(inRow * double(shape.keySize)) +
-            gathered(inRow * double(shape.valueSize));
+    head += gathered(inRow * double(shape.keySize / shape.perWord())) +
+            gathered(inRow * double(shape.valueSize / shape.perWord()));
   // A loop over heads has the guards of its instructions.
   const double guard = shape.spread() ? model.guard(shape.keys) : 0;
   head += instructionsOfHead * guard;

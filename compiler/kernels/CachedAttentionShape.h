@@ -66,6 +66,14 @@ struct CachedAttentionShape {
   /// Whether queries and results move along their rows: where heads of queries
   /// lie one after the other over the columns of their head of keys.
   bool moves() const { return spread() && repeat > 1; }
+  /// Elements of a word that so move: of 16 bits two, where all columns of a
+  /// head have whole words of one query.
+  int64_t perWord() const {
+    return narrow && channels == 1 && keySize % (2 * columns) == 0 &&
+                   valueSize % (2 * columns) == 0
+               ? 2
+               : 1;
+  }
   /// Queries of a head of keys, and those of a round.
   int64_t queries() const { return tokens * repeat; }
   int64_t asked() const { return round * repeat; }
@@ -99,7 +107,9 @@ struct CachedAttentionShape {
                    : beside(movedQueries(), scores)) +
            (spread() ? 2 : 1) * scores + (narrow ? elements(scores) : 0) +
            2 * asked() + weightedCount() + beside(ownCount(), scores) +
-           beside(inverseCount(), asked()) + beside(movedResults(), scores);
+           beside(inverseCount(), asked()) +
+           (perWord() == 2 ? elements(movedResults())
+                           : beside(movedResults(), scores));
   }
 };
 

@@ -185,6 +185,12 @@ public:
   /// What a variant is called; empty: there is one.
   virtual llvm::StringRef variantName(int) const { return {}; }
 
+  /// Makes one operation of several of its own that have the same operand, in
+  /// the place of the first, where their weights stay and all are faster so.
+  virtual bool join(llvm::ArrayRef<mlir::Operation *>, const Machine &) const {
+    return false;
+  }
+
   /// Whether results that only leave the wafer may do so piece by piece.
   virtual bool leavesInPieces() const { return false; }
   /// Whether it is only there to move values between the host and the wafer,

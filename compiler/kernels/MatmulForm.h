@@ -15,14 +15,21 @@ public:
   static constexpr int unpacked = int(wse::getMaxEnumValForMatmulVariant()) + 1;
 
   // NOLINTNEXTLINE(google-explicit-constructor): it is that product.
-  MatmulForm(wse::MatmulOp op)
-      : op(op), variant(op.getVariant()), packed(op.getPacked()),
-        input(op.getInput().getType()) {}
+  MatmulForm(wse::MatmulOp op) : MatmulForm(op, {}) {
+    variant = op.getVariant();
+    packed = op.getPacked();
+  }
   /// In the variant of that number, for its own input where there is no other.
   MatmulForm(wse::MatmulOp op, int number, mlir::Type other = {})
-      : op(op), variant(wse::MatmulVariant(number % unpacked)),
-        packed(number >= unpacked),
-        input(other ? other : mlir::Type(op.getInput().getType())) {}
+      : MatmulForm(op, other) {
+    variant = wse::MatmulVariant(number % unpacked);
+    packed = number >= unpacked;
+  }
+  /// One of several.
+  MatmulForm(wse::ProductsOp op, unsigned number)
+      : op(op), input(op.getInput().getType()), result(op.getResult(number)),
+        weight(llvm::cast<wse::WeightAttr>(op.getWeights()[number])),
+        variant(wse::MatmulVariant::Stationary) {}
 
   int number() const { return int(variant) + (packed ? unpacked : 0); }
   wse::MatmulVariant getVariant() const { return variant; }
@@ -30,7 +37,7 @@ public:
   bool isStationary() const {
     return variant == wse::MatmulVariant::Stationary;
   }
-  mlir::Value getInput() const { return wse::MatmulOp(op).getInput(); }
+  mlir::Value getInput() const { return op->getOperand(0); }
   /// The type that its input is taken to have.
   mlir::RankedTensorType inputType() const {
     return llvm::cast<mlir::RankedTensorType>(input);
@@ -38,27 +45,35 @@ public:
   mlir::RankedTensorType resultType() const {
     return llvm::cast<mlir::RankedTensorType>(getResult().getType());
   }
-  mlir::Value getResult() const { return wse::MatmulOp(op).getResult(); }
-  wse::WeightAttr getWeight() const { return wse::MatmulOp(op).getWeight(); }
-  std::optional<wse::WeightAttr> getBias() const {
-    return wse::MatmulOp(op).getBias();
-  }
-  wse::MatmulOp product() const { return op; }
+  mlir::Value getResult() const { return result; }
+  wse::WeightAttr getWeight() const { return weight; }
+  std::optional<wse::WeightAttr> getBias() const { return bias; }
+  wse::EntryAttr getEntry() const { return entry; }
   /// The parameter that its weight is, if that stays on the wafer. An entry is
   /// another one in each call, and does not.
   wse::ParameterOp residentWeight() const {
-    return wse::MatmulOp(op).getEntry()
-               ? wse::ParameterOp()
-               : wse::residentOf(wse::MatmulOp(op), getWeight());
+    return entry ? wse::ParameterOp() : wse::residentOf(op, weight);
   }
   // NOLINTNEXTLINE(google-explicit-constructor): whose constants are asked for.
-  operator mlir::Operation *() const { return wse::MatmulOp(op); }
+  operator mlir::Operation *() const { return op; }
 
 private:
-  wse::MatmulOp op;
-  wse::MatmulVariant variant;
-  bool packed;
+  MatmulForm(wse::MatmulOp op, mlir::Type other)
+      : op(op), input(other ? other : mlir::Type(op.getInput().getType())),
+        result(op.getResult()), weight(op.getWeight()),
+        entry(op.getEntryAttr()) {
+    if (std::optional<wse::WeightAttr> its = op.getBias())
+      bias = *its;
+  }
+
+  mlir::Operation *op;
   mlir::Type input;
+  mlir::Value result;
+  wse::WeightAttr weight;
+  std::optional<wse::WeightAttr> bias;
+  wse::EntryAttr entry;
+  wse::MatmulVariant variant = {};
+  bool packed = false;
 };
 
 } // namespace wsec

@@ -55,7 +55,8 @@ std::optional<PackedWeights> PackedWeights::of(const MatmulForm &op,
 }
 
 LogicalResult PackedWeights::refuse(const MatmulForm &op) {
-  return op.product().emitOpError("streams ")
+  mlir::Operation *product = op;
+  return product->emitOpError("streams ")
          << op.getWeight().getName()
          << " packed, whose scales are not of "
             "blocks of input features that its "

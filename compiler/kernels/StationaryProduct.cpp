@@ -4,6 +4,9 @@
 
 #include "dialects/onnx/Lengths.h"
 
+#include <tuple>
+#include <vector>
+
 using namespace mlir;
 
 namespace wsec {
@@ -16,6 +19,8 @@ public:
         in(b.tile(op.getInput())), out(b.tile(op.getResult())) {}
 
   void write();
+  /// Several of one token, of the same input.
+  static void writeTogether(std::vector<StationaryWriter> &all);
 
 private:
   /// Weights of result features of the row, in a buffer.
@@ -63,8 +68,13 @@ private:
   void multiply(const Block &block, int64_t tokens);
   void multiplyOne(const Block &block);
   void multiplyPairs(const Block &block, int64_t tokens);
-  void sumRow(int64_t tokens);
-  void keepResults(int64_t tokens);
+  void fetch(const Round &round);
+  void clear(Affine features);
+  void sumRow(Value features, int64_t most, int64_t tokens);
+  void keepWindow(int64_t tokens, const Operand &own);
+  Affine keptWords(int64_t tokens);
+  void castSums(Affine words);
+  void gatherResults(int64_t tokens, const Operand &own);
   void takeOwn(const Round &round);
   void addOwn(const Round &round);
   Operand ownActivations(const Round &round);
@@ -162,7 +172,7 @@ void StationaryWriter::streamWeights() {
 /// `count` blocks of `size` features, of each row its own, for each column what
 /// it has of the input: line by line, where a line has to end with a word.
 void StationaryWriter::stream(int64_t first, int64_t size, int64_t count) {
-  HostTensor weight = b.source(op.getWeight(), op.product().getEntryAttr());
+  HostTensor weight = b.source(op.getWeight(), op.getEntry());
   b.streamToRows([&](ScalarBuilder &host) {
     const FeatureTiling &features = shape.in.features;
     const Affine own = sizeOf(host, first, size);
@@ -301,56 +311,64 @@ void StationaryWriter::multiplyInTurns(int64_t tokens) {
 
 /// Sums over the columns. In 16 bits the first column has them rounded, where
 /// they were: each ends no further on than it began.
-void StationaryWriter::sumRow(int64_t tokens) {
-  const Affine words = Affine(rowFeatures) * tokens;
+void StationaryWriter::sumRow(Value features, int64_t most, int64_t tokens) {
+  const Affine words = Affine(features) * tokens;
   const int64_t row = 2 * shape.wordsOf(tokens);
   std::string rounded;
   std::optional<Combined> at;
   if (shape.isNarrow()) {
     rounded = b.halvesOf(sums, shape.element);
-    at = {{rowFeatures, tokens},
+    at = {{features, tokens},
           Operand::memory(rounded, 0, {row, 1}),
           Operand::memory(sums, 0, {tokens, 1})};
   }
   const Combined *end = at ? &*at : nullptr;
-  if (shape.inPhases(b.machine()))
-    reduceRow(b, Opcode::Add, sums, words, shape.mostSums(), end);
+  if (sumsInPhases(b.machine(), double(most)))
+    reduceRow(b, Opcode::Add, sums, words, most, end);
   else
     reduceGroups(b, PEGroups::wholeRow(b.machine()), Opcode::Add, sums, words,
                  end);
   if (at && row != tokens)
     b.where(s.equal(s.px(), 0), [&] {
-      b.vector(Opcode::Mov, {rowFeatures},
-               Operand::memory(rounded, tokens, {row}),
+      b.vector(Opcode::Mov, {features}, Operand::memory(rounded, tokens, {row}),
                {Operand::immediate(0)});
     });
 }
 
-/// Of the row's sums, which the first column multicasts, those of the features
-/// of this column; then those of all rows, along the column.
-void StationaryWriter::keepResults(int64_t tokens) {
-  Value end = s.add(out.firstFeature, out.features);
-  Value endRow = s.add(firstRow, rowFeatures);
+/// How many results of the row are of features of this column.
+Affine StationaryWriter::keptWords(int64_t tokens) {
+  Value end = s.min(s.add(out.firstFeature, out.features),
+                    s.add(firstRow, rowFeatures));
   Value first = s.max(out.firstFeature, firstRow);
-  Value count = s.min(s.max(s.sub(s.min(end, endRow), first), 0), shape.kept());
+  return Affine(s.min(s.max(s.sub(end, first), 0), shape.kept())) *
+         shape.wordsOf(tokens);
+}
+
+/// Of the row's sums, which the first column multicasts, starts to keep those.
+void StationaryWriter::keepWindow(int64_t tokens, const Operand &own) {
+  Value first = s.max(out.firstFeature, firstRow);
   Value before = s.min(s.sub(first, firstRow), rowFeatures);
   const int64_t each = shape.wordsOf(tokens);
-  const Operand own = Operand::memory(asWords(sent), 0, {1});
-  Affine words = Affine(count) * each, all = Affine(rowFeatures) * each;
-  Operand cast = Operand::fabric(b.color(StreamPattern::RowCast));
-  b.where(hasFeatures, [&] {
-    b.start(GatherThread, Opcode::Mov, {words}, own,
-            {cast.windowed(Affine(before) * each, all)});
-  });
-  b.where(s.logicalAnd(s.equal(s.px(), 0), hasFeatures), [&] {
-    b.start(RowThread, Opcode::Mov, {all}, cast,
-            {Operand::memory(sums, 0, {1})});
-  });
-  Value from = s.max(out.firstFeature, endRow);
-  gatherColumn(b, columnPitch(b.machine()), {words}, own, [&](Value row) {
-    Value upTo = s.tileStart(shape.n, shape.rows, rowsBefore(s, row));
-    return s.mul(s.max(s.sub(s.min(end, upTo), from), 0), each);
-  });
+  b.start(GatherThread, Opcode::Mov, {keptWords(tokens)}, own,
+          {Operand::fabric(b.color(StreamPattern::RowCast))
+               .windowed(Affine(before) * each, Affine(rowFeatures) * each)});
+}
+
+void StationaryWriter::castSums(Affine words) {
+  b.start(RowThread, Opcode::Mov, {words},
+          Operand::fabric(b.color(StreamPattern::RowCast)),
+          {Operand::memory(sums, 0, {1})});
+}
+
+void StationaryWriter::gatherResults(int64_t tokens, const Operand &own) {
+  Value end = s.add(out.firstFeature, out.features);
+  Value from = s.max(out.firstFeature, s.add(firstRow, rowFeatures));
+  gatherColumn(
+      b, columnPitch(b.machine()), {keptWords(tokens)}, own, [&](Value row) {
+        Value upTo = s.tileStart(shape.n, shape.rows, rowsBefore(s, row));
+        return s.mul(s.max(s.sub(s.min(end, upTo), from), 0),
+                     shape.wordsOf(tokens));
+      });
 }
 
 /// Takes the results of own tokens as they arrive: adds them, or of 16 bits
@@ -435,10 +453,10 @@ StationaryWriter::Round StationaryWriter::unlikeRound(int64_t number) {
   return {tokens, start, channels, before, tokens};
 }
 
-void StationaryWriter::run(const Round &round, bool first) {
+/// Brings the activations of the column, from those rows that have them.
+void StationaryWriter::fetch(const Round &round) {
   const int64_t tokens = round.tokens;
   const Value words = wordsOf(in.features);
-  live = round.live;
   b.start(GatherThread, Opcode::Mov, {tokens, words},
           Operand::memory(asWords(exchange), 0, {1, tokens}),
           {Operand::fabric(b.color(StreamPattern::KeyCast), 2)});
@@ -446,11 +464,19 @@ void StationaryWriter::run(const Round &round, bool first) {
   gatherColumn(b, /*pitch=*/0, {round.channels, words}, ownActivations(round),
                [&](Value) { return s.mul(south, words); });
   b.await(GatherThread);
+}
+
+void StationaryWriter::clear(Affine features) {
+  b.vector(Opcode::Mov, {features}, Operand::memory(sums, 0, {1}),
+           {Operand::immediate(0)});
+}
+
+void StationaryWriter::run(const Round &round, bool first) {
+  const int64_t tokens = round.tokens;
+  live = round.live;
+  fetch(round);
   if (tokens == 1)
-    b.where(hasFeatures, [&] {
-      b.vector(Opcode::Mov, {rowFeatures}, Operand::memory(sums, 0, {1}),
-               {Operand::immediate(0)});
-    });
+    b.where(hasFeatures, [&] { clear(rowFeatures); });
   if (shape.inTurns)
     multiplyInTurns(tokens);
   for (const Block &block : shape.inTurns ? ArrayRef<Block>() : blocks) {
@@ -461,11 +487,71 @@ void StationaryWriter::run(const Round &round, bool first) {
     }
     multiply(block, tokens);
   }
-  b.where(hasFeatures, [&] { sumRow(tokens); });
+  b.where(hasFeatures, [&] { sumRow(rowFeatures, shape.mostSums(), tokens); });
   takeOwn(round);
-  keepResults(tokens);
+  const Operand own = Operand::memory(asWords(sent), 0, {1});
+  b.where(hasFeatures, [&] { keepWindow(tokens, own); });
+  b.where(s.logicalAnd(s.equal(s.px(), 0), hasFeatures),
+          [&] { castSums(Affine(rowFeatures) * shape.wordsOf(tokens)); });
+  gatherResults(tokens, own);
   if (shape.isNarrow())
     addOwn(round);
+}
+
+/// Sums lie one behind the other, so do the results that a PE sends, and those
+/// that arrive: of each a column has a word for each feature.
+void StationaryWriter::writeTogether(std::vector<StationaryWriter> &all) {
+  StationaryWriter &one = all.front();
+  RoutineBuilder &b = one.b;
+  ScalarBuilder &s = one.s;
+  const Round round = one.unlikeRound(0);
+  const TogetherShape shape(
+      llvm::map_to_vector(all, [](const auto &its) { return its.op; }),
+      b.machine());
+  const int64_t perWord = one.shape.perWord();
+  const std::string exchange =
+      b.scratch("exchange", perWord * shape.exchangeWords(), one.shape.element);
+  const std::string sums = b.scratch("sums", shape.sums());
+  const std::string sent =
+      b.scratch("sent", perWord * shape.sentWords(), one.shape.element);
+  Value features = s.constant(0), results = features;
+  SmallVector<Value> firstSums, firstResults;
+  for (StationaryWriter &its : all) {
+    std::tie(its.exchange, its.sums, its.sent) = std::tie(exchange, sums, sent);
+    its.placeWeights();
+    firstSums.push_back(features);
+    firstResults.push_back(results);
+    features = s.add(features, its.rowFeatures);
+    results = s.add(results, its.out.features);
+  }
+  one.fetch(round);
+  one.clear(features);
+  for (auto [its, firstSum] : llvm::zip_equal(all, firstSums)) {
+    Block block = its.blocks.front();
+    block.first = firstSum;
+    its.multiplyOne(block);
+  }
+  one.sumRow(features, shape.sums(), 1);
+  b.start(FillThread, Opcode::Mov, {results, round.channels},
+          Operand::memory(one.asWords(exchange), 0, {1, 1}),
+          {Operand::fabric(b.color(StreamPattern::KeyCast), 2).windowed(0, 1)});
+  SmallVector<Operand, 0> owns;
+  int64_t before = 0;
+  for (StationaryWriter &its : all) {
+    owns.push_back(Operand::memory(its.asWords(sent), before, {1}));
+    before += its.shape.kept();
+    its.keepWindow(1, owns.back());
+    if (owns.size() == 1)
+      b.where(s.equal(s.px(), 0), [&] { its.castSums(features); });
+  }
+  for (auto [its, own] : llvm::zip_equal(all, owns))
+    its.gatherResults(1, own);
+  b.await(FillThread);
+  for (auto [its, first] : llvm::zip_equal(all, firstResults))
+    b.vector(
+        Opcode::Mov, {its.out.features, round.channels},
+        Operand::memory(its.out.buffer, 0, {its.out.pitch, 1}),
+        {Operand::memory(exchange, Affine(first) * perWord, {perWord, 1})});
 }
 
 void StationaryWriter::write() {
@@ -494,13 +580,21 @@ void StationaryWriter::write() {
 
 LogicalResult lowerStationary(const MatmulForm &op, RoutineBuilder &b) {
   if (StationaryShape(op, b.machine()).rounds == 0)
-    return op.product().emitOpError("cannot keep its weights in the ")
+    return static_cast<Operation *>(op)->emitOpError(
+               "cannot keep its weights in the ")
            << b.width() << "x" << b.height()
            << " PEs: this needs several columns and rows, for weights that "
               "stream as many result features as I/O channels, and "
            << 4 * StationaryShape::mostWords << " bytes of SRAM at most";
   StationaryWriter(op, b).write();
   return success();
+}
+
+void lowerTogether(ArrayRef<MatmulForm> products, RoutineBuilder &b) {
+  std::vector<StationaryWriter> all;
+  for (const MatmulForm &product : products)
+    all.emplace_back(product, b);
+  StationaryWriter::writeTogether(all);
 }
 
 } // namespace wsec

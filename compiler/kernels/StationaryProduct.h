@@ -12,6 +12,8 @@
 #include "compiler/kernels/KernelLibrary.h"
 #include "compiler/kernels/MatmulForm.h"
 
+#include <vector>
+
 namespace wsec {
 
 /// Sizes of such a product. Tokens come in rounds: in each as many of every
@@ -52,10 +54,6 @@ struct StationaryShape {
 
   /// Sums of a row in a round.
   int64_t mostSums() const { return tokens * rowFeatures; }
-  /// Whether they come in two phases: a chain needs two colors less.
-  bool inPhases(const Machine &machine) const;
-  /// Cycles in which they come.
-  double sumCycles(const Machine &machine) const;
   /// Result features whose weights are there at a time.
   int64_t heldFeatures() const { return inTurns ? 2 * inTurns : rowFeatures; }
   /// In how many result features at a time a row takes its weights.
@@ -101,10 +99,40 @@ private:
   llvm::SmallVector<int64_t, 3> blocksOfOne(const Machine &machine) const;
 };
 
+/// Whether so many sums of a row come in two phases: a chain needs two colors
+/// less.
+bool sumsInPhases(const Machine &machine, double sums);
+
+/// Several products of one token, of the same input, with weights that stay.
+class TogetherShape {
+public:
+  TogetherShape(llvm::ArrayRef<MatmulForm> products, const Machine &machine) {
+    for (const MatmulForm &product : products)
+      shapes.emplace_back(product, machine, /*resident=*/true);
+  }
+
+  /// Whether they can be: all rows have result features of each.
+  bool canBe(const Machine &machine) const;
+  int64_t sums() const;
+  int64_t exchangeWords() const;
+  int64_t sentWords() const;
+  int64_t words() const { return exchangeWords() + sums() + sentWords(); }
+  KernelCost cost(const Machine &machine) const;
+
+private:
+  std::vector<StationaryShape> shapes;
+};
+/// Makes a wse.products of those matmuls that can be one; false: none can.
+bool joinProducts(llvm::ArrayRef<mlir::Operation *> products,
+                  const Machine &machine);
+void lowerTogether(llvm::ArrayRef<MatmulForm> products, RoutineBuilder &b);
+
 /// All but its lower bound, which variants share.
 KernelCost stationaryCost(const MatmulForm &op, const Machine &machine);
 llvm::SmallVector<StreamNeed> stationaryStreams(const MatmulForm &op,
                                                 const Machine &machine);
+/// Streams of weights that stay, without a bias, for so many sums of a row.
+llvm::SmallVector<StreamNeed> sumStreams(const Machine &machine, double sums);
 llvm::SmallVector<HostFlow> stationaryFlows(const MatmulForm &op,
                                             const Machine &machine);
 std::optional<HeldWeight> heldStationary(const MatmulForm &op,

@@ -149,14 +149,7 @@ double StationaryShape::ofOneToken(const Machine &machine, size_t inner) const {
   return CostModel(machine, isNarrow()).product(sizes, 1, inner, strides);
 }
 
-double StationaryShape::sumCycles(const Machine &machine) const {
-  const auto sums = double(mostSums());
-  return inPhases(machine) ? reduceRowCycles(machine, sums)
-                           : CostModel(machine).chain(machine.width, sums);
-}
-
-bool StationaryShape::inPhases(const Machine &machine) const {
-  const auto sums = double(mostSums());
+bool sumsInPhases(const Machine &machine, double sums) {
   return CostModel(machine).chain(machine.width, sums) >
          reduceRowCycles(machine, sums) + leastGainOfPhases;
 }
@@ -232,22 +225,86 @@ static double firstRound(const StationaryShape &shape, const Machine &machine,
   return cycles;
 }
 
+/// Sums that begin as 0, and are multiplied into.
+static double oneTokenCycles(const StationaryShape &shape,
+                             const Machine &machine) {
+  return CostModel(machine, shape.isNarrow())
+             .copies(1, double(shape.rowFeatures)) +
+         shape.ofOneToken(machine, shape.inner(machine));
+}
+
+/// Activations down to so many rows, and results back.
+static double columnWays(const Machine &machine, int64_t rows) {
+  return CostModel(machine).multicast(double(rows), 0) +
+         gatherColumnCycles(machine, rows);
+}
+
+/// What of one token, and weights that stay, is not waited for. The first rows
+/// have a result feature more to multiply, but the last have the longest way.
+/// Results of near rows are taken while those of far ones are on theirs.
+static double besideWays(ArrayRef<StationaryShape> shapes,
+                         const Machine &machine) {
+  const StationaryShape &one = shapes.front();
+  if (!one.resident || one.tokens > 1)
+    return 0;
+  const int64_t users = std::min<int64_t>(one.n, machine.height);
+  int64_t longer = 0, rows = 1;
+  double more = 0, taken = 0;
+  for (const StationaryShape &shape : shapes) {
+    taken += 2 * double(shape.ownResults - shape.kept());
+    rows = std::max(rows,
+                    int64_t(llvm::divideCeil(shape.ownResults, shape.kept())));
+    if (const int64_t its = shape.n % users) {
+      longer = std::max(longer, its);
+      StationaryShape last = shape;
+      --last.rowFeatures;
+      more += oneTokenCycles(shape, machine) - oneTokenCycles(last, machine);
+    }
+  }
+  return std::min(more,
+                  columnWays(machine, users) - columnWays(machine, longer)) +
+         std::min(taken, CostModel(machine).chain(double(rows), 0));
+}
+
 /// Cycles of a round in which activations and sums are on their way:
 /// activations come from rows with tokens, and go to those with result
-/// features; sums go the other way.
-static double sumCycles(const StationaryShape &shape, const Machine &machine) {
+/// features; sums go the other way. Of several products of an input together.
+static double sumCycles(ArrayRef<StationaryShape> shapes,
+                        const Machine &machine) {
   CostModel model(machine);
-  const auto sums = double(shape.mostSums()), rows = double(shape.rowFeatures);
-  const auto words = double(shape.wordsOf(shape.tokens)); // of a result feature
-  const auto holders = double(shape.out.rows(machine.height).end());
-  const auto users =
-      double(shape.resident ? std::min<int64_t>(shape.n, machine.height)
-                            : machine.height);
-  return shape.sumCycles(machine) - sums + model.multicast(machine.width, 0) +
-         model.chain(holders, 0) + model.multicast(users, 0) +
-         gatherColumnCycles(machine, int64_t(users)) +
-         model.multicast(holders, 0) + model.thereAndBack(sums, words * rows) +
-         2 * words * double(shape.ownResults);
+  const StationaryShape &one = shapes.front();
+  double sums = 0, rowWords = 0, ownWords = 0;
+  for (const StationaryShape &shape : shapes) {
+    const auto words = double(shape.wordsOf(shape.tokens)); // of a feature
+    sums += double(shape.mostSums());
+    rowWords += words * double(shape.rowFeatures);
+    ownWords += words * double(shape.ownResults);
+  }
+  const auto holders = double(one.out.rows(machine.height).end());
+  const int64_t users =
+      one.resident ? std::min<int64_t>(one.n, machine.height) : machine.height;
+  const double row = sumsInPhases(machine, sums)
+                         ? reduceRowCycles(machine, sums)
+                         : model.chain(machine.width, sums);
+  return row - sums + model.multicast(machine.width, 0) +
+         model.chain(holders, 0) + columnWays(machine, users) +
+         model.multicast(holders, 0) + model.thereAndBack(sums, rowWords) +
+         2 * ownWords - besideWays(shapes, machine);
+}
+
+/// Of one token: the result begins as 0, or arrives in a buffer of its own. Of
+/// 16 bits activations are laid out anew before they leave, and sums that were
+/// rounded get the other half of their words.
+static double oneTokenMoves(const StationaryShape &shape,
+                            const Machine &machine) {
+  const CostModel model(machine);
+  const double results = double(shape.ownResults);
+  double cycles = model.copies(1, results);
+  if (shape.isNarrow())
+    cycles += model.nest(1, double(shape.ownInputs), machine.copyRate16) +
+              model.copies(1, double(shape.rowFeatures)) +
+              model.nest(1, results, machine.addRate16);
+  return cycles;
 }
 
 KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
@@ -265,8 +322,8 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
   double sums = tokens * rows, own = shape.rowTokens;
   double product = 0, packing = 0;
   if (shape.tokens == 1) {
-    product =
-        model.copies(1, rows) + shape.ofOneToken(machine, shape.inner(machine));
+    product = oneTokenCycles(shape, machine);
+    packing = oneTokenMoves(shape, machine);
   } else if (shape.isNarrow()) {
     double sizes[] = {rows, inputs, tokens};
     const double strides[] = {1, 1, 2};
@@ -293,7 +350,46 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
   if (!shape.resident)
     cost.serial = firstRound(shape, machine, blocks, product / rows) -
                   std::max(cost.stream, first);
-  cost.serial += rounds * sumCycles(shape, machine);
+  cost.serial += rounds * sumCycles({shape}, machine);
+  return cost;
+}
+
+bool TogetherShape::canBe(const Machine &machine) const {
+  return llvm::all_of(shapes, [&](const StationaryShape &shape) {
+    return shape.rounds == 1 && shape.tokens == 1 && shape.resident &&
+           !shape.shared && shape.n >= machine.height;
+  });
+}
+
+int64_t TogetherShape::sums() const {
+  int64_t sums = 0;
+  for (const StationaryShape &shape : shapes)
+    sums += shape.rowFeatures;
+  return sums;
+}
+
+int64_t TogetherShape::exchangeWords() const {
+  int64_t results = 0;
+  for (const StationaryShape &shape : shapes)
+    results += shape.ownResults;
+  return std::max(shapes.front().exchangeWords(), results);
+}
+
+int64_t TogetherShape::sentWords() const {
+  int64_t results = 0;
+  for (const StationaryShape &shape : shapes)
+    results += shape.kept();
+  return std::max(shapes.front().sentWords(), results);
+}
+
+KernelCost TogetherShape::cost(const Machine &machine) const {
+  const StationaryShape &one = shapes.front();
+  KernelCost cost;
+  cost.compute = 2 * double(one.wordsOf(one.ownInputs));
+  for (const StationaryShape &shape : shapes)
+    cost.compute += oneTokenCycles(shape, machine) +
+                    oneTokenMoves(shape, machine) + 2 * machine.vectorSetup;
+  cost.serial = sumCycles(shapes, machine);
   return cost;
 }
 
@@ -319,7 +415,7 @@ SmallVector<HostFlow> stationaryFlows(const MatmulForm &op,
   if (shape.resident)
     return flows;
   const double all = cost.total();
-  const double others = double(shape.rounds) * sumCycles(shape, machine);
+  const double others = double(shape.rounds) * sumCycles({shape}, machine);
   flows.push_back({StreamPattern::ChannelRow,
                    shape.inputWords().total() * shape.rowFeatures,
                    /*firstUse=*/0,
@@ -334,10 +430,15 @@ SmallVector<StreamNeed> stationaryStreams(const MatmulForm &op,
     needs = columnStreams(Layout::of(op.getResult(), machine.height), machine);
   if (!op.residentWeight())
     needs.push_back({StreamPattern::ChannelRow, {}});
-  const StationaryShape shape(op, machine);
-  needs.append(shape.inPhases(machine)
-                   ? allReduceStreams(machine, double(shape.mostSums()))
-                   : rowStreams(machine));
+  needs.append(
+      sumStreams(machine, double(StationaryShape(op, machine).mostSums())));
+  return needs;
+}
+
+SmallVector<StreamNeed> sumStreams(const Machine &machine, double sums) {
+  SmallVector<StreamNeed> needs = sumsInPhases(machine, sums)
+                                      ? allReduceStreams(machine, sums)
+                                      : rowStreams(machine);
   needs.append(gatherColumnStreams(machine));
   return needs;
 }

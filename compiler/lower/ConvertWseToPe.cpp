@@ -367,13 +367,19 @@ struct ConvertWseToPe final
     return success();
   }
 
-  /// Where the result of a kernel lies while nobody has written over it.
+  /// Where results of a kernel lie while nobody has written over them.
   void createValues(wse::KernelOp op, RoutineBuilder &code,
                     ProgramBuilder &shared, OpBuilder &builder) {
-    auto names = op->getAttrOfType<ArrayAttr>(onnx::valuesAttrName);
-    if (!names || op->getNumResults() != 1)
-      return;
-    Tile held = code.tile(op->getResult(0));
+    if (auto names = op->getAttrOfType<ArrayAttr>(onnx::valuesAttrName))
+      for (auto [result, its] :
+           llvm::zip_equal(op->getResults(), names.getAsRange<ArrayAttr>()))
+        if (!its.empty())
+          createValues(op, result, its, code, shared, builder);
+  }
+  void createValues(wse::KernelOp op, Value result, ArrayAttr names,
+                    RoutineBuilder &code, ProgramBuilder &shared,
+                    OpBuilder &builder) {
+    Tile held = code.tile(result);
     for (auto name : names.getAsRange<ArrayAttr>()) {
       auto text = cast<StringAttr>(name[0]);
       auto shape = cast<DenseI64ArrayAttr>(name[1]).asArrayRef();
@@ -383,8 +389,8 @@ struct ConvertWseToPe final
       auto value = pe::ValueOp::create(
           builder, op.getLoc(), text,
           TypeAttr::get(RankedTensorType::get(
-              shape, cast<RankedTensorType>(op->getResult(0).getType())
-                         .getElementType())),
+              shape,
+              cast<RankedTensorType>(result.getType()).getElementType())),
           FlatSymbolRefAttr::get(builder.getContext(), held.buffer),
           rectOf(builder.getContext(), code.machine()));
       Block *body = builder.createBlock(&value.getBody());

@@ -87,13 +87,14 @@ public:
   }
 
   /// The program with all kernels on one region of that shape, selected with
-  /// room for so many bytes of code; null where none was yet.
-  mlir::OwningOpRef<wse::ProgramOp> &program(RegionShape shape, int64_t code) {
-    return programs[{shape.columns, shape.rows, code}];
+  /// room for so many bytes of code, and joined or not; null where none was.
+  mlir::OwningOpRef<wse::ProgramOp> &program(RegionShape shape, int64_t code,
+                                             bool joined) {
+    return programs[{shape.columns, shape.rows, code, joined}];
   }
 
 private:
-  std::map<std::tuple<int64_t, int64_t, int64_t>,
+  std::map<std::tuple<int64_t, int64_t, int64_t, bool>,
            mlir::OwningOpRef<wse::ProgramOp>>
       programs;
   llvm::DenseMap<mlir::Attribute, size_t> numbers; // looked up only

@@ -18,6 +18,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include "llvm/ADT/MapVector.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -101,6 +103,22 @@ struct SelectKernelsPass
     return given;
   }
 
+  /// Kernels of an entry that read the same value are one where they can be.
+  static void joinKernels(wse::ProgramOp program, const Machine &region) {
+    for (Block *block : program.entryBlocks()) {
+      llvm::MapVector<std::pair<Value, const Kernel *>,
+                      SmallVector<Operation *>>
+          alike;
+      for (auto kernel : block->getOps<wse::KernelOp>())
+        if (const Kernel *its = findKernel(kernel);
+            its && kernel->getNumOperands() > 0)
+          alike[{kernel->getOperand(0), its}].push_back(kernel);
+      for (const auto &[key, kernels] : alike)
+        if (kernels.size() > 1)
+          key.second->join(kernels, region);
+    }
+  }
+
   /// The program with all kernels of all entries on a region of that shape;
   /// null if some operator has no kernel.
   wse::ProgramOp select(ModuleOp module, const Machine &target,
@@ -136,13 +154,21 @@ struct SelectKernelsPass
       program.erase();
       return {};
     }
+    // Others have stages that know them one by one.
+    if (joins() && !program.getOps<wse::EntryOp>().empty())
+      joinKernels(program, region.machine());
     return program;
   }
+
+  /// Others stream their weights. Code and scratch of several are more than
+  /// theirs, one after the other.
+  bool joins() const { return within.keepWeights && !within.littleScratch; }
 
   /// The same, of an earlier attempt if there was one that selected so.
   wse::ProgramOp selectOnce(PlanningCache &cache, ModuleOp module,
                             const Machine &target, RegionShape shape) {
-    OwningOpRef<wse::ProgramOp> &kept = cache.program(shape, codeOfStage());
+    OwningOpRef<wse::ProgramOp> &kept =
+        cache.program(shape, codeOfStage(), joins());
     if (!kept) {
       wse::ProgramOp program = select(module, target, shape);
       if (program && shared)

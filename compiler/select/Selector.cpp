@@ -239,12 +239,17 @@ Value Selector::buildShape(Operation *op) {
 
 void Selector::nameValues(Operation *op, Value result) {
   auto names = op->getAttrOfType<ArrayAttr>(onnx::valuesAttrName);
-  Operation *kernel = result ? result.getDefiningOp() : nullptr;
-  if (!names || !kernel)
+  auto made = dyn_cast_or_null<OpResult>(result);
+  if (!names || !made)
     return;
-  llvm::SetVector<Attribute> all;
+  Operation *kernel = made.getOwner();
+  SmallVector<Attribute> each(kernel->getNumResults(),
+                              ArrayAttr::get(op->getContext(), {}));
   if (auto known = kernel->getAttrOfType<ArrayAttr>(onnx::valuesAttrName))
-    all.insert_range(known);
+    llvm::copy(known, each.begin());
+  Attribute &its = each[made.getResultNumber()];
+  llvm::SetVector<Attribute> all;
+  all.insert_range(cast<ArrayAttr>(its));
   int64_t elements = cast<RankedTensorType>(result.getType()).getNumElements();
   for (Attribute name : cast<ArrayAttr>(names[0])) {
     auto pair = dyn_cast<ArrayAttr>(name);
@@ -252,9 +257,10 @@ void Selector::nameValues(Operation *op, Value result) {
                     cast<DenseI64ArrayAttr>(pair[1]).asArrayRef()) == elements)
       all.insert(name);
   }
-  if (!all.empty())
-    kernel->setAttr(onnx::valuesAttrName,
-                    ArrayAttr::get(op->getContext(), all.getArrayRef()));
+  if (all.empty())
+    return;
+  its = ArrayAttr::get(op->getContext(), all.getArrayRef());
+  kernel->setAttr(onnx::valuesAttrName, ArrayAttr::get(op->getContext(), each));
 }
 
 Value Selector::buildElementwise(Operation *root) {

@@ -246,6 +246,30 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
   let hasVerifier = 1;
 }
 
+def Wse_ProductsOp : Wse_KernelOp<"products", (ins
+    Wse_Tiled:$input, TypedArrayAttrBase<Wse_WeightAttr, "weights">:$weights)> {
+  let summary = "Multiplies a token with several matrices that stay.";
+  let description = [{
+    `results[i][n] = sum over k of input[k] * weights[i][k, n]`, each as
+    `stationary` of `wse.matmul` makes it: activations come down the columns
+    once, the sums of all go along the rows together, and the results north behind one another.
+
+    ```mlir
+    parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
+    %y:2 = products %x weights [#wse.weight<@w : tensor<6x8xf32>>, #wse.weight<@w : tensor<6x8xf32>>] on @r {nodes = ["k", "v"]} : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x1x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>, tensor<1x1x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    ```
+
+    - (C1) Each weight is a K x N matrix, the input has K features, the result of that number N, in elements as the input.
+    - (C2) There is one token, of input and results in the same row.
+    - (C3) None replicates features over the columns.
+  }];
+  let results = (outs Variadic<Wse_Tiled>:$results);
+  let assemblyFormat = [{
+    $input `weights` $weights `on` $region attr-dict `:` type($input) `->` type($results)
+  }];
+  let hasVerifier = 1;
+}
+
 def Wse_SparseMatmulOp : Wse_KernelOp<"sparse_matmul", (ins
     Wse_Tiled:$input, Wse_WeightAttr:$weight, OptionalAttr<Wse_WeightAttr>:$bias,
     Wse_SparsityAttr:$sparsity, UnitAttr:$transposed)> {

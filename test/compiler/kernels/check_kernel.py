@@ -343,6 +343,30 @@ class Checker(AttentionCases):
                 p.store(y, "y", x @ w + bias)
                 self.check(p, f"matmul-resident-{columns}-{k}x{n}-{case}")
 
+    def products(self):
+        """Of a token with matrices of another entry: rows of unlike size, columns without input or result features,
+        and results of other columns than the input's."""
+        for mesh, sizes in [(mesh, (23, 16, 40)) for mesh in self.meshes if "1" not in mesh.split("x")] + [("5x80", (93, 80))]:
+            for k in (17, 4):
+                p, x = self.program(mesh), self.normal(1, 1, k)
+                value, type = p.load("x", x, p.encoding(1, 1))
+                views, types, expected = [], [], []
+                for i, n in enumerate(sizes):
+                    w, size = self.normal(k, n), 8 if n % 8 == 0 else 0
+                    held = tensor_type((1, n, k), p.encoding(1, n))
+                    p.declarations.append(f"parameter @held{i} = {p.weight(f'w{i}', w.T[None])[len('#wse.weight'):]} resident on @r as {held}")
+                    p.declarations.insert(i, p.declarations.pop())
+                    views.append(f"#wse.weight<@held{i} : {tensor_type(w.shape)} view 0 strides [1, {k}]>")
+                    types.append(tensor_type((1, 1, n), p.encoding(1, 1, *(("heads", size) if size else ()))))
+                    expected.append(x @ w)
+                fills = "; ".join(f'fill @held{i} on @r {{nodes = ["w{i}"]}}' for i in range(len(sizes)))
+                p.body.insert(0, f"entry @load {{ {fills.replace('; ', chr(10))} }}")
+                name, _ = p.op(f"products {value} weights [{', '.join(views)}] : {type} -> {', '.join(types)}", None)
+                p.body[-1] = p.body[-1].replace(f"{name} =", f"{name}:{len(sizes)} =")
+                for i, (its, y) in enumerate(zip(types, expected)):
+                    p.store((f"{name}#{i}", its), f"y{i}", y)
+                self.check(p, f"products-{k}")
+
     def sparse_matmul(self):
         # One group, several with a rest and without; nothing kept of the rest.
         sizes = [("balanced", 0, 17, 23, 8, 3, 2), ("balanced", 0, 4, 5, 8, 0, 2), ("heads", 4, 12, 20, 4, 1, 0),

@@ -2428,3 +2428,55 @@ wse.program @attention_gradient_c4 state(selected) mesh(4x5) machine("wse2") {
   // expected-error@below {{takes one term at most, which adds a number to scores of later keys or replaces them by -1.000000e+30 or less, found [#onnx.term<raise to -2.000000e+00 : f32>]}}
   %d:3 = attention_gradient %x, %x, %x, %x, %x heads(2) scale(1.0) terms [#onnx.term<raise to -2.0 : f32>] on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>
 }
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @products_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x6xf32>
+  parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
+  // expected-note@below {{the operand is made here}}
+  %x = load @x on @r : tensor<1x1x6xf32, #split>
+  // expected-error@below {{maps 'tensor<1x1x6xf32,}}
+  %y:2 = products %x weights [#wse.weight<@w : tensor<6x8xf32>>, #wse.weight<@w : tensor<6x8xf32>>] on @r : tensor<1x1x6xf32, #split> -> tensor<1x1x8xf32, #split>, tensor<1x1x9xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @products_c1_count state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x6xf32>
+  parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
+  %x = load @x on @r : tensor<1x1x6xf32, #split>
+  // expected-error@below {{has 2 results of 1 weights}}
+  %y:2 = products %x weights [#wse.weight<@w : tensor<6x8xf32>>] on @r : tensor<1x1x6xf32, #split> -> tensor<1x1x8xf32, #split>, tensor<1x1x8xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @products_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
+  // expected-note@below {{the operand is made here}}
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{needs one token, in one row}}
+  %y = products %x weights [#wse.weight<@w : tensor<6x8xf32>>] on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+#whole = #wse.dist<rows = [0, 1], columns = []>
+wse.program @products_c3 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x6xf32>
+  parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
+  // expected-note@below {{the operand is made here}}
+  %x = load @x on @r : tensor<1x1x6xf32, #whole>
+  // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
+  %y = products %x weights [#wse.weight<@w : tensor<6x8xf32>>] on @r : tensor<1x1x6xf32, #whole> -> tensor<1x1x8xf32, #split>
+}

@@ -97,6 +97,10 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   %pool = reduce_tokens mean %probabilities on @r {nodes = ["pool"]} : tensor<1x6x6xf32, #split> -> tensor<1x1x6xf32, #pooled>
   // CHECK: %sums = running_sum %probabilities exclusive reverse on @r
   %sums = running_sum %probabilities exclusive reverse on @r {nodes = ["sums"]} : tensor<1x6x6xf32, #split>
+  // CHECK: %[[ONE:.*]] = load @mask
+  %one = load @mask on @r {nodes = ["one"]} : tensor<1x1x6xf32, #split>
+  // CHECK: %{{.*}}:2 = products %[[ONE]] weights [#wse.weight<@wq : tensor<6x6xf32>>, #wse.weight<@wq : tensor<6x6xf32>>] on @r
+  %both:2 = products %one weights [#wse.weight<@wq : tensor<6x6xf32>>, #wse.weight<@wq : tensor<6x6xf32>>] on @r {nodes = ["k", "v"]} : tensor<1x1x6xf32, #split> -> tensor<1x1x6xf32, #split>, tensor<1x1x6xf32, #heads>
   // CHECK: %best:2 = top_k %move smallest on @r
   %best:2 = top_k %move smallest on @r {nodes = ["best"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x3xi32, #scores>, tensor<1x6x3xf32, #scores>
   // CHECK: %numbers = load @numbers
