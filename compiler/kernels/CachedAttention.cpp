@@ -47,11 +47,8 @@ class CachedAttention final : public KernelFor<wse::CachedAttentionOp> {
   }
   StringRef variantName(int few) const final { return few ? "few" : "many"; }
 
-  static KernelCost costOf(wse::CachedAttentionOp op,
-                           const CachedAttentionShape &shape,
-                           const Machine &machine);
   KernelCost costOf(wse::CachedAttentionOp op, const Machine &its) const final {
-    return costOf(op, CachedAttentionShape(op, its), its);
+    return wsec::costOf(op, CachedAttentionShape(op, its), its);
   }
 
   SmallVector<Relay> relays() const final {
@@ -453,102 +450,6 @@ void CachedAttentionWriter::finish(Affine head) {
       Operand::memory(asWords(result.buffer), 0, {0, result.pitch, 1}), heard);
 }
 
-/// What PEs that have nothing to do pass over.
-constexpr double instructionsOfHead = 8, instructionsOfRound = 14;
-
-/// Of the busiest PE, at the last position: a row has most tokens then.
-KernelCost CachedAttention::costOf(wse::CachedAttentionOp op,
-                                   const CachedAttentionShape &shape,
-                                   const Machine &machine) {
-  CostModel model(machine), sums(machine, shape.narrow);
-  auto [first, last] =
-      cast<wse::EntryOp>(op->getParentOp())
-          .rangeOf(cast<BlockArgument>(op.getPositions().front()));
-  const double own = double(tileSizeMax(last + shape.tokens, shape.keys.span));
-  const double asked = double(shape.asked());
-  const double share = std::ceil(own / double(shape.columns));
-  const double columns = double(shape.columns);
-  const double inRow = double(shape.channels * shape.repeat);
-  const double weighted = double(shape.weightedCount());
-  auto product = [&](int64_t features, size_t summed) {
-    const double sizes[] = {own, double(features), asked};
-    const double strides[] = {asked, double(shape.held), 1};
-    return machine.vectorSetup +
-           sums.product(sizes, summed, sums.vectorAlong(sizes, summed, strides),
-                        strides);
-  };
-  const double overTokens = shape.asked() < shape.held
-                                ? model.nest(asked, own, machine.reduceRate)
-                                : model.adds(1, own * asked);
-  // Along the columns of a head: `words` in all, of each a few.
-  auto gathered = [&](double words) {
-    return 3 * machine.vectorSetup +
-           std::max(model.chain(columns, 0), model.thereAndBack(words)) +
-           model.multicast(columns, 0);
-  };
-  const double rows = double(shape.query.group);
-  auto reduced = [&](double words) {
-    return 2 * machine.vectorSetup +
-           reduceBatchCycles(machine, shape.query.group, words);
-  };
-  auto sent = [&](double pes, double words) {
-    return 2 * machine.vectorSetup + model.multicast(pes, words);
-  };
-  const double scores = double(shape.scoreCount());
-  double round = model.copies(1, scores) + product(shape.mostKey, 1) +
-                 double(shape.late()) * model.copies(1, asked) +
-                 model.copies(1, asked) + 2 * overTokens +
-                 2 * model.adds(1, share * asked) +
-                 model.functions(share * asked) + product(shape.mostValue, 0);
-  if (shape.softcap)
-    round += model.adds(1, own * asked) + model.functions(own * asked);
-  if (op.getSinks())
-    round += model.copies(1, asked) + 2 * model.adds(1, asked) +
-             model.functions(asked);
-  if (shape.window)
-    round += model.copies(1, own * asked) +
-             double(tileSizeMax(shape.round - 1, shape.keys.span)) *
-                 model.copies(1, asked);
-  double head = model.copies(1, weighted) + 2 * model.functions(inRow) +
-                model.adds(1, inRow) +
-                model.adds(1, double(shape.mostValue) * inRow);
-  if (shape.spread())
-    round += 2 * machine.vectorSetup + model.chain(columns, scores) +
-             sent(columns, scores) + gathered(scores);
-  if (rows > 1) {
-    round += reduced(asked) + sent(rows, asked);
-    head += multicastTokensCycles(
-                shape.query, double(shape.repeat * shape.mostKey), machine) +
-            reduced(weighted);
-  }
-  if (shape.query.span > 1)
-    head += sent(rows, weighted);
-  if (shape.moves())
-    head += gathered(inRow * double(shape.keySize / shape.perWord())) +
-            gathered(inRow * double(shape.valueSize / shape.perWord()));
-  // A loop over heads has the guards of its instructions.
-  const double guard = shape.spread() ? model.guard(shape.keys) : 0;
-  head += instructionsOfHead * guard;
-  round += instructionsOfRound * guard;
-  const double heads =
-      shape.spread()
-          ? 1
-          : double(tileSizeMax(shape.keys.features.units, machine.width));
-  KernelCost cost;
-  cost.compute = heads * (head + double(shape.tokens / shape.round) * round);
-  // At the first position: what is multiplied, and queries to those rows.
-  double seen = 0;
-  for (int64_t token = 0; token < shape.tokens; ++token)
-    seen += double(first + token + 1);
-  cost.lowerBound =
-      model.leastAcross(
-          double(std::min(shape.keys.span, first + shape.tokens))) +
-      sums.leastFmacs(double(shape.query.batch) * double(op.getNumHeads()) *
-                      double(shape.keySize + shape.valueSize) * seen /
-                      machine.peCount());
-  return cost;
-}
-
 SmallVector<Offer> CachedAttention::offers(Operation *op,
                                            const Machine &machine) const {
   auto attention = cast<wse::CachedAttentionOp>(op);
@@ -558,7 +459,7 @@ SmallVector<Offer> CachedAttention::offers(Operation *op,
     const int64_t scratch = 4 * shape.scratchWords();
     if (offers.empty() || scratch < offers.front().scratchBytes)
       offers.push_back({.variant = variant,
-                        .cost = costOf(attention, shape, machine),
+                        .cost = wsec::costOf(attention, shape, machine),
                         .scratchBytes = scratch});
   }
   return offers;

@@ -113,6 +113,10 @@ struct CachedAttentionShape {
   }
 };
 
+/// Cycles of the busiest PE, at the last position that the entry takes.
+KernelCost costOf(wse::CachedAttentionOp op, const CachedAttentionShape &shape,
+                  const Machine &machine);
+
 } // namespace wsec
 
 #endif // COMPILER_KERNELS_CACHEDATTENTIONSHAPE_H
