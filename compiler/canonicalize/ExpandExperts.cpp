@@ -224,7 +224,9 @@ Value Part::ofRepeated(Value value) {
       expected->atoms(1, 1) != traced.view.atoms(1, 1) ||
       traced.view.getOffset() != 0)
     return {};
-  if (ArrayRef<int64_t> shape = shapeOf(traced.root); shape.back() == size)
+  // Tokens lie along two axes at most.
+  if (ArrayRef<int64_t> shape = shapeOf(traced.root);
+      shape.back() == size && shape.size() <= 3)
     axes = Shape(shape.drop_back());
   return ofTokens(n.reshape(traced.root, {tokens, size}));
 }

@@ -24,6 +24,7 @@
 #include "compiler/values/Heads.h"
 #include "compiler/values/Refused.h"
 #include "compiler/values/ValueNames.h"
+#include "dialects/onnx/CachedCalls.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include <array>
@@ -420,10 +421,11 @@ private:
     return true;
   }
 
-  /// One number for each head, where keys and values are states: attention to
-  /// others takes none.
+  /// One number for each head, where keys and values are states of a call:
+  /// attention to others takes none.
   Value sinkOf(onnx::ConcatOp joined) {
-    if (!k.root.getDefiningOp<onnx::UpdateOp>() ||
+    if (!joined->getParentOp()->hasAttr(onnx::callAttrName) ||
+        !k.root.getDefiningOp<onnx::UpdateOp>() ||
         !v.root.getDefiningOp<onnx::UpdateOp>())
       return {};
     OpBuilder builder(output);

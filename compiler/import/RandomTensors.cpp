@@ -54,10 +54,14 @@ llvm::Error wsec::giveRandomTensors(OnnxModel &model,
           return input.name() == bound.name;
         }))
       continue;
+    // A node may be called as another one's result.
     auto node = llvm::find_if(graph.node(), [&](const NodeProto &its) {
-      return drawn(its) &&
-             (its.output(0) == bound.name || its.name() == bound.name);
+      return drawn(its) && its.output(0) == bound.name;
     });
+    if (node == graph.node().end())
+      node = llvm::find_if(graph.node(), [&](const NodeProto &its) {
+        return drawn(its) && its.name() == bound.name;
+      });
     if (node == graph.node().end())
       continue;
     TypeProto type = statedType(graph, *node);

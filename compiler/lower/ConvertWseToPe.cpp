@@ -362,19 +362,37 @@ struct ConvertWseToPe final
       launches.setInsertionPointToEnd(launches.getInsertionBlock());
       createLaunch(op, *routine, names[index], *streams,
                    isOneCommand && index > 0, launches);
-      createValues(op, code, shared, launches);
+      if (failed(createValues(op, code, shared, launches)))
+        return failure();
     }
     return success();
   }
 
   /// Where results of a kernel lie while nobody has written over them.
-  void createValues(wse::KernelOp op, RoutineBuilder &code,
-                    ProgramBuilder &shared, OpBuilder &builder) {
-    if (auto names = op->getAttrOfType<ArrayAttr>(onnx::valuesAttrName))
-      for (auto [result, its] :
-           llvm::zip_equal(op->getResults(), names.getAsRange<ArrayAttr>()))
-        if (!its.empty())
-          createValues(op, result, its, code, shared, builder);
+  LogicalResult createValues(wse::KernelOp op, RoutineBuilder &code,
+                             ProgramBuilder &shared, OpBuilder &builder) {
+    Attribute attribute = op->getAttr(onnx::valuesAttrName);
+    if (!attribute)
+      return success();
+    auto isName = [](Attribute its) {
+      auto pair = dyn_cast<ArrayAttr>(its);
+      return pair && pair.size() == 2 && isa<StringAttr>(pair[0]) &&
+             isa<DenseI64ArrayAttr>(pair[1]);
+    };
+    auto names = dyn_cast<ArrayAttr>(attribute);
+    if (!names || names.size() != op->getNumResults() ||
+        !llvm::all_of(names, [&](Attribute its) {
+          auto list = dyn_cast<ArrayAttr>(its);
+          return list && llvm::all_of(list, isName);
+        }))
+      return op.emitOpError()
+             << "has as '" << onnx::valuesAttrName
+             << "' no list for each result of pairs of a name and a shape";
+    for (auto [result, its] :
+         llvm::zip_equal(op->getResults(), names.getAsRange<ArrayAttr>()))
+      if (!its.empty())
+        createValues(op, result, its, code, shared, builder);
+    return success();
   }
   void createValues(wse::KernelOp op, Value result, ArrayAttr names,
                     RoutineBuilder &code, ProgramBuilder &shared,

@@ -371,15 +371,17 @@ const char *integerProblem(Opcode op, NumberKind kind, ElementType dst,
   const int64_t low = isUnsigned(dst) ? 0 : -(int64_t(1) << (bits - 1));
   const int64_t high = low + (int64_t(1) << bits) - 1;
   if (ofIntegers(kind)) {
-    auto value = [&](Number number) {
-      return kind == NumberKind::Unsigned ? int64_t(uint32_t(number.integer))
-                                          : int64_t(number.integer);
+    auto value = [](Number number, bool isUnsigned) {
+      return isUnsigned ? int64_t(uint32_t(number.integer))
+                        : int64_t(number.integer);
     };
+    const bool ofUnsigned = kind == NumberKind::Unsigned;
     const __int128 exact =
-        exactInteger(op, kind, value(a), value(b), value(old));
+        exactInteger(op, kind, value(a, ofUnsigned), value(b, ofUnsigned),
+                     value(old, isUnsigned(dst)));
     return exact < low || exact > high ? "has a result that wraps" : nullptr;
   }
-  const float real = evaluate(op, kind, a, b, old).real;
+  const float real = std::trunc(evaluate(op, kind, a, b, old).real);
   return !std::isfinite(real) || (real >= float(low) && real < float(high + 1))
              ? nullptr
              : "has a result that is beyond its integers";

@@ -459,6 +459,17 @@ TEST(ArithmeticTest, UnsignedIntegers) {
   EXPECT_TRUE(wraps(Opcode::Add, U16, 65535, 1));
   EXPECT_TRUE(wraps(Opcode::Max, I32, 0x80000000, 1));
   EXPECT_TRUE(wraps(Opcode::Mul, U32, 0xffffffff, 0xffffffff));
+  // What is added to has the kind of the destination, not of the sources.
+  auto adds = [](NumberKind kind, ElementType dst, int32_t to) {
+    return integerProblem(Opcode::Fmac, kind, dst, true, {.integer = 1},
+                          {.integer = 1}, {.integer = to}) == nullptr;
+  };
+  EXPECT_FALSE(adds(NumberKind::Integer, U32, -1));
+  EXPECT_TRUE(adds(NumberKind::Integer, U32, int32_t(3000000000u)));
+  EXPECT_TRUE(adds(NumberKind::Unsigned, I32, -5));
+  EXPECT_EQ(integerProblem(Opcode::Mov, NumberKind::Single, U32, true,
+                           {.real = -0.25f}, Number{}, Number{}),
+            nullptr);
   EXPECT_EQ(uint32_t(immediateNumber(NumberKind::Unsigned, 3e9f).integer),
             3000000000u);
   EXPECT_EQ(immediateNumber(NumberKind::Unsigned, -1.0f).integer, -1);
