@@ -38,7 +38,7 @@ inline constexpr llvm::StringLiteral parametersAttrName = "onnx.parameters";
 inline constexpr llvm::StringLiteral absorbedAttrName = "onnx.absorbed";
 /// On an operation: for each result, the names that the model gives to values
 /// that equal it element by element, in row-major order, each with its shape:
-/// ["x", array<i64: 2, 3>]. Of a kernel: those of its result.
+/// ["x", array<i64: 2, 3>]. On a kernel the same.
 inline constexpr llvm::StringLiteral valuesAttrName = "onnx.values";
 inline constexpr llvm::StringLiteral weightBytesAttrName = "onnx.weight_bytes";
 inline constexpr llvm::StringLiteral nameAttrName = "onnx.name";
