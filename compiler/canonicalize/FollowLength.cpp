@@ -58,6 +58,7 @@ private:
   void followAttention(onnx::AttentionOp op);
   void followProduct(Operation *op, int64_t ofA, int64_t ofB);
   void followGather(onnx::GatherOp op);
+  void followRunningSum(onnx::RunningSumOp op);
   void describe();
   bool followsByTokens(onnx::MatMulOp op) const;
 
@@ -145,6 +146,21 @@ bool LengthFollower::matchWith(func::FuncOp sample) {
   return true;
 }
 
+/// Heads that have keys of their own, one head behind the other, in the last
+/// axis of a constant that attention takes as a mask; 1: it is none.
+static int64_t headsOfMask(Value value) {
+  if (!value.getDefiningOp<onnx::ConstantOp>() || shapeOf(value).size() != 3)
+    return 1;
+  int64_t heads = 1;
+  for (OpOperand &use : value.getUses()) {
+    auto attention = dyn_cast<onnx::AttentionOp>(use.getOwner());
+    if (!attention || use.getOperandNumber() < 3)
+      return 1;
+    heads = int64_t(attention.getNumHeads());
+  }
+  return heads;
+}
+
 std::optional<Axes> LengthFollower::axesOf(Value value) const {
   Axes axes;
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -152,13 +168,15 @@ std::optional<Axes> LengthFollower::axesOf(Value value) const {
   if (!type || found == same.end())
     return axes;
   for (auto [axis, extent] : llvm::enumerate(type.getShape())) {
-    bool differs = false, isLength = extent == mostOf(entry);
+    const int64_t heads =
+        axis + 1 == size_t(type.getRank()) ? headsOfMask(value) : 1;
+    bool differs = false, isLength = extent == heads * mostOf(entry);
     for (auto [sample, other] : llvm::zip(samples, found->second)) {
       auto its = dyn_cast<RankedTensorType>(other.getType());
       if (!its || its.getRank() != type.getRank())
         return std::nullopt;
       differs |= its.getDimSize(axis) != extent;
-      isLength &= its.getDimSize(axis) == mostOf(sample);
+      isLength &= its.getDimSize(axis) == heads * mostOf(sample);
     }
     if (differs && !isLength)
       return std::nullopt;
@@ -179,8 +197,17 @@ static bool equalAt(const Tensor &a, int64_t i, const Tensor &b, int64_t j) {
                            : a.asInt(i) == b.asInt(j);
 }
 
-/// Whether `part` is the first elements of `whole`, along each axis.
-static bool isBeginOf(const Tensor &part, const Tensor &whole) {
+/// Whether `part` is the first elements of `whole`, along each axis; of a mask
+/// of several heads, of each.
+static bool isBeginOf(Tensor part, Tensor whole, int64_t heads) {
+  for (Tensor *its : {&part, &whole}) {
+    Shape shape = its->shape();
+    if (heads > 1) {
+      shape.back() /= heads;
+      shape.insert(shape.end() - 1, heads);
+    }
+    *its = its->reshaped(shape);
+  }
   Shape strides(whole.shape().size(), 1);
   for (size_t d = strides.size(); d-- > 1;)
     strides[d - 1] = strides[d] * whole.shape()[d];
@@ -205,7 +232,7 @@ void LengthFollower::followConstant(onnx::ConstantOp op) {
   for (Value other : same[op]) {
     const std::optional<Tensor> part = load(other);
     begins = begins && part && part->type() == whole->type() &&
-             isBeginOf(*part, *whole);
+             isBeginOf(*part, *whole, headsOfMask(op));
   }
   if (begins)
     return;
@@ -350,6 +377,15 @@ void LengthFollower::followGather(onnx::GatherOp op) {
     refuse(op, "looks up, along the length, what is not always there");
 }
 
+/// What stands behind the length is behind all that is there.
+void LengthFollower::followRunningSum(onnx::RunningSumOp op) {
+  if (!op.getReverse() || !has(op.getX(), int64_t(op.getAxis())))
+    return;
+  OpBuilder builder(op);
+  op.getXMutable().assign(
+      masks.masked(builder, op.getX(), int64_t(op.getAxis()), 0, op));
+}
+
 void LengthFollower::follow(Operation *op) {
   auto follows = [&](Value value) {
     std::optional<Axes> axes = axesOf(value);
@@ -377,6 +413,7 @@ void LengthFollower::follow(Operation *op) {
       .Case([&](onnx::SliceOp its) { followSlice(its); })
       .Case([&](onnx::ReduceOp its) { followReduce(its); })
       .Case([&](onnx::GatherOp its) { followGather(its); })
+      .Case([&](onnx::RunningSumOp its) { followRunningSum(its); })
       .Case([&](onnx::AttentionOp its) { followAttention(its); })
       .Case([&](onnx::MatMulOp its) {
         followProduct(its, int64_t(shapeOf(its.getX()).size()) - 1, 0);

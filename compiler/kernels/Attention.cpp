@@ -87,7 +87,7 @@ Value maskOf(onnx::AttentionOp op, Value mask, wse::TokenTiling query,
 bool canStream(wse::AttentionOp op, const Machine &machine) {
   const AttentionShape shape(op, machine);
   return shape.span() > 1 && shape.query.batch == 1 && !shape.narrow &&
-         shape.element.isF32() && shape.headSize == shape.valueSize &&
+         !shape.of.isDealt && shape.element.isF32() && shape.headSize == shape.valueSize &&
          shape.query.features.units * shape.columns <= machine.width;
 }
 
@@ -113,10 +113,13 @@ Value Attention::buildFor(onnx::AttentionOp op, Selection &selection) const {
   };
   std::optional<APFloat> cap = op.getSoftcap();
   auto create = [&] {
-    return selection.createFor<wse::AttentionOp>(
+    auto made = selection.createFor<wse::AttentionOp>(
         op, Type(selection.tensorType(tiling, wse::featuresOf(value))), query,
         key, value, masks, op.getNumHeadsAttr(), number(op.getScale()),
         cap ? number(*cap) : FloatAttr(), op.getTermsAttr());
+    if (Attribute parts = op->getAttr(onnx::dealtPartsAttrName))
+      made->setAttr(onnx::dealtPartsAttrName, parts);
+    return made;
   };
   wse::AttentionOp attention = create();
   const Machine &machine = selection.machine();

@@ -7,6 +7,7 @@
 
 #include "compiler/kernels/KernelLibrary.h"
 #include "compiler/machine/Tiling.h"
+#include "dialects/onnx/Lengths.h"
 #include "dialects/wse/InherentAttributes.h"
 
 namespace wsec {
@@ -36,6 +37,7 @@ struct AttentionOperands {
   std::optional<double> softcap = {};
   wse::WeightAttr stored = {};
   bool isGradient = false;
+  bool isDealt = false; ///< tokens, to the rows in turn
 
   AttentionOperands(wse::AttentionOp op);
   AttentionOperands(wse::AttentionGradientOp op)
@@ -48,7 +50,8 @@ struct AttentionOperands {
 inline AttentionOperands::AttentionOperands(wse::AttentionOp op)
     : query(op.getQuery()), key(op.getKey()), value(op.getValue()),
       attended(op.getResult()), scale(op.getScale().convertToDouble()),
-      terms(op.getTerms()), masks(op.getMasks()), stored(storedOf(op)) {
+      terms(op.getTerms()), masks(op.getMasks()), stored(storedOf(op)),
+      isDealt(op->hasAttr(onnx::dealtPartsAttrName)) {
   if (std::optional<llvm::APFloat> cap = op.getSoftcap())
     softcap = cap->convertToDouble();
 }

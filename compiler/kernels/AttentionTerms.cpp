@@ -60,7 +60,8 @@ AttentionTerms::AttentionTerms(RoutineBuilder &builder,
     : b(builder), shape(shape), query(query) {
   if (hidesLater(shape)) {
     hidden = shape.spread() ? scores : b.scratch("hidden", shape.scoreCount());
-    later.emplace(b, query, shape.mostKeysOfRows(), shape.channels, hidden);
+    later.emplace(b, query, shape.mostKeysOfRows(), shape.channels, hidden,
+                  shape.of.isDealt);
   }
   if (has(shape, TermKind::ZeroNaN))
     noNumber = b.scratch("no_number", shape.channels);
@@ -76,7 +77,10 @@ void AttentionTerms::prepare() {
   if (later)
     compute([&] {
       later->prepare();
-      if (!shape.blocked())
+      if (!shape.blocked() && shape.of.isDealt)
+        later->numberKeys(shape.rows(), largerRows(), leastTokens(),
+                          leastTokens() + 1, leastTokens());
+      else if (!shape.blocked())
         later->numberKeys(1, 0, shape.keys, 0, shape.keys);
     });
 }

@@ -17,8 +17,9 @@ constexpr float lowest = std::numeric_limits<float>::lowest();
 
 CausalMask::CausalMask(RoutineBuilder &builder, const Tile &queries,
                        int64_t block, int64_t channels,
-                       const std::string &hidden)
-    : b(builder), queries(queries), channels(channels), hidden(hidden),
+                       const std::string &hidden, bool isDealt)
+    : b(builder), queries(queries), channels(channels), isDealt(isDealt),
+      apart(isDealt ? queries.layout.span : 1), hidden(hidden),
       number(b.scratch("number", block)), limits(b.scratch("limit", channels)) {
 }
 
@@ -35,18 +36,19 @@ void CausalMask::countUp(const std::string &buffer, int64_t count,
 
 void CausalMask::numberKeys(int64_t rows, int64_t larger, int64_t least,
                             int64_t tokensOfLarger, int64_t tokens) {
-  auto number = [&](int64_t count, int64_t first, int64_t size, int64_t apart,
+  auto number = [&](int64_t count, int64_t first, int64_t size, int64_t ofRow,
                     int64_t firstKey) {
     if (count == 0 || size == 0)
       return;
     b.vector(Opcode::Mov, {1}, Operand::memory(this->number, first, {1}),
              {Operand::immediate(firstKey)});
-    countUp(this->number, size, first);
-    countUp(this->number, count, first, size, apart);
+    countUp(this->number, size, first, 1, apart);
+    countUp(this->number, count, first, size, ofRow);
   };
-  number(larger, 0, tokensOfLarger, least + 1, 0);
-  number(rows - larger, larger * tokensOfLarger, tokens, least,
-         larger * (least + 1));
+  const int64_t ofLarger = isDealt ? 1 : least + 1;
+  number(larger, 0, tokensOfLarger, ofLarger, 0);
+  number(rows - larger, larger * tokensOfLarger, tokens, isDealt ? 1 : least,
+         larger * ofLarger);
 }
 
 void CausalMask::prepare() {
@@ -56,8 +58,8 @@ void CausalMask::prepare() {
   const Layout &layout = queries.layout;
   if (layout.group != 0) {
     // Tokens of the rows north: the first `larger` rows hold one token more.
-    int64_t size = layout.tokens / layout.span;
-    int64_t larger = layout.tokens % layout.span;
+    int64_t size = isDealt ? 1 : layout.tokens / layout.span;
+    int64_t larger = isDealt ? 0 : layout.tokens % layout.span;
     Value row = s.mod(s.py(), layout.group);
     Value rowsLarger = larger ? s.min(row, larger) : s.constant(0);
     // On a microthread, so that all rows run the same main thread.
@@ -70,7 +72,7 @@ void CausalMask::prepare() {
     skip(s.sub(row, rowsLarger), size);
     b.await(RowThread);
   }
-  countUp(limits, channels);
+  countUp(limits, channels, 0, 1, apart);
 }
 
 /// `hidden` becomes 1 for later keys, 0 for others.
@@ -110,7 +112,7 @@ void CausalMask::limit(int64_t keys, float number) {
 void CausalMask::advance(int64_t keys) {
   Operand first = Operand::memory(limits, 0, {1});
   b.vector(Opcode::Sub, {queries.tokens}, first,
-           {first, Operand::immediate(keys)});
+           {first, Operand::immediate(keys * apart)});
 }
 
 } // namespace wsec

@@ -7,6 +7,9 @@
 //   limits[v]  = first + v + 1 - (what blocks have advanced by)
 //   later[j, v] = limits[v] <= number[j]
 //
+// Where tokens are dealt to the rows, those of a row are as far apart as there
+// are rows, and those of one row begin one behind those of the row before.
+//
 // What is added is added as often as makes it that, to NaN and infinity, too;
 // 0 times minus infinity would be NaN, twice the lowest number is infinity.
 
@@ -27,7 +30,7 @@ public:
 
   /// `hidden`: a buffer of `block * channels` words for apply() to use.
   CausalMask(RoutineBuilder &builder, const Tile &queries, int64_t block,
-             int64_t channels, const std::string &hidden);
+             int64_t channels, const std::string &hidden, bool isDealt);
 
   /// Sets the limits, once per launch.
   void prepare();
@@ -58,6 +61,8 @@ private:
   RoutineBuilder &b;
   const Tile &queries;
   int64_t channels, firstKey = 0;
+  bool isDealt;
+  int64_t apart; ///< tokens of a row
   std::string hidden, number, limits;
 };
 

@@ -53,10 +53,12 @@ class Graph:
         split = self.add("Reshape", x, self.constant(np.array([0, 0, HEADS, WIDTH // HEADS])))
         return self.add("Transpose", split, perm=[0, 2, 1, 3])
 
-    def layer(self, x, bias):
+    def layer(self, x, *biases):
         q, k, v = (self.heads(self.linear(x, WIDTH, WIDTH)) for _ in range(3))
         scores = self.add("MatMul", q, self.add("Transpose", k, perm=[0, 1, 3, 2]))
-        scores = self.add("Add", self.add("Div", scores, self.constant(np.float32((WIDTH // HEADS)**0.5))), bias)
+        scores = self.add("Div", scores, self.constant(np.float32((WIDTH // HEADS)**0.5)))
+        for bias in biases:
+            scores = self.add("Add", scores, bias)
         context = self.add("Transpose", self.add("MatMul", self.add("Softmax", scores, axis=-1), v), perm=[0, 2, 1, 3])
         context = self.add("Reshape", context, self.constant(np.array([0, 0, WIDTH])))
         x = self.norm(self.add("Add", x, self.linear(context, WIDTH, WIDTH)))
@@ -99,8 +101,10 @@ class Graph:
 
     def special(self, kind):
         """What is not the same at each length; "alone", where nothing asks for the length; "replaced", scores that are
-        replaced behind a bias; "infinite", numbers behind those of a call that are none; "cut", tokens of what has no length."""
-        x = "" if kind in ("alone", "replaced", "cut", "branch", "trips", "clamped") else self.encoder()[0]
+        replaced behind a bias; "causal", tokens that see none behind them; "counted", positions that are running sums of a mask, and
+        "backward", from the end; "relative", biases of each head by how far apart tokens are; "infinite", numbers behind those of a call that are none; "cut", tokens of what has no length."""
+        bare = ("alone", "replaced", "cut", "branch", "trips", "clamped", "causal", "counted", "backward", "relative")
+        x = "" if kind in bare else self.encoder()[0]
         at = {"last": lambda: self.add("Gather", x, self.constant(np.array(-1)), axis=1),
               "shifted": lambda: self.add("Slice", x, self.constant(np.array([1])), self.constant(np.array([MOST])),
                                           self.constant(np.array([1]))),
@@ -111,6 +115,10 @@ class Graph:
                   to=TensorProto.FLOAT))),
               "alone": lambda: self.linear(self.embedded(), WIDTH, WIDTH),
               "replaced": lambda: self.replaced(self.embedded()),
+              "causal": lambda: self.layer(self.embedded(), self.causal(), self.padding()),
+              "counted": lambda: self.layer(self.counted(0), self.padding()),
+              "backward": lambda: self.layer(self.counted(1), self.padding()),
+              "relative": lambda: self.layer(self.embedded(), self.relative(), self.padding()),
               "cut": lambda: self.add("Add", self.embedded(), self.add(
                   "Slice", self.linear(self.weight(1, MOST, WIDTH), WIDTH, WIDTH), self.constant(np.array([0])),
                   self.add("Reshape", self.length(), self.constant(np.array([1]))), self.constant(np.array([1])))),
@@ -163,6 +171,31 @@ class Graph:
 
     def embedded(self):
         return self.add("Gather", self.weight(VOCABULARY, WIDTH), "input_ids")
+
+    def padding(self):
+        hidden = self.add("Sub", self.constant(np.float32(1)), self.add("Cast", "attention_mask", to=TensorProto.FLOAT))
+        return self.add("Mul", self.add("Unsqueeze", hidden, self.constant(np.array([1, 2]))), self.constant(np.float32(-1e4)))
+
+    def apart(self):
+        """How many tokens a key is ahead of a query, of each two."""
+        zero, one = self.constant(np.array(0)), self.constant(np.array(1))
+        places = self.add("Range", zero, self.length(), one)
+        axes = [self.constant(np.array([axis])) for axis in (0, 1)]
+        return self.add("Sub", *(self.add("Unsqueeze", places, its) for its in axes))
+
+    def causal(self):
+        later = self.add("Greater", self.apart(), self.constant(np.array(0)))
+        hidden = self.add("Where", later, self.constant(np.float32(-3e38)), self.constant(np.float32(0)))
+        return self.add("Unsqueeze", hidden, self.constant(np.array([0, 1])))
+
+    def counted(self, reverse):
+        places = self.add("Mul", self.add("CumSum", "attention_mask", self.constant(np.array(1)), reverse=reverse), "attention_mask")
+        return self.add("Add", self.embedded(), self.add("Gather", self.weight(MOST + 1, WIDTH), places))
+
+    def relative(self):
+        apart = self.add("Min", self.add("Max", self.apart(), self.constant(np.array(-5))), self.constant(np.array(5)))
+        bias = self.add("Gather", self.weight(11, HEADS), self.add("Add", apart, self.constant(np.array(5))))
+        return self.add("Unsqueeze", self.add("Transpose", bias, perm=[2, 0, 1]), self.constant(np.array([0])))
 
     def infinite(self):
         table = np.full((1, MOST, WIDTH), np.inf, np.float32)
