@@ -7,8 +7,8 @@
 //
 // No operator but causality and running sums asks which token stands where, so
 // the order is that of the model's ends: constants here, inputs and outputs
-// where they are given. Attention that hides later tokens is told how they are
-// dealt; what is summed up in order is put in order before, and dealt again.
+// where they are given. Attention is told how its tokens are dealt; what is
+// summed up in order is put in order before, and dealt again.
 #include "compiler/canonicalize/DealTokens.h"
 #include "compiler/values/OnnxValues.h"
 #include "dialects/onnx/Lengths.h"
@@ -147,9 +147,8 @@ void wsec::canonicalize::dealTokens(func::FuncOp function, LengthAxes axesOf,
       if (const SmallVector<int64_t> axes = axesOf(constant); !axes.empty())
         dealConstant(constant, axes, tokens, parts);
     if (auto attention = dyn_cast<onnx::AttentionOp>(op);
-        attention && hidesLater(attention) &&
-        llvm::is_contained(axesOf(attention.getY()), 1))
-      attention->setAttr(onnx::dealtPartsAttrName,
+        attention && llvm::is_contained(axesOf(attention.getY()), 1))
+      attention->setAttr(onnx::lengthPartsAttrName,
                          Builder(attention).getI64IntegerAttr(parts));
     if (auto sum = dyn_cast<onnx::RunningSumOp>(op);
         sum && llvm::is_contained(axesOf(sum.getY()), int64_t(sum.getAxis())))

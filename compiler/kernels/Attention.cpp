@@ -12,6 +12,8 @@
 #include "compiler/kernels/AttentionTerms.h"
 #include "compiler/kernels/Heads.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace wsec {
@@ -87,7 +89,8 @@ Value maskOf(onnx::AttentionOp op, Value mask, wse::TokenTiling query,
 bool canStream(wse::AttentionOp op, const Machine &machine) {
   const AttentionShape shape(op, machine);
   return shape.span() > 1 && shape.query.batch == 1 && !shape.narrow &&
-         !shape.of.isDealt && shape.element.isF32() && shape.headSize == shape.valueSize &&
+         shape.of.parts == 0 && shape.element.isF32() &&
+         shape.headSize == shape.valueSize &&
          shape.query.features.units * shape.columns <= machine.width;
 }
 
@@ -117,8 +120,8 @@ Value Attention::buildFor(onnx::AttentionOp op, Selection &selection) const {
         op, Type(selection.tensorType(tiling, wse::featuresOf(value))), query,
         key, value, masks, op.getNumHeadsAttr(), number(op.getScale()),
         cap ? number(*cap) : FloatAttr(), op.getTermsAttr());
-    if (Attribute parts = op->getAttr(onnx::dealtPartsAttrName))
-      made->setAttr(onnx::dealtPartsAttrName, parts);
+    if (Attribute parts = op->getAttr(onnx::lengthPartsAttrName))
+      made->setAttr(onnx::lengthPartsAttrName, parts);
     return made;
   };
   wse::AttentionOp attention = create();
@@ -169,9 +172,18 @@ static double spreadCycles(const AttentionShape &shape, const Machine &machine,
                    model.functions(share) + model.adds(1, share));
 }
 
+static bool canBe(const AttentionShape &shape) {
+  return shape.knowsOrder() || !AttentionTerms::hidesLater(shape);
+}
+
 KernelCost Attention::costOf(wse::AttentionOp op,
                              const Machine &machine) const {
   AttentionShape shape(op, machine);
+  if (!canBe(shape)) {
+    KernelCost cost;
+    cost.compute = std::numeric_limits<double>::infinity();
+    return cost;
+  }
   CostModel model(machine), sums(machine, shape.narrow);
   double sequences = shape.query.group == 0
                          ? tileSizeMax(shape.query.batch, machine.height)
@@ -262,6 +274,10 @@ KernelCost Attention::costOf(wse::AttentionOp op,
 }
 
 LogicalResult Attention::lowerOp(wse::AttentionOp op, RoutineBuilder &b) const {
+  const AttentionShape shape(op, b.machine());
+  if (!canBe(shape))
+    return op.emitOpError("hides later tokens, which are dealt to ")
+           << shape.of.parts << " rows, and lie in " << shape.query.span;
   lowerAttention(op, b);
   return success();
 }

@@ -21,8 +21,12 @@
 // takes its own features only.
 //
 // Stored keys and values stream past all rows, those of a round together.
+//
+// Where calls choose a length, queries behind it are not computed: what would
+// be their result is 0.
 
 #include "compiler/kernels/AttentionWriter.h"
+#include "compiler/kernels/CachedTokens.h"
 
 #include <limits>
 
@@ -58,7 +62,10 @@ AttentionWriter::AttentionWriter(const AttentionOperands &operands,
     values =
         b.scratch("values", shape.mostKeys() * shape.slice(shape.valueSize),
                   shape.element);
-  terms.emplace(b, shape, query, scores);
+  asked = shape.of.parts > 0 && query.layout.group != 0
+              ? channelsOfCall(b, query)
+              : Affine(query.tokens);
+  terms.emplace(b, shape, query, asked, scores);
 }
 
 void AttentionWriter::write() {
@@ -263,9 +270,8 @@ void AttentionWriter::send(const Exchange &exchange, const Operand &own,
 
 void AttentionWriter::exponentials(int64_t keys) {
   auto compute = [&](Affine keys, const Operand &rows, const Operand &into) {
-    b.vector(Opcode::Sub, {keys, query.tokens}, rows,
-             {rows, perScore(largest)});
-    b.vector(Opcode::Exp, {keys, query.tokens}, into, {rows});
+    b.vector(Opcode::Sub, {keys, asked}, rows, {rows, perScore(largest)});
+    b.vector(Opcode::Exp, {keys, asked}, into, {rows});
   };
   if (!shape.spread())
     return compute(keys, rowsOf(scores), exponentialRows());
@@ -294,7 +300,7 @@ void AttentionWriter::multiply(int64_t keys, Affine features,
   for (int d : {0, 1, 2})
     strides[d] = double(std::max(lines.strides[d], perChannel.strides[d]));
   b.multiplyAdd(
-      {keys, features, query.tokens},
+      {keys, features, asked},
       CostModel(b.machine(), shape.narrow).vectorAlong(sizes, summed, strides),
       sums, lines, perChannel);
 }
@@ -308,7 +314,7 @@ void AttentionWriter::products(Place place, Round round,
     if (shape.spread())
       return b.vector(Opcode::Mov, {words}, Operand::memory(sums, 0, {1}),
                       {Operand::immediate(0)});
-    b.vector(Opcode::Mov, {round.keys, query.tokens}, rowsOf(sums),
+    b.vector(Opcode::Mov, {round.keys, asked}, rowsOf(sums),
              {Operand::immediate(0)});
   });
   inSlices(
@@ -335,7 +341,7 @@ void AttentionWriter::score(Place place, Round round) {
     SmallVector<Operand, 0> operands = {rowsOf(scores)};
     if (factor)
       operands.push_back(Operand::immediate(*factor));
-    b.vector(opcode, {round.keys, query.tokens}, rowsOf(scores), operands);
+    b.vector(opcode, {round.keys, asked}, rowsOf(scores), operands);
   };
   compute([&] {
     const double unit = shape.of.softcap.value_or(1);
@@ -349,7 +355,7 @@ void AttentionWriter::score(Place place, Round round) {
 }
 
 void AttentionWriter::findLargest(const std::string &into, int64_t keys) {
-  b.vector(Opcode::Max, {keys, query.tokens}, perScore(into),
+  b.vector(Opcode::Max, {keys, asked}, perScore(into),
            {perScore(into), rowsOf(scores)});
 }
 
@@ -390,7 +396,8 @@ void ResultWriter::attend(Place place) {
   compute([&] {
     b.vector(Opcode::Mov, {ownFeatures(value), query.tokens},
              weightedRows(place), {Operand::immediate(0)});
-    eachToken(Opcode::Mov, sum, {Operand::immediate(0)});
+    b.vector(Opcode::Mov, {query.tokens}, perToken(sum),
+             {Operand::immediate(0)});
     eachToken(Opcode::Mov, largest, {Operand::immediate(lowest)});
   });
   terms->begin(place);
@@ -408,14 +415,13 @@ void ResultWriter::attendRound(Place place, Round round) {
   compute([&] {
     if (shape.blocked()) {
       correct(keys);
-      b.vector(Opcode::Mul, {ownFeatures(value), query.tokens},
-               weightedRows(place),
+      b.vector(Opcode::Mul, {ownFeatures(value), asked}, weightedRows(place),
                {weightedRows(place), perScore(correction)});
     } else {
       findLargest(largest, keys);
     }
     exponentials(keys);
-    b.vector(Opcode::Add, {keys, query.tokens}, perScore(sum),
+    b.vector(Opcode::Add, {keys, asked}, perScore(sum),
              {perScore(sum), exponentialRows()});
     terms->guard(sum, keys, exponentialRows());
   });

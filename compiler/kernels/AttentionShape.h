@@ -37,7 +37,7 @@ struct AttentionOperands {
   std::optional<double> softcap = {};
   wse::WeightAttr stored = {};
   bool isGradient = false;
-  bool isDealt = false; ///< tokens, to the rows in turn
+  int64_t parts = 0; ///< to which tokens are dealt; 0: they are in order
 
   AttentionOperands(wse::AttentionOp op);
   AttentionOperands(wse::AttentionGradientOp op)
@@ -50,8 +50,10 @@ struct AttentionOperands {
 inline AttentionOperands::AttentionOperands(wse::AttentionOp op)
     : query(op.getQuery()), key(op.getKey()), value(op.getValue()),
       attended(op.getResult()), scale(op.getScale().convertToDouble()),
-      terms(op.getTerms()), masks(op.getMasks()), stored(storedOf(op)),
-      isDealt(op->hasAttr(onnx::dealtPartsAttrName)) {
+      terms(op.getTerms()), masks(op.getMasks()), stored(storedOf(op)) {
+  if (auto its =
+          op->getAttrOfType<mlir::IntegerAttr>(onnx::lengthPartsAttrName))
+    parts = its.getInt();
   if (std::optional<llvm::APFloat> cap = op.getSoftcap())
     softcap = cap->convertToDouble();
 }
@@ -140,6 +142,11 @@ struct AttentionShape {
     return rounds * bandsOf(rows()) + bandsOf(lastKeys());
   }
   bool spread() const { return columns > 1; }
+  /// Whether PEs can tell which tokens are later: those that are dealt lie in
+  /// as many rows.
+  bool knowsOrder() const {
+    return of.parts == 0 || (of.parts == query.span && of.parts == key.span);
+  }
   /// Features of a head of this size that a PE holds, at least and at most.
   int64_t least(int64_t size) const { return size / columns; }
   int64_t most(int64_t size) const { return tileSizeMax(size, columns); }

@@ -56,12 +56,12 @@ int64_t AttentionTerms::passes(const AttentionShape &shape) {
 
 AttentionTerms::AttentionTerms(RoutineBuilder &builder,
                                const AttentionShape &shape, const Tile &query,
-                               const std::string &scores)
-    : b(builder), shape(shape), query(query) {
+                               Affine asked, const std::string &scores)
+    : b(builder), shape(shape), query(query), asked(std::move(asked)) {
   if (hidesLater(shape)) {
     hidden = shape.spread() ? scores : b.scratch("hidden", shape.scoreCount());
-    later.emplace(b, query, shape.mostKeysOfRows(), shape.channels, hidden,
-                  shape.of.isDealt);
+    later.emplace(b, query, this->asked, shape.mostKeysOfRows(), shape.channels,
+                  hidden, shape.of.parts != 0);
   }
   if (has(shape, TermKind::ZeroNaN))
     noNumber = b.scratch("no_number", shape.channels);
@@ -77,7 +77,7 @@ void AttentionTerms::prepare() {
   if (later)
     compute([&] {
       later->prepare();
-      if (!shape.blocked() && shape.of.isDealt)
+      if (!shape.blocked() && shape.of.parts != 0)
         later->numberKeys(shape.rows(), largerRows(), leastTokens(),
                           leastTokens() + 1, leastTokens());
       else if (!shape.blocked())
@@ -137,7 +137,7 @@ void AttentionTerms::begin(AttentionPlace place) {
       if (!added.getLater())
         return withMask(added, place, round, Opcode::Max, unseen, 0);
       lowerLater(added, place, round);
-      b.vector(Opcode::Max, {round.keys, query.tokens}, perScore(unseen),
+      b.vector(Opcode::Max, {round.keys, asked}, perScore(unseen),
                {perScore(unseen), rows(hidden)});
     });
   });
@@ -163,7 +163,7 @@ void AttentionTerms::act(TermAttr term, AttentionPlace place,
   const FloatAttr number = term.getLater();
   const float low = number ? number.getValue().convertToFloat() : 0;
   auto onScores = [&](Opcode opcode, const Operand &a, const Operand &other) {
-    b.vector(opcode, {round.keys, query.tokens}, rows(scores), {a, other});
+    b.vector(opcode, {round.keys, asked}, rows(scores), {a, other});
   };
   switch (term.getKind()) {
   case TermKind::Add:
@@ -216,7 +216,7 @@ void AttentionTerms::withMask(TermAttr term, AttentionPlace place,
                      int64_t firstKey, int64_t firstScore) {
     if (rows == 0 || tokens == 0)
       return;
-    SmallVector<Affine> extents = {rows, tokens, query.tokens};
+    SmallVector<Affine> extents = {rows, tokens, asked};
     Operand old =
         Operand::memory(into, firstScore * pitch, {tokens * pitch, pitch, 1});
     Operand given =
@@ -261,7 +261,7 @@ void AttentionTerms::guard(const std::string &sum, int64_t keys,
     return;
   eachToken(Opcode::Less, noNumber, {Operand::immediate(0), perToken(sum)});
   eachToken(Opcode::Not, noNumber, {perToken(noNumber)});
-  b.vector(Opcode::Select, {keys, query.tokens}, weights,
+  b.vector(Opcode::Select, {keys, asked}, weights,
            {perScore(noNumber), Operand::immediate(0)});
 }
 

@@ -38,10 +38,12 @@ public:
   /// How often they pass over the scores, beyond what every attention does.
   static int64_t passes(const AttentionShape &shape);
 
-  /// `scores`: the buffer of the scores; where these are spread it is free
-  /// while terms act on them, which have moved.
+  /// `asked`: own queries that are computed. `scores`: the buffer of the
+  /// scores; where these are spread it is free while terms act on them, which
+  /// have moved.
   AttentionTerms(RoutineBuilder &builder, const AttentionShape &shape,
-                 const Tile &query, const std::string &scores);
+                 const Tile &query, pe::Affine asked,
+                 const std::string &scores);
 
   /// body(round) for each round of keys, and what the terms need for it.
   void eachRound(llvm::function_ref<void(AttentionRound)> body);
@@ -83,12 +85,13 @@ private:
   }
   void eachToken(pe::Opcode opcode, const std::string &into,
                  const llvm::SmallVector<pe::Operand, 0> &operands) {
-    b.vector(opcode, {query.tokens}, perToken(into), operands);
+    b.vector(opcode, {asked}, perToken(into), operands);
   }
 
   RoutineBuilder &b;
   const AttentionShape &shape;
   const Tile &query;
+  pe::Affine asked;
   std::optional<CausalMask> later;
   std::string hidden;   ///< of CausalMask
   std::string noNumber; ///< for zero_nan: of which tokens weights are NaN

@@ -91,7 +91,7 @@ protected:
   }
   void eachToken(Opcode opcode, const std::string &into,
                  const llvm::SmallVector<Operand, 0> &operands) {
-    b.vector(opcode, {query.tokens}, perToken(into), operands);
+    b.vector(opcode, {asked}, perToken(into), operands);
   }
   /// Features of a head that this PE holds.
   Affine ownFeatures(const Tile &tile) const {
@@ -112,6 +112,7 @@ protected:
   ScalarBuilder &s;
   AttentionShape shape;
   Tile query, key, value;
+  Affine asked;              ///< own queries that are computed
   Tile keyWords, valueWords; ///< as they move
   Tile attended;
   std::string scores, largest, sum, next, correction;

@@ -16,12 +16,12 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float lowest = std::numeric_limits<float>::lowest();
 
 CausalMask::CausalMask(RoutineBuilder &builder, const Tile &queries,
-                       int64_t block, int64_t channels,
+                       Affine asked, int64_t block, int64_t channels,
                        const std::string &hidden, bool isDealt)
-    : b(builder), queries(queries), channels(channels), isDealt(isDealt),
-      apart(isDealt ? queries.layout.span : 1), hidden(hidden),
-      number(b.scratch("number", block)), limits(b.scratch("limit", channels)) {
-}
+    : b(builder), queries(queries), asked(std::move(asked)), channels(channels),
+      isDealt(isDealt), apart(isDealt ? queries.layout.span : 1),
+      hidden(hidden), number(b.scratch("number", block)),
+      limits(b.scratch("limit", channels)) {}
 
 /// Groups of `size` words from `first` on: each is the one before, `step` more.
 /// What is known, doubled.
@@ -77,7 +77,7 @@ void CausalMask::prepare() {
 
 /// `hidden` becomes 1 for later keys, 0 for others.
 void CausalMask::findLater(int64_t keys) {
-  b.vector(Opcode::LessOrEqual, {keys, queries.tokens}, rows(hidden),
+  b.vector(Opcode::LessOrEqual, {keys, asked}, rows(hidden),
            {Operand::memory(limits, 0, {0, 1}),
             Operand::memory(number, firstKey, {1, 0})});
 }
@@ -85,7 +85,7 @@ void CausalMask::findLater(int64_t keys) {
 void CausalMask::replace(const std::string &scores, int64_t keys,
                          float number) {
   findLater(keys);
-  b.vector(Opcode::Select, {keys, queries.tokens}, rows(scores),
+  b.vector(Opcode::Select, {keys, asked}, rows(scores),
            {rows(hidden), Operand::immediate(number)});
 }
 
@@ -93,14 +93,14 @@ void CausalMask::add(const std::string &scores, int64_t keys, float number) {
   findLater(keys);
   const bool isInfinite = number == -infinity;
   for (int times = 0; times < (isInfinite ? 2 : 1); ++times)
-    b.vector(Opcode::Fmac, {keys, queries.tokens}, rows(scores),
+    b.vector(Opcode::Fmac, {keys, asked}, rows(scores),
              {rows(hidden), Operand::immediate(isInfinite ? lowest : number)});
 }
 
 void CausalMask::limit(int64_t keys, float number) {
   findLater(keys);
   auto apply = [&](Opcode opcode, float other) {
-    b.vector(opcode, {keys, queries.tokens}, rows(hidden),
+    b.vector(opcode, {keys, asked}, rows(hidden),
              {rows(hidden), Operand::immediate(other)});
   };
   apply(Opcode::Sub, 0.5f);
@@ -111,7 +111,7 @@ void CausalMask::limit(int64_t keys, float number) {
 
 void CausalMask::advance(int64_t keys) {
   Operand first = Operand::memory(limits, 0, {1});
-  b.vector(Opcode::Sub, {queries.tokens}, first,
+  b.vector(Opcode::Sub, {asked}, first,
            {first, Operand::immediate(keys * apart)});
 }
 

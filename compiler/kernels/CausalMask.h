@@ -29,8 +29,9 @@ public:
   }
 
   /// `hidden`: a buffer of `block * channels` words for apply() to use.
-  CausalMask(RoutineBuilder &builder, const Tile &queries, int64_t block,
-             int64_t channels, const std::string &hidden, bool isDealt);
+  CausalMask(RoutineBuilder &builder, const Tile &queries, pe::Affine asked,
+             int64_t block, int64_t channels, const std::string &hidden,
+             bool isDealt);
 
   /// Sets the limits, once per launch.
   void prepare();
@@ -60,6 +61,7 @@ private:
 
   RoutineBuilder &b;
   const Tile &queries;
+  pe::Affine asked; ///< own ones that are computed
   int64_t channels, firstKey = 0;
   bool isDealt;
   int64_t apart; ///< tokens of a row

@@ -33,7 +33,7 @@ class Products final : public KernelFor<wse::ProductsOp> {
   KernelCost costOf(wse::ProductsOp op, const Machine &machine) const final {
     KernelCost cost = shapeOf(op, machine).cost(machine);
     for (const MatmulForm &form : formsOf(op))
-      cost.lowerBound = std::max(cost.lowerBound, productBound(form, machine));
+      cost.lowerBound += productBound(form, machine);
     return cost;
   }
   std::optional<HeldWeight> held(Operation *op, int, wse::WeightAttr weight,
@@ -69,7 +69,15 @@ class Products final : public KernelFor<wse::ProductsOp> {
 
 } // namespace
 
-/// Those of one token, with constants and no bias.
+/// Whether a launch of all takes fewer cycles than one of each.
+static bool areFaster(ArrayRef<MatmulForm> forms, const Machine &machine) {
+  double apart = 0;
+  for (const MatmulForm &form : forms)
+    apart += TogetherShape(form, machine).cost(machine).total();
+  return TogetherShape(forms, machine).cost(machine).total() < apart;
+}
+
+/// Those of one token, with constants and no bias, that have room together.
 bool joinProducts(ArrayRef<Operation *> ops, const Machine &machine) {
   SmallVector<wse::MatmulOp> products;
   SmallVector<MatmulForm> forms;
@@ -85,8 +93,12 @@ bool joinProducts(ArrayRef<Operation *> ops, const Machine &machine) {
         tiling.getBatch() * tiling.getTokens() != 1 || !tiling.splitsRows() ||
         elementTypeOf(product.getInput()) != elementTypeOf(product.getResult()))
       continue;
-    products.push_back(product);
     forms.emplace_back(product);
+    if (!TogetherShape(forms, machine).canBe(machine)) {
+      forms.pop_back();
+      continue;
+    }
+    products.push_back(product);
     weights.push_back(product.getWeight());
     llvm::append_range(nodes, cast<wse::KernelOp>(op).getNodeNames());
     if (auto its = op->getAttrOfType<ArrayAttr>(onnx::absorbedAttrName))
@@ -94,7 +106,7 @@ bool joinProducts(ArrayRef<Operation *> ops, const Machine &machine) {
     auto its = op->getAttrOfType<ArrayAttr>(onnx::valuesAttrName);
     values.push_back(its ? its[0] : builder.getArrayAttr({}));
   }
-  if (products.size() < 2 || !TogetherShape(forms, machine).canBe(machine))
+  if (products.size() < 2 || !areFaster(forms, machine))
     return false;
   builder.setInsertionPoint(products.front());
   auto all = createKernel<wse::ProductsOp>(

@@ -111,7 +111,8 @@ public:
       shapes.emplace_back(product, machine, /*resident=*/true);
   }
 
-  /// Whether they can be: all rows have result features of each.
+  /// Whether they can be: all rows have result features of each, and room for
+  /// all.
   bool canBe(const Machine &machine) const;
   int64_t sums() const;
   int64_t exchangeWords() const;

@@ -355,10 +355,11 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
 }
 
 bool TogetherShape::canBe(const Machine &machine) const {
-  return llvm::all_of(shapes, [&](const StationaryShape &shape) {
-    return shape.rounds == 1 && shape.tokens == 1 && shape.resident &&
-           !shape.shared && shape.n >= machine.height;
-  });
+  return words() <= mostResidentWords &&
+         llvm::all_of(shapes, [&](const StationaryShape &shape) {
+           return shape.rounds == 1 && shape.tokens == 1 && shape.resident &&
+                  !shape.shared && shape.n >= machine.height;
+         });
 }
 
 int64_t TogetherShape::sums() const {

@@ -28,9 +28,6 @@ inline constexpr llvm::StringLiteral lengthAxesAttrName = "onnx.length_axes";
 /// On a function, and on kernels that need not compute what is behind the
 /// length: to how many parts its elements are dealt, which rows hold in turn.
 inline constexpr llvm::StringLiteral lengthPartsAttrName = "onnx.length_parts";
-/// On attentions that hide later tokens: to how many parts these are dealt.
-inline constexpr llvm::StringLiteral dealtPartsAttrName = "onnx.dealt_parts";
-
 /// Where the element of a caller lies of `extent` that are dealt to `parts`:
 /// the parts follow one another, the larger ones first.
 ///

@@ -96,3 +96,35 @@ func.func @at_5(%s: tensor<5x5xf32>, %x: tensor<5x4xf32>, %by: tensor<5x4xf32>) 
   %y = onnx.batch_matmul %p, %v : (tensor<5x5xf32>, tensor<5x4xf32>) -> tensor<5x4xf32>
   return %y : tensor<5x4xf32>
 }
+
+// -----
+
+// Tokens that see none behind them are told how they are dealt, and what is summed up in order is put in order before. Of the sums from the end those behind
+// the length are 0. Two heads have a bias each for 8 keys, or 7, one behind the other.
+// CHECK-LABEL: func.func @order
+// CHECK: %[[THERE:.*]] = onnx.binary less
+// CHECK: %[[FIRST:.*]] = onnx.where {{.*}} : (tensor<1x8xi1>, tensor<1x8xf32>, tensor<f32>)
+// CHECK: onnx.running_sum %[[FIRST]] reverse
+// CHECK: onnx.attention {{.*}}terms = [#onnx.term<add later
+// DEALT-LABEL: func.func @order
+// DEALT: %[[BIAS:.*]] = onnx.constant dense<"0x00000000000040400000C0400000803F000080400000E040000000400000A0400000000000004040
+// DEALT: onnx.gather %{{.*}}, %{{.*}} : (tensor<8x1xf32>, tensor<8xi64>) -> tensor<8x1xf32>
+// DEALT: onnx.running_sum
+// DEALT: onnx.gather
+// DEALT: onnx.attention {{.*}} masks %[[BIAS]]{{.*}}onnx.length_parts = 3
+func.func @order(%x: tensor<1x8x4xf32>, %m: tensor<1x8xf32>) -> (tensor<1x8x4xf32>, tensor<1x8xf32>)
+    attributes {onnx.length = array<i64: 1, 8>, onnx.length_name = "tokens"} {
+  %bias = onnx.constant dense<[[[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]]]> : tensor<1x8x16xf32>
+  %sums = onnx.running_sum %m reverse {axis = 1 : i64} : tensor<1x8xf32>
+  %y = onnx.attention %x, %x, %x masks %bias {num_heads = 2 : i64, scale = 0.5 : f32, terms = [#onnx.term<add later -1.0e4 : f32>, #onnx.term<add operand 0>]}
+      : (tensor<1x8x4xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>, tensor<1x8x16xf32>) -> tensor<1x8x4xf32>
+  return %y, %sums : tensor<1x8x4xf32>, tensor<1x8xf32>
+}
+func.func @at_7(%x: tensor<1x7x4xf32>, %m: tensor<1x7xf32>) -> (tensor<1x7x4xf32>, tensor<1x7xf32>)
+    attributes {onnx.length = array<i64: 7, 7>, onnx.length_of = @order} {
+  %bias = onnx.constant dense<[[[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]]> : tensor<1x7x14xf32>
+  %sums = onnx.running_sum %m reverse {axis = 1 : i64} : tensor<1x7xf32>
+  %y = onnx.attention %x, %x, %x masks %bias {num_heads = 2 : i64, scale = 0.5 : f32, terms = [#onnx.term<add later -1.0e4 : f32>, #onnx.term<add operand 0>]}
+      : (tensor<1x7x4xf32>, tensor<1x7x4xf32>, tensor<1x7x4xf32>, tensor<1x7x14xf32>) -> tensor<1x7x4xf32>
+  return %y, %sums : tensor<1x7x4xf32>, tensor<1x7xf32>
+}
