@@ -143,10 +143,19 @@ private:
     return shape.spread() ? tile.features
                           : s.constant(tile.layout.features.unitSize);
   }
-  /// Columns of the head east of this one.
-  Value columnsBehind() {
-    return s.sub(shape.columns - 1, s.mod(s.px(), shape.columns));
+  /// Number of this column among those that share the tokens, or of the last.
+  Value sharingColumn() {
+    Value column = s.mod(s.px(), shape.columns);
+    return shares() ? s.min(column, shape.sharing() - 1) : column;
   }
+  /// Whether it is one of them; null: all are.
+  Value shares() {
+    return shape.sharing() == shape.columns
+               ? Value()
+               : s.less(s.mod(s.px(), shape.columns), shape.sharing());
+  }
+  /// Those east of this one.
+  Value columnsBehind() { return s.sub(shape.sharing() - 1, sharingColumn()); }
   Value firstOfUnit(const Tile &tile) {
     return s.sub(tile.firstFeature, s.mul(s.div(s.px(), shape.columns),
                                           tile.layout.features.unitSize));
@@ -197,7 +206,9 @@ void CachedAttentionWriter::write() {
     }
     // Columns take tokens in turn.
     share = b.compute(ScalarKind::Div,
-                      {tokens->now + Affine(columnsBehind()), shape.columns});
+                      {tokens->now + Affine(columnsBehind()), shape.sharing()});
+    if (Value some = shares())
+      share = b.compute(ScalarKind::Mul, {share, some});
     b.where(RoutineBuilder::inSomeUnit(s, keys.layout.features),
             [&] { attend(0); });
   });
@@ -347,8 +358,8 @@ void CachedAttentionWriter::exponentials() {
     most = largest;
   }
   Operand mine =
-      Operand::memory(summed, Affine(s.mod(s.px(), shape.columns)) * asked,
-                      {shape.columns * asked, 1});
+      Operand::memory(summed, Affine(sharingColumn()) * asked,
+                      {shape.sharing() * asked, 1});
   const Operand all = Operand::memory(weights, 0, {asked, 1});
   auto each = [&](Opcode opcode, const Operand &into,
                   std::optional<Operand> other = {}) {
@@ -363,14 +374,15 @@ void CachedAttentionWriter::exponentials() {
   if (!shape.spread())
     return;
   GroupBlock block;
-  const int64_t count = shape.rows() / shape.columns;
+  const int64_t count = shape.share();
   block.extents = {count, asked};
   block.own = mine;
   block.wordsBehind = s.mul(columnsBehind(), count * asked);
   block.anyBehind = s.less(0, columnsBehind());
+  block.anyOwn = shares();
   multicastBlocks(
-      b, heads, block, {shape.columns, count, asked},
-      Operand::memory(weights, 0, {asked, shape.columns * asked, 1}),
+      b, heads, block, {shape.sharing(), count, asked},
+      Operand::memory(weights, 0, {asked, shape.sharing() * asked, 1}),
       Operand::fabric(b.color(heads.cast), 3));
 }
 

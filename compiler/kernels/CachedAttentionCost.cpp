@@ -19,7 +19,7 @@ KernelCost wsec::costOf(wse::CachedAttentionOp op,
           .rangeOf(cast<BlockArgument>(op.getPositions().front()));
   const double own = double(tileSizeMax(last + shape.tokens, shape.keys.span));
   const double asked = double(shape.asked());
-  const double share = std::ceil(own / double(shape.columns));
+  const double share = std::ceil(own / double(shape.sharing()));
   const double columns = double(shape.columns);
   const double inRow = double(shape.channels * shape.repeat);
   const double weighted = double(shape.weightedCount());

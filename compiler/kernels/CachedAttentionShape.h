@@ -79,8 +79,12 @@ struct CachedAttentionShape {
   int64_t asked() const { return round * repeat; }
   /// Tokens of a row that some queries do not see, at most.
   int64_t late() const { return tileSizeMax(tokens - 1, keys.span); }
-  /// Lines of scores: as many tokens for each column of a head.
-  int64_t rows() const { return tileSizeMax(held, columns) * columns; }
+  /// Tokens of which a column of a head makes the exponentials, at most, and
+  /// columns that make any: no more than have as many.
+  int64_t share() const { return tileSizeMax(held, columns); }
+  int64_t sharing() const { return tileSizeMax(held, share()); }
+  /// Lines of scores: as many tokens for each of those columns.
+  int64_t rows() const { return share() * sharing(); }
   int64_t scoreCount() const { return rows() * asked(); }
   int64_t weightedCount() const { return (1 + mostValue) * queries(); }
   /// Words of weighted values of a row's own queries, where these are in
