@@ -357,9 +357,8 @@ void CachedAttentionWriter::exponentials() {
     castGroups(b, rows, own, largest, asked);
     most = largest;
   }
-  Operand mine =
-      Operand::memory(summed, Affine(sharingColumn()) * asked,
-                      {shape.sharing() * asked, 1});
+  Operand mine = Operand::memory(summed, Affine(sharingColumn()) * asked,
+                                 {shape.sharing() * asked, 1});
   const Operand all = Operand::memory(weights, 0, {asked, 1});
   auto each = [&](Opcode opcode, const Operand &into,
                   std::optional<Operand> other = {}) {
