@@ -159,12 +159,16 @@ def rotary_embedding(node, operand):
 
 
 def attention(node, operand):
-    """Of [batch, tokens, features], without a mask but the causal one."""
-    heads, groups = node["q_num_heads"], node["kv_num_heads"]
-    q, k, v = (operand(i).unflatten(-1, (n, -1)).transpose(1, 2) for i, n in enumerate((heads, groups, groups)))
-    y = F.scaled_dot_product_attention(q, k, v, is_causal=bool(node.get("is_causal")), scale=node.get("scale"),
-                                       enable_gqa=heads != groups)
-    return y.transpose(1, 2).flatten(-2)
+    """Of [batch, tokens, features] or [batch, heads, tokens, size]: masked by what is added, by truths, or as causal."""
+    if any(operand(i) is not None for i in (4, 5)) or len(node["outputs"]) > 1 or node.get("softcap"):
+        raise Lacking("Attention with a cache, softcap, or several results")
+    q, k, v = (operand(i) for i in range(3))
+    if q.dim() == 3:
+        heads, groups = node["q_num_heads"], node["kv_num_heads"]
+        q, k, v = (x.unflatten(-1, (n, -1)).transpose(1, 2) for x, n in zip((q, k, v), (heads, groups, groups)))
+    y = F.scaled_dot_product_attention(q, k, v, operand(3), is_causal=bool(node.get("is_causal")), scale=node.get("scale"),
+                                       enable_gqa=q.shape[1] != k.shape[1])
+    return y if operand(0).dim() == 4 else y.transpose(1, 2).flatten(-2)
 
 
 def clip(node, operand):
