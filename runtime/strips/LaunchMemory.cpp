@@ -14,8 +14,8 @@ namespace wsec::runtime {
 static constexpr size_t leastLayers = 4;
 /// Layers written down before it is given up to find equal states.
 static constexpr int mostAttempts = 3;
-/// Memory for one layer.
-static constexpr size_t layerBytes = size_t(1) << 28;
+/// Memory for one layer, and for what is written down of it at a time.
+static constexpr size_t layerBytes = size_t(1) << 30, partBytes = 1 << 26;
 /// Clocks are sums of what is no binary fraction.
 static constexpr double tolerance = 1e-6;
 /// No queue holds words for so many cycles.
@@ -78,7 +78,7 @@ PartUses LaunchMemory::takeParts() {
 void LaunchMemory::begin(bool wanted) {
   if (!keepsBytes && !inLayer && !wanted)
     return;
-  open = std::make_shared<RecordedPart>(keepsBytes.value_or(layerBytes),
+  open = std::make_shared<RecordedPart>(keepsBytes.value_or(layerRoom),
                                         world.image);
   open->begin(world, *channels.order);
 }
@@ -140,12 +140,18 @@ RunState LaunchMemory::state() const {
 }
 
 /// Whether a stream may have waited for a tensor that was in the store before
-/// the layers, for which the next one does not wait as long.
+/// the layers, for which the next one does not wait as long; or one of a layer
+/// behind might, for what is there now.
 bool LaunchMemory::awaitsStore(const RepeatedLaunches &layers, size_t layer,
                                double start) const {
-  const size_t from = layers.first + layer * layers.period;
-  const std::vector<uint32_t> streams = streamsFromBefore(
+  const size_t from = layers.first + layer * layers.period,
+               behind = from + layers.period,
+               end = layers.first + layers.count * layers.period;
+  std::vector<uint32_t> streams = streamsFromBefore(
       world.call, *channels.order, from, layers.period, from - layers.period);
+  for (uint32_t stream : streamsFromBefore(world.call, *channels.order, behind,
+                                           end - behind, from))
+    streams.push_back(stream);
   return std::any_of(streams.begin(), streams.end(), [&](uint32_t stream) {
     const std::optional<double> complete = channels.order->complete(stream);
     return complete && *complete + longAgo > start;
@@ -300,12 +306,13 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   world.awaitsCommands = false;
   world.arrivals.clear();
   inLayer = true;
+  layerRoom = layerBytes;
   const size_t first = uses.size();
   begin();
   const size_t from = layers.first + layer * layers.period;
   const std::shared_ptr<KeptLaunches> head =
       runHead(from, from + layers.rest, before);
-  advanceTo(from + layers.period);
+  runParts(from + layers.period);
   inLayer = false;
   if (!resting && keepsBytes)
     return true;
@@ -348,8 +355,24 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   return cycles || !usable;
 }
 
+/// Runs launches of a layer below `limit`, in parts: what is written down of
+/// one goes as soon as it is ready for replays.
+void LaunchMemory::runParts(size_t limit) {
+  while (at < limit) {
+    advanceTo(at + 1);
+    if (!resting || at == limit || open->recordedBytes() < partBytes)
+      continue;
+    const std::shared_ptr<RecordedPart> its = open;
+    close();
+    if (its->usable())
+      its->prepare(pool, room);
+    layerRoom -= std::min(layerRoom, its->bytes());
+    begin();
+  }
+}
+
 /// The first launches of a layer, if those behind the last one are like them.
-/// None, if something is under way then.
+/// None, if something is under way then, or if they are several parts.
 std::shared_ptr<KeptLaunches> LaunchMemory::runHead(size_t from, size_t to,
                                                     const RunState &before) {
   if (from == to || (kept && anyVaries))
@@ -359,9 +382,10 @@ std::shared_ptr<KeptLaunches> LaunchMemory::runHead(size_t from, size_t to,
   world.forEachQueue(
       [&](StripQueue &queue) { taken[&queue] = queue.wordsTaken(); });
   world.commands.noteTaken(true);
-  advanceTo(to);
+  const std::shared_ptr<RecordedPart> part = open;
+  runParts(to);
   its->taken = world.commands.noteTaken(false);
-  if (!resting)
+  if (!resting || open != part)
     return nullptr;
   its->begin = from;
   its->end = to;

@@ -117,6 +117,7 @@ private:
   void skip(const RepeatedLaunches &layers, size_t layer,
             const std::vector<Replay::Shift> &others, const RunState &before,
             const RunState &after, double cycles);
+  void runParts(size_t limit);
   std::shared_ptr<KeptLaunches> runHead(size_t from, size_t to,
                                         const RunState &before);
   void replayHead(const KeptLaunches &head, size_t to, double cycles);
@@ -154,6 +155,7 @@ private:
   size_t remembered = 0;
   std::optional<size_t> keepsBytes;
   bool inLayer = false; ///< which is written down in any case
+  size_t layerRoom = 0; ///< for the rest of it, in bytes
   PartUses uses;
   std::shared_ptr<RecordedPart> open;
 };

@@ -136,8 +136,9 @@ std::optional<std::vector<uint32_t>> matchStreams(const Call &call,
   auto sameWriters = [&](uint32_t tensor, uint32_t other) {
     const std::vector<ptrdiff_t> &its = writers.of(tensor),
                                  &others = writers.of(other);
-    // What was written before all of them is the same.
-    if (!its.empty() && its.back() < ptrdiff_t(from) && tensor == other)
+    // What was written before all of them is there.
+    if (!its.empty() && !others.empty() &&
+        std::max(its.back(), others.back()) < ptrdiff_t(from))
       return true;
     return std::equal(
         its.begin(), its.end(), others.begin(), others.end(),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "models")]
 import numpy as np  # noqa: E402
+import onnx  # noqa: E402
 import small_models  # noqa: E402
 from commands import run  # noqa: E402
 
@@ -25,9 +26,13 @@ def run_once(folder, program, inputs, name, *flags):
     return json.loads(report.read_text()), outputs.read_bytes()
 
 
-def check(folder, text, mesh, flags, layers, **sizes):
+def check(folder, text, mesh, flags, layers, trains=False, **sizes):
     model, program, inputs = folder / "model.onnx", folder / "model.wafer", folder / "in.npz"
-    np.savez(inputs, **small_models.gpt(model, 0, layers=layers, **sizes))
+    given = small_models.gpt(model, 0, layers=layers, **sizes)
+    if trains:
+        given["targets"] = given["ids"][:, ::-1]
+        flags = [*flags, "--loss=cross-entropy", f"--loss-of={onnx.load(model).graph.output[0].name}", "--train=*"]
+    np.savez(inputs, **given)
     run(["wsec", model, "-o", program, f"--mesh={mesh}", "--quiet", *flags])
     seen, expected = run_once(folder, program, inputs, "seen", f"--counters={folder / 'counters.json'}")
     assert seen["time"]["remembered_launches"] == 0
@@ -50,6 +55,7 @@ def main():
     check(folder, "a column", "1x3", [], 5)
     check(folder, "heads", "12x7", ["--precision=bf16"], 5, tokens=13, width=72, heads=6)
     check(folder, "3 layers", "8x8", [], 3)
+    check(folder, "a training step", "6x6", [], 12, trains=True)
 
 
 if __name__ == "__main__":

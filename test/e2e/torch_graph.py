@@ -6,6 +6,8 @@ import onnx
 import torch
 from onnx import numpy_helper
 
+import torch_fused
+
 F = torch.nn.functional
 FLOAT = torch.float64  # of all floating-point values
 
@@ -78,7 +80,7 @@ def split(node, operand):
 def gather(node, operand):
     x, ids, axis = operand(0), operand(1), node.get("axis", 0)
     axis %= x.dim()
-    ids = torch.where(ids < 0, ids + x.shape[axis], ids)
+    ids = positive(ids, x.shape[axis])
     taken = x.index_select(axis, ids.flatten())
     return taken.reshape(x.shape[:axis] + ids.shape + x.shape[axis + 1:])
 
@@ -87,6 +89,36 @@ def gather_nd(node, operand):
     x, ids = operand(0), operand(1)
     assert not node.get("batch_dims")
     return x[tuple(ids.unbind(-1))]
+
+
+def dft(node, operand):
+    """Of pairs of a real and an imaginary part, or of real numbers."""
+    if node.get("onesided") or operand(1) is not None:
+        raise Lacking("DFT of a length of its own, or of one side")
+    x, axis = operand(0), operand(2)
+    axis = (node.get("axis", 1) if axis is None else int(axis)) % x.dim()
+    pairs = torch.view_as_complex(x.contiguous()) if x.shape[-1] == 2 else x[..., 0].to(torch.complex128)
+    return torch.view_as_real((torch.fft.ifft if node.get("inverse") else torch.fft.fft)(pairs, dim=axis))
+
+
+def positive(ids, extent):
+    return torch.where(ids < 0, ids + extent, ids)
+
+
+def scatter_nd(node, operand):
+    x, ids = operand(0), operand(1)
+    if node.get("reduction", "none") not in ("none", "add"):
+        raise Lacking(f"ScatterND with {node['reduction']}")
+    places = tuple(positive(its, extent) for its, extent in zip(ids.unbind(-1), x.shape))
+    return x.index_put(places, operand(2), accumulate=node.get("reduction") == "add")
+
+
+def scatter_elements(node, operand):
+    x, axis = operand(0), node.get("axis", 0)
+    ids = positive(operand(1), x.shape[axis])
+    kinds = {"none": None, "add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
+    kind = kinds[node.get("reduction", "none")]
+    return x.scatter(axis, ids, operand(2)) if kind is None else x.scatter_reduce(axis, ids, operand(2), kind)
 
 
 def squeeze(node, operand):
@@ -159,12 +191,16 @@ def rotary_embedding(node, operand):
 
 
 def attention(node, operand):
-    """Of [batch, tokens, features], without a mask but the causal one."""
-    heads, groups = node["q_num_heads"], node["kv_num_heads"]
-    q, k, v = (operand(i).unflatten(-1, (n, -1)).transpose(1, 2) for i, n in enumerate((heads, groups, groups)))
-    y = F.scaled_dot_product_attention(q, k, v, is_causal=bool(node.get("is_causal")), scale=node.get("scale"),
-                                       enable_gqa=heads != groups)
-    return y.transpose(1, 2).flatten(-2)
+    """Of [batch, tokens, features] or [batch, heads, tokens, size]: masked by what is added, by truths, or as causal."""
+    if any(operand(i) is not None for i in (4, 5)) or len(node["outputs"]) > 1 or node.get("softcap"):
+        raise Lacking("Attention with a cache, softcap, or several results")
+    q, k, v = (operand(i) for i in range(3))
+    if q.dim() == 3:
+        heads, groups = node["q_num_heads"], node["kv_num_heads"]
+        q, k, v = (x.unflatten(-1, (n, -1)).transpose(1, 2) for x, n in zip((q, k, v), (heads, groups, groups)))
+    y = F.scaled_dot_product_attention(q, k, v, operand(3), is_causal=bool(node.get("is_causal")), scale=node.get("scale"),
+                                       enable_gqa=q.shape[1] != k.shape[1])
+    return y if operand(0).dim() == 4 else y.transpose(1, 2).flatten(-2)
 
 
 def clip(node, operand):
@@ -203,7 +239,9 @@ RULES = {
     "Slice": slice_of, "Reshape": reshape, "Split": split, "Gather": gather, "GatherND": gather_nd,
     "CumSum": cum_sum,
     "TopK": lambda n, o: torch.topk(o(0), int(o(1)), n.get("axis", -1), bool(n.get("largest", 1))),
-    "GatherElements": lambda n, o: torch.gather(o(0), n.get("axis", 0), torch.where(o(1) < 0, o(1) + o(0).shape[n.get("axis", 0)], o(1))),
+    "GatherElements": lambda n, o: torch.gather(o(0), n.get("axis", 0), positive(o(1), o(0).shape[n.get("axis", 0)])),
+    "DFT": dft, "Tile": lambda n, o: o(0).repeat(ints(o(1))), "ScatterND": scatter_nd, "ScatterElements": scatter_elements,
+    "Trilu": lambda n, o: (torch.triu if n.get("upper", 1) else torch.tril)(o(0), 0 if o(1) is None else int(o(1))),
     "Squeeze": squeeze, "Unsqueeze": unsqueeze, "Conv": conv, "Cast": cast, "Clip": clip, "Constant": constant,
     "Transpose": lambda n, o: o(0).permute(n.get("perm", list(reversed(range(o(0).dim()))))),
     "Concat": lambda n, o: torch.cat([o(i) for i in range(len(n["inputs"]))], n["axis"]),
@@ -252,9 +290,10 @@ def evaluate(graph, values):
                 **{a.name: onnx.helper.get_attribute_value(a) for a in n.attribute}}
         if isinstance(node.get("reduction"), bytes):
             node["reduction"] = node["reduction"].decode()
-        if n.op_type not in RULES:
+        rules = {**RULES, **torch_fused.RULES} if n.domain == "com.microsoft" else RULES
+        if n.op_type not in rules:
             raise Lacking(n.op_type)
-        result = RULES[n.op_type](node, lambda i: values[n.input[i]] if i < len(n.input) and n.input[i] else None)
+        result = rules[n.op_type](node, lambda i: values[n.input[i]] if i < len(n.input) and n.input[i] else None)
         results = result if isinstance(result, (tuple, list)) else [result]
         values.update(zip(n.output, results))
     return values
