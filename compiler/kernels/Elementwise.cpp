@@ -120,6 +120,10 @@ struct RowShares {
 
   RowShares(wse::ElementwiseOp op, const ElementwisePlan &plan,
             const Layout &layout, const Machine &machine) {
+    if (llvm::none_of(plan.steps, [&](const ElementwiseStep &step) {
+          return functionCycles(step.opcode, machine) > 0;
+        }))
+      return;
     // Vectors would wait in the column while words of functions pass.
     if (layout.group <= layout.span || layout.replicatedRows ||
         !streamedVectors(op, vectorsOf(op)).empty() ||
@@ -127,15 +131,15 @@ struct RowShares {
       return;
     rows = layout.group;
     all = layout.tokens * layout.features.largest(machine.width);
-    const int64_t least = tileSizeMax(all, rows);
-    each = least;
+    each = tileSizeMax(all, rows);
     auto cyclesOf = [&](int64_t count) {
       RowShares other = *this;
       other.each = count;
       return other.cycles(machine.functionCycles, layout, machine);
     };
-    for (int64_t count = least + 1; count <= all / 2; ++count)
-      if (cyclesOf(count) < cyclesOf(each))
+    for (int64_t fewer = used() - 1; fewer > 1; --fewer)
+      if (const int64_t count = tileSizeMax(all, fewer);
+          cyclesOf(count) < cyclesOf(each))
         each = count;
   }
   /// Rows that compute some.

@@ -17,23 +17,26 @@ namespace {
 
 using Statements = flatbuffers::Vector<flatbuffers::Offset<program::Statement>>;
 
-/// Where code runs: the guards are not zero, the counts are positive.
-struct Condition {
-  std::vector<int> guards;
-  std::vector<const program::Affine *> counts;
+/// What decides whether code runs: a guard that is not zero, or a count that is
+/// positive.
+struct Factor {
+  int guard = -1;
+  const program::Affine *count = nullptr; ///< instead
 
-  /// Equal for conditions that say the same; longer for those that say more.
+  /// Equal for factors that say the same.
   std::vector<int64_t> key() const {
-    std::vector<int64_t> key(guards.begin(), guards.end());
-    for (const program::Affine *count : counts) {
-      key.insert(key.end(), {-1, count->constant()});
-      for (unsigned t = 0; count->terms() && t < count->terms()->size(); ++t)
-        key.insert(key.end(), {count->terms()->Get(t)->index(),
-                               count->terms()->Get(t)->scale()});
-    }
+    if (!count)
+      return {guard};
+    std::vector<int64_t> key = {-1, count->constant()};
+    for (unsigned t = 0; count->terms() && t < count->terms()->size(); ++t)
+      key.insert(key.end(), {count->terms()->Get(t)->index(),
+                             count->terms()->Get(t)->scale()});
     return key;
   }
 };
+
+/// Where code runs: where all of these say so.
+using Condition = std::vector<Factor>;
 
 /// Under which conditions a class computes: has a vector instruction that does
 /// more than pass words on, or scalar code.
@@ -62,12 +65,12 @@ private:
   static void add(Condition &condition, int guard,
                   const program::Affine &count) {
     if (guard >= 0)
-      condition.guards.push_back(guard);
+      condition.push_back({guard});
     if (count.terms())
       for (const program::Term *term : *count.terms())
         if (term->kind() != program::TermKind::Scalar)
           return;
-    condition.counts.push_back(&count);
+    condition.push_back({-1, &count});
   }
 
   void follow(const Statements *body, const Condition &outer) {
@@ -90,32 +93,19 @@ private:
   }
 };
 
-/// The PEs of a rectangle, a row of bits each.
-class PeBits {
-public:
-  PeBits(size_t columns, size_t rows)
-      : words((columns + 63) / 64), bits(words * rows) {}
+/// The PEs of a rectangle for which something holds: a row of bits for each
+/// kind of row.
+struct PeBits {
+  std::vector<size_t> kindOfRow;
+  std::vector<std::vector<uint64_t>> columnsOfKind;
 
-  /// Adds `columns` to row `row`; both are rows of bits.
-  void add(size_t row, const std::vector<uint64_t> &columns) {
-    for (size_t word = 0; word < words; ++word)
-      bits[row * words + word] |= columns[word];
+  const std::vector<uint64_t> &row(size_t row) const {
+    return columnsOfKind[kindOfRow[row]];
   }
-  uint64_t count() const {
-    uint64_t count = 0;
-    for (uint64_t word : bits)
-      count += uint64_t(std::popcount(word));
-    return count;
-  }
-  size_t wordsPerRow() const { return words; }
-
-private:
-  size_t words;
-  std::vector<uint64_t> bits;
 };
 
-/// How many PEs of a class meet a condition. A condition tells few kinds of
-/// rows and of columns apart, all of them together many.
+/// How many PEs of a class meet a condition. A factor tells few kinds of rows
+/// and of columns apart, all of them together many.
 class ComputingCounter {
 public:
   ComputingCounter(const program::Program &program,
@@ -124,18 +114,25 @@ public:
     for (size_t i = 0; i < rects.size(); ++i)
       rects[i] = *peClass.rects()->Get(unsigned(i));
     // Most PEs meet a short one, and many instructions have the same.
-    std::map<std::pair<size_t, std::vector<int64_t>>, Condition> byKey;
-    for (Condition &condition : Computation(peClass).conditions) {
-      std::vector<int64_t> key = condition.key();
-      byKey[{key.size(), std::move(key)}] = std::move(condition);
+    std::set<std::pair<size_t, std::vector<size_t>>> known;
+    std::map<std::vector<int64_t>, size_t> numbers;
+    for (const Condition &condition : Computation(peClass).conditions) {
+      std::set<size_t> its;
+      for (const Factor &factor : condition) {
+        auto [at, isNew] = numbers.try_emplace(factor.key(), factors.size());
+        if (isNew)
+          factors.push_back(factor);
+        its.insert(at->second);
+      }
+      known.insert({its.size(), {its.begin(), its.end()}});
     }
-    for (auto &[key, condition] : byKey)
-      conditions.push_back(std::move(condition));
+    for (const auto &[length, condition] : known)
+      conditions.push_back(condition);
     scalars.emplace(peClass.scalars(), rects, program.machine()->width(),
                     program.machine()->height(), steps);
   }
 
-  uint64_t count() {
+  uint64_t count() const {
     uint64_t count = 0;
     for (const program::Rect &rect : rects)
       count += countIn(rect);
@@ -143,20 +140,15 @@ public:
   }
 
 private:
-  bool runs(const Condition &condition, int64_t x, int64_t y) const {
-    for (int guard : condition.guards)
-      if (scalars->value(guard, x, y) == 0)
-        return false;
-    for (const program::Affine *count : condition.counts)
-      if (scalars->value(*count, x, y) <= 0)
-        return false;
-    return true;
+  bool holds(const Factor &factor, int64_t x, int64_t y) const {
+    return factor.count ? scalars->value(*factor.count, x, y) > 0
+                        : scalars->value(factor.guard, x, y) != 0;
   }
 
   /// Positions of an axis of a rectangle that agree in all of `atoms`.
   AxisKinds alike(const std::set<int> &atoms, AxisScalars::Axis axis, int first,
-                  int last, int step) const {
-    return kindsBy(size_t((last - first + step - 1) / step), [&](size_t i) {
+                  size_t length, int step) const {
+    return kindsBy(length, [&](size_t i) {
       std::vector<int64_t> values;
       for (int atom : atoms)
         if (scalars->axes(atom) == axis)
@@ -166,43 +158,57 @@ private:
     });
   }
 
-  /// Adds the PEs of `rect` that meet a condition.
-  void add(const Condition &condition, const program::Rect &rect,
-           PeBits &pes) const {
+  /// The PEs of `rect` for which `factor` holds.
+  PeBits bitsOf(const Factor &factor, const program::Rect &rect, size_t columns,
+                size_t rows) const {
     std::set<int> atoms;
-    for (int guard : condition.guards)
-      scalars->atoms(guard, atoms);
-    for (const program::Affine *count : condition.counts)
-      scalars->atoms(*count, atoms);
-    const AxisKinds columns =
-        alike(atoms, AxisScalars::X, rect.x0(), rect.x1(), rect.xstep());
-    const AxisKinds rows =
-        alike(atoms, AxisScalars::Y, rect.y0(), rect.y1(), rect.ystep());
-    std::vector<std::vector<uint64_t>> meet;
-    for (int64_t row : rows.representative) {
+    if (factor.count)
+      scalars->atoms(*factor.count, atoms);
+    else
+      scalars->atoms(factor.guard, atoms);
+    const AxisKinds xs =
+        alike(atoms, AxisScalars::X, rect.x0(), columns, rect.xstep());
+    const AxisKinds ys =
+        alike(atoms, AxisScalars::Y, rect.y0(), rows, rect.ystep());
+    PeBits pes{{ys.of.begin(), ys.of.end()}, {}};
+    for (int64_t row : ys.representative) {
       std::vector<bool> kinds;
-      for (int64_t column : columns.representative)
-        kinds.push_back(runs(condition, rect.x0() + column * rect.xstep(),
-                             rect.y0() + row * rect.ystep()));
-      std::vector<uint64_t> &bits = meet.emplace_back(pes.wordsPerRow());
-      for (size_t i = 0; i < columns.of.size(); ++i)
-        bits[i / 64] |= uint64_t(kinds[columns.of[i]]) << i % 64;
+      for (int64_t column : xs.representative)
+        kinds.push_back(holds(factor, rect.x0() + column * rect.xstep(),
+                              rect.y0() + row * rect.ystep()));
+      std::vector<uint64_t> &bits =
+          pes.columnsOfKind.emplace_back((columns + 63) / 64);
+      for (size_t i = 0; i < xs.of.size(); ++i)
+        bits[i / 64] |= uint64_t(kinds[xs.of[i]]) << i % 64;
     }
-    for (size_t row = 0; row < rows.of.size(); ++row)
-      pes.add(row, meet[rows.of[row]]);
+    return pes;
   }
 
   uint64_t countIn(const program::Rect &rect) const {
     auto length = [](int first, int last, int step) {
       return size_t((last - first + step - 1) / step);
     };
-    PeBits pes(length(rect.x0(), rect.x1(), rect.xstep()),
-               length(rect.y0(), rect.y1(), rect.ystep()));
+    const size_t columns = length(rect.x0(), rect.x1(), rect.xstep());
+    const size_t rows = length(rect.y0(), rect.y1(), rect.ystep());
+    std::vector<std::optional<PeBits>> bits(factors.size());
+    const std::vector<uint64_t> none((columns + 63) / 64);
+    std::vector<std::vector<uint64_t>> computing(rows, none);
     const uint64_t all = uint64_t(rectSize(rect));
     uint64_t count = 0;
-    for (const Condition &condition : conditions) {
-      add(condition, rect, pes);
-      count = pes.count();
+    for (const std::vector<size_t> &condition : conditions) {
+      if (condition.empty())
+        return all;
+      for (size_t factor : condition)
+        if (!bits[factor])
+          bits[factor] = bitsOf(factors[factor], rect, columns, rows);
+      count = 0;
+      for (size_t row = 0; row < rows; ++row)
+        for (size_t word = 0; word < none.size(); ++word) {
+          uint64_t meet = ~uint64_t(0);
+          for (size_t factor : condition)
+            meet &= bits[factor]->row(row)[word];
+          count += uint64_t(std::popcount(computing[row][word] |= meet));
+        }
       if (count == all)
         break;
     }
@@ -210,7 +216,9 @@ private:
   }
 
   std::vector<program::Rect> rects;
-  std::vector<Condition> conditions;
+  std::vector<Factor> factors;
+  /// By the numbers of their factors.
+  std::vector<std::vector<size_t>> conditions;
   ProofSteps steps;
   std::optional<AxisScalars> scalars;
 };
