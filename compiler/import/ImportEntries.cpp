@@ -65,6 +65,8 @@ ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
         state != states.pasts.end())
       function.setArgAttr(index, onnx::stateAttrName,
                           builder.getStringAttr(state->second));
+    if (llvm::is_contained(cached.whole, input))
+      function.setArgAttr(index, onnx::wholeAttrName, builder.getUnitAttr());
     body->getArgument(index).setLoc(namedLocation(input->name(), context));
     if (elements == bound.end())
       values[input->name()] = body->getArgument(index);
@@ -288,13 +290,11 @@ LogicalResult
 ModuleBuilder::readEntries(ArrayRef<const ValueInfoProto *> inputs) {
   entries = options.entries;
   if (options.kvCapacity) {
-    const SmallVector<StringRef> carried = leaveFixedPasts(inputs, states);
     FailureOr<CachedInputs> found =
         findCachedInputs(model, inputs, states, options, context);
     if (failed(found))
       return failure();
     cached = std::move(*found);
-    cached.carried = carried;
     const std::string symbol = cached.tokensSymbol();
     if (entries.empty() && !tokensOf(cached, options, {"main", {}})) {
       constexpr int64_t most = 64;
@@ -360,8 +360,6 @@ OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
   Operation *op = *module;
   op->setAttr(onnx::modelAttrName, builder.getStringAttr(name));
   op->setAttr(onnx::opsetAttrName, builder.getI64IntegerAttr(opset));
-  if (!cached.carried.empty())
-    op->setAttr(onnx::carriedAttrName, builder.getStrArrayAttr(cached.carried));
   stateWeights(op, parameters, weightBytes);
   return module;
 }
