@@ -5,8 +5,10 @@
 #include "compiler/Refusals.h"
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/values/OnnxValues.h"
+#include "compiler/values/OperatorBuilder.h"
 #include "dialects/onnx/CachedCalls.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
 #include <limits>
 
 namespace wsec::canonicalize {
@@ -141,6 +143,121 @@ void StateHolder::run() {
       hold(argument);
 }
 
+//===----------------------------------------------------------------------===//
+// States in parts
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What a convolution along tokens reads of the last ones, and layers of what
+/// they share, are one thing after the other along the last axis: each becomes
+/// a state of its own, which lies as activations of one token do.
+///
+///   [1, 64, 3], of which calls read [.., 0], [.., 1], [.., 2]:  3 of [1, 1,
+///   64]
+class StateParter {
+public:
+  explicit StateParter(ModuleOp module) : module(module) {}
+  void run();
+
+private:
+  static bool isParted(BlockArgument state);
+  static void part(func::FuncOp function, BlockArgument state);
+
+  ModuleOp module;
+};
+} // namespace
+
+/// More would be too many kernels.
+static constexpr int64_t mostParts = 64;
+
+/// Whether it is read along its last axis alone.
+bool StateParter::isParted(BlockArgument state) {
+  const ArrayRef<int64_t> shape = shapeOf(state);
+  if (shape.size() < 3 || shape.back() > mostParts)
+    return false;
+  const int64_t last = int64_t(shape.size()) - 1;
+  return llvm::all_of(state.getUsers(), [&](Operation *user) {
+    if (auto concat = dyn_cast<onnx::ConcatOp>(user))
+      return int64_t(concat.getAxis()) == last;
+    auto slice = dyn_cast<onnx::SliceOp>(user);
+    return slice && shapeOf(slice.getY()).drop_back() == shape.drop_back() &&
+           llvm::all_of(slice.getSteps(), [](int64_t by) { return by == 1; });
+  });
+}
+
+void StateParter::part(func::FuncOp function, BlockArgument state) {
+  const Shape shape(shapeOf(state));
+  Shape one = shape, held(shape);
+  one.back() = 1;
+  held.pop_back();
+  if (held.size() == 2)
+    held.insert(held.begin() + 1, 1);
+  OpBuilder builder(function);
+  auto name = function.getArgAttrOfType<StringAttr>(state.getArgNumber(),
+                                                    onnx::stateAttrName);
+  Operation *end = function.front().getTerminator();
+  unsigned result = 0;
+  while (function.getResultAttr(result, onnx::stateAttrName) != name)
+    ++result;
+  const Value present = end->getOperand(result);
+  SmallVector<Value> parts, left;
+  SmallVector<DictionaryAttr> about;
+  OperatorBuilder before(OpBuilder::atBlockBegin(&function.front()),
+                         state.getLoc(), name);
+  OperatorBuilder behind(OpBuilder(end), state.getLoc(), name);
+  for (int64_t i = 0; i < shape.back(); ++i) {
+    auto its = builder.getStringAttr(name.getValue() + "/" + Twine(i));
+    NamedAttrList words;
+    words.set(onnx::stateAttrName, its);
+    about.push_back(words.getDictionary(builder.getContext()));
+    words.set(onnx::wholeAttrName, builder.getUnitAttr());
+    const unsigned index = function.getNumArguments();
+    (void)function.insertArgument(index, withShape(state, held),
+                                  words.getDictionary(builder.getContext()),
+                                  state.getLoc());
+    if (!state.use_empty())
+      parts.push_back(before.reshape(function.getArgument(index), one));
+    Box box = wholeBox(present);
+    box.starts.back() = i;
+    box.extents.back() = 1;
+    left.push_back(behind.reshape(behind.slice(present, box), held));
+  }
+  if (!state.use_empty())
+    state.replaceAllUsesWith(before.concat(parts, int64_t(shape.size()) - 1));
+  SmallVector<DictionaryAttr> results;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (i != result)
+      results.push_back(function.getResultAttrDict(i));
+  end->eraseOperand(result);
+  end->insertOperands(end->getNumOperands(), left);
+  llvm::append_range(results, about);
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.front().getArgumentTypes(),
+      end->getOperandTypes()));
+  function.setAllResultAttrs(results);
+  (void)function.eraseArgument(state.getArgNumber());
+}
+
+void StateParter::run() {
+  llvm::MapVector<Attribute, SmallVector<BlockArgument>> states;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (BlockArgument argument : function.getArguments())
+      if (function.getArgAttr(argument.getArgNumber(), onnx::wholeAttrName))
+        states[function.getArgAttr(argument.getArgNumber(),
+                                   onnx::stateAttrName)]
+            .push_back(argument);
+  for (const auto &entry : states) {
+    ArrayRef<BlockArgument> all = entry.second;
+    auto isAlike = [&](BlockArgument its) {
+      return its.getType() == all.front().getType() && isParted(its);
+    };
+    if (llvm::all_of(all, isAlike) &&
+        llvm::any_of(all, [](Value its) { return !its.use_empty(); }))
+      for (BlockArgument state : all)
+        part(cast<func::FuncOp>(state.getOwner()->getParentOp()), state);
+  }
+}
+
 namespace {
 struct HoldStatesPass
     : wsec::canonicalize::impl::HoldStatesBase<HoldStatesPass> {
@@ -149,7 +266,8 @@ struct HoldStatesPass
     for (auto function : getOperation().getOps<func::FuncOp>())
       StateHolder(function, refusals).run();
     if (failed(refusals.report(&getContext())))
-      signalPassFailure();
+      return signalPassFailure();
+    StateParter(getOperation()).run();
   }
 };
 } // namespace

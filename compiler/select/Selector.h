@@ -125,6 +125,7 @@ private:
   mlir::BlockArgument wholeStateOf(mlir::OpOperand &output);
   wse::StateOp stateOf(mlir::BlockArgument whole);
   void recall(mlir::BlockArgument state, mlir::Operation *user);
+  bool isRead(mlir::BlockArgument state);
   void leaveState(mlir::OpOperand &output);
   mlir::FlatSymbolRefAttr declareParameter(onnx::ParameterOp parameter);
   wse::ParameterOp declareParameter(mlir::StringAttr name,

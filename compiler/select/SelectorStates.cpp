@@ -185,16 +185,31 @@ void Selector::recall(BlockArgument state, Operation *user) {
       positions);
 }
 
+/// Whether any entry reads it.
+bool Selector::isRead(BlockArgument state) {
+  Attribute name = main.getArgAttr(state.getArgNumber(), onnx::stateAttrName);
+  for (auto entry : main->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
+    for (BlockArgument its : entry.getArguments())
+      if (!its.use_empty() &&
+          entry.getArgAttr(its.getArgNumber(), onnx::stateAttrName) == name)
+        return true;
+  return false;
+}
+
 /// Writes the state that an output is, behind what reads it.
 void Selector::leaveState(OpOperand &output) {
   BlockArgument state = wholeStateOf(output);
   if (!state || !storedOutputs.insert(&output).second)
+    return;
+  if (!isRead(state))
     return;
   Value value = output.get();
   Operation *producer = value.getDefiningOp();
   Operation *user = producer ? producer : output.getOwner();
   if (!state.use_empty())
     recall(state, user);
+  if (HostValues::isWholeState(value))
+    recall(cast<BlockArgument>(value), user);
   Value tensor = onWafer(value, user);
   if (!tensor || (selected.count(state) && !selected.lookup(state)))
     return;
