@@ -191,6 +191,9 @@ void ModuleBuilder::bindCall(
     RankedTensorType type = its;
     if (input != cached.mask && !llvm::is_contained(cached.positions, input))
       continue;
+    // No call of more tokens has a row for each position: they are computed.
+    if (cached.tokensSymbol().empty() && input->name() == "position_ids")
+      continue;
     auto number = [&](int64_t at) -> Attribute {
       const int64_t value = input == cached.mask ? 1 : call->past + at;
       Type element = type.getElementType();
@@ -253,7 +256,10 @@ ModuleBuilder::buildCachedEntry(ArrayRef<const ValueInfoProto *> inputs,
         return fail("dimension '" + symbol + "' is " + Twine(extent) +
                     " here and " + Twine(shape[1]) + " by --shape " + name);
   }
-  for (auto [index, each] : llvm::enumerate(callsThatTell(*tokens, capacity))) {
+  SmallVector<CachedCall> calls = callsThatTell(*tokens, capacity);
+  if (cached.tokensSymbol().empty())
+    calls.back().tokens = *tokens;
+  for (auto [index, each] : llvm::enumerate(calls)) {
     call = each;
     isSample = index > 0;
     entry = isSample ? its.name + "/" + std::to_string(index) : its.name;
