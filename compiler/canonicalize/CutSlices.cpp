@@ -16,9 +16,12 @@ Value sliceOf(PatternRewriter &rewriter, onnx::SliceOp op, Value x,
                                op.getNodeAttr());
 }
 
-/// Whether it is a slice, or terms of a sum of some, that nothing else needs.
+/// Whether it is joined parts, or a slice, or terms of a sum of such, that
+/// nothing else needs.
 bool isOfSlices(Value value) {
   Operation *op = value.getDefiningOp();
+  if (isa_and_present<onnx::ConcatOp>(op))
+    return true;
   if (!op || !op->hasOneUse())
     return false;
   if (isa<onnx::SliceOp>(op))
@@ -89,7 +92,7 @@ struct SliceBeforeTranspose : OpRewritePattern<onnx::SliceOp> {
                                 PatternRewriter &rewriter) const override {
     auto transpose = op.getX().getDefiningOp<onnx::TransposeOp>();
     if (!transpose || !(transpose.getX().getDefiningOp<onnx::ConcatOp>() ||
-                        isOfSlices(op.getX())))
+                        isOfSlices(transpose)))
       return failure();
     const ArrayRef<int64_t> perm = transpose.getPerm();
     Shape shape(perm.size()), starts(perm.size()), steps(perm.size());
