@@ -39,4 +39,11 @@ class Recall final : public StateKernel<wse::RecallOp> {
 
 WSEC_DEFINE_KERNEL(Recall)
 
+Value createRecall(Selection &selection, Operation *user, wse::StateOp state,
+                   ValueRange positions) {
+  return selection.createFor<wse::RecallOp>(
+      user, state.getType(), FlatSymbolRefAttr::get(state.getSymNameAttr()),
+      positions);
+}
+
 } // namespace wsec

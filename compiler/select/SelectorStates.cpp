@@ -179,10 +179,7 @@ void Selector::recall(BlockArgument state, Operation *user) {
                      "; take a mesh of more rows");
     return;
   }
-  wse::StateOp held = stateOf(state);
-  selected[state] = createFor<wse::RecallOp>(
-      user, held.getType(), FlatSymbolRefAttr::get(held.getSymNameAttr()),
-      positions);
+  selected[state] = createRecall(*this, user, stateOf(state), positions);
 }
 
 /// Whether any entry reads it.
@@ -219,7 +216,5 @@ void Selector::leaveState(OpOperand &output) {
     tensor =
         ElementwiseGroup(*this, value, shapeOf(value), tiling, user).build();
   if (tensor)
-    createFor<wse::UpdateOp>(user,
-                             FlatSymbolRefAttr::get(held.getSymNameAttr()),
-                             ValueRange(), tensor);
+    createUpdate(*this, user, held, tensor);
 }

@@ -193,17 +193,6 @@ def Wse_RecallOp : Wse_KernelOp<"recall", (ins
     %k = recall @k on @r {nodes = ["cache"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
-    ```mlir
-    wse.program @main state(selected) mesh(4x5) machine("wse2") {
-      region @r shape(4x5)
-      state @h on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-      entry @step(%position from 0 to 5) {
-        %h = recall @h at %position on @r {nodes = ["scan"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-        update @h with %h on @r {nodes = ["scan"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
-      }
-    }
-    ```
-
     - (C1) The state is on this region, of the type of the result.
     - (C2) A position is an argument of the entry, and is not negative; there is
       one, or one for each batch element, of which rows hold parts of one.
