@@ -2,7 +2,6 @@
 #include "compiler/ModuleReport.h"
 #include "compiler/differentiate/Passes.h"
 #include "compiler/values/OnnxValues.h"
-#include "dialects/onnx/CachedCalls.h"
 #include "dialects/wse/Wse.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
