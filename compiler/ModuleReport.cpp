@@ -2,7 +2,6 @@
 #include "compiler/ModuleReport.h"
 #include "compiler/differentiate/Passes.h"
 #include "compiler/values/OnnxValues.h"
-#include "dialects/onnx/CachedCalls.h"
 #include "dialects/wse/Wse.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -68,24 +67,6 @@ static void noteWhatTrains(ModuleOp module, Report &report) {
       report.notes.push_back(note.str());
 }
 
-/// What a call can get wrong without an error.
-static void noteWhatIsCarried(ModuleOp module, Report &report) {
-  auto carried = module->getAttrOfType<ArrayAttr>(onnx::carriedAttrName);
-  if (!carried)
-    return;
-  constexpr size_t shown = 4;
-  std::vector<std::string> names;
-  for (auto name : carried.getAsRange<StringAttr>())
-    names.push_back("'" + name.str() + "'");
-  const size_t others = names.size() - std::min(names.size(), shown);
-  names.resize(names.size() - others);
-  report.notes.push_back(
-      "the host carries " + llvm::join(names, ", ") +
-      (others ? " and " + std::to_string(others) + " more" : "") +
-      " from call to call: give each call what the one before left, and as "
-      "many tokens as its entry takes, none of them padding");
-}
-
 std::optional<double> wsec::cyclesOfBestShape(ModuleOp module) {
   std::optional<double> best;
   for (const ShapeReport &shape : readShapes(module))
@@ -99,7 +80,6 @@ void wsec::addWhatPassesSay(ModuleOp module, bool allowF64AsF32,
   report.shapes = readShapes(module);
   report.unrecognized = readUnrecognized(module);
   noteWhatTrains(module, report);
-  noteWhatIsCarried(module, report);
   if (auto nodes = module->getAttrOfType<IntegerAttr>(values::f64AsF32AttrName))
     report.notes.push_back(
         std::to_string(nodes.getInt()) + " nodes of float64 compute in f32, " +

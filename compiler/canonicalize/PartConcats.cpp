@@ -46,6 +46,26 @@ struct SliceOfPart : OpRewritePattern<onnx::SliceOp> {
   }
 };
 
+/// concat(concat(a, b), c) -> concat(a, b, c)
+struct ConcatOfParts : OpRewritePattern<onnx::ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(onnx::ConcatOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> parts;
+    for (Value part : op.getParts()) {
+      auto joined = part.getDefiningOp<onnx::ConcatOp>();
+      if (joined && joined.getAxis() == op.getAxis())
+        llvm::append_range(parts, joined.getParts());
+      else
+        parts.push_back(part);
+    }
+    if (parts.size() == op.getParts().size())
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] { op->setOperands(parts); });
+    return success();
+  }
+};
+
 /// transpose(concat(transpose(a), transpose(b))) ->
 /// transpose(transpose(concat(a, b)))
 struct JoinBeforeTranspose : OpRewritePattern<onnx::TransposeOp> {
@@ -82,5 +102,6 @@ struct JoinBeforeTranspose : OpRewritePattern<onnx::TransposeOp> {
 } // namespace
 
 void wsec::canonicalize::addPartConcats(RewritePatternSet &patterns) {
-  patterns.add<SliceOfPart, JoinBeforeTranspose>(patterns.getContext());
+  patterns.add<SliceOfPart, ConcatOfParts, JoinBeforeTranspose>(
+      patterns.getContext());
 }

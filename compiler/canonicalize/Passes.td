@@ -34,6 +34,32 @@ def FuseNorms : Pass<"onnx-fuse-norms", "::mlir::ModuleOp"> {
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
 }
 
+def HoldStates : Pass<"onnx-hold-states", "::mlir::ModuleOp"> {
+  let summary = "Finds states that each call reads and writes as a whole.";
+  let description = [{
+    A state that no `onnx.update` writes at a position, as that of a recurrence, is
+    what a call has returned (`onnx.whole`). A call at position 0 begins: it reads
+    zeros, whatever the state holds. A function without an argument that says where
+    its tokens stand gets one, `position`; one that writes a state and never reads
+    it forgets what calls before have left, so that its only position is 0.
+
+    ```mlir
+    // wse-opt --onnx-hold-states
+    func.func @main(%x: tensor<1x2x8xf32> {onnx.name = "x"}, %h: tensor<1x2x8xf32> {onnx.name = "past", onnx.state = "past"}) -> (tensor<1x2x8xf32> {onnx.name = "present", onnx.state = "past"}) {
+      %sum = onnx.binary add %x, %h : (tensor<1x2x8xf32>, tensor<1x2x8xf32>) -> tensor<1x2x8xf32>
+      return %sum : tensor<1x2x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<1x2x8xf32> {onnx.name = "x"}, %h: tensor<1x2x8xf32> {onnx.name = "past", onnx.state = "past", onnx.whole}, %position: tensor<1xi64> {onnx.argument = array<i64: 0, 2147483647>, onnx.name = "position"}) -> (tensor<1x2x8xf32> {onnx.name = "present", onnx.state = "past"}) {
+      %sum = onnx.binary add %x, %h : (tensor<1x2x8xf32>, tensor<1x2x8xf32>) -> tensor<1x2x8xf32>
+      return %sum : tensor<1x2x8xf32>
+    }
+    ```
+  }];
+}
+
 def FuseRotary : Pass<"onnx-fuse-rotary", "::mlir::ModuleOp"> {
   let summary = "Finds rotary embeddings that were dissolved into primitives.";
   let description = [{

@@ -11,6 +11,7 @@ void wsec::canonicalize::buildCanonicalizePipeline(mlir::OpPassManager &pm,
                                                    int64_t rows) {
   // Exporters repeat subexpressions that patterns expect to be one value.
   pm.addPass(createCommonSubexpressions());
+  pm.addPass(createHoldStates());
   // Its steps end here, before patterns look at each of them.
   pm.addPass(createFuseSubstitutions());
   pm.addPass(createFuseNorms());

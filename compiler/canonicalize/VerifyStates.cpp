@@ -169,6 +169,11 @@ void StateChecks::checkResult(OpOperand &result, StringRef name) {
   if (!isa<RankedTensorType>(found) ||
       traceLayout(result.get()).root.getDefiningOp<onnx::NodeOp>())
     return;
+  for (BlockArgument argument : function.getArguments())
+    if (stateOf(argument) == name &&
+        function.getArgAttr(argument.getArgNumber(), onnx::wholeAttrName) &&
+        argument.getType() == found)
+      return;
   auto [update, isRight] = updateBehind(result.get());
   if (update && stateOf(update.getPast()) == name) {
     if (update.getPast().getType() != found) {
@@ -188,7 +193,9 @@ void StateChecks::checkResult(OpOperand &result, StringRef name) {
 
 void StateChecks::run() {
   for (BlockArgument argument : function.getArguments()) {
-    if (StringRef name = stateOf(argument); !name.empty())
+    if (StringRef name = stateOf(argument);
+        !name.empty() &&
+        !function.getArgAttr(argument.getArgNumber(), onnx::wholeAttrName))
       checkUses(argument, name);
     if (function.getArgAttr(argument.getArgNumber(), onnx::argumentAttrName))
       checkPosition(argument);

@@ -27,33 +27,22 @@ std::string CachedInputs::tokensSymbol() const {
   return symbolOf(dimensionOf(*tokens, 1));
 }
 
-SmallVector<StringRef>
-wsec::leaveFixedPasts(ArrayRef<const ValueInfoProto *> inputs,
-                      StatePairs &states) {
-  auto isOpen = [](const ValueInfoProto &input, int axis) {
-    return !symbolOf(dimensionOf(input, axis)).empty();
-  };
-  SmallVector<StringRef> fixed;
-  bool grows = false;
-  for (const ValueInfoProto *input : inputs) {
-    if (!states.pasts.count(input->name()))
-      continue;
-    grows |= rankOf(*input) > 2 && isOpen(*input, tokensAxis(*input));
-    if (llvm::none_of(llvm::seq(1, std::max(1, rankOf(*input))),
-                      [&](int axis) { return isOpen(*input, axis); }))
-      fixed.push_back(input->name());
+static bool isOpen(const ValueInfoProto &input, int axis) {
+  return !symbolOf(dimensionOf(input, axis)).empty();
+}
+
+/// What a convolution or a recurrence leaves does not grow where others do.
+static void sortPasts(ArrayRef<const ValueInfoProto *> pasts,
+                      CachedInputs &found) {
+  const bool anyGrows = llvm::any_of(pasts, [](const ValueInfoProto *past) {
+    return rankOf(*past) > 2 && isOpen(*past, tokensAxis(*past));
+  });
+  for (const ValueInfoProto *past : pasts) {
+    const bool isFixed =
+        llvm::none_of(llvm::seq(1, std::max(1, rankOf(*past))),
+                      [&](int axis) { return isOpen(*past, axis); });
+    (anyGrows && isFixed ? found.whole : found.pasts).push_back(past);
   }
-  if (!grows)
-    return {};
-  for (StringRef name : fixed) {
-    states.pasts.erase(name);
-    for (auto it = states.presents.begin(); it != states.presents.end(); ++it)
-      if (it->second == name) {
-        states.presents.erase(it);
-        break;
-      }
-  }
-  return fixed;
 }
 
 static const ValueInfoProto *namedAs(ArrayRef<const ValueInfoProto *> inputs,
@@ -90,10 +79,12 @@ wsec::findCachedInputs(const OnnxModel &model,
   for (StringRef name : {"position_ids", "cache_position"})
     if (const ValueInfoProto *input = namedAs(inputs, name, options))
       found.positions.push_back(input);
-  for (const ValueInfoProto *input : inputs) {
-    if (!states.pasts.count(input->name()))
-      continue;
-    found.pasts.push_back(input);
+  SmallVector<const ValueInfoProto *> pasts;
+  for (const ValueInfoProto *input : inputs)
+    if (states.pasts.count(input->name()))
+      pasts.push_back(input);
+  sortPasts(pasts, found);
+  for (const ValueInfoProto *input : found.pasts) {
     if (rankOf(*input) < 3)
       refuse("--kv-capacity: a past of rank " + Twine(rankOf(*input)) +
                  ", expected [batch, heads, tokens, size] or [batch, tokens, "
@@ -104,8 +95,9 @@ wsec::findCachedInputs(const OnnxModel &model,
       refuse("--kv-capacity=" + Twine(*options.kvCapacity) + ": dimension " +
                  Twine(tokensAxis(*input)) + ", the tokens of the past, is " +
                  Twine(its.dim_value()) +
-                 "; take that as the capacity of a static cache, or export the "
-                 "model with dynamic axes, of which this is one",
+                 "; take that as the capacity of a static cache, export the "
+                 "model with dynamic axes, of which this is one, or, where no "
+                 "past grows, take --states in place of --kv-capacity",
              *input);
   }
   if (found.mask && (rankOf(*found.mask) != 2 ||
@@ -182,6 +174,9 @@ ImportOptions wsec::boundTo(const CachedCall &call, const CachedInputs &inputs,
     set(dimensionOf(*past, tokensAxis(*past)), call.past, true);
     set(dimensionOf(*past, 0), batch, false);
   }
+  for (const ValueInfoProto *past : inputs.whole)
+    if (rankOf(*past) > 0)
+      set(dimensionOf(*past, 0), batch, false);
   if (inputs.mask) {
     set(dimensionOf(*inputs.mask, 1), call.total(), true);
     set(dimensionOf(*inputs.mask, 0), batch, false);

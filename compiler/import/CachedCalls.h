@@ -27,18 +27,12 @@ struct CachedInputs {
   /// first.
   llvm::SmallVector<const ValueInfoProto *> positions;
   llvm::SmallVector<const ValueInfoProto *> pasts;
-  llvm::SmallVector<llvm::StringRef> carried; // by the host: no states
+  /// Those that calls read and write as a whole.
+  llvm::SmallVector<const ValueInfoProto *> whole;
 
   /// The symbol of the call's tokens; empty where the model fixes them.
   std::string tokensSymbol() const;
 };
-
-/// Takes pasts of fixed extents from `states` where others grow: what a
-/// convolution or a recurrence leaves stays an input and an output. Returns the
-/// names of the inputs.
-llvm::SmallVector<llvm::StringRef>
-leaveFixedPasts(llvm::ArrayRef<const ValueInfoProto *> inputs,
-                StatePairs &states);
 
 /// Null of inputs that a model has no need of. Fails after errors, which say
 /// how to export.

@@ -65,6 +65,8 @@ ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
         state != states.pasts.end())
       function.setArgAttr(index, onnx::stateAttrName,
                           builder.getStringAttr(state->second));
+    if (llvm::is_contained(cached.whole, input))
+      function.setArgAttr(index, onnx::wholeAttrName, builder.getUnitAttr());
     body->getArgument(index).setLoc(namedLocation(input->name(), context));
     if (elements == bound.end())
       values[input->name()] = body->getArgument(index);
@@ -189,6 +191,9 @@ void ModuleBuilder::bindCall(
     RankedTensorType type = its;
     if (input != cached.mask && !llvm::is_contained(cached.positions, input))
       continue;
+    // No call of more tokens has a row for each position: they are computed.
+    if (cached.tokensSymbol().empty() && input->name() == "position_ids")
+      continue;
     auto number = [&](int64_t at) -> Attribute {
       const int64_t value = input == cached.mask ? 1 : call->past + at;
       Type element = type.getElementType();
@@ -251,7 +256,10 @@ ModuleBuilder::buildCachedEntry(ArrayRef<const ValueInfoProto *> inputs,
         return fail("dimension '" + symbol + "' is " + Twine(extent) +
                     " here and " + Twine(shape[1]) + " by --shape " + name);
   }
-  for (auto [index, each] : llvm::enumerate(callsThatTell(*tokens, capacity))) {
+  SmallVector<CachedCall> calls = callsThatTell(*tokens, capacity);
+  if (cached.tokensSymbol().empty())
+    calls.back().tokens = *tokens;
+  for (auto [index, each] : llvm::enumerate(calls)) {
     call = each;
     isSample = index > 0;
     entry = isSample ? its.name + "/" + std::to_string(index) : its.name;
@@ -288,13 +296,11 @@ LogicalResult
 ModuleBuilder::readEntries(ArrayRef<const ValueInfoProto *> inputs) {
   entries = options.entries;
   if (options.kvCapacity) {
-    const SmallVector<StringRef> carried = leaveFixedPasts(inputs, states);
     FailureOr<CachedInputs> found =
         findCachedInputs(model, inputs, states, options, context);
     if (failed(found))
       return failure();
     cached = std::move(*found);
-    cached.carried = carried;
     const std::string symbol = cached.tokensSymbol();
     if (entries.empty() && !tokensOf(cached, options, {"main", {}})) {
       constexpr int64_t most = 64;
@@ -360,8 +366,6 @@ OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
   Operation *op = *module;
   op->setAttr(onnx::modelAttrName, builder.getStringAttr(name));
   op->setAttr(onnx::opsetAttrName, builder.getI64IntegerAttr(opset));
-  if (!cached.carried.empty())
-    op->setAttr(onnx::carriedAttrName, builder.getStrArrayAttr(cached.carried));
   stateWeights(op, parameters, weightBytes);
   return module;
 }

@@ -116,7 +116,7 @@ bool PositionFollower::match() {
 /// that are other ones in a sample.
 void PositionFollower::findTainted() {
   for (BlockArgument argument : function.getArguments())
-    if (function.getArgAttr(argument.getArgNumber(), onnx::stateAttrName))
+    if (onnx::isGrowing(function.getArgAttrDict(argument.getArgNumber())))
       tainted.insert(argument);
   for (Operation *op : operationsOf(function)) {
     auto isTainted = [&](Value value) { return tainted.contains(value); };
@@ -493,7 +493,7 @@ bool PositionFollower::follows(Value value) const {
 void PositionFollower::refuseSums(ArrayRef<onnx::NodeOp> nodes) {
   DenseSet<Value> ofStates; // looked up only
   for (BlockArgument argument : function.getArguments())
-    if (function.getArgAttr(argument.getArgNumber(), onnx::stateAttrName))
+    if (onnx::isGrowing(function.getArgAttrDict(argument.getArgNumber())))
       ofStates.insert(argument);
   auto isKnown = [&](Value value) {
     const Fact *fact = entry.lookup(value);

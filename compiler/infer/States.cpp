@@ -75,8 +75,10 @@ Value wsec::infer::updateState(Legalization &n, Value past, Value written,
 }
 
 bool wsec::infer::isGrowingState(Value past) {
-  return isOfState(past) &&
-         functionOf(argumentBehind(past))->hasAttr(onnx::callAttrName);
+  BlockArgument argument = argumentBehind(past);
+  return argument && functionOf(argument)->hasAttr(onnx::callAttrName) &&
+         onnx::isGrowing(
+             functionOf(argument).getArgAttrDict(argument.getArgNumber()));
 }
 
 /// Whether an argument has tokens of the capacity, and not of those before the

@@ -10,9 +10,8 @@ namespace wsec {
 
 using pe::ScalarKind;
 
-/// The one for all batch elements, or that of the row's.
-static Affine ownPosition(RoutineBuilder &b, ValueRange positions,
-                          const Layout &layout) {
+Affine ownPosition(RoutineBuilder &b, ValueRange positions,
+                   const Layout &layout) {
   if (positions.size() == 1)
     return b.argument(positions.front());
   ScalarBuilder &s = b.scalars();

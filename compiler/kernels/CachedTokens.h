@@ -15,6 +15,10 @@
 
 namespace wsec {
 
+/// The position of all batch elements, or that of the row's.
+Affine ownPosition(RoutineBuilder &builder, mlir::ValueRange positions,
+                   const Layout &layout);
+
 /// Tokens of a row of a state while `count` tokens go there from `position` on,
 /// or ask for it. Computed while the PE runs; rows beside the state have none.
 ///

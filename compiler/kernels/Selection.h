@@ -25,10 +25,18 @@ KernelT createKernel(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::DenseI64ArrayAttr(), mlir::ArrayAttr());
 }
 
+class Selection;
+
 /// A load of all of `source`, for no node of the model.
 mlir::Operation *createLoad(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::FlatSymbolRefAttr region, mlir::Type type,
                             mlir::Attribute source);
+/// What a state holds, zeros where a position is 0, and all of it overwritten,
+/// for the nodes of `user`.
+mlir::Value createRecall(Selection &selection, mlir::Operation *user,
+                         wse::StateOp state, mlir::ValueRange positions);
+void createUpdate(Selection &selection, mlir::Operation *user,
+                  wse::StateOp state, mlir::Value value);
 /// A store of `tensor` as all of `output`, for no node of the model.
 mlir::Operation *createStore(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::FlatSymbolRefAttr region, mlir::Value tensor,

@@ -3,6 +3,7 @@
 #include "compiler/kernels/Sources.h"
 
 #include "compiler/kernels/Distributions.h"
+#include "dialects/onnx/CachedCalls.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -28,7 +29,17 @@ HostValues::HostValues(Block &main) {
 
 bool HostValues::contains(Value value) const {
   Operation *op = value.getDefiningOp();
-  return !op || computed.contains(op) || isStored(value);
+  return op ? computed.contains(op) || isStored(value)
+            : !isWholeState(value) || isStored(value);
+}
+
+bool HostValues::isWholeState(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function =
+      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+               : func::FuncOp();
+  return function &&
+         function.getArgAttr(argument.getArgNumber(), onnx::wholeAttrName);
 }
 
 bool HostValues::addView(Operation *op) {
@@ -112,7 +123,8 @@ std::optional<values::TracedView> HostValues::trace(Value value) const {
   if (onnx::ConstantOp constant = constantOf(value)) {
     traced.view = StridedView::strided(shapeOf(value), constant.getViewOffset(),
                                        constant.getViewStrides());
-  } else if (!isStored(value) && !isa<BlockArgument>(value)) {
+  } else if (!isStored(value) &&
+             (!isa<BlockArgument>(value) || isWholeState(value))) {
     return std::nullopt;
   }
   for (Operation *op : llvm::reverse(shapeOps)) {

@@ -35,6 +35,9 @@ public:
   /// Can `value` be computed from what the host holds, element by element, so
   /// that the wafer needs to hold no operand of another layout first?
   bool contains(mlir::Value value) const;
+  /// Whether it is a state that each call reads as a whole (`onnx.whole`),
+  /// which the wafer holds.
+  static bool isWholeState(mlir::Value value);
   /// Is it computed from something besides constants?
   bool dependsOnInput(mlir::Value value) const;
   /// `value` as a view, with strides, of what the host holds: of an input (a

@@ -116,4 +116,11 @@ void Update::writeTokens(wse::UpdateOp op, RoutineBuilder &b) {
 
 WSEC_DEFINE_KERNEL(Update)
 
+void createUpdate(Selection &selection, Operation *user, wse::StateOp state,
+                  Value value) {
+  selection.createFor<wse::UpdateOp>(
+      user, FlatSymbolRefAttr::get(state.getSymNameAttr()), ValueRange(),
+      value);
+}
+
 } // namespace wsec

@@ -108,12 +108,18 @@ LogicalResult Selector::run() {
   Operation *terminator = main.front().getTerminator();
   for (OpOperand &output : terminator->getOpOperands())
     for (Operation *op = output.get().getDefiningOp();
-         isState(output) && isShapeOnly(op);
+         isState(output) && !wholeStateOf(output) && isShapeOnly(op);
          op = op->getOperand(0).getDefiningOp())
       statesLeaving.insert(op);
   const bool trains = !main.front().getOps<onnx::GradientOp>().empty();
   for (Operation &op : main.front().without_terminator()) {
+    for (Value operand : op.getOperands())
+      if (HostValues::isWholeState(operand))
+        recall(cast<BlockArgument>(operand), &op);
     select(&op);
+    for (OpOperand &use : op.getUses())
+      if (use.getOwner() == terminator && isState(use))
+        leaveState(use);
     // The loss leaves before the backward pass: evaluations end there.
     for (OpOperand &use : op.getUses())
       if (trains && use.getOwner() == terminator) {
@@ -122,7 +128,9 @@ LogicalResult Selector::run() {
       }
   }
   for (OpOperand &operand : terminator->getOpOperands())
-    if (!isState(operand))
+    if (isState(operand))
+      leaveState(operand);
+    else
       storeOutput(operand);
   return refusals.report(main.getContext());
 }

@@ -122,6 +122,11 @@ private:
   void declareInputs();
   void describeLengths();
   bool isState(mlir::OpOperand &output);
+  mlir::BlockArgument wholeStateOf(mlir::OpOperand &output);
+  wse::StateOp stateOf(mlir::BlockArgument whole);
+  void recall(mlir::BlockArgument state, mlir::Operation *user);
+  bool isRead(mlir::BlockArgument state);
+  void leaveState(mlir::OpOperand &output);
   mlir::FlatSymbolRefAttr declareParameter(onnx::ParameterOp parameter);
   wse::ParameterOp declareParameter(mlir::StringAttr name,
                                     mlir::Attribute elements, mlir::Type type,
@@ -134,6 +139,8 @@ private:
   bool selectView(mlir::Operation *op);
   mlir::Value buildElementwise(mlir::Operation *op);
   wse::WeightAttr storedInParts(wse::WeightAttr weight, mlir::Operation *user);
+  wse::StateOp declareState(mlir::BlockArgument past,
+                            mlir::RankedTensorType type);
   mlir::StringAttr freshName(llvm::StringRef name);
   mlir::StringAttr intermediateName(mlir::Operation *user);
   Machine besideStates() const;
@@ -163,7 +170,8 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> onceBrought;
   llvm::DenseMap<std::pair<mlir::Attribute, mlir::Type>, mlir::Value> loaded;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> moved;
-  /// Outputs that are stored already, piece by piece. Looked up only.
+  /// Outputs that are stored already, piece by piece, and states that are
+  /// written. Looked up only.
   llvm::SmallPtrSet<mlir::OpOperand *, 4> storedOutputs;
   llvm::DenseMap<mlir::Operation *, mlir::StringAttr> gradientNames;
   ProgramSymbols &symbols;

@@ -3,6 +3,7 @@
 // Entries, with their arguments, and what goes from call to call: the states
 // that they share.
 
+#include "compiler/select/ElementwiseGroup.h"
 #include "compiler/select/Selector.h"
 #include "dialects/onnx/Lengths.h"
 
@@ -109,16 +110,9 @@ OpBuilder Selector::declarations() const {
   return entry ? OpBuilder(entry) : kernels;
 }
 
-wse::StateOp Selector::stateOf(onnx::UpdateOp update) {
-  auto past = cast<BlockArgument>(update.getPast());
+wse::StateOp Selector::declareState(BlockArgument past, RankedTensorType type) {
   StringRef name =
       textOf(main.getArgAttr(past.getArgNumber(), onnx::stateAttrName));
-  ArrayRef<int64_t> shape = shapeOf(update.getPresent());
-  const int64_t heads = headsOf(update);
-  RankedTensorType type = tensorType(
-      wse::TokenTiling::ofState(shape[0], shape[1], heads, shape[2] / heads,
-                                regionMachine.width),
-      shape[2], update.getPresent());
   wse::StateOp &state = symbols.states[name];
   if (!state) {
     OpBuilder builder(target.getContext());
@@ -129,4 +123,98 @@ wse::StateOp Selector::stateOf(onnx::UpdateOp update) {
     symbols.lastDeclared = state;
   }
   return state;
+}
+
+wse::StateOp Selector::stateOf(onnx::UpdateOp update) {
+  ArrayRef<int64_t> shape = shapeOf(update.getPresent());
+  const int64_t heads = headsOf(update);
+  return declareState(cast<BlockArgument>(update.getPast()),
+                      tensorType(wse::TokenTiling::ofState(
+                                     shape[0], shape[1], heads,
+                                     shape[2] / heads, regionMachine.width),
+                                 shape[2], update.getPresent()));
+}
+
+//===----------------------------------------------------------------------===//
+// States that each call reads and writes as a whole
+//===----------------------------------------------------------------------===//
+
+/// The argument of the state that an output is, if that is such a one.
+BlockArgument Selector::wholeStateOf(OpOperand &output) {
+  Attribute name =
+      main.getResultAttr(output.getOperandNumber(), onnx::stateAttrName);
+  for (BlockArgument argument : main.getArguments())
+    if (name && HostValues::isWholeState(argument) &&
+        main.getArgAttr(argument.getArgNumber(), onnx::stateAttrName) == name)
+      return argument;
+  return {};
+}
+
+/// It lies as activations of its shape do that are read as it is.
+wse::StateOp Selector::stateOf(BlockArgument whole) {
+  ArrayRef<int64_t> shape = shapeOf(whole);
+  const int64_t batch = shape.size() > 1 ? shape.front() : 1;
+  const int64_t features = shape.empty() ? 1 : shape.back();
+  const wse::TokenTiling rows(batch,
+                              values::numElements(shape) / batch / features);
+  return declareState(
+      whole, tensorType(wantedHeads.columnsFor(whole, rows), features, whole));
+}
+
+/// Has `state` on the wafer, as calls before have left it, from here on.
+void Selector::recall(BlockArgument state, Operation *user) {
+  if (selected.contains(state))
+    return;
+  const int64_t batch = shapeOf(state).empty() ? 1 : shapeOf(state).front();
+  auto argument = llvm::find_if(main.getArguments(), [&](Value each) {
+    return arguments.contains(each);
+  });
+  const ValueRange positions = argumentsOf(*argument);
+  if (positions.size() > 1 && batch > regionMachine.height) {
+    selected[state] = {};
+    refuse(user, "reads a state of " + Twine(batch) +
+                     " batch elements, each of which takes a row of PEs, of "
+                     "which there are " +
+                     Twine(regionMachine.height) +
+                     "; take a mesh of more rows");
+    return;
+  }
+  selected[state] = createRecall(*this, user, stateOf(state), positions);
+}
+
+/// Whether any entry reads it.
+bool Selector::isRead(BlockArgument state) {
+  Attribute name = main.getArgAttr(state.getArgNumber(), onnx::stateAttrName);
+  for (auto entry : main->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
+    for (BlockArgument its : entry.getArguments())
+      if (!its.use_empty() &&
+          entry.getArgAttr(its.getArgNumber(), onnx::stateAttrName) == name)
+        return true;
+  return false;
+}
+
+/// Writes the state that an output is, behind what reads it.
+void Selector::leaveState(OpOperand &output) {
+  BlockArgument state = wholeStateOf(output);
+  if (!state || !storedOutputs.insert(&output).second)
+    return;
+  if (!isRead(state))
+    return;
+  Value value = output.get();
+  Operation *producer = value.getDefiningOp();
+  Operation *user = producer ? producer : output.getOwner();
+  if (!state.use_empty())
+    recall(state, user);
+  if (HostValues::isWholeState(value))
+    recall(cast<BlockArgument>(value), user);
+  Value tensor = onWafer(value, user);
+  if (!tensor || (selected.count(state) && !selected.lookup(state)))
+    return;
+  wse::StateOp held = stateOf(state);
+  const wse::TokenTiling tiling = wse::TokenTiling::of(held.getType());
+  if (tensor.getType() != held.getType())
+    tensor =
+        ElementwiseGroup(*this, value, shapeOf(value), tiling, user).build();
+  if (tensor)
+    createUpdate(*this, user, held, tensor);
 }

@@ -5,7 +5,7 @@
 #ifndef DIALECTS_ONNX_CACHEDCALLS_H
 #define DIALECTS_ONNX_CACHEDCALLS_H
 
-#include "llvm/ADT/StringRef.h"
+#include "dialects/onnx/Onnx.h"
 
 namespace wsec::onnx {
 
@@ -18,9 +18,16 @@ inline constexpr llvm::StringLiteral callAttrName = "onnx.call";
 inline constexpr llvm::StringLiteral sampleOfAttrName = "onnx.sample_of";
 /// On the argument of an entry with the positions of its tokens.
 inline constexpr llvm::StringLiteral positionsAttrName = "onnx.positions";
-/// On the module: inputs that do not grow from call to call, which the host
-/// carries, ["past_key_values.0.conv"].
-inline constexpr llvm::StringLiteral carriedAttrName = "onnx.carried";
+/// On an argument that is a state and does not grow, as that of a recurrence: a
+/// call reads all of it, zeros at position 0, and leaves all of it.
+inline constexpr llvm::StringLiteral wholeAttrName = "onnx.whole";
+
+/// Whether the attributes of an argument are those of a state that grows from
+/// call to call.
+inline bool isGrowing(mlir::DictionaryAttr about) {
+  return about && about.contains(stateAttrName) &&
+         !about.contains(wholeAttrName);
+}
 
 } // namespace wsec::onnx
 

@@ -179,11 +179,14 @@ def Wse_UpdateOp : Wse_KernelOp<"update", (ins
   let hasVerifier = 1;
 }
 
-def Wse_RecallOp : Wse_KernelOp<"recall", (ins FlatSymbolRefAttr:$state)> {
+def Wse_RecallOp : Wse_KernelOp<"recall", (ins
+    FlatSymbolRefAttr:$state, Variadic<Index>:$positions)> {
   let summary = "Reads what a state holds.";
   let description = [{
     Every PE copies its elements: the value is that of now, whatever is written to
-    the state later.
+    the state later. `at` positions, one for all batch elements or one for each, it
+    is zeros of a batch element at position 0, where a sequence begins: so nothing
+    has to be written before.
 
     ```mlir
     state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
@@ -191,9 +194,11 @@ def Wse_RecallOp : Wse_KernelOp<"recall", (ins FlatSymbolRefAttr:$state)> {
     ```
 
     - (C1) The state is on this region, of the type of the result.
+    - (C2) A position is an argument of the entry, and is not negative; there is
+      one, or one for each batch element, of which rows hold parts of one.
   }];
   let results = (outs Wse_Tiled:$result);
-  let assemblyFormat = "$state `on` $region attr-dict `:` type($result)";
+  let assemblyFormat = "$state (`at` $positions^)? `on` $region attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

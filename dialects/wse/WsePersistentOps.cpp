@@ -195,10 +195,40 @@ LogicalResult UpdateOp::verify() {
                      tensorOf(getValue()));
 }
 
+/// (C2) of wse.recall
+static LogicalResult verifyBeginnings(RecallOp op) {
+  const ValueRange positions = op.getPositions();
+  auto state =
+      SymbolTable::lookupNearestSymbolFrom<StateOp>(op, op.getStateAttr());
+  const TokenTiling held = TokenTiling::of(state.getHeldType());
+  RegionOp region = regionOf(op);
+  const bool isOfEach = int64_t(positions.size()) == held.getBatch() &&
+                        region && held.group(region.rows());
+  if (positions.size() > 1 && !isOfEach)
+    return withNote(op.emitOpError("has ")
+                        << positions.size() << " positions for "
+                        << held.getBatch()
+                        << " batch elements, expected one, or one for each, of "
+                           "which rows hold parts of one",
+                    state, declared);
+  for (Value position : positions) {
+    auto argument = dyn_cast<BlockArgument>(position);
+    auto entry = dyn_cast<EntryOp>(op->getParentOp());
+    if (!argument || !entry)
+      return op.emitOpError("has a position that is no argument of an entry");
+    if (const int64_t first = entry.rangeOf(argument).first; first < 0)
+      return op.emitOpError("has a position from ")
+             << first << " on, expected 0 or more: sequences begin at 0";
+  }
+  return success();
+}
+
 LogicalResult RecallOp::verify() {
   // (C1)
-  return verifyState(cast<KernelOp>(getOperation()), getStateAttr(),
-                     tensorOf(getResult()));
+  if (failed(verifyState(cast<KernelOp>(getOperation()), getStateAttr(),
+                         tensorOf(getResult()))))
+    return failure();
+  return verifyBeginnings(*this);
 }
 
 /// (C1) and (C2) of wse.cached_attention: one of its states, and what lies over

@@ -350,7 +350,8 @@ def Wse_StateOp : Wse_Op<"state",
   let description = [{
     Its type is its capacity, and says which PE of the region owns which element.
     `update` writes it, `recall` reads it, in any entry; before the first `update`
-    there is nothing to read, and a run that does ends. A scheduled program knows
+    there is nothing to read, and a run that does ends, unless a `recall` at
+    position 0 takes zeros. A scheduled program knows
     its `address`, the same in every PE and entry.
 
     ```mlir

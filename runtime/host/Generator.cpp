@@ -34,6 +34,16 @@ static bool isIntegers(const program::Tensor &tensor) {
          tensor.type() == program::ElementType::I32;
 }
 
+/// Whether states take what each token of a call leaves, padding, too: those of
+/// recurrences, which calls read as a whole.
+static bool keepsAll(const program::Program &program) {
+  return std::any_of(program.kernels()->begin(), program.kernels()->end(),
+                     [](const program::Kernel *kernel) {
+                       return kernel->kind() &&
+                              kernel->kind()->string_view() == "recall";
+                     });
+}
+
 /// Whether a program has one entry beside that.
 static bool hasOneEntry(const program::Program &program) {
   return program.entries()->size() == (loadEntry(program) ? 2 : 1);
@@ -87,6 +97,7 @@ std::optional<Generator::Entry> Generator::readEntry(uint32_t index) const {
               {},
               {},
               {}};
+  entry.noPadding = keepsAll(program);
   const program::Tensor &tokens = *program.tensors()->Get(*ids);
   const std::vector<int64_t> shape = shapeOf(tokens);
   if (!isIntegers(tokens) || shape.size() != 2 || shape[0] != 1 || shape[1] < 1)
@@ -189,16 +200,19 @@ Generator::Generator(Session &session) : session(session) {
   std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) {
     return std::pair(a.tokens, a.index) < std::pair(b.tokens, b.index);
   });
-  room = entries.front().to + entries.front().tokens;
+  const Entry &first = *std::max_element(
+      entries.begin(), entries.end(), [](const Entry &a, const Entry &b) {
+        return a.onlyBegins() && !b.onlyBegins();
+      });
+  room = first.room();
   for (const Entry &entry : entries)
-    if (entry.to + entry.tokens != room ||
-        entry.argument != entries.front().argument)
-      refuse(absl::StrCat("entries ", inQuotes(entries.front().name), " and ",
-                          inQuotes(entry.name),
-                          " disagree about the state: they have room for ",
-                          room, " and ", entry.to + entry.tokens,
-                          " tokens, at ", inQuotes(entries.front().argument),
-                          " and ", inQuotes(entry.argument)));
+    if ((entry.room() != room && !entry.onlyBegins()) ||
+        entry.argument != first.argument)
+      refuse(absl::StrCat(
+          "entries ", inQuotes(first.name), " and ", inQuotes(entry.name),
+          " disagree about the state: they have room for ", room, " and ",
+          entry.room(), " tokens, at ", inQuotes(first.argument), " and ",
+          inQuotes(entry.argument)));
 }
 
 /// The one of the fewest tokens that takes all, else that of the most.

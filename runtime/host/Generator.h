@@ -5,6 +5,8 @@
 #include "runtime/host/Sampling.h"
 #include "runtime/host/Session.h"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -80,9 +82,18 @@ private:
     std::string logits, top; ///< outputs; empty `top`: all logits leave
     int64_t rows = 0;        ///< tokens that logits are of
     int64_t likely = 0;      ///< logits of a token
+    bool noPadding = false;  ///< all tokens of a call are kept
+
+    /// Tokens of a sequence, at most; a state of a recurrence has no end.
+    int64_t room() const {
+      constexpr int64_t most = std::numeric_limits<int32_t>::max();
+      return std::min(to + tokens, most);
+    }
+    /// Whether sequences only begin with it.
+    bool onlyBegins() const { return noPadding && to == 0; }
 
     /// Whether a call may have fewer tokens: it says or gives the last one's.
-    bool takesFewer() const { return number || rows == tokens; }
+    bool takesFewer() const { return !noPadding && (number || rows == tokens); }
   };
 
   std::optional<Entry> readEntry(uint32_t index) const;

@@ -2,14 +2,15 @@
 """Small random decoders of transformers, exported with pasts that grow from call
 to call, by both exporters of PyTorch.
 
-usage: growing_exports.py ARCHITECTURE dynamo|script eager|sdpa FILE.onnx [--no-positions] [--no-mask] [--opset N] [--window N] [--batch]
+usage: growing_exports.py ARCHITECTURE dynamo|script eager|sdpa FILE.onnx [--no-positions] [--no-mask] [--opset N] [--window N] [--batch] [--tokens N]
 
 Architectures are those of families/architectures.py; windows are as long as all
 positions without --window. --no-positions: the model counts them from the length of its past. --batch: of
-as many sequences as one likes. Dimensions of input_ids are called batch and sequence.
+as many sequences as one likes. --tokens: of so many tokens a call, as recurrences are written out. Dimensions of input_ids are called batch and sequence.
 """
 
 import argparse
+import inspect
 import sys
 import warnings
 from pathlib import Path
@@ -47,25 +48,57 @@ def build(name, attention, window):
     return model, config
 
 
+def kinds_of(layer):
+    """What a layer of a cache keeps: of a convolution, of a recurrence, keys and values."""
+    for kind in ("conv", "recurrent"):
+        states = getattr(layer, kind + "_states", {})
+        if states and states[0] is not None:
+            yield kind, states[0]
+    if getattr(layer, "keys", None) is not None and layer.keys.numel():
+        yield from (("key", layer.keys), ("value", layer.values))
+
+
+def kept_by(cache):
+    return {f"{i}.{kind}": x for i, layer in enumerate(cache.layers) for kind, x in kinds_of(layer)}
+
+
 class Step(torch.nn.Module):
-    def __init__(self, model, names, pasts):
+    """A call, which takes what the one before left, and leaves that for the next."""
+
+    def __init__(self, model):
         super().__init__()
-        self.model, self.names, self.pasts = model, names, pasts
+        self.model, self.names, self.pasts = model, [], []
+        words = inspect.signature(model.forward).parameters
+        self.takes = next(word for word in ("state", "cache_params", "past_key_values") if word in words)
+
+    def empty(self):
+        cache = DynamicCache(config=self.model.config)
+        return cache if any(hasattr(layer, "conv_states") for layer in cache.layers) else DynamicCache()
+
+    def call(self, cache, **given):
+        made = self.model(**{self.takes: cache}, use_cache=True, **given)
+        left = getattr(made, self.takes)
+        return made.logits, (dict(enumerate(left)) if self.takes == "state" else kept_by(left))
+
+    def cache_of(self, given):
+        if self.takes == "state":
+            return [x.clone() for x in given.values()]
+        cache = self.empty()
+        for i, layer in enumerate(cache.layers or range(self.model.config.num_hidden_layers)):
+            if f"{i}.key" in given:
+                cache.update(given[f"{i}.key"], given[f"{i}.value"], i)
+            for kind in ("conv", "recurrent"):
+                if f"{i}.{kind}" in given:
+                    layer.lazy_initialization(**{kind + "_states": given[f"{i}.{kind}"]})
+                    getattr(layer, kind + "_states")[0] = given[f"{i}.{kind}"].clone()
+                    layer.has_previous_state[0] = True
+        return cache
 
     def forward(self, *values):
-        is_mixed = any(name.endswith("conv") for name in self.pasts)
-        cache, count = DynamicCache(config=self.model.config if is_mixed else None), len(self.names)
-        given = dict(zip(self.pasts, values[count:]))
-        for layer in range(self.model.config.num_hidden_layers):
-            if f"{layer}.conv" in given:
-                its = cache.layers[layer]
-                its.lazy_initialization(conv_states=given[f"{layer}.conv"])
-                its.conv_states[0], its.has_previous_state[0] = given[f"{layer}.conv"].clone(), True
-            else:
-                cache.update(given[f"{layer}.key"], given[f"{layer}.value"], layer)
-        made = self.model(past_key_values=cache, use_cache=True, **dict(zip(self.names, values)))
-        return made.logits, *(x for layer in made.past_key_values.layers for x in (
-            layer.conv_states.values() if hasattr(layer, "conv_states") else (layer.keys, layer.values)))
+        count = len(self.names)
+        cache = self.cache_of(dict(zip(self.pasts, values[count:])))
+        logits, left = self.call(cache, **dict(zip(self.names, values)))
+        return logits, *(left[past] for past in self.pasts)
 
 
 def main():
@@ -79,32 +112,29 @@ def main():
     words.add_argument("--opset", type=int)
     words.add_argument("--window", type=int)
     words.add_argument("--batch", action="store_true")
+    words.add_argument("--tokens", type=int)
     words = words.parse_args()
     warnings.simplefilter("ignore")
     model, config = build(words.architecture, words.attention, words.window)
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    sizes = {"key": size, "value": size}
-    if hasattr(config, "kv_lora_rank"):  # what all heads' keys and values are made of, and keys with positions
-        heads, sizes = 1, {"key": config.kv_lora_rank, "value": config.qk_rope_head_dim}
     batch, every = (2, {0: "batch"}) if words.batch else (1, {})
-    inputs = {"input_ids": (torch.randint(3, 61, (batch, TOKENS)), {1: "sequence"} | every)}
-    if not words.no_mask:
-        inputs["attention_mask"] = (torch.ones(batch, PAST + TOKENS, dtype=torch.long), {1: "total"} | every)
-    if not words.no_positions:
-        inputs["position_ids"] = (torch.arange(PAST, PAST + TOKENS)[None].repeat(batch, 1),
-                                  {1: "sequence"} | every)
-    kinds = [("conv",) if kind == "conv" else ("key", "value")
-             for kind in getattr(config, "layer_types", None) or ["attention"] * config.num_hidden_layers]
-    pairs = [f"{i}.{kind}" for i, its in enumerate(kinds) for kind in its]
-    step = Step(model, list(inputs), pairs)
-    # What a convolution leaves grows no longer.
-    inputs |= {"past_key_values." + pair: (torch.randn(batch, config.hidden_size, config.conv_L_cache), dict(every))
-               if pair.endswith("conv") else
-               (torch.randn(batch, heads, PAST, sizes[pair.split(".")[1]]), {2: "past"} | every)
-               for pair in pairs}
+    tokens, sequence = (words.tokens, {}) if words.tokens else (TOKENS, {1: "sequence"})
+    step = Step(model)
+    with torch.no_grad():
+        _, left = step.call(None if step.takes == "state" else step.empty(),
+                            input_ids=torch.randint(3, 61, (batch, PAST)))
+    step.pasts = list(left)
+    grows = any(str(past).endswith("key") for past in left)
+    inputs = {"input_ids": (torch.randint(3, 61, (batch, tokens)), sequence | every)}
+    if grows and not words.no_mask:
+        inputs["attention_mask"] = (torch.ones(batch, PAST + tokens, dtype=torch.long), {1: "total"} | every)
+    if grows and not words.no_positions:
+        inputs["position_ids"] = (torch.arange(PAST, PAST + tokens)[None].repeat(batch, 1), sequence | every)
+    step.names = list(inputs)
+    # What convolutions and recurrences leave does not grow.
+    inputs |= {f"past_key_values.{past}": (x.detach(), ({2: "past"} if str(past).endswith(("key", "value")) else {}) | every)
+               for past, x in left.items()}
     values, axes = zip(*inputs.values())
-    names = {"input_names": list(inputs), "output_names": ["logits", *("present." + pair for pair in pairs)]}
+    names = {"input_names": list(inputs), "output_names": ["logits", *(f"present.{past}" for past in left)]}
     if words.exporter == "script":
         torch.onnx.export(step, values, words.file, dynamo=False, opset_version=words.opset or 17,
                           dynamic_axes=dict(zip(inputs, axes)), **names)

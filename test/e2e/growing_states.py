@@ -62,18 +62,15 @@ class Text:
     def __init__(self, model, seed, prompt):
         self.reference, self.random, self.prompt = Reference(model), np.random.default_rng(seed), prompt
         self.position, self.worst, self.state = 0, 0.0, None
-        # What does not grow the host carries.
-        self.carried = {name: x for name, x in self.reference.kept.items() if x.ndim == 3}
 
     def call(self, session, chunk):
         entry, tokens = ("prefill", chunk) if self.position < self.prompt else ("decode", 1)
         real = min(tokens, self.prompt - self.position) if entry == "prefill" else 1
         ids = self.random.integers(3, 61, (1, tokens))
         positions = self.reference.positions_of(self.position, tokens)
-        inputs = {"input_ids": ids, self.reference.positions: positions[self.reference.positions], **self.carried}
+        inputs = {"input_ids": ids, self.reference.positions: positions[self.reference.positions]}
         results = session.run(inputs, entry=entry, arguments={"position": self.position})
         made = results[self.reference.outputs[0]]
-        self.carried = {name: results[name.replace("past_key_values", "present")] for name in self.carried}
         difference = made[:, :real] - self.reference(ids[:, :real], self.position)
         self.worst, self.position = max(self.worst, float(np.abs(difference).max())), self.position + real
 

@@ -1511,6 +1511,41 @@ wse.program @recall_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
+wse.program @recall_c2_many state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @h on @r : tensor<3x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  entry @step(%a from 0 to 5, %b from 0 to 5) {
+    // expected-error@below {{has 2 positions for 3 batch elements, expected one, or one for each, of which rows hold parts of one}}
+    %h = recall @h at %a, %b on @r : tensor<3x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  }
+}
+
+// -----
+
+wse.program @recall_c2_computed state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @h on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  entry @step {
+    %p = arith.constant 3 : index
+    // expected-error@below {{has a position that is no argument of an entry}}
+    %h = recall @h at %p on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  }
+}
+
+// -----
+
+wse.program @recall_c2_negative state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @h on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  entry @step(%p from -1 to 5) {
+    // expected-error@below {{has a position from -1 on, expected 0 or more: sequences begin at 0}}
+    %h = recall @h at %p on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  }
+}
+
+// -----
+
 #all = #wse.dist<rows = [0, 1], columns = []>
 #heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
 wse.program @redistribute_c3 state(selected) mesh(4x5) machine("wse2") {

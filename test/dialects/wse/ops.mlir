@@ -174,6 +174,12 @@ wse.program @entries state(selected) mesh(4x5) machine("wse2") {
     // CHECK: cached_attention %q keys @keys values @values at %position heads(4, 2) scale(5.000000e-01) sinks(%sinks : !tokens_1x1x4_replicated) on @r : !tokens_1x2x12_
     %sunk = cached_attention %q keys @keys values @values at %position heads(4, 2) scale(0.5) sinks(%s : tensor<1x1x4xf32, #wse.dist<rows = [0, 1], columns = []>>) on @r : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
   }
+  // CHECK: entry @next(%position from 0 to 2147483647)
+  entry @next(%position from 0 to 2147483647) {
+    // CHECK: %{{.*}} = recall @k at %position on @r {nodes = ["scan"]} : !tokens_1x6x6_
+    %k = recall @k at %position on @r {nodes = ["scan"]} : tensor<1x6x6xf32, #split>
+    update @k with %k on @r {nodes = ["scan"]} : tensor<1x6x6xf32, #split>
+  }
   // CHECK: entry @show {
   entry @show {
     // CHECK: %keys = recall @keys

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// States that each call reads and writes as a whole: of convolutions and
+// recurrences. What infer found no write at a position in is one.
+#include "compiler/Refusals.h"
+#include "compiler/canonicalize/Passes.h"
+#include "compiler/values/OnnxValues.h"
+#include "compiler/values/OperatorBuilder.h"
+#include "dialects/onnx/CachedCalls.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+#include <limits>
+
+namespace wsec::canonicalize {
+#define GEN_PASS_DEF_HOLDSTATES
+#include "compiler/canonicalize/Passes.h.inc"
+} // namespace wsec::canonicalize
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::values;
+
+static constexpr int64_t mostPosition = std::numeric_limits<int32_t>::max();
+
+namespace {
+class StateHolder {
+public:
+  StateHolder(func::FuncOp function, Refusals &refusals)
+      : function(function), refusals(refusals), builder(function) {}
+  void run();
+
+private:
+  Attribute about(BlockArgument argument, StringRef name) {
+    return function.getArgAttr(argument.getArgNumber(), name);
+  }
+  bool isWhole(BlockArgument argument);
+  bool check(BlockArgument state);
+  int64_t sequences();
+  BlockArgument position();
+  void hold(BlockArgument state);
+  OpOperand *resultOf(StringAttr state);
+
+  func::FuncOp function;
+  Refusals &refusals;
+  OpBuilder builder;
+  BlockArgument at;
+};
+} // namespace
+
+/// Of others infer has said what is wrong with them, or verify-canonical will.
+bool StateHolder::isWhole(BlockArgument argument) {
+  if (!about(argument, onnx::stateAttrName))
+    return false;
+  if (about(argument, onnx::wholeAttrName))
+    return true;
+  return !function->hasAttr(onnx::callAttrName) &&
+         llvm::none_of(argument.getUsers(), [](Operation *user) {
+           return isa<onnx::UpdateOp, onnx::NodeOp>(user);
+         });
+}
+
+/// Of a call: as many as its first input of tokens has.
+int64_t StateHolder::sequences() {
+  for (BlockArgument argument : function.getArguments())
+    if (!about(argument, onnx::stateAttrName) &&
+        !about(argument, onnx::argumentAttrName))
+      if (ArrayRef<int64_t> shape = shapeOf(argument); shape.size() > 1)
+        return shape.front();
+  return 1;
+}
+
+/// Where the tokens of the call stand.
+BlockArgument StateHolder::position() {
+  for (BlockArgument argument : function.getArguments())
+    if (!at && about(argument, onnx::argumentAttrName))
+      at = argument;
+  if (at)
+    return at;
+  auto module = function->getParentOfType<ModuleOp>();
+  const bool isOnly = llvm::hasSingleElement(module.getOps<func::FuncOp>());
+  const std::string name =
+      (isOnly ? "" : function.getSymName().str() + ".") + "position";
+  const unsigned index = function.getNumArguments();
+  (void)function.insertArgument(
+      index, RankedTensorType::get({sequences()}, builder.getI64Type()),
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr(onnx::nameAttrName,
+                                builder.getStringAttr(name)),
+           builder.getNamedAttr(
+               onnx::argumentAttrName,
+               builder.getDenseI64ArrayAttr({0, mostPosition}))}),
+      function.getLoc());
+  return at = function.getArgument(index);
+}
+
+OpOperand *StateHolder::resultOf(StringAttr state) {
+  for (OpOperand &result : function.front().getTerminator()->getOpOperands())
+    if (function.getResultAttr(result.getOperandNumber(),
+                               onnx::stateAttrName) == state)
+      return &result;
+  return nullptr;
+}
+
+/// Whether a call can hold it; past and present that differ in shape are
+/// refused behind this.
+bool StateHolder::check(BlockArgument state) {
+  auto name = cast<StringAttr>(about(state, onnx::stateAttrName));
+  auto refuse = [&](const Twine &why) {
+    refusals.add(why, "state", "'" + name.getValue() + "'");
+    return false;
+  };
+  auto type = cast<RankedTensorType>(state.getType());
+  OpOperand *result = resultOf(name);
+  if (!result || result->get().getType() != type)
+    return false;
+  if (!type.getElementType().isF32())
+    return refuse(
+        "a state that each call writes as a whole is of floats; leave "
+        "it out of --states");
+  const int64_t batch = sequences();
+  if (batch > 1 && (type.getRank() < 2 || type.getDimSize(0) != batch))
+    return refuse("a state that each call writes as a whole has its sequences "
+                  "in front, of which there are " +
+                  Twine(batch) + "; export it so, or take a batch of 1");
+  return true;
+}
+
+/// It is read and written as a whole; a call that writes it without a look
+/// forgets what calls before have left, as if it was the first.
+void StateHolder::hold(BlockArgument state) {
+  BlockArgument where = position();
+  function.setArgAttr(state.getArgNumber(), onnx::wholeAttrName,
+                      builder.getUnitAttr());
+  if (state.use_empty())
+    function.setArgAttr(where.getArgNumber(), onnx::argumentAttrName,
+                        builder.getDenseI64ArrayAttr({0, 0}));
+}
+
+void StateHolder::run() {
+  for (BlockArgument argument :
+       SmallVector<BlockArgument>(function.getArguments()))
+    if (isWhole(argument) && check(argument))
+      hold(argument);
+}
+
+//===----------------------------------------------------------------------===//
+// States in parts
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What a convolution along tokens reads of the last ones, and layers of what
+/// they share, are one thing after the other along the last axis: each becomes
+/// a state of its own, which lies as activations of one token do.
+///
+///   [1, 64, 3], of which calls read [.., 0], [.., 1], [.., 2]:  3 of [1, 1,
+///   64]
+class StateParter {
+public:
+  explicit StateParter(ModuleOp module) : module(module) {}
+  void run();
+
+private:
+  static bool isParted(BlockArgument state);
+  static void part(func::FuncOp function, BlockArgument state);
+
+  ModuleOp module;
+};
+} // namespace
+
+/// More would be too many kernels.
+static constexpr int64_t mostParts = 64;
+
+/// Whether it is read along its last axis alone.
+bool StateParter::isParted(BlockArgument state) {
+  const ArrayRef<int64_t> shape = shapeOf(state);
+  if (shape.size() < 3 || shape.back() > mostParts)
+    return false;
+  const int64_t last = int64_t(shape.size()) - 1;
+  return llvm::all_of(state.getUsers(), [&](Operation *user) {
+    if (auto concat = dyn_cast<onnx::ConcatOp>(user))
+      return int64_t(concat.getAxis()) == last;
+    auto slice = dyn_cast<onnx::SliceOp>(user);
+    return slice && shapeOf(slice.getY()).drop_back() == shape.drop_back() &&
+           llvm::all_of(slice.getSteps(), [](int64_t by) { return by == 1; });
+  });
+}
+
+void StateParter::part(func::FuncOp function, BlockArgument state) {
+  const Shape shape(shapeOf(state));
+  Shape one = shape, held(shape);
+  one.back() = 1;
+  held.pop_back();
+  if (held.size() == 2)
+    held.insert(held.begin() + 1, 1);
+  OpBuilder builder(function);
+  auto name = function.getArgAttrOfType<StringAttr>(state.getArgNumber(),
+                                                    onnx::stateAttrName);
+  Operation *end = function.front().getTerminator();
+  unsigned result = 0;
+  while (function.getResultAttr(result, onnx::stateAttrName) != name)
+    ++result;
+  const Value present = end->getOperand(result);
+  SmallVector<Value> parts, left;
+  SmallVector<DictionaryAttr> about;
+  OperatorBuilder before(OpBuilder::atBlockBegin(&function.front()),
+                         state.getLoc(), name);
+  OperatorBuilder behind(OpBuilder(end), state.getLoc(), name);
+  for (int64_t i = 0; i < shape.back(); ++i) {
+    auto its = builder.getStringAttr(name.getValue() + "/" + Twine(i));
+    NamedAttrList words;
+    words.set(onnx::stateAttrName, its);
+    about.push_back(words.getDictionary(builder.getContext()));
+    words.set(onnx::wholeAttrName, builder.getUnitAttr());
+    const unsigned index = function.getNumArguments();
+    (void)function.insertArgument(index, withShape(state, held),
+                                  words.getDictionary(builder.getContext()),
+                                  state.getLoc());
+    if (!state.use_empty())
+      parts.push_back(before.reshape(function.getArgument(index), one));
+    Box box = wholeBox(present);
+    box.starts.back() = i;
+    box.extents.back() = 1;
+    left.push_back(behind.reshape(behind.slice(present, box), held));
+  }
+  if (!state.use_empty())
+    state.replaceAllUsesWith(before.concat(parts, int64_t(shape.size()) - 1));
+  SmallVector<DictionaryAttr> results;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (i != result)
+      results.push_back(function.getResultAttrDict(i));
+  end->eraseOperand(result);
+  end->insertOperands(end->getNumOperands(), left);
+  llvm::append_range(results, about);
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.front().getArgumentTypes(),
+      end->getOperandTypes()));
+  function.setAllResultAttrs(results);
+  (void)function.eraseArgument(state.getArgNumber());
+}
+
+void StateParter::run() {
+  llvm::MapVector<Attribute, SmallVector<BlockArgument>> states;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (BlockArgument argument : function.getArguments())
+      if (function.getArgAttr(argument.getArgNumber(), onnx::wholeAttrName))
+        states[function.getArgAttr(argument.getArgNumber(),
+                                   onnx::stateAttrName)]
+            .push_back(argument);
+  for (const auto &entry : states) {
+    ArrayRef<BlockArgument> all = entry.second;
+    auto isAlike = [&](BlockArgument its) {
+      return its.getType() == all.front().getType() && isParted(its);
+    };
+    if (llvm::all_of(all, isAlike) &&
+        llvm::any_of(all, [](Value its) { return !its.use_empty(); }))
+      for (BlockArgument state : all)
+        part(cast<func::FuncOp>(state.getOwner()->getParentOp()), state);
+  }
+}
+
+namespace {
+struct HoldStatesPass
+    : wsec::canonicalize::impl::HoldStatesBase<HoldStatesPass> {
+  void runOnOperation() override {
+    Refusals refusals;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      StateHolder(function, refusals).run();
+    if (failed(refusals.report(&getContext())))
+      return signalPassFailure();
+    StateParter(getOperation()).run();
+  }
+};
+} // namespace
