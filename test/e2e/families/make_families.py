@@ -72,6 +72,7 @@ NEWER = {
     "prompt-dynamo-18-eager-dynamic": Exporter(True, 18, "eager", True),
     "prompt-dynamo-23-sdpa-dynamic": Exporter(True, 23, "sdpa", True, batch=1),
     "prompt-script-17-eager": Exporter(False, 17, "eager", False),
+    "prompt-script-14-sdpa-dynamic": Exporter(False, 14, "sdpa", True),
     "prompt-session": Exporter(False, 17, "eager", False, "session"),
     "prompt-loop-dynamo-20": Exporter(True, 20, "sdpa", False, experts="eager"),
     "prompt-loop-script-17": Exporter(False, 17, "eager", False, experts="eager"),
