@@ -149,7 +149,7 @@ class FusedGraph(small_models.Graph):
         def packed(rows, columns):
             bytes_each = columns * how.expert_bits // 8
             weights = self.random.integers(0, 256, (EXPERTS, rows, bytes_each)).astype(np.uint8)
-            scales = self.random.uniform(0.5, 1.5, (EXPERTS, rows)) / (1 << how.expert_bits)
+            scales = self.random.uniform(0.3, 1.1, (EXPERTS, rows)) / (1 << how.expert_bits)
             return self.constant(weights), self.constant(scales.astype(np.float32)), stack(rows)
 
         return self.fused("QMoE", x, scores, *packed(inner, WIDTH), *packed(WIDTH, INNER),
@@ -280,7 +280,7 @@ NEWER_GRAPHS = {
     "fused-gpt-oss.prompt-window": Decoder(**GPT_OSS, options=(("local_window_size", 4),)),
     "fused-gpt-oss.prompt-smooth": Decoder(**dict(GPT_OSS, sinks=False), options=(("smooth_softmax", 1),)),
     "fused-gpt-oss.prompt-int4": Decoder(**GPT_OSS, bits=4, block=32, expert_bits=4),
-    "fused-gpt-oss.prompt-int8": Decoder(**GPT_OSS, bits=8, block=32, expert_bits=8),
+    "fused-gpt-oss.prompt-int8": Decoder(**GPT_OSS, bits=4, block=32, expert_bits=8),
     "fused-gpt-oss.decode": Decoder(**GPT_OSS_TOKEN),
     "fused-gpt-oss.decode-window": Decoder(**GPT_OSS_TOKEN, options=(("local_window_size", 4),)),
     "fused-gpt-oss.decode-int4": Decoder(**GPT_OSS_TOKEN, bits=4, block=32, expert_bits=4),

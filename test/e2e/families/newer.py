@@ -33,7 +33,7 @@ FEW = re.compile(r"^(mixtral|gpt-oss|deepseek-v2|llama4|qwen3-next|mamba2)\.deco
                  r"|^(qwen3-moe|lfm2|mamba)\.prompt-dynamo-20|^gpt-oss\.states-dynamo"
                  r"|^fused-gpt-oss\.prompt-int4|^linear-gated-delta\.\S+decode")
 FEW_SETTINGS = [("8x8", "f32")]
-STEPS = {"8x8": 16, "64x64": 16, "750x994": 4}
+CALLS = {"8x8": (8, 16), "64x64": (8, 16), "750x994": (4, 1)}  # tokens of the prompt, and behind it
 HEAD = ["# Models with experts and state spaces as exporters write them", "",
         "Written by `newer.py --write`: each on meshes of 8x8, 64x64 and 750x994 PEs, in f32 and bf16, "
         "which says how numbers", "are compared; `make_families.py` has the exporters (`NEWER`), `fused_graphs.py` and "
@@ -54,8 +54,9 @@ def run_calls(path, seconds, precision, mesh):
         if refusal:
             return refusal, 0.0, ""
         kernels = recognized(json.loads(report.read_text()))
-        session, text = program.load(str(made)).session(engine="strips"), Text(path, 0, 8)
-        while text.position < text.prompt + STEPS[mesh]:
+        prompt, steps = CALLS[mesh]
+        session, text = program.load(str(made)).session(engine="strips"), Text(path, 0, prompt)
+        while text.position < prompt + steps:
             text.call(session, 4)
     worst = text.worst / text.largest
     if not worst <= TOLERANCES[precision]:
