@@ -49,7 +49,7 @@ def run_calls(path, seconds, precision, mesh):
         made, report = Path(folder) / "model.wafer", Path(folder) / "compile.json"
         refusal = refusal_of(call(
             [tool("wsec"), str(path), "-o", str(made), f"--mesh={mesh}", f"--precision={precision}", "--quiet",
-             f"--report={report}", "--kv-capacity=24", "--entry", "decode:sequence=1", "--entry", "prefill:sequence=4"],
+             f"--report={report}", "--bundle", "--kv-capacity=24", "--entry", "decode:sequence=1", "--entry", "prefill:sequence=4"],
             seconds))
         if refusal:
             return refusal, 0.0, ""
