@@ -105,8 +105,10 @@ def variants():
 
 def newer_variants():
     for architecture in NEWER_ARCHITECTURES:
+        tried = architectures.ARCHITECTURES[architecture].exporters
         yield from (f"{architecture}.{exporter}" for exporter, how in NEWER.items()
-                    if how.experts == "batched_mm" or architecture not in WITHOUT_EXPERTS)
+                    if (how.experts == "batched_mm" or architecture not in WITHOUT_EXPERTS)
+                    and (how.is_call or re.search(tried, exporter)))
         if architecture in STATES:
             yield from (f"{architecture}.{exporter}" for exporter in STATES_EXPORTERS)
     yield from fused_graphs.NEWER_GRAPHS
