@@ -230,8 +230,8 @@ def make(name):
         print(f"made {name}", flush=True)
     except Exception as error:  # exporters raise whatever they like
         path.unlink(missing_ok=True)
-        while error.__cause__:
-            error = error.__cause__
+        if type(error).__name__ == "TorchExportError":  # which says no more than that
+            error = error.__cause__ or error
         lines = [line for line in str(error).strip().split("\n") if line.strip()]
         first = lines[0].replace(f"{folder}/", "") if lines else ""
         first = re.sub("\x1b\\[[0-9;]*m", "", first)  # colors
