@@ -35,13 +35,15 @@ FEW = re.compile(r"^(mixtral|gpt-oss|deepseek-v2|llama4|qwen3-next|mamba2)\.deco
 FEW_SETTINGS = [("8x8", "f32")]
 # Of calls: tokens of the prompt, and behind it.
 PROMPT, STEPS = 8, 16
-# On the whole wafer runs a sample: an export of each, and graphs without an exporter. A session of it takes 3 GB, and
-# the recurrence of a prompt of Qwen3-Next minutes.
-WHOLE = re.compile(r"^(?!qwen3-next\.prompt)\S+\.(prompt|decode)-dynamo-20-sdpa$|^(fused|linear)-")
+# On the whole wafer runs a sample: one export of each, and of graphs without an exporter; recurrences of a prompt that
+# are unrolled take minutes there.
+WHOLE = re.compile(r"^(?!(qwen3-next|mamba)\.prompt)\S+\.(prompt|decode)-dynamo-20-sdpa$"
+                   r"|^fused-gpt-oss\.(prompt|decode)(-int4)?$|^linear-gated-delta\.")
 HEAD = ["# Models with experts and state spaces as exporters write them", "",
         "Written by `newer.py --write`, which says what is compared: each model on meshes of 8x8 and 64x64 PEs, a sample",
-        "(`WHOLE`) also on 750x994, in f32 and bf16. `make_families.py` has the exporters (`NEWER`), `fused_graphs.py` and",
-        "`linear_graphs.py` graphs without one.", ""]
+        "(`WHOLE`) also on 750x994, calls whose keys and values stay on the wafer (`states-...`) on 8x8 alone; in f32 and",
+        "bf16. `make_families.py` has the exporters (`NEWER`), `fused_graphs.py` and `linear_graphs.py` graphs without one.",
+        ""]
 
 
 def run_calls(path, seconds, precision, mesh):
@@ -87,6 +89,11 @@ def outcome(name, setting, seconds, record):
     return found
 
 
+def meshes_of(name):
+    """A session of calls emulates all of a mesh, so they are made on the smallest."""
+    return MESHES[:1] if is_growing(name) else MESHES if WHOLE.search(name) else MESHES[:2]
+
+
 class Record:
     """Results by model and setting, in lines of a file, if there is one."""
 
@@ -107,7 +114,7 @@ def judge(name, settings, seconds, record):
     none = reason_of_none(cache() / "families" / f"{name}.onnx")
     if none:
         return Row(model, exporter, "none", reason=none)
-    settings = [setting for setting in settings if setting[0] != "750x994" or WHOLE.search(name)]
+    settings = [setting for setting in settings if setting[0] in meshes_of(name)]
     found = {setting: outcome(name, setting, seconds, record) for setting in settings}
     statuses = [its[0] for its in found.values()]
     worst = {precision: max((its[1] for setting, its in found.items() if setting[1] == precision), default=None)
