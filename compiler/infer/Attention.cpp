@@ -178,6 +178,9 @@ static Value attendPlainly(Legalization &n, const GeneralAttention &a) {
 }
 
 Value wsec::infer::attend(Legalization &n, const GeneralAttention &a) {
+  const bool isCall = n.op()->getParentOp()->hasAttr(onnx::callAttrName);
+  if (a.sink && isCall && readsState(a))
+    return attendToState(n, a);
   if (Value y = a.sink ? Value() : attendPlainly(n, a))
     return y;
   return mergeHeads(n, dissolve(n, a).y);

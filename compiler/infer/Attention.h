@@ -61,7 +61,8 @@ DissolvedAttention dissolve(Legalization &legalization,
                             const GeneralAttention &attention);
 
 /// As onnx.attention where that does it, else dissolved; [batch, queries,
-/// heads * size].
+/// heads * size]. Null with a reason where a sink is beside scores of states
+/// that no kernel has.
 mlir::Value attend(Legalization &legalization,
                    const GeneralAttention &attention);
 

@@ -507,7 +507,10 @@ static bool groupQueryAttention(Legalization &n) {
     a.past = starts.known.front();
   else
     a.lengths = startsPlus(n, starts, tokens);
-  SmallVector<Value> results = {attend(n, a), held[0], held[1]};
+  Value y = attend(n, a);
+  if (!y)
+    return false;
+  SmallVector<Value> results = {y, held[0], held[1]};
   results.resize(n.op().getNumResults());
   return n.replace(results);
 }

@@ -398,14 +398,18 @@ static bool scatterRows(Legalization &n, Value rows, Value places,
                 n.resultType().getShape()));
 }
 
-/// Updates at a run of places take their rows' place.
-static bool scatterRun(Legalization &n, int64_t axis, int64_t first) {
-  Value x = n.input(0), updates = n.input(2);
-  if (!replaces(n))
-    updates = n.binary(updateKind(reductionOf(n)),
-                       sliceAlong(n, x, axis, first, shapeOf(updates)[axis]),
-                       updates);
-  return n.replace(runWritten(n, x, updates, axis, first));
+/// `x` whose part that begins at `corner` and has the shape of `updates` takes
+/// these.
+static Value boxWritten(Legalization &n, Value x, Value updates,
+                        ArrayRef<int64_t> corner, size_t axis = 0) {
+  while (axis < corner.size() && shapeOf(x)[axis] == shapeOf(updates)[axis])
+    ++axis;
+  if (axis == corner.size())
+    return replaces(n) ? updates
+                       : n.binary(updateKind(reductionOf(n)), x, updates);
+  Value part = sliceAlong(n, x, axis, corner[axis], shapeOf(updates)[axis]);
+  part = boxWritten(n, part, updates, corner, axis + 1);
+  return runWritten(n, x, part, axis, corner[axis]);
 }
 
 static bool scatterElements(Legalization &n) {
@@ -420,8 +424,11 @@ static bool scatterElements(Legalization &n) {
   Shape others(shapeOf(x));
   others[*axis] = shapeOf(indices)[*axis];
   if (ArrayRef<int64_t>(others) == shapeOf(indices))
-    if (auto first = firstOfRun(n.node().input(1), *axis, shapeOf(x)[*axis]))
-      return scatterRun(n, *axis, *first);
+    if (auto first = firstOfRun(n.node().input(1), *axis, shapeOf(x)[*axis])) {
+      Shape corner(*axis, 0);
+      corner.push_back(*first);
+      return n.replace(boxWritten(n, x, n.input(2), corner));
+    }
   const int64_t many = numElements(shapeOf(indices));
   Value places = elementPlaces(n, shapeOf(x), indices, *axis);
   return scatterRows(n, n.reshape(x, {numElements(shapeOf(x)), 1}),
@@ -439,9 +446,8 @@ static bool scatterND(Legalization &n) {
     Value present = scatterToState(n, x, indices, n.input(2), 0);
     return present && n.replace(present);
   }
-  if (width == 1 && shapeOf(indices).size() == 2)
-    if (auto first = firstOfRun(n.node().input(1), 0, shapeOf(x)[0]))
-      return scatterRun(n, 0, *first);
+  if (auto corner = cornerOfBox(n.node().input(1), shapeOf(x)))
+    return n.replace(boxWritten(n, x, n.input(2), *corner));
   const int64_t many = numElements(shapeOf(indices).drop_back());
   Value places = n.reshape(tuplePlaces(n, shapeOf(x), indices, 0), {many});
   return scatterRows(n, n.reshape(x, {rows, columns}), places,

@@ -25,6 +25,27 @@ std::optional<int64_t> wsec::infer::firstOfRun(const Fact &indices,
   return first;
 }
 
+std::optional<Shape> wsec::infer::cornerOfBox(const Fact &indices,
+                                              ArrayRef<int64_t> shape) {
+  const int64_t width = indices.shape.back();
+  std::optional<Tensor> known = indices.load();
+  if (!known || known->size() == 0 ||
+      int64_t(indices.shape.size()) != width + 1)
+    return std::nullopt;
+  const Shape strides = rowMajorStrides(indices.shape);
+  Shape corner;
+  for (int64_t d = 0; d < width; ++d) {
+    corner.push_back(indexInto(shape[d], known->asInt(d)));
+    if (corner[d] < 0 || corner[d] > shape[d] - indices.shape[d])
+      return std::nullopt;
+    for (int64_t i = d; i < known->size(); i += width)
+      if (indexInto(shape[d], known->asInt(i)) !=
+          corner[d] + i / strides[d] % indices.shape[d])
+        return std::nullopt;
+  }
+  return corner;
+}
+
 Value wsec::infer::sliceAlong(Legalization &n, Value x, int64_t axis,
                               int64_t start, int64_t extent) {
   Box box = wholeBox(x);

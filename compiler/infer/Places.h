@@ -23,6 +23,12 @@ int64_t indexInto(int64_t extent, int64_t index);
 std::optional<int64_t> firstOfRun(const values::Fact &indices, int64_t axis,
                                   int64_t extent);
 
+/// The first of known tuples of indices [extents.., rank] that count through a
+/// box of `shape`, each number along its own dimension: so exporters assign to
+/// slices.
+std::optional<Shape> cornerOfBox(const Fact &indices,
+                                 llvm::ArrayRef<int64_t> shape);
+
 /// `extent` elements of `x` from `start` on along one axis.
 mlir::Value sliceAlong(Legalization &legalization, mlir::Value x, int64_t axis,
                        int64_t start, int64_t extent);

@@ -164,7 +164,18 @@ static bool oneHot(Node &node) {
                      ", expected 2");
   Shape shape = indices.shape;
   shape.insert(shape.begin() + *axis, depth->asInt(0));
-  return node.setOutput(unknown(values.type, shape));
+  const std::optional<Tensor> places = indices.load(), both = values.load();
+  if (!places || !both || numElements(shape) > maxFoldedBytes / 8)
+    return node.setOutput(unknown(values.type, shape));
+  // Exporters say so which axis repeats.
+  const int64_t inner = rowMajorStrides(shape)[*axis], count = shape[*axis];
+  Tensor result(values.type, shape);
+  for (int64_t i = 0; i < result.size(); ++i) {
+    const int64_t at = places->asInt(i / (inner * count) * inner + i % inner);
+    const int64_t here = i / inner % count;
+    result.set(i, *both, at == here || at + count == here);
+  }
+  return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
 /// Ones on a diagonal.

@@ -220,12 +220,21 @@ Value wsec::infer::attendToState(Legalization &n, const GeneralAttention &a) {
     return fail("has " + Twine(tokens) + " queries, and the states got " +
                 Twine(shapeOf(keys.getValue())[1]) +
                 " tokens; write the keys and values of the queries");
-  if (a.mask || a.positions || a.tokens)
+  // A call finds as many tokens as its room is left for, and lengths are those.
+  const bool isCall = n.op()->getParentOp()->hasAttr(onnx::callAttrName);
+  const bool isMasked = a.mask || a.positions || a.tokens;
+  const bool isCausal = a.right == 0 || (a.right < 0 && tokens == 1);
+  if (isCall && (isMasked || a.lengths || a.past + tokens != a.keys()))
+    return fail("attends to a state, and has a mask or bias besides causality "
+                "and windows; leave --kv-capacity out");
+  if (isCall && !isCausal)
+    return fail("attends to a state, and lets tokens see later ones; leave "
+                "--kv-capacity out");
+  if (isMasked)
     return fail("attends to a state with a mask; leave it out, and let "
                 "nonpad_kv_seqlen and is_causal say what is seen");
-  const bool isCausal = a.right == 0 || (a.right < 0 && tokens == 1);
-  if (!isCausal || a.past != 0 ||
-      !endsBehind(a.lengths, keys.getPosition(), tokens))
+  if (!isCall && (!isCausal || a.past != 0 ||
+                  !endsBehind(a.lengths, keys.getPosition(), tokens)))
     return fail("does not attend to all tokens of a state up to each query's "
                 "own; nonpad_kv_seqlen has to be write_indices + " +
                 Twine(tokens) + ", and is_causal 1");
@@ -239,7 +248,7 @@ Value wsec::infer::attendToState(Legalization &n, const GeneralAttention &a) {
   const bool slides = a.left >= 0 && a.left + 1 < a.keys();
   return onnx::CachedAttentionOp::create(
       n.builder(), n.loc(), withShape(q, shape), q, keys, values,
-      keys.getPosition(), Value(), make.getI64IntegerAttr(a.queryHeads()),
+      keys.getPosition(), a.sink, make.getI64IntegerAttr(a.queryHeads()),
       make.getI64IntegerAttr(a.keyHeads()), make.getF32FloatAttr(a.factor()),
       slides ? make.getI64IntegerAttr(a.left + 1) : IntegerAttr(),
       a.softcap > 0 ? make.getF32FloatAttr(a.softcap) : FloatAttr(),

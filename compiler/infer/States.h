@@ -45,8 +45,9 @@ mlir::Value scatterToState(Legalization &legalization, mlir::Value cache,
 /// Whether keys or values are what a state holds.
 bool readsState(const GeneralAttention &attention);
 
-/// Attention to states; [batch, queries, heads * size]. Null with a reason
-/// unless each query sees all tokens up to its own, or the last of these.
+/// Attention to states, with its sinks; [batch, queries, heads * size]. Null
+/// with a reason unless each query sees all tokens up to its own, or the last
+/// of these.
 mlir::Value attendToState(Legalization &legalization,
                           const GeneralAttention &attention);
 

@@ -22,6 +22,7 @@ from transformers.cache_utils import DynamicCache
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "families"))
 
+import real_pairs  # noqa: E402
 from architectures import ARCHITECTURES  # noqa: E402
 
 TOKENS, PAST = 3, 5
@@ -135,13 +136,14 @@ def main():
                for past, x in left.items()}
     values, axes = zip(*inputs.values())
     names = {"input_names": list(inputs), "output_names": ["logits", *(f"present.{past}" for past in left)]}
-    if words.exporter == "script":
-        torch.onnx.export(step, values, words.file, dynamo=False, opset_version=words.opset or 17,
-                          dynamic_axes=dict(zip(inputs, axes)), **names)
-    else:
-        dynamic = tuple({axis: torch.export.Dim.DYNAMIC for axis in each} for each in axes)
-        torch.onnx.export(step, values, words.file, dynamo=True, opset_version=words.opset or 20,
-                          dynamic_shapes=(dynamic,), external_data=False, verbose=False, **names)
+    with real_pairs.of(words.architecture):
+        if words.exporter == "script":
+            torch.onnx.export(step, values, words.file, dynamo=False, opset_version=words.opset or 17,
+                              dynamic_axes=dict(zip(inputs, axes)), **names)
+        else:
+            dynamic = tuple({axis: torch.export.Dim.DYNAMIC for axis in each} for each in axes)
+            torch.onnx.export(step, values, words.file, dynamo=True, opset_version=words.opset or 20,
+                              dynamic_shapes=(dynamic,), external_data=False, verbose=False, **names)
     # Exporters call dimensions as they like.
     ids = onnx.load(words.file).graph.input[0]
     model = onnx.load(words.file)

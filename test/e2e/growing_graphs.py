@@ -5,8 +5,8 @@ usage: growing_graphs.py NAME FILE.onnx
 
 concat-static..: pasts of the capacity, written at cache_position. concat: past and new joined, heads of queries that share repeated keys, positions
 and a causal mask counted from the shape of the past. concat-...: the same with
-what --kv-capacity refuses, or in f16. genai, multi-head: operators of com.microsoft; genai-buffer:
-pasts of the capacity.
+what --kv-capacity refuses, or in f16. genai, multi-head: operators of com.microsoft; genai-buffer..:
+pasts of the capacity; ..-sinks: a score of each head beside those of keys.
 """
 
 import sys
@@ -174,14 +174,16 @@ def fused(name, path):
         dims[0].dim_param = "batch"
         if not value.name.startswith(("past", "present")) and value.name != "attention_mask":
             dims[1].dim_param = "sequence"
-        if name == "genai-buffer" and value.name.startswith(("past", "present")):
+        if name.startswith("genai-buffer") and value.name.startswith(("past", "present")):
             dims[2].dim_value = CAPACITY
     return model
 
 
 FUSED = {"genai": "fused-genai.extend", "genai-int4": "fused-genai.int4",
          "genai-positions": "fused-genai.rotary-node", "multi-head": "fused-genai.multi-head",
-         "genai-window": "fused-genai.window-softcap", "genai-buffer": "fused-genai.extend"}
+         "genai-window": "fused-genai.window-softcap", "genai-buffer": "fused-genai.extend",
+         "genai-sinks": "fused-gpt-oss.prompt-window", "genai-smooth": "fused-gpt-oss.prompt-smooth",
+         "genai-buffer-sinks": "fused-gpt-oss.prompt-window", "genai-int4-sinks": "fused-gpt-oss.prompt-int4"}
 
 
 def main():

@@ -57,11 +57,11 @@ class Reference:
 
 
 class Text:
-    """Tokens by chance, how many the wafer has seen, and how far logits were off."""
+    """Tokens by chance, how many the wafer has seen, how far logits were off, and how large they are."""
 
     def __init__(self, model, seed, prompt):
         self.reference, self.random, self.prompt = Reference(model), np.random.default_rng(seed), prompt
-        self.position, self.worst, self.state = 0, 0.0, None
+        self.position, self.worst, self.largest, self.state = 0, 0.0, 0.0, None
 
     def call(self, session, chunk):
         entry, tokens = ("prefill", chunk) if self.position < self.prompt else ("decode", 1)
@@ -71,8 +71,9 @@ class Text:
         inputs = {"input_ids": ids, self.reference.positions: positions[self.reference.positions]}
         results = session.run(inputs, entry=entry, arguments={"position": self.position})
         made = results[self.reference.outputs[0]]
-        difference = made[:, :real] - self.reference(ids[:, :real], self.position)
-        self.worst, self.position = max(self.worst, float(np.abs(difference).max())), self.position + real
+        expected = self.reference(ids[:, :real], self.position)
+        self.worst = max(self.worst, float(np.abs(made[:, :real] - expected).max()))
+        self.largest, self.position = max(self.largest, float(np.abs(expected).max())), self.position + real
 
 
 def main():

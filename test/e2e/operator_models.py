@@ -285,7 +285,7 @@ def depths():
 
 
 def scatters():
-    """Updates at known places: runs at the begin, in the middle, at the end and of all; places in another order, twice, of a part."""
+    """Updates at known places: runs at the begin, in the middle, at the end and of all; boxes; places in another order, twice, of a part."""
     random = np.random.default_rng(11)
     nodes, inputs, constants = [], {"x": random.standard_normal((4, 5, 6)).astype("f4")}, {}
 
@@ -300,6 +300,12 @@ def scatters():
             add("ScatterND", np.reshape(places, (-1, 1)), (len(places), 5, 6), reduction=reduction)
     add("ScatterND", [[1], [1]], (2, 5, 6), reduction="add")
     add("ScatterND", [[1, 2], [1, 3]], (2, 6))
+    # Boxes: the whole, the end of an axis, a part of all axes and of the first two; the last one out of turn.
+    for begin, end in (((0, 0, 0), (4, 5, 6)), ((0, 0, 2), (4, 5, 6)), ((1, 2, 3), (3, 4, 5)), ((0, 1), (4, 3))):
+        box = np.moveaxis(np.indices(np.subtract(end, begin)), 0, -1) + begin
+        for reduction in ("none", "add"):
+            add("ScatterND", box, (*box.shape[:-1], *(4, 5, 6)[len(begin):]), reduction=reduction)
+    add("ScatterND", box[:, ::-1], (4, 2, 6))
     for axis in range(3):
         for places in ([0], [-1], [1, 2], [2, 1]):
             shape = [4, 5, 6]

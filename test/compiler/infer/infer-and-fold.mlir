@@ -23,6 +23,26 @@ func.func @views_of_weights() -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !
   return %t, %p#0, %p#1, %r, %g : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
 }
 
+// How often axes repeat, as an exporter of PyTorch says it: once, and k times in the axis of a number.
+// CHECK-LABEL: func.func @repeats
+// CHECK: %[[REPEATS:.*]] = onnx.constant dense<[1, 3, 1]> : tensor<3xi64>
+// CHECK: onnx.node "Tile"(%{{.*}}, %[[REPEATS]]) {{.*}} -> tensor<4x6x8xf32>
+// CHECK: onnx.constant dense<{{\[\[5, 0, 0\], \[0, 5, 0\]\]}}> : tensor<2x3xi64>
+func.func @repeats(%x: tensor<4x2x8xf32>) -> (!onnx.unknown, !onnx.unknown) {
+  %axis = onnx.constant dense<[1]> : tensor<1xi64>
+  %rank = onnx.constant dense<3> : tensor<i64>
+  %values = onnx.constant dense<[1, 3]> : tensor<2xi64>
+  %row = onnx.node "OneHot"(%axis, %rank, %values) : (tensor<1xi64>, tensor<i64>, tensor<2xi64>) -> !onnx.unknown
+  %flat = onnx.constant dense<-1> : tensor<1xi64>
+  %repeats = onnx.node "Reshape"(%row, %flat) : (!onnx.unknown, tensor<1xi64>) -> !onnx.unknown
+  %y = onnx.node "Tile"(%x, %repeats) {node = "tile"} : (tensor<4x2x8xf32>, !onnx.unknown) -> !onnx.unknown
+  %places = onnx.constant dense<[0, -1, 7]> : tensor<3xi64>
+  %two = onnx.constant dense<2> : tensor<i64>
+  %flags = onnx.constant dense<[0, 5]> : tensor<2xi64>
+  %columns = onnx.node "OneHot"(%places, %two, %flags) with {axis = 0 : i64} : (tensor<3xi64>, tensor<i64>, tensor<2xi64>) -> !onnx.unknown
+  return %y, %columns : !onnx.unknown, !onnx.unknown
+}
+
 // The shape arithmetic of exporters disappears.
 // CHECK-LABEL: func.func @shape_arithmetic
 // CHECK-SAME: %[[X:.*]]: tensor<2x12x48xf32>) -> tensor<2x12x4x12xf32>

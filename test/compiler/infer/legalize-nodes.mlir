@@ -21,6 +21,19 @@ func.func @gemm_with_transposed_weight(%x: tensor<4x8xf32>) -> !onnx.unknown {
   return %y : !onnx.unknown
 }
 
+// Tuples of indices that count through a box: an exporter's assignment to a slice of each axis.
+// CHECK-LABEL: func.func @scattered_box
+// CHECK: %[[ROWS:.*]] = onnx.slice %arg0 {{{.*}}starts = array<i64: 1, 0>, {{.*}} -> tensor<2x5xf32>
+// CHECK: %[[LEFT:.*]] = onnx.slice %[[ROWS]] {{{.*}}starts = array<i64: 0, 0>, {{.*}} -> tensor<2x2xf32>
+// CHECK: %[[INSIDE:.*]] = onnx.concat %[[LEFT]], %arg1 {axis = 1 : i64
+// CHECK: onnx.concat %{{.*}}, %[[INSIDE]], %{{.*}} {axis = 0 : i64
+// CHECK-NOT: onnx.gather
+func.func @scattered_box(%x: tensor<4x5xf32>, %updates: tensor<2x3xf32>) -> !onnx.unknown {
+  %places = onnx.constant dense<[[[1, 2], [1, 3], [1, 4]], [[2, 2], [2, 3], [2, -1]]]> : tensor<2x3x2xi64>
+  %y = onnx.node "ScatterND"(%x, %places, %updates) {node = "box"} : (tensor<4x5xf32>, tensor<2x3x2xi64>, tensor<2x3xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
 // Statistics over the last two axes are statistics over one merged axis.
 // CHECK-LABEL: func.func @layer_norm_over_two_axes
 // CHECK: %[[FLAT:.*]] = onnx.reshape %{{.*}} : tensor<2x4x8xf32> -> tensor<2x32xf32>

@@ -150,13 +150,13 @@ ARCHITECTURES = {
 }
 
 
-def input_tensors(kind):
-    """The inputs by name and, for each, the names of its dynamic axes."""
+def input_tensors(kind, count=TOKENS):
+    """The inputs by name, of so many tokens, and, for each, the names of its dynamic axes."""
     import torch
 
     generator = torch.Generator().manual_seed(1)
 
-    def ids(tokens=TOKENS):
+    def ids(tokens=count):
         return torch.randint(3, WORDS, (BATCH, tokens), generator=generator)
 
     def numbers(*shape):
@@ -166,8 +166,8 @@ def input_tensors(kind):
     if kind in ("ids", "words"):  # these without a mask, ever
         return {"input_ids": ids()}, {"input_ids": both}
     if kind == "masked":
-        mask = torch.ones((BATCH, TOKENS), dtype=torch.int64)
-        mask[1, TOKENS - 2:] = 0
+        mask = torch.ones((BATCH, count), dtype=torch.int64)
+        mask[1, count - 2:] = 0
         return ({"input_ids": ids(), "attention_mask": mask},
                 {"input_ids": both, "attention_mask": both})
     if kind == "two":
@@ -182,9 +182,8 @@ def input_tensors(kind):
     raise ValueError(kind)
 
 
-def build(name, attention, batch, masked):
-    """`attention` is eager or sdpa, `batch` 1 or 2; `masked` gives every decoder an attention mask,
-    without which the older exporter meets operators that it does not know."""
+def model_of(name, attention, experts="batched_mm"):
+    """`attention` is eager or sdpa; `experts` batched_mm or eager, a loop over them."""
     import torch
     import transformers
 
@@ -194,15 +193,24 @@ def build(name, attention, batch, masked):
     config = model_class.config_class(**{**which.config, **which.more})
     # Not every model has sdpa; transformers takes eager then.
     config._attn_implementation = attention if model_class._supports_sdpa else "eager"
-    config._experts_implementation = "batched_mm"
+    config._experts_implementation = experts
     config.use_cache = False
     model = model_class(config).eval()
     # Norms and biases begin as ones and zeros, which would hide mistakes.
     for parameter in model.parameters():
         if parameter.dim() == 1:
             parameter.data += 0.1 * torch.randn_like(parameter)
+    return model
+
+
+def build(name, attention, batch, masked, tokens=TOKENS, experts="batched_mm"):
+    """`batch` is 1 or 2; `masked` gives every decoder an attention mask, without which the older exporter meets
+    operators that it does not know."""
+    import torch
+
+    which, model = ARCHITECTURES[name], model_of(name, attention, experts)
     kind = "masked" if masked and which.inputs == "ids" else which.inputs
-    inputs, axes = input_tensors(kind)
+    inputs, axes = input_tensors(kind, tokens)
     inputs = {key: value[2 - batch:] for key, value in inputs.items()}
     names = list(inputs)
     flags = {"use_cache": False} if which.inputs in ("ids", "masked", "two") else {}

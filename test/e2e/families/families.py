@@ -118,31 +118,45 @@ def run_model(path, inputs, folder, seconds):
     return load(folder / "out.npz")
 
 
+def reason_of_none(path):
+    """Why there is no model: the exporter's words; None where there is one."""
+    if path.with_suffix(".txt").exists():
+        return path.with_suffix(".txt").read_text().strip().replace("|", "\\|")
+    if not path.exists():
+        raise SystemExit(f"no {path}; run make_families.py first")
+    return None
+
+
+def run_and_compare(path, seconds, precision, mesh=MESH):
+    """The refusal, the largest difference, and what was recognized."""
+    inputs = load(path.with_suffix(".npz"))
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        refusal = compile_model(path, inputs, folder, seconds, precision, mesh)
+        if refusal:
+            return refusal, 0.0, ""
+        outputs = run_model(path, inputs, folder, seconds)
+        report = json.loads((folder / "compile.json").read_text())
+    worst = 0.0
+    for key, value in load(path.with_suffix(".expected.npz")).items():
+        if key not in outputs:
+            raise Failure(f"{key} is missing")
+        worst = max(worst, difference(key, value, outputs[key], TOLERANCES[precision]))
+    return None, worst, recognized(report)
+
+
 def judge(name, seconds, precision):
     """The row of a model."""
     path = cache() / "families" / f"{name}.onnx"
     model, _, exporter = name.partition(".")
-    if path.with_suffix(".txt").exists():
-        reason = path.with_suffix(".txt").read_text().strip().replace("|", "\\|")
-        return Row(model, exporter, "none", reason=reason)
-    if not path.with_suffix(".expected.npz").exists():
-        raise SystemExit(f"no {path}; run make_families.py first")
+    none = reason_of_none(path)
+    if none:
+        return Row(model, exporter, "none", reason=none)
     try:
-        inputs = load(path.with_suffix(".npz"))
-        expected = load(path.with_suffix(".expected.npz"))
-        with tempfile.TemporaryDirectory() as folder:
-            folder = Path(folder)
-            refusal = compile_model(path, inputs, folder, seconds, precision)
-            if refusal:
-                return Row(model, exporter, "refused", reason=refusal)
-            outputs = run_model(path, inputs, folder, seconds)
-            report = json.loads((folder / "compile.json").read_text())
-        worst = 0.0
-        for key, value in expected.items():
-            if key not in outputs:
-                raise Failure(f"{key} is missing")
-            worst = max(worst, difference(key, value, outputs[key], TOLERANCES[precision]))
-        return Row(model, exporter, "run", bucket(worst), recognized(report))
+        refusal, worst, kernels = run_and_compare(path, seconds, precision)
+        if refusal:
+            return Row(model, exporter, "refused", reason=refusal)
+        return Row(model, exporter, "run", bucket(worst), kernels)
     except Failure as failure:
         return Row(model, exporter, "fail", reason=str(failure).replace("|", "\\|"))
 
@@ -159,12 +173,14 @@ def recognized(report):
                      if counts[name])
 
 
-def table(rows):
-    counts = Counter(row.status for row in rows)
-    lines = ["# Transformers as exporters write them, on a mesh of 8x8 PEs", "",
-             "Written by `families.py --write`. What each status means and how numbers are",
-             "compared is said there; `architectures.py` has the models, `make_families.py` the",
-             "exporters, `fused_graphs.py` the graphs of fused operators.", ""]
+HEAD = ["# Transformers as exporters write them, on a mesh of 8x8 PEs", "",
+        "Written by `families.py --write`. What each status means and how numbers are",
+        "compared is said there; `architectures.py` has the models, `make_families.py` the",
+        "exporters, `fused_graphs.py` the graphs of fused operators.", ""]
+
+
+def table(rows, head=HEAD):
+    counts, lines = Counter(row.status for row in rows), list(head)
     split = ", ".join(f"{status} {counts[status]}" for status in STATUSES)
     lines.append(f"- all: {split} of {len(rows)}")
     reasons = Counter(row.reason for row in rows if row.status == "refused")

@@ -37,6 +37,8 @@ class Decoder:
     head_norms: bool = False    # of queries and keys
     gelu: str = ""              # instead of SiLU and a gate
     experts: tuple = ()         # attributes of MoE with four experts instead
+    expert_bits: int = 0        # of their weights: QMoE
+    sinks: bool = False         # a score of each head beside those of keys
     norm: str = "SkipSimplifiedLayerNormalization"
     attention: str = "GroupQueryAttention"
     options: tuple = ()         # more attributes of the attention
@@ -97,6 +99,8 @@ class FusedGraph(small_models.Graph):
         if how.rotary == "inside":
             inputs += caches
             flags["do_rotary"] = 1
+        if how.sinks:
+            inputs += [""] * (11 - len(inputs)) + [self.weight(HEADS, scale=1)]
         self.nodes.append(helper.make_node(
             "GroupQueryAttention", inputs, outputs, label, None, "com.microsoft",
             num_heads=HEADS, kv_num_heads=how.groups, scale=SIZE**-0.5, **flags))
@@ -138,8 +142,18 @@ class FusedGraph(small_models.Graph):
         rows = self.add("Reshape", x, self.constant(np.array([-1, WIDTH], np.int64)))
         scores = self.add("MatMul", rows, self.weight(WIDTH, EXPERTS))
         inner = INNER * (2 if ("activation_type", "swiglu") in how.experts else 1)
-        return self.fused("MoE", x, scores, stack(inner, WIDTH), stack(inner),
-                          stack(WIDTH, INNER), stack(WIDTH), **dict(how.experts))
+        if not how.expert_bits:
+            return self.fused("MoE", x, scores, stack(inner, WIDTH), stack(inner),
+                              stack(WIDTH, INNER), stack(WIDTH), **dict(how.experts))
+
+        def packed(rows, columns):
+            bytes_each = columns * how.expert_bits // 8
+            weights = self.random.integers(0, 256, (EXPERTS, rows, bytes_each)).astype(np.uint8)
+            scales = self.random.uniform(0.3, 1.1, (EXPERTS, rows)) / (1 << how.expert_bits)
+            return self.constant(weights), self.constant(scales.astype(np.float32)), stack(rows)
+
+        return self.fused("QMoE", x, scores, *packed(inner, WIDTH), *packed(WIDTH, INNER),
+                          expert_weight_bits=how.expert_bits, **dict(how.experts))
 
     def feed_forward(self, x, how):
         if how.experts:
@@ -258,6 +272,23 @@ GRAPHS = {
     "fused-bert.embed": None,
 }
 
+# gpt-oss as the model builder of onnxruntime-genai writes it.
+GPT_OSS = dict(tokens=13, experts=SWIGLU, sinks=True)
+GPT_OSS_TOKEN = dict(GPT_OSS, tokens=1, past=13, bind=("attention_mask",))
+NEWER_GRAPHS = {
+    "fused-gpt-oss.prompt": Decoder(**GPT_OSS),
+    "fused-gpt-oss.prompt-window": Decoder(**GPT_OSS, options=(("local_window_size", 4),)),
+    "fused-gpt-oss.prompt-smooth": Decoder(**dict(GPT_OSS, sinks=False), options=(("smooth_softmax", 1),)),
+    "fused-gpt-oss.prompt-int4": Decoder(**GPT_OSS, bits=4, block=32, expert_bits=4),
+    "fused-gpt-oss.prompt-int8": Decoder(**GPT_OSS, bits=4, block=32, expert_bits=8),
+    "fused-gpt-oss.decode": Decoder(**GPT_OSS_TOKEN),
+    "fused-gpt-oss.decode-window": Decoder(**GPT_OSS_TOKEN, options=(("local_window_size", 4),)),
+    "fused-gpt-oss.decode-int4": Decoder(**GPT_OSS_TOKEN, bits=4, block=32, expert_bits=4),
+    "fused-qwen3-moe.prompt": Decoder(tokens=13, experts=SWIGLU, rotary="node", head_norms=True),
+    "fused-qwen3-moe.decode-int4": Decoder(tokens=1, past=13, experts=SWIGLU, rotary="node", head_norms=True,
+                                           bind=("attention_mask",), bits=4, expert_bits=4),
+}
+
 
 def symbolic(name, shape):
     """A cache names its length, and so does the mask over it."""
@@ -272,7 +303,7 @@ def symbolic(name, shape):
 
 
 def write(name, path):
-    how = GRAPHS[name]
+    how = (GRAPHS | NEWER_GRAPHS)[name]
     graph = FusedGraph(sum(name.encode()))
     if how:
         decoder(graph, how)
