@@ -236,6 +236,7 @@ select::SelectKernelsPassOptions Compilation::selection() const {
   target.samples = options.samples;
   target.explain = options.explain;
   target.precision = options.precision;
+  target.precisionLevel = options.precisionLevel;
   return target;
 }
 

@@ -269,6 +269,11 @@ private:
   void multiply(int64_t lines, Affine own, Operand sums, Operand words,
                 Operand kept);
   void partialSums(int64_t features, const Operand &words);
+  /// Sums of so many lines, before they are added to others.
+  std::string partialScratch(int64_t lines) {
+    return b.scratch("partial", lines * shape.pitch,
+                     shape.plan.narrowSums ? shape.narrow : Type());
+  }
 
   wse::MatmulOp op;
   RoutineBuilder &b;
@@ -505,12 +510,24 @@ void MatmulWriter::broadcast() {
                    Operand::fabric(b.color(StreamPattern::RowCast), 2));
     }
   });
-  inBlocks(
-      out.features, [&](Affine first, int64_t features, const Operand &words) {
-        multiply(features, out.features,
-                 Operand::memory(sums, 0, {0, out.pitch, 1}), words,
-                 Operand::memory(activations, first * pitch, {pitch, 0, 1}));
-      });
+  const bool apart = shape.plan.narrowSums;
+  if (apart)
+    scratch = partialScratch(int64_t(shape.own));
+  const std::string &into = apart ? scratch : sums;
+  const int64_t step = apart ? shape.pitch : out.pitch;
+  inBlocks(out.features, [&](Affine first, int64_t features,
+                             const Operand &words) {
+    const SmallVector<Affine> all = {out.features, out.channels};
+    const Operand partial = Operand::memory(into, 0, {step, 1});
+    if (apart)
+      b.vector(Opcode::Mov, all, partial, {Operand::immediate(0)});
+    multiply(features, out.features, Operand::memory(into, 0, {0, step, 1}),
+             words, Operand::memory(activations, first * pitch, {pitch, 0, 1}));
+    if (!apart)
+      return;
+    const Operand its = Operand::memory(sums, 0, {out.pitch, 1});
+    b.vector(Opcode::Add, all, its, {its, partial});
+  });
 }
 
 void MatmulWriter::reduce() {
@@ -518,31 +535,35 @@ void MatmulWriter::reduce() {
   b.where(out.active, [&] {
     if (shape.exchanges) {
       keepRowSums(b, out, shape.n);
-      scratch = b.scratch("partial", shape.plan.block * shape.pitch);
+      scratch = partialScratch(shape.plan.block);
     }
   });
-  inBlocks(
-      in.features, [&](Affine first, int64_t features, const Operand &words) {
-        if (shape.exchanges) {
-          partialSums(features, words);
-          return passRowSums(b, out, scratch, features);
-        }
-        multiply(features, in.features,
-                 Operand::memory(sums, first * out.pitch, {out.pitch, 0, 1}),
-                 words, Operand::memory(in.buffer, 0, {0, in.pitch, 1}));
-      });
+  inBlocks(in.features, [&](Affine first, int64_t features,
+                            const Operand &words) {
+    if (shape.exchanges) {
+      partialSums(features, words);
+      return passRowSums(b, out,
+                         Operand::memory(scratch, 0, shape.partialStrides()),
+                         features);
+    }
+    multiply(features, in.features,
+             Operand::memory(sums, first * out.pitch, {out.pitch, 0, 1}), words,
+             Operand::memory(in.buffer, 0, {0, in.pitch, 1}));
+  });
 }
 
 /// The sums over own features of a block of result features. In buffers the
 /// first term is a product; where there is none, the sums are 0.
 void MatmulWriter::partialSums(int64_t features, const Operand &words) {
-  Operand sums = Operand::memory(scratch, 0, {out.pitch, 0, 1});
+  const std::array<int64_t, 2> strides = shape.partialStrides();
+  const int64_t line = strides[0], channel = strides[1];
+  Operand sums = Operand::memory(scratch, 0, {line, 0, channel});
   Operand kept = Operand::memory(in.buffer, 0, {0, in.pitch, 1});
   Value terms = in.features;
   auto clear = [&](Value where) {
     b.where(where, [&] {
       b.vector(Opcode::Mov, {features, out.channels},
-               Operand::memory(scratch, 0, {out.pitch, 1}),
+               Operand::memory(scratch, 0, {line, channel}),
                {Operand::immediate(0)});
     });
   };
@@ -560,7 +581,7 @@ void MatmulWriter::partialSums(int64_t features, const Operand &words) {
     // Over channels and features: a call for each channel.
     b.vector(
         Opcode::Mul, {out.channels, features},
-        Operand::memory(scratch, 0, {1, out.pitch}),
+        Operand::memory(scratch, 0, {channel, line}),
         {Operand::memory(words.buffer, words.offset, {0, words.strides[0]}),
          Operand::memory(in.buffer, 0, {1, 0})});
     Operand others = words;
