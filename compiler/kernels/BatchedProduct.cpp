@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t mostWords = 2048, chunkWords = 512;
 
 /// Chunks of a launch: the proof that nobody waits for ever unrolls loops, to
-/// 2^14 operations of a routine at most (runtime/program/proof/FabricUse.cpp).
+/// 2^16 operations of a routine at most (runtime/program/proof/FabricUse.cpp).
 constexpr int64_t mostChunks = 512;
 
 struct BatchedShape {

@@ -11,9 +11,10 @@ namespace wsec {
 static constexpr int64_t partialWords = 512;
 static constexpr int64_t bufferWords = 1536;
 
-/// Blocks of a product: the proof that nobody waits for ever unrolls loops, to
-/// 2^14 operations of a routine at most (runtime/program/proof/FabricUse.cpp).
-static constexpr int64_t mostBlocks = 1024;
+/// Blocks of a product, and of one whose buffers would take more otherwise: the
+/// proof that nobody waits for ever unrolls loops, to 2^16 operations of a
+/// routine at most (runtime/program/proof/FabricUse.cpp).
+static constexpr int64_t mostBlocks = 1024, mostSmallBlocks = 8192;
 
 /// Cycles between two blocks that injectors take: until the main thread has
 /// seen the end of one, and the channel moves again.
@@ -33,15 +34,16 @@ double MatmulShape::blockOverhead(const Machine &machine, double block) const {
 }
 
 /// Lines of a block, in steps of so many.
-int64_t MatmulShape::leastBlock(int64_t step) const {
-  return llvm::alignTo(llvm::divideCeil(lines(), mostBlocks), step);
+int64_t MatmulShape::leastBlock(int64_t step, int64_t blocks) const {
+  return llvm::alignTo(llvm::divideCeil(lines(), blocks), step);
 }
 
 MatmulPlan MatmulShape::direct(const Machine &machine) const {
   MatmulPlan plan;
   plan.block = lines();
   if (partial()) {
-    plan.block = std::max(leastBlock(1), std::min(n, partialWords / pitch));
+    plan.block =
+        std::max(leastBlock(1, mostBlocks), std::min(n, partialWords / pitch));
     // Where as many are alike, none has code of its own.
     if (const int64_t count = llvm::divideCeil(n, plan.block); n % count == 0)
       plan.block = n / count;
@@ -173,7 +175,9 @@ MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
   int64_t most = bufferWords / (stored ? 3 : 2) / std::max<int64_t>(1, own);
   if (partial())
     most = std::min(most, partialWords / pitch);
-  const int64_t least = leastBlock(step);
+  const int64_t least =
+      std::min(leastBlock(step, mostBlocks),
+               std::max(most, leastBlock(step, mostSmallBlocks)));
   most = std::max(std::min(most, lines()), least);
   // One block, where it fits: its code is half of two.
   const bool all = !stored && most == lines();

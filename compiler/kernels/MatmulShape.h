@@ -125,7 +125,7 @@ private:
   MatmulPlan direct(const Machine &machine) const;
   MatmulPlan buffered(const Machine &machine, int64_t block,
                       bool narrowSums) const;
-  int64_t leastBlock(int64_t step) const;
+  int64_t leastBlock(int64_t step, int64_t blocks) const;
   double blockOverhead(const Machine &machine, double block) const;
   void store(MatmulPlan &plan, const Machine &machine) const;
 };
