@@ -132,6 +132,8 @@ private:
 
 /// The cost of a variant whose weights stream.
 KernelCost streamedCost(const MatmulForm &op, const Machine &machine);
+/// Writes its code.
+void lowerStreamed(wse::MatmulOp op, RoutineBuilder &builder);
 /// The least cycles of all variants: multiply-adds spread evenly over the PEs,
 /// or the words of weights that stream over the channels.
 double productBound(const MatmulForm &op, const Machine &machine);

@@ -13,7 +13,7 @@ namespace wsec {
 /// Writes code for a tensor and one value per token of it, or several in lines.
 class TokenValues {
 public:
-  /// Of f32, or else of `element`.
+  /// Values are of f32, or else of `element`.
   TokenValues(RoutineBuilder &builder, const Tile &tile, llvm::StringRef name,
               int64_t lines = 1, mlir::Type element = {})
       : b(builder), tile(tile), lines(lines),
