@@ -226,8 +226,7 @@ void Compilation::addVerifiers(Phase first, OpPassManager &manager) const {
 /// What `select` is to keep to.
 select::SelectKernelsPassOptions Compilation::selection() const {
   select::SelectKernelsPassOptions target;
-  if (!options.machine.empty())
-    target.machine = options.machine;
+  target.machine = options.machine.empty() ? "wse2" : options.machine;
   target.mesh = options.mesh;
   target.keepOuts = llvm::join(options.keepOuts, ";");
   target.region = options.region;
@@ -236,6 +235,7 @@ select::SelectKernelsPassOptions Compilation::selection() const {
   target.samples = options.samples;
   target.explain = options.explain;
   target.precision = options.precision;
+  target.precisionLevel = options.precisionLevel;
   return target;
 }
 

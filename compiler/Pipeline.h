@@ -72,6 +72,8 @@ struct CompileOptions {
   /// Elements of activations and of weights that stream: f32, f16, bf16 or
   /// cb16.
   std::string precision = "f32";
+  /// What of 16 bits is summed in as many (compiler/kernels/precision.md).
+  int64_t precisionLevel = 0;
   /// Compute what the model states in f64 in f32.
   bool allowF64AsF32 = false;
   /// Let quantised weights travel as f32.

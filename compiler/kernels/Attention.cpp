@@ -46,7 +46,7 @@ class Attention final
   int64_t scratchWords(wse::AttentionOp op,
                        const Machine &machine) const final {
     AttentionShape shape(op, machine);
-    int64_t words = shape.scoreCount() + 4 * shape.channels +
+    int64_t words = shape.wordsOfScores() + 4 * shape.channels +
                     shape.weightedCount() + shape.roundedCount();
     words += shape.gatheredCount() + shape.movedCount();
     if (shape.early())
@@ -185,6 +185,7 @@ KernelCost Attention::costOf(wse::AttentionOp op,
     return cost;
   }
   CostModel model(machine), sums(machine, shape.narrow);
+  const CostModel ofScores(machine, shape.narrow, shape.narrowScores);
   double sequences = shape.query.group == 0
                          ? tileSizeMax(shape.query.batch, machine.height)
                          : 1;
@@ -206,10 +207,10 @@ KernelCost Attention::costOf(wse::AttentionOp op,
     else
       feature = std::max(feature, double(shape.query.pitch(machine.height)));
     const double strides[] = {key, feature, 1};
+    const CostModel &its = summed == 1 ? ofScores : sums;
     double cycles =
-        rounds * sums.product(sizes, summed,
-                              sums.vectorAlong(sizes, summed, strides),
-                              strides);
+        rounds * its.product(sizes, summed,
+                             its.vectorAlong(sizes, summed, strides), strides);
     if (shape.local())
       return cycles;
     double slices = std::ceil(size / shape.slice(headSize));

@@ -42,7 +42,8 @@ AttentionWriter::AttentionWriter(const AttentionOperands &operands,
       keyWords(b.tile(operands.key, shape.pairing)),
       valueWords(b.tile(operands.value, shape.pairing)),
       attended(b.tile(operands.attended)),
-      scores(b.scratch("scores", shape.scoreCount())),
+      scores(b.scratch("scores", shape.scoreCount(),
+                       shape.narrowScores ? shape.element : Type())),
       largest(b.scratch("largest", shape.channels)),
       sum(b.scratch("sum", shape.channels)),
       next(b.scratch("next_largest", shape.channels)),
@@ -50,12 +51,15 @@ AttentionWriter::AttentionWriter(const AttentionOperands &operands,
       groups(PEGroups::ofHeads(query.layout.features)) {
   if (shape.narrow) {
     weighted = b.scratch("weighted", shape.weightedCount());
-    rounded = b.scratch("rounded", shape.scoreCount(), shape.element);
+    if (!shape.narrowScores)
+      rounded = b.scratch("rounded", shape.scoreCount(), shape.element);
   }
   if (int64_t words = shape.gatheredCount())
     other = gathered = b.scratch("gathered", words);
   if (shape.narrow && !gathered.empty())
     gathered = b.halvesOf(gathered, shape.element);
+  if (shape.narrowScores)
+    other = gathered;
   if (int64_t words = shape.movedCount())
     other = b.scratch("moved", words);
   if (shape.early())
@@ -301,7 +305,8 @@ void AttentionWriter::multiply(int64_t keys, Affine features,
     strides[d] = double(std::max(lines.strides[d], perChannel.strides[d]));
   b.multiplyAdd(
       {keys, features, asked},
-      CostModel(b.machine(), shape.narrow).vectorAlong(sizes, summed, strides),
+      CostModel(b.machine(), shape.narrow, shape.narrowScores && summed == 1)
+          .vectorAlong(sizes, summed, strides),
       sums, lines, perChannel);
 }
 

@@ -6,6 +6,7 @@
 #define COMPILER_KERNELS_ATTENTIONSHAPE_H
 
 #include "compiler/kernels/KernelLibrary.h"
+#include "compiler/kernels/PrecisionLevel.h"
 #include "compiler/machine/Tiling.h"
 #include "dialects/onnx/Lengths.h"
 #include "dialects/wse/InherentAttributes.h"
@@ -72,6 +73,7 @@ struct AttentionShape {
   mlir::Type element;   // of keys and values
   Pairing pairing;      // of keys and values that are exchanged
   bool narrow; // they have 16 bits: sums are made in f32, beside the result
+  bool narrowScores; // but those that are scores, which become exponentials
 
   AttentionShape(const AttentionOperands &of, const Machine &machine)
       : of(of), query(Layout::of(of.query, machine.height)),
@@ -84,7 +86,10 @@ struct AttentionShape {
         streamed(of.stored != nullptr), element(elementTypeOf(of.key)),
         pairing(local() ? Pairing::None
                         : pairingOf({of.key, of.value}, machine)),
-        narrow(isNarrow(of.attended)) {
+        narrow(isNarrow(of.attended)),
+        narrowScores(narrow && headSize <= narrowTerms &&
+                     hasPrecisionLevel(of.attended.getDefiningOp(),
+                                       PrecisionLevel::NarrowAttention)) {
     const int64_t most = of.isGradient ? gradientScoreWords : scoreWords;
     tokens = std::max<int64_t>(1, most / channels / rows());
     if (streamed) { // in rounds of equally many
@@ -155,7 +160,10 @@ struct AttentionShape {
   int64_t mostKeysOfRows() const {
     return std::max(lastKeys(), rounds > 0 ? tokens * rows() : 0);
   }
-  /// Words of the scores in the PE that has most of them.
+  /// Scores in the PE that has most of them, and their words.
+  int64_t wordsOfScores() const {
+    return narrowScores ? wordsOf(element, scoreCount()) : scoreCount();
+  }
   int64_t scoreCount() const { return mostKeys() * channels; }
   /// Words of the sums of a head that are made apart.
   int64_t weightedCount() const {
@@ -163,7 +171,7 @@ struct AttentionShape {
   }
   /// Words of exponentials that are rounded, so that both factors are narrow.
   int64_t roundedCount() const {
-    return narrow ? wordsOf(element, scoreCount()) : 0;
+    return narrow && !narrowScores ? wordsOf(element, scoreCount()) : 0;
   }
   /// Words of the buffer that keys or values are multicast into. While it is
   /// not needed for these it takes the sums of partial scores.
@@ -174,7 +182,7 @@ struct AttentionShape {
         local() ? 0
                 : wordsOf(element, mostKeys() * std::max(slice(headSize),
                                                          slice(valueSize)));
-    return spread() ? std::max(words, scoreCount()) : words;
+    return spread() ? std::max(words, wordsOfScores()) : words;
   }
   /// Words that scores move to, where that buffer is never free.
   int64_t movedCount() const { return streamed && spread() ? scoreCount() : 0; }

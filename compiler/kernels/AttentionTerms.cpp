@@ -171,6 +171,9 @@ void AttentionTerms::act(TermAttr term, AttentionPlace place,
       lowerLater(term, place, round);
       return onScores(Opcode::Add, rows(scores), rows(hidden));
     }
+    // What no f16 holds is no factor of what is not hidden.
+    if (number && shape.narrowScores && low <= -65504)
+      return later->replace(scores, round.keys, -infinity);
     if (number)
       return later->add(scores, round.keys, low);
     return withMask(term, place, round, Opcode::Add, scores, shape.channels);

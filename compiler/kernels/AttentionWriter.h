@@ -81,7 +81,7 @@ protected:
   }
   /// The exponentials of the scores.
   Operand exponentialRows() const {
-    return rowsOf(shape.narrow ? rounded : scores);
+    return rowsOf(rounded.empty() ? scores : rounded);
   }
   static Operand perToken(const std::string &buffer) {
     return Operand::memory(buffer, 0, {1});

@@ -11,6 +11,7 @@
 // token; a table says in which line the matrix of each token begins.
 
 #include "compiler/kernels/BatchedProduct.h"
+#include "compiler/kernels/PrecisionLevel.h"
 #include "compiler/machine/Tiling.h"
 
 using namespace mlir;
@@ -23,7 +24,7 @@ namespace {
 constexpr int64_t mostWords = 2048, chunkWords = 512;
 
 /// Chunks of a launch: the proof that nobody waits for ever unrolls loops, to
-/// 2^14 operations of a routine at most (runtime/program/proof/FabricUse.cpp).
+/// 2^16 operations of a routine at most (runtime/program/proof/FabricUse.cpp).
 constexpr int64_t mostChunks = 512;
 
 struct BatchedShape {
@@ -37,6 +38,7 @@ struct BatchedShape {
   int64_t chunk;    // tokens
   bool exchanges;
   Type narrow; // of matrices whose lines come two to a word; null: f32
+  bool apart;  // sums are made in f32, beside a result of 16 bits
 
   BatchedShape(const MatmulForm &op, const Machine &machine);
 
@@ -50,6 +52,9 @@ struct BatchedShape {
   /// Of an activation that is multicast.
   int64_t chunkElements() const { return exchanges ? k * chunk : 0; }
   /// Along lines, own features and tokens: what vectors run along.
+  CostModel model(const Machine &machine) const {
+    return CostModel(machine, bool(narrow), narrow && !apart);
+  }
   size_t inner(const CostModel &model) const {
     const double strides[] = {double(chunk), double(lines()), 1};
     return model.vectorAlong(sizes(), 0, strides);
@@ -77,7 +82,10 @@ BatchedShape::BatchedShape(const MatmulForm &op, const Machine &machine)
       matrices(ShapedType::getNumElements(
           op.getWeight().getType().getShape().drop_back(2))),
       tokens(out.tokenCount() / matrices), pitch(out.pitch(machine.height)),
-      own(out.features.largest(machine.width)), exchanges(machine.width > 1) {
+      own(out.features.largest(machine.width)), exchanges(machine.width > 1),
+      apart(isNarrow(op.getResult()) &&
+            (k > narrowTerms ||
+             !hasPrecisionLevel(op, PrecisionLevel::NarrowAttention))) {
   if (isNarrow(op.getResult()) && k % 2 == 0)
     narrow = elementTypeOf(op.getResult());
   int64_t first = 0;
@@ -100,15 +108,14 @@ public:
   BatchedWriter(const MatmulForm &op, RoutineBuilder &b)
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         in(b.tile(op.getInput())), out(b.tile(op.getResult())),
-        inner(shape.inner(CostModel(b.machine(), bool(shape.narrow)))),
-        sums(out.buffer) {
+        inner(shape.inner(shape.model(b.machine()))), sums(out.buffer) {
     matrices = shape.narrow ? b.scratch("matrices", shape.lines() * shape.own,
                                         shape.narrow)
                             : b.scratch("matrices", shape.lines() * shape.own);
     if (shape.exchanges)
       activations = b.scratch("activations", shape.chunkElements(),
                               elementTypeOf(op.getInput()));
-    if (isNarrow(op.getResult()))
+    if (shape.apart)
       sums = b.scratch("sums", out.layout.words(b.width(), b.height()));
     if (shape.kept > 1)
       lines = b.scratch("lines", shape.pitch,
@@ -259,14 +266,12 @@ int64_t batchedWords(const MatmulForm &op, const Machine &machine) {
   const BatchedShape shape(op, machine);
   return shape.matrixWords() + (shape.kept > 1 ? shape.pitch : 0) +
          wordsOf(elementTypeOf(op.getInput()), shape.chunkElements()) +
-         (isNarrow(op.getResult())
-              ? shape.out.words(machine.width, machine.height)
-              : 0);
+         (shape.apart ? shape.out.words(machine.width, machine.height) : 0);
 }
 
 KernelCost batchedCost(const MatmulForm &op, const Machine &machine) {
   const BatchedShape shape(op, machine);
-  CostModel model(machine, bool(shape.narrow));
+  const CostModel model = shape.model(machine);
   const double strides[] = {double(shape.chunk), double(shape.lines()), 1};
   const double products = double(shape.kept > 1 ? shape.pitch : shape.chunks());
   KernelCost cost;

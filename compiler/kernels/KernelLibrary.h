@@ -112,10 +112,13 @@ Layout layoutOf(mlir::Value tensor, Pairing pairing, const Machine &machine);
 class CostModel {
 public:
   /// Where tensors are `narrow`, products have factors of 16 bits, and sums of
-  /// 32.
-  explicit CostModel(const Machine &machine, bool narrow = false)
+  /// 32 but for `narrowSums`.
+  explicit CostModel(const Machine &machine, bool narrow = false,
+                     bool narrowSums = false)
       : machine(machine), narrow(narrow),
-        fmacRate(narrow ? machine.fmacRateMixed : machine.fmacRate) {}
+        fmacRate(narrowSums ? machine.fmacRate16
+                 : narrow   ? machine.fmacRateMixed
+                            : machine.fmacRate) {}
 
   /// One instruction that runs an inner vector of `length` elements `calls`
   /// times: descriptors are loaded once and kept.

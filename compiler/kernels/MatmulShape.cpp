@@ -11,9 +11,10 @@ namespace wsec {
 static constexpr int64_t partialWords = 512;
 static constexpr int64_t bufferWords = 1536;
 
-/// Blocks of a product: the proof that nobody waits for ever unrolls loops, to
-/// 2^14 operations of a routine at most (runtime/program/proof/FabricUse.cpp).
-static constexpr int64_t mostBlocks = 1024;
+/// Blocks of a product, and of one whose buffers would take more otherwise: the
+/// proof that nobody waits for ever unrolls loops, to 2^16 operations of a
+/// routine at most (runtime/program/proof/FabricUse.cpp).
+static constexpr int64_t mostBlocks = 1024, mostSmallBlocks = 8192;
 
 /// Cycles between two blocks that injectors take: until the main thread has
 /// seen the end of one, and the channel moves again.
@@ -33,15 +34,16 @@ double MatmulShape::blockOverhead(const Machine &machine, double block) const {
 }
 
 /// Lines of a block, in steps of so many.
-int64_t MatmulShape::leastBlock(int64_t step) const {
-  return llvm::alignTo(llvm::divideCeil(lines(), mostBlocks), step);
+int64_t MatmulShape::leastBlock(int64_t step, int64_t blocks) const {
+  return llvm::alignTo(llvm::divideCeil(lines(), blocks), step);
 }
 
 MatmulPlan MatmulShape::direct(const Machine &machine) const {
   MatmulPlan plan;
   plan.block = lines();
   if (partial()) {
-    plan.block = std::max(leastBlock(1), std::min(n, partialWords / pitch));
+    plan.block =
+        std::max(leastBlock(1, mostBlocks), std::min(n, partialWords / pitch));
     // Where as many are alike, none has code of its own.
     if (const int64_t count = llvm::divideCeil(n, plan.block); n % count == 0)
       plan.block = n / count;
@@ -62,13 +64,15 @@ MatmulPlan MatmulShape::direct(const Machine &machine) const {
   return plan;
 }
 
-MatmulPlan MatmulShape::buffered(const Machine &machine, int64_t block) const {
+MatmulPlan MatmulShape::buffered(const Machine &machine, int64_t block,
+                                 bool narrowSums) const {
   MatmulPlan plan;
+  plan.narrowSums = narrowSums;
   plan.buffered = true;
   if (stored) // buffers take words at once
     plan.perWord = 0;
   plan.paired = narrow && !quantized;
-  CostModel model(machine, plan.paired && mixed);
+  CostModel model(machine, plan.paired && mixed, narrowSums);
   plan.block = block;
   size_t summed = reduce ? 1 : 0;
   double channels = pitch, lines = this->lines();
@@ -76,6 +80,7 @@ MatmulPlan MatmulShape::buffered(const Machine &machine, int64_t block) const {
   double terms = partial() ? std::max(0.0, own - 1) : own;
   double sizes[] = {double(block), std::max(terms, 1.0), channels};
   // Of weights, and of activations: those of a line lie apart in broadcast.
+  // Sums of 16 bits lie along what vectors run along.
   const double strides[] = {reduce ? 1.0 : channels,
                             std::max(double(block), reduce ? channels : 0), 1};
   plan.inner = model.vectorAlong(sizes, summed, strides);
@@ -87,6 +92,8 @@ MatmulPlan MatmulShape::buffered(const Machine &machine, int64_t block) const {
   if (partial())
     each +=
         channels * machine.mapOverhead + sizes[0] * channels / machine.addRate;
+  if (narrowSums && !partial()) // to clear them, and to add them up
+    each += model.copies(1, own * channels) + model.adds(1, own * channels);
   if (quantized)
     each += quantized->cycles(block, machine);
   // An injector relays what it keeps. The first block comes before there is
@@ -129,7 +136,7 @@ void MatmulShape::store(MatmulPlan &plan, const Machine &machine) const {
   // While the datapath multiplies, or sends words to the rest of the column, a
   // word is taken in every other cycle. Of the last two blocks nothing comes.
   const double multiplied =
-      CostModel(machine, plan.paired && mixed)
+      CostModel(machine, plan.paired && mixed, plan.narrowSums)
           .leastFmacs(double(lines()) * own * double(pitch));
   plan.waits +=
       (multiplied + arrivingWords(plan)) / 2 * std::max(0.0, 1 - 2 / count);
@@ -168,7 +175,9 @@ MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
   int64_t most = bufferWords / (stored ? 3 : 2) / std::max<int64_t>(1, own);
   if (partial())
     most = std::min(most, partialWords / pitch);
-  const int64_t least = leastBlock(step);
+  const int64_t least =
+      std::min(leastBlock(step, mostBlocks),
+               std::max(most, leastBlock(step, mostSmallBlocks)));
   most = std::max(std::min(most, lines()), least);
   // One block, where it fits: its code is half of two.
   const bool all = !stored && most == lines();
@@ -179,11 +188,19 @@ MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
   for (int64_t size = least; size <= most; size = next(size)) {
     int64_t count = (lines() + size - 1) / size;
     const int64_t even = (lines() + count - 1) / count;
-    MatmulPlan plan = buffered(machine, int64_t(llvm::alignTo(even, step)));
-    if (stored)
-      store(plan, machine);
-    if (plan.total < best.total)
-      best = plan;
+    const int64_t block = int64_t(llvm::alignTo(even, step));
+    for (bool narrowSums : {false, true}) {
+      // Of a row's sums each PE has those of its own features.
+      const double terms = partial() ? own : double(block);
+      if (narrowSums && (!mayRound || quantized || (reduce && !partial()) ||
+                         terms > narrowTerms))
+        continue;
+      MatmulPlan plan = buffered(machine, block, narrowSums);
+      if (stored)
+        store(plan, machine);
+      if (plan.total < best.total)
+        best = plan;
+    }
   }
   return best;
 }
@@ -193,7 +210,8 @@ double productBound(const MatmulForm &op, const Machine &machine) {
                    wse::featuresOf(op.getResult());
   double tokens = Layout::of(op.getResult(), machine.height).tokenCount();
   double products =
-      CostModel(machine, isNarrow(op.inputType()) && isNarrow(op.getResult()))
+      CostModel(machine, isNarrow(op.inputType()) && isNarrow(op.getResult()),
+                hasPrecisionLevel(op, PrecisionLevel::NarrowProducts))
           .leastFmacs(weights * tokens / machine.peCount());
   if (op.residentWeight())
     return products;
@@ -251,6 +269,12 @@ KernelCost streamedCost(const MatmulForm &op, const Machine &machine) {
   return cost;
 }
 
+int64_t MatmulShape::partialCount() const {
+  if (plan.narrowSums)
+    return wordsOf(narrow, pitch * (partial() ? plan.block : int64_t(own)));
+  return partial() ? pitch * plan.block : 0;
+}
+
 int64_t MatmulShape::scratchWords(const MatmulForm &op,
                                   const Machine &machine) const {
   int64_t words = 0;
@@ -258,9 +282,9 @@ int64_t MatmulShape::scratchWords(const MatmulForm &op,
     words += quantized->scratchWords(plan.block, blocks());
   else if (plan.buffered)
     words += std::min<int64_t>(stored ? 3 : 2, blocks()) * arrivalWords();
-  if (exchanges)
-    words += reduce ? pitch * plan.block
-                    : wordsOf(op.inputType().getElementType(), pitch * k);
+  words += partialCount();
+  if (exchanges && !reduce)
+    words += wordsOf(op.inputType().getElementType(), pitch * k);
   if (apart)
     words += out.words(machine.width, machine.height);
   return words;

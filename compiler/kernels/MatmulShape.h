@@ -8,6 +8,7 @@
 
 #include "compiler/kernels/KernelLibrary.h"
 #include "compiler/kernels/PackedWeights.h"
+#include "compiler/kernels/PrecisionLevel.h"
 
 namespace wsec {
 
@@ -16,15 +17,17 @@ namespace wsec {
 struct MatmulPlan {
   bool buffered = false;
   bool paired = false; ///< a word brings 16-bit weights of two lines
-  int64_t block = 1;   ///< lines
-  size_t inner = 0;    ///< vectors run along lines, own features or channels
-  double cycles = 0;   ///< of the datapath of the busiest PE
-  double perWord = 2;  ///< of it, for a weight that arrives
-  double first = 0;    ///< of the channel, before there is anything to use
-  double turns = 0;    ///< of both buffers, where sums pass from PE to PE
-  double behind = 0;   ///< of the datapath, behind the last word of the channel
-  double waits = 0;    ///< of the channel, between blocks
-  double total = 0;    ///< that plans are compared by
+  /// Sums of a block are of 16 bits, along its lines.
+  bool narrowSums = false;
+  int64_t block = 1;  ///< lines
+  size_t inner = 0;   ///< vectors run along lines, own features or channels
+  double cycles = 0;  ///< of the datapath of the busiest PE
+  double perWord = 2; ///< of it, for a weight that arrives
+  double first = 0;   ///< of the channel, before there is anything to use
+  double turns = 0;   ///< of both buffers, where sums pass from PE to PE
+  double behind = 0;  ///< of the datapath, behind the last word of the channel
+  double waits = 0;   ///< of the channel, between blocks
+  double total = 0;   ///< that plans are compared by
 };
 
 struct MatmulShape {
@@ -37,6 +40,7 @@ struct MatmulShape {
   mlir::Type narrow; ///< of weights of 16 bits; null: f32
   bool mixed;        ///< activations are of 16 bits, too, so SIMD multiplies
   bool apart;        ///< sums are made in f32, beside a result of 16 bits
+  bool mayRound;     ///< those of a block may be made in 16 bits
   Pairing pairing;   ///< of activations that are exchanged
   MatmulPlan plan;
 
@@ -52,6 +56,8 @@ struct MatmulShape {
         own(tiling().largest(machine.width)),
         mixed(isNarrow(op.inputType()) && isNarrow(op.getResult())),
         apart(isNarrow(op.getResult()) && !partial()),
+        mayRound(mixed &&
+                 hasPrecisionLevel(op, PrecisionLevel::NarrowProducts)),
         pairing(pairingOf(op.inputType(), machine)) {
     if (isNarrow(op.getResult()))
       narrow = elementTypeOf(op.getResult());
@@ -91,6 +97,16 @@ struct MatmulShape {
     return stored && !plan.paired && lines() % plan.block == 0 &&
            blocks() % 3 == 1 && blocks() >= many;
   }
+  /// Words of the sums of a block: those that travel along the row, and of 16
+  /// bits those that are to be added to sums of f32.
+  int64_t partialCount() const;
+  /// Elements between the sums of neighbouring lines and of neighbouring
+  /// channels: vectors run along what has neighbours.
+  std::array<int64_t, 2> partialStrides() const {
+    if (plan.narrowSums && reduce && plan.inner == 0)
+      return {1, plan.block};
+    return {pitch, 1};
+  }
   /// Words of SRAM that it uses beside operands and result.
   int64_t scratchWords(const MatmulForm &op, const Machine &machine) const;
   /// In which injectors that multiply do not hear their column.
@@ -107,14 +123,17 @@ private:
                        int64_t lines) const;
   MatmulPlan bestPlan(const Machine &machine) const;
   MatmulPlan direct(const Machine &machine) const;
-  MatmulPlan buffered(const Machine &machine, int64_t block) const;
-  int64_t leastBlock(int64_t step) const;
+  MatmulPlan buffered(const Machine &machine, int64_t block,
+                      bool narrowSums) const;
+  int64_t leastBlock(int64_t step, int64_t blocks) const;
   double blockOverhead(const Machine &machine, double block) const;
   void store(MatmulPlan &plan, const Machine &machine) const;
 };
 
 /// The cost of a variant whose weights stream.
 KernelCost streamedCost(const MatmulForm &op, const Machine &machine);
+/// Writes its code.
+void lowerStreamed(wse::MatmulOp op, RoutineBuilder &builder);
 /// The least cycles of all variants: multiply-adds spread evenly over the PEs,
 /// or the words of weights that stream over the channels.
 double productBound(const MatmulForm &op, const Machine &machine);

@@ -13,12 +13,14 @@ namespace wsec {
 /// Writes code for a tensor and one value per token of it, or several in lines.
 class TokenValues {
 public:
+  /// Values are of f32, or else of `element`.
   TokenValues(RoutineBuilder &builder, const Tile &tile, llvm::StringRef name,
-              int64_t lines = 1)
+              int64_t lines = 1, mlir::Type element = {})
       : b(builder), tile(tile), lines(lines),
-        buffer(builder.scratch(name, lines * tile.pitch)), combined(buffer) {
+        buffer(builder.scratch(name, lines * tile.pitch, element)),
+        combined(buffer) {
     if (crossesRow(tile.layout, builder.machine()))
-      combined = builder.scratch(name, lines * tile.pitch);
+      combined = builder.scratch(name, lines * tile.pitch, element);
   }
   /// Words of scratch memory that a line of values of a tensor takes.
   static int64_t scratchWords(const Layout &layout, const Machine &machine) {

@@ -389,13 +389,12 @@ void keepRowSums(RoutineBuilder &b, const Tile &result, int64_t features) {
                          Affine(result.channels) * features)});
 }
 
-void passRowSums(RoutineBuilder &b, const Tile &result, StringRef partial,
+void passRowSums(RoutineBuilder &b, const Tile &result, const Operand &partial,
                  int64_t features) {
   ScalarBuilder &s = b.scalars();
   Value parity = s.mod(s.px(), 2);
   Value isFirst = s.equal(s.px(), 0);
   Value isLast = s.equal(s.px(), b.width() - 1);
-  Operand mine = Operand::memory(partial, 0, {result.pitch, 1});
   Operand onward = Operand::fabric(
       b.eitherColor(isFirst, b.color(StreamPattern::RowCast),
                     b.parityColor(StreamPattern::RowWest, parity)),
@@ -407,8 +406,8 @@ void passRowSums(RoutineBuilder &b, const Tile &result, StringRef partial,
       b.vector(opcode, {features, result.channels}, onward, sources);
     });
   };
-  send(isLast, Opcode::Mov, {mine});
-  send(s.logicalNot(isLast), Opcode::Add, {mine, east});
+  send(isLast, Opcode::Mov, {partial});
+  send(s.logicalNot(isLast), Opcode::Add, {partial, east});
 }
 
 //===----------------------------------------------------------------------===//

@@ -135,11 +135,11 @@ llvm::SmallVector<Relay> gatherColumnRelays();
 /// of `features` in all.
 void keepRowSums(RoutineBuilder &builder, const Tile &result, int64_t features);
 
-/// Sums a block of `features` partial results at `partial`, laid out as
-/// `result`, along the row: each column adds what arrives from the east, and
+/// Sums a block of `features` partial results, `partial` over features and
+/// channels, along the row: each column adds what arrives from the east, and
 /// the first multicasts the sums. Of a mesh with several columns.
 void passRowSums(RoutineBuilder &builder, const Tile &result,
-                 llvm::StringRef partial, int64_t features);
+                 const pe::Operand &partial, int64_t features);
 
 /// The streams of multicastRow and a chain: none in a mesh of one column.
 llvm::SmallVector<StreamNeed> rowStreams(const Machine &machine);

@@ -4,6 +4,7 @@
 // west along the row and are multicast back.
 
 #include "compiler/kernels/Norm.h"
+#include "compiler/kernels/PrecisionLevel.h"
 
 #include <limits>
 
@@ -24,11 +25,14 @@ class Softmax final
   SmallVector<Relay> relays() const final { return allReduceRelays(); }
   KernelCost costOf(wse::SoftmaxOp op, const Machine &machine) const final {
     Layout layout = Layout::of(op.getInput(), machine.height);
-    KernelCost cost = rowKernelCost(layout, machine, /*passes=*/4,
+    const double narrow = isNarrowed(op) ? 2 : 0;
+    KernelCost cost = rowKernelCost(layout, machine, /*passes=*/4 - narrow,
                                     /*reductions=*/2, /*streamedVectors=*/0,
                                     isNarrow(op.getInput()));
     double elements =
         layout.features.largest(machine.width) * layout.pitch(machine.height);
+    cost.compute +=
+        narrow * CostModel(machine).nest(1, elements, machine.addRate16);
     cost.compute += CostModel(machine).functions(elements);
     return cost;
   }
@@ -39,14 +43,28 @@ class Softmax final
         Layout::of(op.getInput(), machine.height).pitch(machine.height));
   }
   int64_t scratchWords(wse::SoftmaxOp op, const Machine &machine) const final {
-    return 2 * TokenValues::scratchWords(
-                   Layout::of(op.getInput(), machine.height), machine);
+    const Layout layout = Layout::of(op.getInput(), machine.height);
+    const int64_t words = TokenValues::scratchWords(layout, machine);
+    if (!isNarrowed(op))
+      return 2 * words;
+    const int64_t pitch = layout.pitch(machine.height);
+    return words +
+           (words / pitch + 1) * wordsOf(elementTypeOf(op.getInput()), pitch);
+  }
+
+  /// Whether the largest, and the share that each exponential is multiplied by,
+  /// have 16 bits, as the elements. Exponentials are added up in f32.
+  static bool isNarrowed(wse::SoftmaxOp op) {
+    return isNarrow(op.getInput()) &&
+           hasPrecisionLevel(op, PrecisionLevel::NarrowAttention);
   }
 
   LogicalResult lowerOp(wse::SoftmaxOp op, RoutineBuilder &b) const final {
     Tile x = b.tile(op.getInput()), y = b.tile(op.getResult());
     b.where(x.active, [&] {
-      TokenValues largest(b, x, "largest"), sum(b, x, "sum");
+      const Type narrow =
+          isNarrowed(op) ? elementTypeOf(op.getInput()) : Type();
+      TokenValues largest(b, x, "largest", 1, narrow), sum(b, x, "sum");
       largest.fill(std::numeric_limits<float>::lowest());
       largest.combineOwn(Opcode::Max, x.buffer);
       largest.combineRow(Opcode::Max);
@@ -55,7 +73,13 @@ class Softmax final
       sum.fill(0);
       sum.combineOwn(Opcode::Add, y.buffer);
       sum.combineRow(Opcode::Add, [&] { sum.apply(Opcode::Reciprocal); });
-      eachElement(b, y, Opcode::Mul, {elements(y), sum.perElement()});
+      Operand share = sum.perElement();
+      if (narrow) {
+        share.buffer = b.scratch("share", x.pitch, narrow);
+        b.vector(Opcode::Mov, {x.channels},
+                 Operand::memory(share.buffer, 0, {1}), {sum.perToken()});
+      }
+      eachElement(b, y, Opcode::Mul, {elements(y), share});
     });
     return success();
   }

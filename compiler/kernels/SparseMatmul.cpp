@@ -329,7 +329,8 @@ void SparseMatmulWriter::addGroup(const Groups &groups, Affine number,
       addProducts(groups, feature, first, buffers[buffer]);
     });
   if (passesSums)
-    passRowSums(b, out, exchanged, groups.features);
+    passRowSums(b, out, Operand::memory(exchanged, 0, {out.pitch, 1}),
+                groups.features);
 }
 
 /// Those of one feature with its record: to the result features from `first`

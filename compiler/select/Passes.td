@@ -61,7 +61,10 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
            "Preset wse1, wse2, wse3 or wse3-silicon, or the path of a JSON file.">,
     Option<"precision", "precision", "std::string", "\"f32\"",
            "Elements of activations and of weights that stream: f32, f16, "
-           "bf16 or cb16; sums are of f32.">,
+           "bf16 or cb16.">,
+    Option<"precisionLevel", "precision-opt-level", "int64_t", "0",
+           "What of 16 bits is summed in as many: 0 nothing, 1 products with "
+           "weights, 2 attention and softmax, too.">,
     Option<"samples", "samples", "int64_t", "0",
            "Samples that follow one another through stages; 0: many.">,
     Option<"explain", "explain", "std::string", "\"\"",

@@ -4,6 +4,7 @@
 // least.
 
 #include "compiler/PlacementFile.h"
+#include "compiler/kernels/PrecisionLevel.h"
 #include "compiler/select/CallRegion.h"
 #include "compiler/select/Explain.h"
 #include "compiler/select/HeldWeights.h"
@@ -130,6 +131,9 @@ struct SelectKernelsPass
         builder, main.getLoc(), "main", wse::State::Selected,
         {target.width, target.height}, describeMachine(target),
         wse::SelectionAttr(), IntegerAttr(), StringAttr());
+    if (precisionLevel > 0)
+      program->setAttr(precisionLevelAttrName,
+                       builder.getI64IntegerAttr(precisionLevel));
     auto body = OpBuilder::atBlockEnd(&program.getBody().emplaceBlock());
     Type element = precision == "f16"    ? Type(builder.getF16Type())
                    : precision == "bf16" ? Type(builder.getBF16Type())
@@ -332,6 +336,12 @@ struct SelectKernelsPass
                             StringRef(precision))) {
       module.emitError("precision '")
           << precision << "' is none of f32, f16, bf16 and cb16";
+      return signalPassFailure();
+    }
+    if (std::string problem =
+            problemOfPrecisionLevel(precisionLevel, precision);
+        !problem.empty()) {
+      module.emitError(problem);
       return signalPassFailure();
     }
     if (failed(target))

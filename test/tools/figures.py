@@ -175,6 +175,25 @@ def narrow(*flags):
     return step(1, 32, 97, 2, "16x8", *flags)[1]
 
 
+def of_levels():
+    """The table: cycles, bytes down and up."""
+    made = [narrow()] + [narrow("--precision=f16", f"--precision-opt-level={level}") for level in range(3)]
+    return [figure for one in made
+            for figure in (f"{one['cycles']:,.0f}", f"{one['weight_bytes_down'] / 1e6:.2f}", f"{one['gradient_bytes_up'] / 1e6:.2f}")]
+
+
+def layers_at_levels():
+    """Cycles predicted for two layers of GPT-2 on a small mesh, at levels 0 and 1; on the wafer they are equal."""
+    def predicted(mesh, level):
+        (WORK / "gpt2.yaml").write_text("model: {preset: gpt2-s, layers: 2}\nbatch_size: 1\nsequence: 128\n")
+        output("wsec", "train", "gpt2.yaml", "--compile-only", "--quiet", f"--mesh={mesh}", "--precision=f16", f"--precision-opt-level={level}",
+               "--cache=cache", "--report=g.json")
+        return json.loads((WORK / "g.json").read_text())["compilation"]["cycles"]["total"]
+
+    assert predicted("750x994", 0) == predicted("750x994", 1)
+    return [f"{predicted('32x32', level):,.0f}" for level in (0, 1)]
+
+
 def of_precisions():
     return [figure for made in (narrow(), narrow("--precision=f16"))
             for figure in (f"{made['cycles']:,.0f}", f"{made['weight_bytes_down'] / 1e6:.2f}")]
@@ -221,6 +240,8 @@ PARTS = ("a step of 20 calls in 20 passes: {} ms on 1 wafer, predicted {} ms; {}
          + "down {} MB of weights from the store up {} MB of gradients from the wafers, {} MB to the store")
 SPARSE = "a = {} from one and all of 64: ... | dense kernels | {} | {} | {} | {} | | {} | | 64 | {} | {} | {} | {} | 1 | {} |" + "".join(
     f" | {kept} | {{}} | {{}} | {{}} | {{}} | {{}}; {{}} | {{}} |" for kept in (32, 16, 6))
+LEVELS = ("weights down | gradients up | ... | f32 | | {} | {} MB | {} MB |"
+          + "".join(f" | f16 | {level} | {{}} | {{}} MB | {{}} MB |" for level in range(3)))
 COST, HELD_WITHIN = "compiler/kernels/cost.md", ("test/e2e/small/reports.test", r"predicted within (\d+) %: ok")
 WEIGHTS = "parameters     {} M, {} MB\n  streamed       {} MB of weights per run, {} kB stay on the wafer"
 CHANNELS = "predicted: busy {} %, stalled {} %, idle {} %"
@@ -259,6 +280,8 @@ FIGURES = [
   decided: regions side by side take {} cycles, the best single one {}""", explained),
     ("compiler/kernels/precision.md", "on 750x994 PEs: {} cycles and {} MB in f32, {} and {} MB in f16",
      lambda: (*gpt2("f32"), *gpt2("f16"))),
+    ("compiler/kernels/precision.md", LEVELS, of_levels),
+    ("compiler/kernels/precision.md", "on 32x32 PEs {} cycles at level 0, {} at level 1; on 750x994 as many at both", layers_at_levels),
     ("compiler/kernels/precision.md", "(`check_precision.py`) | f32 | {} | {} kB | {} |", lambda: perceptron("f32")),
     ("compiler/kernels/precision.md", "(`check_precision.py`) | f32 | ... | f16 | {} | {} kB | {} | {} %", lambda: perceptron("f16")),
     ("compiler/kernels/precision.md", "(`check_precision.py`) | f32 | ... | bf16 | {} | {} kB | {} | {} %", lambda: perceptron("bf16")),

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+
 namespace wsec::estimate {
 
 using Json = nlohmann::ordered_json;
@@ -98,6 +100,31 @@ static std::string dump(const Json &json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+/// What a wafer makes of so many tokens in each pass over the weights, on any
+/// number of wafers: one, a few, a sequence, four, as many as hide the stream,
+/// and all that its SRAM holds.
+static Json perWafer(const StepReport &report) {
+  const double sequence = double(report.work.sequence);
+  Json rows = Json::array();
+  for (double tokens : {1.0, 256.0, sequence, 4 * sequence,
+                        std::ceil(report.estimates.front().breakEvenForward),
+                        report.memory.tokensPerWaferMost}) {
+    Json row = {{"tokens", tokens}, {"estimates", Json::array()}};
+    for (const Estimate &e : report.estimates) {
+      const double rate = steadyTokensPerSecond(
+          report.work, report.cluster, report.step, e.efficiency, tokens);
+      const double flops = e.sustainedFlops / e.tokensPerSecond;
+      row["estimates"].push_back(
+          {{"eta", e.efficiency.eta},
+           {"beta", e.efficiency.beta},
+           {"tokens_per_second", rate},
+           {"peak_fraction", rate * flops / report.cluster.peakFlops}});
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
 /// The first estimate is repeated at the top.
 std::string jsonOf(const StepReport &report) {
   Json json = {{"model", modelOf(report.work)},
@@ -106,6 +133,7 @@ std::string jsonOf(const StepReport &report) {
                {"memory", memoryOf(report.memory)}};
   json.update(estimateOf(report.estimates.front()));
   json["estimates"] = estimatesOf(report.estimates);
+  json["per_wafer"] = perWafer(report);
   Json schemes = Json::array();
   for (const Scheme &scheme : report.schemes)
     schemes.push_back({{"name", scheme.name},

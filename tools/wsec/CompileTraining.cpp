@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline.h"
+#include "compiler/kernels/PrecisionLevel.h"
 #include "compiler/plan/TrainingPlan.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
@@ -16,6 +17,11 @@ using namespace wsec;
 std::string tools::problemOfAdapters(const std::string &lora) {
   llvm::Expected<AdapterOptions> adapters = AdapterOptions::parse(lora);
   return adapters ? "" : llvm::toString(adapters.takeError());
+}
+
+std::string tools::problemOfPrecisionLevel(const TrainingProgram &training) {
+  return wsec::problemOfPrecisionLevel(training.precisionLevel,
+                                       training.precision);
 }
 
 std::string tools::problemOfPlan(const std::string &plan) {
@@ -36,6 +42,7 @@ bool tools::compileTraining(const TrainingProgram &training,
   options.machine = training.machine;
   options.mesh = training.mesh;
   options.precision = training.precision;
+  options.precisionLevel = training.precisionLevel;
   options.report = report;
   options.quiet = isQuiet;
   options.lacksRoom = lacksRoom;

@@ -17,6 +17,7 @@ struct Whole {
   int64_t value;
 };
 using Count = Whole<1>;
+using Any = Whole<0>;
 
 template <int Least>
 bool AbslParseFlag(absl::string_view text, Whole<Least> *number,

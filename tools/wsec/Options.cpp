@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wsec/Options.h"
 #include "compiler/Pipeline.h"
+#include "compiler/kernels/PrecisionLevel.h"
 #include "compiler/machine/Machine.h"
 #include "compiler/plan/TrainingPlan.h"
 #include "mlir/Pass/PassManager.h"
@@ -202,8 +203,13 @@ struct Flags {
   cl::opt<std::string> precision{
       "precision",
       cl::desc("Elements of activations and of streamed weights: f32, f16, "
-               "bf16 or cb16; sums are of f32"),
+               "bf16 or cb16"),
       cl::value_desc("TYPE"), cl::init("f32"), cl::cat(category)};
+  cl::opt<int64_t> precisionLevel{
+      "precision-opt-level",
+      cl::desc("What of 16 bits is summed in as many: 0 nothing, 1 products "
+               "with weights, 2 attention and softmax, too"),
+      cl::value_desc("0|1|2"), cl::init(0), cl::cat(category)};
   cl::opt<bool> allowF64AsF32{
       "allow-f64-as-f32",
       cl::desc("Compute what the model states in float64 in float32"),
@@ -517,6 +523,11 @@ static bool readValues(const Flags &flags, CompileOptions &options) {
     return usageError("--precision=" + flags.precision +
                       ": not supported, f32, f16, bf16 and cb16 are");
   options.precision = flags.precision;
+  options.precisionLevel = flags.precisionLevel;
+  if (std::string problem =
+          problemOfPrecisionLevel(options.precisionLevel, options.precision);
+      !problem.empty())
+    return usageError("--" + problem);
   options.input = flags.input;
   options.bundle = flags.bundle;
   for (const std::string &folder : flags.weightFolders) {

@@ -34,7 +34,6 @@ namespace fs = std::filesystem;
 
 namespace wsec::tools {
 namespace {
-using Any = Whole<0>;
 
 /// At least 0; less until it is given.
 struct Real {
@@ -143,6 +142,9 @@ ABSL_FLAG(Count, decay_steps, {0},
 
 ABSL_FLAG(std::string, precision, "f32",
           "TYPE  of what streams: f32, f16, bf16 or cb16");
+ABSL_FLAG(Any, precision_opt_level, {0},
+          "0|1|2  what of 16 bits is summed in as many: nothing, products with "
+          "weights, or attention and softmax, too");
 ABSL_FLAG(std::string, engine, "burst",
           "NAME  what emulates: burst, strips or wavelet");
 
@@ -190,7 +192,7 @@ std::vector<FlagGroup> trainFlags() {
             "sparsity-stop", "drop-fraction"}},
           {"the wafers",
            {"num-systems", "machine", "mesh", "training-plan", "precision",
-            "engine", "threads"}},
+            "precision-opt-level", "engine", "threads"}},
           {"what stays",
            {"log", "tensorboard", "log-every", "checkpoint-dir",
             "checkpoint-every", "checkpoint-keep", "resume", "report", "cache",

@@ -7,6 +7,7 @@
 #include "tools/presets/ReadModel.h"
 #include "tools/presets/WriteModel.h"
 #include "tools/wsec/ConfigFile.h"
+#include "tools/wsec/CountFlag.h"
 #include "tools/wsec/SparsityFlags.h"
 
 #include "absl/flags/declare.h"
@@ -19,6 +20,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+using wsec::tools::Any;
 using wsec::tools::Words;
 
 ABSL_DECLARE_FLAG(std::string, loss);
@@ -31,6 +33,7 @@ ABSL_DECLARE_FLAG(Words, freeze);
 ABSL_DECLARE_FLAG(std::string, lora);
 ABSL_DECLARE_FLAG(std::string, training_plan);
 ABSL_DECLARE_FLAG(std::string, precision);
+ABSL_DECLARE_FLAG(Any, precision_opt_level);
 ABSL_DECLARE_FLAG(bool, validate_only);
 ABSL_DECLARE_FLAG(bool, compile_only);
 ABSL_DECLARE_FLAG(std::string, mesh);
@@ -309,6 +312,10 @@ TrainedModel readTrainedModel(const std::string &word,
       training.precision != "bf16" && training.precision != "cb16")
     throw UsageError("--precision wants f32, f16, bf16 or cb16, found '" +
                      training.precision + "'");
+  training.precisionLevel =
+      int64_t(absl::GetFlag(FLAGS_precision_opt_level).value);
+  if (std::string problem = problemOfPrecisionLevel(training); !problem.empty())
+    throw UsageError("--" + problem);
   training.loss = absl::GetFlag(FLAGS_loss);
   training.logits = absl::GetFlag(FLAGS_logits);
   training.targets = absl::GetFlag(FLAGS_targets);

@@ -27,6 +27,10 @@ std::string TrainingProgram::adapters() const {
   return lora.empty() ? "" : absl::StrCat("\n", lora, "\n", seed);
 }
 
+std::string TrainingProgram::sums() const {
+  return precisionLevel == 0 ? "" : absl::StrCat(" ", precisionLevel);
+}
+
 std::string TrainingProgram::sparse() const {
   return sparsity == 0 ? ""
                        : absl::StrCat("\n", sparsity, "\n", seed, "\n",
@@ -42,9 +46,9 @@ std::string TrainingProgram::digest() const {
                     allowsAbsentWeights ? "" : digestOfFile(file), "\n");
   for (const auto &[name, shape] : shapes)
     absl::StrAppend(&text, name, "=", absl::StrJoin(shape, "x"), "\n");
-  absl::StrAppend(&text, machine, "\n", mesh, "\n", precision, "\n", loss, "\n",
-                  logits, "\n", targets, "\n", reduction, "\n", labelSmoothing,
-                  "\n", absl::StrJoin(train, "\t"), "\n",
+  absl::StrAppend(&text, machine, "\n", mesh, "\n", precision, sums(), "\n",
+                  loss, "\n", logits, "\n", targets, "\n", reduction, "\n",
+                  labelSmoothing, "\n", absl::StrJoin(train, "\t"), "\n",
                   absl::StrJoin(freeze, "\t"), "\n", adapters(), sparse(), "\n",
                   plan, "\n", digestOfFile("/proc/self/exe"));
   if (!machine.empty() && fs::exists(machine))
@@ -56,8 +60,8 @@ uint64_t TrainingProgram::modelDigest() const {
   std::string text = digestOfFile(model);
   for (const std::string &file : weightFiles)
     absl::StrAppend(&text, "\n", digestOfFile(file));
-  absl::StrAppend(&text, "\n", precision, "\n", loss, "\n", logits, "\n",
-                  labelSmoothing, "\n", absl::StrJoin(train, "\t"), "\n",
+  absl::StrAppend(&text, "\n", precision, sums(), "\n", loss, "\n", logits,
+                  "\n", labelSmoothing, "\n", absl::StrJoin(train, "\t"), "\n",
                   absl::StrJoin(freeze, "\t"), adapters(), sparse(),
                   sparsityRule);
   return runtime::digestOf(text.data(), text.size());

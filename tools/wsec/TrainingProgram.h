@@ -21,6 +21,7 @@ struct TrainingProgram {
   /// Files that it has weights in, besides its own.
   std::vector<std::string> weightFiles;
   std::string machine, mesh, precision = "f32";
+  int64_t precisionLevel = 0; ///< what is summed in 16 bits
   /// The shapes of the inputs that are bound, by name.
   std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
   bool takesTokens = false; ///< sequences, as long as --sequence says
@@ -45,6 +46,7 @@ struct TrainingProgram {
   uint64_t modelDigest() const;
 
 private:
+  std::string sums() const;
   std::string adapters() const;
   std::string sparse() const;
 };
@@ -52,6 +54,10 @@ private:
 /// What is wrong with a value of --lora; empty: nothing. In
 /// CompileTraining.cpp.
 std::string problemOfAdapters(const std::string &lora);
+
+/// What is wrong with a level of a precision; empty: nothing. In
+/// CompileTraining.cpp.
+std::string problemOfPrecisionLevel(const TrainingProgram &training);
 
 /// What is wrong with a value of --training-plan; empty: nothing. In
 /// CompileTraining.cpp.

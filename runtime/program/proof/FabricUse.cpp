@@ -15,7 +15,7 @@ static void signEvent(const FabricRoutine &routine, const FabricEvent &event,
 namespace {
 
 /// Unrolled ops of a routine; more are not worth the time.
-constexpr size_t mostOps = 1 << 14;
+constexpr size_t mostOps = 1 << 16;
 
 /// Walks the statements of a routine in program order, turn after turn.
 class Reader {

@@ -2,7 +2,7 @@
 """Compiles small wse programs of one kernel, runs them, compares with NumPy.
 
 usage: check_kernel.py KERNEL --work FOLDER [--mesh WxH ...] [--machine NAME|JSON]
-                       [--precision f16|bf16] [--shared] [--few]
+                       [--precision f16|bf16] [--precision-opt-level 0|1|2] [--shared] [--few]
                        [--engine NAME] [--engines NAME:PERCENT ...]
 
 Meshes of one row, one column, fewer and more PEs than tokens and features;
@@ -43,7 +43,7 @@ class Checker(AttentionCases):
         self.work, self.machine = arguments.work, arguments.machine
         self.engines = {name: float(percent) for name, percent in (text.split(":") for text in arguments.engines)}
         self.off, self.failed = {engine: [] for engine in self.engines}, False
-        self.engine, self.precision = arguments.engine, arguments.precision
+        self.engine, self.precision, self.level = arguments.engine, arguments.precision, arguments.precision_opt_level
         self.meshes, self.shared, self.saved = arguments.mesh or MESHES, arguments.shared, 0
         self.few = arguments.few
         self.random = np.random.default_rng(1)
@@ -52,7 +52,7 @@ class Checker(AttentionCases):
         return self.random.standard_normal(shape).astype(np.float32)
 
     def program(self, mesh):
-        return Program(mesh, self.machine, self.engine, self.precision)
+        return Program(mesh, self.machine, self.engine, self.precision, self.level)
 
     def check(self, program, case):
         folder = f"{self.work}/{case}-{program.mesh}"
@@ -65,7 +65,8 @@ class Checker(AttentionCases):
                     print(f"{case} {program.mesh} cycles of {engine} {100 * off:+.1f} %", flush=True)
                 return
             error = program.run(folder)
-            verdict = "ok" if error <= TOLERANCES[self.precision] else "WRONG"
+            # A score of up to 16 that is rounded weighs its value with as many times the error.
+            verdict = "ok" if error <= TOLERANCES[self.precision] * (4 if self.level > 1 else 1) else "WRONG"
             print(f"{case} {program.mesh} error {error:.1e} {verdict}", flush=True)
         except RuntimeError as problem:
             verdict = "FAILED"
@@ -489,6 +490,7 @@ def main():
     parser.add_argument("--mesh", action="append")
     parser.add_argument("--machine", default="wse2")
     parser.add_argument("--precision", default="f32", choices=list(TOLERANCES))
+    parser.add_argument("--precision-opt-level", type=int, default=0)
     parser.add_argument("--shared", action="store_true")
     parser.add_argument("--few", action="store_true")
     parser.add_argument("--engines", nargs="+", default=[], metavar="NAME:PERCENT")

@@ -84,8 +84,8 @@ class Program:
     """A selected wse.program under construction, with its inputs and the
     outputs it should have. Values are pairs of name and type."""
 
-    def __init__(self, mesh, machine, engine, precision="f32"):
-        self.mesh, self.machine, self.engine, self.precision = mesh, machine, engine, precision
+    def __init__(self, mesh, machine, engine, precision="f32", level=0):
+        self.mesh, self.machine, self.engine, self.precision, self.level = mesh, machine, engine, precision, level
         self.width, self.height = (int(n) for n in mesh.split("x"))
         self.declarations, self.body = [], []
         self.inputs, self.expected = {}, {}
@@ -144,7 +144,8 @@ class Program:
         region = f"region @r shape({self.width}x{self.height})"
         lines = "\n  ".join([region] + self.declarations + self.body)
         lines = lines.replace("xf32, #wse.dist", f"x{self.precision}, #wse.dist")
-        return f'wse.program @main state(selected) mesh({self.mesh}) machine("{machine}") {{\n  {lines}\n}}\n'
+        level = f"attributes {{wse.precision_opt_level = {self.level}}} " if self.level else ""
+        return f'wse.program @main state(selected) mesh({self.mesh}) machine("{machine}") {level}{{\n  {lines}\n}}\n'
 
     def run(self, folder):
         """Returns the largest error of any output, relative to its size."""

@@ -1,7 +1,9 @@
 // RUN: wse-opt %s --split-input-file --wse-select-kernels="mesh=2x2 precision=f16" | FileCheck %s
+// RUN: wse-opt %s --split-input-file --wse-select-kernels="mesh=2x2 precision=f16 precision-opt-level=2" | FileCheck %s --check-prefixes=CHECK,LEVEL
 
 // Activations have 16 bits; the scalars of bodies stay f32.
 // CHECK-LABEL: wse.program @main
+// LEVEL-SAME: attributes {wse.precision_opt_level = 2 : i64}
 // CHECK: load @x on @r {{.*}} : !tokens_1x2x4xf16_balanced
 // CHECK: matmul {{.*}} -> !tokens_1x2x4xf16_balanced
 // CHECK: (!tokens_1x2x4xf16_balanced) -> !tokens_1x2x4xf16_balanced {
