@@ -262,7 +262,13 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
     return infer::buildInferPipeline(manager, inference);
   }
   case Phase::Canonicalize:
-    return canonicalize::buildCanonicalizePipeline(manager, target.height);
+    return canonicalize::buildCanonicalizePipeline(
+        manager, target.height,
+        // Rows take weights that stream, of f32, and need not stay.
+        options.mode == Mode::Stream && options.precision == "f32"
+            ? canonicalize::ExpandExpertsOptions{target.width, target.height,
+                                                 target.westCount()}
+            : canonicalize::ExpandExpertsOptions());
   case Phase::Differentiate: // Classes share a mask where weights are sparse.
     return addTrainingPasses(manager, options.training, trainingPlan, layers,
                              options.sparse.sparsity ? nullptr : &target);

@@ -11,10 +11,15 @@
 //
 // E times T rows of work instead of E times T*k. Where rows are few (`areFew`)
 // each is computed alone, by the weights that it has chosen: no others stream.
+// Where PEs have room for the weights of all experts for some result features
+// at a time (`stayRows`) rows stay as they are: T*k of work.
 #include "compiler/canonicalize/Passes.h"
+#include "compiler/machine/EntryPasses.h"
 #include "compiler/values/OperatorBuilder.h"
 #include "compiler/values/ViewTracing.h"
 #include "dialects/onnx/Experts.h"
+#include "dialects/onnx/Lengths.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <limits>
 
 namespace wsec::canonicalize {
@@ -313,15 +318,63 @@ static std::optional<WeightedSum> weightedSum(onnx::ReduceOp op) {
   return std::nullopt;
 }
 
+/// Can the store and PEs take the weights of any expert, by numbers that are
+/// all right?
+static bool canChoose(onnx::ExpertsOp op) {
+  std::optional<Fact> weight = factOf(op.getWeight());
+  return weight && weight->constant && !weight->constant->storage->quantized &&
+         !weight->constant->storage->isTrainable &&
+         arePlacesOfLargest(op.getIds(), shapeOf(op.getWeight())[0]);
+}
+
 /// Are these rows so few that the weights that they choose are at most half of
 /// all, though two rows choose the same?
 static bool areFew(onnx::ExpertsOp op) {
-  std::optional<Fact> weight = factOf(op.getWeight());
-  const int64_t experts = shapeOf(op.getWeight())[0];
-  return weight && weight->constant && !weight->constant->storage->quantized &&
-         !weight->constant->storage->isTrainable &&
-         2 * shapeOf(op.getX())[0] <= experts &&
-         arePlacesOfLargest(op.getIds(), experts);
+  return canChoose(op) &&
+         2 * shapeOf(op.getX())[0] <= shapeOf(op.getWeight())[0];
+}
+
+/// What found the numbers of experts.
+static onnx::TopKOp choiceOf(onnx::ExpertsOp op) {
+  Operation *choice = op.getIds().getDefiningOp();
+  while (!isa<onnx::TopKOp>(choice))
+    choice = choice->getOperand(0).getDefiningOp();
+  return cast<onnx::TopKOp>(choice);
+}
+
+namespace {
+/// PEs, and how many rows of them have a channel; none where rows never stay.
+struct Mesh {
+  int64_t columns, rows, channels;
+};
+} // namespace
+
+/// Have PEs room for all experts' weights of some result features, and do rows
+/// that take their own of these not take longer than all tokens by all? Each
+/// result feature of a row of PEs streams past in K cycles for an expert, of
+/// which about two are an element of a vector, and a vector takes about four
+/// elements more. A product takes some hundred cycles whatever its size.
+static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
+  ArrayRef<int64_t> shape = shapeOf(op.getWeight());
+  const int64_t experts = shape[0], inputs = shape[1], results = shape[2];
+  const int64_t rows = shapeOf(op.getX())[0];
+  if (mesh.columns < 2 || mesh.rows < 2 || mesh.channels == 0 || rows < 2 ||
+      experts < 2 || !canChoose(op))
+    return false;
+  const int64_t own = tileSizeMax(inputs, mesh.columns);
+  if (!EntryPasses::of({rows, experts, inputs, results, mesh.columns,
+                        mesh.channels, /*areColumnsEven=*/true, own,
+                        tileSizeMax(results, mesh.columns)}))
+    return false;
+  const int64_t tokens = rows / shapeOf(choiceOf(op).getIndices()).back();
+  const int64_t stream = experts * inputs / 2;
+  const int64_t apart = std::max(stream, rows * (own + 4));
+  const int64_t together = std::max(
+      stream, experts * std::min(tokens * own, tileSizeMax(tokens, mesh.rows) *
+                                                   own * mesh.channels));
+  const int64_t product = 2 * (mesh.columns + mesh.rows) + 100;
+  const int64_t features = tileSizeMax(results, mesh.channels);
+  return features * apart + product <= features * together + experts * product;
 }
 
 namespace {
@@ -378,9 +431,27 @@ static Value sumOfRows(OperatorBuilder &n, const WeightedSum &sum) {
   return all.size() == 1 ? all.front() : n.concat(all, 0);
 }
 
+/// All whose rows make `rows`, one for one.
+static SmallVector<onnx::ExpertsOp> expertsOf(Value rows) {
+  SetVector<Operation *> makers;
+  SmallVector<onnx::ExpertsOp> found;
+  if (Operation *maker = rows.getDefiningOp())
+    makers.insert(maker);
+  for (size_t i = 0; i < makers.size(); ++i) {
+    if (auto experts = dyn_cast<onnx::ExpertsOp>(makers[i]))
+      found.push_back(experts);
+    for (Value operand : makers[i]->getOperands())
+      if (Operation *maker = operand.getDefiningOp();
+          maker && shapeOf(operand).size() == 2 &&
+          shapeOf(operand)[0] == shapeOf(rows)[0])
+        makers.insert(maker);
+  }
+  return found;
+}
+
 /// Makes a sum over the experts that tokens chose one over all experts, or over
 /// few rows.
-static void expandSum(onnx::ReduceOp op) {
+static void expandSum(onnx::ReduceOp op, const Mesh &mesh) {
   std::optional<WeightedSum> sum = weightedSum(op);
   if (!sum)
     return;
@@ -389,7 +460,10 @@ static void expandSum(onnx::ReduceOp op) {
   Value product = first.of(sum->rows);
   onnx::ExpertsOp chosen = first.chosenBy();
   if (!product || !chosen ||
-      !arePlacesOfLargest(chosen.getIds(), shapeOf(chosen.getWeight())[0]))
+      !arePlacesOfLargest(chosen.getIds(), shapeOf(chosen.getWeight())[0]) ||
+      (!areFew(chosen) &&
+       llvm::all_of(expertsOf(sum->rows),
+                    [&](onnx::ExpertsOp op) { return stayRows(op, mesh); })))
     return;
   Value total = areFew(chosen) ? sumOfRows(n, *sum)
                                : sumOfExperts(n, *sum, first, product);
@@ -432,34 +506,56 @@ static void splitRows(onnx::ExpertsOp op) {
 /// Says of what tokens choose that they are numbers of experts.
 static void markChoice(onnx::ExpertsOp op) {
   const int64_t experts = shapeOf(op.getWeight())[0];
-  if (!arePlacesOfLargest(op.getIds(), experts))
+  if (arePlacesOfLargest(op.getIds(), experts))
+    choiceOf(op)->setAttr(onnx::expertsAttrName,
+                          OpBuilder(op).getI64IntegerAttr(experts));
+}
+
+/// Makes columns of what experts make a product by these columns of weights.
+static void narrow(onnx::SliceOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getX());
+  Operation *maker = op.getX().getDefiningOp();
+  if (shape.size() != 2 || shapeOf(op.getY())[0] != shape[0] || !maker ||
+      !(isa<onnx::ExpertsOp>(maker) ||
+        (isa<onnx::BinaryOp>(maker) &&
+         llvm::any_of(maker->getOperands(), [](Value operand) {
+           return operand.getDefiningOp<onnx::ExpertsOp>();
+         }))))
     return;
-  Operation *choice = op.getIds().getDefiningOp();
-  while (!isa<onnx::TopKOp>(choice))
-    choice = choice->getOperand(0).getDefiningOp();
-  choice->setAttr(onnx::expertsAttrName,
-                  OpBuilder(op).getI64IntegerAttr(experts));
+  OperatorBuilder n(OpBuilder(op), op.getLoc(), op.getNodeAttr());
+  op.getY().replaceAllUsesWith(columnsOf(n, op.getX(), op));
+  op.erase();
 }
 
 namespace {
 struct ExpandExpertsPass
     : wsec::canonicalize::impl::ExpandExpertsBase<ExpandExpertsPass> {
+  using ExpandExpertsBase::ExpandExpertsBase;
   void runOnOperation() override {
     const SmallVector<onnx::ExpertsOp> all = allOf<onnx::ExpertsOp>();
     if (all.empty())
       return;
     for (onnx::ExpertsOp op : all)
       markChoice(op);
+    const bool canStay = llvm::none_of(
+        getOperation().getOps<func::FuncOp>(), [](func::FuncOp function) {
+          return function->hasAttr(onnx::lengthAttrName);
+        });
+    const Mesh mesh = {columns, rows, canStay ? channels : 0};
     for (onnx::ReduceOp op : allOf<onnx::ReduceOp>())
-      expandSum(op);
+      expandSum(op, mesh);
     for (onnx::ExpertsOp op : allOf<onnx::ExpertsOp>()) {
       if (areFew(op)) {
         splitRows(op);
         continue;
       }
+      if (stayRows(op, mesh))
+        continue;
       expand(op);
       op.erase();
     }
+    for (onnx::SliceOp op : allOf<onnx::SliceOp>())
+      narrow(op);
   }
 
   template <typename OpType>

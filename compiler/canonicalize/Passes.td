@@ -245,6 +245,12 @@ def FuseExperts : Pass<"onnx-fuse-experts", "::mlir::ModuleOp"> {
 
 def ExpandExperts : Pass<"onnx-expand-experts", "::mlir::ModuleOp"> {
   let summary = "Lets the weights of every expert pass all rows.";
+  let options = [
+    Option<"columns", "columns", "int64_t", "0", "Columns of PEs that products may have">,
+    Option<"rows", "rows", "int64_t", "0", "Rows of PEs, likewise">,
+    Option<"channels", "channels", "int64_t", "0",
+           "Rows that have a channel; 0: no product is of rows with an expert each">
+  ];
   let description = [{
     Each expert's product is one by a weight, and each row selects that of its
     own: by selection, so that what another expert makes of it, a NaN or an
