@@ -449,6 +449,26 @@ static SmallVector<onnx::ExpertsOp> expertsOf(Value rows) {
   return found;
 }
 
+/// A sum of the rows of each token, which lie behind one another, over parts of
+/// all rows.
+static Value sumOfParts(OperatorBuilder &n, const WeightedSum &sum,
+                        const Shape &axes) {
+  Shape choices = axes, size = axes;
+  choices.push_back(sum.repeats);
+  size.push_back(sum.size);
+  Value rows = n.reshape(sum.rows, {sum.tokens, sum.repeats, sum.size});
+  Value weights = n.reshape(sum.weights, choices), total;
+  for (int64_t i = 0; i < sum.repeats; ++i) {
+    Box box = wholeBox(rows);
+    box.starts[1] = i;
+    box.extents[1] = 1;
+    Value term =
+        n.mul(n.reshape(n.slice(rows, box), size), n.sliceLast(weights, i, 1));
+    total = total ? n.add(total, term) : term;
+  }
+  return total;
+}
+
 /// Makes a sum over the experts that tokens chose one over all experts, or over
 /// few rows.
 static void expandSum(onnx::ReduceOp op, const Mesh &mesh) {
@@ -460,12 +480,14 @@ static void expandSum(onnx::ReduceOp op, const Mesh &mesh) {
   Value product = first.of(sum->rows);
   onnx::ExpertsOp chosen = first.chosenBy();
   if (!product || !chosen ||
-      !arePlacesOfLargest(chosen.getIds(), shapeOf(chosen.getWeight())[0]) ||
-      (!areFew(chosen) &&
-       llvm::all_of(expertsOf(sum->rows),
-                    [&](onnx::ExpertsOp op) { return stayRows(op, mesh); })))
+      !arePlacesOfLargest(chosen.getIds(), shapeOf(chosen.getWeight())[0]))
     return;
+  const bool areApart =
+      !areFew(chosen) &&
+      llvm::all_of(expertsOf(sum->rows),
+                   [&](onnx::ExpertsOp op) { return stayRows(op, mesh); });
   Value total = areFew(chosen) ? sumOfRows(n, *sum)
+                : areApart     ? sumOfParts(n, *sum, first.axesOfTokens())
                                : sumOfExperts(n, *sum, first, product);
   SmallVector<Operation *> replaced = neededOnlyBy(op);
   absorb(total.getDefiningOp(), replaced);

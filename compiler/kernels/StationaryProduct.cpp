@@ -363,8 +363,9 @@ void StationaryWriter::takeIds() {
     return segment;
   });
   b.where(hasFeatures, [&] {
-    b.vector(Opcode::Mov, {1, shape.tokens}, Operand::memory(ids, 0, {0, 1}),
-             {Operand::fabric(b.color(StreamPattern::ChannelRow), 2)});
+    b.start(FillThread, Opcode::Mov, {1, shape.tokens},
+            Operand::memory(ids, 0, {0, 1}),
+            {Operand::fabric(b.color(StreamPattern::ChannelRow), 2)});
   });
 }
 
