@@ -82,6 +82,11 @@ private:
   Machine machine() const;
   LogicalResult freezeWhatDoesNotTrain();
   LogicalResult runPhases(Phase first, Phase last);
+  bool expertsMayBeApart() const {
+    return !expertsAreTogether && options.mode == Mode::Stream &&
+           options.precision == "f32";
+  }
+  LogicalResult runExperts(Phase first, Phase last);
   plan::AskedPlan askedPlan() const {
     return wsec::askedPlan(options.trainingPlan, options.precision, machine());
   }
@@ -110,6 +115,7 @@ private:
   plan::TrainingPlan trainingPlan;     ///< by which a model trains
   int64_t layers = 0;                  ///< that are alike, at most; 0: all
   std::vector<plan::Considered> plans; ///< the first is `trainingPlan`
+  bool expertsAreTogether = false;     ///< as all else has no room
   std::optional<Variants> variants;    ///< that may be faster
   std::vector<std::string> notes;      ///< for the report
   std::chrono::steady_clock::time_point start =
@@ -265,7 +271,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
     return canonicalize::buildCanonicalizePipeline(
         manager, target.height,
         // Rows take weights that stream, of f32, and need not stay.
-        options.mode == Mode::Stream && options.precision == "f32"
+        expertsMayBeApart()
             ? canonicalize::ExpandExpertsOptions{target.width, target.height,
                                                  target.westCount()}
             : canonicalize::ExpandExpertsOptions());
@@ -319,10 +325,63 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
       return failure();
     return runTraining(last);
   }
+  if (first <= Phase::Canonicalize && expertsMayBeApart())
+    return runExperts(first, last);
   if (first < Phase::Select &&
       failed(runPasses(first, Phase::Differentiate, /*verifies=*/false)))
     return failure();
   return runPlans(last, /*compares=*/first < Phase::Select);
+}
+
+/// Whether rows take their own of the weights of experts.
+static bool areExpertsApart(ModuleOp module) {
+  return module
+      ->walk([](onnx::ExpertsOp op) {
+        const auto rows = cast<RankedTensorType>(op.getX().getType());
+        return rows.getDimSize(0) > 1 ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// With experts apart, if there are any and the first plan fits; else as if
+/// they could not be.
+LogicalResult Compilation::runExperts(Phase first, Phase last) {
+  if (first < Phase::Canonicalize &&
+      failed(runPasses(first, Phase::Infer, /*verifies=*/false)))
+    return failure();
+  OwningOpRef<ModuleOp> before = module->clone();
+  auto canonicalize = [&] {
+    return runPasses(Phase::Canonicalize, Phase::Differentiate,
+                     /*verifies=*/false);
+  };
+  if (failed(canonicalize()))
+    return failure();
+  if (!areExpertsApart(*module))
+    return runPlans(last, /*compares=*/true);
+  const plan::PlanSearch beginning = search;
+  std::vector<Diagnostic> said;
+  {
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      said.push_back(std::move(diagnostic));
+      return success();
+    });
+    if (succeeded(runPlans(last, /*compares=*/true)) && search.notes().empty())
+      before = {};
+  }
+  if (!before) {
+    for (Diagnostic &diagnostic : said)
+      context.getDiagEngine().emit(std::move(diagnostic));
+    return success();
+  }
+  module = std::move(before);
+  expertsAreTogether = true;
+  search = beginning;
+  planned.emplace();
+  variants.reset();
+  if (failed(canonicalize()))
+    return failure();
+  return runPlans(last, /*compares=*/true);
 }
 
 /// By the fastest plan that fits, as trials have it, which are forgotten.

@@ -347,26 +347,34 @@ static double oneTokenMoves(const StationaryShape &shape,
   return cycles;
 }
 
-/// Each pass brings activations, the first of a depth, sends sums, and
-/// multiplies by the words of its last turn behind the stream. A PE multiplies
-/// while others of its row get theirs.
+/// Each pass brings activations, the first of a depth, and sends sums. While
+/// all PEs multiply by the features of a turn, words for one of them take turns
+/// with its steps, as in `firstRound`.
 static KernelCost entriesCost(const StationaryShape &shape,
                               const Machine &machine) {
-  const double passes = double(shape.parts * shape.depths);
-  const double turn = shape.turnCycles(machine, shape.inner(machine));
+  const CostModel model(machine);
+  const auto passes = double(shape.parts * shape.depths);
+  const auto features = double(shape.rowFeatures), turn = double(shape.inTurns);
+  const size_t inner = shape.inner(machine);
+  const double multiplied = shape.turnCycles(machine, inner);
+  const double feature =
+      double(shape.entries) * double(shape.inputWords().total());
+  const double length = inner ? double(shape.ownInputs) : turn;
+  const double rate = (machine.mapOverhead + length) /
+                      (machine.mapOverhead + length + model.leastFmacs(length));
+  const double more = std::ceil(features / turn) - 1; // turns behind the first
+  const double last = multiplied * (features / turn - more);
   const double turns =
-      std::ceil(double(shape.rowFeatures) / double(shape.inTurns));
-  const double arriving =
-      double(shape.entries * shape.rowFeatures * shape.ownInputs);
+      std::max(feature * features + (1 - rate) * more * multiplied + last,
+               feature * turn + more * multiplied + last);
   KernelCost cost;
-  cost.compute =
-      passes * (turns * turn + arriving +
-                CostModel(machine).copies(1, double(shape.mostSums())));
-  cost.fabric = cost.stream = passes * double(shape.entries) *
-                              double(shape.inputWords().total()) *
-                              double(shape.rowFeatures);
-  cost.serial = passes * (turn + sumCycles({shape}, machine)) +
-                double(shape.depths * shape.exchangeWords()) * 3;
+  cost.compute = passes * (more * multiplied + last +
+                           double(shape.entries * shape.ownInputs) * features +
+                           model.copies(1, double(shape.mostSums())));
+  cost.fabric = cost.stream = passes * feature * features;
+  cost.serial = passes * (turns + sumCycles({shape}, machine)) -
+                std::max(cost.compute, cost.stream) +
+                3 * double(shape.depths * shape.exchangeWords());
   return cost;
 }
 

@@ -30,10 +30,11 @@ struct EntryPasses {
   int64_t ownInputs = 0, ownResults = 0;
   int64_t turn = 0; ///< result features whose weights a buffer holds
 
-  /// In words of SRAM.
-  static constexpr int64_t bufferWords = 512, mostWords = 6144;
+  /// In words of SRAM; up to fewer where more passes make that do, for code
+  /// of other kernels needs room, too.
+  static constexpr int64_t bufferWords = 512, fewWords = 4096, mostWords = 6144;
   /// Each has code of its own.
-  static constexpr int64_t mostPasses = 4;
+  static constexpr int64_t mostPasses = 8;
 
   int64_t words(const EntryProduct &of) const {
     return of.tokens * (ownInputs + rowFeatures + 1 +
@@ -43,28 +44,30 @@ struct EntryPasses {
 
   /// As few as have room; none: it cannot run so.
   static std::optional<EntryPasses> of(const EntryProduct &product) {
-    EntryPasses its;
-    for (int64_t passes = 1; passes <= mostPasses; ++passes)
-      for (its.depths = 1; its.depths <= passes; ++its.depths) {
-        its.parts = passes / its.depths;
-        if (its.parts * its.depths != passes ||
-            product.results % its.parts != 0 ||
-            (its.depths > 1 &&
-             (!product.areColumnsEven ||
-              product.inputs % (product.columns * its.depths) != 0)))
-          continue;
-        const int64_t results = product.results / its.parts;
-        its.rowFeatures = tileSizeMax(results, product.rows);
-        its.ownInputs = product.ownInputs / its.depths;
-        its.ownResults = std::min(product.ownResults, results);
-        its.turn = std::clamp<int64_t>(
-            bufferWords /
-                (product.entries * std::max<int64_t>(1, its.ownInputs)),
-            1, its.rowFeatures);
-        if (its.words(product) <= mostWords)
-          return its;
-      }
+    for (int64_t room : {fewWords, mostWords})
+      for (int64_t passes = 1; passes <= mostPasses; ++passes)
+        for (int64_t depths = 1; depths <= passes; ++depths)
+          if (EntryPasses its{passes / depths, depths};
+              its.parts * depths == passes && its.canBe(product, room))
+            return its;
     return std::nullopt;
+  }
+
+private:
+  /// Whether the product can be taken apart so; then all else is set.
+  bool canBe(const EntryProduct &product, int64_t room) {
+    if (product.results % parts != 0 ||
+        (depths > 1 && (!product.areColumnsEven ||
+                        product.inputs % (product.columns * depths) != 0)))
+      return false;
+    const int64_t results = product.results / parts;
+    rowFeatures = tileSizeMax(results, product.rows);
+    ownInputs = product.ownInputs / depths;
+    ownResults = std::min(product.ownResults, results);
+    turn = std::clamp<int64_t>(
+        bufferWords / (product.entries * std::max<int64_t>(1, ownInputs)), 1,
+        rowFeatures);
+    return words(product) <= room;
   }
 };
 
