@@ -17,21 +17,6 @@ void StationaryWriter::fill(const Block &block) {
   const Value one = s.constant(1);
   const Value lines = shape.pairs ? block.size : one;
   const Value together = shape.pairs ? one : block.size;
-  if (shape.entries > 1) {
-    const int64_t all = shape.entries;
-    const Value each =
-        shape.depths > 1 ? s.constant(shape.ownInputs) : in.features;
-    const Value before =
-        shape.depths > 1 ? s.mul(s.px(), shape.ownInputs) : in.firstFeature;
-    return b.where(hasFeatures, [&] {
-      b.start(FillThread, Opcode::Mov, {1, all, together, each},
-              Operand::memory(words, 0,
-                              {0, block.entry, block.output, block.input}),
-              {Operand::fabric(b.color(StreamPattern::ChannelRow), 4)
-                   .windowed(s.mul(s.mul(before, together), all),
-                             Affine(together) * (tiling.total() * all))});
-    });
-  }
   b.where(hasFeatures, [&] {
     b.start(
         FillThread, Opcode::Mov,
@@ -47,8 +32,6 @@ void StationaryWriter::fill(const Block &block) {
 void StationaryWriter::multiply(const Block &block, int64_t tokens) {
   if (tokens == 1)
     return b.where(hasFeatures, [&] { multiplyOne(block); });
-  if (shape.entries > 1)
-    return b.where(hasFeatures, [&] { multiplyEntries(block, tokens); });
   if (shape.isNarrow())
     return multiplyPairs(block, tokens);
   Value size = block.size;
@@ -82,18 +65,6 @@ void StationaryWriter::multiplyOne(const Block &block) {
                 Operand::memory(sums, block.first, {1, 0}),
                 Operand::memory(block.weights, 0, {block.output, block.input}),
                 Operand::memory(exchange, 0, {0, 1}));
-}
-
-/// sums += activations * weights of the entry of each token.
-void StationaryWriter::multiplyEntries(const Block &block, int64_t tokens) {
-  b.loop(tokens, [&](Affine token) {
-    const Affine weights = b.load(ids, token) * block.entry;
-    b.multiplyAdd(
-        {block.size, terms}, shape.inner(b.machine()),
-        Operand::memory(sums, block.first * tokens + token, {tokens, 0}),
-        Operand::memory(block.weights, weights, {block.output, block.input}),
-        Operand::memory(exchange, token, {0, tokens}));
-  });
 }
 
 /// The same of activations that lie in pairs of features, a pair for each

@@ -55,50 +55,38 @@ void StationaryWriter::placeWeights() {
     rowFeatures = s.mul(hasFeatures, rowFeatures);
   }
   firstRow = s.tileStart(shape.n, shape.rows, rowsBefore(s, s.py()));
+  if (shape.entries > 1)
+    return placeEntries();
   const int64_t each = shape.perWord() * shape.wordsOf(shape.ownInputs);
   int64_t first = 0;
   SmallVector<int64_t> sizes = shape.blocks();
   if (shape.inTurns)
-    sizes.resize(std::min<size_t>(sizes.size(), 2));
+    sizes.truncate(2);
   for (int64_t size : sizes) {
-    blocks.push_back(
-        {first, sizeOf(s, first, size),
-         b.scratch("weights", shape.entries * size * each, shape.element), each,
-         1});
-    if (shape.entries > 1) {
-      blocks.back().entry = size * each;
-      if (shape.inner(b.machine()) == 0)
-        std::tie(blocks.back().output, blocks.back().input) =
-            std::tuple(1, size);
-    }
+    blocks.push_back({first, sizeOf(s, first, size),
+                      b.scratch("weights", size * each, shape.element), each,
+                      1});
     first += size;
   }
 }
 
 /// A block after the other.
-void StationaryWriter::streamWeights(int64_t part, int64_t depth) {
-  const SmallVector<int64_t> strides = op.getWeight().viewStrides();
-  const int64_t offset =
-      part * shape.n * strides[1] + depth * shape.ownInputs * strides[0];
+void StationaryWriter::streamWeights() {
   const SmallVector<int64_t> sizes = shape.blocks();
   int64_t first = 0;
   for (size_t i = 0, end; i < sizes.size(); i = end) {
     for (end = i + 1; end < sizes.size() && sizes[end] == sizes[i]; ++end)
       if (end + 1 == sizes.size() && !rowsAreAlike())
         break; // the last one is shorter in some rows
-    stream(first, sizes[i], int64_t(end - i), offset);
+    stream(first, sizes[i], int64_t(end - i));
     first += sizes[i] * int64_t(end - i);
   }
 }
 
 /// `count` blocks of `size` features, of each row its own, for each column what
 /// it has of the input: line by line, where a line has to end with a word.
-/// Of entries, of each.
-void StationaryWriter::stream(int64_t first, int64_t size, int64_t count,
-                              int64_t offset) {
-  HostTensor weight = shape.entries > 1
-                          ? b.source(op.getWeight())
-                          : b.source(op.getWeight(), op.getEntry());
+void StationaryWriter::stream(int64_t first, int64_t size, int64_t count) {
+  HostTensor weight = b.source(op.getWeight(), op.getEntry());
   b.streamToRows([&](ScalarBuilder &host) {
     const FeatureTiling &features = shape.in.features;
     const Affine own = sizeOf(host, first, size);
@@ -108,20 +96,13 @@ void StationaryWriter::stream(int64_t first, int64_t size, int64_t count,
     segment.index = weight.index;
     segment.lines = shape.pairs ? own * count : Affine(count);
     segment.lineStep = (shape.pairs ? 1 : size) * weight.strides[1];
-    segment.extents = {together,
-                       shape.depths > 1
-                           ? Affine(shape.ownInputs)
-                           : RoutineBuilder::featureCount(host, features)};
+    segment.extents = {together, RoutineBuilder::featureCount(host, features)};
     segment.strides = {weight.strides[1], weight.strides[0]};
-    if (shape.entries > 1) {
-      segment.extents.insert(segment.extents.begin(), shape.entries);
-      segment.strides.insert(segment.strides.begin(), op.getEntry().getStep());
-    }
     segment.offset = Affine(RoutineBuilder::featureStart(host, features)) *
                          weight.strides[0] +
                      Affine(host.tileStart(shape.n, shape.rows, number(host))) *
                          weight.strides[1] +
-                     Affine(weight.offset + offset + first * weight.strides[1]);
+                     Affine(weight.offset + first * weight.strides[1]);
     if (shape.pairs)
       segment.halves = shape.element;
     return segment;
@@ -312,61 +293,6 @@ void StationaryWriter::run(const Round &round, bool first) {
     multiply(block, tokens);
   }
   finish(round);
-}
-
-/// What each token has an entry of its own for, pass by pass.
-void StationaryWriter::runEntries() {
-  const Round round = unlikeRound(0);
-  takeIds();
-  for (int64_t depth = 0; depth < shape.depths; ++depth)
-    for (int64_t number = 0; number < shape.parts; ++number) {
-      if (shape.depths > 1)
-        terms = s.constant(shape.ownInputs);
-      part = partOf(number);
-      streamWeights(number, depth);
-      fill(blocks[0]);
-      if (number == 0)
-        fetch(round, depth);
-      b.where(hasFeatures, [&] { clear(Affine(rowFeatures) * shape.tokens); });
-      multiplyInTurns(shape.tokens);
-      finish(round);
-    }
-}
-
-StationaryWriter::Part StationaryWriter::partOf(int64_t number) {
-  if (shape.parts == 1)
-    return part;
-  const int64_t begin = number * shape.n;
-  auto inPart = [&](Value feature) {
-    return s.min(s.max(s.sub(feature, begin), 0), shape.n);
-  };
-  Value first = inPart(out.firstFeature);
-  Value features = s.sub(inPart(s.add(out.firstFeature, out.features)), first);
-  // In the tensor, if there are none.
-  Value start =
-      s.mul(s.max(s.sub(begin, out.firstFeature), 0), s.less(0, features));
-  return {first, features, start};
-}
-
-/// Which entry each token has, for the PEs that have weights.
-void StationaryWriter::takeIds() {
-  const wse::EntryAttr entry = op.getEntry();
-  const HostTensor tensor = b.source(entry.getIds());
-  ids = b.scratch("ids", shape.tokens);
-  b.streamToRows([&](ScalarBuilder &host) {
-    pe::Segment segment;
-    segment.tensor = tensor.symbol;
-    segment.offset = tensor.offset + entry.getAt();
-    // Once, for all columns.
-    segment.extents = {host.mul(host.equal(host.px(), 0), shape.tokens)};
-    segment.strides = {1};
-    return segment;
-  });
-  b.where(hasFeatures, [&] {
-    b.start(FillThread, Opcode::Mov, {1, shape.tokens},
-            Operand::memory(ids, 0, {0, 1}),
-            {Operand::fabric(b.color(StreamPattern::ChannelRow), 2)});
-  });
 }
 
 /// Adds up along rows, and takes results where they belong.

@@ -60,9 +60,7 @@ struct StationaryShape {
   /// Sums of a row in a round.
   int64_t mostSums() const { return tokens * rowFeatures; }
   /// Result features whose weights are there at a time.
-  int64_t heldFeatures() const {
-    return inTurns ? std::min(2 * inTurns, rowFeatures) : rowFeatures;
-  }
+  int64_t heldFeatures() const { return inTurns ? 2 * inTurns : rowFeatures; }
   /// In how many result features at a time a row takes its weights.
   llvm::SmallVector<int64_t> blocks() const;
   /// Vectors of multiply-adds run along result features, 0, features of the

@@ -347,32 +347,27 @@ static double oneTokenMoves(const StationaryShape &shape,
   return cycles;
 }
 
-/// Each pass brings activations, the first of a depth, and sends sums. While
-/// all PEs multiply by the features of a turn, words for one of them take turns
-/// with its steps, as in `firstRound`.
+/// Each pass brings activations, the first of a depth, and sends sums. Half of
+/// the columns multiply while the others get their words; who has not done so
+/// when its next ones come is waited for.
 static KernelCost entriesCost(const StationaryShape &shape,
                               const Machine &machine) {
-  const CostModel model(machine);
   const auto passes = double(shape.parts * shape.depths);
-  const auto features = double(shape.rowFeatures), turn = double(shape.inTurns);
-  const size_t inner = shape.inner(machine);
-  const double multiplied = shape.turnCycles(machine, inner);
-  const double feature =
-      double(shape.entries) * double(shape.inputWords().total());
-  const double length = inner ? double(shape.ownInputs) : turn;
-  const double rate = (machine.mapOverhead + length) /
-                      (machine.mapOverhead + length + model.leastFmacs(length));
-  const double more = std::ceil(features / turn) - 1; // turns behind the first
-  const double last = multiplied * (features / turn - more);
-  const double turns =
-      std::max(feature * features + (1 - rate) * more * multiplied + last,
-               feature * turn + more * multiplied + last);
+  const auto turn = double(shape.inTurns);
+  const double turns = double(shape.rowFeatures) / turn;
+  const double multiplied = shape.turnCycles(machine, shape.inner(machine));
+  const double arrival =
+      double(shape.entries) * double(shape.inputWords().total()) * turn;
+  const double last = multiplied * (turns + 1 - std::ceil(turns));
+  const double arriving = double(shape.entries * shape.ownInputs) * turn;
   KernelCost cost;
-  cost.compute = passes * (more * multiplied + last +
-                           double(shape.entries * shape.ownInputs) * features +
-                           model.copies(1, double(shape.mostSums())));
-  cost.fabric = cost.stream = passes * feature * features;
-  cost.serial = passes * (turns + sumCycles({shape}, machine)) -
+  cost.compute =
+      passes * (turns * (multiplied + arriving) +
+                CostModel(machine).copies(1, double(shape.mostSums())));
+  cost.fabric = cost.stream = passes * turns * arrival;
+  const double all = std::max(turns * arrival + last,
+                              turns * (multiplied + arrival / 2) + arrival / 2);
+  cost.serial = passes * (all + sumCycles({shape}, machine)) -
                 std::max(cost.compute, cost.stream) +
                 3 * double(shape.depths * shape.exchangeWords());
   return cost;

@@ -53,13 +53,23 @@ private:
   Affine liveOf(Affine number);
   Part partOf(int64_t number);
   void takeIds();
-  void multiplyEntries(const Block &block, int64_t tokens);
+  void multiplyEntries(const Block &block);
+  void multiplyByHalves();
   void runEntries();
   void finish(const Round &round);
   void initialise();
   void placeWeights();
-  void streamWeights(int64_t part = 0, int64_t depth = 0);
-  void stream(int64_t first, int64_t size, int64_t count, int64_t offset);
+  void placeEntries();
+  void streamWeights();
+  void stream(int64_t first, int64_t size, int64_t count);
+  void streamEntries(int64_t part, int64_t depth);
+  Block turnOf(int64_t number, Affine first, int64_t half);
+  void fillHalf(const Block &block, int64_t half);
+  /// Whether this column is of the western half, 0, or of the eastern one.
+  Value isIn(ScalarBuilder &scalars, int64_t half) const {
+    Value isWest = scalars.less(scalars.px(), b.width() / 2);
+    return half ? scalars.logicalNot(isWest) : isWest;
+  }
   /// Of `size` result features, from `first` of the row, how many it has: the
   /// last one is not there in all rows.
   Value sizeOf(ScalarBuilder &scalars, int64_t first, int64_t size) const {

@@ -39,7 +39,7 @@ struct EntryPasses {
   int64_t words(const EntryProduct &of) const {
     return of.tokens * (ownInputs + rowFeatures + 1 +
                         std::min(rowFeatures, ownResults)) +
-           of.entries * std::min(2 * turn, rowFeatures) * ownInputs;
+           of.entries * 2 * turn * ownInputs;
   }
 
   /// As few as have room; none: it cannot run so.
@@ -56,7 +56,7 @@ struct EntryPasses {
 private:
   /// Whether the product can be taken apart so; then all else is set.
   bool canBe(const EntryProduct &product, int64_t room) {
-    if (product.results % parts != 0 ||
+    if (product.inputs < 2 * depths || product.results % parts != 0 ||
         (depths > 1 && (!product.areColumnsEven ||
                         product.inputs % (product.columns * depths) != 0)))
       return false;
