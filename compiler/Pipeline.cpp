@@ -3,6 +3,7 @@
 // The table of contents of the compiler.
 #include "compiler/Pipeline.h"
 #include "compiler/DiagnosticPrinter.h"
+#include "compiler/ExpertsApart.h"
 #include "compiler/InputText.h"
 #include "compiler/ModuleReport.h"
 #include "compiler/OutputPaths.h"
@@ -40,19 +41,6 @@
 
 using namespace mlir;
 using namespace wsec;
-
-static constexpr StringLiteral names[] = {
-    "import", "infer", "canonicalize", "differentiate", "select",
-    "place",  "route", "schedule",     "lower",         "emit"};
-
-StringRef wsec::phaseName(Phase phase) { return names[size_t(phase)]; }
-
-std::optional<Phase> wsec::findPhase(StringRef name) {
-  const auto *place = llvm::find(names, name);
-  if (place == std::end(names))
-    return std::nullopt;
-  return static_cast<Phase>(place - std::begin(names));
-}
 
 namespace {
 /// One run of the compiler.
@@ -333,55 +321,25 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
   return runPlans(last, /*compares=*/first < Phase::Select);
 }
 
-/// Whether rows take their own of the weights of experts.
-static bool areExpertsApart(ModuleOp module) {
-  return module
-      ->walk([](onnx::ExpertsOp op) {
-        const auto rows = cast<RankedTensorType>(op.getX().getType());
-        return rows.getDimSize(0) > 1 ? WalkResult::interrupt()
-                                      : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-/// With experts apart, if there are any and the first plan fits; else as if
-/// they could not be.
 LogicalResult Compilation::runExperts(Phase first, Phase last) {
   if (first < Phase::Canonicalize &&
       failed(runPasses(first, Phase::Infer, /*verifies=*/false)))
     return failure();
-  OwningOpRef<ModuleOp> before = module->clone();
-  auto canonicalize = [&] {
+  const plan::PlanSearch beginning = search;
+  ExpertsPhases phases;
+  phases.canonicalize = [&] {
     return runPasses(Phase::Canonicalize, Phase::Differentiate,
                      /*verifies=*/false);
   };
-  if (failed(canonicalize()))
-    return failure();
-  if (!areExpertsApart(*module))
-    return runPlans(last, /*compares=*/true);
-  const plan::PlanSearch beginning = search;
-  std::vector<Diagnostic> said;
-  {
-    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-      said.push_back(std::move(diagnostic));
-      return success();
-    });
-    if (succeeded(runPlans(last, /*compares=*/true)) && search.notes().empty())
-      before = {};
-  }
-  if (!before) {
-    for (Diagnostic &diagnostic : said)
-      context.getDiagEngine().emit(std::move(diagnostic));
-    return success();
-  }
-  module = std::move(before);
-  expertsAreTogether = true;
-  search = beginning;
-  planned.emplace();
-  variants.reset();
-  if (failed(canonicalize()))
-    return failure();
-  return runPlans(last, /*compares=*/true);
+  phases.plans = [&] { return runPlans(last, /*compares=*/true); };
+  phases.fitsAtOnce = [&] { return search.notes().empty(); };
+  phases.restart = [&] {
+    expertsAreTogether = true;
+    search = beginning;
+    planned.emplace();
+    variants.reset();
+  };
+  return runExpertsApart(module, phases);
 }
 
 /// By the fastest plan that fits, as trials have it, which are forgotten.
