@@ -129,28 +129,16 @@ LogicalResult Compilation::readInput() {
   import.weightFolders = folders;
   context.getOrLoadDialect<pe::PeDialect>()->parameters.given =
       options.parameters;
-  if (isModel())
-    module = importModel(options.input, import, &context);
-  else if (!options.import.shapes.empty() || !options.import.dims.empty() ||
-           !options.import.bindings.empty())
-    return error()
-           << "--shape, --dim and --bind bind the inputs of an .onnx file; '"
-           << options.input << "' has its shapes";
-  else if (!options.import.entries.empty() || !options.import.states.empty() ||
-           options.import.statesByName || options.import.kvCapacity)
-    return error() << "--entry, --state, --states and --kv-capacity are about "
-                      "an .onnx file; '"
-                   << options.input << "' has its entries and states";
-  else if (!options.import.train.empty() || !options.import.freeze.empty())
-    return error() << "--train and --freeze name initializers of an .onnx "
-                      "file; '"
-                   << options.input << "' has its parameters";
-  else
+  if (!isModel())
     return readText();
+  module = importModel(options.input, import, &context);
   return success(bool(module));
 }
 
 LogicalResult Compilation::readText() {
+  if (std::optional<std::string> wrong =
+          askedOfModel(options.input, options.import))
+    return error() << *wrong;
   auto text = readIR(options.input);
   if (!text)
     return fail(text.takeError());
@@ -177,26 +165,9 @@ runtime::WeightFolders Compilation::weightFolders() const {
   return folders;
 }
 
-/// The first phase that the input has not been through.
 FailureOr<Phase> Compilation::firstPhase() {
-  for (Operation &op : module->getBody()->getOperations()) {
-    if (isa<func::FuncOp>(op))
-      return Phase::Infer;
-    if (isa<pe::ProgramOp>(op))
-      return Phase::Emit;
-    if (auto program = dyn_cast<wse::ProgramOp>(op)) {
-      switch (program.getState()) {
-      case wse::State::Selected:
-        return Phase::Place;
-      case wse::State::Placed:
-        return Phase::Route;
-      case wse::State::Routed:
-        return Phase::Schedule;
-      case wse::State::Scheduled:
-        return Phase::Lower;
-      }
-    }
-  }
+  if (std::optional<Phase> first = firstPhaseOf(*module))
+    return *first;
   return error() << "'" << options.input
                  << "' holds neither @main of a model nor a program";
 }
