@@ -232,7 +232,8 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
         // Rows take weights that stream, of f32, and need not stay.
         expertsMayBeApart()
             ? canonicalize::ExpandExpertsOptions{target.width, target.height,
-                                                 target.westCount()}
+                                                 target.westCount(),
+                                                 target.storeLatencyCycles}
             : canonicalize::ExpandExpertsOptions());
   case Phase::Differentiate: // Classes share a mask where weights are sparse.
     return addTrainingPasses(manager, options.training, trainingPlan, layers,

@@ -20,6 +20,7 @@
 #include "dialects/onnx/Experts.h"
 #include "dialects/onnx/Lengths.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <cmath>
 #include <limits>
 
 namespace wsec::canonicalize {
@@ -345,15 +346,18 @@ static onnx::TopKOp choiceOf(onnx::ExpertsOp op) {
 namespace {
 /// PEs, and how many rows of them have a channel; none where rows never stay.
 struct Mesh {
-  int64_t columns, rows, channels;
+  int64_t columns, rows, channels, latency; ///< of the store
 };
 } // namespace
 
-/// Have PEs room for all experts' weights of some result features, and do rows
-/// that take their own of these not take longer than all tokens by all? Each
-/// result feature of a row of PEs streams past in K cycles for an expert, of
-/// which about two are an element of a vector, and a vector takes about four
-/// elements more. A product takes some hundred cycles whatever its size.
+/// Have PEs room for all experts' weights of some result features, and are rows
+/// that take their own of these faster than all tokens by all? In cycles of a
+/// result feature of a row of PEs, to which K words come for an expert: about
+/// two are an element of a vector, and a vector takes about four elements more.
+/// Columns multiply while half of the stream is for others; all tokens wait for
+/// words where PEs multiply at the same time, or are multiplied by their own
+/// rows of PEs alone. Any product takes some hundred cycles, and rows go
+/// through the store five times for three products.
 static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
   ArrayRef<int64_t> shape = shapeOf(op.getWeight());
   const int64_t experts = shape[0], inputs = shape[1], results = shape[2];
@@ -366,15 +370,21 @@ static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
                         mesh.channels, /*areColumnsEven=*/true, own,
                         tileSizeMax(results, mesh.columns)}))
     return false;
-  const int64_t tokens = rows / shapeOf(choiceOf(op).getIndices()).back();
-  const int64_t stream = experts * inputs / 2;
-  const int64_t apart = std::max(stream, rows * (own + 4));
-  const int64_t together = std::max(
-      stream, experts * std::min(tokens * own, tileSizeMax(tokens, mesh.rows) *
-                                                   own * mesh.channels));
-  const int64_t product = 2 * (mesh.columns + mesh.rows) + 100;
-  const int64_t features = tileSizeMax(results, mesh.channels);
-  return features * apart + product <= features * together + experts * product;
+  const double tokens =
+      double(rows) / double(shapeOf(choiceOf(op).getIndices()).back());
+  const auto each = double(own), stream = double(experts * inputs);
+  const double apart =
+      std::max(stream, 2 * double(rows) * (each + 4) + stream / 2);
+  const double multiplied = 2 * double(experts) * each;
+  const double together =
+      std::min(stream + 0.6 * multiplied * tokens,
+               std::max(stream, 1.5 * multiplied * double(mesh.channels) *
+                                    std::ceil(tokens / double(mesh.rows))));
+  constexpr double product = 600;
+  const double moves = 5 * (double(mesh.latency) + product) / 3;
+  const auto features = double(tileSizeMax(results, mesh.channels));
+  return features * apart + product + moves <
+         features * together + double(experts) * product;
 }
 
 namespace {
@@ -563,7 +573,7 @@ struct ExpandExpertsPass
         getOperation().getOps<func::FuncOp>(), [](func::FuncOp function) {
           return function->hasAttr(onnx::lengthAttrName);
         });
-    const Mesh mesh = {columns, rows, canStay ? channels : 0};
+    const Mesh mesh = {columns, rows, canStay ? channels : 0, latency};
     for (onnx::ReduceOp op : allOf<onnx::ReduceOp>())
       expandSum(op, mesh);
     for (onnx::ExpertsOp op : allOf<onnx::ExpertsOp>()) {

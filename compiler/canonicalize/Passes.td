@@ -249,7 +249,8 @@ def ExpandExperts : Pass<"onnx-expand-experts", "::mlir::ModuleOp"> {
     Option<"columns", "columns", "int64_t", "0", "Columns of PEs that products may have">,
     Option<"rows", "rows", "int64_t", "0", "Rows of PEs, likewise">,
     Option<"channels", "channels", "int64_t", "0",
-           "Rows that have a channel; 0: no product is of rows with an expert each">
+           "Rows that have a channel; 0: no product is of rows with an expert each">,
+    Option<"latency", "latency", "int64_t", "0", "Cycles until words of the store come">
   ];
   let description = [{
     Each expert's product is one by a weight, and each row selects that of its
