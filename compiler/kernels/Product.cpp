@@ -216,7 +216,8 @@ static Value build(onnx::ExpertsOp op, Selection &selection, MakeProduct make) {
   wse::WeightAttr all = selection.asWeight(op.getWeight(), op);
   Value input = selection.onWafer(op.getX(), op);
   if (!all || !input || !selection.toStore(op.getIds(), op) ||
-      (!selection.host().trace(op.getIds())->view.isContiguous() &&
+      (shapeOf(op.getIds())[0] > 1 &&
+       !selection.host().trace(op.getIds())->view.isContiguous() &&
        !selection.toStoreInOrder(op.getIds(), op)))
     return {};
   const RankedTensorType type = all.getType();
