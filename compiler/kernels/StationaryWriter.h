@@ -70,8 +70,8 @@ private:
     Value isWest = scalars.less(scalars.px(), b.width() / 2);
     return half ? scalars.logicalNot(isWest) : isWest;
   }
-  /// Of `size` result features, from `first` of the row, how many it has: the
-  /// last one is not there in all rows.
+  /// How many of `size` result features, from `first` of the row on, it has:
+  /// the last one is not there in all rows.
   Value sizeOf(ScalarBuilder &scalars, int64_t first, int64_t size) const {
     if (first + size < shape.rowFeatures || rowsAreAlike())
       return scalars.constant(size);

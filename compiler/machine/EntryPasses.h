@@ -30,10 +30,10 @@ struct EntryPasses {
   int64_t ownInputs = 0, ownResults = 0;
   int64_t turn = 0; ///< result features whose weights a buffer holds
 
-  /// In words of SRAM; up to fewer where more passes make that do, for code
-  /// of other kernels needs room, too.
+  /// Words of SRAM that a product may take: few, if more passes make these do,
+  /// for code of other kernels needs room, too.
   static constexpr int64_t bufferWords = 512, fewWords = 4096, mostWords = 6144;
-  /// Each has code of its own.
+  /// Passes at most, each of which has code of its own.
   static constexpr int64_t mostPasses = 8;
 
   int64_t words(const EntryProduct &of) const {
@@ -42,7 +42,7 @@ struct EntryPasses {
            of.entries * 2 * turn * ownInputs;
   }
 
-  /// As few as have room; none: it cannot run so.
+  /// The fewest passes that have room; none: it cannot run so.
   static std::optional<EntryPasses> of(const EntryProduct &product) {
     for (int64_t room : {fewWords, mostWords})
       for (int64_t passes = 1; passes <= mostPasses; ++passes)
