@@ -354,10 +354,8 @@ struct Mesh {
 /// that take their own of these faster than all tokens by all? In cycles of a
 /// result feature of a row of PEs, to which K words come for an expert: about
 /// two are an element of a vector, and a vector takes about four elements more.
-/// Columns multiply while half of the stream is for others; all tokens wait for
-/// words where PEs multiply at the same time, or are multiplied by their own
-/// rows of PEs alone. Any product takes some hundred cycles, and rows go
-/// through the store five times for three products.
+/// Any product takes some hundred cycles, and rows go through the store five
+/// times for three products.
 static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
   ArrayRef<int64_t> shape = shapeOf(op.getWeight());
   const int64_t experts = shape[0], inputs = shape[1], results = shape[2];
@@ -543,20 +541,24 @@ static void markChoice(onnx::ExpertsOp op) {
                           OpBuilder(op).getI64IntegerAttr(experts));
 }
 
-/// Makes columns of what experts make a product by these columns of weights.
+/// Makes columns of what experts make, with a bias or without, a product by
+/// these columns of weights.
 static void narrow(onnx::SliceOp op) {
-  ArrayRef<int64_t> shape = shapeOf(op.getX());
   Operation *maker = op.getX().getDefiningOp();
-  if (shape.size() != 2 || shapeOf(op.getY())[0] != shape[0] || !maker ||
-      !(isa<onnx::ExpertsOp>(maker) ||
-        (isa<onnx::BinaryOp>(maker) &&
-         llvm::any_of(maker->getOperands(), [](Value operand) {
-           return operand.getDefiningOp<onnx::ExpertsOp>();
-         }))))
+  auto experts = dyn_cast_or_null<onnx::ExpertsOp>(maker);
+  if (isa_and_nonnull<onnx::BinaryOp>(maker))
+    experts = maker->getOperand(0).getDefiningOp<onnx::ExpertsOp>();
+  if (!experts || !canChoose(experts) ||
+      shapeOf(op.getX()) != shapeOf(experts.getY()) ||
+      shapeOf(op.getY())[0] != shapeOf(op.getX())[0])
     return;
   OperatorBuilder n(OpBuilder(op), op.getLoc(), op.getNodeAttr());
   op.getY().replaceAllUsesWith(columnsOf(n, op.getX(), op));
   op.erase();
+  if (maker != experts && maker->use_empty())
+    maker->erase();
+  if (experts->use_empty())
+    experts->erase();
 }
 
 namespace {
@@ -564,10 +566,11 @@ struct ExpandExpertsPass
     : wsec::canonicalize::impl::ExpandExpertsBase<ExpandExpertsPass> {
   using ExpandExpertsBase::ExpandExpertsBase;
   void runOnOperation() override {
-    const SmallVector<onnx::ExpertsOp> all = allOf<onnx::ExpertsOp>();
-    if (all.empty())
+    if (allOf<onnx::ExpertsOp>().empty())
       return;
-    for (onnx::ExpertsOp op : all)
+    for (onnx::SliceOp op : allOf<onnx::SliceOp>())
+      narrow(op);
+    for (onnx::ExpertsOp op : allOf<onnx::ExpertsOp>())
       markChoice(op);
     const bool canStay = llvm::none_of(
         getOperation().getOps<func::FuncOp>(), [](func::FuncOp function) {
@@ -586,8 +589,6 @@ struct ExpandExpertsPass
       expand(op);
       op.erase();
     }
-    for (onnx::SliceOp op : allOf<onnx::SliceOp>())
-      narrow(op);
   }
 
   template <typename OpType>
