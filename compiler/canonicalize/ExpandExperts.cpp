@@ -354,8 +354,7 @@ struct Mesh {
 /// that take their own of these faster than all tokens by all? In cycles of a
 /// result feature of a row of PEs, to which K words come for an expert: about
 /// two are an element of a vector, and a vector takes about four elements more.
-/// Any product takes some hundred cycles, and rows go through the store five
-/// times for three products.
+/// Any product takes some hundred, and rows use the store five times for three.
 static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
   ArrayRef<int64_t> shape = shapeOf(op.getWeight());
   const int64_t experts = shape[0], inputs = shape[1], results = shape[2];
