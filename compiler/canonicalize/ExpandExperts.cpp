@@ -11,8 +11,7 @@
 //
 // E times T rows of work instead of E times T*k. Where rows are few (`areFew`)
 // each is computed alone, by the weights that it has chosen: no others stream.
-// Where PEs have room for the weights of all experts for some result features
-// at a time (`stayRows`) rows stay as they are: T*k of work.
+// Where PEs have room for it (`stayRows`) rows stay: T*k of work.
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/machine/EntryPasses.h"
 #include "compiler/values/OperatorBuilder.h"
@@ -319,8 +318,7 @@ static std::optional<WeightedSum> weightedSum(onnx::ReduceOp op) {
   return std::nullopt;
 }
 
-/// Can the store and PEs take the weights of any expert, by numbers that are
-/// all right?
+/// Can any expert's weights be taken, by numbers that are all right?
 static bool canChoose(onnx::ExpertsOp op) {
   std::optional<Fact> weight = factOf(op.getWeight());
   return weight && weight->constant && !weight->constant->storage->quantized &&
@@ -350,11 +348,9 @@ struct Mesh {
 };
 } // namespace
 
-/// Have PEs room for all experts' weights of some result features, and are rows
-/// that take their own of these faster than all tokens by all? In cycles of a
-/// result feature of a row of PEs, to which K words come for an expert: about
-/// two are an element of a vector, and a vector takes about four elements more.
-/// Any product takes some hundred, and rows use the store five times for three.
+/// Have PEs room for rows that take their own of all weights, and is it faster?
+/// By cycles of a result feature: an element of a vector takes two, a vector
+/// four elements more, a product some hundred; three use the store five times.
 static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
   ArrayRef<int64_t> shape = shapeOf(op.getWeight());
   const int64_t experts = shape[0], inputs = shape[1], results = shape[2];
@@ -378,7 +374,8 @@ static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
                std::max(stream, 1.5 * multiplied * double(mesh.channels) *
                                     std::ceil(tokens / double(mesh.rows))));
   constexpr double product = 600;
-  const double moves = 5 * (double(mesh.latency) + product) / 3;
+  const double moves =
+      5 * (double(mesh.latency + mesh.columns + mesh.rows) + product) / 3;
   const auto features = double(tileSizeMax(results, mesh.channels));
   return features * apart + product + moves <
          features * together + double(experts) * product;
@@ -438,6 +435,13 @@ static Value sumOfRows(OperatorBuilder &n, const WeightedSum &sum) {
   return all.size() == 1 ? all.front() : n.concat(all, 0);
 }
 
+/// Whether the first dimensions of a shape are so many rows.
+static bool hasRows(ArrayRef<int64_t> shape, int64_t rows) {
+  int64_t count = 1;
+  return llvm::any_of(shape,
+                      [&](int64_t size) { return (count *= size) == rows; });
+}
+
 /// All whose rows make `rows`, one for one.
 static SmallVector<onnx::ExpertsOp> expertsOf(Value rows) {
   SetVector<Operation *> makers;
@@ -449,15 +453,13 @@ static SmallVector<onnx::ExpertsOp> expertsOf(Value rows) {
       found.push_back(experts);
     for (Value operand : makers[i]->getOperands())
       if (Operation *maker = operand.getDefiningOp();
-          maker && shapeOf(operand).size() == 2 &&
-          shapeOf(operand)[0] == shapeOf(rows)[0])
+          maker && hasRows(shapeOf(operand), shapeOf(rows)[0]))
         makers.insert(maker);
   }
   return found;
 }
 
-/// A sum of the rows of each token, which lie behind one another, over parts of
-/// all rows.
+/// A sum over the rows of each token, of parts of all rows.
 static Value sumOfParts(OperatorBuilder &n, const WeightedSum &sum,
                         const Shape &axes) {
   Shape choices = axes, size = axes;
@@ -489,10 +491,8 @@ static void expandSum(onnx::ReduceOp op, const Mesh &mesh) {
   if (!product || !chosen ||
       !arePlacesOfLargest(chosen.getIds(), shapeOf(chosen.getWeight())[0]))
     return;
-  const bool areApart =
-      !areFew(chosen) &&
-      llvm::all_of(expertsOf(sum->rows),
-                   [&](onnx::ExpertsOp op) { return stayRows(op, mesh); });
+  auto stays = [&](onnx::ExpertsOp op) { return stayRows(op, mesh); };
+  const bool areApart = llvm::all_of(expertsOf(sum->rows), stays);
   Value total = areFew(chosen) ? sumOfRows(n, *sum)
                 : areApart     ? sumOfParts(n, *sum, first.axesOfTokens())
                                : sumOfExperts(n, *sum, first, product);
@@ -540,13 +540,13 @@ static void markChoice(onnx::ExpertsOp op) {
                           OpBuilder(op).getI64IntegerAttr(experts));
 }
 
-/// Makes columns of what experts make, with a bias or without, a product by
-/// these columns of weights.
+/// Makes columns of what experts make a product by these columns of weights.
 static void narrow(onnx::SliceOp op) {
   Operation *maker = op.getX().getDefiningOp();
   auto experts = dyn_cast_or_null<onnx::ExpertsOp>(maker);
-  if (isa_and_nonnull<onnx::BinaryOp>(maker))
-    experts = maker->getOperand(0).getDefiningOp<onnx::ExpertsOp>();
+  for (unsigned i = 0; i < 2 && isa_and_nonnull<onnx::BinaryOp>(maker); ++i)
+    if (auto its = maker->getOperand(i).getDefiningOp<onnx::ExpertsOp>())
+      experts = its;
   if (!experts || !canChoose(experts) ||
       shapeOf(op.getX()) != shapeOf(experts.getY()) ||
       shapeOf(op.getY())[0] != shapeOf(op.getX())[0])
