@@ -369,10 +369,10 @@ static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
   const double apart =
       std::max(stream, 2 * double(rows) * (each + 4) + stream / 2);
   const double multiplied = 2 * double(experts) * each;
-  const double together =
-      std::min(stream + 0.6 * multiplied * tokens,
-               std::max(stream, 1.5 * multiplied * double(mesh.channels) *
-                                    std::ceil(tokens / double(mesh.rows))));
+  const double together = std::min(
+      1.1 * stream + 0.6 * multiplied * tokens,
+      std::max(1.1 * stream, 1.5 * multiplied * double(mesh.channels) *
+                                 std::ceil(tokens / double(mesh.rows))));
   constexpr double product = 600;
   const double moves =
       5 * (double(mesh.latency + mesh.columns + mesh.rows) + product) / 3;
