@@ -55,3 +55,20 @@ wsec::parseText(const std::shared_ptr<llvm::SourceMgr> &sources,
            "own dialects onnx, wse and pe";
   return module;
 }
+
+std::optional<std::string> wsec::askedOfModel(StringRef input,
+                                              const ImportOptions &options) {
+  auto says = [&](StringRef flags, StringRef what) {
+    return (flags + " an .onnx file; '" + input + "' has its " + what).str();
+  };
+  if (!options.shapes.empty() || !options.dims.empty() ||
+      !options.bindings.empty())
+    return says("--shape, --dim and --bind bind the inputs of", "shapes");
+  if (!options.entries.empty() || !options.states.empty() ||
+      options.statesByName || options.kvCapacity)
+    return says("--entry, --state, --states and --kv-capacity are about",
+                "entries and states");
+  if (!options.train.empty() || !options.freeze.empty())
+    return says("--train and --freeze name initializers of", "parameters");
+  return std::nullopt;
+}

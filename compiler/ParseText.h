@@ -2,10 +2,13 @@
 #ifndef COMPILER_PARSETEXT_H
 #define COMPILER_PARSETEXT_H
 
+#include "compiler/import/ImportModel.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/SourceMgr.h"
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace wsec {
 
@@ -15,6 +18,10 @@ namespace wsec {
 mlir::OwningOpRef<mlir::ModuleOp>
 parseText(const std::shared_ptr<llvm::SourceMgr> &sources,
           mlir::MLIRContext &context);
+
+/// What is asked of a text that only models can be asked, in words.
+std::optional<std::string> askedOfModel(llvm::StringRef input,
+                                        const ImportOptions &options);
 
 } // namespace wsec
 

@@ -3,6 +3,7 @@
 // The table of contents of the compiler.
 #include "compiler/Pipeline.h"
 #include "compiler/DiagnosticPrinter.h"
+#include "compiler/ExpertsApart.h"
 #include "compiler/InputText.h"
 #include "compiler/ModuleReport.h"
 #include "compiler/OutputPaths.h"
@@ -41,19 +42,6 @@
 using namespace mlir;
 using namespace wsec;
 
-static constexpr StringLiteral names[] = {
-    "import", "infer", "canonicalize", "differentiate", "select",
-    "place",  "route", "schedule",     "lower",         "emit"};
-
-StringRef wsec::phaseName(Phase phase) { return names[size_t(phase)]; }
-
-std::optional<Phase> wsec::findPhase(StringRef name) {
-  const auto *place = llvm::find(names, name);
-  if (place == std::end(names))
-    return std::nullopt;
-  return static_cast<Phase>(place - std::begin(names));
-}
-
 namespace {
 /// One run of the compiler.
 class Compilation {
@@ -82,6 +70,11 @@ private:
   Machine machine() const;
   LogicalResult freezeWhatDoesNotTrain();
   LogicalResult runPhases(Phase first, Phase last);
+  bool expertsMayBeApart() const {
+    return !expertsAreTogether && options.mode == Mode::Stream &&
+           options.precision == "f32";
+  }
+  LogicalResult runExperts(Phase first, Phase last);
   plan::AskedPlan askedPlan() const {
     return wsec::askedPlan(options.trainingPlan, options.precision, machine());
   }
@@ -110,6 +103,7 @@ private:
   plan::TrainingPlan trainingPlan;     ///< by which a model trains
   int64_t layers = 0;                  ///< that are alike, at most; 0: all
   std::vector<plan::Considered> plans; ///< the first is `trainingPlan`
+  bool expertsAreTogether = false;     ///< as all else has no room
   std::optional<Variants> variants;    ///< that may be faster
   std::vector<std::string> notes;      ///< for the report
   std::chrono::steady_clock::time_point start =
@@ -135,28 +129,16 @@ LogicalResult Compilation::readInput() {
   import.weightFolders = folders;
   context.getOrLoadDialect<pe::PeDialect>()->parameters.given =
       options.parameters;
-  if (isModel())
-    module = importModel(options.input, import, &context);
-  else if (!options.import.shapes.empty() || !options.import.dims.empty() ||
-           !options.import.bindings.empty())
-    return error()
-           << "--shape, --dim and --bind bind the inputs of an .onnx file; '"
-           << options.input << "' has its shapes";
-  else if (!options.import.entries.empty() || !options.import.states.empty() ||
-           options.import.statesByName || options.import.kvCapacity)
-    return error() << "--entry, --state, --states and --kv-capacity are about "
-                      "an .onnx file; '"
-                   << options.input << "' has its entries and states";
-  else if (!options.import.train.empty() || !options.import.freeze.empty())
-    return error() << "--train and --freeze name initializers of an .onnx "
-                      "file; '"
-                   << options.input << "' has its parameters";
-  else
+  if (!isModel())
     return readText();
+  module = importModel(options.input, import, &context);
   return success(bool(module));
 }
 
 LogicalResult Compilation::readText() {
+  if (std::optional<std::string> wrong =
+          askedOfModel(options.input, options.import))
+    return error() << *wrong;
   auto text = readIR(options.input);
   if (!text)
     return fail(text.takeError());
@@ -183,26 +165,9 @@ runtime::WeightFolders Compilation::weightFolders() const {
   return folders;
 }
 
-/// The first phase that the input has not been through.
 FailureOr<Phase> Compilation::firstPhase() {
-  for (Operation &op : module->getBody()->getOperations()) {
-    if (isa<func::FuncOp>(op))
-      return Phase::Infer;
-    if (isa<pe::ProgramOp>(op))
-      return Phase::Emit;
-    if (auto program = dyn_cast<wse::ProgramOp>(op)) {
-      switch (program.getState()) {
-      case wse::State::Selected:
-        return Phase::Place;
-      case wse::State::Placed:
-        return Phase::Route;
-      case wse::State::Routed:
-        return Phase::Schedule;
-      case wse::State::Scheduled:
-        return Phase::Lower;
-      }
-    }
-  }
+  if (std::optional<Phase> first = firstPhaseOf(*module))
+    return *first;
   return error() << "'" << options.input
                  << "' holds neither @main of a model nor a program";
 }
@@ -262,7 +227,14 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
     return infer::buildInferPipeline(manager, inference);
   }
   case Phase::Canonicalize:
-    return canonicalize::buildCanonicalizePipeline(manager, target.height);
+    return canonicalize::buildCanonicalizePipeline(
+        manager, target.height,
+        // Rows take weights that stream, of f32, and need not stay.
+        expertsMayBeApart()
+            ? canonicalize::ExpandExpertsOptions{target.width, target.height,
+                                                 target.westCount(),
+                                                 target.storeLatencyCycles}
+            : canonicalize::ExpandExpertsOptions());
   case Phase::Differentiate: // Classes share a mask where weights are sparse.
     return addTrainingPasses(manager, options.training, trainingPlan, layers,
                              options.sparse.sparsity ? nullptr : &target);
@@ -313,10 +285,33 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
       return failure();
     return runTraining(last);
   }
+  if (first <= Phase::Canonicalize && expertsMayBeApart())
+    return runExperts(first, last);
   if (first < Phase::Select &&
       failed(runPasses(first, Phase::Differentiate, /*verifies=*/false)))
     return failure();
   return runPlans(last, /*compares=*/first < Phase::Select);
+}
+
+LogicalResult Compilation::runExperts(Phase first, Phase last) {
+  if (first < Phase::Canonicalize &&
+      failed(runPasses(first, Phase::Infer, /*verifies=*/false)))
+    return failure();
+  const plan::PlanSearch beginning = search;
+  ExpertsPhases phases;
+  phases.canonicalize = [&] {
+    return runPasses(Phase::Canonicalize, Phase::Differentiate,
+                     /*verifies=*/false);
+  };
+  phases.plans = [&] { return runPlans(last, /*compares=*/true); };
+  phases.fitsAtOnce = [&] { return search.notes().empty(); };
+  phases.restart = [&] {
+    expertsAreTogether = true;
+    search = beginning;
+    planned.emplace();
+    variants.reset();
+  };
+  return runExpertsApart(module, phases);
 }
 
 /// By the fastest plan that fits, as trials have it, which are forgotten.

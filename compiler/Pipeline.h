@@ -39,6 +39,9 @@ enum class Phase {
 
 llvm::StringRef phaseName(Phase phase);
 std::optional<Phase> findPhase(llvm::StringRef name);
+/// The first that a module has not been through; none if it is neither a model
+/// nor a program.
+std::optional<Phase> firstPhaseOf(mlir::ModuleOp module);
 
 /// How a model uses the wafer: see compiler/select/regions.md.
 enum class Mode { Stream, Resident, Auto };

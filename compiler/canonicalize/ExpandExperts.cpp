@@ -11,10 +11,15 @@
 //
 // E times T rows of work instead of E times T*k. Where rows are few (`areFew`)
 // each is computed alone, by the weights that it has chosen: no others stream.
+// Where PEs have room for it (`stayRows`) rows stay: T*k of work.
 #include "compiler/canonicalize/Passes.h"
+#include "compiler/machine/EntryPasses.h"
 #include "compiler/values/OperatorBuilder.h"
 #include "compiler/values/ViewTracing.h"
 #include "dialects/onnx/Experts.h"
+#include "dialects/onnx/Lengths.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <cmath>
 #include <limits>
 
 namespace wsec::canonicalize {
@@ -313,15 +318,67 @@ static std::optional<WeightedSum> weightedSum(onnx::ReduceOp op) {
   return std::nullopt;
 }
 
+/// Can any expert's weights be taken, by numbers that are all right?
+static bool canChoose(onnx::ExpertsOp op) {
+  std::optional<Fact> weight = factOf(op.getWeight());
+  return weight && weight->constant && !weight->constant->storage->quantized &&
+         !weight->constant->storage->isTrainable &&
+         arePlacesOfLargest(op.getIds(), shapeOf(op.getWeight())[0]);
+}
+
 /// Are these rows so few that the weights that they choose are at most half of
 /// all, though two rows choose the same?
 static bool areFew(onnx::ExpertsOp op) {
-  std::optional<Fact> weight = factOf(op.getWeight());
-  const int64_t experts = shapeOf(op.getWeight())[0];
-  return weight && weight->constant && !weight->constant->storage->quantized &&
-         !weight->constant->storage->isTrainable &&
-         2 * shapeOf(op.getX())[0] <= experts &&
-         arePlacesOfLargest(op.getIds(), experts);
+  return canChoose(op) &&
+         2 * shapeOf(op.getX())[0] <= shapeOf(op.getWeight())[0];
+}
+
+/// What found the numbers of experts.
+static onnx::TopKOp choiceOf(onnx::ExpertsOp op) {
+  Operation *choice = op.getIds().getDefiningOp();
+  while (!isa<onnx::TopKOp>(choice))
+    choice = choice->getOperand(0).getDefiningOp();
+  return cast<onnx::TopKOp>(choice);
+}
+
+namespace {
+/// PEs, and how many rows of them have a channel; none where rows never stay.
+struct Mesh {
+  int64_t columns, rows, channels, latency; ///< of the store
+};
+} // namespace
+
+/// Have PEs room for rows that take their own of all weights, and is it faster?
+/// By cycles of a result feature: an element of a vector takes two, a vector
+/// four elements more, a product some hundred; three use the store five times.
+static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
+  ArrayRef<int64_t> shape = shapeOf(op.getWeight());
+  const int64_t experts = shape[0], inputs = shape[1], results = shape[2];
+  const int64_t rows = shapeOf(op.getX())[0];
+  if (mesh.columns < 2 || mesh.rows < 2 || mesh.channels == 0 || rows < 2 ||
+      experts < 2 || !canChoose(op))
+    return false;
+  const int64_t own = tileSizeMax(inputs, mesh.columns);
+  if (!EntryPasses::of({rows, experts, inputs, results, mesh.columns,
+                        mesh.channels, /*areColumnsEven=*/true, own,
+                        tileSizeMax(results, mesh.columns)}))
+    return false;
+  const double tokens =
+      double(rows) / double(shapeOf(choiceOf(op).getIndices()).back());
+  const auto each = double(own), stream = double(experts * inputs);
+  const double apart =
+      std::max(stream, 2 * double(rows) * (each + 4) + stream / 2);
+  const double multiplied = 2 * double(experts) * each;
+  const double together = std::min(
+      1.1 * stream + 0.6 * multiplied * tokens,
+      std::max(1.1 * stream, 1.5 * multiplied * double(mesh.channels) *
+                                 std::ceil(tokens / double(mesh.rows))));
+  constexpr double product = 600;
+  const double moves =
+      5 * (double(mesh.latency + mesh.columns + mesh.rows) + product) / 3;
+  const auto features = double(tileSizeMax(results, mesh.channels));
+  return features * apart + product + moves <
+         features * together + double(experts) * product;
 }
 
 namespace {
@@ -378,9 +435,52 @@ static Value sumOfRows(OperatorBuilder &n, const WeightedSum &sum) {
   return all.size() == 1 ? all.front() : n.concat(all, 0);
 }
 
+/// Whether the first dimensions of a shape are so many rows.
+static bool hasRows(ArrayRef<int64_t> shape, int64_t rows) {
+  int64_t count = 1;
+  return llvm::any_of(shape,
+                      [&](int64_t size) { return (count *= size) == rows; });
+}
+
+/// All whose rows make `rows`, one for one.
+static SmallVector<onnx::ExpertsOp> expertsOf(Value rows) {
+  SetVector<Operation *> makers;
+  SmallVector<onnx::ExpertsOp> found;
+  if (Operation *maker = rows.getDefiningOp())
+    makers.insert(maker);
+  for (size_t i = 0; i < makers.size(); ++i) {
+    if (auto experts = dyn_cast<onnx::ExpertsOp>(makers[i]))
+      found.push_back(experts);
+    for (Value operand : makers[i]->getOperands())
+      if (Operation *maker = operand.getDefiningOp();
+          maker && hasRows(shapeOf(operand), shapeOf(rows)[0]))
+        makers.insert(maker);
+  }
+  return found;
+}
+
+/// A sum over the rows of each token, of parts of all rows.
+static Value sumOfParts(OperatorBuilder &n, const WeightedSum &sum,
+                        const Shape &axes) {
+  Shape choices = axes, size = axes;
+  choices.push_back(sum.repeats);
+  size.push_back(sum.size);
+  Value rows = n.reshape(sum.rows, {sum.tokens, sum.repeats, sum.size});
+  Value weights = n.reshape(sum.weights, choices), total;
+  for (int64_t i = 0; i < sum.repeats; ++i) {
+    Box box = wholeBox(rows);
+    box.starts[1] = i;
+    box.extents[1] = 1;
+    Value term =
+        n.mul(n.reshape(n.slice(rows, box), size), n.sliceLast(weights, i, 1));
+    total = total ? n.add(total, term) : term;
+  }
+  return total;
+}
+
 /// Makes a sum over the experts that tokens chose one over all experts, or over
 /// few rows.
-static void expandSum(onnx::ReduceOp op) {
+static void expandSum(onnx::ReduceOp op, const Mesh &mesh) {
   std::optional<WeightedSum> sum = weightedSum(op);
   if (!sum)
     return;
@@ -391,7 +491,10 @@ static void expandSum(onnx::ReduceOp op) {
   if (!product || !chosen ||
       !arePlacesOfLargest(chosen.getIds(), shapeOf(chosen.getWeight())[0]))
     return;
+  auto stays = [&](onnx::ExpertsOp op) { return stayRows(op, mesh); };
+  const bool areApart = llvm::all_of(expertsOf(sum->rows), stays);
   Value total = areFew(chosen) ? sumOfRows(n, *sum)
+                : areApart     ? sumOfParts(n, *sum, first.axesOfTokens())
                                : sumOfExperts(n, *sum, first, product);
   SmallVector<Operation *> replaced = neededOnlyBy(op);
   absorb(total.getDefiningOp(), replaced);
@@ -432,31 +535,56 @@ static void splitRows(onnx::ExpertsOp op) {
 /// Says of what tokens choose that they are numbers of experts.
 static void markChoice(onnx::ExpertsOp op) {
   const int64_t experts = shapeOf(op.getWeight())[0];
-  if (!arePlacesOfLargest(op.getIds(), experts))
+  if (arePlacesOfLargest(op.getIds(), experts))
+    choiceOf(op)->setAttr(onnx::expertsAttrName,
+                          OpBuilder(op).getI64IntegerAttr(experts));
+}
+
+/// Makes columns of what experts make a product by these columns of weights.
+static void narrow(onnx::SliceOp op) {
+  Operation *maker = op.getX().getDefiningOp();
+  auto experts = dyn_cast_or_null<onnx::ExpertsOp>(maker);
+  for (unsigned i = 0; i < 2 && isa_and_nonnull<onnx::BinaryOp>(maker); ++i)
+    if (auto its = maker->getOperand(i).getDefiningOp<onnx::ExpertsOp>())
+      experts = its;
+  if (!experts || !canChoose(experts) ||
+      shapeOf(op.getX()) != shapeOf(experts.getY()) ||
+      shapeOf(op.getY())[0] != shapeOf(op.getX())[0])
     return;
-  Operation *choice = op.getIds().getDefiningOp();
-  while (!isa<onnx::TopKOp>(choice))
-    choice = choice->getOperand(0).getDefiningOp();
-  choice->setAttr(onnx::expertsAttrName,
-                  OpBuilder(op).getI64IntegerAttr(experts));
+  OperatorBuilder n(OpBuilder(op), op.getLoc(), op.getNodeAttr());
+  op.getY().replaceAllUsesWith(columnsOf(n, op.getX(), op));
+  op.erase();
+  if (maker != experts && maker->use_empty())
+    maker->erase();
+  if (experts->use_empty())
+    experts->erase();
 }
 
 namespace {
 struct ExpandExpertsPass
     : wsec::canonicalize::impl::ExpandExpertsBase<ExpandExpertsPass> {
+  using ExpandExpertsBase::ExpandExpertsBase;
   void runOnOperation() override {
-    const SmallVector<onnx::ExpertsOp> all = allOf<onnx::ExpertsOp>();
-    if (all.empty())
+    if (allOf<onnx::ExpertsOp>().empty())
       return;
-    for (onnx::ExpertsOp op : all)
+    for (onnx::SliceOp op : allOf<onnx::SliceOp>())
+      narrow(op);
+    for (onnx::ExpertsOp op : allOf<onnx::ExpertsOp>())
       markChoice(op);
+    const bool canStay = llvm::none_of(
+        getOperation().getOps<func::FuncOp>(), [](func::FuncOp function) {
+          return function->hasAttr(onnx::lengthAttrName);
+        });
+    const Mesh mesh = {columns, rows, canStay ? channels : 0, latency};
     for (onnx::ReduceOp op : allOf<onnx::ReduceOp>())
-      expandSum(op);
+      expandSum(op, mesh);
     for (onnx::ExpertsOp op : allOf<onnx::ExpertsOp>()) {
       if (areFew(op)) {
         splitRows(op);
         continue;
       }
+      if (stayRows(op, mesh))
+        continue;
       expand(op);
       op.erase();
     }

@@ -18,8 +18,9 @@ using namespace values;
 
 /// The whole phase.
 /// `rows`: of the mesh, to which tokens are dealt where calls choose how many
-/// there are.
-void buildCanonicalizePipeline(mlir::OpPassManager &pm, int64_t rows = 0);
+/// there are. `experts`: what is asked of their pass.
+void buildCanonicalizePipeline(mlir::OpPassManager &pm, int64_t rows = 0,
+                               ExpandExpertsOptions experts = {});
 
 /// What of it brings operators that other phases add to the same form.
 void buildCleanUpPipeline(mlir::OpPassManager &pm);

@@ -7,8 +7,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
-void wsec::canonicalize::buildCanonicalizePipeline(mlir::OpPassManager &pm,
-                                                   int64_t rows) {
+void wsec::canonicalize::buildCanonicalizePipeline(
+    mlir::OpPassManager &pm, int64_t rows, ExpandExpertsOptions experts) {
   // Exporters repeat subexpressions that patterns expect to be one value.
   pm.addPass(createCommonSubexpressions());
   pm.addPass(createHoldStates());
@@ -27,7 +27,7 @@ void wsec::canonicalize::buildCanonicalizePipeline(mlir::OpPassManager &pm,
   // Scores of attentions that were recognized are nobody's any more.
   pm.addPass(createCommonSubexpressions());
   pm.addPass(createFuseExperts());
-  pm.addPass(createExpandExperts());
+  pm.addPass(createExpandExperts(experts));
   pm.addPass(createLegalizeProducts());
   pm.addPass(createFollowLength({rows}));
   buildCleanUpPipeline(pm);

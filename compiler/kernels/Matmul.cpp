@@ -147,8 +147,11 @@ Value Matmul::build(Operation *op, Selection &selection) const {
         op, Type(selection.tensorType(tiling, shape.back())), input, weight,
         bias,
         wse::MatmulVariantAttr::get(
-            op->getContext(), shape.size() > 2 ? wse::MatmulVariant::Broadcast
-                                               : wse::MatmulVariant::Reduce),
+            op->getContext(),
+            shape.size() > 2 ? wse::MatmulVariant::Broadcast
+            : entry && tiling.getBatch() * tiling.getTokens() > 1
+                ? wse::MatmulVariant::Stationary
+                : wse::MatmulVariant::Reduce),
         UnitAttr(), entry);
     selection.takeCheapestOffer(matmul, op);
     if (Attribute parts = op->getAttr(onnx::lengthPartsAttrName))
@@ -168,7 +171,7 @@ SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
     offers.push_back({form.number(), input, costOf(form, machine), scratch,
                       form.isStationary() && scratch > modestBytes});
   };
-  if (isBatched(matmul)) {
+  if (isBatched(matmul) || MatmulForm(matmul).hasEntries()) {
     offer(matmul, {});
     return offers;
   }

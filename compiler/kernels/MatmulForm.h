@@ -49,6 +49,12 @@ public:
   wse::WeightAttr getWeight() const { return weight; }
   std::optional<wse::WeightAttr> getBias() const { return bias; }
   wse::EntryAttr getEntry() const { return entry; }
+  /// Whether each of several tokens has an entry of its own.
+  bool hasEntries() const {
+    return entry && wse::TokenTiling::of(resultType()).getBatch() *
+                            wse::TokenTiling::of(resultType()).getTokens() >
+                        1;
+  }
   /// The parameter that its weight is, if that stays on the wafer. An entry is
   /// another one in each call, and does not.
   wse::ParameterOp residentWeight() const {

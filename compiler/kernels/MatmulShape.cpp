@@ -219,8 +219,10 @@ double productBound(const MatmulForm &op, const Machine &machine) {
     weights = packed->words(machine.width);
   else if (isNarrow(op.getResult()))
     weights /= 2; // two to a word
-  const double matrices = double(ShapedType::getNumElements(
-      op.getWeight().getType().getShape().drop_back(2)));
+  const double matrices =
+      op.hasEntries() ? double(op.getEntry().getCount())
+                      : double(ShapedType::getNumElements(
+                            op.getWeight().getType().getShape().drop_back(2)));
   return std::max(products, matrices * weights / machine.westCount());
 }
 

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -209,11 +210,15 @@ static Value build(onnx::MatMulOp op, const Kernel &kernel,
               selection.heads().columnsFor(op.getY(), tilingOf(input)), {});
 }
 
-/// One row, by the weights of the expert that it has chosen.
+/// Each row by the weights of the expert that it has chosen: of one row they
+/// stream alone.
 static Value build(onnx::ExpertsOp op, Selection &selection, MakeProduct make) {
   wse::WeightAttr all = selection.asWeight(op.getWeight(), op);
   Value input = selection.onWafer(op.getX(), op);
-  if (!all || !input || !selection.toStore(op.getIds(), op))
+  if (!all || !input || !selection.toStore(op.getIds(), op) ||
+      (shapeOf(op.getIds())[0] > 1 &&
+       !selection.host().trace(op.getIds())->view.isContiguous() &&
+       !selection.toStoreInOrder(op.getIds(), op)))
     return {};
   const RankedTensorType type = all.getType();
   const SmallVector<int64_t> strides = all.viewStrides();
@@ -223,11 +228,21 @@ static Value build(onnx::ExpertsOp op, Selection &selection, MakeProduct make) {
                             type.getElementType()),
       all.getViewOffset(), ArrayRef<int64_t>(strides).drop_front());
   wse::WeightAttr id = selection.weight(*selection.host().trace(op.getIds()));
-  return make(input, first, {},
-              selection.heads().columnsFor(op.getY(), tilingOf(input)),
-              wse::EntryAttr::get(op.getContext(), id.getTensor(),
-                                  id.getViewOffset(), type.getDimSize(0),
-                                  strides.front()));
+  Value result = make(input, first, {},
+                      selection.heads().columnsFor(op.getY(), tilingOf(input)),
+                      wse::EntryAttr::get(op.getContext(), id.getTensor(),
+                                          id.getViewOffset(),
+                                          type.getDimSize(0), strides.front()));
+  if (std::isinf(selection.cheapest(result.getDefiningOp()).second)) {
+    const ArrayRef<int64_t> shape = shapeOf(op.getX());
+    selection.refuse(op, "multiplies " + Twine(shape[0]) + " rows of " +
+                             Twine(shape[1]) +
+                             " features by an expert of each, for which PEs "
+                             "have no room; give fewer tokens, or a larger "
+                             "mesh");
+    return {};
+  }
+  return result;
 }
 
 /// Words of SRAM that matrices of a row may take.

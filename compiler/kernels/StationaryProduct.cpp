@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/kernels/StationaryProduct.h"
+#include "compiler/kernels/StationaryWriter.h"
 
 #include "dialects/onnx/Lengths.h"
 
@@ -10,94 +10,6 @@
 using namespace mlir;
 
 namespace wsec {
-namespace {
-
-class StationaryWriter {
-public:
-  StationaryWriter(const MatmulForm &op, RoutineBuilder &b)
-      : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
-        in(b.tile(op.getInput())), out(b.tile(op.getResult())) {}
-
-  void write();
-  /// Several of one token, of the same input.
-  static void writeTogether(std::vector<StationaryWriter> &all);
-
-private:
-  /// Weights of result features of the row, in a buffer.
-  struct Block {
-    Affine first;
-    Value size;
-    std::string weights;
-    int64_t output, input; ///< words from one feature to the next
-  };
-  /// Tokens that are multiplied at a time.
-  struct Round {
-    int64_t tokens;
-    Affine start;   ///< of this row: the first of its channels
-    Value channels; ///< and how many
-    Value before;   ///< tokens of the rows north
-    Affine live;    ///< the first of them, of which products are made
-  };
-  Affine liveOf(Affine number);
-  void initialise();
-  void placeWeights();
-  void streamWeights();
-  void stream(int64_t first, int64_t size, int64_t count);
-  /// Of `size` result features, from `first` of the row, how many it has: the
-  /// last one is not there in all rows.
-  Value sizeOf(ScalarBuilder &scalars, int64_t first, int64_t size) const {
-    if (first + size < shape.rowFeatures || rowsAreAlike())
-      return scalars.constant(size);
-    return scalars.sub(scalars.tileSize(shape.n, shape.rows, number(scalars)),
-                       first);
-  }
-  bool rowsAreAlike() const { return shape.n % shape.rows == 0; }
-  bool inAllRows() const { return shape.rows == b.height(); }
-  /// How many rows north of `row` have result features.
-  Value rowsBefore(ScalarBuilder &scalars, Value row) const;
-  /// The number of a row among those that have.
-  Value number(ScalarBuilder &scalars) const {
-    Value before = rowsBefore(scalars, scalars.py());
-    return inAllRows() ? before : scalars.min(before, shape.rows - 1);
-  }
-  void fill(const Block &block);
-  void multiplyInTurns(int64_t tokens);
-  Round sharedRound(Affine number);
-  Round unlikeRound(int64_t number);
-  void run(const Round &round, bool first);
-  void multiply(const Block &block, int64_t tokens);
-  void multiplyOne(const Block &block);
-  void multiplyPairs(const Block &block, int64_t tokens);
-  void fetch(const Round &round);
-  void clear(Affine features);
-  void sumRow(Value features, int64_t most, int64_t tokens);
-  void keepWindow(int64_t tokens, const Operand &own);
-  Affine keptWords(int64_t tokens);
-  void castSums(Affine words);
-  void gatherResults(int64_t tokens, const Operand &own);
-  void takeOwn(const Round &round);
-  void addOwn(const Round &round);
-  Operand ownActivations(const Round &round);
-  std::string asWords(const std::string &buffer) {
-    return shape.isNarrow() ? b.wordsOf(buffer) : buffer;
-  }
-  /// Words of so many elements in a row.
-  Value wordsOf(Value elements) {
-    return s.div(s.add(elements, shape.perWord() - 1), shape.perWord());
-  }
-
-  MatmulForm op;
-  RoutineBuilder &b;
-  ScalarBuilder &s;
-  StationaryShape shape;
-  Tile in, out;
-  Value firstRow;    ///< result feature of the row
-  Value rowFeatures; ///< and how many
-  Value hasFeatures; ///< whether there are any
-  Affine live = 0;   ///< tokens of the round, of which products are made
-  std::string exchange, sums, sent;
-  SmallVector<Block> blocks;
-};
 
 void StationaryWriter::initialise() {
   b.where(out.active, [&] {
@@ -143,6 +55,8 @@ void StationaryWriter::placeWeights() {
     rowFeatures = s.mul(hasFeatures, rowFeatures);
   }
   firstRow = s.tileStart(shape.n, shape.rows, rowsBefore(s, s.py()));
+  if (shape.entries > 1)
+    return placeEntries();
   const int64_t each = shape.perWord() * shape.wordsOf(shape.ownInputs);
   int64_t first = 0;
   SmallVector<int64_t> sizes = shape.blocks();
@@ -195,120 +109,6 @@ void StationaryWriter::stream(int64_t first, int64_t size, int64_t count) {
   });
 }
 
-void StationaryWriter::fill(const Block &block) {
-  const FeatureTiling tiling = shape.inputWords();
-  const std::string words =
-      shape.pairs ? b.wordsOf(block.weights) : block.weights;
-  const int64_t row =
-      shape.pairs ? shape.wordsOf(shape.ownInputs) : block.output;
-  const Value one = s.constant(1);
-  const Value lines = shape.pairs ? block.size : one;
-  const Value together = shape.pairs ? one : block.size;
-  b.where(hasFeatures, [&] {
-    b.start(
-        FillThread, Opcode::Mov,
-        {lines, together, RoutineBuilder::featureCount(s, tiling)},
-        Operand::memory(words, 0, {row, row, block.input}),
-        {Operand::fabric(b.color(StreamPattern::ChannelRow), 3)
-             .windowed(s.mul(RoutineBuilder::featureStart(s, tiling), together),
-                       Affine(together) * tiling.total())});
-  });
-}
-
-/// sums = activations * weights, for a block of result features.
-void StationaryWriter::multiply(const Block &block, int64_t tokens) {
-  if (tokens == 1)
-    return b.where(hasFeatures, [&] { multiplyOne(block); });
-  if (shape.isNarrow())
-    return multiplyPairs(block, tokens);
-  Value size = block.size;
-  const Affine first = block.first * tokens;
-  Value terms = in.features, hasTerms = s.constant(1);
-  if (!shape.in.features.everywhere(b.width())) {
-    hasTerms = s.less(0, terms);
-    terms = s.max(terms, 1);
-    b.where(s.logicalAnd(hasFeatures, s.logicalNot(hasTerms)), [&] {
-      b.vector(Opcode::Mov, {Affine(size) * tokens},
-               Operand::memory(sums, first, {1}), {Operand::immediate(0)});
-    });
-  }
-  b.where(s.logicalAnd(hasFeatures, hasTerms), [&] {
-    b.vector(Opcode::Mul, {size, tokens},
-             Operand::memory(sums, first, {tokens, 1}),
-             {Operand::memory(block.weights, 0, {block.output, 0}),
-              Operand::memory(exchange, 0, {0, 1})});
-    if (shape.ownInputs > 1)
-      b.multiplyAdd({size, s.sub(terms, 1), live}, shape.inner(b.machine()),
-                    Operand::memory(sums, first, {tokens, 0, 1}),
-                    Operand::memory(block.weights, block.input,
-                                    {block.output, block.input, 0}),
-                    Operand::memory(exchange, tokens, {0, tokens, 1}));
-  });
-}
-
-/// sums += activations * weights of one token.
-void StationaryWriter::multiplyOne(const Block &block) {
-  b.multiplyAdd({block.size, in.features}, shape.inner(b.machine()),
-                Operand::memory(sums, block.first, {1, 0}),
-                Operand::memory(block.weights, 0, {block.output, block.input}),
-                Operand::memory(exchange, 0, {0, 1}));
-}
-
-/// The same of activations that lie in pairs of features, a pair for each
-/// token: feature 2 i + h of token t is element (i * tokens + t) * 2 + h.
-void StationaryWriter::multiplyPairs(const Block &block, int64_t tokens) {
-  const Affine first = block.first * tokens;
-  const int64_t weight = block.input;
-  Value odd = s.mod(in.features, 2), pairs = s.div(in.features, 2);
-  Value whole = s.sub(in.features, odd);
-  b.where(hasFeatures, [&] {
-    b.vector(Opcode::Mov, {Affine(block.size) * tokens},
-             Operand::memory(sums, first, {1}), {Operand::immediate(0)});
-    if (shape.ownInputs > 1)
-      b.vector(Opcode::Fmac, {block.size, pairs, 2, tokens},
-               Operand::memory(sums, first, {tokens, 0, 0, 1}),
-               {Operand::memory(block.weights, 0,
-                                {block.output, 2 * weight, weight, 0}),
-                Operand::memory(exchange, 0, {0, 2 * tokens, 1, 2})});
-    b.where(odd, [&] {
-      b.vector(Opcode::Fmac, {block.size, tokens},
-               Operand::memory(sums, first, {tokens, 1}),
-               {Operand::memory(block.weights, Affine(whole) * weight,
-                                {block.output, 0}),
-                Operand::memory(exchange, Affine(whole) * tokens, {0, 2})});
-    });
-  });
-}
-
-/// The same of all features of the row: one buffer is filled while the other
-/// is used.
-void StationaryWriter::multiplyInTurns(int64_t tokens) {
-  const int64_t size = shape.inTurns;
-  const int64_t whole = (shape.rowFeatures - !rowsAreAlike()) / size;
-  const int64_t count = int64_t(shape.blocks().size());
-  auto block = [&](int64_t number, Affine first) {
-    Block its = blocks[number % 2];
-    its.first = first;
-    its.size = number + 1 < count ? s.constant(size)
-                                  : sizeOf(s, number * size,
-                                           shape.rowFeatures - number * size);
-    return its;
-  };
-  auto step = [&](int64_t number, Affine first) {
-    b.await(FillThread);
-    if (number + 1 < count)
-      fill(block(number + 1, 0));
-    multiply(block(number, first), tokens);
-  };
-  const int64_t pairs = (whole - 1) / 2;
-  b.loop(pairs, [&](Affine pair) {
-    for (int64_t half : {0, 1})
-      step(half, pair * (2 * size) + Affine(half * size));
-  });
-  for (int64_t number = 2 * pairs; number < count; ++number)
-    step(number, number * size);
-}
-
 /// Sums over the columns. In 16 bits the first column has them rounded, where
 /// they were: each ends no further on than it began.
 void StationaryWriter::sumRow(Value features, int64_t most, int64_t tokens) {
@@ -337,16 +137,16 @@ void StationaryWriter::sumRow(Value features, int64_t most, int64_t tokens) {
 
 /// How many results of the row are of features of this column.
 Affine StationaryWriter::keptWords(int64_t tokens) {
-  Value end = s.min(s.add(out.firstFeature, out.features),
-                    s.add(firstRow, rowFeatures));
-  Value first = s.max(out.firstFeature, firstRow);
+  Value end =
+      s.min(s.add(part.first, part.features), s.add(firstRow, rowFeatures));
+  Value first = s.max(part.first, firstRow);
   return Affine(s.min(s.max(s.sub(end, first), 0), shape.kept())) *
          shape.wordsOf(tokens);
 }
 
 /// Of the row's sums, which the first column multicasts, starts to keep those.
 void StationaryWriter::keepWindow(int64_t tokens, const Operand &own) {
-  Value first = s.max(out.firstFeature, firstRow);
+  Value first = s.max(part.first, firstRow);
   Value before = s.min(s.sub(first, firstRow), rowFeatures);
   const int64_t each = shape.wordsOf(tokens);
   b.start(GatherThread, Opcode::Mov, {keptWords(tokens)}, own,
@@ -361,8 +161,8 @@ void StationaryWriter::castSums(Affine words) {
 }
 
 void StationaryWriter::gatherResults(int64_t tokens, const Operand &own) {
-  Value end = s.add(out.firstFeature, out.features);
-  Value from = s.max(out.firstFeature, s.add(firstRow, rowFeatures));
+  Value end = s.add(part.first, part.features);
+  Value from = s.max(part.first, s.add(firstRow, rowFeatures));
   gatherColumn(
       b, columnPitch(b.machine()), {keptWords(tokens)}, own, [&](Value row) {
         Value upTo = s.tileStart(shape.n, shape.rows, rowsBefore(s, row));
@@ -376,8 +176,9 @@ void StationaryWriter::gatherResults(int64_t tokens, const Operand &own) {
 void StationaryWriter::takeOwn(const Round &round) {
   Operand cast = Operand::fabric(b.color(StreamPattern::KeyCast), 2);
   if (!shape.isNarrow()) {
-    Operand result = Operand::memory(out.buffer, round.start, {out.pitch, 1});
-    return b.start(FillThread, Opcode::Add, {out.features, round.channels},
+    Operand result = Operand::memory(
+        out.buffer, part.start * out.pitch + round.start, {out.pitch, 1});
+    return b.start(FillThread, Opcode::Add, {part.features, round.channels},
                    result, {result, cast.windowed(round.before, round.tokens)});
   }
   // Of a token alone, the word it is in; of none, none.
@@ -398,8 +199,11 @@ void StationaryWriter::addOwn(const Round &round) {
 
 /// The activations of own tokens, over tokens and words. Of 16 bits they are
 /// laid out anew, such that the features of a token are neighbours.
-pe::Operand StationaryWriter::ownActivations(const Round &round) {
-  Operand own = Operand::memory(in.buffer, round.start, {1, in.pitch});
+pe::Operand StationaryWriter::ownActivations(const Round &round,
+                                             int64_t depth) {
+  Operand own = Operand::memory(
+      in.buffer, round.start + Affine(depth * shape.ownInputs * in.pitch),
+      {1, in.pitch});
   if (!shape.isNarrow())
     return own;
   const int64_t words = shape.wordsOf(shape.ownInputs), row = 2 * words;
@@ -454,14 +258,15 @@ StationaryWriter::Round StationaryWriter::unlikeRound(int64_t number) {
 }
 
 /// Brings the activations of the column, from those rows that have them.
-void StationaryWriter::fetch(const Round &round) {
+void StationaryWriter::fetch(const Round &round, int64_t depth) {
   const int64_t tokens = round.tokens;
-  const Value words = wordsOf(in.features);
+  const Value words = wordsOf(terms);
   b.start(GatherThread, Opcode::Mov, {tokens, words},
           Operand::memory(asWords(exchange), 0, {1, tokens}),
           {Operand::fabric(b.color(StreamPattern::KeyCast), 2)});
   Value south = s.sub(tokens, s.add(round.before, round.channels));
-  gatherColumn(b, /*pitch=*/0, {round.channels, words}, ownActivations(round),
+  gatherColumn(b, /*pitch=*/0, {round.channels, words},
+               ownActivations(round, depth),
                [&](Value) { return s.mul(south, words); });
   b.await(GatherThread);
 }
@@ -487,6 +292,12 @@ void StationaryWriter::run(const Round &round, bool first) {
     }
     multiply(block, tokens);
   }
+  finish(round);
+}
+
+/// Adds up along rows, and takes results where they belong.
+void StationaryWriter::finish(const Round &round) {
+  const int64_t tokens = round.tokens;
   b.where(hasFeatures, [&] { sumRow(rowFeatures, shape.mostSums(), tokens); });
   takeOwn(round);
   const Operand own = Operand::memory(asWords(sent), 0, {1});
@@ -561,6 +372,10 @@ void StationaryWriter::write() {
   sums = b.scratch("sums", shape.tokens * shape.rowFeatures);
   sent = b.scratch("sent", perWord * shape.sentWords(), shape.element);
   placeWeights();
+  if (shape.entries > 1) {
+    initialise();
+    return runEntries();
+  }
   if (!shape.resident) {
     streamWeights();
     fill(blocks[0]);
@@ -575,8 +390,6 @@ void StationaryWriter::write() {
   b.loop(shape.rounds - 1,
          [&](Affine number) { run(sharedRound(number + Affine(1)), false); });
 }
-
-} // namespace
 
 LogicalResult lowerStationary(const MatmulForm &op, RoutineBuilder &b) {
   if (StationaryShape(op, b.machine()).rounds == 0)

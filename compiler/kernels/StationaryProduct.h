@@ -42,6 +42,11 @@ struct StationaryShape {
   /// Blocks of one token, if they are not in turns.
   llvm::SmallVector<int64_t, 3> ofOne;
   bool resident = false; ///< its weights are there from an earlier launch
+  /// Matrices that stream, of which each token has one; 1: all have the same.
+  int64_t entries = 1;
+  /// Then `n` are the result features of each of so many parts, `ownInputs` of
+  /// each of so many depths: sums and activations of one are there at a time.
+  int64_t parts = 1, depths = 1;
   /// Then, of 16 bits: weights of a row's result features are neighbours, not
   /// those of a column's features of the input.
   bool byInput = false;
@@ -87,9 +92,17 @@ struct StationaryShape {
   /// Features of the input, as the words of a streaming weight count them: two
   /// make a word, but for the last of an odd number, unless the columns hold
   /// heads of an odd number.
-  FeatureTiling inputWords() const { return pairs ? *pairs : in.features; }
+  FeatureTiling inputWords() const {
+    FeatureTiling words = pairs ? *pairs : in.features;
+    words.units /= depths;
+    return words;
+  }
+  /// Cycles in which a PE multiplies all tokens by the features of a turn, each
+  /// by its own of the entries.
+  double turnCycles(const Machine &machine, size_t inner) const;
 
 private:
+  void takeEntries(const Machine &machine);
   double featureCycles(const Machine &machine) const;
   /// Features of a buffer, up to `most` and more than half of that, that leave
   /// least to multiply behind the last word.

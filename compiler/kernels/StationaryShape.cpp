@@ -4,6 +4,7 @@
 
 #include "compiler/kernels/HostTokens.h"
 #include "compiler/kernels/RowExchange.h"
+#include "compiler/machine/EntryPasses.h"
 #include "compiler/machine/Tiling.h"
 
 #include <limits>
@@ -49,9 +50,15 @@ StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
       rows(resident ? machine.height : machine.westCount()), resident(resident),
       element(op.inputType().getElementType()) {
   const int64_t height = machine.height, pitch = out.pitch(height);
+  if (op.hasEntries())
+    entries = op.getEntry().getCount();
   if (machine.width < 2 || height < 2 || out.replicatedRows ||
-      (!resident && (n < rows || rows == 0)))
+      (!resident && ((n < rows && entries == 1) || rows == 0)))
     return;
+  if (entries > 1) {
+    takeEntries(machine);
+    return;
+  }
   if (isNarrow() && !resident)
     pairs = in.features.inPairsAndTails(machine.width);
   rowFeatures = llvm::divideCeil(n, rows);
@@ -87,6 +94,37 @@ StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
                    machine.width));
     return;
   }
+}
+
+/// All tokens at a time, for entries come by but once.
+void StationaryShape::takeEntries(const Machine &machine) {
+  if (isNarrow())
+    return;
+  tokens = out.tokenCount();
+  rowTokens = std::min(tokens, out.pitch(machine.height));
+  const bool areEven = in.features.columns == 1 && in.features.unitSize == 1;
+  std::optional<EntryPasses> passes =
+      EntryPasses::of({tokens, entries, k, n, machine.width, rows, areEven,
+                       in.features.largest(machine.width),
+                       out.features.largest(machine.width)});
+  if (!passes)
+    return;
+  rounds = 1;
+  parts = passes->parts;
+  depths = passes->depths;
+  n /= parts;
+  rowFeatures = passes->rowFeatures;
+  ownInputs = passes->ownInputs;
+  ownResults = passes->ownResults;
+  inTurns = passes->turn;
+}
+
+double StationaryShape::turnCycles(const Machine &machine, size_t inner) const {
+  const double sizes[] = {double(inTurns), double(ownInputs)};
+  const double strides[] = {inner ? sizes[1] : 1, inner ? 1 : sizes[0]};
+  return double(tokens) *
+         (machine.loadCycles + machine.loopOverhead + machine.vectorSetup +
+          CostModel(machine).product(sizes, 1, inner, strides));
 }
 
 /// Cycles in which a PE multiplies by the weights of a result feature.
@@ -129,6 +167,8 @@ StationaryShape::blocksOfOne(const Machine &machine) const {
 }
 
 size_t StationaryShape::inner(const Machine &machine) const {
+  if (entries > 1)
+    return turnCycles(machine, 0) < turnCycles(machine, 1) ? 0 : 1;
   if (tokens == 1)
     return resident && ofOneToken(machine, 0) < ofOneToken(machine, 1) ? 0 : 1;
   if (isNarrow())
@@ -168,8 +208,8 @@ int64_t StationaryShape::sentWords() const {
 int64_t StationaryShape::words() const {
   int64_t words = exchangeWords() + tokens * rowFeatures + sentWords();
   if (!resident)
-    words += heldFeatures() * wordsOf(ownInputs);
-  return words;
+    words += entries * heldFeatures() * wordsOf(ownInputs);
+  return words + (entries > 1 ? tokens : 0);
 }
 
 SmallVector<int64_t> StationaryShape::blocks() const {
@@ -307,6 +347,32 @@ static double oneTokenMoves(const StationaryShape &shape,
   return cycles;
 }
 
+/// Each pass brings activations, the first of a depth, and sends sums. Half of
+/// the columns multiply while the others get their words; who has not done so
+/// when its next ones come is waited for.
+static KernelCost entriesCost(const StationaryShape &shape,
+                              const Machine &machine) {
+  const auto passes = double(shape.parts * shape.depths);
+  const auto turn = double(shape.inTurns);
+  const double turns = double(shape.rowFeatures) / turn;
+  const double multiplied = shape.turnCycles(machine, shape.inner(machine));
+  const double arrival =
+      double(shape.entries) * double(shape.inputWords().total()) * turn;
+  const double last = multiplied * (turns + 1 - std::ceil(turns));
+  const double arriving = double(shape.entries * shape.ownInputs) * turn;
+  KernelCost cost;
+  cost.compute =
+      passes * (turns * (multiplied + arriving) +
+                CostModel(machine).copies(1, double(shape.mostSums())));
+  cost.fabric = cost.stream = passes * turns * arrival;
+  const double all = std::max(turns * arrival + last,
+                              turns * (multiplied + arrival / 2) + arrival / 2);
+  cost.serial = passes * (all + sumCycles({shape}, machine)) -
+                std::max(cost.compute, cost.stream) +
+                3 * double(shape.depths * shape.exchangeWords());
+  return cost;
+}
+
 KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
   StationaryShape shape(op, machine);
   KernelCost cost;
@@ -314,6 +380,8 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
     cost.compute = std::numeric_limits<double>::infinity();
     return cost;
   }
+  if (shape.entries > 1)
+    return entriesCost(shape, machine);
   CostModel model(machine, shape.isNarrow());
   double tokens = shape.tokens, rounds = shape.rounds, rows = shape.rowFeatures;
   SmallVector<int64_t> blocks = shape.blocks();
@@ -417,10 +485,11 @@ SmallVector<HostFlow> stationaryFlows(const MatmulForm &op,
     return flows;
   const double all = cost.total();
   const double others = double(shape.rounds) * sumCycles({shape}, machine);
-  flows.push_back({StreamPattern::ChannelRow,
-                   shape.inputWords().total() * shape.rowFeatures,
-                   /*firstUse=*/0,
-                   std::min(2 * cost.stream, all - others) / all});
+  const int64_t passes = shape.parts * shape.depths;
+  flows.push_back(
+      {StreamPattern::ChannelRow,
+       passes * shape.entries * shape.inputWords().total() * shape.rowFeatures,
+       /*firstUse=*/0, std::min(2 * cost.stream, all - others) / all});
   return flows;
 }
 

@@ -283,7 +283,7 @@ def Wse_EntryAttr : Wse_Attr<"Entry", "entry"> {
   let summary = "Says which of several matrices of a tensor streams.";
   let description = [{
     The one of number `ids[at]`, of `count` that begin `step` stored elements after
-    one another. `ids`, an input or intermediate of integers, is read where the
+    one another; of token t that of number `ids[at + t]`. `ids`, an input or intermediate of integers, is read where the
     tensor is, when its words begin to flow.
 
     ```mlir

@@ -49,12 +49,19 @@ LogicalResult wse::verifyEntry(MatmulOp op, EntryAttr entry) {
   FailureOr<RankedTensorType> ids = sourceType(op, entry.getIds());
   if (failed(ids))
     return failure();
+  const auto tiling = TokenTiling::of(op.getResult().getType());
+  const int64_t tokens = tiling.getBatch() * tiling.getTokens();
   if (!ids->getElementType().isInteger() ||
-      ids->getNumElements() <= entry.getAt())
+      ids->getNumElements() < entry.getAt() + tokens)
     return withDeclaration(op.emitOpError("takes an entry by number ")
-                               << entry.getAt() << " of " << *ids
+                               << entry.getAt() + tokens - 1 << " of " << *ids
                                << ", expected an integer of it",
                            op, entry.getIds());
+  if (tokens > 1 &&
+      (op.getVariant() != MatmulVariant::Stationary || op.getBias() ||
+       elementBytes(op.getResult().getType()) != 4))
+    return op.emitOpError("takes an entry for each of ")
+           << tokens << " tokens, expected f32, variant stationary, no bias";
   const WeightAttr weight = op.getWeight();
   ParameterOp parameter = parameterOf(op, weight);
   if (!parameter || parameter.isResident() || op.getPacked() ||

@@ -227,7 +227,8 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
 
     `packed` says that a quantised weight streams as it is stored, 4 or 8 to a
     word, and that PEs make f32 of it; otherwise the store does. With an `entry` the
-    weight is the first of many, of which the one streams that it names.
+    weight is the first of many, of which the one streams that it names; of several
+    tokens all stream, and each token is multiplied by its own.
 
     ```mlir
     parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
@@ -241,7 +242,8 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
     - (C5) A packed weight is quantised and constant, and streams past.
     - (C6) A weight of more than two dimensions is a matrix for each of equally
       many tokens in turn, over all batch elements, none in two rows: `broadcast` alone, without bias, not packed.
-    - (C7) Entries are matrices of a constant, not packed, all inside; what names them is declared.
+    - (C7) Entries are matrices of a constant, not packed, all inside; what names them is declared,
+      and has a number for each token. Several tokens are of f32 and `stationary`, without a bias.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{

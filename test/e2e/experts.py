@@ -22,6 +22,7 @@ from commands import run
 from onnx import helper as h
 
 TOKENS, SIZE, INNER, EXPERTS = 7, 16, 12, 8
+MANY = 32  # experts, of which each row of PEs holds some features at a time, and a token takes its own
 QUANTISED = 32  # of both sizes: blocks are of 16 numbers or more
 SWIGLU = dict(activation_type="swiglu", activation_alpha=1.702, activation_beta=1.0)
 FORMS = {
@@ -39,6 +40,9 @@ FORMS = {
                                 normalize_routing_weights=1),
     "2-bits-blocks-weights": dict(activation_type="silu", k=3, expert_weight_bits=2, block_size=16),
     "8-bits": dict(activation_type="gelu", k=3, expert_weight_bits=8),
+    "many-silu-4": dict(activation_type="silu", k=4, normalize_routing_weights=1),
+    "many-swiglu-4": dict(SWIGLU, k=4, swiglu_fusion=1),
+    "many-looked-up": dict(k=5),
     "token-relu-1": dict(activation_type="relu", k=1),
     "token-silu-2": dict(activation_type="silu", k=2, normalize_routing_weights=1),
     "token-swiglu": dict(SWIGLU, k=2, swiglu_fusion=1),
@@ -48,6 +52,10 @@ FORMS = {
 
 def tokens_of(form):
     return 1 if form.startswith("token") else TOKENS
+
+
+def experts_of(form):
+    return MANY if form.startswith("many") else EXPERTS
 
 
 def size_of(form):
@@ -92,7 +100,7 @@ def weights(random, form, how):
     shapes = {"w1": (up, SIZE), "b1": (up,), "w2": (SIZE, INNER), "b2": (SIZE,)}
     if "third" in form:
         shapes |= {"w3": shapes["w1"], "b3": shapes["b1"]}
-    return {name: 0.4 * random.standard_normal((EXPERTS, *shape)).astype("f4")
+    return {name: 0.4 * random.standard_normal((experts_of(form), *shape)).astype("f4")
             for name, shape in shapes.items()}
 
 
@@ -133,7 +141,7 @@ def model(form, constants, **changes):
     value = h.make_tensor_value_info
     graph = h.make_graph(
         nodes, form, [value("x", 1, [tokens, size]),
-                      *(value(name, 1, [tokens, EXPERTS]) for name in ["p", *mixing(form)])],
+                      *(value(name, 1, [tokens, experts_of(form)]) for name in ["p", *mixing(form)])],
         [value("y", 1, [tokens, size])],
         [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()])
     return h.make_model(graph, ir_version=9, opset_imports=[h.make_opsetid("", 17),
@@ -160,8 +168,8 @@ def cases(random, form):
     constants = weights(random, form, FORMS[form])
     tokens = tokens_of(form)
     inputs = {"x": random.standard_normal((tokens, size_of(form))).astype("f4"),
-              "p": random.standard_normal((tokens, EXPERTS)).astype("f4")}
-    inputs |= {name: random.uniform(0, 1, (tokens, EXPERTS)).astype("f4") for name in mixing(form)}
+              "p": random.standard_normal((tokens, experts_of(form))).astype("f4")}
+    inputs |= {name: random.uniform(0, 1, (tokens, experts_of(form))).astype("f4") for name in mixing(form)}
     yield "numbers", constants, inputs
     broken = {name: array.copy() for name, array in inputs.items()}
     broken["x"][tokens // 2, 3] = np.nan
@@ -182,7 +190,7 @@ def cases(random, form):
 def loads(form, scores):
     """How many tokens choose each expert."""
     chosen = np.argsort(-scores, kind="stable")[:, :FORMS[form]["k"]]
-    return np.bincount(chosen.ravel(), minlength=EXPERTS).tolist()
+    return np.bincount(chosen.ravel(), minlength=experts_of(form)).tolist()
 
 
 def differences(form, case, report, constants, inputs):
@@ -190,8 +198,10 @@ def differences(form, case, report, constants, inputs):
     [mixture] = report["experts"]
     if case != "scores" and mixture["tokens"] != loads(form, inputs["p"]):
         yield f"{mixture['tokens']} tokens of experts, expected {loads(form, inputs['p'])}"
-    each = sum(array.nbytes for array in constants.values()) // EXPERTS
+    each = sum(array.nbytes for array in constants.values()) // experts_of(form)
     streamed, k = report["weights"]["streamed_bytes"], FORMS[form]["k"]
+    if form.startswith("many") and sum(kernel["kind"] == "matmul" for kernel in report["kernels"]) > 4:
+        yield "a product for each expert"
     if tokens_of(form) == 1 and not k * each <= streamed < k * each + each // 8:
         yield f"{streamed} bytes streamed, expected {k} times {each}"
 

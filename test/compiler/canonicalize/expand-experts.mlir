@@ -1,4 +1,5 @@
 // RUN: wse-opt %s --split-input-file --onnx-expand-experts --onnx-common-subexpressions | FileCheck %s
+// RUN: wse-opt %s --split-input-file --onnx-expand-experts="columns=4 rows=4 channels=4 latency=1700" --onnx-common-subexpressions | FileCheck %s --check-prefix=APART
 
 // Each row selects its expert's product; of a number that is none NaN is left.
 // CHECK-LABEL: func.func @rows
@@ -194,4 +195,35 @@ func.func @not_few(%x: tensor<3x3xf32>, %p: tensor<3x4xf32>) -> tensor<3x2xf32> 
   %numbers = onnx.reshape %ids : tensor<3x1xi64> -> tensor<3xi64>
   %y = onnx.experts %x, %numbers, %w : (tensor<3x3xf32>, tensor<3xi64>, tensor<4x3x2xf32>) -> tensor<3x2xf32>
   return %y : tensor<3x2xf32>
+}
+
+// -----
+
+// On a mesh that has room for the weights of 32 experts rows keep their own, and
+// a token adds up parts of them; half of a product's columns are a product.
+// CHECK-LABEL: func.func @apart
+// CHECK: onnx.matmul
+// CHECK-NOT: onnx.experts %
+// APART-LABEL: func.func @apart
+// APART-NOT: onnx.matmul
+// APART: %[[ROWS:.*]] = onnx.reshape %{{.*}} : tensor<3x12x7xf32> -> tensor<36x7xf32>
+// APART: onnx.experts %[[ROWS]], %{{.*}}, %{{.*}} : (tensor<36x7xf32>, tensor<36xi64>, tensor<32x7x4xf32>) -> tensor<36x4xf32>
+// APART-NOT: onnx.slice {{.*}} -> tensor<36x4xf32>
+// APART: %[[Y:.*]] = onnx.reshape %{{.*}} : tensor<36x4xf32> -> tensor<3x12x4xf32>
+// APART: onnx.slice %[[Y]] {starts = array<i64: 0, 11, 0>, steps = array<i64: 1, 1, 1>} : tensor<3x12x4xf32> -> tensor<3x1x4xf32>
+// APART-NOT: onnx.reduce
+func.func @apart(%x: tensor<3x7xf32>, %p: tensor<3x32xf32>) -> tensor<3x4xf32> {
+  %up = onnx.constant dense<0.5> : tensor<32x7x8xf32>
+  %ids, %values = onnx.top_k %p : tensor<3x32xf32> -> tensor<3x12xi64>, tensor<3x12xf32>
+  %numbers = onnx.reshape %ids : tensor<3x12xi64> -> tensor<36xi64>
+  %one = onnx.reshape %x : tensor<3x7xf32> -> tensor<3x1x7xf32>
+  %each = onnx.expand %one : tensor<3x1x7xf32> -> tensor<3x12x7xf32>
+  %rows = onnx.reshape %each : tensor<3x12x7xf32> -> tensor<36x7xf32>
+  %u = onnx.experts %rows, %numbers, %up : (tensor<36x7xf32>, tensor<36xi64>, tensor<32x7x8xf32>) -> tensor<36x8xf32>
+  %half = onnx.slice %u {starts = array<i64: 0, 4>, steps = array<i64: 1, 1>} : tensor<36x8xf32> -> tensor<36x4xf32>
+  %column = onnx.reshape %values : tensor<3x12xf32> -> tensor<36x1xf32>
+  %m = onnx.binary mul %half, %column : (tensor<36x4xf32>, tensor<36x1xf32>) -> tensor<36x4xf32>
+  %r = onnx.reshape %m : tensor<36x4xf32> -> tensor<3x12x4xf32>
+  %y = onnx.reduce sum %r {axes = array<i64: 1>, keepdims = false} : tensor<3x12x4xf32> -> tensor<3x4xf32>
+  return %y : tensor<3x4xf32>
 }

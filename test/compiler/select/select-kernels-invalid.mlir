@@ -66,3 +66,15 @@ func.func @main(%x: tensor<6x8xf32>) -> (tensor<6x8xf32> {onnx.name = "y"}) {
   %y = onnx.unary tanh %x {node = "tanh"} : tensor<6x8xf32>
   return %y : tensor<6x8xf32>
 }
+
+// -----
+
+// Rows with an expert each, more than PEs have room for at a time.
+// expected-error@unknown {{experts: multiplies 6000 rows of 16 features by an expert of each, for which PEs have no room: node 'expert'; give fewer tokens, or a larger mesh}}
+func.func @main(%x: tensor<6000x16xf32> {onnx.name = "x"}, %p: tensor<6000x8xf32> {onnx.name = "p"}) -> (tensor<6000x8xf32> {onnx.name = "y"}) {
+  %w = onnx.constant external<"m.data", 0, 4096> : tensor<8x16x8xf32>
+  %i, %v = onnx.top_k %p {node = "best", onnx.experts = 8 : i64} : tensor<6000x8xf32> -> tensor<6000x1xi64>, tensor<6000x1xf32>
+  %ids = onnx.reshape %i : tensor<6000x1xi64> -> tensor<6000xi64>
+  %y = onnx.experts %x, %ids, %w {node = "expert"} : (tensor<6000x16xf32>, tensor<6000xi64>, tensor<8x16x8xf32>) -> tensor<6000x8xf32>
+  return %y : tensor<6000x8xf32>
+}

@@ -305,3 +305,16 @@ func.func @main(%x: tensor<1x16xf32> {onnx.name = "x"}, %p: tensor<1x8xf32> {onn
   %y = onnx.binary add %u, %r {node = "sum"} : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
   return %y : tensor<1x8xf32>
 }
+
+// -----
+
+// Each of six rows by the expert that it chose, of eight that stream past once.
+// CHECK-LABEL: wse.program @main
+// CHECK: matmul {{.*}} weight <@constant : tensor<16x8xf32>> variant(stationary) entry <@best at 0 of 8 step 128>
+func.func @main(%x: tensor<6x16xf32> {onnx.name = "x"}, %p: tensor<6x8xf32> {onnx.name = "p"}) -> (tensor<6x8xf32> {onnx.name = "y"}) {
+  %w = onnx.constant external<"m.data", 0, 4096> : tensor<8x16x8xf32>
+  %i, %v = onnx.top_k %p {node = "best", onnx.experts = 8 : i64} : tensor<6x8xf32> -> tensor<6x1xi64>, tensor<6x1xf32>
+  %ids = onnx.reshape %i : tensor<6x1xi64> -> tensor<6xi64>
+  %y = onnx.experts %x, %ids, %w {node = "expert"} : (tensor<6x16xf32>, tensor<6xi64>, tensor<8x16x8xf32>) -> tensor<6x8xf32>
+  return %y : tensor<6x8xf32>
+}

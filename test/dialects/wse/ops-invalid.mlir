@@ -2132,7 +2132,7 @@ wse.program @matmul_c7_nothing state(selected) mesh(4x5) machine("wse2") {
   parameter @w = external<"f", 0, 576> : tensor<4x6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{refers to @ids, which is no input or intermediate}}
-  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(reduce) entry <@ids at 1 of 4 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(stationary) entry <@ids at 1 of 4 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -2145,8 +2145,8 @@ wse.program @matmul_c7_number state(selected) mesh(4x5) machine("wse2") {
   intermediate @ids : tensor<2xi32>
   parameter @w = external<"f", 0, 576> : tensor<4x6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
-  // expected-error@below {{takes an entry by number 2 of 'tensor<2xi32>', expected an integer of it}}
-  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(reduce) entry <@ids at 2 of 4 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+  // expected-error@below {{takes an entry by number 7 of 'tensor<2xi32>', expected an integer of it}}
+  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(stationary) entry <@ids at 2 of 4 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -2158,8 +2158,8 @@ wse.program @matmul_c7_type state(selected) mesh(4x5) machine("wse2") {
   input @x : tensor<6x6xf32>
   parameter @w = external<"f", 0, 576> : tensor<4x6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
-  // expected-error@below {{takes an entry by number 0 of 'tensor<6x6xf32>', expected an integer of it}}
-  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(reduce) entry <@x at 0 of 4 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+  // expected-error@below {{takes an entry by number 5 of 'tensor<6x6xf32>', expected an integer of it}}
+  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(stationary) entry <@x at 0 of 4 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -2168,10 +2168,10 @@ wse.program @matmul_c7_type state(selected) mesh(4x5) machine("wse2") {
 wse.program @matmul_c7_constant state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  intermediate @ids : tensor<2xi32>
+  intermediate @ids : tensor<6xi32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{takes entries of "x", expected matrices of a constant that streams, not packed}}
-  %y = matmul %x weight <@x : tensor<6x6xf32>> variant(reduce) entry <@ids at 0 of 1 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+  %y = matmul %x weight <@x : tensor<6x6xf32>> variant(stationary) entry <@ids at 0 of 1 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -2180,12 +2180,25 @@ wse.program @matmul_c7_constant state(selected) mesh(4x5) machine("wse2") {
 wse.program @matmul_c7_inside state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  intermediate @ids : tensor<2xi32>
+  intermediate @ids : tensor<6xi32>
   // expected-note@below {{the tensor is declared here}}
   parameter @w = external<"f", 0, 576> : tensor<4x6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{takes entries outside of "w", which has 144 elements}}
-  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(reduce) entry <@ids at 0 of 5 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(stationary) entry <@ids at 0 of 5 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @matmul_c7_many state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  intermediate @ids : tensor<6xi32>
+  parameter @w = external<"f", 0, 576> : tensor<4x6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{takes an entry for each of 6 tokens, expected f32, variant stationary, no bias}}
+  %y = matmul %x weight <@w : tensor<6x6xf32>> variant(reduce) entry <@ids at 0 of 4 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
 // -----

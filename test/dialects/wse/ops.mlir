@@ -64,8 +64,8 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   %rms = rms_norm %ln scale <@g : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x6x6xf32, #split>
   // CHECK: %q = matmul %rms weight <@wq : tensor<6x6xf32> view 0 strides [1, 6]> bias {{.*}} variant(reduce)
   %q = matmul %rms weight <@wq : tensor<6x6xf32> view 0 strides [1, 6]> bias <@bq : tensor<6xf32>> variant(reduce) on @r {nodes = ["q"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
-  // CHECK: %expert = matmul %rms weight <@experts : tensor<6x6xf32>> variant(reduce) entry <@chosen at 3 of 8 step 36>
-  %expert = matmul %rms weight <@experts : tensor<6x6xf32>> variant(reduce) entry <@chosen at 3 of 8 step 36> on @r {nodes = ["expert"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
+  // CHECK: %expert = matmul %rms weight <@experts : tensor<6x6xf32>> variant(stationary) entry <@chosen at 3 of 8 step 36>
+  %expert = matmul %rms weight <@experts : tensor<6x6xf32>> variant(stationary) entry <@chosen at 3 of 8 step 36> on @r {nodes = ["expert"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
   // CHECK: %sparse = sparse_matmul %rms weight <@wq : tensor<6x6xf32>> bias {{.*}} sparsity <keep 1 of 4 rest 1 random seed 3>
   %sparse = sparse_matmul %rms weight <@wq : tensor<6x6xf32>> bias <@bq : tensor<6xf32>> sparsity <keep 1 of 4 rest 1 random seed 3> on @r {nodes = ["sparse"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
   // CHECK: %grouped = sparse_matmul %rms weight <@wq : tensor<6x6xf32>> sparsity <keep 1 of 4 rest 1 topk seed 3> transposed

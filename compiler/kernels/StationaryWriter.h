@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes the code of a product whose weights stay; for StationaryProduct.cpp
+// and StationaryMultiply.cpp.
+
+#ifndef COMPILER_KERNELS_STATIONARYWRITER_H
+#define COMPILER_KERNELS_STATIONARYWRITER_H
+
+#include "compiler/kernels/StationaryProduct.h"
+
+#include <string>
+#include <vector>
+
+namespace wsec {
+
+class StationaryWriter {
+public:
+  using Value = mlir::Value;
+  using Operand = pe::Operand;
+  using Affine = pe::Affine;
+
+  StationaryWriter(const MatmulForm &op, RoutineBuilder &b)
+      : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
+        in(b.tile(op.getInput())), out(b.tile(op.getResult())),
+        terms(in.features), part({out.firstFeature, out.features}) {}
+
+  void write();
+  /// Several of one token, of the same input.
+  static void writeTogether(std::vector<StationaryWriter> &all);
+
+private:
+  /// Weights of result features of the row, in a buffer.
+  struct Block {
+    Affine first;
+    Value size;
+    std::string weights;
+    int64_t output, input; ///< words from one feature to the next
+    int64_t entry = 0;     ///< and from one entry
+  };
+  /// Tokens that are multiplied at a time.
+  struct Round {
+    int64_t tokens;
+    Affine start;   ///< of this row: the first of its channels
+    Value channels; ///< and how many
+    Value before;   ///< tokens of the rows north
+    Affine live;    ///< the first of them, of which products are made
+  };
+  /// Result features that are made in a pass, of those of this column.
+  struct Part {
+    Value first, features; ///< counted from the first of the part
+    Affine start = 0;      ///< of the column's
+  };
+  Affine liveOf(Affine number);
+  Part partOf(int64_t number);
+  void takeIds();
+  void multiplyEntries(const Block &block);
+  void multiplyByHalves();
+  void runEntries();
+  void finish(const Round &round);
+  void initialise();
+  void placeWeights();
+  void placeEntries();
+  void streamWeights();
+  void stream(int64_t first, int64_t size, int64_t count);
+  void streamEntries(int64_t part, int64_t depth);
+  Block turnOf(int64_t number, Affine first, int64_t half);
+  void fillHalf(const Block &block, int64_t half);
+  /// Whether this column is of the western half, 0, or of the eastern one.
+  Value isIn(ScalarBuilder &scalars, int64_t half) const {
+    Value isWest = scalars.less(scalars.px(), b.width() / 2);
+    return half ? scalars.logicalNot(isWest) : isWest;
+  }
+  /// How many of `size` result features, from `first` of the row on, it has:
+  /// the last one is not there in all rows.
+  Value sizeOf(ScalarBuilder &scalars, int64_t first, int64_t size) const {
+    if (first + size < shape.rowFeatures || rowsAreAlike())
+      return scalars.constant(size);
+    return scalars.sub(scalars.tileSize(shape.n, shape.rows, number(scalars)),
+                       first);
+  }
+  bool rowsAreAlike() const { return shape.n % shape.rows == 0; }
+  bool inAllRows() const { return shape.rows == b.height(); }
+  /// How many rows north of `row` have result features.
+  Value rowsBefore(ScalarBuilder &scalars, Value row) const;
+  /// The number of a row among those that have.
+  Value number(ScalarBuilder &scalars) const {
+    Value before = rowsBefore(scalars, scalars.py());
+    return inAllRows() ? before : scalars.min(before, shape.rows - 1);
+  }
+  void fill(const Block &block);
+  void multiplyInTurns(int64_t tokens);
+  Round sharedRound(Affine number);
+  Round unlikeRound(int64_t number);
+  void run(const Round &round, bool first);
+  void multiply(const Block &block, int64_t tokens);
+  void multiplyOne(const Block &block);
+  void multiplyPairs(const Block &block, int64_t tokens);
+  void fetch(const Round &round, int64_t depth = 0);
+  void clear(Affine features);
+  void sumRow(Value features, int64_t most, int64_t tokens);
+  void keepWindow(int64_t tokens, const Operand &own);
+  Affine keptWords(int64_t tokens);
+  void castSums(Affine words);
+  void gatherResults(int64_t tokens, const Operand &own);
+  void takeOwn(const Round &round);
+  void addOwn(const Round &round);
+  Operand ownActivations(const Round &round, int64_t depth);
+  std::string asWords(const std::string &buffer) {
+    return shape.isNarrow() ? b.wordsOf(buffer) : buffer;
+  }
+  /// Words of so many elements in a row.
+  Value wordsOf(Value elements) {
+    return s.div(s.add(elements, shape.perWord() - 1), shape.perWord());
+  }
+
+  MatmulForm op;
+  RoutineBuilder &b;
+  ScalarBuilder &s;
+  StationaryShape shape;
+  Tile in, out;
+  Value firstRow;    ///< result feature of the row
+  Value rowFeatures; ///< and how many
+  Value hasFeatures; ///< whether there are any
+  Affine live = 0;   ///< tokens of the round, of which products are made
+  Value terms;       ///< features of the input that are multiplied in a pass
+  Part part;
+  std::string exchange, sums, sent, ids;
+  llvm::SmallVector<Block> blocks;
+};
+
+} // namespace wsec
+
+#endif // COMPILER_KERNELS_STATIONARYWRITER_H
