@@ -27,7 +27,7 @@ struct CachedInputs {
   /// first.
   llvm::SmallVector<const ValueInfoProto *> positions;
   llvm::SmallVector<const ValueInfoProto *> pasts;
-  /// Those that calls read and write as a whole.
+  /// Pasts that calls read and write as a whole.
   llvm::SmallVector<const ValueInfoProto *> whole;
 
   /// The symbol of the call's tokens; empty where the model fixes them.

@@ -75,7 +75,11 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
     return form.isStationary() ? heldStationary(form, machine) : std::nullopt;
   }
   bool join(ArrayRef<Operation *> ops, const Machine &machine) const final {
-    return joinProducts(ops, machine);
+    return joinProducts(llvm::map_to_vector(ops,
+                                            [](Operation *op) -> MatmulForm {
+                                              return cast<wse::MatmulOp>(op);
+                                            }),
+                        machine);
   }
   StringRef variantName(int variant) const final {
     const auto stream = wse::MatmulVariant(variant % MatmulForm::unpacked);

@@ -14,11 +14,11 @@ namespace {
 
 class MatmulWriter {
 public:
-  MatmulWriter(wse::MatmulOp op, RoutineBuilder &b)
+  MatmulWriter(const MatmulForm &op, RoutineBuilder &b)
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         in(b.tile(op.getInput())), out(b.tile(op.getResult())),
         weight(shape.quantized ? HostTensor()
-                               : b.source(op.getWeight(), op.getEntryAttr())),
+                               : b.source(op.getWeight(), op.getEntry())),
         hears(b.hears(StreamPattern::Column, out.active)), sums(out.buffer) {
     if (shape.apart)
       sums = b.scratch("sums", out.layout.words(b.width(), b.height()));
@@ -63,7 +63,7 @@ private:
                      shape.plan.narrowSums ? shape.narrow : Type());
   }
 
-  wse::MatmulOp op;
+  MatmulForm op;
   RoutineBuilder &b;
   ScalarBuilder &s;
   MatmulShape shape;
@@ -381,7 +381,7 @@ void MatmulWriter::partialSums(int64_t features, const Operand &words) {
 
 } // namespace
 
-void lowerStreamed(wse::MatmulOp op, RoutineBuilder &b) {
+void lowerStreamed(const MatmulForm &op, RoutineBuilder &b) {
   MatmulWriter writer(op, b);
   Tile out = b.tile(op.getResult());
   b.where(out.active, [&] { writer.initialise(); });

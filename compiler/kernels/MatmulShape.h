@@ -133,7 +133,7 @@ private:
 /// The cost of a variant whose weights stream.
 KernelCost streamedCost(const MatmulForm &op, const Machine &machine);
 /// Writes its code.
-void lowerStreamed(wse::MatmulOp op, RoutineBuilder &builder);
+void lowerStreamed(const MatmulForm &op, RoutineBuilder &builder);
 /// The least cycles of all variants: multiply-adds spread evenly over the PEs,
 /// or the words of weights that stream over the channels.
 double productBound(const MatmulForm &op, const Machine &machine);

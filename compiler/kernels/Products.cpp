@@ -78,14 +78,14 @@ static bool areFaster(ArrayRef<MatmulForm> forms, const Machine &machine) {
 }
 
 /// Those of one token, with constants and no bias, that have room together.
-bool joinProducts(ArrayRef<Operation *> ops, const Machine &machine) {
-  SmallVector<wse::MatmulOp> products;
+bool joinProducts(ArrayRef<MatmulForm> products, const Machine &machine) {
   SmallVector<MatmulForm> forms;
   SmallVector<Attribute> weights, nodes, values;
   llvm::SetVector<Attribute> absorbed;
-  OpBuilder builder(ops.front());
-  for (Operation *op : ops) {
-    auto product = cast<wse::MatmulOp>(op);
+  Operation *first = products.front();
+  OpBuilder builder(first);
+  for (const MatmulForm &product : products) {
+    Operation *op = product;
     wse::ParameterOp parameter = wse::parameterOf(op, product.getWeight());
     const wse::TokenTiling tiling = tilingOf(product.getInput());
     if (product.getBias() || product.getEntry() || !parameter ||
@@ -98,7 +98,6 @@ bool joinProducts(ArrayRef<Operation *> ops, const Machine &machine) {
       forms.pop_back();
       continue;
     }
-    products.push_back(product);
     weights.push_back(product.getWeight());
     llvm::append_range(nodes, cast<wse::KernelOp>(op).getNodeNames());
     if (auto its = op->getAttrOfType<ArrayAttr>(onnx::absorbedAttrName))
@@ -106,22 +105,25 @@ bool joinProducts(ArrayRef<Operation *> ops, const Machine &machine) {
     auto its = op->getAttrOfType<ArrayAttr>(onnx::valuesAttrName);
     values.push_back(its ? its[0] : builder.getArrayAttr({}));
   }
-  if (products.size() < 2 || !areFaster(forms, machine))
+  if (forms.size() < 2 || !areFaster(forms, machine))
     return false;
-  builder.setInsertionPoint(products.front());
+  first = forms.front();
+  builder.setInsertionPoint(first);
   auto all = createKernel<wse::ProductsOp>(
-      builder, products.front().getLoc(), builder.getArrayAttr(nodes),
-      products.front().getRegionAttr(),
+      builder, first->getLoc(), builder.getArrayAttr(nodes),
+      cast<wse::KernelOp>(first).getRegionRef(),
       llvm::map_to_vector(
-          products, [](wse::MatmulOp op) -> Type { return op.getType(); }),
-      products.front().getInput(), builder.getArrayAttr(weights));
+          forms,
+          [](const MatmulForm &form) -> Type { return form.resultType(); }),
+      forms.front().getInput(), builder.getArrayAttr(weights));
   if (!absorbed.empty())
     all->setAttr(onnx::absorbedAttrName,
                  builder.getArrayAttr(absorbed.getArrayRef()));
   all->setAttr(onnx::valuesAttrName, builder.getArrayAttr(values));
-  for (auto [product, result] : llvm::zip_equal(products, all.getResults())) {
-    product.getResult().replaceAllUsesWith(result);
-    product.erase();
+  for (auto [form, result] : llvm::zip_equal(forms, all.getResults())) {
+    form.getResult().replaceAllUsesWith(result);
+    Operation *product = form;
+    product->erase();
   }
   return true;
 }

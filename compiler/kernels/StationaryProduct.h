@@ -137,8 +137,7 @@ private:
   std::vector<StationaryShape> shapes;
 };
 /// Makes a wse.products of those matmuls that can be one; false: none can.
-bool joinProducts(llvm::ArrayRef<mlir::Operation *> products,
-                  const Machine &machine);
+bool joinProducts(llvm::ArrayRef<MatmulForm> products, const Machine &machine);
 void lowerTogether(llvm::ArrayRef<MatmulForm> products, RoutineBuilder &b);
 
 /// All but its lower bound, which variants share.
