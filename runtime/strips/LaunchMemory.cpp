@@ -359,7 +359,8 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
 /// one goes as soon as it is ready for replays.
 void LaunchMemory::runParts(size_t limit) {
   while (at < limit) {
-    advanceTo(at + 1);
+    // Calls keep runs of launches, which parts would cut.
+    advanceTo(kept && anyVaries ? limit : at + 1);
     if (!resting || at == limit || open->recordedBytes() < partBytes)
       continue;
     const std::shared_ptr<RecordedPart> its = open;
@@ -399,6 +400,7 @@ std::shared_ptr<KeptLaunches> LaunchMemory::runHead(size_t from, size_t to,
     its->queues.push_back({&queue, taken[&queue], queue.history()});
   });
   its->part = open;
+  layerRoom -= std::min(layerRoom, open->recordedBytes());
   close();
   begin();
   return its;

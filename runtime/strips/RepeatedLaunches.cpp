@@ -136,9 +136,10 @@ std::optional<std::vector<uint32_t>> matchStreams(const Call &call,
   auto sameWriters = [&](uint32_t tensor, uint32_t other) {
     const std::vector<ptrdiff_t> &its = writers.of(tensor),
                                  &others = writers.of(other);
-    // What was written before all of them is there.
+    // What was written before the layer in front of them is there.
     if (!its.empty() && !others.empty() &&
-        std::max(its.back(), others.back()) < ptrdiff_t(from))
+        std::max(its.back(), others.back()) <
+            ptrdiff_t(from) - ptrdiff_t(count))
       return true;
     return std::equal(
         its.begin(), its.end(), others.begin(), others.end(),

@@ -2,13 +2,14 @@
 """A training step of a GPT-NeoX whose weights are computed as they stream and whose gradients are let go as they arrive: held
 against PyTorch, which has one layer at a time.
 
-Usage: deep_gradients.py FOLDER MODEL MESH TOKENS LAYERS [GB [GB]]: MODEL as a configuration has it, {preset: neox-20b}. Values
+Usage: deep_gradients.py [--fresh] FOLDER MODEL MESH TOKENS LAYERS [GB [GB]]: MODEL as a configuration has it, {preset: neox-20b}. Values
 behind every layer, of up to 8 (a run that is looked at replays no layers), the loss, the norm of every gradient, and every element of the gradients of LAYERS, as 0,43, may differ by 1e-4
 of the largest; the compiler and the emulator may take GB of memory (the second: what the emulator may). What FOLDER has of an
-earlier run is compared again.
+earlier run is compared again, if there is no --fresh.
 """
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -124,7 +125,7 @@ def make(folder, text, mesh, tokens, whole):
     ids = np.random.default_rng(1).integers(0, words, (2, 1, tokens))
     np.save(folder / "ids.npy", ids[0])
     np.save(folder / "targets.npy", ids[1])
-    values = [f"--output={behind(layer)}={folder / behind(layer).replace('/', '%2F')}.npy" for layer in range(Model(model).layers)]
+    values = [f"--output={behind(layer)}={folder / behind(layer).replace('/', '%2F')}.npy" for layer in looked_at(its)]
     emulator = tool("wse-run", program, "--input", f"input_ids={folder / 'ids.npy'}", "--input", f"targets={folder / 'targets.npy'}",
                     f"--output=loss={folder / 'loss.npy'}", *values, f"--gradients={folder}",
                     *(f"--gradient=layers.{layer}.*" for layer in whole), "--quiet")
@@ -157,9 +158,12 @@ def replay(folder, whole):
 
 
 def main():
-    folder, text, mesh, tokens, layers = Path(sys.argv[1]), *sys.argv[2:4], int(sys.argv[4]), sys.argv[5]
+    words = [word for word in sys.argv[1:] if word != "--fresh"]
+    folder, text, mesh, tokens, layers = Path(words[0]), *words[1:3], int(words[3]), words[4]
+    if "--fresh" in sys.argv:
+        shutil.rmtree(folder, ignore_errors=True)
     whole = [int(layer) for layer in layers.split(",")]
-    rooms = ([float(room) for room in sys.argv[6:]] or [np.inf]) * 2  # of the compiler, and the emulator
+    rooms = ([float(room) for room in words[5:]] or [np.inf]) * 2  # of the compiler, and the emulator
     folder.mkdir(parents=True, exist_ok=True)
     good = True
     if not (folder / "gradients.jsonl").exists():

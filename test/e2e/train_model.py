@@ -392,6 +392,7 @@ def refusals(work):
     work.refused("--optimizer wants sgd, adamw or adafactor, found 'adam'", "--optimizer=adam", code=2)
     work.refused("--precision wants f32, f16, bf16 or cb16, found 'f8'", "--precision=f8", code=2)
     work.refused("--precision-opt-level=2: says what of 16 bits is summed in as many", "--precision-opt-level=2", code=2)
+    work.refused("--precision-opt-level", "--precision=f16", "--precision-opt-level=3", code=2)
     work.refused("--label-smoothing wants a number from 0 to 1, found '2'", "--label-smoothing=2", code=2)
     work.refused("--lr wants a number of at least 0, found 'fast'", "--lr=fast", code=2)
     result = subprocess.run(work.command("--optimizer=sgd", "--lr=1e30"), capture_output=True, text=True, check=False)
