@@ -4,6 +4,7 @@
 // recurrences. What infer found no write at a position in is one.
 #include "compiler/Refusals.h"
 #include "compiler/canonicalize/Passes.h"
+#include "compiler/values/Facts.h"
 #include "compiler/values/OnnxValues.h"
 #include "compiler/values/OperatorBuilder.h"
 #include "dialects/onnx/CachedCalls.h"
@@ -22,6 +23,15 @@ using namespace wsec::values;
 
 static constexpr int64_t mostPosition = std::numeric_limits<int32_t>::max();
 
+/// What `function` leaves of a state, or null.
+static OpOperand *resultOf(func::FuncOp function, Attribute state) {
+  for (OpOperand &result : function.front().getTerminator()->getOpOperands())
+    if (function.getResultAttr(result.getOperandNumber(),
+                               onnx::stateAttrName) == state)
+      return &result;
+  return nullptr;
+}
+
 namespace {
 class StateHolder {
 public:
@@ -38,7 +48,7 @@ private:
   int64_t sequences();
   BlockArgument position();
   void hold(BlockArgument state);
-  OpOperand *resultOf(StringAttr state);
+  bool isReadElsewhere(Attribute state);
 
   func::FuncOp function;
   Refusals &refusals;
@@ -55,7 +65,11 @@ bool StateHolder::isWhole(BlockArgument argument) {
     return true;
   return !function->hasAttr(onnx::callAttrName) &&
          llvm::none_of(argument.getUsers(), [](Operation *user) {
-           return isa<onnx::UpdateOp, onnx::NodeOp>(user);
+           // Batched products are nodes up to legalize-products.
+           auto node = dyn_cast<onnx::NodeOp>(user);
+           return isa<onnx::UpdateOp>(user) ||
+                  (node &&
+                   (node.getOpType() != "MatMul" || !node.getDomain().empty()));
          });
 }
 
@@ -93,16 +107,18 @@ BlockArgument StateHolder::position() {
   return at = function.getArgument(index);
 }
 
-OpOperand *StateHolder::resultOf(StringAttr state) {
-  for (OpOperand &result : function.front().getTerminator()->getOpOperands())
-    if (function.getResultAttr(result.getOperandNumber(),
-                               onnx::stateAttrName) == state)
-      return &result;
-  return nullptr;
+/// Whether another entry reads what this one leaves.
+bool StateHolder::isReadElsewhere(Attribute state) {
+  auto module = function->getParentOfType<ModuleOp>();
+  for (auto other : module.getOps<func::FuncOp>())
+    for (BlockArgument its : other.getArguments())
+      if (other != function && !its.use_empty() &&
+          other.getArgAttr(its.getArgNumber(), onnx::stateAttrName) == state)
+        return true;
+  return false;
 }
 
-/// Whether a call can hold it; past and present that differ in shape are
-/// refused behind this.
+/// Whether a call can hold it. Of others verify-canonical says what is wrong.
 bool StateHolder::check(BlockArgument state) {
   auto name = cast<StringAttr>(about(state, onnx::stateAttrName));
   auto refuse = [&](const Twine &why) {
@@ -110,9 +126,19 @@ bool StateHolder::check(BlockArgument state) {
     return false;
   };
   auto type = cast<RankedTensorType>(state.getType());
-  OpOperand *result = resultOf(name);
-  if (!result || result->get().getType() != type)
+  OpOperand *result = resultOf(function, name);
+  if (!result)
     return false;
+  if (auto left = cast<RankedTensorType>(result->get().getType());
+      left != type) {
+    if (!about(state, onnx::wholeAttrName))
+      return false;
+    return refuse("a call leaves another shape, " +
+                  printShape(left.getShape()) + ", than it finds, " +
+                  printShape(type.getShape()) +
+                  "; export what does not grow as it was taken, or leave "
+                  "--kv-capacity out");
+  }
   if (!type.getElementType().isF32())
     return refuse(
         "a state that each call writes as a whole is of floats; leave "
@@ -131,7 +157,7 @@ void StateHolder::hold(BlockArgument state) {
   BlockArgument where = position();
   function.setArgAttr(state.getArgNumber(), onnx::wholeAttrName,
                       builder.getUnitAttr());
-  if (state.use_empty())
+  if (state.use_empty() && isReadElsewhere(about(state, onnx::stateAttrName)))
     function.setArgAttr(where.getArgNumber(), onnx::argumentAttrName,
                         builder.getDenseI64ArrayAttr({0, 0}));
 }
@@ -196,9 +222,7 @@ void StateParter::part(func::FuncOp function, BlockArgument state) {
   auto name = function.getArgAttrOfType<StringAttr>(state.getArgNumber(),
                                                     onnx::stateAttrName);
   Operation *end = function.front().getTerminator();
-  unsigned result = 0;
-  while (function.getResultAttr(result, onnx::stateAttrName) != name)
-    ++result;
+  const unsigned result = resultOf(function, name)->getOperandNumber();
   const Value present = end->getOperand(result);
   SmallVector<Value> parts, left;
   SmallVector<DictionaryAttr> about;
@@ -249,7 +273,10 @@ void StateParter::run() {
   for (const auto &entry : states) {
     ArrayRef<BlockArgument> all = entry.second;
     auto isAlike = [&](BlockArgument its) {
-      return its.getType() == all.front().getType() && isParted(its);
+      OpOperand *left = resultOf(
+          cast<func::FuncOp>(its.getOwner()->getParentOp()), entry.first);
+      return its.getType() == all.front().getType() && left &&
+             left->get().getType() == its.getType() && isParted(its);
     };
     if (llvm::all_of(all, isAlike) &&
         llvm::any_of(all, [](Value its) { return !its.use_empty(); }))

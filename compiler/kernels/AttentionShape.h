@@ -75,6 +75,13 @@ struct AttentionShape {
   bool narrow; // they have 16 bits: sums are made in f32, beside the result
   bool narrowScores; // but those that are scores, which become exponentials
 
+  /// Terms whose numbers, of masks, 16 bits may not hold: where all keys are
+  /// hidden, infinities would be left.
+  static bool isBeyondNarrow(onnx::TermAttr term) {
+    return term.getKind() == onnx::TermKind::Raise ||
+           (term.getKind() == onnx::TermKind::Add && term.getOperand());
+  }
+
   AttentionShape(const AttentionOperands &of, const Machine &machine)
       : of(of), query(Layout::of(of.query, machine.height)),
         key(Layout::of(of.key, machine.height)),
@@ -88,6 +95,7 @@ struct AttentionShape {
                         : pairingOf({of.key, of.value}, machine)),
         narrow(isNarrow(of.attended)),
         narrowScores(narrow && headSize <= narrowTerms &&
+                     llvm::none_of(of.eachTerm(), isBeyondNarrow) &&
                      hasPrecisionLevel(of.attended.getDefiningOp(),
                                        PrecisionLevel::NarrowAttention)) {
     const int64_t most = of.isGradient ? gradientScoreWords : scoreWords;

@@ -14,3 +14,11 @@ func.func @batch_behind(%x: tensor<2x4xf32>, %h: tensor<4x2xf32> {onnx.state = "
   %sum = onnx.binary add %t, %h : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
   return %sum : tensor<4x2xf32>
 }
+
+// -----
+
+// expected-error@unknown {{a call leaves another shape, 1x8x3, than it finds, 1x8x2: state 'c'; export what does not grow as it was taken, or leave --kv-capacity out}}
+func.func @grows(%x: tensor<1x8x1xf32>, %c: tensor<1x8x2xf32> {onnx.state = "c", onnx.whole}) -> (tensor<1x8x3xf32> {onnx.state = "c"}) {
+  %all = onnx.concat %c, %x {axis = 2 : i64} : (tensor<1x8x2xf32>, tensor<1x8x1xf32>) -> tensor<1x8x3xf32>
+  return %all : tensor<1x8x3xf32>
+}

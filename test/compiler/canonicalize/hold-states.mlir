@@ -13,12 +13,49 @@ func.func @recurrence(%x: tensor<2x4x8xf32> {onnx.name = "x"}, %h: tensor<2x4x8x
 
 // -----
 
-// A call that does not read what it writes begins.
+// A call that does not read what others do begins.
 // CHECK-LABEL: func.func @unread(
 // CHECK-SAME: %arg1: tensor<1x4x8xf32> {onnx.state = "h", onnx.whole}
 // CHECK-SAME: %arg2: tensor<1xi64> {onnx.argument = array<i64: 0, 0>, onnx.name = "at"}
+// CHECK-LABEL: func.func @reads(
+module {
 func.func @unread(%x: tensor<1x4x8xf32> {onnx.name = "x"}, %h: tensor<1x4x8xf32> {onnx.state = "h"}, %at: tensor<1xi64> {onnx.argument = array<i64: 0, 9>, onnx.name = "at"}) -> (tensor<1x4x8xf32> {onnx.state = "h"}) {
   return %x : tensor<1x4x8xf32>
+}
+func.func @reads(%x: tensor<1x4x8xf32> {onnx.name = "reads.x"}, %h: tensor<1x4x8xf32> {onnx.state = "h"}) -> (tensor<1x4x8xf32> {onnx.state = "h"}) {
+  %sum = onnx.binary add %x, %h : (tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  return %sum : tensor<1x4x8xf32>
+}
+}
+
+// -----
+
+// What nobody reads keeps no call from going on.
+// CHECK-LABEL: func.func @never_read(
+// CHECK-SAME: %arg1: tensor<1x4x8xf32> {onnx.state = "h", onnx.whole}
+// CHECK-SAME: %arg2: tensor<1xi64> {onnx.argument = array<i64: 0, 9>, onnx.name = "at"}
+func.func @never_read(%x: tensor<1x4x8xf32> {onnx.name = "x"}, %h: tensor<1x4x8xf32> {onnx.state = "h"}, %at: tensor<1xi64> {onnx.argument = array<i64: 0, 9>, onnx.name = "at"}) -> (tensor<1x4x8xf32> {onnx.state = "h"}) {
+  return %x : tensor<1x4x8xf32>
+}
+
+// -----
+
+// Batched products are nodes here.
+// CHECK-LABEL: func.func @product(
+// CHECK-SAME: %arg1: tensor<1x4x4xf32> {onnx.state = "s", onnx.whole}
+func.func @product(%x: tensor<1x4x4xf32> {onnx.name = "x"}, %s: tensor<1x4x4xf32> {onnx.state = "s"}) -> (tensor<1x4x4xf32> {onnx.state = "s"}) {
+  %y = onnx.node "MatMul"(%x, %s) {node = "y"} : (tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> tensor<1x4x4xf32>
+  return %y : tensor<1x4x4xf32>
+}
+
+// -----
+
+// Text without what is left of a state is left alone.
+// CHECK-LABEL: func.func @nothing_left(
+// CHECK-SAME: %arg1: tensor<1x8x2xf32> {onnx.state = "c", onnx.whole}
+func.func @nothing_left(%x: tensor<1x8x1xf32> {onnx.name = "x"}, %c: tensor<1x8x2xf32> {onnx.state = "c", onnx.whole}) -> tensor<1x8x3xf32> {
+  %all = onnx.concat %c, %x {axis = 2 : i64} : (tensor<1x8x2xf32>, tensor<1x8x1xf32>) -> tensor<1x8x3xf32>
+  return %all : tensor<1x8x3xf32>
 }
 
 // -----

@@ -7,6 +7,7 @@ prompts, one token behind what those before it left, and calls whose keys and va
   newer.py --table NEWER.md             run all, name the rows that differ
   newer.py --only REGEX [--table ...]   some of them
   newer.py --few [--table ...]          a few, on a small mesh
+  newer.py --pattern                    which those are, for make_families.py
   newer.py --record FILE ...            keep results there, and take those that it has
 
 The models are those of `newer_variants` in make_families.py; statuses are those of families.py, of all meshes and
@@ -133,7 +134,11 @@ def main():
     parser = table_parser(__doc__)
     parser.set_defaults(seconds=600)
     parser.add_argument("--record", type=Path)
+    parser.add_argument("--pattern", action="store_true")
     arguments = parser.parse_args()
+    if arguments.pattern:
+        print(FEW.pattern)
+        return 0
     chosen = [name for name in newer_variants() if re.search(arguments.only, name)
               and (FEW.search(name) or not arguments.few)]
     record, settings = Record(arguments.record), FEW_SETTINGS if arguments.few else SETTINGS
