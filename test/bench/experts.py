@@ -11,8 +11,6 @@ depends on them. Counted: random ones, on the strips engine, and values as NumPy
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -21,10 +19,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
+from predicted_table import BIN, HERE, alike, call, compiled, initializers
 
-HERE = Path(__file__).parent
 TABLE = HERE / "experts.md"
-BIN = Path(os.environ.get("WSEC_BIN", HERE.parents[1] / "build/release/bin"))
 MACHINE = json.loads((HERE.parents[1] / "compiler/machine/wse2.json").read_text())
 EXPERTS, CHOSEN = 8, 2
 BARS = {True: 1.5, False: 1.3}  # of one token, of a prompt
@@ -55,26 +52,14 @@ def write_model(path, row, random=None):
     """Without `random` weights lie in a file that is not there. Returns them."""
     shapes = {"router": (row.size, EXPERTS), "gate": (EXPERTS, row.inner, row.size), "up": (EXPERTS, row.inner, row.size),
               "down": (EXPERTS, row.size, row.inner)}
-    made, initializers, offset = {}, [], 0
-    for name, shape in shapes.items():
-        if random is not None:
-            made[name] = (random.standard_normal(shape) * shape[-1] ** -0.5).astype(np.float32)
-            initializers.append(onnx.numpy_helper.from_array(made[name], name))
-            continue
-        size = 4 * int(np.prod(shape))
-        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape, data_location=TensorProto.EXTERNAL)
-        for key, text in (("location", "absent.data"), ("offset", offset), ("length", size)):
-            entry = tensor.external_data.add()
-            entry.key, entry.value = key, str(text)
-        initializers.append(tensor)
-        offset += size
+    made, weights = initializers(shapes, random, lambda shape: shape[-1] ** -0.5)
     nodes = [
         helper.make_node("MatMul", ["x", "router"], ["p"], "router"),
         helper.make_node("MoE", ["x", "p", "gate", "", "down", "", "up"], ["y"], "experts", domain="com.microsoft",
                          activation_type="silu", k=CHOSEN, normalize_routing_weights=1),
         helper.make_node("Add", ["x", "y"], ["z"], "add")]
     value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [row.tokens, row.size]) for name in "xz"]
-    graph = helper.make_graph(nodes, "mixture", value[:1], value[1:], initializers)
+    graph = helper.make_graph(nodes, "mixture", value[:1], value[1:], weights)
     onnx.save(helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 17),
                                                                    helper.make_opsetid("com.microsoft", 1)]), path)
     return made
@@ -94,20 +79,13 @@ def reference(weights, x):
     return z
 
 
-def call(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr.strip().split("\n")[0])
-
-
 def measure(work, row):
     """Predicted cycles; those that are counted and the error of values, where they are."""
     random = np.random.default_rng(3) if row.counted else None
     weights = write_model(work / "mixture.onnx", row, random)
     absent = [] if row.counted else ["--allow-absent-weights"]
-    call(BIN / "wsec", work / "mixture.onnx", "-o", work / "mixture.wafer", f"--mesh={row.mesh}", f"--report={work}/compile.json",
-         "--quiet", *absent)
-    predicted = sum(kernel["cycles"] for kernel in json.loads((work / "compile.json").read_text())["kernels"])
+    report = compiled(work / "mixture.onnx", work / "mixture.wafer", f"--mesh={row.mesh}", *absent)
+    predicted = sum(kernel["cycles"] for kernel in report["kernels"])
     if not row.counted:
         return predicted, None, 0
     x = random.standard_normal((row.tokens, row.size)).astype(np.float32)
@@ -134,16 +112,8 @@ def table(isGood):
     return "".join(lines)
 
 
-def alike(kept, found):
-    """Whether two tables have the same rows, and numbers within 2 %."""
-    def cells(text):
-        return [line.split("|") for line in text.splitlines() if line[:3].strip("| ").isdigit()]
-
-    def number(text):
-        return float(text.replace(",", "") or 1)
-    pairs = list(zip(cells(kept), cells(found), strict=True))
-    return pairs and all(a[1:5] == b[1:5] and all(abs(number(a[i].strip()) / number(b[i].strip()) - 1) <= 0.02 for i in (5, 6))
-                         for a, b in pairs)
+def is_row(line):
+    return line[:3].strip("| ").isdigit()
 
 
 HEAD = f"""# A mixture of experts, and the stream of its weights
@@ -169,7 +139,7 @@ def main():
     print(found, end="")
     if arguments.update:
         TABLE.write_text(HEAD + found)
-    if arguments.check and not alike(TABLE.read_text(), found):
+    if arguments.check and not alike(TABLE.read_text(), found, is_row, range(1, 5), (5, 6)):
         print(f"{TABLE.name} has other numbers: experts.py --update")
         return 1
     return 0 if isGood else 1

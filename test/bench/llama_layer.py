@@ -12,8 +12,6 @@ neither do weights that stay, once they are there. In prefill weights stream, an
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -22,8 +20,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
+from predicted_table import BIN, HERE, alike, call, compiled, initializers
 
-HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "published"), str(HERE.parents[1] / "python")]
 import llama  # noqa: E402
 import prefill  # noqa: E402
@@ -31,7 +29,6 @@ from wsec import program  # noqa: E402
 
 TABLE = HERE / "llama_layer.md"
 INPUT = "inputs_embeds"
-BIN = Path(os.environ.get("WSEC_BIN", HERE.parents[1] / "build/release/bin"))
 
 
 @dataclass(frozen=True)
@@ -53,23 +50,11 @@ class Sizes:
 
 def write_model(path, sizes, tokens, layers, random=None, cached=False):
     """A decoder, with or without a cache. Without `random` weights lie in a file that is not there. Returns them."""
-    made, initializers, nodes, offset, value = {}, [], [], 0, INPUT
+    shapes = {name: shape for layer in range(layers) for name, shape in sizes.weights(layer).items()}
+    made, weights = initializers(shapes, random, lambda shape: 1 if len(shape) == 1 else shape[0] ** -0.5)
+    nodes, value = [], INPUT
     pasts, presents = [], []
     for layer in range(layers):
-        for name, shape in sizes.weights(layer).items():
-            if random is not None:
-                scale = 1 if len(shape) == 1 else shape[0] ** -0.5
-                made[name] = (scale * random.standard_normal(shape)).astype(np.float32)
-                initializers.append(onnx.numpy_helper.from_array(made[name], name))
-                continue
-            size = 4 * int(np.prod(shape))
-            tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape, data_location=TensorProto.EXTERNAL)
-            for key, text in (("location", "absent.data"), ("offset", offset), ("length", size)):
-                entry = tensor.external_data.add()
-                entry.key, entry.value = key, str(text)
-            initializers.append(tensor)
-            offset += size
-
         def add(kind, inputs, output, *, at=layer, **attributes):
             named = [f"{name}_{at}" if f"{name}_{at}" in written else name for name in inputs]
             nodes.append(helper.make_node(kind, named, [f"{output}_{at}"], f"{output}_{at}", **attributes))
@@ -99,7 +84,7 @@ def write_model(path, sizes, tokens, layers, random=None, cached=False):
         value = f"y_{layer}"
     shape = [1, "sequence" if cached else tokens, sizes.features]
     graph = helper.make_graph(nodes, "layers", [helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, shape), *pasts],
-                              [helper.make_tensor_value_info(value, TensorProto.FLOAT, shape), *presents], initializers)
+                              [helper.make_tensor_value_info(value, TensorProto.FLOAT, shape), *presents], weights)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11), path)
     return made
 
@@ -127,18 +112,11 @@ def reference(sizes, weights, x, layer=0):
     return r + (g / (1 + np.exp(-g)) * (b @ w["wu"])) @ w["wd"]
 
 
-def call(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr.strip().split("\n")[0])
-
-
-def compiled(work, model, mesh, resident, *flags, cache=0):
+def report_of(work, model, mesh, resident, *flags, cache=0):
     """The report of its program, of one token a call with a cache of so many."""
     mode = ["--mode=resident"] if resident else []
     mode += [f"--kv-capacity={cache}", "--entry", "decode:sequence=1"] if cache else ["--samples=1"] if resident else []
-    call(BIN / "wsec", model, "-o", work / "layer.wafer", f"--mesh={mesh}", *mode, f"--report={work}/layer.json", "--quiet", *flags)
-    return json.loads((work / "layer.json").read_text())
+    return compiled(model, work / "layer.wafer", f"--mesh={mesh}", *mode, *flags)
 
 
 def calls(report):
@@ -151,7 +129,7 @@ def predict(work, tokens, mesh, resident, cache):
     found = []
     for layers in (1, 2):
         write_model(work / "layers.onnx", Sizes(), tokens, layers, cached=bool(cache))
-        found.append(calls(compiled(work, work / "layers.onnx", mesh, resident, "--precision=f16", "--allow-absent-weights",
+        found.append(calls(report_of(work, work / "layers.onnx", mesh, resident, "--precision=f16", "--allow-absent-weights",
                                     cache=cache)))
     (one, shape), (two, other) = found
     return (two - one, two, shape) if shape == other or not cache else (float("inf"), two, shape)
@@ -177,16 +155,8 @@ def table():
     return "".join(lines)
 
 
-def alike(kept, found):
-    """Whether two tables have the same rows, and numbers within 2 %."""
-    def cells(text):
-        return [line.split("|") for line in text.splitlines() if line.startswith(("| decode", "| prefill"))]
-    pairs = list(zip(cells(kept), cells(found), strict=True))
-    return pairs and all(a[1:4] == b[1:4] and abs(number(a[4]) / number(b[4]) - 1) <= 0.02 for a, b in pairs)
-
-
-def number(text):
-    return float(text.replace(",", ""))
+def is_row(line):
+    return line.startswith(("| decode", "| prefill"))
 
 
 HEAD = """# A layer of LLaMA3-8B from ONNX, beside one written by hand
@@ -211,7 +181,7 @@ def check_cached(mesh, precision, bound, tokens=9):
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         weights = write_model(work / "layers.onnx", sizes, 1, 1, random, cached=True)
-        predicted, _ = calls(compiled(work, work / "layers.onnx", mesh, True, f"--precision={precision}", "--bundle", cache=tokens))
+        predicted, _ = calls(report_of(work, work / "layers.onnx", mesh, True, f"--precision={precision}", "--bundle", cache=tokens))
         x = random.standard_normal((tokens, sizes.features)).astype(np.float32)
         expected = reference(sizes, weights, x)
         for engine in ("wavelet", "strips"):
@@ -232,7 +202,7 @@ def check_values(mesh, tokens, resident, precision, bound):
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         weights = write_model(work / "layers.onnx", sizes, tokens, 1, random)
-        report = compiled(work, work / "layers.onnx", mesh, resident, f"--precision={precision}", "--bundle")
+        report = report_of(work, work / "layers.onnx", mesh, resident, f"--precision={precision}", "--bundle")
         x = random.standard_normal((1, tokens, sizes.features)).astype(np.float32)
         np.save(work / "x.npy", x)
         call(BIN / "wse-run", work / "layer.wafer", "--input", f"{INPUT}={work}/x.npy", "--output", f"y_0={work}/y.npy",
@@ -261,7 +231,7 @@ def main():
     print(found[found.index("| | mesh"):], end="")
     if arguments.update:
         TABLE.write_text(found)
-    if arguments.check and not alike(TABLE.read_text(), found):
+    if arguments.check and not alike(TABLE.read_text(), found, is_row, range(1, 4), (4,)):
         print(f"{TABLE.name} has other numbers: llama_layer.py --update")
         return 1
     return 0
