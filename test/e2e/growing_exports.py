@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "families"))
 
 import real_pairs  # noqa: E402
 from architectures import ARCHITECTURES  # noqa: E402
+from caches import held  # noqa: E402
 
 TOKENS, PAST = 3, 5
 
@@ -49,20 +50,6 @@ def build(name, attention, window):
     return model, config
 
 
-def kinds_of(layer):
-    """What a layer of a cache keeps: of a convolution, of a recurrence, keys and values."""
-    for kind in ("conv", "recurrent"):
-        states = getattr(layer, kind + "_states", {})
-        if states and states[0] is not None:
-            yield kind, states[0]
-    if getattr(layer, "keys", None) is not None and layer.keys.numel():
-        yield from (("key", layer.keys), ("value", layer.values))
-
-
-def kept_by(cache):
-    return {f"{i}.{kind}": x for i, layer in enumerate(cache.layers) for kind, x in kinds_of(layer)}
-
-
 class Step(torch.nn.Module):
     """A call, which takes what the one before left, and leaves that for the next."""
 
@@ -79,7 +66,7 @@ class Step(torch.nn.Module):
     def call(self, cache, **given):
         made = self.model(**{self.takes: cache}, use_cache=True, **given)
         left = getattr(made, self.takes)
-        return made.logits, (dict(enumerate(left)) if self.takes == "state" else kept_by(left))
+        return made.logits, (dict(enumerate(left)) if self.takes == "state" else held(left))
 
     def cache_of(self, given):
         if self.takes == "state":
