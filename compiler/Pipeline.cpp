@@ -3,7 +3,6 @@
 // The table of contents of the compiler.
 #include "compiler/Pipeline.h"
 #include "compiler/DiagnosticPrinter.h"
-#include "compiler/ExpertsApart.h"
 #include "compiler/InputText.h"
 #include "compiler/ModuleReport.h"
 #include "compiler/OutputPaths.h"
@@ -19,6 +18,7 @@
 #include "compiler/infer/Passes.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/place/Passes.h"
+#include "compiler/plan/KeptDiagnostics.h"
 #include "compiler/plan/PlanSearch.h"
 #include "compiler/raise/Passes.h"
 #include "compiler/route/Passes.h"
@@ -103,7 +103,7 @@ private:
   plan::TrainingPlan trainingPlan;     ///< by which a model trains
   int64_t layers = 0;                  ///< that are alike, at most; 0: all
   std::vector<plan::Considered> plans; ///< the first is `trainingPlan`
-  bool expertsAreTogether = false;     ///< as all else has no room
+  bool expertsAreTogether = false;     ///< where else there was no room
   std::optional<Variants> variants;    ///< that may be faster
   std::vector<std::string> notes;      ///< for the report
   std::chrono::steady_clock::time_point start =
@@ -285,33 +285,37 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
       return failure();
     return runTraining(last);
   }
-  if (first <= Phase::Canonicalize && expertsMayBeApart())
-    return runExperts(first, last);
-  if (first < Phase::Select &&
-      failed(runPasses(first, Phase::Differentiate, /*verifies=*/false)))
-    return failure();
-  return runPlans(last, /*compares=*/first < Phase::Select);
+  return first < Phase::Select ? runExperts(first, last)
+                               : runPlans(last, /*compares=*/false);
 }
 
+/// Rows with experts of their own (canonicalize/ExpandExperts.cpp) need SRAM
+/// that other kernels may have taken, which is known once all are scheduled.
+/// Where the first plan does not fit, all rows meet all experts.
 LogicalResult Compilation::runExperts(Phase first, Phase last) {
-  if (first < Phase::Canonicalize &&
-      failed(runPasses(first, Phase::Infer, /*verifies=*/false)))
-    return failure();
   const plan::PlanSearch beginning = search;
-  ExpertsPhases phases;
-  phases.canonicalize = [&] {
-    return runPasses(Phase::Canonicalize, Phase::Differentiate,
-                     /*verifies=*/false);
+  OwningOpRef<ModuleOp> before;
+  if (expertsMayBeApart())
+    before = module->clone();
+  auto formExperts = [&] {
+    return runPasses(first, Phase::Differentiate, /*verifies=*/false);
   };
-  phases.plans = [&] { return runPlans(last, /*compares=*/true); };
-  phases.fitsAtOnce = [&] { return search.notes().empty(); };
-  phases.restart = [&] {
-    expertsAreTogether = true;
-    search = beginning;
-    planned.emplace();
-    variants.reset();
-  };
-  return runExpertsApart(module, phases);
+  auto plans = [&] { return runPlans(last, /*compares=*/true); };
+  if (failed(formExperts()))
+    return failure();
+  if (!canonicalize::haveExpertsOfTheirOwn(*module))
+    return plans();
+  plan::KeptDiagnostics said(context);
+  if (succeeded(said.during(plans)) && search.notes().empty()) {
+    said.emit();
+    return success();
+  }
+  module = std::move(before);
+  expertsAreTogether = true;
+  search = beginning;
+  planned.emplace();
+  variants.reset();
+  return success(succeeded(formExperts()) && succeeded(plans()));
 }
 
 /// By the fastest plan that fits, as trials have it, which are forgotten.

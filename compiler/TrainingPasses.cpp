@@ -3,9 +3,9 @@
 #include "compiler/ModuleReport.h"
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/differentiate/Passes.h"
+#include "compiler/plan/KeptDiagnostics.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/wse/Wse.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include <algorithm>
 
@@ -101,29 +101,14 @@ plan::Trial wsec::readTrial(ModuleOp module, bool isScheduled) {
   return trial;
 }
 
-/// Where errors are not to be printed yet.
-static LogicalResult keepDiagnostics(MLIRContext *context,
-                                     std::vector<Diagnostic> &said,
-                                     function_ref<LogicalResult()> run) {
-  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
-    said.push_back(std::move(diagnostic));
-    return success();
-  });
-  return run();
-}
-
-static std::string lastOf(ArrayRef<Diagnostic> said) {
-  return said.empty() ? "" : said.back().str();
-}
-
 plan::Trial wsec::tryPlan(const OwningOpRef<ModuleOp> &module,
                           MLIRContext *context, plan::PlanSearch &search,
                           function_ref<LogicalResult()> phases) {
-  std::vector<Diagnostic> said;
-  const bool fits = succeeded(keepDiagnostics(context, said, phases));
+  plan::KeptDiagnostics said(*context);
+  const bool fits = succeeded(said.during(phases));
   plan::Trial trial = readTrial(*module, fits);
   trial.isBroken = !fits && search.shortages().empty();
-  trial.why = fits ? "" : lastOf(said);
+  trial.why = fits ? "" : said.last();
   return trial;
 }
 
@@ -132,17 +117,16 @@ LogicalResult wsec::runFirstThatFits(
     plan::PlanSearch &search,
     function_ref<LogicalResult(const plan::TrainingPlan &)> compiles) {
   for (;;) {
-    std::vector<Diagnostic> said;
-    const LogicalResult result = keepDiagnostics(
-        &context, said, [&] { return compiles(plans.front().plan); });
+    plan::KeptDiagnostics said(context);
+    const LogicalResult result =
+        said.during([&] { return compiles(plans.front().plan); });
     if (succeeded(result) || search.shortages().empty() || plans.size() < 2 ||
         !plans[1].its.fits) {
-      for (Diagnostic &diagnostic : said)
-        context.getDiagEngine().emit(std::move(diagnostic));
+      said.emit();
       return result;
     }
     plans.front().its.fits = false;
-    plans.front().its.why = lastOf(said);
+    plans.front().its.why = said.last();
     std::rotate(plans.begin(), plans.begin() + 1, plans.end());
   }
 }

@@ -22,6 +22,9 @@ using namespace values;
 void buildCanonicalizePipeline(mlir::OpPassManager &pm, int64_t rows = 0,
                                ExpandExpertsOptions experts = {});
 
+/// Whether rows, several at a time, take experts of their own.
+bool haveExpertsOfTheirOwn(mlir::Operation *module);
+
 /// What of it brings operators that other phases add to the same form.
 void buildCleanUpPipeline(mlir::OpPassManager &pm);
 

@@ -38,3 +38,12 @@ void wsec::canonicalize::buildCleanUpPipeline(mlir::OpPassManager &pm) {
   pm.addPass(createCommonSubexpressions());
   pm.addPass(createVerifyCanonical());
 }
+
+bool wsec::canonicalize::haveExpertsOfTheirOwn(Operation *module) {
+  auto hasRows = [](onnx::ExpertsOp op) {
+    return cast<RankedTensorType>(op.getX().getType()).getDimSize(0) > 1
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  };
+  return module->walk(hasRows).wasInterrupted();
+}

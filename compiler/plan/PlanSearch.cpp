@@ -2,6 +2,8 @@
 
 #include "compiler/plan/PlanSearch.h"
 
+#include "compiler/plan/KeptDiagnostics.h"
+
 #include "dialects/wse/Wse.h"
 
 using namespace mlir;
@@ -62,21 +64,14 @@ PlanSearch::run(OwningOpRef<ModuleOp> &module,
                 function_ref<LogicalResult()> phases,
                 const std::function<void(const std::string &)> &tells) {
   MLIRContext &context = *module->getContext();
-  std::vector<Diagnostic> kept; // of a plan before others
+  KeptDiagnostics kept(context); // of a plan before others
   for (int number = 1;; ++number) {
     if (tells)
       tells(lineOf(number, now));
     OwningOpRef<ModuleOp> before = module->clone();
     outcome = {};
-    std::vector<Diagnostic> diagnostics;
-    LogicalResult result = failure();
-    {
-      ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-        diagnostics.push_back(std::move(diagnostic));
-        return success();
-      });
-      result = phases();
-    }
+    KeptDiagnostics diagnostics(context);
+    const LogicalResult result = diagnostics.during(phases);
     std::optional<Step> step;
     if (failed(result) && number < mostPlans) {
       describe(*module, outcome);
@@ -85,13 +80,11 @@ PlanSearch::run(OwningOpRef<ModuleOp> &module,
     if (!step) {
       if (tells)
         tells("");
-      const bool keeps = failed(result) && !kept.empty();
-      for (Diagnostic &diagnostic : keeps ? kept : diagnostics)
-        context.getDiagEngine().emit(std::move(diagnostic));
+      (failed(result) && !kept.empty() ? kept : diagnostics).emit();
       return result;
     }
     if (step->keepsError && kept.empty())
-      kept = std::move(diagnostics);
+      kept.take(diagnostics);
     if (!step->note.empty())
       said.push_back(step->note);
     now = std::move(step->plan);

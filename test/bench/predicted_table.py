@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 BIN = Path(os.environ.get("WSEC_BIN", HERE.parents[1] / "build/release/bin"))
 CLOSE = 0.02
 
