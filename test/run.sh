@@ -48,8 +48,8 @@ else
   part "Set-up and build" tools/setup.sh --torch
   part "Models that need PyTorch" .venv/bin/python test/e2e/models/make_torch_models.py
   # Of those with experts and state spaces, which have exporters of their own, the few that newer.py --few takes.
-  part "Models of exporters" .venv/bin/python test/e2e/families/make_families.py '\.(?!prompt-|decode-|states-)'
-  part "A few with experts and state spaces" .venv/bin/python test/e2e/families/make_families.py \
+  part "Models of exporters" .venv/bin/python test/e2e/families/make_families.py --of=families
+  part "A few with experts and state spaces" .venv/bin/python test/e2e/families/make_families.py --of=newer \
     "$(.venv/bin/python test/e2e/families/newer.py --pattern)"
 fi
 

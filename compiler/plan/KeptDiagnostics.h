@@ -31,7 +31,7 @@ public:
       context.getDiagEngine().emit(std::move(diagnostic));
     said.clear();
   }
-  /// Those of `others`, in place of its own.
+  /// Keeps what `others` kept, in place of its own.
   void take(KeptDiagnostics &others) { said = std::move(others.said); }
   bool empty() const { return said.empty(); }
   /// The last one's text, or nothing.

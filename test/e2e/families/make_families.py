@@ -5,11 +5,12 @@ families/: NAME.onnx, NAME.npz of inputs and NAME.expected.npz of onnxruntime's
 results, or NAME.txt, why the exporter gave up, or onnxruntime on what it wrote. NAME is
 ARCHITECTURE.EXPORTER; see `EXPORTERS`, `NEWER`, fused_graphs.py and linear_graphs.py.
 
-  make_families.py [REGEX]
+  make_families.py [--of=families|newer] [REGEX]     those of one of both, whose names match
 
 What is there already is kept: a stamp names the versions and the sources.
 """
 
+import argparse
 import contextlib
 import hashlib
 import importlib.metadata
@@ -256,8 +257,13 @@ def main():
     folder = cache() / "families"
     folder.mkdir(parents=True, exist_ok=True)
     now = stamp()
-    pattern = sys.argv[1] if len(sys.argv) > 1 else ""
-    wanted = [name for name in (*variants(), *newer_variants()) if re.search(pattern, name)]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--of", choices=["families", "newer"], help="models of families.py, or of newer.py, alone")
+    parser.add_argument("pattern", metavar="REGEX", nargs="?", default="", help="of their names")
+    arguments = parser.parse_args()
+    of = {"families": variants, "newer": newer_variants}
+    wanted = [name for key, names in of.items() if arguments.of in (None, key)
+              for name in names() if re.search(arguments.pattern, name)]
     missing = [name for name in wanted
                if not (folder / f"{name}.stamp").exists()
                or (folder / f"{name}.stamp").read_text() != now]
