@@ -198,7 +198,7 @@ def table(rows, head=HEAD):
 
 def without_error(line):
     """A row but for its error, which is also onnxruntime's on this processor, and bytes, which are the precision's."""
-    cells = re.sub(r"\b\d+ bytes|\d+ (are )?in use", "bytes", line).split("|", 5)
+    cells = re.sub(r"\b\d+ (bytes|of code|(are )?in use)", "bytes", line).split("|", 5)
     return cells[:4] + cells[5:]
 
 

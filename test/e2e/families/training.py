@@ -137,7 +137,9 @@ def table(rows):
 
 
 def main():
-    arguments = table_parser(__doc__).parse_args()
+    parser = table_parser(__doc__)
+    parser.set_defaults(seconds=600)  # where 8x8 PEs are too few, that takes a minute to find
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
     chosen = [name for name in variants() if re.search(arguments.only or MODELS, name)]
     with ThreadPoolExecutor(arguments.jobs) as pool:
