@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
+from references import session_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
@@ -29,7 +29,7 @@ def main():
     words.add_argument("--batch", type=int, default=1)
     words.add_argument("--tolerance", type=float, default=1e-4)
     words = words.parse_args()
-    reference = onnxruntime.InferenceSession(words.model)
+    reference = session_of(words.model)
     kept = {each.name: np.zeros((words.batch, *each.shape[1:]), "f4") for each in reference.get_inputs()
             if each.name.startswith("past")}
     session = program.load(words.program).session(engine=words.engine)
