@@ -1,6 +1,7 @@
 // RUN: wse-opt %s --split-input-file --onnx-hold-states --wse-select-kernels=mesh=4x4 | FileCheck %s
 
 // A state is read before it is written, in the type in which it is read; @begin writes it unread.
+// CHECK-LABEL: wse.program @main
 // CHECK: state @h on @r : [[T:.*]]
 // CHECK: entry @step(%position from 0 to 2147483647)
 // CHECK: %h = recall @h at %position on @r
