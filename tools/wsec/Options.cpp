@@ -53,6 +53,10 @@ struct Flags {
   cl::opt<bool> statesByName{
       "states", cl::cat(category),
       cl::desc("The same of all inputs past.. with an output present..")};
+  cl::opt<bool> initialStates{
+      "initial-states", cl::cat(category),
+      cl::desc("Add an entry, begin, that takes what states of recurrences are "
+               "before the first token; zeros otherwise")};
   cl::opt<int64_t> kvCapacity{
       "kv-capacity", cl::cat(category), cl::value_desc("N"), cl::init(0),
       cl::desc("Keep what a decoder takes as past and gives as present, longer "
@@ -323,6 +327,7 @@ static bool readEntries(const Flags &flags, ImportOptions &options) {
 
 static bool readStates(const Flags &flags, ImportOptions &options) {
   options.statesByName = flags.statesByName;
+  options.initialStates = flags.initialStates;
   // What follows the length is looked for in masks of all tokens by all.
   constexpr int64_t mostTokens = 8192;
   if (flags.kvCapacity.getNumOccurrences()) {
