@@ -43,8 +43,7 @@ struct Flags {
   cl::list<std::string> entries{
       "entry", cl::cat(category), cl::value_desc("NAME:DIM=N,..."),
       cl::desc("Make an entry of the model with these dimensions bound, over "
-               "the same weights and states: decode:sequence=1; may be "
-               "repeated")};
+               "the same weights and states: decode:sequence=1; repeatable")};
   cl::list<std::string> states{
       "state", cl::CommaSeparated, cl::cat(category),
       cl::value_desc("PAST=PRESENT"),
@@ -55,14 +54,12 @@ struct Flags {
       cl::desc("The same of all inputs past.. with an output present..")};
   cl::opt<bool> initialStates{
       "initial-states", cl::cat(category),
-      cl::desc("Add an entry, begin, that takes what states of recurrences are "
-               "before the first token; zeros otherwise")};
+      cl::desc("Add an entry, begin: what a recurrence starts from")};
   cl::opt<int64_t> kvCapacity{
       "kv-capacity", cl::cat(category), cl::value_desc("N"), cl::init(0),
       cl::desc("Keep what a decoder takes as past and gives as present, longer "
-               "by the call's tokens, on the wafer, up to N tokens (2 to "
-               "8192): entries "
-               "decode, of one, and prefill, or those that --entry names")};
+               "by a call's tokens, on the wafer, up to N tokens (2 to 8192): "
+               "entries decode, of one, and prefill, or those of --entry")};
   cl::list<std::string> bindings{
       "bind",
       cl::desc("Make an input a constant, such as a shape, axes or k: "
