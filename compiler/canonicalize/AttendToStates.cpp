@@ -57,9 +57,12 @@ static std::optional<Tensor> tableOf(Value mask, int64_t keys) {
   if (!gather || !isPositions(gather.getIds()))
     return std::nullopt;
   std::optional<Tensor> table = constantOf(gather.getTable());
-  if (!table || table->shape() != Shape{keys, keys})
+  if (!table || table->shape().size() != 2 || table->shape()[0] < keys ||
+      table->shape()[1] != keys)
     return std::nullopt;
-  return table;
+  // Of several sequences it is there as often; no position is behind the first.
+  return table->viewed(
+      *StridedView::whole(table->shape()).sliced(0, 0, keys, 1));
 }
 
 /// What `mask`, which is added, leaves, with the last query's own key the last
@@ -67,8 +70,11 @@ static std::optional<Tensor> tableOf(Value mask, int64_t keys) {
 /// and those that are so many before it. It is a constant, or rows of one.
 static std::optional<Seen> seenBy(Value mask, int64_t queries, int64_t keys) {
   std::optional<Tensor> numbers = constantOf(mask);
-  if (!numbers && shapeOf(mask).back() == keys &&
-      numElements(shapeOf(mask)) == queries * keys) {
+  const ArrayRef<int64_t> shape = shapeOf(mask);
+  const int64_t sequences = numElements(shape) / (queries * keys);
+  if (!numbers && shape.back() == keys &&
+      (sequences == 1 || shape.front() == sequences) &&
+      numElements(shape) == sequences * queries * keys) {
     numbers = tableOf(mask, keys);
     queries = keys;
   } else if (!numbers || numbers->shape().size() != 4 ||
