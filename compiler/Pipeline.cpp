@@ -234,7 +234,8 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
             ? canonicalize::ExpandExpertsOptions{target.width, target.height,
                                                  target.westCount(),
                                                  target.storeLatencyCycles}
-            : canonicalize::ExpandExpertsOptions());
+            : canonicalize::ExpandExpertsOptions(),
+        {options.import.initialStates});
   case Phase::Differentiate: // Classes share a mask where weights are sparse.
     return addTrainingPasses(manager, options.training, trainingPlan, layers,
                              options.sparse.sparsity ? nullptr : &target);

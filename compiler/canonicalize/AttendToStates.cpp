@@ -16,9 +16,10 @@ static constexpr double hides = -65504;
 namespace {
 /// What a query sees of the keys.
 struct Seen {
-  bool later = true;  ///< also those behind its own
-  int64_t window = 0; ///< up to its own so many; 0: all
-  std::string whyNot; ///< why no kernel does that for states
+  bool later = true;    ///< also those behind its own
+  int64_t window = 0;   ///< up to its own so many; 0: all
+  bool chunked = false; ///< or those from the last multiple of it on
+  std::string whyNot;   ///< why no kernel does that for states
 };
 } // namespace
 
@@ -56,9 +57,12 @@ static std::optional<Tensor> tableOf(Value mask, int64_t keys) {
   if (!gather || !isPositions(gather.getIds()))
     return std::nullopt;
   std::optional<Tensor> table = constantOf(gather.getTable());
-  if (!table || table->shape() != Shape{keys, keys})
+  if (!table || table->shape().size() != 2 || table->shape()[0] < keys ||
+      table->shape()[1] != keys)
     return std::nullopt;
-  return table;
+  // Of several sequences it is there as often; no position is behind the first.
+  return table->viewed(
+      *StridedView::whole(table->shape()).sliced(0, 0, keys, 1));
 }
 
 /// What `mask`, which is added, leaves, with the last query's own key the last
@@ -66,8 +70,11 @@ static std::optional<Tensor> tableOf(Value mask, int64_t keys) {
 /// and those that are so many before it. It is a constant, or rows of one.
 static std::optional<Seen> seenBy(Value mask, int64_t queries, int64_t keys) {
   std::optional<Tensor> numbers = constantOf(mask);
-  if (!numbers && shapeOf(mask).back() == keys &&
-      numElements(shapeOf(mask)) == queries * keys) {
+  const ArrayRef<int64_t> shape = shapeOf(mask);
+  const int64_t sequences = numElements(shape) / (queries * keys);
+  if (!numbers && shape.back() == keys &&
+      (sequences == 1 || shape.front() == sequences) &&
+      numElements(shape) == sequences * queries * keys) {
     numbers = tableOf(mask, keys);
     queries = keys;
   } else if (!numbers || numbers->shape().size() != 4 ||
@@ -101,10 +108,20 @@ static std::optional<Seen> seenBy(Value mask, int64_t queries, int64_t keys) {
         first > 0 && (seen.window == 0 || count < seen.window))
       seen.window = count;
   }
-  for (auto [row, first] : llvm::enumerate(firsts))
-    if (const int64_t end = keys - queries + int64_t(row) % queries + 1;
-        first != (seen.window ? std::max<int64_t>(end - seen.window, 0) : 0))
+  // Of all tokens the first that does not see the first one begins a chunk, if
+  // there are any.
+  const auto *second =
+      llvm::find_if(firsts, [](int64_t first) { return first > 0; });
+  if (queries == keys && second != firsts.end() && *second > 1 &&
+      *second == second - firsts.begin())
+    seen.window = *second, seen.chunked = true;
+  for (auto [row, first] : llvm::enumerate(firsts)) {
+    const int64_t own = keys - queries + int64_t(row) % queries;
+    const int64_t window = seen.window ? seen.window : keys;
+    if (first != (seen.chunked ? own / window * window
+                               : std::max<int64_t>(own + 1 - window, 0)))
       return std::nullopt;
+  }
   if (laterHidden != 0 && laterHidden != later)
     return std::nullopt;
   seen.later = laterHidden == 0;
@@ -126,8 +143,11 @@ static Seen seenBy(onnx::AttentionOp op) {
         return all;
       }
       all.later &= its->later;
+      if (its->window && all.window && (its->chunked || all.chunked) &&
+          (its->chunked != all.chunked || its->window != all.window))
+        all.whyNot = "has two masks, of which one is of chunks";
       if (its->window && (!all.window || its->window < all.window))
-        all.window = its->window;
+        all.window = its->window, all.chunked = its->chunked;
       break;
     }
     case onnx::TermKind::Raise: // to the lowest number
@@ -171,6 +191,8 @@ static void attend(onnx::AttentionOp op, Value sinks) {
       builder.getI64IntegerAttr(op.keyHeads()), op.getScaleAttr(),
       seen.window ? builder.getI64IntegerAttr(seen.window) : IntegerAttr(),
       op.getSoftcapAttr(), op.getNodeAttr());
+  if (seen.chunked)
+    attention->setAttr(onnx::chunkedAttrName, builder.getUnitAttr());
   for (StringRef kept : {onnx::absorbedAttrName, onnx::valuesAttrName})
     if (Attribute its = op->getAttr(kept))
       attention->setAttr(kept, its);

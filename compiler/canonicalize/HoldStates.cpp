@@ -170,6 +170,57 @@ void StateHolder::run() {
 }
 
 //===----------------------------------------------------------------------===//
+// What a sequence begins with
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral beginName = "begin";
+
+/// An entry that takes from the host what such states hold before the first
+/// token: zeros of a call at position 0 are no choice then.
+static void addBegin(ModuleOp module, Refusals &refusals) {
+  llvm::MapVector<Attribute, Type> states;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (BlockArgument argument : function.getArguments()) {
+      DictionaryAttr about = function.getArgAttrDict(argument.getArgNumber());
+      auto state =
+          about ? about.getAs<StringAttr>(onnx::stateAttrName) : StringAttr();
+      if (state && about.contains(onnx::wholeAttrName))
+        states.insert({state, argument.getType()});
+      else if (state)
+        return (void)refusals.add(
+            "--initial-states: takes no keys and values, of which tokens "
+            "before the first call are; make calls of these, and keep what "
+            "they leave (--save-state, Session.state)",
+            "state", "'" + state.getValue() + "'");
+    }
+  if (states.empty())
+    return refusals.add("--initial-states: no state is written as a whole; "
+                        "leave it out, or give --states");
+  if (module.lookupSymbol(beginName))
+    return refusals.add("--initial-states adds an entry '" + beginName +
+                        "'; give the one of --entry another name");
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  const size_t count = states.size();
+  const auto left = llvm::to_vector(llvm::make_second_range(states));
+  SmallVector<Type> given(left);
+  llvm::append_range(given, left);
+  auto begin = func::FuncOp::create(builder, module.getLoc(), beginName,
+                                    builder.getFunctionType(given, left));
+  Block *body = begin.addEntryBlock();
+  for (auto [index, entry] : llvm::enumerate(states)) {
+    auto name = cast<StringAttr>(entry.first);
+    begin.setArgAttr(index, onnx::nameAttrName,
+                     builder.getStringAttr(beginName + "." + name.getValue()));
+    begin.setArgAttr(count + index, onnx::stateAttrName, name);
+    begin.setArgAttr(count + index, onnx::wholeAttrName, builder.getUnitAttr());
+    begin.setResultAttr(index, onnx::stateAttrName, name);
+  }
+  builder.setInsertionPointToEnd(body);
+  func::ReturnOp::create(builder, module.getLoc(),
+                         body->getArguments().take_front(count));
+}
+
+//===----------------------------------------------------------------------===//
 // States in parts
 //===----------------------------------------------------------------------===//
 
@@ -288,10 +339,14 @@ void StateParter::run() {
 namespace {
 struct HoldStatesPass
     : wsec::canonicalize::impl::HoldStatesBase<HoldStatesPass> {
+  using HoldStatesBase::HoldStatesBase;
+
   void runOnOperation() override {
     Refusals refusals;
     for (auto function : getOperation().getOps<func::FuncOp>())
       StateHolder(function, refusals).run();
+    if (initial && refusals.empty())
+      addBegin(getOperation(), refusals);
     if (failed(refusals.report(&getContext())))
       return signalPassFailure();
     StateParter(getOperation()).run();

@@ -18,9 +18,10 @@ using namespace values;
 
 /// The whole phase.
 /// `rows`: of the mesh, to which tokens are dealt where calls choose how many
-/// there are. `experts`: what is asked of their pass.
+/// there are. `experts`, `states`: what is asked of their passes.
 void buildCanonicalizePipeline(mlir::OpPassManager &pm, int64_t rows = 0,
-                               ExpandExpertsOptions experts = {});
+                               ExpandExpertsOptions experts = {},
+                               HoldStatesOptions states = {});
 
 /// Whether rows, several at a time, take experts of their own.
 bool haveExpertsOfTheirOwn(mlir::Operation *module);

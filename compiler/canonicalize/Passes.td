@@ -57,7 +57,13 @@ def HoldStates : Pass<"onnx-hold-states", "::mlir::ModuleOp"> {
       return %sum : tensor<1x2x8xf32>
     }
     ```
+
+    With `initial` there is a function `@begin`, which takes them from the host.
   }];
+  let options = [
+    Option<"initial", "initial", "bool", /*default=*/"false",
+           "Add an entry that the host gives the first states.">
+  ];
 }
 
 def FuseRotary : Pass<"onnx-fuse-rotary", "::mlir::ModuleOp"> {

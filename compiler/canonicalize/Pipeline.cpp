@@ -7,11 +7,13 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
-void wsec::canonicalize::buildCanonicalizePipeline(
-    mlir::OpPassManager &pm, int64_t rows, ExpandExpertsOptions experts) {
+void wsec::canonicalize::buildCanonicalizePipeline(mlir::OpPassManager &pm,
+                                                   int64_t rows,
+                                                   ExpandExpertsOptions experts,
+                                                   HoldStatesOptions states) {
   // Exporters repeat subexpressions that patterns expect to be one value.
   pm.addPass(createCommonSubexpressions());
-  pm.addPass(createHoldStates());
+  pm.addPass(createHoldStates(states));
   // Its steps end here, before patterns look at each of them.
   pm.addPass(createFuseSubstitutions());
   pm.addPass(createFuseNorms());

@@ -80,8 +80,9 @@ ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
 }
 
 StringAttr ModuleBuilder::hostName(StringRef name) const {
-  return entries.size() < 2 ? StringAttr::get(context, name)
-                            : StringAttr::get(context, entry + "." + name);
+  return entries.size() + options.initialStates < 2
+             ? StringAttr::get(context, name)
+             : StringAttr::get(context, entry + "." + name);
 }
 
 void ModuleBuilder::finishMain(func::FuncOp function, ArrayRef<Value> results) {

@@ -51,6 +51,9 @@ struct ImportOptions {
   /// (`--states`).
   std::vector<std::pair<std::string, std::string>> states;
   bool statesByName = false;
+  /// Whether the host may give what a sequence begins with, in an entry `begin`
+  /// (`--initial-states`).
+  bool initialStates = false;
   /// How many tokens the states hold of a model that takes what calls before
   /// have left at the length it has (`--kv-capacity=512`). The entries are
   /// calls that find less than that, from their `position` on.

@@ -30,6 +30,42 @@ static std::vector<std::string> presentNames(StringRef past) {
   return names;
 }
 
+static StringRef symbolOf(const ValueInfoProto &input, int axis) {
+  const TensorShapeProto &shape = input.type().tensor_type().shape();
+  return axis < shape.dim_size() ? StringRef(shape.dim(axis).dim_param())
+                                 : StringRef();
+}
+
+/// Of several sequences each has states of its own, in front: layers there, and
+/// as many of them, are no sequences.
+static void refuseOthersInFront(ArrayRef<const ValueInfoProto *> inputs,
+                                const StatePairs &pairs,
+                                const ImportOptions &options,
+                                Refusals &refusals) {
+  auto isPast = [&](const ValueInfoProto *input) {
+    return pairs.pasts.count(input->name()) != 0;
+  };
+  const auto *tokens = llvm::find_if(inputs, [&](const ValueInfoProto *input) {
+    return !isPast(input) && input->type().tensor_type().shape().dim_size() > 1;
+  });
+  const StringRef every =
+      tokens == inputs.end() ? StringRef() : symbolOf(**tokens, 0);
+  if (every.empty() || llvm::none_of(options.dims, [&](const auto &dim) {
+        return dim.first == every && dim.second > 1;
+      }))
+    return;
+  for (const ValueInfoProto *input : inputs)
+    for (int axis : llvm::seq(
+             1, std::max(1, input->type().tensor_type().shape().dim_size())))
+      if (isPast(input) && symbolOf(*input, 0) != every &&
+          symbolOf(*input, axis) == every)
+        refusals.add("a state has its sequences, '" + every + "', along axis " +
+                         Twine(axis) +
+                         ", expected them in front; export it so, or take a "
+                         "batch of 1",
+                     "input", "'" + input->name() + "'");
+}
+
 FailureOr<StatePairs> wsec::pairStates(const OnnxModel &model,
                                        ArrayRef<const ValueInfoProto *> inputs,
                                        const ImportOptions &options,
@@ -73,6 +109,7 @@ FailureOr<StatePairs> wsec::pairStates(const OnnxModel &model,
           "--states or --kv-capacity: no input is called past.. with an output "
           "present.. beside it; name them with --state PAST=PRESENT");
   }
+  refuseOthersInFront(inputs, pairs, options, refusals);
   if (failed(refusals.report(context)))
     return failure();
   return pairs;

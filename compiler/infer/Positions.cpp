@@ -41,7 +41,9 @@ private:
   /// What takes the place of a constant: itself where it holds for all calls;
   /// null where none does.
   Value followed(Value constant);
-  Value lookedUp(Value constant, const Tensor &here, ArrayRef<Tensor> there);
+  /// Rows of the table that all tokens make; of a mask up to the last token.
+  Value lookedUp(Value constant, const Tensor &here, ArrayRef<Tensor> there,
+                 bool isMask = false);
   Value rowsOfTable(Value constant, const Tensor &here, const Tensor &table,
                     int64_t axis);
 
@@ -332,13 +334,16 @@ Value PositionFollower::rowsOfTable(Value constant, const Tensor &here,
 }
 
 Value PositionFollower::lookedUp(Value constant, const Tensor &here,
-                                 ArrayRef<Tensor> there) {
+                                 ArrayRef<Tensor> there, bool isMask) {
   const Tensor &table = there.back();
   const int64_t axis = axisOfTokens(here, table, calls.front(), calls.back());
   if (axis < 0)
     return {};
   auto isRows = [&](const Tensor &rows, const Call &call) {
-    return rows.shape() == here.shape() &&
+    Shape shape = here.shape();
+    if (isMask && shape.back() == calls.front().total())
+      shape.back() = call.total();
+    return rows.shape() == shape &&
            allWithin(rows.shape(), table.shape(), axis, call.past,
                      [&](int64_t i, int64_t j) {
                        return equalAt(rows, i, table, j);
@@ -385,7 +390,7 @@ Value PositionFollower::followed(Value constant) {
   bool causal = isCausal(*here, whole, *here, whole, window);
   for (auto [mask, call] : llvm::zip(there, ArrayRef<Call>(calls).drop_front()))
     causal = causal && isCausal(mask, call, *here, whole, window);
-  return causal ? constant : Value();
+  return causal ? constant : lookedUp(constant, *here, there, /*isMask=*/true);
 }
 
 /// Whether a constant is, in all samples, all tokens that there are then, but

@@ -11,7 +11,8 @@
 //   it is a mask that hides from each token exactly those behind it, which
 //   attention to states does by itself;
 //   it is rows of a table, those of the positions of the call's tokens: then
-//   they are looked up, at positions that each call is given.
+//   they are looked up, at positions that each call is given; so are rows of
+//   another mask, up to the last token that is there.
 //
 // All else is refused.
 #ifndef COMPILER_INFER_POSITIONS_H

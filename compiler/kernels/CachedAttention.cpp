@@ -330,7 +330,8 @@ void CachedAttentionWriter::hideUnseen(Affine firstToken) {
                             tokens->position + firstToken};
   hideLater(b, *tokens, lines, shape.late());
   if (shape.window)
-    hideEarlier(b, *tokens, lines, *shape.window);
+    (shape.chunked ? hideChunks : hideEarlier)(b, *tokens, lines,
+                                               *shape.window);
 }
 
 /// Scores s become tanh(scale * s / softcap), which the softcap scales.
@@ -511,12 +512,15 @@ Value CachedAttention::build(Operation *user, Selection &selection) const {
   const wse::TokenTiling tiling =
       held.forState(tilingOf(query).getTokens(), repeat);
   Type type = selection.tensorType(tiling, shapeOf(op.getY()).back(), query);
-  return selection.createFor<wse::CachedAttentionOp>(
+  auto attention = selection.createFor<wse::CachedAttentionOp>(
       op, type, query, FlatSymbolRefAttr::get(keys),
       FlatSymbolRefAttr::get(values), selection.argumentsOf(op.getPosition()),
       sinks, op.getNumHeadsAttr(), op.getKvHeadsAttr(),
       selection.builder().getF64FloatAttr(op.getScale().convertToFloat()),
       UnitAttr(), op.getSlidingWindowAttr(), op.getSoftcapAttr());
+  if (Attribute chunked = op->getAttr(onnx::chunkedAttrName))
+    attention->setAttr(onnx::chunkedAttrName, chunked);
+  return attention;
 }
 
 WSEC_DEFINE_KERNEL(CachedAttention)

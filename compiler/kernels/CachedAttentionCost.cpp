@@ -58,7 +58,11 @@ KernelCost wsec::costOf(wse::CachedAttentionOp op,
   if (op.getSinks())
     round += model.copies(1, asked) + 2 * model.adds(1, asked) +
              model.functions(asked);
-  if (shape.window)
+  if (shape.window && shape.chunked)
+    round += model.copies(1, own * asked) +
+             double(tileSizeMax(shape.round - 1, *shape.window)) *
+                 model.copies(own, asked);
+  else if (shape.window)
     round += model.copies(1, own * asked) +
              double(tileSizeMax(shape.round - 1, shape.keys.span)) *
                  model.copies(1, asked);

@@ -4,6 +4,7 @@
 
 #include "compiler/kernels/KernelLibrary.h"
 #include "compiler/machine/Tiling.h"
+#include "dialects/onnx/CachedCalls.h"
 
 #include <optional>
 
@@ -31,6 +32,7 @@ struct CachedAttentionShape {
   int64_t channels;              // most queries of a head in a PE of their row
   int64_t round;                 // tokens whose scores are made at a time
   std::optional<int64_t> window; // none: it hides nothing
+  bool chunked;                  // it ends at its multiples
   std::optional<double> softcap;
   mlir::Type element;
   bool narrow; // of 16 bits: sums are made in f32
@@ -50,8 +52,8 @@ struct CachedAttentionShape {
         columns(keys.features.columns), mostKey(tileSizeMax(keySize, columns)),
         mostValue(tileSizeMax(valueSize, columns)),
         held(keys.pitch(machine.height)), channels(query.pitch(machine.height)),
-        round(tokens), element(elementTypeOf(op.getQuery())),
-        narrow(isNarrow(op.getQuery())) {
+        round(tokens), chunked(op->hasAttr(onnx::chunkedAttrName)),
+        element(elementTypeOf(op.getQuery())), narrow(isNarrow(op.getQuery())) {
     if (auto tokens = op.getSlidingWindow();
         tokens && *tokens < uint64_t(keys.tokens))
       window = *tokens;

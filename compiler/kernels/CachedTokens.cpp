@@ -117,6 +117,24 @@ void hideEarlier(RoutineBuilder &b, const CachedTokens &tokens,
   });
 }
 
+// Some are hidden from all queries, and those before each chunk that begins
+// among the queries from these on.
+void hideChunks(RoutineBuilder &b, const CachedTokens &tokens,
+                const ScoreLines &lines, int64_t chunk) {
+  const int64_t asked = lines.round * lines.repeat;
+  const Affine first = b.compute(ScalarKind::Div, {lines.first, chunk}) * chunk;
+  hide(b, lines, 0, tokens.below(first) * asked);
+  b.loop(tileSizeMax(lines.round - 1, chunk), [&](Affine number) {
+    const Affine next = first + number * chunk + Affine(chunk);
+    Affine seeing = queriesBelow(b, lines, next + lines.first * -1);
+    Affine before =
+        b.compute(ScalarKind::Min, {tokens.below(next), Affine(lines.held)});
+    b.vector(Opcode::Mov, {before, Affine(asked) + seeing * -lines.repeat},
+             Operand::memory(lines.buffer, seeing * lines.repeat, {asked, 1}),
+             {Operand::immediate(lowestScore)});
+  });
+}
+
 SmallVector<StreamNeed> batchStreams(const Layout &tokens) {
   if (tokens.group == 1)
     return {};

@@ -72,6 +72,9 @@ void hideLater(RoutineBuilder &builder, const CachedTokens &tokens,
 /// Hides those that are no more among the last `window` up to a query's own.
 void hideEarlier(RoutineBuilder &builder, const CachedTokens &tokens,
                  const ScoreLines &lines, int64_t window);
+/// Hides those before the last multiple of `chunk` up to a query's own.
+void hideChunks(RoutineBuilder &builder, const CachedTokens &tokens,
+                const ScoreLines &lines, int64_t chunk);
 
 /// The streams on which tokens of a call reach all rows of their batch element,
 /// and sums of these rows the first one; none where that is the only one.

@@ -358,7 +358,7 @@ Value Selector::load(wse::WeightAttr weight, wse::TokenTiling tiling,
                      Operation *user) {
   llvm::SaveAndRestore restore(exactly, exactly || isStoredExactly(weight));
   RankedTensorType type = tensorType(weight, tiling);
-  if (type.getRank() != weight.getType().getRank())
+  if (type.getShape() != weight.getType().getShape())
     return loadReshaped(weight, type.getShape(), tiling, user);
   const StridedView view = stridedView(weight);
   const auto held = symbols.elements.find(weight.getName());

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
+from references import session_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
@@ -27,9 +27,7 @@ class Reference:
     """onnxruntime, with caches of zeros."""
 
     def __init__(self, path):
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(path, options)
+        self.session = session_of(path)
         self.kept = {each.name: np.zeros((1, *each.shape[1:]), "f4") for each in self.session.get_inputs()
                      if each.name.startswith("past")}
 

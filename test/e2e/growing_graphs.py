@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "families"))
 sys.path.insert(0, str(Path(__file__).resolve().parent / "models"))
 
 WORDS, WIDTH, HEADS, SHARED, SIZE, CAPACITY = 61, 32, 4, 2, 8, 24
+CHUNKS = {"chunks": 5, "static-chunks": 3, "pairs": 2}
 WINDOWS = {"window": 3, "narrow": 1, "middle": 7, "wide": 22}
 LOWEST = float(np.finfo("f4").min)
 
@@ -70,9 +71,12 @@ def mask(g, queries, keys, kind):
     seen = g.add("Not", g.add("Less", queries, keys))
     if kind in WINDOWS:
         seen = g.add("And", seen, g.add("Less", queries, g.add("Add", keys, g.int(WINDOWS[kind]))))
-    if kind == "blocks":
-        blocks = (g.add("Div", x, g.int(4)) for x in (queries, keys))
-        seen = g.add("And", seen, g.add("Equal", *blocks))
+    if kind in CHUNKS:
+        chunks = (g.add("Div", x, g.int(CHUNKS[kind])) for x in (queries, keys))
+        seen = g.add("And", seen, g.add("Equal", *chunks))
+    if kind == "first":
+        near = g.add("Less", queries, g.add("Add", keys, g.int(3)))
+        seen = g.add("And", seen, g.add("Or", near, g.add("Less", keys, g.int(2))))
     if kind == "both":
         seen = g.add("Or", seen, g.add("Less", queries, keys))
     return g.add("Where", seen, g.constant(np.float32(0)), g.constant(np.float32(LOWEST)))

@@ -3,9 +3,10 @@
 begin at different calls of a batch, and begin anew, against onnxruntime, which
 carries the states and begins with zeros.
 
-usage: recurrent_states.py MODEL.onnx PROGRAM.wafer [--engine NAME] [--steps N] [--tolerance X]
+usage: recurrent_states.py MODEL.onnx PROGRAM.wafer [--engine NAME] [--steps N] [--tolerance X] [--initial]
 
-Sequence i begins at call i, and anew at call 9 + i: only its position says so.
+Sequence i begins at call i, and anew at call 9 + i: only its position says so. --initial: all
+go on from states that the entry `begin` is given, and begin anew with zeros.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
+from references import session_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
@@ -28,17 +29,21 @@ def main():
     words.add_argument("--steps", type=int, default=16)
     words.add_argument("--batch", type=int, default=1)
     words.add_argument("--tolerance", type=float, default=1e-4)
+    words.add_argument("--initial", action="store_true")
     words = words.parse_args()
-    reference = onnxruntime.InferenceSession(words.model)
+    reference = session_of(words.model)
     kept = {each.name: np.zeros((words.batch, *each.shape[1:]), "f4") for each in reference.get_inputs()
             if each.name.startswith("past")}
     session = program.load(words.program).session(engine=words.engine)
     random, worst, most = np.random.default_rng(0), 0.0, 0.0
-    positions = np.zeros(words.batch, "i8")
+    positions = np.full(words.batch, int(words.initial))
+    if words.initial:
+        kept = {name: random.standard_normal(x.shape).astype("f4") for name, x in kept.items()}
+        session.run(kept, entry="begin")
     for step in range(words.steps):
         ids = random.integers(3, 61, (words.batch, 1))
         for i in range(words.batch):
-            if step in (i, 9 + i):
+            if step in (-1 if words.initial else i, 9 + i):
                 positions[i] = 0
                 for x in kept.values():
                     x[i] = 0
@@ -47,7 +52,7 @@ def main():
         made = dict(zip([each.name for each in reference.get_outputs()],
                         reference.run(None, kept | {"input_ids": ids})))
         kept = {name: made[name.replace("past_key_values", "present")] for name in kept}
-        begun = [i for i in range(words.batch) if step >= i]
+        begun = [i for i in range(words.batch) if words.initial or step >= i]
         worst = max(worst, float(np.abs(results["logits"] - made["logits"])[begun].max()))
         most = max(most, float(np.abs(made["logits"]).max()))
         positions += 1

@@ -17,8 +17,8 @@ tools::LlvmTool wsec::describeTool() {
       "what to do about it.\n";
   tool.groups = {
       {"model",
-       {"shape", "dim", "bind", "entry", "state", "states", "kv-capacity",
-        "param"}},
+       {"shape", "dim", "bind", "entry", "state", "states", "initial-states",
+        "kv-capacity", "param"}},
       {"weights",
        {"weights", "bundle", "allow-absent-weights", "precision",
         "precision-opt-level", "allow-f64-as-f32", "expand-weights", "sparsity",

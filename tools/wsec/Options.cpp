@@ -43,8 +43,7 @@ struct Flags {
   cl::list<std::string> entries{
       "entry", cl::cat(category), cl::value_desc("NAME:DIM=N,..."),
       cl::desc("Make an entry of the model with these dimensions bound, over "
-               "the same weights and states: decode:sequence=1; may be "
-               "repeated")};
+               "the same weights and states: decode:sequence=1; repeatable")};
   cl::list<std::string> states{
       "state", cl::CommaSeparated, cl::cat(category),
       cl::value_desc("PAST=PRESENT"),
@@ -53,12 +52,14 @@ struct Flags {
   cl::opt<bool> statesByName{
       "states", cl::cat(category),
       cl::desc("The same of all inputs past.. with an output present..")};
+  cl::opt<bool> initialStates{
+      "initial-states", cl::cat(category),
+      cl::desc("Add an entry, begin: what a recurrence starts from")};
   cl::opt<int64_t> kvCapacity{
       "kv-capacity", cl::cat(category), cl::value_desc("N"), cl::init(0),
       cl::desc("Keep what a decoder takes as past and gives as present, longer "
-               "by the call's tokens, on the wafer, up to N tokens (2 to "
-               "8192): entries "
-               "decode, of one, and prefill, or those that --entry names")};
+               "by a call's tokens, on the wafer, up to N tokens (2 to 8192): "
+               "entries decode, of one, and prefill, or those of --entry")};
   cl::list<std::string> bindings{
       "bind",
       cl::desc("Make an input a constant, such as a shape, axes or k: "
@@ -323,6 +324,7 @@ static bool readEntries(const Flags &flags, ImportOptions &options) {
 
 static bool readStates(const Flags &flags, ImportOptions &options) {
   options.statesByName = flags.statesByName;
+  options.initialStates = flags.initialStates;
   // What follows the length is looked for in masks of all tokens by all.
   constexpr int64_t mostTokens = 8192;
   if (flags.kvCapacity.getNumOccurrences()) {

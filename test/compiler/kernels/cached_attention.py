@@ -28,9 +28,14 @@ CASES = [
     ("4x9", 4, 16, 4, 2, 4, 4, 5, [0, 5], [10, 15]),  # rows left over
     ("2x2", 1, 130, 6, 1, 2, 2, 6, [*range(0, 121, 6)], [126, 129]),  # scores of one token at a time
     ("4x4", 1, 60, 9, 3, 4, 4, 8, [0, 8], [16, 59]),  # of two
+    ("13x7", 1, 23, 6, 3, 5, 5, 8, [0, 8], [16, 17, 22]),  # three chunks in a call
+    ("5x4", 2, 20, 6, 3, 4, 4, 4, [0, 4, 8], [12, 19]),  # in rows that share tokens
+    ("2x2", 1, 130, 6, 1, 2, 2, 6, [*range(0, 121, 6)], [126, 129]),  # scores of one token at a time
 ]
 # Of cases by number: how many tokens a query sees, up to its own, one beyond any capacity; and what bounds scores.
-WINDOWS = {1: 1, 2: 4, 4: 7, 5: 1 << 40, 6: 11}
+WINDOWS = {1: 1, 2: 4, 4: 7, 5: 1 << 40, 6: 11, 11: 3, 12: 5, 13: 16}
+# Of which windows end at their multiples.
+CHUNKED = {11, 12, 13}
 SOFTCAPS = {4: 2.0, 6: 5.0, 7: 3.0}
 # A score of each head beside those of keys, which nothing scales: around those of keys, or beyond all that counts.
 SINKS = {number: np.linspace(-3, 3, CASES[number][3]).round(1).astype("f4") for number in (0, 1, 2, 3, 4, 6, 9, 10)}
@@ -55,9 +60,9 @@ ENTRY = """
 """
 
 
-def program(case, element, few, window, softcap, sinks):
+def program(case, element, few, window, chunked, softcap, sinks):
     """A module; its chunks with `few` scores at a time."""
-    sight = (f"sliding_window = {window} : i64, " if window else "") + (f"softcap = {softcap} : f32, " if softcap else "")
+    sight = (f"sliding_window = {window} : i64, " if window else "") + ("onnx.chunked, " if chunked else "") + (f"softcap = {softcap} : f32, " if softcap else "")
     mesh, batch, capacity, heads, key_heads, size, value_size, chunk, _, _ = case
     columns = min(size, max(1, int(mesh.split("x")[0]) // key_heads))
     repeat = heads // key_heads
@@ -83,7 +88,7 @@ def program(case, element, few, window, softcap, sinks):
     return "\n".join(lines) + "}\n"
 
 
-def attention(q, keys, values, heads, key_heads, position, window, softcap, sinks):
+def attention(q, keys, values, heads, key_heads, position, window, chunked, softcap, sinks):
     """In f64; token i of q sees the keys up to position + i, or the last of them."""
     split = lambda x, n: x.astype("f8").reshape(*x.shape[:2], n, -1).transpose(0, 2, 1, 3)
     qh = split(q, heads)
@@ -92,7 +97,9 @@ def attention(q, keys, values, heads, key_heads, position, window, softcap, sink
     scores = softcap * np.tanh(scores / softcap) if softcap else scores
     own = position + np.arange(q.shape[1])[:, None]
     seen = np.arange(keys.shape[1]) <= own
-    if window:
+    if chunked:
+        seen &= np.arange(keys.shape[1]) >= own // window * window
+    elif window:
         seen &= np.arange(keys.shape[1]) > own - window
     scores = np.where(seen, scores, -np.inf)
     if sinks is not None:
@@ -111,7 +118,8 @@ def check(folder, number, case, element, engines, cycles):
     mesh, batch, capacity, heads, key_heads, size, value_size, chunk, chunks, steps = case
     path = f"{folder}/{number}"
     with open(f"{path}.mlir", "w", encoding="utf-8") as file:
-        file.write(program(case, element, few=number % 2 == 1, window=WINDOWS.get(number), softcap=SOFTCAPS.get(number),
+        file.write(program(case, element, few=number % 2 == 1, window=WINDOWS.get(number),
+                           chunked=number in CHUNKED, softcap=SOFTCAPS.get(number),
                            sinks=SINKS.get(number)))
     run("wsec", f"{path}.mlir", "-o", f"{path}.wafer", f"--report={path}.json", "--quiet")
     predicted = cycles_of(f"{path}.json")
@@ -165,7 +173,7 @@ def call(path, engine, name, kept, random, keys, values, number, position, count
     run("wse-run", f"{path}.wafer", f"--entry={name}", *words, f"--engine={engine}",
         *inputs, *kept, f"--save-state={path}.state", f"--output=y{name}={path}.y.npy", f"--report={path}.json", "--quiet")
     expected = np.concatenate([attention(q[i:i + 1], keys[i:i + 1, :first + count], values[i:i + 1, :first + count], heads,
-                                         key_heads, first, WINDOWS.get(number), SOFTCAPS.get(number), SINKS.get(number))
+                                         key_heads, first, WINDOWS.get(number), number in CHUNKED, SOFTCAPS.get(number), SINKS.get(number))
                                for i, first in enumerate(places)])
     error = np.abs(np.load(f"{path}.y.npy") - expected).max() / max(1, np.abs(expected).max())
     assert error <= TOLERANCES[element], (path, engine, name, position, error)

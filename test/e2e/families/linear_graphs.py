@@ -1,11 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A decoder of two layers in the operators that opset 27 has for recurrences: short convolutions
-(CausalConvWithState), then a matrix for each head that each token updates (LinearAttention)."""
+(CausalConvWithState), then a matrix for each head that each token updates (LinearAttention).
+
+usage: linear_graphs.py RULE FILE.onnx [--attention]     calls of any number of sequences and tokens
+
+--attention: a layer of it stands between them, whose past grows from call to call.
+"""
+
+import argparse
+import sys
+from pathlib import Path
 
 import numpy as np
 import onnx
-import small_models
 from onnx import TensorProto, helper
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "models"))
+import small_models  # noqa: E402
 
 BATCH, TOKENS, WORDS, WIDTH, HEADS, SIZE, INNER, TAPS = 2, 13, 61, 32, 4, 8, 48, 4
 CHANNELS = 3 * HEADS * SIZE
@@ -61,23 +72,54 @@ class Graph(small_models.Graph):
         y = self.add("Mul", gate, self.product(y, WIDTH, INNER))
         return self.add("Add", x, self.product(y, INNER, WIDTH))
 
+    def attention(self, x, layer):
+        y = self.norm(x)
+        pasts, presents = ([f"{which}.{layer}.{kind}" for kind in ("key", "value")] for which in ("past_key_values", "present"))
+        y = self.named("Attention", [*(self.product(y, WIDTH, HEADS * SIZE) for _ in range(3)), "", *pasts],
+                       [f"attended_{layer}", *presents], q_num_heads=HEADS, kv_num_heads=HEADS, is_causal=1)
+        return self.add("Add", x, self.product(y, HEADS * SIZE, WIDTH))
+
+    def decoder(self, rule, batch, tokens, attends=False):
+        """The model, and what its states are."""
+        kinds = [("conv", (batch, CHANNELS, TAPS - 1)), ("recurrent", (batch, HEADS, SIZE, SIZE))]
+        states = {f"{layer}.{kind}": shape for layer in range(2) for kind, shape in kinds}
+        x = self.add("Gather", self.weight(WORDS, WIDTH, scale=1), "input_ids")
+        x = self.layer(x, 0, rule)
+        if attends:
+            x = self.attention(x, 2)
+            states |= {f"2.{kind}": (batch, HEADS, "past", SIZE) for kind in ("key", "value")}
+        x = self.layer(x, 1, rule)
+        self.named("MatMul", [self.norm(x), self.weight(WIDTH, WORDS)], ["logits"])
+        value, floats = helper.make_tensor_value_info, TensorProto.FLOAT
+        inputs = [value("input_ids", TensorProto.INT64, (batch, tokens)),
+                  *(value(f"past_key_values.{key}", floats, shape) for key, shape in states.items())]
+        outputs = [value("logits", floats, (batch, tokens, WORDS)),
+                   *(value(f"present.{key}", floats, ["total" if extent == "past" else extent for extent in shape])
+                     for key, shape in states.items())]
+        made = helper.make_graph(self.nodes, rule, inputs, outputs, self.initializers)
+        return helper.make_model(made, ir_version=10, opset_imports=[helper.make_opsetid("", 27)]), states
+
 
 def write(name, path):
     rule, call = GRAPHS[name]
-    tokens, graph = 1 if call == "decode" else TOKENS, Graph(sum(name.encode()))
-    x = graph.add("Gather", graph.weight(WORDS, WIDTH, scale=1), "input_ids")
-    for layer in range(2):
-        x = graph.layer(x, layer, rule)
-    graph.named("MatMul", [graph.norm(x), graph.weight(WIDTH, WORDS)], ["logits"])
+    tokens = 1 if call == "decode" else TOKENS
+    model, states = Graph(sum(name.encode())).decoder(rule, BATCH, tokens)
+    onnx.save(model, path)
     random = np.random.default_rng(1)
-    states = {f"{layer}.{kind}": random.standard_normal(shape).astype("f4") * (call == "decode") for layer in range(2)
-              for kind, shape in (("conv", (BATCH, CHANNELS, TAPS - 1)), ("recurrent", (BATCH, HEADS, SIZE, SIZE)))}
-    ids = random.integers(0, WORDS, (BATCH, tokens))
-    value = helper.make_tensor_value_info
-    inputs = [value("input_ids", TensorProto.INT64, ids.shape),
-              *(value(f"past_key_values.{key}", TensorProto.FLOAT, its.shape) for key, its in states.items())]
-    outputs = [value("logits", TensorProto.FLOAT, (BATCH, tokens, WORDS)),
-               *(value(f"present.{key}", TensorProto.FLOAT, its.shape) for key, its in states.items())]
-    onnx.save(helper.make_model(helper.make_graph(graph.nodes, name, inputs, outputs, graph.initializers), ir_version=10,
-                                opset_imports=[helper.make_opsetid("", 27)]), path)
-    np.savez(path.with_suffix(".npz"), input_ids=ids, **{f"past_key_values.{key}": its for key, its in states.items()})
+    pasts = {f"past_key_values.{key}": random.standard_normal(shape).astype("f4") * (call == "decode")
+             for key, shape in states.items()}
+    np.savez(path.with_suffix(".npz"), input_ids=random.integers(0, WORDS, (BATCH, tokens)), **pasts)
+
+
+def main():
+    words = argparse.ArgumentParser()
+    words.add_argument("rule", choices=RULES)
+    words.add_argument("file")
+    words.add_argument("--attention", action="store_true")
+    words = words.parse_args()
+    model, _ = Graph(0).decoder(words.rule, "batch", "sequence", words.attention)
+    onnx.save(model, words.file)
+
+
+if __name__ == "__main__":
+    main()
