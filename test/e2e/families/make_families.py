@@ -12,6 +12,7 @@ What is there already is kept: a stamp names the versions and the sources.
 
 import argparse
 import contextlib
+import functools
 import hashlib
 import importlib.metadata
 import logging
@@ -241,22 +242,35 @@ def make(name):
         print(f"no {name}: {reason}", flush=True)
 
 
-def stamp():
-    """Versions and sources that the models come from. Fused graphs need no PyTorch."""
-    versions = []
-    for package in ("onnx", "onnxruntime", "torch", "transformers"):
+@functools.cache
+def digest(*sources):
+    return hashlib.sha256(b"".join((Path(__file__).parent / source).read_bytes() for source in sources)).hexdigest()
+
+
+@functools.cache
+def versions(*packages):
+    found = []
+    for package in packages:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            versions.append(importlib.metadata.version(package))
-    sources = b"".join((Path(__file__).parent / source).read_bytes() for source in
-                       ("architectures.py", "caches.py", "fused_graphs.py", "linear_graphs.py", "make_families.py",
-                        "real_pairs.py"))
-    return " ".join([*versions, hashlib.sha256(sources).hexdigest()])
+            found.append(importlib.metadata.version(package))
+    return found
+
+
+def stamp(name):
+    """Versions and sources that the model comes from."""
+    if name in linear_graphs.GRAPHS:
+        sources = ("linear_graphs.py",)
+    elif name in WITHOUT_EXPORTER:
+        sources = ("fused_graphs.py",)
+    else:
+        sources = ("architectures.py", "caches.py", "real_pairs.py", *(["../growing_exports.py"] if is_growing(name) else []))
+    packages = ("onnx", "onnxruntime", *(() if name in WITHOUT_EXPORTER else ("torch", "transformers")))
+    return " ".join([*versions(*packages), digest("make_families.py", *sources)])
 
 
 def main():
     folder = cache() / "families"
     folder.mkdir(parents=True, exist_ok=True)
-    now = stamp()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--of", choices=["families", "newer"], help="models of families.py, or of newer.py, alone")
     parser.add_argument("pattern", metavar="REGEX", nargs="?", default="", help="of their names")
@@ -266,7 +280,7 @@ def main():
               for name in names() if re.search(arguments.pattern, name)]
     missing = [name for name in wanted
                if not (folder / f"{name}.stamp").exists()
-               or (folder / f"{name}.stamp").read_text() != now]
+               or (folder / f"{name}.stamp").read_text() != stamp(name)]
     print(f"{len(wanted) - len(missing)} models are there, {len(missing)} to make", flush=True)
     if any(name not in WITHOUT_EXPORTER for name in missing):
         import torch  # noqa: F401  once, and not in every process
@@ -274,7 +288,7 @@ def main():
     context = multiprocessing.get_context("fork")
     with context.Pool(min(2, os.cpu_count() or 1), maxtasksperchild=8) as pool:
         for name, _ in zip(missing, pool.imap(make, missing)):
-            (folder / f"{name}.stamp").write_text(now)
+            (folder / f"{name}.stamp").write_text(stamp(name))
     return 0
 
 
