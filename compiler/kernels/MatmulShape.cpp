@@ -175,9 +175,10 @@ MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
   int64_t most = bufferWords / (stored ? 3 : 2) / std::max<int64_t>(1, own);
   if (partial())
     most = std::min(most, partialWords / pitch);
-  const int64_t least =
-      std::min(leastBlock(step, mostBlocks),
-               std::max(most, leastBlock(step, mostSmallBlocks)));
+  // What injectors relay lies in three buffers; other variants do with fewer.
+  const int64_t least = std::min(
+      leastBlock(step, mostBlocks),
+      std::max(most, leastBlock(step, stored ? mostBlocks : mostSmallBlocks)));
   most = std::max(std::min(most, lines()), least);
   // One block, where it fits: its code is half of two.
   const bool all = !stored && most == lines();
