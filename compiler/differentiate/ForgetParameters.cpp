@@ -22,6 +22,9 @@ struct ForgetParametersPass
     : wsec::differentiate::impl::ForgetParametersBase<ForgetParametersPass> {
   void runOnOperation() override {
     known.clear();
+    trains =
+        llvm::any_of(getOperation().getOps<onnx::ParameterOp>(),
+                     [](auto parameter) { return parameter.isTrainable(); });
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Parameter &parameter : whatTrains(function))
         if (!parameter.op.isTrainable() && parameter.isNoWeight())
@@ -33,6 +36,7 @@ private:
   void forget(onnx::ConstantOp view);
   std::shared_ptr<const Storage> firstEqual(std::shared_ptr<Storage> elements);
 
+  bool trains = false;
   /// Those of files, by their type and a digest of their bytes.
   std::map<std::pair<ElementType, std::array<uint8_t, 32>>,
            std::shared_ptr<const Storage>>
@@ -53,11 +57,12 @@ void ForgetParametersPass::forget(onnx::ConstantOp view) {
   }
 }
 
-/// Equal ones in memory are one attribute anyway; those of a file that cannot
-/// be read, or are too many, stay what they are.
+/// Equal ones in memory are one attribute anyway. Large ones, of files, would
+/// all wait for gradients; without these each user has its own for as long as
+/// it runs, which takes less SRAM. What cannot be read, or is too much, stays.
 std::shared_ptr<const Storage>
 ForgetParametersPass::firstEqual(std::shared_ptr<Storage> elements) {
-  if (!elements->isExternal())
+  if (!trains || !elements->isExternal())
     return elements;
   Fact all{elements->type, {elements->numElements()}, std::nullopt};
   all.constant = Constant{elements, StridedView::whole(all.shape)};

@@ -1,7 +1,8 @@
 // RUN: split-file %s %t
 // RUN: wse-opt %t/stated.mlir --onnx-forget-parameters --onnx-common-subexpressions | FileCheck %s
 // RUN: cd %t && cat numbers.txt numbers.txt others.txt > weights
-// RUN: wse-opt files.mlir --onnx-forget-parameters --onnx-common-subexpressions | FileCheck %s --check-prefix=FILES
+// RUN: wse-opt files.mlir --onnx-forget-parameters --onnx-common-subexpressions | FileCheck %s --check-prefixes=FILES,TRAINS
+// RUN: sed 's/ trainable/ frozen/' files.mlir | wse-opt --onnx-forget-parameters --onnx-common-subexpressions | FileCheck %s --check-prefixes=FILES,CALLED
 
 //--- stated.mlir
 
@@ -35,21 +36,23 @@ func.func @main(%x: tensor<1x6x8xf32>) -> tensor<1x6x8xf32> {
 }
 
 //--- files.mlir
-// Angles of a file are one where their bytes are equal; those that differ, and
-// weights, stay what they are. What cannot be read does, too.
+// Where something trains angles of a file are one if their bytes are equal;
+// those that differ, and weights, stay what they are. What cannot be read does,
+// too.
 // FILES-LABEL: func.func @main
 // FILES: %[[A:.*]] = onnx.constant #onnx.parameter<@a : tensor<4xf32>>
 // FILES: %[[B:.*]] = onnx.constant #onnx.parameter<@b : tensor<4xf32>>
 // FILES: %[[FIRST:.*]] = onnx.constant external<"weights", 0, 16>
 // FILES: %[[OTHER:.*]] = onnx.constant external<"weights", 32, 16>
 // FILES: %[[ABSENT:.*]] = onnx.constant external<"absent", 0, 16>
-// FILES: onnx.rotary %{{.*}}, %[[FIRST]], %[[FIRST]]
+// TRAINS: onnx.rotary %{{.*}}, %[[FIRST]], %[[FIRST]]
+// CALLED-NOT: onnx.rotary %{{.*}}, %[[FIRST]], %[[FIRST]]
 // FILES: onnx.rotary %{{.*}}, %[[OTHER]], %[[ABSENT]]
 onnx.parameter @first = external<"weights", 0, 16> : tensor<1x2x2xf32> frozen
 onnx.parameter @second = external<"weights", 16, 16> : tensor<1x2x2xf32> frozen
 onnx.parameter @other = external<"weights", 32, 16> : tensor<1x2x2xf32> frozen
 onnx.parameter @absent = external<"absent", 0, 16> : tensor<1x2x2xf32> frozen
-onnx.parameter @a = external<"weights", 0, 16> : tensor<4xf32> frozen
+onnx.parameter @a = external<"weights", 0, 16> : tensor<4xf32> trainable
 onnx.parameter @b = external<"weights", 16, 16> : tensor<4xf32> frozen
 func.func @main(%x: tensor<1x2x4xf32>) -> tensor<1x2x4xf32> {
   %a = onnx.constant #onnx.parameter<@a : tensor<4xf32>>
