@@ -27,11 +27,10 @@ void wsec::addTrainingPasses(OpPassManager &manager,
   const int64_t pes = machine ? int64_t(machine->width) * machine->height : 0;
   if (machine && plan.logits)
     losses.mostLogits = pes * plan.logits;
-  if (training.loss.empty()) {
-    manager.addPass(differentiate::createForgetParameters());
-    manager.addPass(canonicalize::createCommonSubexpressions());
+  manager.addPass(differentiate::createForgetParameters());
+  manager.addPass(canonicalize::createCommonSubexpressions());
+  if (training.loss.empty())
     return manager.addPass(differentiate::createLegalizeLosses(losses));
-  }
   differentiate::DifferentiateOptions what = training;
   what.recompute = plan.recompute;
   what.segment = plan.segment;

@@ -107,7 +107,8 @@ def ForgetParameters : Pass<"onnx-forget-parameters", "::mlir::ModuleOp"> {
   let summary = "Makes constants of what is no weight, though it has a name.";
   let description = [{
     Exporters write angles and masks as initializers, some a copy for each layer.
-    Where they cannot train, equal ones may be one.
+    Where they cannot train, equal ones may be one; where something trains,
+    the bytes of those in files (up to 16 MiB) are compared.
 
     ```mlir
     // wse-opt --onnx-forget-parameters --onnx-common-subexpressions

@@ -93,6 +93,13 @@ wsec::differentiate::whatExportersChanged(func::FuncOp main,
           quoted(parameter) + " is one parameter of " + std::to_string(norms) +
           " norms, and trains as one: exporters merge what is equal; export "
           "with different ones if they are to train apart");
+  for (const Parameter &parameter : parameters)
+    if (parameter.onlyMasks && parameter.reason.empty())
+      changes.push_back(
+          quoted(parameter) +
+          " is added to scores, and each of its numbers trains: what folds "
+          "constants makes such of a table of distances, or of slopes; export "
+          "without that if the table is to train, or freeze it");
   findCopies(parameters, changes);
   Norms norms;
   for (auto norm : main.getOps<onnx::LayerNormOp>()) {

@@ -136,6 +136,7 @@ void Roles::judge(Parameter &parameter) {
   for (onnx::ConstantOp view : parameter.views)
     follow(view, op.getSymNameAttr());
   parameter.isTable = isTable;
+  parameter.onlyMasks = masks && !computes;
   const bool isNamed = op->hasAttr(onnx::namedAttrName);
   const bool isNumber = op.getTensorType().getNumElements() == 1 && !isVector;
   if (auto why = op->getAttrOfType<StringAttr>(whyAttrName))

@@ -20,7 +20,8 @@ struct Parameter {
   llvm::StringRef reason;
   /// The reason that one of --train=* would have.
   llvm::StringRef role;
-  bool isTable = false; ///< its rows are looked up
+  bool isTable = false;   ///< its rows are looked up
+  bool onlyMasks = false; ///< it is added to scores, element by element
 
   bool isNoWeight() const {
     return role == "mask" || role == "angle" || role == "scalar";

@@ -15,6 +15,7 @@ import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 import small_models  # noqa: E402
 from commands import run  # noqa: E402
+from onnx import numpy_helper  # noqa: E402
 
 COUNTED = ["cycles", "work", "kernels", "sram", "weights"]
 
@@ -26,11 +27,26 @@ def run_once(folder, program, inputs, name, *flags):
     return json.loads(report.read_text()), outputs.read_bytes()
 
 
-def check(folder, text, mesh, flags, layers, trains=False, **sizes):
+def llama(path, seed, layers):
+    """Each layer has angles of its own, all equal, as PyTorch exports them."""
+    config, tokens = path.with_suffix(".yaml"), 8
+    config.write_text(f"model: {{preset: tiny-llama, layers: {layers}}}\n")
+    run(["wsec", "model", f"--config={config}", "-o", path, "--batch=1", f"--sequence={tokens}", "--weights=seeded", f"--seed={seed}"])
+    model = onnx.load(path)
+    turns = np.outer(np.arange(tokens), 1e4 ** (-np.arange(8) / 8)).astype("f4")[None]
+    for number, node in enumerate(n for n in model.graph.node if n.op_type == "RotaryEmbedding"):
+        for i, table in enumerate((np.cos(turns), np.sin(turns)), 1):
+            node.input[i] = f"turns.{number}.{i}"
+            model.graph.initializer.append(numpy_helper.from_array(table, node.input[i]))
+    onnx.save(model, path)
+    return {"input_ids": np.random.default_rng(seed).integers(0, 200, (1, tokens))}
+
+
+def check(folder, text, mesh, flags, layers, trains=False, make=small_models.gpt, **sizes):
     model, program, inputs = folder / "model.onnx", folder / "model.wafer", folder / "in.npz"
-    given = small_models.gpt(model, 0, layers=layers, **sizes)
+    given = make(model, 0, layers=layers, **sizes)
     if trains:
-        given["targets"] = given["ids"][:, ::-1]
+        given["targets"] = next(iter(given.values()))[:, ::-1]
         flags = [*flags, "--loss=cross-entropy", f"--loss-of={onnx.load(model).graph.output[0].name}", "--train=*"]
     np.savez(inputs, **given)
     run(["wsec", model, "-o", program, f"--mesh={mesh}", "--quiet", *flags])
@@ -56,6 +72,7 @@ def main():
     check(folder, "heads", "12x7", ["--precision=bf16"], 5, tokens=13, width=72, heads=6)
     check(folder, "3 layers", "8x8", [], 3)
     check(folder, "a training step", "6x6", [], 12, trains=True)
+    check(folder, "angles of each layer", "6x6", [], 12, trains=True, make=llama)
 
 
 if __name__ == "__main__":

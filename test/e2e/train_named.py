@@ -89,6 +89,7 @@ def main():
             assert said == {name: why for name, why in frozen.items() if why}, said
             notes = "\n".join(report["notes"])
             assert ("'head' begins as a copy of 'table'" in notes) == tied, notes
+            assert flags or "'bias' is added to scores" in notes, notes
             assert "'norm' is one parameter of 2 norms" in notes, notes
             assert "1 of 2 norms have no bias, the first 'm'" in notes, notes
             print(f"{'tied' if tied else 'a head of its own'}, {len(said)} frozen: off by at most {worst:.1e}")
