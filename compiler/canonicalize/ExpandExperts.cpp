@@ -11,7 +11,8 @@
 //
 // E times T rows of work instead of E times T*k. Where rows are few (`areFew`)
 // each is computed alone, by the weights that it has chosen: no others stream.
-// Where PEs have room for it (`stayRows`) rows stay: T*k of work.
+// Where PEs have room for it, or hold all weights anyway (`stayRows`), rows
+// stay: T*k of work.
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/machine/EntryPasses.h"
 #include "compiler/values/OperatorBuilder.h"
@@ -326,9 +327,17 @@ static bool canChoose(onnx::ExpertsOp op) {
          arePlacesOfLargest(op.getIds(), shapeOf(op.getWeight())[0]);
 }
 
+namespace {
+/// PEs, and how many rows of them have a channel; none where rows never stay.
+struct Mesh {
+  int64_t columns, rows, channels, latency; ///< of the store
+  bool held;                                ///< whether weights stay
+};
+} // namespace
+
 /// Are these rows so few that the weights that they choose are at most half of
-/// all, though two rows choose the same?
-static bool areFew(onnx::ExpertsOp op) {
+/// all, though two rows choose the same? Of weights that stay none stream.
+static bool areFew(onnx::ExpertsOp op, const Mesh &mesh) {
   return canChoose(op) &&
          2 * shapeOf(op.getX())[0] <= shapeOf(op.getWeight())[0];
 }
@@ -341,13 +350,6 @@ static onnx::TopKOp choiceOf(onnx::ExpertsOp op) {
   return cast<onnx::TopKOp>(choice);
 }
 
-namespace {
-/// PEs, and how many rows of them have a channel; none where rows never stay.
-struct Mesh {
-  int64_t columns, rows, channels, latency; ///< of the store
-};
-} // namespace
-
 /// Have PEs room for rows that take their own of all weights, and is it faster?
 /// By cycles of a result feature: an element of a vector takes two, a vector
 /// four elements more, a product some hundred; three use the store five times.
@@ -355,8 +357,12 @@ static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
   ArrayRef<int64_t> shape = shapeOf(op.getWeight());
   const int64_t experts = shape[0], inputs = shape[1], results = shape[2];
   const int64_t rows = shapeOf(op.getX())[0];
-  if (mesh.columns < 2 || mesh.rows < 2 || mesh.channels == 0 || rows < 2 ||
-      experts < 2 || !canChoose(op))
+  if (mesh.columns < 2 || mesh.rows < 2 || mesh.channels == 0 || experts < 2 ||
+      !canChoose(op))
+    return false;
+  if (mesh.held)
+    return true;
+  if (rows < 2)
     return false;
   const int64_t own = tileSizeMax(inputs, mesh.columns);
   if (!EntryPasses::of({rows, experts, inputs, results, mesh.columns,
@@ -493,9 +499,9 @@ static void expandSum(onnx::ReduceOp op, const Mesh &mesh) {
     return;
   auto stays = [&](onnx::ExpertsOp op) { return stayRows(op, mesh); };
   const bool areApart = llvm::all_of(expertsOf(sum->rows), stays);
-  Value total = areFew(chosen) ? sumOfRows(n, *sum)
-                : areApart     ? sumOfParts(n, *sum, first.axesOfTokens())
-                               : sumOfExperts(n, *sum, first, product);
+  Value total = areFew(chosen, mesh) ? sumOfRows(n, *sum)
+                : areApart ? sumOfParts(n, *sum, first.axesOfTokens())
+                           : sumOfExperts(n, *sum, first, product);
   SmallVector<Operation *> replaced = neededOnlyBy(op);
   absorb(total.getDefiningOp(), replaced);
   op.getY().replaceAllUsesWith(n.reshape(total, shapeOf(op.getY())));
@@ -575,11 +581,12 @@ struct ExpandExpertsPass
         getOperation().getOps<func::FuncOp>(), [](func::FuncOp function) {
           return function->hasAttr(onnx::lengthAttrName);
         });
-    const Mesh mesh = {columns, rows, canStay ? channels : 0, latency};
+    const Mesh mesh = {columns, rows, canStay ? channels : 0, latency,
+                       held && canStay};
     for (onnx::ReduceOp op : allOf<onnx::ReduceOp>())
       expandSum(op, mesh);
     for (onnx::ExpertsOp op : allOf<onnx::ExpertsOp>()) {
-      if (areFew(op)) {
+      if (areFew(op, mesh)) {
         splitRows(op);
         continue;
       }

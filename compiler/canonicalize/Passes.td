@@ -276,7 +276,8 @@ def ExpandExperts : Pass<"onnx-expand-experts", "::mlir::ModuleOp"> {
     Option<"rows", "rows", "int64_t", "0", "Rows of PEs, likewise">,
     Option<"channels", "channels", "int64_t", "0",
            "Rows that have a channel; 0: no product is of rows with an expert each">,
-    Option<"latency", "latency", "int64_t", "0", "Cycles until words of the store come">
+    Option<"latency", "latency", "int64_t", "0", "Cycles until words of the store come">,
+    Option<"held", "held", "bool", "false", "Whether weights stay on the wafer: rows then take their own">
   ];
   let description = [{
     Each expert's product is one by a weight, and each row selects that of its

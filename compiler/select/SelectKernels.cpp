@@ -152,7 +152,8 @@ struct SelectKernelsPass
     ProgramSymbols symbols(module, program);
     for (func::FuncOp entry : entries) {
       if (succeeded(
-              Selector(entry, program, region, element, codeOfStage(), symbols)
+              Selector(entry, program, region, element, codeOfStage(),
+                       keepsWeights(), symbols)
                   .run()))
         continue;
       program.erase();

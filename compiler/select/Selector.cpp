@@ -5,6 +5,7 @@
 #include "compiler/select/Selector.h"
 
 #include "compiler/select/ElementwiseGroup.h"
+#include "compiler/select/HeldWeights.h"
 
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -14,14 +15,14 @@ using namespace wsec::select;
 
 Selector::Selector(func::FuncOp main, wse::ProgramOp program,
                    wse::RegionOp region, Type precision, int64_t code,
-                   ProgramSymbols &symbols)
+                   bool weightsStay, ProgramSymbols &symbols)
     : main(main), target(program),
       regionName(FlatSymbolRefAttr::get(region.getSymNameAttr())),
       regionMachine(region.machine()), hostValues(main.front()),
       wantedHeads(main.front(), regionMachine.width),
       kernels(OpBuilder::atBlockEnd(&program.bodyBlock())),
-      precision(precision), limits{code}, offers(regionMachine),
-      symbols(symbols) {}
+      precision(precision), limits{code}, weightsStay(weightsStay),
+      offers(regionMachine), symbols(symbols) {}
 
 //===----------------------------------------------------------------------===//
 // The run
@@ -495,6 +496,14 @@ void Selector::takeCheapestOffer(Operation *kernel, Operation *user) {
 }
 
 std::pair<int64_t, double> Selector::cheapest(Operation *kernel) {
+  // Rows with an entry each may have no other way.
+  if (weightsStay && kernel->getAttrOfType<wse::EntryAttr>("entry")) {
+    const auto its = cast<wse::KernelOp>(kernel);
+    const AssumeResident resident(target, its);
+    const Offer held = holdingOffer(its, regionMachine, limits);
+    if (!std::isinf(held.cost.total()))
+      return {0, held.cost.total()};
+  }
   const Choice best =
       cheapestOffer(kernel, offers.of(cast<wse::KernelOp>(kernel)),
                     besideStates(), {}, limits);
