@@ -335,19 +335,21 @@ struct Mesh {
 };
 } // namespace
 
-/// Are these rows so few that the weights that they choose are at most half of
-/// all, though two rows choose the same? Of weights that stay none stream.
-static bool areFew(onnx::ExpertsOp op, const Mesh &mesh) {
-  return canChoose(op) &&
-         2 * shapeOf(op.getX())[0] <= shapeOf(op.getWeight())[0];
-}
-
 /// What found the numbers of experts.
 static onnx::TopKOp choiceOf(onnx::ExpertsOp op) {
   Operation *choice = op.getIds().getDefiningOp();
   while (!isa<onnx::TopKOp>(choice))
     choice = choice->getOperand(0).getDefiningOp();
   return cast<onnx::TopKOp>(choice);
+}
+
+/// Are these rows so few that the weights that they choose are at most half of
+/// all, though two rows choose the same? Of weights that stay, rows of a token
+/// alone, which need not be brought together.
+static bool areFew(onnx::ExpertsOp op, const Mesh &mesh) {
+  const int64_t rows = shapeOf(op.getX())[0];
+  return canChoose(op) && 2 * rows <= shapeOf(op.getWeight())[0] &&
+         (!mesh.held || shapeOf(choiceOf(op).getIndices()).back() == rows);
 }
 
 /// Have PEs room for rows that take their own of all weights, and is it faster?
@@ -582,7 +584,7 @@ struct ExpandExpertsPass
           return function->hasAttr(onnx::lengthAttrName);
         });
     const Mesh mesh = {columns, rows, canStay ? channels : 0, latency,
-                       held && canStay};
+                       held && canStay && columns > 1 && rows > 1};
     for (onnx::ReduceOp op : allOf<onnx::ReduceOp>())
       expandSum(op, mesh);
     for (onnx::ExpertsOp op : allOf<onnx::ExpertsOp>()) {
