@@ -71,9 +71,9 @@ private:
   LogicalResult freezeWhatDoesNotTrain();
   LogicalResult runPhases(Phase first, Phase last);
   bool expertsMayBeApart() const {
-    return !expertsAreTogether &&
-           (options.mode == Mode::Resident ||
-            (options.mode == Mode::Stream && options.precision == "f32"));
+    const bool stream = options.mode == Mode::Stream;
+    return !expertsAreTogether && (stream ? options.precision == "f32"
+                                          : options.mode == Mode::Resident);
   }
   LogicalResult runExperts(Phase first, Phase last);
   plan::AskedPlan askedPlan() const {
@@ -230,7 +230,6 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
   case Phase::Canonicalize:
     return canonicalize::buildCanonicalizePipeline(
         manager, target.height,
-        // Rows take weights that stay, or that stream and are of f32.
         expertsMayBeApart()
             ? canonicalize::ExpandExpertsOptions{target.width, target.height,
                                                  target.westCount(),

@@ -11,8 +11,7 @@
 //
 // E times T rows of work instead of E times T*k. Where rows are few (`areFew`)
 // each is computed alone, by the weights that it has chosen: no others stream.
-// Where PEs have room for it, or hold all weights anyway (`stayRows`), rows
-// stay: T*k of work.
+// Where PEs have room for it, or hold all (`stayRows`), rows stay: T*k of work.
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/machine/EntryPasses.h"
 #include "compiler/values/OperatorBuilder.h"
@@ -327,13 +326,7 @@ static bool canChoose(onnx::ExpertsOp op) {
          arePlacesOfLargest(op.getIds(), shapeOf(op.getWeight())[0]);
 }
 
-namespace {
-/// PEs, and how many rows of them have a channel; none where rows never stay.
-struct Mesh {
-  int64_t columns, rows, channels, latency; ///< of the store
-  bool held;                                ///< whether weights stay
-};
-} // namespace
+using Mesh = ExpandExpertsOptions; // of no channels rows never stay
 
 /// What found the numbers of experts.
 static onnx::TopKOp choiceOf(onnx::ExpertsOp op) {
@@ -360,13 +353,11 @@ static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
   const int64_t experts = shape[0], inputs = shape[1], results = shape[2];
   const int64_t rows = shapeOf(op.getX())[0];
   if (mesh.columns < 2 || mesh.rows < 2 || mesh.channels == 0 || experts < 2 ||
-      !canChoose(op))
-    return false;
-  if (mesh.held)
-    return true;
-  if (rows < 2)
+      !canChoose(op) || (rows < 2 && !mesh.held))
     return false;
   const int64_t own = tileSizeMax(inputs, mesh.columns);
+  if (mesh.held)
+    return true;
   if (!EntryPasses::of({rows, experts, inputs, results, mesh.columns,
                         mesh.channels, /*areColumnsEven=*/true, own,
                         tileSizeMax(results, mesh.columns)}))
@@ -502,8 +493,8 @@ static void expandSum(onnx::ReduceOp op, const Mesh &mesh) {
   auto stays = [&](onnx::ExpertsOp op) { return stayRows(op, mesh); };
   const bool areApart = llvm::all_of(expertsOf(sum->rows), stays);
   Value total = areFew(chosen, mesh) ? sumOfRows(n, *sum)
-                : areApart ? sumOfParts(n, *sum, first.axesOfTokens())
-                           : sumOfExperts(n, *sum, first, product);
+                : areApart           ? sumOfParts(n, *sum, first.axesOfTokens())
+                                     : sumOfExperts(n, *sum, first, product);
   SmallVector<Operation *> replaced = neededOnlyBy(op);
   absorb(total.getDefiningOp(), replaced);
   op.getY().replaceAllUsesWith(n.reshape(total, shapeOf(op.getY())));

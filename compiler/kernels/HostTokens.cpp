@@ -81,9 +81,8 @@ LogicalResult wsec::bringTokens(RoutineBuilder &b, Attribute source,
     const ArrayRef<int64_t> its = weight.getType().getShape();
     const StridedView all = StridedView::strided(its, 0, tensor.strides);
     view = withStrides(all.reshaped(shape));
-    if (!view && Layout::of(type, b.height()).features.unitSize %
-                         its.back() ==
-                     0) {
+    if (!view &&
+        Layout::of(type, b.height()).features.unitSize % its.back() == 0) {
       // Entries beside one another, of each feature.
       shape.back() /= its.back();
       shape.push_back(its.back());

@@ -57,8 +57,8 @@ static LogicalResult checkResidents(wse::KernelOp kernel,
         llvm::ArrayRef<int64_t>(strides) !=
             llvm::ArrayRef<int64_t>(held->strides))
       return error() << " at " << weight.getViewOffset() << " with strides ["
-                     << strides << "], expected 0 and ["
-                     << held->strides << "]: all of what is resident";
+                     << strides << "], expected 0 and [" << held->strides
+                     << "]: all of what is resident";
   }
   return success();
 }

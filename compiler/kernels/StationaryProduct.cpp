@@ -263,12 +263,11 @@ void StationaryWriter::fetch(const Round &round, int64_t depth) {
   const int64_t tokens = round.tokens;
   const Value words = wordsOf(terms);
   b.start(GatherThread, Opcode::Mov, {tokens, words},
-          Operand::memory(asWords(exchange), 0,
-                          shape.entries > 1
-                              ? SmallVector<int64_t>{shape.wordsOf(
-                                                         shape.ownInputs),
-                                                     1}
-                              : SmallVector<int64_t>{1, tokens}),
+          Operand::memory(
+              asWords(exchange), 0,
+              shape.entries > 1
+                  ? SmallVector<int64_t>{shape.wordsOf(shape.ownInputs), 1}
+                  : SmallVector<int64_t>{1, tokens}),
           {Operand::fabric(b.color(StreamPattern::KeyCast), 2)});
   Value south = s.sub(tokens, s.add(round.before, round.channels));
   gatherColumn(b, /*pitch=*/0, {round.channels, words},

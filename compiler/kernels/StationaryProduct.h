@@ -44,8 +44,9 @@ struct StationaryShape {
   bool resident = false; ///< its weights are there from an earlier launch
   /// Matrices, of which each token has one; 1: all have the same.
   int64_t entries = 1;
-  /// If they stream, `n` are the result features of each of so many parts, `ownInputs` of
-  /// each of so many depths: sums and activations of one are there at a time.
+  /// If they stream, `n` are the result features of each of so many parts,
+  /// `ownInputs` of each of so many depths: sums and activations of one are
+  /// there at a time.
   int64_t parts = 1, depths = 1;
   /// Then, of 16 bits: weights of a row's result features are neighbours, not
   /// those of a column's features of the input.

@@ -549,8 +549,7 @@ std::optional<HeldWeight> heldStationary(const MatmulForm &op,
   if (shape.rounds == 0)
     return std::nullopt;
   const int64_t entries = shape.entries;
-  HeldWeight held{heldType(op, shape.k, shape.n),
-                  {entries, entries * shape.k}};
+  HeldWeight held{heldType(op, shape.k, shape.n), {entries, entries * shape.k}};
   if (op.getEntry())
     held.strides.insert(held.strides.begin(), 1);
   return held;

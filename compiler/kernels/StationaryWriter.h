@@ -40,10 +40,10 @@ private:
   /// Tokens that are multiplied at a time.
   struct Round {
     int64_t tokens;
-    Affine start;   ///< of this row: the first of its channels
-    Value channels; ///< and how many
-    Value before;   ///< tokens of the rows north
-    Affine live;    ///< the first of them, of which products are made
+    Affine start;      ///< of this row: the first of its channels
+    Value channels;    ///< and how many
+    Value before;      ///< tokens of the rows north
+    Affine live;       ///< the first of them, of which products are made
     int64_t first = 0; ///< the number of the first one, where they are in order
   };
   /// Result features that are made in a pass, of those of this column.

@@ -116,9 +116,9 @@ wse::WeightAttr Keeper::keep(wse::KernelOp kernel, wse::WeightAttr weight) {
       kernel, *held, withView(all, whole && whole->strides() ? *whole : view));
   if (all != weight) {
     const auto entry = kernel->getAttrOfType<wse::EntryAttr>("entry");
-    kernel->setAttr("entry", wse::EntryAttr::get(
-                                 entry.getContext(), entry.getIds(),
-                                 entry.getAt(), entry.getCount(), strides[0]));
+    kernel->setAttr("entry", wse::EntryAttr::get(entry.getContext(),
+                                                 entry.getIds(), entry.getAt(),
+                                                 entry.getCount(), strides[0]));
     strides = strides.drop_front();
   }
   return wse::WeightAttr::of(FlatSymbolRefAttr::get(parameter),

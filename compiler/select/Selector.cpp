@@ -496,17 +496,12 @@ void Selector::takeCheapestOffer(Operation *kernel, Operation *user) {
 }
 
 std::pair<int64_t, double> Selector::cheapest(Operation *kernel) {
-  // Rows with an entry each may have no other way.
-  if (weightsStay && kernel->getAttrOfType<wse::EntryAttr>("entry")) {
-    const auto its = cast<wse::KernelOp>(kernel);
-    const AssumeResident resident(target, its);
-    const Offer held = holdingOffer(its, regionMachine, limits);
-    if (!std::isinf(held.cost.total()))
-      return {0, held.cost.total()};
-  }
+  const auto its = cast<wse::KernelOp>(kernel);
+  if (weightsStay && kernel->hasAttr("entry")) // which may not do otherwise
+    if (double held = heldCycles(target, its, regionMachine); !std::isinf(held))
+      return {0, held};
   const Choice best =
-      cheapestOffer(kernel, offers.of(cast<wse::KernelOp>(kernel)),
-                    besideStates(), {}, limits);
+      cheapestOffer(kernel, offers.of(its), besideStates(), {}, limits);
   return {best.missing, best.cycles};
 }
 

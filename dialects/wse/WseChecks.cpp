@@ -68,9 +68,8 @@ LogicalResult wse::verifyEntry(MatmulOp op, EntryAttr entry) {
     return op.emitOpError("takes an entry for each of ")
            << tokens << " tokens, expected variant stationary, no bias";
   const WeightAttr all = weight.entries(entry);
-  auto touched =
-      touchedElements(llvm::to_vector(all.getType().getShape()),
-                      all.getViewOffset(), all.viewStrides());
+  auto touched = touchedElements(llvm::to_vector(all.getType().getShape()),
+                                 all.getViewOffset(), all.viewStrides());
   const int64_t held = parameter.getTensorType().getNumElements();
   if (!touched || touched->first < 0 || touched->second >= held)
     return withNote(op.emitOpError("takes entries outside of ")
