@@ -109,7 +109,7 @@ struct HeldWeight {
   mlir::RankedTensorType type;
   llvm::SmallVector<int64_t, 2> strides;
 
-  /// Of what these are the strides, where a kernel reads `weight`.
+  /// The tensor of these strides, where a kernel reads `weight`.
   wse::WeightAttr all(mlir::Operation *kernel, wse::WeightAttr weight) const;
 };
 
