@@ -71,8 +71,9 @@ private:
   LogicalResult freezeWhatDoesNotTrain();
   LogicalResult runPhases(Phase first, Phase last);
   bool expertsMayBeApart() const {
-    return !expertsAreTogether && options.mode == Mode::Stream &&
-           options.precision == "f32";
+    const bool stream = options.mode == Mode::Stream;
+    return !expertsAreTogether && (stream ? options.precision == "f32"
+                                          : options.mode == Mode::Resident);
   }
   LogicalResult runExperts(Phase first, Phase last);
   plan::AskedPlan askedPlan() const {
@@ -229,11 +230,11 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) {
   case Phase::Canonicalize:
     return canonicalize::buildCanonicalizePipeline(
         manager, target.height,
-        // Rows take weights that stream, of f32, and need not stay.
         expertsMayBeApart()
             ? canonicalize::ExpandExpertsOptions{target.width, target.height,
                                                  target.westCount(),
-                                                 target.storeLatencyCycles}
+                                                 target.storeLatencyCycles,
+                                                 options.mode == Mode::Resident}
             : canonicalize::ExpandExpertsOptions(),
         {options.import.initialStates});
   case Phase::Differentiate: // Classes share a mask where weights are sparse.

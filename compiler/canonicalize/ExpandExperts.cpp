@@ -11,7 +11,7 @@
 //
 // E times T rows of work instead of E times T*k. Where rows are few (`areFew`)
 // each is computed alone, by the weights that it has chosen: no others stream.
-// Where PEs have room for it (`stayRows`) rows stay: T*k of work.
+// Where PEs have room for it, or hold all (`stayRows`), rows stay: T*k of work.
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/machine/EntryPasses.h"
 #include "compiler/values/OperatorBuilder.h"
@@ -326,12 +326,7 @@ static bool canChoose(onnx::ExpertsOp op) {
          arePlacesOfLargest(op.getIds(), shapeOf(op.getWeight())[0]);
 }
 
-/// Are these rows so few that the weights that they choose are at most half of
-/// all, though two rows choose the same?
-static bool areFew(onnx::ExpertsOp op) {
-  return canChoose(op) &&
-         2 * shapeOf(op.getX())[0] <= shapeOf(op.getWeight())[0];
-}
+using Mesh = ExpandExpertsOptions; // of no channels rows never stay
 
 /// What found the numbers of experts.
 static onnx::TopKOp choiceOf(onnx::ExpertsOp op) {
@@ -341,12 +336,14 @@ static onnx::TopKOp choiceOf(onnx::ExpertsOp op) {
   return cast<onnx::TopKOp>(choice);
 }
 
-namespace {
-/// PEs, and how many rows of them have a channel; none where rows never stay.
-struct Mesh {
-  int64_t columns, rows, channels, latency; ///< of the store
-};
-} // namespace
+/// Are these rows so few that the weights that they choose are at most half of
+/// all, though two rows choose the same? Of weights that stay, rows of a token
+/// alone, which need not be brought together.
+static bool areFew(onnx::ExpertsOp op, const Mesh &mesh) {
+  const int64_t rows = shapeOf(op.getX())[0];
+  return canChoose(op) && 2 * rows <= shapeOf(op.getWeight())[0] &&
+         (!mesh.held || shapeOf(choiceOf(op).getIndices()).back() == rows);
+}
 
 /// Have PEs room for rows that take their own of all weights, and is it faster?
 /// By cycles of a result feature: an element of a vector takes two, a vector
@@ -355,10 +352,12 @@ static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
   ArrayRef<int64_t> shape = shapeOf(op.getWeight());
   const int64_t experts = shape[0], inputs = shape[1], results = shape[2];
   const int64_t rows = shapeOf(op.getX())[0];
-  if (mesh.columns < 2 || mesh.rows < 2 || mesh.channels == 0 || rows < 2 ||
-      experts < 2 || !canChoose(op))
+  if (mesh.columns < 2 || mesh.rows < 2 || mesh.channels == 0 || experts < 2 ||
+      !canChoose(op) || (rows < 2 && !mesh.held))
     return false;
   const int64_t own = tileSizeMax(inputs, mesh.columns);
+  if (mesh.held)
+    return true;
   if (!EntryPasses::of({rows, experts, inputs, results, mesh.columns,
                         mesh.channels, /*areColumnsEven=*/true, own,
                         tileSizeMax(results, mesh.columns)}))
@@ -493,9 +492,9 @@ static void expandSum(onnx::ReduceOp op, const Mesh &mesh) {
     return;
   auto stays = [&](onnx::ExpertsOp op) { return stayRows(op, mesh); };
   const bool areApart = llvm::all_of(expertsOf(sum->rows), stays);
-  Value total = areFew(chosen) ? sumOfRows(n, *sum)
-                : areApart     ? sumOfParts(n, *sum, first.axesOfTokens())
-                               : sumOfExperts(n, *sum, first, product);
+  Value total = areFew(chosen, mesh) ? sumOfRows(n, *sum)
+                : areApart           ? sumOfParts(n, *sum, first.axesOfTokens())
+                                     : sumOfExperts(n, *sum, first, product);
   SmallVector<Operation *> replaced = neededOnlyBy(op);
   absorb(total.getDefiningOp(), replaced);
   op.getY().replaceAllUsesWith(n.reshape(total, shapeOf(op.getY())));
@@ -575,11 +574,12 @@ struct ExpandExpertsPass
         getOperation().getOps<func::FuncOp>(), [](func::FuncOp function) {
           return function->hasAttr(onnx::lengthAttrName);
         });
-    const Mesh mesh = {columns, rows, canStay ? channels : 0, latency};
+    const Mesh mesh = {columns, rows, canStay ? channels : 0, latency,
+                       held && canStay && columns > 1 && rows > 1};
     for (onnx::ReduceOp op : allOf<onnx::ReduceOp>())
       expandSum(op, mesh);
     for (onnx::ExpertsOp op : allOf<onnx::ExpertsOp>()) {
-      if (areFew(op)) {
+      if (areFew(op, mesh)) {
         splitRows(op);
         continue;
       }

@@ -282,7 +282,8 @@ def ExpandExperts : Pass<"onnx-expand-experts", "::mlir::ModuleOp"> {
     Option<"rows", "rows", "int64_t", "0", "Rows of PEs, likewise">,
     Option<"channels", "channels", "int64_t", "0",
            "Rows that have a channel; 0: no product is of rows with an expert each">,
-    Option<"latency", "latency", "int64_t", "0", "Cycles until words of the store come">
+    Option<"latency", "latency", "int64_t", "0", "Cycles until words of the store come">,
+    Option<"held", "held", "bool", "false", "Whether weights stay on the wafer: rows then take their own">
   ];
   let description = [{
     Each expert's product is one by a weight, and each row selects that of its
@@ -290,8 +291,8 @@ def ExpandExperts : Pass<"onnx-expand-experts", "::mlir::ModuleOp"> {
     infinity, is not seen. Where tokens chose several experts and what these
     make is weighted and added, it is done once a token and expert: product,
     activation, product. Where a mesh is given that has room for the weights of
-    all experts of some result features at a time, and that is faster, rows keep
-    the weights of their own experts.
+    all experts of some result features at a time, and that is faster, or that
+    holds all weights, rows keep the weights of their own experts.
 
     ```mlir
     func.func @main(%x: tensor<6x3xf32>, %ids: tensor<6xi32>, %w: tensor<1x3x2xf32>) -> tensor<6x2xf32> {

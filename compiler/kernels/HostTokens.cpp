@@ -73,26 +73,39 @@ LogicalResult wsec::bringTokens(RoutineBuilder &b, Attribute source,
                                 std::optional<ArrayRef<int64_t>> given,
                                 bool inAllRows, Pairing pairing) {
   HostTensor tensor = b.source(source);
-  const ArrayRef<int64_t> shape = type.getShape();
+  SmallVector<int64_t> shape(type.getShape());
   std::optional<StridedView> view = StridedView::whole(shape);
   if (given)
     view = StridedView::strided(shape, 0, *given);
-  else if (auto weight = dyn_cast<wse::WeightAttr>(source))
-    view = withStrides(
-        StridedView::strided(weight.getType().getShape(), 0, tensor.strides)
-            .reshaped(shape));
+  else if (auto weight = dyn_cast<wse::WeightAttr>(source)) {
+    const ArrayRef<int64_t> its = weight.getType().getShape();
+    const StridedView all = StridedView::strided(its, 0, tensor.strides);
+    view = withStrides(all.reshaped(shape));
+    if (!view &&
+        Layout::of(type, b.height()).features.unitSize % its.back() == 0) {
+      // Entries beside one another, of each feature.
+      shape.back() /= its.back();
+      shape.push_back(its.back());
+      view = withStrides(all.reshaped(shape));
+    }
+  }
   if (!view)
     return b.operation()->emitOpError(
         "reshapes a constant in a way that no strides describe");
   SmallVector<HostDim> dims;
+  ColumnWords words;
+  if (shape.size() > type.getShape().size()) {
+    values::Shape strides = *view->strides();
+    words.unit = {shape.pop_back_val(), strides.pop_back_val()};
+    view = StridedView::strided(shape, 0, strides);
+  }
   if (!shape.empty())
     for (StridedView::Atom atom : view->atoms(0, shape.size() - 1))
       dims.push_back({atom.size, atom.stride});
-  if (dims.size() > 3)
+  if (dims.size() + (words.unit.size > 1) > 3)
     return b.operation()->emitOpError("walks its source in ")
            << dims.size() + 1 << " dimensions that do not continue one "
            << "another; streams have at most 4";
-  ColumnWords words;
   words.tensor = tensor.symbol;
   words.offset = tensor.offset + offset;
   words.features = out.layout.features;

@@ -85,6 +85,14 @@ Layout layoutOf(mlir::Value tensor, Pairing pairing, const Machine &machine) {
                   machine);
 }
 
+wse::WeightAttr HeldWeight::all(mlir::Operation *kernel,
+                                wse::WeightAttr weight) const {
+  auto entry = kernel->getAttrOfType<wse::EntryAttr>("entry");
+  return entry && strides.size() > size_t(weight.getType().getRank())
+             ? weight.entries(entry)
+             : weight;
+}
+
 std::optional<HeldWeight> Kernel::held(mlir::Operation *, int, wse::WeightAttr,
                                        const Machine &) const {
   return std::nullopt;

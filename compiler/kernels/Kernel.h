@@ -103,10 +103,14 @@ struct HostFlow {
 };
 
 /// How a region keeps a weight so that a kernel reads it there, and the strides
-/// of the weight over the elements of `type` in order.
+/// of the weight over the elements of `type` in order; of one of several
+/// entries, those of all of them.
 struct HeldWeight {
   mlir::RankedTensorType type;
   llvm::SmallVector<int64_t, 2> strides;
+
+  /// The tensor of these strides, where a kernel reads `weight`.
+  wse::WeightAttr all(mlir::Operation *kernel, wse::WeightAttr weight) const;
 };
 
 /// Whether a kernel computes an operator of the model.

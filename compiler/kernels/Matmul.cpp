@@ -70,8 +70,6 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
     const MatmulForm form(cast<wse::MatmulOp>(op), variant);
     if (weight != form.getWeight())
       return heldVector(form.getResult(), weight, machine);
-    if (form.getEntry())
-      return std::nullopt; // another one each time
     return form.isStationary() ? heldStationary(form, machine) : std::nullopt;
   }
   bool join(ArrayRef<Operation *> ops, const Machine &machine) const final {

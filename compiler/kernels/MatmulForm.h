@@ -55,10 +55,10 @@ public:
                             wse::TokenTiling::of(resultType()).getTokens() >
                         1;
   }
-  /// The parameter that its weight is, if that stays on the wafer. An entry is
-  /// another one in each call, and does not.
+  /// The parameter that its weight is, or all its entries are, if that stays on
+  /// the wafer.
   wse::ParameterOp residentWeight() const {
-    return entry ? wse::ParameterOp() : wse::residentOf(op, weight);
+    return wse::residentOf(op, weight);
   }
   // NOLINTNEXTLINE(google-explicit-constructor): whose constants are asked for.
   operator mlir::Operation *() const { return op; }

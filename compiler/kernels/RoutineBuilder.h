@@ -71,6 +71,8 @@ struct ColumnWords {
   HostDim lines = {};
   llvm::SmallVector<HostDim, 2> inner = {};
   int64_t featureStep = 1;
+  /// Units of features that lie so; then `featureStep` is from one to the next.
+  HostDim unit = {};
   /// f16 or bf16: a word has two elements of a feature, `halfStep` apart, or,
   /// of the elements that `pairs` tiles, neighbours.
   mlir::Type halves = {};

@@ -51,12 +51,14 @@ static LogicalResult checkResidents(wse::KernelOp kernel,
       return error() << ", which is resident on " << parameter.getHome()
                      << " as " << parameter.getHeldType() << ", expected "
                      << held->type << " on " << kernel.getRegionRef();
+    const SmallVector<int64_t> strides =
+        held->all(kernel, weight).viewStrides();
     if (weight.getViewOffset() != 0 ||
-        llvm::ArrayRef<int64_t>(weight.viewStrides()) !=
+        llvm::ArrayRef<int64_t>(strides) !=
             llvm::ArrayRef<int64_t>(held->strides))
       return error() << " at " << weight.getViewOffset() << " with strides ["
-                     << weight.viewStrides() << "], expected 0 and ["
-                     << held->strides << "]: all of what is resident";
+                     << strides << "], expected 0 and [" << held->strides
+                     << "]: all of what is resident";
   }
   return success();
 }

@@ -167,7 +167,8 @@ int64_t RoutineBuilder::hostWords(ArrayRef<ColumnWords> all) {
     segment.tensor = words.tensor;
     segment.lines = words.lines.size;
     segment.lineStep = words.lines.step;
-    const FeatureTiling &features = words.pairs ? *words.pairs : words.features;
+    FeatureTiling features = words.pairs ? *words.pairs : words.features;
+    features.unitSize /= words.unit.size;
     segment.offset = Affine(featureStart(s, features)) * words.featureStep +
                      Affine(words.offset);
     for (const HostDim &dim : words.inner) {
@@ -176,6 +177,10 @@ int64_t RoutineBuilder::hostWords(ArrayRef<ColumnWords> all) {
     }
     segment.extents.push_back(featureCount(s, features));
     segment.strides.push_back(words.featureStep);
+    if (words.unit.size > 1) {
+      segment.extents.push_back(words.unit.size);
+      segment.strides.push_back(words.unit.step);
+    }
     segment.halves = words.halves;
     if (words.halves && !words.pairs) {
       segment.extents.push_back(2);

@@ -32,7 +32,7 @@ void StationaryWriter::runEntries() {
       if (number == 0)
         fetch(round, depth);
       b.where(hasFeatures, [&] { clear(Affine(rowFeatures) * shape.tokens); });
-      multiplyByHalves();
+      multiplyByHalves(round);
       finish(round);
     }
 }
@@ -50,6 +50,23 @@ StationaryWriter::Part StationaryWriter::partOf(int64_t number) {
   Value start =
       s.mul(s.max(s.sub(begin, out.firstFeature), 0), s.less(0, features));
   return {first, features, start};
+}
+
+/// Which entry each token has, for all PEs: a word of it for each column.
+void StationaryWriter::takeIdsOfHeld() {
+  const wse::EntryAttr entry = op.getEntry();
+  const HostTensor tensor = b.source(entry.getIds());
+  const int64_t tokens = shape.out.tokenCount();
+  ids = b.scratch("ids", tokens);
+  ColumnWords words;
+  words.tensor = tensor.symbol;
+  words.offset = tensor.offset + entry.getAt();
+  words.features = eachColumn(b.machine());
+  words.featureStep = 0;
+  words.lines = {tokens, 1};
+  b.streamToColumns(words);
+  b.start(FillThread, Opcode::Mov, {tokens}, Operand::memory(ids, 0, {1}),
+          {b.columnWords(1)});
 }
 
 /// Which entry each token has, for the PEs that have weights.
@@ -153,26 +170,21 @@ void StationaryWriter::fillHalf(const Block &block, int64_t half) {
 }
 
 /// sums += activations * weights of the entry of each token.
-void StationaryWriter::multiplyEntries(const Block &block) {
-  const int64_t tokens = shape.tokens;
-  b.loop(tokens, [&](Affine token) {
-    const Affine weights = b.load(ids, token) * block.entry;
-    b.multiplyAdd(
-        {block.size, terms}, shape.inner(b.machine()),
-        Operand::memory(sums, block.first * tokens + token, {tokens, 0}),
-        Operand::memory(block.weights, weights, {block.output, block.input}),
-        Operand::memory(exchange, token, {0, tokens}));
+void StationaryWriter::multiplyEntries(const Block &block, const Round &round) {
+  b.loop(round.tokens, [&](Affine token) {
+    const Affine weights = b.load(ids, token + round.first) * block.entry;
+    multiplyOne(block, round.tokens, token, weights);
   });
 }
 
 /// All turns, of which the western half of the first is on its way.
-void StationaryWriter::multiplyByHalves() {
+void StationaryWriter::multiplyByHalves(const Round &round) {
   const int64_t size = shape.inTurns;
   const int64_t whole = (shape.rowFeatures - !rowsAreAlike()) / size;
   const auto count = int64_t(shape.blocks().size());
   auto use = [&](const Block &block, int64_t half) {
     b.where(s.logicalAnd(hasFeatures, isIn(s, half)),
-            [&] { multiplyEntries(block); });
+            [&] { multiplyEntries(block, round); });
   };
   auto turn = [&](int64_t number, const Affine &first) {
     b.await(FillThread);

@@ -29,7 +29,10 @@ void StationaryWriter::fill(const Block &block) {
 }
 
 /// sums = activations * weights, for a block of result features.
-void StationaryWriter::multiply(const Block &block, int64_t tokens) {
+void StationaryWriter::multiply(const Block &block, const Round &round) {
+  const int64_t tokens = round.tokens;
+  if (shape.entries > 1)
+    return b.where(hasFeatures, [&] { multiplyEntries(block, round); });
   if (tokens == 1)
     return b.where(hasFeatures, [&] { multiplyOne(block); });
   if (shape.isNarrow())
@@ -59,12 +62,16 @@ void StationaryWriter::multiply(const Block &block, int64_t tokens) {
   });
 }
 
-/// sums += activations * weights of one token.
-void StationaryWriter::multiplyOne(const Block &block) {
-  b.multiplyAdd({block.size, in.features}, shape.inner(b.machine()),
-                Operand::memory(sums, block.first, {1, 0}),
-                Operand::memory(block.weights, 0, {block.output, block.input}),
-                Operand::memory(exchange, 0, {0, 1}));
+/// sums += activations * weights of one of so many tokens, each of which has
+/// its own activations behind one another.
+void StationaryWriter::multiplyOne(const Block &block, int64_t tokens,
+                                   Affine token, Affine weights) {
+  const int64_t each = shape.perWord() * shape.wordsOf(shape.ownInputs);
+  b.multiplyAdd(
+      {block.size, terms}, shape.inner(b.machine()),
+      Operand::memory(sums, block.first * tokens + token, {tokens, 0}),
+      Operand::memory(block.weights, weights, {block.output, block.input}),
+      Operand::memory(exchange, token * each, {0, 1}));
 }
 
 /// The same of activations that lie in pairs of features, a pair for each
@@ -95,7 +102,7 @@ void StationaryWriter::multiplyPairs(const Block &block, int64_t tokens) {
 
 /// The same of all features of the row: one buffer is filled while the other
 /// is used.
-void StationaryWriter::multiplyInTurns(int64_t tokens) {
+void StationaryWriter::multiplyInTurns(const Round &round) {
   const int64_t size = shape.inTurns;
   const int64_t whole = (shape.rowFeatures - !rowsAreAlike()) / size;
   const int64_t count = int64_t(shape.blocks().size());
@@ -111,7 +118,7 @@ void StationaryWriter::multiplyInTurns(int64_t tokens) {
     b.await(FillThread);
     if (number + 1 < count)
       fill(block(number + 1, 0));
-    multiply(block(number, first), tokens);
+    multiply(block(number, first), round);
   };
   const int64_t pairs = (whole - 1) / 2;
   b.loop(pairs, [&](Affine pair) {

@@ -44,7 +44,8 @@ void StationaryWriter::placeWeights() {
     firstRow = held.firstToken;
     rowFeatures = held.channels;
     hasFeatures = shape.n < b.height() ? held.active : s.constant(1);
-    blocks.push_back({0, rowFeatures, held.buffer, held.step, held.pitch});
+    blocks.push_back({0, rowFeatures, held.buffer, held.step,
+                      held.pitch * shape.entries, held.pitch});
     return;
   }
   hasFeatures = s.constant(1);
@@ -254,7 +255,7 @@ StationaryWriter::Round StationaryWriter::unlikeRound(int64_t number) {
   Value channels = s.sub(inRound(s.add(in.firstToken, in.channels)), before);
   Value start = s.mul(s.max(s.sub(first, in.firstToken), 0),
                       s.less(0, channels)); // in the tensor, if there are none
-  return {tokens, start, channels, before, tokens};
+  return {tokens, start, channels, before, tokens, first};
 }
 
 /// Brings the activations of the column, from those rows that have them.
@@ -262,7 +263,11 @@ void StationaryWriter::fetch(const Round &round, int64_t depth) {
   const int64_t tokens = round.tokens;
   const Value words = wordsOf(terms);
   b.start(GatherThread, Opcode::Mov, {tokens, words},
-          Operand::memory(asWords(exchange), 0, {1, tokens}),
+          Operand::memory(
+              asWords(exchange), 0,
+              shape.entries > 1
+                  ? SmallVector<int64_t>{shape.wordsOf(shape.ownInputs), 1}
+                  : SmallVector<int64_t>{1, tokens}),
           {Operand::fabric(b.color(StreamPattern::KeyCast), 2)});
   Value south = s.sub(tokens, s.add(round.before, round.channels));
   gatherColumn(b, /*pitch=*/0, {round.channels, words},
@@ -280,17 +285,17 @@ void StationaryWriter::run(const Round &round, bool first) {
   const int64_t tokens = round.tokens;
   live = round.live;
   fetch(round);
-  if (tokens == 1)
-    b.where(hasFeatures, [&] { clear(rowFeatures); });
+  if (tokens == 1 || shape.entries > 1)
+    b.where(hasFeatures, [&] { clear(Affine(rowFeatures) * tokens); });
   if (shape.inTurns)
-    multiplyInTurns(tokens);
+    multiplyInTurns(round);
   for (const Block &block : shape.inTurns ? ArrayRef<Block>() : blocks) {
-    if (first && !shape.resident) {
+    if (first && (!shape.resident || shape.entries > 1)) {
       b.await(FillThread);
       if (&block != &blocks.back())
         fill(*(&block + 1));
     }
-    multiply(block, tokens);
+    multiply(block, round);
   }
   finish(round);
 }
@@ -372,11 +377,13 @@ void StationaryWriter::write() {
   sums = b.scratch("sums", shape.tokens * shape.rowFeatures);
   sent = b.scratch("sent", perWord * shape.sentWords(), shape.element);
   placeWeights();
-  if (shape.entries > 1) {
+  if (shape.entries > 1 && !shape.resident) {
     initialise();
     return runEntries();
   }
-  if (!shape.resident) {
+  if (shape.entries > 1) {
+    takeIdsOfHeld();
+  } else if (!shape.resident) {
     streamWeights();
     fill(blocks[0]);
   }

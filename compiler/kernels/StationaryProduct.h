@@ -42,10 +42,11 @@ struct StationaryShape {
   /// Blocks of one token, if they are not in turns.
   llvm::SmallVector<int64_t, 3> ofOne;
   bool resident = false; ///< its weights are there from an earlier launch
-  /// Matrices that stream, of which each token has one; 1: all have the same.
+  /// Matrices, of which each token has one; 1: all have the same.
   int64_t entries = 1;
-  /// Then `n` are the result features of each of so many parts, `ownInputs` of
-  /// each of so many depths: sums and activations of one are there at a time.
+  /// If they stream, `n` are the result features of each of so many parts,
+  /// `ownInputs` of each of so many depths: sums and activations of one are
+  /// there at a time.
   int64_t parts = 1, depths = 1;
   /// Then, of 16 bits: weights of a row's result features are neighbours, not
   /// those of a column's features of the input.
@@ -66,7 +67,7 @@ struct StationaryShape {
   /// Vectors of multiply-adds run along result features, 0, features of the
   /// input, 1, or tokens, 2.
   size_t inner(const Machine &machine) const;
-  /// Cycles of the multiply-adds of one token.
+  /// Cycles of the multiply-adds of one token, of streaming entries in a turn.
   double ofOneToken(const Machine &machine, size_t inner) const;
   /// Most result features of a row that one column owns.
   int64_t kept() const { return std::min(rowFeatures, ownResults); }
@@ -144,6 +145,8 @@ void lowerTogether(llvm::ArrayRef<MatmulForm> products, RoutineBuilder &b);
 KernelCost stationaryCost(const MatmulForm &op, const Machine &machine);
 llvm::SmallVector<StreamNeed> stationaryStreams(const MatmulForm &op,
                                                 const Machine &machine);
+/// A word for each column, whatever it holds.
+FeatureTiling eachColumn(const Machine &machine);
 /// Streams of weights that stay, without a bias, for so many sums of a row.
 llvm::SmallVector<StreamNeed> sumStreams(const Machine &machine, double sums);
 llvm::SmallVector<HostFlow> stationaryFlows(const MatmulForm &op,

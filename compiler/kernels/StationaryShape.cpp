@@ -32,14 +32,20 @@ static bool sharedEvenly(const Layout &layout, const Machine &machine) {
          layout.span == layout.group && layout.tokens % layout.span == 0;
 }
 
+static int64_t entriesOf(const MatmulForm &op) {
+  return op.getEntry() ? op.getEntry().getCount() : 1;
+}
+
 /// Result features as tokens of a tensor with the features of the input: a row
-/// holds as many of them, a column those of its inputs.
+/// holds as many of them, a column those of its inputs. Of each feature of the
+/// input all entries are neighbours.
 static RankedTensorType heldType(const MatmulForm &op, int64_t k, int64_t n) {
   const auto input = wse::TokenTiling::of(op.inputType());
+  const int64_t entries = entriesOf(op);
   return wse::TokenTiling(1, n)
-      .withColumns(input.getColumns(), input.getHeadSize())
+      .withColumns(input.getColumns(), entries * input.getHeadSize())
       .withHeadColumns(input.getHeadColumns())
-      .type(k, op.inputType().getElementType());
+      .type(entries * k, op.inputType().getElementType());
 }
 
 StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
@@ -50,12 +56,14 @@ StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
       rows(resident ? machine.height : machine.westCount()), resident(resident),
       element(op.inputType().getElementType()) {
   const int64_t height = machine.height, pitch = out.pitch(height);
-  if (op.hasEntries())
-    entries = op.getEntry().getCount();
+  if (resident || op.hasEntries())
+    entries = entriesOf(op);
   if (machine.width < 2 || height < 2 || out.replicatedRows ||
-      (!resident && ((n < rows && entries == 1) || rows == 0)))
+      (!resident && ((n < rows && entries == 1) || rows == 0)) ||
+      (resident && entries > 1 &&
+       in.features.unitSize % in.features.columns != 0))
     return;
-  if (entries > 1) {
+  if (entries > 1 && !resident) {
     takeEntries(machine);
     return;
   }
@@ -66,7 +74,10 @@ StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
   ownResults = out.features.largest(machine.width);
   byInput = resident &&
             heldWords(heldType(op, k, n), machine).pairing == Pairing::Channels;
-  shared = sharedEvenly(out, machine);
+  if (isNarrow() && resident && entries % 2 && entries > 1 && !byInput)
+    return; // words would have elements of two features
+  // Rounds of entries take tokens in order, as their numbers come.
+  shared = entries == 1 && sharedEvenly(out, machine);
   const int64_t mostRounds = shared ? pitch : mostUnlikeRounds;
   for (int64_t count = 1; count <= mostRounds; ++count) {
     if (shared && pitch % count != 0)
@@ -120,11 +131,8 @@ void StationaryShape::takeEntries(const Machine &machine) {
 }
 
 double StationaryShape::turnCycles(const Machine &machine, size_t inner) const {
-  const double sizes[] = {double(inTurns), double(ownInputs)};
-  const double strides[] = {inner ? sizes[1] : 1, inner ? 1 : sizes[0]};
-  return double(tokens) *
-         (machine.loadCycles + machine.loopOverhead + machine.vectorSetup +
-          CostModel(machine).product(sizes, 1, inner, strides));
+  return double(tokens) * (machine.loadCycles + machine.loopOverhead +
+                           machine.vectorSetup + ofOneToken(machine, inner));
 }
 
 /// Cycles in which a PE multiplies by the weights of a result feature.
@@ -184,9 +192,19 @@ size_t StationaryShape::inner(const Machine &machine) const {
 }
 
 double StationaryShape::ofOneToken(const Machine &machine, size_t inner) const {
-  const double sizes[] = {double(rowFeatures), double(ownInputs)};
-  const double strides[] = {byInput ? 1 : sizes[1], byInput ? sizes[0] : 1};
+  const bool areTurns = entries > 1 && !resident;
+  const double sizes[] = {double(areTurns ? inTurns : rowFeatures),
+                          double(ownInputs)};
+  const double apart = resident ? double(entries) : 1;
+  const double strides[] = {byInput ? 1 : sizes[1] * apart,
+                            byInput ? sizes[0] * apart : apart};
   return CostModel(machine, isNarrow()).product(sizes, 1, inner, strides);
+}
+
+FeatureTiling eachColumn(const Machine &machine) {
+  FeatureTiling one;
+  one.units = machine.width;
+  return one;
 }
 
 bool sumsInPhases(const Machine &machine, double sums) {
@@ -209,7 +227,7 @@ int64_t StationaryShape::words() const {
   int64_t words = exchangeWords() + tokens * rowFeatures + sentWords();
   if (!resident)
     words += entries * heldFeatures() * wordsOf(ownInputs);
-  return words + (entries > 1 ? tokens : 0);
+  return words + (entries > 1 ? out.tokenCount() : 0);
 }
 
 SmallVector<int64_t> StationaryShape::blocks() const {
@@ -268,9 +286,11 @@ static double firstRound(const StationaryShape &shape, const Machine &machine,
 /// Sums that begin as 0, and are multiplied into.
 static double oneTokenCycles(const StationaryShape &shape,
                              const Machine &machine) {
+  const size_t inner = shape.inner(machine);
   return CostModel(machine, shape.isNarrow())
              .copies(1, double(shape.rowFeatures)) +
-         shape.ofOneToken(machine, shape.inner(machine));
+         (shape.entries > 1 ? shape.turnCycles(machine, inner)
+                            : shape.ofOneToken(machine, inner));
 }
 
 /// Activations down to so many rows, and results back.
@@ -380,7 +400,7 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
     cost.compute = std::numeric_limits<double>::infinity();
     return cost;
   }
-  if (shape.entries > 1)
+  if (shape.entries > 1 && !shape.resident)
     return entriesCost(shape, machine);
   CostModel model(machine, shape.isNarrow());
   double tokens = shape.tokens, rounds = shape.rounds, rows = shape.rowFeatures;
@@ -392,13 +412,16 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
   if (shape.tokens == 1) {
     product = oneTokenCycles(shape, machine);
     packing = oneTokenMoves(shape, machine);
-  } else if (shape.isNarrow()) {
+  } else if (shape.isNarrow() || shape.entries > 1) {
     double sizes[] = {rows, inputs, tokens};
     const double strides[] = {1, 1, 2};
+    const size_t inner = shape.inner(machine);
     product = model.copies(1, sums) +
-              model.product(sizes, 1, shape.inner(machine), strides);
-    packing = 2 * machine.vectorSetup + own * inputs / machine.copyRate16 +
-              own * results / machine.addRate16;
+              (shape.entries > 1 ? shape.turnCycles(machine, inner)
+                                 : model.product(sizes, 1, inner, strides));
+    if (shape.isNarrow())
+      packing = 2 * machine.vectorSetup + own * inputs / machine.copyRate16 +
+                own * results / machine.addRate16;
   } else {
     double others[] = {rows, inputs - 1, tokens};
     product = rows * machine.mapOverhead + sums / machine.addRate +
@@ -481,8 +504,13 @@ SmallVector<HostFlow> stationaryFlows(const MatmulForm &op,
     flows.push_back(CostModel(machine).columnFlow(shape.out.features, 1,
                                                   /*firstUse=*/0,
                                                   /*lastUse=*/0));
-  if (shape.resident)
+  if (shape.resident) {
+    if (shape.entries > 1)
+      flows.push_back(CostModel(machine).columnFlow(
+          eachColumn(machine), shape.out.tokenCount(), /*firstUse=*/0,
+          /*lastUse=*/0));
     return flows;
+  }
   const double all = cost.total();
   const double others = double(shape.rounds) * sumCycles({shape}, machine);
   const int64_t passes = shape.parts * shape.depths;
@@ -500,6 +528,8 @@ SmallVector<StreamNeed> stationaryStreams(const MatmulForm &op,
     needs = columnStreams(Layout::of(op.getResult(), machine.height), machine);
   if (!op.residentWeight())
     needs.push_back({StreamPattern::ChannelRow, {}});
+  else if (op.getEntry())
+    needs = hostTokensStreams({}, machine, /*inAllRows=*/true);
   needs.append(
       sumStreams(machine, double(StationaryShape(op, machine).mostSums())));
   return needs;
@@ -518,7 +548,11 @@ std::optional<HeldWeight> heldStationary(const MatmulForm &op,
   StationaryShape shape(op, machine, /*resident=*/true);
   if (shape.rounds == 0)
     return std::nullopt;
-  return HeldWeight{heldType(op, shape.k, shape.n), {1, shape.k}};
+  const int64_t entries = shape.entries;
+  HeldWeight held{heldType(op, shape.k, shape.n), {entries, entries * shape.k}};
+  if (op.getEntry())
+    held.strides.insert(held.strides.begin(), 1);
+  return held;
 }
 
 } // namespace wsec

@@ -40,10 +40,11 @@ private:
   /// Tokens that are multiplied at a time.
   struct Round {
     int64_t tokens;
-    Affine start;   ///< of this row: the first of its channels
-    Value channels; ///< and how many
-    Value before;   ///< tokens of the rows north
-    Affine live;    ///< the first of them, of which products are made
+    Affine start;      ///< of this row: the first of its channels
+    Value channels;    ///< and how many
+    Value before;      ///< tokens of the rows north
+    Affine live;       ///< the first of them, of which products are made
+    int64_t first = 0; ///< the number of the first one, where they are in order
   };
   /// Result features that are made in a pass, of those of this column.
   struct Part {
@@ -53,8 +54,9 @@ private:
   Affine liveOf(Affine number);
   Part partOf(int64_t number);
   void takeIds();
-  void multiplyEntries(const Block &block);
-  void multiplyByHalves();
+  void takeIdsOfHeld();
+  void multiplyEntries(const Block &block, const Round &round);
+  void multiplyByHalves(const Round &round);
   void runEntries();
   void finish(const Round &round);
   void initialise();
@@ -88,12 +90,13 @@ private:
     return inAllRows() ? before : scalars.min(before, shape.rows - 1);
   }
   void fill(const Block &block);
-  void multiplyInTurns(int64_t tokens);
+  void multiplyInTurns(const Round &round);
   Round sharedRound(Affine number);
   Round unlikeRound(int64_t number);
   void run(const Round &round, bool first);
-  void multiply(const Block &block, int64_t tokens);
-  void multiplyOne(const Block &block);
+  void multiply(const Block &block, const Round &round);
+  void multiplyOne(const Block &block, int64_t tokens = 1, Affine token = 0,
+                   Affine weights = 0);
   void multiplyPairs(const Block &block, int64_t tokens);
   void fetch(const Round &round, int64_t depth = 0);
   void clear(Affine features);

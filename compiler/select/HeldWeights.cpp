@@ -73,7 +73,7 @@ select::HeldAmount select::heldAmount(wse::KernelOp kernel, int variant,
         held && constantOf(kernel, weight)) {
       amount.bytes += wse::DistAttr::heldBytesPerPE(held->type, machine.width,
                                                     machine.height);
-      amount.elements += weight.getType().getNumElements();
+      amount.elements += held->type.getNumElements();
     }
   return amount;
 }
@@ -91,8 +91,8 @@ int64_t select::leastHeldBytes(wse::ProgramOp program, const Machine &machine) {
       for (const Offer &offer : offers)
         if (auto held = library->held(kernel, offer.variant, weight, machine);
             held && parameter && counted.insert(parameter).second)
-          bits += weight.getType().getNumElements() *
-                  held->type.getElementTypeBitWidth();
+          bits +=
+              held->type.getNumElements() * held->type.getElementTypeBitWidth();
     }
   }
   return bits / 8;
@@ -145,4 +145,10 @@ select::AssumeResident::~AssumeResident() {
     kernel->setAttrs(attributes);
   if (parameter)
     parameter.erase();
+}
+
+double select::heldCycles(wse::ProgramOp program, wse::KernelOp kernel,
+                          const Machine &machine) {
+  const AssumeResident resident(program, kernel);
+  return holdingOffer(kernel, machine).cost.total();
 }

@@ -19,6 +19,10 @@ bool isStreamedConstant(wse::KernelOp kernel, wse::WeightAttr weight);
 Offer holdingOffer(wse::KernelOp kernel, const Machine &machine,
                    ScratchLimits limits = {}, bool fewColors = false);
 
+/// Cycles of the kernel on a region of that machine if its weights stay.
+double heldCycles(wse::ProgramOp program, wse::KernelOp kernel,
+                  const Machine &machine);
+
 /// Weights that a kernel holds.
 struct HeldAmount {
   int64_t bytes = 0;    ///< of a PE

@@ -82,6 +82,8 @@ struct KeepWeights final : select::impl::KeepWeightsPassBase<KeepWeights> {
 void Keeper::keep(wse::KernelOp kernel) {
   for (NamedAttribute attribute : llvm::to_vector(kernel->getAttrs())) {
     Attribute value = attribute.getValue();
+    if (isa<wse::EntryAttr>(value))
+      continue; // changed with the weight
     if (auto weight = dyn_cast<wse::WeightAttr>(value))
       value = keep(kernel, weight);
     else if (auto array = dyn_cast<ArrayAttr>(value))
@@ -101,17 +103,26 @@ wse::WeightAttr Keeper::keep(wse::KernelOp kernel, wse::WeightAttr weight) {
                            wse::regionOf(kernel).machine());
   if (!held || !select::isStreamedConstant(kernel, weight))
     return weight;
+  ArrayRef<int64_t> strides = held->strides;
+  const wse::WeightAttr all = held->all(kernel, weight);
   // Its elements, in the order in which `held` lists them.
-  auto order = llvm::to_vector(llvm::seq<int64_t>(weight.getType().getRank()));
+  auto order = llvm::to_vector(llvm::seq<int64_t>(all.getType().getRank()));
   llvm::sort(order, [&](int64_t a, int64_t b) {
-    return std::pair(-held->strides[a], a) < std::pair(-held->strides[b], b);
+    return std::pair(-strides[a], a) < std::pair(-strides[b], b);
   });
-  auto parameter =
-      declare(kernel, *held,
-              withView(weight, *stridedView(weight).transposed(order).reshaped(
-                                   held->type.getShape())));
+  const values::StridedView view = stridedView(all).transposed(order);
+  const auto whole = view.reshaped(held->type.getShape());
+  auto parameter = declare(
+      kernel, *held, withView(all, whole && whole->strides() ? *whole : view));
+  if (all != weight) {
+    const auto entry = kernel->getAttrOfType<wse::EntryAttr>("entry");
+    kernel->setAttr("entry", wse::EntryAttr::get(entry.getContext(),
+                                                 entry.getIds(), entry.getAt(),
+                                                 entry.getCount(), strides[0]));
+    strides = strides.drop_front();
+  }
   return wse::WeightAttr::of(FlatSymbolRefAttr::get(parameter),
-                             weight.getType(), 0, held->strides);
+                             weight.getType(), 0, strides);
 }
 
 wse::ParameterOp Keeper::declare(wse::KernelOp kernel, const HeldWeight &held,

@@ -56,7 +56,9 @@ Attribute select::costKey(wse::KernelOp kernel, bool packs) {
           parts.append({weight, packed});
     } else if (auto array = dyn_cast<ArrayAttr>(attribute.getValue())) {
       parts.push_back(builder.getI64IntegerAttr(array.size()));
-    } else if (!isa<SymbolRefAttr, wse::EntryAttr>(attribute.getValue())) {
+    } else if (auto entry = dyn_cast<wse::EntryAttr>(attribute.getValue())) {
+      parts.push_back(builder.getI64IntegerAttr(entry.getCount()));
+    } else if (!isa<SymbolRefAttr>(attribute.getValue())) {
       parts.push_back(attribute.getValue());
     }
   }

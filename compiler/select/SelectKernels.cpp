@@ -151,9 +151,9 @@ struct SelectKernelsPass
                              its.y);
     ProgramSymbols symbols(module, program);
     for (func::FuncOp entry : entries) {
-      if (succeeded(
-              Selector(entry, program, region, element, codeOfStage(), symbols)
-                  .run()))
+      if (succeeded(Selector(entry, program, region, element, codeOfStage(),
+                             keepsWeights(), symbols)
+                        .run()))
         continue;
       program.erase();
       return {};

@@ -5,6 +5,7 @@
 #include "compiler/select/Selector.h"
 
 #include "compiler/select/ElementwiseGroup.h"
+#include "compiler/select/HeldWeights.h"
 
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -14,14 +15,14 @@ using namespace wsec::select;
 
 Selector::Selector(func::FuncOp main, wse::ProgramOp program,
                    wse::RegionOp region, Type precision, int64_t code,
-                   ProgramSymbols &symbols)
+                   bool weightsStay, ProgramSymbols &symbols)
     : main(main), target(program),
       regionName(FlatSymbolRefAttr::get(region.getSymNameAttr())),
       regionMachine(region.machine()), hostValues(main.front()),
       wantedHeads(main.front(), regionMachine.width),
       kernels(OpBuilder::atBlockEnd(&program.bodyBlock())),
-      precision(precision), limits{code}, offers(regionMachine),
-      symbols(symbols) {}
+      precision(precision), limits{code}, weightsStay(weightsStay),
+      offers(regionMachine), symbols(symbols) {}
 
 //===----------------------------------------------------------------------===//
 // The run
@@ -495,9 +496,12 @@ void Selector::takeCheapestOffer(Operation *kernel, Operation *user) {
 }
 
 std::pair<int64_t, double> Selector::cheapest(Operation *kernel) {
+  const auto its = cast<wse::KernelOp>(kernel);
+  if (weightsStay && kernel->hasAttr("entry")) // which may not do otherwise
+    if (double held = heldCycles(target, its, regionMachine); !std::isinf(held))
+      return {0, held};
   const Choice best =
-      cheapestOffer(kernel, offers.of(cast<wse::KernelOp>(kernel)),
-                    besideStates(), {}, limits);
+      cheapestOffer(kernel, offers.of(its), besideStates(), {}, limits);
   return {best.missing, best.cycles};
 }
 

@@ -48,10 +48,10 @@ bool isHostInput(mlir::BlockArgument argument);
 class Selector final : public Selection {
 public:
   /// All kernels run on `region` of the program; activations are of
-  /// `precision`.
+  /// `precision`. With `weightsStay` what kernels can hold is held later.
   Selector(mlir::func::FuncOp main, wse::ProgramOp program,
            wse::RegionOp region, mlir::Type precision, int64_t code,
-           ProgramSymbols &symbols);
+           bool weightsStay, ProgramSymbols &symbols);
 
   /// Fills the program. Reports everything that no kernel can do in one error.
   mlir::LogicalResult run();
@@ -161,6 +161,7 @@ private:
   mlir::OpBuilder kernels;
   mlir::Type precision; ///< of activations
   ScratchLimits limits;
+  bool weightsStay;
   Offers offers;        ///< on the region
   bool exactly = false; ///< what is brought now is of f32
   /// Root of the element-wise group of each operator in one.

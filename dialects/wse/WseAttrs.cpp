@@ -288,6 +288,16 @@ WeightAttr WeightAttr::slice(int64_t dim, int64_t start, int64_t size) const {
              getViewOffset() + start * strides[dim], strides);
 }
 
+WeightAttr WeightAttr::entries(EntryAttr entry) const {
+  SmallVector<int64_t> strides = viewStrides();
+  SmallVector<int64_t> shape = llvm::to_vector(getType().getShape());
+  shape.insert(shape.begin(), entry.getCount());
+  strides.insert(strides.begin(), entry.getStep());
+  return of(getTensor(),
+            RankedTensorType::get(shape, getType().getElementType()),
+            getViewOffset(), strides);
+}
+
 LogicalResult WeightAttr::verify(EmitError emitError, FlatSymbolRefAttr tensor,
                                  RankedTensorType type, int64_t viewOffset,
                                  ArrayRef<int64_t> strides) {

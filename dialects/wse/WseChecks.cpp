@@ -57,23 +57,19 @@ LogicalResult wse::verifyEntry(MatmulOp op, EntryAttr entry) {
                                << entry.getAt() + tokens - 1 << " of " << *ids
                                << ", expected an integer of it",
                            op, entry.getIds());
-  if (tokens > 1 &&
-      (op.getVariant() != MatmulVariant::Stationary || op.getBias() ||
-       elementBytes(op.getResult().getType()) != 4))
-    return op.emitOpError("takes an entry for each of ")
-           << tokens << " tokens, expected f32, variant stationary, no bias";
   const WeightAttr weight = op.getWeight();
   ParameterOp parameter = parameterOf(op, weight);
-  if (!parameter || parameter.isResident() || op.getPacked() ||
-      weight.getType().getRank() != 2)
+  if (!parameter || op.getPacked() || weight.getType().getRank() != 2)
     return op.emitOpError("takes entries of ")
-           << weight.getName() << ", expected matrices of a constant that "
-           << "streams, not packed";
-  SmallVector<int64_t> shape(weight.getType().getShape()),
-      strides = weight.viewStrides();
-  shape.insert(shape.begin(), entry.getCount());
-  strides.insert(strides.begin(), entry.getStep());
-  auto touched = touchedElements(shape, weight.getViewOffset(), strides);
+           << weight.getName() << ", expected matrices of a constant, not "
+           << "packed";
+  if ((tokens > 1 || parameter.isResident()) &&
+      (op.getVariant() != MatmulVariant::Stationary || op.getBias()))
+    return op.emitOpError("takes an entry for each of ")
+           << tokens << " tokens, expected variant stationary, no bias";
+  const WeightAttr all = weight.entries(entry);
+  auto touched = touchedElements(llvm::to_vector(all.getType().getShape()),
+                                 all.getViewOffset(), all.viewStrides());
   const int64_t held = parameter.getTensorType().getNumElements();
   if (!touched || touched->first < 0 || touched->second >= held)
     return withNote(op.emitOpError("takes entries outside of ")

@@ -243,7 +243,7 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
     - (C6) A weight of more than two dimensions is a matrix for each of equally
       many tokens in turn, over all batch elements, none in two rows: `broadcast` alone, without bias, not packed.
     - (C7) Entries are matrices of a constant, not packed, all inside; what names them is declared,
-      and has a number for each token. Several tokens are of f32 and `stationary`, without a bias.
+      and has a number for each token. Several tokens, and entries that stay, are `stationary`, without a bias.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{

@@ -1,5 +1,6 @@
 // RUN: wse-opt %s --split-input-file --onnx-expand-experts --onnx-common-subexpressions | FileCheck %s
 // RUN: wse-opt %s --split-input-file --onnx-expand-experts="columns=4 rows=4 channels=4 latency=1700" --onnx-common-subexpressions | FileCheck %s --check-prefix=APART
+// RUN: wse-opt %s --split-input-file --onnx-expand-experts="columns=4 rows=4 channels=4 latency=1700 held" --onnx-common-subexpressions | FileCheck %s --check-prefix=HELD
 
 // Each row selects its expert's product; of a number that is none NaN is left.
 // CHECK-LABEL: func.func @rows
@@ -40,6 +41,11 @@ func.func @rows(%x: tensor<6x3xf32>, %ids: tensor<6xi32>) -> tensor<6x2xf32> {
 // CHECK: %[[ADDED:.*]] = onnx.binary add %[[FIRST]], %{{.*}} -> tensor<3x5xf32>
 // CHECK: %[[SUM:.*]] = onnx.where %{{.*}}, %[[ADDED]], %[[FIRST]]
 // CHECK: return %[[SUM]]
+// Where weights stay, rows are one product, however few they are.
+// HELD-LABEL: func.func @tokens
+// HELD-NOT: onnx.matmul
+// HELD: onnx.experts {{.*}} -> tensor<6x4xf32>
+// HELD: onnx.experts {{.*}} -> tensor<6x5xf32>
 func.func @tokens(%x: tensor<3x7xf32>, %p: tensor<3x2xf32>) -> tensor<3x5xf32> {
   %up = onnx.constant dense<0.5> : tensor<2x7x4xf32>
   %bias = onnx.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]> : tensor<2x4xf32>
@@ -150,6 +156,8 @@ func.func @gated(%x: tensor<3x3xf32>, %p: tensor<3x2xf32>) -> tensor<3x2xf32> {
 // CHECK: %[[SUM:.*]] = onnx.binary add %[[T0]], %[[T1]]
 // CHECK-NOT: onnx.expand
 // CHECK: return %[[SUM]]
+// HELD-LABEL: func.func @few
+// HELD-COUNT-2: onnx.experts %arg0, {{.*}} -> tensor<1x2xf32>
 func.func @few(%x: tensor<1x3xf32>, %p: tensor<1x4xf32>) -> tensor<1x2xf32> {
   %w = onnx.constant dense<0.5> : tensor<4x3x4xf32>
   %bias = onnx.constant dense<0.25> : tensor<4x4xf32>
@@ -175,6 +183,9 @@ func.func @few(%x: tensor<1x3xf32>, %p: tensor<1x4xf32>) -> tensor<1x2xf32> {
 // CHECK-LABEL: func.func @few_alone
 // CHECK-COUNT-2: onnx.experts {{.*}} -> tensor<1x2xf32>
 // CHECK: onnx.concat {{.*}} -> tensor<2x2xf32>
+// Of two tokens, where weights stay, they are one product.
+// HELD-LABEL: func.func @few_alone
+// HELD: onnx.experts %arg0, {{.*}} -> tensor<2x2xf32>
 func.func @few_alone(%x: tensor<2x3xf32>, %p: tensor<2x4xf32>) -> tensor<2x2xf32> {
   %w = onnx.constant dense<0.5> : tensor<4x3x2xf32>
   %ids, %values = onnx.top_k %p : tensor<2x4xf32> -> tensor<2x1xi64>, tensor<2x1xf32>

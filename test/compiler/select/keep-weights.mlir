@@ -40,6 +40,32 @@ wse.program @keeps state(selected) mesh(4x2) machine("wse2") {
 
 #tiled = #wse.dist<rows = [0, 1], columns = [2]>
 
+// Of one of four entries all are resident, of each feature of the input beside
+// one another; a product of one token and one of three read the same.
+// CHECK-LABEL: wse.program @entries
+// CHECK-COUNT-1: parameter @w.resident = <@w : tensor<12x8x4xf32> view 0 strides [1, 12, 96]> resident on @r as !tokens_1x12x32_heads
+// CHECK: fill @w.resident
+// CHECK-NOT: fill
+// CHECK: matmul %x weight <@w.resident : tensor<8x12xf32> view 0 strides [4, 32]> variant(stationary) entry <@ids at 1 of 4 step 1>
+// CHECK: matmul %z weight <@w.resident : tensor<8x12xf32> view 0 strides [4, 32]> variant(stationary) entry <@ids at 2 of 4 step 1>
+wse.program @entries state(selected) mesh(4x2) machine("wse2") {
+  region @r shape(4x2)
+  input @x : tensor<3x8xf32>
+  input @z : tensor<1x8xf32>
+  input @ids : tensor<4xi32>
+  parameter @w = external<"w.bin", 0, 1536> : tensor<4x8x12xf32>
+  %x = load @x on @r {nodes = ["x"]} : tensor<1x3x8xf32, #tiled>
+  %z = load @z on @r {nodes = ["z"]} : tensor<1x1x8xf32, #tiled>
+  %y = matmul %x weight <@w : tensor<8x12xf32>> variant(stationary) entry <@ids at 1 of 4 step 96> on @r {nodes = ["up"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
+  %u = matmul %z weight <@w : tensor<8x12xf32>> variant(reduce) entry <@ids at 2 of 4 step 96> on @r {nodes = ["up"]} : tensor<1x1x8xf32, #tiled> -> tensor<1x1x12xf32, #tiled>
+  store %y to "y" on @r : tensor<1x3x12xf32, #tiled> to tensor<3x12xf32>
+  store %u to "u" on @r : tensor<1x1x12xf32, #tiled> to tensor<1x12xf32>
+}
+
+// -----
+
+#tiled = #wse.dist<rows = [0, 1], columns = [2]>
+
 // A slice of a parameter that streams; of 13 result features one row holds one
 // more than the other.
 // CHECK-LABEL: wse.program @slices

@@ -2170,7 +2170,7 @@ wse.program @matmul_c7_constant state(selected) mesh(4x5) machine("wse2") {
   input @x : tensor<6x6xf32>
   intermediate @ids : tensor<6xi32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
-  // expected-error@below {{takes entries of "x", expected matrices of a constant that streams, not packed}}
+  // expected-error@below {{takes entries of "x", expected matrices of a constant, not packed}}
   %y = matmul %x weight <@x : tensor<6x6xf32>> variant(stationary) entry <@ids at 0 of 1 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
@@ -2197,7 +2197,7 @@ wse.program @matmul_c7_many state(selected) mesh(4x5) machine("wse2") {
   intermediate @ids : tensor<6xi32>
   parameter @w = external<"f", 0, 576> : tensor<4x6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
-  // expected-error@below {{takes an entry for each of 6 tokens, expected f32, variant stationary, no bias}}
+  // expected-error@below {{takes an entry for each of 6 tokens, expected variant stationary, no bias}}
   %y = matmul %x weight <@w : tensor<6x6xf32>> variant(reduce) entry <@ids at 0 of 4 step 36> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
