@@ -116,6 +116,7 @@ LogicalResult Selector::run() {
     for (Value operand : op.getOperands())
       if (HostValues::isWholeState(operand))
         recall(cast<BlockArgument>(operand), &op);
+    forgetWhereKept(&op);
     select(&op);
     for (OpOperand &use : op.getUses())
       if (use.getOwner() == terminator && isState(use))
@@ -133,6 +134,17 @@ LogicalResult Selector::run() {
     else
       storeOutput(operand);
   return refusals.report(main.getContext());
+}
+
+/// What the store keeps takes no SRAM until it is read; nor does what was
+/// brought before that, as masks of layers that are computed again.
+void Selector::forgetWhereKept(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (auto keep = operand.getDefiningOp<onnx::KeepOp>();
+        keep && !keep.getOnWafer() && readAgain.insert(keep).second) {
+      onceBrought.clear();
+      loaded.clear();
+    }
 }
 
 void Selector::refuse(Operation *op, const Twine &reason) {
