@@ -114,7 +114,7 @@ Value Backward::kept(Value value, bool onWafer) {
 /// `op`, computed of `values`, which has its results then.
 Operation *Backward::again(Operation *op, IRMapping &values) {
   Operation *clone = build.clone(*op, values);
-  if (!nodeName(op).empty())
+  if (!nodeName(op).empty() && !nodeName(op).ends_with(againSuffix))
     clone->setAttr("node", build.getStringAttr(nodeName(op) + againSuffix));
   clone->removeAttr(onnx::valuesAttrName);
   clone->removeAttr(onnx::absorbedAttrName);
@@ -191,7 +191,8 @@ void Backward::differentiateByRuns(ArrayRef<Operation *> forward) {
     for (Operation *op : run)
       for (Value operand : op->getOperands())
         if (Operation *source = operand.getDefiningOp();
-            wants(operand) && !isa<onnx::ConstantOp, onnx::KeepOp>(source) &&
+            source && wants(operand) &&
+            !isa<onnx::ConstantOp, onnx::KeepOp>(source) &&
             !llvm::is_contained(run, source))
           origins.insert(operand);
     forward = forward.drop_back(run.size());
