@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What it takes to compile presets for training, on the whole wafer, at the tokens that they were published with.
 
-  training.py --check            are tokens, layers, launches and code those of the table in tools/presets/README.md
+  training.py --check            are tokens, layers, launches and code those of the rows in tools/presets/README.md
   training.py --update [NAME..]  writes its rows, all or those of NAME
 
 Launches of a layer are what 5 layers have more than 4; all layers must have as many, and as much code. Seconds are of the user, of this
@@ -62,7 +62,7 @@ def main():
     arguments = parser.parse_args()
     text = PAGE.read_text(encoding="utf-8")
     kept = {line.split("`")[1]: line + "\n" for line in text.splitlines() if is_row(line)}
-    names = list(PRESETS) if arguments.update is None else arguments.update or list(PRESETS)
+    names = [name for name in PRESETS if name in kept] if arguments.update is None else arguments.update or list(PRESETS)
     with tempfile.TemporaryDirectory() as folder:
         found = kept | {name: row(Path(folder), name, arguments.update is not None) for name in names}
     rows = "".join(found[name] for name in PRESETS if name in found)
