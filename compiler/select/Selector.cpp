@@ -136,17 +136,6 @@ LogicalResult Selector::run() {
   return refusals.report(main.getContext());
 }
 
-/// What the store keeps takes no SRAM until it is read; nor does what was
-/// brought before that, as masks of layers that are computed again.
-void Selector::forgetWhereKept(Operation *op) {
-  for (Value operand : op->getOperands())
-    if (auto keep = operand.getDefiningOp<onnx::KeepOp>();
-        keep && !keep.getOnWafer() && readAgain.insert(keep).second) {
-      onceBrought.clear();
-      loaded.clear();
-    }
-}
-
 void Selector::refuse(Operation *op, const Twine &reason) {
   refusals.refuse(op, reason);
 }
