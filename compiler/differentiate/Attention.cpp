@@ -30,6 +30,22 @@ static Term constantOf(Backward &n, Tensor tensor) {
   return {n, materialize(n.builder(), n.loc(), std::move(tensor))};
 }
 
+/// `number` for later keys, else `none`, of more scores than constants have.
+static Term whereLater(Backward &n, int64_t queries, int64_t keys,
+                       double number, double none) {
+  const auto counted = [&](Shape shape) {
+    Tensor numbers(ElementType::Int32, std::move(shape));
+    for (int64_t i = 0; i < numbers.size(); ++i)
+      numbers.setInt(i, i);
+    return constantOf(n, std::move(numbers));
+  };
+  const auto scalar = [&](double value) {
+    return constantOf(n, Tensor::scalar(ElementType::Float32, value));
+  };
+  return where(counted({queries, 1}) < counted({keys}), scalar(number),
+               scalar(none));
+}
+
 /// What a term has for each score, as a tensor that fits [batch, heads,
 /// queries, keys].
 static Term valueOf(onnx::AttentionOp op, const MaskTerm &term, Backward &n,
@@ -47,6 +63,9 @@ static Term valueOf(onnx::AttentionOp op, const MaskTerm &term, Backward &n,
   }
   if (!term.later)
     return *mask;
+  const double none = mask ? infinity : 0;
+  if (!later && queries * keys > maxFoldedBytes / int64_t(sizeof(float)))
+    later = whereLater(n, queries, keys, *term.later, none).value;
   if (!later) {
     // Layers have the same numbers, each in a constant of its own.
     Attribute &known =
@@ -59,9 +78,7 @@ static Term valueOf(onnx::AttentionOp op, const MaskTerm &term, Backward &n,
     } else {
       Tensor numbers(ElementType::Float32, {queries, keys});
       for (int64_t i = 0; i < numbers.size(); ++i)
-        numbers.setFloat(i, i % keys > i / keys ? *term.later
-                            : mask              ? infinity
-                                                : 0);
+        numbers.setFloat(i, i % keys > i / keys ? *term.later : none);
       later = constantOf(n, std::move(numbers)).value;
       known = later.getDefiningOp<onnx::ConstantOp>().getValue();
     }

@@ -74,7 +74,7 @@ bool Backward::run(Value loss, Value gradient, const Recomputation &how) {
           ? cut.size()
           : size_t(std::clamp<int64_t>(how.kept, 1, int64_t(cut.size())));
   add(loss, gradient);
-  differentiate(opsOf(ArrayRef(cut).take_back(last)));
+  differentiateByRuns(opsOf(ArrayRef(cut).take_back(last)));
   ArrayRef<Piece> rest = ArrayRef(cut).drop_back(last);
   const auto each = size_t(std::max<int64_t>(1, how.segment));
   while (!rest.empty()) {
@@ -114,7 +114,7 @@ Value Backward::kept(Value value, bool onWafer) {
 /// `op`, computed of `values`, which has its results then.
 Operation *Backward::again(Operation *op, IRMapping &values) {
   Operation *clone = build.clone(*op, values);
-  if (!nodeName(op).empty())
+  if (!nodeName(op).empty() && !nodeName(op).ends_with(againSuffix))
     clone->setAttr("node", build.getStringAttr(nodeName(op) + againSuffix));
   clone->removeAttr(onnx::valuesAttrName);
   clone->removeAttr(onnx::absorbedAttrName);
@@ -126,7 +126,8 @@ void Backward::recompute(ArrayRef<Piece> segment, const Recomputation &how) {
   for (Value origin : originsOf(segment.front()))
     from.map(origin, kept(origin, how.onWafer));
   if (how.of == Recomputation::Of::Segments)
-    return recompute(opsOf(segment), originsOf(segment.front()), from);
+    return recompute(opsOf(segment), originsOf(segment.front()), from,
+                     /*byRuns=*/true);
   IRMapping starts = from; // of all pieces
   for (const Piece &piece : segment.drop_back()) {
     for (Operation *op : piece.ops)
@@ -138,12 +139,12 @@ void Backward::recompute(ArrayRef<Piece> segment, const Recomputation &how) {
     if (segment.size() > 1) // what makes inputs again is not computed of these
       for (Value origin : origins)
         from.map(origin, kept(starts.lookup(origin), how.onWafer));
-    recompute(piece.ops, origins, from);
+    recompute(piece.ops, origins, from, /*byRuns=*/true);
   }
 }
 
 void Backward::recompute(ArrayRef<Operation *> ops, ArrayRef<Value> origins,
-                         const IRMapping &from) {
+                         const IRMapping &from, bool byRuns) {
   IRMapping values;
   for (Value origin : origins) {
     values.map(origin, from.lookup(origin));
@@ -156,7 +157,8 @@ void Backward::recompute(ArrayRef<Operation *> ops, ArrayRef<Value> origins,
     if (results.empty())
       continue;
     Operation *clone = again(op, values);
-    originals[clone] = op;
+    Operation *original = originals.lookup(op);
+    originals[clone] = original ? original : op;
     clones.push_back(clone);
     for (unsigned number : results) {
       want(clone->getResult(number));
@@ -165,10 +167,46 @@ void Backward::recompute(ArrayRef<Operation *> ops, ArrayRef<Value> origins,
         add(clone->getResult(number), gradient);
     }
   }
-  differentiate(clones);
+  byRuns ? differentiateByRuns(clones) : differentiate(clones);
   for (Value origin : origins)
     if (Value gradient = of(from.lookup(origin)))
       add(origin, gradient);
+}
+
+/// Several functions of elements between other operators are computed again
+/// where their gradients are, of what the first of them read: what is between
+/// them takes no SRAM until then, and leaves no launch.
+void Backward::differentiateByRuns(ArrayRef<Operation *> forward) {
+  const auto isWanted = [&](Operation *op) {
+    return !wantedResults(op).empty();
+  };
+  const auto isOfRun = [&](Operation *op) {
+    return !isWanted(op) ||
+           isa<onnx::UnaryOp, onnx::BinaryOp, onnx::WhereOp, onnx::CastOp>(op);
+  };
+  while (!forward.empty()) {
+    const auto before = llvm::find_if_not(llvm::reverse(forward), isOfRun);
+    const ArrayRef<Operation *> run(before.base(), forward.end());
+    llvm::SmallSetVector<Value, 4> origins;
+    for (Operation *op : run)
+      for (Value operand : op->getOperands())
+        if (Operation *source = operand.getDefiningOp();
+            source && wants(operand) &&
+            !isa<onnx::ConstantOp, onnx::KeepOp>(source) &&
+            !llvm::is_contained(run, source))
+          origins.insert(operand);
+    forward = forward.drop_back(run.size());
+    IRMapping from;
+    if (llvm::count_if(run, isWanted) > 1) {
+      for (Value origin : origins)
+        from.map(origin, kept(origin, /*onWafer=*/true));
+      recompute(run, origins.getArrayRef(), from, /*byRuns=*/false);
+    } else {
+      differentiate(run);
+    }
+    differentiate(forward.take_back(!forward.empty()));
+    forward = forward.drop_back(!forward.empty());
+  }
 }
 
 void Backward::differentiate(ArrayRef<Operation *> forward) {
@@ -247,13 +285,13 @@ int64_t wsec::differentiate::evenParts(int64_t extent, int64_t least) {
 }
 
 int64_t Backward::partsOf(Value value) const {
-  const int64_t most = room / 3, part = std::max<int64_t>(1, room / 8);
   const int64_t elements = typeOf(value).getNumElements();
-  if (!leaves.contains(value) || elements <= most)
+  const int64_t least =
+      llvm::divideCeil(elements, std::max<int64_t>(1, room / 8));
+  if (!leaves.contains(value) || least == 1)
     return 1;
   const int64_t extent = shapeOf(value).back();
-  return evenParts(extent,
-                   std::min<int64_t>(extent, llvm::divideCeil(elements, part)));
+  return evenParts(extent, std::min(extent, least));
 }
 
 void Backward::addRows(Value table, Value ids, Value rows) {

@@ -90,7 +90,7 @@ public:
   /// And a norm.
   bool fusesNorms = false;
   /// Parts along its last axis in which the gradient of `value` is made: more
-  /// than one where it leaves, and would take more than a third of the wafer.
+  /// than one where it leaves, and would take more than an eighth of the wafer.
   int64_t partsOf(mlir::Value value) const;
   /// Elements of f32 that the wafer's SRAM has room for.
   int64_t room = std::numeric_limits<int64_t>::max();
@@ -109,9 +109,10 @@ private:
   mlir::Operation *again(mlir::Operation *op, mlir::IRMapping &values);
   void recompute(llvm::ArrayRef<mlir::Operation *> ops,
                  llvm::ArrayRef<mlir::Value> origins,
-                 const mlir::IRMapping &from);
+                 const mlir::IRMapping &from, bool byRuns);
   void recompute(llvm::ArrayRef<Piece> segment, const Recomputation &how);
   void differentiate(llvm::ArrayRef<mlir::Operation *> forward);
+  void differentiateByRuns(llvm::ArrayRef<mlir::Operation *> forward);
 
   // All are looked up only, so the order of pointers does not matter.
   llvm::DenseSet<mlir::Value> wanted, leaves;

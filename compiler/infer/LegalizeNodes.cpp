@@ -28,9 +28,11 @@ static std::string tooLarge(onnx::NodeOp op) {
        {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
     for (Type type : types)
       if (auto tensor = dyn_cast<RankedTensorType>(type))
-        if (int64_t count = numElements(tensor.getShape()); count > most)
+        if (llvm::any_of(tensor.getShape(),
+                         [](int64_t extent) { return extent > most; }))
           return "a tensor of shape " + printShape(tensor.getShape()) +
-                 " has more than " + std::to_string(most) + " elements";
+                 " has more than " + std::to_string(most) +
+                 " elements along an axis";
   return "";
 }
 

@@ -26,12 +26,15 @@ bool Outcome::lacks(Lack of) const {
                       [&](const Shortage &its) { return its.of == of; });
 }
 
-int64_t Outcome::code() const {
+static int64_t most(const Shortages &shortages, int64_t Shortage::*of) {
   int64_t most = 0;
   for (const Shortage &its : shortages)
-    most = std::max(most, its.code);
+    most = std::max(most, its.*of);
   return most;
 }
+
+int64_t Outcome::code() const { return most(shortages, &Shortage::code); }
+int64_t Outcome::launch() const { return most(shortages, &Shortage::launch); }
 
 Constraints wsec::plan::firstPlan(const Asked &asked) {
   Constraints plan;
@@ -149,7 +152,8 @@ static bool littleScratch(const Situation &at, Step &to) {
 }
 
 /// Regions that have the code of their own kernels, where code takes a third of
-/// a PE, and no more than the PEs of so many have: two first.
+/// a PE, and no more than the PEs of so many have, beside the buffers of the
+/// largest launch, which do not become fewer: two first.
 static bool spreadCode(const Situation &at, Step &to) {
   to.note = "kernels on several regions";
   to.keepsError = true;
@@ -161,7 +165,8 @@ static bool spreadCode(const Situation &at, Step &to) {
   to.plan.stages = 2;
   to.plan.stageRows = 1;
   const int64_t code = at.outcome.code(), bytes = at.outcome.usableBytes;
-  return at.noSram && 3 * code > bytes && code < mostStagesOfCode * bytes &&
+  const int64_t room = bytes - at.outcome.launch();
+  return at.noSram && 3 * code > bytes && code < mostStagesOfCode * room &&
          !at.asked.region && at.isFree && !at.outcome.hasEntries &&
          at.outcome.kernels <= mostKernelsOfCode;
 }

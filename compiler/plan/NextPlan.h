@@ -37,7 +37,8 @@ struct Outcome {
   bool hasEntries = false;
 
   bool lacks(Lack of) const;
-  int64_t code() const; ///< the most that a shortage has
+  int64_t code() const;   ///< the most that a shortage has
+  int64_t launch() const; ///< the same
   const std::string &error() const { return shortages.front().error; }
 };
 

@@ -82,7 +82,8 @@ llvm::raw_ostream &wsec::plan::operator<<(llvm::raw_ostream &os,
 }
 
 void wsec::plan::add(Shortages *shortages, mlir::InFlightDiagnostic &error,
-                     Lack of, int64_t code) {
+                     Lack of, int64_t code, int64_t launch) {
   if (shortages)
-    shortages->push_back({of, code, error.getUnderlyingDiagnostic()->str()});
+    shortages->push_back(
+        {of, code, launch, error.getUnderlyingDiagnostic()->str()});
 }

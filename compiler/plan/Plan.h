@@ -76,14 +76,15 @@ enum class Lack {
 /// What a phase that failed found too little of.
 struct Shortage {
   Lack of = Lack::Sram;
-  int64_t code = 0;  ///< bytes of it in a PE, where SRAM is short; 0: not known
-  std::string error; ///< that says so, with kernel and numbers
+  int64_t code = 0; ///< bytes of it in a PE, where SRAM is short; 0: not known
+  int64_t launch = 0; ///< bytes of buffers of the launch that has most of them
+  std::string error;  ///< that says so, with kernel and numbers
 };
 using Shortages = std::vector<Shortage>;
 
 /// Adds what `error` says to those of a compilation, if there is one.
 void add(Shortages *shortages, mlir::InFlightDiagnostic &error, Lack of,
-         int64_t code = 0);
+         int64_t code = 0, int64_t launch = 0);
 
 } // namespace wsec::plan
 

@@ -115,6 +115,9 @@ void Solver::shareResults() {
         if (lastSlot[operand] == schedule.slots[kernel] &&
             problem.kernels[operand].region == memory.region &&
             problem.kernels[operand].resultBytes >= memory.resultBytes &&
+            // By breadth the rest of its place would stay taken.
+            !(byBreadth &&
+              problem.kernels[operand].resultBytes > memory.resultBytes) &&
             (oldest == kNone ||
              schedule.slots[operand] < schedule.slots[oldest]))
           oldest = operand;

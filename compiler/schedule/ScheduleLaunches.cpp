@@ -100,7 +100,8 @@ struct ScheduleLaunches final
       }
     }
     auto error = overflow.op->emitError(overflow.message);
-    plan::add(shortages, error, plan::Lack::Sram, overflow.code);
+    plan::add(shortages, error, plan::Lack::Sram, overflow.code,
+              problem->bytesOfLaunch());
     return error;
   }
 

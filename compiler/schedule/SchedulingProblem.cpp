@@ -3,6 +3,7 @@
 #include "compiler/schedule/SchedulingProblem.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace wsec;
 
@@ -42,6 +43,20 @@ std::string SchedulingProblem::check() const {
     if (held.bytes <= 0)
       return quote(held.name) + " stays on the wafer and has no bytes";
   return "";
+}
+
+int64_t SchedulingProblem::bytesOfLaunch() const {
+  int64_t most = 0;
+  for (const KernelMemory &kernel : kernels) {
+    int64_t bytes = kernel.scratchBytes;
+    if (kernel.overwrites.empty())
+      bytes += kernel.resultBytes;
+    for (size_t operand :
+         std::set(kernel.operands.begin(), kernel.operands.end()))
+      bytes += kernels[operand].resultBytes;
+    most = std::max(most, bytes);
+  }
+  return most;
 }
 
 //===----------------------------------------------------------------------===//

@@ -74,6 +74,10 @@ public:
   /// Empty if the input makes sense, else what is wrong with it.
   std::string check() const;
 
+  /// Of the launch that has most of them, bytes of its result, scratch and
+  /// operands, one of which may be where its result is.
+  int64_t bytesOfLaunch() const;
+
   /// Empty if `schedule` is legal, else the first rule it breaks:
   ///   T1 each kernel has a slot of its own, 0 to n-1, after its operands',
   ///      those that it follows, and those of the entries before its own

@@ -117,6 +117,7 @@ LogicalResult Selector::run() {
     for (Value operand : op.getOperands())
       if (HostValues::isWholeState(operand))
         recall(cast<BlockArgument>(operand), &op);
+    forgetWhereKept(&op);
     select(&op);
     for (OpOperand &use : op.getUses())
       if (use.getOwner() == terminator && isState(use))

@@ -131,6 +131,7 @@ private:
   wse::ParameterOp declareParameter(mlir::StringAttr name,
                                     mlir::Attribute elements, mlir::Type type,
                                     mlir::Location loc);
+  void forgetWhereKept(mlir::Operation *op);
   void select(mlir::Operation *op);
   mlir::Value build(mlir::Operation *op);
   /// The kernel of `result` makes the values of the model that `op` is.
@@ -170,6 +171,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> selected;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> onceBrought;
   llvm::DenseMap<std::pair<mlir::Attribute, mlir::Type>, mlir::Value> loaded;
+  llvm::SmallPtrSet<mlir::Operation *, 4> readAgain; ///< what the store keeps
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> moved;
   /// Outputs that are stored already, piece by piece, and states that are
   /// written. Looked up only.

@@ -145,6 +145,17 @@ bool Selector::selectView(Operation *op) {
   return hostValues.contains(op->getResult(0));
 }
 
+/// What the store keeps takes no SRAM until it is read; nor does what was
+/// brought before that, as masks of layers that are computed again.
+void Selector::forgetWhereKept(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (auto keep = operand.getDefiningOp<onnx::KeepOp>();
+        keep && !keep.getOnWafer() && readAgain.insert(keep).second) {
+      onceBrought.clear();
+      loaded.clear();
+    }
+}
+
 Value Selector::loadReshaped(wse::WeightAttr weight, ArrayRef<int64_t> shape,
                              wse::TokenTiling tiling, Operation *user) {
   std::optional<StridedView> view =

@@ -10,7 +10,7 @@ namespace {
 
 Outcome shortOf(Lack lack, int64_t code = 0) {
   Outcome outcome;
-  outcome.shortages.push_back({lack, code, "it lacks"});
+  outcome.shortages.push_back({lack, code, 0, "it lacks"});
   outcome.regions = outcome.abreast = 1;
   outcome.columns = 8;
   outcome.rows = 6;
@@ -102,6 +102,14 @@ TEST(NextPlanTest, codeThatNoPlanHoldsEndsTheSearch) {
   EXPECT_NE(plans[0].find("little-scratch"), std::string::npos);
   // What six hold is spread over two first.
   EXPECT_GT(plansFor(shortOf(Lack::Sram, 6 * 40000 - 1), {}).size(), 3u);
+}
+
+TEST(NextPlanTest, regionsDoNotHelpALaunchThatTakesAllOfAPE) {
+  Outcome outcome = shortOf(Lack::Sram, 20000);
+  outcome.shortages[0].launch = 37000; // beside a sixth of the code
+  EXPECT_EQ(plansFor(outcome, {}).size(), 2u);
+  outcome.shortages[0].launch = 36000;
+  EXPECT_EQ(plansFor(outcome, {}).size(), 7u);
 }
 
 TEST(NextPlanTest, entriesStayOnOneRegion) {

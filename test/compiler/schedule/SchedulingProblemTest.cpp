@@ -315,6 +315,27 @@ TEST(SchedulingProblem, WhereMostLivesFirstLeavesNoGaps) {
   EXPECT_EQ(byBreadth->resultAddresses[1], 128 + 252);
 }
 
+// What is computed in the place of a larger operand takes no more than its own.
+TEST(SchedulingProblem, ByBreadthTheRestOfAnOperandIsFree) {
+  const SchedulingProblem problem = makeProblem({{"large", {}, 100, 0, {}},
+                                                 {"small", {0}, 20, 0, {0}},
+                                                 {"next", {}, 90, 0, {}},
+                                                 {"end", {1, 2}, 0, 0, {}}},
+                                                120);
+  const std::optional<Schedule> byBreadth = scheduleByBreadth(problem);
+  ASSERT_TRUE(byBreadth);
+  EXPECT_EQ(problem.verify(*byBreadth), "");
+}
+
+TEST(SchedulingProblem, TheLargestLaunchHasItsOperands) {
+  std::vector<KernelMemory> kernels = {{"a", {}, 100, 0, {}},
+                                       {"b", {}, 8, 50, {}},
+                                       {"c", {0, 1, 1}, 100, 30, {}}};
+  EXPECT_EQ(makeProblem(kernels).bytesOfLaunch(), 100 + 8 + 100 + 30);
+  kernels[2].overwrites = {0};
+  EXPECT_EQ(makeProblem(kernels).bytesOfLaunch(), 100 + 8 + 30);
+}
+
 TEST(SchedulingProblem, ChecksItsInput) {
   auto errorOf = [](std::function<void(SchedulingProblem &)> change) {
     SchedulingProblem problem = example();
