@@ -296,9 +296,8 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
 /// Where the first plan does not fit, all rows meet all experts.
 LogicalResult Compilation::runExperts(Phase first, Phase last) {
   const plan::PlanSearch beginning = search;
-  OwningOpRef<ModuleOp> before;
-  if (expertsMayBeApart())
-    before = module->clone();
+  OwningOpRef<ModuleOp> before(expertsMayBeApart() ? module->clone()
+                                                   : ModuleOp());
   auto formExperts = [&] {
     return runPasses(first, Phase::Differentiate, /*verifies=*/false);
   };
