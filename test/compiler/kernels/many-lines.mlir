@@ -1,6 +1,4 @@
 // RUN: wsec %s -o %t.wafer --allow-absent-weights | FileCheck %s
-// RUN: sed 's/variant(reduce)/variant(reduce_stored)/' %s > %t.mlir
-// RUN: wsec %t.mlir -o %t.wafer --allow-absent-weights | FileCheck %s
 
 // The 102,400 lines of a layer of megatron-1t come in so many blocks that their buffers take what those of any product do, and nobody waits for ever.
 // CHECK: SRAM peak      1{{[34]...}} of 49152 bytes
