@@ -74,8 +74,8 @@ public:
   /// Empty if the input makes sense, else what is wrong with it.
   std::string check() const;
 
-  /// Of the launch that has most of them, bytes of its result, scratch and
-  /// operands, one of which may be where its result is.
+  /// Bytes of result, scratch and operands of the launch that has most of them;
+  /// one operand may be where its result is.
   int64_t bytesOfLaunch() const;
 
   /// Empty if `schedule` is legal, else the first rule it breaks:
