@@ -37,8 +37,8 @@ struct Outcome {
   bool hasEntries = false;
 
   bool lacks(Lack of) const;
-  int64_t code() const;   ///< the most that a shortage has
-  int64_t launch() const; ///< the same
+  int64_t code() const;   ///< the most bytes of code that a shortage has
+  int64_t launch() const; ///< the most bytes of one launch that a shortage has
   const std::string &error() const { return shortages.front().error; }
 };
 
