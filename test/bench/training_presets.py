@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What it takes to compile presets for training, on the whole wafer, at the tokens that they were published with.
 
-  training.py --check            are tokens, layers, launches and code those of the rows in tools/presets/README.md
-  training.py --update [NAME..]  writes its rows, all or those of NAME
+  training_presets.py --check            are tokens, layers, launches and code those of the rows in tools/presets/README.md
+  training_presets.py --update [NAME..]  writes its rows, all or those of NAME
 
 Launches of a layer are what 5 layers have more than 4; all layers must have as many, and as much code. Seconds are of the user, of this
 machine, and bytes those of the compiler at its peak: of all layers, and not checked."""
