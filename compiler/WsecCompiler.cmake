@@ -43,6 +43,7 @@ function(wsec_library name)
   add_library(Wsec${name} STATIC ${arg_SOURCES})
   target_link_libraries(Wsec${name} PUBLIC WsecCompilerOptions ${arg_LINK})
   target_precompile_headers(Wsec${name} REUSE_FROM WsecCompilerHeaders)
+  wsec_compile_together(Wsec${name})
   add_dependencies(Wsec${name} wsec-generated)
 endfunction()
 
@@ -55,6 +56,7 @@ function(wsec_plain_library name)
   target_include_directories(Wsec${name} PUBLIC
     ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_link_libraries(Wsec${name} PUBLIC ${arg_LINK})
+  wsec_compile_together(Wsec${name})
 endfunction()
 
 # wsec_dialect(onnx SOURCES ... [LINK ...]): a folder with <Name>Dialect.td,
@@ -113,6 +115,7 @@ function(wsec_tool name)
   target_link_options(${name} PRIVATE $<TARGET_FILE:MLIR> $<TARGET_FILE:LLVM>)
   target_link_libraries(${name} PRIVATE WsecCompilerOptions ${arg_LINK})
   target_precompile_headers(${name} REUSE_FROM WsecCompilerHeaders)
+  wsec_compile_together(${name})
   add_dependencies(${name} wsec-generated)
   set_target_properties(${name} PROPERTIES
     INSTALL_RPATH "${LLVM_LIBRARY_DIR}" BUILD_RPATH "${LLVM_LIBRARY_DIR}")

@@ -11,6 +11,15 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
 endif()
 
+# What several sources of a library instantiate is compiled once if they are
+# compiled together, which makes a build from nothing shorter by a third. So
+# names that are local to a source differ from those of its library's others.
+set(WSEC_UNITY_BUILD OFF CACHE BOOL "Compile six sources of a library at a time")
+function(wsec_compile_together name)
+  set_target_properties(${name} PROPERTIES
+    UNITY_BUILD ${WSEC_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 6)
+endfunction()
+
 # wsec_precompiled_headers(Name HEADERS a.h ... [LINK libraries ...])
 # Headers for all targets with the same flags: REUSE_FROM Name. Without a
 # timestamp inside, so that ccache knows what it has built before.
@@ -38,6 +47,7 @@ function(wsec_runtime_library name)
     ${WSEC_SOURCE_ROOT} ${WSEC_BUILD_ROOT})
   target_link_libraries(Wsec${name} PUBLIC ${arg_LINK})
   target_precompile_headers(Wsec${name} REUSE_FROM WsecRuntimeHeaders)
+  wsec_compile_together(Wsec${name})
 endfunction()
 
 # wsec_unittest(NameTest SOURCES a.cpp ... [LINK libraries ...])

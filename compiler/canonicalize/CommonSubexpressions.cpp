@@ -28,7 +28,7 @@ static DictionaryAttr meaningOf(Operation *op) {
 
 namespace {
 /// Looked up only, so the order of the pointers in it does not matter.
-struct Seen {
+struct Computed {
   llvm::DenseMap<llvm::hash_code, SmallVector<Operation *, 1>> byHash;
 
   static llvm::hash_code hash(Operation *op, DictionaryAttr meaning) {
@@ -59,11 +59,11 @@ struct CommonSubexpressionsPass
   }
 
   void runOnBlock(Block &block) {
-    Seen seen;
+    Computed computed;
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (op.getNumResults() == 0 || op.getNumRegions() || !isPure(&op))
         continue;
-      if (Operation *other = seen.findOrInsert(&op)) {
+      if (Operation *other = computed.findOrInsert(&op)) {
         absorb(other, &op);
         for (auto [from, to] :
              llvm::zip_equal(op.getResults(), other->getResults()))

@@ -159,24 +159,17 @@ static Value beforeReshapes(Value value) {
                                           : value;
 }
 
-static Value operandOf(Value value, onnx::UnaryKind kind) {
-  value = beforeReshapes(value);
-  auto op = value.getDefiningOp<onnx::UnaryOp>();
-  return op && op.getKind() == kind ? op.getX() : Value();
-}
-
 /// Whether `condition` says which of `x` are not equal to themselves.
 static bool isNaN(Value condition, Value x) {
-  Value same = operandOf(condition, onnx::UnaryKind::Not);
-  auto equal = same ? same.getDefiningOp<onnx::BinaryOp>() : onnx::BinaryOp();
-  return equal && equal.getKind() == BinaryKind::Equal && equal.getA() == x &&
-         equal.getB() == x;
+  Value same = operandOf(beforeReshapes(condition), onnx::UnaryKind::Not);
+  auto equal = same ? binaryOf(same, BinaryKind::Equal) : onnx::BinaryOp();
+  return equal && equal.getA() == x && equal.getB() == x;
 }
 
 /// Whether `condition` says in which rows all of `scores` are minus infinity:
 /// the least of bools is found as the largest of their opposites.
 static bool isEmptyRow(Value condition, Value scores) {
-  Value any = operandOf(condition, onnx::UnaryKind::Neg);
+  Value any = operandOf(beforeReshapes(condition), onnx::UnaryKind::Neg);
   auto largest = any ? beforeReshapes(any).getDefiningOp<onnx::ReduceOp>()
                      : onnx::ReduceOp();
   if (!largest || largest.getKind() != onnx::ReduceKind::Max ||
@@ -184,11 +177,11 @@ static bool isEmptyRow(Value condition, Value scores) {
       largest.getAxes() !=
           ArrayRef<int64_t>(shapeOf(largest.getX()).size() - 1))
     return false;
-  Value hidden = operandOf(largest.getX(), onnx::UnaryKind::Neg);
-  auto equal = hidden ? beforeReshapes(hidden).getDefiningOp<onnx::BinaryOp>()
+  Value hidden =
+      operandOf(beforeReshapes(largest.getX()), onnx::UnaryKind::Neg);
+  auto equal = hidden ? binaryOf(beforeReshapes(hidden), BinaryKind::Equal)
                       : onnx::BinaryOp();
-  return equal && equal.getKind() == BinaryKind::Equal &&
-         beforeReshapes(equal.getA()) == beforeReshapes(scores) &&
+  return equal && beforeReshapes(equal.getA()) == beforeReshapes(scores) &&
          uniformValue(equal.getB()) == -std::numeric_limits<double>::infinity();
 }
 

@@ -19,17 +19,6 @@ using namespace wsec::canonicalize;
 using onnx::BinaryKind;
 using onnx::UnaryKind;
 
-static onnx::BinaryOp binaryOf(Value value, BinaryKind kind) {
-  auto op = value.getDefiningOp<onnx::BinaryOp>();
-  return op && op.getKind() == kind ? op : onnx::BinaryOp();
-}
-
-/// The operand of a function of one element, or null.
-static Value operandOf(Value value, UnaryKind kind) {
-  auto op = value.getDefiningOp<onnx::UnaryOp>();
-  return op && op.getKind() == kind ? op.getX() : Value();
-}
-
 /// What the mean over the last axis is taken of, or null.
 static Value meanOperand(Value value) {
   auto op = value.getDefiningOp<onnx::ReduceOp>();

@@ -36,11 +36,6 @@ static bool shows(Value value, const TracedView &x,
   return true;
 }
 
-static Value negated(Value value) {
-  auto op = value.getDefiningOp<onnx::UnaryOp>();
-  return op && op.getKind() == onnx::UnaryKind::Neg ? op.getX() : Value();
-}
-
 /// Two parts along the last dimension.
 static std::pair<Value, Value> joinedLast(Value value) {
   auto op = value.getDefiningOp<onnx::ConcatOp>();
@@ -60,11 +55,11 @@ static bool holdsOthers(Value value, Value x, bool interleaved) {
     value = reshape.getX();
   }
   auto [minus, plus] = joinedLast(value);
-  Value second = minus ? negated(minus) : Value();
+  Value second = minus ? operandOf(minus, onnx::UnaryKind::Neg) : Value();
   // The sign may come before the reshape that makes room for pairs.
   if (auto apart = minus ? minus.getDefiningOp<onnx::ReshapeOp>() : nullptr;
       apart && interleaved && !second)
-    second = negated(apart.getX());
+    second = operandOf(apart.getX(), onnx::UnaryKind::Neg);
   if (!second)
     return false;
   const TracedView traced = traceScaledLayout(x);
@@ -95,11 +90,8 @@ struct Rotary {
 } // namespace
 
 static std::optional<Rotary> matchRotary(onnx::BinaryOp sum) {
-  auto product = [](Value value) {
-    auto op = value.getDefiningOp<onnx::BinaryOp>();
-    return op && op.getKind() == BinaryKind::Mul ? op : onnx::BinaryOp();
-  };
-  onnx::BinaryOp left = product(sum.getA()), right = product(sum.getB());
+  onnx::BinaryOp left = binaryOf(sum.getA(), BinaryKind::Mul),
+                 right = binaryOf(sum.getB(), BinaryKind::Mul);
   if (!left || !right || shapeOf(sum.getY()).size() != 4 ||
       !isa<FloatType>(typeOf(sum.getY()).getElementType()))
     return std::nullopt;

@@ -35,12 +35,8 @@ static onnx::BinaryOp quantizedAt(Value value) {
       return {};
     value = binary.getA();
   }
-  auto round = value.getDefiningOp<onnx::UnaryOp>();
-  auto scaled = round && round.getKind() == onnx::UnaryKind::Round
-                    ? round.getX().getDefiningOp<onnx::BinaryOp>()
-                    : onnx::BinaryOp();
-  return scaled && scaled.getKind() == BinaryKind::Div ? scaled
-                                                       : onnx::BinaryOp();
+  Value scaled = operandOf(value, onnx::UnaryKind::Round);
+  return scaled ? binaryOf(scaled, BinaryKind::Div) : onnx::BinaryOp();
 }
 
 /// In place of a scale that each run computes.

@@ -21,10 +21,6 @@ using namespace wsec::values;
 using onnx::LossReduction;
 using onnx::ReduceKind;
 
-static Term along(Term x, ReduceKind kind) {
-  return {x.n, x.n.keptReduced(x.value, kind, typeOf(x.value).getRank() - 1)};
-}
-
 namespace {
 /// What forward and backward need of each token, as [..., 1], and of each of
 /// its classes.

@@ -50,6 +50,12 @@ private:
 /// A term of a formula.
 using Term = values::TermOf<FoldingBuilder>;
 
+/// What is left of `x` along its last axis, which has one element then.
+inline Term along(Term x, onnx::ReduceKind kind) {
+  const int64_t last = values::typeOf(x.value).getRank() - 1;
+  return {x.n, x.n.keptReduced(x.value, kind, last)};
+}
+
 } // namespace wsec::differentiate
 
 #endif // COMPILER_DIFFERENTIATE_FOLDINGBUILDER_H

@@ -11,9 +11,6 @@ using namespace wsec;
 using namespace wsec::differentiate;
 using namespace wsec::values;
 
-static Term along(Term x, onnx::ReduceKind kind) {
-  return {x.n, x.n.keptReduced(x.value, kind, typeOf(x.value).getRank() - 1)};
-}
 static Term mean(Term x) { return along(x, onnx::ReduceKind::Mean); }
 
 static void fusedNorm(Value x, Value scale, Value bias, FloatAttr epsilon,

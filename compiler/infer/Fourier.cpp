@@ -12,7 +12,7 @@
 using namespace wsec::infer;
 
 /// Elements of the matrix at most.
-static constexpr int64_t mostElements = int64_t(1) << 28;
+static constexpr int64_t mostMatrixElements = int64_t(1) << 28;
 
 namespace {
 /// What a node says, in numbers.
@@ -71,11 +71,11 @@ static std::optional<Transform> transformOf(Node &node) {
     return refused(result.inverse ? "is one-sided, and inverse of real numbers"
                                   : "is one-sided, of complex numbers");
   // No product of these leaves 64 bits.
-  if (result.in >= mostElements || result.length >= mostElements ||
-      result.rows() * result.columns() > mostElements)
+  if (result.in >= mostMatrixElements || result.length >= mostMatrixElements ||
+      result.rows() * result.columns() > mostMatrixElements)
     return refused("transforms " + Twine(result.in) + " elements to " +
                    Twine(result.out()) + ", by a matrix of more than " +
-                   Twine(mostElements) +
+                   Twine(mostMatrixElements) +
                    " elements; transform parts of the signal");
   return result;
 }

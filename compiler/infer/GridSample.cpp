@@ -36,7 +36,7 @@ static bool gridSample(Node &node) {
 
 namespace {
 /// Along one axis of the image, of `extent` pixels.
-struct Axis {
+struct PixelAxis {
   int64_t extent;
   double low, high; // places beyond these are padding
   StringRef padding;
@@ -51,7 +51,7 @@ struct Tap {
 } // namespace
 
 /// Back and forth between the ends.
-static Term reflected(Term place, const Axis &axis) {
+static Term reflected(Term place, const PixelAxis &axis) {
   const double range = axis.high - axis.low;
   if (range == 0)
     return place.all(axis.low);
@@ -60,11 +60,11 @@ static Term reflected(Term place, const Axis &axis) {
   return axis.high - abs(along - range);
 }
 
-static Term clamped(Term place, const Axis &axis) {
+static Term clamped(Term place, const PixelAxis &axis) {
   return min(max(place, 0), double(axis.extent - 1));
 }
 
-static Term placeInside(Term place, const Axis &axis) {
+static Term placeInside(Term place, const PixelAxis &axis) {
   if (axis.padding == "zeros")
     return place;
   Term moved =
@@ -72,7 +72,8 @@ static Term placeInside(Term place, const Axis &axis) {
   return where(place < axis.low, moved, where(axis.high < place, moved, place));
 }
 
-static Tap tapAt(Term index, std::optional<Value> weight, const Axis &axis) {
+static Tap tapAt(Term index, std::optional<Value> weight,
+                 const PixelAxis &axis) {
   Tap tap{
       clamped(axis.padding == "reflection" ? placeInside(index, axis) : index,
               axis),
@@ -83,8 +84,8 @@ static Tap tapAt(Term index, std::optional<Value> weight, const Axis &axis) {
 }
 
 /// Where `place`, from -1 to 1 along the image, has its pixels.
-static SmallVector<Tap> tapsOf(Term place, const Axis &axis, StringRef mode,
-                               bool alignsCorners) {
+static SmallVector<Tap> tapsOf(Term place, const PixelAxis &axis,
+                               StringRef mode, bool alignsCorners) {
   place = alignsCorners ? (place + 1) * (0.5 * double(axis.extent - 1))
                         : ((place + 1) * double(axis.extent) - 1) * 0.5;
   if (mode == "nearest")
@@ -117,8 +118,8 @@ static bool gridSample(Legalization &n) {
   Value grid = n.reshape(n.input(1), {batch, points, axes});
   SmallVector<SmallVector<Tap>> taps;
   for (int64_t d = 0; d < axes; ++d) {
-    Axis axis{x[d + 2], -0.5, double(x[d + 2]) - 0.5,
-              n.node().stringAttr("padding_mode")};
+    PixelAxis axis{x[d + 2], -0.5, double(x[d + 2]) - 0.5,
+                   n.node().stringAttr("padding_mode")};
     if (alignsCorners) {
       axis.low = 0;
       axis.high = double(axis.extent - 1);

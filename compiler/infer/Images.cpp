@@ -258,8 +258,8 @@ static Value filters(Legalization &n, Value weight, bool channelsFirst) {
   return matrixOf(n, weight, perm);
 }
 
-static Value part(Legalization &n, Value x, size_t axis, int64_t number,
-                  int64_t of) {
+static Value groupPart(Legalization &n, Value x, size_t axis, int64_t number,
+                       int64_t of) {
   if (!x || of == 1)
     return x;
   Box box{Shape(shapeOf(x).size(), 0), Shape(shapeOf(x)),
@@ -282,7 +282,7 @@ static Value depthwise(Legalization &n, const Windows &w) {
     return {};
   for (auto [tap, elements] :
        llvm::enumerate(slices(n, rotateAxes(n, n.input(0), 2), w))) {
-    Value weights = part(n, taps, 0, tap, numElements(w.extents));
+    Value weights = groupPart(n, taps, 0, tap, numElements(w.extents));
     Value term = n.mul(elements, weights);
     sum = sum ? n.add(sum, term) : term;
   }
@@ -305,16 +305,16 @@ static Value grouped(Legalization &n, const Windows &w, int64_t groups) {
   const bool simple = arePatches(w, shapeOf(x).drop_front(2));
   SmallVector<Value> results;
   for (int64_t g = 0; g < groups; ++g) {
-    Value matrix = part(n, n.input(1), 0, g, groups);
+    Value matrix = groupPart(n, n.input(1), 0, g, groups);
     matrix = matrix ? filters(n, matrix, simple) : matrix;
     if (!matrix)
       return {};
-    Value channels = part(n, x, 1, g, groups);
+    Value channels = groupPart(n, x, 1, g, groups);
     Value tokens = simple ? patches(n, channels, w)
                           : n.concat(slices(n, rotateAxes(n, channels, 2), w),
                                      w.counts.size() + 1);
     results.push_back(
-        filtered(n, tokens, matrix, part(n, n.optional(2), 0, g, groups)));
+        filtered(n, tokens, matrix, groupPart(n, n.optional(2), 0, g, groups)));
   }
   return n.concat(results, shapeOf(x).size() - 1);
 }
@@ -379,16 +379,16 @@ static bool convTranspose(Legalization &n) {
   const int64_t groups = n.node().intAttr("group");
   SmallVector<Value> results;
   for (int64_t g = 0; g < groups; ++g) {
-    Value matrix = part(n, weight, 0, g, groups);
+    Value matrix = groupPart(n, weight, 0, g, groups);
     matrix = matrix ? matrixOf(n, matrix, perm) : matrix;
     if (!matrix)
       return false;
     // An element meets the last of its window first.
     SmallVector<Value> parts =
-        slices(n, part(n, x, axes + 1, g, groups), windows);
+        slices(n, groupPart(n, x, axes + 1, g, groups), windows);
     std::reverse(parts.begin(), parts.end());
     results.push_back(filtered(n, n.concat(parts, axes + 1), matrix,
-                               part(n, n.optional(2), 0, g, groups)));
+                               groupPart(n, n.optional(2), 0, g, groups)));
   }
   Value y = n.concat(results, axes + 1);
   return n.replace(rotateAxes(n, y, axes + 1));

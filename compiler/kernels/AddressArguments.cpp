@@ -75,7 +75,7 @@ void rewriteAccesses(pe::RoutineOp routine,
 }
 
 /// A buffer of a class: where it lies, and what may lie in its place.
-struct Place {
+struct BufferPlace {
   int64_t address = 0, bytes = 0;
   Type type;
   enum Kind { Passing, Resident, State } kind = Passing;
@@ -88,7 +88,7 @@ class Places {
 public:
   Places(wse::ProgramOp source, ClassBuilder &its) : its(its) {
     const Machine &region = its.machine;
-    llvm::SmallVector<Place> states;
+    llvm::SmallVector<BufferPlace> states;
     for (wse::PersistentOp held : source.persistents())
       if (isa<wse::StateOp>(*held) && held.getHeldAddress() &&
           held.getHome().getAttr() == its.regionName)
@@ -100,26 +100,26 @@ public:
         persistent[*buffer.getAddress()] =
             *buffer.getAddress() + buffer.getBytes();
     for (auto buffer : its.peClass.getOps<pe::BufferOp>()) {
-      Place place{int64_t(*buffer.getAddress()), int64_t(buffer.getBytes()),
-                  buffer.getType()};
+      BufferPlace place{int64_t(*buffer.getAddress()),
+                        int64_t(buffer.getBytes()), buffer.getType()};
       auto next = persistent.upper_bound(place.address);
       if (next != persistent.begin() && std::prev(next)->second > place.address)
-        place.kind = Place::Resident;
-      for (const Place &state : states)
+        place.kind = BufferPlace::Resident;
+      for (const BufferPlace &state : states)
         if (state.address <= place.address && place.end() <= state.end())
-          place.kind = Place::State;
+          place.kind = BufferPlace::State;
       places[buffer.getSymName()] = place;
     }
   }
 
-  const Place &of(FlatSymbolRefAttr buffer) const {
+  const BufferPlace &of(FlatSymbolRefAttr buffer) const {
     return places.find(buffer.getValue())->second;
   }
 
   /// Whether a buffer of these bytes has to do with what stays as those of this
   /// kind have: it is the bytes of persistent ones, or has none of theirs.
-  bool canHold(Place::Kind kind, int64_t begin, int64_t end) const {
-    if (kind == Place::Passing)
+  bool canHold(BufferPlace::Kind kind, int64_t begin, int64_t end) const {
+    if (kind == BufferPlace::Passing)
       return llvm::all_of(persistent, [&](const auto &held) {
         return held.second <= begin || end <= held.first;
       });
@@ -141,7 +141,7 @@ public:
 
 private:
   ClassBuilder &its;
-  llvm::StringMap<Place> places;         // looked up only
+  llvm::StringMap<BufferPlace> places;   // looked up only
   std::map<int64_t, int64_t> persistent; // ends by beginnings
 };
 
@@ -207,8 +207,8 @@ OwningOpRef<pe::RoutineOp> Merger::shapeOf(pe::RoutineOp routine) {
   const Places &its = placesOf(routine);
   OwningOpRef<pe::RoutineOp> shape(cast<pe::RoutineOp>(routine->clone()));
   rewriteAccesses(*shape, [&](Operation *op, Access access) -> Access {
-    const Place &place = its.of(access.buffer);
-    if (!all && place.kind != Place::State)
+    const BufferPlace &place = its.of(access.buffer);
+    if (!all && place.kind != BufferPlace::State)
       return access;
     std::string name;
     llvm::raw_string_ostream(name) << int(place.kind) << " " << place.type;
@@ -261,12 +261,12 @@ bool Merger::planPart(const Group &group, size_t part, Plan &plan) {
     if (llvm::all_of(lists,
                      [&](const auto &list) { return list[i] == lists[0][i]; }))
       continue;
-    const Place &first = its.of(lists[0][i]);
+    const BufferPlace &first = its.of(lists[0][i]);
     placement.type = first.type;
     placement.begin = first.address;
     placement.end = first.end();
     for (const auto &list : lists) {
-      const Place &place = its.of(list[i]);
+      const BufferPlace &place = its.of(list[i]);
       placement.begin = std::min(placement.begin, place.address);
       placement.end = std::max(placement.end, place.end());
     }

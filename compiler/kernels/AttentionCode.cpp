@@ -28,8 +28,6 @@
 #include "compiler/kernels/AttentionWriter.h"
 #include "compiler/kernels/CachedTokens.h"
 
-#include <limits>
-
 using namespace mlir;
 
 namespace wsec {
@@ -380,8 +378,6 @@ void AttentionWriter::correct(int64_t keys) {
 
 namespace {
 
-constexpr float lowest = std::numeric_limits<float>::lowest();
-
 class ResultWriter final : public AttentionWriter {
 public:
   using AttentionWriter::AttentionWriter;
@@ -403,7 +399,7 @@ void ResultWriter::attend(Place place) {
              weightedRows(place), {Operand::immediate(0)});
     b.vector(Opcode::Mov, {query.tokens}, perToken(sum),
              {Operand::immediate(0)});
-    eachToken(Opcode::Mov, largest, {Operand::immediate(lowest)});
+    eachToken(Opcode::Mov, largest, {Operand::immediate(lowestScore)});
   });
   terms->begin(place);
   terms->eachRound([&](Round round) { attendRound(place, round); });

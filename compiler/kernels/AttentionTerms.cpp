@@ -2,8 +2,6 @@
 
 #include "compiler/kernels/AttentionTerms.h"
 
-#include <limits>
-
 using namespace mlir;
 
 namespace wsec {
@@ -13,8 +11,6 @@ using onnx::TermKind;
 using pe::Affine;
 using pe::Opcode;
 using pe::Operand;
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
 
 bool AttentionTerms::hidesLater(const AttentionShape &shape) {
   return llvm::any_of(shape.of.eachTerm(),

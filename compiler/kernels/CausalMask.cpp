@@ -2,8 +2,6 @@
 
 #include "compiler/kernels/CausalMask.h"
 
-#include <limits>
-
 using namespace mlir;
 
 namespace wsec {
@@ -12,7 +10,6 @@ using pe::Affine;
 using pe::Opcode;
 using pe::Operand;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float lowest = std::numeric_limits<float>::lowest();
 
 CausalMask::CausalMask(RoutineBuilder &builder, const Tile &queries,

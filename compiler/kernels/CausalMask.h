@@ -18,7 +18,11 @@
 
 #include "compiler/kernels/RoutineBuilder.h"
 
+#include <limits>
+
 namespace wsec {
+
+inline constexpr float infinity = std::numeric_limits<float>::infinity();
 
 class CausalMask {
 public:

@@ -9,12 +9,12 @@ namespace wsec {
 /// Words of scratch memory that a block of partial results may take, and the
 /// two buffers of weights.
 static constexpr int64_t partialWords = 512;
-static constexpr int64_t bufferWords = 1536;
+static constexpr int64_t streamBufferWords = 1536;
 
 /// Blocks of a product, and of one whose buffers would take more otherwise: the
 /// proof that nobody waits for ever unrolls loops, to 2^16 operations of a
 /// routine at most (runtime/program/proof/FabricUse.cpp).
-static constexpr int64_t mostBlocks = 1024, mostSmallBlocks = 8192;
+static constexpr int64_t mostLargeBlocks = 1024, mostSmallBlocks = 8192;
 
 /// Cycles between two blocks that injectors take: until the main thread has
 /// seen the end of one, and the channel moves again.
@@ -42,8 +42,8 @@ MatmulPlan MatmulShape::direct(const Machine &machine) const {
   MatmulPlan plan;
   plan.block = lines();
   if (partial()) {
-    plan.block =
-        std::max(leastBlock(1, mostBlocks), std::min(n, partialWords / pitch));
+    plan.block = std::max(leastBlock(1, mostLargeBlocks),
+                          std::min(n, partialWords / pitch));
     // Where as many are alike, none has code of its own.
     if (const int64_t count = llvm::divideCeil(n, plan.block); n % count == 0)
       plan.block = n / count;
@@ -172,13 +172,15 @@ MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
   const int64_t step = quantized ? quantized->step()
                        : narrow  ? 2
                                  : 1; // blocks of whole words
-  int64_t most = bufferWords / (stored ? 3 : 2) / std::max<int64_t>(1, own);
+  int64_t most =
+      streamBufferWords / (stored ? 3 : 2) / std::max<int64_t>(1, own);
   if (partial())
     most = std::min(most, partialWords / pitch);
   // What injectors relay lies in three buffers; other variants do with fewer.
-  const int64_t least = std::min(
-      leastBlock(step, mostBlocks),
-      std::max(most, leastBlock(step, stored ? mostBlocks : mostSmallBlocks)));
+  const int64_t least =
+      std::min(leastBlock(step, mostLargeBlocks),
+               std::max(most, leastBlock(step, stored ? mostLargeBlocks
+                                                      : mostSmallBlocks)));
   most = std::max(std::min(most, lines()), least);
   // One block, where it fits: its code is half of two.
   const bool all = !stored && most == lines();

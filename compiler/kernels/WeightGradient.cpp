@@ -32,7 +32,7 @@ namespace {
 /// Words of SRAM that a block takes, and what is multicast, at most.
 constexpr int64_t blockWords = 1024, castWords = 2048;
 /// Blocks of a launch: the proof that nobody waits for ever unrolls them.
-constexpr int64_t mostBlocks = 512;
+constexpr int64_t mostGradientBlocks = 512;
 /// Columns for each channel of a wide wafer, at least.
 constexpr int64_t columnsOfChannel = 4;
 
@@ -48,7 +48,7 @@ struct GradientShape {
 
   bool applies() const {
     return exits.used() && lines * pitch <= castWords &&
-           block * own <= 2 * blockWords && blocks() <= mostBlocks;
+           block * own <= 2 * blockWords && blocks() <= mostGradientBlocks;
   }
   int64_t blocks() const { return lines / block; }
   /// Vectors run along features that stay, or else along those of the block.
@@ -286,9 +286,9 @@ Value WeightGradient::build(Operation *op, Selection &selection) const {
 // Code
 //===----------------------------------------------------------------------===//
 
-class GradientWriter {
+class WeightGradientWriter {
 public:
-  GradientWriter(wse::WeightGradientOp op, RoutineBuilder &b)
+  WeightGradientWriter(wse::WeightGradientOp op, RoutineBuilder &b)
       : op(op), b(b), s(b.scalars()), shape(GradientShape::of(op, b.machine())),
         kept(b.tile(op.getKept())), cast(b.tile(op.getCast())),
         factors(cast.buffer), exit(shape.exits.ofColumn(s)),
@@ -336,7 +336,7 @@ private:
   const Value isExit, isNorth; ///< of the row; north of the exit
 };
 
-void GradientWriter::write() {
+void WeightGradientWriter::write() {
   b.streamFromBands(shape.exits.exits,
                     [&](ScalarBuilder &host) { return segment(host); });
   if (shape.exchanges)
@@ -354,7 +354,7 @@ void GradientWriter::write() {
 }
 
 /// What a channel lists of each column and block, at the row of its exit.
-pe::Segment GradientWriter::segment(ScalarBuilder &host) {
+pe::Segment WeightGradientWriter::segment(ScalarBuilder &host) {
   const Tile tile = RoutineBuilder::describe(host, shape.kept);
   const int64_t perKept = op.getKeptFirst() ? shape.lines : 1;
   const int64_t perLine = op.getKeptFirst() ? 1 : shape.kept.features.total();
@@ -372,7 +372,7 @@ pe::Segment GradientWriter::segment(ScalarBuilder &host) {
 }
 
 /// sums = factors * kept of the first token, and += of the others.
-void GradientWriter::multiply(Affine block) {
+void WeightGradientWriter::multiply(Affine block) {
   const int64_t pitch = shape.exchanges ? shape.pitch : cast.pitch;
   const Affine first = block * (shape.block * pitch);
   Operand all = Operand::memory(sums, 0, {shape.own, 1});
@@ -395,14 +395,14 @@ void GradientWriter::multiply(Affine block) {
 }
 
 /// The words of the rows north of this one, in their column.
-Operand GradientWriter::fromNorth() {
+Operand WeightGradientWriter::fromNorth() {
   return link(StreamPattern::OutColumn,
               s.logicalNot(s.mod(shape.exits.rowsNorth(s), 2)));
 }
 
 /// North of the exit: the block, with the sums of the rows north added. Where
 /// others come from the south these end in the block of the exit's row.
-void GradientWriter::sumSouth() {
+void WeightGradientWriter::sumSouth() {
   if (!shape.exits.linksRows())
     return;
   const bool inAll = shape.exits.where == ColumnExits::AnyRow;
@@ -427,7 +427,7 @@ void GradientWriter::sumSouth() {
 }
 
 /// South of the exit, as far as there are tokens: likewise, toward the north.
-void GradientWriter::sumNorth() {
+void WeightGradientWriter::sumNorth() {
   if (!shape.exits.hasRowsSouth())
     return;
   const Value isLast = s.equal(row, shape.exits.last);
@@ -446,7 +446,7 @@ void GradientWriter::sumNorth() {
 }
 
 /// In the row of the exit: the column's sums, then those of the columns west.
-void GradientWriter::sendEast() {
+void WeightGradientWriter::sendEast() {
   Affine onward = b.color(StreamPattern::OutBand);
   if (b.width() > 1)
     onward =
@@ -485,8 +485,8 @@ LogicalResult WeightGradient::lowerOp(wse::WeightGradientOp op,
            << shape.lines << " features of " << shape.pitch
            << " tokens in blocks of " << shape.block
            << ", of which a PE has room for " << castWords << " words and "
-           << mostBlocks << " blocks";
-  GradientWriter(op, b).write();
+           << mostGradientBlocks << " blocks";
+  WeightGradientWriter(op, b).write();
   return success();
 }
 

@@ -7,7 +7,7 @@
 using namespace wsec;
 
 /// Shapes that are tried before the search gives up.
-static constexpr int64_t mostTries = 100'000;
+static constexpr int64_t mostShapesTried = 100'000;
 
 /// Whether it lies in the mesh, on no keep-out, and leaves other pinned regions
 /// their first PE.
@@ -73,7 +73,7 @@ private:
     farthest = std::max(farthest, next);
     const auto &[region, shapes] = pinned[next];
     for (size_t shape : shapes) {
-      if (++tries > mostTries)
+      if (++tries > mostShapesTried)
         return false;
       placement.regions[region] = {shape, *problem.regions[region].pin};
       const PlacedRegion its = problem.cellsOf(placement, region);

@@ -17,7 +17,7 @@ struct Word {
   std::string TrainingPlan::*value;
   llvm::SmallVector<StringRef, 3> words;
 };
-struct Number {
+struct PlanKey {
   const char *key;
   int64_t TrainingPlan::*value;
 };
@@ -28,9 +28,9 @@ static const Word words[] = {
     {"inputs", &TrainingPlan::inputs, {"store", "wafer"}},
     {"attention", &TrainingPlan::attention, {"kernel", "products"}},
     {"norms", &TrainingPlan::norms, {"kernel", "kernels"}}};
-static const Number numbers[] = {{"segment", &TrainingPlan::segment},
-                                 {"kept", &TrainingPlan::kept},
-                                 {"logits", &TrainingPlan::logits}};
+static const PlanKey planKeys[] = {{"segment", &TrainingPlan::segment},
+                                   {"kept", &TrainingPlan::kept},
+                                   {"logits", &TrainingPlan::logits}};
 
 /// Of a plan that computes nothing again.
 static bool saysNothing(StringRef key) {
@@ -64,8 +64,9 @@ std::string wsec::plan::parse(StringRef text, AskedPlan &asked) {
       if (!llvm::is_contained(word->words, value))
         wanted = llvm::join(word->words, ", ");
     } else if (const auto *number = llvm::find_if(
-                   numbers, [&](const Number &its) { return key == its.key; });
-               number != std::end(numbers)) {
+                   planKeys,
+                   [&](const PlanKey &its) { return key == its.key; });
+               number != std::end(planKeys)) {
       int64_t &to = asked.plan.*number->value;
       if (key == "logits" && value == "all")
         to = 0;

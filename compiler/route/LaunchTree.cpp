@@ -20,8 +20,6 @@ using namespace wsec;
 
 namespace {
 
-constexpr int64_t stepX[] = {0, 0, 1, -1}, stepY[] = {-1, 1, 0, 0};
-
 class LaunchTree {
 public:
   explicit LaunchTree(const RoutingProblem &problem)
@@ -96,8 +94,8 @@ bool LaunchTree::reachNext() {
     byDepth.erase(byDepth.begin());
     for (int64_t pe : level)
       for (Port side : fabric::sides) {
-        const int64_t x = pe % width + stepX[unsigned(side)];
-        const int64_t y = pe / width + stepY[unsigned(side)];
+        const int64_t x = pe % width + stepX(side);
+        const int64_t y = pe / width + stepY(side);
         const int64_t to = y * width + x;
         if (x < 0 || x >= width || y < 0 || y >= problem.meshHeight ||
             owner[size_t(to)] == blocked || depth[size_t(to)] >= 0 ||
@@ -114,7 +112,7 @@ bool LaunchTree::reachNext() {
         int64_t at = to, left = hops;
         for (;;) {
           const Port back = by[size_t(at)];
-          at += stepY[unsigned(back)] * width + stepX[unsigned(back)];
+          at += stepY(back) * width + stepX(back);
           settings[size_t(at)].transmit |= portBit(opposite(back));
           if (depth[size_t(at)] >= 0)
             return true;

@@ -99,10 +99,6 @@ std::string PathProblem::check() const {
 
 namespace {
 
-/// By port: to where, and from which side that arrives.
-constexpr int64_t stepX[] = {0, 0, 1, -1}, stepY[] = {-1, 1, 0, 0};
-constexpr Port arrival[] = {Port::South, Port::North, Port::West, Port::East};
-
 using Place = std::pair<int64_t, int64_t>; // y, x
 
 /// A setting, and whose it is.
@@ -244,15 +240,15 @@ bool PathChecker::follow(size_t net, const PathSetting &from) {
         heard.insert({at.y, at.x});
         continue;
       }
-      const int64_t x = at.x + stepX[unsigned(side)];
-      const int64_t y = at.y + stepY[unsigned(side)];
+      const int64_t x = at.x + stepX(side);
+      const int64_t y = at.y + stepY(side);
       const auto next = own.find({y, x});
       const std::string hop =
           where(net) + describePE(at.x, at.y) + " sends words to " + name(side);
       if (next == own.end())
         return fail("N4: " + hop + ", but " + describePE(x, y) +
                     " has no setting of the net");
-      if (next->second->receive != arrival[unsigned(side)])
+      if (next->second->receive != opposite(side))
         return fail("N4: " + hop + ", but " + describePE(x, y) +
                     " receives from " + name(next->second->receive));
       work.push_back(next->second);

@@ -6,15 +6,11 @@ using namespace wsec;
 using fabric::Members;
 using fabric::Movement;
 
-static constexpr uint8_t north = portBit(Port::North);
-static constexpr uint8_t south = portBit(Port::South);
-static constexpr uint8_t west = portBit(Port::West);
-
 uint8_t wsec::arrivals(const RoutingProblem &problem,
                        const StreamRequest &request) {
   const StreamPattern &pattern = request.pattern;
   if (pattern.movement == Movement::Launch) // has a single source
-    return west | north;
+    return portBit(Port::West) | portBit(Port::North);
   if (pattern.movement == Movement::Transfer) {
     const bool east =
         problem.regions[request.region].x < problem.regions[request.target].x;
@@ -22,8 +18,9 @@ uint8_t wsec::arrivals(const RoutingProblem &problem,
                ? 0
                : portBit(east ? Port::West : Port::East);
   }
-  return pattern.toward == Port::Ramp ? north | south
-                                      : portBit(opposite(pattern.toward));
+  return pattern.toward == Port::Ramp
+             ? portBit(Port::North) | portBit(Port::South)
+             : portBit(opposite(pattern.toward));
 }
 
 Port wsec::entryOf(const StreamRequest &request) {

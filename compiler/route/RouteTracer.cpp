@@ -34,8 +34,7 @@ struct Point {
 };
 
 Point neighbour(Point from, Port port) {
-  return {from.x + (port == Port::East) - (port == Port::West),
-          from.y + (port == Port::South) - (port == Port::North)};
+  return {from.x + stepX(port), from.y + stepY(port)};
 }
 
 std::string text(int64_t x, int64_t y) { return describePE(x, y); }

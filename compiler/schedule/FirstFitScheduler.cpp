@@ -10,13 +10,11 @@ using namespace wsec;
 
 namespace {
 
-enum class Use { Result, Scratch, Persistent };
-
 /// A block of SRAM that is taken until its `lastUse`.
 struct Block {
   int64_t begin = 0, end = 0;
   size_t owner = 0; // a kernel, or behind these what persists
-  Use use = Use::Result;
+  BufferUse use = BufferUse::Result;
 };
 
 class Allocator {
@@ -39,7 +37,7 @@ public:
     });
     blocks.insert(it, block);
   }
-  void release(size_t kernel, Use use) {
+  void release(size_t kernel, BufferUse use) {
     blocks.erase(std::remove_if(blocks.begin(), blocks.end(),
                                 [&](const Block &b) {
                                   return b.owner == kernel && b.use == use;
@@ -59,10 +57,10 @@ private:
 
 } // namespace
 
-static std::string describe(Use use) {
-  return use == Use::Result    ? "the result of "
-         : use == Use::Scratch ? "the scratch of "
-                               : "what stays of ";
+static std::string describe(BufferUse use) {
+  return use == BufferUse::Result    ? "the result of "
+         : use == BufferUse::Scratch ? "the scratch of "
+                                     : "what stays of ";
 }
 
 static std::string describe(const SchedulingProblem &problem,
@@ -78,13 +76,13 @@ static std::string describe(const SchedulingProblem &problem,
     return sizeA != sizeB ? sizeA > sizeB : a.begin < b.begin;
   });
   std::string message =
-      (asked.use == Use::Persistent ? "SramOverflow: '"
-                                    : "SramOverflow: kernel '") +
+      (asked.use == BufferUse::Persistent ? "SramOverflow: '"
+                                          : "SramOverflow: kernel '") +
       problem.ownerName(asked.owner) + "' needs " + std::to_string(bytes) +
       " bytes of SRAM per PE" +
-      (asked.use == Use::Result    ? " for its result"
-       : asked.use == Use::Scratch ? " for its scratch"
-                                   : " that stay") +
+      (asked.use == BufferUse::Result    ? " for its result"
+       : asked.use == BufferUse::Scratch ? " for its scratch"
+                                         : " that stay") +
       "; of " + std::to_string(room) + " bytes for buffers" +
       (problem.codeBytes
            ? " beside " + std::to_string(problem.codeBytes) + " of code"
@@ -140,8 +138,8 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
   auto allocatorOf = [&](size_t k) -> Allocator & {
     return allocators[problem.kernels[k].region];
   };
-  auto place = [&](Allocator &allocator, size_t owner, Use use, int64_t bytes,
-                   int64_t address, int64_t &placed) {
+  auto place = [&](Allocator &allocator, size_t owner, BufferUse use,
+                   int64_t bytes, int64_t address, int64_t &placed) {
     if (address < 0) {
       overflow = {describe(problem, allocator, {0, bytes, owner, use}), owner};
       return false;
@@ -159,7 +157,7 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
   for (size_t p = 0; p < problem.persistents.size(); ++p) {
     const PersistentMemory &held = problem.persistents[p];
     Allocator &allocator = allocators[held.region];
-    if (!place(allocator, count + p, Use::Persistent, held.bytes,
+    if (!place(allocator, count + p, BufferUse::Persistent, held.bytes,
                allocator.findGap(held.bytes), schedule.persistentAddresses[p]))
       return false;
   }
@@ -171,21 +169,21 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
       int64_t address = overwritten != size_t(-1)
                             ? schedule.resultAddresses[overwritten]
                             : allocatorOf(k).findGap(memory.resultBytes);
-      if (!place(allocatorOf(k), k, Use::Result, memory.resultBytes, address,
-                 schedule.resultAddresses[k]))
+      if (!place(allocatorOf(k), k, BufferUse::Result, memory.resultBytes,
+                 address, schedule.resultAddresses[k]))
         return false;
     }
     if (memory.scratchBytes &&
-        !place(allocatorOf(k), k, Use::Scratch, memory.scratchBytes,
+        !place(allocatorOf(k), k, BufferUse::Scratch, memory.scratchBytes,
                allocatorOf(k).findGap(memory.scratchBytes),
                schedule.scratchAddresses[k]))
       return false;
-    allocatorOf(k).release(k, Use::Scratch);
+    allocatorOf(k).release(k, BufferUse::Scratch);
     for (size_t operand : memory.operands)
       if (lastUse[operand] == k)
-        allocatorOf(operand).release(operand, Use::Result);
+        allocatorOf(operand).release(operand, BufferUse::Result);
     if (lastUse[k] == k)
-      allocatorOf(k).release(k, Use::Result);
+      allocatorOf(k).release(k, BufferUse::Result);
   }
   return true;
 }

@@ -66,20 +66,18 @@ int64_t SchedulingProblem::bytesOfLaunch() const {
 
 namespace {
 
-enum class Use { Result, Scratch, Persistent };
-
 struct LiveBuffer {
   size_t owner; // a kernel, or behind these what persists
-  Use use;
+  BufferUse use;
   size_t region;
   int64_t begin, end;
   int64_t lastSlot;
 };
 
 std::string text(const SchedulingProblem &problem, const LiveBuffer &buffer) {
-  std::string what = buffer.use == Use::Result    ? "result of "
-                     : buffer.use == Use::Scratch ? "scratch of "
-                                                  : "persistent ";
+  std::string what = buffer.use == BufferUse::Result    ? "result of "
+                     : buffer.use == BufferUse::Scratch ? "scratch of "
+                                                        : "persistent ";
   return what + quote(problem.ownerName(buffer.owner)) + " at [" +
          std::to_string(buffer.begin) + "," + std::to_string(buffer.end) + ")";
 }
@@ -154,7 +152,7 @@ static std::string checkRange(const SchedulingProblem &problem,
 /// The exception of T3: `result` takes over the place of `operand`.
 static bool mayOverwrite(const SchedulingProblem &problem, int64_t slot,
                          const LiveBuffer &result, const LiveBuffer &operand) {
-  if (result.use != Use::Result || operand.use != Use::Result ||
+  if (result.use != BufferUse::Result || operand.use != BufferUse::Result ||
       operand.lastSlot != slot || result.begin != operand.begin ||
       result.end > operand.end)
     return false;
@@ -230,10 +228,11 @@ std::string SchedulingProblem::verify(const Schedule &schedule,
   std::vector<LiveBuffer> live;
   for (size_t p = 0; p < persistents.size() && error.empty(); ++p) {
     int64_t begin = schedule.persistentAddresses[p];
-    error = enter(*this, 0, live,
-                  {kernels.size() + p, Use::Persistent, persistents[p].region,
-                   begin, begin + persistents[p].bytes, int64_t(order.size())},
-                  about);
+    error =
+        enter(*this, 0, live,
+              {kernels.size() + p, BufferUse::Persistent, persistents[p].region,
+               begin, begin + persistents[p].bytes, int64_t(order.size())},
+              about);
   }
   if (!error.empty())
     return error;
@@ -248,12 +247,12 @@ std::string SchedulingProblem::verify(const Schedule &schedule,
     int64_t scratch = schedule.scratchAddresses[k];
     if (kernels[k].resultBytes)
       error = enter(*this, slot, live,
-                    {k, Use::Result, kernels[k].region, result,
+                    {k, BufferUse::Result, kernels[k].region, result,
                      result + kernels[k].resultBytes, lastSlot[k]},
                     about);
     if (error.empty() && kernels[k].scratchBytes)
       error = enter(*this, slot, live,
-                    {k, Use::Scratch, kernels[k].region, scratch,
+                    {k, BufferUse::Scratch, kernels[k].region, scratch,
                      scratch + kernels[k].scratchBytes, slot},
                     about);
     if (!error.empty())

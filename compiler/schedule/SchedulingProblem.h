@@ -12,6 +12,9 @@
 
 namespace wsec {
 
+/// What a buffer is for.
+enum class BufferUse { Result, Scratch, Persistent };
+
 /// What one kernel reads, makes and borrows, in bytes per PE.
 struct KernelMemory {
   std::string name; // for reports, with its ONNX nodes

@@ -200,11 +200,11 @@ std::optional<SideBySide> select::chooseSideBySide(wse::ProgramOp program,
   return best;
 }
 
-RegionShape select::shapeOf(const PlacementFile::Region &given,
-                            const Machine &mesh,
-                            ArrayRef<wse::KernelOp> kernels,
-                            PlanningCache &cache, bool keepWeights,
-                            bool littleScratch) {
+RegionShape select::regionShapeOf(const PlacementFile::Region &given,
+                                  const Machine &mesh,
+                                  ArrayRef<wse::KernelOp> kernels,
+                                  PlanningCache &cache, bool keepWeights,
+                                  bool littleScratch) {
   const RegionShape shape{given.pes.columns, given.pes.rows,
                           given.spreadHeads.value_or(false), given.shareBegin,
                           given.shareCount};
@@ -231,7 +231,7 @@ FailureOr<SideBySide> select::sideBySideOn(wse::ProgramOp program,
                              given.regions.size()),
                        given.regions))
     choice.parts.push_back(
-        {kernels, shapeOf(region, mesh, kernels, cache), {}});
+        {kernels, regionShapeOf(region, mesh, kernels, cache), {}});
   return choice;
 }
 

@@ -51,9 +51,11 @@ llvm::FailureOr<SideBySide> sideBySideOn(wse::ProgramOp program,
 
 /// The shape of a region that is given, for these kernels of a program that has
 /// all on the whole mesh: heads as given, or as they cost least.
-RegionShape shapeOf(const PlacementFile::Region &given, const Machine &mesh,
-                    llvm::ArrayRef<wse::KernelOp> kernels, PlanningCache &cache,
-                    bool keepWeights = false, bool littleScratch = false);
+RegionShape regionShapeOf(const PlacementFile::Region &given,
+                          const Machine &mesh,
+                          llvm::ArrayRef<wse::KernelOp> kernels,
+                          PlanningCache &cache, bool keepWeights = false,
+                          bool littleScratch = false);
 
 /// Gives each part its region, with distributions for it.
 void spreadOverRegions(wse::ProgramOp program, SideBySide &choice);

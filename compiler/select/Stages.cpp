@@ -482,8 +482,8 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting,
       region.shareCount = shares[number];
       shareBegin += shares[number];
     }
-    part.shape = shapeOf(region, mesh, part.kernels, cache,
-                         setting.keep.weights, setting.keep.spreadCode);
+    part.shape = regionShapeOf(region, mesh, part.kernels, cache,
+                               setting.keep.weights, setting.keep.spreadCode);
   }
   removeHandovers();
   return result;

@@ -196,6 +196,16 @@ Value wsec::values::binary(OpBuilder &builder, Location loc,
                                 b, builder.getStringAttr(node));
 }
 
+Value wsec::values::operandOf(Value value, onnx::UnaryKind kind) {
+  auto op = value.getDefiningOp<onnx::UnaryOp>();
+  return op && op.getKind() == kind ? op.getX() : Value();
+}
+
+onnx::BinaryOp wsec::values::binaryOf(Value value, onnx::BinaryKind kind) {
+  auto op = value.getDefiningOp<onnx::BinaryOp>();
+  return op && op.getKind() == kind ? op : onnx::BinaryOp();
+}
+
 Value wsec::values::unary(OpBuilder &builder, Location loc,
                           onnx::UnaryKind kind, Value x, StringRef node) {
   return onnx::UnaryOp::create(builder, loc, x.getType(), kind, x,

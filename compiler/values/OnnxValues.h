@@ -59,6 +59,11 @@ mlir::Value scalarLike(mlir::OpBuilder &builder, mlir::Location loc,
 /// The one number a small constant consists of.
 std::optional<double> uniformValue(mlir::Value value);
 
+/// What a function of that kind makes `value` of, or null.
+mlir::Value operandOf(mlir::Value value, onnx::UnaryKind kind);
+/// The function of two, of that kind, that makes `value`; or null.
+onnx::BinaryOp binaryOf(mlir::Value value, onnx::BinaryKind kind);
+
 /// An onnx.reshape of `x`, or `x` itself if it has that shape.
 mlir::Value reshapeTo(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value x, llvm::ArrayRef<int64_t> shape,

@@ -30,6 +30,13 @@ constexpr Ports portBit(Port port) { return Ports(1u << unsigned(port)); }
 constexpr Port opposite(Port port) {
   return port == Port::Ramp ? port : Port(unsigned(port) ^ 1u);
 }
+/// How far the neighbour behind a side is, in columns and rows.
+constexpr int64_t stepX(Port port) {
+  return int64_t(port == Port::East) - int64_t(port == Port::West);
+}
+constexpr int64_t stepY(Port port) {
+  return int64_t(port == Port::South) - int64_t(port == Port::North);
+}
 constexpr bool isAlongRows(Port port) {
   return port == Port::East || port == Port::West;
 }

@@ -23,7 +23,8 @@ constexpr const char *manifestName = "checkpoint.json";
 constexpr const char *format = "wsec-checkpoint";
 constexpr int version = 1;
 
-[[noreturn]] void refuse(const std::string &what, const std::string &problem) {
+[[noreturn]] void refuseState(const std::string &what,
+                              const std::string &problem) {
   throw Error(ErrorClass::BadState, what + " " + problem);
 }
 
@@ -57,7 +58,7 @@ std::string toText(const Checkpoint::Contents &contents) {
 uint64_t fromHex(const std::string &text, const std::string &what) {
   if (text.size() != 16 ||
       text.find_first_not_of("0123456789abcdef") != text.npos)
-    refuse(what, "has " + inQuotes(text) + " as a digest");
+    refuseState(what, "has " + inQuotes(text) + " as a digest");
   return std::stoull(text, nullptr, 16);
 }
 
@@ -80,8 +81,8 @@ Checkpoint::Contents fromJson(const Json &json, const std::string &what) {
     const std::string &name = contents.files.back().name;
     if (name.empty() || name[0] == '.' ||
         name.find_first_of(std::string("/\0", 2)) != name.npos)
-      refuse(what,
-             "names " + inQuotes(name) + ", expected a file of its own folder");
+      refuseState(what, "names " + inQuotes(name) +
+                            ", expected a file of its own folder");
   }
   for (const Json &parameter : json.at("parameters"))
     contents.parameters.push_back({parameter.at("name").get<std::string>(),
@@ -130,10 +131,11 @@ public:
                        const std::string &type = "F32") const {
     const auto found = model.tensors().find(name);
     if (found == model.tensors().end())
-      refuse(inQuotes(path), "has no tensor " + inQuotes(name));
+      refuseState(inQuotes(path), "has no tensor " + inQuotes(name));
     if (found->second->type != type)
-      refuse(inQuotes(path), "has tensor " + inQuotes(name) + " in " +
-                                 found->second->type + ", expected " + type);
+      refuseState(inQuotes(path), "has tensor " + inQuotes(name) + " in " +
+                                      found->second->type + ", expected " +
+                                      type);
     return *found->second;
   }
   bool has(const std::string &name) const {
@@ -152,20 +154,20 @@ public:
   }
   void finish() const {
     if (left != 0)
-      refuse(inQuotes(path), "has " + std::to_string(left) +
-                                 " tensors that are of no parameter");
+      refuseState(inQuotes(path), "has " + std::to_string(left) +
+                                      " tensors that are of no parameter");
     for (const auto &file : model.files())
       if (file->file().damaged())
-        refuse(inQuotes(file->file().path()),
-               "was written to while it was read");
+        refuseState(inQuotes(file->file().path()),
+                    "was written to while it was read");
   }
 
 private:
   void take(const FileTensor &tensor, const std::vector<uint64_t> &shape,
             void *to) {
     if (tensor.shape != shape)
-      refuse(inQuotes(path), "has tensor " + inQuotes(tensor.name) +
-                                 " in another shape than its parameter");
+      refuseState(inQuotes(path), "has tensor " + inQuotes(tensor.name) +
+                                      " in another shape than its parameter");
     std::memcpy(to, tensor.data, tensor.bytes);
     for (const auto &file : model.files())
       file->file().release();
@@ -233,26 +235,28 @@ Checkpoint::Contents Checkpoint::read(const std::string &path) {
   const std::string file = path + "/" + manifestName, what = inQuotes(file);
   std::error_code none;
   if (fs::is_directory(path, none) && !fs::exists(file, none))
-    refuse(inQuotes(path), "is no checkpoint, or one that was never finished: "
-                           "it has no " +
-                               std::string(manifestName));
+    refuseState(inQuotes(path),
+                "is no checkpoint, or one that was never finished: "
+                "it has no " +
+                    std::string(manifestName));
   const std::vector<uint8_t> bytes = readFile(file);
   Json json =
       parseObject({bytes.begin(), bytes.end()}, ErrorClass::BadState, what);
   try {
     if (json.value("format", "") != format)
-      refuse(what, "is of no checkpoint");
+      refuseState(what, "is of no checkpoint");
     if (json.value("version", 0) != version)
-      refuse(what, "has version " + json["version"].dump() +
-                       " of the format, expected " + std::to_string(version));
+      refuseState(what, "has version " + json["version"].dump() +
+                            " of the format, expected " +
+                            std::to_string(version));
     const uint64_t digest = fromHex(json.value("xxh3", ""), what);
     json.erase("xxh3");
     const std::string before = json.dump();
     if (digestOf(before.data(), before.size()) != digest)
-      refuse(what, "is damaged: its digest is another");
+      refuseState(what, "is damaged: its digest is another");
     return fromJson(json, what);
   } catch (const Json::exception &) {
-    refuse(what, "is damaged: a field is missing, or of another type");
+    refuseState(what, "is damaged: a field is missing, or of another type");
   }
 }
 
@@ -262,9 +266,9 @@ void Checkpoint::verify(const std::string &path, const Contents &contents) {
     const std::string name = path + "/" + file.name;
     const InputFile input(name);
     if (input.size() != file.bytes)
-      refuse(inQuotes(name), "has " + std::to_string(input.size()) +
-                                 " bytes, the checkpoint was saved with " +
-                                 std::to_string(file.bytes));
+      refuseState(inQuotes(name), "has " + std::to_string(input.size()) +
+                                      " bytes, the checkpoint was saved with " +
+                                      std::to_string(file.bytes));
     StreamedDigest digest;
     for (uint64_t at = 0; at < file.bytes; at += piece.size()) {
       const uint64_t n = std::min<uint64_t>(piece.size(), file.bytes - at);
@@ -272,8 +276,9 @@ void Checkpoint::verify(const std::string &path, const Contents &contents) {
       digest.add(piece.data(), n);
     }
     if (digest.value() != file.digest)
-      refuse(inQuotes(name), "is not the file that the checkpoint was saved "
-                             "with: its digest is another");
+      refuseState(inQuotes(name),
+                  "is not the file that the checkpoint was saved "
+                  "with: its digest is another");
   }
 }
 
@@ -283,9 +288,10 @@ void Checkpoint::load(ParameterStore &store, const std::string &path) {
                 "a checkpoint is loaded into a store that has parameters");
   const Contents contents = read(path);
   if (contents.update != store.options.update->name())
-    refuse(inQuotes(path), "was saved with the update rule " +
-                               inQuotes(contents.update) + ", the store has " +
-                               inQuotes(store.options.update->name()));
+    refuseState(inQuotes(path), "was saved with the update rule " +
+                                    inQuotes(contents.update) +
+                                    ", the store has " +
+                                    inQuotes(store.options.update->name()));
   verify(path, contents);
   Values weights(stemPath(path, "model")), moments(stemPath(path, "optimizer"));
   for (const auto &[name, isTrainable] : contents.parameters) {

@@ -7,6 +7,7 @@
 
 #include "runtime/program/Scalars.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -22,6 +23,11 @@ struct Interval {
     return from <= low && high <= to;
   }
 };
+
+/// What lies in either, and between them.
+inline Interval unite(Interval a, Interval b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
 
 /// Ranges of the locals that code has set, by number.
 using LocalIntervals = std::map<uint16_t, Interval>;

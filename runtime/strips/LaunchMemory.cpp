@@ -17,7 +17,7 @@ static constexpr int mostAttempts = 3;
 /// Memory for one layer, and for what is written down of it at a time.
 static constexpr size_t layerBytes = size_t(1) << 30, partBytes = 1 << 26;
 /// Clocks are sums of what is no binary fraction.
-static constexpr double tolerance = 1e-6;
+static constexpr double leastDifference = 1e-6;
 /// No queue holds words for so many cycles.
 static constexpr double longAgo = 1e5;
 
@@ -175,7 +175,7 @@ LaunchMemory::cyclesBetween(const RepeatedLaunches &layers, size_t layer,
       const double its = to[i] - from[i];
       if (its == 0 || to[i] < since)
         continue;
-      if (cycles && std::abs(its - *cycles) > tolerance)
+      if (cycles && std::abs(its - *cycles) > leastDifference)
         return false;
       cycles = cycles.value_or(its);
     }

@@ -9,10 +9,10 @@
 using namespace wsec;
 
 namespace {
-class Reader {
+class ConstraintReader {
 public:
-  Reader(const std::string &file, const std::string &kind,
-         PlacementProblem &problem)
+  ConstraintReader(const std::string &file, const std::string &kind,
+                   PlacementProblem &problem)
       : file(file), kind(kind), problem(problem) {
     for (size_t i = 0; i < problem.regions.size(); ++i)
       numbers[problem.regions[i].name] = i;
@@ -127,5 +127,5 @@ private:
 
 void wsec::readConstraints(const std::string &path, const std::string &kind,
                            PlacementProblem &problem) {
-  Reader(path, kind, problem).read();
+  ConstraintReader(path, kind, problem).read();
 }

@@ -17,9 +17,9 @@ using Body = flatbuffers::Vector<flatbuffers::Offset<program::Statement>>;
 
 /// Those that code of a class calls: one copy of each for elements of 32 bits,
 /// and one, of half the size, for elements of 16.
-using Calls = std::set<std::pair<program::Opcode, bool>>;
+using CalledOpcodes = std::set<std::pair<program::Opcode, bool>>;
 
-uint64_t functionWords(const Calls &calls) {
+uint64_t functionWords(const CalledOpcodes &calls) {
   uint64_t words = 0;
   for (auto [op, isHalf] : calls) {
     const auto whole = uint64_t(factsOf(op).words);
@@ -29,7 +29,7 @@ uint64_t functionWords(const Calls &calls) {
 }
 
 void collectCalls(const Body *body, const program::PEClass &peClass,
-                  Calls &calls) {
+                  CalledOpcodes &calls) {
   if (!body)
     return;
   for (const program::Statement *statement : *body)
@@ -99,7 +99,7 @@ uint64_t bodyWords(const Body *body) {
 
 uint64_t codeBytes(const program::PEClass &peClass) {
   uint64_t words = peClass.scalars() ? peClass.scalars()->size() : 0;
-  Calls calls;
+  CalledOpcodes calls;
   auto add = [&](const Body *body) {
     words += 2 + bodyWords(body);
     collectCalls(body, peClass, calls);

@@ -52,7 +52,7 @@ struct Color {
 };
 
 /// Routers that words of a color may pass among.
-struct Part {
+struct Endpoint {
   const Use *sender = nullptr, *receiver = nullptr; ///< one of them
   int64_t senderPe = -1, receiverPe = -1;
   uint64_t sent = 0, received = 0; ///< forms
@@ -101,7 +101,7 @@ private:
       pe = parent[size_t(pe)] = parent[size_t(parent[size_t(pe)])];
     return pe;
   }
-  Part &partOf(int64_t pe) {
+  Endpoint &partOf(int64_t pe) {
     int &part = partNumber[size_t(root(pe))];
     if (part < 0) {
       part = int(parts.size());
@@ -126,7 +126,7 @@ private:
   std::vector<int> ruleOf;     ///< by PE; -1: none
   std::vector<int64_t> parent; ///< of the PEs of a part
   std::vector<int> partNumber; ///< by the root of the part; -1: not yet
-  std::vector<Part> parts;
+  std::vector<Endpoint> parts;
 };
 
 /// Whether some position of a rule receives from a port.
@@ -176,7 +176,7 @@ void ColorChecker::findDeadEnds() {
     const program::RouteRule *rule = ruleAt(pe);
     if (!rule)
       continue;
-    Part &part = partOf(pe);
+    Endpoint &part = partOf(pe);
     part.isSwitched |= furtherPositions(*rule) > 0;
     forEachLink(pe, [&](Port port, int64_t next) {
       if (next < 0)
@@ -200,14 +200,14 @@ void ColorChecker::forEachPe(const Use &use, const Visit &visit) {
 void ColorChecker::addUses() {
   for (const Use &use : color.sends)
     forEachPe(use, [&](int64_t pe) {
-      Part &part = partOf(pe);
+      Endpoint &part = partOf(pe);
       part.sent |= use.isControl ? 0 : use.bit();
       if (!part.sender)
         part.sender = &use, part.senderPe = pe;
     });
   for (const Use &use : color.receives)
     forEachPe(use, [&](int64_t pe) {
-      Part &part = partOf(pe);
+      Endpoint &part = partOf(pe);
       part.received |= use.bit();
       if (!part.receiver)
         part.receiver = &use, part.receiverPe = pe;
@@ -223,13 +223,13 @@ void ColorChecker::addUses() {
 void ColorChecker::addEdges() {
   for (const program::HostStream *stream : color.in)
     for (const program::Channel *channel : *stream->channels()) {
-      Part &part = partOf(channel->row() * width);
+      Endpoint &part = partOf(channel->row() * width);
       part.in = stream;
       part.sent |= formBit(stream->type(), stream->packing());
     }
   for (const program::HostStream *stream : color.out)
     for (const program::Channel *channel : *stream->channels()) {
-      Part &part = partOf(channel->row() * width + width - 1);
+      Endpoint &part = partOf(channel->row() * width + width - 1);
       part.out = stream;
       part.takesAll = true;
     }
@@ -254,7 +254,7 @@ ColorMistake ColorChecker::withUse(ColorMistake its, const Use &other,
 
 std::optional<ColorMistake> ColorChecker::checkSend(const Use &use,
                                                     int64_t pe) {
-  const Part &part = partOf(pe);
+  const Endpoint &part = partOf(pe);
   if (part.isSwitched || use.isControl || !ruleAt(pe))
     return std::nullopt;
   if (part.deadEnd >= 0) {
@@ -295,7 +295,7 @@ std::optional<ColorMistake> ColorChecker::checkReceive(const Use &use,
                                        "the ramp: add one, or do not receive "
                                        "there"),
                     pe, "the route of ");
-  const Part &part = partOf(pe);
+  const Endpoint &part = partOf(pe);
   if (!part.sender && !part.in) {
     ColorMistake its = mistake(
         ErrorClass::Deadlock, use,

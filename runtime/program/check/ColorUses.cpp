@@ -12,7 +12,7 @@ using program::OperandKind;
 using program::StatementKind;
 
 /// What must hold of a function of scalars where a statement runs.
-struct Condition {
+struct ScalarCondition {
   const program::Affine *value;
   enum Test { Zero, NotZero, Positive } test;
 
@@ -63,7 +63,7 @@ private:
 
   /// Runs `body` under one more condition, or knowing less.
   template <typename Body>
-  void under(Condition condition, Body body) {
+  void under(ScalarCondition condition, Body body) {
     const bool isKnown = ofScalars(*condition.value);
     if (isKnown)
       conditions.push_back(condition);
@@ -90,7 +90,7 @@ private:
   const std::vector<program::Rect> rects;
   AxisScalars scalars;
   std::vector<int> guards;
-  std::vector<Condition> conditions;
+  std::vector<ScalarCondition> conditions;
   int unknown = 0; ///< conditions that are not of scalars
   std::set<std::vector<int64_t>> seen;
 };
@@ -107,7 +107,7 @@ void ColorUses::walk(const StatementList *body, const Where &where) {
     if (!leave)
       walkStatement(*statement, here);
     else if (ofScalars(*leave->condition())) // what is behind it
-      conditions.push_back({leave->condition(), Condition::Zero});
+      conditions.push_back({leave->condition(), ScalarCondition::Zero});
     else if (onlySends)
       break;
     else
@@ -128,15 +128,15 @@ void ColorUses::walkStatement(const program::Statement &statement,
   case StatementKind::Loop: {
     const program::Loop &loop = *statement.kind_as_Loop();
     return underGuard(loop.guard(), [&] {
-      under({loop.count(), Condition::Positive},
+      under({loop.count(), ScalarCondition::Positive},
             [&] { walk(loop.body(), where); });
     });
   }
   case StatementKind::If: {
     const program::If &branch = *statement.kind_as_If();
-    under({branch.condition(), Condition::NotZero},
+    under({branch.condition(), ScalarCondition::NotZero},
           [&] { walk(branch.then(), {&where, "then"}); });
-    return under({branch.condition(), Condition::Zero},
+    return under({branch.condition(), ScalarCondition::Zero},
                  [&] { walk(branch.otherwise(), {&where, "otherwise"}); });
   }
   default:
@@ -159,7 +159,7 @@ void ColorUses::walkInstruction(const program::Instruction &instruction,
   const int known = unknown;
   for (const program::Affine *extent : *instruction.extents())
     if (ofScalars(*extent))
-      conditions.push_back({extent, Condition::Positive});
+      conditions.push_back({extent, ScalarCondition::Positive});
     else
       ++unknown;
   if (unknown == 0 || !onlySends)
@@ -179,7 +179,7 @@ bool ColorUses::runsAt(int64_t x, int64_t y) const {
              guards.begin(), guards.end(),
              [&](int guard) { return scalars.value(guard, x, y) != 0; }) &&
          std::all_of(conditions.begin(), conditions.end(),
-                     [&](const Condition &condition) {
+                     [&](const ScalarCondition &condition) {
                        return condition.holds(
                            scalars.value(*condition.value, x, y));
                      });
@@ -206,7 +206,7 @@ void ColorUses::use(const program::Affine &color,
   scalars.atoms(color, atoms);
   for (int guard : guards)
     scalars.atoms(guard, atoms);
-  for (const Condition &condition : conditions) {
+  for (const ScalarCondition &condition : conditions) {
     scalars.atoms(*condition.value, atoms);
     signature.push_back(condition.test);
     sign(condition.value, signature);

@@ -15,10 +15,6 @@ namespace wsec::runtime {
 
 namespace {
 
-Interval unite(Interval a, Interval b) {
-  return {std::min(a.low, b.low), std::max(a.high, b.high)};
-}
-
 /// They stand in text.
 bool isIdentifier(std::string_view name) {
   auto isLetter = [](char c) {

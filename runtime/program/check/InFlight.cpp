@@ -77,12 +77,12 @@ void addTo(Threads &threads, const Threads &others) {
 
 /// One body, from statement to statement; what an instruction holds it holds
 /// until its microthread is awaited.
-class Walk {
+class InFlightWalk {
 public:
   /// Of what runs in every PE (`certain`), with the class's scalars; or of all
   /// that may run.
-  Walk(const CodeContext *context, const PeResources &resources,
-       CheckerWork &work, bool certain)
+  InFlightWalk(const CodeContext *context, const PeResources &resources,
+               CheckerWork &work, bool certain)
       : context(context), resources(resources), work(work), certain(certain) {}
 
   void run(const CodeBody *body, const Where &where);
@@ -116,7 +116,7 @@ private:
   Threads left; ///< what is in flight where breaks leave the loop
 };
 
-int64_t Walk::least(const program::Affine &affine) const {
+int64_t InFlightWalk::least(const program::Affine &affine) const {
   if (affine.terms())
     for (const program::Term *term : *affine.terms())
       if (term->kind() != program::TermKind::Scalar)
@@ -125,7 +125,7 @@ int64_t Walk::least(const program::Affine &affine) const {
   return interval ? interval->low : 0;
 }
 
-bool Walk::surelyRuns(const Instruction &instruction) const {
+bool InFlightWalk::surelyRuns(const Instruction &instruction) const {
   return reached && holds(instruction.guard()) &&
          std::all_of(
              instruction.extents()->begin(), instruction.extents()->end(),
@@ -133,7 +133,7 @@ bool Walk::surelyRuns(const Instruction &instruction) const {
 }
 
 /// A color that is the same in all PEs.
-void Walk::add(const program::Affine *color, ColorSet &colors) const {
+void InFlightWalk::add(const program::Affine *color, ColorSet &colors) const {
   if (!color)
     return;
   const auto interval = affineInterval(*color, context->scalars, {});
@@ -142,7 +142,8 @@ void Walk::add(const program::Affine *color, ColorSet &colors) const {
 }
 
 /// What certainly is in flight as the instruction begins.
-void Walk::require(int thread, const Held &next, const Where &where) const {
+void InFlightWalk::require(int thread, const Held &next,
+                           const Where &where) const {
   InFlight all{resources.heldInputs, resources.heldOutputs, 0};
   auto hold = [&](const Held &each) {
     for (const program::Affine *color : each.inputs)
@@ -160,7 +161,7 @@ void Walk::require(int thread, const Held &next, const Where &where) const {
 
 /// The most that may be in flight as the instruction begins. Colors of
 /// different threads are different, or the threads would race.
-void Walk::requireMost(int thread, const Held &next) {
+void InFlightWalk::requireMost(int thread, const Held &next) {
   size_t inputs = resources.heldInputs.count();
   size_t outputs = resources.heldOutputs.count();
   int descriptors = 0;
@@ -186,8 +187,8 @@ void Walk::requireMost(int thread, const Held &next) {
               descriptors > resources.descriptors;
 }
 
-void Walk::issue(int thread, const Held &held, bool surely,
-                 const Where &where) {
+void InFlightWalk::issue(int thread, const Held &held, bool surely,
+                         const Where &where) {
   if (certain && !surely) {
     // Where it runs, what its thread did before is done.
     threads.erase(thread);
@@ -205,7 +206,7 @@ void Walk::issue(int thread, const Held &held, bool surely,
 }
 
 /// A second turn finds what the first has left in flight.
-void Walk::runLoop(const program::Loop &loop, const Where &where) {
+void InFlightWalk::runLoop(const program::Loop &loop, const Where &where) {
   const bool outer = reached;
   if (certain)
     reached = reached && holds(loop.guard()) && least(*loop.count()) > 0;
@@ -221,7 +222,7 @@ void Walk::runLoop(const program::Loop &loop, const Where &where) {
   reached = outer;
 }
 
-void Walk::runIf(const program::If &branch, const Where &where) {
+void InFlightWalk::runIf(const program::If &branch, const Where &where) {
   const bool outer = reached;
   reached = false;
   const Threads before = threads;
@@ -235,8 +236,8 @@ void Walk::runIf(const program::If &branch, const Where &where) {
   reached = outer;
 }
 
-void Walk::runStatement(const program::Statement &statement,
-                        const Where &where) {
+void InFlightWalk::runStatement(const program::Statement &statement,
+                                const Where &where) {
   work.add(1, 1, "to check what its instructions hold", where);
   switch (statement.kind_type()) {
   case StatementKind::Instruction: {
@@ -266,7 +267,7 @@ void Walk::runStatement(const program::Statement &statement,
   }
 }
 
-void Walk::run(const CodeBody *body, const Where &where) {
+void InFlightWalk::run(const CodeBody *body, const Where &where) {
   if (!body)
     return;
   int64_t index = 0;
@@ -316,7 +317,7 @@ void checkInFlight(const CodeContext &context, CheckerWork &work,
     throw errorAt(ErrorClass::MachineLimit, where, excess);
   forEachBody(context.peClass, where,
               [&](const CodeBody *body, const Where &here) {
-                Walk(&context, resources, work, true).run(body, here);
+                InFlightWalk(&context, resources, work, true).run(body, here);
               });
 }
 
@@ -331,7 +332,7 @@ bool mayExceed(const program::PEClass &peClass, const program::Machine &machine,
   for (int round = 0; round < 2; ++round) {
     const Threads before = left;
     forEachBody(peClass, where, [&](const CodeBody *body, const Where &here) {
-      Walk walk(nullptr, resources, work, false);
+      InFlightWalk walk(nullptr, resources, work, false);
       walk.threads = before;
       walk.run(body, here);
       exceeded |= walk.exceeded;

@@ -122,10 +122,6 @@ private:
   bool alongX = false, alongY = false, arguments = false;
 };
 
-Interval unite(Interval a, Interval b) {
-  return {std::min(a.low, b.low), std::max(a.high, b.high)};
-}
-
 } // namespace
 
 int operandCount(program::ScalarOp op) {

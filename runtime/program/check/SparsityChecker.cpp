@@ -11,7 +11,7 @@ namespace wsec::runtime {
 using program::Tensor;
 using program::TensorRole;
 
-static bool isFloat(program::ElementType type) {
+static bool canBeSparse(program::ElementType type) {
   return type == program::ElementType::F32 ||
          type == program::ElementType::F16 ||
          type == program::ElementType::BF16;
@@ -24,7 +24,7 @@ void checkSparsity(const Tensor &tensor, const program::Program &program,
       tensorAt(program, sparse.tensor(), "is the sparse form of", where);
   if ((matrix.role() != TensorRole::Weight &&
        matrix.role() != TensorRole::Constant) ||
-      matrix.sparsity() || !isFloat(matrix.type()))
+      matrix.sparsity() || !canBeSparse(matrix.type()))
     throw badProgram(where, "is the sparse form of '" + matrix.name()->str() +
                                 "', which is no weight of floats");
   if (sparse.method() > program::SparsityMethod::MAX)
