@@ -332,16 +332,16 @@ LogicalResult Compilation::runTraining(Phase last) {
     return runPasses(Phase::Differentiate, Phase::Differentiate,
                      /*verifies=*/false);
   };
+  auto schedules = [&] {
+    return runPasses(Phase::Select, Phase::Schedule, /*verifies=*/false);
+  };
+  PlanTrials trials(context);
   plan::TrainingPlanner planner(
       askedPlan(), logitsOfPE(machine()),
       [&](const plan::TrainingPlan &by, int64_t repeats) {
-        return tryPlan(module, before->getContext(), search, [&] {
-          return success(succeeded(differentiate(by, repeats)) &&
-                         succeeded(search.run(module, [&] {
-                           return runPasses(Phase::Select, Phase::Schedule,
-                                            /*verifies=*/false);
-                         })));
-        });
+        return trials.run(
+            module, search, [&] { return differentiate(by, repeats); },
+            [&] { return search.run(module, schedules); });
       });
   planner.run();
   plans = planner.ranking();

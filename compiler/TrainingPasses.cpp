@@ -100,14 +100,25 @@ plan::Trial wsec::readTrial(ModuleOp module, bool isScheduled) {
   return trial;
 }
 
-plan::Trial wsec::tryPlan(const OwningOpRef<ModuleOp> &module,
-                          MLIRContext *context, plan::PlanSearch &search,
-                          function_ref<LogicalResult()> phases) {
-  plan::KeptDiagnostics said(*context);
-  const bool fits = succeeded(said.during(phases));
+plan::Trial PlanTrials::run(const OwningOpRef<ModuleOp> &module,
+                            plan::PlanSearch &search,
+                            function_ref<LogicalResult()> differentiate,
+                            function_ref<LogicalResult()> phases) {
+  plan::KeptDiagnostics said(context);
+  const bool isMade = succeeded(said.during(differentiate));
+  for (const auto &[its, trial] : known)
+    if (isMade &&
+        OperationEquivalence::isEquivalentTo(
+            its.get(), module.get(), OperationEquivalence::IgnoreLocations))
+      return trial;
+  OwningOpRef<ModuleOp> made = module.get().clone();
+  search.keepCodeTogether();
+  const bool fits = isMade && succeeded(said.during(phases));
   plan::Trial trial = readTrial(*module, fits);
   trial.isBroken = !fits && search.shortages().empty();
   trial.why = fits ? "" : said.last();
+  if (isMade)
+    known.emplace_back(std::move(made), trial);
   return trial;
 }
 

@@ -44,11 +44,21 @@ std::string problemOf(const plan::AskedPlan &asked,
 /// What a module takes that is scheduled, or was selected and did not fit.
 plan::Trial readTrial(mlir::ModuleOp module, bool isScheduled);
 
-/// What a plan takes that `phases` compile `module` by, up to its schedule.
-/// Nothing is said.
-plan::Trial tryPlan(const mlir::OwningOpRef<mlir::ModuleOp> &module,
-                    mlir::MLIRContext *context, plan::PlanSearch &search,
-                    llvm::function_ref<llvm::LogicalResult()> phases);
+/// What plans take, by compiling up to the schedule. Nothing is said.
+class PlanTrials {
+public:
+  explicit PlanTrials(mlir::MLIRContext &context) : context(context) {}
+  /// By `differentiate`, which makes `module`, and then `phases`: where an
+  /// earlier plan left the same module, it takes as much.
+  plan::Trial run(const mlir::OwningOpRef<mlir::ModuleOp> &module,
+                  plan::PlanSearch &search,
+                  llvm::function_ref<llvm::LogicalResult()> differentiate,
+                  llvm::function_ref<llvm::LogicalResult()> phases);
+
+private:
+  mlir::MLIRContext &context;
+  std::vector<std::pair<mlir::OwningOpRef<mlir::ModuleOp>, plan::Trial>> known;
+};
 
 /// Compiles by the first of `plans`, or, if that has too little room, by the
 /// next one that was thought to fit: layers may take more than a few of them
