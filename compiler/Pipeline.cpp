@@ -322,10 +322,10 @@ LogicalResult Compilation::runExperts(Phase first, Phase last) {
 /// By the fastest plan that fits, as trials have it, which are forgotten.
 LogicalResult Compilation::runTraining(Phase last) {
   OwningOpRef<ModuleOp> before = std::move(module);
-  const plan::PlanSearch beginning = search;
+  PlanTrials trials(search);
   auto differentiate = [&](const plan::TrainingPlan &by, int64_t repeats) {
     module = before->clone();
-    search = beginning;
+    search = trials.searchOf(by);
     planned.emplace();
     trainingPlan = by;
     layers = repeats;
@@ -335,12 +335,12 @@ LogicalResult Compilation::runTraining(Phase last) {
   auto schedules = [&] {
     return runPasses(Phase::Select, Phase::Schedule, /*verifies=*/false);
   };
-  PlanTrials trials(context);
   plan::TrainingPlanner planner(
       askedPlan(), logitsOfPE(machine()),
       [&](const plan::TrainingPlan &by, int64_t repeats) {
         return trials.run(
-            module, search, [&] { return differentiate(by, repeats); },
+            by, module, context, search,
+            [&] { return differentiate(by, repeats); },
             [&] { return search.run(module, schedules); });
       });
   planner.run();

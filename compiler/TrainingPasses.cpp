@@ -100,25 +100,35 @@ plan::Trial wsec::readTrial(ModuleOp module, bool isScheduled) {
   return trial;
 }
 
-plan::Trial PlanTrials::run(const OwningOpRef<ModuleOp> &module,
-                            plan::PlanSearch &search,
+plan::PlanSearch PlanTrials::searchOf(const plan::TrainingPlan &by) const {
+  const auto found = ended.find(by.text());
+  return found == ended.end() ? beginning : found->second;
+}
+
+plan::Trial PlanTrials::run(const plan::TrainingPlan &by,
+                            const OwningOpRef<ModuleOp> &module,
+                            MLIRContext &context, plan::PlanSearch &search,
                             function_ref<LogicalResult()> differentiate,
                             function_ref<LogicalResult()> phases) {
   plan::KeptDiagnostics said(context);
   const bool isMade = succeeded(said.during(differentiate));
-  for (const auto &[its, trial] : known)
-    if (isMade &&
-        OperationEquivalence::isEquivalentTo(
-            its.get(), module.get(), OperationEquivalence::IgnoreLocations))
-      return trial;
+  for (const Known &other : known)
+    if (isMade && OperationEquivalence::isEquivalentTo(
+                      other.module.get(), module.get(),
+                      OperationEquivalence::IgnoreLocations)) {
+      ended.insert_or_assign(by.text(), other.search);
+      return other.trial;
+    }
   OwningOpRef<ModuleOp> made = module.get().clone();
-  search.keepCodeTogether();
+  search.keepCodeTogether(true);
   const bool fits = isMade && succeeded(said.during(phases));
+  search.keepCodeTogether(false);
   plan::Trial trial = readTrial(*module, fits);
   trial.isBroken = !fits && search.shortages().empty();
   trial.why = fits ? "" : said.last();
+  ended.insert_or_assign(by.text(), search);
   if (isMade)
-    known.emplace_back(std::move(made), trial);
+    known.push_back({std::move(made), trial, search});
   return trial;
 }
 
