@@ -37,6 +37,7 @@ void wsec::addTrainingPasses(OpPassManager &manager,
   what.inputsAt = plan.inputs;
   what.kept = plan.kept;
   what.repeats = layers;
+  what.elementsAgain = plan.elements == "again";
   what.fuseAttention = plan.attention == "kernel";
   what.fuseNorms = plan.norms == "kernel";
   what.mostLogits = losses.mostLogits;
@@ -126,6 +127,8 @@ plan::Trial PlanTrials::run(const plan::TrainingPlan &by,
   plan::Trial trial = readTrial(*module, fits);
   trial.isBroken = !fits && search.shortages().empty();
   trial.why = fits ? "" : said.last();
+  for (const plan::Shortage &its : search.shortages())
+    trial.asked = std::max(trial.asked, its.code + its.launch);
   ended.insert_or_assign(by.text(), search);
   if (isMade)
     known.push_back({std::move(made), trial, search});
