@@ -21,7 +21,7 @@ from predicted_table import BIN, HERE, alike
 PAGE = HERE.parents[1] / "tools/presets/training.md"
 PRESETS = {"gpt2-s": 12, "gpt2-m": 24, "gpt2-l": 36, "gpt2-xl": 48, "cerebras-gpt-111m": 10, "cerebras-gpt-256m": 14, "cerebras-gpt-590m": 18,
            "cerebras-gpt-2.7b": 32, "gpt3-xl": 24, "gpt3-6.7b": 32, "gpt3-13b": 40, "gpt3-175b": 96, "megatron-1t": 128, "gptj-6b": 28, "neox-20b": 44,
-           "llama-7b": 32, "llama2-70b": 80, "llama3-8b": 32, "llama3-70b": 80, "mistral-7b": 32, "smollm2-135m": 30, "mixtral-8x7b": 32}
+           "llama-7b": 32, "llama2-70b": 80, "llama3-8b": 32, "llama3-70b": 80, "mistral-7b": 32, "smollm2-135m": 30}
 
 
 class Refused(Exception):
