@@ -56,9 +56,10 @@ def row(work, preset, whole):
     """A line of the table; `whole`: of all layers, where a few tell what is checked unless they are refused."""
     layers = PRESETS[preset]
     try:
-        all_of, seconds, memory = compiled(work, preset, layers) if whole else (None, 0, 0)
+        all_of, *took = compiled(work, preset, layers) if whole else [None]
         (four, _, _), _, _ = compiled(work, preset, 4)
-        (five, code, tokens), _, _ = compiled(work, preset, 5)
+        (five, code, tokens), *few = compiled(work, preset, 5)
+        seconds, memory = took or few
     except Refused as refused:
         tokens, lacks, seconds, memory = refused.args
         return f"| `{preset}` | {tokens:,} | {layers} | refused: {lacks} | | {seconds:.1f} | {memory / 1e9:.2f} |\n"
