@@ -322,26 +322,26 @@ LogicalResult Compilation::runExperts(Phase first, Phase last) {
 /// By the fastest plan that fits, as trials have it, which are forgotten.
 LogicalResult Compilation::runTraining(Phase last) {
   OwningOpRef<ModuleOp> before = std::move(module);
-  const plan::PlanSearch beginning = search;
+  PlanTrials trials(search);
   auto differentiate = [&](const plan::TrainingPlan &by, int64_t repeats) {
     module = before->clone();
-    search = beginning;
+    search = trials.searchOf(by);
     planned.emplace();
     trainingPlan = by;
     layers = repeats;
     return runPasses(Phase::Differentiate, Phase::Differentiate,
                      /*verifies=*/false);
   };
+  auto schedules = [&] {
+    return runPasses(Phase::Select, Phase::Schedule, /*verifies=*/false);
+  };
   plan::TrainingPlanner planner(
       askedPlan(), logitsOfPE(machine()),
       [&](const plan::TrainingPlan &by, int64_t repeats) {
-        return tryPlan(module, before->getContext(), search, [&] {
-          return success(succeeded(differentiate(by, repeats)) &&
-                         succeeded(search.run(module, [&] {
-                           return runPasses(Phase::Select, Phase::Schedule,
-                                            /*verifies=*/false);
-                         })));
-        });
+        return trials.run(
+            by, module, context, search,
+            [&] { return differentiate(by, repeats); },
+            [&] { return search.run(module, schedules); });
       });
   planner.run();
   plans = planner.ranking();

@@ -37,6 +37,7 @@ void wsec::addTrainingPasses(OpPassManager &manager,
   what.inputsAt = plan.inputs;
   what.kept = plan.kept;
   what.repeats = layers;
+  what.elementsAgain = plan.elements == "again";
   what.fuseAttention = plan.attention == "kernel";
   what.fuseNorms = plan.norms == "kernel";
   what.mostLogits = losses.mostLogits;
@@ -100,14 +101,37 @@ plan::Trial wsec::readTrial(ModuleOp module, bool isScheduled) {
   return trial;
 }
 
-plan::Trial wsec::tryPlan(const OwningOpRef<ModuleOp> &module,
-                          MLIRContext *context, plan::PlanSearch &search,
-                          function_ref<LogicalResult()> phases) {
-  plan::KeptDiagnostics said(*context);
-  const bool fits = succeeded(said.during(phases));
+plan::PlanSearch PlanTrials::searchOf(const plan::TrainingPlan &by) const {
+  const auto found = ended.find(by.text());
+  return found == ended.end() ? beginning : found->second;
+}
+
+plan::Trial PlanTrials::run(const plan::TrainingPlan &by,
+                            const OwningOpRef<ModuleOp> &module,
+                            MLIRContext &context, plan::PlanSearch &search,
+                            function_ref<LogicalResult()> differentiate,
+                            function_ref<LogicalResult()> phases) {
+  plan::KeptDiagnostics said(context);
+  const bool isMade = succeeded(said.during(differentiate));
+  for (const Known &other : known)
+    if (isMade && OperationEquivalence::isEquivalentTo(
+                      other.module.get(), module.get(),
+                      OperationEquivalence::IgnoreLocations)) {
+      ended.insert_or_assign(by.text(), other.search);
+      return other.trial;
+    }
+  OwningOpRef<ModuleOp> made = module.get().clone();
+  search.keepCodeTogether(true);
+  const bool fits = isMade && succeeded(said.during(phases));
+  search.keepCodeTogether(false);
   plan::Trial trial = readTrial(*module, fits);
   trial.isBroken = !fits && search.shortages().empty();
   trial.why = fits ? "" : said.last();
+  for (const plan::Shortage &its : search.shortages())
+    trial.asked = std::max(trial.asked, its.code + its.launch);
+  ended.insert_or_assign(by.text(), search);
+  if (isMade)
+    known.push_back({std::move(made), trial, search});
   return trial;
 }
 

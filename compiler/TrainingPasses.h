@@ -11,6 +11,7 @@
 #include "compiler/plan/TrainingPlanner.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <map>
 #include <vector>
 
 namespace mlir {
@@ -44,11 +45,34 @@ std::string problemOf(const plan::AskedPlan &asked,
 /// What a module takes that is scheduled, or was selected and did not fit.
 plan::Trial readTrial(mlir::ModuleOp module, bool isScheduled);
 
-/// What a plan takes that `phases` compile `module` by, up to its schedule.
-/// Nothing is said.
-plan::Trial tryPlan(const mlir::OwningOpRef<mlir::ModuleOp> &module,
-                    mlir::MLIRContext *context, plan::PlanSearch &search,
-                    llvm::function_ref<llvm::LogicalResult()> phases);
+/// What plans take, by compiling up to the schedule. Nothing is said.
+class PlanTrials {
+public:
+  explicit PlanTrials(plan::PlanSearch beginning)
+      : beginning(std::move(beginning)) {}
+
+  /// Compiles by `differentiate`, which makes `module`, and then `phases`:
+  /// where an earlier plan left the same module, it takes as much.
+  plan::Trial run(const plan::TrainingPlan &by,
+                  const mlir::OwningOpRef<mlir::ModuleOp> &module,
+                  mlir::MLIRContext &context, plan::PlanSearch &search,
+                  llvm::function_ref<llvm::LogicalResult()> differentiate,
+                  llvm::function_ref<llvm::LogicalResult()> phases);
+
+  /// Where a search begins that compiles by a plan: where that of its last
+  /// trial ended. More layers lack what few do.
+  plan::PlanSearch searchOf(const plan::TrainingPlan &by) const;
+
+private:
+  struct Known {
+    mlir::OwningOpRef<mlir::ModuleOp> module;
+    plan::Trial trial;
+    plan::PlanSearch search;
+  };
+  plan::PlanSearch beginning;
+  std::vector<Known> known;
+  std::map<std::string, plan::PlanSearch> ended; ///< by the text of a plan
+};
 
 /// Compiles by the first of `plans`, or, if that has too little room, by the
 /// next one that was thought to fit: layers may take more than a few of them

@@ -67,6 +67,7 @@ bool Backward::run(Value loss, Value gradient, const Recomputation &how) {
       cutIntoPieces(forward, [&](Value value) { return wants(value); });
   pieces = cut.size();
   layers = findRepeats(cut);
+  elementsAgain = how.elements;
   if (how.repeats)
     leaveOut(cut, layers, size_t(how.repeats));
   const auto last =
@@ -177,6 +178,8 @@ void Backward::recompute(ArrayRef<Operation *> ops, ArrayRef<Value> origins,
 /// where their gradients are, of what the first of them read: what is between
 /// them takes no SRAM until then, and leaves no launch.
 void Backward::differentiateByRuns(ArrayRef<Operation *> forward) {
+  if (!elementsAgain)
+    return differentiate(forward);
   const auto isWanted = [&](Operation *op) {
     return !wantedResults(op).empty();
   };

@@ -25,6 +25,8 @@ struct Recomputation {
   int64_t kept = 1;     ///< pieces at the end of which nothing is
   bool onWafer = false; ///< what segments begin with waits there
   int64_t repeats = 0;  ///< layers that are alike, at most; 0: all
+  /// What functions of elements make between other operators, in all cases.
+  bool elements = true;
 };
 
 /// Into how many parts to cut an extent, at least `least`: some more where they
@@ -112,6 +114,7 @@ private:
                  const mlir::IRMapping &from, bool byRuns);
   void recompute(llvm::ArrayRef<Piece> segment, const Recomputation &how);
   void differentiate(llvm::ArrayRef<mlir::Operation *> forward);
+  bool elementsAgain = true;
   void differentiateByRuns(llvm::ArrayRef<mlir::Operation *> forward);
 
   // All are looked up only, so the order of pointers does not matter.

@@ -107,7 +107,11 @@ Recomputation DifferentiatePass::recomputation() const {
   return {recompute == "none"     ? Of::None
           : recompute == "pieces" ? Of::Pieces
                                   : Of::Segments,
-          segment, kept, inputsAt == "wafer", repeats};
+          segment,
+          kept,
+          inputsAt == "wafer",
+          repeats,
+          elementsAgain};
 }
 
 /// The result that the loss is of, or that it is.

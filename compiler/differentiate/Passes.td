@@ -57,6 +57,8 @@ def Differentiate : Pass<"onnx-differentiate", "::mlir::ModuleOp"> {
            "Pieces at the end of which all stays on the wafer">,
     Option<"repeats", "repeats", "int64_t", "0",
            "Of layers that are alike only so many, to tell what more of them take; 0: all">,
+    Option<"elementsAgain", "elements-again", "bool", "true",
+           "What functions of elements make between other operators is made again for their gradients">,
     Option<"fuseAttention", "fuse-attention", "bool", "true",
            "The gradients of an attention that allows it are one operator">,
     Option<"fuseNorms", "fuse-norms", "bool", "true",

@@ -167,8 +167,8 @@ static bool spreadCode(const Situation &at, Step &to) {
   const int64_t code = at.outcome.code(), bytes = at.outcome.usableBytes;
   const int64_t room = bytes - at.outcome.launch();
   return at.noSram && 3 * code > bytes && code < mostStagesOfCode * room &&
-         !at.asked.region && at.isFree && !at.outcome.hasEntries &&
-         at.outcome.kernels <= mostKernelsOfCode;
+         !at.asked.region && !at.asked.codeTogether && at.isFree &&
+         !at.outcome.hasEntries && at.outcome.kernels <= mostKernelsOfCode;
 }
 
 /// Then with more room for it, as they have unlike shares, then one more.

@@ -20,6 +20,7 @@ namespace wsec::plan {
 struct Asked {
   bool region = false, placement = false; ///< are given
   bool resident = false, stages = false;  ///< there is to be a pipeline; may be
+  bool codeTogether = false; ///< of a trial, which stands for more layers
 };
 
 /// What came of a plan that does not fit.

@@ -24,6 +24,9 @@ public:
   /// Begins with what a placement was selected with.
   void start(const PlacementFile::Selection &selection);
 
+  /// Whether no kernels go on several regions for their code.
+  void keepCodeTogether(bool together) { asked.codeTogether = together; }
+
   /// The effort: rules stop by themselves, mostly after a few plans.
   static constexpr int mostPlans = 40;
 

@@ -26,6 +26,7 @@ struct PlanKey {
 static const Word words[] = {
     {"recompute", &TrainingPlan::recompute, {"none", "pieces", "segments"}},
     {"inputs", &TrainingPlan::inputs, {"store", "wafer"}},
+    {"elements", &TrainingPlan::elements, {"again", "kept"}},
     {"attention", &TrainingPlan::attention, {"kernel", "products"}},
     {"norms", &TrainingPlan::norms, {"kernel", "kernels"}}};
 static const PlanKey planKeys[] = {{"segment", &TrainingPlan::segment},
@@ -42,7 +43,8 @@ std::string TrainingPlan::text() const {
   if (recompute != "none")
     all += ",segment=" + std::to_string(segment) + ",inputs=" + inputs +
            ",kept=" + std::to_string(kept);
-  return all + ",attention=" + attention + ",norms=" + norms +
+  return all + ",elements=" + elements + ",attention=" + attention +
+         ",norms=" + norms +
          ",logits=" + (logits ? std::to_string(logits) : "all");
 }
 
@@ -75,8 +77,8 @@ std::string wsec::plan::parse(StringRef text, AskedPlan &asked) {
                                  : "a number from 1 on";
     } else {
       return "has no '" + key.str() +
-             "'; it has auto, recompute, segment, inputs, kept, attention, "
-             "norms and logits";
+             "'; it has auto, recompute, segment, inputs, kept, elements, "
+             "attention, norms and logits";
     }
     if (!wanted.empty())
       return "wants as " + key.str() + " " + wanted + ", found '" +

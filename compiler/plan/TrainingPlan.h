@@ -3,7 +3,7 @@
 // What of a forward pass stays for the backward pass, where, and which kernels
 // make gradients. As text, which reports print and --training-plan takes:
 //
-//   recompute=pieces,segment=1,inputs=store,kept=1,attention=kernel,norms=kernel,logits=512
+//   recompute=pieces,segment=1,inputs=store,kept=1,elements=again,attention=kernel,norms=kernel,logits=512
 //
 // A piece of a model lies between two values that alone live on, as half a
 // layer of a transformer does (compiler/differentiate/README.md).
@@ -26,6 +26,9 @@ struct TrainingPlan {
   int64_t segment = 1;          ///< pieces of one
   std::string inputs = "store"; ///< where those of segments wait, or wafer
   int64_t kept = 1;             ///< last pieces that are not computed again
+  /// Whether what functions of elements make between other operators is made
+  /// again, or kept with all else.
+  std::string elements = "again";
   /// Whether gradients of attentions and norms are one kernel each, or what
   /// they are composed of: products, and kernels.
   std::string attention = "kernel", norms = "kernel";

@@ -115,7 +115,6 @@ bool TrainingPlanner::isAsked(const TrainingPlan &plan) const {
 
 /// Of gradients, where the rest takes as little SRAM as it can.
 void TrainingPlanner::chooseKernels() {
-  TrainingPlan last = base;
   // The first one tells whether there are such kernels.
   const auto differs = [&](const TrainingPlan &plan) {
     if (considered.empty())
@@ -133,14 +132,15 @@ void TrainingPlanner::chooseKernels() {
         plan.logits = tile;
         if (!isAsked(plan) || !differs(plan))
           continue;
-        last = plan;
         consider(plan);
       }
     if (best() || isBroken() || tile < 2 || asked.asks("logits"))
       break;
   }
   const Considered *fits = best();
-  base = fits ? fits->plan : last;
+  base = (fits ? *fits : *llvm::min_element(considered, [](auto &a, auto &b) {
+           return a.its.asked < b.its.asked;
+         })).plan;
 }
 
 /// From all at once down to the first that fit.
@@ -229,6 +229,16 @@ void TrainingPlanner::choosePolicy() {
       return;
 }
 
+/// What room is left then is for what functions of elements make.
+void TrainingPlanner::chooseElements() {
+  const Considered *fastest = best();
+  if (!fastest || asked.asks("elements"))
+    return;
+  TrainingPlan plan = fastest->plan;
+  plan.elements = "kept";
+  consider(plan);
+}
+
 bool TrainingPlanner::run() {
   chooseKernels();
   // With some kernels for gradients, and if more than these is to be chosen.
@@ -237,8 +247,10 @@ bool TrainingPlanner::run() {
     chooseLogits();
   if (const Considered *fits = best())
     base = fits->plan;
-  if (chooses)
+  if (chooses) {
     choosePolicy();
+    chooseElements();
+  }
   // Where none fits, what is said is said of the one that takes the least.
   const bool isNone = !best();
   llvm::sort(considered, [&](const Considered &a, const Considered &b) {

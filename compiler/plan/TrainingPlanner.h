@@ -24,7 +24,8 @@ struct Trial {
   double cycles = 0;     ///< of a call; if it does not fit, at least
   int64_t sramBytes = 0; ///< of a PE at the peak; if it fits
   int64_t sramLimit = 0;
-  std::string why; ///< it does not fit
+  int64_t asked = 0; ///< bytes of a PE for code and a launch; if it doesn't fit
+  std::string why;   ///< it does not fit
   /// How the model is cut: pieces, those of a layer, and layers that are alike.
   int64_t pieces = 1, layer = 0, layers = 0;
   /// Whether kernels make gradients of attentions, and of norms.
@@ -66,6 +67,7 @@ private:
   void chooseKernels();
   void chooseLogits();
   void choosePolicy();
+  void chooseElements();
   std::vector<TrainingPlan> policies() const;
   bool cannotWin(const TrainingPlan &plan) const;
 

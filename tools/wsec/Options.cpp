@@ -145,11 +145,11 @@ struct Flags {
       cl::value_desc("NAME"), cl::desc("Inputs whose gradients are results")};
   cl::opt<std::string> trainingPlan{
       "training-plan", cl::cat(category), cl::value_desc("KEY=VALUE,.."),
-      cl::desc("What of the plan that reports print is not to be chosen: "
-               "auto (of the rest all is chosen, not kernels alone), "
-               "recompute=none|pieces|segments, segment=N, "
-               "inputs=store|wafer, kept=N, attention=kernel|products, "
-               "norms=kernel|kernels, logits=N|all")};
+      cl::desc("What of the plan that reports print is not to be chosen: auto "
+               "(of the rest all is chosen, not kernels alone), inputs=store|"
+               "wafer, recompute=none|pieces|segments, segment=N, kept=N, "
+               "elements=again|kept, attention=kernel|products, norms=kernel|"
+               "kernels, logits=N|all")};
   cl::opt<bool> gradientsAsResults{
       "gradients-as-results", cl::cat(category),
       cl::desc("Gradients of parameters are results NAME.grad, not streams")};

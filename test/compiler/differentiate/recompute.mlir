@@ -1,5 +1,6 @@
 // RUN: wse-opt %s --onnx-differentiate="loss=mean-square inputs=x gradients-as-results" --onnx-common-subexpressions | FileCheck %s
 // RUN: wse-opt %s --onnx-differentiate="loss=mean-square inputs=x gradients-as-results recompute=none" --onnx-common-subexpressions | FileCheck %s --check-prefix=ONCE
+// RUN: wse-opt %s --onnx-differentiate="loss=mean-square inputs=x gradients-as-results elements-again=false" --onnx-common-subexpressions | FileCheck %s --check-prefix=WHOLE
 
 // Two residual blocks. What the second begins with is kept as soon as it is
 // there; the first block is computed again where its gradients are made. Of the
@@ -19,6 +20,12 @@
 // CHECK: onnx.binary mul %[[AGAIN]], %[[AGAIN]] {node = "f1/backward"}
 // CHECK: %[[FIRST:.*]] = onnx.unary tanh %[[INPUT]] {node = "f0/recompute"}
 // CHECK: onnx.binary mul %[[FIRST]], %[[FIRST]] {node = "f0/backward"}
+// WHOLE-NOT: on_wafer
+// WHOLE: onnx.unary exp {{.*}} {node = "f2"}
+// WHOLE-NOT: {{node = "f2/recompute"}}
+// WHOLE: node = "f2/backward"
+// WHOLE: onnx.unary tanh {{.*}} {node = "f1/recompute"}
+// WHOLE-NOT: on_wafer
 // ONCE-NOT: onnx.keep
 // ONCE-NOT: {{node = "[^"]*recompute}}
 func.func @main(%x: tensor<2x8xf32> {onnx.name = "x"}) -> (tensor<2x8xf32> {onnx.name = "y"}) {

@@ -95,6 +95,14 @@ TEST(NextPlanTest, muchCodeGoesOnSeveralRegions) {
   EXPECT_EQ(nextPlan(plan, outcome, {})->plan.code, 25000);
 }
 
+TEST(NextPlanTest, codeOfATrialStaysOnOneRegion) {
+  Asked asked;
+  asked.codeTogether = true;
+  const auto plans = plansFor(shortOf(Lack::Sram, 20000), asked);
+  ASSERT_EQ(plans.size(), 2u);
+  EXPECT_EQ(plans[1].find("spread-code"), std::string::npos);
+}
+
 TEST(NextPlanTest, codeThatNoPlanHoldsEndsTheSearch) {
   const std::vector<std::string> plans =
       plansFor(shortOf(Lack::Sram, 6 * 40000), {});

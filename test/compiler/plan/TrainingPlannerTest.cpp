@@ -15,7 +15,8 @@ struct Model {
   Model(int64_t layers, int64_t room) : layers(layers), room(room) {}
   const int64_t layers, room;
   int64_t code = 0; ///< of each of the first four layers; others have the same
-  int64_t most = 0; ///< layers that were tried at once
+  int64_t elements = 0; ///< bytes of a layer that their functions make
+  int64_t most = 0;     ///< layers that were tried at once
   int64_t trials = 0;
 
   Trial operator()(const TrainingPlan &plan, int64_t few) {
@@ -52,6 +53,11 @@ struct Model {
       else
         trial.cycles += 50 * double(pieces - segments);
     }
+    if (elements && plan.elements == "kept") {
+      trial.sramBytes += elements * (plan.recompute == "none" ? count : 1);
+      trial.cycles -= 10 * depth;
+    }
+    trial.asked = trial.sramBytes;
     trial.fits = trial.sramBytes <= room;
     trial.why = trial.fits ? "" : "too much";
     return trial;
@@ -71,9 +77,10 @@ std::string chosen(Model &model, const char *asked = "auto") {
 
 TEST(TrainingPlan, IsItsText) {
   for (const char *text :
-       {"recompute=none,attention=kernel,norms=kernels,logits=all",
-        "recompute=segments,segment=3,inputs=wafer,kept=2,attention=products,"
-        "norms=kernel,logits=512"}) {
+       {"recompute=none,elements=again,attention=kernel,norms=kernels,logits="
+        "all",
+        "recompute=segments,segment=3,inputs=wafer,kept=2,elements=kept,"
+        "attention=products,norms=kernel,logits=512"}) {
     AskedPlan asked;
     EXPECT_EQ(parse(text, asked), "");
     EXPECT_EQ(asked.plan.text(), text);
@@ -92,7 +99,7 @@ TEST(TrainingPlan, WhatIsWrongIsSaid) {
             "wants as logits all or a number from 1 on, found '-1'");
   EXPECT_EQ(problem("depth=3"),
             "has no 'depth'; it has auto, recompute, segment, inputs, kept, "
-            "attention, norms and logits");
+            "elements, attention, norms and logits");
   EXPECT_EQ(problem("recompute=none,segment=2"),
             "computes nothing again with recompute=none; leave out segment");
   EXPECT_EQ(problem("kept=2,auto,kept=3"), "has 'kept' twice; leave one out");
@@ -100,14 +107,33 @@ TEST(TrainingPlan, WhatIsWrongIsSaid) {
 
 TEST(TrainingPlanner, KeepsAllWhereThereIsRoom) {
   Model model(4, 48000);
-  EXPECT_EQ(chosen(model),
-            "recompute=none,attention=kernel,norms=kernel,logits=all");
+  EXPECT_EQ(
+      chosen(model),
+      "recompute=none,elements=again,attention=kernel,norms=kernel,logits=all");
+}
+
+TEST(TrainingPlanner, KeepsWhatFunctionsOfElementsMakeWhereThereIsRoom) {
+  for (const auto &[room, plan] :
+       {std::pair(14400, "recompute=none,elements=kept,attention=kernel,"
+                         "norms=kernel,logits=all"),
+        std::pair(14399,
+                  "recompute=none,elements=again,attention=kernel,norms=kernel,"
+                  "logits=all")}) {
+    Model model(4, room);
+    model.elements = 600;
+    EXPECT_EQ(chosen(model), plan);
+  }
+  Model model(4, 48000);
+  model.elements = 600;
+  EXPECT_EQ(chosen(model, "auto,elements=again").find("=kept"),
+            std::string::npos);
 }
 
 TEST(TrainingPlanner, KeepsAsMuchAsFits) {
   Model model(24, 14000);
-  EXPECT_EQ(chosen(model), "recompute=pieces,segment=1,inputs=wafer,kept=8,"
-                           "attention=kernel,norms=kernel,logits=all");
+  EXPECT_EQ(chosen(model),
+            "recompute=pieces,segment=1,inputs=wafer,kept=8,elements=again,"
+            "attention=kernel,norms=kernel,logits=all");
 }
 
 TEST(TrainingPlanner, LayersThatAreLeftOutCount) {
@@ -128,8 +154,9 @@ TEST(TrainingPlanner, CodeThatLayersShareDoesNotCountTwice) {
   // By what the third one takes more than the second there would be no room.
   Model model(12, 30000);
   model.code = 2000;
-  EXPECT_EQ(chosen(model),
-            "recompute=none,attention=kernel,norms=kernel,logits=all");
+  EXPECT_EQ(
+      chosen(model),
+      "recompute=none,elements=again,attention=kernel,norms=kernel,logits=all");
 }
 
 TEST(TrainingPlanner, KernelsGiveWay) {
@@ -142,19 +169,21 @@ TEST(TrainingPlanner, WhatIsAskedForIsDone) {
   Model model(8, 48000);
   EXPECT_EQ(
       chosen(model, "auto,segment=3,recompute=segments,attention=products"),
-      "recompute=segments,segment=3,inputs=wafer,kept=16,"
+      "recompute=segments,segment=3,inputs=wafer,kept=16,elements=again,"
       "attention=products,norms=kernel,logits=all");
 }
 
 TEST(TrainingPlanner, ChoosesKernelsAloneUnlessAsked) {
   Model model(4, 48000);
-  EXPECT_EQ(chosen(model, ""), "recompute=pieces,segment=1,inputs=store,kept=1,"
-                               "attention=kernel,norms=kernel,logits=100");
+  EXPECT_EQ(chosen(model, ""),
+            "recompute=pieces,segment=1,inputs=store,kept=1,elements=again,"
+            "attention=kernel,norms=kernel,logits=100");
 }
 
 TEST(TrainingPlanner, TheLeastOneFailsLast) {
   Model model(24, 100);
   EXPECT_EQ(chosen(model),
-            "does not fit: recompute=pieces,segment=1,inputs=store,kept=1,"
+            "does not fit: "
+            "recompute=pieces,segment=1,inputs=store,kept=1,elements=again,"
             "attention=products,norms=kernel,logits=25");
 }
