@@ -199,6 +199,7 @@ select::SelectKernelsPassOptions Compilation::selection() const {
   target.placement = options.placement;
   target.within = search.plan();
   target.samples = options.samples;
+  target.reorderStates = options.import.reorderStates;
   target.explain = options.explain;
   target.precision = options.precision;
   target.precisionLevel = options.precisionLevel;

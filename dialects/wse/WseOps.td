@@ -202,6 +202,41 @@ def Wse_RecallOp : Wse_KernelOp<"recall", (ins
   let hasVerifier = 1;
 }
 
+def Wse_ReorderOp : Wse_KernelOp<"reorder", (ins
+    FlatSymbolRefAttr:$state, Variadic<Index>:$sources,
+    Variadic<Index>:$positions), [AttrSizedOperandSegments]> {
+  let summary = "Lets each batch element of a state go on from another.";
+  let description = [{
+    Batch element `b` gets what `sources[b]` has held, perhaps itself: so beams
+    of a search go on from those that are kept. Of a state that grows these are
+    the tokens below the source's position, of one that is written as a whole all
+    elements, or none at position 0. Every row of a batch element sends its own
+    north to row 0, which multicasts them south; rows keep what those of equal
+    place in their batch elements send, and then take what is their source's.
+
+    ```mlir
+    wse.program @main state(selected) mesh(4x6) machine("wse2") {
+      region @r shape(4x6)
+      state @k on @r : tensor<2x6x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2]>>
+      entry @reorder(%source_0 from 0 to 1, %source_1 from 0 to 1, %position from 0 to 6) {
+        reorder @k from %source_0, %source_1 at %position on @r {nodes = ["cache"]}
+      }
+    }
+    ```
+
+    - (C1) The state is on this region, and has several batch elements, of which
+      rows hold parts of one.
+    - (C2) A source is an argument of the entry, and one of the batch elements;
+      there is one for each.
+    - (C3) A position is an argument of the entry, and, of a state that grows,
+      one from 0 to its tokens; there is one, or one for each batch element.
+  }];
+  let assemblyFormat = [{
+    $state `from` $sources `at` $positions `on` $region attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 // ---------------------------------------------------------------- Kernels
 
 def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins

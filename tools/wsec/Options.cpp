@@ -55,6 +55,10 @@ struct Flags {
   cl::opt<bool> initialStates{
       "initial-states", cl::cat(category),
       cl::desc("Add an entry, begin: what a recurrence starts from")};
+  cl::opt<bool> reorderStates{
+      "reorder-states", cl::cat(category),
+      cl::desc("Add an entry, reorder: which sequence of the batch each one goes "
+               "on from, as beams of a search do")};
   cl::opt<int64_t> kvCapacity{
       "kv-capacity", cl::cat(category), cl::value_desc("N"), cl::init(0),
       cl::desc("Keep what a decoder takes as past and gives as present, longer "
@@ -325,6 +329,7 @@ static bool readEntries(const Flags &flags, ImportOptions &options) {
 static bool readStates(const Flags &flags, ImportOptions &options) {
   options.statesByName = flags.statesByName;
   options.initialStates = flags.initialStates;
+  options.reorderStates = flags.reorderStates;
   // What follows the length is looked for in masks of all tokens by all.
   constexpr int64_t mostTokens = 8192;
   if (flags.kvCapacity.getNumOccurrences()) {
