@@ -21,12 +21,13 @@ problemOf(wse::ProgramOp program, ArrayRef<wse::StateOp> states, int64_t rows) {
   auto batchOf = [](wse::StateOp state) {
     return wse::TokenTiling::of(state.getHeldType()).getBatch();
   };
-  const int64_t batch = batchOf(states.front());
+  wse::StateOp first = states.front();
+  const int64_t batch = batchOf(first);
   for (wse::StateOp state : states) {
     const std::string name = "state '" + state.getSymName().str() + "'";
     if (batchOf(state) != batch)
       return says(name + " has " + Twine(batchOf(state)) + " sequences, and '" +
-                  states.front().getSymName() + "' has " + Twine(batch) +
+                  first.getSymName() + "' has " + Twine(batch) +
                   "; export all with the sequences in front");
     if (batch < 2)
       return says(name + " has one sequence, which can go on from no other; "
@@ -41,7 +42,7 @@ problemOf(wse::ProgramOp program, ArrayRef<wse::StateOp> states, int64_t rows) {
 }
 
 LogicalResult select::addReorder(wse::ProgramOp program, wse::RegionOp region) {
-  const auto states = llvm::to_vector(program.getOps<wse::StateOp>());
+  auto states = llvm::to_vector(program.getOps<wse::StateOp>());
   if (auto problem = problemOf(program, states, region.rows()))
     return program.emitError("--reorder-states: ") << *problem;
   const int64_t batch =
