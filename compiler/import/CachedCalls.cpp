@@ -31,29 +31,17 @@ static bool isOpen(const ValueInfoProto &input, int axis) {
   return !symbolOf(dimensionOf(input, axis)).empty();
 }
 
-/// What a convolution or a recurrence leaves does not grow where others do; nor
-/// does a window that shifts beside static caches, which have the capacity.
-static void sortPasts(ArrayRef<const ValueInfoProto *> pasts, int64_t capacity,
+/// What a convolution or a recurrence leaves does not grow where others do.
+static void sortPasts(ArrayRef<const ValueInfoProto *> pasts,
                       CachedInputs &found) {
-  auto isAny = [&](auto has) {
-    return llvm::any_of(pasts, [&](const ValueInfoProto *past) {
-      return rankOf(*past) > 2 && has(*past);
-    });
-  };
-  auto grows = [](const ValueInfoProto &past) {
-    return isOpen(past, tokensAxis(past));
-  };
-  auto isStatic = [&](const ValueInfoProto &past) {
-    return dimensionOf(past, tokensAxis(past)).dim_value() == capacity;
-  };
-  const bool anyGrows = isAny(grows), anyStatic = !anyGrows && isAny(isStatic);
+  const bool anyGrows = llvm::any_of(pasts, [](const ValueInfoProto *past) {
+    return rankOf(*past) > 2 && isOpen(*past, tokensAxis(*past));
+  });
   for (const ValueInfoProto *past : pasts) {
     const bool isFixed =
         llvm::none_of(llvm::seq(1, std::max(1, rankOf(*past))),
                       [&](int axis) { return isOpen(*past, axis); });
-    const bool isWhole =
-        anyGrows || (anyStatic && !(rankOf(*past) > 2 && isStatic(*past)));
-    (isWhole && isFixed ? found.whole : found.pasts).push_back(past);
+    (anyGrows && isFixed ? found.whole : found.pasts).push_back(past);
   }
 }
 
@@ -95,7 +83,7 @@ wsec::findCachedInputs(const OnnxModel &model,
   for (const ValueInfoProto *input : inputs)
     if (states.pasts.count(input->name()))
       pasts.push_back(input);
-  sortPasts(pasts, *options.kvCapacity, found);
+  sortPasts(pasts, found);
   for (const ValueInfoProto *input : found.pasts) {
     if (rankOf(*input) < 3)
       refuse("--kv-capacity: a past of rank " + Twine(rankOf(*input)) +

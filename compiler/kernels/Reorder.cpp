@@ -12,6 +12,8 @@
 // How many words move does not depend on the call: those that are not there
 // yet are zeros, and nobody keeps them.
 
+#include "compiler/kernels/Reorder.h"
+
 #include "compiler/kernels/CachedTokens.h"
 
 using namespace mlir;
@@ -133,5 +135,13 @@ LogicalResult Reorder::lowerOp(wse::ReorderOp op, RoutineBuilder &b) const {
 }
 
 WSEC_DEFINE_KERNEL(Reorder)
+
+void createReorder(OpBuilder &builder, wse::StateOp state, ValueRange sources,
+                   ValueRange positions) {
+  createKernel<wse::ReorderOp>(
+      builder, state.getLoc(), builder.getStrArrayAttr({state.getSymName()}),
+      state.getRegionAttr(), FlatSymbolRefAttr::get(state.getSymNameAttr()),
+      sources, positions);
+}
 
 } // namespace wsec

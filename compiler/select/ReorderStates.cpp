@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/select/ReorderStates.h"
 
-#include "compiler/kernels/Selection.h"
+#include "compiler/kernels/Reorder.h"
 
 #include <limits>
 
@@ -73,9 +73,6 @@ LogicalResult select::addReorder(wse::ProgramOp program, wse::RegionOp region) {
   entry.setTo(to);
   builder.setInsertionPointToEnd(&body);
   for (wse::StateOp state : states)
-    createKernel<wse::ReorderOp>(
-        builder, state.getLoc(), builder.getStrArrayAttr({state.getSymName()}),
-        FlatSymbolRefAttr::get(region.getSymNameAttr()),
-        FlatSymbolRefAttr::get(state.getSymNameAttr()), sources, positions);
+    createReorder(builder, state, sources, positions);
   return success();
 }
