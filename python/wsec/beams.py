@@ -11,6 +11,7 @@ import numpy as np
 from wsec.tools import UsageError
 
 if TYPE_CHECKING:
+    from wsec.program import TensorType
     from wsec.session import Session
 
 
@@ -97,8 +98,7 @@ class Fed:
         self.session, self.entries, self.batch = session, program.entries, beams
         if beams > 1 and "reorder" not in self.entries:
             raise UsageError("the program has no entry 'reorder', so its sequences are no beams: compile with reorder_states=True")
-        shapes = {name.removesuffix(".input_ids"): kind.shape for name, kind in program.inputs.items()
-                  if name.endswith(".input_ids") and len(kind.shape) == 2}
+        shapes = {entry: kind.shape for entry in self.entries if (kind := self._kind(entry, "input_ids")) and len(kind.shape) == 2}
         for entry, (batch, _) in shapes.items():
             if batch != beams:
                 raise UsageError(f"{beams} beams, and entry '{entry}' takes {batch} sequences: compile for as many")
@@ -115,10 +115,8 @@ class Fed:
             values = {"input_ids": given[:, :tokens],
                       "position_ids": np.broadcast_to(self.position + np.arange(tokens), (self.batch, tokens)),
                       "last": np.full(self.batch, tokens - 1)}
-            kinds = self.session.program.inputs
-            made = self.session.run({name: value.astype(kinds[f"{entry}.{name}"].dtype) for name, value in values.items()
-                                     if f"{entry}.{name}" in kinds},
-                                    entry=entry, arguments=self._at(entry))
+            made = self.session.run({name: value.astype(kind.dtype) for name, value in values.items()
+                                     if (kind := self._kind(entry, name))}, entry=entry, arguments=self._at(entry))
             given, self.position = given[:, tokens:], self.position + tokens
         logits = made["logits"] if "logits" in made else next(iter(made.values()))
         return logits.reshape(self.batch, -1, logits.shape[-1])[:, -1]
@@ -126,6 +124,11 @@ class Fed:
     def reorder(self, sources: list[int]) -> None:
         """Beams go on from these."""
         self.session.run(entry="reorder", arguments={"source": sources} | self._at("reorder"))
+
+    def _kind(self, entry: str, name: str) -> TensorType | None:
+        """Of an input, which has its entry's name before its own where there are several."""
+        kinds = self.session.program.inputs
+        return kinds.get(f"{entry}.{name}") or kinds.get(name)
 
     def _at(self, entry: str) -> dict[str, int]:
         return {name: self.position for name in self.entries[entry] if not name.startswith("source_")}
