@@ -192,6 +192,7 @@ void Compilation::addVerifiers(Phase first, OpPassManager &manager) const {
 /// What `select` is to keep to.
 select::SelectKernelsPassOptions Compilation::selection() const {
   select::SelectKernelsPassOptions target;
+  target.reorderStates = options.import.reorderStates;
   target.machine = options.machine.empty() ? "wse2" : options.machine;
   target.mesh = options.mesh;
   target.keepOuts = llvm::join(options.keepOuts, ";");
@@ -461,8 +462,7 @@ LogicalResult Compilation::checkOptions(Phase first) {
   return success();
 }
 
-/// A placement is selected for as its file says, which must not contradict the
-/// mode.
+/// A placement is selected for as its file says, and --mode agrees with it.
 LogicalResult Compilation::readPlacement(Phase first) {
   if (options.placement.empty() || first > Phase::Select)
     return success();

@@ -80,7 +80,7 @@ ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
 }
 
 StringAttr ModuleBuilder::hostName(StringRef name) const {
-  return entries.size() + options.initialStates < 2
+  return entries.size() + options.addedEntries() < 2
              ? StringAttr::get(context, name)
              : StringAttr::get(context, entry + "." + name);
 }

@@ -54,6 +54,11 @@ struct ImportOptions {
   /// Whether the host may give what a sequence begins with, in an entry `begin`
   /// (`--initial-states`).
   bool initialStates = false;
+  /// Whether sequences of a batch may go on from others, by an entry `reorder`
+  /// (`--reorder-states`).
+  bool reorderStates = false;
+  /// So many entries are added to those of the model.
+  size_t addedEntries() const { return size_t(initialStates) + reorderStates; }
   /// How many tokens the states hold of a model that takes what calls before
   /// have left at the length it has (`--kv-capacity=512`). The entries are
   /// calls that find less than that, from their `position` on.

@@ -65,6 +65,9 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     Option<"precisionLevel", "precision-opt-level", "int64_t", "0",
            "What of 16 bits is summed in as many: 0 nothing, 1 products with "
            "weights, 2 attention and softmax, too.">,
+    Option<"reorderStates", "reorder-states", "bool", "false",
+           "Adds an entry, reorder, in which each sequence of the states goes on "
+           "from another.">,
     Option<"samples", "samples", "int64_t", "0",
            "Samples that follow one another through stages; 0: many.">,
     Option<"explain", "explain", "std::string", "\"\"",

@@ -11,6 +11,7 @@
 #include "compiler/select/KernelChoice.h"
 #include "compiler/select/Passes.h"
 #include "compiler/select/RegionChooser.h"
+#include "compiler/select/ReorderStates.h"
 #include "compiler/select/Selector.h"
 #include "compiler/select/SideBySide.h"
 #include "compiler/select/Stages.h"
@@ -155,6 +156,10 @@ struct SelectKernelsPass
                              keepsWeights(), symbols)
                         .run()))
         continue;
+      program.erase();
+      return {};
+    }
+    if (reorderStates && failed(addReorder(program, region))) {
       program.erase();
       return {};
     }

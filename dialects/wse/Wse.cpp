@@ -148,6 +148,9 @@ StringAttr wsec::wse::tensorWritten(Operation *op) {
     return fill.getParameterAttr().getAttr();
   if (auto update = dyn_cast<UpdateOp>(op))
     return update.getStateAttr().getAttr();
+  // It reads what it writes, and follows who does either.
+  if (auto reorder = dyn_cast<ReorderOp>(op))
+    return reorder.getStateAttr().getAttr();
   return {};
 }
 

@@ -6,6 +6,8 @@
 
 #include "dialects/wse/WseChecks.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::wse;
@@ -88,13 +90,21 @@ LogicalResult StateOp::verify() {
 // Kernels that fill, write and read them
 //===----------------------------------------------------------------------===//
 
+/// Whether every PE has the same elements of both.
+static bool liesAs(RankedTensorType a, RankedTensorType b) {
+  return a.getElementType() == b.getElementType() &&
+         featuresOf(a) == featuresOf(b) &&
+         TokenTiling::of(a) == TokenTiling::of(b);
+}
+
 /// (C1) of wse.update and wse.recall: the state that `op` names is its own.
 static LogicalResult verifyState(KernelOp op, FlatSymbolRefAttr name,
                                  RankedTensorType type) {
   auto state = SymbolTable::lookupNearestSymbolFrom<StateOp>(op, name);
   if (!state)
     return op.emitOpError("refers to ") << name << ", which is no state";
-  if (state.getRegionAttr() == op.getRegionRef() && state.getHeldType() == type)
+  if (state.getRegionAttr() == op.getRegionRef() &&
+      liesAs(state.getHeldType(), type))
     return success();
   return withNote(op.emitOpError("is on ")
                       << op.getRegionRef() << ", of type " << type << "; "
@@ -193,6 +203,64 @@ LogicalResult UpdateOp::verify() {
   // (C1)
   return verifyState(cast<KernelOp>(getOperation()), getStateAttr(),
                      tensorOf(getValue()));
+}
+
+/// A number of the call, from 0 to `last`.
+static LogicalResult verifyArgument(ReorderOp op, Value value, StringRef what,
+                                    int64_t last) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto entry = dyn_cast<EntryOp>(op->getParentOp());
+  if (!argument || !entry)
+    return op.emitOpError("has a ")
+           << what << " that is no argument of an entry";
+  auto [least, most] = entry.rangeOf(argument);
+  if (least < 0 || most > last)
+    return op.emitOpError("has a ")
+           << what << " from " << least << " to " << most
+           << ", expected one from 0 to " << last;
+  return success();
+}
+
+LogicalResult ReorderOp::verify() {
+  // (C1)
+  auto state =
+      SymbolTable::lookupNearestSymbolFrom<StateOp>(*this, getStateAttr());
+  if (!state)
+    return emitOpError("refers to ") << getStateAttr() << ", which is no state";
+  if (state.getRegionAttr() != getRegionAttr())
+    return verifyState(cast<KernelOp>(getOperation()), getStateAttr(),
+                       state.getHeldType());
+  const TokenTiling held = TokenTiling::of(state.getHeldType());
+  const int64_t batch = held.getBatch();
+  RegionOp region = regionOf(cast<KernelOp>(getOperation()));
+  if (batch < 2 || !region || !held.group(region.rows()))
+    return withNote(emitOpError("moves ")
+                        << batch << " batch elements of " << getStateAttr()
+                        << ", expected several, of which rows hold parts of "
+                           "one",
+                    state, declared);
+  // (C2)
+  if (int64_t(getSources().size()) != batch)
+    return withNote(emitOpError("has ")
+                        << getSources().size() << " sources for " << batch
+                        << " batch elements",
+                    state, declared);
+  for (Value source : getSources())
+    if (failed(verifyArgument(*this, source, "source", batch - 1)))
+      return failure();
+  // (C3)
+  if (getPositions().size() != 1 && int64_t(getPositions().size()) != batch)
+    return withNote(emitOpError("has ")
+                        << getPositions().size() << " positions for " << batch
+                        << " batch elements, expected one, or one for each",
+                    state, declared);
+  for (Value position : getPositions())
+    if (failed(verifyArgument(*this, position, "position",
+                              held.isCyclic()
+                                  ? held.getTokens()
+                                  : std::numeric_limits<int32_t>::max())))
+      return failure();
+  return success();
 }
 
 /// (C2) of wse.recall

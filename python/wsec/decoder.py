@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wsec import gguf, language, program, tools
+from wsec import beams, gguf, language, program, tools
 from wsec.session import Session
 from wsec.tools import UsageError
 
@@ -44,13 +44,13 @@ class Decoder:
 
     def __init__(self, path: str | os.PathLike[str], *, mesh: str = "32x32", capacity: int | None = None, top: int = 0,
                  precision: str = "f32", machine: str | None = None, threads: int = 0, batch: int = 1,
-                 progress: bool | None = None, mode: str = "stream") -> None:
+                 progress: bool | None = None, mode: str = "stream", beams: bool = False) -> None:
         """path: a GGUF file, whose weights are written to the cache as f32, once, and so are programs.
         capacity: tokens of a sequence whose keys and values are kept, at most (default: 512, of a batch 448 of all sequences
         together, in f32 on fewer than 32x32 PEs 256, or as many as there are positions).
         top: how many logits leave the wafer, those of the likeliest tokens, or 0 for all. mesh, machine, precision: as
         wsec takes them; threads: as `Program.session` takes them. mode: "stream", or "resident": weights come once, before
-        the first call, and stay on the wafer. Raises Error for a model that cannot be read."""
+        the first call, and stay on the wafer. beams: whether the sequences may be those of `search`. Raises Error for a model that cannot be read."""
         self.file = gguf.File(path)
         self.shape = language.shape_of(self.file)
         if mode not in MODES:
@@ -68,6 +68,9 @@ class Decoder:
         if not 0 <= top <= self.shape["vocabulary"]:
             raise UsageError(f"logits of the {top} likeliest tokens, expected 1 to the {self.shape['vocabulary']} of "
                              f"{self.shape['name']}, or 0 for all")
+        if beams and (top or batch < 2):
+            raise UsageError("beams are sequences of a batch of at least 2, and choose among all logits: leave out top")
+        self.beams = beams
         self.mesh, self.capacity, self.precision, self.machine = mesh, capacity, precision, machine
         self.top, self.batch, self.mode = top, batch, mode
         self.fed: list[list[int]] = [[] for _ in range(batch)]
@@ -132,10 +135,14 @@ class Decoder:
                                   entry="prefill" if many else "decode",
                                   arguments={"position": starts if self.batch > 1 else starts[0]})
         self.fed = after
+        self._count()
+        return {sequence: self._logits(given, sequence) for sequence in waiting}
+
+    def _count(self) -> None:
+        """Adds what the last call took."""
         counts = self._session.counts
         self.work = Work(self.work.calls + 1, self.work.cycles + counts.cycles,
                          self.work.streamed + counts.streamed_bytes, self.work.seconds + counts.seconds)
-        return {sequence: self._logits(given, sequence) for sequence in waiting}
 
     def _logits(self, given: Mapping[str, np.ndarray], sequence: int) -> np.ndarray:
         if not self.top:
@@ -143,6 +150,31 @@ class Decoder:
         logits = np.full(self.shape["vocabulary"], -np.inf, "f4")
         logits[given["top.ids"][sequence, 0]] = given["top.logits"][sequence, 0]
         return logits
+
+    def search(self, ids: Sequence[int], most_tokens: int, end_ids: Sequence[int] = (),
+               length_penalty: float = 1.0) -> list[int]:
+        """Tokens behind `ids`, up to `most_tokens` or one of `end_ids`, by beam search: sequences are beams of this text,
+        which go on from one another on the wafer (`wsec.beams`). Forgets what they were fed. Raises UsageError."""
+        if not self.beams:
+            raise UsageError("sequences are no beams: take a Decoder with beams=True")
+        self.check_known(ids)
+        if not ids or len(ids) + most_tokens - 1 > self.capacity:
+            raise UsageError(f"{len(ids)} tokens and {most_tokens} behind them, of which the last is not fed, expected at least "
+                             f"one and at most {self.capacity} in all: shorten the text, or raise the capacity")
+        self.fed = [[] for _ in range(self.batch)]
+
+        def feed(fed: list[list[int]]) -> np.ndarray:
+            end = len(self.fed[0]) + len(fed[0])
+            while (left := end - len(self.fed[0])) > 0:
+                logits = self.step({i: its[-left:] for i, its in enumerate(fed)})
+            return np.stack([logits[i] for i in range(self.batch)])
+
+        def reorder(sources: list[int]) -> None:
+            self._session.run(entry="reorder", arguments={"source": sources, "position": [len(its) for its in self.fed]})
+            self._count()
+            self.fed = [list(self.fed[source]) for source in sources]
+
+        return beams.search(ids, beams.Beams(self.batch, most_tokens, end_ids, length_penalty), feed, reorder)[0].ids
 
     def rewind(self, position: int, sequence: int = 0) -> None:
         """Forgets all tokens of a sequence from `position` on."""
@@ -162,7 +194,7 @@ class Decoder:
         if machine and Path(machine).is_file():
             machine = Path(machine).read_text()
         graph = self._graph()
-        made = f"{tools.tool_stamp('wsec')} {self.mesh} {machine} {self.precision} {self.mode}"
+        made = f"{tools.tool_stamp('wsec')} {self.mesh} {machine} {self.precision} {self.mode}{' beams' if self.beams else ''}"
         paths = {chunk: graph.with_name(f"{graph.stem}-{hashlib.sha256(f'{made} {chunk}'.encode()).hexdigest()[:16]}.wafer")
                  for chunk in chunks}
         # What was tried before the one that the cache has did not fit.
@@ -187,7 +219,7 @@ class Decoder:
         partial = path.with_suffix(f".{os.getpid()}.wafer")
         entries = ["decode:sequence=1", *([f"prefill:sequence={chunk}"] if chunk > 1 else [])]
         program.compile(graph, partial, mesh=self.mesh, machine=self.machine, precision=self.precision, mode=self.mode,
-                        states=True, entry=entries, progress=self.progress)
+                        states=True, reorder_states=self.beams, entry=entries, progress=self.progress)
         partial.replace(path)
 
     def _graph(self) -> Path:

@@ -114,6 +114,11 @@ class Program:
         """Name -> type and shape of what `run` gives."""
         return self._tensors("Output")
 
+    @property
+    def entries(self) -> dict[str, list[str]]:
+        """What may be called, with the names of its arguments."""
+        return {entry["name"]: [argument["name"] for argument in entry["arguments"]] for entry in self._summary["entries"]}
+
     def _tensors(self, role: str) -> dict[str, TensorType]:
         kinds = {}
         for tensor in self._summary["tensors"]:

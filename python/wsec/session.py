@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wsec import tools
+from wsec import beams, tools
 from wsec.report import Report
 from wsec.tools import InputError
 
@@ -132,6 +132,17 @@ class Session:
             shape, flat = _said(self._wafer.output, name)
             given[given_name] = flat.view(self._program.outputs[name].dtype).reshape(shape)
         return given
+
+    def generate(self, ids: Sequence[int], *, num_beams: int, max_new_tokens: int, end_ids: Iterable[int] = (),
+                 length_penalty: float = 1.0) -> list[int]:
+        """Tokens behind the text `ids`, by beam search, as transformers' generate with do_sample=False finds them: up to
+        max_new_tokens, or up to one of `end_ids`. Of a language model whose states are those of num_beams sequences, compiled
+        with reorder_states=True: beams go on from one another on the wafer. With one beam, the likeliest each time.
+
+        Raises UsageError for what the program is not, InputError and RunError as `run`."""
+        chosen = beams.Beams(num_beams, max_new_tokens, tuple(end_ids), length_penalty)
+        fed = beams.Fed(self, num_beams)
+        return beams.search(ids, chosen, fed.feed, fed.reorder)[0].ids
 
     @property
     def program(self) -> Program:

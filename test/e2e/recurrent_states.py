@@ -47,10 +47,13 @@ def main():
                 positions[i] = 0
                 for x in kept.values():
                     x[i] = 0
-        results = session.run({"input_ids": ids}, entry="decode",
+        # Windows of keys that shift are such states, too, and their models have positions.
+        given = {"input_ids": ids, "position_ids": positions[:, None], "cache_position": positions[:1]}
+        given = {name: x for name, x in given.items() if name in [each.name for each in reference.get_inputs()]}
+        results = session.run({name: x for name, x in given.items() if "decode." + name in session.program.inputs or name == "input_ids"}, entry="decode",
                               arguments={"position": positions if words.batch > 1 else positions[0]})
         made = dict(zip([each.name for each in reference.get_outputs()],
-                        reference.run(None, kept | {"input_ids": ids})))
+                        reference.run(None, kept | given)))
         kept = {name: made[name.replace("past_key_values", "present")] for name in kept}
         begun = [i for i in range(words.batch) if words.initial or step >= i]
         worst = max(worst, float(np.abs(results["logits"] - made["logits"])[begun].max()))

@@ -6,7 +6,8 @@ usage: static_exports.py ARCHITECTURE dynamo|script eager|sdpa FILE.onnx [--capa
 
 --ids: position_ids are an input, too; else the model counts them from
 cache_position. The dimension of a call's tokens is called sequence.
---shifts: layers with windows have these alone, which a token shifts, as transformers' static caches do once they are full.
+--shifts: layers with windows have these alone, which a token shifts, as transformers' static caches do once they are full: such
+a model begins with full windows, and without --ids it has the angles of one position.
 """
 
 import argparse
@@ -62,7 +63,7 @@ def main():
     inputs = {"input_ids": (torch.randint(3, 61, (1, tokens)), axes[0]),
               "cache_position": (torch.arange(tokens) + 5, axes[1])}
     if words.ids:
-        inputs["position_ids"] = (torch.arange(TOKENS)[None] + 5, {1: "sequence"})
+        inputs["position_ids"] = (torch.arange(tokens)[None] + 5, {} if words.shifts else {1: "sequence"})
     step = Step(model, config, list(inputs), words.capacity, words.shifts)
     pairs = [f"{i}.{kind}" for i in range(config.num_hidden_layers) for kind in ("key", "value")]
     kept = [layer.max_cache_len if words.shifts else words.capacity

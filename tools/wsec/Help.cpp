@@ -18,7 +18,7 @@ tools::LlvmTool wsec::describeTool() {
   tool.groups = {
       {"model",
        {"shape", "dim", "bind", "entry", "state", "states", "initial-states",
-        "kv-capacity", "param"}},
+        "reorder-states", "kv-capacity", "param"}},
       {"weights",
        {"weights", "bundle", "allow-absent-weights", "precision",
         "precision-opt-level", "allow-f64-as-f32", "expand-weights", "sparsity",

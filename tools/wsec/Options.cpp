@@ -55,6 +55,9 @@ struct Flags {
   cl::opt<bool> initialStates{
       "initial-states", cl::cat(category),
       cl::desc("Add an entry, begin: what a recurrence starts from")};
+  cl::opt<bool> reorderStates{
+      "reorder-states", cl::cat(category),
+      cl::desc("Add an entry, reorder: what each sequence goes on from")};
   cl::opt<int64_t> kvCapacity{
       "kv-capacity", cl::cat(category), cl::value_desc("N"), cl::init(0),
       cl::desc("Keep what a decoder takes as past and gives as present, longer "
@@ -80,8 +83,7 @@ struct Flags {
       cl::desc("stream (default): a region runs one kernel after the other; "
                "resident: a pipeline of regions side by side that keep their "
                "weights, through which samples follow one another (wse-run "
-               "--samples); auto: a "
-               "pipeline where it is predicted to be faster")};
+               "--samples); auto: a pipeline where that is predicted faster")};
   cl::opt<int64_t> samples{
       "samples", cl::cat(category), cl::value_desc("N"), cl::init(0),
       cl::desc("Plan the pipeline for so many samples, the first with the "
@@ -107,12 +109,10 @@ struct Flags {
                                 cl::desc("Seed of --sparsity-method=random")};
   cl::list<std::string> sparsityFilter{
       "sparsity-filter", cl::cat(category), cl::value_desc("GLOB"),
-      cl::desc("Names of the weights or nodes instead, as *.fc1.*; may be "
-               "repeated")};
+      cl::desc("Names of weights or nodes instead, as *.fc1.*; repeatable")};
   cl::list<std::string> train{
       "train", cl::cat(category), cl::value_desc("GLOB"),
-      cl::desc("Names of initializers that training may change; may be "
-               "repeated")};
+      cl::desc("Names of initializers that training may change; repeatable")};
   cl::list<std::string> freeze{
       "freeze", cl::cat(category), cl::value_desc("GLOB"),
       cl::desc("Of those, which it may not; may be repeated")};
@@ -270,8 +270,7 @@ static bool readDims(const Flags &flags, ImportOptions &options) {
     StringRef name, rest;
     int64_t extent;
     if (!splitBinding(text, name, rest))
-      return usageError("--dim " + text +
-                        ": expected NAME=128, or NAME=1..128");
+      return usageError("--dim " + text + ": expected NAME=128 or NAME=1..128");
     if (!seen.insert(name).second)
       return usageError("--dim " + name + " is given twice");
     if (rest.contains("..")) {
@@ -325,6 +324,7 @@ static bool readEntries(const Flags &flags, ImportOptions &options) {
 static bool readStates(const Flags &flags, ImportOptions &options) {
   options.statesByName = flags.statesByName;
   options.initialStates = flags.initialStates;
+  options.reorderStates = flags.reorderStates;
   // What follows the length is looked for in masks of all tokens by all.
   constexpr int64_t mostTokens = 8192;
   if (flags.kvCapacity.getNumOccurrences()) {

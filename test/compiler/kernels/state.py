@@ -62,6 +62,66 @@ def check(folder, mesh, batch, tokens, features, count, element="f32", form=""):
         assert np.array_equal(np.load(f"{path}.y.npy"), expected), (path, engine)
 
 
+# Mesh, batch elements, tokens of each, features, type: with a row that has none, more rows than tokens, columns without features.
+REORDERED = [("4x6", 2, 5, 6, "f32"), ("2x5", 2, 3, 4, "f32"), ("1x8", 4, 8, 3, "f32"), ("3x7", 3, 9, 2, "f32"), ("3x3", 3, 4, 5, "f32"),
+             ("4x6", 2, 5, 6, "f16"), ("4x3", 3, 7, 6, "f16")]
+
+REORDER = """
+#state = #wse.dist<rows = [0, 1{cyclic}], columns = [2]>
+!state = tensor<{batch}x{tokens}x{features}x{element}, #state>
+wse.program @main state(selected) mesh({mesh}) machine("wse2") {{
+  region @r shape({mesh})
+  input @x : tensor<{batch}x{tokens}x{features}xf32>
+  state @k on @r : !state
+  entry @reorder({arguments}) {{
+    reorder @k from {sources} at {positions} on @r {{nodes = ["cache"]}}
+  }}
+  entry @all({places}) {{
+{writes}
+  }}
+  %k = recall @k on @r {{nodes = ["cache"]}} : !state
+  store %k to "y" on @r {{nodes = ["y"]}} : !state to tensor<{batch}x{tokens}x{features}xf32>
+}}
+"""
+GROWS = """    %x = load @x on @r {{nodes = ["x"]}} : tensor<{batch}x{tokens}x{features}x{element}, #wse.dist<rows = [0, 1], columns = [2]>>
+    update @k at %p with %x on @r {{nodes = ["cache"]}} : tensor<{batch}x{tokens}x{features}x{element}, #wse.dist<rows = [0, 1], columns = [2]>>"""
+WHOLE = """    %x = load @x on @r {{nodes = ["x"]}} : !state
+    update @k with %x on @r {{nodes = ["cache"]}} : !state"""
+
+
+def check_reorder(folder, mesh, batch, tokens, features, element, grows):
+    """Tokens below a source's position are the source's, behind them the own; of a state that does not grow all or none."""
+    path = f"{folder}/reorder-{mesh}-{batch}-{element}-{grows}"
+    sizes = {"mesh": mesh, "batch": batch, "tokens": tokens, "features": features, "element": element}
+    sources, positions = [f"%source_{i}" for i in range(batch)], [f"%position_{i}" for i in range(batch)]
+    ranges = [f"{name} from 0 to {batch - 1}" for name in sources] + [f"{name} from 0 to {tokens}" for name in positions]
+    with open(f"{path}.mlir", "w", encoding="utf-8") as file:
+        file.write(REORDER.format(**sizes, cyclic=" cyclic" if grows else "", arguments=", ".join(ranges), sources=", ".join(sources),
+                                  positions=", ".join(positions), places="%p from 0 to 0" if grows else "%p from 0 to 1",
+                                  writes=(GROWS if grows else WHOLE).format(**sizes)))
+    run("wsec", f"{path}.mlir", "-o", f"{path}.wafer", "--quiet")
+    for engine in ENGINES:
+        random = np.random.RandomState(batch)
+        expected = random.randn(batch, tokens, features).astype("f2").astype("f4")
+        np.save(f"{path}.x.npy", expected)
+        run("wse-run", f"{path}.wafer", "--entry=all", "--argument=p=0", f"--engine={engine}", f"--input=x={path}.x.npy",
+            f"--save-state={path}.state", "--quiet")
+        for turn in range(3):
+            chosen, held = random.randint(0, batch, batch), random.randint(0, tokens + 1, batch)
+            if turn == 2:
+                chosen, held = np.arange(batch)[::-1], np.full(batch, tokens)
+            numbers = [f"--argument=source_{i}={its}" for i, its in enumerate(chosen)]
+            numbers += [f"--argument=position_{i}={its}" for i, its in enumerate(held)]
+            run("wse-run", f"{path}.wafer", "--entry=reorder", *numbers, f"--engine={engine}", f"--load-state={path}.state",
+                f"--save-state={path}.state", "--quiet")
+            before = expected.copy()
+            for i, source in enumerate(chosen):
+                there = held[source] if grows else tokens * min(1, held[source])
+                expected[i, :there] = before[source, :there]
+            run("wse-run", f"{path}.wafer", f"--engine={engine}", f"--load-state={path}.state", f"--output=y={path}.y.npy", "--quiet")
+            assert np.array_equal(np.load(f"{path}.y.npy"), expected), (path, engine, turn)
+
+
 LAYERS = """
 #tokens = #wse.dist<rows = [0, 1], columns = [2]>
 #state = #wse.dist<rows = [0, 1 cyclic], columns = [2]>
@@ -125,6 +185,10 @@ def main():
     check(folder, "4x3", 1, 3, 8, 1, element="f16")
     check(folder, "4x3", 2, 8, 8, 3, form="by_columns ")
     print("all positions agree")
+    for case in REORDERED:
+        for grows in (True, False):
+            check_reorder(folder, *case, grows)
+    print("batch elements go on from others")
     code = [check_layers(folder, layers) for layers in (2, 8)]
     assert code[0] == code[1], code
     print("code does not grow with the states")

@@ -1501,6 +1501,98 @@ wse.program @update_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
+wse.program @reorder_c1_one state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2]>>
+  entry @reorder(%a from 0 to 1, %b from 0 to 1, %p from 0 to 6) {
+    // expected-error@below {{moves 1 batch elements of @k, expected several, of which rows hold parts of one}}
+    reorder @k from %a at %p on @r
+  }
+}
+
+// -----
+
+wse.program @reorder_c1_rows state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<6x6x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2]>>
+  entry @reorder(%a from 0 to 1, %b from 0 to 1, %p from 0 to 6) {
+    // expected-error@below {{moves 6 batch elements of @k, expected several, of which rows hold parts of one}}
+    reorder @k from %a at %p on @r
+  }
+}
+
+// -----
+
+wse.program @reorder_c2_count state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<2x6x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2]>>
+  entry @reorder(%a from 0 to 1, %b from 0 to 1, %p from 0 to 6) {
+    // expected-error@below {{has 1 sources for 2 batch elements}}
+    reorder @k from %a at %p on @r
+  }
+}
+
+// -----
+
+wse.program @reorder_c2_range state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<2x6x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2]>>
+  entry @reorder(%a from 0 to 1, %b from 0 to 2, %p from 0 to 6) {
+    // expected-error@below {{has a source from 0 to 2, expected one from 0 to 1}}
+    reorder @k from %a, %b at %p on @r
+  }
+}
+
+// -----
+
+wse.program @reorder_c3_count state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<3x6x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2]>>
+  entry @reorder(%a from 0 to 2, %p from 0 to 6) {
+    // expected-error@below {{has 2 positions for 3 batch elements, expected one, or one for each}}
+    reorder @k from %a, %a, %a at %p, %p on @r
+  }
+}
+
+// -----
+
+wse.program @reorder_c3_range state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<2x6x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2]>>
+  entry @reorder(%a from 0 to 1, %b from 0 to 1, %p from 0 to 7) {
+    // expected-error@below {{has a position from 0 to 7, expected one from 0 to 6}}
+    reorder @k from %a, %b at %p on @r
+  }
+}
+
+// -----
+
+wse.program @reorder_c2_computed state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<2x6x6xf32, #wse.dist<rows = [0, 1 cyclic], columns = [2]>>
+  entry @reorder(%p from 0 to 6) {
+    %a = arith.constant 1 : index
+    // expected-error@below {{has a source that is no argument of an entry}}
+    reorder @k from %a, %a at %p on @r
+  }
+}
+
+// -----
+
+wse.program @reorder_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  entry @reorder(%a from 0 to 1, %p from 0 to 6) {
+    // expected-error@below {{refers to @k, which is no state}}
+    reorder @k from %a, %a at %p on @r
+  }
+}
+
+// -----
+
 wse.program @recall_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-note @below {{the state is declared here}}

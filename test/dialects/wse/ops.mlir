@@ -152,6 +152,7 @@ wse.program @entries state(selected) mesh(4x5) machine("wse2") {
   // CHECK: state @keys on @r : !tokens_1x9x6_
   state @keys on @r : tensor<1x9x6xf32, #cache>
   state @values on @r : tensor<1x9x6xf32, #cache>
+  state @beams on @r : tensor<2x9x6xf32, #cache>
   parameter @w = external<"m.data", 240, 144> : tensor<36xf32>
   parameter @t = dense<1.0> : tensor<1x2x6xf32>
   parameter @q = dense<1.0> : tensor<1x2x12xf32>
@@ -179,6 +180,11 @@ wse.program @entries state(selected) mesh(4x5) machine("wse2") {
     // CHECK: %{{.*}} = recall @k at %position on @r {nodes = ["scan"]} : !tokens_1x6x6_
     %k = recall @k at %position on @r {nodes = ["scan"]} : tensor<1x6x6xf32, #split>
     update @k with %k on @r {nodes = ["scan"]} : tensor<1x6x6xf32, #split>
+  }
+  // CHECK: entry @reorder(%first from 0 to 1, %second from 0 to 1, %there from 0 to 9) {
+  entry @reorder(%first from 0 to 1, %second from 0 to 1, %there from 0 to 9) {
+    // CHECK-NEXT: reorder @beams from %first, %second at %there on @r {nodes = ["cache"]}
+    reorder @beams from %first, %second at %there on @r {nodes = ["cache"]}
   }
   // CHECK: entry @show {
   entry @show {
