@@ -14,7 +14,7 @@ namespace wsec::runtime {
 namespace {
 
 using program::ScalarOp;
-using StatementList = std::vector<std::unique_ptr<program::StatementT>>;
+using OwnedStatements = std::vector<std::unique_ptr<program::StatementT>>;
 
 /// The scalars of all classes, one after the other, and where each class is.
 class Scalars {
@@ -119,7 +119,7 @@ public:
   explicit Renumbering(std::vector<int> numbers)
       : numbers(std::move(numbers)) {}
 
-  void apply(StatementList &body) const {
+  void apply(OwnedStatements &body) const {
     for (auto &statement : body)
       apply(*statement);
   }
@@ -187,7 +187,7 @@ private:
 };
 
 /// A branch that PEs where `member` is not zero take; -1: all do.
-void append(StatementList &into, StatementList body, int member) {
+void append(OwnedStatements &into, OwnedStatements body, int member) {
   if (member < 0) {
     std::move(body.begin(), body.end(), std::back_inserter(into));
     return;
@@ -243,7 +243,7 @@ FusedClasses::FusedClasses(const program::Program &program) {
   const program::Machine &machine = *program.machine();
   all->rects = {{0, machine.width(), 1, 0, machine.height(), 1}};
   Scalars scalars(*all, machine);
-  std::map<uint32_t, StatementList> routines;
+  std::map<uint32_t, OwnedStatements> routines;
   std::map<uint32_t, uint16_t> arguments;
   for (const program::PEClass *peClass : *program.classes()) {
     requireFusable(*peClass);
