@@ -306,9 +306,21 @@ void StationaryWriter::finish(const Round &round) {
   b.where(hasFeatures, [&] { sumRow(rowFeatures, shape.mostSums(), tokens); });
   takeOwn(round);
   const Operand own = Operand::memory(asWords(sent), 0, {1});
-  b.where(hasFeatures, [&] { keepWindow(tokens, own); });
-  b.where(s.logicalAnd(s.equal(s.px(), 0), hasFeatures),
-          [&] { castSums(Affine(rowFeatures) * shape.wordsOf(tokens)); });
+  Value isFirst = s.equal(s.px(), 0);
+  b.where(hasFeatures, [&] {
+    // Where sums were, the first column has its own in front of all others.
+    if (sent == sums) {
+      b.where(isFirst, [&] {
+        drop(GatherThread, StreamPattern::RowCast,
+             Affine(rowFeatures) * tokens);
+      });
+      b.where(s.logicalNot(isFirst), [&] { keepWindow(tokens, own); });
+    } else {
+      keepWindow(tokens, own);
+    }
+    b.where(isFirst,
+            [&] { castSums(Affine(rowFeatures) * shape.wordsOf(tokens)); });
+  });
   gatherResults(tokens, own);
   if (shape.isNarrow())
     addOwn(round);
@@ -375,9 +387,13 @@ void StationaryWriter::write() {
   exchange =
       b.scratch("exchange", perWord * shape.exchangeWords(), shape.element);
   sums = b.scratch("sums", shape.tokens * shape.rowFeatures);
-  sent = b.scratch("sent", perWord * shape.sentWords(), shape.element);
+  if (shape.streamsEntries())
+    none = b.scratch("none", 1);
+  sent = shape.streamsEntries()
+             ? sums
+             : b.scratch("sent", perWord * shape.sentWords(), shape.element);
   placeWeights();
-  if (shape.entries > 1 && !shape.resident) {
+  if (shape.streamsEntries()) {
     initialise();
     return runEntries();
   }

@@ -128,6 +128,11 @@ void StationaryShape::takeEntries(const Machine &machine) {
   ownInputs = passes->ownInputs;
   ownResults = passes->ownResults;
   inTurns = passes->turn;
+  const double arrival = double(entries * inputWords().total() * inTurns);
+  const double idle = arrival - turnCycles(machine, inner(machine));
+  groups = idle > 0 ? std::min<int64_t>(machine.width, std::ceil(arrival / idle))
+                    : machine.width;
+  groups = std::max<int64_t>(2, groups);
 }
 
 double StationaryShape::turnCycles(const Machine &machine, size_t inner) const {
@@ -192,7 +197,7 @@ size_t StationaryShape::inner(const Machine &machine) const {
 }
 
 double StationaryShape::ofOneToken(const Machine &machine, size_t inner) const {
-  const bool areTurns = entries > 1 && !resident;
+  const bool areTurns = streamsEntries();
   const double sizes[] = {double(areTurns ? inTurns : rowFeatures),
                           double(ownInputs)};
   const double apart = resident ? double(entries) : 1;
@@ -218,6 +223,8 @@ int64_t StationaryShape::exchangeWords() const {
 }
 
 int64_t StationaryShape::sentWords() const {
+  if (streamsEntries())
+    return 0; // they lie where sums did
   const int64_t results = kept() * wordsOf(tokens);
   return isNarrow() ? std::max(results, rowTokens * wordsOf(ownInputs))
                     : results;
@@ -227,7 +234,7 @@ int64_t StationaryShape::words() const {
   int64_t words = exchangeWords() + tokens * rowFeatures + sentWords();
   if (!resident)
     words += entries * heldFeatures() * wordsOf(ownInputs);
-  return words + (entries > 1 ? out.tokenCount() : 0);
+  return words + (entries > 1 ? out.tokenCount() : 0) + streamsEntries();
 }
 
 SmallVector<int64_t> StationaryShape::blocks() const {
@@ -367,9 +374,9 @@ static double oneTokenMoves(const StationaryShape &shape,
   return cycles;
 }
 
-/// Each pass brings activations, the first of a depth, and sends sums. Half of
-/// the columns multiply while the others get their words; who has not done so
-/// when its next ones come is waited for.
+/// Each pass brings activations, the first of a depth, and sends sums. Columns
+/// multiply while other groups get their words; who has not done so when its
+/// next ones come is waited for.
 static KernelCost entriesCost(const StationaryShape &shape,
                               const Machine &machine) {
   const auto passes = double(shape.parts * shape.depths);
@@ -385,8 +392,10 @@ static KernelCost entriesCost(const StationaryShape &shape,
       passes * (turns * (multiplied + arriving) +
                 CostModel(machine).copies(1, double(shape.mostSums())));
   cost.fabric = cost.stream = passes * turns * arrival;
-  const double all = std::max(turns * arrival + last,
-                              turns * (multiplied + arrival / 2) + arrival / 2);
+  const double group = arrival / double(shape.groups);
+  const double all =
+      std::max(turns * arrival + last,
+               turns * (multiplied + group) + arrival - group);
   cost.serial = passes * (all + sumCycles({shape}, machine)) -
                 std::max(cost.compute, cost.stream) +
                 3 * double(shape.depths * shape.exchangeWords());
@@ -400,7 +409,7 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
     cost.compute = std::numeric_limits<double>::infinity();
     return cost;
   }
-  if (shape.entries > 1 && !shape.resident)
+  if (shape.streamsEntries())
     return entriesCost(shape, machine);
   CostModel model(machine, shape.isNarrow());
   double tokens = shape.tokens, rounds = shape.rounds, rows = shape.rowFeatures;

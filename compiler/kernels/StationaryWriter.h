@@ -51,12 +51,15 @@ private:
     Value first, features; ///< counted from the first of the part
     Affine start = 0;      ///< of the column's
   };
+  struct GroupWords {
+    Value west, group, all;
+  };
   Affine liveOf(Affine number);
   Part partOf(int64_t number);
   void takeIds();
   void takeIdsOfHeld();
   void multiplyEntries(const Block &block, const Round &round);
-  void multiplyByHalves(const Round &round);
+  void multiplyByTurns(const Round &round);
   void runEntries();
   void finish(const Round &round);
   void initialise();
@@ -65,12 +68,16 @@ private:
   void streamWeights();
   void stream(int64_t first, int64_t size, int64_t count);
   void streamEntries(int64_t part, int64_t depth);
-  Block turnOf(int64_t number, Affine first, int64_t half);
-  void fillHalf(const Block &block, int64_t half);
-  /// Whether this column is of the western half, 0, or of the eastern one.
-  Value isIn(ScalarBuilder &scalars, int64_t half) const {
-    Value isWest = scalars.less(scalars.px(), b.width() / 2);
-    return half ? scalars.logicalNot(isWest) : isWest;
+  GroupWords groupWords() const;
+  void takeTurn(Value skipped, Value size);
+  void skipTurn(Value size, Value next);
+  void drop(Thread thread, StreamPattern pattern, Affine words);
+  /// Turns that are as long in all rows.
+  int64_t wholeTurns() const {
+    return (shape.rowFeatures - !rowsAreAlike()) / shape.inTurns;
+  }
+  int64_t blockSize(int64_t number) const {
+    return std::min(shape.inTurns, shape.rowFeatures - number * shape.inTurns);
   }
   /// How many of `size` result features, from `first` of the row on, it has:
   /// the last one is not there in all rows.
@@ -127,7 +134,7 @@ private:
   Affine live = 0;   ///< tokens of the round, of which products are made
   Value terms;       ///< features of the input that are multiplied in a pass
   Part part;
-  std::string exchange, sums, sent, ids;
+  std::string exchange, sums, sent, ids, none;
   llvm::SmallVector<Block> blocks;
 };
 

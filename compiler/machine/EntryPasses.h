@@ -37,9 +37,8 @@ struct EntryPasses {
   static constexpr int64_t mostPasses = 8;
 
   int64_t words(const EntryProduct &of) const {
-    return of.tokens * (ownInputs + rowFeatures + 1 +
-                        std::min(rowFeatures, ownResults)) +
-           of.entries * 2 * turn * ownInputs;
+    return of.tokens * (ownInputs + rowFeatures + 1) +
+           of.entries * turn * ownInputs;
   }
 
   /// The fewest passes that have room; none: it cannot run so.
