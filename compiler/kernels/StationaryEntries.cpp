@@ -18,23 +18,33 @@ using namespace mlir;
 
 namespace wsec {
 
-/// What each token has an entry of its own for, pass by pass.
+/// What each token has an entry of its own for, part by part: of each the sums
+/// of all depths.
 void StationaryWriter::runEntries() {
   const Round round = unlikeRound(0);
   takeIds();
-  for (int64_t depth = 0; depth < shape.depths; ++depth)
-    for (int64_t number = 0; number < shape.parts; ++number) {
-      if (shape.depths > 1)
-        terms = s.constant(shape.ownInputs);
-      part = partOf(number);
+  if (shape.depths > 1)
+    terms = s.constant(shape.ownInputs);
+  Value size = sizeOf(s, 0, blockSize(0)), none = s.constant(0);
+  takeTurn(groupWords().west, size);
+  for (int64_t number = 0; number < shape.parts; ++number) {
+    for (int64_t depth = 0; depth < shape.depths; ++depth)
       streamEntries(number, depth);
-      takeTurn(groupWords().west, sizeOf(s, 0, blockSize(0)));
-      if (number == 0)
-        fetch(round, depth);
-      b.where(hasFeatures, [&] { clear(Affine(rowFeatures) * shape.tokens); });
-      multiplyByTurns(round);
-      finish(round);
-    }
+    part = partOf(number);
+    b.where(hasFeatures, [&] { clear(Affine(rowFeatures) * shape.tokens); });
+    b.loop(shape.depths - 1, [&](Affine depth) {
+      fetch(round, depth);
+      multiplyByTurns(round, size);
+      takeTurn(none, size);
+    });
+    if (number == 0 || shape.depths > 1)
+      fetch(round, shape.depths - 1);
+    const bool isLast = number + 1 == shape.parts;
+    multiplyByTurns(round, isLast ? none : size);
+    finish(round);
+    if (!isLast)
+      takeTurn(none, size);
+  }
 }
 
 StationaryWriter::Part StationaryWriter::partOf(int64_t number) {
@@ -155,8 +165,9 @@ void StationaryWriter::takeTurn(Value skipped, Value size) {
   const FeatureTiling tiling = shape.inputWords();
   const GroupWords words = groupWords();
   Value own = RoutineBuilder::featureCount(s, tiling);
-  Value before = s.sub(
-      s.mul(RoutineBuilder::featureStart(s, tiling), shape.entries), words.west);
+  Value before =
+      s.sub(s.mul(RoutineBuilder::featureStart(s, tiling), shape.entries),
+            words.west);
   const Block &block = blocks.front();
   b.where(hasFeatures, [&] {
     b.start(FillThread, Opcode::Mov, {1, shape.entries, size, own},
@@ -182,7 +193,7 @@ void StationaryWriter::skipTurn(Value size, Value next) {
 /// Starts to take words that are for others.
 void StationaryWriter::drop(Thread thread, StreamPattern pattern,
                             Affine words) {
-  b.start(thread, Opcode::Mov, {1, 0}, Operand::memory(none, 0, {0, 1}),
+  b.start(thread, Opcode::Mov, {1, 0}, Operand::memory(sums, 0, {0, 1}),
           {Operand::fabric(b.color(pattern), 2).windowed(0, words)});
 }
 
@@ -194,8 +205,9 @@ void StationaryWriter::multiplyEntries(const Block &block, const Round &round) {
   });
 }
 
-/// All turns, of which the first is on its way.
-void StationaryWriter::multiplyByTurns(const Round &round) {
+/// All turns of a depth, of which the first is on its way; `after` are the
+/// features of the turn behind the last one.
+void StationaryWriter::multiplyByTurns(const Round &round, Value after) {
   const int64_t size = shape.inTurns;
   const auto count = int64_t(shape.blocks().size());
   auto turn = [&](const Affine &first, Value its, Value next) {
@@ -205,7 +217,6 @@ void StationaryWriter::multiplyByTurns(const Round &round) {
     block.first = first;
     block.size = its;
     b.where(hasFeatures, [&] { multiplyEntries(block, round); });
-    b.await(FillThread);
   };
   const int64_t alike = std::max<int64_t>(0, wholeTurns() - 1);
   b.loop(alike, [&](Affine number) {
@@ -216,7 +227,7 @@ void StationaryWriter::multiplyByTurns(const Round &round) {
     const int64_t first = number * size;
     Value next = number + 1 < count
                      ? sizeOf(s, first + size, blockSize(number + 1))
-                     : s.constant(0);
+                     : after;
     turn(first, sizeOf(s, first, blockSize(number)), next);
     if (number + 1 < count)
       takeTurn(s.constant(0), next);

@@ -109,6 +109,7 @@ struct StationaryShape {
 
 private:
   void takeEntries(const Machine &machine);
+  int64_t fewestGroups(const Machine &machine) const;
   double featureCycles(const Machine &machine) const;
   /// Features of a buffer, up to `most` and more than half of that, that leave
   /// least to multiply behind the last word.

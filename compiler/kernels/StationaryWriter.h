@@ -59,7 +59,7 @@ private:
   void takeIds();
   void takeIdsOfHeld();
   void multiplyEntries(const Block &block, const Round &round);
-  void multiplyByTurns(const Round &round);
+  void multiplyByTurns(const Round &round, Value after);
   void runEntries();
   void finish(const Round &round);
   void initialise();
@@ -105,7 +105,7 @@ private:
   void multiplyOne(const Block &block, int64_t tokens = 1, Affine token = 0,
                    Affine weights = 0);
   void multiplyPairs(const Block &block, int64_t tokens);
-  void fetch(const Round &round, int64_t depth = 0);
+  void fetch(const Round &round, const Affine &depth = 0);
   void clear(Affine features);
   void sumRow(Value features, int64_t most, int64_t tokens);
   void keepWindow(int64_t tokens, const Operand &own);
@@ -114,7 +114,7 @@ private:
   void gatherResults(int64_t tokens, const Operand &own);
   void takeOwn(const Round &round);
   void addOwn(const Round &round);
-  Operand ownActivations(const Round &round, int64_t depth);
+  Operand ownActivations(const Round &round, const Affine &depth);
   std::string asWords(const std::string &buffer) {
     return shape.isNarrow() ? b.wordsOf(buffer) : buffer;
   }
@@ -134,7 +134,7 @@ private:
   Affine live = 0;   ///< tokens of the round, of which products are made
   Value terms;       ///< features of the input that are multiplied in a pass
   Part part;
-  std::string exchange, sums, sent, ids, none;
+  std::string exchange, sums, sent, ids;
   llvm::SmallVector<Block> blocks;
 };
 
