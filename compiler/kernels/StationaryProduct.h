@@ -106,6 +106,10 @@ struct StationaryShape {
   /// Cycles in which a PE multiplies all tokens by the features of a turn, each
   /// by its own of the entries.
   double turnCycles(const Machine &machine, size_t inner) const;
+  /// And in which the weights of a turn come.
+  double turnArrival() const {
+    return double(entries * inputWords().total() * inTurns);
+  }
 
 private:
   void takeEntries(const Machine &machine);

@@ -356,12 +356,10 @@ static double fetchCycles(const StationaryShape &shape,
 /// So many, twice as many each time, that a group has multiplied when its next
 /// words come, if that can be.
 int64_t StationaryShape::fewestGroups(const Machine &machine) const {
-  const double arrival =
-      double(entries * inputWords().total()) * double(inTurns);
-  const double busy = turnCycles(machine, inner(machine)) +
+  const double idle = turnArrival() - turnCycles(machine, inner(machine)) -
                       (depths > 1 ? fetchCycles(*this, machine) : 0);
   int64_t groups = 2;
-  while (groups < machine.width && busy + arrival / double(groups) > arrival)
+  while (groups < machine.width && idle * double(groups) < turnArrival())
     groups = std::min<int64_t>(2 * groups, machine.width);
   return groups;
 }
@@ -375,8 +373,7 @@ static KernelCost entriesCost(const StationaryShape &shape,
   const auto turn = double(shape.inTurns);
   const double turns = double(shape.rowFeatures) / turn;
   const double multiplied = shape.turnCycles(machine, shape.inner(machine));
-  const double arrival =
-      double(shape.entries) * double(shape.inputWords().total()) * turn;
+  const double arrival = shape.turnArrival();
   const double last = multiplied * (turns + 1 - std::ceil(turns));
   const double arriving = double(shape.entries * shape.ownInputs) * turn;
   // Where one group has its words, the next takes some as soon as it can.
@@ -384,10 +381,10 @@ static KernelCost entriesCost(const StationaryShape &shape,
       double(shape.groups) * (machine.loopOverhead + machine.vectorSetup);
   const double group = arrival / double(shape.groups);
   const double each = std::max(arrival + gap, multiplied + group);
-  const double first =
-      depths > 1 ? std::max(arrival + 4 * gap,
-                            multiplied + group + fetchCycles(shape, machine))
-                 : each;
+  const double first = depths > 1
+                           ? std::max(arrival + 4 * gap, multiplied + group) +
+                                 fetchCycles(shape, machine)
+                           : each;
   const double all = depths * (each * (turns - 1) + first) +
                      std::min(last, arrival - group) +
                      sumCycles({shape}, machine);
@@ -410,15 +407,10 @@ void StationaryShape::takeEntries(const Machine &machine) {
   rowTokens = std::min(tokens, out.pitch(machine.height));
   rounds = 1;
   const bool areEven = in.features.columns == 1 && in.features.unitSize == 1;
-  const EntryProduct product = {tokens,
-                                entries,
-                                k,
-                                n,
-                                machine.width,
-                                rows,
-                                areEven,
-                                in.features.largest(machine.width),
-                                out.features.largest(machine.width)};
+  const int64_t inputs = in.features.largest(machine.width);
+  const int64_t results = out.features.largest(machine.width);
+  const EntryProduct product = {tokens, entries, k,      n,      machine.width,
+                                rows,   areEven, inputs, results};
   std::vector<std::pair<double, StationaryShape>> all;
   for (const EntryPasses &passes : EntryPasses::of(product)) {
     StationaryShape shape = *this;
