@@ -358,10 +358,9 @@ static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
   const int64_t own = tileSizeMax(inputs, mesh.columns);
   if (mesh.held)
     return true;
-  if (EntryPasses::of({rows, experts, inputs, results, mesh.columns,
-                       mesh.channels, /*areColumnsEven=*/true, own,
-                       tileSizeMax(results, mesh.columns)})
-          .empty())
+  if (!EntryPasses::fits({rows, experts, inputs, results, mesh.columns,
+                          mesh.channels, /*areColumnsEven=*/true, own,
+                          tileSizeMax(results, mesh.columns)}))
     return false;
   const double tokens =
       double(rows) / double(shapeOf(choiceOf(op).getIndices()).back());

@@ -56,6 +56,8 @@ struct EntryPasses {
     return found;
   }
 
+  static bool fits(const EntryProduct &product) { return !of(product).empty(); }
+
 private:
   /// Whether the product can be taken apart so; then all else is set.
   bool canBe(const EntryProduct &product) {
