@@ -358,15 +358,15 @@ static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
   const int64_t own = tileSizeMax(inputs, mesh.columns);
   if (mesh.held)
     return true;
-  if (!EntryPasses::of({rows, experts, inputs, results, mesh.columns,
-                        mesh.channels, /*areColumnsEven=*/true, own,
-                        tileSizeMax(results, mesh.columns)}))
+  if (!EntryPasses::fits({rows, experts, inputs, results, mesh.columns,
+                          mesh.channels, /*areColumnsEven=*/true, own,
+                          tileSizeMax(results, mesh.columns)}))
     return false;
   const double tokens =
       double(rows) / double(shapeOf(choiceOf(op).getIndices()).back());
   const auto each = double(own), stream = double(experts * inputs);
-  const double apart =
-      std::max(stream, 2 * double(rows) * (each + 4) + stream / 2);
+  const double apart = std::max(stream, 2 * double(rows) * (each + 4) +
+                                            stream / double(mesh.columns));
   const double multiplied = 2 * double(experts) * each;
   const double together = std::min(
       1.1 * stream + 0.6 * multiplied * tokens,

@@ -19,6 +19,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "runtime/program/NearestNames.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringSet.h"
 #include <limits>
 #include <memory>
 
@@ -71,8 +72,30 @@ private:
     op->removeAttr(reasonAttrName);
   }
 
+  /// Whether a value hangs on a mask of which entries a TopK found.
+  static bool hangsOnChoice(Value value) {
+    SetVector<Operation *> makers;
+    llvm::StringSet<> kinds;
+    auto add = [&](Value value) {
+      if (Operation *maker = value.getDefiningOp())
+        makers.insert(maker);
+    };
+    add(value);
+    for (size_t i = 0; i < makers.size(); ++i) {
+      if (auto node = dyn_cast<onnx::NodeOp>(makers[i]))
+        kinds.insert(node.getOpType());
+      llvm::for_each(makers[i]->getOperands(), add);
+    }
+    return kinds.contains("OneHot") && kinds.contains("TopK");
+  }
+
   /// What makes a value known that is computed from the model's inputs.
   static std::string bindings(Value value) {
+    if (hangsOnChoice(value))
+      return "a loop over the experts that tokens chose, traced, has as many "
+             "as "
+             "the traced tokens chose, and is wrong for others; export with "
+             "experts_implementation=\"batched_mm\"";
     const DecidingInput input = decidingInput(value);
     if (input.readsData)
       return "export the model with one that is known";

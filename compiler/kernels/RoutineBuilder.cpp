@@ -335,7 +335,13 @@ InstructionUse RoutineBuilder::useOf(const Operand &dst,
 void RoutineBuilder::vector(Opcode opcode, ArrayRef<Affine> extents,
                             const Operand &dst, ArrayRef<Operand> sources,
                             pe::Issue issue) {
-  emit(useOf(dst, sources, issue.thread), opcode, extents, dst, sources, issue);
+  InstructionUse use = useOf(dst, sources, issue.thread);
+  // Of no elements nothing is written.
+  if (llvm::any_of(extents, [](const Affine &extent) {
+        return extent.terms.empty() && extent.constant == 0;
+      }))
+    use.writes.clear();
+  emit(std::move(use), opcode, extents, dst, sources, issue);
 }
 
 void RoutineBuilder::emit(InstructionUse use, Opcode opcode,

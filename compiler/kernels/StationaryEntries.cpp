@@ -4,13 +4,13 @@
 // weights of all of these stream past once, for some result features at a time,
 // a turn, and each token is multiplied by its own.
 //
-// A PE that multiplies takes words slowly, and so holds up its row. So weights
-// come in halves of a turn, for the western columns and for the eastern ones,
-// which multiply while the others get theirs:
+// A PE that multiplies takes words slowly, and so holds up its row. So it takes
+// no words until it has multiplied: columns take theirs one group after the
+// other, and multiply while the others get theirs:
 //
-//   channel    west 0   east 0   west 1   east 1   ...
-//   west                use 0             use 1
-//   east                         use 0             use 1
+//   channel    group 0   group 1   group 2   group 0   group 1   ...
+//   group 0              use 0     use 0               use 1
+//   group 1                        use 0     use 0               use 1
 
 #include "compiler/kernels/StationaryWriter.h"
 
@@ -18,23 +18,33 @@ using namespace mlir;
 
 namespace wsec {
 
-/// What each token has an entry of its own for, pass by pass.
+/// What each token has an entry of its own for, part by part: of each the sums
+/// of all depths.
 void StationaryWriter::runEntries() {
   const Round round = unlikeRound(0);
   takeIds();
-  for (int64_t depth = 0; depth < shape.depths; ++depth)
-    for (int64_t number = 0; number < shape.parts; ++number) {
-      if (shape.depths > 1)
-        terms = s.constant(shape.ownInputs);
-      part = partOf(number);
+  if (shape.depths > 1)
+    terms = s.constant(shape.ownInputs);
+  Value size = sizeOf(s, 0, blockSize(0)), none = s.constant(0);
+  takeTurn(groupWords().west, size);
+  for (int64_t number = 0; number < shape.parts; ++number) {
+    for (int64_t depth = 0; depth < shape.depths; ++depth)
       streamEntries(number, depth);
-      fillHalf(turnOf(0, 0, 0), 0);
-      if (number == 0)
-        fetch(round, depth);
-      b.where(hasFeatures, [&] { clear(Affine(rowFeatures) * shape.tokens); });
-      multiplyByHalves(round);
-      finish(round);
-    }
+    part = partOf(number);
+    b.where(hasFeatures, [&] { clear(Affine(rowFeatures) * shape.tokens); });
+    b.loop(shape.depths - 1, [&](Affine depth) {
+      fetch(round, depth);
+      multiplyByTurns(round, size);
+      takeTurn(none, size);
+    });
+    if (number == 0 || shape.depths > 1)
+      fetch(round, shape.depths - 1);
+    const bool isLast = number + 1 == shape.parts;
+    multiplyByTurns(round, isLast ? none : size);
+    finish(round);
+    if (!isLast)
+      takeTurn(none, size);
+  }
 }
 
 StationaryWriter::Part StationaryWriter::partOf(int64_t number) {
@@ -90,83 +100,101 @@ void StationaryWriter::takeIds() {
   });
 }
 
-/// Two buffers, of which a PE uses that of its half.
+/// One buffer: a PE that has words to multiply takes no others.
 void StationaryWriter::placeEntries() {
   const int64_t size = shape.inTurns, each = shape.ownInputs;
   const bool alongResults = shape.inner(b.machine()) == 0;
-  for (int64_t half : {0, 1}) {
-    (void)half;
-    blocks.push_back(
-        {0, s.constant(size), b.scratch("weights", shape.entries * size * each),
-         alongResults ? 1 : each, alongResults ? size : 1, size * each});
-  }
+  blocks.push_back(
+      {0, s.constant(size), b.scratch("weights", shape.entries * size * each),
+       alongResults ? 1 : each, alongResults ? size : 1, size * each});
 }
 
 /// Turn by turn, of each row its result features, for each column what it has
 /// of the input, of all entries.
 void StationaryWriter::streamEntries(int64_t part, int64_t depth) {
   const HostTensor weight = b.source(op.getWeight());
-  int64_t first = 0;
-  for (int64_t size : shape.blocks()) {
-    for (int64_t half : {0, 1})
-      b.streamToRows([&](ScalarBuilder &host) {
-        const FeatureTiling &features = shape.in.features;
-        const int64_t feature = part * shape.n + first;
-        Value own = shape.depths > 1
-                        ? host.constant(shape.ownInputs)
-                        : RoutineBuilder::featureCount(host, features);
-        pe::Segment segment;
-        segment.tensor = weight.symbol;
-        segment.extents = {shape.entries, sizeOf(host, first, size),
-                           host.mul(own, isIn(host, half))};
-        segment.strides = {op.getEntry().getStep(), weight.strides[1],
-                           weight.strides[0]};
-        segment.offset =
-            Affine(RoutineBuilder::featureStart(host, features)) *
-                weight.strides[0] +
-            Affine(host.tileStart(shape.n, shape.rows, number(host))) *
-                weight.strides[1] +
-            Affine(weight.offset + feature * weight.strides[1] +
-                   depth * shape.ownInputs * weight.strides[0]);
-        return segment;
-      });
-    first += size;
-  }
+  auto stream = [&](int64_t first, int64_t size, int64_t count) {
+    b.streamToRows([&](ScalarBuilder &host) {
+      const FeatureTiling &features = shape.in.features;
+      pe::Segment segment;
+      segment.tensor = weight.symbol;
+      segment.lines = count;
+      segment.lineStep = size * weight.strides[1];
+      segment.extents = {shape.entries, sizeOf(host, first, size),
+                         shape.depths > 1
+                             ? host.constant(shape.ownInputs)
+                             : RoutineBuilder::featureCount(host, features)};
+      segment.strides = {op.getEntry().getStep(), weight.strides[1],
+                         weight.strides[0]};
+      segment.offset =
+          Affine(RoutineBuilder::featureStart(host, features)) *
+              weight.strides[0] +
+          Affine(host.tileStart(shape.n, shape.rows, number(host))) *
+              weight.strides[1] +
+          Affine(weight.offset + (part * shape.n + first) * weight.strides[1] +
+                 depth * shape.ownInputs * weight.strides[0]);
+      return segment;
+    });
+  };
+  const int64_t whole = wholeTurns();
+  if (whole > 0)
+    stream(0, shape.inTurns, whole);
+  if (const int64_t first = whole * shape.inTurns; first < shape.rowFeatures)
+    stream(first, shape.rowFeatures - first, 1);
 }
 
-/// Turn `number`, from result feature `first` of the row on, in the buffer of a
-/// half.
-StationaryWriter::Block StationaryWriter::turnOf(int64_t number, Affine first,
-                                                 int64_t half) {
-  Block block = blocks[half];
-  block.first = std::move(first);
-  block.size = sizeOf(
-      s, number * shape.inTurns,
-      std::min(shape.inTurns, shape.rowFeatures - number * shape.inTurns));
-  return block;
-}
-
-/// All columns take words for one half, the others none of them.
-void StationaryWriter::fillHalf(const Block &block, int64_t half) {
+/// Words of a result feature of all entries, for columns west of those of this
+/// one's group, for the group, and for all columns.
+StationaryWriter::GroupWords StationaryWriter::groupWords() const {
   const FeatureTiling tiling = shape.inputWords();
-  Value isMine = isIn(s, half);
+  const int64_t width = b.width(), groups = shape.groups;
+  auto before = [&](Value group) {
+    Value column = s.div(s.add(s.mul(group, width), groups - 1), groups);
+    return s.mul(RoutineBuilder::featuresBefore(s, tiling, column),
+                 shape.entries);
+  };
+  Value group = s.div(s.mul(s.px(), groups), width);
+  Value west = before(group);
+  return {west, s.sub(before(s.add(group, 1)), west),
+          s.constant(tiling.total() * shape.entries)};
+}
+
+/// Takes the words of a turn of so many result features, behind `skipped` for
+/// each of those.
+void StationaryWriter::takeTurn(Value skipped, Value size) {
+  const FeatureTiling tiling = shape.inputWords();
+  const GroupWords words = groupWords();
   Value own = RoutineBuilder::featureCount(s, tiling);
-  Value before = RoutineBuilder::featureStart(s, tiling);
-  Value middle =
-      RoutineBuilder::featuresBefore(s, tiling, s.constant(b.width() / 2));
-  Value total = half ? s.sub(tiling.total(), middle) : middle;
-  if (half)
-    before = s.max(s.sub(before, middle), 0);
-  Value words = s.mul(block.size, shape.entries); // of a feature of the input
+  Value before =
+      s.sub(s.mul(RoutineBuilder::featureStart(s, tiling), shape.entries),
+            words.west);
+  const Block &block = blocks.front();
   b.where(hasFeatures, [&] {
-    b.start(FillThread, Opcode::Mov,
-            {1, shape.entries, block.size, s.mul(own, isMine)},
+    b.start(FillThread, Opcode::Mov, {1, shape.entries, size, own},
             Operand::memory(block.weights, 0,
                             {0, block.entry, block.output, block.input}),
             {Operand::fabric(b.color(StreamPattern::ChannelRow), 4)
-                 .windowed(s.mul(s.mul(before, isMine), words),
-                           s.mul(total, words))});
+                 .windowed(s.mul(s.add(skipped, before), size),
+                           s.mul(s.add(skipped, words.group), size))});
   });
+}
+
+/// Takes none of the words of other groups: of those east in a turn of `size`
+/// result features, and of those west in the next one.
+void StationaryWriter::skipTurn(Value size, Value next) {
+  const GroupWords words = groupWords();
+  Value east = s.sub(s.sub(words.all, words.west), words.group);
+  b.where(hasFeatures, [&] {
+    drop(FillThread, StreamPattern::ChannelRow,
+         s.add(s.mul(east, size), s.mul(words.west, next)));
+  });
+}
+
+/// Starts to take words that are for others.
+void StationaryWriter::drop(Thread thread, StreamPattern pattern,
+                            Affine words) {
+  b.start(thread, Opcode::Mov, {1, 0}, Operand::memory(sums, 0, {0, 1}),
+          {Operand::fabric(b.color(pattern), 2).windowed(0, words)});
 }
 
 /// sums += activations * weights of the entry of each token.
@@ -177,28 +205,33 @@ void StationaryWriter::multiplyEntries(const Block &block, const Round &round) {
   });
 }
 
-/// All turns, of which the western half of the first is on its way.
-void StationaryWriter::multiplyByHalves(const Round &round) {
+/// All turns of a depth, of which the first is on its way; `after` are the
+/// features of the turn behind the last one.
+void StationaryWriter::multiplyByTurns(const Round &round, Value after) {
   const int64_t size = shape.inTurns;
-  const int64_t whole = (shape.rowFeatures - !rowsAreAlike()) / size;
   const auto count = int64_t(shape.blocks().size());
-  auto use = [&](const Block &block, int64_t half) {
-    b.where(s.logicalAnd(hasFeatures, isIn(s, half)),
-            [&] { multiplyEntries(block, round); });
+  auto turn = [&](const Affine &first, Value its, Value next) {
+    b.await(FillThread);
+    skipTurn(its, next);
+    Block block = blocks.front();
+    block.first = first;
+    block.size = its;
+    b.where(hasFeatures, [&] { multiplyEntries(block, round); });
   };
-  auto turn = [&](int64_t number, const Affine &first) {
-    b.await(FillThread);
-    fillHalf(turnOf(number, first, 1), 1);
-    use(turnOf(number, first, 0), 0);
-    b.await(FillThread);
+  const int64_t alike = std::max<int64_t>(0, wholeTurns() - 1);
+  b.loop(alike, [&](Affine number) {
+    turn(number * size, s.constant(size), s.constant(size));
+    takeTurn(s.constant(0), s.constant(size));
+  });
+  for (int64_t number = alike; number < count; ++number) {
+    const int64_t first = number * size;
+    Value next = number + 1 < count
+                     ? sizeOf(s, first + size, blockSize(number + 1))
+                     : after;
+    turn(first, sizeOf(s, first, blockSize(number)), next);
     if (number + 1 < count)
-      fillHalf(turnOf(number + 1, 0, 0), 0);
-    use(turnOf(number, first, 1), 1);
-  };
-  const int64_t alike = std::max<int64_t>(0, whole - 1);
-  b.loop(alike, [&](Affine number) { turn(0, number * size); });
-  for (int64_t number = alike; number < count; ++number)
-    turn(number, number * size);
+      takeTurn(s.constant(0), next);
+  }
 }
 
 } // namespace wsec

@@ -176,11 +176,12 @@ void StationaryWriter::gatherResults(int64_t tokens, const Operand &own) {
 /// keeps the words that some of them are in.
 void StationaryWriter::takeOwn(const Round &round) {
   Operand cast = Operand::fabric(b.color(StreamPattern::KeyCast), 2);
+  const Thread thread = shape.streamsEntries() ? ValueThread : FillThread;
   if (!shape.isNarrow()) {
     Operand result = Operand::memory(
         out.buffer, part.start * out.pitch + round.start, {out.pitch, 1});
-    return b.start(FillThread, Opcode::Add, {part.features, round.channels},
-                   result, {result, cast.windowed(round.before, round.tokens)});
+    return b.start(thread, Opcode::Add, {part.features, round.channels}, result,
+                   {result, cast.windowed(round.before, round.tokens)});
   }
   // Of a token alone, the word it is in; of none, none.
   Value words = s.min(wordsOf(s.add(s.mod(round.before, 2), round.channels)),
@@ -201,9 +202,9 @@ void StationaryWriter::addOwn(const Round &round) {
 /// The activations of own tokens, over tokens and words. Of 16 bits they are
 /// laid out anew, such that the features of a token are neighbours.
 pe::Operand StationaryWriter::ownActivations(const Round &round,
-                                             int64_t depth) {
+                                             const Affine &depth) {
   Operand own = Operand::memory(
-      in.buffer, round.start + Affine(depth * shape.ownInputs * in.pitch),
+      in.buffer, round.start + depth * (shape.ownInputs * in.pitch),
       {1, in.pitch});
   if (!shape.isNarrow())
     return own;
@@ -259,7 +260,7 @@ StationaryWriter::Round StationaryWriter::unlikeRound(int64_t number) {
 }
 
 /// Brings the activations of the column, from those rows that have them.
-void StationaryWriter::fetch(const Round &round, int64_t depth) {
+void StationaryWriter::fetch(const Round &round, const Affine &depth) {
   const int64_t tokens = round.tokens;
   const Value words = wordsOf(terms);
   b.start(GatherThread, Opcode::Mov, {tokens, words},
@@ -306,9 +307,21 @@ void StationaryWriter::finish(const Round &round) {
   b.where(hasFeatures, [&] { sumRow(rowFeatures, shape.mostSums(), tokens); });
   takeOwn(round);
   const Operand own = Operand::memory(asWords(sent), 0, {1});
-  b.where(hasFeatures, [&] { keepWindow(tokens, own); });
-  b.where(s.logicalAnd(s.equal(s.px(), 0), hasFeatures),
-          [&] { castSums(Affine(rowFeatures) * shape.wordsOf(tokens)); });
+  Value isFirst = s.equal(s.px(), 0);
+  b.where(hasFeatures, [&] {
+    // Where sums were, the first column has its own in front of all others.
+    if (sent == sums) {
+      b.where(isFirst, [&] {
+        drop(GatherThread, StreamPattern::RowCast,
+             Affine(rowFeatures) * tokens);
+      });
+      b.where(s.logicalNot(isFirst), [&] { keepWindow(tokens, own); });
+    } else {
+      keepWindow(tokens, own);
+    }
+    b.where(isFirst,
+            [&] { castSums(Affine(rowFeatures) * shape.wordsOf(tokens)); });
+  });
   gatherResults(tokens, own);
   if (shape.isNarrow())
     addOwn(round);
@@ -375,9 +388,11 @@ void StationaryWriter::write() {
   exchange =
       b.scratch("exchange", perWord * shape.exchangeWords(), shape.element);
   sums = b.scratch("sums", shape.tokens * shape.rowFeatures);
-  sent = b.scratch("sent", perWord * shape.sentWords(), shape.element);
+  sent = shape.streamsEntries()
+             ? sums
+             : b.scratch("sent", perWord * shape.sentWords(), shape.element);
   placeWeights();
-  if (shape.entries > 1 && !shape.resident) {
+  if (shape.streamsEntries()) {
     initialise();
     return runEntries();
   }

@@ -48,6 +48,8 @@ struct StationaryShape {
   /// `ownInputs` of each of so many depths: sums and activations of one are
   /// there at a time.
   int64_t parts = 1, depths = 1;
+  /// Columns take their weights in so many groups, one after the other.
+  int64_t groups = 1;
   /// Then, of 16 bits: weights of a row's result features are neighbours, not
   /// those of a column's features of the input.
   bool byInput = false;
@@ -58,10 +60,13 @@ struct StationaryShape {
       : StationaryShape(op, machine, op.residentWeight() != nullptr) {}
   StationaryShape(const MatmulForm &op, const Machine &machine, bool resident);
 
+  bool streamsEntries() const { return entries > 1 && !resident; }
   /// Sums of a row in a round.
   int64_t mostSums() const { return tokens * rowFeatures; }
   /// Result features whose weights are there at a time.
-  int64_t heldFeatures() const { return inTurns ? 2 * inTurns : rowFeatures; }
+  int64_t heldFeatures() const {
+    return inTurns ? (entries > 1 ? 1 : 2) * inTurns : rowFeatures;
+  }
   /// In how many result features at a time a row takes its weights.
   llvm::SmallVector<int64_t> blocks() const;
   /// Vectors of multiply-adds run along result features, 0, features of the
@@ -101,9 +106,14 @@ struct StationaryShape {
   /// Cycles in which a PE multiplies all tokens by the features of a turn, each
   /// by its own of the entries.
   double turnCycles(const Machine &machine, size_t inner) const;
+  /// And in which the weights of a turn come.
+  double turnArrival() const {
+    return double(entries * inputWords().total() * inTurns);
+  }
 
 private:
   void takeEntries(const Machine &machine);
+  int64_t fewestGroups(const Machine &machine) const;
   double featureCycles(const Machine &machine) const;
   /// Features of a buffer, up to `most` and more than half of that, that leave
   /// least to multiply behind the last word.

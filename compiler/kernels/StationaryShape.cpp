@@ -107,29 +107,6 @@ StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
   }
 }
 
-/// All tokens at a time, for entries come by but once.
-void StationaryShape::takeEntries(const Machine &machine) {
-  if (isNarrow())
-    return;
-  tokens = out.tokenCount();
-  rowTokens = std::min(tokens, out.pitch(machine.height));
-  const bool areEven = in.features.columns == 1 && in.features.unitSize == 1;
-  std::optional<EntryPasses> passes =
-      EntryPasses::of({tokens, entries, k, n, machine.width, rows, areEven,
-                       in.features.largest(machine.width),
-                       out.features.largest(machine.width)});
-  if (!passes)
-    return;
-  rounds = 1;
-  parts = passes->parts;
-  depths = passes->depths;
-  n /= parts;
-  rowFeatures = passes->rowFeatures;
-  ownInputs = passes->ownInputs;
-  ownResults = passes->ownResults;
-  inTurns = passes->turn;
-}
-
 double StationaryShape::turnCycles(const Machine &machine, size_t inner) const {
   return double(tokens) * (machine.loadCycles + machine.loopOverhead +
                            machine.vectorSetup + ofOneToken(machine, inner));
@@ -192,7 +169,7 @@ size_t StationaryShape::inner(const Machine &machine) const {
 }
 
 double StationaryShape::ofOneToken(const Machine &machine, size_t inner) const {
-  const bool areTurns = entries > 1 && !resident;
+  const bool areTurns = streamsEntries();
   const double sizes[] = {double(areTurns ? inTurns : rowFeatures),
                           double(ownInputs)};
   const double apart = resident ? double(entries) : 1;
@@ -218,6 +195,8 @@ int64_t StationaryShape::exchangeWords() const {
 }
 
 int64_t StationaryShape::sentWords() const {
+  if (streamsEntries())
+    return 0; // they lie where sums did
   const int64_t results = kept() * wordsOf(tokens);
   return isNarrow() ? std::max(results, rowTokens * wordsOf(ownInputs))
                     : results;
@@ -367,30 +346,91 @@ static double oneTokenMoves(const StationaryShape &shape,
   return cycles;
 }
 
-/// Each pass brings activations, the first of a depth, and sends sums. Half of
-/// the columns multiply while the others get their words; who has not done so
-/// when its next ones come is waited for.
+/// Cycles in which activations of all tokens come down a column.
+static double fetchCycles(const StationaryShape &shape,
+                          const Machine &machine) {
+  return 3 * double(shape.exchangeWords()) +
+         columnWays(machine, machine.height);
+}
+
+/// So many, twice as many each time, that a group has multiplied when its next
+/// words come, if that can be.
+int64_t StationaryShape::fewestGroups(const Machine &machine) const {
+  const double idle = turnArrival() - turnCycles(machine, inner(machine)) -
+                      (depths > 1 ? fetchCycles(*this, machine) : 0);
+  int64_t groups = 2;
+  while (groups < machine.width && idle * double(groups) < turnArrival())
+    groups = std::min<int64_t>(2 * groups, machine.width);
+  return groups;
+}
+
+/// Each pass brings activations, each part sends sums. Columns multiply while
+/// other groups get their words; who has not done so when its next ones come is
+/// waited for.
 static KernelCost entriesCost(const StationaryShape &shape,
                               const Machine &machine) {
-  const auto passes = double(shape.parts * shape.depths);
+  const auto parts = double(shape.parts), depths = double(shape.depths);
   const auto turn = double(shape.inTurns);
   const double turns = double(shape.rowFeatures) / turn;
   const double multiplied = shape.turnCycles(machine, shape.inner(machine));
-  const double arrival =
-      double(shape.entries) * double(shape.inputWords().total()) * turn;
+  const double arrival = shape.turnArrival();
   const double last = multiplied * (turns + 1 - std::ceil(turns));
   const double arriving = double(shape.entries * shape.ownInputs) * turn;
+  // Where one group has its words, the next takes some as soon as it can.
+  const double gap =
+      double(shape.groups) * (machine.loopOverhead + machine.vectorSetup);
+  const double group = arrival / double(shape.groups);
+  const double each = std::max(arrival + gap, multiplied + group);
+  const double first = depths > 1
+                           ? std::max(arrival + 4 * gap, multiplied + group) +
+                                 fetchCycles(shape, machine)
+                           : each;
+  const double all = depths * (each * (turns - 1) + first) +
+                     std::min(last, arrival - group) +
+                     sumCycles({shape}, machine);
   KernelCost cost;
   cost.compute =
-      passes * (turns * (multiplied + arriving) +
-                CostModel(machine).copies(1, double(shape.mostSums())));
-  cost.fabric = cost.stream = passes * turns * arrival;
-  const double all = std::max(turns * arrival + last,
-                              turns * (multiplied + arrival / 2) + arrival / 2);
-  cost.serial = passes * (all + sumCycles({shape}, machine)) -
-                std::max(cost.compute, cost.stream) +
-                3 * double(shape.depths * shape.exchangeWords());
+      parts * (depths * turns * (multiplied + arriving) +
+               CostModel(machine).copies(1, double(shape.mostSums())));
+  cost.fabric = cost.stream = parts * depths * turns * arrival;
+  cost.serial = parts * all + 3 * double(shape.exchangeWords()) -
+                std::max(cost.compute, cost.stream);
   return cost;
+}
+
+/// All tokens at a time, for entries come by but once. Of what is hardly slower
+/// than the fastest, what takes least SRAM, for other kernels need some, too.
+void StationaryShape::takeEntries(const Machine &machine) {
+  if (isNarrow())
+    return;
+  tokens = out.tokenCount();
+  rowTokens = std::min(tokens, out.pitch(machine.height));
+  rounds = 1;
+  const bool areEven = in.features.columns == 1 && in.features.unitSize == 1;
+  const int64_t inputs = in.features.largest(machine.width);
+  const int64_t results = out.features.largest(machine.width);
+  const EntryProduct product = {tokens, entries, k,      n,      machine.width,
+                                rows,   areEven, inputs, results};
+  std::vector<std::pair<double, StationaryShape>> all;
+  for (const EntryPasses &passes : EntryPasses::of(product)) {
+    StationaryShape shape = *this;
+    shape.parts = passes.parts;
+    shape.depths = passes.depths;
+    shape.n /= passes.parts;
+    shape.rowFeatures = passes.rowFeatures;
+    shape.ownInputs = passes.ownInputs;
+    shape.ownResults = passes.ownResults;
+    shape.inTurns = passes.turn;
+    shape.groups = shape.fewestGroups(machine);
+    all.emplace_back(entriesCost(shape, machine).total(), shape);
+  }
+  rounds = 0;
+  double fewest = std::numeric_limits<double>::infinity();
+  for (const auto &[cycles, shape] : all)
+    fewest = std::min(fewest, cycles);
+  for (const auto &[cycles, shape] : all)
+    if (cycles <= 1.01 * fewest && (rounds == 0 || shape.words() < words()))
+      *this = shape;
 }
 
 KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
@@ -400,7 +440,7 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
     cost.compute = std::numeric_limits<double>::infinity();
     return cost;
   }
-  if (shape.entries > 1 && !shape.resident)
+  if (shape.streamsEntries())
     return entriesCost(shape, machine);
   CostModel model(machine, shape.isNarrow());
   double tokens = shape.tokens, rounds = shape.rounds, rows = shape.rowFeatures;
@@ -512,7 +552,8 @@ SmallVector<HostFlow> stationaryFlows(const MatmulForm &op,
     return flows;
   }
   const double all = cost.total();
-  const double others = double(shape.rounds) * sumCycles({shape}, machine);
+  const double others =
+      double(shape.rounds * shape.parts) * sumCycles({shape}, machine);
   const int64_t passes = shape.parts * shape.depths;
   flows.push_back(
       {StreamPattern::ChannelRow,

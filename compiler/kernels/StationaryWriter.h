@@ -51,12 +51,15 @@ private:
     Value first, features; ///< counted from the first of the part
     Affine start = 0;      ///< of the column's
   };
+  struct GroupWords {
+    Value west, group, all;
+  };
   Affine liveOf(Affine number);
   Part partOf(int64_t number);
   void takeIds();
   void takeIdsOfHeld();
   void multiplyEntries(const Block &block, const Round &round);
-  void multiplyByHalves(const Round &round);
+  void multiplyByTurns(const Round &round, Value after);
   void runEntries();
   void finish(const Round &round);
   void initialise();
@@ -65,12 +68,16 @@ private:
   void streamWeights();
   void stream(int64_t first, int64_t size, int64_t count);
   void streamEntries(int64_t part, int64_t depth);
-  Block turnOf(int64_t number, Affine first, int64_t half);
-  void fillHalf(const Block &block, int64_t half);
-  /// Whether this column is of the western half, 0, or of the eastern one.
-  Value isIn(ScalarBuilder &scalars, int64_t half) const {
-    Value isWest = scalars.less(scalars.px(), b.width() / 2);
-    return half ? scalars.logicalNot(isWest) : isWest;
+  GroupWords groupWords() const;
+  void takeTurn(Value skipped, Value size);
+  void skipTurn(Value size, Value next);
+  void drop(Thread thread, StreamPattern pattern, Affine words);
+  /// Turns that are as long in all rows.
+  int64_t wholeTurns() const {
+    return (shape.rowFeatures - !rowsAreAlike()) / shape.inTurns;
+  }
+  int64_t blockSize(int64_t number) const {
+    return std::min(shape.inTurns, shape.rowFeatures - number * shape.inTurns);
   }
   /// How many of `size` result features, from `first` of the row on, it has:
   /// the last one is not there in all rows.
@@ -98,7 +105,7 @@ private:
   void multiplyOne(const Block &block, int64_t tokens = 1, Affine token = 0,
                    Affine weights = 0);
   void multiplyPairs(const Block &block, int64_t tokens);
-  void fetch(const Round &round, int64_t depth = 0);
+  void fetch(const Round &round, const Affine &depth = 0);
   void clear(Affine features);
   void sumRow(Value features, int64_t most, int64_t tokens);
   void keepWindow(int64_t tokens, const Operand &own);
@@ -107,7 +114,7 @@ private:
   void gatherResults(int64_t tokens, const Operand &own);
   void takeOwn(const Round &round);
   void addOwn(const Round &round);
-  Operand ownActivations(const Round &round, int64_t depth);
+  Operand ownActivations(const Round &round, const Affine &depth);
   std::string asWords(const std::string &buffer) {
     return shape.isNarrow() ? b.wordsOf(buffer) : buffer;
   }

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <vector>
 
 namespace wsec {
 
@@ -22,40 +22,45 @@ struct EntryProduct {
   int64_t ownInputs, ownResults; ///< most of a column
 };
 
-/// Activations are there for one depth at a time, sums for one part of the
-/// results; a pass is one of both.
+/// Sums are there for one part of the results, activations for one depth at a
+/// time, weights for one turn; a part has all depths.
 struct EntryPasses {
   int64_t parts = 1, depths = 1;
-  int64_t rowFeatures = 0; ///< most result features of a row in a pass
+  int64_t rowFeatures = 0; ///< most result features of a row in a part
   int64_t ownInputs = 0, ownResults = 0;
   int64_t turn = 0; ///< result features whose weights a buffer holds
 
-  /// Words of SRAM that a product may take: few, if more passes make these do,
-  /// for code of other kernels needs room, too.
-  static constexpr int64_t bufferWords = 512, fewWords = 4096, mostWords = 6144;
-  /// Passes at most, each of which has code of its own.
-  static constexpr int64_t mostPasses = 8;
+  /// Words of SRAM that a product may take.
+  static constexpr int64_t mostWords = 6144;
+  /// Parts at most, each of which has code of its own.
+  static constexpr int64_t mostParts = 8, mostDepths = 16;
 
   int64_t words(const EntryProduct &of) const {
-    return of.tokens * (ownInputs + rowFeatures + 1 +
-                        std::min(rowFeatures, ownResults)) +
-           of.entries * 2 * turn * ownInputs;
+    return of.tokens * (ownInputs + rowFeatures + 1) +
+           of.entries * turn * ownInputs;
   }
 
-  /// The fewest passes that have room; none: it cannot run so.
-  static std::optional<EntryPasses> of(const EntryProduct &product) {
-    for (int64_t room : {fewWords, mostWords})
-      for (int64_t passes = 1; passes <= mostPasses; ++passes)
-        for (int64_t depths = 1; depths <= passes; ++depths)
-          if (EntryPasses its{passes / depths, depths};
-              its.parts * depths == passes && its.canBe(product, room))
-            return its;
-    return std::nullopt;
+  /// All that have room; none: it cannot run so.
+  static std::vector<EntryPasses> of(const EntryProduct &product) {
+    std::vector<EntryPasses> found;
+    for (int64_t parts = 1; parts <= mostParts; ++parts)
+      for (int64_t depths = 1; depths <= mostDepths; ++depths)
+        if (EntryPasses its{parts, depths}; its.canBe(product))
+          for (int64_t turns = 1, last = 0; last != 1;
+               turns += (turns + 7) / 8) {
+            its.turn = (its.rowFeatures + turns - 1) / turns;
+            if (its.turn != last && its.words(product) <= mostWords)
+              found.push_back(its);
+            last = its.turn;
+          }
+    return found;
   }
+
+  static bool fits(const EntryProduct &product) { return !of(product).empty(); }
 
 private:
   /// Whether the product can be taken apart so; then all else is set.
-  bool canBe(const EntryProduct &product, int64_t room) {
+  bool canBe(const EntryProduct &product) {
     if (product.inputs < 2 * depths || product.results % parts != 0 ||
         (depths > 1 && (!product.areColumnsEven ||
                         product.inputs % (product.columns * depths) != 0)))
@@ -64,10 +69,7 @@ private:
     rowFeatures = tileSizeMax(results, product.rows);
     ownInputs = product.ownInputs / depths;
     ownResults = std::min(product.ownResults, results);
-    turn = std::clamp<int64_t>(
-        bufferWords / (product.entries * std::max<int64_t>(1, ownInputs)), 1,
-        rowFeatures);
-    return words(product) <= room;
+    return true;
   }
 };
 

@@ -92,9 +92,13 @@ select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
   const int64_t gaps = (region.usableBytes() - limits.code) / 8;
   const int64_t anyway = unavoidable - others - std::min(others, gaps) -
                          (region.usableBytes() - left);
+  const bool mayBeDear = llvm::none_of(offers, [&](const Offer &its) {
+    return its.input == input && !its.isDear();
+  });
   std::optional<Choice> best;
   for (const Offer &offer : offers) {
-    if (offer.input != input || (offer.isDear() && limits.littleScratch))
+    if (offer.input != input ||
+        (offer.isDear() && limits.littleScratch && !mayBeDear))
       continue;
     int64_t reserve = offer.keepsWeights || limits.littleScratch
                           ? stationaryReserve

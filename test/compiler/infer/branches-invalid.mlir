@@ -32,22 +32,27 @@ module attributes {onnx.opset = 17 : i64} {
 // CHECK-LABEL: func.func @main
 // CHECK: onnx.node "If"{{.*}} {node = "data"{{.*}}onnx.reason = "its condition is computed in each run; export the model with the branch that it is to take"
 // CHECK: onnx.node "NonZero"{{.*}}onnx.reason = "what is not zero is computed from the model's inputs; --bind ids=FILE.npy makes it known"
+// CHECK: onnx.node "NonZero"{{.*}}onnx.reason = "what is not zero is computed from the model's inputs; a loop over the experts that tokens chose, traced, has as many as the traced tokens chose, and is wrong for others; export with experts_implementation=\22batched_mm\22"
 // CHECK: onnx.node "Expand"{{.*}}onnx.reason = "shape is computed from the model's inputs; --bind n=VALUE makes it known"
 // CHECK: onnx.node "Expand"{{.*}}onnx.reason = "shape is computed from the model's inputs; --bind n=VALUE --bind ids=FILE.npy make it known"
 // CHECK: onnx.node "Gemm"{{.*}}onnx.reason = "cannot multiply 2x3 by 4x3, as transA and transB have them"
-func.func @main(%x: tensor<f32> {onnx.name = "x"}, %ids: tensor<2x3xi64> {onnx.name = "ids"}, %n: tensor<i64> {onnx.name = "n"}, %a: tensor<3x2xf32> {onnx.name = "a"}, %b: tensor<4x3xf32> {onnx.name = "b"}) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
+func.func @main(%x: tensor<f32> {onnx.name = "x"}, %ids: tensor<2x3xi64> {onnx.name = "ids"}, %n: tensor<i64> {onnx.name = "n"}, %a: tensor<3x2xf32> {onnx.name = "a"}, %b: tensor<4x3xf32> {onnx.name = "b"}) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
   %one = onnx.constant dense<1.0> : tensor<f32>
   %more = onnx.node "Greater"(%x, %one) : (tensor<f32>, tensor<f32>) -> !onnx.unknown
   %i = onnx.node "If"(%more) with {then_branch = @one, else_branch = @one} {node = "data"} : (!onnx.unknown) -> !onnx.unknown
   %z = onnx.node "NonZero"(%ids) : (tensor<2x3xi64>) -> !onnx.unknown
   %shape = onnx.constant dense<1> : tensor<1xi64>
+  %most:2 = onnx.node "TopK"(%a, %shape) : (tensor<3x2xf32>, tensor<1xi64>) -> (!onnx.unknown, !onnx.unknown)
+  %marks = onnx.constant dense<[0, 1]> : tensor<2xi64>
+  %mask = onnx.node "OneHot"(%most#1, %shape, %marks) : (!onnx.unknown, tensor<1xi64>, tensor<2xi64>) -> !onnx.unknown
+  %hit = onnx.node "NonZero"(%mask) : (!onnx.unknown) -> !onnx.unknown
   %count = onnx.node "Reshape"(%n, %shape) : (tensor<i64>, tensor<1xi64>) -> !onnx.unknown
   %e = onnx.node "Expand"(%x, %count) : (tensor<f32>, !onnx.unknown) -> !onnx.unknown
   %flat = onnx.node "ReduceMax"(%ids) with {keepdims = 0 : i64} : (tensor<2x3xi64>) -> !onnx.unknown
   %sum = onnx.node "Add"(%count, %flat) : (!onnx.unknown, !onnx.unknown) -> !onnx.unknown
   %two = onnx.node "Expand"(%x, %sum) : (tensor<f32>, !onnx.unknown) -> !onnx.unknown
   %g = onnx.node "Gemm"(%a, %b) with {transA = 1 : i64} : (tensor<3x2xf32>, tensor<4x3xf32>) -> !onnx.unknown
-  return %i, %z, %e, %two, %g : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
+  return %i, %z, %hit, %e, %two, %g : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
 }
 func.func private @one() -> tensor<i1> {
   %one = onnx.constant dense<true> : tensor<i1>

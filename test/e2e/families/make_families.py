@@ -188,6 +188,15 @@ def optimize(architecture, optimizer, source, target):
     model.save_model_to_file(str(target))
 
 
+def session_of(path):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
+
+
 def write_expected(path):
     """What onnxruntime computes; ONNX's own evaluator, of operators that are too new for it."""
     if path.stem in linear_graphs.GRAPHS:
@@ -198,12 +207,7 @@ def write_expected(path):
             outputs = evaluator.run(None, dict(inputs))
         np.savez(path.with_suffix(".expected.npz"), **dict(zip(evaluator.output_names, outputs)))
         return
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
+    session = session_of(path)
     names = [output.name for output in session.get_outputs()]
     with np.load(path.with_suffix(".npz")) as inputs:
         outputs = session.run(None, dict(inputs))
@@ -227,7 +231,9 @@ def make(name):
             export_growing(architecture, STATES_EXPORTERS[exporter], path)
         else:
             export(name, path)
-        if not is_growing(name):  # these are held against onnxruntime call by call
+        if is_growing(name):
+            session_of(path)  # which they are held against call by call
+        else:
             write_expected(path)
         print(f"made {name}", flush=True)
     except Exception as error:  # exporters raise whatever they like
