@@ -190,9 +190,8 @@ static void attend(onnx::AttentionOp op, Value sinks) {
       keys.getPosition(), sinks, op.getNumHeadsAttr(),
       builder.getI64IntegerAttr(op.keyHeads()), op.getScaleAttr(),
       seen.window ? builder.getI64IntegerAttr(seen.window) : IntegerAttr(),
-      op.getSoftcapAttr(), op.getNodeAttr());
-  if (seen.chunked)
-    attention->setAttr(onnx::chunkedAttrName, builder.getUnitAttr());
+      seen.chunked ? builder.getUnitAttr() : UnitAttr(), op.getSoftcapAttr(),
+      op.getNodeAttr());
   for (StringRef kept : {onnx::absorbedAttrName, onnx::valuesAttrName})
     if (Attribute its = op->getAttr(kept))
       attention->setAttr(kept, its);

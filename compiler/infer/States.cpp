@@ -250,7 +250,7 @@ Value wsec::infer::attendToState(Legalization &n, const GeneralAttention &a) {
       n.builder(), n.loc(), withShape(q, shape), q, keys, values,
       keys.getPosition(), a.sink, make.getI64IntegerAttr(a.queryHeads()),
       make.getI64IntegerAttr(a.keyHeads()), make.getF32FloatAttr(a.factor()),
-      slides ? make.getI64IntegerAttr(a.left + 1) : IntegerAttr(),
+      slides ? make.getI64IntegerAttr(a.left + 1) : IntegerAttr(), UnitAttr(),
       a.softcap > 0 ? make.getF32FloatAttr(a.softcap) : FloatAttr(),
       n.nameAttr());
 }

@@ -517,9 +517,8 @@ Value CachedAttention::build(Operation *user, Selection &selection) const {
       FlatSymbolRefAttr::get(values), selection.argumentsOf(op.getPosition()),
       sinks, op.getNumHeadsAttr(), op.getKvHeadsAttr(),
       selection.builder().getF64FloatAttr(op.getScale().convertToFloat()),
-      UnitAttr(), op.getSlidingWindowAttr(), op.getSoftcapAttr());
-  if (Attribute chunked = op->getAttr(onnx::chunkedAttrName))
-    attention->setAttr(onnx::chunkedAttrName, chunked);
+      UnitAttr(), op.getSlidingWindowAttr(), op.getChunkedAttr(),
+      op.getSoftcapAttr());
   return attention;
 }
 

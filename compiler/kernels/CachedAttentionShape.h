@@ -4,7 +4,6 @@
 
 #include "compiler/kernels/KernelLibrary.h"
 #include "compiler/machine/Tiling.h"
-#include "dialects/onnx/CachedCalls.h"
 
 #include <optional>
 
@@ -52,7 +51,7 @@ struct CachedAttentionShape {
         columns(keys.features.columns), mostKey(tileSizeMax(keySize, columns)),
         mostValue(tileSizeMax(valueSize, columns)),
         held(keys.pitch(machine.height)), channels(query.pitch(machine.height)),
-        round(tokens), chunked(op->hasAttr(onnx::chunkedAttrName)),
+        round(tokens), chunked(op.getChunked()),
         element(elementTypeOf(op.getQuery())), narrow(isNarrow(op.getQuery())) {
     if (auto tokens = op.getSlidingWindow();
         tokens && *tokens < uint64_t(keys.tokens))

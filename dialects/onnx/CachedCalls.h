@@ -22,10 +22,6 @@ inline constexpr llvm::StringLiteral positionsAttrName = "onnx.positions";
 /// call reads all of it, zeros at position 0, and leaves all of it.
 inline constexpr llvm::StringLiteral wholeAttrName = "onnx.whole";
 
-/// On attention to states with a `sliding_window` of w, of both dialects: it is
-/// chunked, a query sees the tokens from the last multiple of w on.
-inline constexpr llvm::StringLiteral chunkedAttrName = "onnx.chunked";
-
 /// Whether the attributes of an argument are those of a state that grows from
 /// call to call.
 inline bool isGrowing(mlir::DictionaryAttr about) {

@@ -39,9 +39,10 @@ def Onnx_CachedAttentionOp : Onnx_Op<"cached_attention"> {
   let description = [{
     As `onnx.attention`, causal: query `i` stands at `position + i` and sees the
     tokens `0` to `position + i` of `keys` and `values`; of these with a
-    `sliding_window` of w the last w. With a `softcap` of c a scaled score s
-    counts as `c * tanh(s / c)`. With `sinks` a head has one more score, its own
-    of these, which has part of the weights and no value.
+    `sliding_window` of w the last w, or where it is `chunked` those from the
+    last multiple of w on. With a `softcap` of c a scaled score s counts as
+    `c * tanh(s / c)`. With `sinks` a head has one more score, its own of these,
+    which has part of the weights and no value.
 
     - (C1) `q`, `keys` and `values` have rank 3, equal batch extents, and the
       last two equal tokens.
@@ -62,7 +63,7 @@ def Onnx_CachedAttentionOp : Onnx_Op<"cached_attention"> {
                        AnyRankedTensor:$values, AnyRankedTensor:$position,
                        Optional<AnyRankedTensor>:$sinks, I64Attr:$num_heads, I64Attr:$kv_heads, F32Attr:$scale,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$sliding_window,
-                       OptionalAttr<F32Attr>:$softcap, Onnx_NodeName:$node);
+                       UnitAttr:$chunked, OptionalAttr<F32Attr>:$softcap, Onnx_NodeName:$node);
   let results = (outs AnyRankedTensor:$y);
   let assemblyFormat = [{
     $q `,` $keys `,` $values `at` $position (`sinks` $sinks^)? attr-dict `:`

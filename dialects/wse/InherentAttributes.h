@@ -5,7 +5,6 @@
 #ifndef WSEC_DIALECTS_WSE_INHERENTATTRIBUTES_H
 #define WSEC_DIALECTS_WSE_INHERENTATTRIBUTES_H
 
-#include "dialects/onnx/CachedCalls.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/OperationSupport.h"
 
@@ -14,15 +13,14 @@ namespace wsec::wse {
 /// Keys and values of an `attention` that takes them from the store.
 inline constexpr llvm::StringLiteral storedAttrName = "wse.stored";
 
-/// The attributes that the operation's kind declares, by name, what it takes
-/// from the store, and which tokens it sees.
+/// The attributes that the operation's kind declares, by name, and what it
+/// takes from the store.
 inline llvm::SmallVector<mlir::NamedAttribute>
 inherentAttributes(mlir::Operation *op) {
   mlir::NamedAttrList list;
   op->getName().populateInherentAttrs(op, list);
-  for (llvm::StringRef name : {storedAttrName, onnx::chunkedAttrName})
-    if (mlir::Attribute its = op->getDiscardableAttr(name))
-      list.append(name, its);
+  if (mlir::Attribute stored = op->getDiscardableAttr(storedAttrName))
+    list.append(storedAttrName, stored);
   llvm::SmallVector<mlir::NamedAttribute> attributes(list.begin(), list.end());
   llvm::sort(attributes);
   return attributes;

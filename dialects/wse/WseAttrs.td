@@ -276,7 +276,8 @@ def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {
     int64_t streamedBytes() const;
     /// The part with indices [start, start + size) in dimension `dim`.
     WeightAttr slice(int64_t dim, int64_t start, int64_t size) const;
-    /// All of which it is the first, along one more dimension in front.
+    /// The tensors of all entries, of which this one is the first, along one more
+    /// dimension in front.
     WeightAttr entries(EntryAttr entry) const;
   }];
 }

@@ -287,16 +287,17 @@ def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
     Variadic<Index>:$positions, Optional<Wse_Tiled>:$sinks,
     I64Attr:$num_heads, I64Attr:$key_heads, F64Attr:$scale,
     UnitAttr:$few_scores, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$sliding_window,
-    OptionalAttr<F32Attr>:$softcap), [AttrSizedOperandSegments]> {
+    UnitAttr:$chunked, OptionalAttr<F32Attr>:$softcap), [AttrSizedOperandSegments]> {
   let summary = "Attends to keys and values that stay on the wafer.";
   let description = [{
     For each head `softmax(scale * Q K^T) V`, with keys and values where two
     states have them: token i of the query sees the tokens 0 to `position + i` of
     its batch element, whose own are among them (`update` comes before), or of
-    these with a `sliding_window` of w the last w. With a `softcap` of c a scaled
-    score s counts as `c * tanh(s / c)`. With `sinks` a head has one more score,
-    its own of these, not scaled, which has part of the weights and no value. There
-    are `num_heads` heads of queries, and `key_heads` of keys and values, each of
+    these with a `sliding_window` of w the last w, or where it is `chunked` those
+    from the last multiple of w on. With a `softcap` of c a scaled score s counts
+    as `c * tanh(s / c)`. With `sinks` a head has one more score, its own of
+    these, not scaled, which has part of the weights and no value. There are
+    `num_heads` heads of queries, and `key_heads` of keys and values, each of
     which as many heads of queries in a row share.
 
     Queries are multicast to all rows. A PE makes partial scores of its own

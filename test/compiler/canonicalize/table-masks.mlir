@@ -2,7 +2,7 @@
 
 // Masks of a call are rows of a table, of which a query sees its own chunk up to itself.
 // CHECK-LABEL: func.func @chunks(
-// CHECK: onnx.cached_attention {{.*}}onnx.chunked, {{.*}}sliding_window = 4 : i64
+// CHECK: onnx.cached_attention {{.*}}chunked, {{.*}}sliding_window = 4 : i64
 func.func @chunks(%q: tensor<1x1x16xf32>, %new: tensor<1x1x16xf32>, %at: tensor<1xi64> {onnx.argument = array<i64: 0, 5>}, %positions: tensor<1x1xi64> {onnx.positions}, %past: tensor<1x6x16xf32> {onnx.state = "past"})
     -> (tensor<1x2x1x8xf32>, tensor<1x6x16xf32> {onnx.state = "past"}) attributes {onnx.call = array<i64: 1, 5>} {
   %table = onnx.constant dense<[[0.0, -65504.0, -65504.0, -65504.0, -65504.0, -65504.0], [0.0, 0.0, -65504.0, -65504.0, -65504.0, -65504.0], [0.0, 0.0, 0.0, -65504.0, -65504.0, -65504.0], [0.0, 0.0, 0.0, 0.0, -65504.0, -65504.0], [-65504.0, -65504.0, -65504.0, -65504.0, 0.0, -65504.0], [-65504.0, -65504.0, -65504.0, -65504.0, 0.0, 0.0]]> : tensor<6x6xf32>

@@ -62,7 +62,7 @@ ENTRY = """
 
 def program(case, element, few, window, chunked, softcap, sinks):
     """A module; its chunks with `few` scores at a time."""
-    sight = (f"sliding_window = {window} : i64, " if window else "") + ("onnx.chunked, " if chunked else "") + (f"softcap = {softcap} : f32, " if softcap else "")
+    sight = (f"sliding_window = {window} : i64, " if window else "") + ("chunked, " if chunked else "") + (f"softcap = {softcap} : f32, " if softcap else "")
     mesh, batch, capacity, heads, key_heads, size, value_size, chunk, _, _ = case
     columns = min(size, max(1, int(mesh.split("x")[0]) // key_heads))
     repeat = heads // key_heads
