@@ -63,7 +63,7 @@ public:
                               uint64_t words);
 
   /// The next words of an Out stream, in the order in which they leave. They
-  /// are valid during the call; those of a row lie side by side.
+  /// are valid during the call.
   virtual void store(uint32_t stream, uint32_t channel,
                      const WordView &words) = 0;
 

@@ -3,6 +3,7 @@
 #include "runtime/memoryx/Elements.h"
 #include "runtime/pe/HalfKernels.h"
 #include "runtime/pe/UnalignedFloat.h"
+#include "runtime/pe/VectorKernels.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 
@@ -136,14 +137,33 @@ bool OutChannel::nextBlock() {
 }
 
 void OutChannel::store(const WordView &words) {
-  for (size_t row = 0; row < words.rows; ++row)
-    storeRow(words, row);
+  constexpr size_t most = 1024;
+  float together[most]; // those that lie apart
+  const auto rowStride = ptrdiff_t(words.stride),
+             stride = ptrdiff_t(words.wordStride);
+  for (size_t i = 0, count; i < words.words(); i += count) {
+    const size_t row = i / words.length, column = i % words.length;
+    const float *data =
+        words.data + ptrdiff_t(row) * rowStride + ptrdiff_t(column) * stride;
+    count = words.length - column;
+    if (stride != 1 && count > 1) {
+      const size_t columns = std::min(count, most);
+      const size_t rows =
+          column > 0 ? 1
+                     : std::clamp<size_t>(most / columns, 1, words.rows - row);
+      copyStrided({rows, columns, together, ptrdiff_t(columns), 1, data,
+                   rowStride, stride});
+      data = together;
+      count = rows * columns;
+    }
+    storeWords(words, i, data, count);
+  }
   taken += words.words();
 }
 
-void OutChannel::storeRow(const WordView &words, size_t row) {
-  const float *data = words.data + row * words.stride;
-  for (size_t done = 0; done < words.length;) {
+void OutChannel::storeWords(const WordView &words, size_t first,
+                            const float *data, size_t length) {
+  for (size_t done = 0; done < length;) {
     if (filled == block.elements && !nextBlock())
       throw Error(ErrorClass::UnreadTraffic,
                   "stream " + inQuotes(stream.name()->string_view()) +
@@ -151,12 +171,12 @@ void OutChannel::storeRow(const WordView &words, size_t row) {
                       std::to_string(channel.row()) + ", which takes none");
     constexpr size_t most = 512;
     const uint64_t left = wire.wavelets(block.elements - filled);
-    size_t count = size_t(std::min<uint64_t>(words.length - done, left));
+    size_t count = size_t(std::min<uint64_t>(length - done, left));
     const void *elements = data + done;
     uint64_t available = count;
     if (wire.is16()) {
       count = std::min(count, most);
-      available = unpack(words, row * words.length + done, count);
+      available = unpack(words, first + done, data + done, count);
       elements = halves.data();
     }
     done += count;
@@ -219,10 +239,10 @@ uint64_t OutChannel::storeRuns(const void *elements, uint64_t available) {
   return runs * length;
 }
 
-size_t OutChannel::unpack(const WordView &words, size_t first, size_t count) {
+size_t OutChannel::unpack(const WordView &words, size_t first,
+                          const float *data, size_t count) {
   halves.resize(2 * count);
-  const auto *bits = reinterpret_cast<const uint8_t *>(
-      words.data + first / words.length * words.stride + first % words.length);
+  const auto *bits = reinterpret_cast<const uint8_t *>(data);
   if (!wire.pairs()) {
     for (size_t i = 0; i < count; ++i)
       std::memcpy(&halves[i], bits + 4 * i, 2);

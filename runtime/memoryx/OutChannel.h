@@ -57,7 +57,10 @@ private:
   /// Elements of a segment from that of `low` to that of `high`, in all lines.
   void touch(const program::Segment &segment, const Block &low,
              const Block &high, int64_t lines);
-  void storeRow(const WordView &words, size_t row);
+  /// Stores `words`, those from `first` on of what has come, which lie side by
+  /// side at `data`.
+  void storeWords(const WordView &words, size_t first, const float *data,
+                  size_t count);
   /// Stores elements of the current block, of one run.
   void storeRun(const void *elements, uint64_t first, size_t count);
   /// Stores pairs whose first elements follow one another in the tensor, as the
@@ -66,7 +69,8 @@ private:
   /// Stores floats of whole runs that lie evenly apart, likewise.
   uint64_t storeRuns(const void *elements, uint64_t available);
   /// Words of 16-bit elements; returns how many they are.
-  size_t unpack(const WordView &words, size_t first, size_t count);
+  size_t unpack(const WordView &words, size_t first, const float *data,
+                size_t count);
 
   TensorStore &tensors;
   const program::HostStream &stream;

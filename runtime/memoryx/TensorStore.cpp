@@ -270,6 +270,9 @@ TensorStore::OutputElements TensorStore::zeros(uint64_t bytes) {
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+  ::madvise(memory, bytes, MADV_HUGEPAGE); // It is written from end to end.
+#endif
   return {static_cast<uint8_t *>(memory), Free{bytes}};
 }
 

@@ -155,22 +155,26 @@ HWY_NOINLINE void scalarTile(const FmacProblem &p, float *HWY_RESTRICT c,
     c[i * cRow] = hn::GetLane(sums[i]);
 }
 
-/// All rows of some columns: tiles of as many rows as registers hold.
+/// Calls `step` with `count`, of at most `most`, as a constant.
+template <int most, class Step>
+HWY_INLINE void withCount(size_t count, const Step &step) {
+  if constexpr (most > 1)
+    if (count < most)
+      return withCount<most - 1>(count, step);
+  step(std::integral_constant<int, most>());
+}
+
+/// All rows of some columns: tiles of as many rows as registers hold, and of
+/// about as many each, for a small one waits for its own sums.
 template <int most, class Step>
 HWY_INLINE void forEachTile(const FmacProblem &p, const Step &step) {
-  size_t row = 0;
-  auto tiles = [&](auto count) {
-    constexpr int n = decltype(count)::value;
-    if constexpr (n <= most)
-      for (; row + n <= p.rows; row += n)
-        step(count, p.c + ptrdiff_t(row) * p.cRow, ptrdiff_t(row) * p.aRow);
-  };
-  tiles(std::integral_constant<int, 12>());
-  tiles(std::integral_constant<int, 8>());
-  tiles(std::integral_constant<int, 6>());
-  tiles(std::integral_constant<int, 4>());
-  tiles(std::integral_constant<int, 2>());
-  tiles(std::integral_constant<int, 1>());
+  for (size_t row = 0, left = (p.rows + most - 1) / most; left > 0; --left) {
+    const size_t rows = (p.rows - row) / left;
+    withCount<most>(rows, [&](auto count) {
+      step(count, p.c + ptrdiff_t(row) * p.cRow, ptrdiff_t(row) * p.aRow);
+    });
+    row += rows;
+  }
 }
 
 /// Vectors of all blocks, one after the other.
@@ -285,7 +289,7 @@ void accumulateBlock(const FmacProblem &p) {
   // Registers: 4 vectors need 24 accumulators and 4 terms. Rows that are one
   // tile of 2 vectors read `b` once.
   constexpr bool wide = HWY_TARGET <= HWY_AVX3;
-  const bool once = p.rows == 8 || p.rows == 12;
+  const bool once = p.rows > 6 && p.rows <= 12;
   Vectors all(p);
   RowsAhead ahead(p);
   if constexpr (wide)

@@ -2,7 +2,6 @@
 #include "runtime/strips/HostChannels.h"
 
 #include "runtime/pe/Costs.h"
-#include "runtime/pe/VectorKernels.h"
 #include "runtime/program/Errors.h"
 #include "runtime/strips/Recording.h"
 
@@ -254,17 +253,12 @@ void OutputChannel::run() {
       return;
     chunk = chunk.part(
         0, std::min<uint64_t>(chunk.words(), use.words - storedOfUse));
-    WordView view{chunk.data, chunk.rows, chunk.length, size_t(chunk.rowStride),
-                  chunk.owner};
-    if (chunk.wordStride != 1) {
-      std::shared_ptr<float[]> copy(new float[chunk.words()]);
-      copyStrided({chunk.rows, chunk.length, copy.get(),
-                   ptrdiff_t(chunk.length), 1, chunk.data, chunk.rowStride,
-                   chunk.wordStride});
-      view = {copy.get(), 1, chunk.words(), chunk.words(), copy};
-    }
+    const WordView view{chunk.data,   chunk.rows,
+                        chunk.length, size_t(chunk.rowStride),
+                        chunk.owner,  size_t(chunk.wordStride)};
     if (world.recording)
-      record(use, chunk, view);
+      world.recording->store(uint32_t(world.exitReader(row)), use.stream,
+                             use.channel, view, chunk.buffer);
     host.store(use.stream, use.channel, view);
     if (world.observer)
       world.observer->hostWords(use.stream, use.channel, chunk.words(),
@@ -284,21 +278,6 @@ void OutputChannel::run() {
 void OutputChannel::skip(size_t launch) {
   for (; !done() && uses[next].launch < launch; ++next)
     stored += uses[next].words;
-}
-
-void OutputChannel::record(const ChannelUse &use, const Chunk &from,
-                           const WordView &view) const {
-  Recording &recording = *world.recording;
-  const uint32_t actor = uint32_t(world.exitReader(row));
-  uint32_t buffer = from.buffer;
-  if (view.data != from.data) {
-    buffer = recording.addScratch(view.data, view.words());
-    recording.copy(
-        actor, from.rows, from.length,
-        {const_cast<float *>(view.data), {ptrdiff_t(from.length), 1}}, buffer,
-        {from.data, {from.rowStride, from.wordStride}}, from.buffer);
-  }
-  recording.store(actor, use.stream, use.channel, view, buffer);
 }
 
 void OutputChannel::addTo(WaitGraph &graph) const {

@@ -146,9 +146,6 @@ public:
   std::vector<Actor *> waiting;
 
 private:
-  void record(const ChannelUse &use, const Chunk &from,
-              const WordView &view) const;
-
   World &world;
   HostPort &host;
   StoreOrder &order;

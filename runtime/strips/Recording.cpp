@@ -237,8 +237,8 @@ void Recording::store(uint32_t actor, uint32_t stream, uint32_t channel,
   if (overflown)
     return;
   uint32_t index = uint32_t(views.size());
-  views.push_back(
-      {stream, channel, 0, words.rows, words.length, words.stride, 1, false});
+  views.push_back({stream, channel, 0, words.rows, words.length, words.stride,
+                   words.wordStride, false});
   add({Operation::Kind::Store,
        actor,
        index,

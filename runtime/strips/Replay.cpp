@@ -257,7 +257,7 @@ private:
       const Recording::View &view = replay.views[event.index];
       return host.store(streamOf(view.stream), view.channel,
                         {address(event.data, event.dataView), view.rows,
-                         view.length, view.stride, nullptr});
+                         view.length, view.stride, nullptr, view.wordStride});
     }
     const uint64_t launch = event.index + (shift ? shift->launches : 0);
     if (furthestLaunch)

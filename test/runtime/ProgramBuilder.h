@@ -441,9 +441,8 @@ public:
   }
   void store(uint32_t stream, uint32_t channel, const WordView &view) override {
     std::vector<float> &out = outputs.at({stream, channel});
-    for (size_t r = 0; r < view.rows; ++r)
-      out.insert(out.end(), view.data + r * view.stride,
-                 view.data + r * view.stride + view.length);
+    for (size_t i = 0; i < view.words(); ++i)
+      out.push_back(view.word(i));
   }
   /// So that a program can run again.
   bool rewind() override {

@@ -146,7 +146,11 @@ TEST_P(OutStreamTest, ScattersBlocksFromEastToWest) {
     for (float word : wire(row))
       rest.push_back(word);
   memory.store(0, 0, {first.data(), 1, 10, 10, nullptr});
-  memory.store(0, 1, {rest.data(), 4, 7, 7, nullptr});
+  // Some lie apart, as words of one of three PEs do.
+  Words apart(3 * rest.size());
+  for (size_t i = 0; i < rest.size(); ++i)
+    apart[3 * i] = rest[i];
+  memory.store(0, 1, {apart.data(), 4, 7, 21, nullptr, 3});
   EXPECT_THROW(memory.finish(), Error);
   memory.store(0, 1, {rest.data() + 28, 1, 2, 2, nullptr});
   memory.finish();
