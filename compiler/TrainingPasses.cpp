@@ -109,8 +109,8 @@ plan::PlanSearch PlanTrials::searchOf(const plan::TrainingPlan &by) const {
 plan::Trial PlanTrials::run(const plan::TrainingPlan &by,
                             const OwningOpRef<ModuleOp> &module,
                             MLIRContext &context, plan::PlanSearch &search,
-                            function_ref<LogicalResult()> differentiate,
-                            function_ref<LogicalResult()> phases) {
+                            llvm::function_ref<LogicalResult()> differentiate,
+                            llvm::function_ref<LogicalResult()> phases) {
   plan::KeptDiagnostics said(context);
   const bool isMade = succeeded(said.during(differentiate));
   for (const Known &other : known)
@@ -138,7 +138,7 @@ plan::Trial PlanTrials::run(const plan::TrainingPlan &by,
 LogicalResult wsec::runFirstThatFits(
     std::vector<plan::Considered> &plans, MLIRContext &context,
     plan::PlanSearch &search,
-    function_ref<LogicalResult(const plan::TrainingPlan &)> compiles) {
+    llvm::function_ref<LogicalResult(const plan::TrainingPlan &)> compiles) {
   for (;;) {
     plan::KeptDiagnostics said(context);
     const LogicalResult result =

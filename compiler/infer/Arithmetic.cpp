@@ -91,7 +91,7 @@ static bool unfolded(Node &node) {
 }
 
 /// The exponent may have a type of its own; the result has the base's.
-static bool pow(Node &node) {
+static bool powerOf(Node &node) {
   if (!broadcastAll(node, node.input(0).type))
     return false;
   auto tensors = loadExpanded(node);
@@ -126,7 +126,7 @@ static bool comparison(Node &node) {
   return node.setOutput(Fact::ofTensor(std::move(result)));
 }
 
-static bool where(Node &node) {
+static bool chosenOf(Node &node) {
   if (!broadcastAll(node, node.input(1).type))
     return false;
   auto tensors = loadExpanded(node);
@@ -186,14 +186,14 @@ static bool exclusiveOr(Legalization &n) {
   return n.replace(n.logicalNot(equal));
 }
 
-static bool where(Legalization &n) {
+static bool chosenOf(Legalization &n) {
   return n.replace(Value(
       onnx::WhereOp::create(n.builder(), n.loc(), n.resultType(), n.input(0),
                             n.input(1), n.input(2), n.nameAttr())));
 }
 
 /// Small whole powers and roots are cheaper, and exact, without `pow`.
-static bool pow(Legalization &n) {
+static bool powerOf(Legalization &n) {
   Value x = n.input(0), exponent = n.input(1);
   std::optional<double> known = uniformValue(exponent);
   const bool isWhole = known ? std::trunc(*known) == *known
@@ -238,7 +238,7 @@ llvm::ArrayRef<Operator> wsec::infer::arithmeticOperators() {
       {"Max", accumulated<largerOf>, fromTheLeft<BinaryKind::Max>},
       {"Sum", accumulated<sumOf>, fromTheLeft<BinaryKind::Add>},
       {"Mean", unfolded, mean},
-      {"Pow", pow, pow},
+      {"Pow", powerOf, powerOf},
       {"Mod", mod, mod, "fmod"},
       {"BitwiseAnd", accumulated<bitAnd>, bits<BinaryKind::BitAnd>},
       {"BitwiseOr", accumulated<bitOr>, bits<BinaryKind::BitOr>},
@@ -254,7 +254,7 @@ llvm::ArrayRef<Operator> wsec::infer::arithmeticOperators() {
       {"And", comparison<both>, fromTheLeft<BinaryKind::And>},
       {"Or", comparison<either>, fromTheLeft<BinaryKind::Or>},
       {"Xor", comparison<differ>, exclusiveOr},
-      {"Where", where, where},
+      {"Where", chosenOf, chosenOf},
   };
   return operators;
 }

@@ -11,7 +11,7 @@ namespace wsec {
 
 /// Words of scores that are made at a time, of as many tokens as share them
 /// evenly: beside a decoder's states there is little room, or less.
-inline constexpr int64_t scoreWords = 512, fewScoreWords = 128;
+inline constexpr int64_t cachedScoreWords = 512, fewCachedScoreWords = 128;
 
 /// The state of this name.
 inline wse::StateOp stateOf(wse::CachedAttentionOp op,
@@ -58,7 +58,7 @@ struct CachedAttentionShape {
       window = *tokens;
     if (auto bound = op.getSoftcap())
       softcap = bound->convertToDouble();
-    const int64_t most = fewScores ? fewScoreWords : scoreWords;
+    const int64_t most = fewScores ? fewCachedScoreWords : cachedScoreWords;
     while (round > 1 && (tokens % round || scoreCount() > most))
       --round;
   }
