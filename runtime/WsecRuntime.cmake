@@ -12,7 +12,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
 endif()
 
 # What several sources of a library instantiate is compiled once if they are
-# compiled together, which makes a build from nothing shorter by a third. So
+# compiled together, and a build from nothing is shorter. So
 # names that are local to a source differ from those of its library's others.
 set(WSEC_UNITY_BUILD OFF CACHE BOOL "Compile six sources of a library at a time")
 function(wsec_compile_together name)

@@ -25,7 +25,8 @@ struct Recomputation {
   int64_t kept = 1;     ///< pieces at the end of which nothing is
   bool onWafer = false; ///< what segments begin with waits there
   int64_t repeats = 0;  ///< layers that are alike, at most; 0: all
-  /// What functions of elements make between other operators, in all cases.
+  /// Whether functions of elements between other operators are made again in
+  /// all cases.
   bool elements = true;
 };
 

@@ -72,7 +72,8 @@ private:
     op->removeAttr(reasonAttrName);
   }
 
-  /// Whether a value hangs on a mask of which entries a TopK found.
+  /// Whether a value hangs on a mask of which entries a TopK found, and no
+  /// product is on the way.
   static bool hangsOnChoice(Value value) {
     SetVector<Operation *> makers;
     llvm::StringSet<> kinds;
@@ -82,6 +83,8 @@ private:
     };
     add(value);
     for (size_t i = 0; i < makers.size(); ++i) {
+      if (isa<onnx::MatMulOp, onnx::BatchMatMulOp>(makers[i]))
+        continue;
       if (auto node = dyn_cast<onnx::NodeOp>(makers[i]))
         kinds.insert(node.getOpType());
       llvm::for_each(makers[i]->getOperands(), add);
@@ -93,8 +96,7 @@ private:
   static std::string bindings(Value value) {
     if (hangsOnChoice(value))
       return "a loop over the experts that tokens chose, traced, has as many "
-             "as "
-             "the traced tokens chose, and is wrong for others; export with "
+             "as the traced tokens chose, and is wrong for others; export with "
              "experts_implementation=\"batched_mm\"";
     const DecidingInput input = decidingInput(value);
     if (input.readsData)

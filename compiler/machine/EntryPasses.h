@@ -32,7 +32,7 @@ struct EntryPasses {
 
   /// Words of SRAM that a product may take.
   static constexpr int64_t mostWords = 6144;
-  /// Parts at most, each of which has code of its own.
+  /// Parts have code of their own, depths share it.
   static constexpr int64_t mostParts = 8, mostDepths = 16;
 
   int64_t words(const EntryProduct &of) const {
@@ -59,9 +59,10 @@ struct EntryPasses {
   static bool fits(const EntryProduct &product) { return !of(product).empty(); }
 
 private:
-  /// Whether the product can be taken apart so; then all else is set.
+  /// Whether the product can be taken apart so; sets all else but the turn.
   bool canBe(const EntryProduct &product) {
-    if (product.inputs < 2 * depths || product.results % parts != 0 ||
+    if (product.inputs < 2 * depths || product.results == 0 ||
+        product.results % parts != 0 ||
         (depths > 1 && (!product.areColumnsEven ||
                         product.inputs % (product.columns * depths) != 0)))
       return false;

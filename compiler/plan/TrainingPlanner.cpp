@@ -138,8 +138,13 @@ void TrainingPlanner::chooseKernels() {
       break;
   }
   const Considered *fits = best();
-  base = (fits ? *fits : *llvm::min_element(considered, [](auto &a, auto &b) {
-           return a.its.asked < b.its.asked;
+  // Of one that is broken, or lacks something else, no bytes are known.
+  auto lacks = [](const Considered &plan) {
+    const int64_t bytes = plan.its.asked;
+    return bytes > 0 ? bytes : std::numeric_limits<int64_t>::max();
+  };
+  base = (fits ? *fits : *llvm::min_element(considered, [&](auto &a, auto &b) {
+           return lacks(a) < lacks(b);
          })).plan;
 }
 

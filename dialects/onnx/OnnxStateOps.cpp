@@ -68,6 +68,8 @@ LogicalResult CachedAttentionOp::verify() {
   if (getSoftcap() && !(getSoftcap()->convertToDouble() > 0)) // C5
     return emitOpError("bounds scores by ")
            << getSoftcap()->convertToDouble() << ", expected a positive number";
+  if (getChunked() && !getSlidingWindow()) // C7
+    return emitOpError("is chunked, expected a sliding_window");
   if (getSinks() && shapeOf(getSinks()) != ArrayRef<int64_t>(heads)) // C6
     return withMaker(emitOpError("needs one sink for each of ")
                          << heads << " heads, found " << getSinks().getType(),

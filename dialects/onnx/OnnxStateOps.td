@@ -53,6 +53,7 @@ def Onnx_CachedAttentionOp : Onnx_Op<"cached_attention"> {
       the size of those of `values`.
     - (C5) `softcap` is positive.
     - (C6) `sinks` is one number for each head.
+    - (C7) what is `chunked` has a `sliding_window`.
 
     ```mlir
     %o = onnx.cached_attention %q, %k, %v at %position {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32}

@@ -332,6 +332,7 @@ def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
     - (C4) The scale is positive, and so is the softcap.
     - (C5) Sinks are one token of `num_heads` features in each batch element,
       which rows share and every column has, of the query's element type.
+    - (C6) What is `chunked` has a `sliding_window`.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{

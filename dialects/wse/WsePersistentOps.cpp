@@ -368,6 +368,9 @@ LogicalResult CachedAttentionOp::verify() {
   if (getSoftcap() && !(getSoftcap()->convertToDouble() > 0))
     return emitOpError("bounds scores by ")
            << getSoftcap()->convertToDouble() << ", expected a positive number";
+  // (C6)
+  if (getChunked() && !getSlidingWindow())
+    return emitOpError("is chunked, expected a sliding_window");
   // (C5)
   if (!getSinks())
     return success();

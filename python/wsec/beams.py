@@ -110,6 +110,8 @@ class Fed:
     def feed(self, ids: list[list[int]]) -> np.ndarray:
         """Tokens of each beam; the logits behind the last ones."""
         given = np.asarray(ids, "i8")
+        if not given.size:
+            raise UsageError("there are no tokens to go on from, expected at least one")
         while given.shape[1]:
             tokens, entry = [its for its in self.chunks if its[0] <= given.shape[1]][-1]
             values = {"input_ids": given[:, :tokens],
@@ -118,6 +120,8 @@ class Fed:
             made = self.session.run({name: value.astype(kind.dtype) for name, value in values.items()
                                      if (kind := self._kind(entry, name))}, entry=entry, arguments=self._at(entry))
             given, self.position = given[:, tokens:], self.position + tokens
+        if "logits" not in made and len(made) > 1:
+            raise UsageError(f"no output of entry '{entry}' is called logits: it has {', '.join(sorted(made))}")
         logits = made["logits"] if "logits" in made else next(iter(made.values()))
         return logits.reshape(self.batch, -1, logits.shape[-1])[:, -1]
 

@@ -616,6 +616,14 @@ func.func @cached_attention_window(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32
 
 // -----
 
+func.func @cached_attention_c7(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %at: tensor<1xi64>) {
+  // expected-error @below {{is chunked, expected a sliding_window}}
+  %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32, chunked} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>
+  return
+}
+
+// -----
+
 func.func @cached_attention_c5(%q: tensor<1x1x16xf32>, %k: tensor<1x64x8xf32>, %at: tensor<1xi64>) {
   // expected-error @below {{bounds scores by -2.000000e+00, expected a positive number}}
   %y = onnx.cached_attention %q, %k, %k at %at {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32, softcap = -2.0 : f32} : (tensor<1x1x16xf32>, tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<1xi64>) -> tensor<1x1x16xf32>

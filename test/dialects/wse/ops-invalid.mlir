@@ -2127,6 +2127,23 @@ wse.program @cached_attention_c4 state(selected) mesh(4x5) machine("wse2") {
 #cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
 #entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
 #asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c6 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x9x6xf32, #cache>
+  state @v on @r : tensor<1x9x6xf32, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    %q = load @q on @r : tensor<1x2x12xf32, #asking>
+    // expected-error @below {{is chunked, expected a sliding_window}}
+    %y = cached_attention %q keys @k values @v at %p heads(4, 2) scale(1.0) on @r {chunked} : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
 wse.program @cached_attention_c5 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   state @k on @r : tensor<1x9x6xf32, #cache>
