@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/kernels/StationaryWriter.h"
+#include "compiler/machine/EntryPasses.h"
 
 #include "dialects/onnx/Lengths.h"
 
