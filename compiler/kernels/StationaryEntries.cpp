@@ -185,11 +185,16 @@ void StationaryWriter::skipTurn(Value size, Value next) {
   const GroupWords words = groupWords();
   Value east = s.sub(s.sub(words.all, words.west), words.group);
   b.where(hasFeatures, [&] {
-    b.start(
-        FillThread, Opcode::Mov, {1, 0}, Operand::memory(sums, 0, {0, 1}),
-        {Operand::fabric(b.color(StreamPattern::ChannelRow), 2)
-             .windowed(0, s.add(s.mul(east, size), s.mul(words.west, next)))});
+    drop(FillThread, StreamPattern::ChannelRow,
+         s.add(s.mul(east, size), s.mul(words.west, next)));
   });
+}
+
+/// Starts to take words that are for others.
+void StationaryWriter::drop(Thread thread, StreamPattern pattern,
+                            Affine words) {
+  b.start(thread, Opcode::Mov, {1, 0}, Operand::memory(sums, 0, {0, 1}),
+          {Operand::fabric(b.color(pattern), 2).windowed(0, words)});
 }
 
 /// sums += activations * weights of the entry of each token.

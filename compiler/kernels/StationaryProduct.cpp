@@ -138,11 +138,12 @@ void StationaryWriter::sumRow(Value features, int64_t most, int64_t tokens) {
 }
 
 /// How many results of the row are of features of this column.
-Value StationaryWriter::keptFeatures() {
+Affine StationaryWriter::keptWords(int64_t tokens) {
   Value end =
       s.min(s.add(part.first, part.features), s.add(firstRow, rowFeatures));
   Value first = s.max(part.first, firstRow);
-  return s.min(s.max(s.sub(end, first), 0), shape.kept());
+  return Affine(s.min(s.max(s.sub(end, first), 0), shape.kept())) *
+         shape.wordsOf(tokens);
 }
 
 /// Of the row's sums, which the first column multicasts, starts to keep those.
@@ -150,11 +151,7 @@ void StationaryWriter::keepWindow(int64_t tokens, const Operand &own) {
   Value first = s.max(part.first, firstRow);
   Value before = s.min(s.sub(first, firstRow), rowFeatures);
   const int64_t each = shape.wordsOf(tokens);
-  Value kept = keptFeatures();
-  // Where sums were, the first column has its own in front of all others.
-  if (sent == sums)
-    kept = s.mul(kept, s.less(0, s.px()));
-  b.start(GatherThread, Opcode::Mov, {Affine(kept) * each}, own,
+  b.start(GatherThread, Opcode::Mov, {keptWords(tokens)}, own,
           {Operand::fabric(b.color(StreamPattern::RowCast))
                .windowed(Affine(before) * each, Affine(rowFeatures) * each)});
 }
@@ -169,8 +166,7 @@ void StationaryWriter::gatherResults(int64_t tokens, const Operand &own) {
   Value end = s.add(part.first, part.features);
   Value from = s.max(part.first, s.add(firstRow, rowFeatures));
   gatherColumn(
-      b, columnPitch(b.machine()),
-      {Affine(keptFeatures()) * shape.wordsOf(tokens)}, own, [&](Value row) {
+      b, columnPitch(b.machine()), {keptWords(tokens)}, own, [&](Value row) {
         Value upTo = s.tileStart(shape.n, shape.rows, rowsBefore(s, row));
         return s.mul(s.max(s.sub(s.min(end, upTo), from), 0),
                      shape.wordsOf(tokens));
@@ -314,7 +310,17 @@ void StationaryWriter::finish(const Round &round) {
   const Operand own = Operand::memory(asWords(sent), 0, {1});
   Value isFirst = s.equal(s.px(), 0);
   b.where(hasFeatures, [&] {
-    keepWindow(tokens, own);
+    // Where sums were, the first column has its own in front of all others; it
+    // must not wait for what it sends from there.
+    if (sent == sums) {
+      b.where(isFirst, [&] {
+        drop(GatherThread, StreamPattern::RowCast,
+             Affine(rowFeatures) * tokens);
+      });
+      b.where(s.logicalNot(isFirst), [&] { keepWindow(tokens, own); });
+    } else {
+      keepWindow(tokens, own);
+    }
     b.where(isFirst,
             [&] { castSums(Affine(rowFeatures) * shape.wordsOf(tokens)); });
   });

@@ -71,6 +71,7 @@ private:
   GroupWords groupWords() const;
   void takeTurn(Value skipped, Value size);
   void skipTurn(Value size, Value next);
+  void drop(Thread thread, StreamPattern pattern, Affine words);
   /// Turns that are as long in all rows.
   int64_t wholeTurns() const {
     return (shape.rowFeatures - !rowsAreAlike()) / shape.inTurns;
@@ -108,7 +109,7 @@ private:
   void clear(Affine features);
   void sumRow(Value features, int64_t most, int64_t tokens);
   void keepWindow(int64_t tokens, const Operand &own);
-  Value keptFeatures();
+  Affine keptWords(int64_t tokens);
   void castSums(Affine words);
   void gatherResults(int64_t tokens, const Operand &own);
   void takeOwn(const Round &round);
