@@ -65,13 +65,21 @@ def standards_by_folder(root, build):
     """Of each folder that has sources, the standard of its first one."""
     standards, by_folder = {}, {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        source, words = pathlib.Path(entry["file"]), entry["command"].split()
-        if source.is_relative_to(root) and source.relative_to(root).parts[0] in FOLDERS:
-            name = next(word for word in words if word.startswith("-std=")).removeprefix("-std=")
-            standard = standards.setdefault(name, Standard(name))
-            standard.add(words)
-            by_folder.setdefault(source.parent, standard)
+        words = entry["command"].split()
+        for source in compiled_by(pathlib.Path(entry["file"])):
+            if source.is_relative_to(root) and source.relative_to(root).parts[0] in FOLDERS:
+                name = next(word for word in words if word.startswith("-std=")).removeprefix("-std=")
+                standard = standards.setdefault(name, Standard(name))
+                standard.add(words)
+                by_folder.setdefault(source.parent, standard)
     return by_folder
+
+
+def compiled_by(source):
+    """What is compiled with a source that is made of several."""
+    if source.parent.name != "Unity":
+        return [source]
+    return [pathlib.Path(name) for name in re.findall(r'^#include "(.*)"', source.read_text(), re.MULTILINE)]
 
 
 def standard_of(by_folder, header):
