@@ -22,6 +22,7 @@
 
 namespace wsec {
 
+/// Minus this is a score of no weight, whatever is added to it.
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
 
 class CausalMask {
