@@ -29,10 +29,12 @@ struct Place {
 
 class Solver {
 public:
-  /// `byBreadth`: each buffer has a place of its own, scratch among them.
+  /// `byBreadth`: each buffer has a place of its own, scratch among them;
+  /// `byLayers`: alike ones that live one after the other share it.
   Solver(const SchedulingProblem &problem, std::vector<size_t> order,
-         bool byBreadth)
-      : problem(problem), byBreadth(byBreadth), order(std::move(order)) {}
+         bool byBreadth, bool byLayers = false)
+      : problem(problem), byBreadth(byBreadth), byLayers(byLayers),
+        order(std::move(order)) {}
 
   std::optional<Schedule> solve() {
     readOrder();
@@ -56,6 +58,8 @@ private:
 
   void readOrder();
   void shareResults();
+  using Class = std::vector<size_t>;
+  Class classOf(size_t kernel, BufferUse use, int64_t slots) const;
   void fillPlaces();
   bool placePersistents();
   std::vector<size_t> inTheWayOf(const Place &place) const;
@@ -66,7 +70,7 @@ private:
   bool fits(size_t owner, int64_t end);
 
   const SchedulingProblem &problem;
-  const bool byBreadth;
+  const bool byBreadth, byLayers;
   Schedule schedule;
   std::vector<size_t> order;
   std::vector<int64_t> lastSlot;  // of a kernel's readers
@@ -136,35 +140,53 @@ void Solver::fillPlaces() {
     last[first[kernel]] = std::max(last[first[kernel]], lastSlot[kernel]);
   placeOf.assign(count(), kNone);
   scratchOf.assign(count(), kNone);
-  std::map<std::pair<size_t, size_t>, std::vector<size_t>> byClass;
-  for (size_t kernel : order) {
-    const KernelMemory &memory = problem.kernels[kernel];
-    const int64_t slot = schedule.slots[kernel];
-    if (byBreadth && memory.scratchBytes) {
-      scratchOf[kernel] = places.size();
-      places.push_back(
-          {memory.region, memory.scratchBytes, {{slot, slot}}, -1});
-    }
-    if (!memory.resultBytes)
-      continue;
-    if (first[kernel] != kernel) {
-      placeOf[kernel] = placeOf[first[kernel]];
-      continue;
-    }
-    std::vector<size_t> &known =
-        byClass[{memory.region, byBreadth ? kernel : memory.layoutClass}];
+  std::map<Class, std::vector<size_t>> byClass;
+  auto take = [&](const Class &its, const KernelMemory &memory, int64_t bytes,
+                  Span life) {
+    std::vector<size_t> &known = byClass[its];
     auto free = std::find_if(known.begin(), known.end(), [&](size_t place) {
-      return places[place].taken.back().last < slot;
+      return places[place].taken.back().last < life.first;
     });
     if (free == known.end()) {
       known.push_back(places.size());
       places.push_back({memory.region, 0, {}, -1});
       free = known.end() - 1;
     }
-    Place &place = places[placeOf[kernel] = *free];
-    place.bytes = std::max(place.bytes, memory.resultBytes);
-    place.taken.push_back({slot, last[kernel]});
+    Place &place = places[*free];
+    place.bytes = std::max(place.bytes, bytes);
+    place.taken.push_back(life);
+    return *free;
+  };
+  for (size_t kernel : order) {
+    const KernelMemory &memory = problem.kernels[kernel];
+    const int64_t slot = schedule.slots[kernel];
+    if (byBreadth && memory.scratchBytes)
+      scratchOf[kernel] = take(classOf(kernel, BufferUse::Scratch, 0), memory,
+                               memory.scratchBytes, {slot, slot});
+    if (!memory.resultBytes)
+      continue;
+    placeOf[kernel] =
+        first[kernel] != kernel
+            ? placeOf[first[kernel]]
+            : take(classOf(kernel, BufferUse::Result, last[kernel] - slot),
+                   memory, memory.resultBytes, {slot, last[kernel]});
   }
+}
+
+/// What buffers have in common that may share a place.
+Solver::Class Solver::classOf(size_t kernel, BufferUse use,
+                              int64_t slots) const {
+  const KernelMemory &memory = problem.kernels[kernel];
+  if (!byBreadth)
+    return {memory.region, memory.layoutClass};
+  if (!byLayers)
+    return {size_t(use), kernel};
+  return {size_t(use),
+          memory.region,
+          memory.layoutClass,
+          size_t(memory.resultBytes),
+          size_t(memory.scratchBytes),
+          size_t(slots)};
 }
 
 /// Whether `end` is inside of the SRAM; notes it.
@@ -200,13 +222,21 @@ static bool meet(const std::vector<Span> &a, const std::vector<Span> &b) {
   return false;
 }
 
+template <typename Visit>
+static void forSlots(const Place &place, Visit visit) {
+  for (const Span &span : place.taken)
+    for (int64_t slot = span.first; slot <= span.last; ++slot)
+      visit(slot);
+}
+
 /// What may lie where `place` could, by address.
 std::vector<size_t> Solver::inTheWayOf(const Place &place) const {
   if (!byBreadth)
     return placed;
   std::vector<size_t> found;
-  for (int64_t slot = place.taken[0].first; slot <= place.taken[0].last; ++slot)
+  forSlots(place, [&](int64_t slot) {
     found.insert(found.end(), living[slot].begin(), living[slot].end());
+  });
   std::sort(found.begin(), found.end(), [&](size_t a, size_t b) {
     return std::tie(places[a].address, a) < std::tie(places[b].address, b);
   });
@@ -218,11 +248,6 @@ std::vector<size_t> Solver::inTheWayOf(const Place &place) const {
 /// the slots before others in which most is taken.
 std::vector<size_t> Solver::addressOrder() const {
   std::vector<int64_t> breadth(count()), most(places.size());
-  auto forSlots = [](const Place &place, auto &&visit) {
-    for (const Span &span : place.taken)
-      for (int64_t slot = span.first; slot <= span.last; ++slot)
-        visit(slot);
-  };
   if (byBreadth) {
     for (const Place &place : places)
       forSlots(place, [&](int64_t slot) { breadth[slot] += place.bytes; });
@@ -257,9 +282,7 @@ void Solver::addressPlaces() {
     int64_t &end = ends[place.region];
     end = std::max(end, place.address + place.bytes);
     if (byBreadth)
-      for (int64_t slot = place.taken[0].first; slot <= place.taken[0].last;
-           ++slot)
-        living[slot].push_back(i);
+      forSlots(place, [&](int64_t slot) { living[slot].push_back(i); });
     else
       placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
                                      [&](size_t a, size_t b) {
@@ -304,4 +327,11 @@ std::optional<Schedule>
 wsec::scheduleByBreadth(const SchedulingProblem &problem,
                         std::vector<size_t> order) {
   return Solver(problem, std::move(order), /*byBreadth=*/true).solve();
+}
+
+std::optional<Schedule> wsec::scheduleByLayers(const SchedulingProblem &problem,
+                                               std::vector<size_t> order) {
+  return Solver(problem, std::move(order), /*byBreadth=*/true,
+                /*byLayers=*/true)
+      .solve();
 }

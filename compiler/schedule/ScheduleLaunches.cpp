@@ -80,16 +80,18 @@ struct ScheduleLaunches final
     if (std::string error = problem->check(); !error.empty())
       return program.emitError(error);
     // Few addresses make less code, and waste some room for buffers: what does
-    // not fit so may fit by first fit. Addresses that launches carry make the
-    // least, and take cycles. Where gaps are too small, the largest buffers
-    // come first.
+    // not fit so may fit where layers alone repeat them, or by first fit.
+    // Addresses that launches carry make the least code, and take cycles: then
+    // it is left to leave the smallest gaps.
     const std::vector<size_t> order = orderLaunches(*problem);
     Overflow overflow;
-    Placer placers[] = {{byForm}, {byFirstFit}, {byBreadth}};
+    Placer placers[] = {{byForm}, {byLayers}, {byBreadth}, {byFirstFit}};
     for (bool carried : {false, true}) {
       program.setAddressArguments(carried);
       overflow = {};
       for (Placer &placer : placers) {
+        if (placer.solver == byBreadth && !carried)
+          continue;
         FailureOr<bool> fits =
             placeBehindCode(program, *problem, order, placer, overflow);
         if (failed(fits))
@@ -196,7 +198,11 @@ struct ScheduleLaunches final
     return take(program, problem, scheduleByLayoutClass(problem, order));
   }
 
-  /// What first fit says of a lack counts.
+  static bool byLayers(wse::ProgramOp program, const SchedulingProblem &problem,
+                       const std::vector<size_t> &order, Overflow &) {
+    return take(program, problem, scheduleByLayers(problem, order));
+  }
+
   static bool byBreadth(wse::ProgramOp program,
                         const SchedulingProblem &problem,
                         const std::vector<size_t> &order, Overflow &) {

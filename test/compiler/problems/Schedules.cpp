@@ -276,16 +276,19 @@ void run(Random &random, Tally &tally) {
   SramOverflow overflow;
   const bool solved = scheduleByFirstFit(problem, schedule, overflow);
   tally.met("problems without a schedule", !solved);
-  for (bool byBreadth : {false, true})
-    if (std::optional<Schedule> found = byBreadth
-                                            ? scheduleByBreadth(problem)
-                                            : scheduleByLayoutClass(problem)) {
-      const char *solver = byBreadth ? "by breadth" : "by layout classes";
+  using Solver = std::optional<Schedule> (*)(const SchedulingProblem &,
+                                             std::vector<size_t>);
+  for (const auto &[name, solver] :
+       {std::pair<const char *, Solver>{"by layout classes",
+                                        scheduleByLayoutClass},
+        {"by layers", scheduleByLayers},
+        {"by breadth", scheduleByBreadth}})
+    if (std::optional<Schedule> found = solver(problem, {})) {
       const std::string error = problem.verify(*found);
       tally.expect(error.empty() && brokenRules(problem, *found).empty(),
-                   std::string("the solver ") + solver +
+                   std::string("the solver ") + name +
                        " breaks a rule: " + error);
-      tally.met(std::string("schedules ") + solver);
+      tally.met(std::string("schedules ") + name);
     }
   if (!solved)
     return checkOverflow(problem, schedule, overflow, tally);

@@ -327,6 +327,35 @@ TEST(SchedulingProblem, ByBreadthTheRestOfAnOperandIsFree) {
   EXPECT_EQ(problem.verify(*byBreadth), "");
 }
 
+// What each layer keeps for the end leaves first fit another state each time.
+TEST(SchedulingProblem, LayersFindTheSameAddresses) {
+  std::vector<KernelMemory> kernels;
+  for (size_t layer = 0; layer < 4; ++layer) {
+    kernels.push_back({"kept", {}, 8, 0, {}});
+    kernels.push_back({"wide", {4 * layer}, 60, 40, {}});
+    kernels.push_back({"narrow", {4 * layer + 1}, 40, 60, {}});
+    kernels.push_back({"end", {4 * layer + 2}, 0, 20, {}});
+  }
+  kernels.push_back({"all", {0, 4, 8, 12}, 0, 0, {}});
+  const SchedulingProblem problem = makeProblem(std::move(kernels), 192);
+  EXPECT_FALSE(scheduleByLayoutClass(problem));
+  const Schedule byFirstFit = solve(problem);
+  const std::optional<Schedule> byLayers = scheduleByLayers(problem);
+  ASSERT_TRUE(byLayers);
+  EXPECT_EQ(problem.verify(*byLayers), "");
+  auto alike = [](const Schedule &schedule) {
+    for (size_t kernel = 4; kernel < 16; ++kernel)
+      if (kernel % 4 && (schedule.resultAddresses[kernel] !=
+                             schedule.resultAddresses[kernel - 4] ||
+                         schedule.scratchAddresses[kernel] !=
+                             schedule.scratchAddresses[kernel - 4]))
+        return false;
+    return true;
+  };
+  EXPECT_FALSE(alike(byFirstFit));
+  EXPECT_TRUE(alike(*byLayers));
+}
+
 TEST(SchedulingProblem, TheLargestLaunchHasItsOperands) {
   std::vector<KernelMemory> kernels = {{"a", {}, 100, 0, {}},
                                        {"b", {}, 8, 50, {}},
