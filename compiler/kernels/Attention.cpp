@@ -20,10 +20,11 @@ namespace wsec {
 namespace {
 
 class Attention final
-    : public KernelOf<onnx::AttentionOp, KernelFor<wse::AttentionOp>> {
+    : public AttentionKernel<onnx::AttentionOp, wse::AttentionOp> {
   Value buildFor(onnx::AttentionOp op, Selection &selection) const final;
 
-  KernelCost costOf(wse::AttentionOp op, const Machine &machine) const final;
+  KernelCost costIn(wse::AttentionOp op, const AttentionShape &shape,
+                    const Machine &machine) const final;
 
   SmallVector<Relay> relays() const final {
     SmallVector<Relay> relays = attentionRelays();
@@ -37,21 +38,15 @@ class Attention final
       return {};
     return {CostModel(machine).columnFlow(shape.key.features, 2 * shape.keys)};
   }
-  SmallVector<StreamNeed> streamsOf(wse::AttentionOp op,
-                                    const Machine &machine) const final {
-    return AttentionShape(op, machine).streams(machine);
-  }
   // Scores, and largest, sum, new largest and correction of each token; what is
   // multicast; what the terms of the mask need.
-  int64_t scratchWords(wse::AttentionOp op,
-                       const Machine &machine) const final {
-    AttentionShape shape(op, machine);
+  int64_t wordsOf(const AttentionShape &shape) const final {
     int64_t words = shape.wordsOfScores() + 4 * shape.channels +
                     shape.weightedCount() + shape.roundedCount();
     words += shape.gatheredCount() + shape.movedCount();
     if (shape.early())
-      words += wordsOf(shape.element,
-                       shape.mostKeys() * shape.slice(shape.valueSize));
+      words += wsec::wordsOf(shape.element,
+                             shape.mostKeys() * shape.slice(shape.valueSize));
     return words + AttentionTerms::scratchWords(shape);
   }
 
@@ -119,7 +114,7 @@ Value Attention::buildFor(onnx::AttentionOp op, Selection &selection) const {
     auto made = selection.createFor<wse::AttentionOp>(
         op, Type(selection.tensorType(tiling, wse::featuresOf(value))), query,
         key, value, masks, op.getNumHeadsAttr(), number(op.getScale()),
-        cap ? number(*cap) : FloatAttr(), op.getTermsAttr());
+        cap ? number(*cap) : FloatAttr(), op.getTermsAttr(), UnitAttr());
     if (Attribute parts = op->getAttr(onnx::lengthPartsAttrName))
       made->setAttr(onnx::lengthPartsAttrName, parts);
     return made;
@@ -176,9 +171,8 @@ static bool canBe(const AttentionShape &shape) {
   return shape.knowsOrder() || !AttentionTerms::hidesLater(shape);
 }
 
-KernelCost Attention::costOf(wse::AttentionOp op,
+KernelCost Attention::costIn(wse::AttentionOp op, const AttentionShape &shape,
                              const Machine &machine) const {
-  AttentionShape shape(op, machine);
   if (!canBe(shape)) {
     KernelCost cost;
     cost.compute = std::numeric_limits<double>::infinity();

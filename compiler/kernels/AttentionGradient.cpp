@@ -31,25 +31,18 @@ namespace {
 constexpr double keyProducts = 3, valueProducts = 2;
 
 class AttentionGradient final
-    : public KernelOf<onnx::AttentionGradientOp,
-                      KernelFor<wse::AttentionGradientOp>> {
+    : public AttentionKernel<onnx::AttentionGradientOp,
+                             wse::AttentionGradientOp> {
   Value buildFor(onnx::AttentionGradientOp op,
                  Selection &selection) const final;
 
-  KernelCost costOf(wse::AttentionGradientOp op,
+  KernelCost costIn(wse::AttentionGradientOp op, const AttentionShape &shape,
                     const Machine &machine) const final;
 
   SmallVector<Relay> relays() const final { return attentionRelays(); }
-  SmallVector<StreamNeed> streamsOf(wse::AttentionGradientOp op,
-                                    const Machine &machine) const final {
-    return AttentionShape(op, machine).streams(machine);
-  }
-
   // Scores and their gradients; largest, sum, new largest and correction of
   // each token; D, and its sum over columns; what is multicast; the mask.
-  int64_t scratchWords(wse::AttentionGradientOp op,
-                       const Machine &machine) const final {
-    AttentionShape shape(op, machine);
+  int64_t wordsOf(const AttentionShape &shape) const final {
     return 2 * shape.scoreCount() + 6 * shape.channels + shape.gatheredCount() +
            AttentionTerms::scratchWords(shape);
   }
@@ -76,7 +69,7 @@ Value AttentionGradient::buildFor(onnx::AttentionGradientOp op,
       tensors[0], tensors[1], tensors[2], tensors[3], tensors[4],
       op.getNumHeadsAttr(),
       selection.builder().getF64FloatAttr(op.getScale().convertToFloat()),
-      op.getTermsAttr());
+      op.getTermsAttr(), UnitAttr());
   return gradient.getOfQuery();
 }
 
@@ -84,9 +77,9 @@ Value AttentionGradient::buildFor(onnx::AttentionGradientOp op,
 // Cost
 //===----------------------------------------------------------------------===//
 
-KernelCost AttentionGradient::costOf(wse::AttentionGradientOp op,
+KernelCost AttentionGradient::costIn(wse::AttentionGradientOp,
+                                     const AttentionShape &shape,
                                      const Machine &machine) const {
-  const AttentionShape shape(op, machine);
   const CostModel model(machine);
   const double channels = double(shape.channels), rounds = shape.rounds + 1;
   const double scores = double(shape.keys) * channels;

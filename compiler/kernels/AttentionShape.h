@@ -15,9 +15,9 @@ namespace wsec {
 
 /// Words of SRAM that scores may take before keys come in rounds, also where
 /// their gradients take as many, and those of keys or values that are multicast
-/// at a time.
+/// at a time; and what is left of these with few scores.
 inline constexpr int64_t scoreWords = 2048, gradientScoreWords = 1024;
-inline constexpr int64_t gatheredWords = 2048;
+inline constexpr int64_t gatheredWords = 2048, fewScores = 4;
 /// Bands of rows that bring keys in rounds of their own, each with code of its
 /// own, where scores of a key of every row are more than twice as many words.
 inline constexpr int64_t mostBands = 4;
@@ -37,6 +37,7 @@ struct AttentionOperands {
   llvm::SmallVector<mlir::Value, 1> masks = {};
   std::optional<double> softcap = {};
   wse::WeightAttr stored = {};
+  bool few; ///< scores at a time
   bool isGradient = false;
   int64_t parts = 0; ///< to which tokens are dealt; 0: they are in order
 
@@ -44,14 +45,15 @@ struct AttentionOperands {
   AttentionOperands(wse::AttentionGradientOp op)
       : query(op.getQuery()), key(op.getKey()), value(op.getValue()),
         attended(op.getAttended()), scale(op.getScale().convertToDouble()),
-        terms(op.getTerms()), isGradient(true) {}
+        terms(op.getTerms()), few(op.getFewScores()), isGradient(true) {}
   auto eachTerm() const { return terms.getAsRange<onnx::TermAttr>(); }
 };
 
 inline AttentionOperands::AttentionOperands(wse::AttentionOp op)
     : query(op.getQuery()), key(op.getKey()), value(op.getValue()),
       attended(op.getResult()), scale(op.getScale().convertToDouble()),
-      terms(op.getTerms()), masks(op.getMasks()), stored(storedOf(op)) {
+      terms(op.getTerms()), masks(op.getMasks()), stored(storedOf(op)),
+      few(op.getFewScores()) {
   if (auto its =
           op->getAttrOfType<mlir::IntegerAttr>(onnx::lengthPartsAttrName))
     parts = its.getInt();
@@ -98,7 +100,8 @@ struct AttentionShape {
                      llvm::none_of(of.eachTerm(), isBeyondNarrow) &&
                      hasPrecisionLevel(of.attended.getDefiningOp(),
                                        PrecisionLevel::NarrowAttention)) {
-    const int64_t most = of.isGradient ? gradientScoreWords : scoreWords;
+    const int64_t most = (of.isGradient ? gradientScoreWords : scoreWords) /
+                         (of.few ? fewScores : 1);
     tokens = std::max<int64_t>(1, most / channels / rows());
     if (streamed) { // in rounds of equally many
       tokens = std::min(
@@ -204,7 +207,8 @@ struct AttentionShape {
   /// Features that are multicast at a time, of a head of this size.
   int64_t slice(int64_t headSize) const {
     int64_t size = most(headSize) / featuresOfWord();
-    int64_t elements = gatheredWords * (narrow ? 2 : 1) / featuresOfWord();
+    int64_t elements = gatheredWords / (of.few ? fewScores : 1) *
+                       (narrow ? 2 : 1) / featuresOfWord();
     int64_t most = std::clamp<int64_t>(elements / mostKeys(), 1, size);
     int64_t slices = (size + most - 1) / most;
     return (size + slices - 1) / slices * featuresOfWord();
@@ -220,6 +224,53 @@ struct AttentionShape {
 
 /// What an attention, or its gradient, relays on the streams of its shape.
 llvm::SmallVector<Relay> attentionRelays();
+
+/// What an attention and its gradient are as kernels: with as many scores at a
+/// time as are fast, or with few.
+template <typename ModelOp, typename OpTy>
+class AttentionKernel : public KernelOf<ModelOp, KernelFor<OpTy>> {
+public:
+  int variantOf(mlir::Operation *op) const final {
+    return llvm::cast<OpTy>(op).getFewScores();
+  }
+  void take(mlir::Operation *op, int variant) const final {
+    llvm::cast<OpTy>(op).setFewScores(variant != 0);
+  }
+  llvm::StringRef variantName(int few) const final {
+    return few ? "few" : "many";
+  }
+  llvm::SmallVector<Offer> offers(mlir::Operation *op,
+                                  const Machine &machine) const final {
+    llvm::SmallVector<Offer> offers;
+    AttentionOperands operands(llvm::cast<OpTy>(op));
+    for (int variant : {0, 1}) {
+      operands.few = variant != 0;
+      const AttentionShape shape(operands, machine);
+      const int64_t scratch = 4 * wordsOf(shape);
+      if (offers.empty() || scratch < offers.front().scratchBytes)
+        offers.push_back({.variant = variant,
+                          .cost = costIn(llvm::cast<OpTy>(op), shape, machine),
+                          .scratchBytes = scratch});
+    }
+    return offers;
+  }
+
+protected:
+  virtual KernelCost costIn(OpTy op, const AttentionShape &shape,
+                            const Machine &machine) const = 0;
+  virtual int64_t wordsOf(const AttentionShape &shape) const = 0;
+
+  KernelCost costOf(OpTy op, const Machine &machine) const final {
+    return costIn(op, AttentionShape(op, machine), machine);
+  }
+  int64_t scratchWords(OpTy op, const Machine &machine) const final {
+    return wordsOf(AttentionShape(op, machine));
+  }
+  llvm::SmallVector<StreamNeed> streamsOf(OpTy op,
+                                          const Machine &machine) const final {
+    return AttentionShape(op, machine).streams(machine);
+  }
+};
 
 /// Whether heads of keys, or of values, have one feature, and those of the
 /// other have more: then neither are spread.

@@ -30,13 +30,15 @@ def Wse_WeightGradientOp : Wse_KernelOp<"weight_gradient", (ins
 
 def Wse_AttentionGradientOp : Wse_KernelOp<"attention_gradient", (ins
     Wse_Tiled:$query, Wse_Tiled:$key, Wse_Tiled:$value, Wse_Tiled:$attended, Wse_Tiled:$gradient,
-    I64Attr:$num_heads, F64Attr:$scale, DefaultValuedAttr<Wse_Terms, "{}">:$terms),
+    I64Attr:$num_heads, F64Attr:$scale, DefaultValuedAttr<Wse_Terms, "{}">:$terms,
+    UnitAttr:$few_scores),
     [AllTypesMatch<["query", "of_query"]>, AllTypesMatch<["key", "of_key"]>,
      AllTypesMatch<["value", "of_value"]>, AllTypesMatch<["attended", "gradient"]>]> {
   let summary = "The gradients of an attention's queries, keys and values.";
   let description = [{
     Of an `attention` without masks, its result and the gradient of that, head by head as `onnx.attention_gradient`
-    says. Queries stay, keys and values come as they do in `attention`; weights are computed again, of some keys at a time. What rows have of the
+    says. Queries stay, keys and values come as they do in `attention`; weights are computed again, of some keys at a time, and
+    with `few_scores` of fewer, in less SRAM and more cycles. What rows have of the
     gradients of keys and values is summed up north along the column, and multicast south.
 
     ```mlir

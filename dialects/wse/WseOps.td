@@ -237,7 +237,7 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
     Wse_Tiled:$query, Wse_Tiled:$key, Wse_Tiled:$value,
     Variadic<Wse_Tiled>:$masks,
     I64Attr:$num_heads, F64Attr:$scale, OptionalAttr<F64Attr>:$softcap,
-    DefaultValuedAttr<Wse_Terms, "{}">:$terms)> {
+    DefaultValuedAttr<Wse_Terms, "{}">:$terms, UnitAttr:$few_scores)> {
   let summary = "Attends, head by head, within each batch element.";
   let description = [{
     For each head: `softmax(scale * Q K^T) V`, the softmax over the keys. With
@@ -247,6 +247,7 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
     their batch element and are multicast south, block by block. With an attribute
     `wse.stored`, a weight, they stream from the store instead, which has them,
     too: SRAM then grows neither with the keys nor with the rows that hold them.
+    With `few_scores` fewer keys come at a time, in less SRAM and more cycles.
 
     ```mlir
     %y = attention %q, %k, %v heads(2) scale(0.5) on @r {nodes = ["attn"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>, tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>, tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>> -> tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>
