@@ -515,8 +515,9 @@ bool select::spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
                            keep.selected, keep.code, rows, stageRows.size(),
                            settings.back().share, settings.back().mostStages});
     };
-    // What SRAM does not hold with the most stages it does not with fewer. Where
-    // it holds them nowhere one region is left, or weights have to stream.
+    // What SRAM does not hold with the most stages it does not with fewer.
+    // Where it holds them nowhere one region is left, or weights have to
+    // stream.
     if (keep.weights) {
       const bool holds = choice.hasPlan(next(most));
       settings.pop_back();
