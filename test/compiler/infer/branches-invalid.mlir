@@ -70,7 +70,7 @@ module attributes {onnx.opset = 17 : i64} {
 // CHECK: onnx.node "NonZero"{{.*}} {node = "mask", onnx.reason = "what is not zero is computed from the model's inputs; --bind ids=FILE.npy makes it known"
 // CHECK: onnx.node "NonZero"{{.*}} {node = "product", onnx.reason = "what is not zero is computed from the model's inputs; export the model with one that is known"
 // CHECK-NOT: batched_mm
-func.func @main(%ids: tensor<3xi64> {onnx.name = "ids"}, %a: tensor<3x2xf32> {onnx.name = "a"}) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown) {
+func.func @main(%ids: tensor<3xi64> {onnx.name = "ids"}, %a: tensor<3x2xf32> {onnx.name = "a"}, %b: tensor<2x4xf32> {onnx.name = "b"}) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown) {
   %one = onnx.constant dense<1> : tensor<1xi64>
   %two = onnx.constant dense<2> : tensor<i64>
   %marks = onnx.constant dense<[0.0, 1.0]> : tensor<2xf32>
@@ -79,7 +79,7 @@ func.func @main(%ids: tensor<3xi64> {onnx.name = "ids"}, %a: tensor<3x2xf32> {on
   %mask = onnx.node "OneHot"(%ids, %two, %marks) : (tensor<3xi64>, tensor<i64>, tensor<2xf32>) -> !onnx.unknown
   %marked = onnx.node "NonZero"(%mask) {node = "mask"} : (!onnx.unknown) -> !onnx.unknown
   %chosen = onnx.node "OneHot"(%most#1, %two, %marks) : (!onnx.unknown, tensor<i64>, tensor<2xf32>) -> !onnx.unknown
-  %product = onnx.node "MatMul"(%a, %chosen) : (tensor<3x2xf32>, !onnx.unknown) -> !onnx.unknown
+  %product = onnx.node "MatMul"(%chosen, %b) : (!onnx.unknown, tensor<2x4xf32>) -> !onnx.unknown
   %made = onnx.node "NonZero"(%product) {node = "product"} : (!onnx.unknown) -> !onnx.unknown
   return %choice, %marked, %made : !onnx.unknown, !onnx.unknown, !onnx.unknown
 }
