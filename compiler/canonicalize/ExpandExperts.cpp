@@ -348,9 +348,6 @@ static bool areFew(onnx::ExpertsOp op, const Mesh &mesh) {
 /// Have PEs room for rows that take their own of all weights, and is it faster?
 /// By cycles of a result feature: an element of a vector takes two, a vector
 /// four elements more, a product some hundred; three use the store five times.
-/// Rough, but it need not be fine: where rows of eight experts have room they
-/// take .23 to .91 of the cycles (predicted; 4 to 64 tokens, 64 x 96 to 1,024 x
-/// 3,584, 8x8 to 64x64 PEs), and 1.03 in one case, in which this says no.
 static bool stayRows(onnx::ExpertsOp op, const Mesh &mesh) {
   ArrayRef<int64_t> shape = shapeOf(op.getWeight());
   const int64_t experts = shape[0], inputs = shape[1], results = shape[2];

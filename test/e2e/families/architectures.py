@@ -31,11 +31,6 @@ SEGFORMER = dict(hidden_sizes=[8, 16, 16, WIDTH], num_attention_heads=[1, 2, 2, 
                  depths=[1, 1, 1, 1], image_size=32)
 MOBILEVIT = dict(hidden_sizes=[16, 24, WIDTH], neck_hidden_sizes=[8, 8, 12, 16, 16, 16, 32],
                  num_attention_heads=2, image_size=32)
-# Convolutions of sound, then attention with relative positions in buckets behind gates.
-WAVLM = dict(vocab_size=WORDS, hidden_size=WIDTH, num_hidden_layers=2, num_attention_heads=HEADS,
-             intermediate_size=48, conv_dim=[16, 16], conv_kernel=[4, 4], conv_stride=[4, 4],
-             num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=4, num_buckets=8,
-             max_bucket_distance=8)
 FNET = dict(vocab_size=WORDS, hidden_size=WIDTH, num_hidden_layers=2, intermediate_size=48,
             max_position_embeddings=64)
 # Experts of a few numbers each, two of them for a token.
@@ -149,7 +144,6 @@ ARCHITECTURES = {
     "vit": Architecture("ViTModel", IMAGE, "pixels", "last_hidden_state"),
     "whisper-encoder": Architecture("WhisperModel", WHISPER, "spectrum", "last_hidden_state",
                                     part="encoder"),
-    "wavlm": Architecture("WavLMModel", WAVLM, "sound", "last_hidden_state"),
     "segformer": Architecture("SegformerModel", SEGFORMER, "image", "last_hidden_state"),
     "mobilevit": Architecture("MobileViTModel", MOBILEVIT, "image", "last_hidden_state"),
     "fnet": Architecture("FNetModel", FNET, "words", "last_hidden_state"),
@@ -185,8 +179,6 @@ def input_tensors(kind, count=TOKENS):
         return {"pixel_values": numbers(BATCH, 3, 32, 32)}, {"pixel_values": {0: "batch"}}
     if kind == "spectrum":
         return {"input_features": numbers(BATCH, 8, 16)}, {"input_features": {0: "batch"}}
-    if kind == "sound":
-        return {"input_values": numbers(BATCH, 16 * count)}, {"input_values": {0: "batch", 1: "samples"}}
     raise ValueError(kind)
 
 
