@@ -83,10 +83,12 @@ private:
     };
     add(value);
     for (size_t i = 0; i < makers.size(); ++i) {
-      if (isa<onnx::MatMulOp, onnx::BatchMatMulOp>(makers[i]))
+      auto node = dyn_cast<onnx::NodeOp>(makers[i]);
+      const StringRef kind = node ? node.getOpType() : "";
+      if (kind == "MatMul" || kind == "Gemm" ||
+          isa<onnx::MatMulOp, onnx::BatchMatMulOp>(makers[i]))
         continue;
-      if (auto node = dyn_cast<onnx::NodeOp>(makers[i]))
-        kinds.insert(node.getOpType());
+      kinds.insert(kind);
       llvm::for_each(makers[i]->getOperands(), add);
     }
     return kinds.contains("OneHot") && kinds.contains("TopK");

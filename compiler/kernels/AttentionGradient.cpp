@@ -19,8 +19,6 @@
 #include "compiler/kernels/AttentionWriter.h"
 #include "compiler/kernels/Heads.h"
 
-#include <limits>
-
 using namespace mlir;
 
 namespace wsec {
@@ -220,8 +218,7 @@ void GradientWriter::attend(Place place) {
     b.vector(Opcode::Mov, {ownFeatures(query), query.tokens},
              rowsAt(ofQuery, place), {Operand::immediate(0)});
     eachToken(Opcode::Mov, sum, {Operand::immediate(0)});
-    eachToken(Opcode::Mov, largest,
-              {Operand::immediate(std::numeric_limits<float>::lowest())});
+    eachToken(Opcode::Mov, largest, {Operand::immediate(lowestScore)});
   });
   if (shape.blocked()) {
     terms->eachRound([&](Round round) { addRound(place, round); });

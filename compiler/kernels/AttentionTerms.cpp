@@ -139,8 +139,7 @@ void AttentionTerms::begin(AttentionPlace place) {
   });
   compute([&] {
     eachToken(Opcode::LessOrEqual, unseen,
-              {perToken(unseen),
-               Operand::immediate(std::numeric_limits<float>::lowest())});
+              {perToken(unseen), Operand::immediate(lowestScore)});
   });
 }
 

@@ -10,18 +10,23 @@ namespace wsec {
 
 using pe::ScalarKind;
 
+Affine oneOf(RoutineBuilder &b, ValueRange numbers,
+             function_ref<Affine(int64_t)> isIts) {
+  if (numbers.size() == 1)
+    return b.argument(numbers.front());
+  Affine sum;
+  for (auto [index, number] : llvm::enumerate(numbers))
+    sum = sum + b.compute(ScalarKind::Mul,
+                          {b.argument(number), isIts(int64_t(index))});
+  return sum;
+}
+
 Affine ownPosition(RoutineBuilder &b, ValueRange positions,
                    const Layout &layout) {
-  if (positions.size() == 1)
-    return b.argument(positions.front());
   ScalarBuilder &s = b.scalars();
-  Value element = s.div(s.py(), layout.group);
-  Affine own;
-  for (auto [number, its] : llvm::enumerate(positions))
-    own = own + b.compute(ScalarKind::Mul,
-                          {b.argument(its),
-                           Affine(s.equal(element, int64_t(number)))});
-  return own;
+  return oneOf(b, positions, [&](int64_t element) {
+    return Affine(s.equal(s.div(s.py(), layout.group), element));
+  });
 }
 
 CachedTokens::CachedTokens(RoutineBuilder &b, const Tile &state,

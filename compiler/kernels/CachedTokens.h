@@ -7,14 +7,17 @@
 #ifndef COMPILER_KERNELS_CACHEDTOKENS_H
 #define COMPILER_KERNELS_CACHEDTOKENS_H
 
+#include "compiler/kernels/CausalMask.h"
 #include "compiler/kernels/KernelLibrary.h"
 #include "compiler/machine/Tiling.h"
 
-#include <limits>
 #include <string>
 
 namespace wsec {
 
+/// The only one of `numbers`, or that for whose index `isIts` is 1, and not 0.
+Affine oneOf(RoutineBuilder &builder, mlir::ValueRange numbers,
+             llvm::function_ref<Affine(int64_t)> isIts);
 /// The position of all batch elements, or that of the row's.
 Affine ownPosition(RoutineBuilder &builder, mlir::ValueRange positions,
                    const Layout &layout);
@@ -55,9 +58,6 @@ private:
 /// hold tokens in turn (`onnx.length_parts` of the operation), so those are the
 /// first. All channels where the operation is of no length, or lies otherwise.
 Affine channelsOfCall(RoutineBuilder &builder, const Tile &tokens);
-
-/// What has no weight beside any other score.
-inline constexpr float lowestScore = std::numeric_limits<float>::lowest();
 
 /// Scores of own tokens, a line each of up to `held`: of `round` queries, the
 /// first of which stands at `first`, `repeat` numbers each.

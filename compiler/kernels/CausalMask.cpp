@@ -10,8 +10,6 @@ using pe::Affine;
 using pe::Opcode;
 using pe::Operand;
 
-constexpr float lowest = std::numeric_limits<float>::lowest();
-
 CausalMask::CausalMask(RoutineBuilder &builder, const Tile &queries,
                        Affine asked, int64_t block, int64_t channels,
                        const std::string &hidden, bool isDealt)
@@ -90,8 +88,9 @@ void CausalMask::add(const std::string &scores, int64_t keys, float number) {
   findLater(keys);
   const bool isInfinite = number == -infinity;
   for (int times = 0; times < (isInfinite ? 2 : 1); ++times)
-    b.vector(Opcode::Fmac, {keys, asked}, rows(scores),
-             {rows(hidden), Operand::immediate(isInfinite ? lowest : number)});
+    b.vector(
+        Opcode::Fmac, {keys, asked}, rows(scores),
+        {rows(hidden), Operand::immediate(isInfinite ? lowestScore : number)});
 }
 
 void CausalMask::limit(int64_t keys, float number) {

@@ -24,6 +24,8 @@ namespace wsec {
 
 /// Minus this is a score of no weight, whatever is added to it.
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
+/// What has no weight beside any other score.
+inline constexpr float lowestScore = std::numeric_limits<float>::lowest();
 
 class CausalMask {
 public:

@@ -69,20 +69,6 @@ class Reorder final : public KernelFor<wse::ReorderOp> {
 
 } // namespace
 
-/// What one of `numbers`, or the only one, is for batch element `element`.
-static Affine numberOf(RoutineBuilder &b, ValueRange numbers,
-                       const Affine &element) {
-  if (numbers.size() == 1)
-    return b.argument(numbers.front());
-  Affine own;
-  for (auto [number, its] : llvm::enumerate(numbers))
-    own = own +
-          b.compute(pe::ScalarKind::Mul,
-                    {b.argument(its), b.compute(pe::ScalarKind::Equal,
-                                                {element, int64_t(number)})});
-  return own;
-}
-
 LogicalResult Reorder::lowerOp(wse::ReorderOp op, RoutineBuilder &b) const {
   const MovedState moved(op, b.machine());
   Tile held = b.tile(moved.state);
@@ -126,9 +112,11 @@ LogicalResult Reorder::lowerOp(wse::ReorderOp op, RoutineBuilder &b) const {
                   block, {batch, moved.words},
                   Operand::memory(b.wordsOf(all), 0, {moved.words, 1}), heard);
   b.where(held.sequences, [&] {
-    const Affine source =
-        numberOf(b, op.getSources(), Affine(s.div(s.py(), group)));
-    copy(numberOf(b, op.getPositions(), source),
+    const Affine source = ownPosition(b, op.getSources(), moved.layout);
+    auto isSource = [&](int64_t element) {
+      return b.compute(pe::ScalarKind::Equal, {source, element});
+    };
+    copy(oneOf(b, op.getPositions(), isSource),
          lines(all, source * moved.elements), lines(held.buffer, 0));
   });
   return success();

@@ -3,10 +3,9 @@
 // Softmax over the features of each token: the maximum and the sum are reduced
 // west along the row and are multicast back.
 
+#include "compiler/kernels/CausalMask.h"
 #include "compiler/kernels/Norm.h"
 #include "compiler/kernels/PrecisionLevel.h"
-
-#include <limits>
 
 using namespace mlir;
 
@@ -65,7 +64,7 @@ class Softmax final
       const Type narrow =
           isNarrowed(op) ? elementTypeOf(op.getInput()) : Type();
       TokenValues largest(b, x, "largest", 1, narrow), sum(b, x, "sum");
-      largest.fill(std::numeric_limits<float>::lowest());
+      largest.fill(lowestScore);
       largest.combineOwn(Opcode::Max, x.buffer);
       largest.combineRow(Opcode::Max);
       eachElement(b, y, Opcode::Sub, {elements(x), largest.perElement()});

@@ -50,9 +50,13 @@ void StationaryWriter::runEntries() {
 StationaryWriter::Part StationaryWriter::partOf(int64_t number) {
   if (shape.parts == 1)
     return part;
-  const int64_t begin = number * shape.n;
+  const int64_t size = shape.ofEachRow ? shape.rowFeatures : shape.n;
+  Value row = shape.ofEachRow ? s.div(out.firstFeature, shape.parts * size)
+                              : s.constant(0);
+  Value before = s.mul(row, size);
+  Value begin = s.add(s.mul(before, shape.parts), number * size);
   auto inPart = [&](Value feature) {
-    return s.min(s.max(s.sub(feature, begin), 0), shape.n);
+    return s.add(s.min(s.max(s.sub(feature, begin), 0), size), before);
   };
   Value first = inPart(out.firstFeature);
   Value features = s.sub(inPart(s.add(out.firstFeature, out.features)), first);
@@ -113,14 +117,16 @@ void StationaryWriter::placeEntries() {
 /// of the input, of all entries.
 void StationaryWriter::streamEntries(int64_t part, int64_t depth) {
   const HostTensor weight = b.source(op.getWeight());
-  auto stream = [&](int64_t first, int64_t size, int64_t count) {
+  const int64_t size = shape.ofEachRow ? shape.rowFeatures : shape.n,
+                together = shape.ofEachRow ? shape.parts : 1;
+  auto stream = [&](int64_t first, int64_t turn, int64_t count) {
     b.streamToRows([&](ScalarBuilder &host) {
       const FeatureTiling &features = shape.in.features;
       pe::Segment segment;
       segment.tensor = weight.symbol;
       segment.lines = count;
-      segment.lineStep = size * weight.strides[1];
-      segment.extents = {shape.entries, sizeOf(host, first, size),
+      segment.lineStep = turn * weight.strides[1];
+      segment.extents = {shape.entries, sizeOf(host, first, turn),
                          shape.depths > 1
                              ? host.constant(shape.ownInputs)
                              : RoutineBuilder::featureCount(host, features)};
@@ -129,9 +135,9 @@ void StationaryWriter::streamEntries(int64_t part, int64_t depth) {
       segment.offset =
           Affine(RoutineBuilder::featureStart(host, features)) *
               weight.strides[0] +
-          Affine(host.tileStart(shape.n, shape.rows, number(host))) *
+          Affine(host.tileStart(together * shape.n, shape.rows, number(host))) *
               weight.strides[1] +
-          Affine(weight.offset + (part * shape.n + first) * weight.strides[1] +
+          Affine(weight.offset + (part * size + first) * weight.strides[1] +
                  depth * shape.ownInputs * weight.strides[0]);
       return segment;
     });

@@ -329,6 +329,27 @@ void StationaryWriter::finish(const Round &round) {
     addOwn(round);
 }
 
+int64_t TogetherShape::sums() const {
+  int64_t sums = 0;
+  for (const StationaryShape &shape : shapes)
+    sums += shape.rowFeatures;
+  return sums;
+}
+
+int64_t TogetherShape::exchangeWords() const {
+  int64_t results = 0;
+  for (const StationaryShape &shape : shapes)
+    results += shape.ownResults;
+  return std::max(shapes.front().exchangeWords(), results);
+}
+
+int64_t TogetherShape::sentWords() const {
+  int64_t results = 0;
+  for (const StationaryShape &shape : shapes)
+    results += shape.kept();
+  return std::max(shapes.front().sentWords(), results);
+}
+
 /// Sums lie one behind the other, so do the results that a PE sends, and those
 /// that arrive: of each a column has a word for each feature.
 void StationaryWriter::writeTogether(std::vector<StationaryWriter> &all) {

@@ -48,6 +48,7 @@ struct StationaryShape {
   /// `ownInputs` of each of so many depths: sums and activations of one are
   /// there at a time.
   int64_t parts = 1, depths = 1;
+  bool ofEachRow = false; ///< has a part some of each row's result features
   /// Columns take their weights in so many groups, one after the other.
   int64_t groups = 1;
   /// Then, of 16 bits: weights of a row's result features are neighbours, not

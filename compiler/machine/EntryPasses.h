@@ -23,17 +23,21 @@ struct EntryProduct {
 };
 
 /// Sums are there for one part of the results, activations for one depth at a
-/// time, weights for one turn; a part has all depths.
+/// time, weights for one turn; a part has all depths. Where each column's
+/// results are of one row, a part has some of every row's, and so of every
+/// column's that can be, which then take them side by side; else it has
+/// neighbours.
 struct EntryPasses {
   int64_t parts = 1, depths = 1;
   int64_t rowFeatures = 0; ///< most result features of a row in a part
   int64_t ownInputs = 0, ownResults = 0;
   int64_t turn = 0; ///< result features whose weights a buffer holds
+  bool ofEachRow = false;
 
   /// Words of SRAM that a product may take.
   static constexpr int64_t mostWords = 6144;
   /// Parts have code of their own, depths share it.
-  static constexpr int64_t mostParts = 8, mostDepths = 16;
+  static constexpr int64_t mostParts = 8, mostDepths = 32;
 
   int64_t words(const EntryProduct &of) const {
     return of.tokens * (ownInputs + rowFeatures + 1) +
@@ -69,7 +73,10 @@ private:
     const int64_t results = product.results / parts;
     rowFeatures = tileSizeMax(results, product.rows);
     ownInputs = product.ownInputs / depths;
-    ownResults = std::min(product.ownResults, results);
+    const int64_t own = product.ownResults, ofRow = rowFeatures * parts;
+    ofEachRow = own * product.columns == product.results &&
+                ofRow * product.rows == product.results && ofRow % own == 0;
+    ownResults = std::min(own, ofEachRow ? rowFeatures : results);
     return true;
   }
 };

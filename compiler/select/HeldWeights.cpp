@@ -46,8 +46,7 @@ Offer select::holdingOffer(wse::KernelOp kernel, const Machine &machine,
   if (llvm::none_of(offers, isNow))
     offers.push_back(asItIs);
   llvm::erase_if(offers, [&](const Offer &offer) {
-    return offer.input || !offer.applies() ||
-           (offer.isDear() && limits.littleScratch);
+    return offer.input || !offer.applies() || limits.ruleOut(offer);
   });
   if (offers.empty())
     return asItIs;

@@ -97,8 +97,7 @@ select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
   });
   std::optional<Choice> best;
   for (const Offer &offer : offers) {
-    if (offer.input != input ||
-        (offer.isDear() && limits.littleScratch && !mayBeDear))
+    if (offer.input != input || (limits.ruleOut(offer) && !mayBeDear))
       continue;
     int64_t reserve = offer.keepsWeights || limits.littleScratch
                           ? stationaryReserve
@@ -246,7 +245,7 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
     for (const Offer &offer : each.offers)
       if (!llvm::is_contained(without,
                               Variant(kernel.opName(), offer.variant)) &&
-          !(offer.isDear() && limits.littleScratch))
+          !limits.ruleOut(offer))
         left.push_back(offer);
     if (each.offers.size() > 1 && left.empty()) {
       sum.cycles = std::numeric_limits<double>::infinity();

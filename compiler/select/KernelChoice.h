@@ -42,6 +42,10 @@ struct Choice {
 struct ScratchLimits {
   int64_t code = 0;           ///< bytes of a PE; 0: not known, a guess is left
   bool littleScratch = false; ///< no offer that is dear in SRAM (isDear)
+
+  bool ruleOut(const Offer &offer) const {
+    return littleScratch && offer.isDear();
+  }
 };
 
 /// The cheapest of a kernel's offers, of those that take its first operand as

@@ -516,6 +516,8 @@ bool select::spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
                            settings.back().share, settings.back().mostStages});
     };
     // What SRAM does not hold with the most stages it does not with fewer.
+    // Where it holds them nowhere one region is left, or weights have to
+    // stream.
     if (keep.weights) {
       const bool holds = choice.hasPlan(next(most));
       settings.pop_back();
@@ -526,16 +528,6 @@ bool select::spreadOverStages(wse::ProgramOp program, PlanningCache &cache,
       choice.add(next(count));
   }
   const std::optional<StageChoice::Chosen> best = choice.best();
-  // Where SRAM holds them nowhere they will have to stream.
-  if (!best && keep.weights) {
-    stages.removeHandovers();
-    KeepOptions streaming;
-    streaming.clear = keep.clear;
-    streaming.selected = keep.selected;
-    streaming.samples = keep.samples;
-    return spreadOverStages(program, cache, mostStages, mostRows, cycles,
-                            streaming);
-  }
   if (!best || best->plan.stages.size() < 2 ||
       (keep.samples ? best->plan.cyclesOf(keep.samples) / double(keep.samples)
                     : best->plan.cycles) >= cycles)

@@ -23,7 +23,7 @@ struct DeadlockProof {
 /// How far words are followed: what is worth the time of who compiles or loads.
 struct TokenLimits {
   int64_t routes = 1 << 20; ///< and kinds of PEs
-  int64_t moves = 1 << 26;  ///< of words, those that move together as one
+  int64_t moves = 1 << 27;  ///< of words, those that move together as one
 };
 
 /// The program must have passed the checker. By its phases, else word by word;

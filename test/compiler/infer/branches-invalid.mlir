@@ -59,3 +59,28 @@ func.func private @one() -> tensor<i1> {
   return %one : tensor<i1>
 }
 }
+
+// -----
+
+// Neither a choice nor a mask alone is a loop over experts, nor what a product of both makes.
+module attributes {onnx.opset = 17 : i64} {
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: batched_mm
+// CHECK: onnx.node "NonZero"{{.*}} {node = "choice", onnx.reason = "what is not zero is computed from the model's inputs; export the model with one that is known"
+// CHECK: onnx.node "NonZero"{{.*}} {node = "mask", onnx.reason = "what is not zero is computed from the model's inputs; --bind ids=FILE.npy makes it known"
+// CHECK: onnx.node "NonZero"{{.*}} {node = "product", onnx.reason = "what is not zero is computed from the model's inputs; export the model with one that is known"
+// CHECK-NOT: batched_mm
+func.func @main(%ids: tensor<3xi64> {onnx.name = "ids"}, %a: tensor<3x2xf32> {onnx.name = "a"}, %b: tensor<2x4xf32> {onnx.name = "b"}) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown) {
+  %one = onnx.constant dense<1> : tensor<1xi64>
+  %two = onnx.constant dense<2> : tensor<i64>
+  %marks = onnx.constant dense<[0.0, 1.0]> : tensor<2xf32>
+  %most:2 = onnx.node "TopK"(%a, %one) : (tensor<3x2xf32>, tensor<1xi64>) -> (!onnx.unknown, !onnx.unknown)
+  %choice = onnx.node "NonZero"(%most#1) {node = "choice"} : (!onnx.unknown) -> !onnx.unknown
+  %mask = onnx.node "OneHot"(%ids, %two, %marks) : (tensor<3xi64>, tensor<i64>, tensor<2xf32>) -> !onnx.unknown
+  %marked = onnx.node "NonZero"(%mask) {node = "mask"} : (!onnx.unknown) -> !onnx.unknown
+  %chosen = onnx.node "OneHot"(%most#1, %two, %marks) : (!onnx.unknown, tensor<i64>, tensor<2xf32>) -> !onnx.unknown
+  %product = onnx.node "MatMul"(%chosen, %b) : (!onnx.unknown, tensor<2x4xf32>) -> !onnx.unknown
+  %made = onnx.node "NonZero"(%product) {node = "product"} : (!onnx.unknown) -> !onnx.unknown
+  return %choice, %marked, %made : !onnx.unknown, !onnx.unknown, !onnx.unknown
+}
+}
