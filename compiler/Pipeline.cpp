@@ -202,6 +202,7 @@ select::SelectKernelsPassOptions Compilation::selection() const {
   target.samples = options.samples;
   target.explain = options.explain;
   target.precision = options.precision;
+  target.kvPrecision = options.kvPrecision;
   target.precisionLevel = options.precisionLevel;
   return target;
 }
@@ -446,6 +447,9 @@ LogicalResult Compilation::checkOptions(Phase first) {
   if (first > Phase::Select && options.sparse.sparsity != 0)
     return error() << "'" << options.input
                    << "' has chosen its kernels; --sparsity comes too late";
+  if (first > Phase::Select && !options.kvPrecision.empty())
+    return error() << "'" << options.input
+                   << "' has chosen its kernels; --kv-precision comes too late";
   if (first < Phase::Emit && !options.parameters.empty())
     return error() << "--param sets parameters of a pe.program; '"
                    << options.input << "' holds none";
@@ -532,7 +536,8 @@ LogicalResult Compilation::report() {
   std::string error;
   for (auto program : module->getOps<pe::ProgramOp>())
     if (auto machine = machineFromDescription(program.getMachine(), error);
-        options.precision == "bf16" && machine && !machine->bf16)
+        (options.precision == "bf16" || options.kvPrecision == "bf16") &&
+        machine && !machine->bf16)
       report->notes.push_back("bf16 is no format of " + report->machine +
                               ", which is taken to have it, as fast as f16");
   if (options.mode == Mode::Resident)

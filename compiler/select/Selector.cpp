@@ -6,6 +6,7 @@
 
 #include "compiler/select/ElementwiseGroup.h"
 #include "compiler/select/HeldWeights.h"
+#include "dialects/wse/StateBytes.h"
 
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -447,8 +448,10 @@ Value Selector::toState(Value value, wse::StateOp state, int64_t repeat,
   Value tensor = onWaferByFeatures(value, user);
   if (!tensor)
     return {};
+  const auto held = wse::TokenTiling::of(state.getType());
+  const int64_t heads = wse::featuresOf(state.getType()) / held.getHeadSize();
   const wse::TokenTiling tiling =
-      wse::TokenTiling::of(state.getType())
+      wse::withHeadSize(held, wse::featuresOf(tensor) / (heads * repeat))
           .forState(tilingOf(tensor).getTokens(), repeat);
   Type type = tensorType(tiling, wse::featuresOf(tensor), tensor);
   if (tensor.getType() == type)
@@ -532,8 +535,7 @@ StringAttr Selector::outputName(OpOperand &output) {
 /// The region, with the SRAM that states leave.
 Machine Selector::besideStates() const {
   Machine left = regionMachine;
-  for (wse::StateOp state : llvm::make_second_range(symbols.states))
-    left.sramBytes -= bytesPerPE(state.getType(), regionMachine);
+  left.sramBytes -= bytesOfStates(target, regionMachine);
   return left;
 }
 

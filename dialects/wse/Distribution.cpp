@@ -136,7 +136,7 @@ LogicalResult DistAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element,
   if (!isWaferElement(element) || shape.empty() ||
       ShapedType::isDynamicShape(shape))
     return emitError() << "tensors on the wafer are static and of f32, f16, "
-                          "bf16, !pe.cb16 or i32, "
+                          "bf16, !pe.cb16, i32 or i16, "
                           "found one of "
                        << element;
   int64_t elements = 1;

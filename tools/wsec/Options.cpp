@@ -206,6 +206,11 @@ struct Flags {
       cl::desc("Elements of activations and of streamed weights: f32, f16, "
                "bf16 or cb16"),
       cl::value_desc("TYPE"), cl::init("f32"), cl::cat(category)};
+  cl::opt<std::string> kvPrecision{
+      "kv-precision",
+      cl::desc("Elements of the keys and values that stay on the wafer: f16, "
+               "bf16, cb16 or int8; those of activations if absent"),
+      cl::value_desc("TYPE"), cl::cat(category)};
   cl::opt<int64_t> precisionLevel{
       "precision-opt-level",
       cl::desc("What of 16 bits is summed in as many: 0 nothing, 1 products "
@@ -525,6 +530,12 @@ static bool readValues(const Flags &flags, CompileOptions &options) {
     return usageError("--precision=" + flags.precision +
                       ": not supported, f32, f16, bf16 and cb16 are");
   options.precision = flags.precision;
+  options.kvPrecision = flags.kvPrecision;
+  if (flags.kvPrecision.getNumOccurrences() &&
+      !llvm::is_contained({"f16", "bf16", "cb16", "int8"}, flags.kvPrecision))
+    return usageError("--kv-precision=" + flags.kvPrecision +
+                      ": not supported, f16, bf16, cb16 and int8 are; without "
+                      "it keys and values are as activations");
   options.precisionLevel = flags.precisionLevel;
   if (std::string problem =
           problemOfPrecisionLevel(options.precisionLevel, options.precision);

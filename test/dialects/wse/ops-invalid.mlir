@@ -129,7 +129,7 @@ wse.program @dist_c4_product state(selected) mesh(4x5) machine("wse2") {
 wse.program @dist_c4_type state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xi64>
-  // expected-error@below {{tensors on the wafer are static and of f32, f16, bf16, !pe.cb16 or i32, found one of 'i64'}}
+  // expected-error@below {{tensors on the wafer are static and of f32, f16, bf16, !pe.cb16, i32 or i16, found one of 'i64'}}
   %x = load @x on @r : tensor<1x6x6xi64, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 
@@ -1804,11 +1804,11 @@ wse.program @update_c2_elements state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-note @below {{the state is declared here}}
   state @k on @r : tensor<1x6x6xf32, #cache>
-  input @x : tensor<1x1x6xf16>
+  input @x : tensor<1x1x6xi32>
   entry @step(%p from 0 to 5) {
-    %x = load @x on @r : tensor<1x1x6xf16, #entering>
+    %x = load @x on @r : tensor<1x1x6xi32, #entering>
     // expected-error @below {{writes tokens that rows share to a state of cyclic rows with its batch, features and columns, found }}
-    update @k at %p with %x on @r : tensor<1x1x6xf16, #entering>
+    update @k at %p with %x on @r : tensor<1x1x6xi32, #entering>
   }
 }
 
@@ -1889,6 +1889,128 @@ wse.program @update_c3_constant state(selected) mesh(4x5) machine("wse2") {
   %p = arith.constant 1 : index
   // expected-error@below {{has a position that is no argument of an entry}}
   update @k at %p with %x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @update_c4_none state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x6x4xi16, #bytes>
+  input @x : tensor<1x1x6xf32>
+  entry @step(%p from 0 to 5) {
+    %x = load @x on @r : tensor<1x1x6xf32, #entering>
+    // expected-error @below {{has scales @s, which are no state on its region}}
+    update @k scales @s at %p with %x on @r : tensor<1x1x6xf32, #entering>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @update_c4_bytes state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x6x6xi16, #cache>
+  // expected-note @below {{the scales are declared here}}
+  state @s on @r : tensor<1x6x4xf16, #bytes>
+  input @x : tensor<1x1x6xf32>
+  entry @step(%p from 0 to 5) {
+    %x = load @x on @r : tensor<1x1x6xf32, #entering>
+    // expected-error @below {{needs 2 heads of 3 features in 8 bits and their scales, 'tensor<1x6x4xi16}}
+    update @k scales @s at %p with %x on @r : tensor<1x1x6xf32, #entering>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @update_c4_scales state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x6x4xi16, #bytes>
+  // expected-note @below {{the scales are declared here}}
+  state @s on @r : tensor<1x6x6xf16, #cache>
+  input @x : tensor<1x1x6xf32>
+  entry @step(%p from 0 to 5) {
+    %x = load @x on @r : tensor<1x1x6xf32, #entering>
+    // expected-error @below {{needs 2 heads of 3 features in 8 bits and their scales}}
+    update @k scales @s at %p with %x on @r : tensor<1x1x6xf32, #entering>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @update_c4_position state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x6x4xi16, #bytes>
+  state @s on @r : tensor<1x6x4xf16, #bytes>
+  input @x : tensor<1x1x6xf32>
+  entry @step(%p from 0 to 5) {
+    %x = load @x on @r : tensor<1x1x6xf32, #entering>
+    // expected-error @below {{has scales, of tokens at a position, and no position}}
+    update @k scales @s with %x on @r : tensor<1x1x6xf32, #entering>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @bytes_are_of_states state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x1x6xi32>
+  // expected-error @below {{has pairs of 8 bits, as states alone do}}
+  %x = load @x on @r : tensor<1x1x6xi16, #entering>
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c1_scales state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x9x4xi16, #bytes>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    %q = load @q on @r : tensor<1x2x12xf32, #asking>
+    // expected-error @below {{needs a state of 2 heads of floats}}
+    %y = cached_attention %q keys @k values @k at %p heads(4, 2) scale(0.5) on @r : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf32, #asking>
+  }
+}
+
+// -----
+
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c2_floats state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x9x6xf16, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    // expected-note @below {{the operand is made here}}
+    %q = load @q on @r : tensor<1x2x12xf32, #asking>
+    // expected-error @below {{needs query and result with tokens in the same rows, and of equal floats}}
+    %y = cached_attention %q keys @k values @k at %p heads(4, 2) scale(0.5) on @r : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf16, #asking>
+  }
 }
 
 // -----
