@@ -331,7 +331,7 @@ void CachedAttentionWriter::forLines(
     const Tile &state, Affine head, int64_t most,
     function_ref<void(Operand lines, Affine features, int64_t first)> body) {
   const int64_t pitch = state.pitch, size = state.layout.features.unitSize;
-  const Affine features = ownFeatures(state);
+  const Value features = ownFeatures(state);
   if (!shape.bytes)
     return body(
         Operand::memory(state.buffer, head * (size * pitch), {1, pitch, 0}),
@@ -343,7 +343,8 @@ void CachedAttentionWriter::forLines(
   // Either half is the upper one in the end.
   for (bool upper : {false, true}) {
     const SmallVector<Affine> extents = {
-        upper ? features + Affine(-half) : Affine(half), tokens->now};
+        upper ? Affine(s.max(s.sub(features, half), 0)) : Affine(half),
+        tokens->now};
     b.vector(upper ? Opcode::BitAnd : Opcode::Mul, extents, integers,
              {pairs, Operand::immediate(upper ? -256 : 256)});
     b.vector(Opcode::Mov, extents, Operand::memory(floats, 0, {pitch, 1}),

@@ -49,8 +49,9 @@ KernelCost wsec::costOf(wse::CachedAttentionOp op,
   };
   // Of both halves of what a column has of a head; then the scales.
   auto unpacked = [&](int64_t features) {
-    const double half = double(tileSizeMax(features, 2));
-    return 2 * (model.adds(half, own) + model.copies(half, own)) +
+    const double half = double(tileSizeMax(features, 2)) * own;
+    return 2 * (model.nest(1, half, machine.addRate16) +
+                model.copies(1, half)) +
            model.adds(own, asked);
   };
   const double scores = double(shape.scoreCount());

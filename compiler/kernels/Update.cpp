@@ -58,11 +58,11 @@ class Update final
     const double own = double(tileSizeMax(tokens.tokens, tokens.group));
     cost.compute = model.copies(1, own * features);
     if (scalesOf(op)) {
-      const double heads = double(headsOf(tokens, machine));
-      cost.compute =
-          2 * model.copies(heads, own) + 5 * model.adds(features, own) +
-          model.divides(heads * own) + model.copies(features / 2, own) +
-          model.adds(features / 2, own) + model.fmacs(features / 2, own);
+      const double each = own * features, half = each / 2;
+      const double scales = own * double(headsOf(tokens, machine));
+      cost.compute = 2 * model.copies(1, scales) + model.divides(scales) +
+                     5 * model.adds(1, each) + model.copies(1, half) +
+                     model.adds(1, half) + model.fmacs(1, half);
     }
     if (tokens.group > 1)
       cost.serial = multicastTokensCycles(tokens, features, machine);
@@ -163,7 +163,7 @@ void Update::writeBytes(wse::UpdateOp op, RoutineBuilder &b, const Tile &state,
   b.vector(Opcode::Mov, lower, pairs, {made});
   b.vector(Opcode::BitAnd, lower, pairs, {pairs, Operand::immediate(255)});
   b.vector(Opcode::Fmac,
-           {scales.features, Affine(features) + Affine(-half), count}, pairs,
+           {scales.features, s.max(s.sub(features, half), 0), count}, pairs,
            {rounded(half), Operand::immediate(256)});
 }
 
