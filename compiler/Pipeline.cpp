@@ -193,6 +193,7 @@ void Compilation::addVerifiers(Phase first, OpPassManager &manager) const {
 select::SelectKernelsPassOptions Compilation::selection() const {
   select::SelectKernelsPassOptions target;
   target.reorderStates = options.import.reorderStates;
+  target.kvPrecision = options.import.kvPrecision;
   target.machine = options.machine.empty() ? "wse2" : options.machine;
   target.mesh = options.mesh;
   target.keepOuts = llvm::join(options.keepOuts, ";");
@@ -202,7 +203,6 @@ select::SelectKernelsPassOptions Compilation::selection() const {
   target.samples = options.samples;
   target.explain = options.explain;
   target.precision = options.precision;
-  target.kvPrecision = options.kvPrecision;
   target.precisionLevel = options.precisionLevel;
   return target;
 }
@@ -394,7 +394,6 @@ LogicalResult Compilation::runPasses(Phase first, Phase last, bool verifies) {
   applyDefaultTimingPassManagerCLOptions(manager);
   if (!options.reproducer.empty())
     manager.enableCrashReproducerGeneration(options.reproducer);
-
   if (verifies)
     addVerifiers(first, manager);
   for (int index = int(first); index <= int(last); ++index)
@@ -447,9 +446,6 @@ LogicalResult Compilation::checkOptions(Phase first) {
   if (first > Phase::Select && options.sparse.sparsity != 0)
     return error() << "'" << options.input
                    << "' has chosen its kernels; --sparsity comes too late";
-  if (first > Phase::Select && !options.kvPrecision.empty())
-    return error() << "'" << options.input
-                   << "' has chosen its kernels; --kv-precision comes too late";
   if (first < Phase::Emit && !options.parameters.empty())
     return error() << "--param sets parameters of a pe.program; '"
                    << options.input << "' holds none";
@@ -536,8 +532,7 @@ LogicalResult Compilation::report() {
   std::string error;
   for (auto program : module->getOps<pe::ProgramOp>())
     if (auto machine = machineFromDescription(program.getMachine(), error);
-        (options.precision == "bf16" || options.kvPrecision == "bf16") &&
-        machine && !machine->bf16)
+        options.precision == "bf16" && machine && !machine->bf16)
       report->notes.push_back("bf16 is no format of " + report->machine +
                               ", which is taken to have it, as fast as f16");
   if (options.mode == Mode::Resident)

@@ -75,9 +75,6 @@ struct CompileOptions {
   /// Elements of activations and of weights that stream: f32, f16, bf16 or
   /// cb16.
   std::string precision = "f32";
-  /// Elements of the keys and values that states hold: f16, bf16, cb16 or int8;
-  /// empty: those of activations.
-  std::string kvPrecision;
   /// What of 16 bits is summed in as many (compiler/kernels/precision.md).
   int64_t precisionLevel = 0;
   /// Compute what the model states in f64 in f32.

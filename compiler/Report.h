@@ -69,7 +69,7 @@ struct Report {
   bool hasCalls = false;
   uint64_t pesUsed = 0, pesAvailable = 0;
   uint64_t sramPeakBytes = 0, sramLimitBytes = 0;
-  /// Of the PE with most of it: code, and buffers that stay from call to call.
+  /// Code, and buffers that stay from call to call, of the PE with most.
   uint64_t codeBytes = 0, keptBytes = 0;
   std::string sramOwner; // ONNX node, or the buffer's name
   /// Words on the wire, 4 bytes each, of each run, and once before the first;

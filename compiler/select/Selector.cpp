@@ -449,10 +449,10 @@ Value Selector::toState(Value value, wse::StateOp state, int64_t repeat,
   if (!tensor)
     return {};
   const auto held = wse::TokenTiling::of(state.getType());
-  const int64_t heads = wse::featuresOf(state.getType()) / held.getHeadSize();
-  const wse::TokenTiling tiling =
-      wse::withHeadSize(held, wse::featuresOf(tensor) / (heads * repeat))
-          .forState(tilingOf(tensor).getTokens(), repeat);
+  const int64_t size = wse::featuresOf(tensor) * held.getHeadSize() /
+                       (wse::featuresOf(state.getType()) * repeat);
+  const auto tiling = wse::withHeadSize(held, size)
+                          .forState(tilingOf(tensor).getTokens(), repeat);
   Type type = tensorType(tiling, wse::featuresOf(tensor), tensor);
   if (tensor.getType() == type)
     return tensor;
@@ -530,13 +530,6 @@ StringAttr Selector::outputName(OpOperand &output) {
   if (!name)
     name = freshName((gradient.getParameter() + ".gradient").str());
   return name;
-}
-
-/// The region, with the SRAM that states leave.
-Machine Selector::besideStates() const {
-  Machine left = regionMachine;
-  left.sramBytes -= bytesOfStates(target, regionMachine);
-  return left;
 }
 
 int64_t Selector::roomForOutput(Value input) const {

@@ -4,6 +4,7 @@
 // that they share.
 
 #include "compiler/select/ElementwiseGroup.h"
+#include "compiler/select/KernelChoice.h"
 #include "compiler/select/Selector.h"
 #include "dialects/onnx/Lengths.h"
 #include "dialects/wse/StateBytes.h"
@@ -157,6 +158,13 @@ wse::StateOp Selector::stateOf(onnx::UpdateOp update) {
     state->setAttr(wse::scalesAttrName, FlatSymbolRefAttr::get(scales));
   }
   return state;
+}
+
+/// The region, with the SRAM that states leave.
+Machine Selector::besideStates() const {
+  Machine left = regionMachine;
+  left.sramBytes -= bytesOfStates(target, regionMachine);
+  return left;
 }
 
 //===----------------------------------------------------------------------===//

@@ -12,10 +12,10 @@
 
 namespace wsec::wse {
 
-/// Of a state of i16, the state of its scales.
+/// The attribute of a state of i16 that names the state of its scales.
 inline constexpr llvm::StringLiteral scalesAttrName = "wse.scales";
 
-/// That state; null where it holds elements of its own.
+/// The state of the scales of `state`; null where it has none.
 inline StateOp scalesOf(StateOp state) {
   auto name = state->getAttrOfType<mlir::FlatSymbolRefAttr>(scalesAttrName);
   return name ? mlir::SymbolTable::lookupNearestSymbolFrom<StateOp>(state, name)
@@ -33,7 +33,7 @@ inline TokenTiling inBytes(TokenTiling floats) {
   const int64_t most = tileSizeMax(floats.getHeadSize(), columns);
   return withHeadSize(floats, columns * tileSizeMax(most, 2));
 }
-/// That of its scales: each column has one for each of its heads.
+/// The tiling of the scales of a state: a column has one for each of its heads.
 inline TokenTiling ofScales(TokenTiling state) {
   return withHeadSize(state, state.getHeadColumns());
 }

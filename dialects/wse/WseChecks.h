@@ -19,9 +19,9 @@ inline TokenTiling tilingOf(mlir::Value value) {
   return TokenTiling::of(value.getType());
 }
 /// Whether tensors on the wafer may hold such elements. Those in the store, and
-/// scalars of element-wise bodies, are of f32 and i32; i16 is of states alone.
+/// scalars of element-wise bodies, are of f32 and i32.
 inline bool isWaferElement(mlir::Type type) {
-  return isFloatElement(type) || type.isInteger(32) || type.isInteger(16);
+  return isFloatElement(type) || type.isInteger(32);
 }
 inline bool isStoreElement(mlir::Type type) {
   return type.isF32() || type.isInteger(32);

@@ -62,9 +62,6 @@ static LogicalResult verifyElement(Operation *op, RankedTensorType type) {
                      RecallOp, StateOp>(op);
   if (!anyType && type.getElementType().isInteger())
     return op->emitOpError("computes in f32, found ") << type;
-  if (!isa<StateOp>(op) && type.getElementType().isInteger(16))
-    return op->emitOpError("has pairs of 8 bits, as states alone do, found ")
-           << type;
   return success();
 }
 

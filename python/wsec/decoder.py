@@ -43,8 +43,8 @@ class Decoder:
     where only one fits, `decode` takes them all."""
 
     def __init__(self, path: str | os.PathLike[str], *, mesh: str = "32x32", capacity: int | None = None, top: int = 0,
-                 precision: str = "f32", kv_precision: str | None = None, machine: str | None = None, threads: int = 0, batch: int = 1,
-                 progress: bool | None = None, mode: str = "stream", beams: bool = False) -> None:
+                 precision: str = "f32", kv_precision: str | None = None, machine: str | None = None, threads: int = 0,
+                 batch: int = 1, progress: bool | None = None, mode: str = "stream", beams: bool = False) -> None:
         """path: a GGUF file, whose weights are written to the cache as f32, once, and so are programs.
         capacity: tokens of a sequence whose keys and values are kept, at most (default: 512, of a batch 448 of all sequences
         together, in f32 on fewer than 32x32 PEs 256, or as many as there are positions).

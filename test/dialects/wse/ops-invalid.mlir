@@ -129,7 +129,7 @@ wse.program @dist_c4_product state(selected) mesh(4x5) machine("wse2") {
 wse.program @dist_c4_type state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xi64>
-  // expected-error@below {{tensors on the wafer are static and of f32, f16, bf16, !pe.cb16, i32 or i16, found one of 'i64'}}
+  // expected-error@below {{tensors on the wafer are static and of f32, f16, bf16, !pe.cb16 or i32, found one of 'i64'}}
   %x = load @x on @r : tensor<1x6x6xi64, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 
@@ -1959,7 +1959,7 @@ wse.program @update_c2_bytes state(selected) mesh(4x5) machine("wse2") {
 wse.program @bytes_are_of_states state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x1x6xi32>
-  // expected-error @below {{has pairs of 8 bits, as states alone do}}
+  // expected-error @below {{tensors on the wafer are static and of f32, f16, bf16, !pe.cb16 or i32, found one of 'i16'}}
   %x = load @x on @r : tensor<1x1x6xi16, #entering>
 }
 
