@@ -193,6 +193,7 @@ void Compilation::addVerifiers(Phase first, OpPassManager &manager) const {
 select::SelectKernelsPassOptions Compilation::selection() const {
   select::SelectKernelsPassOptions target;
   target.reorderStates = options.import.reorderStates;
+  target.kvPrecision = options.import.kvPrecision;
   target.machine = options.machine.empty() ? "wse2" : options.machine;
   target.mesh = options.mesh;
   target.keepOuts = llvm::join(options.keepOuts, ";");
@@ -393,7 +394,6 @@ LogicalResult Compilation::runPasses(Phase first, Phase last, bool verifies) {
   applyDefaultTimingPassManagerCLOptions(manager);
   if (!options.reproducer.empty())
     manager.enableCrashReproducerGeneration(options.reproducer);
-
   if (verifies)
     addVerifiers(first, manager);
   for (int index = int(first); index <= int(last); ++index)

@@ -510,6 +510,7 @@ void Report::printJSON(llvm::raw_ostream &os) const {
       json.attribute("limit_bytes", sramLimitBytes);
       json.attribute("owner", sramOwner);
       json.attribute("code_bytes", codeBytes);
+      json.attribute("kept_bytes", keptBytes);
     });
     json.attributeObject("weights", [&] {
       json.attribute("resident_bytes", residentBytes);

@@ -69,8 +69,9 @@ struct Report {
   bool hasCalls = false;
   uint64_t pesUsed = 0, pesAvailable = 0;
   uint64_t sramPeakBytes = 0, sramLimitBytes = 0;
-  uint64_t codeBytes = 0; ///< of the PE with most of it
-  std::string sramOwner;  // ONNX node, or the buffer's name
+  /// Code, and buffers that stay from call to call, of the PE with most.
+  uint64_t codeBytes = 0, keptBytes = 0;
+  std::string sramOwner; // ONNX node, or the buffer's name
   /// Words on the wire, 4 bytes each, of each run, and once before the first;
   /// what of them stays from one launch to another, and is held in buffers
   /// while a launch runs (runtime/program/facts/Residency.h).

@@ -63,6 +63,9 @@ struct ImportOptions {
   /// have left at the length it has (`--kv-capacity=512`). The entries are
   /// calls that find less than that, from their `position` on.
   std::optional<int64_t> kvCapacity;
+  /// Elements of the keys and values that states hold: f16, bf16, cb16 or int8;
+  /// empty: those of activations.
+  std::string kvPrecision;
   /// Inputs that are constants (`--bind axes=[1,2]`, `--bind k=k.npy`).
   std::vector<BoundInput> bindings;
   /// Large tensors may lie in files that do not exist

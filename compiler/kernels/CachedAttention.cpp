@@ -82,8 +82,8 @@ public:
   CachedAttentionWriter(wse::CachedAttentionOp op, RoutineBuilder &b)
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         query(b.tile(op.getQuery())), result(b.tile(op.getResult())),
-        keys(b.tile(stateOf(op, op.getKeysAttr()))),
-        values(b.tile(stateOf(op, op.getValuesAttr()))),
+        keys(tileOf(shape.keys, op.getKeysAttr())),
+        values(tileOf(shape.values, op.getValuesAttr())),
         heads(PEGroups::ofHeads(keys.layout.features)),
         rows(PEGroups::ofBatch(keys.layout)),
         asking(b.scratch("queries", shape.queries() * shape.mostKey,
@@ -96,6 +96,10 @@ public:
       summed = b.scratch("sums", shape.scoreCount());
     if (shape.narrow)
       weights = b.scratch("weights", shape.scoreCount(), shape.element);
+    if (shape.bytes) {
+      bytes = b.halvesOf(b.scratch("bytes", (shape.halfCount() + 1) / 2));
+      floats = b.scratch("floats", shape.halfCount(), shape.element);
+    }
     // What is done before scores, or behind them, lies where they do.
     auto beside = [&](StringRef name, int64_t count, const std::string &dead,
                       int64_t room) {
@@ -134,8 +138,15 @@ private:
   void finish(Affine head);
 
   /// What scores are multiplied by once they are made, and bounded.
-  float factor() {
-    return float(shape.softcap.value_or(op.getScale().convertToDouble()));
+  float factor() { return float(shape.softcap.value_or(scale())); }
+  double scale() {
+    return op.getScale().convertToDouble() / (shape.bytes ? bytesOfScale : 1);
+  }
+  /// A state, described as if it held floats.
+  Tile tileOf(const Layout &layout, FlatSymbolRefAttr name) {
+    Tile tile = RoutineBuilder::describe(s, layout);
+    tile.buffer = b.tile(stateOf(op, name)).buffer;
+    return tile;
   }
   bool sharesRows() const { return shape.query.group > 1; }
   /// Features of a head that this PE holds, and number of the first.
@@ -178,6 +189,14 @@ private:
   /// sums += lines * perQuery over own tokens, features and queries.
   void multiply(Affine features, int64_t mostFeatures, size_t over,
                 Operand sums, Operand lines, Operand perQuery);
+  /// Own features of a head of a state, as lines of tokens: all at once, or
+  /// those of each half of its elements.
+  void forLines(
+      const Tile &state, Affine head, int64_t most,
+      function_ref<void(Operand lines, Affine features, int64_t first)> body);
+  /// into[t][q] *= the scale of token t.
+  void scaleTokens(FlatSymbolRefAttr state, Affine head,
+                   const std::string &into);
 
   wse::CachedAttentionOp op;
   RoutineBuilder &b;
@@ -185,6 +204,7 @@ private:
   CachedAttentionShape shape;
   Tile query, result, keys, values;
   PEGroups heads, rows;
+  std::string bytes, floats;  ///< of half the features of a state
   std::string asking;         ///< features x queries
   std::string scores, summed; ///< partial ones, and their sums
   std::string weights;        ///< exponentials of all own tokens
@@ -307,18 +327,59 @@ void CachedAttentionWriter::multiply(Affine features, int64_t mostFeatures,
       sums, lines, perQuery);
 }
 
+void CachedAttentionWriter::forLines(
+    const Tile &state, Affine head, int64_t most,
+    function_ref<void(Operand lines, Affine features, int64_t first)> body) {
+  const int64_t pitch = state.pitch, size = state.layout.features.unitSize;
+  const Value features = ownFeatures(state);
+  if (!shape.bytes)
+    return body(
+        Operand::memory(state.buffer, head * (size * pitch), {1, pitch, 0}),
+        features, 0);
+  const int64_t half = tileSizeMax(most, 2);
+  const Operand pairs =
+      Operand::memory(state.buffer, head * (half * pitch), {pitch, 1});
+  const Operand integers = Operand::memory(bytes, 0, {pitch, 1});
+  // Either half is the upper one in the end.
+  for (bool upper : {false, true}) {
+    const SmallVector<Affine> extents = {
+        upper ? Affine(s.max(s.sub(features, half), 0)) : Affine(half),
+        tokens->now};
+    b.vector(upper ? Opcode::BitAnd : Opcode::Mul, extents, integers,
+             {pairs, Operand::immediate(upper ? -256 : 256)});
+    b.vector(Opcode::Mov, extents, Operand::memory(floats, 0, {pitch, 1}),
+             {integers});
+    body(Operand::memory(floats, 0, {1, pitch, 0}), extents[0],
+         upper ? half : 0);
+  }
+}
+
+void CachedAttentionWriter::scaleTokens(FlatSymbolRefAttr name, Affine head,
+                                        const std::string &into) {
+  if (!shape.bytes)
+    return;
+  const Tile scales = b.tile(wse::scalesOf(stateOf(op, name)));
+  const Operand all = Operand::memory(into, 0, {shape.asked(), 1});
+  b.vector(Opcode::Mul, {tokens->now, shape.asked()}, all,
+           {all, Operand::memory(scales.buffer, head * scales.pitch, {1, 0})});
+}
+
 /// The scores of all own tokens, in every column.
 void CachedAttentionWriter::score(Affine head, Affine firstToken) {
   const int64_t asked = shape.asked();
   // Of tokens that are not there, too: words do not depend on the position.
   b.vector(Opcode::Mov, {shape.scoreCount()}, Operand::memory(scores, 0, {1}),
            {Operand::immediate(0)});
-  multiply(ownFeatures(keys), shape.mostKey, /*over=*/1,
-           Operand::memory(scores, 0, {asked, 0, 1}),
-           Operand::memory(keys.buffer, head * (shape.keySize * keys.pitch),
-                           {1, keys.pitch, 0}),
-           Operand::memory(asking, firstToken * shape.repeat,
-                           {0, shape.queries(), 1}));
+  forLines(keys, head, shape.mostKey,
+           [&](Operand lines, Affine features, int64_t first) {
+             multiply(features, shape.mostKey, /*over=*/1,
+                      Operand::memory(scores, 0, {asked, 0, 1}), lines,
+                      Operand::memory(asking,
+                                      firstToken * shape.repeat +
+                                          Affine(first * shape.queries()),
+                                      {0, shape.queries(), 1}));
+           });
+  scaleTokens(op.getKeysAttr(), head, scores);
   if (!shape.spread())
     return;
   reduceGroups(b, heads, Opcode::Add, scores, shape.scoreCount());
@@ -341,8 +402,7 @@ void CachedAttentionWriter::bound() {
   const Operand all = Operand::memory(summed, 0, {1});
   const Affine count = tokens->now * shape.asked();
   b.vector(Opcode::Mul, {count}, all,
-           {all, Operand::immediate(
-                     float(op.getScale().convertToDouble() / *shape.softcap))});
+           {all, Operand::immediate(float(scale() / *shape.softcap))});
   b.vector(Opcode::Tanh, {count}, all, {all});
 }
 
@@ -416,12 +476,15 @@ void CachedAttentionWriter::weigh(Affine head, Affine firstToken) {
   const int64_t asked = shape.asked(), line = shape.queries();
   const Affine first = firstToken * shape.repeat;
   overTokens(Opcode::Add, weighted, first, weights);
-  multiply(ownFeatures(values), shape.mostValue, /*over=*/0,
-           Operand::memory(weighted, first + Affine(line), {0, line, 1}),
-           Operand::memory(values.buffer,
-                           head * (shape.valueSize * values.pitch),
-                           {1, values.pitch, 0}),
-           Operand::memory(weights, 0, {asked, 0, 1}));
+  scaleTokens(op.getValuesAttr(), head, weights);
+  forLines(values, head, shape.mostValue,
+           [&](Operand lines, Affine features, int64_t firstFeature) {
+             multiply(features, shape.mostValue, /*over=*/0,
+                      Operand::memory(weighted,
+                                      first + Affine((1 + firstFeature) * line),
+                                      {0, line, 1}),
+                      lines, Operand::memory(weights, 0, {asked, 0, 1}));
+           });
 }
 
 /// The results of the queries of this row, to the columns that own them.
@@ -434,6 +497,9 @@ void CachedAttentionWriter::finish(Affine head) {
   b.vector(Opcode::Log, {sums}, inverted, {Operand::memory(finished, 0, {1})});
   b.vector(Opcode::Neg, {sums}, inverted, {inverted});
   b.vector(Opcode::Exp, {sums}, inverted, {inverted});
+  if (shape.bytes)
+    b.vector(Opcode::Mul, {sums}, inverted,
+             {inverted, Operand::immediate(float(1 / bytesOfScale))});
   Operand into = Operand::memory(
       result.buffer, head * (repeat * shape.valueSize * result.pitch),
       {shape.valueSize * result.pitch, result.pitch, 1});
@@ -495,7 +561,9 @@ Value CachedAttention::build(Operation *user, Selection &selection) const {
   Value query = selection.toState(op.getQ(), keys, repeat, op);
   if (!query)
     return {};
-  const wse::TokenTiling held = wse::TokenTiling::of(values.getType());
+  const wse::TokenTiling held =
+      wse::withHeadSize(wse::TokenTiling::of(values.getType()),
+                        shapeOf(op.getY()).back() / int64_t(op.getNumHeads()));
   Value sinks;
   if (op.getSinks()) {
     wse::WeightAttr each = selection.asWeight(op.getSinks(), op);

@@ -47,6 +47,13 @@ KernelCost wsec::costOf(wse::CachedAttentionOp op,
   auto sent = [&](double pes, double words) {
     return 2 * machine.vectorSetup + model.multicast(pes, words);
   };
+  // Of both halves of what a column has of a head; then the scales.
+  auto unpacked = [&](int64_t features) {
+    const double half = double(tileSizeMax(features, 2)) * own;
+    return 2 * (model.nest(1, half, machine.addRate16) +
+                model.copies(1, half)) +
+           model.adds(own, asked);
+  };
   const double scores = double(shape.scoreCount());
   double round = model.copies(1, scores) + product(shape.mostKey, 1) +
                  double(shape.late()) * model.copies(1, asked) +
@@ -69,6 +76,11 @@ KernelCost wsec::costOf(wse::CachedAttentionOp op,
   double head = model.copies(1, weighted) + 2 * model.functions(inRow) +
                 model.adds(1, inRow) +
                 model.adds(1, double(shape.mostValue) * inRow);
+  if (shape.bytes) {
+    round += unpacked(shape.mostKey) + unpacked(shape.mostValue) +
+             2 * machine.vectorSetup;
+    head += model.adds(1, inRow);
+  }
   if (shape.spread())
     round += 2 * machine.vectorSetup + model.chain(columns, scores) +
              sent(columns, scores) + gathered(scores);

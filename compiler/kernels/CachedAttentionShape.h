@@ -4,6 +4,7 @@
 
 #include "compiler/kernels/KernelLibrary.h"
 #include "compiler/machine/Tiling.h"
+#include "dialects/wse/StateBytes.h"
 
 #include <optional>
 
@@ -19,6 +20,21 @@ inline wse::StateOp stateOf(wse::CachedAttentionOp op,
   return mlir::SymbolTable::lookupNearestSymbolFrom<wse::StateOp>(op, name);
 }
 
+/// Numbers of 8 bits come out of their halves of an element as 256 times what
+/// they are, and count 127 where their scale does 1.
+inline constexpr double bytesOfScale = 256 * 127;
+
+/// What a state has of a tensor of `heads` heads, if it held these floats.
+inline Layout layoutOfFloats(wse::StateOp state, mlir::Value tensor,
+                             int64_t heads, int64_t stateHeads,
+                             const Machine &machine) {
+  const int64_t size = wse::featuresOf(tensor) / heads;
+  return Layout::of(
+      wse::withHeadSize(wse::TokenTiling::of(state.getHeldType()), size)
+          .type(stateHeads * size, elementTypeOf(tensor)),
+      machine.height);
+}
+
 /// What attention to states computes in a PE, and how much memory that takes.
 struct CachedAttentionShape {
   Layout query, result, keys, values;
@@ -27,6 +43,7 @@ struct CachedAttentionShape {
   int64_t keySize, valueSize;
   int64_t columns;               // of a head
   int64_t mostKey, mostValue;    // features of it in a PE
+  bool bytes;                    // states have 8 bits, and scales
   int64_t held;                  // most tokens of a state in a PE
   int64_t channels;              // most queries of a head in a PE of their row
   int64_t round;                 // tokens whose scores are made at a time
@@ -42,14 +59,15 @@ struct CachedAttentionShape {
                        bool fewScores)
       : query(Layout::of(op.getQuery(), machine.height)),
         result(Layout::of(op.getResult(), machine.height)),
-        keys(Layout::of(stateOf(op, op.getKeysAttr()).getHeldType(),
-                        machine.height)),
-        values(Layout::of(stateOf(op, op.getValuesAttr()).getHeldType(),
-                          machine.height)),
+        keys(layoutOfFloats(stateOf(op, op.getKeysAttr()), op.getQuery(),
+                            op.getNumHeads(), op.getKeyHeads(), machine)),
+        values(layoutOfFloats(stateOf(op, op.getValuesAttr()), op.getResult(),
+                              op.getNumHeads(), op.getKeyHeads(), machine)),
         tokens(query.tokens), repeat(op.getNumHeads() / op.getKeyHeads()),
         keySize(keys.features.unitSize), valueSize(values.features.unitSize),
         columns(keys.features.columns), mostKey(tileSizeMax(keySize, columns)),
         mostValue(tileSizeMax(valueSize, columns)),
+        bytes(wse::scalesOf(stateOf(op, op.getKeysAttr())) != nullptr),
         held(keys.pitch(machine.height)), channels(query.pitch(machine.height)),
         round(tokens), chunked(op.getChunked()),
         element(elementTypeOf(op.getQuery())), narrow(isNarrow(op.getQuery())) {
@@ -87,6 +105,10 @@ struct CachedAttentionShape {
   /// Lines of scores: as many tokens for each of those columns.
   int64_t rows() const { return share() * sharing(); }
   int64_t scoreCount() const { return rows() * asked(); }
+  /// Elements that come out of one half of a state's.
+  int64_t halfCount() const {
+    return bytes ? held * tileSizeMax(std::max(mostKey, mostValue), 2) : 0;
+  }
   int64_t weightedCount() const { return (1 + mostValue) * queries(); }
   /// Words of weighted values of a row's own queries, where these are in
   /// several rows.
@@ -107,7 +129,8 @@ struct CachedAttentionShape {
   int64_t scratchWords() const {
     auto elements = [&](int64_t count) { return wordsOf(element, count); };
     const int64_t scores = scoreCount();
-    return elements(queries() * mostKey) +
+    return (halfCount() + 1) / 2 + elements(halfCount()) +
+           elements(queries() * mostKey) +
            (narrow ? elements(movedQueries())
                    : beside(movedQueries(), scores)) +
            (spread() ? 2 : 1) * scores + (narrow ? elements(scores) : 0) +

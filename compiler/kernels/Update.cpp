@@ -7,14 +7,22 @@
 //
 //   row 0   0 4       row 2   2 6 <- the second
 //       1   1 5 <- the first      3   3
+//
+// They are rounded to the floats of the state, or to 8 bits: then each PE finds
+// the largest of its features of a head, which is their scale, and puts two
+// multiples of its 127th part into an element.
 
 #include "compiler/kernels/CachedTokens.h"
 #include "compiler/kernels/StateKernel.h"
+#include "dialects/wse/StateBytes.h"
 
 using namespace mlir;
 
 namespace wsec {
 namespace {
+
+/// Of 8 bits; floats of 16 bits have it without loss.
+constexpr double leastScale = 1.0 / (1 << 14);
 
 class Update final
     : public KernelOf<onnx::UpdateOp, StateKernel<wse::UpdateOp>> {
@@ -49,6 +57,13 @@ class Update final
     const double features = tokens.features.largest(machine.width);
     const double own = double(tileSizeMax(tokens.tokens, tokens.group));
     cost.compute = model.copies(1, own * features);
+    if (scalesOf(op)) {
+      const double each = own * features, half = each / 2;
+      const double scales = own * double(headsOf(tokens, machine));
+      cost.compute = 2 * model.copies(1, scales) + model.divides(scales) +
+                     5 * model.adds(1, each) + model.copies(1, half) +
+                     model.adds(1, half) + model.fmacs(1, half);
+    }
     if (tokens.group > 1)
       cost.serial = multicastTokensCycles(tokens, features, machine);
     return cost;
@@ -60,9 +75,14 @@ class Update final
     return batchStreams(Layout::of(op.getValue(), machine.height));
   }
   int64_t scratchWords(wse::UpdateOp op, const Machine &machine) const final {
-    return op.getPositions().empty() ? 0
-                                     : wordsOf(elementTypeOf(op.getValue()),
-                                               heardElements(op, machine));
+    if (op.getPositions().empty())
+      return 0;
+    const Layout tokens = Layout::of(op.getValue(), machine.height);
+    return wordsOf(elementTypeOf(op.getValue()), heardElements(op, machine)) +
+           (scalesOf(op)
+                ? ownTokens(tokens) * (tokens.features.largest(machine.width) +
+                                       headsOf(tokens, machine))
+                : 0);
   }
   LogicalResult lowerOp(wse::UpdateOp op, RoutineBuilder &b) const final {
     if (op.getPositions().empty())
@@ -78,14 +98,77 @@ class Update final
                ? tokens.tokens * tokens.features.largest(machine.width)
                : 0;
   }
+  static wse::StateOp stateOf(wse::UpdateOp op) {
+    return SymbolTable::lookupNearestSymbolFrom<wse::StateOp>(
+        op, op.getStateAttr());
+  }
+  static wse::StateOp scalesOf(wse::UpdateOp op) {
+    return wse::scalesOf(stateOf(op));
+  }
+  static int64_t ownTokens(const Layout &tokens) {
+    return tileSizeMax(tokens.tokens, tokens.span);
+  }
+  /// Heads of which a column has features, at most.
+  static int64_t headsOf(const Layout &tokens, const Machine &machine) {
+    const FeatureTiling &its = tokens.features;
+    return its.columns > 1 ? 1 : tileSizeMax(its.units, machine.width);
+  }
   static void writeTokens(wse::UpdateOp op, RoutineBuilder &b);
+  /// `count` tokens from the state's `first` on, of which `from` has token x
+  /// feature.
+  static void writeBytes(wse::UpdateOp op, RoutineBuilder &b, const Tile &state,
+                         const Tile &tokens, const Operand &from,
+                         const Affine &first, const Affine &count);
 };
 
 } // namespace
 
+void Update::writeBytes(wse::UpdateOp op, RoutineBuilder &b, const Tile &state,
+                        const Tile &tokens, const Operand &from,
+                        const Affine &first, const Affine &count) {
+  ScalarBuilder &s = b.scalars();
+  const Tile scales = b.tile(scalesOf(op));
+  const FeatureTiling &its = tokens.layout.features;
+  const int64_t own = ownTokens(tokens.layout), size = its.unitSize;
+  const int64_t most = tileSizeMax(size, its.columns);
+  const int64_t half = tileSizeMax(most, 2),
+                heads = headsOf(tokens.layout, b.machine());
+  const Value features = its.columns > 1 ? tokens.features : s.constant(size);
+  const SmallVector<Affine> all = {scales.features, features, count};
+  const SmallVector<Affine> each = {scales.features, count};
+  Operand values = from;
+  values.strides = {size * from.strides[1], from.strides[1], from.strides[0]};
+  const std::string scaled = b.scratch("scaled", heads * most * own);
+  const std::string largest = b.scratch("largest", heads * own);
+  auto rounded = [&](int64_t feature) {
+    return Operand::memory(scaled, feature * own, {most * own, own, 1});
+  };
+  const Operand made = rounded(0),
+                ofHead = Operand::memory(largest, 0, {own, 1}),
+                ofEach = Operand::memory(largest, 0, {own, 0, 1});
+  const Operand scale =
+      Operand::memory(scales.buffer, first, {scales.pitch, 1});
+  b.vector(Opcode::Mov, each, ofHead, {Operand::immediate(leastScale)});
+  b.vector(Opcode::Abs, all, made, {values});
+  b.vector(Opcode::Max, all, ofEach, {ofEach, made});
+  b.vector(Opcode::Mov, each, scale, {ofHead});
+  b.vector(Opcode::Div, each, ofHead, {Operand::immediate(127), scale});
+  b.vector(Opcode::Mul, all, made, {values, ofEach});
+  // Floats of f32 at this number are integers.
+  for (Opcode opcode : {Opcode::Add, Opcode::Sub})
+    b.vector(opcode, all, made, {made, Operand::immediate(12582912)});
+  const Operand pairs = Operand::memory(state.buffer, first,
+                                        {half * state.pitch, state.pitch, 1});
+  const SmallVector<Affine> lower = {scales.features, half, count};
+  b.vector(Opcode::Mov, lower, pairs, {made});
+  b.vector(Opcode::BitAnd, lower, pairs, {pairs, Operand::immediate(255)});
+  b.vector(Opcode::Fmac,
+           {scales.features, s.max(s.sub(features, half), 0), count}, pairs,
+           {rounded(half), Operand::immediate(256)});
+}
+
 void Update::writeTokens(wse::UpdateOp op, RoutineBuilder &b) {
-  Tile state = b.tile(SymbolTable::lookupNearestSymbolFrom<wse::StateOp>(
-      op, op.getStateAttr()));
+  Tile state = b.tile(stateOf(op));
   Tile tokens = b.tile(op.getValue());
   const int64_t count = tokens.layout.tokens;
   const int64_t most = tokens.layout.features.largest(b.width());
@@ -107,10 +190,11 @@ void Update::writeTokens(wse::UpdateOp op, RoutineBuilder &b) {
     // A row without one of them points at some token.
     from.offset = atMost(own.firstFresh, count - 1) * from.strides[0];
     from.strides[0] *= state.layout.span;
+    const Affine first = atMost(own.before, state.pitch - 1);
+    if (scalesOf(op))
+      return writeBytes(op, b, state, tokens, from, first, fresh);
     b.vector(Opcode::Mov, {fresh, state.features},
-             Operand::memory(state.buffer, atMost(own.before, state.pitch - 1),
-                             {1, state.pitch}),
-             {from});
+             Operand::memory(state.buffer, first, {1, state.pitch}), {from});
   });
 }
 

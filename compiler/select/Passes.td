@@ -62,6 +62,9 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     Option<"precision", "precision", "std::string", "\"f32\"",
            "Elements of activations and of weights that stream: f32, f16, "
            "bf16 or cb16.">,
+    Option<"kvPrecision", "kv-precision", "std::string", "\"\"",
+           "Elements of the keys and values that states hold: f16, bf16, cb16 or "
+           "int8; as activations if empty.">,
     Option<"precisionLevel", "precision-opt-level", "int64_t", "0",
            "What of 16 bits is summed in as many: 0 nothing, 1 products with "
            "weights, 2 attention and softmax, too.">,

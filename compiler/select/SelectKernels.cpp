@@ -21,6 +21,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <limits>
 
@@ -121,6 +122,15 @@ struct SelectKernelsPass
     }
   }
 
+  static Type elementOf(StringRef precision, OpBuilder &builder) {
+    return llvm::StringSwitch<Type>(precision)
+        .Case("f16", builder.getF16Type())
+        .Case("bf16", builder.getBF16Type())
+        .Case("cb16", pe::CB16Type::get(builder.getContext()))
+        .Case("int8", builder.getI8Type())
+        .Default(builder.getF32Type());
+  }
+
   /// The program with all kernels of all entries on a region of that shape;
   /// null if some operator has no kernel.
   wse::ProgramOp select(ModuleOp module, const Machine &target,
@@ -136,11 +146,7 @@ struct SelectKernelsPass
       program->setAttr(precisionLevelAttrName,
                        builder.getI64IntegerAttr(precisionLevel));
     auto body = OpBuilder::atBlockEnd(&program.getBody().emplaceBlock());
-    Type element = precision == "f16"    ? Type(builder.getF16Type())
-                   : precision == "bf16" ? Type(builder.getBF16Type())
-                   : precision == "cb16"
-                       ? Type(pe::CB16Type::get(builder.getContext()))
-                       : Type(builder.getF32Type());
+    const Type element = elementOf(precision, builder);
     IntegerAttr open;
     auto region = wse::RegionOp::create(body, main.getLoc(), regionName(module),
                                         {shape.columns, shape.rows}, open, open,
@@ -151,6 +157,8 @@ struct SelectKernelsPass
                              ArrayRef<int64_t>{its.width, its.height}, its.x,
                              its.y);
     ProgramSymbols symbols(module, program);
+    if (!kvPrecision.empty())
+      symbols.keysAndValues = elementOf(kvPrecision, builder);
     for (func::FuncOp entry : entries) {
       if (succeeded(Selector(entry, program, region, element, codeOfStage(),
                              keepsWeights(), symbols)
@@ -159,7 +167,18 @@ struct SelectKernelsPass
       program.erase();
       return {};
     }
-    if (reorderStates && failed(addReorder(program, region))) {
+    const bool isRefused =
+        !kvPrecision.empty() &&
+        llvm::none_of(program.getOps<wse::StateOp>(),
+                      [](wse::StateOp state) {
+                        return wse::TokenTiling::of(state.getType()).isCyclic();
+                      }) &&
+        failed(program.emitError("--kv-precision=")
+               << kvPrecision
+               << ": no keys and values stay on the wafer, and states of "
+                  "recurrences are as activations; give --kv-capacity or "
+                  "--states, or leave it out");
+    if (isRefused || (reorderStates && failed(addReorder(program, region)))) {
       program.erase();
       return {};
     }
@@ -341,6 +360,12 @@ struct SelectKernelsPass
                             StringRef(precision))) {
       module.emitError("precision '")
           << precision << "' is none of f32, f16, bf16 and cb16";
+      return signalPassFailure();
+    }
+    if (!llvm::is_contained({"", "f16", "bf16", "cb16", "int8"},
+                            StringRef(kvPrecision))) {
+      module.emitError("kv-precision '")
+          << kvPrecision << "' is none of f16, bf16, cb16 and int8";
       return signalPassFailure();
     }
     if (std::string problem =

@@ -6,6 +6,7 @@
 
 #include "compiler/select/ElementwiseGroup.h"
 #include "compiler/select/HeldWeights.h"
+#include "dialects/wse/StateBytes.h"
 
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -447,9 +448,11 @@ Value Selector::toState(Value value, wse::StateOp state, int64_t repeat,
   Value tensor = onWaferByFeatures(value, user);
   if (!tensor)
     return {};
-  const wse::TokenTiling tiling =
-      wse::TokenTiling::of(state.getType())
-          .forState(tilingOf(tensor).getTokens(), repeat);
+  const auto held = wse::TokenTiling::of(state.getType());
+  const int64_t size = wse::featuresOf(tensor) * held.getHeadSize() /
+                       (wse::featuresOf(state.getType()) * repeat);
+  const auto tiling = wse::withHeadSize(held, size)
+                          .forState(tilingOf(tensor).getTokens(), repeat);
   Type type = tensorType(tiling, wse::featuresOf(tensor), tensor);
   if (tensor.getType() == type)
     return tensor;
@@ -527,14 +530,6 @@ StringAttr Selector::outputName(OpOperand &output) {
   if (!name)
     name = freshName((gradient.getParameter() + ".gradient").str());
   return name;
-}
-
-/// The region, with the SRAM that states leave.
-Machine Selector::besideStates() const {
-  Machine left = regionMachine;
-  for (wse::StateOp state : llvm::make_second_range(symbols.states))
-    left.sramBytes -= bytesPerPE(state.getType(), regionMachine);
-  return left;
 }
 
 int64_t Selector::roomForOutput(Value input) const {

@@ -28,7 +28,10 @@ struct ProgramSymbols {
   /// By what holds the elements in the model. Looked up only.
   llvm::DenseMap<mlir::Attribute, mlir::FlatSymbolRefAttr> parameters;
   llvm::StringMap<wse::StateOp>
-      states;                    ///< by name in the model; looked up only
+      states; ///< by name in the model; looked up only
+  /// What keys and values consist of, i8 where they have scales; null: of the
+  /// floats of activations.
+  mlir::Type keysAndValues;
   mlir::Operation *lastDeclared; ///< inputs, states, parameters stand behind it
   mlir::Operation *firstOfMoreBits = nullptr; ///< and those of few before this
 };
@@ -142,6 +145,8 @@ private:
   wse::WeightAttr storedInParts(wse::WeightAttr weight, mlir::Operation *user);
   wse::StateOp declareState(mlir::BlockArgument past,
                             mlir::RankedTensorType type);
+  wse::StateOp createState(llvm::StringRef name, mlir::RankedTensorType type,
+                           mlir::Location loc);
   mlir::StringAttr freshName(llvm::StringRef name);
   mlir::StringAttr intermediateName(mlir::Operation *user);
   Machine besideStates() const;

@@ -4,8 +4,10 @@
 // that they share.
 
 #include "compiler/select/ElementwiseGroup.h"
+#include "compiler/select/KernelChoice.h"
 #include "compiler/select/Selector.h"
 #include "dialects/onnx/Lengths.h"
+#include "dialects/wse/StateBytes.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -110,29 +112,59 @@ OpBuilder Selector::declarations() const {
   return entry ? OpBuilder(entry) : kernels;
 }
 
+wse::StateOp Selector::createState(StringRef name, RankedTensorType type,
+                                   Location loc) {
+  OpBuilder builder(target.getContext());
+  builder.setInsertionPointAfter(symbols.lastDeclared);
+  auto state = wse::StateOp::create(builder, loc, freshName(name), regionName,
+                                    TypeAttr::get(type), IntegerAttr());
+  symbols.lastDeclared = state;
+  return state;
+}
+
 wse::StateOp Selector::declareState(BlockArgument past, RankedTensorType type) {
   StringRef name =
       textOf(main.getArgAttr(past.getArgNumber(), onnx::stateAttrName));
   wse::StateOp &state = symbols.states[name];
-  if (!state) {
-    OpBuilder builder(target.getContext());
-    builder.setInsertionPointAfter(symbols.lastDeclared);
-    state =
-        wse::StateOp::create(builder, past.getLoc(), freshName(name),
-                             regionName, TypeAttr::get(type), IntegerAttr());
-    symbols.lastDeclared = state;
-  }
+  if (!state)
+    state = createState(name, type, past.getLoc());
   return state;
 }
 
 wse::StateOp Selector::stateOf(onnx::UpdateOp update) {
   ArrayRef<int64_t> shape = shapeOf(update.getPresent());
+  const auto past = cast<BlockArgument>(update.getPast());
   const int64_t heads = headsOf(update);
-  return declareState(cast<BlockArgument>(update.getPast()),
-                      tensorType(wse::TokenTiling::ofState(
-                                     shape[0], shape[1], heads,
-                                     shape[2] / heads, regionMachine.width),
-                                 shape[2], update.getPresent()));
+  const auto tiling = wse::TokenTiling::ofState(
+      shape[0], shape[1], heads, shape[2] / heads, regionMachine.width);
+  const RankedTensorType type =
+      tensorType(tiling, shape[2], update.getPresent());
+  if (!symbols.keysAndValues)
+    return declareState(past, type);
+  if (!symbols.keysAndValues.isInteger(8))
+    return declareState(past, tiling.type(shape[2], symbols.keysAndValues));
+  auto typeOf = [&](wse::TokenTiling its, Type element) {
+    return its.type(heads * its.getHeadSize(), element);
+  };
+  wse::StateOp state =
+      declareState(past, typeOf(wse::inBytes(tiling), kernels.getI16Type()));
+  if (!wse::scalesOf(state)) {
+    const Type element = type.getElementType().isF32()
+                             ? Type(kernels.getF16Type())
+                             : type.getElementType();
+    wse::StateOp scales =
+        createState((state.getSymName() + ".scales").str(),
+                    typeOf(wse::ofScales(tiling), element), past.getLoc());
+    state->setAttr(wse::scalesAttrName, FlatSymbolRefAttr::get(scales));
+  }
+  return state;
+}
+
+/// The region, with the SRAM that states leave.
+Machine Selector::besideStates() const {
+  Machine left = regionMachine;
+  left.sramBytes -= bytesOfStates(target, regionMachine);
+  return left;
 }
 
 //===----------------------------------------------------------------------===//

@@ -133,7 +133,10 @@ static LogicalResult verifyView(EmitError emitError, ArrayRef<DistEntry> rows,
 LogicalResult DistAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element,
                                        EmitError emitError) const {
   // (C4)
-  if (!isWaferElement(element) || shape.empty() ||
+  // Pairs of 8 bits, of states alone.
+  const bool hasBytes =
+      element.isInteger(16) && !getRows().empty() && getRows().back().cyclic;
+  if (!(isWaferElement(element) || hasBytes) || shape.empty() ||
       ShapedType::isDynamicShape(shape))
     return emitError() << "tensors on the wafer are static and of f32, f16, "
                           "bf16, !pe.cb16 or i32, "

@@ -4,6 +4,7 @@
 // kernels that fill, write and read it. Labels (C1, C2, ...) are those of the
 // descriptions there.
 
+#include "dialects/wse/StateBytes.h"
 #include "dialects/wse/WseChecks.h"
 
 #include <limits>
@@ -83,7 +84,27 @@ LogicalResult ParameterOp::verify() {
 
 LogicalResult StateOp::verify() {
   // (C1)
-  return verifyHome(cast<PersistentOp>(getOperation()));
+  if (failed(verifyHome(cast<PersistentOp>(getOperation()))))
+    return failure();
+  // (C2)
+  const bool hasBytes = getHeldType().getElementType().isInteger(16);
+  StateOp scales = scalesOf(*this);
+  if (!hasBytes && !(*this)->hasAttr(scalesAttrName))
+    return success();
+  const TokenTiling tiling = TokenTiling::of(getHeldType());
+  if (hasBytes && scales && scales.getHome() == getHome() &&
+      tiling.isCyclic() &&
+      isFloatElement(scales.getHeldType().getElementType()) &&
+      TokenTiling::of(scales.getHeldType()) == ofScales(tiling) &&
+      featuresOf(scales.getHeldType()) * tiling.getHeadSize() ==
+          featuresOf(getHeldType()) * tiling.getHeadColumns())
+    return success();
+  return withNote(emitOpError("of ")
+                      << getHeldType()
+                      << " needs, beside i16 for pairs of 8 bits in cyclic "
+                         "rows, wse.scales that name a state of as many floats "
+                         "as columns have heads",
+                  scales, "the scales are declared here");
 }
 
 //===----------------------------------------------------------------------===//
@@ -176,13 +197,27 @@ static LogicalResult verifyPositions(Operation *op, ValueRange positions,
   return success();
 }
 
+/// Whether floats of `features` features in these columns are what the state
+/// holds: it may round them, also to 8 bits.
+static bool holdsFloats(StateOp state, TokenTiling floats, int64_t features,
+                        Type element) {
+  const RankedTensorType type = state.getHeldType();
+  const TokenTiling held = TokenTiling::of(type);
+  const bool hasBytes = scalesOf(state) != nullptr;
+  const bool rounds = isFloatElement(element) &&
+                      (hasBytes || isFloatElement(type.getElementType()));
+  return (hasBytes ? inBytes(floats) : floats).sameColumns(held) &&
+         features * held.getHeadSize() ==
+             featuresOf(type) * floats.getHeadSize() &&
+         (rounds || element == type.getElementType());
+}
+
 /// (C2) of wse.update
 static LogicalResult verifyTokens(UpdateOp op, StateOp state) {
   TokenTiling tokens = tilingOf(op.getValue());
   if (!fitsState(op, tokens, state) ||
-      !tokens.sameColumns(TokenTiling::of(state.getHeldType())) ||
-      featuresOf(op.getValue()) != featuresOf(state.getHeldType()) ||
-      elementType(op.getValue()) != state.getHeldType().getElementType())
+      !holdsFloats(state, tokens, featuresOf(op.getValue()),
+                   elementType(op.getValue())))
     return withNote(op.emitOpError("writes tokens that rows share to a state "
                                    "of cyclic rows with its batch, features "
                                    "and columns, found ")
@@ -312,7 +347,7 @@ static LogicalResult verifyHeads(CachedAttentionOp op, FlatSymbolRefAttr name,
   const TokenTiling held = TokenTiling::of(type);
   if (keyHeads < 1 || featuresOf(type) % keyHeads != 0 ||
       !held.holdsHeads(featuresOf(type) / keyHeads) || !held.isCyclic() ||
-      !isFloatElement(type.getElementType()))
+      !(scalesOf(state) || isFloatElement(type.getElementType())))
     return withNote(op.emitOpError("needs a state of ")
                         << keyHeads
                         << " heads of floats over the columns and of cyclic "
@@ -321,10 +356,13 @@ static LogicalResult verifyHeads(CachedAttentionOp op, FlatSymbolRefAttr name,
                     state, declared);
   // (C2)
   if (heads % keyHeads == 0 && fitsState(op, tilingOf(shared), state) &&
-      tilingOf(shared).sameColumns(held.forState(1, heads / keyHeads)) &&
-      featuresOf(shared) == featuresOf(type) / keyHeads * heads &&
-      elementType(shared) == type.getElementType())
-    return success();
+      featuresOf(shared) % heads == 0) {
+    const TokenTiling floats = withHeadSize(held, featuresOf(shared) / heads);
+    if (tilingOf(shared).sameColumns(floats.forState(1, heads / keyHeads)) &&
+        holdsFloats(state, floats, featuresOf(shared) / heads * keyHeads,
+                    elementType(shared)))
+      return success();
+  }
   return withNote(op.emitOpError("needs ")
                       << heads << " heads for the " << keyHeads << " of "
                       << name << ", in the columns of these, found "
@@ -353,9 +391,10 @@ LogicalResult CachedAttentionOp::verify() {
                         << values.getHeldType(),
                     values, declared);
   // (C2)
-  if (!tilingOf(getQuery()).sameRows(tilingOf(getResult())))
+  if (!tilingOf(getQuery()).sameRows(tilingOf(getResult())) ||
+      elementType(getQuery()) != elementType(getResult()))
     return withMaker(emitOpError("needs query and result with tokens in the "
-                                 "same rows"),
+                                 "same rows, and of equal floats"),
                      getQuery());
   // (C3)
   if (failed(verifyPositions(*this, getPositions(),

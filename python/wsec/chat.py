@@ -191,7 +191,8 @@ def report_of(answer: Answer, decoder: Decoder) -> dict[str, object]:
     """What --report writes; numbers of a token are means over those after the first, null where there is none."""
     steps = answer.steps or None
     cycles = steps and answer.cycles / steps
-    return {"model": decoder.shape["name"], "mesh": decoder.mesh, "precision": decoder.precision, "mode": decoder.mode,
+    return {"model": decoder.shape["name"], "mesh": decoder.mesh, "precision": decoder.precision,
+            "kv_precision": decoder.kv_precision or decoder.precision, "mode": decoder.mode,
             "capacity": decoder.capacity, "prompt_tokens": answer.prompt, "tokens": len(answer.ids), "ids": answer.ids,
             "cycles_per_token": cycles, "tokens_per_second": cycles and decoder.clock / cycles,
             "streamed_bytes_per_token": steps and answer.streamed // steps, "time_to_first_token": answer.first,
@@ -206,6 +207,7 @@ def add_decoder_flags(made: argparse.ArgumentParser) -> None:
     made.add_argument("--mesh", default="32x32", metavar="WxH", help="PEs (default: 32x32)")
     made.add_argument("--machine", metavar="NAME|FILE", help="as wsec takes it")
     made.add_argument("--precision", default="f32", metavar="KIND", help="f32 (default), f16, bf16 or cb16, as wsec takes it")
+    made.add_argument("--kv-precision", metavar="KIND", help="of keys and values that stay: f16, bf16, cb16 or int8 (default: as --precision)")
     made.add_argument("--mode", default="stream", metavar="KIND", help="stream (default) or resident: weights come once and stay on the wafer")
     made.add_argument("--threads", type=int, default=0, metavar="N", help="of the emulator (default: one a core)")
 
@@ -215,7 +217,7 @@ def decoder_of(words: argparse.Namespace, top: int, batch: int = 1) -> Decoder:
     if words.threads < 0:
         raise UsageError(f"threads is {words.threads}, expected a number of at least 1, or 0 for one a core")
     return Decoder(words.model or packaged_model(), mesh=words.mesh, capacity=words.capacity, top=top,
-                   precision=words.precision, machine=words.machine, threads=words.threads, batch=batch,
+                   precision=words.precision, kv_precision=words.kv_precision, machine=words.machine, threads=words.threads, batch=batch,
                    mode=words.mode)
 
 

@@ -43,13 +43,13 @@ class Decoder:
     where only one fits, `decode` takes them all."""
 
     def __init__(self, path: str | os.PathLike[str], *, mesh: str = "32x32", capacity: int | None = None, top: int = 0,
-                 precision: str = "f32", machine: str | None = None, threads: int = 0, batch: int = 1,
-                 progress: bool | None = None, mode: str = "stream", beams: bool = False) -> None:
+                 precision: str = "f32", kv_precision: str | None = None, machine: str | None = None, threads: int = 0,
+                 batch: int = 1, progress: bool | None = None, mode: str = "stream", beams: bool = False) -> None:
         """path: a GGUF file, whose weights are written to the cache as f32, once, and so are programs.
         capacity: tokens of a sequence whose keys and values are kept, at most (default: 512, of a batch 448 of all sequences
         together, in f32 on fewer than 32x32 PEs 256, or as many as there are positions).
-        top: how many logits leave the wafer, those of the likeliest tokens, or 0 for all. mesh, machine, precision: as
-        wsec takes them; threads: as `Program.session` takes them. mode: "stream", or "resident": weights come once, before
+        top: how many logits leave the wafer, those of the likeliest tokens, or 0 for all. mesh, machine, precision,
+        kv_precision: as wsec takes them; threads: as `Program.session` takes them. mode: "stream", or "resident": weights come once, before
         the first call, and stay on the wafer. beams: whether the sequences may be those of `search`. Raises Error for a model that cannot be read."""
         self.file = gguf.File(path)
         self.shape = language.shape_of(self.file)
@@ -71,7 +71,8 @@ class Decoder:
         if beams and (top or batch < 2):
             raise UsageError("beams are sequences of a batch of at least 2, and choose among all logits: leave out top")
         self.beams = beams
-        self.mesh, self.capacity, self.precision, self.machine = mesh, capacity, precision, machine
+        self.mesh, self.capacity, self.machine = mesh, capacity, machine
+        self.precision, self.kv_precision = precision, kv_precision
         self.top, self.batch, self.mode = top, batch, mode
         self.fed: list[list[int]] = [[] for _ in range(batch)]
         self.threads, self.progress, self.work = threads, progress, Work()
@@ -194,7 +195,7 @@ class Decoder:
         if machine and Path(machine).is_file():
             machine = Path(machine).read_text()
         graph = self._graph()
-        made = f"{tools.tool_stamp('wsec')} {self.mesh} {machine} {self.precision} {self.mode}{' beams' if self.beams else ''}"
+        made = f"{tools.tool_stamp('wsec')} {self.mesh} {machine} {self.precision} {self.mode}{' beams' if self.beams else ''} {self.kv_precision}"
         paths = {chunk: graph.with_name(f"{graph.stem}-{hashlib.sha256(f'{made} {chunk}'.encode()).hexdigest()[:16]}.wafer")
                  for chunk in chunks}
         # What was tried before the one that the cache has did not fit.
@@ -218,7 +219,7 @@ class Decoder:
     def _compile(self, graph: Path, chunk: int, path: Path) -> None:
         partial = path.with_suffix(f".{os.getpid()}.wafer")
         entries = ["decode:sequence=1", *([f"prefill:sequence={chunk}"] if chunk > 1 else [])]
-        program.compile(graph, partial, mesh=self.mesh, machine=self.machine, precision=self.precision, mode=self.mode,
+        program.compile(graph, partial, mesh=self.mesh, machine=self.machine, precision=self.precision, kv_precision=self.kv_precision, mode=self.mode,
                         states=True, reorder_states=self.beams, entry=entries, progress=self.progress)
         partial.replace(path)
 

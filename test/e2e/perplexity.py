@@ -3,9 +3,9 @@
 """Perplexity of a page of Python's manual, by wsec.chat's model, SmolLM2-135M, in each precision.
 
   tools/setup.sh --smollm2 && PYTHONPATH=python .venv/bin/python test/e2e/perplexity.py [--tokens=256] [--topic=exceptions]
-      [--precision=f16]
+      [--precision=f16] [--kv-precision=int8]
 
-Exit code 1 where a precision of 16 bits is more than 0.5 % off f32 on the wafer, whose tokens chat_tokens.py holds
+Exit code 1 where a precision of fewer bits is more than 0.5 % off f32 on the wafer, whose tokens chat_tokens.py holds
 against PyTorch's. All logits leave the wafer, a token a call, so that a page takes many minutes.
 """
 
@@ -37,18 +37,21 @@ def main():
     parser.add_argument("--tokens", type=int, default=256, help="of the page (default: %(default)s)")
     parser.add_argument("--topic", default="exceptions", help="of the manual, pydoc_data.topics (default: %(default)s)")
     parser.add_argument("--precision", action="append", help="beside f32 (default: f16 and bf16)")
+    parser.add_argument("--kv-precision", action="append", default=[], help="of keys and values alone, beside f32")
     parser.add_argument("--threads", type=int, default=0, help="of the emulator")
     words = parser.parse_args()
     path, made, ids = packaged_model(), {}, None
-    for precision in ["f32", *(words.precision or ["f16", "bf16"])]:
-        decoder = Decoder(path, capacity=512, precision=precision, threads=words.threads)
+    narrow = words.precision or ([] if words.kv_precision else ["f16", "bf16"])
+    for precision, kv in [("f32", None), *((each, None) for each in narrow), *(("f32", each) for each in words.kv_precision)]:
+        decoder = Decoder(path, capacity=512, precision=precision, kv_precision=kv, threads=words.threads)
         if ids is None:
             ids = Tokenizer(decoder.file).encode(pydoc_data.topics.topics[words.topic])[:words.tokens]
             if len(ids) < words.tokens:
                 parser.error(f"topic '{words.topic}' has {len(ids)} tokens, expected at least the {words.tokens} of --tokens")
-        made[precision] = perplexity(decoder, ids)
-        off = made[precision] / made["f32"] - 1
-        print(f"{precision:5} {made[precision]:9.4f} over {len(ids)} tokens, {off:+.4%} off f32: "
+        name = f"{kv} keys" if kv else precision
+        made[name] = perplexity(decoder, ids)
+        off = made[name] / made["f32"] - 1
+        print(f"{name:9} {made[name]:9.4f} over {len(ids)} tokens, {off:+.4%} off f32: "
               f"{'within' if abs(off) <= LIMIT else 'BEYOND'} {LIMIT:.1%}", flush=True)
     return 1 if any(abs(each / made["f32"] - 1) > LIMIT for each in made.values()) else 0
 

@@ -30,9 +30,8 @@ struct Flags {
   cl::opt<std::string> input{cl::Positional, cl::desc("MODEL"),
                              cl::value_desc("model.onnx|program.mlir"),
                              cl::cat(category)};
-  cl::opt<std::string> output{"o",
-                              cl::desc("Write the program (or IR) to FILE"),
-                              cl::value_desc("FILE"), cl::cat(category)};
+  cl::opt<std::string> output{"o", cl::value_desc("FILE"), cl::cat(category),
+                              cl::desc("Write the program (or IR) to FILE")};
   cl::list<std::string> shapes{
       "shape", cl::CommaSeparated,
       cl::desc("Bind the shape of an input: input_ids=1x128"),
@@ -64,15 +63,13 @@ struct Flags {
                "by a call's tokens, on the wafer, up to N tokens (2 to 8192): "
                "entries decode, of one, and prefill, or those of --entry")};
   cl::list<std::string> bindings{
-      "bind",
+      "bind", cl::value_desc("NAME=[1,2]|FILE.npy"), cl::cat(category),
       cl::desc("Make an input a constant, such as a shape, axes or k: "
                "axes=[1,2], k=3 or k=k.npy, or what a node draws at random, by "
-               "its name; may be repeated"),
-      cl::value_desc("NAME=[1,2]|FILE.npy"), cl::cat(category)};
+               "its name; may be repeated")};
   cl::opt<std::string> machine{
-      "machine",
-      cl::desc("wse1, wse2 (default), wse3, wse3-silicon or a JSON file"),
-      cl::value_desc("NAME|FILE"), cl::cat(category)};
+      "machine", cl::value_desc("NAME|FILE"), cl::cat(category),
+      cl::desc("wse1, wse2 (default), wse3, wse3-silicon or a JSON file")};
   cl::opt<std::string> region{
       "region", cl::cat(category), cl::value_desc("WxH"),
       cl::desc("PEs that the kernels run on; the best of several shapes by "
@@ -88,9 +85,9 @@ struct Flags {
       "samples", cl::cat(category), cl::value_desc("N"), cl::init(0),
       cl::desc("Plan the pipeline for so many samples, the first with the "
                "loading of weights; many if absent")};
-  cl::opt<std::string> mesh{"mesh",
-                            cl::desc("Use a sub-rectangle of the machine: 8x8"),
-                            cl::value_desc("WxH"), cl::cat(category)};
+  cl::opt<std::string> mesh{
+      "mesh", cl::value_desc("WxH"), cl::cat(category),
+      cl::desc("Use a sub-rectangle of the machine: 8x8")};
   cl::list<std::string> keepOuts{
       "keep-out", cl::cat(category), cl::value_desc("x,y,WxH"),
       cl::desc("PEs that nothing may use, broken ones say: no region has them; "
@@ -158,68 +155,60 @@ struct Flags {
       cl::desc("Set a parameter of a pe.program: width=16"),
       cl::value_desc("NAME=N"), cl::cat(category)};
   cl::opt<std::string> stopAfter{
-      "stop-after",
+      "stop-after", cl::value_desc("PHASE"), cl::cat(category),
       cl::desc("Stop after import, infer, canonicalize, differentiate, select, "
                "place, route, "
-               "schedule or lower, and write the IR"),
-      cl::value_desc("PHASE"), cl::cat(category)};
-  cl::opt<std::string> emit{"emit",
-                            cl::desc("What to write: wafer (default) or mlir"),
-                            cl::value_desc("KIND"), cl::cat(category)};
+               "schedule or lower, and write the IR")};
+  cl::opt<std::string> emit{"emit", cl::value_desc("KIND"), cl::cat(category),
+                            cl::desc("What to write: wafer (default) or mlir")};
   cl::opt<bool> printConstants{
-      "print-constants",
-      cl::desc("Print large constants in IR, so that wsec can read it back"),
-      cl::cat(category)};
+      "print-constants", cl::cat(category),
+      cl::desc("Print large constants in IR, so that wsec can read it back")};
   cl::opt<std::string> placement{
-      "placement",
+      "placement", cl::value_desc("FILE.json"), cl::cat(category),
       cl::desc("Regions as in what --dump-placement=FILE.json wrote, or you "
-               "made of it"),
-      cl::value_desc("FILE.json"), cl::cat(category)};
+               "made of it")};
   cl::opt<std::string> explain{
-      "explain",
+      "explain", cl::value_desc("NODE"), cl::cat(category),
       cl::desc("Say of a node of the model which kernels, variants and regions "
-               "there were for it, their predicted costs, and why these won"),
-      cl::value_desc("NODE"), cl::cat(category)};
+               "there were for it, their predicted costs, and why these won")};
   cl::opt<std::string> placementDump{
-      "dump-placement",
+      "dump-placement", cl::value_desc("FILE"), cl::cat(category),
       cl::desc("Draw the placement; the ending says how: .txt, .json, .svg, "
-               ".html"),
-      cl::value_desc("FILE"), cl::cat(category)};
+               ".html")};
   cl::list<std::string> counters{
-      "counters",
+      "counters", cl::value_desc("FILE.json"), cl::cat(category),
       cl::desc("What wse-run wrote with --counters or --report, to be shown in "
-               "--dump-placement=FILE.html; may be repeated"),
-      cl::value_desc("FILE.json"), cl::cat(category)};
+               "--dump-placement=FILE.html; may be repeated")};
   cl::opt<bool> bundle{"bundle", cl::desc("Copy the weights into the program"),
                        cl::cat(category)};
   cl::list<std::string> weightFolders{
-      "weights",
+      "weights", cl::value_desc("DIR"), cl::cat(category),
       cl::desc("A folder with weight files of the model, besides its own; may "
-               "be repeated"),
-      cl::value_desc("DIR"), cl::cat(category)};
+               "be repeated")};
   cl::opt<bool> allowAbsentWeights{
-      "allow-absent-weights",
-      cl::desc("Compile though weight files are missing, to see the report"),
-      cl::cat(category)};
+      "allow-absent-weights", cl::cat(category),
+      cl::desc("Compile though weight files are missing, to see the report")};
   cl::opt<std::string> precision{
-      "precision",
+      "precision", cl::value_desc("TYPE"), cl::init("f32"), cl::cat(category),
       cl::desc("Elements of activations and of streamed weights: f32, f16, "
-               "bf16 or cb16"),
-      cl::value_desc("TYPE"), cl::init("f32"), cl::cat(category)};
+               "bf16 or cb16")};
+  cl::opt<std::string> kvPrecision{
+      "kv-precision", cl::value_desc("TYPE"), cl::cat(category),
+      cl::desc("Elements of the keys and values that stay on the wafer: f16, "
+               "bf16, cb16 or int8; those of activations if absent")};
   cl::opt<int64_t> precisionLevel{
-      "precision-opt-level",
+      "precision-opt-level", cl::value_desc("0|1|2"), cl::init(0),
+      cl::cat(category),
       cl::desc("What of 16 bits is summed in as many: 0 nothing, 1 products "
-               "with weights, 2 attention and softmax, too"),
-      cl::value_desc("0|1|2"), cl::init(0), cl::cat(category)};
+               "with weights, 2 attention and softmax, too")};
   cl::opt<bool> allowF64AsF32{
-      "allow-f64-as-f32",
-      cl::desc("Compute what the model states in float64 in float32"),
-      cl::cat(category)};
+      "allow-f64-as-f32", cl::cat(category),
+      cl::desc("Compute what the model states in float64 in float32")};
   cl::opt<bool> expandWeights{
-      "expand-weights",
+      "expand-weights", cl::cat(category),
       cl::desc("Let quantised weights travel as f32; else PEs make f32 of them "
-               "where that is faster"),
-      cl::cat(category)};
+               "where that is faster")};
   cl::opt<std::string> report{"report", cl::desc("Write the report as JSON"),
                               cl::value_desc("FILE.json"), cl::cat(category)};
   cl::opt<std::string> reproducer{
@@ -325,6 +314,12 @@ static bool readStates(const Flags &flags, ImportOptions &options) {
   options.statesByName = flags.statesByName;
   options.initialStates = flags.initialStates;
   options.reorderStates = flags.reorderStates;
+  options.kvPrecision = flags.kvPrecision;
+  if (!flags.kvPrecision.empty() &&
+      !llvm::is_contained({"f16", "bf16", "cb16", "int8"}, flags.kvPrecision))
+    return usageError("--kv-precision=" + flags.kvPrecision +
+                      ": not supported, f16, bf16, cb16 and int8 are; without "
+                      "it keys and values are as activations");
   // What follows the length is looked for in masks of all tokens by all.
   constexpr int64_t mostTokens = 8192;
   if (flags.kvCapacity.getNumOccurrences()) {

@@ -1804,11 +1804,11 @@ wse.program @update_c2_elements state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-note @below {{the state is declared here}}
   state @k on @r : tensor<1x6x6xf32, #cache>
-  input @x : tensor<1x1x6xf16>
+  input @x : tensor<1x1x6xi32>
   entry @step(%p from 0 to 5) {
-    %x = load @x on @r : tensor<1x1x6xf16, #entering>
+    %x = load @x on @r : tensor<1x1x6xi32, #entering>
     // expected-error @below {{writes tokens that rows share to a state of cyclic rows with its batch, features and columns, found }}
-    update @k at %p with %x on @r : tensor<1x1x6xf16, #entering>
+    update @k at %p with %x on @r : tensor<1x1x6xi32, #entering>
   }
 }
 
@@ -1889,6 +1889,96 @@ wse.program @update_c3_constant state(selected) mesh(4x5) machine("wse2") {
   %p = arith.constant 1 : index
   // expected-error@below {{has a position that is no argument of an entry}}
   update @k at %p with %x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+}
+
+// -----
+
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @state_c2_none state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-error @below {{needs, beside i16 for pairs of 8 bits in cyclic rows, wse.scales that name a state of as many floats as columns have heads}}
+  state @k on @r : tensor<1x6x4xi16, #bytes>
+}
+
+// -----
+
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @state_c2_columns state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-error @below {{needs, beside i16 for pairs of 8 bits in cyclic rows, wse.scales that name a state of as many floats as columns have heads}}
+  state @k on @r : tensor<1x6x4xi16, #bytes> {wse.scales = @s}
+  // expected-note @below {{the scales are declared here}}
+  state @s on @r : tensor<1x6x6xf16, #cache>
+}
+
+// -----
+
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @state_c2_floats state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-error @below {{needs, beside i16 for pairs of 8 bits in cyclic rows, wse.scales that name a state of as many floats as columns have heads}}
+  state @k on @r : tensor<1x6x4xf16, #bytes> {wse.scales = @s}
+  // expected-note @below {{the scales are declared here}}
+  state @s on @r : tensor<1x6x4xf16, #bytes>
+}
+
+// -----
+
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @update_c2_bytes state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x6x8xi16, #wse.dist<rows = [0, 1 cyclic], columns = [2 by 4 over 2]>> {wse.scales = @s}
+  state @s on @r : tensor<1x6x4xf16, #bytes>
+  input @x : tensor<1x1x6xf32>
+  entry @step(%p from 0 to 5) {
+    %x = load @x on @r : tensor<1x1x6xf32, #entering>
+    // expected-error @below {{writes tokens that rows share to a state of cyclic rows with its batch, features and columns, found }}
+    update @k at %p with %x on @r : tensor<1x1x6xf32, #entering>
+  }
+}
+
+// -----
+
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @bytes_are_of_states state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x1x6xi32>
+  // expected-error @below {{tensors on the wafer are static and of f32, f16, bf16, !pe.cb16 or i32, found one of 'i16'}}
+  %x = load @x on @r : tensor<1x1x6xi16, #entering>
+}
+
+// -----
+
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @cached_attention_c2_floats state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x9x6xf16, #cache>
+  input @q : tensor<1x2x12xf32>
+  entry @step(%p from 0 to 7) {
+    // expected-note @below {{the operand is made here}}
+    %q = load @q on @r : tensor<1x2x12xf32, #asking>
+    // expected-error @below {{needs query and result with tokens in the same rows, and of equal floats}}
+    %y = cached_attention %q keys @k values @k at %p heads(4, 2) scale(0.5) on @r : tensor<1x2x12xf32, #asking> -> tensor<1x2x12xf16, #asking>
+  }
 }
 
 // -----
