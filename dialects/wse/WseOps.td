@@ -322,13 +322,14 @@ def Wse_CachedAttentionOp : Wse_KernelOp<"cached_attention", (ins
     }
     ```
 
-    - (C1) Keys and values are states on this region, of the element type of
-      query and result, a float. They have the same tokens, which rows take in
-      turn, and `key_heads` heads over equally many columns.
+    - (C1) Keys and values are states on this region, both of the same floats, or
+      of numbers of 8 bits (C2 of `state`). They have the same tokens, which rows
+      take in turn, and `key_heads` heads over equally many columns.
     - (C2) Query and result have the batch of the states, of which there are no
       more elements than rows, the same tokens, which rows share, and the heads
       that share one of keys, or of values, where it lies: columns have units of
       `num_heads / key_heads` heads (`TokenTiling::forState`).
+      Both are of equal floats.
     - (C3) The positions are those of an `update` of as many tokens.
     - (C4) The scale is positive, and so is the softcap.
     - (C5) Sinks are one token of `num_heads` features in each batch element,

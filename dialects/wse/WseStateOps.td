@@ -52,7 +52,7 @@ def Wse_UpdateOp : Wse_KernelOp<"update", (ins
 
     - (C1) The state is on this region, and lies as the value does.
     - (C2) A value at a position has the batch, features and columns of the
-      state. Rows, of which there are no fewer than batch elements, take the
+      state, which may have floats of other bits, or numbers of 8 (C2 of `state`). Rows, of which there are no fewer than batch elements, take the
       tokens of the state in turn, and share those of the value.
     - (C3) A position is an argument of the entry, and the tokens from there on
       are some of the state's for all of its range; there is one, or one for
