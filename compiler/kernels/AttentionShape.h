@@ -15,7 +15,7 @@ namespace wsec {
 
 /// Words of SRAM that scores may take before keys come in rounds, also where
 /// their gradients take as many, and those of keys or values that are multicast
-/// at a time; and what is left of these with few scores.
+/// at a time. With few scores all of these, and stored ones, are a quarter.
 inline constexpr int64_t scoreWords = 2048, gradientScoreWords = 1024;
 inline constexpr int64_t gatheredWords = 2048, fewScores = 4;
 /// Bands of rows that bring keys in rounds of their own, each with code of its
@@ -100,13 +100,14 @@ struct AttentionShape {
                      llvm::none_of(of.eachTerm(), isBeyondNarrow) &&
                      hasPrecisionLevel(of.attended.getDefiningOp(),
                                        PrecisionLevel::NarrowAttention)) {
-    const int64_t most = (of.isGradient ? gradientScoreWords : scoreWords) /
-                         (of.few ? fewScores : 1);
+    const int64_t part = of.few ? fewScores : 1;
+    const int64_t most =
+        (of.isGradient ? gradientScoreWords : scoreWords) / part;
     tokens = std::max<int64_t>(1, most / channels / rows());
     if (streamed) { // in rounds of equally many
       tokens = std::min(
           {tokens, keys,
-           std::max<int64_t>(1, streamedWords / this->most(headSize))});
+           std::max<int64_t>(1, streamedWords / part / this->most(headSize))});
       while (keys % tokens)
         --tokens;
       rounds = keys / tokens - 1;

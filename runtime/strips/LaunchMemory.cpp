@@ -63,10 +63,21 @@ void LaunchMemory::keep(size_t limitBytes) {
 }
 
 void LaunchMemory::run() {
-  for (const RepeatedLaunches &layers :
-       findRepeatedLaunches(world.call, host, addresses, leastLayers))
-    run(layers);
-  advanceTo(world.call.launches());
+  numbers = numberLaunches(world.call, host, addresses);
+  runSpan(world.call.launches());
+}
+
+/// Runs launches below `limit`, and layers among them. What is written down of
+/// a layer has no others in it where calls keep runs of launches.
+void LaunchMemory::runSpan(size_t limit) {
+  if (!inLayer || !(kept && anyVaries))
+    for (const RepeatedLaunches &layers :
+         findRepeats(numbers, leastLayers, at, limit))
+      run(layers);
+  if (inLayer)
+    runParts(limit);
+  else
+    advanceTo(limit);
 }
 
 PartUses LaunchMemory::takeParts() {
@@ -193,13 +204,16 @@ LaunchMemory::cyclesBetween(const RepeatedLaunches &layers, size_t layer,
 }
 
 void LaunchMemory::run(const RepeatedLaunches &layers) {
-  if (!advanceTo(layers.first + layers.period))
-    return;
-  RunState before = state();
-  for (size_t layer = 1; layer <= mostAttempts && layer + 1 < layers.count;
-       ++layer)
-    if (runOne(layers, layer, before))
-      return;
+  runSpan(layers.first + layers.period);
+  if (resting) {
+    RunState before = state();
+    for (size_t layer = 1; layer <= mostAttempts && layer + 1 < layers.count;
+         ++layer)
+      if (runOne(layers, layer, before))
+        break;
+  }
+  while (at < layers.first + layers.count * layers.period)
+    runSpan(at + layers.period - (at - layers.first) % layers.period);
 }
 
 /// What the layers behind one take and bring in place of its streams.
@@ -237,6 +251,19 @@ std::vector<int64_t> LaunchMemory::wordsMoved(const RecordedPart &part,
   return moved;
 }
 
+/// For what a part stands so much later than where it is used, which may be in
+/// place of another one.
+static Replay::Shift behindOf(const PartUse &use, const Replay::Shift &later) {
+  Replay::Shift all = {later.launches, later.streams};
+  if (use.shift) {
+    all.launches += use.shift->launches;
+    all.streams = use.shift->streams;
+    for (uint32_t &stream : all.streams)
+      stream = later.streams[stream];
+  }
+  return all;
+}
+
 /// The parts of a layer for others, as far as they can stand for them.
 std::vector<PartUses>
 LaunchMemory::followers(const PartUses &layer,
@@ -246,9 +273,9 @@ LaunchMemory::followers(const PartUses &layer,
     std::vector<LastingAccesses::Moved> moved;
     PartUses its;
     for (const PartUse &use : layer) {
+      its.push_back({use.part, behindOf(use, shift)});
       moved.emplace_back(&use.part->accesses,
-                         wordsMoved(*use.part, shift.launches));
-      its.push_back({use.part, shift});
+                         wordsMoved(*use.part, its.back().shift->launches));
       const std::vector<Recording::Move> &moves = use.part->moves();
       for (size_t i = 0; i < moves.size(); ++i)
         its.back().shift->moved.push_back(
@@ -302,21 +329,38 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   std::vector<Replay::Shift> others = othersBehind(layers, layer);
   if (others.empty())
     return true;
+  // Of a layer that this one is part of.
+  const bool isPart = std::exchange(inLayer, true);
+  if (isPart)
+    layerRoom -= std::min(layerRoom, open->recordedBytes());
+  else
+    layerRoom = layerBytes;
   close();
-  world.awaitsCommands = false;
-  world.arrivals.clear();
-  inLayer = true;
-  layerRoom = layerBytes;
+  const bool awaited = world.awaitsCommands.exchange(false) && isPart;
+  auto arrivals = std::exchange(world.arrivals, {});
+  auto leave = [&] {
+    inLayer = isPart;
+    if (!isPart)
+      return;
+    arrivals.insert(arrivals.end(), world.arrivals.begin(),
+                    world.arrivals.end());
+    world.arrivals = std::move(arrivals);
+    world.awaitsCommands = world.awaitsCommands || awaited;
+  };
   const size_t first = uses.size();
   begin();
   const size_t from = layers.first + layer * layers.period;
   const std::shared_ptr<KeptLaunches> head =
-      runHead(from, from + layers.rest, before);
-  runParts(from + layers.period);
-  inLayer = false;
-  if (!resting && keepsBytes)
+      isPart ? nullptr : runHead(from, from + layers.rest, before);
+  runSpan(from + layers.period);
+  if (!resting && keepsBytes) {
+    leave();
     return true;
+  }
+  inLayer = isPart;
   RunState after = state();
+  if (isPart)
+    layerRoom -= std::min(layerRoom, open->recordedBytes());
   close();
   const PartUses its(uses.begin() + ptrdiff_t(first), uses.end());
   const bool usable =
@@ -343,12 +387,19 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
       }
     moveViews(views);
     skip(layers, layer, others, before, after, *cycles);
+    for (size_t i = 0, own = world.arrivals.size(); isPart && i < own; ++i)
+      for (const Replay::Shift &shift : others)
+        world.arrivals.emplace_back(shift.streams[world.arrivals[i].first],
+                                    world.arrivals[i].second +
+                                        *cycles * shift.launches /
+                                            double(layers.period));
     const size_t behindAll = layers.first + layers.count * layers.period;
     if (head && at == behindAll)
       replayHead(*head, behindAll, double(layers.count - layer) * *cycles);
   }
   close();
-  if (!keepsBytes) // Nobody takes them.
+  leave();
+  if (!isPart && !keepsBytes) // Nobody takes them.
     uses.resize(first);
   begin();
   before = std::move(after);

@@ -96,6 +96,7 @@ private:
   size_t nextCut(size_t launch, size_t limit) const;
 
   // ---- layers
+  void runSpan(size_t limit);
   void run(const RepeatedLaunches &layers);
   bool runOne(const RepeatedLaunches &layers, size_t layer, RunState &state);
   bool repeats(const PartUses &layer) const;
@@ -150,8 +151,9 @@ private:
   const AddressArguments addresses;
   const std::vector<bool> varies; ///< launches that carry what arguments decide
   const bool anyVaries;
-  size_t at = 0;       ///< launches that have run
-  bool resting = true; ///< nothing is under way
+  std::vector<uint32_t> numbers; ///< equal ones of launches that are alike
+  size_t at = 0;                 ///< launches that have run
+  bool resting = true;           ///< nothing is under way
   size_t remembered = 0;
   std::optional<size_t> keepsBytes;
   bool inLayer = false; ///< which is written down in any case

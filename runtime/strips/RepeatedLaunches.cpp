@@ -102,15 +102,15 @@ private:
 } // namespace
 
 std::vector<RepeatedLaunches> findRepeats(const std::vector<uint32_t> &launches,
-                                          size_t least) {
+                                          size_t least, size_t begin,
+                                          std::optional<size_t> end) {
   RepeatFinder finder(launches, least);
-  finder.find(0, launches.size());
+  finder.find(begin, end.value_or(launches.size()));
   return std::move(finder.found);
 }
 
-std::vector<RepeatedLaunches>
-findRepeatedLaunches(const Call &call, HostPort &host,
-                     const AddressArguments &moving, size_t least) {
+std::vector<uint32_t> numberLaunches(const Call &call, HostPort &host,
+                                     const AddressArguments &moving) {
   std::map<std::vector<uint64_t>, uint32_t> known;
   std::vector<uint32_t> launches;
   for (size_t l = 0; l < call.launches(); ++l)
@@ -119,7 +119,7 @@ findRepeatedLaunches(const Call &call, HostPort &host,
             .try_emplace(describe(call, host, moving, call.launch(l)),
                          known.size())
             .first->second);
-  return findRepeats(launches, least);
+  return launches;
 }
 
 // ---------------------------------------------------------------- matching

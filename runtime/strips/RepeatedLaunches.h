@@ -26,18 +26,18 @@ struct RepeatedLaunches {
   bool operator==(const RepeatedLaunches &) const = default;
 };
 
-/// Finds, of numbers that stand for launches, those that are repeated at least
-/// `least` times, in order; where there are several ways, the one that covers
-/// most.
+/// Finds, of numbers [begin, end) that stand for launches, those that are
+/// repeated at least `least` times, in order; where there are several ways, the
+/// one that covers most.
 std::vector<RepeatedLaunches> findRepeats(const std::vector<uint32_t> &launches,
-                                          size_t least);
+                                          size_t least, size_t begin = 0,
+                                          std::optional<size_t> end = {});
 
-/// Finds launches of a call that start the same routine with the same
-/// arguments, but for those that move operands, and whose streams take the same
-/// ways with as many words.
-std::vector<RepeatedLaunches>
-findRepeatedLaunches(const Call &call, HostPort &host,
-                     const AddressArguments &moving, size_t least);
+/// Equal numbers for launches of a call that start the same routine with the
+/// same arguments, but for those that move operands, and whose streams take the
+/// same ways with as many words.
+std::vector<uint32_t> numberLaunches(const Call &call, HostPort &host,
+                                     const AddressArguments &moving);
 
 /// For each stream of the `count` launches from `from` on the one that has its
 /// place in those from `to` on; itself for others. None if a stream has two, or

@@ -15,7 +15,7 @@ import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 import small_models  # noqa: E402
 from commands import run  # noqa: E402
-from onnx import numpy_helper  # noqa: E402
+from onnx import helper, numpy_helper  # noqa: E402
 
 COUNTED = ["cycles", "work", "kernels", "sram", "weights"]
 
@@ -40,6 +40,28 @@ def llama(path, seed, layers):
             model.graph.initializer.append(numpy_helper.from_array(table, node.input[i]))
     onnx.save(model, path)
     return {"input_ids": np.random.default_rng(seed).integers(0, 200, (1, tokens))}
+
+
+def layers_in_layers(path, seed, layers):
+    """Each layer has six of a product and a softmax, and one of another size."""
+    random, nodes, weights, last = np.random.default_rng(seed), [], [], "x"
+
+    def add(operator, name, *factor):
+        nonlocal last
+        weights.extend(numpy_helper.from_array(random.standard_normal(shape).astype("f4"), f"{name}.weight") for shape in factor)
+        nodes.append(helper.make_node(operator, [last, f"{name}.weight"] if factor else [last], [name]))
+        last = name
+
+    for layer in range(layers):
+        for inner in range(6):
+            add("MatMul", f"inner.{layer}.{inner}", (24, 24))
+            add("Softmax", f"softmax.{layer}.{inner}")
+        add("MatMul", f"wide.{layer}", (24, 72))
+        add("MatMul", f"narrow.{layer}", (72, 24))
+    ends = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, (1, 9, 24)) for name in ("x", last)]
+    graph = helper.make_graph(nodes, "layers", ends[:1], ends[1:], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+    return {"x": random.standard_normal((1, 9, 24)).astype("f4")}
 
 
 def check(folder, text, mesh, flags, layers, trains=False, make=small_models.gpt, **sizes):
@@ -71,6 +93,7 @@ def main():
     check(folder, "a column", "1x3", [], 5)
     check(folder, "heads", "12x7", ["--precision=bf16"], 5, tokens=13, width=72, heads=6)
     check(folder, "3 layers", "8x8", [], 3)
+    check(folder, "layers in layers", "5x4", [], 8, make=layers_in_layers)
     check(folder, "a training step", "6x6", [], 12, trains=True)
     check(folder, "angles of each layer", "6x6", [], 12, trains=True, make=llama)
 

@@ -49,10 +49,14 @@ class AttentionCases:
             self.attend("8x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks-2-columns", 2)
         for mode in ("softcap", "head_bias", "both", *(mode for mode in EMPTY if self.precision == "f32" or mode not in LOWEST)):
             self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
+        for mesh, columns in (("3x2", 1), ("8x2", 2)) if self.precision == "f32" else ():
+            self.attend(mesh, 1, 80, 80, 3, 4, "causal", "attention-few-scores", columns, few=True)
+        self.attend("4x8", 1, 200, 200, 2, 50, "plain", "attention-few-scores-slices", 2, few=True)
         # Keys and values from the store, in rounds of 64, of one, and of 40 keys.
         for mode in ("plain", "causal", "softcap", "key_bias") if self.precision == "f32" else ():
             for mesh, tokens, size, columns in (("3x4", 128, 4, 1), ("7x5", 17, 4, 2), ("8x3", 80, 50, 2)):
                 self.attend(mesh, 1, tokens, tokens, 3, size, mode, f"attention-{mode}-stored-{mesh}", columns, stored=True)
+            self.attend("3x4", 1, 128, 128, 3, 4, mode, f"attention-{mode}-few-scores-stored", stored=True, few=True)
         # A key of every row is too much at a time: rows in two bands, of which all or some have the last tokens. The second is
         # a minute of steps, in which burst is 1.2 % fast.
         stepped = self.engine == "wavelet" or self.engines
@@ -61,7 +65,7 @@ class AttentionCases:
         # More keys than a buffer takes of all own features.
         self.attend("4x8", 1, 200, 200, 2, 50, "causal", "attention-slices-2-columns", 2)
 
-    def attend(self, mesh, batch, tokens, keys, heads, size, mode, case, head_columns=1, stored=False):
+    def attend(self, mesh, batch, tokens, keys, heads, size, mode, case, head_columns=1, stored=False, few=False):
         p = self.program(mesh)
         self.attend_in_all_rows(p, batch, heads, size)
         arrays = [self.normal(batch, count, heads * size) for count in (tokens, keys, keys)]
@@ -105,6 +109,8 @@ class AttentionCases:
             flags += f" terms [{', '.join(f'#onnx.term<{term}>' for term in terms)}]"
         y = p.op(f"attention {q[0]}, {k[0]}, {v[0]}{operand} heads({heads}) scale(0.5){flags}"
                  f" : {q[1]}, {k[1]}, {v[1]}{types} -> {q[1]}", q[1])
+        if few:
+            p.body[-1] = p.body[-1].replace("{nodes", "{few_scores, nodes")
         if stored:
             held, features = f"tensor<2x{keys}x{heads * size}xf32>", heads * size
             p.declarations.append(f"intermediate @kv : {held}")
@@ -146,9 +152,10 @@ class AttentionCases:
         for mesh, columns in (("3x2", 1), ("8x2", 2), ("2x1", 1), ("8x3", 2), ("3x7", 1)):
             for mode in ("plain", f"add {INFINITE}"):
                 self.differentiate(mesh, 1, 80, 3, (4, 4), mode, "rounds", columns)
+            self.differentiate(mesh, 1, 80, 3, (4, 4), mode, "few-scores", columns, few=True)
         self.differentiate("4x8", 1, 200, 2, (50, 49), f"replace {LOW}", "slices", 2)
 
-    def differentiate(self, mesh, batch, tokens, heads, sizes, mode, case, columns):
+    def differentiate(self, mesh, batch, tokens, heads, sizes, mode, case, columns, few=False):
         p, keys = self.program(mesh), {"fewer": 2, "more": 11}.get(mode, tokens)
         self.attend_in_all_rows(p, batch, heads, sizes[0])
         counts, size = (tokens, keys, keys, tokens, tokens), (sizes[0], sizes[0], sizes[1], sizes[1], sizes[1])
@@ -170,6 +177,8 @@ class AttentionCases:
         name, _ = p.op(f"attention_gradient {', '.join(value for value, _ in loaded)} heads({heads}) scale(0.5){terms}"
                        f" : {', '.join(type for _, type in loaded[:4])}", None)
         p.body[-1] = p.body[-1].replace(f"{name} =", f"{name}:3 =")
+        if few:
+            p.body[-1] = p.body[-1].replace("{nodes", "{few_scores, nodes")
         for i, gradient in enumerate(expected):
             p.store((f"{name}#{i}", loaded[i][1]), "qkv"[i] + "_gradient",
                     gradient.transpose(0, 2, 1, 3).reshape(arrays[i].shape).astype(np.float32))
