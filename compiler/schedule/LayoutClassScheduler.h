@@ -33,8 +33,9 @@ std::optional<Schedule> scheduleByLayoutClass(const SchedulingProblem &problem,
 std::optional<Schedule> scheduleByBreadth(const SchedulingProblem &problem,
                                           std::vector<size_t> order = {});
 
-/// The same, but buffers of equal layouts, sizes and numbers of slots that live
-/// one after the other have one place: layers that do the same find the same.
+/// Gives addresses by breadth, one for all buffers of equal layouts, sizes and
+/// numbers of slots that live one after the other: layers that do the same find
+/// the same.
 std::optional<Schedule> scheduleByLayers(const SchedulingProblem &problem,
                                          std::vector<size_t> order = {});
 
