@@ -65,10 +65,9 @@ std::optional<std::string> wsec::askedOfModel(StringRef input,
       !options.bindings.empty())
     return says("--shape, --dim and --bind bind the inputs of", "shapes");
   if (!options.entries.empty() || !options.states.empty() ||
-      options.statesByName || options.kvCapacity || options.addedEntries() ||
-      !options.kvPrecision.empty())
+      options.statesByName || options.kvCapacity || options.addedEntries())
     return says("--entry, --state, --states, --initial-states, "
-                "--reorder-states, --kv-capacity and --kv-precision are about",
+                "--reorder-states and --kv-capacity are about",
                 "entries and states");
   if (!options.train.empty() || !options.freeze.empty())
     return says("--train and --freeze name initializers of", "parameters");

@@ -15,7 +15,7 @@ namespace wsec {
 
 /// Words of SRAM that scores may take before keys come in rounds, also where
 /// their gradients take as many, and those of keys or values that are multicast
-/// at a time. With few scores all of these, and stored ones, are a quarter.
+/// at a time. With few scores all of these, and `streamedWords`, are a quarter.
 inline constexpr int64_t scoreWords = 2048, gradientScoreWords = 1024;
 inline constexpr int64_t gatheredWords = 2048, fewScores = 4;
 /// Bands of rows that bring keys in rounds of their own, each with code of its

@@ -21,7 +21,8 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-/// Of 8 bits; floats of 16 bits have it without loss.
+/// The least scale of numbers of 8 bits; floats of 16 bits have it without
+/// loss.
 constexpr double leastScale = 1.0 / (1 << 14);
 
 class Update final

@@ -81,8 +81,9 @@ struct ScheduleLaunches final
       return program.emitError(error);
     // Few addresses make less code, and waste some room for buffers: what does
     // not fit so may fit where layers alone repeat them, or by first fit.
-    // Addresses that launches carry make the least code, and take cycles: then
-    // it is left to leave the smallest gaps.
+    // Addresses that launches carry make the least code, and take cycles. By
+    // breadth leaves the smallest gaps and repeats few addresses: it is for
+    // those.
     const std::vector<size_t> order = orderLaunches(*problem);
     Overflow overflow;
     Placer placers[] = {{byForm}, {byLayers}, {byBreadth}, {byFirstFit}};

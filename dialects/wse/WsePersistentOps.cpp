@@ -99,11 +99,16 @@ LogicalResult StateOp::verify() {
       featuresOf(scales.getHeldType()) * tiling.getHeadSize() ==
           featuresOf(getHeldType()) * tiling.getHeadColumns())
     return success();
+  if (!hasBytes)
+    return withNote(emitOpError("of ") << getHeldType()
+                                       << " has wse.scales, which are for i16, "
+                                          "pairs of 8 bits",
+                    scales, "the scales are declared here");
   return withNote(emitOpError("of ")
                       << getHeldType()
-                      << " needs, beside i16 for pairs of 8 bits in cyclic "
-                         "rows, wse.scales that name a state of as many floats "
-                         "as columns have heads",
+                      << ", pairs of 8 bits, needs cyclic rows, and wse.scales "
+                         "that name a state of as many floats as columns have "
+                         "heads",
                   scales, "the scales are declared here");
 }
 

@@ -68,9 +68,9 @@ void LaunchMemory::run() {
 }
 
 /// Runs launches below `limit`, and layers among them. What is written down of
-/// a layer has no others in it where calls keep runs of launches.
+/// a layer has no others in it where a call keeps it: each use has its streams.
 void LaunchMemory::runSpan(size_t limit) {
-  if (!inLayer || !(kept && anyVaries))
+  if (!inLayer || !keepsBytes)
     for (const RepeatedLaunches &layers :
          findRepeats(numbers, leastLayers, at, limit))
       run(layers);
@@ -251,8 +251,7 @@ std::vector<int64_t> LaunchMemory::wordsMoved(const RecordedPart &part,
   return moved;
 }
 
-/// For what a part stands so much later than where it is used, which may be in
-/// place of another one.
+/// The shift of a use, moved on by `later`.
 static Replay::Shift behindOf(const PartUse &use, const Replay::Shift &later) {
   Replay::Shift all = {later.launches, later.streams};
   if (use.shift) {
@@ -264,28 +263,23 @@ static Replay::Shift behindOf(const PartUse &use, const Replay::Shift &later) {
   return all;
 }
 
-/// The parts of a layer for others, as far as they can stand for them.
-std::vector<PartUses>
-LaunchMemory::followers(const PartUses &layer,
-                        const std::vector<Replay::Shift> &others) const {
-  std::vector<PartUses> behind;
-  for (const Replay::Shift &shift : others) {
-    std::vector<LastingAccesses::Moved> moved;
-    PartUses its;
-    for (const PartUse &use : layer) {
-      its.push_back({use.part, behindOf(use, shift)});
-      moved.emplace_back(&use.part->accesses,
-                         wordsMoved(*use.part, its.back().shift->launches));
-      const std::vector<Recording::Move> &moves = use.part->moves();
-      for (size_t i = 0; i < moves.size(); ++i)
-        its.back().shift->moved.push_back(
-            ptrdiff_t(moved.back().second[i] * moves[i].lanes));
-    }
-    if (!LastingAccesses::hold(moved))
-      break;
-    behind.push_back(std::move(its));
+/// The parts of a layer for another one behind it, if they can stand for that.
+std::optional<PartUses>
+LaunchMemory::follower(const PartUses &layer,
+                       const Replay::Shift &later) const {
+  std::vector<LastingAccesses::Moved> moved;
+  PartUses its;
+  for (const PartUse &use : layer) {
+    its.push_back({use.part, behindOf(use, later)});
+    moved.emplace_back(&use.part->accesses,
+                       wordsMoved(*use.part, its.back().shift->launches));
+    const std::vector<Recording::Move> &moves = use.part->moves();
+    for (size_t i = 0; i < moves.size(); ++i)
+      its.back().shift->moved.push_back(
+          ptrdiff_t(moved.back().second[i] * moves[i].lanes));
   }
-  return behind;
+  return LastingAccesses::hold(moved) ? std::optional(std::move(its))
+                                      : std::nullopt;
 }
 
 /// Whether a layer can be replayed behind itself: it leaves each view, of as
@@ -329,7 +323,7 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   std::vector<Replay::Shift> others = othersBehind(layers, layer);
   if (others.empty())
     return true;
-  // Of a layer that this one is part of.
+  // Whether this layer is part of one that is written down.
   const bool isPart = std::exchange(inLayer, true);
   if (isPart)
     layerRoom -= std::min(layerRoom, open->recordedBytes());
@@ -353,7 +347,7 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   const std::shared_ptr<KeptLaunches> head =
       isPart ? nullptr : runHead(from, from + layers.rest, before);
   runSpan(from + layers.period);
-  if (!resting && keepsBytes) {
+  if (!resting && (keepsBytes || isPart)) { // It stays open.
     leave();
     return true;
   }
@@ -370,21 +364,22 @@ bool LaunchMemory::runOne(const RepeatedLaunches &layers, size_t layer,
   std::optional<double> cycles;
   if (usable && after.layouts == before.layouts && repeats(its))
     cycles = cyclesBetween(layers, layer, before, after);
-  std::vector<PartUses> behind;
-  if (cycles) {
-    behind = followers(its, others);
-    others.resize(behind.size());
-  }
-  if (!behind.empty()) {
+  size_t replayed = 0;
+  Locations views = locations();
+  for (; cycles && replayed < others.size(); ++replayed) {
+    const std::optional<PartUses> behind = follower(its, others[replayed]);
+    if (!behind)
+      break;
     for (const PartUse &use : its)
       if (!use.part->prepared())
         use.part->prepare(pool, room);
-    Locations views = locations();
-    for (const PartUses &parts : behind)
-      for (const PartUse &use : parts) {
-        use.part->replay(host, furthestLaunch, use.its(), views);
-        uses.push_back(use);
-      }
+    for (const PartUse &use : *behind)
+      use.part->replay(host, furthestLaunch, use.its(), views);
+    if (isPart || keepsBytes)
+      uses.insert(uses.end(), behind->begin(), behind->end());
+  }
+  if (replayed) {
+    others.resize(replayed);
     moveViews(views);
     skip(layers, layer, others, before, after, *cycles);
     for (size_t i = 0, own = world.arrivals.size(); isPart && i < own; ++i)
@@ -464,11 +459,11 @@ void LaunchMemory::replayHead(const KeptLaunches &head, size_t to,
                               head.end - head.begin);
   if (!streams)
     return;
-  const std::vector<PartUses> its = followers(
-      {{head.part}}, {{uint32_t(to - head.begin), *std::move(streams)}});
-  if (its.empty())
+  const std::optional<PartUses> its =
+      follower({{head.part}}, {uint32_t(to - head.begin), *std::move(streams)});
+  if (!its)
     return;
-  replay(head, its.front().front().its(), cycles);
+  replay(head, its->front().its(), cycles);
   for (const auto &[queue, before, after] : head.queues)
     if (queue->wordsTaken() != before) // in the layer
       queue->goOn(after, cycles);

@@ -110,9 +110,8 @@ private:
                                           size_t layer) const;
   std::vector<int64_t> wordsMoved(const RecordedPart &part,
                                   uint32_t launches) const;
-  std::vector<PartUses>
-  followers(const PartUses &layer,
-            const std::vector<Replay::Shift> &others) const;
+  std::optional<PartUses> follower(const PartUses &layer,
+                                   const Replay::Shift &later) const;
   Locations locations() const;
   void moveViews(const Locations &to);
   void skip(const RepeatedLaunches &layers, size_t layer,

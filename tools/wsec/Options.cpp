@@ -315,7 +315,7 @@ static bool readStates(const Flags &flags, ImportOptions &options) {
   options.initialStates = flags.initialStates;
   options.reorderStates = flags.reorderStates;
   options.kvPrecision = flags.kvPrecision;
-  if (!flags.kvPrecision.empty() &&
+  if (flags.kvPrecision.getNumOccurrences() &&
       !llvm::is_contained({"f16", "bf16", "cb16", "int8"}, flags.kvPrecision))
     return usageError("--kv-precision=" + flags.kvPrecision +
                       ": not supported, f16, bf16, cb16 and int8 are; without "

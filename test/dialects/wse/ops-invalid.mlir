@@ -1899,7 +1899,7 @@ wse.program @update_c3_constant state(selected) mesh(4x5) machine("wse2") {
 #asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
 wse.program @state_c2_none state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
-  // expected-error @below {{needs, beside i16 for pairs of 8 bits in cyclic rows, wse.scales that name a state of as many floats as columns have heads}}
+  // expected-error @below {{needs cyclic rows, and wse.scales that name a state of as many floats as columns have heads}}
   state @k on @r : tensor<1x6x4xi16, #bytes>
 }
 
@@ -1911,7 +1911,7 @@ wse.program @state_c2_none state(selected) mesh(4x5) machine("wse2") {
 #asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
 wse.program @state_c2_columns state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
-  // expected-error @below {{needs, beside i16 for pairs of 8 bits in cyclic rows, wse.scales that name a state of as many floats as columns have heads}}
+  // expected-error @below {{needs cyclic rows, and wse.scales that name a state of as many floats as columns have heads}}
   state @k on @r : tensor<1x6x4xi16, #bytes> {wse.scales = @s}
   // expected-note @below {{the scales are declared here}}
   state @s on @r : tensor<1x6x6xf16, #cache>
@@ -1925,7 +1925,7 @@ wse.program @state_c2_columns state(selected) mesh(4x5) machine("wse2") {
 #asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
 wse.program @state_c2_floats state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
-  // expected-error @below {{needs, beside i16 for pairs of 8 bits in cyclic rows, wse.scales that name a state of as many floats as columns have heads}}
+  // expected-error @below {{has wse.scales, which are for i16, pairs of 8 bits}}
   state @k on @r : tensor<1x6x4xf16, #bytes> {wse.scales = @s}
   // expected-note @below {{the scales are declared here}}
   state @s on @r : tensor<1x6x4xf16, #bytes>
