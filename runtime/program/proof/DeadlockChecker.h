@@ -23,8 +23,8 @@ struct DeadlockProof {
 /// How far words are followed: what is worth the time of who compiles or loads.
 struct TokenLimits {
   int64_t routes = 1 << 20; ///< and kinds of PEs
-  /// Of words, those that move together as one: experts' products of 64 tokens
-  /// on 32x32 PEs take 75 million.
+  /// Moves of words, those that move together as one: experts' products of 64
+  /// tokens on 32x32 PEs take 75 million.
   int64_t moves = 1 << 27;
 };
 
