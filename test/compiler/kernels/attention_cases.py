@@ -49,10 +49,9 @@ class AttentionCases:
             self.attend("8x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks-2-columns", 2)
         for mode in ("softcap", "head_bias", "both", *(mode for mode in EMPTY if self.precision == "f32" or mode not in LOWEST)):
             self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
-        for mesh, columns in (("3x2", 1), ("8x2", 2)) if self.precision == "f32" else ():
+        for mesh, columns in (("3x2", 1), ("8x2", 2)):
             self.attend(mesh, 1, 80, 80, 3, 4, "causal", "attention-few-scores", columns, few=True)
-        if self.precision == "f32":
-            self.attend("4x8", 1, 200, 200, 2, 50, "plain", "attention-few-scores-slices", 2, few=True)
+        self.attend("4x8", 1, 200, 200, 2, 50, "plain", "attention-few-scores-slices", 2, few=True)
         # Keys and values from the store, in rounds of 64, of one, and of 40 keys.
         for mode in ("plain", "causal", "softcap", "key_bias") if self.precision == "f32" else ():
             for mesh, tokens, size, columns in (("3x4", 128, 4, 1), ("7x5", 17, 4, 2), ("8x3", 80, 50, 2)):
