@@ -115,7 +115,7 @@ static std::string tellOffer(wse::KernelOp op, const Offer &offer,
                   missing ? std::to_string(missing) : "fits"});
   if (offer.input)
     row += "  after a redistribute";
-  if (limits.ruleOut(offer))
+  if (limits.rulesOut(offer))
     row += std::string("  ruled out: with its ") +
            (offer.keepsWeights ? "weights" : "code") +
            ", SRAM was too small for the program";

@@ -46,7 +46,7 @@ Offer select::holdingOffer(wse::KernelOp kernel, const Machine &machine,
   if (llvm::none_of(offers, isNow))
     offers.push_back(asItIs);
   llvm::erase_if(offers, [&](const Offer &offer) {
-    return offer.input || !offer.applies() || limits.ruleOut(offer);
+    return offer.input || !offer.applies() || limits.rulesOut(offer);
   });
   if (offers.empty())
     return asItIs;

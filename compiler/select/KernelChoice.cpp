@@ -97,7 +97,7 @@ select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
   });
   std::optional<Choice> best;
   for (const Offer &offer : offers) {
-    if (offer.input != input || (limits.ruleOut(offer) && !mayBeDear))
+    if (offer.input != input || (limits.rulesOut(offer) && !mayBeDear))
       continue;
     int64_t reserve = offer.keepsWeights || limits.littleScratch
                           ? stationaryReserve
@@ -245,7 +245,7 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
     for (const Offer &offer : each.offers)
       if (!llvm::is_contained(without,
                               Variant(kernel.opName(), offer.variant)) &&
-          !limits.ruleOut(offer))
+          !limits.rulesOut(offer))
         left.push_back(offer);
     if (each.offers.size() > 1 && left.empty()) {
       sum.cycles = std::numeric_limits<double>::infinity();

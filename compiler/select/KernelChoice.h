@@ -43,7 +43,7 @@ struct ScratchLimits {
   int64_t code = 0;           ///< bytes of a PE; 0: not known, a guess is left
   bool littleScratch = false; ///< no offer that is dear in SRAM (isDear)
 
-  bool ruleOut(const Offer &offer) const {
+  bool rulesOut(const Offer &offer) const {
     return littleScratch && offer.isDear();
   }
 };

@@ -97,8 +97,13 @@ LogicalResult StateOp::verify() {
       isFloatElement(scales.getHeldType().getElementType()) &&
       TokenTiling::of(scales.getHeldType()) == ofScales(tiling) &&
       featuresOf(scales.getHeldType()) * tiling.getHeadSize() ==
-          featuresOf(getHeldType()) * tiling.getHeadColumns())
+          featuresOf(getHeldType()) * tiling.getHeadColumns()) {
+    for (StateOp other : (*this)->getBlock()->getOps<StateOp>())
+      if (other->isBeforeInBlock(*this) && scalesOf(other) == scales)
+        return withNote(emitOpError("has wse.scales that another state has"),
+                        other, "that state is declared here");
     return success();
+  }
   if (!hasBytes)
     return withNote(emitOpError("of ") << getHeldType()
                                        << " has wse.scales, which are for i16, "
@@ -336,6 +341,12 @@ LogicalResult RecallOp::verify() {
   if (failed(verifyState(cast<KernelOp>(getOperation()), getStateAttr(),
                          tensorOf(getResult()))))
     return failure();
+  auto state =
+      SymbolTable::lookupNearestSymbolFrom<StateOp>(*this, getStateAttr());
+  if (scalesOf(state))
+    return withNote(emitOpError("reads pairs of 8 bits, as cached_attention "
+                                "alone does"),
+                    state, declared);
   return verifyBeginnings(*this);
 }
 

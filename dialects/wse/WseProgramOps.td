@@ -368,8 +368,8 @@ def Wse_StateOp : Wse_Op<"state",
     - (C1) Its distribution fits its region.
     - (C2) Elements of i16 are pairs of numbers of 8 bits: rows take tokens in
       turn, and `wse.scales` names a state on this region of floats in the same
-      rows, one for each head in each column (`entries.md`). No other state has
-      scales.
+      rows, one for each head in each column (`entries.md`), which no second
+      state names. No other state has scales.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$region,
                        TypeAttrOf<Wse_Tiled>:$type,

@@ -78,7 +78,8 @@ def Wse_RecallOp : Wse_KernelOp<"recall", (ins
     %k = recall @k on @r {nodes = ["cache"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
-    - (C1) The state is on this region, and lies as the result does.
+    - (C1) The state is on this region, lies as the result does, and has no
+      `wse.scales`.
     - (C2) A position is an argument of the entry, and is not negative; there is
       one, or one for each batch element, of which rows hold parts of one.
   }];

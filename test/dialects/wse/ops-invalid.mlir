@@ -1909,6 +1909,36 @@ wse.program @state_c2_none state(selected) mesh(4x5) machine("wse2") {
 #cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
 #entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
 #asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @state_c2_shared state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{that state is declared here}}
+  state @k on @r : tensor<1x6x4xi16, #bytes> {wse.scales = @s}
+  // expected-error @below {{has wse.scales that another state has}}
+  state @v on @r : tensor<1x6x4xi16, #bytes> {wse.scales = @s}
+  state @s on @r : tensor<1x6x4xf16, #bytes>
+}
+
+// -----
+
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
+wse.program @recall_c1_scales state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x6x4xi16, #bytes> {wse.scales = @s}
+  state @s on @r : tensor<1x6x4xf16, #bytes>
+  // expected-error @below {{reads pairs of 8 bits, as cached_attention alone does}}
+  %k = recall @k on @r : tensor<1x6x4xi16, #bytes>
+}
+
+// -----
+
+#bytes = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 2 over 2]>
+#cache = #wse.dist<rows = [0, 1 cyclic], columns = [2 by 3 over 2]>
+#entering = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
+#asking = #wse.dist<rows = [0, 1], columns = [2 by 6 over 2]>
 wse.program @state_c2_columns state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-error @below {{needs cyclic rows, and wse.scales that name a state of as many floats as columns have heads}}
