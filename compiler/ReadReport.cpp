@@ -175,8 +175,9 @@ static void readMemory(const program::Program &program, Report &report) {
   for (const program::PEClass *each : *program.classes()) {
     report.codeBytes = std::max<uint64_t>(report.codeBytes, each->code_bytes());
     uint64_t kept = 0;
-    for (const program::Buffer *buffer : *each->buffers())
-      kept += buffer->persistent() ? buffer->bytes() : 0;
+    if (each->buffers())
+      for (const program::Buffer *buffer : *each->buffers())
+        kept += buffer->persistent() ? buffer->bytes() : 0;
     report.keptBytes = std::max(report.keptBytes, kept);
   }
   report.sramOwner = llvm::json::fixUTF8(peak.owner);
